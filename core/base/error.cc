@@ -1,0 +1,50 @@
+#include "core/base/error.h"
+
+#include <cerrno>
+#include <system_error>
+
+namespace det {
+
+namespace {
+
+struct Meaning {
+  Code code;
+  const char *remedy;
+};
+
+Meaning meaning_of(int os_errno) {
+  switch (os_errno) {
+    case ENOSPC:
+      return {Code::full, "; free some space on that file system and try again"};
+    case EDQUOT:
+      return {Code::full, "; free some of your quota and try again"};
+    case EACCES:
+    case EPERM:
+      return {Code::access, "; check the permissions of that path"};
+    case EROFS:
+      return {Code::access, "; choose a directory on a writable file system"};
+    case ENOENT:
+      return {Code::not_found, "; check that the path exists"};
+    case ENOTDIR:
+      return {Code::invalid, "; a directory is expected there"};
+    case ENAMETOOLONG:
+      return {Code::invalid, "; choose a shorter path"};
+    case EMFILE:
+    case ENFILE:
+      return {Code::io, "; raise the limit on open files (ulimit -n)"};
+    case ENOMEM:
+      return {Code::no_memory, ""};
+    default:
+      return {Code::io, ""};
+  }
+}
+
+}  // namespace
+
+void throw_errno(int os_errno, const std::string &tried) {
+  const Meaning meaning = meaning_of(os_errno);
+  throw Error(meaning.code,
+              tried + ": " + std::generic_category().message(os_errno) + meaning.remedy, os_errno);
+}
+
+}  // namespace det

@@ -1,0 +1,42 @@
+// The one exception type of the core, and the codes that the C API hands out.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace det {
+
+// Same numbers as DET_E_* in include/det/error.h; capi/error.cc asserts that.
+enum class Code : int {
+  internal = -1,
+  no_memory = -2,
+  invalid = -3,
+  not_found = -4,
+  io = -5,
+  timeout = -6,
+  callback = -7,
+  unsupported = -8,
+  state = -9,
+  access = -10,
+  corrupt = -11,
+  full = -12,
+  busy = -13,
+  conflict = -14,
+  unavailable = -15,
+};
+
+class Error : public std::runtime_error {
+ public:
+  Error(Code code, const std::string &message, int os_errno = 0, int http_status = 0)
+      : std::runtime_error(message), code(code), os_errno(os_errno), http_status(http_status) {}
+
+  Code code;
+  int os_errno;
+  int http_status;
+};
+
+// Throws for a failed system call. `tried` says what was done to what ("writing '/a/b'"); the
+// reason and, where there is one, the remedy are added, and the code follows from `os_errno`.
+[[noreturn]] void throw_errno(int os_errno, const std::string &tried);
+
+}  // namespace det

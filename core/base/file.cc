@@ -1,0 +1,121 @@
+#include "core/base/file.h"
+
+#include <fcntl.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+
+#include "core/base/error.h"
+#include "core/base/uuid.h"
+
+namespace det {
+
+namespace fs = std::filesystem;
+
+Fd::~Fd() {
+  if (fd_ >= 0) close(fd_);
+}
+
+Fd open_file(const fs::path &path, int flags, unsigned mode) {
+  const int fd = open(path.c_str(), flags | O_CLOEXEC, static_cast<mode_t>(mode));
+  if (fd < 0) throw_errno(errno, "opening '" + path.string() + "'");
+  return Fd(fd);
+}
+
+std::string read_file(const fs::path &path) {
+  const Fd file = open_file(path, O_RDONLY);
+  std::string text;
+  std::array<char, 65536> buffer;
+  for (;;) {
+    const ssize_t got = read(file.get(), buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw_errno(errno, "reading '" + path.string() + "'");
+    if (got == 0) return text;
+    text.append(buffer.data(), static_cast<size_t>(got));
+  }
+}
+
+void write_all(int fd, std::string_view bytes, const std::string &name) {
+  while (!bytes.empty()) {
+    const ssize_t put = write(fd, bytes.data(), bytes.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) throw_errno(errno, "writing '" + name + "'");
+    bytes.remove_prefix(static_cast<size_t>(put));
+  }
+}
+
+void write_file_durably(const fs::path &path, std::string_view text, unsigned mode) {
+  const fs::path aside = path.parent_path() / ("." + path.filename().string() + "." + make_uuid());
+  try {
+    const Fd file = open_file(aside, O_WRONLY | O_CREAT | O_EXCL, mode);
+    write_all(file.get(), text, aside.string());
+    if (fsync(file.get()) != 0) throw_errno(errno, "syncing '" + aside.string() + "'");
+    if (rename(aside.c_str(), path.c_str()) != 0)
+      throw_errno(errno, "renaming to '" + path.string() + "'");
+  } catch (...) {
+    unlink(aside.c_str());
+    throw;
+  }
+  sync_directory(path.parent_path());
+}
+
+void sync_directory(const fs::path &path) {
+  const Fd directory = open_file(path.empty() ? fs::path(".") : path, O_RDONLY | O_DIRECTORY);
+  // Some file systems cannot sync a directory and say so; then there is nothing more to do.
+  if (fsync(directory.get()) != 0 && errno != EINVAL)
+    throw_errno(errno, "syncing directory '" + path.string() + "'");
+}
+
+void make_directories(const fs::path &path, unsigned mode) {
+  struct stat found {};
+  if (path.empty() || (stat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode))) return;
+  make_directories(path.parent_path(), mode);
+  if (mkdir(path.c_str(), static_cast<mode_t>(mode)) == 0) return;
+  const int reason = errno;
+  if (reason == EEXIST && stat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode)) return;
+  throw_errno(reason == EEXIST ? ENOTDIR : reason, "making directory '" + path.string() + "'");
+}
+
+bool on_network_filesystem(const fs::path &path) {
+  struct statfs about {};
+  if (statfs(path.c_str(), &about) != 0)
+    throw_errno(errno, "looking at the file system of '" + path.string() + "'");
+  static constexpr std::array<uint32_t, 11> network{
+      0x6969,      // NFS
+      0x517B,      // SMB
+      0xFE534D42,  // SMB2
+      0xFF534D42,  // CIFS
+      0x0BD00BD0,  // Lustre
+      0x47504653,  // GPFS
+      0x19830326,  // BeeGFS
+      0x00C36400,  // Ceph
+      0x5346414F,  // AFS
+      0x01021997,  // 9P
+      0xAAD7AAEA,  // PanFS
+  };
+  return std::find(network.begin(), network.end(), static_cast<uint32_t>(about.f_type)) !=
+         network.end();
+}
+
+fs::path user_data_directory() {
+  const char *data = std::getenv("XDG_DATA_HOME");
+  if (data != nullptr && *data != '\0') return fs::path(data) / "determined";
+  const char *home = std::getenv("HOME");
+  if (home == nullptr || *home == '\0') {
+    const passwd *user = getpwuid(getuid());
+    home = user != nullptr ? user->pw_dir : nullptr;
+  }
+  if (home == nullptr)
+    throw Error(
+        Code::not_found,
+        "looking for the user data directory: HOME is not set; set DET_HOME to a directory");
+  return fs::path(home) / ".local/share/determined";
+}
+
+}  // namespace det

@@ -1,0 +1,56 @@
+// Files written so that a crash leaves the old or the new, and the few calls around that.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace det {
+
+// An open file descriptor, closed with its owner. Everything we open is close-on-exec.
+class Fd {
+ public:
+  Fd() = default;
+  explicit Fd(int fd) : fd_(fd) {}
+  Fd(Fd &&other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Fd &operator=(Fd &&other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  Fd(const Fd &) = delete;
+  Fd &operator=(const Fd &) = delete;
+  ~Fd();
+
+  int get() const { return fd_; }
+  explicit operator bool() const { return fd_ >= 0; }
+
+ private:
+  int fd_ = -1;
+};
+
+// open(2) with O_CLOEXEC; throws, naming the path.
+Fd open_file(const std::filesystem::path &path, int flags, unsigned mode = 0666);
+
+std::string read_file(const std::filesystem::path &path);
+
+// Writes all of `bytes` to `fd`; `name` is for the error.
+void write_all(int fd, std::string_view bytes, const std::string &name);
+
+// Replaces `path` by `text`: written aside, synced, renamed, directory synced.
+void write_file_durably(const std::filesystem::path &path, std::string_view text,
+                        unsigned mode = 0666);
+
+// fsync(2) on a directory, so that names made or renamed in it survive a power cut.
+void sync_directory(const std::filesystem::path &path);
+
+// mkdir -p; throws, naming the part that failed.
+void make_directories(const std::filesystem::path &path, unsigned mode = 0777);
+
+// Whether the file system of `path` lives on another machine (NFS, SMB, Lustre, ...).
+bool on_network_filesystem(const std::filesystem::path &path);
+
+// $XDG_DATA_HOME/determined, else ~/.local/share/determined.
+std::filesystem::path user_data_directory();
+
+}  // namespace det

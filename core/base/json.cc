@@ -1,0 +1,189 @@
+#include "core/base/json.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+
+#include "core/base/error.h"
+
+namespace det {
+
+namespace {
+
+constexpr int max_depth = 128;
+
+// A bare NaN is not JSON, so it travels through the parser as a text no document holds.
+constexpr std::string_view nan_mark = "\x01NaN";
+constexpr std::string_view inf_mark = "\x01Infinity";
+constexpr std::string_view minus_inf_mark = "\x01-Infinity";
+
+struct Spelling {
+  std::string_view bare;
+  std::string_view quoted;  // the mark as a JSON string
+};
+constexpr std::array<Spelling, 3> spellings{{{"-Infinity", "\"\\u0001-Infinity\""},
+                                             {"Infinity", "\"\\u0001Infinity\""},
+                                             {"NaN", "\"\\u0001NaN\""}}};
+
+// Replaces bare non-finite numbers outside strings. Returns whether there were any.
+bool quote_non_finite(std::string_view text, std::string &out) {
+  if (text.find("NaN") == text.npos && text.find("Infinity") == text.npos) return false;
+  bool in_string = false;
+  bool found = false;
+  for (size_t i = 0; i < text.size();) {
+    if (in_string) {
+      if (text[i] == '\\' && i + 1 < text.size()) out += text[i++];
+      else if (text[i] == '"') in_string = false;
+      out += text[i++];
+      continue;
+    }
+    in_string = text[i] == '"';
+    const auto *match = std::find_if(spellings.begin(), spellings.end(), [&](const Spelling &s) {
+      return text.substr(i, s.bare.size()) == s.bare;
+    });
+    if (match == spellings.end()) {
+      out += text[i++];
+    } else {
+      out += match->quoted;
+      i += match->bare.size();
+      found = true;
+    }
+  }
+  return found;
+}
+
+void restore_non_finite(Json &value) {
+  if (value.is_structured()) {
+    for (Json &child : value) restore_non_finite(child);
+  } else if (value.is_string()) {
+    const auto &text = value.get_ref<const std::string &>();
+    if (text == nan_mark) value = std::nan("");
+    else if (text == inf_mark) value = HUGE_VAL;
+    else if (text == minus_inf_mark) value = -HUGE_VAL;
+  }
+}
+
+// Deep nesting would overflow the stack of whoever walks the value later.
+void check_depth(std::string_view text, const std::string &what) {
+  int depth = 0;
+  bool in_string = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      else if (c == '"') in_string = false;
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '{' || c == '[') {
+      if (++depth > max_depth)
+        throw Error(Code::invalid, "reading " + what + ": nested deeper than " +
+                                       std::to_string(max_depth) + " levels");
+    } else if (c == '}' || c == ']') {
+      --depth;
+    }
+  }
+}
+
+void append_string(std::string &out, const std::string &text) {
+  out += Json(text).dump(-1, ' ', true, Json::error_handler_t::replace);
+}
+
+void append_pretty(std::string &out, const Json &value, size_t indent) {
+  if (value.is_structured() && !value.empty()) {
+    const bool object = value.is_object();
+    const std::string line = "\n" + std::string(indent + 2, ' ');
+    out += object ? '{' : '[';
+    bool first = true;
+    for (auto it = value.begin(); it != value.end(); ++it) {
+      if (!first) out += ',';
+      first = false;
+      out += line;
+      if (object) {
+        append_string(out, it.key());
+        out += ": ";
+      }
+      append_pretty(out, it.value(), indent + 2);
+    }
+    out += "\n" + std::string(indent, ' ');
+    out += object ? '}' : ']';
+  } else if (value.is_string()) {
+    append_string(out, value.get_ref<const std::string &>());
+  } else if (value.is_number_float()) {
+    append_number(out, value.get<double>());
+  } else {
+    out += value.dump();
+  }
+}
+
+Json with_texts_for_non_finite(const Json &value) {
+  if (value.is_number_float() && !std::isfinite(value.get<double>())) {
+    std::string text;
+    append_number(text, value.get<double>());
+    return text;
+  }
+  if (!value.is_structured()) return value;
+  Json copy = value;
+  for (Json &child : copy) child = with_texts_for_non_finite(child);
+  return copy;
+}
+
+}  // namespace
+
+Json parse_json(std::string_view text, const std::string &what) {
+  check_depth(text, what);
+  std::string quoted;
+  const bool non_finite = quote_non_finite(text, quoted);
+  try {
+    Json value = non_finite ? Json::parse(quoted) : Json::parse(text);
+    if (non_finite) restore_non_finite(value);
+    return value;
+  } catch (const Json::exception &e) {
+    // "[json.exception.parse_error.101] parse error at line 1, column 2: ..." → from "parse error"
+    const char *detail = std::strstr(e.what(), "] ");
+    throw Error(Code::invalid, "reading " + what + ": not valid JSON: " +
+                                   (detail != nullptr ? detail + 2 : e.what()));
+  }
+}
+
+Json parse_json_object(std::string_view text, const std::string &what) {
+  Json value = parse_json(text, what);
+  if (!value.is_object())
+    throw Error(Code::invalid, "reading " + what +
+                                   ": expected a JSON object like {\"a\": 1}, got " +
+                                   std::string(value.type_name()));
+  return value;
+}
+
+std::string to_wire(const Json &value) {
+  return with_texts_for_non_finite(value).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string to_metadata_text(const Json &value) {
+  std::string out;
+  append_pretty(out, value, 0);
+  return out;
+}
+
+void append_number(std::string &out, double value) {
+  if (std::isnan(value)) {
+    out += "NaN";
+    return;
+  }
+  if (std::isinf(value)) {
+    out += value < 0 ? "-Infinity" : "Infinity";
+    return;
+  }
+  char buffer[400];
+  // Positional between 1e-4 and 1e16, as Python's repr() has it.
+  const double magnitude = std::fabs(value);
+  const bool positional = magnitude == 0 || (magnitude >= 1e-4 && magnitude < 1e16);
+  const auto format = positional ? std::chars_format::fixed : std::chars_format::scientific;
+  const auto result = std::to_chars(buffer, buffer + sizeof buffer, value, format);
+  const std::string_view text(buffer, static_cast<size_t>(result.ptr - buffer));
+  out += text;
+  if (positional && text.find('.') == text.npos) out += ".0";
+}
+
+}  // namespace det

@@ -1,0 +1,30 @@
+// JSON in and out. Objects keep the order of their keys.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+namespace det {
+
+using Json = nlohmann::ordered_json;
+
+// Parses `text`; `what` names it in errors ("config_json"). Understands bare NaN, Infinity and
+// -Infinity, as Python writes them. Throws Code::invalid, also for nesting deeper than 128.
+Json parse_json(std::string_view text, const std::string &what);
+
+// As parse_json(), and throws Code::invalid unless the value is an object.
+Json parse_json_object(std::string_view text, const std::string &what);
+
+// One line, as the master takes it: non-finite numbers become "NaN", "Infinity", "-Infinity".
+std::string to_wire(const Json &value);
+
+// The layout of metadata.json: two spaces of indent, non-ASCII escaped, numbers in the shortest
+// form that reads back the same, non-finite numbers bare. No newline at the end.
+std::string to_metadata_text(const Json &value);
+
+// Appends a double in the shortest form that reads back the same, always with a point or exponent:
+// 1.0, 0.1, 1e-05, 1e+16. Non-finite: NaN, Infinity, -Infinity.
+void append_number(std::string &out, double value);
+
+}  // namespace det

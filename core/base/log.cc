@@ -1,0 +1,27 @@
+#include "core/base/log.h"
+
+#include <cstdio>
+
+namespace det {
+
+const char *log_level_name(LogLevel level) {
+  switch (level) {
+    case LogLevel::debug:
+      return "DEBUG";
+    case LogLevel::info:
+      return "INFO";
+    case LogLevel::warning:
+      return "WARNING";
+    default:
+      return "ERROR";
+  }
+}
+
+void Logger::write(LogLevel level, const std::string &message) {
+  if (level < threshold_) return;
+  const std::lock_guard guard(mutex_);
+  if (sink_) sink_(level, message);
+  else std::fprintf(stderr, "%s: detcore: %s\n", log_level_name(level), message.c_str());
+}
+
+}  // namespace det

@@ -1,0 +1,54 @@
+// The ranks of one job and the small messages between them.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace det {
+
+// A byte string, or the null message, which is not the empty one.
+using Message = std::optional<std::string>;
+
+struct Ranks {
+  int rank = 0;
+  int size = 1;
+  int local_rank = 0;
+  int local_size = 1;
+  int cross_rank = 0;
+  int cross_size = 1;
+};
+
+// Throws Code::invalid, naming the numbers, unless they describe a rank of a job.
+void check_ranks(const Ranks &ranks);
+
+class Communicator {
+ public:
+  virtual ~Communicator() = default;
+
+  const Ranks &ranks() const { return ranks_; }
+  bool is_chief() const { return ranks_.rank == 0; }
+  bool is_local_chief() const { return ranks_.local_rank == 0; }
+
+  // Collective over all ranks. gather() gives the list to the chief, nothing elsewhere.
+  virtual std::optional<std::vector<Message>> gather(const Message &message) = 0;
+  virtual std::vector<Message> allgather(const Message &message) = 0;
+  virtual Message broadcast(const Message &message) = 0;
+
+  // The same among the ranks of one machine.
+  virtual std::optional<std::vector<Message>> gather_local(const Message &message) = 0;
+  virtual std::vector<Message> allgather_local(const Message &message) = 0;
+  virtual Message broadcast_local(const Message &message) = 0;
+
+ protected:
+  explicit Communicator(const Ranks &ranks) : ranks_(ranks) {}
+
+ private:
+  const Ranks ranks_;
+};
+
+// The job of one process: every collective gives the message back.
+std::unique_ptr<Communicator> make_single_communicator();
+
+}  // namespace det

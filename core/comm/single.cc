@@ -1,0 +1,45 @@
+#include "core/base/error.h"
+#include "core/comm/communicator.h"
+
+namespace det {
+
+namespace {
+
+class Single : public Communicator {
+ public:
+  Single() : Communicator(Ranks{}) {}
+
+  std::optional<std::vector<Message>> gather(const Message &message) override {
+    return {{message}};
+  }
+  std::vector<Message> allgather(const Message &message) override { return {message}; }
+  Message broadcast(const Message &message) override { return message; }
+  std::optional<std::vector<Message>> gather_local(const Message &message) override {
+    return {{message}};
+  }
+  std::vector<Message> allgather_local(const Message &message) override { return {message}; }
+  Message broadcast_local(const Message &message) override { return message; }
+};
+
+void check_pair(const char *name, int index, int count) {
+  if (count >= 1 && index >= 0 && index < count) return;
+  throw Error(Code::invalid, std::string("joining a job: ") + name + " rank " +
+                                 std::to_string(index) + " of " + std::to_string(count) +
+                                 " is impossible; ranks count from 0 to size - 1");
+}
+
+}  // namespace
+
+void check_ranks(const Ranks &ranks) {
+  check_pair("global", ranks.rank, ranks.size);
+  check_pair("local", ranks.local_rank, ranks.local_size);
+  check_pair("cross", ranks.cross_rank, ranks.cross_size);
+  if (ranks.local_size > ranks.size || ranks.cross_size > ranks.size)
+    throw Error(Code::invalid, "joining a job: local_size " + std::to_string(ranks.local_size) +
+                                   " and cross_size " + std::to_string(ranks.cross_size) +
+                                   " cannot exceed size " + std::to_string(ranks.size));
+}
+
+std::unique_ptr<Communicator> make_single_communicator() { return std::make_unique<Single>(); }
+
+}  // namespace det

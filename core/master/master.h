@@ -1,0 +1,79 @@
+// What the contexts need from a master. Two provide it: embedded/ (a store in this process) and
+// rest/ (over HTTP).
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/base/json.h"
+#include "core/base/wake.h"
+#include "core/master/report.h"
+
+namespace det {
+
+// What this run was asked to train. Fixed once the run has started.
+struct RunInfo {
+  int64_t experiment_id = 0;
+  int64_t trial_id = 0;
+  int64_t run_id = 0;  // 1 for the first start of the trial, then 2, ...
+  int64_t trial_seed = 0;
+  Json hparams = Json::object();
+  Json config = Json::object();
+  std::optional<std::string> latest_checkpoint;
+  int64_t steps_completed = 0;  // of the latest checkpoint
+  std::string task_id;
+  std::string allocation_id;
+  std::string cluster_id;
+};
+
+struct CheckpointReport {
+  std::string id;
+  Json metadata;
+  std::map<std::string, uint64_t> resources;  // relative path → bytes; directories end in '/'
+  Json storage;                               // how to build the storage again
+};
+
+struct SearchOperation {
+  uint64_t length = 0;     // absolute
+  bool completed = false;  // no work for now
+};
+
+enum class RunEnd { ok, error, invalid_hp };
+
+class Master : public ReportSink {
+ public:
+  virtual const RunInfo &info() const = 0;
+
+  // Where this run keeps its journal and lock; local, private to this run, removed by its owner
+  // once everything is delivered.
+  virtual std::filesystem::path run_directory() const = 0;
+  virtual std::string journal_id() const = 0;
+
+  // Blocks until this run is asked to stop (true) or `wake` is set (false).
+  virtual bool wait_preemption(const Wake &wake) = 0;
+  // The process itself was told to stop (a signal, the host): pending from now on, as if the master
+  // had asked.
+  virtual void note_preemption(const std::string &reason) = 0;
+  virtual void acknowledge_preemption() = 0;
+
+  virtual SearchOperation current_operation() = 0;
+  virtual void complete_operation(uint64_t length, const Json &metric) = 0;
+  virtual void acknowledge_out_of_operations() = 0;
+
+  virtual void report_checkpoint(const CheckpointReport &report) = 0;
+  virtual bool knows_checkpoint(const std::string &id) = 0;
+  virtual std::optional<Json> checkpoint_metadata(const std::string &id) = 0;
+  virtual void checkpoint_deleted(const std::string &id) = 0;
+
+  // False when a reason was reported before: that one stays.
+  virtual bool report_early_exit(const std::string &reason) = 0;
+  virtual std::optional<double> best_validation() = 0;
+
+  virtual void end_run(RunEnd how) = 0;
+};
+
+}  // namespace det

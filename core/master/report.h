@@ -1,0 +1,61 @@
+// What a trial reports through the journal, as the master takes it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace det {
+
+enum class ReportKind : uint8_t {
+  metrics = 1,       // group, steps, `values`
+  metrics_json = 2,  // group, steps, `text` (JSON object), `batches` (JSON array or empty)
+  status = 3,        // `text`
+  progress = 4,      // `number`: a fraction from 0 to 1
+  log = 5,           // `level`, `text`
+};
+
+struct MetricValue {
+  std::string_view name;
+  double value;
+};
+
+// Views into the journal: valid while the journal's segment is mapped.
+struct Report {
+  uint64_t sequence = 0;  // grows with every report of one journal; never 0
+  int64_t time_us = 0;
+  ReportKind kind = ReportKind::metrics;
+  int64_t steps = 0;
+  std::string_view group;
+  std::vector<MetricValue> values;
+  std::string_view text;
+  std::string_view batches;
+  double number = 0;
+  int level = 0;
+};
+
+// Whose journal a report comes from.
+struct JournalKey {
+  int64_t trial_id = 0;
+  int64_t run_id = 0;
+  int rank = 0;
+  std::string journal_id;  // a UUID; (journal_id, sequence) names a report for ever
+};
+
+// One message for each metric that repeats an earlier one of its group and step with another
+// value. The first value is kept; everything else of the report is stored.
+struct Delivery {
+  std::vector<std::string> conflicts;
+};
+
+// Takes reports in order, durably, each once: those at or below the highest sequence delivered
+// before for the same journal are skipped. Throws when nothing was stored; the caller tries again.
+class ReportSink {
+ public:
+  virtual ~ReportSink() = default;
+  virtual Delivery deliver(const JournalKey &journal, std::span<const Report> reports) = 0;
+};
+
+}  // namespace det

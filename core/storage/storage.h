@@ -1,0 +1,104 @@
+// Where checkpoints live. One interface; shared_fs and directory here, cloud storage later.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/json.h"
+#include "core/base/log.h"
+
+namespace det {
+
+// Relative path → bytes. A directory ends in '/' and has 0.
+using Resources = std::map<std::string, uint64_t>;
+
+// Decides by relative path ('/' at the end of a directory). Empty: everything.
+using Selector = std::function<bool(const std::string &)>;
+
+// The contents of a directory as resources: recursive, the root itself and the manifest left out. A
+// link to a file counts as the file; one to a directory as "name/" and is not entered; a dangling
+// one is Code::not_found.
+Resources list_directory(const std::filesystem::path &root);
+
+// Throws Code::invalid unless `id` can name a checkpoint: one path component of letters, digits,
+// '-', '_' and '.', not beginning with a dot, at most 255 bytes.
+void check_storage_id(const std::string &id);
+
+// A checkpoint being written. Until commit() nothing of it is visible; a crash before leaves
+// something that a later sweep() removes.
+class CheckpointWriter {
+ public:
+  virtual ~CheckpointWriter() = default;  // aborts unless committed or aborted
+
+  virtual const std::string &id() const = 0;
+  virtual const std::filesystem::path &path() const = 0;  // write here
+
+  // Copies the contents of a directory in; `paths` limits it to exactly those resources.
+  virtual void add(const std::filesystem::path &source,
+                   const std::optional<std::vector<std::string>> &paths) = 0;
+
+  // Makes it durable and visible in storage, under its id. After a throw nothing is visible.
+  virtual Resources commit() = 0;
+
+  // The master knows it: from now on a sweep leaves it alone.
+  virtual void announced() = 0;
+
+  // Removes it, also after a commit whose announcement failed.
+  virtual void abort() = 0;
+};
+
+// A checkpoint opened for reading; the destructor removes a temporary copy.
+class CheckpointReader {
+ public:
+  virtual ~CheckpointReader() = default;
+  virtual const std::filesystem::path &path() const = 0;
+};
+
+class Storage {
+ public:
+  virtual ~Storage() = default;
+
+  virtual std::unique_ptr<CheckpointWriter> begin(const std::string &id) = 0;
+
+  // Both verify sizes, and checksums where `checksums`; a damaged or missing file is Code::corrupt
+  // and named. A checkpoint without a manifest (made by another program) is taken as it is.
+  virtual void download(const std::string &id, const std::filesystem::path &target,
+                        const Selector &selector, bool checksums) = 0;
+  virtual std::unique_ptr<CheckpointReader> restore(const std::string &id, const Selector &selector,
+                                                    bool checksums) = 0;
+
+  // Nothing there is no error.
+  virtual void remove(const std::string &id) = 0;
+  // Removes what matches the globs (spec 4.9); gives back what remains.
+  virtual Resources remove_matching(const std::string &id,
+                                    const std::vector<std::string> &globs) = 0;
+
+  // Removes what killed processes left half written. Gives back ids that were committed but never
+  // announced by an owner that is gone: the caller, who can ask the master, calls remove() or
+  // adopt().
+  virtual std::vector<std::string> sweep() = 0;
+  virtual void adopt(const std::string &id) = 0;  // announced after all
+
+  // How to build this storage again, without credentials.
+  virtual Json config() const = 0;
+
+  // The directory under which files of other kinds (TensorBoard) may be kept beside the
+  // checkpoints; empty when this storage has no file system.
+  virtual std::filesystem::path directory() const = 0;
+};
+
+// From a `checkpoint_storage` object (spec 4.1). `container_path` replaces host_path where given.
+std::unique_ptr<Storage> make_storage(const Json &config,
+                                      const std::optional<std::string> &container_path,
+                                      std::shared_ptr<Logger> logger);
+
+// From a path or URI (spec 4.2).
+std::unique_ptr<Storage> make_storage_from_uri(const std::string &uri,
+                                               std::shared_ptr<Logger> logger);
+
+}  // namespace det

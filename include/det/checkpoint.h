@@ -1,0 +1,165 @@
+/**
+ * @file
+ * @brief Saving and restoring (seed: CheckpointContext).
+ *
+ * A `det_checkpoint` is a view borrowed from `det_core`, valid until det_core_free(). A checkpoint
+ * is a directory under a storage id. It becomes visible complete or not at all: it is written
+ * aside, synced, renamed, and only then reported to the master.
+ */
+#ifndef DET_CHECKPOINT_H
+#define DET_CHECKPOINT_H
+
+#include <det/error.h>
+
+DET_BEGIN_DECLS
+
+/** View of the checkpoints; borrowed from det_core_checkpoint(). */
+typedef struct det_checkpoint det_checkpoint;
+/** A checkpoint being written; owned by the caller. */
+typedef struct det_checkpoint_store det_checkpoint_store;
+/** A checkpoint opened for reading; owned by the caller. */
+typedef struct det_checkpoint_restore det_checkpoint_restore;
+
+/** Bytes of a storage id with its NUL: 36 characters of a UUID and one. */
+#define DET_STORAGE_ID_SIZE 37
+
+/** Decides which files take part. Called on the thread that called the library.
+ * @param[in] path  Relative to the checkpoint, '/' between parts; a directory ends in '/'. Lives
+ *                  during the call. Bytes as the file system has them, not always UTF-8.
+ * @return 1 to take the path, 0 to leave it, negative to stop with DET_E_CALLBACK. */
+typedef int32_t (*det_checkpoint_selector)(const char *path, void *user_data);
+
+/** How ranks share a download (seed: DownloadMode). */
+typedef int32_t det_download_mode;
+#define DET_DOWNLOAD_LOCAL_WORKERS_SHARE 0 /**< All ranks in step; one download per machine. */
+#define DET_DOWNLOAD_NO_SHARED 1           /**< This rank alone, for itself. */
+
+/** Options of det_checkpoint_upload() and det_checkpoint_store_begin(). */
+typedef struct det_checkpoint_options {
+  size_t struct_size;               /**< sizeof(det_checkpoint_options). */
+  int32_t shard;                    /**< 1: all ranks in step, each with its own files. */
+  det_checkpoint_selector selector; /**< upload only; NULL takes everything. */
+  void *user_data;                  /**< For `selector`. */
+} det_checkpoint_options;
+
+/** Initialiser with the defaults. det_checkpoint_options_init() does the same. */
+#define DET_CHECKPOINT_OPTIONS_INIT \
+  { sizeof(det_checkpoint_options), 0, NULL, NULL }
+
+/** Fills options with the defaults, as the macro does. NULL does nothing.   @since 0.1 */
+DET_API void det_checkpoint_options_init(det_checkpoint_options *options) DET_NOEXCEPT;
+
+/** Options of det_checkpoint_download() and det_checkpoint_restore_begin(). */
+typedef struct det_download_options {
+  size_t struct_size;               /**< sizeof(det_download_options). */
+  det_download_mode mode;           /**< One of DET_DOWNLOAD_*. */
+  det_checkpoint_selector selector; /**< NULL takes everything. */
+  void *user_data;                  /**< For `selector`. */
+  int32_t skip_verification;        /**< 1: do not compare checksums, only sizes. */
+} det_download_options;
+
+/** Initialiser with the defaults. det_download_options_init() does the same. */
+#define DET_DOWNLOAD_OPTIONS_INIT \
+  { sizeof(det_download_options), DET_DOWNLOAD_LOCAL_WORKERS_SHARE, NULL, NULL, 0 }
+
+/** Fills options with the defaults, as the macro does. NULL does nothing.   @since 0.1 */
+DET_API void det_download_options_init(det_download_options *options) DET_NOEXCEPT;
+
+/** Stores the contents of a directory as a new checkpoint (seed: upload). Writes `metadata.json`
+ * into `directory` first. Chief only, or all ranks in step with `shard`. Blocks until the
+ * checkpoint is durable and the master knows of it, after every report made before.
+ * @param[in]  directory      Its name is not kept. NULL only with `shard`: nothing from this rank.
+ * @param[in]  metadata_json  A JSON object with an integer "steps_completed" >= 0.
+ * @param[in]  options        NULL for the defaults.
+ * @param[out] storage_id     DET_STORAGE_ID_SIZE bytes; receives the id. "" on failure.
+ * @return DET_OK; DET_E_INVALID (metadata); DET_E_STATE (not the chief, closed); DET_E_NOT_FOUND
+ * (directory); DET_E_CONFLICT (ranks brought different files of one name, or a file changed while
+ * it was copied); DET_E_FULL, DET_E_ACCESS, DET_E_IO (nothing visible is left behind);
+ * DET_E_CALLBACK.   @since 0.1 */
+DET_API det_status det_checkpoint_upload(det_checkpoint *checkpoint, const char *directory,
+                                         const char *metadata_json,
+                                         const det_checkpoint_options *options, char *storage_id,
+                                         det_error *err) DET_NOEXCEPT;
+
+/** Opens a new checkpoint to write into (seed: entering store_path). Chief only, or all ranks in
+ * step with `shard`. The metadata is checked here, before anything is stored.
+ * @param[in]  metadata_json  A JSON object with an integer "steps_completed" >= 0.
+ * @param[out] out            Receives the handle; release with det_checkpoint_store_free().
+ * @return As det_checkpoint_upload().   @since 0.1 */
+DET_API det_status det_checkpoint_store_begin(det_checkpoint *checkpoint, const char *metadata_json,
+                                              const det_checkpoint_options *options,
+                                              det_checkpoint_store **out,
+                                              det_error *err) DET_NOEXCEPT;
+
+/** The empty directory to write into. It stays private until the commit.
+ * @return Borrowed from `store`; NULL for NULL.   @since 0.1 */
+DET_API const char *det_checkpoint_store_path(const det_checkpoint_store *store) DET_NOEXCEPT;
+
+/** The storage id the checkpoint will have.
+ * @return Borrowed from `store`; NULL for NULL.   @since 0.1 */
+DET_API const char *det_checkpoint_store_id(const det_checkpoint_store *store) DET_NOEXCEPT;
+
+/** Makes the checkpoint durable, visible and known to the master (seed: leaving store_path). With
+ * `shard` all ranks in step. Blocks. Once, and not after an abort.
+ * @return As det_checkpoint_upload(); DET_E_STATE (committed or aborted before). After a failure
+ * nothing is visible, and the handle can only be freed.   @since 0.1 */
+DET_API det_status det_checkpoint_store_commit(det_checkpoint_store *store,
+                                               det_error *err) DET_NOEXCEPT;
+
+/** Drops what was written (seed: an exception inside store_path). Does nothing when aborted
+ * before.
+ * @return DET_OK; DET_E_STATE (committed before); DET_E_IO.   @since 0.1 */
+DET_API det_status det_checkpoint_store_abort(det_checkpoint_store *store,
+                                              det_error *err) DET_NOEXCEPT;
+
+/** Releases the handle; aborts when neither committed nor aborted. NULL does nothing.
+ * @since 0.1 */
+DET_API void det_checkpoint_store_free(det_checkpoint_store *store) DET_NOEXCEPT;
+
+/** Copies a checkpoint into a directory, made if absent (seed: download), and verifies it against
+ * its manifest. In the shared mode all ranks in step. Blocks.
+ * @param[in] storage_id  From an earlier save; letters, digits, '-', '_' and '.', not beginning
+ *                        with a dot.
+ * @param[in] directory   Files of the same name are replaced; others are left.
+ * @return DET_OK; DET_E_INVALID (id, mode); DET_E_NOT_FOUND; DET_E_CORRUPT (names the file);
+ * DET_E_FULL, DET_E_ACCESS, DET_E_IO; DET_E_CALLBACK; DET_E_STATE (closed).   @since 0.1 */
+DET_API det_status det_checkpoint_download(det_checkpoint *checkpoint, const char *storage_id,
+                                           const char *directory,
+                                           const det_download_options *options,
+                                           det_error *err) DET_NOEXCEPT;
+
+/** Opens a checkpoint for reading (seed: entering restore_path). On a file system the path is the
+ * stored directory itself (read only by agreement; a selector is ignored with a warning);
+ * elsewhere it is a temporary copy. In the shared mode all ranks in step. Blocks.
+ * @param[out] out  Receives the handle; release with det_checkpoint_restore_free().
+ * @return As det_checkpoint_download().   @since 0.1 */
+DET_API det_status det_checkpoint_restore_begin(det_checkpoint *checkpoint, const char *storage_id,
+                                                const det_download_options *options,
+                                                det_checkpoint_restore **out,
+                                                det_error *err) DET_NOEXCEPT;
+
+/** The directory to read from.
+ * @return Borrowed from `restore`; NULL for NULL.   @since 0.1 */
+DET_API const char *det_checkpoint_restore_path(const det_checkpoint_restore *restore) DET_NOEXCEPT;
+
+/** Ends reading (seed: leaving restore_path) and removes a temporary copy. NULL does nothing.
+ * @since 0.1 */
+DET_API void det_checkpoint_restore_free(det_checkpoint_restore *restore) DET_NOEXCEPT;
+
+/** Deletes a checkpoint from storage and tells the master (seed: delete). Any rank, no step. One
+ * that is not there counts as deleted. Blocks.
+ * @return DET_OK; DET_E_INVALID (id); DET_E_NOT_FOUND (the id names something that is no
+ * checkpoint); DET_E_ACCESS, DET_E_IO; DET_E_STATE (closed).   @since 0.1 */
+DET_API det_status det_checkpoint_delete(det_checkpoint *checkpoint, const char *storage_id,
+                                         det_error *err) DET_NOEXCEPT;
+
+/** The metadata of a checkpoint (seed: get_metadata). Any rank, no step. Blocks for one request.
+ * @param[out] out_json  Receives a JSON object to release with det_free(); NULL on failure.
+ * @return DET_OK; DET_E_INVALID (id); DET_E_NOT_FOUND; DET_E_UNAVAILABLE; DET_E_STATE (closed).
+ * @since 0.1 */
+DET_API det_status det_checkpoint_get_metadata(det_checkpoint *checkpoint, const char *storage_id,
+                                               char **out_json, det_error *err) DET_NOEXCEPT;
+
+DET_END_DECLS
+
+#endif

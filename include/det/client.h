@@ -1,0 +1,131 @@
+/**
+ * @file
+ * @brief Reading and steering experiments, trials, metrics, checkpoints and logs in any store or on
+ * any master. Whatever the `det` command shows or does, it does through this header.
+ *
+ * Answers are JSON text to release with det_free(). New keys may appear in a later release. Times
+ * are ISO-8601 in UTC. Values that JSON has no number for are the texts "NaN", "Infinity",
+ * "-Infinity". docs/client.md lists the keys of every answer.
+ */
+#ifndef DET_CLIENT_H
+#define DET_CLIENT_H
+
+#include <det/error.h>
+
+DET_BEGIN_DECLS
+
+/** A connection to a store or a master. Owned by the caller. */
+typedef struct det_client det_client;
+
+/** Which part of a list to answer with. */
+typedef struct det_client_page {
+  size_t struct_size; /**< sizeof(det_client_page). */
+  int64_t after; /**< Only entries behind this cursor: `next` of the answer before. 0: start. */
+  int64_t limit; /**< At most so many entries; 0 = 1,000. */
+  int32_t descending; /**< 1: newest first, where the list has an order in time. */
+} det_client_page;
+
+/** Initialiser with the defaults. det_client_page_init() does the same. */
+#define DET_CLIENT_PAGE_INIT \
+  { sizeof(det_client_page), 0, 0, 0 }
+
+/** Fills a page with the defaults, as the macro does. NULL does nothing.   @since 0.1 */
+DET_API void det_client_page_init(det_client_page *page) DET_NOEXCEPT;
+
+/** Opens a store or a master for reading and steering. Makes nothing: a store that is not there is
+ * an error.
+ * @param[in]  master  As `master` of det_core_options; NULL for the same default.
+ * @param[out] out     Receives the handle; release it with det_client_free(). NULL on failure.
+ * @return DET_OK; DET_E_NOT_FOUND (no store there); DET_E_BUSY (locked); DET_E_UNSUPPORTED (a
+ * master over HTTP, in this release; a store of a newer release); DET_E_ACCESS, DET_E_CORRUPT,
+ * DET_E_IO.   @since 0.1 */
+DET_API det_status det_client_open(const char *master, det_client **out,
+                                   det_error *err) DET_NOEXCEPT;
+
+/** Closes and releases the handle. NULL does nothing.   @since 0.1 */
+DET_API void det_client_free(det_client *client) DET_NOEXCEPT;
+
+/** Lists experiments: {"experiments": [...], "next": cursor or null}. Blocks for one request, as
+ * do all functions below.
+ * @param[in]  page      NULL for the defaults.
+ * @param[out] out_json  Receives the answer, to release with det_free(); NULL on failure.
+ * @return DET_OK; DET_E_INVALID; DET_E_BUSY, DET_E_IO, DET_E_UNAVAILABLE.   @since 0.1 */
+DET_API det_status det_client_list_experiments(det_client *client, const det_client_page *page,
+                                               char **out_json, det_error *err) DET_NOEXCEPT;
+
+/** One experiment with its configuration and trials. Errors as det_client_list_experiments(), and
+ * DET_E_NOT_FOUND.   @since 0.1 */
+DET_API det_status det_client_get_experiment(det_client *client, int64_t experiment_id,
+                                             char **out_json, det_error *err) DET_NOEXCEPT;
+
+/** Lists the trials of an experiment: {"trials": [...], "next": cursor or null}.
+ * @param[in] experiment_id  0 for the trials of all experiments.   @since 0.1 */
+DET_API det_status det_client_list_trials(det_client *client, int64_t experiment_id,
+                                          const det_client_page *page, char **out_json,
+                                          det_error *err) DET_NOEXCEPT;
+
+/** One trial with its hyperparameters, runs, operations, latest checkpoint, metric names, and how
+ * many reports wait in journals left behind. Errors as det_client_get_experiment().   @since 0.1 */
+DET_API det_status det_client_get_trial(det_client *client, int64_t trial_id, char **out_json,
+                                        det_error *err) DET_NOEXCEPT;
+
+/** Lists reports of a trial in the order they were made: {"metrics": [{"group", "steps_completed",
+ * "trial_run_id", "time", "metrics": {...}, "batch_metrics"}], "next": cursor or null}.
+ * @param[in] group  NULL for every group.   @since 0.1 */
+DET_API det_status det_client_list_metrics(det_client *client, int64_t trial_id, const char *group,
+                                           const det_client_page *page, char **out_json,
+                                           det_error *err) DET_NOEXCEPT;
+
+/** Lists checkpoints: {"checkpoints": [{"uuid", "trial_id", "steps_completed", "state", "size",
+ * "time", "metadata", "resources"}], "next": cursor or null}.
+ * @param[in] trial_id  0 for the checkpoints of all trials.   @since 0.1 */
+DET_API det_status det_client_list_checkpoints(det_client *client, int64_t trial_id,
+                                               const det_client_page *page, char **out_json,
+                                               det_error *err) DET_NOEXCEPT;
+
+/** One checkpoint, with where it is stored. Errors as det_client_get_experiment().   @since 0.1 */
+DET_API det_status det_client_get_checkpoint(det_client *client, const char *storage_id,
+                                             char **out_json, det_error *err) DET_NOEXCEPT;
+
+/** Lists log lines of a trial: {"logs": [{"time", "level", "rank", "trial_run_id", "text"}],
+ * "next": cursor or null}.   @since 0.1 */
+DET_API det_status det_client_list_logs(det_client *client, int64_t trial_id,
+                                        const det_client_page *page, char **out_json,
+                                        det_error *err) DET_NOEXCEPT;
+
+/** What det_client_control() acts on. */
+typedef int32_t det_client_target;
+#define DET_CLIENT_EXPERIMENT 1 /**< An experiment with all its trials. */
+#define DET_CLIENT_TRIAL 2      /**< One trial. */
+
+/** What det_client_control() does. */
+typedef int32_t det_client_action;
+#define DET_CLIENT_PAUSE 1    /**< Ask running trials to save and leave; they can go on later. */
+#define DET_CLIENT_ACTIVATE 2 /**< Let paused trials go on. */
+#define DET_CLIENT_CANCEL 3   /**< Ask running trials to save and leave, for good. */
+#define DET_CLIENT_KILL 4     /**< End running trials at once. */
+
+/** Steers an experiment or a trial from any process.
+ * @param[in]  target    One of DET_CLIENT_EXPERIMENT, DET_CLIENT_TRIAL.
+ * @param[in]  id        Of the experiment or trial.
+ * @param[in]  action    One of DET_CLIENT_PAUSE … DET_CLIENT_KILL.
+ * @param[out] out_json  May be NULL. Receives {"state": new state, "signalled": runs that were
+ *                       told, "resume": command or null}, to release with det_free().
+ * @return DET_OK, also when already in that state; DET_E_NOT_FOUND; DET_E_STATE (the state allows
+ * it no more; the message says why); DET_E_INVALID; DET_E_BUSY, DET_E_IO.   @since 0.1 */
+DET_API det_status det_client_control(det_client *client, det_client_target target, int64_t id,
+                                      det_client_action action, char **out_json,
+                                      det_error *err) DET_NOEXCEPT;
+
+/** Ships the journals that ended or killed processes left behind. Journals of running processes
+ * are left alone. Every report arrives once, however often this is repeated.
+ * @param[out] out_json  May be NULL. Receives {"spools": [{"trial_id", "trial_run_id", "reports",
+ *                       "lost_bytes"}], "busy": journals in use}, to release with det_free().
+ * @return DET_OK; DET_E_BUSY, DET_E_FULL, DET_E_IO, DET_E_UNAVAILABLE (what was not shipped is
+ * kept).   @since 0.1 */
+DET_API det_status det_client_sync(det_client *client, char **out_json,
+                                   det_error *err) DET_NOEXCEPT;
+
+DET_END_DECLS
+
+#endif

@@ -1,0 +1,140 @@
+/**
+ * @file
+ * @brief One training process from start to end (seed: core.init and core.Context). Includes every
+ * other header.
+ */
+#ifndef DET_CORE_H
+#define DET_CORE_H
+
+#include <det/checkpoint.h>
+#include <det/client.h>
+#include <det/distributed.h>
+#include <det/error.h>
+#include <det/info.h>
+#include <det/preempt.h>
+#include <det/profiler.h>
+#include <det/searcher.h>
+#include <det/train.h>
+
+DET_BEGIN_DECLS
+
+/** One training process. Owned by the caller; several may live in one process. */
+typedef struct det_core det_core;
+
+/** Receives the library's own log lines. May be called on any thread, never on two at once for one
+ * core. `message` is one line without its end and lives during the call. Must not call the library.
+ */
+typedef void (*det_log_callback)(det_log_level level, const char *message, void *user_data);
+
+/** Options of det_core_init(). What is NULL or 0 takes the default named here. */
+typedef struct det_core_options {
+  size_t struct_size; /**< sizeof(det_core_options). */
+
+  /** Which master: an http(s) URL, or the directory (or file: URL) of an embedded store. NULL: the
+   * variable DET_MASTER, else DET_HOME, else the user data directory ($XDG_DATA_HOME/determined or
+   * ~/.local/share/determined). */
+  const char *master;
+  /** The trial to continue. 0: the variable DET_TRIAL_ID, else `external_id`, else a new one. */
+  int64_t trial_id;
+  /** A name of the caller's own for the trial: the next start with the same one continues it.
+   * NULL: the variable DET_EXTERNAL_ID, else none. */
+  const char *external_id;
+  /** Name of the experiment when a new one is made. NULL: `name` of the configuration, else the
+   * program's name. */
+  const char *name;
+  /** Experiment configuration as a JSON object, used when a new experiment is made. NULL: the
+   * variable DET_EXPERIMENT_CONFIG, else none. `searcher.max_length` is the length of the one
+   * operation of a single search; without it that length is 1. */
+  const char *config_json;
+  /** Hyperparameters of a new trial as a JSON object. NULL: the variable DET_HPARAMS, else the
+   * constants under `hyperparameters` of the configuration. */
+  const char *hparams_json;
+  /** Where checkpoints go: a directory, file: URL, s3://bucket[/prefix], gs://bucket[/prefix], or a
+   * JSON object like `checkpoint_storage` of the configuration (not of type shared_fs). NULL: the
+   * configuration's, else the directory of the embedded store. */
+  const char *checkpoint_storage;
+  /** The ranks of this job. Borrowed: must outlive the core. NULL: one process. */
+  det_distributed *distributed;
+
+  det_preempt_mode preempt_mode;         /**< One of DET_PREEMPT_*. */
+  det_tensorboard_mode tensorboard_mode; /**< One of DET_TENSORBOARD_*. */
+  /** Signals that ask this process to stop, such as SIGTERM: a handler is installed for each until
+   * det_core_close(), and chains to the one before. NULL: no handler is installed. Copied. */
+  const int32_t *preempt_signals;
+  size_t preempt_signal_count; /**< Entries of `preempt_signals`; at most 8. */
+  /** A signal, such as SIGUSR1, on which the interrupted thread's stack is printed to standard
+   * error. 0: none. */
+  int32_t stack_trace_signal;
+
+  uint64_t spool_limit; /**< Bytes the journal may grow to; 0 = 1 GiB. */
+  /** Milliseconds a report may wait for room when the journal is full and the master is keeping
+   * up; 0 = 10,000. When the master does not answer a report never waits. Negative: never. */
+  int32_t spool_wait_ms;
+
+  det_log_callback log;    /**< NULL: lines go to standard error. */
+  void *log_user_data;     /**< For `log`. */
+  det_log_level log_level; /**< Lines below are dropped. The initialiser sets DET_LOG_WARNING. */
+} det_core_options;
+
+/** Initialiser with the defaults. det_core_options_init() does the same. */
+#define DET_CORE_OPTIONS_INIT                                                              \
+  {                                                                                        \
+    sizeof(det_core_options), NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL,                 \
+        DET_PREEMPT_WORKERS_ASK_CHIEF, DET_TENSORBOARD_AUTO, NULL, 0, 0, 0, 0, NULL, NULL, \
+        DET_LOG_WARNING                                                                    \
+  }
+
+/** Fills options with the defaults, as the macro does. NULL does nothing.   @since 0.1 */
+DET_API void det_core_options_init(det_core_options *options) DET_NOEXCEPT;
+
+/** Starts (seed: core.init, and entering its context). With no cluster and no master configured it
+ * opens or makes the embedded store: a new experiment with one trial, or the next run of the trial
+ * asked for. Reports and checkpoints that a killed process left behind are recovered. With
+ * `distributed`, all ranks in step. Blocks; at most a few milliseconds with an embedded store.
+ * @param[in]  options  NULL for the defaults. Copied, apart from `distributed`.
+ * @param[out] out      Receives the core; release it with det_core_free(). NULL on failure.
+ * @return DET_OK; DET_E_INVALID (an option or variable; the message names it); DET_E_NOT_FOUND
+ * (trial); DET_E_STATE (another process runs the trial); DET_E_IO, DET_E_ACCESS, DET_E_FULL,
+ * DET_E_BUSY, DET_E_CORRUPT (the store); DET_E_UNSUPPORTED (a master over HTTP, in this release; a
+ * store of a newer release).   @since 0.1 */
+DET_API det_status det_core_init(const det_core_options *options, det_core **out,
+                                 det_error *err) DET_NOEXCEPT;
+
+/** How a run ends. */
+typedef int32_t det_exit;
+#define DET_EXIT_OK 0         /**< In good order: completed, or preempted and acknowledged. */
+#define DET_EXIT_ERROR 1      /**< Training failed. */
+#define DET_EXIT_INVALID_HP 2 /**< Training is not possible with these hyperparameters. */
+
+/** Ends the run (seed: leaving the context): carries every report to the master and tells it how
+ * the run ended. Every step is done even when one fails; the first failure is returned. Reports
+ * that cannot be delivered stay in the journal for `det sync`. Afterwards every function of the
+ * core and its views answers DET_E_STATE; the memory stays until det_core_free(). Repeats do
+ * nothing. Blocks. In a forked child it does nothing.
+ * @param[in] how  One of DET_EXIT_*.
+ * @return DET_OK; DET_E_INVALID; DET_E_CONFLICT (see det_train_flush()); DET_E_TIMEOUT,
+ * DET_E_UNAVAILABLE, DET_E_BUSY, DET_E_IO, DET_E_FULL.   @since 0.1 */
+DET_API det_status det_core_close(det_core *core, det_exit how, det_error *err) DET_NOEXCEPT;
+
+/** Releases the core, its views and operations. Closes first with DET_EXIT_ERROR if that was not
+ * done. NULL does nothing.   @since 0.1 */
+DET_API void det_core_free(det_core *core) DET_NOEXCEPT;
+
+/** The facts about this run. Borrowed; NULL for NULL.   @since 0.1 */
+DET_API det_info *det_core_info(det_core *core) DET_NOEXCEPT;
+/** The ranks of this job. Borrowed; NULL for NULL.   @since 0.1 */
+DET_API det_distributed *det_core_distributed(det_core *core) DET_NOEXCEPT;
+/** Checkpoints. Borrowed; NULL for NULL.   @since 0.1 */
+DET_API det_checkpoint *det_core_checkpoint(det_core *core) DET_NOEXCEPT;
+/** The preemption signal. Borrowed; NULL for NULL.   @since 0.1 */
+DET_API det_preempt *det_core_preempt(det_core *core) DET_NOEXCEPT;
+/** Reports. Borrowed; NULL for NULL.   @since 0.1 */
+DET_API det_train *det_core_train(det_core *core) DET_NOEXCEPT;
+/** The search. Borrowed; NULL for NULL.   @since 0.1 */
+DET_API det_searcher *det_core_searcher(det_core *core) DET_NOEXCEPT;
+/** The profiler. Borrowed; NULL for NULL.   @since 0.1 */
+DET_API det_profiler *det_core_profiler(det_core *core) DET_NOEXCEPT;
+
+DET_END_DECLS
+
+#endif

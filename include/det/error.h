@@ -1,0 +1,65 @@
+/**
+ * @file
+ * @brief Status codes and the caller-owned error.
+ */
+#ifndef DET_ERROR_H
+#define DET_ERROR_H
+
+#include <det/base.h>
+
+DET_BEGIN_DECLS
+
+/** What a fallible function returns: 0, a positive answer, or a negative failure. */
+typedef int32_t det_status;
+
+#define DET_OK 0      /**< Done. */
+#define DET_DONE 1    /**< Not a failure: there is no more (the last operation was handed out). */
+#define DET_PREEMPT 2 /**< Not a failure: stop soon, after saving a checkpoint. */
+
+#define DET_E_INTERNAL (-1)     /**< A defect of the library; please report it. */
+#define DET_E_NOMEM (-2)        /**< Out of memory. */
+#define DET_E_INVALID (-3)      /**< An argument has a wrong value or type. */
+#define DET_E_NOT_FOUND (-4)    /**< No such checkpoint, trial, experiment, file or value. */
+#define DET_E_IO (-5)           /**< A file or the network failed; see `os_errno`. */
+#define DET_E_TIMEOUT (-6)      /**< Not done within the time allowed. */
+#define DET_E_CALLBACK (-7)     /**< A callback of the caller asked to stop. */
+#define DET_E_UNSUPPORTED (-8)  /**< Not in this build or this release. */
+#define DET_E_STATE (-9)        /**< Wrong order of calls, wrong rank, or already closed. */
+#define DET_E_ACCESS (-10)      /**< Permission or credentials are missing. */
+#define DET_E_CORRUPT (-11)     /**< Stored data does not match its checksum or format. */
+#define DET_E_FULL (-12)        /**< The disk, a quota or the spool is full. */
+#define DET_E_BUSY (-13)        /**< Another process holds what is needed; try again. */
+#define DET_E_CONFLICT (-14)    /**< Two ranks or two reports contradict each other. */
+#define DET_E_UNAVAILABLE (-15) /**< The master does not answer. */
+
+/** What went wrong, in memory of the caller. Nothing to free. Left alone on success. */
+typedef struct det_error {
+  size_t struct_size;  /**< sizeof(det_error); 0 counts as the size in release 0.1. */
+  det_status code;     /**< Same as the returned status. */
+  int32_t os_errno;    /**< errno of the failed system call, or 0. */
+  int32_t http_status; /**< Status of the master's answer, or 0. */
+  char message[500];   /**< UTF-8, one line: what was tried, on what, and what to do. */
+} det_error;
+
+/** Initialiser for a `det_error` on the stack. det_error_init() does the same. */
+#define DET_ERROR_INIT \
+  { sizeof(det_error), DET_OK, 0, 0, "" }
+
+/** Prepares an error for use, as DET_ERROR_INIT does; for languages without macros.
+ * @param[out] err  Receives struct_size and zeros. NULL does nothing.   @since 0.1 */
+DET_API void det_error_init(det_error *err) DET_NOEXCEPT;
+
+/** The name of a status code, such as "DET_E_NOT_FOUND".
+ * @return A static string; "DET_E_UNKNOWN" for a number that is no code.   @since 0.1 */
+DET_API const char *det_status_name(det_status code) DET_NOEXCEPT;
+
+/** How much a log line matters. */
+typedef int32_t det_log_level;
+#define DET_LOG_DEBUG 0   /**< For the developers of the library or of the training code. */
+#define DET_LOG_INFO 1    /**< What happens, in the normal course. */
+#define DET_LOG_WARNING 2 /**< Something to look at; work goes on. */
+#define DET_LOG_ERROR 3   /**< Something failed. */
+
+DET_END_DECLS
+
+#endif
