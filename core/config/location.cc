@@ -1,7 +1,8 @@
 #include "core/config/location.h"
 
-#include <cstdlib>
+#include <cctype>
 
+#include "core/base/environment.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 
@@ -10,11 +11,6 @@ namespace det {
 namespace fs = std::filesystem;
 
 namespace {
-
-std::string variable(const char *name) {
-  const char *value = std::getenv(name);
-  return value != nullptr ? value : "";
-}
 
 MasterLocation parse(const std::string &text, const std::string &origin) {
   const size_t colon = text.find("://");
@@ -33,9 +29,9 @@ MasterLocation parse(const std::string &text, const std::string &origin) {
 
 MasterLocation locate_master(const std::string &option) {
   if (!option.empty()) return parse(option, "master");
-  if (const std::string master = variable("DET_MASTER"); !master.empty())
+  if (const std::string master = environment_variable("DET_MASTER"); !master.empty())
     return parse(master, "the variable DET_MASTER");
-  if (const std::string home = variable("DET_HOME"); !home.empty())
+  if (const std::string home = environment_variable("DET_HOME"); !home.empty())
     return {true, fs::absolute(home), {}};
   return {true, user_data_directory(), {}};
 }

@@ -1,0 +1,29 @@
+// Which job this process belongs to, from the variables of the program that launched it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/comm/communicator.h"
+
+namespace det {
+
+struct Launch {
+  Ranks ranks;
+  std::string chief_ip;  // empty: not given
+};
+
+// Each throws Code::not_found, naming a variable that is missing, or Code::invalid for a value that
+// is no rank. `chief_ip` overrides DET_CHIEF_IP unless empty.
+Launch launch_from_horovod(const std::string &chief_ip);
+Launch launch_from_deepspeed(const std::string &chief_ip);
+Launch launch_from_torch(const std::string &chief_ip);
+Launch launch_from_tf_config();
+
+// Whichever launcher left its variables; one process when none did.
+Launch launch_from_environment();
+
+// Joins the job. Throws Code::unsupported for more than one process.
+std::unique_ptr<Communicator> join(const Launch &launch);
+
+}  // namespace det
