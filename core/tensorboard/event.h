@@ -1,0 +1,16 @@
+// TensorBoard's events, encoded as records of its event files: the two kinds that are needed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace det {
+
+// The first record of every file. `wall_time` in seconds since 1970.
+void append_version_event(std::string &out, double wall_time);
+
+void append_scalar_event(std::string &out, double wall_time, int64_t step, std::string_view tag,
+                         float value);
+
+}  // namespace det

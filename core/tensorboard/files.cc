@@ -1,0 +1,133 @@
+#include "core/tensorboard/files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <vector>
+
+#include "core/base/clock.h"
+#include "core/base/environment.h"
+#include "core/base/error.h"
+#include "core/base/file.h"
+#include "core/tensorboard/beneath.h"
+
+namespace det {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+void check_id(const char *what, const std::string &id) {
+  if (id.find('/') == id.npos && id != "." && id != "..") return;
+  throw Error(Code::invalid, std::string("keeping TensorBoard files: the ") + what + " '" + id +
+                                 "' cannot be part of a path; give one without '/'");
+}
+
+fs::path temporary_directory() {
+  const std::string directory = environment_variable("TMPDIR");
+  return directory.starts_with('/') ? directory : "/tmp";
+}
+
+// Anyone may write to the directory for temporary files, so what lies there under our name need not
+// be ours.
+void make_private_directory(const fs::path &path) {
+  if (mkdir(path.c_str(), 0700) == 0) return;
+  if (errno != EEXIST) throw_errno(errno, "making directory '" + path.string() + "'");
+  struct stat about {};
+  if (lstat(path.c_str(), &about) != 0) throw_errno(errno, "looking at '" + path.string() + "'");
+  if (!S_ISDIR(about.st_mode) || about.st_uid != geteuid())
+    throw Error(Code::access, "making directory '" + path.string() +
+                                  "': something there belongs to another user or is no directory; "
+                                  "remove it or set TMPDIR");
+}
+
+// Regular files below `root` in order of their paths, links to files among them.
+std::vector<fs::path> files_below(const fs::path &root) {
+  std::vector<fs::path> found;
+  std::error_code failed;
+  fs::recursive_directory_iterator entry(root, failed);
+  for (; !failed && entry != fs::recursive_directory_iterator(); entry.increment(failed)) {
+    std::error_code gone;
+    if (entry->is_regular_file(gone)) found.push_back(entry->path());
+  }
+  if (failed && failed.value() != ENOENT)
+    throw_errno(failed.value(), "listing '" + root.string() + "'");
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+}  // namespace
+
+TensorboardFiles::TensorboardFiles(TensorboardMode mode, TensorboardPlace place)
+    : mode_(mode),
+      place_(std::move(place)),
+      local_(temporary_directory() /
+             ("tensorboard-" + place_.allocation_id + "-" + std::to_string(place_.rank))) {
+  check_id("cluster id", place_.cluster_id);
+  check_id("allocation id", place_.allocation_id);
+}
+
+fs::path TensorboardFiles::remote_path() const {
+  fs::path path =
+      fs::path(place_.cluster_id) / "tensorboard/experiment" / std::to_string(place_.experiment_id);
+  if (place_.trial_id != 0) path /= "trial/" + std::to_string(place_.trial_id);
+  return path;
+}
+
+Fd TensorboardFiles::open_remote() const {
+  make_directories(place_.storage);
+  const Fd storage = open_file(place_.storage, O_RDONLY | O_DIRECTORY);
+  return make_directories_beneath(storage, remote_path(), place_.storage);
+}
+
+fs::path TensorboardFiles::path() const {
+  if (mode_ == TensorboardMode::automatic && place_.rank == 0 && !place_.storage.empty()) {
+    open_remote();
+    return place_.storage / remote_path();
+  }
+  make_private_directory(local_);
+  return local_;
+}
+
+void TensorboardFiles::upload(const Selector &selector, const Mangler &mangler) {
+  if (mode_ == TensorboardMode::automatic)
+    throw Error(Code::state,
+                "uploading TensorBoard files: the automatic mode keeps them already; choose the "
+                "manual mode when starting the core");
+  if (place_.storage.empty())
+    throw Error(Code::unsupported,
+                "uploading TensorBoard files: the checkpoint storage is no file system; configure "
+                "storage of type shared_fs or directory");
+  const std::lock_guard guard(mutex_);
+  Fd remote;
+  for (const fs::path &file : files_below(local_)) upload_file(file, remote, selector, mangler);
+}
+
+void TensorboardFiles::upload_file(const fs::path &file, Fd &remote, const Selector &selector,
+                                   const Mangler &mangler) {
+  struct stat about {};
+  if (stat(file.c_str(), &about) != 0) {
+    if (errno == ENOENT) return;  // removed since it was listed
+    throw_errno(errno, "looking at '" + file.string() + "'");
+  }
+  const Version version{about.st_ino, static_cast<uint64_t>(about.st_size),
+                        about.st_mtim.tv_sec * 1'000'000'000LL + about.st_mtim.tv_nsec};
+  const std::string relative = file.lexically_relative(local_).string();
+  const auto before = uploaded_.find(relative);
+  if (before != uploaded_.end() && before->second == version) return;
+  if (!selector || selector(file.string())) {
+    const fs::path target = mangler ? mangler(relative, place_.rank) : relative;
+    check_beneath(target, "uploading '" + file.string() + "' as");
+    if (!remote) remote = open_remote();
+    copy_beneath(open_file(file, O_RDONLY), remote, target, place_.storage / remote_path());
+  }
+  // File systems stamp times by a clock of some milliseconds: a change within the same tick would
+  // not show, so a file that has just been written is not yet taken for unchanged.
+  const bool settled = now_us() - version.modified_ns / 1000 > 50'000;
+  if (settled) uploaded_[relative] = version;
+}
+
+}  // namespace det

@@ -1,0 +1,69 @@
+// Where a trial's TensorBoard files live, and how they get into storage.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "core/base/file.h"
+#include "core/storage/storage.h"
+
+namespace det {
+
+// Same numbers as DET_TENSORBOARD_* in include/det/train.h.
+enum class TensorboardMode : int { automatic = 0, manual = 1 };
+
+struct TensorboardPlace {
+  std::filesystem::path storage;  // Storage::directory(); empty when it has no file system
+  std::string cluster_id;
+  int64_t experiment_id = 0;
+  int64_t trial_id = 0;
+  std::string allocation_id;
+  int rank = 0;
+};
+
+// Gives a file, by its path relative to the TensorBoard directory, its name in storage.
+using Mangler = std::function<std::string(const std::string &path, int rank)>;
+
+// The chief's files in automatic mode are written straight to where they are kept. All others are
+// local to a rank, and reach storage by upload(). Nothing is made on disk before it is asked for.
+class TensorboardFiles {
+ public:
+  TensorboardFiles(TensorboardMode mode, TensorboardPlace place);
+
+  // The directory this rank writes to, made if absent.
+  std::filesystem::path path() const;
+
+  // Copies files changed since the last upload into storage. `selector` sees absolute paths; a file
+  // it leaves is asked about again once it has changed. Code::state in automatic mode.
+  void upload(const Selector &selector, const Mangler &mangler);
+
+ private:
+  // A file is taken for unchanged while this stays the same.
+  struct Version {
+    uint64_t inode;
+    uint64_t size;
+    int64_t modified_ns;
+    bool operator==(const Version &) const = default;
+  };
+
+  Fd open_remote() const;
+  void upload_file(const std::filesystem::path &file, Fd &remote, const Selector &selector,
+                   const Mangler &mangler);
+  std::filesystem::path remote_path() const;  // relative to the storage
+
+  const TensorboardMode mode_;
+  const TensorboardPlace place_;
+  const std::filesystem::path local_;
+  std::mutex mutex_;
+  std::map<std::string, Version> uploaded_;
+};
+
+// Puts "#rank" into the names of profiler traces, which would otherwise be the same on every rank;
+// other names stay. A mangler.
+std::string rank_aware_name(const std::string &path, int rank);
+
+}  // namespace det
