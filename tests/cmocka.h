@@ -6,6 +6,7 @@
 #include <cstdarg>
 #include <cstddef>
 #include <cstdint>
+#include <ios>  // has a function named like cmocka's macro fail()
 extern "C" {
 #else
 #include <setjmp.h>

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <set>
 
 #include "core/base/error.h"
@@ -40,15 +41,20 @@ void EventWriter::write(std::span<const Report> reports) {
     put();
     warned_ = false;
   } catch (const Error &e) {
-    // The next file begins afresh, and this one must not end in half a record.
-    if (file_) [[maybe_unused]]
-      const int cut = ftruncate(file_.get(), size_);
-    file_ = Fd();
+    abandon_file();
     if (!warned_)
       logger_->warning(std::string(e.what()) +
                        "; TensorBoard misses these metrics, the master has them");
     warned_ = true;
   }
+}
+
+// The next events go to a file of their own, and this one must not end in half a record.
+void EventWriter::abandon_file() {
+  if (!file_) return;
+  if (size_ == 0) unlink(name_.c_str());
+  else [[maybe_unused]] const int cut = ftruncate(file_.get(), size_);
+  file_ = Fd();
 }
 
 void EventWriter::append(const Report &report) {
@@ -97,13 +103,17 @@ void EventWriter::put() {
 }
 
 void EventWriter::open(int64_t second) {
-  // The process and a count keep apart what is made within one second.
-  const std::string name = "events.out.tfevents." + std::to_string(second) + "." + host_name() +
-                           "." + std::to_string(getpid()) + "." + std::to_string(opened_++);
-  const std::filesystem::path path = files_->path() / name;
   file_ = Fd();
-  file_ = open_file(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND);
-  name_ = path.string();
+  const std::filesystem::path directory = files_->path();
+  const std::string begin = "events.out.tfevents." + std::to_string(second) + "." + host_name() +
+                            "." + std::to_string(getpid()) + ".";
+  // The process and a number keep apart what is made within one second.
+  int number = 0;
+  do {
+    name_ = (directory / (begin + std::to_string(number++))).string();
+    file_ = Fd(::open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666));
+  } while (!file_ && errno == EEXIST);
+  if (!file_) throw_errno(errno, "making '" + name_ + "'");
   size_ = 0;
   std::string version;
   append_version_event(version, static_cast<double>(second));

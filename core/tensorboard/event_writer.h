@@ -32,6 +32,7 @@ class EventWriter {
   void append_scalar(const Report &report, int64_t step, std::string_view name, double value);
   void put();
   void open(int64_t second);
+  void abandon_file();
 
   const std::shared_ptr<const TensorboardFiles> files_;
   const std::shared_ptr<Logger> logger_;
@@ -42,7 +43,6 @@ class EventWriter {
   std::string name_;
   int64_t second_ = 0;  // in which the last events were written
   off_t size_ = 0;      // of whole records
-  int64_t opened_ = 0;  // files so far
   bool warned_ = false;
 };
 

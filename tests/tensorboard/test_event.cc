@@ -1,0 +1,80 @@
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <string>
+
+#include "core/tensorboard/crc32c.h"
+#include "core/tensorboard/event.h"
+#include "tests/cmocka.h"
+#include "tests/tensorboard/event_reader.h"
+
+namespace {
+
+using namespace det;
+
+// RFC 3720, B.4, and the check value of the CRC catalogues.
+void crc_matches_published_vectors(void **) {
+  std::string ascending(32, '\0');
+  std::iota(ascending.begin(), ascending.end(), '\0');
+  const std::string descending(ascending.rbegin(), ascending.rend());
+  assert_int_equal(crc32c(std::string(32, '\0')), 0x8a9136aa);
+  assert_int_equal(crc32c(std::string(32, '\xff')), 0x62a8ab43);
+  assert_int_equal(crc32c(ascending), 0x46dd794e);
+  assert_int_equal(crc32c(descending), 0x113fdb5c);
+  assert_int_equal(crc32c("123456789"), 0xe3069283);
+  assert_int_equal(crc32c(""), 0);
+}
+
+void crc_agrees_with_the_definition_at_every_length(void **) {
+  std::string bytes;
+  for (int i = 0; i < 100; ++i) {
+    assert_int_equal(std::rotr(crc32c(bytes), 15) + 0xa282ead8U, slow_masked_crc32c(bytes));
+    bytes += static_cast<char>(i * 37 + 200);
+  }
+}
+
+void version_event_has_its_known_bytes(void **) {
+  std::string record;
+  append_version_event(record, 0);
+  const std::string payload = std::string("\x09\0\0\0\0\0\0\0\0\x1a\x0d", 11) + "brain.Event:2";
+  assert_int_equal(record.size(), 8 + 4 + payload.size() + 4);
+  assert_true(record.substr(0, 8) == std::string("\x18\0\0\0\0\0\0\0", 8));
+  assert_true(record.substr(12, payload.size()) == payload);
+  assert_string_equal(read_records(record).at(0).file_version.c_str(), "brain.Event:2");
+}
+
+void scalars_read_back_the_same(void **) {
+  const std::string long_tag(5000, 'x');
+  std::string records;
+  append_scalar_event(records, 1700000000.25, 7, "loss", 0.5F);
+  append_scalar_event(records, 0, -3, long_tag, -1e-30F);
+  append_scalar_event(records, 0, std::numeric_limits<int64_t>::max(), "", 0);
+  const auto events = read_records(records);
+  assert_int_equal(events.size(), 3);
+  assert_true(events[0].wall_time == 1700000000.25 && events[0].step == 7);
+  assert_true(events[0].tag == "loss" && events[0].value == 0.5F);
+  assert_true(events[1].step == -3 && events[1].tag == long_tag && events[1].value == -1e-30F);
+  assert_true(events[2].step == std::numeric_limits<int64_t>::max() && events[2].value == 0.0F);
+}
+
+void non_finite_values_are_written_as_such(void **) {
+  std::string records;
+  append_scalar_event(records, 0, 1, "a", std::numeric_limits<float>::quiet_NaN());
+  append_scalar_event(records, 0, 1, "a", -std::numeric_limits<float>::infinity());
+  const auto events = read_records(records);
+  assert_true(std::isnan(*events.at(0).value));
+  assert_true(*events.at(1).value == -std::numeric_limits<float>::infinity());
+}
+
+}  // namespace
+
+int main() {
+  const CMUnitTest tests[] = {
+      cmocka_unit_test(crc_matches_published_vectors),
+      cmocka_unit_test(crc_agrees_with_the_definition_at_every_length),
+      cmocka_unit_test(version_event_has_its_known_bytes),
+      cmocka_unit_test(scalars_read_back_the_same),
+      cmocka_unit_test(non_finite_values_are_written_as_such),
+  };
+  return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
