@@ -1,0 +1,290 @@
+#include <sys/stat.h>
+
+#include <fstream>
+#include <vector>
+
+#include "core/tensorboard/files.h"
+#include "tests/cmocka.h"
+#include "tests/expect_error.h"
+#include "tests/temporary_directory.h"
+
+namespace {
+
+using namespace det;
+namespace fs = std::filesystem;
+
+constexpr const char *remote = "c-1/tensorboard/experiment/1/trial/2";
+
+// A storage, and a TMPDIR of the test's own.
+struct Place {
+  TemporaryDirectory storage;
+  TemporaryDirectory temporary;
+
+  Place() { setenv("TMPDIR", temporary.path().c_str(), 1); }
+  ~Place() { unsetenv("TMPDIR"); }
+
+  TensorboardFiles files(TensorboardMode mode, int rank = 0) const {
+    return {mode, {storage.path(), "c-1", 1, 2, "a.1", rank}};
+  }
+};
+
+// Writes a file and dates it back, so that it counts as settled.
+void write(const fs::path &path, const std::string &text, int age_s = 60) {
+  fs::create_directories(path.parent_path());
+  std::ofstream(path) << text;
+  fs::last_write_time(path, fs::file_time_type::clock::now() - std::chrono::seconds(age_s));
+}
+
+std::vector<std::string> files_in(const fs::path &root) {
+  std::vector<std::string> found;
+  for (const auto &entry : fs::recursive_directory_iterator(root))
+    if (!entry.is_directory()) found.push_back(entry.path().lexically_relative(root).string());
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+unsigned mode_of(const fs::path &path) {
+  struct stat about {};
+  assert_int_equal(stat(path.c_str(), &about), 0);
+  return about.st_mode & 0777U;
+}
+
+void nothing_is_made_before_it_is_asked_for(void **) {
+  const Place place;
+  place.files(TensorboardMode::automatic);
+  place.files(TensorboardMode::manual).upload(nullptr, nullptr, 0);
+  assert_true(fs::is_empty(place.storage.path()));
+  assert_true(fs::is_empty(place.temporary.path()));
+}
+
+void chief_writes_into_the_storage_in_automatic_mode(void **) {
+  const Place place;
+  const fs::path path = place.files(TensorboardMode::automatic).path();
+  assert_string_equal(path.c_str(), (place.storage / remote).c_str());
+  assert_true(fs::is_directory(path));
+  assert_true(fs::is_empty(place.temporary.path()));
+}
+
+void other_ranks_write_to_a_directory_of_their_own(void **) {
+  const Place place;
+  const fs::path path = place.files(TensorboardMode::automatic, 3).path();
+  assert_string_equal(path.c_str(), (place.temporary / "tensorboard-a.1-3").c_str());
+  assert_int_equal(mode_of(path), 0700);
+  assert_true(fs::is_empty(place.storage.path()));
+}
+
+void manual_mode_writes_to_a_local_directory(void **) {
+  const Place place;
+  const TensorboardFiles files = place.files(TensorboardMode::manual);
+  assert_string_equal(files.path().c_str(), (place.temporary / "tensorboard-a.1-0").c_str());
+  assert_string_equal(files.path().c_str(), (place.temporary / "tensorboard-a.1-0").c_str());
+}
+
+void local_directory_is_below_tmp_by_default(void **) {
+  unsetenv("TMPDIR");
+  const std::string allocation = "detcore-test-" + std::to_string(getpid());
+  const TensorboardFiles files(TensorboardMode::manual, {"/s", "c", 1, 2, allocation, 0});
+  const fs::path path = files.path();
+  assert_string_equal(path.c_str(), ("/tmp/tensorboard-" + allocation + "-0").c_str());
+  fs::remove(path);
+}
+
+void a_local_directory_that_is_a_link_is_refused(void **) {
+  const Place place;
+  fs::create_directory_symlink(place.storage.path(), place.temporary / "tensorboard-a.1-0");
+  const auto message =
+      expect_error(Code::access, [&] { place.files(TensorboardMode::manual).path(); });
+  assert_true(contains(message, "tensorboard-a.1-0"));
+}
+
+void directories_in_storage_are_open_to_all_whatever_the_umask(void **) {
+  const Place place;
+  const mode_t before = umask(077);
+  place.files(TensorboardMode::automatic).path();
+  umask(before);
+  for (fs::path part = place.storage / remote; part != place.storage.path();
+       part = part.parent_path())
+    assert_int_equal(mode_of(part), 0777);
+}
+
+void ids_that_would_leave_the_storage_are_refused(void **) {
+  expect_error(Code::invalid, [] {
+    TensorboardFiles(TensorboardMode::manual, {"/s", "..", 1, 2, "a", 0});
+  });
+  expect_error(Code::invalid, [] {
+    TensorboardFiles(TensorboardMode::manual, {"/s", "c", 1, 2, "../a", 0});
+  });
+}
+
+void without_a_trial_the_path_ends_at_the_experiment(void **) {
+  const Place place;
+  const TensorboardFiles files(TensorboardMode::automatic,
+                               {place.storage.path(), "c", 7, 0, "", 0});
+  assert_string_equal(files.path().c_str(), (place.storage / "c/tensorboard/experiment/7").c_str());
+}
+
+void upload_keeps_names_contents_and_permissions(void **) {
+  const Place place;
+  TensorboardFiles files = place.files(TensorboardMode::manual);
+  write(files.path() / "sub/any name", "text");
+  write(files.path() / "\xff\xfe.bin", "bytes");
+  fs::permissions(files.path() / "sub/any name", fs::perms::owner_read);
+  files.upload(nullptr, nullptr, 0);
+  const fs::path target = place.storage / remote;
+  assert_true((files_in(target) == std::vector<std::string>{"sub/any name", "\xff\xfe.bin"}));
+  assert_string_equal(read_file(target / "sub/any name").c_str(), "text");
+  assert_int_equal(mode_of(target / "sub/any name"), 0400);
+}
+
+void second_upload_copies_only_what_changed(void **) {
+  const Place place;
+  TensorboardFiles files = place.files(TensorboardMode::manual);
+  write(files.path() / "a", "1");
+  write(files.path() / "b", "1");
+  std::vector<std::string> asked;
+  const Selector selector = [&](const std::string &path) {
+    asked.push_back(path);
+    return true;
+  };
+  files.upload(selector, nullptr, 0);
+  asked.clear();
+  write(files.path() / "b", "2", 120);  // older than the last upload, and still a change
+  files.upload(selector, nullptr, 0);
+  assert_true((asked == std::vector<std::string>{(files.path() / "b").string()}));
+  assert_string_equal(read_file(place.storage / remote / "b").c_str(), "2");
+}
+
+void a_file_just_written_is_copied_again(void **) {
+  const Place place;
+  TensorboardFiles files = place.files(TensorboardMode::manual);
+  write(files.path() / "a", "1", -3600);
+  files.upload(nullptr, nullptr, 0);
+  std::ofstream(files.path() / "a") << "2";
+  fs::last_write_time(files.path() / "a", fs::file_time_type::clock::now() + std::chrono::hours(1));
+  files.upload(nullptr, nullptr, 0);
+  assert_string_equal(read_file(place.storage / remote / "a").c_str(), "2");
+}
+
+void a_rejected_file_is_asked_about_again_only_once_changed(void **) {
+  const Place place;
+  TensorboardFiles files = place.files(TensorboardMode::manual);
+  write(files.path() / "a", "1");
+  files.upload([](const std::string &) { return false; }, nullptr, 0);
+  files.upload(nullptr, nullptr, 0);
+  assert_false(fs::exists(place.storage / remote / "a"));
+  write(files.path() / "a", "12");
+  files.upload(nullptr, nullptr, 0);
+  assert_true(fs::exists(place.storage / remote / "a"));
+}
+
+void a_failed_upload_is_tried_again(void **) {
+  const Place place;
+  TensorboardFiles files = place.files(TensorboardMode::manual);
+  write(files.path() / "a", "1");
+  expect_error(Code::callback, [&] {
+    files.upload([](const std::string &) -> bool { throw Error(Code::callback, "stop"); }, nullptr,
+                 0);
+  });
+  files.upload(nullptr, nullptr, 0);
+  assert_true(fs::exists(place.storage / remote / "a"));
+}
+
+void mangler_renames_in_storage(void **) {
+  const Place place;
+  TensorboardFiles files = place.files(TensorboardMode::manual, 3);
+  write(files.path() / "sub/w.pt.trace.json", "1");
+  files.upload(nullptr, rank_aware_name, 3);
+  assert_true(
+      (files_in(place.storage / remote) == std::vector<std::string>{"sub/w#3.pt.trace.json"}));
+}
+
+void mangled_names_that_escape_are_refused(void **) {
+  const Place place;
+  TensorboardFiles files = place.files(TensorboardMode::manual);
+  write(files.path() / "a", "1");
+  for (const char *name : {"/tmp/x", "../x", "x/../../y", "x/..", "..", "", ".", "x/"}) {
+    const auto message = expect_error(Code::invalid, [&] {
+      files.upload(
+          nullptr, [&](const std::string &, int) { return name; }, 0);
+    });
+    assert_true(contains(message, name));
+  }
+  assert_true(files_in(place.storage.path()).empty());
+}
+
+void links_in_storage_are_not_followed(void **) {
+  const Place place;
+  const TemporaryDirectory elsewhere;
+  TensorboardFiles files = place.files(TensorboardMode::manual);
+  write(files.path() / "sub/a", "1");
+  write(files.path() / "b", "new");
+  write(elsewhere / "b", "kept");
+  fs::create_directories(place.storage / remote);
+  fs::create_symlink(elsewhere / "b", place.storage / remote / "b");
+  files.upload([](const std::string &path) { return path.ends_with("/b"); }, nullptr, 0);
+  assert_string_equal(read_file(elsewhere / "b").c_str(), "kept");
+  assert_string_equal(read_file(place.storage / remote / "b").c_str(), "new");
+
+  fs::create_directory_symlink(elsewhere.path(), place.storage / remote / "sub");
+  write(files.path() / "sub/a", "12");
+  expect_error(Code::access, [&] { files.upload(nullptr, nullptr, 0); });
+  assert_true((files_in(elsewhere.path()) == std::vector<std::string>{"b"}));
+}
+
+void upload_in_automatic_mode_is_refused(void **) {
+  const Place place;
+  const auto message = expect_error(
+      Code::state, [&] { place.files(TensorboardMode::automatic).upload(nullptr, nullptr, 0); });
+  assert_true(contains(message, "manual"));
+}
+
+void rank_goes_before_the_extension_of_a_profile(void **) {
+  const std::pair<const char *, const char *> table[] = {
+      {"w.pt.trace.json", "w#3.pt.trace.json"},
+      {"w.pt.trace.json.gz", "w#3.pt.trace.json.gz"},
+      {"w.12.pt.trace.json", "w#3.12.pt.trace.json"},
+      {"h_1.5.12.pt.trace.json.gz", "h_1.5#3.12.pt.trace.json.gz"},
+      {"12.pt.trace.json", "12#3.pt.trace.json"},
+      {"d.1/12.pt.trace.json", "d.1/12#3.pt.trace.json"},
+      {"h.input_pipeline.pb", "h#3.input_pipeline.pb"},
+      {"h.memory_profile.json.gz", "h#3.memory_profile.json.gz"},
+      {"h.tensorflow_stats.pb", "h#3.tensorflow_stats.pb"},
+      {"h.xplane.pb", "h#3.xplane.pb"},
+      {"h.kernel_stats.pb", "h#3.kernel_stats.pb"},
+      {"h.overview_page.pb", "h#3.overview_page.pb"},
+      {"plugins/h.trace.json.gz", "plugins/h#3.trace.json.gz"},
+      {"h.trace.json", "h#3.trace.json"},
+      {"x.some-extension.gz", "x.some-extension.gz"},
+      {"events.out.tfevents.1700000000.h", "events.out.tfevents.1700000000.h"},
+      {"", ""},
+  };
+  for (const auto &[name, expected] : table)
+    assert_string_equal(rank_aware_name(name, 3).c_str(), expected);
+}
+
+}  // namespace
+
+int main() {
+  const CMUnitTest tests[] = {
+      cmocka_unit_test(nothing_is_made_before_it_is_asked_for),
+      cmocka_unit_test(chief_writes_into_the_storage_in_automatic_mode),
+      cmocka_unit_test(other_ranks_write_to_a_directory_of_their_own),
+      cmocka_unit_test(manual_mode_writes_to_a_local_directory),
+      cmocka_unit_test(local_directory_is_below_tmp_by_default),
+      cmocka_unit_test(a_local_directory_that_is_a_link_is_refused),
+      cmocka_unit_test(directories_in_storage_are_open_to_all_whatever_the_umask),
+      cmocka_unit_test(ids_that_would_leave_the_storage_are_refused),
+      cmocka_unit_test(without_a_trial_the_path_ends_at_the_experiment),
+      cmocka_unit_test(upload_keeps_names_contents_and_permissions),
+      cmocka_unit_test(second_upload_copies_only_what_changed),
+      cmocka_unit_test(a_file_just_written_is_copied_again),
+      cmocka_unit_test(a_rejected_file_is_asked_about_again_only_once_changed),
+      cmocka_unit_test(a_failed_upload_is_tried_again),
+      cmocka_unit_test(mangler_renames_in_storage),
+      cmocka_unit_test(mangled_names_that_escape_are_refused),
+      cmocka_unit_test(links_in_storage_are_not_followed),
+      cmocka_unit_test(upload_in_automatic_mode_is_refused),
+      cmocka_unit_test(rank_goes_before_the_extension_of_a_profile),
+  };
+  return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
