@@ -1,0 +1,21 @@
+"""The public functions as the headers declare them."""
+
+import pathlib
+import re
+
+DECLARATION = re.compile(r"^(/\*\*(?:(?!\*/).)*\*/\n)?DET_API\s([^;]+);", re.MULTILINE | re.DOTALL)
+
+
+def functions(folder):
+    """Yields (header, function name, its doc block or None) for everything marked DET_API."""
+    for header in sorted(pathlib.Path(folder).glob("*.h")):
+        for doc, declaration in DECLARATION.findall(header.read_text()):
+            name = re.search(r"\b(det_\w+)\(", declaration)
+            yield header, name.group(1) if name else declaration, doc or None
+
+
+def report(failures):
+    """The exit status of a check."""
+    for failure in failures:
+        print(failure)
+    return 1 if failures else 0
