@@ -1,0 +1,32 @@
+// Reports that a process left behind in its run directory.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+#include "core/master/report.h"
+
+namespace det {
+
+struct RecoveredSpool {
+  JournalKey key;                              // of the first file; empty when there was none
+  uint64_t reports = 0;                        // delivered, or waiting
+  uint64_t lost_bytes = 0;                     // torn or damaged, skipped
+  std::vector<std::filesystem::path> damaged;  // files whose header cannot be read
+};
+
+// Delivers what waits in the journal of a dead process (the caller has taken over its directory)
+// and removes each file once its reports are delivered. A torn tail is cut and a hole skipped, by
+// checksum: no append that returned is among what is lost. A file whose header is damaged is kept,
+// renamed to end in ".damaged", and named in the result. Throws what the sink throws, and
+// Code::unsupported for the journal of a newer release or another kind of machine; what is not
+// delivered by then stays for the next attempt.
+RecoveredSpool recover_spool(const std::filesystem::path &run_directory, ReportSink &sink);
+
+// Counts the reports that wait, without touching anything; also while their owner lives. Those with
+// a sequence up to `delivered` are left out.
+RecoveredSpool count_waiting_reports(const std::filesystem::path &run_directory,
+                                     uint64_t delivered = 0);
+
+}  // namespace det

@@ -1,0 +1,61 @@
+// Carries the reports of a spool to the master, in order, on a thread of its own.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "core/base/log.h"
+#include "core/master/report.h"
+#include "core/metrics/spool.h"
+
+namespace det {
+
+struct ShipperOptions {
+  std::chrono::milliseconds interval{50};       // between looks at the spool while records flow
+  std::chrono::milliseconds idle{5000};         // without a record: sleep until the next one
+  std::chrono::milliseconds retry_first{50};    // pause after the first failed delivery
+  std::chrono::milliseconds retry_limit{5000};  // pauses double up to this, jittered
+  size_t batch_reports = 8192;
+  size_t batch_bytes = size_t{1} << 20U;
+};
+
+class Shipper {
+ public:
+  // Sees every report once, on the shipper's thread, after the first attempt to deliver it: an
+  // outage of the master does not stop the plots. What it throws becomes a warning.
+  using Observer = std::function<void(std::span<const Report>)>;
+
+  // `spool` and `sink` must outlive the shipper.
+  Shipper(Spool &spool, ReportSink &sink, std::shared_ptr<Logger> logger,
+          Observer observer = nullptr, const ShipperOptions &options = {});
+
+  // Stops without waiting for deliveries. In a forked child it leaves everything to the parent.
+  ~Shipper();
+
+  // Waits until the sink has every report up to `sequence` (Spool::last_sequence()); without a
+  // timeout as long as it takes. Throws Code::timeout with the sink's last failure, Code::state
+  // when stopped before, or in a forked child.
+  void flush(uint64_t sequence, std::optional<std::chrono::milliseconds> timeout);
+
+  // Closes the spool, delivers what there is within the timeout (beyond it only a delivery under
+  // way), and ends the thread. Gives whether everything was delivered; then the files are gone,
+  // else they stay for recover_spool(). A repeat gives the same answer.
+  bool stop(std::chrono::milliseconds timeout);
+
+  // What the sink said when it failed last; empty when the last delivery succeeded.
+  std::string last_failure() const;
+
+  // The first conflict since the last call and how many followed. Each is a warning in the log too.
+  std::optional<std::string> take_conflict();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace det
