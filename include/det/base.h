@@ -33,9 +33,9 @@
 #define DET_END_DECLS
 #endif
 
-#define DET_VERSION_MAJOR 0
-#define DET_VERSION_MINOR 1
-#define DET_VERSION_PATCH 0
+#define DET_VERSION_MAJOR 0 /**< Of the header; det_version() has that of the library. */
+#define DET_VERSION_MINOR 1 /**< Raised by an addition. */
+#define DET_VERSION_PATCH 0 /**< Raised by a correction. */
 
 DET_BEGIN_DECLS
 
