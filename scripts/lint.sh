@@ -1,0 +1,33 @@
+#!/bin/bash
+# Format and static analysis: `lint.sh format` or `lint.sh tidy BUILD_FOLDER`, with --changed for
+# only the files that differ from the last commit.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+mode=$1
+build=${2:-build}
+
+files() {
+  if [ "${*: -1}" = --changed ]; then
+    git diff --name-only --diff-filter=d HEAD
+    git ls-files --others --exclude-standard
+  else
+    git ls-files
+  fi
+}
+
+case $mode in
+  format)
+    files "$@" | grep -E '\.(c|cc|h)$' | xargs --no-run-if-empty clang-format-14 --dry-run -Werror
+    ;;
+  tidy)
+    # Only what the build compiles has a command to analyse it with.
+    files "$@" | grep -E '^(core|capi|wrappers|examples)/.*\.(c|cc)$' |
+      while read -r file; do
+        if grep -qF "/$file\"" "$build/compile_commands.json"; then echo "$file"; fi
+      done |
+      xargs --no-run-if-empty -P "$(nproc)" -n 1 \
+        clang-tidy-14 -p "$build" --quiet --warnings-as-errors='*' \
+        --extra-arg=-Wno-unknown-warning-option
+    ;;
+esac

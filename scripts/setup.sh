@@ -1,0 +1,40 @@
+#!/bin/sh
+# Installs what this Debian 12 machine lacks: `setup.sh build` for building, `setup.sh test` for
+# everything ./test does. Says nothing and asks for nothing when all of it is there.
+set -eu
+
+packages="build-essential ccache libcli11-dev libsqlite3-dev libxxhash-dev meson ninja-build
+  nlohmann-json3-dev pkg-config python3"
+if [ "${1:-build}" = test ]; then
+  packages="$packages clang-14 clang-format-14 clang-tidy-14 cmake doxygen git libclang-rt-14-dev
+    libcmocka-dev"
+  command -v rustc >/dev/null || packages="$packages rustc"
+fi
+
+if ! command -v dpkg-query >/dev/null; then
+  echo "setup: not a Debian system; these packages, or what they are called here, are needed:" \
+    $packages >&2
+  exit 0
+fi
+
+# shellcheck disable=SC2086
+installed=$(dpkg-query --show --showformat='${db:Status-Abbrev} ${Package}\n' $packages 2>/dev/null |
+  sed -n 's/^ii *//p') || true
+missing=
+for package in $packages; do
+  echo "$installed" | grep -qx "$package" || missing="$missing $package"
+done
+[ -n "$missing" ] || exit 0
+
+if [ "$(id -u)" = 0 ]; then
+  as_root=
+elif command -v sudo >/dev/null; then
+  as_root="sudo -E"
+else
+  echo "setup: as root, run: apt-get install$missing" >&2
+  exit 1
+fi
+export DEBIAN_FRONTEND=noninteractive
+$as_root apt-get -qq update
+# shellcheck disable=SC2086
+$as_root apt-get -qq install --no-install-recommends $missing
