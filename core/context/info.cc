@@ -1,0 +1,101 @@
+#include "core/context/info.h"
+
+#include <cmath>
+
+#include "core/base/error.h"
+
+namespace det {
+
+namespace {
+
+const Json *find(const Json &group, const std::string &name) {
+  if (!group.is_object()) return nullptr;
+  if (const auto it = group.find(name); it != group.end()) return &*it;
+  for (size_t dot = name.find('.'); dot != name.npos; dot = name.find('.', dot + 1)) {
+    const auto it = group.find(name.substr(0, dot));
+    if (it == group.end()) continue;
+    if (const Json *found = find(*it, name.substr(dot + 1))) return found;
+  }
+  return nullptr;
+}
+
+void list_names(const Json &group, const std::string &prefix, std::string &out) {
+  for (auto it = group.begin(); it != group.end(); ++it) {
+    const std::string name = prefix + it.key();
+    if (it->is_object() && !it->empty()) {
+      list_names(*it, name + ".", out);
+    } else {
+      out += (out.empty() ? "" : ", ") + name;
+    }
+  }
+}
+
+Json section(const Json &config, const char *name) {
+  const auto it = config.find(name);
+  return it != config.end() && it->is_object() ? *it : Json::object();
+}
+
+}  // namespace
+
+Info::Info(const RunInfo &run, const Ranks &ranks, const MasterLocation &master,
+           const Json &storage)
+    : run_(run),
+      on_cluster_(!master.embedded),
+      hparams_text_(to_wire(run.hparams)),
+      config_text_(to_wire(run.config)),
+      user_data_text_(to_wire(section(run.config, "data"))) {
+  const Json all = {
+      {"experiment_id", run.experiment_id},
+      {"trial_id", run.trial_id},
+      {"trial_run_id", run.run_id},
+      {"trial_seed", run.trial_seed},
+      {"hparams", run.hparams},
+      {"latest_checkpoint", run.latest_checkpoint ? Json(*run.latest_checkpoint) : Json()},
+      {"steps_completed", run.steps_completed},
+      {"task_id", run.task_id},
+      {"task_type", "TRIAL"},
+      {"allocation_id", run.allocation_id},
+      {"cluster_id", run.cluster_id},
+      {"on_cluster", on_cluster_},
+      {"master", master.embedded ? master.home.string() : master.url},
+      {"checkpoint_storage", storage},
+      {"rank", ranks.rank},
+      {"size", ranks.size},
+  };
+  text_ = to_wire(all);
+}
+
+const Json *Info::find_hparam(const std::string &name) const { return find(run_.hparams, name); }
+
+const Json &Info::hparam(const std::string &name) const {
+  if (const Json *found = find_hparam(name)) return *found;
+  std::string names;
+  list_names(run_.hparams, "", names);
+  throw Error(Code::not_found, "looking up hyperparameter '" + name +
+                                   "': not set; there are: " + (names.empty() ? "none" : names));
+}
+
+std::optional<double> as_double(const Json &value) {
+  if (!value.is_number()) return std::nullopt;
+  return value.get<double>();
+}
+
+std::optional<int64_t> as_integer(const Json &value) {
+  if (value.is_number_unsigned()) {
+    const auto number = value.get<uint64_t>();
+    return number <= INT64_MAX ? std::optional(static_cast<int64_t>(number)) : std::nullopt;
+  }
+  if (value.is_number_integer()) return value.get<int64_t>();
+  if (!value.is_number_float()) return std::nullopt;
+  const double number = value.get<double>();
+  // 2^63 as a double is the first one that no longer fits.
+  if (number != std::floor(number) || number < -0x1p63 || number >= 0x1p63) return std::nullopt;
+  return static_cast<int64_t>(number);
+}
+
+std::optional<bool> as_bool(const Json &value) {
+  if (value.is_boolean()) return value.get<bool>();
+  return std::nullopt;
+}
+
+}  // namespace det

@@ -1,0 +1,42 @@
+// The facts about this run, ready to be handed out.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core/comm/communicator.h"
+#include "core/config/location.h"
+#include "core/master/master.h"
+
+namespace det {
+
+class Info {
+ public:
+  Info(const RunInfo &run, const Ranks &ranks, const MasterLocation &master, const Json &storage);
+
+  const RunInfo &run() const { return run_; }
+  bool on_cluster() const { return on_cluster_; }
+  const std::string &hparams_text() const { return hparams_text_; }
+  const std::string &config_text() const { return config_text_; }
+  const std::string &user_data_text() const { return user_data_text_; }
+  const std::string &text() const { return text_; }
+
+  // The value under a name such as "optimizer.lr"; a key that has the dots itself is found first.
+  // Null when there is none.
+  const Json *find_hparam(const std::string &name) const;
+
+  // As find_hparam(); throws Code::not_found, listing the names there are.
+  const Json &hparam(const std::string &name) const;
+
+ private:
+  const RunInfo run_;
+  const bool on_cluster_;
+  std::string hparams_text_, config_text_, user_data_text_, text_;
+};
+
+// A hyperparameter as a type, or nothing when it has another one.
+std::optional<double> as_double(const Json &value);
+std::optional<int64_t> as_integer(const Json &value);
+std::optional<bool> as_bool(const Json &value);
+
+}  // namespace det

@@ -1,0 +1,100 @@
+#include "core/context/preempt.h"
+
+#include <algorithm>
+#include <string>
+
+#include "core/base/thread.h"
+
+namespace det {
+
+PreemptContext::PreemptContext(const Gate &gate, Communicator &communicator, Master &master,
+                               Logger &logger, PreemptMode mode, const std::vector<int> &signals)
+    : gate_(gate),
+      communicator_(communicator),
+      master_(master),
+      logger_(logger),
+      watches_(mode == PreemptMode::workers_ask_master || communicator.is_chief()),
+      shares_(mode == PreemptMode::workers_ask_chief && communicator.ranks().size > 1) {
+  for (const int signal : signals) hooks_.push_back(std::make_unique<SignalHook>(signal, wake_));
+  if (watches_) watcher_ = start_thread("det-watcher", [this] { watch(); });
+}
+
+void PreemptContext::stop() {
+  stopping_ = true;
+  wake_.set();
+  if (watcher_.joinable()) watcher_.join();
+  const std::lock_guard guard(mutex_);
+  hooks_.clear();
+}
+
+bool PreemptContext::told_by_process() const noexcept {
+  return requested_.load() ||
+         std::any_of(hooks_.begin(), hooks_.end(), [](const auto &hook) { return hook->raised(); });
+}
+
+void PreemptContext::watch() {
+  while (!stopping_) {
+    try {
+      if (master_.wait_preemption(wake_)) preempted_ = true;
+      wake_.clear();
+      if (told_by_process()) preempted_ = true;
+      if (!preempted_ || stopping_) continue;
+      const std::lock_guard guard(mutex_);
+      note_if_told_by_process();
+      return;
+    } catch (const std::exception &e) {
+      logger_.warning(std::string("watching for a preemption signal: ") + e.what());
+      // The answer may be known although the master could not be told: acknowledge() tries again.
+      if (preempted_) return;
+      std::this_thread::sleep_for(std::chrono::seconds(1));
+    }
+  }
+}
+
+void PreemptContext::note_if_told_by_process() {
+  if (noted_ || !told_by_process()) return;
+  const auto hook = std::find_if(hooks_.begin(), hooks_.end(),
+                                 [](const auto &candidate) { return candidate->raised(); });
+  master_.note_preemption(hook != hooks_.end() ? "signal " + std::to_string((*hook)->signal())
+                                               : "requested by the program");
+  noted_ = true;
+}
+
+bool PreemptContext::decide(bool auto_acknowledge) {
+  if (!watches_) {
+    if (shares_) return share(false);
+    throw Error(Code::state,
+                "calling should_preempt: called from non-chief rank " +
+                    std::to_string(communicator_.ranks().rank) +
+                    " in mode DET_PREEMPT_CHIEF_ONLY; call it on rank 0 and tell the others");
+  }
+  if (auto_acknowledge) acknowledge();
+  return shares_ ? share(true) : true;
+}
+
+bool PreemptContext::share(bool decision) {
+  return communicator_.broadcast(Message(decision ? "1" : "0")) == Message("1");
+}
+
+void PreemptContext::acknowledge() {
+  gate_.check();
+  const std::lock_guard guard(mutex_);
+  if (acknowledged_) return;
+  if (!preempted_)
+    throw Error(Code::state,
+                "acknowledging a preemption signal: none is pending; acknowledge only after "
+                "should_preempt answered DET_PREEMPT");
+  note_if_told_by_process();
+  master_.acknowledge_preemption();
+  acknowledged_ = true;
+}
+
+bool PreemptContext::request() noexcept {
+  if (!gate_.open()) return false;
+  requested_ = true;
+  if (watches_) preempted_ = true;
+  wake_.set();
+  return true;
+}
+
+}  // namespace det

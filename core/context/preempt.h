@@ -1,0 +1,68 @@
+// Being asked to stop.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "core/base/log.h"
+#include "core/base/wake.h"
+#include "core/comm/communicator.h"
+#include "core/context/gate.h"
+#include "core/context/signals.h"
+#include "core/master/master.h"
+
+namespace det {
+
+// Same numbers as DET_PREEMPT_* in include/det/preempt.h.
+enum class PreemptMode : int { workers_ask_chief = 0, chief_only = 1, workers_ask_master = 2 };
+
+class PreemptContext {
+ public:
+  PreemptContext(const Gate &gate, Communicator &communicator, Master &master, Logger &logger,
+                 PreemptMode mode, const std::vector<int> &signals);
+  ~PreemptContext() { stop(); }
+
+  bool should_preempt(bool auto_acknowledge) {
+    gate_.check();
+    if (watches_ && !preempted_.load(std::memory_order_relaxed)) [[likely]]
+      return shares_ ? share(false) : false;
+    return decide(auto_acknowledge);
+  }
+
+  void acknowledge();
+
+  // Async-signal-safe. False when the core is closed.
+  bool request() noexcept;
+
+  // Ends the watcher; the answer no longer changes.
+  void stop();
+
+ private:
+  bool decide(bool auto_acknowledge);
+  bool share(bool decision);
+  void watch();
+  bool told_by_process() const noexcept;
+  void note_if_told_by_process();
+
+  const Gate &gate_;
+  Communicator &communicator_;
+  Master &master_;
+  Logger &logger_;
+  const bool watches_;  // this rank asks the master
+  const bool shares_;   // the chief's answer is everybody's
+
+  std::atomic<bool> preempted_{false};
+  std::atomic<bool> requested_{false};
+  std::atomic<bool> stopping_{false};
+  Wake wake_;
+  std::vector<std::unique_ptr<SignalHook>> hooks_;
+  std::mutex mutex_;  // of what is said to the master
+  bool noted_ = false;
+  bool acknowledged_ = false;
+  std::thread watcher_;
+};
+
+}  // namespace det

@@ -1,0 +1,74 @@
+// What the search asks this trial to train.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "core/base/json.h"
+#include "core/comm/communicator.h"
+#include "core/context/gate.h"
+#include "core/master/master.h"
+
+namespace det {
+
+class TrainContext;
+class SearcherContext;
+
+// Same numbers as in include/det/searcher.h.
+enum class SearcherMode : int { workers_ask_chief = 0, chief_only = 1 };
+enum class Unit : int { none = 0, epochs = 1, records = 2, batches = 3 };
+
+// The unit of lengths, from the `searcher` section of an experiment configuration.
+Unit configured_units(const Json &config);
+
+class SearcherOperation {
+ public:
+  uint64_t length() const { return length_; }
+  void report_progress(double length);
+  void report_completed(const Json &metric);
+
+ private:
+  friend class SearcherContext;
+  SearcherOperation(SearcherContext &searcher, uint64_t length)
+      : searcher_(searcher), length_(length) {}
+
+  SearcherContext &searcher_;
+  const uint64_t length_;
+  bool completed_ = false;
+};
+
+class SearcherContext {
+ public:
+  SearcherContext(const Gate &gate, Communicator &communicator, Master &master,
+                  TrainContext &train);
+
+  void configure(SearcherMode mode, bool auto_acknowledge);
+
+  // Null when there is no more work for now. What it gives lives as long as the searcher.
+  SearcherOperation *next();
+  void acknowledge_out_of_operations();
+  Unit units() const { return units_; }
+
+ private:
+  friend class SearcherOperation;
+  void check_chief(const char *call) const;
+  SearcherOperation *next_of_chief();
+
+  const Gate &gate_;
+  Communicator &communicator_;
+  Master &master_;
+  TrainContext &train_;
+  const Unit units_;
+
+  std::mutex mutex_;
+  SearcherMode mode_ = SearcherMode::workers_ask_chief;
+  bool auto_acknowledge_ = true;
+  bool started_ = false;
+  bool exhausted_ = false;
+  bool acknowledged_ = false;
+  std::vector<std::unique_ptr<SearcherOperation>> operations_;
+};
+
+}  // namespace det

@@ -1,0 +1,38 @@
+// Signals of the operating system, for those who asked for it. Nothing is installed otherwise.
+#pragma once
+
+#include "core/base/wake.h"
+
+namespace det {
+
+// While it lives, arriving signals mark the hook and set its wake; the handler that was there
+// before is called as well, unless it was the default. Several hooks may share a signal.
+class SignalHook {
+ public:
+  // Throws Code::invalid for a number that cannot be handled, Code::full when all hooks are taken.
+  SignalHook(int signal, const Wake &wake);
+  ~SignalHook();
+  SignalHook(const SignalHook &) = delete;
+  SignalHook &operator=(const SignalHook &) = delete;
+
+  int signal() const { return signal_; }
+  bool raised() const noexcept;
+
+ private:
+  int signal_;
+  int slot_;
+};
+
+// While it lives, the signal prints the stack of the thread it interrupts to standard error.
+class StackTraceHook {
+ public:
+  explicit StackTraceHook(int signal);
+  ~StackTraceHook();
+  StackTraceHook(const StackTraceHook &) = delete;
+  StackTraceHook &operator=(const StackTraceHook &) = delete;
+
+ private:
+  int signal_;
+};
+
+}  // namespace det

@@ -1,0 +1,140 @@
+#include "core/context/train.h"
+
+#include "core/base/error.h"
+
+namespace det {
+
+namespace {
+
+// Long enough for a busy store, short enough for a person to learn that something is wrong.
+constexpr std::chrono::seconds delivery_limit{60};
+
+void check_group(std::string_view group) {
+  if (group.empty() || group.size() > 255 || group.find('.') != group.npos)
+    throw Error(Code::invalid, "reporting metrics of group '" + std::string(group) +
+                                   "': a group has 1 to 255 bytes and no '.'");
+}
+
+void check_steps(std::string_view group, int64_t steps) {
+  if (steps < 0)
+    throw Error(Code::invalid, "reporting metrics of group '" + std::string(group) +
+                                   "': steps_completed is " + std::to_string(steps) +
+                                   "; steps count from 0");
+}
+
+void check_metrics(const std::string &group, const Json &metrics,
+                   const std::optional<Json> &batches) {
+  if (group == "validation")
+    for (auto it = metrics.begin(); it != metrics.end(); ++it)
+      if (it->is_null())
+        throw Error(Code::invalid, "reporting validation metrics: '" + it.key() +
+                                       "' is null; leave it out or give it a value");
+  if (!batches) return;
+  if (!batches->is_array())
+    throw Error(Code::invalid, "reading batch_metrics_json: expected a JSON array of objects");
+  for (const Json &batch : *batches)
+    if (!batch.is_object())
+      throw Error(Code::invalid,
+                  "reading batch_metrics_json: expected only objects, found " + to_wire(batch));
+}
+
+}  // namespace
+
+void TrainContext::refuse_step_back(std::string_view group, const std::atomic<int64_t> &last,
+                                    int64_t steps) {
+  check_steps(group, steps);
+  throw Error(Code::invalid, "reporting metrics of group '" + std::string(group) +
+                                 "': steps_completed went back from " +
+                                 std::to_string(last.load()) + " to " + std::to_string(steps) +
+                                 "; steps count from the beginning of the trial. To train a "
+                                 "stretch again, start a new run with det_core_init()");
+}
+
+void TrainContext::report(std::string_view group, int64_t steps, const NamedValue *values,
+                          size_t count) {
+  if (group == "training") return report_training(steps, values, count);
+  if (group == "validation") return report_validation(steps, values, count);
+  gate_.check();
+  check_group(group);
+  check_steps(group, steps);
+  spool_.append_metrics(group, steps, values, count);
+  gate_.check();
+}
+
+void TrainContext::report_json(const std::string &group, int64_t steps, const Json &metrics,
+                               const std::optional<Json> &batches) {
+  gate_.check();
+  check_group(group);
+  check_steps(group, steps);
+  check_metrics(group, metrics, batches);
+  std::atomic<int64_t> *last = group == "training"     ? &training_steps_
+                               : group == "validation" ? &validation_steps_
+                                                       : nullptr;
+  if (last != nullptr && steps < last->load()) refuse_step_back(group, *last, steps);
+  spool_.append_metrics_json(group, steps, to_wire(metrics), batches ? to_wire(*batches) : "");
+  if (last != nullptr) advance(*last, steps);
+  gate_.check();
+}
+
+void TrainContext::set_status(std::string_view status) {
+  gate_.check();
+  spool_.append_status(status);
+  gate_.check();
+}
+
+void TrainContext::report_progress(double fraction) {
+  gate_.check();
+  if (!(fraction >= 0 && fraction <= 1))
+    throw Error(Code::invalid, "reporting progress of " + std::to_string(fraction) +
+                                   ": expected a fraction from 0 to 1");
+  append_progress(fraction);
+}
+
+void TrainContext::append_progress(double fraction) {
+  spool_.append_progress(fraction);
+  gate_.check();
+}
+
+void TrainContext::log(LogLevel level, std::string_view text) {
+  gate_.check();
+  if (text.size() > 65536)
+    throw Error(Code::invalid, "logging " + std::to_string(text.size()) +
+                                   " bytes: one call takes at most 65536; log in parts");
+  spool_.append_log(static_cast<int>(level), text);
+  gate_.check();
+}
+
+void TrainContext::flush(std::optional<std::chrono::milliseconds> timeout) {
+  gate_.check();
+  shipper_.flush(spool_.last_sequence(), timeout);
+  if (const std::optional<std::string> conflict = shipper_.take_conflict())
+    throw Error(Code::conflict, *conflict);
+}
+
+void TrainContext::deliver_all() { shipper_.flush(spool_.last_sequence(), delivery_limit); }
+
+void TrainContext::report_early_exit(const std::string &reason) {
+  gate_.check();
+  deliver_all();
+  if (!master_.report_early_exit(reason))
+    logger_.warning("reporting the early exit " + reason +
+                    ": one was reported before, which stays");
+}
+
+std::optional<double> TrainContext::best_validation() {
+  gate_.check();
+  deliver_all();
+  return master_.best_validation();
+}
+
+std::filesystem::path TrainContext::tensorboard_path() {
+  gate_.check();
+  return tensorboard_.path();
+}
+
+void TrainContext::upload_tensorboard_files(const Selector &selector, const Mangler &mangler) {
+  gate_.check();
+  tensorboard_.upload(selector, mangler, rank_);
+}
+
+}  // namespace det

@@ -1,0 +1,93 @@
+// Reporting metrics, status and progress: into the journal, from where the shipper takes them.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/base/json.h"
+#include "core/base/log.h"
+#include "core/context/gate.h"
+#include "core/master/master.h"
+#include "core/metrics/shipper.h"
+#include "core/metrics/spool.h"
+#include "core/tensorboard/files.h"
+
+namespace det {
+
+class TrainContext {
+ public:
+  TrainContext(const Gate &gate, Master &master, Spool &spool, Shipper &shipper,
+               TensorboardFiles &tensorboard, Logger &logger, int rank)
+      : gate_(gate),
+        master_(master),
+        spool_(spool),
+        shipper_(shipper),
+        tensorboard_(tensorboard),
+        logger_(logger),
+        rank_(rank) {}
+
+  void report_training(int64_t steps, const NamedValue *values, size_t count) {
+    report_forward("training", training_steps_, steps, values, count);
+  }
+  void report_validation(int64_t steps, const NamedValue *values, size_t count) {
+    report_forward("validation", validation_steps_, steps, values, count);
+  }
+  void report(std::string_view group, int64_t steps, const NamedValue *values, size_t count);
+  void report_json(const std::string &group, int64_t steps, const Json &metrics,
+                   const std::optional<Json> &batches);
+
+  void set_status(std::string_view status);
+  void report_progress(double fraction);
+  void append_progress(double fraction);  // checked already
+  void log(LogLevel level, std::string_view text);
+
+  // Waits until the master has every report made before. Throws Code::timeout, and Code::conflict
+  // once for reports that contradicted an earlier one.
+  void flush(std::optional<std::chrono::milliseconds> timeout);
+
+  // The same for calls that must not overtake the reports before them.
+  void deliver_all();
+
+  void report_early_exit(const std::string &reason);
+  std::optional<double> best_validation();
+
+  std::filesystem::path tensorboard_path();
+  void upload_tensorboard_files(const Selector &selector, const Mangler &mangler);
+
+ private:
+  void report_forward(std::string_view group, std::atomic<int64_t> &last, int64_t steps,
+                      const NamedValue *values, size_t count) {
+    gate_.check();
+    if (steps < last.load(std::memory_order_relaxed)) [[unlikely]]
+      refuse_step_back(group, last, steps);
+    spool_.append_metrics(group, steps, values, count);
+    advance(last, steps);
+    gate_.check();  // a close meanwhile may not have seen the report
+  }
+
+  static void advance(std::atomic<int64_t> &last, int64_t steps) {
+    int64_t seen = last.load(std::memory_order_relaxed);
+    while (seen < steps && !last.compare_exchange_weak(seen, steps, std::memory_order_relaxed)) {
+    }
+  }
+
+  [[noreturn]] static void refuse_step_back(std::string_view group,
+                                            const std::atomic<int64_t> &last, int64_t steps);
+
+  const Gate &gate_;
+  Master &master_;
+  Spool &spool_;
+  Shipper &shipper_;
+  TensorboardFiles &tensorboard_;
+  Logger &logger_;
+  const int rank_;
+  std::atomic<int64_t> training_steps_{0};
+  std::atomic<int64_t> validation_steps_{0};
+};
+
+}  // namespace det
