@@ -1,0 +1,141 @@
+#include <det/checkpoint.h>
+
+#include "capi/guard.h"
+#include "capi/handles.h"
+
+namespace {
+
+static_assert(static_cast<int>(det::DownloadMode::no_shared) == DET_DOWNLOAD_NO_SHARED);
+
+det::Selector to_core(det_checkpoint_selector selector, void *user_data) {
+  if (selector == nullptr) return nullptr;
+  return [selector, user_data](const std::string &path) {
+    const int32_t answer = selector(path.c_str(), user_data);
+    if (answer < 0)
+      throw det::Error(det::Code::callback,
+                       "choosing files of a checkpoint: the selector answered " +
+                           std::to_string(answer) + " for '" + path + "'");
+    return answer != 0;
+  };
+}
+
+det_checkpoint_options read(const det_checkpoint_options *options) {
+  return read_options<det_checkpoint_options>(options, DET_CHECKPOINT_OPTIONS_INIT, "options");
+}
+
+det::DownloadRequest request_from(const det_download_options *options) {
+  const auto given =
+      read_options<det_download_options>(options, DET_DOWNLOAD_OPTIONS_INIT, "options");
+  if (given.mode < DET_DOWNLOAD_LOCAL_WORKERS_SHARE || given.mode > DET_DOWNLOAD_NO_SHARED)
+    throw det::Error(det::Code::invalid, "reading a checkpoint: there is no download mode " +
+                                             std::to_string(given.mode));
+  return {static_cast<det::DownloadMode>(given.mode), to_core(given.selector, given.user_data),
+          given.skip_verification == 0};
+}
+
+det::Json metadata_from(const char *json) {
+  return det::parse_json_object(text(json, "metadata_json"), "metadata_json");
+}
+
+}  // namespace
+
+void det_checkpoint_options_init(det_checkpoint_options *options) noexcept {
+  if (options != nullptr) *options = DET_CHECKPOINT_OPTIONS_INIT;
+}
+
+void det_download_options_init(det_download_options *options) noexcept {
+  if (options != nullptr) *options = DET_DOWNLOAD_OPTIONS_INIT;
+}
+
+det_status det_checkpoint_upload(det_checkpoint *checkpoint, const char *directory,
+                                 const char *metadata_json, const det_checkpoint_options *options,
+                                 char *storage_id, det_error *err) noexcept {
+  return guarded(err, [&] {
+    deref(storage_id, "storage_id") = '\0';
+    const det_checkpoint_options given = read(options);
+    const std::string id = deref(checkpoint, "checkpoint")
+                               .core->checkpoint()
+                               .upload(text_or_empty(directory), metadata_from(metadata_json),
+                                       given.shard != 0, to_core(given.selector, given.user_data));
+    std::memcpy(storage_id, id.c_str(), DET_STORAGE_ID_SIZE);
+  });
+}
+
+det_status det_checkpoint_store_begin(det_checkpoint *checkpoint, const char *metadata_json,
+                                      const det_checkpoint_options *options,
+                                      det_checkpoint_store **out, det_error *err) noexcept {
+  return guarded(err, [&] {
+    give(out, "out", [&] {
+      const std::shared_ptr<det::Core> &core = deref(checkpoint, "checkpoint").core;
+      const bool sharded = read(options).shard != 0;
+      return new det_checkpoint_store{
+          core, core->checkpoint().begin_store(metadata_from(metadata_json), sharded)};
+    });
+  });
+}
+
+const char *det_checkpoint_store_path(const det_checkpoint_store *store) noexcept {
+  return store != nullptr ? store->impl->path().c_str() : nullptr;
+}
+
+const char *det_checkpoint_store_id(const det_checkpoint_store *store) noexcept {
+  return store != nullptr ? store->impl->id().c_str() : nullptr;
+}
+
+det_status det_checkpoint_store_commit(det_checkpoint_store *store, det_error *err) noexcept {
+  return guarded(err, [&] { deref(store, "store").impl->commit(); });
+}
+
+det_status det_checkpoint_store_abort(det_checkpoint_store *store, det_error *err) noexcept {
+  return guarded(err, [&] { deref(store, "store").impl->abort(); });
+}
+
+void det_checkpoint_store_free(det_checkpoint_store *store) noexcept { delete store; }
+
+det_status det_checkpoint_download(det_checkpoint *checkpoint, const char *storage_id,
+                                   const char *directory, const det_download_options *options,
+                                   det_error *err) noexcept {
+  return guarded(err, [&] {
+    deref(checkpoint, "checkpoint")
+        .core->checkpoint()
+        .download(text(storage_id, "storage_id"), text(directory, "directory"),
+                  request_from(options));
+  });
+}
+
+det_status det_checkpoint_restore_begin(det_checkpoint *checkpoint, const char *storage_id,
+                                        const det_download_options *options,
+                                        det_checkpoint_restore **out, det_error *err) noexcept {
+  return guarded(err, [&] {
+    give(out, "out", [&] {
+      const std::shared_ptr<det::Core> &core = deref(checkpoint, "checkpoint").core;
+      return new det_checkpoint_restore{
+          core,
+          core->checkpoint().begin_restore(text(storage_id, "storage_id"), request_from(options))};
+    });
+  });
+}
+
+const char *det_checkpoint_restore_path(const det_checkpoint_restore *restore) noexcept {
+  return restore != nullptr ? restore->impl->path().c_str() : nullptr;
+}
+
+void det_checkpoint_restore_free(det_checkpoint_restore *restore) noexcept { delete restore; }
+
+det_status det_checkpoint_delete(det_checkpoint *checkpoint, const char *storage_id,
+                                 det_error *err) noexcept {
+  return guarded(err, [&] {
+    deref(checkpoint, "checkpoint").core->checkpoint().remove(text(storage_id, "storage_id"));
+  });
+}
+
+det_status det_checkpoint_get_metadata(det_checkpoint *checkpoint, const char *storage_id,
+                                       char **out_json, det_error *err) noexcept {
+  return guarded(err, [&] {
+    give(out_json, "out_json", [&] {
+      return copy_text(det::to_wire(deref(checkpoint, "checkpoint")
+                                        .core->checkpoint()
+                                        .metadata(text(storage_id, "storage_id"))));
+    });
+  });
+}

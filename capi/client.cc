@@ -1,0 +1,129 @@
+#include <det/client.h>
+
+#include <memory>
+#include <optional>
+
+#include "capi/guard.h"
+#include "core/client/client.h"
+
+static_assert(static_cast<int>(det::Target::trial) == DET_CLIENT_TRIAL);
+static_assert(static_cast<int>(det::Action::kill) == DET_CLIENT_KILL);
+
+struct det_client {
+  std::unique_ptr<det::Client> impl;
+};
+
+namespace {
+
+det::Page page_from(const det_client_page *page) {
+  const auto given = read_options<det_client_page>(page, DET_CLIENT_PAGE_INIT, "page");
+  if (given.after < 0 || given.limit < 0)
+    throw det::Error(det::Code::invalid,
+                     "reading a list: page.after and page.limit must be 0 or "
+                     "more");
+  return {given.after, given.limit != 0 ? given.limit : det::Page().limit, given.descending != 0};
+}
+
+// Every query: ask, and hand out the answer as text.
+template <class Ask>
+det_status query(det_client *client, char **out_json, det_error *err, Ask &&ask) noexcept {
+  return guarded(err, [&] {
+    give(out_json, "out_json",
+         [&] { return copy_text(det::to_wire(ask(*deref(client, "client").impl))); });
+  });
+}
+
+// As query(), where the answer may be left out.
+template <class Ask>
+det_status command(det_client *client, char **out_json, det_error *err, Ask &&ask) noexcept {
+  return guarded(err, [&] {
+    if (out_json != nullptr) *out_json = nullptr;
+    const det::Json answer = ask(*deref(client, "client").impl);
+    if (out_json != nullptr) *out_json = copy_text(det::to_wire(answer));
+  });
+}
+
+}  // namespace
+
+void det_client_page_init(det_client_page *page) noexcept {
+  if (page != nullptr) *page = DET_CLIENT_PAGE_INIT;
+}
+
+det_status det_client_open(const char *master, det_client **out, det_error *err) noexcept {
+  return guarded(err, [&] {
+    give(out, "out", [&] { return new det_client{det::open_client(text_or_empty(master))}; });
+  });
+}
+
+void det_client_free(det_client *client) noexcept { delete client; }
+
+det_status det_client_list_experiments(det_client *client, const det_client_page *page,
+                                       char **out_json, det_error *err) noexcept {
+  return query(client, out_json, err,
+               [&](det::Client &impl) { return impl.list_experiments(page_from(page)); });
+}
+
+det_status det_client_get_experiment(det_client *client, int64_t experiment_id, char **out_json,
+                                     det_error *err) noexcept {
+  return query(client, out_json, err,
+               [&](det::Client &impl) { return impl.get_experiment(experiment_id); });
+}
+
+det_status det_client_list_trials(det_client *client, int64_t experiment_id,
+                                  const det_client_page *page, char **out_json,
+                                  det_error *err) noexcept {
+  return query(client, out_json, err,
+               [&](det::Client &impl) { return impl.list_trials(experiment_id, page_from(page)); });
+}
+
+det_status det_client_get_trial(det_client *client, int64_t trial_id, char **out_json,
+                                det_error *err) noexcept {
+  return query(client, out_json, err, [&](det::Client &impl) { return impl.get_trial(trial_id); });
+}
+
+det_status det_client_list_metrics(det_client *client, int64_t trial_id, const char *group,
+                                   const det_client_page *page, char **out_json,
+                                   det_error *err) noexcept {
+  return query(client, out_json, err, [&](det::Client &impl) {
+    const std::optional<std::string> wanted =
+        group != nullptr ? std::optional<std::string>(group) : std::nullopt;
+    return impl.list_metrics(trial_id, wanted, page_from(page));
+  });
+}
+
+det_status det_client_list_checkpoints(det_client *client, int64_t trial_id,
+                                       const det_client_page *page, char **out_json,
+                                       det_error *err) noexcept {
+  return query(client, out_json, err,
+               [&](det::Client &impl) { return impl.list_checkpoints(trial_id, page_from(page)); });
+}
+
+det_status det_client_get_checkpoint(det_client *client, const char *storage_id, char **out_json,
+                                     det_error *err) noexcept {
+  return query(client, out_json, err, [&](det::Client &impl) {
+    return impl.get_checkpoint(text(storage_id, "storage_id"));
+  });
+}
+
+det_status det_client_list_logs(det_client *client, int64_t trial_id, const det_client_page *page,
+                                char **out_json, det_error *err) noexcept {
+  return query(client, out_json, err,
+               [&](det::Client &impl) { return impl.list_logs(trial_id, page_from(page)); });
+}
+
+det_status det_client_control(det_client *client, det_client_target target, int64_t id,
+                              det_client_action action, char **out_json, det_error *err) noexcept {
+  return command(client, out_json, err, [&](det::Client &impl) {
+    if (target < DET_CLIENT_EXPERIMENT || target > DET_CLIENT_TRIAL)
+      throw det::Error(det::Code::invalid,
+                       "steering: there is no target " + std::to_string(target));
+    if (action < DET_CLIENT_PAUSE || action > DET_CLIENT_KILL)
+      throw det::Error(det::Code::invalid,
+                       "steering: there is no action " + std::to_string(action));
+    return impl.control(static_cast<det::Target>(target), id, static_cast<det::Action>(action));
+  });
+}
+
+det_status det_client_sync(det_client *client, char **out_json, det_error *err) noexcept {
+  return command(client, out_json, err, [](det::Client &impl) { return impl.sync(); });
+}

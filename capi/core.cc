@@ -1,0 +1,111 @@
+#include <det/core.h>
+
+#include "capi/guard.h"
+#include "capi/handles.h"
+
+namespace {
+
+static_assert(static_cast<int>(det::PreemptMode::workers_ask_master) ==
+              DET_PREEMPT_WORKERS_ASK_MASTER);
+static_assert(static_cast<int>(det::PreemptMode::chief_only) == DET_PREEMPT_CHIEF_ONLY);
+static_assert(static_cast<int>(det::TensorboardMode::manual) == DET_TENSORBOARD_MANUAL);
+
+constexpr size_t most_preempt_signals = 8;
+
+template <class Mode>
+Mode mode_from(int32_t value, int32_t last, const char *name) {
+  if (value < 0 || value > last)
+    throw det::Error(det::Code::invalid, std::string("starting: ") + name + " " +
+                                             std::to_string(value) + " is none of its constants");
+  return static_cast<Mode>(value);
+}
+
+det::CoreOptions to_core(const det_core_options &given) {
+  det::CoreOptions options;
+  options.master = text_or_empty(given.master);
+  options.trial_id = given.trial_id;
+  options.external_id = text_or_empty(given.external_id);
+  options.name = text_or_empty(given.name);
+  options.config_text = text_or_empty(given.config_json);
+  options.hparams_text = text_or_empty(given.hparams_json);
+  options.checkpoint_storage = text_or_empty(given.checkpoint_storage);
+  options.communicator = given.distributed != nullptr ? given.distributed->impl : nullptr;
+  options.preempt_mode = mode_from<det::PreemptMode>(
+      given.preempt_mode, DET_PREEMPT_WORKERS_ASK_MASTER, "preempt_mode");
+  options.tensorboard_mode = mode_from<det::TensorboardMode>(
+      given.tensorboard_mode, DET_TENSORBOARD_MANUAL, "tensorboard_mode");
+  if (given.preempt_signal_count > most_preempt_signals)
+    throw det::Error(det::Code::invalid, "starting: preempt_signal_count " +
+                                             std::to_string(given.preempt_signal_count) +
+                                             " is above " + std::to_string(most_preempt_signals));
+  if (given.preempt_signal_count > 0) {
+    const int32_t *first = &deref(given.preempt_signals, "preempt_signals");
+    options.preempt_signals.assign(first, first + given.preempt_signal_count);
+  }
+  options.stack_trace_signal = given.stack_trace_signal;
+  if (given.spool_limit != 0) options.spool_limit = given.spool_limit;
+  if (given.spool_wait_ms != 0) options.spool_wait_ms = given.spool_wait_ms;
+  options.log_level = mode_from<det::LogLevel>(given.log_level, DET_LOG_ERROR, "log_level");
+  if (given.log != nullptr)
+    options.log = [log = given.log, user_data = given.log_user_data](det::LogLevel level,
+                                                                     const std::string &message) {
+      log(static_cast<det_log_level>(level), message.c_str(), user_data);
+    };
+  return options;
+}
+
+}  // namespace
+
+void det_core_options_init(det_core_options *options) noexcept {
+  if (options != nullptr) *options = DET_CORE_OPTIONS_INIT;
+}
+
+det_status det_core_init(const det_core_options *options, det_core **out, det_error *err) noexcept {
+  return guarded(err, [&] {
+    give(out, "out", [&] {
+      return new det_core(det::Core::start(
+          to_core(read_options<det_core_options>(options, DET_CORE_OPTIONS_INIT, "options"))));
+    });
+  });
+}
+
+det_status det_core_close(det_core *core, det_exit how, det_error *err) noexcept {
+  return guarded(err, [&] {
+    static_assert(static_cast<int>(det::RunEnd::invalid_hp) == DET_EXIT_INVALID_HP);
+    deref(core, "core").impl->close(mode_from<det::RunEnd>(how, DET_EXIT_INVALID_HP, "how"));
+  });
+}
+
+void det_core_free(det_core *core) noexcept {
+  if (core == nullptr) return;
+  static_cast<void>(det_core_close(core, DET_EXIT_ERROR, nullptr));
+  // A forked child shares the parent's files, and has none of its threads: nothing to take down.
+  if (core->impl->in_child()) return;
+  delete core;
+}
+
+det_info *det_core_info(det_core *core) noexcept { return core != nullptr ? &core->info : nullptr; }
+
+det_distributed *det_core_distributed(det_core *core) noexcept {
+  return core != nullptr ? &core->distributed : nullptr;
+}
+
+det_checkpoint *det_core_checkpoint(det_core *core) noexcept {
+  return core != nullptr ? &core->checkpoint : nullptr;
+}
+
+det_preempt *det_core_preempt(det_core *core) noexcept {
+  return core != nullptr ? &core->preempt : nullptr;
+}
+
+det_train *det_core_train(det_core *core) noexcept {
+  return core != nullptr ? &core->train : nullptr;
+}
+
+det_searcher *det_core_searcher(det_core *core) noexcept {
+  return core != nullptr ? &core->searcher : nullptr;
+}
+
+det_profiler *det_core_profiler(det_core *core) noexcept {
+  return core != nullptr ? &core->profiler : nullptr;
+}

@@ -1,0 +1,97 @@
+// What every function of the C API is made of: unwrap the arguments, call the core once, and turn
+// whatever it throws into a status.
+#pragma once
+
+#include <det/error.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "core/base/error.h"
+
+// Rethrows the exception being handled and describes it in `err`, which may be NULL.
+det_status det_translate_exception(det_error *err) noexcept;
+
+template <class Body>
+det_status guarded(det_error *err, Body &&body) noexcept {
+  try {
+    std::forward<Body>(body)();
+    return DET_OK;
+  } catch (...) {
+    return det_translate_exception(err);
+  }
+}
+
+// As guarded(), for bodies that answer with a status of their own.
+template <class Body>
+det_status answered(det_error *err, Body &&body) noexcept {
+  try {
+    return std::forward<Body>(body)();
+  } catch (...) {
+    return det_translate_exception(err);
+  }
+}
+
+// For functions that cannot fail: `fallback` when the body throws.
+template <class T, class Body>
+T or_else(T fallback, Body &&body) noexcept {
+  try {
+    return std::forward<Body>(body)();
+  } catch (...) {
+    return fallback;
+  }
+}
+
+template <class T>
+T &deref(T *pointer, const char *name) {
+  if (pointer == nullptr)
+    throw det::Error(det::Code::invalid, std::string(name) + " must not be NULL");
+  return *pointer;
+}
+
+// An out parameter, cleared at once so that it is NULL after any failure.
+template <class T>
+T *&cleared(T **out, const char *name) {
+  return deref(out, name) = nullptr;
+}
+
+// Clears the out parameter, then fills it with what `make` gives.
+template <class T, class Make>
+void give(T **out, const char *name, Make &&make) {
+  T *&result = cleared(out, name);
+  result = std::forward<Make>(make)();
+}
+
+inline const char *text(const char *argument, const char *name) { return &deref(argument, name); }
+
+inline std::string text_or_empty(const char *argument) {
+  return argument != nullptr ? argument : "";
+}
+
+// A copy on the C heap, for det_free().
+char *copy_text(const std::string &text);
+
+// The defaults, overlaid with what the caller's struct has: a caller compiled against an older
+// release has a shorter one, and a newer one may have a longer one as long as its tail is zero.
+template <class Options>
+Options read_options(const Options *given, const Options &defaults, const char *name) {
+  Options options = defaults;
+  if (given == nullptr) return options;
+  const size_t size = given->struct_size;
+  if (size < sizeof(size_t))
+    throw det::Error(det::Code::invalid,
+                     std::string(name) + ".struct_size is not set; start from the _INIT macro or " +
+                         "the _init function");
+  const auto *bytes = reinterpret_cast<const unsigned char *>(given);
+  if (size > sizeof options &&
+      std::any_of(bytes + sizeof options, bytes + size, [](unsigned char b) { return b != 0; }))
+    throw det::Error(det::Code::unsupported,
+                     std::string(name) +
+                         " uses a field that this release of the library does not "
+                         "know; update the library or leave the field at 0");
+  std::memcpy(&options, given, std::min(size, sizeof options));
+  options.struct_size = sizeof options;
+  return options;
+}

@@ -1,0 +1,84 @@
+// What the opaque handles of the C API hold.
+#pragma once
+
+#include <det/core.h>
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "core/context/core.h"
+
+struct det_distributed {
+  det::Communicator *impl = nullptr;
+  std::unique_ptr<det::Communicator> owned;  // empty in the view that a core lends
+};
+
+struct det_messages {
+  std::vector<det::Message> list;
+};
+
+struct det_info {
+  const det::Info &impl;
+  det::Logger &logger;
+};
+
+struct det_preempt {
+  det::PreemptContext &impl;
+};
+
+struct det_train {
+  det::TrainContext &impl;
+};
+
+struct det_searcher_op {
+  det::SearcherOperation &impl;
+};
+
+struct det_searcher {
+  det::SearcherContext &impl;
+  std::mutex mutex;
+  std::vector<std::unique_ptr<det_searcher_op>> operations;  // those handed out
+};
+
+struct det_profiler {
+  det::ProfilerContext &impl;
+};
+
+// Stores and readers keep the core's memory alive, so that the order of freeing does not matter.
+struct det_checkpoint {
+  std::shared_ptr<det::Core> core;
+};
+
+struct det_checkpoint_store {
+  std::shared_ptr<det::Core> core;
+  std::unique_ptr<det::CheckpointStore> impl;
+};
+
+struct det_checkpoint_restore {
+  std::shared_ptr<det::Core> core;
+  std::unique_ptr<det::CheckpointReader> impl;
+};
+
+struct det_core {
+  explicit det_core(std::shared_ptr<det::Core> started)
+      : impl(std::move(started)),
+        info{impl->info(), impl->logger()},
+        checkpoint{impl},
+        preempt{impl->preempt()},
+        train{impl->train()},
+        searcher{impl->searcher(), {}, {}},
+        profiler{impl->profiler()} {
+    distributed.impl = &impl->communicator();
+  }
+
+  std::shared_ptr<det::Core> impl;
+  det_info info;
+  det_distributed distributed;
+  det_checkpoint checkpoint;
+  det_preempt preempt;
+  det_train train;
+  det_searcher searcher;
+  det_profiler profiler;
+};

@@ -1,0 +1,25 @@
+#include <det/preempt.h>
+
+#include "capi/guard.h"
+#include "capi/handles.h"
+
+det_status det_preempt_should_preempt(det_preempt *preempt, det_error *err) noexcept {
+  return answered(err, [&] {
+    return deref(preempt, "preempt").impl.should_preempt(true) ? DET_PREEMPT : DET_OK;
+  });
+}
+
+det_status det_preempt_should_preempt_no_ack(det_preempt *preempt, det_error *err) noexcept {
+  return answered(err, [&] {
+    return deref(preempt, "preempt").impl.should_preempt(false) ? DET_PREEMPT : DET_OK;
+  });
+}
+
+det_status det_preempt_acknowledge(det_preempt *preempt, det_error *err) noexcept {
+  return guarded(err, [&] { deref(preempt, "preempt").impl.acknowledge(); });
+}
+
+det_status det_preempt_request(det_preempt *preempt) noexcept {
+  if (preempt == nullptr) return DET_E_INVALID;
+  return preempt->impl.request() ? DET_OK : DET_E_STATE;
+}

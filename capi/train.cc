@@ -1,0 +1,157 @@
+#include <det/train.h>
+
+#include <array>
+
+#include "capi/guard.h"
+#include "capi/handles.h"
+
+// Reports go to the core without a copy.
+static_assert(sizeof(det_metric) == sizeof(det::NamedValue));
+static_assert(offsetof(det_metric, name) == offsetof(det::NamedValue, name));
+static_assert(offsetof(det_metric, value) == offsetof(det::NamedValue, value));
+
+namespace {
+
+const det::NamedValue *values_from(const det_metric *metrics, size_t count) {
+  if (metrics == nullptr && count > 0)
+    throw det::Error(det::Code::invalid,
+                     "metrics must not be NULL with count " + std::to_string(count));
+  return reinterpret_cast<const det::NamedValue *>(metrics);
+}
+
+std::string reason_name(det_exit_reason reason) {
+  switch (reason) {
+    case DET_EXIT_REASON_INVALID_HP:
+      return "EXITED_REASON_INVALID_HP";
+    case DET_EXIT_REASON_USER_REQUESTED_STOP:
+      return "EXITED_REASON_USER_REQUESTED_STOP";
+    default:
+      throw det::Error(det::Code::invalid,
+                       "reporting an early exit: there is no reason " + std::to_string(reason));
+  }
+}
+
+det::Selector to_core(det_tensorboard_selector selector, void *user_data) {
+  if (selector == nullptr) return nullptr;
+  return [selector, user_data](const std::string &path) {
+    const int32_t answer = selector(path.c_str(), user_data);
+    if (answer < 0)
+      throw det::Error(det::Code::callback, "uploading TensorBoard files: the selector answered " +
+                                                std::to_string(answer) + " for '" + path + "'");
+    return answer != 0;
+  };
+}
+
+det::Mangler to_core(det_tensorboard_mangler mangler, void *user_data) {
+  if (mangler == nullptr) return nullptr;
+  return [mangler, user_data](const std::string &path, int rank) {
+    std::array<char, 4096> name{};
+    const int32_t answer = mangler(path.c_str(), rank, name.data(), name.size(), user_data);
+    if (answer < 0)
+      throw det::Error(det::Code::callback, "uploading TensorBoard files: the mangler answered " +
+                                                std::to_string(answer) + " for '" + path + "'");
+    name.back() = '\0';
+    return std::string(name.data());
+  };
+}
+
+}  // namespace
+
+det_status det_train_report_training_metrics(det_train *train, int64_t steps_completed,
+                                             const det_metric *metrics, size_t count,
+                                             det_error *err) noexcept {
+  return guarded(err, [&] {
+    deref(train, "train").impl.report_training(steps_completed, values_from(metrics, count), count);
+  });
+}
+
+det_status det_train_report_validation_metrics(det_train *train, int64_t steps_completed,
+                                               const det_metric *metrics, size_t count,
+                                               det_error *err) noexcept {
+  return guarded(err, [&] {
+    deref(train, "train")
+        .impl.report_validation(steps_completed, values_from(metrics, count), count);
+  });
+}
+
+det_status det_train_report_metrics(det_train *train, const char *group, int64_t steps_completed,
+                                    const det_metric *metrics, size_t count,
+                                    det_error *err) noexcept {
+  return guarded(err, [&] {
+    deref(train, "train")
+        .impl.report(text(group, "group"), steps_completed, values_from(metrics, count), count);
+  });
+}
+
+det_status det_train_report_metrics_json(det_train *train, const char *group,
+                                         int64_t steps_completed, const char *metrics_json,
+                                         const char *batch_metrics_json, det_error *err) noexcept {
+  return guarded(err, [&] {
+    const det::Json metrics =
+        det::parse_json_object(text(metrics_json, "metrics_json"), "metrics_json");
+    std::optional<det::Json> batches;
+    if (batch_metrics_json != nullptr)
+      batches = det::parse_json(batch_metrics_json, "batch_metrics_json");
+    deref(train, "train").impl.report_json(text(group, "group"), steps_completed, metrics, batches);
+  });
+}
+
+det_status det_train_flush(det_train *train, int64_t timeout_ms, det_error *err) noexcept {
+  return guarded(err, [&] {
+    std::optional<std::chrono::milliseconds> timeout;
+    if (timeout_ms >= 0) timeout = std::chrono::milliseconds(timeout_ms);
+    deref(train, "train").impl.flush(timeout);
+  });
+}
+
+det_status det_train_set_status(det_train *train, const char *status, det_error *err) noexcept {
+  return guarded(err, [&] { deref(train, "train").impl.set_status(text(status, "status")); });
+}
+
+det_status det_train_report_progress(det_train *train, double progress, det_error *err) noexcept {
+  return guarded(err, [&] { deref(train, "train").impl.report_progress(progress); });
+}
+
+det_status det_train_log(det_train *train, det_log_level level, const char *line,
+                         det_error *err) noexcept {
+  return guarded(err, [&] {
+    if (level < DET_LOG_DEBUG || level > DET_LOG_ERROR)
+      throw det::Error(det::Code::invalid, "logging: there is no level " + std::to_string(level));
+    deref(train, "train").impl.log(static_cast<det::LogLevel>(level), text(line, "text"));
+  });
+}
+
+det_status det_train_report_early_exit(det_train *train, det_exit_reason reason,
+                                       det_error *err) noexcept {
+  return guarded(err, [&] { deref(train, "train").impl.report_early_exit(reason_name(reason)); });
+}
+
+det_status det_train_get_experiment_best_validation(det_train *train, double *out,
+                                                    det_error *err) noexcept {
+  return guarded(err, [&] {
+    double &result = deref(out, "out");
+    const std::optional<double> best = deref(train, "train").impl.best_validation();
+    if (!best)
+      throw det::Error(det::Code::not_found,
+                       "looking for the best validation of the experiment: none with the searcher "
+                       "metric was reported yet; report it, and set searcher.metric in the "
+                       "configuration");
+    result = *best;
+  });
+}
+
+det_status det_train_get_tensorboard_path(det_train *train, char **out, det_error *err) noexcept {
+  return guarded(err, [&] {
+    give(out, "out",
+         [&] { return copy_text(deref(train, "train").impl.tensorboard_path().string()); });
+  });
+}
+
+det_status det_train_upload_tensorboard_files(det_train *train, det_tensorboard_selector selector,
+                                              det_tensorboard_mangler mangler, void *user_data,
+                                              det_error *err) noexcept {
+  return guarded(err, [&] {
+    deref(train, "train")
+        .impl.upload_tensorboard_files(to_core(selector, user_data), to_core(mangler, user_data));
+  });
+}

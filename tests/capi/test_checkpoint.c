@@ -1,0 +1,342 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "tests/capi/fixture.h"
+
+#define META "{\"steps_completed\": 7}"
+
+static det_checkpoint *checkpoint_of(struct fixture *f) { return det_core_checkpoint(f->core); }
+
+static void write_file(const char *directory, const char *name, const char *text) {
+  char path[512];
+  snprintf(path, sizeof path, "%s/%s", directory, name);
+  FILE *file = fopen(path, "w");
+  assert_non_null(file);
+  fputs(text, file);
+  assert_int_equal(fclose(file), 0);
+}
+
+static void assert_file(const char *directory, const char *name, const char *expected) {
+  char path[512], text[256] = "";
+  snprintf(path, sizeof path, "%s/%s", directory, name);
+  FILE *file = fopen(path, "r");
+  if (file == NULL) fail_msg("%s is missing", path);
+  assert_true(fread(text, 1, sizeof text - 1, file) < sizeof text - 1);
+  fclose(file);
+  assert_string_equal(text, expected);
+}
+
+static int exists(const char *directory, const char *name) {
+  char path[512];
+  struct stat about;
+  snprintf(path, sizeof path, "%s/%s", directory, name);
+  return stat(path, &about) == 0;
+}
+
+/* Saves a checkpoint with one file; gives its id. */
+static void save(struct fixture *f, const char *meta, char *id) {
+  det_checkpoint_store *store;
+  assert_ok(det_checkpoint_store_begin(checkpoint_of(f), meta, NULL, &store, &f->err));
+  write_file(det_checkpoint_store_path(store), "weights", "1 2 3");
+  assert_ok(det_checkpoint_store_commit(store, &f->err));
+  strcpy(id, det_checkpoint_store_id(store));
+  det_checkpoint_store_free(store);
+}
+
+static void a_saved_checkpoint_is_restored(void **state) {
+  struct fixture *f = *state;
+  char id[DET_STORAGE_ID_SIZE];
+  det_checkpoint_restore *restore;
+  save(f, META, id);
+  assert_ok(det_checkpoint_restore_begin(checkpoint_of(f), id, NULL, &restore, &f->err));
+  assert_file(det_checkpoint_restore_path(restore), "weights", "1 2 3");
+  assert_file(det_checkpoint_restore_path(restore), "metadata.json",
+              "{\n  \"steps_completed\": 7\n}");
+  det_checkpoint_restore_free(restore);
+}
+
+static void the_next_run_starts_from_the_latest_checkpoint(void **state) {
+  struct fixture *f = *state;
+  char first[DET_STORAGE_ID_SIZE], second[DET_STORAGE_ID_SIZE];
+  save(f, "{\"steps_completed\": 10}", first);
+  save(f, "{\"steps_completed\": 20}", second);
+  restart(f, DET_EXIT_ERROR);
+  assert_string_equal(det_info_latest_checkpoint(det_core_info(f->core)), second);
+  assert_int_equal(det_info_steps_completed(det_core_info(f->core)), 20);
+  assert_ok(det_checkpoint_delete(checkpoint_of(f), second, &f->err));
+  restart(f, DET_EXIT_ERROR);
+  assert_string_equal(det_info_latest_checkpoint(det_core_info(f->core)), first);
+}
+
+static void metadata_must_have_integer_steps_before_anything_is_stored(void **state) {
+  struct fixture *f = *state;
+  const char *bad[] = {"{}", "{\"steps_completed\": 1.5}", "{\"steps_completed\": \"7\"}",
+                       "{\"steps_completed\": -1}", "{\"steps_completed\": null}"};
+  char id[DET_STORAGE_ID_SIZE];
+  det_checkpoint_store *store = (det_checkpoint_store *)f;
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
+    assert_fails(det_checkpoint_store_begin(checkpoint_of(f), bad[i], NULL, &store, &f->err),
+                 DET_E_INVALID, "steps_completed");
+    assert_null(store);
+    assert_fails(det_checkpoint_upload(checkpoint_of(f), f->home, bad[i], NULL, id, &f->err),
+                 DET_E_INVALID, "steps_completed");
+    assert_string_equal(id, "");
+  }
+  assert_fails(det_checkpoint_store_begin(checkpoint_of(f), "[]", NULL, &store, &f->err),
+               DET_E_INVALID, "metadata_json");
+  assert_fails(det_checkpoint_store_begin(checkpoint_of(f), NULL, NULL, &store, &f->err),
+               DET_E_INVALID, "metadata_json");
+  assert_false(exists(f->home, "metadata.json"));
+}
+
+static void store_calls_in_a_wrong_order_are_refused(void **state) {
+  struct fixture *f = *state;
+  det_checkpoint_store *store;
+  assert_ok(det_checkpoint_store_begin(checkpoint_of(f), META, NULL, &store, &f->err));
+  assert_ok(det_checkpoint_store_commit(store, &f->err));
+  assert_fails(det_checkpoint_store_commit(store, &f->err), DET_E_STATE, "committed before");
+  assert_fails(det_checkpoint_store_abort(store, &f->err), DET_E_STATE, "committed before");
+  det_checkpoint_store_free(store);
+
+  assert_ok(det_checkpoint_store_begin(checkpoint_of(f), META, NULL, &store, &f->err));
+  assert_ok(det_checkpoint_store_abort(store, &f->err));
+  assert_ok(det_checkpoint_store_abort(store, &f->err));
+  assert_fails(det_checkpoint_store_commit(store, &f->err), DET_E_STATE, "aborted before");
+  det_checkpoint_store_free(store);
+}
+
+static void an_aborted_or_freed_store_leaves_nothing(void **state) {
+  struct fixture *f = *state;
+  det_checkpoint_store *store;
+  char *json, path[256];
+  assert_ok(det_checkpoint_store_begin(checkpoint_of(f), META, NULL, &store, &f->err));
+  write_file(det_checkpoint_store_path(store), "weights", "x");
+  strcpy(path, det_checkpoint_store_path(store));
+  det_checkpoint_store_free(store);
+  assert_false(exists(path, ""));
+  det_client *client;
+  assert_ok(det_client_open(f->home, &client, &f->err));
+  assert_ok(det_client_list_checkpoints(client, 0, NULL, &json, &f->err));
+  assert_string_equal(json, "{\"checkpoints\":[],\"next\":null}");
+  det_free(json);
+  det_client_free(client);
+}
+
+static void a_store_may_outlive_its_core(void **state) {
+  struct fixture *f = *state;
+  det_checkpoint_store *store;
+  assert_ok(det_checkpoint_store_begin(checkpoint_of(f), META, NULL, &store, &f->err));
+  assert_ok(det_core_close(f->core, DET_EXIT_OK, &f->err));
+  det_core_free(f->core);
+  f->core = NULL;
+  assert_fails(det_checkpoint_store_commit(store, &f->err), DET_E_STATE, "after det_core_close");
+  det_checkpoint_store_free(store);
+}
+
+static int32_t only_b(const char *path, void *user_data) {
+  ++*(int *)user_data;
+  return strcmp(path, "b") == 0;
+}
+
+static int32_t refuse(const char *path, void *user_data) {
+  (void)path;
+  (void)user_data;
+  return -3;
+}
+
+/* A directory with files a and b and an empty directory. */
+static const char *make_source(struct fixture *f) {
+  static char source[128];
+  snprintf(source, sizeof source, "%s/source", f->home);
+  char inner[160];
+  snprintf(inner, sizeof inner, "%s/empty", source);
+  assert_int_equal(mkdir(source, 0777), 0);
+  assert_int_equal(mkdir(inner, 0777), 0);
+  write_file(source, "a", "A");
+  write_file(source, "b", "B");
+  return source;
+}
+
+static void upload_stores_the_directory_and_its_metadata(void **state) {
+  struct fixture *f = *state;
+  char id[DET_STORAGE_ID_SIZE], target[128], *json;
+  const char *source = make_source(f);
+  assert_ok(det_checkpoint_upload(checkpoint_of(f), source, META, NULL, id, &f->err));
+  assert_int_equal(strlen(id), 36);
+  assert_file(source, "metadata.json", "{\n  \"steps_completed\": 7\n}");
+  snprintf(target, sizeof target, "%s/deep/target", f->home);
+  assert_ok(det_checkpoint_download(checkpoint_of(f), id, target, NULL, &f->err));
+  assert_file(target, "a", "A");
+  assert_true(exists(target, "empty"));
+  assert_file(target, "metadata.json", "{\n  \"steps_completed\": 7\n}");
+  assert_ok(det_checkpoint_get_metadata(checkpoint_of(f), id, &json, &f->err));
+  assert_string_equal(json, "{\"steps_completed\":7}");
+  det_free(json);
+}
+
+static void upload_selectors_choose_and_stop(void **state) {
+  struct fixture *f = *state;
+  char id[DET_STORAGE_ID_SIZE], target[128];
+  int calls = 0;
+  const char *source = make_source(f);
+  det_checkpoint_options options = {sizeof options, 0, only_b, &calls};
+  assert_ok(det_checkpoint_upload(checkpoint_of(f), source, META, &options, id, &f->err));
+  assert_int_equal(calls, 4); /* a, b, empty/, metadata.json */
+  snprintf(target, sizeof target, "%s/target", f->home);
+  assert_ok(det_checkpoint_download(checkpoint_of(f), id, target, NULL, &f->err));
+  assert_file(target, "b", "B");
+  assert_false(exists(target, "a"));
+  assert_false(exists(target, "metadata.json"));
+  options.selector = refuse;
+  assert_fails(det_checkpoint_upload(checkpoint_of(f), source, META, &options, id, &f->err),
+               DET_E_CALLBACK, "-3");
+}
+
+static void download_selectors_choose_and_stop(void **state) {
+  struct fixture *f = *state;
+  char id[DET_STORAGE_ID_SIZE], target[128];
+  int calls = 0;
+  assert_ok(det_checkpoint_upload(checkpoint_of(f), make_source(f), META, NULL, id, &f->err));
+  snprintf(target, sizeof target, "%s/target", f->home);
+  det_download_options options = {sizeof options, DET_DOWNLOAD_NO_SHARED, only_b, &calls, 0};
+  assert_ok(det_checkpoint_download(checkpoint_of(f), id, target, &options, &f->err));
+  assert_file(target, "b", "B");
+  assert_false(exists(target, "a"));
+  options.selector = refuse;
+  assert_fails(det_checkpoint_download(checkpoint_of(f), id, target, &options, &f->err),
+               DET_E_CALLBACK, "-3");
+}
+
+static void upload_rejects_what_is_no_directory(void **state) {
+  struct fixture *f = *state;
+  char id[DET_STORAGE_ID_SIZE];
+  assert_fails(det_checkpoint_upload(checkpoint_of(f), NULL, META, NULL, id, &f->err), DET_E_STATE,
+               "NULL");
+  assert_fails(det_checkpoint_upload(checkpoint_of(f), "/nonexistent", META, NULL, id, &f->err),
+               DET_E_NOT_FOUND, "/nonexistent");
+  assert_fails(det_checkpoint_upload(checkpoint_of(f), "/etc/passwd", META, NULL, id, &f->err),
+               DET_E_INVALID, "/etc/passwd");
+  assert_fails(det_checkpoint_upload(checkpoint_of(f), f->home, META, NULL, NULL, &f->err),
+               DET_E_INVALID, "storage_id");
+}
+
+static void ids_that_could_escape_are_refused(void **state) {
+  struct fixture *f = *state;
+  const char *bad[] = {"..", ".", "", "a/b", "../etc", "/etc", ".detcore", "a/../../etc", "a\nb"};
+  det_checkpoint_restore *restore;
+  char *json;
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
+    assert_fails(det_checkpoint_restore_begin(checkpoint_of(f), bad[i], NULL, &restore, &f->err),
+                 DET_E_INVALID, "id");
+    assert_null(restore);
+    assert_fails(det_checkpoint_download(checkpoint_of(f), bad[i], f->home, NULL, &f->err),
+                 DET_E_INVALID, "id");
+    assert_fails(det_checkpoint_delete(checkpoint_of(f), bad[i], &f->err), DET_E_INVALID, "id");
+    assert_fails(det_checkpoint_get_metadata(checkpoint_of(f), bad[i], &json, &f->err),
+                 DET_E_INVALID, "id");
+  }
+  assert_true(exists(f->home, ".detcore"));
+}
+
+static void unknown_ids_are_not_found(void **state) {
+  struct fixture *f = *state;
+  const char *id = "00000000-0000-4000-8000-000000000000";
+  det_checkpoint_restore *restore;
+  char *json;
+  assert_fails(det_checkpoint_restore_begin(checkpoint_of(f), id, NULL, &restore, &f->err),
+               DET_E_NOT_FOUND, id);
+  assert_fails(det_checkpoint_download(checkpoint_of(f), id, f->home, NULL, &f->err),
+               DET_E_NOT_FOUND, id);
+  assert_fails(det_checkpoint_get_metadata(checkpoint_of(f), id, &json, &f->err), DET_E_NOT_FOUND,
+               id);
+  assert_ok(det_checkpoint_delete(checkpoint_of(f), id, &f->err));
+}
+
+static void delete_twice_is_fine_and_restore_then_fails(void **state) {
+  struct fixture *f = *state;
+  char id[DET_STORAGE_ID_SIZE];
+  det_checkpoint_restore *restore;
+  save(f, META, id);
+  assert_ok(det_checkpoint_delete(checkpoint_of(f), id, &f->err));
+  assert_ok(det_checkpoint_delete(checkpoint_of(f), id, &f->err));
+  assert_fails(det_checkpoint_restore_begin(checkpoint_of(f), id, NULL, &restore, &f->err),
+               DET_E_NOT_FOUND, id);
+}
+
+static void a_damaged_file_is_named_on_restore(void **state) {
+  struct fixture *f = *state;
+  char id[DET_STORAGE_ID_SIZE], path[256];
+  det_checkpoint_restore *restore;
+  save(f, META, id);
+  snprintf(path, sizeof path, "%s/%s", f->home, id);
+  write_file(path, "weights", "1 2 4"); /* same size, other bytes */
+  assert_fails(det_checkpoint_restore_begin(checkpoint_of(f), id, NULL, &restore, &f->err),
+               DET_E_CORRUPT, "weights");
+  det_download_options quick = DET_DOWNLOAD_OPTIONS_INIT;
+  quick.skip_verification = 1;
+  assert_ok(det_checkpoint_restore_begin(checkpoint_of(f), id, &quick, &restore, &f->err));
+  det_checkpoint_restore_free(restore);
+  write_file(path, "weights", "1 2"); /* another size is always seen */
+  assert_fails(det_checkpoint_restore_begin(checkpoint_of(f), id, &quick, &restore, &f->err),
+               DET_E_CORRUPT, "weights");
+}
+
+static void download_modes_out_of_range_are_refused(void **state) {
+  struct fixture *f = *state;
+  det_download_options options = DET_DOWNLOAD_OPTIONS_INIT;
+  options.mode = 2;
+  assert_fails(det_checkpoint_download(checkpoint_of(f), "id", f->home, &options, &f->err),
+               DET_E_INVALID, "mode 2");
+}
+
+static void freeing_null_does_nothing(void **state) {
+  (void)state;
+  det_checkpoint_store_free(NULL);
+  det_checkpoint_restore_free(NULL);
+  assert_null(det_checkpoint_store_path(NULL));
+  assert_null(det_checkpoint_store_id(NULL));
+  assert_null(det_checkpoint_restore_path(NULL));
+}
+
+static void null_handles_are_refused(void **state) {
+  struct fixture *f = *state;
+  char id[DET_STORAGE_ID_SIZE], *json;
+  det_checkpoint_store *store;
+  det_checkpoint_restore *restore;
+  const char *null_handle = "checkpoint must not be NULL";
+  const det_status invalid = DET_E_INVALID;
+  assert_fails(det_checkpoint_upload(NULL, "d", META, NULL, id, &f->err), invalid, null_handle);
+  assert_fails(det_checkpoint_store_begin(NULL, META, NULL, &store, &f->err), invalid, null_handle);
+  assert_fails(det_checkpoint_download(NULL, "i", "d", NULL, &f->err), invalid, null_handle);
+  assert_fails(det_checkpoint_restore_begin(NULL, "i", NULL, &restore, &f->err), invalid,
+               null_handle);
+  assert_fails(det_checkpoint_delete(NULL, "i", &f->err), invalid, null_handle);
+  assert_fails(det_checkpoint_get_metadata(NULL, "i", &json, &f->err), invalid, null_handle);
+  assert_fails(det_checkpoint_store_commit(NULL, &f->err), invalid, "store must not be NULL");
+  assert_fails(det_checkpoint_store_abort(NULL, &f->err), invalid, "store must not be NULL");
+}
+
+int main(void) {
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+  const struct CMUnitTest tests[] = {
+      CASE(a_saved_checkpoint_is_restored),
+      CASE(the_next_run_starts_from_the_latest_checkpoint),
+      CASE(metadata_must_have_integer_steps_before_anything_is_stored),
+      CASE(store_calls_in_a_wrong_order_are_refused),
+      CASE(an_aborted_or_freed_store_leaves_nothing),
+      CASE(a_store_may_outlive_its_core),
+      CASE(upload_stores_the_directory_and_its_metadata),
+      CASE(upload_selectors_choose_and_stop),
+      CASE(download_selectors_choose_and_stop),
+      CASE(upload_rejects_what_is_no_directory),
+      CASE(ids_that_could_escape_are_refused),
+      CASE(unknown_ids_are_not_found),
+      CASE(delete_twice_is_fine_and_restore_then_fails),
+      CASE(a_damaged_file_is_named_on_restore),
+      CASE(download_modes_out_of_range_are_refused),
+      cmocka_unit_test(freeing_null_does_nothing),
+      CASE(null_handles_are_refused),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,160 @@
+#include <sys/wait.h>
+
+#include "tests/capi/fixture.h"
+
+/* A client of the fixture's store. */
+static det_client *client_of(struct fixture *f) {
+  det_client *client;
+  assert_ok(det_client_open(f->home, &client, &f->err));
+  return client;
+}
+
+static void a_store_that_is_not_there_is_not_made(void **state) {
+  struct fixture *f = *state;
+  det_client *client = (det_client *)f;
+  assert_fails(det_client_open(f->home, &client, &f->err), DET_E_NOT_FOUND, f->home);
+  assert_null(client);
+  assert_fails(det_client_open(f->home, NULL, &f->err), DET_E_INVALID, "out");
+  assert_fails(det_client_open("https://host", &client, &f->err), DET_E_UNSUPPORTED, "HTTP");
+}
+
+static void lists_show_what_the_trial_did(void **state) {
+  struct fixture *f = *state;
+  det_client *client = client_of(f);
+  char *json;
+  assert_ok(det_client_list_experiments(client, NULL, &json, &f->err));
+  assert_non_null(strstr(json, "\"experiments\":[{"));
+  det_free(json);
+  assert_ok(det_client_get_experiment(client, 1, &json, &f->err));
+  assert_non_null(strstr(json, "\"id\":1"));
+  det_free(json);
+  assert_ok(det_client_list_trials(client, 1, NULL, &json, &f->err));
+  assert_non_null(strstr(json, "\"trials\":[{"));
+  det_free(json);
+  assert_ok(det_client_get_trial(client, 1, &json, &f->err));
+  assert_non_null(strstr(json, "\"runs\":[{"));
+  det_free(json);
+  det_client_free(client);
+}
+
+static void pages_walk_through_a_long_list(void **state) {
+  struct fixture *f = *state;
+  det_client *client = client_of(f);
+  det_client_page page = DET_CLIENT_PAGE_INIT;
+  for (int64_t step = 1; step <= 25; ++step) {
+    const det_metric loss = {"loss", 1.0 / (double)step};
+    assert_ok(det_train_report_training_metrics(det_core_train(f->core), step, &loss, 1, &f->err));
+  }
+  assert_ok(det_train_flush(det_core_train(f->core), 10000, &f->err));
+  int reports = 0, pages = 0;
+  page.limit = 10;
+  for (;;) {
+    char *json;
+    assert_ok(det_client_list_metrics(client, 1, "training", &page, &json, &f->err));
+    for (const char *at = json; (at = strstr(at, "\"steps_completed\"")) != NULL; ++at) ++reports;
+    const char *next = strstr(json, "\"next\":");
+    assert_non_null(next);
+    int more = sscanf(next, "\"next\":%ld", &page.after);
+    det_free(json);
+    ++pages;
+    if (more != 1) break;
+  }
+  assert_int_equal(reports, 25);
+  assert_int_equal(pages, 3);
+  page.limit = -1;
+  char *json;
+  assert_fails(det_client_list_metrics(client, 1, NULL, &page, &json, &f->err), DET_E_INVALID,
+               "page");
+  assert_null(json);
+  det_client_free(client);
+}
+
+static void unknown_ids_are_not_found(void **state) {
+  struct fixture *f = *state;
+  det_client *client = client_of(f);
+  char *json;
+  const det_status missing = DET_E_NOT_FOUND;
+  assert_fails(det_client_get_experiment(client, 9, &json, &f->err), missing, "9");
+  assert_fails(det_client_get_trial(client, 9, &json, &f->err), missing, "9");
+  assert_fails(det_client_list_metrics(client, 9, NULL, NULL, &json, &f->err), missing, "9");
+  assert_fails(det_client_list_logs(client, 9, NULL, &json, &f->err), missing, "9");
+  assert_fails(det_client_get_checkpoint(client, "none", &json, &f->err), missing, "none");
+  assert_fails(det_client_control(client, DET_CLIENT_TRIAL, 9, DET_CLIENT_PAUSE, NULL, &f->err),
+               missing, "9");
+  assert_fails(
+      det_client_control(client, DET_CLIENT_EXPERIMENT, 9, DET_CLIENT_PAUSE, NULL, &f->err),
+      missing, "9");
+  det_client_free(client);
+}
+
+static void steering_knows_its_targets_and_actions(void **state) {
+  struct fixture *f = *state;
+  det_client *client = client_of(f);
+  assert_fails(det_client_control(client, 3, 1, DET_CLIENT_PAUSE, NULL, &f->err), DET_E_INVALID,
+               "target 3");
+  assert_fails(det_client_control(client, DET_CLIENT_TRIAL, 1, 9, NULL, &f->err), DET_E_INVALID,
+               "action 9");
+  det_client_free(client);
+}
+
+static void what_a_crashed_process_left_is_shipped_once(void **state) {
+  struct fixture *f = *state;
+  pid_t child = fork();
+  if (child == 0) {
+    det_core *core;
+    const det_metric loss = {"loss", 0.125};
+    if (det_core_init(&f->options, &core, &f->err) != DET_OK) _exit(1);
+    if (det_train_report_training_metrics(det_core_train(core), 1, &loss, 1, &f->err) != DET_OK)
+      _exit(2);
+    _exit(0); /* no close */
+  }
+  int end;
+  assert_int_equal(waitpid(child, &end, 0), child);
+  assert_int_equal(end, 0);
+  det_client *client = client_of(f);
+  char *json;
+  for (int i = 0; i < 2; ++i) {
+    assert_ok(det_client_sync(client, &json, &f->err));
+    assert_non_null(strstr(json, "\"spools\":"));
+    det_free(json);
+  }
+  assert_ok(det_client_sync(client, NULL, &f->err));
+  assert_ok(det_client_list_metrics(client, 1, NULL, NULL, &json, &f->err));
+  const char *first = strstr(json, "0.125");
+  assert_non_null(first);
+  assert_null(strstr(first + 1, "0.125"));
+  det_free(json);
+  det_client_free(client);
+}
+
+static void null_handles_are_refused(void **state) {
+  struct fixture *f = *state;
+  char *json;
+  const char *null_handle = "client must not be NULL";
+  const det_status invalid = DET_E_INVALID;
+  assert_fails(det_client_list_experiments(NULL, NULL, &json, &f->err), invalid, null_handle);
+  assert_fails(det_client_get_experiment(NULL, 1, &json, &f->err), invalid, null_handle);
+  assert_fails(det_client_list_trials(NULL, 1, NULL, &json, &f->err), invalid, null_handle);
+  assert_fails(det_client_get_trial(NULL, 1, &json, &f->err), invalid, null_handle);
+  assert_fails(det_client_list_metrics(NULL, 1, NULL, NULL, &json, &f->err), invalid, null_handle);
+  assert_fails(det_client_list_checkpoints(NULL, 1, NULL, &json, &f->err), invalid, null_handle);
+  assert_fails(det_client_get_checkpoint(NULL, "i", &json, &f->err), invalid, null_handle);
+  assert_fails(det_client_list_logs(NULL, 1, NULL, &json, &f->err), invalid, null_handle);
+  assert_fails(det_client_control(NULL, 1, 1, 1, NULL, &f->err), invalid, null_handle);
+  assert_fails(det_client_sync(NULL, NULL, &f->err), invalid, null_handle);
+  det_client_free(NULL);
+}
+
+int main(void) {
+#define CASE(name, begin) cmocka_unit_test_setup_teardown(name, begin, teardown)
+  const struct CMUnitTest tests[] = {
+      CASE(a_store_that_is_not_there_is_not_made, setup_home),
+      CASE(lists_show_what_the_trial_did, setup),
+      CASE(pages_walk_through_a_long_list, setup),
+      CASE(unknown_ids_are_not_found, setup),
+      CASE(steering_knows_its_targets_and_actions, setup),
+      CASE(what_a_crashed_process_left_is_shipped_once, setup_home),
+      CASE(null_handles_are_refused, setup_home),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

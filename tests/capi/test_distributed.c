@@ -1,0 +1,223 @@
+#include "tests/capi/fixture.h"
+
+static void nothing_set_is_one_process(void **state) {
+  struct fixture *f = *state;
+  det_distributed *d;
+  assert_ok(det_distributed_create(NULL, &d, &f->err));
+  assert_int_equal(det_distributed_rank(d), 0);
+  assert_int_equal(det_distributed_size(d), 1);
+  assert_int_equal(det_distributed_local_rank(d), 0);
+  assert_int_equal(det_distributed_local_size(d), 1);
+  assert_int_equal(det_distributed_cross_rank(d), 0);
+  assert_int_equal(det_distributed_cross_size(d), 1);
+  det_distributed_free(d);
+}
+
+static void some_of_the_six_numbers_are_refused(void **state) {
+  struct fixture *f = *state;
+  det_distributed *d = (det_distributed *)f;
+  det_distributed_options options = DET_DISTRIBUTED_OPTIONS_INIT;
+  options.rank = 0;
+  options.size = 1;
+  assert_fails(det_distributed_create(&options, &d, &f->err), DET_E_INVALID, "or none");
+  assert_null(d);
+}
+
+static void impossible_ranks_are_refused(void **state) {
+  struct fixture *f = *state;
+  det_distributed *d;
+  det_distributed_options options = {sizeof options, 2, 2, 0, 1, 0, 1, NULL, 0, 0, 0, 0, 0};
+  assert_fails(det_distributed_create(&options, &d, &f->err), DET_E_INVALID, "rank 2 of 2");
+}
+
+static void more_than_one_process_is_unsupported_in_this_release(void **state) {
+  struct fixture *f = *state;
+  det_distributed *d;
+  det_distributed_options options = {sizeof options, 0, 2, 0, 2, 0, 1, NULL, 0, 0, 0, 0, 0};
+  assert_fails(det_distributed_create(&options, &d, &f->err), DET_E_UNSUPPORTED, "one process");
+}
+
+static void set_all(const char *const *names, const char *const *values) {
+  for (; *names != NULL; ++names, ++values) setenv(*names, *values, 1);
+}
+
+static void unset_all(const char *const *names) {
+  for (; *names != NULL; ++names) unsetenv(*names);
+}
+
+static const char *const torch_names[] = {
+    "RANK", "WORLD_SIZE", "LOCAL_RANK", "GROUP_RANK", "GROUP_WORLD_SIZE", "LOCAL_WORLD_SIZE", NULL};
+static const char *const one[] = {"0", "1", "0", "0", "1", "1"};
+
+static void torch_variables_are_read_and_a_missing_one_is_named(void **state) {
+  struct fixture *f = *state;
+  det_distributed *d;
+  set_all(torch_names, one);
+  assert_ok(det_distributed_from_torch(NULL, &d, &f->err));
+  det_distributed_free(d);
+  unsetenv("LOCAL_WORLD_SIZE");
+  assert_fails(det_distributed_from_torch(NULL, &d, &f->err), DET_E_NOT_FOUND, "LOCAL_WORLD_SIZE");
+  setenv("LOCAL_WORLD_SIZE", "two", 1);
+  assert_fails(det_distributed_from_torch(NULL, &d, &f->err), DET_E_INVALID, "LOCAL_WORLD_SIZE");
+  unset_all(torch_names);
+}
+
+static void deepspeed_and_horovod_variables_are_read(void **state) {
+  struct fixture *f = *state;
+  det_distributed *d;
+  static const char *const deepspeed[] = {"RANK",       "WORLD_SIZE", "LOCAL_RANK", "CROSS_RANK",
+                                          "CROSS_SIZE", "LOCAL_SIZE", NULL};
+  static const char *const horovod[] = {"HOROVOD_RANK",
+                                        "HOROVOD_SIZE",
+                                        "HOROVOD_LOCAL_RANK",
+                                        "HOROVOD_CROSS_RANK",
+                                        "HOROVOD_CROSS_SIZE",
+                                        "HOROVOD_LOCAL_SIZE",
+                                        NULL};
+  assert_fails(det_distributed_from_deepspeed(NULL, &d, &f->err), DET_E_NOT_FOUND, "RANK");
+  assert_fails(det_distributed_from_horovod(NULL, &d, &f->err), DET_E_NOT_FOUND, "HOROVOD_RANK");
+  set_all(deepspeed, one);
+  assert_ok(det_distributed_from_deepspeed("10.0.0.1", &d, &f->err));
+  det_distributed_free(d);
+  unset_all(deepspeed);
+  set_all(horovod, one);
+  assert_ok(det_distributed_from_horovod(NULL, &d, &f->err));
+  det_distributed_free(d);
+  assert_ok(det_distributed_from_env(&d, &f->err));
+  det_distributed_free(d);
+  unset_all(horovod);
+}
+
+static void tf_config_describes_the_workers(void **state) {
+  struct fixture *f = *state;
+  det_distributed *d;
+  assert_ok(det_distributed_from_tf_config(&d, &f->err)); /* absent: one process */
+  det_distributed_free(d);
+  setenv("TF_CONFIG", "{\"task\": {\"type\": \"ps\", \"index\": 0}, \"cluster\": {}}", 1);
+  assert_fails(det_distributed_from_tf_config(&d, &f->err), DET_E_STATE, "ps");
+  setenv("TF_CONFIG",
+         "{\"task\": {\"type\": \"worker\", \"index\": 2}, "
+         "\"cluster\": {\"worker\": [\"a:1\", \"b:1\", \"c:1\"]}}",
+         1);
+  assert_fails(det_distributed_from_tf_config(&d, &f->err), DET_E_UNSUPPORTED, "3 processes");
+  setenv("TF_CONFIG", "{\"task\": 1}", 1);
+  assert_fails(det_distributed_from_tf_config(&d, &f->err), DET_E_INVALID, "TF_CONFIG");
+  setenv("TF_CONFIG", "{", 1);
+  assert_fails(det_distributed_from_tf_config(&d, &f->err), DET_E_INVALID, "TF_CONFIG");
+  unsetenv("TF_CONFIG");
+}
+
+static void the_launcher_is_recognised(void **state) {
+  struct fixture *f = *state;
+  det_distributed *d;
+  assert_ok(det_distributed_from_env(&d, &f->err));
+  det_distributed_free(d);
+  setenv("SLURM_NTASKS", "1", 1); /* also set in a plain batch step */
+  assert_ok(det_distributed_from_env(&d, &f->err));
+  det_distributed_free(d);
+  setenv("SLURM_NTASKS", "4", 1);
+  assert_fails(det_distributed_from_env(&d, &f->err), DET_E_UNSUPPORTED, "Slurm");
+  unsetenv("SLURM_NTASKS");
+}
+
+static int32_t no_send(int32_t peer, const void *data, size_t size, void *user_data) {
+  (void)peer, (void)data, (void)size, (void)user_data;
+  return 1;
+}
+static int32_t no_receive(int32_t peer, void *data, size_t size, void *user_data) {
+  (void)peer, (void)data, (void)size, (void)user_data;
+  return 1;
+}
+static void count_destroy(void *user_data) { ++*(int *)user_data; }
+
+static void the_callers_transport_is_destroyed_also_after_a_failure(void **state) {
+  struct fixture *f = *state;
+  det_distributed *d;
+  int destroyed = 0;
+  det_communicator_functions functions = {sizeof functions, no_send, no_receive, count_destroy};
+  assert_ok(det_distributed_from_functions(NULL, &functions, &destroyed, &d, &f->err));
+  det_distributed_free(d);
+  assert_int_equal(destroyed, 1);
+  functions.send = NULL;
+  assert_fails(det_distributed_from_functions(NULL, &functions, &destroyed, &d, &f->err),
+               DET_E_INVALID, "functions.send");
+  assert_int_equal(destroyed, 2);
+}
+
+typedef det_status (*collective)(det_distributed *, const void *, size_t, det_messages **,
+                                 det_error *);
+
+static void collectives_of_one_process_give_the_message_back(void **state) {
+  struct fixture *f = *state;
+  const collective all[] = {det_distributed_gather,    det_distributed_gather_local,
+                            det_distributed_allgather, det_distributed_allgather_local,
+                            det_distributed_broadcast, det_distributed_broadcast_local};
+  det_distributed *d = det_core_distributed(f->core);
+  for (size_t i = 0; i < sizeof all / sizeof *all; ++i) {
+    det_messages *messages;
+    size_t size = 99;
+    assert_ok(all[i](d, "a\0b", 3, &messages, &f->err));
+    assert_int_equal(det_messages_count(messages), 1);
+    assert_memory_equal(det_messages_data(messages, 0, &size), "a\0b", 3);
+    assert_int_equal(size, 3);
+    assert_null(det_messages_data(messages, 1, &size));
+    assert_int_equal(size, 0);
+    det_messages_free(messages);
+
+    assert_ok(all[i](d, NULL, 0, &messages, &f->err)); /* the null message … */
+    assert_null(det_messages_data(messages, 0, &size));
+    det_messages_free(messages);
+    assert_ok(all[i](d, "", 0, &messages, &f->err)); /* … is not the empty one */
+    assert_non_null(det_messages_data(messages, 0, &size));
+    assert_int_equal(size, 0);
+    det_messages_free(messages);
+
+    assert_fails(all[i](d, NULL, 5, &messages, &f->err), DET_E_INVALID, "size 5");
+    assert_null(messages);
+    assert_fails(all[i](NULL, "a", 1, &messages, &f->err), DET_E_INVALID, "distributed");
+    assert_fails(all[i](d, "a", 1, NULL, &f->err), DET_E_INVALID, "out");
+  }
+}
+
+static void the_view_of_a_core_is_not_freed_by_its_user(void **state) {
+  struct fixture *f = *state;
+  det_distributed *view = det_core_distributed(f->core);
+  det_distributed_free(view);
+  assert_int_equal(det_distributed_size(view), 1);
+  det_distributed_free(NULL);
+  det_messages_free(NULL);
+  assert_int_equal(det_messages_count(NULL), 0);
+}
+
+static void a_core_takes_the_ranks_it_is_given(void **state) {
+  struct fixture *f = *state;
+  det_distributed *d;
+  det_core_free(f->core);
+  f->core = NULL;
+  assert_ok(det_distributed_create(NULL, &d, &f->err));
+  f->options.distributed = d;
+  start(f);
+  assert_int_equal(det_distributed_size(det_core_distributed(f->core)), 1);
+  det_core_free(f->core);
+  f->core = NULL;
+  det_distributed_free(d);
+}
+
+int main(void) {
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+  const struct CMUnitTest tests[] = {
+      CASE(nothing_set_is_one_process),
+      CASE(some_of_the_six_numbers_are_refused),
+      CASE(impossible_ranks_are_refused),
+      CASE(more_than_one_process_is_unsupported_in_this_release),
+      CASE(torch_variables_are_read_and_a_missing_one_is_named),
+      CASE(deepspeed_and_horovod_variables_are_read),
+      CASE(tf_config_describes_the_workers),
+      CASE(the_launcher_is_recognised),
+      CASE(the_callers_transport_is_destroyed_also_after_a_failure),
+      CASE(collectives_of_one_process_give_the_message_back),
+      CASE(the_view_of_a_core_is_not_freed_by_its_user),
+      CASE(a_core_takes_the_ranks_it_is_given),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,328 @@
+#include <math.h>
+#include <sys/wait.h>
+
+#include "tests/capi/fixture.h"
+
+static det_train *train_of(struct fixture *f) { return det_core_train(f->core); }
+
+/* The reports of the trial as JSON text; the caller frees. */
+static char *metrics_of(struct fixture *f, const char *group) {
+  det_client *client;
+  char *json;
+  assert_ok(det_train_flush(train_of(f), 10000, &f->err));
+  assert_ok(det_client_open(f->home, &client, &f->err));
+  assert_ok(det_client_list_metrics(client, det_info_trial_id(det_core_info(f->core)), group, NULL,
+                                    &json, &f->err));
+  det_client_free(client);
+  return json;
+}
+
+static void assert_has(char *json, const char *part) {
+  if (strstr(json, part) == NULL) fail_msg("'%s' is not in %s", part, json);
+}
+
+static void a_report_reaches_the_store(void **state) {
+  struct fixture *f = *state;
+  const det_metric metrics[] = {{"loss", 0.5}, {"acc", 1}};
+  assert_ok(det_train_report_training_metrics(train_of(f), 3, metrics, 2, &f->err));
+  char *json = metrics_of(f, "training");
+  assert_has(json, "\"loss\":0.5");
+  assert_has(json, "\"steps_completed\":3");
+  assert_has(json, "\"trial_run_id\":1");
+  det_free(json);
+}
+
+static void nan_and_infinities_survive(void **state) {
+  struct fixture *f = *state;
+  const det_metric metrics[] = {{"a", NAN}, {"b", INFINITY}, {"c", -INFINITY}};
+  assert_ok(det_train_report_validation_metrics(train_of(f), 1, metrics, 3, &f->err));
+  char *json = metrics_of(f, "validation");
+  assert_has(json, "\"a\":\"NaN\"");
+  assert_has(json, "\"b\":\"Infinity\"");
+  assert_has(json, "\"c\":\"-Infinity\"");
+  det_free(json);
+}
+
+static void report_rejects_null_train_and_null_metrics(void **state) {
+  struct fixture *f = *state;
+  const det_metric loss = {"loss", 1};
+  assert_fails(det_train_report_training_metrics(NULL, 1, &loss, 1, &f->err), DET_E_INVALID,
+               "train must not be NULL");
+  assert_fails(det_train_report_training_metrics(train_of(f), 1, NULL, 1, &f->err), DET_E_INVALID,
+               "metrics must not be NULL");
+  assert_fails(det_train_report_metrics(train_of(f), NULL, 1, &loss, 1, &f->err), DET_E_INVALID,
+               "group must not be NULL");
+  assert_fails(det_train_report_metrics_json(train_of(f), "g", 1, NULL, NULL, &f->err),
+               DET_E_INVALID, "metrics_json must not be NULL");
+}
+
+static void report_rejects_names_that_are_no_names(void **state) {
+  struct fixture *f = *state;
+  char longest[257];
+  memset(longest, 'x', 256);
+  longest[256] = '\0';
+  const det_metric null_name = {NULL, 1}, empty = {"", 1}, long_name = {longest, 1},
+                   not_utf8 = {"\xff\xfe", 1};
+  assert_fails(det_train_report_training_metrics(train_of(f), 1, &null_name, 1, &f->err),
+               DET_E_INVALID, "name");
+  assert_fails(det_train_report_training_metrics(train_of(f), 1, &empty, 1, &f->err), DET_E_INVALID,
+               "name");
+  assert_fails(det_train_report_training_metrics(train_of(f), 1, &long_name, 1, &f->err),
+               DET_E_INVALID, "255");
+  assert_fails(det_train_report_training_metrics(train_of(f), 1, &not_utf8, 1, &f->err),
+               DET_E_INVALID, "UTF-8");
+}
+
+static void report_rejects_a_name_given_twice(void **state) {
+  struct fixture *f = *state;
+  const det_metric twice[] = {{"loss", 1}, {"acc", 1}, {"loss", 2}};
+  assert_fails(det_train_report_training_metrics(train_of(f), 1, twice, 3, &f->err), DET_E_INVALID,
+               "loss");
+}
+
+static void a_metric_that_clashes_keeps_its_first_value_and_is_told(void **state) {
+  struct fixture *f = *state;
+  const det_metric first = {"loss", 1}, second = {"loss", 2}, other = {"acc", 3};
+  assert_ok(det_train_report_training_metrics(train_of(f), 5, &first, 1, &f->err));
+  assert_ok(
+      det_train_report_training_metrics(train_of(f), 5, &first, 1, &f->err)); /* equal: fine */
+  assert_ok(det_train_report_training_metrics(train_of(f), 5, &other, 1, &f->err)); /* new key */
+  assert_ok(det_train_flush(train_of(f), 10000, &f->err));
+  assert_ok(det_train_report_training_metrics(train_of(f), 5, &second, 1, &f->err));
+  assert_fails(det_train_flush(train_of(f), 10000, &f->err), DET_E_CONFLICT, "loss");
+  assert_ok(det_train_flush(train_of(f), 10000, &f->err)); /* told once */
+  char *json = metrics_of(f, "training");
+  assert_null(strstr(json, "\"loss\":2"));
+  assert_has(json, "\"acc\":3");
+  det_free(json);
+}
+
+static void steps_going_back_are_refused_in_the_built_in_groups(void **state) {
+  struct fixture *f = *state;
+  const det_metric loss = {"loss", 1};
+  assert_ok(det_train_report_training_metrics(train_of(f), 5, &loss, 1, &f->err));
+  assert_ok(det_train_report_training_metrics(train_of(f), 5, &loss, 1, &f->err));
+  assert_fails(det_train_report_training_metrics(train_of(f), 4, &loss, 1, &f->err), DET_E_INVALID,
+               "went back from 5 to 4");
+  assert_fails(det_train_report_metrics_json(train_of(f), "training", 4, "{}", NULL, &f->err),
+               DET_E_INVALID, "went back from 5 to 4");
+  assert_ok(det_train_report_validation_metrics(train_of(f), 2, &loss, 1, &f->err));
+  assert_ok(det_train_report_metrics(train_of(f), "inference", 9, &loss, 1, &f->err));
+  assert_ok(det_train_report_metrics(train_of(f), "inference", 2, &loss, 1, &f->err));
+}
+
+static void negative_steps_are_refused(void **state) {
+  struct fixture *f = *state;
+  const det_metric loss = {"loss", 1};
+  assert_fails(det_train_report_training_metrics(train_of(f), -1, &loss, 1, &f->err), DET_E_INVALID,
+               "-1");
+  assert_fails(det_train_report_metrics(train_of(f), "g", -1, &loss, 1, &f->err), DET_E_INVALID,
+               "-1");
+}
+
+static void groups_without_a_name_or_with_a_dot_are_refused(void **state) {
+  struct fixture *f = *state;
+  const det_metric loss = {"loss", 1};
+  assert_fails(det_train_report_metrics(train_of(f), "", 1, &loss, 1, &f->err), DET_E_INVALID,
+               "'.'");
+  assert_fails(det_train_report_metrics(train_of(f), "a.b", 1, &loss, 1, &f->err), DET_E_INVALID,
+               "a.b");
+  assert_fails(det_train_report_metrics_json(train_of(f), "a.b", 1, "{}", NULL, &f->err),
+               DET_E_INVALID, "a.b");
+}
+
+static void json_reports_keep_every_type_and_the_batches(void **state) {
+  struct fixture *f = *state;
+  assert_ok(det_train_report_metrics_json(train_of(f), "training", 2,
+                                          "{\"name\": \"x\", \"none\": null, \"v\": NaN}",
+                                          "[{\"loss\": 3}, {\"loss\": 4}]", &f->err));
+  char *json = metrics_of(f, NULL);
+  assert_has(json, "\"name\":\"x\"");
+  assert_has(json, "\"none\":null");
+  assert_has(json, "\"v\":\"NaN\"");
+  assert_has(json, "\"batch_metrics\":[{\"loss\":3},{\"loss\":4}]");
+  det_free(json);
+}
+
+static void json_reports_reject_what_is_no_object(void **state) {
+  struct fixture *f = *state;
+  assert_fails(det_train_report_metrics_json(train_of(f), "g", 1, "[1]", NULL, &f->err),
+               DET_E_INVALID, "metrics_json");
+  assert_fails(det_train_report_metrics_json(train_of(f), "g", 1, "{", NULL, &f->err),
+               DET_E_INVALID, "metrics_json");
+  assert_fails(det_train_report_metrics_json(train_of(f), "g", 1, "{}", "{}", &f->err),
+               DET_E_INVALID, "batch_metrics_json");
+  assert_fails(det_train_report_metrics_json(train_of(f), "g", 1, "{}", "[1]", &f->err),
+               DET_E_INVALID, "batch_metrics_json");
+}
+
+static void a_null_validation_metric_is_refused_by_name(void **state) {
+  struct fixture *f = *state;
+  assert_fails(
+      det_train_report_metrics_json(train_of(f), "validation", 1, "{\"acc\": null}", NULL, &f->err),
+      DET_E_INVALID, "'acc' is null");
+}
+
+static void a_journal_at_its_limit_refuses_or_waits_but_loses_nothing(void **state) {
+  struct fixture *f = *state;
+  const det_metric loss = {"loss", 1};
+  det_core_free(f->core);
+  f->options.spool_limit = 4u << 20;
+  f->options.spool_wait_ms = -1;
+  start(f);
+  int64_t accepted = 0;
+  det_status status = DET_OK;
+  for (int64_t step = 1; step <= 400000; ++step) {
+    status = det_train_report_training_metrics(train_of(f), step, &loss, 1, &f->err);
+    if (status == DET_OK) ++accepted;
+    else assert_int_equal(status, DET_E_FULL);
+  }
+  assert_ok(det_train_flush(train_of(f), 60000, &f->err));
+  det_client *client;
+  char *json;
+  assert_ok(det_client_open(f->home, &client, &f->err));
+  assert_ok(det_client_get_trial(client, 2, &json, &f->err));
+  char expected[64];
+  snprintf(expected, sizeof expected, "\"reports\":%lld", (long long)accepted);
+  assert_has(json, expected);
+  det_free(json);
+  det_client_free(client);
+}
+
+static void status_progress_and_log_are_kept(void **state) {
+  struct fixture *f = *state;
+  det_client *client;
+  char *json;
+  assert_ok(det_train_set_status(train_of(f), "validating", &f->err));
+  assert_ok(det_train_report_progress(train_of(f), 0.25, &f->err));
+  assert_ok(det_train_log(train_of(f), DET_LOG_WARNING, "look here", &f->err));
+  assert_ok(det_train_flush(train_of(f), 10000, &f->err));
+  assert_ok(det_client_open(f->home, &client, &f->err));
+  assert_ok(det_client_get_trial(client, 1, &json, &f->err));
+  assert_has(json, "\"validating\"");
+  assert_has(json, "\"progress\":0.25");
+  det_free(json);
+  assert_ok(det_client_list_logs(client, 1, NULL, &json, &f->err));
+  assert_has(json, "look here");
+  det_free(json);
+  det_client_free(client);
+}
+
+static void status_progress_and_log_reject_bad_values(void **state) {
+  struct fixture *f = *state;
+  assert_fails(det_train_set_status(train_of(f), NULL, &f->err), DET_E_INVALID, "status");
+  assert_fails(det_train_report_progress(train_of(f), -0.1, &f->err), DET_E_INVALID, "0 to 1");
+  assert_fails(det_train_report_progress(train_of(f), 1.5, &f->err), DET_E_INVALID, "0 to 1");
+  assert_fails(det_train_report_progress(train_of(f), NAN, &f->err), DET_E_INVALID, "0 to 1");
+  assert_fails(det_train_log(train_of(f), 9, "x", &f->err), DET_E_INVALID, "level 9");
+  char *big = malloc(70001);
+  memset(big, 'x', 70000);
+  big[70000] = '\0';
+  assert_fails(det_train_log(train_of(f), DET_LOG_INFO, big, &f->err), DET_E_INVALID, "65536");
+  free(big);
+}
+
+static void best_validation_follows_the_searcher_metric(void **state) {
+  struct fixture *f = *state;
+  double best = -1;
+  assert_fails(det_train_get_experiment_best_validation(train_of(f), &best, &f->err),
+               DET_E_NOT_FOUND, "searcher");
+  assert_true(best == -1);
+  det_core_free(f->core);
+  f->options.config_json =
+      "{\"searcher\": {\"name\": \"single\", \"metric\": \"acc\", \"smaller_is_better\": false}}";
+  start(f);
+  const det_metric values[] = {{"acc", 0.5}, {"acc", 0.9}, {"acc", 0.7}};
+  for (int i = 0; i < 3; ++i)
+    assert_ok(det_train_report_validation_metrics(train_of(f), i + 1, &values[i], 1, &f->err));
+  assert_ok(det_train_get_experiment_best_validation(train_of(f), &best, &f->err));
+  assert_true(best == 0.9);
+}
+
+static void early_exit_is_reported_once_and_bad_reasons_are_refused(void **state) {
+  struct fixture *f = *state;
+  assert_fails(det_train_report_early_exit(train_of(f), 0, &f->err), DET_E_INVALID, "reason 0");
+  assert_ok(det_train_report_early_exit(train_of(f), DET_EXIT_REASON_INVALID_HP, &f->err));
+  assert_ok(det_train_report_early_exit(train_of(f), DET_EXIT_REASON_INVALID_HP, &f->err));
+  assert_non_null(strstr(f->log, "reported before"));
+}
+
+static void a_forked_child_is_refused_and_the_parent_goes_on(void **state) {
+  struct fixture *f = *state;
+  const det_metric loss = {"loss", 1};
+  assert_ok(det_train_report_training_metrics(train_of(f), 1, &loss, 1, &f->err));
+  pid_t child = fork();
+  if (child == 0) {
+    det_status status = det_train_report_training_metrics(train_of(f), 2, &loss, 1, &f->err);
+    det_status close = det_core_close(f->core, DET_EXIT_OK, &f->err);
+    det_core_free(f->core);
+    _exit(status == DET_E_STATE && close == DET_OK ? 0 : 1);
+  }
+  int end;
+  waitpid(child, &end, 0);
+  assert_int_equal(end, 0);
+  assert_ok(det_train_report_training_metrics(train_of(f), 3, &loss, 1, &f->err));
+  char *json = metrics_of(f, "training");
+  assert_has(json, "\"steps_completed\":1");
+  assert_has(json, "\"steps_completed\":3");
+  assert_null(strstr(json, "\"steps_completed\":2"));
+  det_free(json);
+}
+
+static void tensorboard_files_are_kept_without_asking(void **state) {
+  struct fixture *f = *state;
+  const det_metric loss = {"loss", 1};
+  char *path, command[512];
+  assert_ok(det_train_report_training_metrics(train_of(f), 1, &loss, 1, &f->err));
+  assert_ok(det_train_flush(train_of(f), 10000, &f->err));
+  assert_ok(det_train_get_tensorboard_path(train_of(f), &path, &f->err));
+  assert_ok(det_core_close(f->core, DET_EXIT_OK, &f->err));
+  snprintf(command, sizeof command, "ls '%s' | grep -q '^events.out.tfevents.'", path);
+  assert_int_equal(system(command), 0);
+  det_free(path);
+}
+
+static void tensorboard_upload_belongs_to_the_manual_mode(void **state) {
+  struct fixture *f = *state;
+  char *path, command[512];
+  assert_fails(det_train_upload_tensorboard_files(train_of(f), NULL, NULL, NULL, &f->err),
+               DET_E_STATE, "MANUAL");
+  det_core_free(f->core);
+  f->options.tensorboard_mode = DET_TENSORBOARD_MANUAL;
+  start(f);
+  assert_ok(det_train_get_tensorboard_path(train_of(f), &path, &f->err));
+  snprintf(command, sizeof command, "echo x > '%s/mine'", path);
+  assert_int_equal(system(command), 0);
+  assert_ok(det_train_upload_tensorboard_files(train_of(f), NULL, NULL, NULL, &f->err));
+  snprintf(command, sizeof command, "find '%s' -name mine | grep -q tensorboard; rm -r '%s'",
+           f->home, path);
+  assert_int_equal(system(command), 0);
+  det_free(path);
+}
+
+int main(void) {
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+  const struct CMUnitTest tests[] = {
+      CASE(a_report_reaches_the_store),
+      CASE(nan_and_infinities_survive),
+      CASE(report_rejects_null_train_and_null_metrics),
+      CASE(report_rejects_names_that_are_no_names),
+      CASE(report_rejects_a_name_given_twice),
+      CASE(a_metric_that_clashes_keeps_its_first_value_and_is_told),
+      CASE(steps_going_back_are_refused_in_the_built_in_groups),
+      CASE(negative_steps_are_refused),
+      CASE(groups_without_a_name_or_with_a_dot_are_refused),
+      CASE(json_reports_keep_every_type_and_the_batches),
+      CASE(json_reports_reject_what_is_no_object),
+      CASE(a_null_validation_metric_is_refused_by_name),
+      CASE(a_journal_at_its_limit_refuses_or_waits_but_loses_nothing),
+      CASE(status_progress_and_log_are_kept),
+      CASE(status_progress_and_log_reject_bad_values),
+      CASE(best_validation_follows_the_searcher_metric),
+      CASE(early_exit_is_reported_once_and_bad_reasons_are_refused),
+      CASE(a_forked_child_is_refused_and_the_parent_goes_on),
+      CASE(tensorboard_files_are_kept_without_asking),
+      CASE(tensorboard_upload_belongs_to_the_manual_mode),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
