@@ -7,4 +7,18 @@ namespace det {
 
 uint64_t checksum64(const void *data, size_t size) noexcept { return XXH3_64bits(data, size); }
 
+static_assert(sizeof(XXH3_state_t) <= sizeof(Checksum) && alignof(XXH3_state_t) <= 64);
+
+Checksum::Checksum() noexcept {
+  XXH3_64bits_reset(reinterpret_cast<XXH3_state_t *>(state_.data()));
+}
+
+void Checksum::add(const void *data, size_t size) noexcept {
+  XXH3_64bits_update(reinterpret_cast<XXH3_state_t *>(state_.data()), data, size);
+}
+
+uint64_t Checksum::value() const noexcept {
+  return XXH3_64bits_digest(reinterpret_cast<const XXH3_state_t *>(state_.data()));
+}
+
 }  // namespace det
