@@ -101,4 +101,7 @@ std::unique_ptr<Storage> make_storage(const Json &config,
 std::unique_ptr<Storage> make_storage_from_uri(const std::string &uri,
                                                std::shared_ptr<Logger> logger);
 
+// Stores, reads back and removes a small checkpoint; throws when any of it fails.
+void validate_storage(Storage &storage);
+
 }  // namespace det

@@ -1,0 +1,47 @@
+// Checkpoints as directories below a base directory: shared_fs and directory storage.
+#pragma once
+
+#include <map>
+#include <mutex>
+
+#include "core/storage/staging.h"
+#include "core/storage/storage.h"
+#include "core/storage/tree.h"
+
+namespace det {
+
+class DirectoryStorage : public Storage {
+ public:
+  struct Options {
+    std::filesystem::path base;
+    Json config;
+    std::string base_key;  // what the configuration calls the base, for errors
+    bool durable = true;   // false leaves syncing to the kernel: for measurements
+  };
+
+  DirectoryStorage(Options options, std::shared_ptr<Logger> logger);
+
+  std::unique_ptr<CheckpointWriter> begin(const std::string &id) override;
+  void download(const std::string &id, const std::filesystem::path &target,
+                const Selector &selector, bool checksums) override;
+  std::unique_ptr<CheckpointReader> restore(const std::string &id, const Selector &selector,
+                                            bool checksums) override;
+  void remove(const std::string &id) override;
+  Resources remove_matching(const std::string &id, const std::vector<std::string> &globs) override;
+  std::vector<std::string> sweep() override;
+  void adopt(const std::string &id) override;
+  Json config() const override { return options_.config; }
+  std::filesystem::path directory() const override { return options_.base; }
+
+ private:
+  bool is_stored(const std::string &id) const;
+  Tree open_stored(const std::string &id) const;
+
+  const Options options_;
+  const std::shared_ptr<Logger> logger_;
+  const Staging staging_;
+  std::mutex mutex_;
+  std::map<std::string, OwnerLock> orphans_;  // swept, not yet adopted or removed
+};
+
+}  // namespace det

@@ -1,0 +1,68 @@
+#include "core/storage/durable.h"
+
+#include <fcntl.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+#include "core/storage/pool.h"
+
+namespace det {
+
+namespace {
+
+// From here on, one sync of the whole file system beats one of each file (docs/checkpoints.md).
+constexpr size_t many_entries = 24;
+
+// Local file systems whose syncfs(2) is known to wait for everything and to report failures;
+// elsewhere, in particular over a network or FUSE, each file is synced by itself.
+bool has_trusted_syncfs(const Tree &root) {
+  struct statfs about {};
+  if (fstatfs(root.fd.get(), &about) != 0) return false;
+  switch (static_cast<uint32_t>(about.f_type)) {
+    case 0xEF53:      // ext4
+    case 0x58465342:  // XFS
+    case 0x9123683E:  // Btrfs
+    case 0xF2F52010:  // F2FS
+      return true;
+    default:
+      return false;
+  }
+}
+
+void sync_entry(const Tree &root, const std::string &path, int flags) {
+  const Fd file(open_beneath(root.fd.get(), path, flags | O_NOFOLLOW));
+  if (!file) throw_errno(errno, "opening " + root.name_of(path) + " to sync it");
+  // Some file systems cannot sync a directory and say so.
+  if (fsync(file.get()) != 0 && !(errno == EINVAL && (flags & O_DIRECTORY) != 0))
+    throw_errno(errno, "syncing " + root.name_of(path));
+}
+
+}  // namespace
+
+void sync_tree(const Tree &root, const std::vector<TreeEntry> &entries) {
+  if (entries.size() >= many_entries && has_trusted_syncfs(root)) {
+    if (syncfs(root.fd.get()) == 0) return;
+    throw_errno(errno, "syncing the file system of '" + root.name.string() + "'");
+  }
+  Pool pool;
+  Buffer unused;
+  for (const TreeEntry &entry : entries) {
+    if (entry.link) continue;  // what it names is an entry too, and the link lies in its directory
+    pool.submit(
+        [&root, &entry](Buffer &) {
+          if (entry.is_directory())
+            sync_entry(root, entry.path.substr(0, entry.path.size() - 1), O_RDONLY | O_DIRECTORY);
+          else sync_entry(root, entry.path, O_RDONLY | O_NONBLOCK);
+        },
+        unused);
+  }
+  pool.wait(unused);
+  sync_entry(root, manifest_name, O_RDONLY);
+  if (fsync(root.fd.get()) != 0 && errno != EINVAL)
+    throw_errno(errno, "syncing '" + root.name.string() + "'");
+}
+
+}  // namespace det

@@ -1,0 +1,223 @@
+#include "core/storage/file_transfer.h"
+
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "core/base/hash.h"
+
+namespace det {
+
+namespace {
+
+// Blocks are hashed apart, so that several threads can share a file. Part of the manifest's format.
+constexpr uint64_t block_size = uint64_t{64} << 20;
+
+// Files handed to a thread at once: a small one is done in less time than a hand-over takes.
+constexpr size_t batch_size = 16;
+
+[[noreturn]] void throw_changed(const std::string &described) {
+  throw Error(
+      Code::conflict,
+      "reading " + described + ": the file changed meanwhile; store it once nobody writes to it");
+}
+
+uint64_t combine(const std::vector<uint64_t> &sums) {
+  if (sums.size() == 1) return sums[0];
+  Checksum all;
+  for (const uint64_t sum : sums)
+    for (int shift = 0; shift < 64; shift += 8) {
+      const auto byte = static_cast<unsigned char>(sum >> shift);
+      all.add(&byte, 1);
+    }
+  return all.value();
+}
+
+void write_at(int fd, const char *data, size_t size, uint64_t offset,
+              const std::string &described) {
+  while (size > 0) {
+    const ssize_t put = pwrite(fd, data, size, static_cast<off_t>(offset));
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) throw_errno(errno, "writing " + described);
+    data += put;
+    size -= static_cast<size_t>(put);
+    offset += static_cast<uint64_t>(put);
+  }
+}
+
+// Some file systems keep no modes or times; that is no reason to lose a checkpoint.
+bool is_refusal(int os_errno) {
+  return os_errno == EPERM || os_errno == EOPNOTSUPP || os_errno == ENOSYS;
+}
+
+}  // namespace
+
+FileStamp FileStamp::of(const struct stat &about) {
+  return {static_cast<uint64_t>(about.st_size),
+          int64_t{about.st_mtim.tv_sec} * 1'000'000'000 + about.st_mtim.tv_nsec, about.st_ino};
+}
+
+struct stat set_attributes(int fd, const struct stat &like, const std::string &described) {
+  const timespec times[2] = {like.st_atim, like.st_mtim};
+  if (futimens(fd, times) != 0 && !is_refusal(errno)) throw_errno(errno, "dating " + described);
+  struct stat now {};
+  if (fstat(fd, &now) != 0) throw_errno(errno, "looking at " + described);
+  const unsigned mode = like.st_mode & 07777;
+  if ((now.st_mode & 07777) != mode && fchmod(fd, mode) != 0 && !is_refusal(errno))
+    throw_errno(errno, "setting the mode of " + described);
+  return now;
+}
+
+struct FileTransfer::File {
+  File(const Tree &target_tree, std::string file_path)
+      : tree(target_tree), path(std::move(file_path)) {}
+  ~File() {
+    if (!target || finished) return;
+    std::string leaf;
+    try {
+      const Fd parent = open_parent_beneath(tree, path, &leaf);
+      unlinkat(parent.get(), leaf.c_str(), 0);
+    } catch (const Error &) {
+      // Already failing; the half file stays.
+    }
+  }
+
+  const Tree &tree;
+  std::string path;
+  Fd source;
+  Fd target;
+  struct stat before {};
+  bool cloned = false;
+  bool finished = false;
+  std::vector<uint64_t> sums;
+  std::atomic<size_t> blocks_left{0};
+
+  uint64_t size() const { return static_cast<uint64_t>(before.st_size); }
+};
+
+Fd FileTransfer::open_source(const std::string &path) const {
+  const int flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC;  // a pipe must not make us wait
+  Fd file(options_.confined ? open_beneath(source_.fd.get(), path, flags)
+                            : openat(source_.fd.get(), path.c_str(), flags));
+  if (!file && options_.confined && (errno == EXDEV || errno == ELOOP))
+    throw Error(Code::corrupt, "opening " + source_.name_of(path) +
+                                   ": it leads out of the checkpoint; restore another checkpoint");
+  if (!file) throw_errno(errno, "opening " + source_.name_of(path));
+  return file;
+}
+
+Fd FileTransfer::make_target(const std::string &path, unsigned mode) const {
+  const int flags = O_RDWR | O_CREAT | O_EXCL;
+  Fd file(open_beneath(target_->fd.get(), path, flags, mode));
+  if (!file && errno == EEXIST) {
+    // Made anew, so that neither a link nor another name of the old file is written through.
+    std::string leaf;
+    const Fd parent = open_parent_beneath(*target_, path, &leaf);
+    if (unlinkat(parent.get(), leaf.c_str(), 0) != 0)
+      throw_errno(errno, "replacing " + target_->name_of(path));
+    file = Fd(open_beneath(target_->fd.get(), path, flags, mode));
+  }
+  if (!file) throw_errno(errno, "making " + target_->name_of(path));
+  return file;
+}
+
+std::vector<HashedFile> FileTransfer::run(const std::vector<std::string> &paths) {
+  Buffer buffer;
+  for (size_t begin = 0; begin < paths.size(); begin += batch_size)
+    pool_.submit(
+        [this, &paths, begin](Buffer &own) {
+          for (size_t i = begin; i < std::min(begin + batch_size, paths.size()); ++i)
+            start(paths[i], own);
+        },
+        buffer);
+  pool_.wait(buffer);
+  return std::move(done_);
+}
+
+void FileTransfer::start(const std::string &path, Buffer &buffer) {
+  auto file = std::make_shared<File>(target_ != nullptr ? *target_ : source_, path);
+  file->source = open_source(path);
+  if (fstat(file->source.get(), &file->before) != 0)
+    throw_errno(errno, "looking at " + source_.name_of(path));
+  if (!S_ISREG(file->before.st_mode))
+    throw Error(Code::invalid, "reading " + source_.name_of(path) +
+                                   ": not a regular file; take it out of the directory");
+  if (target_ != nullptr) file->target = make_target(path, file->before.st_mode & 0777);
+  file->sums.resize(std::max<uint64_t>(1, (file->size() + block_size - 1) / block_size));
+  if (file->target && file->size() > Buffer::size && clones_) {
+    file->cloned = ioctl(file->target.get(), FICLONE, file->source.get()) == 0;
+    if (!file->cloned) clones_ = false;
+  }
+  file->blocks_left = file->sums.size();
+  if (file->sums.size() == 1) {
+    move_block(*file, 0, buffer);
+    return finish(*file);
+  }
+  for (size_t block = 0; block < file->sums.size(); ++block)
+    pool_.submit(
+        [this, file, block](Buffer &own) {
+          move_block(*file, block, own);
+          if (--file->blocks_left == 0) finish(*file);
+        },
+        buffer);
+}
+
+void FileTransfer::move_block(File &file, size_t block, Buffer &buffer) {
+  const uint64_t begin = block * block_size;
+  const uint64_t end = std::min(begin + block_size, file.size());
+  if (!options_.checksums && file.target && (file.cloned || copy_in_kernel(file, begin, end)))
+    return;
+  // A clone is a snapshot, which nobody changes under our hands.
+  const int from = file.cloned ? file.target.get() : file.source.get();
+  Checksum sum;
+  for (uint64_t at = begin; at < end;) {
+    const size_t wanted = std::min<uint64_t>(Buffer::size, end - at);
+    const ssize_t got = pread(from, buffer.data(), wanted, static_cast<off_t>(at));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw_errno(errno, "reading " + source_.name_of(file.path));
+    if (got == 0) throw_changed(source_.name_of(file.path));
+    const auto size = static_cast<size_t>(got);
+    if (options_.checksums) sum.add(buffer.data(), size);
+    if (file.target && !file.cloned)
+      write_at(file.target.get(), buffer.data(), size, at, target_->name_of(file.path));
+    at += size;
+  }
+  if (options_.checksums) file.sums[block] = sum.value();
+  if (options_.start_writing && file.target && file.sums.size() > 1)
+    sync_file_range(file.target.get(), static_cast<off_t>(begin), static_cast<off_t>(end - begin),
+                    SYNC_FILE_RANGE_WRITE);
+}
+
+// False where the kernel does not copy between these files; then nothing is lost by reading.
+bool FileTransfer::copy_in_kernel(File &file, uint64_t begin, uint64_t end) {
+  auto from = static_cast<off64_t>(begin);
+  auto to = from;
+  while (static_cast<uint64_t>(from) < end) {
+    const ssize_t moved = copy_file_range(file.source.get(), &from, file.target.get(), &to,
+                                          end - static_cast<uint64_t>(from), 0);
+    if (moved > 0 || (moved < 0 && errno == EINTR)) continue;
+    if (moved < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EIO))
+      throw_errno(errno, "copying to " + target_->name_of(file.path));
+    return false;
+  }
+  return true;
+}
+
+void FileTransfer::finish(File &file) {
+  struct stat after {};
+  if (fstat(file.source.get(), &after) != 0)
+    throw_errno(errno, "looking at " + source_.name_of(file.path));
+  if (FileStamp::of(after) != FileStamp::of(file.before)) throw_changed(source_.name_of(file.path));
+  if (file.target) {
+    after = set_attributes(file.target.get(), file.before, target_->name_of(file.path));
+    file.finished = true;
+  }
+  const std::lock_guard lock(mutex_);
+  done_.push_back({file.path, FileStamp::of(after), options_.checksums ? combine(file.sums) : 0});
+}
+
+}  // namespace det

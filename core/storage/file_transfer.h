@@ -1,0 +1,41 @@
+// The files of one transfer: each opened, moved block by block, and finished.
+#pragma once
+
+#include "core/storage/transfer.h"
+
+namespace det {
+
+class FileTransfer {
+ public:
+  // Without a target, files are only hashed.
+  FileTransfer(const Tree &source, const Tree *target, const TransferOptions &options)
+      : source_(source), target_(target), options_(options) {}
+
+  // Once.
+  std::vector<HashedFile> run(const std::vector<std::string> &paths);
+
+ private:
+  struct File;
+
+  void start(const std::string &path, Buffer &buffer);
+
+  Fd open_source(const std::string &path) const;
+  Fd make_target(const std::string &path, unsigned mode) const;
+  void move_block(File &file, size_t block, Buffer &buffer);
+  bool copy_in_kernel(File &file, uint64_t begin, uint64_t end);
+  void finish(File &file);
+
+  const Tree &source_;
+  const Tree *const target_;
+  const TransferOptions options_;
+  std::atomic<bool> clones_{true};  // until the file system says that it does not
+  std::mutex mutex_;
+  std::vector<HashedFile> done_;
+  Pool pool_;  // last: its threads use what stands above
+};
+
+// Gives `fd` the times and mode of `like`; what a file system does not keep is left out. Returns
+// what is there now, the mode aside.
+struct stat set_attributes(int fd, const struct stat &like, const std::string &described);
+
+}  // namespace det

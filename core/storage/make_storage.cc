@@ -1,0 +1,141 @@
+#include <algorithm>
+#include <set>
+
+#include "core/base/error.h"
+#include "core/storage/directory_storage.h"
+#include "core/storage/location.h"
+#include "core/storage/storage.h"
+
+namespace det {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+[[noreturn]] void refuse(const std::string &why) {
+  throw Error(Code::invalid, "reading checkpoint_storage: " + why);
+}
+
+// Retention is the master's business; the keys may stand in any storage.
+const std::set<std::string> retention_keys{"save_experiment_best", "save_trial_best",
+                                           "save_trial_latest"};
+
+void allow_only(const Json &config, const std::set<std::string> &allowed) {
+  for (const auto &[key, value] : config.items())
+    if (key != "type" && !retention_keys.contains(key) && !allowed.contains(key))
+      refuse("unknown key '" + key + "' for type " + config["type"].get<std::string>());
+}
+
+// Null counts as absent.
+std::optional<std::string> text_of(const Json &config, const char *key) {
+  const auto found = config.find(key);
+  if (found == config.end() || found->is_null()) return std::nullopt;
+  if (!found->is_string()) refuse("'" + std::string(key) + "' must be a string");
+  std::string text = found->get<std::string>();
+  if (text.find('\0') != text.npos) refuse("'" + std::string(key) + "' must not contain NUL");
+  return text;
+}
+
+std::string required_text(const Json &config, const char *key) {
+  std::optional<std::string> text = text_of(config, key);
+  if (!text || text->empty())
+    refuse("type " + config["type"].get<std::string>() + " needs a non-empty `" + key + "`");
+  return *std::move(text);
+}
+
+std::unique_ptr<Storage> open_directory(const fs::path &base, Json config, const char *base_key,
+                                        std::shared_ptr<Logger> logger) {
+  if (base.empty()) refuse("the base path must not be empty");
+  // Absolute, so that it stays the same when the program changes its working directory.
+  return std::make_unique<DirectoryStorage>(
+      DirectoryStorage::Options{fs::absolute(base), std::move(config), base_key},
+      std::move(logger));
+}
+
+std::unique_ptr<Storage> make_shared_fs(const Json &config,
+                                        const std::optional<std::string> &container_path,
+                                        std::shared_ptr<Logger> logger) {
+  allow_only(config, {"host_path", "storage_path", "propagation", "container_path",
+                      "checkpoint_path", "tensorboard_path"});
+  const std::string host_path = required_text(config, "host_path");
+  const char *const key = config.contains("storage_path")       ? "storage_path"
+                          : config.contains("tensorboard_path") ? "tensorboard_path"
+                                                                : "checkpoint_path";
+  const std::optional<std::string> storage_path = text_of(config, key);
+  Json again{{"type", "shared_fs"}, {"host_path", host_path}};
+  if (storage_path) again["storage_path"] = *storage_path;
+  return open_directory(shared_directory(host_path, storage_path, container_path), std::move(again),
+                        "host_path", std::move(logger));
+}
+
+std::unique_ptr<Storage> make_directory(const Json &config, std::shared_ptr<Logger> logger) {
+  allow_only(config, {"container_path"});
+  const std::string path = required_text(config, "container_path");
+  return open_directory(path, {{"type", "directory"}, {"container_path", path}}, "container_path",
+                        std::move(logger));
+}
+
+[[noreturn]] void refuse_cloud(const std::string &type) {
+  throw Error(Code::unsupported, "opening storage of type " + type +
+                                     ": it is not in this release; use a shared_fs or directory "
+                                     "storage");
+}
+
+[[noreturn]] void check_cloud(const Json &config, const std::string &type) {
+  if (type == "azure") {
+    allow_only(config, {"container", "connection_string", "account_url", "credential", "temp_dir"});
+    required_text(config, "container");
+    const bool connection = text_of(config, "connection_string").has_value();
+    const bool account = text_of(config, "account_url").has_value();
+    const bool credential = text_of(config, "credential").has_value();
+    if (connection == account)
+      refuse("type azure needs exactly one of `connection_string` and `account_url`");
+    if (connection && credential)
+      refuse("type azure takes `credential` only together with `account_url`");
+  } else {
+    std::set<std::string> allowed{"bucket", "prefix", "temp_dir"};
+    if (type == "s3") allowed.insert({"access_key", "secret_key", "endpoint_url"});
+    allow_only(config, allowed);
+    for (const std::string &key : allowed) text_of(config, key.c_str());
+    required_text(config, "bucket");
+    normalized_prefix(text_of(config, "prefix").value_or(""));
+  }
+  refuse_cloud(type);
+}
+
+}  // namespace
+
+std::unique_ptr<Storage> make_storage(const Json &config,
+                                      const std::optional<std::string> &container_path,
+                                      std::shared_ptr<Logger> logger) {
+  if (!config.is_object()) refuse("it must be an object with a 'type'");
+  if (!config.contains("type")) refuse("Missing 'type' parameter");
+  if (!config["type"].is_string()) refuse("'type' must be a string");
+  const auto type = config["type"].get<std::string>();
+  if (type == "shared_fs") return make_shared_fs(config, container_path, std::move(logger));
+  if (type == "directory") return make_directory(config, std::move(logger));
+  if (type == "s3" || type == "gcs" || type == "azure") check_cloud(config, type);
+  refuse("Unknown storage type: " + type + "; use shared_fs or directory");
+}
+
+std::unique_ptr<Storage> make_storage_from_uri(const std::string &uri,
+                                               std::shared_ptr<Logger> logger) {
+  const StorageLocation location = parse_storage_uri(uri);
+  if (location.kind != "shared_fs") refuse_cloud(location.kind);
+  const fs::path base = fs::absolute(location.path);
+  return open_directory(base, {{"type", "shared_fs"}, {"host_path", base.string()}}, "host_path",
+                        std::move(logger));
+}
+
+void check_storage_id(const std::string &id) {
+  const auto plain = [](unsigned char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_' || c == '.';
+  };
+  if (id.empty() || id.size() > 255 || id[0] == '.' || !std::ranges::all_of(id, plain))
+    throw Error(Code::invalid, "checking storage id '" + id +
+                                   "': give 1 to 255 letters, digits, '-', '_' or '.', the first "
+                                   "no dot");
+}
+
+}  // namespace det

@@ -1,0 +1,177 @@
+#include "core/storage/manifest.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+
+namespace det {
+
+namespace {
+
+constexpr int version = 1;
+
+// The length of the UTF-8 sequence at `at`, 0 where there is none.
+size_t utf8_length(const std::string &text, size_t at) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned lead = byte(at);
+  const size_t length = lead < 0x80   ? 1
+                        : lead < 0xC2 ? 0
+                        : lead < 0xE0 ? 2
+                        : lead < 0xF0 ? 3
+                        : lead < 0xF5 ? 4
+                                      : 0;
+  if (length == 0 || at + length > text.size()) return 0;
+  for (size_t i = 1; i < length; ++i)
+    if ((byte(at + i) & 0xC0) != 0x80) return 0;
+  if (length < 3) return length;
+  // Overlong forms, surrogates, and what lies beyond the last code point.
+  const unsigned second = byte(at + 1);
+  const bool wrong = (lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) ||
+                     (lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F);
+  return wrong ? 0 : length;
+}
+
+// JSON is Unicode and paths are bytes: '%' and bytes that are not UTF-8 become %XX.
+std::string escaped(const std::string &path) {
+  std::string text;
+  for (size_t at = 0; at < path.size();) {
+    const size_t length = path[at] == '%' ? 0 : utf8_length(path, at);
+    if (length == 0) {
+      std::array<char, 4> code{};
+      std::snprintf(code.data(), code.size(), "%%%02X", static_cast<unsigned char>(path[at]));
+      text += code.data();
+    }
+    text.append(path, at, length);
+    at += length == 0 ? 1 : length;
+  }
+  return text;
+}
+
+uint64_t from_hex(std::string_view text) {
+  uint64_t value = 0;
+  const auto [end, failure] = std::from_chars(text.begin(), text.end(), value, 16);
+  if (failure != std::errc() || end != text.end() || text.empty())
+    throw Error(Code::corrupt, "'" + std::string(text) + "' is no hexadecimal number");
+  return value;
+}
+
+std::string unescaped(const std::string &text) {
+  std::string path;
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '%') {
+      path += static_cast<char>(from_hex(std::string_view(text).substr(at + 1, 2)));
+      at += 2;
+    } else {
+      path += text[at];
+    }
+  }
+  return path;
+}
+
+std::string to_text(const Manifest &manifest) {
+  Json files = Json::array();
+  for (const auto &[path, entry] : manifest) {
+    std::array<char, 17> checksum{};
+    std::snprintf(checksum.data(), checksum.size(), "%016llx",
+                  static_cast<unsigned long long>(entry.checksum));
+    files.push_back(Json::array({escaped(path), entry.size, checksum.data()}));
+  }
+  return to_wire(Json{{"version", version}, {"files", std::move(files)}}) + "\n";
+}
+
+Manifest from_text(const std::string &text) {
+  const Json json = parse_json_object(text, "the manifest");
+  if (json.at("version") != version)
+    throw Error(Code::unsupported,
+                "its version is " + json.at("version").dump() + ", made by a newer release");
+  Manifest manifest;
+  for (const Json &file : json.at("files")) {
+    const std::string path = unescaped(file.at(0).get<std::string>());
+    if (!is_plain_path(path)) throw Error(Code::corrupt, "a path leads out of the checkpoint");
+    manifest[path] = {file.at(1).get<uint64_t>(), from_hex(file.at(2).get<std::string>())};
+  }
+  return manifest;
+}
+
+[[noreturn]] void throw_damaged(const Tree &root, const std::string &path, const std::string &how) {
+  throw Error(Code::corrupt, "verifying " + root.name_of(path) + ": " + how +
+                                 "; the checkpoint is damaged, restore another one");
+}
+
+}  // namespace
+
+void write_manifest(const Tree &root, const Manifest &manifest) {
+  const Fd file(
+      openat(root.fd.get(), manifest_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (!file && errno == EEXIST)
+    throw Error(Code::invalid, "committing " + root.name_of(manifest_name) +
+                                   ": this name is reserved; give your file another name");
+  if (!file) throw_errno(errno, "making " + root.name_of(manifest_name));
+  write_all(file.get(), to_text(manifest), (root.name / manifest_name).string());
+}
+
+void replace_manifest(const Tree &root, const Manifest &manifest) {
+  write_file_durably(root.name / manifest_name, to_text(manifest));
+}
+
+std::optional<Manifest> read_manifest(const Tree &root) {
+  const Fd file(open_beneath(root.fd.get(), manifest_name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW));
+  if (!file && errno == ENOENT) return std::nullopt;
+  if (!file) throw_errno(errno, "opening " + root.name_of(manifest_name));
+  std::string text;
+  std::array<char, 65536> buffer;
+  for (;;) {
+    const ssize_t got = read(file.get(), buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw_errno(errno, "reading " + root.name_of(manifest_name));
+    if (got == 0) break;
+    text.append(buffer.data(), static_cast<size_t>(got));
+  }
+  try {
+    return from_text(text);
+  } catch (const Error &error) {
+    if (error.code == Code::unsupported)
+      throw Error(Code::unsupported, "reading " + root.name_of(manifest_name) + ": " +
+                                         error.what() + "; update this library");
+    throw_damaged(root, manifest_name, error.what());
+  } catch (const Json::exception &error) {
+    throw_damaged(root, manifest_name, error.what());
+  }
+}
+
+void verify(const Tree &root, const Manifest &manifest, const Selector &wanted, bool checksums) {
+  std::vector<std::string> files;
+  for (const auto &[path, expected] : manifest) {
+    if (wanted && !wanted(path)) continue;
+    struct stat about {};
+    const Fd file(open_beneath(root.fd.get(), path, O_PATH));
+    if (!file || fstat(file.get(), &about) != 0) {
+      if (errno == EACCES) throw_errno(errno, "opening " + root.name_of(path));
+      throw_damaged(root, path,
+                    errno == ENOENT  ? "the file is missing"
+                    : errno == EXDEV ? "a link leads out of the checkpoint"
+                                     : "the file cannot be reached");
+    }
+    if (!S_ISREG(about.st_mode)) throw_damaged(root, path, "it is not a file any more");
+    if (static_cast<uint64_t>(about.st_size) != expected.size)
+      throw_damaged(root, path,
+                    "it has " + std::to_string(about.st_size) + " bytes instead of " +
+                        std::to_string(expected.size));
+    files.push_back(path);
+  }
+  if (!checksums) return;
+  for (const HashedFile &file : hash_files(root, files)) verify_checksum(root, manifest, file);
+}
+
+void verify_checksum(const Tree &root, const Manifest &manifest, const HashedFile &file) {
+  const auto expected = manifest.find(file.path);
+  if (expected == manifest.end()) return;
+  if (file.checksum != expected->second.checksum)
+    throw_damaged(root, file.path, "its checksum differs from the manifest's");
+}
+
+}  // namespace det

@@ -1,0 +1,60 @@
+// A few threads that live as long as one transfer.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace det {
+
+// Room to copy through; each thread has its own.
+class Buffer {
+ public:
+  static constexpr size_t size = size_t{1} << 20;
+  char *data();
+
+ private:
+  std::unique_ptr<char[]> bytes_;
+};
+
+// Runs tasks on up to `workers` threads, the caller's among them. Threads start only once tasks
+// pile up. After a task threw, those not yet started are dropped.
+class Pool {
+ public:
+  using Task = std::function<void(Buffer &)>;
+
+  explicit Pool(size_t workers = default_workers());
+  ~Pool();  // drops what has not started, waits for what has
+
+  // From any thread, also from within a task. When enough are waiting, runs the task right here,
+  // with the caller's buffer.
+  void submit(Task task, Buffer &own);
+
+  // Works until nothing is left; throws what the first failing task threw.
+  void wait(Buffer &own);
+
+  static size_t default_workers();  // processors, at most 8
+
+ private:
+  void work();
+  void run(Task task, Buffer &buffer, std::unique_lock<std::mutex> &lock);
+  void start_thread();
+
+  const size_t workers_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Task> waiting_;
+  size_t running_ = 0;
+  size_t idle_ = 0;
+  bool closing_ = false;
+  std::exception_ptr failure_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace det

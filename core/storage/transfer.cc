@@ -1,0 +1,72 @@
+#include "core/storage/transfer.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <set>
+
+#include "core/storage/file_transfer.h"
+
+namespace det {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// Every directory that is an entry or that an entry lies in; parents come first.
+std::set<std::string> directories_of(const std::vector<TreeEntry> &entries) {
+  std::set<std::string> directories;
+  for (const TreeEntry &entry : entries)
+    for (size_t slash = entry.path.rfind('/'); slash != entry.path.npos && slash > 0;
+         slash = entry.path.rfind('/', slash - 1))
+      if (!directories.insert(entry.path.substr(0, slash)).second) break;
+  return directories;
+}
+
+void make_directory(const Tree &target, const std::string &path) {
+  std::string leaf;
+  const Fd parent = open_parent_beneath(target, path, &leaf);
+  if (mkdirat(parent.get(), leaf.c_str(), 0700) == 0) return;
+  const int reason = errno;
+  if (reason == EEXIST && Fd(open_beneath(target.fd.get(), path, O_PATH | O_DIRECTORY))) return;
+  throw_errno(reason == EEXIST ? ENOTDIR : reason, "making directory " + target.name_of(path));
+}
+
+// Last, since filling a directory changes its time and may need a mode it will not have.
+void copy_attributes(const Tree &source, const Tree &target, const std::string &path) {
+  struct stat about {};
+  if (fstatat(source.fd.get(), path.c_str(), &about, 0) != 0)
+    throw_errno(errno, "looking at " + source.name_of(path));
+  const Fd directory(open_beneath(target.fd.get(), path, O_RDONLY | O_DIRECTORY));
+  if (!directory) throw_errno(errno, "opening " + target.name_of(path));
+  set_attributes(directory.get(), about, target.name_of(path));
+}
+
+}  // namespace
+
+std::vector<HashedFile> copy_tree(const Tree &source, const std::vector<TreeEntry> &entries,
+                                  const fs::path &target, const TransferOptions &options) {
+  std::vector<std::string> files;
+  for (const TreeEntry &entry : entries) {
+    if (entry.is_directory()) continue;
+    if (!S_ISREG(entry.about.st_mode))
+      throw Error(Code::invalid, "copying " + source.name_of(entry.path) +
+                                     ": neither a file nor a directory (a pipe, socket or device); "
+                                     "take it out of the directory");
+    files.push_back(entry.path);
+  }
+  const Tree into(target);
+  const std::set<std::string> directories = directories_of(entries);
+  for (const std::string &path : directories) make_directory(into, path);
+  std::vector<HashedFile> done = FileTransfer(source, &into, options).run(files);
+  for (auto path = directories.rbegin(); path != directories.rend(); ++path)
+    copy_attributes(source, into, *path);
+  return done;
+}
+
+std::vector<HashedFile> hash_files(const Tree &root, const std::vector<std::string> &paths) {
+  return FileTransfer(root, nullptr, {.confined = true}).run(paths);
+}
+
+}  // namespace det

@@ -1,0 +1,45 @@
+// Copying and hashing files, several at once and large ones in pieces.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/storage/pool.h"
+#include "core/storage/tree.h"
+
+namespace det {
+
+// Tells whether a file is still what it was when it was hashed.
+struct FileStamp {
+  uint64_t size = 0;
+  int64_t mtime_ns = 0;
+  uint64_t inode = 0;
+
+  static FileStamp of(const struct stat &about);
+  bool operator==(const FileStamp &) const = default;
+};
+
+struct HashedFile {
+  std::string path;
+  FileStamp stamp;  // of the copy, or of the file itself where it was only hashed
+  uint64_t checksum = 0;
+};
+
+struct TransferOptions {
+  bool confined = false;       // the source is a stored checkpoint: no link may lead out of it
+  bool checksums = true;       // without, the checksums are 0
+  bool start_writing = false;  // to disk, early: the caller will sync
+};
+
+// Copies the entries of `source` into `target`, with mode and modification time, in the directories
+// they need. Throws Code::conflict when a file changes meanwhile. What failed half way is removed.
+std::vector<HashedFile> copy_tree(const Tree &source, const std::vector<TreeEntry> &entries,
+                                  const std::filesystem::path &target,
+                                  const TransferOptions &options);
+
+// Reads the files at `paths` below `root`, without leaving it.
+std::vector<HashedFile> hash_files(const Tree &root, const std::vector<std::string> &paths);
+
+}  // namespace det

@@ -1,0 +1,122 @@
+#include "core/storage/tree.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <thread>
+
+namespace det {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// Where the kernel cannot confine a path, no link is followed at all.
+int open_without_links(int root, const std::string &path, int flags, unsigned mode) {
+  Fd directory;
+  int at = root;
+  size_t begin = 0;
+  for (size_t slash; (slash = path.find('/', begin)) != path.npos; begin = slash + 1) {
+    const std::string component = path.substr(begin, slash - begin);
+    Fd next(openat(at, component.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!next) return -1;
+    directory = std::move(next);
+    at = directory.get();
+  }
+  return openat(at, path.c_str() + begin, flags | O_NOFOLLOW | O_CLOEXEC,
+                static_cast<mode_t>(mode));
+}
+
+}  // namespace
+
+Tree::Tree(fs::path path) : name(std::move(path)), fd(open_file(name, O_RDONLY | O_DIRECTORY)) {}
+
+bool is_plain_path(const std::string &path) {
+  if (path.empty() || path.find('\0') != path.npos) return false;
+  for (size_t begin = 0;;) {
+    const size_t slash = std::min(path.find('/', begin), path.size());
+    const std::string component = path.substr(begin, slash - begin);
+    if (component.empty() || component == "." || component == "..") return false;
+    if (slash == path.size()) return true;
+    begin = slash + 1;
+  }
+}
+
+int open_beneath(int root, const std::string &path, int flags, unsigned mode) {
+  if (!is_plain_path(path)) {
+    errno = EXDEV;
+    return -1;
+  }
+  open_how how{};
+  how.flags = static_cast<uint64_t>(flags | O_CLOEXEC);
+  how.mode = mode;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+  // EAGAIN: something was renamed meanwhile, so that the kernel could not be sure.
+  for (int attempt = 0; attempt < 16; ++attempt) {
+    const long fd = syscall(SYS_openat2, root, path.c_str(), &how, sizeof how);
+    if (fd >= 0) return static_cast<int>(fd);
+    if (errno != EAGAIN) break;
+  }
+  // EPERM: a container's filter that does not know the call.
+  if (errno != ENOSYS && errno != EPERM) return -1;
+  return open_without_links(root, path, flags, mode);
+}
+
+Fd open_parent_beneath(const Tree &root, const std::string &path, std::string *leaf) {
+  const size_t slash = path.rfind('/');
+  *leaf = slash == path.npos ? path : path.substr(slash + 1);
+  const int flags = O_PATH | O_DIRECTORY;
+  Fd parent(slash == path.npos ? openat(root.fd.get(), ".", flags | O_CLOEXEC)
+                               : open_beneath(root.fd.get(), path.substr(0, slash), flags));
+  if (!parent) throw_errno(errno, "opening the directory of " + root.name_of(path));
+  return parent;
+}
+
+void make_shared_directories(const fs::path &path) {
+  struct stat found {};
+  if (path.empty() || (stat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode))) return;
+  if (path.filename().empty()) return make_shared_directories(path.parent_path());
+  make_shared_directories(path.parent_path());
+  if (mkdir(path.c_str(), 0777) != 0) {
+    const int reason = errno;
+    if (reason == EEXIST && stat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode)) return;
+    throw_errno(reason == EEXIST ? ENOTDIR : reason, "making directory '" + path.string() + "'");
+  }
+  // Past the umask, which belongs to the whole process and is left alone.
+  if (chmod(path.c_str(), 0777) != 0)
+    throw_errno(errno, "opening directory '" + path.string() + "' to everybody");
+  sync_directory(path.parent_path());
+}
+
+void remove_tree(const fs::path &path) {
+  constexpr int attempts = 6;
+  for (int attempt = 0;; ++attempt) {
+    std::error_code failure;
+    fs::remove_all(path, failure);
+    if (!failure) return;
+    if (attempt + 1 == attempts) throw_errno(failure.value(), "removing '" + path.string() + "'");
+    if (failure == std::errc::permission_denied && attempt == 0) {
+      // Directories were stored with the mode they came with, perhaps without write permission.
+      std::error_code ignored;
+      fs::permissions(path, fs::perms::owner_all, fs::perm_options::add, ignored);
+      for (fs::recursive_directory_iterator at(path, ignored), end; !ignored && at != end;
+           at.increment(ignored))
+        if (at->is_directory(ignored) && !at->is_symlink(ignored))
+          fs::permissions(at->path(), fs::perms::owner_all, fs::perm_options::add, ignored);
+    } else if (failure == std::errc::directory_not_empty) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10 << attempt));
+    } else if (failure != std::errc::permission_denied) {
+      throw_errno(failure.value(), "removing '" + path.string() + "'");
+    }
+  }
+}
+
+}  // namespace det

@@ -1,0 +1,64 @@
+// Directory trees seen through an open root, so that nothing stored can lead out of them.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/file.h"
+
+namespace det {
+
+// Written into the root of each checkpoint; no resource, and reserved.
+inline constexpr const char *manifest_name = ".detcore-manifest.json";
+
+// The open root of a tree, and its name for errors.
+struct Tree {
+  explicit Tree(std::filesystem::path path);
+  std::string name_of(const std::string &path) const { return "'" + (name / path).string() + "'"; }
+
+  std::filesystem::path name;
+  Fd fd;
+};
+
+// A relative path of plain components: not empty, no "." or "..", no NUL.
+bool is_plain_path(const std::string &path);
+
+// open(2) below `root`, whatever links lie on the way: one that leads out fails with EXDEV. On
+// kernels without openat2 every link fails, with ELOOP. Gives back -1 with errno as open(2) does.
+int open_beneath(int root, const std::string &path, int flags, unsigned mode = 0);
+
+// The open directory that holds `path` below `root`. `leaf` receives the last component.
+Fd open_parent_beneath(const Tree &root, const std::string &path, std::string *leaf);
+
+struct TreeEntry {
+  std::string path;   // relative; a directory ends in '/'
+  struct stat about;  // of what a link leads to; with only the type where sizes are not asked for
+  bool link = false;
+
+  bool is_directory() const { return path.back() == '/'; }
+};
+
+struct ScanOptions {
+  bool enter_links = false;  // links to directories are entered; else they are plain entries
+  bool sizes = true;
+  std::optional<Code> outside{};  // thrown for a link that leads out; without it they are followed
+  const Tree *never = nullptr;    // a directory that must not be met (the target of a copy)
+};
+
+// Everything below `root` but the manifest, each directory before its contents.
+std::vector<TreeEntry> scan_tree(const Tree &root, const ScanOptions &options);
+
+// mkdir -p where everybody may write in what it makes, as a shared base directory needs. What it
+// makes is durable.
+void make_shared_directories(const std::filesystem::path &path);
+
+// rm -r. Absent is fine; tries again while a network file system keeps names of open files.
+void remove_tree(const std::filesystem::path &path);
+
+}  // namespace det

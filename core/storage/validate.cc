@@ -1,0 +1,29 @@
+#include <fcntl.h>
+
+#include "core/base/error.h"
+#include "core/base/file.h"
+#include "core/base/uuid.h"
+#include "core/storage/storage.h"
+
+namespace det {
+
+void validate_storage(Storage &storage) {
+  constexpr const char *name = "VALIDATE.txt";
+  const std::unique_ptr<CheckpointWriter> writer = storage.begin(make_uuid());
+  const std::string &id = writer->id();
+  write_all(open_file(writer->path() / name, O_WRONLY | O_CREAT | O_EXCL).get(), id, name);
+  writer->commit();
+  try {
+    const std::unique_ptr<CheckpointReader> reader = storage.restore(id, nullptr, true);
+    if (read_file(reader->path() / name) != id)
+      throw Error(Code::corrupt,
+                  "validating the storage: what was read differs from what was "
+                  "written; check the file system");
+  } catch (...) {
+    writer->abort();
+    throw;
+  }
+  writer->abort();
+}
+
+}  // namespace det
