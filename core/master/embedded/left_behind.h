@@ -24,11 +24,10 @@ struct Recovery {
   int64_t busy = 0;  // directories of runs that live
 };
 
-// Delivers the journals in `run_directory` to `sink`, removes those that are done, and adds to
+// Delivers the journals in `run_directory` to `sink`, removes those that are done, and counts in
 // `found`. How a journal is read is known further up.
-using ShipJournals =
-    std::function<void(const std::filesystem::path &run_directory, const JournalKey &key,
-                       ReportSink &sink, LeftBehind &found)>;
+using ShipJournals = std::function<void(const std::filesystem::path &run_directory,
+                                        ReportSink &sink, LeftBehind &found)>;
 
 // Takes over the directory of every dead run in an existing store, ships its journals, marks the
 // run as ended and removes the directory. A run that cannot be recovered stays where it is and is

@@ -35,7 +35,7 @@ class Query {
 
   // `in_place`: texts are not copied and must outlive the query.
   template <class... Values>
-  void bind(bool in_place, const Values &...values) {
+  void bind([[maybe_unused]] bool in_place, const Values &...values) {
     int index = 0;
     (bind_value(++index, values, in_place), ...);
   }
@@ -127,6 +127,9 @@ class Database {
   bool always_durable_ = false;
 };
 
+// What survives a power cut: `durable`, this transaction and all before it; `relaxed`, all up to
+// some earlier point. Either survives the death of the process. A sync of the disk can take longer
+// than all else in the start of a run, so only what somebody relies on afterwards is durable.
 enum class Durability { relaxed, durable };
 
 // Writes of one transaction: all on commit(), none otherwise. Waits for other writers.

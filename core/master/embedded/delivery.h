@@ -1,0 +1,48 @@
+// Reports on their way into the store: each once, conflicts told, rollbacks applied.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/master/embedded/metric_text.h"
+#include "core/master/embedded/repeats.h"
+#include "core/master/embedded/sqlite.h"
+#include "core/master/report.h"
+
+namespace det {
+
+class ReportWriter {
+ public:
+  // `store` outlives the writer and is used by nobody else during deliver().
+  explicit ReportWriter(Database &store) : store_(store), repeats_(store) {}
+
+  // As ReportSink::deliver(), in one transaction. Throws Code::not_found for an unknown trial.
+  Delivery deliver(const JournalKey &journal, std::span<const Report> reports);
+
+ private:
+  // Where a run took up the work again, by kind of group: training, validation, all others.
+  using Rollback = std::array<std::optional<int64_t>, 3>;
+
+  void begin(const JournalKey &journal);
+  void store(const JournalKey &journal, const Report &report, Delivery &delivery);
+  void store_metrics(const JournalKey &journal, const Report &report, Delivery &delivery);
+  void roll_back(const JournalKey &journal, size_t kind, int64_t steps);
+  bool is_rolled_back(size_t kind, int64_t steps) const;
+
+  Database &store_;
+  Repeats repeats_;
+  MetricText text_;
+
+  // Of the delivery under way.
+  bool latest_run_ = true;
+  Rollback own_;    // of this run
+  Rollback later_;  // the lowest of later runs
+  std::optional<std::string> status_;
+  std::optional<double> progress_;
+};
+
+}  // namespace det

@@ -1,0 +1,74 @@
+#include "core/master/embedded/left_behind.h"
+
+#include <exception>
+#include <string>
+
+#include "core/base/error.h"
+#include "core/master/embedded/delivery.h"
+#include "core/master/embedded/lifecycle.h"
+#include "core/master/embedded/run_directory.h"
+
+namespace det {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+class StoreSink : public ReportSink {
+ public:
+  explicit StoreSink(Database &store) : writer_(store) {}
+  Delivery deliver(const JournalKey &journal, std::span<const Report> reports) override {
+    return writer_.deliver(journal, reports);
+  }
+
+ private:
+  ReportWriter writer_;
+};
+
+void recover(Database &store, const fs::path &directory, const ShipJournals &ship,
+             Recovery &recovery) {
+  const auto owner = OwnerLock::take_over(owner_file(directory));
+  if (!owner) {
+    ++recovery.busy;
+    return;
+  }
+  const JournalKey run = read_run_directory(directory);
+  LeftBehind found{run.trial_id, run.run_id, 0, 0};
+  StoreSink sink(store);
+  ship(directory, sink, found);
+  Transaction transaction(store);
+  record_run_end(store, run.trial_id, run.run_id, RunExit::died);
+  transaction.commit();
+  remove_run_directory(directory);
+  recovery.runs.push_back(found);
+}
+
+}  // namespace
+
+Recovery recover_left_behind(const fs::path &store_directory, const ShipJournals &ship, Logger &log,
+                             const StoreOptions &options) {
+  Recovery recovery;
+  const std::vector<fs::path> directories = list_run_directories(store_directory);
+  if (directories.empty()) return recovery;
+  Database store = open_store(store_directory, false, options);
+  {
+    Transaction transaction(store, Durability::relaxed);
+    clear_unfinished_directories(store_directory);
+    transaction.commit();
+  }
+  std::exception_ptr failed;
+  for (const fs::path &directory : directories) {
+    try {
+      recover(store, directory, ship, recovery);
+    } catch (const Error &e) {
+      // Its owner, or another process that recovers, has just removed it.
+      if (!fs::exists(directory)) continue;
+      log.warning("recovering '" + directory.string() + "': " + e.what());
+      if (!failed) failed = std::current_exception();
+    }
+  }
+  if (failed) std::rethrow_exception(failed);
+  return recovery;
+}
+
+}  // namespace det

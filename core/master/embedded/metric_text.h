@@ -1,0 +1,41 @@
+// The metrics of a report as the JSON text that the store keeps.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "core/base/json.h"
+#include "core/master/report.h"
+
+namespace det {
+
+// Holds one report at a time and is used again for the next, so that it needs no memory of its own
+// for each.
+class MetricText {
+ public:
+  // Throws Code::invalid for text that is no JSON.
+  void read(const Report &report);
+
+  // Non-finite numbers are the texts "NaN", "Infinity", "-Infinity".
+  std::string_view metrics() const { return metrics_; }
+  // None when the report had no batches.
+  std::optional<std::string_view> batches() const;
+
+  void replace_metrics(const Json &metrics) { metrics_ = to_wire(metrics); }
+  void drop_batches() { batches_.clear(); }
+
+ private:
+  const std::string &quoted(std::string_view name);
+
+  std::string metrics_;
+  std::string batches_;
+  struct NameHash {
+    using is_transparent = void;
+    size_t operator()(std::string_view name) const { return std::hash<std::string_view>()(name); }
+  };
+  std::unordered_map<std::string, std::string, NameHash, std::equal_to<>> quoted_;
+};
+
+}  // namespace det

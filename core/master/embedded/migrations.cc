@@ -1,0 +1,176 @@
+#include "core/master/embedded/migrations.h"
+
+#include <array>
+#include <string>
+
+#include "core/base/error.h"
+#include "core/base/uuid.h"
+
+namespace det {
+
+namespace {
+
+// "detc": tells our databases from those of other programs.
+constexpr int64_t application = 0x64657463;
+
+// States are those of the platform (ACTIVE, PAUSED, STOPPING_CANCELED, ...); times are microseconds
+// since 1970; JSON is kept as text.
+constexpr const char *first = R"sql(
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+
+CREATE TABLE experiments (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  name TEXT NOT NULL,
+  state TEXT NOT NULL,
+  config TEXT NOT NULL,
+  created INTEGER NOT NULL,
+  ended INTEGER
+);
+
+CREATE TABLE trials (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  experiment_id INTEGER NOT NULL REFERENCES experiments,
+  external_id TEXT UNIQUE,
+  state TEXT NOT NULL,
+  hparams TEXT NOT NULL,
+  seed INTEGER NOT NULL,
+  task_id TEXT NOT NULL,
+  last_run INTEGER NOT NULL DEFAULT 0,
+  status TEXT,
+  progress REAL,
+  early_exit TEXT,
+  created INTEGER NOT NULL,
+  ended INTEGER
+);
+CREATE INDEX trials_by_experiment ON trials (experiment_id);
+
+-- `exit` is NULL while the run lives, then ok, error, invalid_hp, preempted, killed or died.
+CREATE TABLE runs (
+  trial_id INTEGER NOT NULL REFERENCES trials,
+  run_id INTEGER NOT NULL,
+  allocation_id TEXT NOT NULL,
+  journal_id TEXT NOT NULL,
+  process TEXT NOT NULL,
+  command TEXT NOT NULL,
+  started INTEGER NOT NULL,
+  ended INTEGER,
+  exit TEXT,
+  out_of_operations INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (trial_id, run_id)
+) WITHOUT ROWID;
+
+CREATE TABLE operations (
+  trial_id INTEGER NOT NULL REFERENCES trials,
+  number INTEGER NOT NULL,
+  length INTEGER NOT NULL,
+  completed INTEGER,
+  metric TEXT,
+  PRIMARY KEY (trial_id, number)
+) WITHOUT ROWID;
+
+CREATE TABLE metrics (
+  id INTEGER PRIMARY KEY,
+  trial_id INTEGER NOT NULL REFERENCES trials,
+  run_id INTEGER NOT NULL,
+  metric_group TEXT NOT NULL,
+  steps INTEGER NOT NULL,
+  time INTEGER NOT NULL,
+  metrics TEXT NOT NULL,
+  batches TEXT,
+  archived INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX metrics_by_step ON metrics (trial_id, metric_group, steps);
+
+-- The first step each run reported in training, in validation and in all other groups: what came
+-- later than that in earlier runs is archived.
+CREATE TABLE rollbacks (
+  trial_id INTEGER NOT NULL REFERENCES trials,
+  run_id INTEGER NOT NULL,
+  kind INTEGER NOT NULL,
+  steps INTEGER NOT NULL,
+  PRIMARY KEY (trial_id, run_id, kind)
+) WITHOUT ROWID;
+
+-- The last report of each journal that is stored.
+CREATE TABLE journals (
+  journal_id TEXT PRIMARY KEY,
+  sequence INTEGER NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE checkpoints (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  uuid TEXT NOT NULL UNIQUE,
+  trial_id INTEGER NOT NULL REFERENCES trials,
+  run_id INTEGER NOT NULL,
+  steps INTEGER NOT NULL,
+  state TEXT NOT NULL,
+  size INTEGER NOT NULL,
+  time INTEGER NOT NULL,
+  metadata TEXT NOT NULL,
+  resources TEXT NOT NULL,
+  storage TEXT NOT NULL
+);
+
+-- That a run was asked to stop: set once, never taken back.
+CREATE TABLE signals (
+  trial_id INTEGER NOT NULL,
+  run_id INTEGER NOT NULL,
+  reason TEXT NOT NULL,
+  time INTEGER NOT NULL,
+  acknowledged INTEGER,
+  PRIMARY KEY (trial_id, run_id)
+) WITHOUT ROWID;
+)sql";
+
+constexpr const char *logs_and_checkpoints_by_trial = R"sql(
+CREATE TABLE logs (
+  id INTEGER PRIMARY KEY,
+  trial_id INTEGER NOT NULL REFERENCES trials,
+  run_id INTEGER NOT NULL,
+  rank INTEGER NOT NULL,
+  time INTEGER NOT NULL,
+  level INTEGER NOT NULL,
+  text TEXT NOT NULL
+);
+CREATE INDEX logs_by_trial ON logs (trial_id);
+CREATE INDEX checkpoints_by_trial ON checkpoints (trial_id, steps);
+)sql";
+
+// Version N of the layout is what the first N of these make. Never change one that was released.
+constexpr std::array<const char *, 2> migrations{first, logs_and_checkpoints_by_trial};
+constexpr auto current = static_cast<int64_t>(migrations.size());
+
+}  // namespace
+
+bool is_outdated(Database &database) {
+  const int64_t owner = database.pragma("application_id");
+  const int64_t version = database.pragma("user_version");
+  const std::string where = "opening the store '" + database.path().string() + "': ";
+  const auto is_empty = [&] {
+    return !database.query("SELECT 1 FROM sqlite_schema LIMIT 1").next();
+  };
+  if (owner != application && (owner != 0 || version != 0 || !is_empty()))
+    throw Error(Code::corrupt, where +
+                                   "this is the database of another program; set DET_HOME to "
+                                   "another directory");
+  if (version > current)
+    throw Error(Code::unsupported, where + "it has version " + std::to_string(version) +
+                                       ", made by a newer release, and this release knows "
+                                       "versions up to " +
+                                       std::to_string(current) +
+                                       "; update detcore, or set DET_HOME to another directory");
+  return owner != application || version < current;
+}
+
+void migrate(Database &database) {
+  Transaction transaction(database);
+  if (!is_outdated(database)) return;  // another process was faster
+  for (int64_t version = database.pragma("user_version"); version < current; ++version)
+    database.run_script(migrations[static_cast<size_t>(version)]);
+  database.run("INSERT OR IGNORE INTO meta (key, value) VALUES ('cluster_id', ?)", make_uuid());
+  database.run("PRAGMA application_id=" + std::to_string(application));
+  database.run("PRAGMA user_version=" + std::to_string(current));
+  transaction.commit();
+}
+
+}  // namespace det

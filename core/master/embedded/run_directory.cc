@@ -1,0 +1,140 @@
+#include "core/master/embedded/run_directory.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string>
+
+#include "core/base/error.h"
+#include "core/base/file.h"
+#include "core/base/uuid.h"
+
+namespace det {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::string_view unfinished = ".part-";  // being made or removed
+
+fs::path runs_directory(const fs::path &store_directory) { return store_directory / "runs"; }
+
+// The names in a directory; none when it is absent.
+std::vector<std::string> names_in(const fs::path &directory) {
+  std::vector<std::string> names;
+  std::error_code failed;
+  for (fs::directory_iterator at(directory, failed), end; !failed && at != end;
+       at.increment(failed))
+    names.push_back(at->path().filename().string());
+  if (failed && failed != std::errc::no_such_file_or_directory)
+    throw_errno(failed.value(), "listing '" + directory.string() + "'");
+  return names;
+}
+
+void remove_tree(const fs::path &path) {
+  std::error_code failed;
+  fs::remove_all(path, failed);
+  if (failed) throw_errno(failed.value(), "removing '" + path.string() + "'");
+}
+
+}  // namespace
+
+fs::path run_directory(const fs::path &store_directory, int64_t trial_id, int64_t run_id) {
+  return runs_directory(store_directory) /
+         (std::to_string(trial_id) + "." + std::to_string(run_id));
+}
+
+fs::path owner_file(const fs::path &run_directory) { return run_directory / "owner"; }
+fs::path signal_file(const fs::path &run_directory) { return run_directory / "signal"; }
+
+OwnerLock make_run_directory(const fs::path &store_directory, const JournalKey &run) {
+  const fs::path runs = runs_directory(store_directory);
+  make_directories(runs, 0700);
+  const fs::path aside = runs / (std::string(unfinished) + make_uuid());
+  make_directories(aside, 0700);
+  OwnerLock owner = OwnerLock::acquire(owner_file(aside));
+
+  const Json about{{"trial_id", run.trial_id},
+                   {"trial_run_id", run.run_id},
+                   {"rank", run.rank},
+                   {"journal_id", run.journal_id}};
+  const fs::path file = aside / "run.json";
+  write_all(open_file(file, O_WRONLY | O_CREAT | O_EXCL, 0600).get(), to_wire(about) + "\n",
+            file.string());
+  // Where there are no FIFOs (some network file systems) the run looks into the store instead.
+  if (const fs::path fifo = signal_file(aside);
+      mkfifo(fifo.c_str(), 0600) != 0 && errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS)
+    throw_errno(errno, "making the FIFO '" + fifo.string() + "'");
+
+  const fs::path path = run_directory(store_directory, run.trial_id, run.run_id);
+  if (rename(aside.c_str(), path.c_str()) == 0) return owner;
+  if (errno != ENOTEMPTY && errno != EEXIST)
+    throw_errno(errno, "renaming to '" + path.string() + "'");
+  // Someone made this directory for this very run and died before the store recorded it: nothing
+  // was reported through it.
+  remove_tree(path);
+  if (rename(aside.c_str(), path.c_str()) != 0)
+    throw_errno(errno, "renaming to '" + path.string() + "'");
+  return owner;
+}
+
+JournalKey read_run_directory(const fs::path &run_directory) {
+  const fs::path file = run_directory / "run.json";
+  try {
+    const Json about = parse_json_object(read_file(file), file.string());
+    return {about.at("trial_id").get<int64_t>(), about.at("trial_run_id").get<int64_t>(),
+            about.at("rank").get<int>(), about.at("journal_id").get<std::string>()};
+  } catch (const Json::exception &) {
+    throw Error(Code::corrupt, "reading '" + file.string() +
+                                   "': it does not say which run this is; move its directory away");
+  }
+}
+
+std::vector<fs::path> list_run_directories(const fs::path &store_directory) {
+  const fs::path runs = runs_directory(store_directory);
+  std::vector<std::pair<std::pair<int64_t, int64_t>, fs::path>> found;
+  for (const std::string &name : names_in(runs)) {
+    const size_t dot = name.find('.');
+    if (dot == 0 || dot == name.npos) continue;
+    found.push_back({{std::atoll(name.c_str()), std::atoll(name.c_str() + dot + 1)}, runs / name});
+  }
+  std::sort(found.begin(), found.end());
+  std::vector<fs::path> paths;
+  for (auto &[key, path] : found) paths.push_back(std::move(path));
+  return paths;
+}
+
+void clear_unfinished_directories(const fs::path &store_directory) {
+  const fs::path runs = runs_directory(store_directory);
+  for (const std::string &name : names_in(runs))
+    if (name.starts_with(unfinished) && owner_liveness(owner_file(runs / name)) == Liveness::dead)
+      remove_tree(runs / name);
+}
+
+bool has_journals(const fs::path &run_directory) {
+  const std::vector<std::string> names = names_in(run_directory);
+  return std::any_of(names.begin(), names.end(),
+                     [](const std::string &name) { return name.find(".spool") != name.npos; });
+}
+
+void remove_run_directory(const fs::path &run_directory) {
+  if (has_journals(run_directory)) return;
+  // Gone for others in one step: they would otherwise find it without an owner.
+  const fs::path aside = run_directory.parent_path() / (std::string(unfinished) + make_uuid());
+  if (rename(run_directory.c_str(), aside.c_str()) == 0) remove_tree(aside);
+  else if (errno != ENOENT) throw_errno(errno, "removing '" + run_directory.string() + "'");
+}
+
+void wake_run(const fs::path &run_directory) {
+  // No reader, or no FIFO: the run is gone, or looks into the store by itself.
+  const int fd = open(signal_file(run_directory).c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+  if (fd < 0) return;
+  const Fd fifo(fd);
+  const char byte = 1;
+  (void)!write(fifo.get(), &byte, 1);  // full: it is awake already
+}
+
+}  // namespace det

@@ -1,0 +1,172 @@
+#include "core/master/embedded/running_trial.h"
+
+#include "core/base/clock.h"
+#include "core/base/error.h"
+#include "core/master/embedded/best_validation.h"
+#include "core/master/embedded/checkpoint_records.h"
+#include "core/master/embedded/lifecycle.h"
+#include "core/master/embedded/run_directory.h"
+
+namespace det {
+
+namespace {
+
+RunExit exit_of(RunEnd how) {
+  switch (how) {
+    case RunEnd::ok:
+      return RunExit::ok;
+    case RunEnd::invalid_hp:
+      return RunExit::invalid_hp;
+    default:
+      return RunExit::error;
+  }
+}
+
+}  // namespace
+
+RunningTrial::RunningTrial(Database store, StartedRun run, const RunRequest &request)
+    : store_(std::move(store)),
+      writer_(store_),
+      run_(std::move(run)),
+      run_directory_(
+          det::run_directory(request.store_directory, run_.info.trial_id, run_.info.run_id)),
+      signals_(request.store_directory, run_directory_, run_.info.trial_id, run_.info.run_id,
+               request.options) {}
+
+RunningTrial::~RunningTrial() {
+  try {
+    // Not ended in order: the trial can be started again.
+    if (!ended_) end(RunExit::died);
+    remove_run_directory(run_directory_);
+  } catch (const std::exception &) {
+    // Left for the recovery of the next start.
+  }
+}
+
+std::string RunningTrial::trial_name() const {
+  return "trial " + std::to_string(run_.info.trial_id);
+}
+
+Delivery RunningTrial::deliver(const JournalKey &journal, std::span<const Report> reports) {
+  const std::lock_guard guard(mutex_);
+  return writer_.deliver(journal, reports);
+}
+
+void RunningTrial::note_preemption(const std::string &reason) {
+  signals_.raise();
+  const std::lock_guard guard(mutex_);
+  Transaction transaction(store_, Durability::relaxed);
+  record_signal(store_, run_.info.trial_id, run_.info.run_id, reason);
+  transaction.commit();
+}
+
+void RunningTrial::acknowledge_preemption() {
+  const std::lock_guard guard(mutex_);
+  Transaction transaction(store_, Durability::relaxed);
+  store_.run(
+      "UPDATE signals SET acknowledged=IFNULL(acknowledged, ?) WHERE trial_id=? AND run_id=?",
+      now_us(), run_.info.trial_id, run_.info.run_id);
+  if (store_.changes() == 0)
+    throw Error(Code::state,
+                "acknowledging a preemption of " + trial_name() +
+                    ": nobody asked it to stop; acknowledge only after should_preempt was true");
+  transaction.commit();
+}
+
+SearchOperation RunningTrial::read_operation() {
+  Query operation = store_.query(
+      "SELECT length, completed IS NOT NULL FROM operations WHERE trial_id=?"
+      " ORDER BY number DESC LIMIT 1",
+      run_.info.trial_id);
+  if (!operation.next()) return {0, true};
+  return {static_cast<uint64_t>(operation.integer(0)), operation.integer(1) != 0};
+}
+
+SearchOperation RunningTrial::current_operation() {
+  const std::lock_guard guard(mutex_);
+  return read_operation();
+}
+
+void RunningTrial::complete_operation(uint64_t length, const Json &metric) {
+  const std::lock_guard guard(mutex_);
+  Transaction transaction(store_);
+  const SearchOperation operation = read_operation();
+  const std::string tried = "completing length " + std::to_string(length) + " of " + trial_name();
+  if (length != operation.length)
+    throw Error(Code::state, tried + ": its operation has length " +
+                                 std::to_string(operation.length) + "; complete that one");
+  if (operation.completed)
+    throw Error(Code::state, tried + ": it was completed before; ask for the next operation");
+  store_.run("UPDATE operations SET completed=?, metric=? WHERE trial_id=? AND completed IS NULL",
+             now_us(), to_wire(metric), run_.info.trial_id);
+  store_.run("UPDATE trials SET progress=1 WHERE id=?", run_.info.trial_id);
+  transaction.commit();
+}
+
+void RunningTrial::acknowledge_out_of_operations() {
+  const std::lock_guard guard(mutex_);
+  Transaction transaction(store_, Durability::relaxed);
+  if (const SearchOperation operation = read_operation(); !operation.completed)
+    throw Error(Code::state, "acknowledging that " + trial_name() +
+                                 " has no more work: its operation of length " +
+                                 std::to_string(operation.length) + " is not completed");
+  store_.run("UPDATE runs SET out_of_operations=1 WHERE trial_id=? AND run_id=?",
+             run_.info.trial_id, run_.info.run_id);
+  transaction.commit();
+}
+
+void RunningTrial::report_checkpoint(const CheckpointReport &report) {
+  const std::lock_guard guard(mutex_);
+  Transaction transaction(store_);
+  record_checkpoint(store_, run_.info, report);
+  transaction.commit();
+}
+
+bool RunningTrial::knows_checkpoint(const std::string &id) {
+  const std::lock_guard guard(mutex_);
+  return store_.query("SELECT 1 FROM checkpoints WHERE uuid=?", id).next();
+}
+
+std::optional<Json> RunningTrial::checkpoint_metadata(const std::string &id) {
+  const std::lock_guard guard(mutex_);
+  Query found = store_.query("SELECT metadata FROM checkpoints WHERE uuid=?", id);
+  if (!found.next()) return std::nullopt;
+  return parse_json_object(found.view(0), "the metadata of checkpoint " + id);
+}
+
+void RunningTrial::checkpoint_deleted(const std::string &id) {
+  const std::lock_guard guard(mutex_);
+  Transaction transaction(store_);
+  store_.run("UPDATE checkpoints SET state='DELETED' WHERE uuid=?", id);
+  transaction.commit();
+}
+
+bool RunningTrial::report_early_exit(const std::string &reason) {
+  const std::lock_guard guard(mutex_);
+  Transaction transaction(store_);
+  store_.run("UPDATE trials SET early_exit=? WHERE id=? AND early_exit IS NULL", reason,
+             run_.info.trial_id);
+  const bool first = store_.changes() > 0;
+  transaction.commit();
+  return first;
+}
+
+std::optional<double> RunningTrial::best_validation() {
+  const std::lock_guard guard(mutex_);
+  return det::best_validation(store_, run_.info.experiment_id);
+}
+
+void RunningTrial::end_run(RunEnd how) {
+  end(exit_of(how));
+  remove_run_directory(run_directory_);
+}
+
+void RunningTrial::end(RunExit how) {
+  const std::lock_guard guard(mutex_);
+  Transaction transaction(store_, Durability::relaxed);
+  record_run_end(store_, run_.info.trial_id, run_.info.run_id, how);
+  transaction.commit();
+  ended_ = true;
+}
+
+}  // namespace det

@@ -1,0 +1,209 @@
+#include "core/master/embedded/sqlite.h"
+
+#include <sqlite3.h>
+
+#include <cstring>
+
+#include "core/base/error.h"
+
+namespace det {
+
+namespace {
+
+Code code_of(int result) {
+  switch (result & 0xff) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return Code::busy;
+    case SQLITE_FULL:
+      return Code::full;
+    case SQLITE_READONLY:
+    case SQLITE_CANTOPEN:
+    case SQLITE_PERM:
+    case SQLITE_AUTH:
+      return Code::access;
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+      return Code::corrupt;
+    case SQLITE_IOERR:
+      return Code::io;
+    case SQLITE_NOMEM:
+      return Code::no_memory;
+    default:
+      return Code::internal;
+  }
+}
+
+std::string remedy(Code code) {
+  switch (code) {
+    case Code::busy:
+      return ": the store is locked by another process; try again when it is done";
+    case Code::full:
+      return "; free some space";
+    case Code::access:
+      return "; check that its directory exists and can be written, or set DET_HOME";
+    case Code::corrupt:
+      return "; move the file away, or set DET_HOME to another directory";
+    default:
+      return "";
+  }
+}
+
+}  // namespace
+
+void CloseDatabase::operator()(sqlite3 *handle) const { sqlite3_close_v2(handle); }
+void FinalizeStatement::operator()(sqlite3_stmt *statement) const { sqlite3_finalize(statement); }
+
+Database::Database(const std::filesystem::path &path, int flags,
+                   std::chrono::milliseconds busy_timeout)
+    : path_(path) {
+  sqlite3 *handle = nullptr;
+  const int result = sqlite3_open_v2(path.c_str(), &handle,
+                                     flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
+  handle_.reset(handle);
+  if (result != SQLITE_OK) fail(result, "open");
+  // The last one to close would copy the write-ahead log into the database and sync it twice.
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  sqlite3_busy_timeout(handle, static_cast<int>(busy_timeout.count()));
+}
+
+void Database::fail(int result, std::string_view sql) const {
+  const Code code = code_of(result);
+  const int os_errno = handle_ ? sqlite3_system_errno(handle_.get()) : 0;
+  std::string message = "using the store '" + path_.string() + "'";
+  if (code == Code::busy) {
+    message += remedy(code);
+  } else {
+    message += ": ";
+    message += handle_ ? sqlite3_errmsg(handle_.get()) : sqlite3_errstr(result);
+    // The one reason that SQLite has no words for.
+    if (os_errno != 0) message += std::string(" (") + std::strerror(os_errno) + ")";
+    message += remedy(code);
+  }
+  message += " [" + std::string(sql.substr(0, 200)) + "]";
+  for (char &c : message)
+    if (c == '\n') c = ' ';
+  throw Error(code, message, os_errno);
+}
+
+void Database::run_script(const char *sql) {
+  const int result = sqlite3_exec(handle_.get(), sql, nullptr, nullptr, nullptr);
+  if (result != SQLITE_OK) fail(result, sql);
+}
+
+int64_t Database::pragma(const char *name) {
+  Query query = this->query(std::string("PRAGMA ") + name);
+  return query.next() ? query.integer(0) : 0;
+}
+
+int64_t Database::last_id() const { return sqlite3_last_insert_rowid(handle_.get()); }
+int64_t Database::changes() const { return sqlite3_changes64(handle_.get()); }
+
+void Database::set_durable(bool durable) {
+  if (always_durable_) durable = true;
+  if (durable_ == durable) return;
+  run(durable ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL");
+  durable_ = durable;
+}
+
+void Database::set_always_durable() {
+  always_durable_ = true;
+  set_durable(true);
+}
+
+Query::Query(Database &database, std::string_view sql) : database_(&database) {
+  const auto found = database.idle_.find(sql);
+  if (found != database.idle_.end() && found->second) {
+    statement_ = std::move(found->second);
+    return;
+  }
+  sqlite3_stmt *statement = nullptr;
+  const int result =
+      sqlite3_prepare_v3(database.handle_.get(), sql.data(), static_cast<int>(sql.size()),
+                         SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
+  if (result != SQLITE_OK) database.fail(result, sql);
+  statement_.reset(statement);
+}
+
+Query::~Query() {
+  if (!statement_) return;
+  sqlite3_reset(statement_.get());
+  sqlite3_clear_bindings(statement_.get());
+  const std::string_view sql = sqlite3_sql(statement_.get());
+  if (const auto found = database_->idle_.find(sql); found != database_->idle_.end())
+    found->second = std::move(statement_);
+  else database_->idle_.emplace(sql, std::move(statement_));
+}
+
+bool Query::next() {
+  const int result = sqlite3_step(statement_.get());
+  if (result == SQLITE_ROW) return true;
+  if (result == SQLITE_DONE) return false;
+  database_->fail(result, sqlite3_sql(statement_.get()));
+}
+
+void Query::check(int result) const {
+  if (result != SQLITE_OK) database_->fail(result, sqlite3_sql(statement_.get()));
+}
+
+void Query::bind_value(int index, int64_t value, bool) {
+  check(sqlite3_bind_int64(statement_.get(), index, value));
+}
+void Query::bind_value(int index, uint64_t value, bool in_place) {
+  bind_value(index, static_cast<int64_t>(value), in_place);
+}
+void Query::bind_value(int index, int value, bool in_place) {
+  bind_value(index, static_cast<int64_t>(value), in_place);
+}
+void Query::bind_value(int index, bool value, bool in_place) {
+  bind_value(index, static_cast<int64_t>(value), in_place);
+}
+void Query::bind_value(int index, double value, bool) {
+  check(sqlite3_bind_double(statement_.get(), index, value));
+}
+void Query::bind_value(int index, std::string_view value, bool in_place) {
+  // An empty view may have no address, which SQLite would take for NULL.
+  check(sqlite3_bind_text64(statement_.get(), index, value.empty() ? "" : value.data(),
+                            value.size(), in_place ? SQLITE_STATIC : SQLITE_TRANSIENT,
+                            SQLITE_UTF8));
+}
+void Query::bind_value(int index, std::nullptr_t, bool) {
+  check(sqlite3_bind_null(statement_.get(), index));
+}
+
+bool Query::is_null(int column) const {
+  return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL;
+}
+int64_t Query::integer(int column) const { return sqlite3_column_int64(statement_.get(), column); }
+double Query::number(int column) const { return sqlite3_column_double(statement_.get(), column); }
+std::string_view Query::view(int column) const {
+  const auto *text = reinterpret_cast<const char *>(sqlite3_column_text(statement_.get(), column));
+  if (text == nullptr) return {};
+  return {text, static_cast<size_t>(sqlite3_column_bytes(statement_.get(), column))};
+}
+std::optional<int64_t> Query::maybe_integer(int column) const {
+  if (is_null(column)) return std::nullopt;
+  return integer(column);
+}
+std::optional<std::string> Query::maybe_text(int column) const {
+  if (is_null(column)) return std::nullopt;
+  return text(column);
+}
+
+Transaction::Transaction(Database &database, Durability durability) : database_(database) {
+  database.set_durable(durability == Durability::durable);
+  database.run("BEGIN IMMEDIATE");
+}
+
+Transaction::~Transaction() {
+  if (!open_) return;
+  // Some errors have rolled back by themselves; then this one fails, and that is right.
+  sqlite3_exec(database_.handle_.get(), "ROLLBACK", nullptr, nullptr, nullptr);
+}
+
+void Transaction::commit() {
+  database_.run("COMMIT");
+  open_ = false;
+}
+
+}  // namespace det

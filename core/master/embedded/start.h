@@ -1,0 +1,20 @@
+// Finding or making the trial that a program is to run, and its next run.
+#pragma once
+
+#include <string>
+
+#include "core/base/process.h"
+#include "core/master/embedded/embedded_master.h"
+
+namespace det {
+
+struct StartedRun {
+  RunInfo info;
+  std::string journal_id;
+  OwnerLock owner;
+};
+
+// In one transaction; the run's directory is there when it is done. Throws as start_embedded_run().
+StartedRun start_run(Database &store, const RunRequest &request);
+
+}  // namespace det
