@@ -27,12 +27,12 @@ struct RecordContent {
   ReportKind kind = ReportKind::metrics;
   int level = 0;
   int64_t steps = 0;
-  std::string_view group;
+  std::string_view group = {};
   const NamedValue *values = nullptr;
   const uint8_t *name_sizes = nullptr;  // one for each value
   size_t count = 0;
-  std::string_view text;
-  std::string_view batches;
+  std::string_view text = {};
+  std::string_view batches = {};
   double number = 0;
 };
 
@@ -44,7 +44,7 @@ void write_record(std::byte *at, const RecordContent &content, uint64_t sequence
                   int64_t time_us) noexcept;
 
 // Marks the rest of a segment as never to be used.
-void write_seal(std::byte *at) noexcept;
+void write_seal(std::byte *at, uint64_t sequence) noexcept;
 
 // Walks the records of one segment.
 class RecordCursor {
@@ -67,8 +67,8 @@ class RecordCursor {
   uint64_t skipped_bytes() const noexcept { return skipped_; }
 
  private:
-  bool read_at(uint64_t offset, Report *report, uint64_t &length) const;
-  bool skip_to_record();
+  bool read_at(uint64_t offset, Report &report, uint64_t &length) const;
+  bool skip_damage(Report &scratch);
 
   const std::byte *data_ = nullptr;
   uint64_t size_ = 0;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
 #include <vector>
 
 #include "core/master/report.h"
@@ -14,6 +15,7 @@ struct RecoveredSpool {
   uint64_t reports = 0;                        // delivered, or waiting
   uint64_t lost_bytes = 0;                     // torn or damaged, skipped
   std::vector<std::filesystem::path> damaged;  // files whose header cannot be read
+  std::vector<std::string> conflicts;          // as Delivery has them
 };
 
 // Delivers what waits in the journal of a dead process (the caller has taken over its directory)

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <deque>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -79,7 +80,7 @@ class Spool {
   bool drained();
 
   // Bytes of published records that were overwritten by something in this process, and skipped.
-  uint64_t damaged_bytes() const noexcept { return damaged_bytes_; }
+  uint64_t damaged_bytes() const noexcept { return damaged_bytes_ + cursor_.skipped_bytes(); }
 
   // Makes the next file and its pages ready before an append needs them. Never throws: on a full
   // disk the append finds out itself.
@@ -96,10 +97,13 @@ class Spool {
   void ring();
 
  private:
+  // `tail` of a slot that takes no records: failed appends add to it without ever coming around.
+  static constexpr uint64_t sealed = uint64_t{1} << 62U;
+
   // A place for a segment. Places are reused but live as long as the spool: an append may hold on
   // to one that has been sealed, shipped and filled again since, and `tail` tells it.
   struct Slot {
-    std::atomic<uint64_t> tail;  // next free byte; beyond the segment's size when sealed
+    std::atomic<uint64_t> tail{sealed};  // next free byte
     Segment segment;
   };
 
@@ -113,16 +117,19 @@ class Spool {
   Spool(std::filesystem::path directory, const JournalKey &key, const SpoolOptions &options);
 
   uint64_t append(const RecordContent &content);
-  uint64_t publish(const Slot &slot, uint64_t at, const RecordContent &content) noexcept;
-  uint64_t append_large(const RecordContent &content);
+  uint64_t append_large(const RecordContent &content, uint64_t size);
   void make_room(uint64_t size);
-  void check_usable() const;
+  bool read_next_segment();
 
   // With the mutex held.
-  void wait_for_room(std::unique_lock<std::mutex> &lock, uint64_t size);
+  void wait_for_room(std::unique_lock<std::mutex> &lock,
+                     const std::function<bool()> &there_is_room);
   Slot *make_slot(uint64_t size);
-  void free_slot(Slot *slot);
+  void free_slot(Slot *slot) noexcept;
+  void open(Slot *slot);
   void seal_current() noexcept;
+  void drop_ready() noexcept;
+  uint64_t end_position() const noexcept;
   void notify_reader() noexcept;
 
   const std::filesystem::path directory_;
@@ -149,8 +156,11 @@ class Spool {
   bool rung_ = false;
 
   // The reader's own.
+  Slot *reading_ = nullptr;
+  bool at_end_ = true;  // of reading_
   RecordCursor cursor_;
   uint64_t read_position_ = 0;
+  uint64_t released_position_ = 0;
   uint64_t damaged_bytes_ = 0;
 };
 

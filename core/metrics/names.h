@@ -1,0 +1,14 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/metrics/record.h"
+
+namespace det {
+
+// Checks the names of one report, 1 to 255 bytes of UTF-8 and all different, and gives their sizes.
+// Throws Code::invalid. Allocates nothing for a few dozen values.
+void check_names(const NamedValue *values, size_t count, uint8_t *sizes);
+
+}  // namespace det

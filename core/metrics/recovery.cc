@@ -1,0 +1,135 @@
+#include "core/metrics/recovery.h"
+
+#include <algorithm>
+#include <charconv>
+#include <functional>
+#include <iterator>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "core/base/error.h"
+#include "core/base/file.h"
+#include "core/metrics/record.h"
+#include "core/metrics/segment.h"
+
+namespace det {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr size_t batch_reports = 8192;
+
+struct Found {
+  uint64_t number;
+  fs::path path;
+};
+
+// The segment files of a directory in the order of writing. None when the directory is gone.
+std::vector<Found> segment_files(const fs::path &directory) {
+  std::vector<Found> found;
+  std::error_code failure;
+  for (fs::directory_iterator at(directory, failure), end; at != end && !failure;
+       at.increment(failure)) {
+    const std::string name = at->path().filename().string();
+    uint64_t number = 0;
+    std::from_chars(name.data(), name.data() + name.size(), number);
+    if (name == segment_file_name(number)) found.push_back({number, at->path()});
+  }
+  if (failure && failure != std::errc::no_such_file_or_directory)
+    throw_errno(failure.value(), "listing the journal in '" + directory.string() + "'");
+  std::sort(found.begin(), found.end(),
+            [](const Found &a, const Found &b) { return a.number < b.number; });
+  return found;
+}
+
+// Gives the reports of a segment to `take`, in batches; counts what is damaged.
+void walk(const std::string &bytes, const SegmentHeader &header, RecoveredSpool &result,
+          const std::function<void(std::span<const Report>)> &take) {
+  const auto *data = reinterpret_cast<const std::byte *>(bytes.data());
+  RecordCursor cursor(data, bytes.size(), header.sequence, segment_header_size);
+  std::vector<Report> batch(1);
+  size_t count = 0;
+  while (cursor.next_left_behind(batch[count]) == RecordCursor::Step::record) {
+    if (++count == batch_reports) {
+      take({batch.data(), count});
+      count = 0;
+    }
+    if (batch.size() == count) batch.emplace_back();
+  }
+  if (count > 0) take({batch.data(), count});
+  result.lost_bytes += cursor.skipped_bytes();
+}
+
+// Nothing when the file says nothing yet: its writer died making it.
+std::optional<SegmentHeader> header_of(const std::string &bytes, const fs::path &path) {
+  if (bytes.empty()) return std::nullopt;
+  return read_segment_header(reinterpret_cast<const std::byte *>(bytes.data()), bytes.size(),
+                             path.string());
+}
+
+void remove_file(const fs::path &path) {
+  std::error_code failure;
+  if (!fs::remove(path, failure) && failure)
+    throw_errno(failure.value(), "removing the journal '" + path.string() + "'");
+}
+
+fs::path set_aside(const fs::path &path) {
+  const fs::path aside = path.string() + ".damaged";
+  std::error_code failure;
+  fs::rename(path, aside, failure);
+  if (failure) throw_errno(failure.value(), "renaming the journal '" + path.string() + "'");
+  return aside;
+}
+
+}  // namespace
+
+RecoveredSpool recover_spool(const fs::path &run_directory, ReportSink &sink) {
+  RecoveredSpool result;
+  for (const Found &file : segment_files(run_directory)) {
+    const std::string bytes = read_file(file.path);
+    std::optional<SegmentHeader> header;
+    try {
+      header = header_of(bytes, file.path);
+    } catch (const Error &error) {
+      if (error.code != Code::corrupt) throw;
+      result.damaged.push_back(set_aside(file.path));
+      continue;
+    }
+    if (header) {
+      if (result.key.journal_id.empty()) result.key = header->key;
+      walk(bytes, *header, result, [&](std::span<const Report> reports) {
+        Delivery delivery = sink.deliver(header->key, reports);
+        result.reports += reports.size();
+        std::move(delivery.conflicts.begin(), delivery.conflicts.end(),
+                  std::back_inserter(result.conflicts));
+      });
+    }
+    remove_file(file.path);
+  }
+  return result;
+}
+
+RecoveredSpool count_waiting_reports(const fs::path &run_directory, uint64_t delivered) {
+  RecoveredSpool result;
+  for (const Found &file : segment_files(run_directory)) {
+    try {
+      const std::string bytes = read_file(file.path);
+      const std::optional<SegmentHeader> header = header_of(bytes, file.path);
+      if (!header) continue;
+      if (result.key.journal_id.empty()) result.key = header->key;
+      walk(bytes, *header, result, [&](std::span<const Report> reports) {
+        result.reports += static_cast<uint64_t>(
+            std::count_if(reports.begin(), reports.end(),
+                          [&](const Report &report) { return report.sequence > delivered; }));
+      });
+    } catch (const Error &error) {
+      if (error.code == Code::corrupt) result.damaged.push_back(file.path);
+      else if (error.code != Code::not_found) throw;  // delivered and removed meanwhile
+    }
+  }
+  return result;
+}
+
+}  // namespace det

@@ -1,0 +1,162 @@
+#include "core/metrics/segment.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/base/file.h"
+#include "core/base/hash.h"
+
+namespace det {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr char magic[8] = {'D', 'E', 'T', 'S', 'P', 'O', 'O', 'L'};
+constexpr uint32_t current_version = 1;
+constexpr uint32_t native_order = 0x01020304;
+constexpr uint32_t foreign_order = 0x04030201;
+
+// Magic, size and checksum stay where they are in every version.
+struct RawHeader {
+  char magic[8];
+  uint32_t version;
+  uint32_t byte_order;
+  uint64_t number;
+  uint64_t sequence;
+  int64_t trial_id;
+  int64_t run_id;
+  int64_t rank;
+  char journal_id[64];
+  char zero[128];
+  uint64_t checksum;  // of everything before
+};
+static_assert(sizeof(RawHeader) == segment_header_size);
+
+constexpr size_t checked = offsetof(RawHeader, checksum);
+
+RawHeader to_raw(const SegmentHeader &header) {
+  RawHeader raw{};
+  std::memcpy(raw.magic, magic, sizeof magic);
+  raw.version = current_version;
+  raw.byte_order = native_order;
+  raw.number = header.number;
+  raw.sequence = header.sequence;
+  raw.trial_id = header.key.trial_id;
+  raw.run_id = header.key.run_id;
+  raw.rank = header.key.rank;
+  if (header.key.journal_id.size() >= sizeof raw.journal_id)
+    throw Error(Code::invalid,
+                "making a journal: its id '" + header.key.journal_id + "' is too long; use a UUID");
+  header.key.journal_id.copy(raw.journal_id, sizeof raw.journal_id - 1);
+  raw.checksum = checksum64(&raw, checked);
+  return raw;
+}
+
+Fd create_file(const fs::path &path) {
+  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (fd < 0 && errno == EEXIST)
+    throw Error(Code::busy,
+                "making the journal '" + path.string() +
+                    "': there is one already; give each process a directory of its own");
+  if (fd < 0) throw_errno(errno, "making the journal '" + path.string() + "'");
+  return Fd(fd);
+}
+
+// The header first and by one call: a kill leaves an empty file or one that says what it is.
+void fill_file(const Fd &file, const RawHeader &header, uint64_t size, const std::string &name) {
+  const ssize_t put = pwrite(file.get(), &header, sizeof header, 0);
+  if (put != sizeof header)
+    throw_errno(put < 0 ? errno : ENOSPC, "writing the journal '" + name + "'");
+  int failure = 0;
+  do {
+    failure = posix_fallocate(file.get(), 0, static_cast<off_t>(size));
+  } while (failure == EINTR);
+  if (failure != 0)
+    throw_errno(failure,
+                "allocating " + std::to_string(size) + " bytes for the journal '" + name + "'");
+}
+
+}  // namespace
+
+SegmentHeader read_segment_header(const std::byte *data, size_t size, const std::string &name) {
+  RawHeader raw;
+  if (size >= sizeof raw) std::memcpy(&raw, data, sizeof raw);
+  if (size < sizeof raw || std::memcmp(raw.magic, magic, sizeof magic) != 0)
+    throw Error(Code::corrupt, "reading the journal '" + name + "': its header is damaged");
+  if (raw.byte_order == foreign_order)
+    throw Error(Code::unsupported,
+                "reading the journal '" + name +
+                    "': written by a machine of another byte order; ship it from "
+                    "a machine of that kind");
+  if (raw.checksum != checksum64(&raw, checked))
+    throw Error(Code::corrupt, "reading the journal '" + name + "': its header is damaged");
+  if (raw.version != current_version)
+    throw Error(Code::unsupported, "reading the journal '" + name + "': it has version " +
+                                       std::to_string(raw.version) +
+                                       "; ship it with the release that wrote it");
+  SegmentHeader header;
+  header.key.trial_id = raw.trial_id;
+  header.key.run_id = raw.run_id;
+  header.key.rank = static_cast<int>(raw.rank);
+  header.key.journal_id.assign(raw.journal_id, strnlen(raw.journal_id, sizeof raw.journal_id));
+  header.number = raw.number;
+  header.sequence = raw.sequence;
+  return header;
+}
+
+std::string segment_file_name(uint64_t number) { return std::to_string(number) + ".spool"; }
+
+Segment::Segment(const fs::path &directory, const SegmentHeader &header, uint64_t size)
+    : path_(directory / segment_file_name(header.number)),
+      size_(size),
+      number_(header.number),
+      sequence_(header.sequence) {
+  const RawHeader raw = to_raw(header);
+  const Fd file = create_file(path_);
+  try {
+    fill_file(file, raw, size, path_.string());
+    void *mapped = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+    if (mapped == MAP_FAILED) throw_errno(errno, "mapping the journal '" + path_.string() + "'");
+    data_ = static_cast<std::byte *>(mapped);
+  } catch (...) {
+    remove_file();
+    throw;
+  }
+}
+
+Segment &Segment::operator=(Segment &&other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  std::swap(number_, other.number_);
+  std::swap(sequence_, other.sequence_);
+  return *this;
+}
+
+Segment::~Segment() {
+  if (data_ != nullptr) munmap(data_, size_);
+}
+
+void Segment::populate(uint64_t size) const noexcept {
+  size = std::min(size, size_);
+#ifdef MADV_POPULATE_WRITE
+  if (madvise(data_, size, MADV_POPULATE_WRITE) == 0 || errno != EINVAL) return;
+#endif
+  // Before Linux 5.14: write to each page, without changing it.
+  for (uint64_t at = 0; at < size; at += 4096)
+    std::atomic_ref<uint64_t>(*reinterpret_cast<uint64_t *>(data_ + at))
+        .fetch_add(0, std::memory_order_relaxed);
+}
+
+void Segment::remove_file() const noexcept { unlink(path_.c_str()); }
+
+}  // namespace det

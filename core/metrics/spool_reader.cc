@@ -1,0 +1,112 @@
+// The reader's side of the spool.
+#include <algorithm>
+
+#include "core/metrics/spool.h"
+
+namespace det {
+
+namespace {
+
+// How often to look for a record that another thread is writing at the moment.
+constexpr std::chrono::milliseconds unpublished_interval{5};
+
+}  // namespace
+
+size_t Spool::read(std::vector<Report> &batch, size_t max_reports, size_t max_bytes) {
+  const uint64_t enough = read_position_ + max_bytes;
+  size_t count = 0;
+  while (count < max_reports && read_position_ < enough) {
+    if (at_end_ && !read_next_segment()) break;
+    if (batch.size() == count) batch.emplace_back();
+    const RecordCursor::Step step = cursor_.next(batch[count]);
+    if (step == RecordCursor::Step::record) ++count;
+    at_end_ = step == RecordCursor::Step::end;
+    read_position_ = cursor_.position();
+    if (step == RecordCursor::Step::unpublished) break;
+  }
+  return count;
+}
+
+bool Spool::read_next_segment() {
+  const std::lock_guard lock(waiting_->mutex);
+  auto next = used_.begin();
+  if (reading_ != nullptr) next = std::find(used_.begin(), used_.end(), reading_) + 1;
+  if (next == used_.end()) return false;
+  reading_ = *next;
+  at_end_ = false;
+  damaged_bytes_ += cursor_.skipped_bytes();
+  const Segment &segment = reading_->segment;
+  cursor_ = RecordCursor(segment.data(), segment.size(), segment.sequence(), segment_header_size);
+  read_position_ = cursor_.position();
+  return true;
+}
+
+void Spool::release() {
+  const std::lock_guard lock(waiting_->mutex);
+  released_position_ = read_position_;
+  bool freed = false;
+  while (!used_.empty() && reading_ != nullptr && (used_.front() != reading_ || at_end_)) {
+    if (used_.front() == reading_) reading_ = nullptr;
+    free_slot(used_.front());
+    used_.pop_front();
+    freed = true;
+  }
+  if (freed) waiting_->room.notify_all();
+}
+
+bool Spool::drained() {
+  const std::lock_guard lock(waiting_->mutex);
+  return closed_ && used_.empty();
+}
+
+void Spool::prepare() noexcept {
+  const std::lock_guard lock(waiting_->mutex);
+  if (closed_ || used_.empty()) return;
+  const Segment &current = used_.back()->segment;
+  if (populated_ < current.number()) {
+    current.populate(current.size());
+    populated_ = current.number();
+  }
+  if (ready_ != nullptr || bytes_ + segment_bytes_ > limit_bytes_) return;
+  try {
+    ready_ = make_slot(segment_bytes_);
+  } catch (const std::exception &) {
+    return;
+  }
+  ready_->segment.populate(segment_bytes_);
+  populated_ = ready_->segment.number();
+  waiting_->room.notify_all();
+}
+
+void Spool::set_keeping_up(bool keeping_up) {
+  const std::lock_guard lock(waiting_->mutex);
+  keeping_up_ = keeping_up;
+  if (!keeping_up) waiting_->room.notify_all();
+}
+
+void Spool::wait(std::optional<std::chrono::milliseconds> timeout) {
+  std::unique_lock lock(waiting_->mutex);
+  const auto rung = [this] { return rung_; };
+  if (!timeout) {
+    reader_sleeps_.store(true, std::memory_order_seq_cst);
+    if (end_position() == read_position_) waiting_->rung.wait(lock, rung);
+    else timeout = unpublished_interval;
+    reader_sleeps_.store(false, std::memory_order_relaxed);
+  }
+  if (timeout) waiting_->rung.wait_for(lock, *timeout, rung);
+  rung_ = false;
+}
+
+void Spool::ring() {
+  if (in_child()) return;
+  const std::lock_guard lock(waiting_->mutex);
+  notify_reader();
+}
+
+void Spool::notify_reader() noexcept {
+  rung_ = true;
+  reader_sleeps_.store(false, std::memory_order_relaxed);
+  waiting_->rung.notify_one();
+}
+
+}  // namespace det
