@@ -22,9 +22,7 @@ Delivery ReportWriter::deliver(const JournalKey &journal, std::span<const Report
   Delivery delivery;
   try {
     begin(journal);
-    Query watermark =
-        store_.query("SELECT sequence FROM journals WHERE journal_id=?", journal.journal_id);
-    auto stored = watermark.next() ? static_cast<uint64_t>(watermark.integer(0)) : 0;
+    uint64_t stored = watermark(journal);
     for (const Report &report : reports) {
       if (report.sequence <= stored) continue;
       store(journal, report, delivery);
@@ -44,6 +42,12 @@ Delivery ReportWriter::deliver(const JournalKey &journal, std::span<const Report
     throw;
   }
   return delivery;
+}
+
+uint64_t ReportWriter::watermark(const JournalKey &journal) {
+  Query found =
+      store_.query("SELECT sequence FROM journals WHERE journal_id=?", journal.journal_id);
+  return found.next() ? static_cast<uint64_t>(found.integer(0)) : 0;
 }
 
 void ReportWriter::begin(const JournalKey &journal) {

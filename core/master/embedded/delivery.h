@@ -27,6 +27,7 @@ class ReportWriter {
   // Where a run took up the work again, by kind of group: training, validation, all others.
   using Rollback = std::array<std::optional<int64_t>, 3>;
 
+  uint64_t watermark(const JournalKey &journal);
   void begin(const JournalKey &journal);
   void store(const JournalKey &journal, const Report &report, Delivery &delivery);
   void store_metrics(const JournalKey &journal, const Report &report, Delivery &delivery);

@@ -132,7 +132,8 @@ class Database {
 // than all else in the start of a run, so only what somebody relies on afterwards is durable.
 enum class Durability { relaxed, durable };
 
-// Writes of one transaction: all on commit(), none otherwise. Waits for other writers.
+// Writes of one transaction: all on commit(), none otherwise. Waits for other writers. No query of
+// the same database should be left open at commit(): it would keep the log from being cleared.
 class Transaction {
  public:
   explicit Transaction(Database &database, Durability durability = Durability::durable);

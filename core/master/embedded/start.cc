@@ -106,6 +106,14 @@ void extend(Database &store, const Json &given, int64_t trial_id) {
   store.run("UPDATE experiments SET config=? WHERE id=?", to_wire(config), found.integer(3));
 }
 
+int64_t next_run(Database &store, int64_t trial_id) {
+  Query next = store.query(
+      "UPDATE trials SET last_run=last_run+1, early_exit=NULL WHERE id=? RETURNING last_run",
+      trial_id);
+  next.next();
+  return next.integer(0);
+}
+
 RunInfo read_info(Database &store, int64_t trial_id, int64_t run_id) {
   Query trial = store.query(
       "SELECT experiment_id, seed, hparams, config, task_id,"
@@ -150,10 +158,7 @@ StartedRun start_run(Database &store, const RunRequest &request) {
   const int64_t trial_id = found ? *found : make_trial(store, request);
   // Whoever starts a paused or ended trial wants it to go on.
   set_trial_state(store, trial_id, state::active);
-  store.run("UPDATE trials SET last_run=last_run+1, early_exit=NULL WHERE id=?", trial_id);
-  Query last = store.query("SELECT last_run FROM trials WHERE id=?", trial_id);
-  last.next();
-  const int64_t run_id = last.integer(0);
+  const int64_t run_id = next_run(store, trial_id);
   RunInfo info = read_info(store, trial_id, run_id);
   const std::string journal_id = make_uuid();
   store.run(
