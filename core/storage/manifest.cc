@@ -63,6 +63,7 @@ std::string unescaped(const std::string &text) {
   std::string path;
   for (size_t at = 0; at < text.size(); ++at) {
     if (text[at] == '%') {
+      if (at + 2 >= text.size()) throw Error(Code::corrupt, "a path ends within an escape");
       path += static_cast<char>(from_hex(std::string_view(text).substr(at + 1, 2)));
       at += 2;
     } else {
