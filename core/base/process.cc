@@ -2,14 +2,16 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <cstdio>
+#include <cstdlib>
 
 #include "core/base/error.h"
+#include "core/base/uuid.h"
 
 namespace det {
 
@@ -30,14 +32,16 @@ std::string read_or_empty(const fs::path &path) {
   }
 }
 
-// Field 22 of /proc/PID/stat; 0 when the process is gone or a zombie. The name in field 2 may hold
-// anything, so count from its last ')'.
-uint64_t start_ticks_of(int64_t pid) {
+// Field 22 of /proc/PID/stat; 0 for a zombie, nothing when it cannot be read. The name in field 2
+// may hold anything, so count from its last ')'.
+std::optional<uint64_t> start_ticks_of(int64_t pid) {
   const std::string stat = read_or_empty("/proc/" + std::to_string(pid) + "/stat");
   size_t at = stat.rfind(')');
-  if (at == stat.npos || stat.compare(at, 3, ") Z") == 0) return 0;
+  if (at == stat.npos) return std::nullopt;
+  if (stat.compare(at, 3, ") Z") == 0) return 0;
   for (int field = 2; at != stat.npos && field < 22; ++field) at = stat.find(' ', at + 1);
-  return at == stat.npos ? 0 : std::strtoull(stat.c_str() + at + 1, nullptr, 10);
+  if (at == stat.npos) return std::nullopt;
+  return std::strtoull(stat.c_str() + at + 1, nullptr, 10);
 }
 
 uint64_t current_pid_namespace() {
@@ -45,10 +49,24 @@ uint64_t current_pid_namespace() {
   return stat("/proc/self/ns/pid", &about) == 0 ? about.st_ino : 0;
 }
 
+// A lock of the open file, which unlike flock(2) can be looked at without taking it for a moment.
+struct flock whole_file() {
+  struct flock range {};
+  range.l_type = F_WRLCK;
+  range.l_whence = SEEK_SET;
+  return range;
+}
+
 bool lock(const Fd &file, const fs::path &path) {
-  if (flock(file.get(), LOCK_EX | LOCK_NB) == 0) return true;
-  if (errno == EWOULDBLOCK) return false;
+  struct flock range = whole_file();
+  if (fcntl(file.get(), F_OFD_SETLK, &range) == 0) return true;
+  if (errno == EAGAIN || errno == EACCES) return false;
   throw_errno(errno, "locking '" + path.string() + "'");
+}
+
+bool is_locked(const Fd &file) {
+  struct flock range = whole_file();
+  return fcntl(file.get(), F_OFD_GETLK, &range) != 0 || range.l_type != F_UNLCK;
 }
 
 std::optional<ProcessIdentity> recorded_owner(const fs::path &path) {
@@ -61,12 +79,48 @@ std::optional<ProcessIdentity> recorded_owner(const fs::path &path) {
   }
 }
 
-void record_owner(const Fd &file, const fs::path &path) {
-  const std::string text = to_wire(ProcessIdentity::current().to_json()) + "\n";
-  if (ftruncate(file.get(), 0) != 0 || lseek(file.get(), 0, SEEK_SET) != 0)
-    throw_errno(errno, "writing '" + path.string() + "'");
-  write_all(file.get(), text, path.string());
-}
+// A lock file under a name of its own: whoever sees it under its final name sees it locked and with
+// its owner in it.
+class FreshLock {
+ public:
+  explicit FreshLock(const fs::path &path)
+      : path_(path),
+        aside_(path.parent_path() / ("." + make_uuid())),
+        file_(open_file(aside_, O_RDWR | O_CREAT | O_EXCL)) {
+    try {
+      lock(file_, aside_);
+      write_all(file_.get(), to_wire(ProcessIdentity::current().to_json()) + "\n", aside_.string());
+    } catch (...) {
+      unlink(aside_.c_str());
+      throw;
+    }
+  }
+  ~FreshLock() { unlink(aside_.c_str()); }
+  FreshLock(const FreshLock &) = delete;
+  FreshLock &operator=(const FreshLock &) = delete;
+
+  // Gives it its name, unless that is taken. Not every file system has links, nor this renaming.
+  bool place() {
+    if (link(aside_.c_str(), path_.c_str()) == 0) return true;
+    if (errno != EEXIST &&
+        renameat2(AT_FDCWD, aside_.c_str(), AT_FDCWD, path_.c_str(), RENAME_NOREPLACE) == 0)
+      return true;
+    if (errno == EEXIST) return false;
+    throw_errno(errno, "making '" + path_.string() + "'");
+  }
+
+  void replace() {
+    if (rename(aside_.c_str(), path_.c_str()) != 0)
+      throw_errno(errno, "renaming to '" + path_.string() + "'");
+  }
+
+  Fd release() { return std::move(file_); }
+
+ private:
+  const fs::path path_;
+  const fs::path aside_;
+  Fd file_;
+};
 
 }  // namespace
 
@@ -78,7 +132,7 @@ ProcessIdentity ProcessIdentity::current() {
   self.boot_id = read_or_empty("/proc/sys/kernel/random/boot_id");
   self.pid_namespace = current_pid_namespace();
   self.pid = getpid();
-  self.start_ticks = start_ticks_of(self.pid);
+  self.start_ticks = start_ticks_of(self.pid).value_or(0);
   return self;
 }
 
@@ -106,58 +160,41 @@ bool ProcessIdentity::is_local() const {
 }
 
 Liveness liveness(const ProcessIdentity &process) {
-  if (process.pid <= 0) return Liveness::unknown;
-  if (!process.is_local()) return Liveness::unknown;
+  if (process.pid <= 0 || !process.is_local()) return Liveness::unknown;
+  const std::optional<uint64_t> ticks = start_ticks_of(process.pid);
   if (kill(static_cast<pid_t>(process.pid), 0) != 0 && errno == ESRCH) return Liveness::dead;
+  // It is there, but /proc hides the processes of other users.
+  if (!ticks) return Liveness::unknown;
   // A number used again belongs to a process that started later.
-  return start_ticks_of(process.pid) == process.start_ticks ? Liveness::alive : Liveness::dead;
+  return ticks == process.start_ticks ? Liveness::alive : Liveness::dead;
 }
 
 OwnerLock OwnerLock::acquire(const fs::path &path) {
-  Fd file = open_file(path, O_RDWR | O_CREAT, 0666);
-  if (!lock(file, path))
-    throw Error(Code::busy, "locking '" + path.string() + "': another process holds it");
-  record_owner(file, path);
-  return OwnerLock(std::move(file));
+  FreshLock fresh(path);
+  if (fresh.place()) return OwnerLock(fresh.release());
+  if (std::optional<OwnerLock> taken = take_over(path)) return std::move(*taken);
+  throw Error(Code::busy, "locking '" + path.string() + "': another process holds it");
 }
 
 std::optional<OwnerLock> OwnerLock::take_over(const fs::path &path) {
   if (owner_liveness(path) != Liveness::dead) return std::nullopt;
-  Fd file = open_file(path, O_RDWR | O_CREAT, 0666);
-  if (lock(file, path)) {
-    record_owner(file, path);
-    return OwnerLock(std::move(file));
-  }
-  // A forked child of the dead owner holds the old file's lock. Put a fresh file in its place: of
-  // several processes that try, the exclusive creation lets one through.
-  const fs::path next = path.string() + ".next";
-  const int fd = open(next.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (fd < 0) {
-    // One who tried before us died in between: clear the way for the next attempt.
-    if (owner_liveness(next) == Liveness::dead) unlink(next.c_str());
-    return std::nullopt;
-  }
-  Fd fresh(fd);
-  if (!lock(fresh, next)) return std::nullopt;
-  record_owner(fresh, next);
-  if (rename(next.c_str(), path.c_str()) != 0)
-    throw_errno(errno, "renaming to '" + path.string() + "'");
-  return OwnerLock(std::move(fresh));
+  // One at a time in a directory, and each looks again when it is its turn: what one has put in
+  // place of a dead owner's file, the next must not replace.
+  const fs::path turn_path = path.parent_path() / ".take-over";
+  const Fd turn = open_file(turn_path, O_RDWR | O_CREAT);
+  if (!lock(turn, turn_path) || owner_liveness(path) != Liveness::dead) return std::nullopt;
+  FreshLock fresh(path);
+  if (!fresh.place()) fresh.replace();
+  return OwnerLock(fresh.release());
 }
 
 Liveness owner_liveness(const fs::path &path) {
-  const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
-  if (fd < 0 && errno == ENOENT) return Liveness::dead;
-  if (fd < 0) return Liveness::unknown;
-  const Fd file(fd);
+  const Fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return errno == ENOENT ? Liveness::dead : Liveness::unknown;
+  if (!is_locked(file)) return Liveness::dead;
   const std::optional<ProcessIdentity> owner = recorded_owner(path);
-  if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
-    // Free, or the owner is between making the file and locking it: then it is not yet named.
-    flock(fd, LOCK_UN);
-    return owner && liveness(*owner) == Liveness::alive ? Liveness::alive : Liveness::dead;
-  }
-  return owner ? (liveness(*owner) == Liveness::dead ? Liveness::dead : Liveness::alive)
-               : Liveness::alive;
+  // Whose owner cannot be judged is alive: somebody holds the lock.
+  return owner && liveness(*owner) == Liveness::dead ? Liveness::dead : Liveness::alive;
 }
 
 }  // namespace det
