@@ -5,8 +5,10 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "core/base/error.h"
+#include "core/base/uuid.h"
 
 namespace det {
 
@@ -14,22 +16,22 @@ namespace {
 
 constexpr int max_depth = 128;
 
-// A bare NaN is not JSON, so it travels through the parser as a text no document holds.
-constexpr std::string_view nan_mark = "\x01NaN";
-constexpr std::string_view inf_mark = "\x01Infinity";
-constexpr std::string_view minus_inf_mark = "\x01-Infinity";
-
-struct Spelling {
+struct NonFinite {
   std::string_view bare;
-  std::string_view quoted;  // the mark as a JSON string
+  double value;
 };
-constexpr std::array<Spelling, 3> spellings{{{"-Infinity", "\"\\u0001-Infinity\""},
-                                             {"Infinity", "\"\\u0001Infinity\""},
-                                             {"NaN", "\"\\u0001NaN\""}}};
+constexpr std::array<NonFinite, 3> non_finite{{{"-Infinity", -HUGE_VAL},
+                                               {"Infinity", HUGE_VAL},
+                                               {"NaN", std::numeric_limits<double>::quiet_NaN()}}};
 
-// Replaces bare non-finite numbers outside strings. Returns whether there were any.
-bool quote_non_finite(std::string_view text, std::string &out) {
-  if (text.find("NaN") == text.npos && text.find("Infinity") == text.npos) return false;
+bool is_followed_by_colon(std::string_view text, size_t at) {
+  at = text.find_first_not_of(" \t\r\n", at);
+  return at != text.npos && text[at] == ':';
+}
+
+// A bare NaN is not JSON, so it travels through the parser as a text: `mark`, which the document
+// does not hold, and its index. Gives whether there was any, with the new text in `out`.
+bool quote_non_finite(std::string_view text, const std::string &mark, std::string &out) {
   bool in_string = false;
   bool found = false;
   for (size_t i = 0; i < text.size();) {
@@ -40,13 +42,13 @@ bool quote_non_finite(std::string_view text, std::string &out) {
       continue;
     }
     in_string = text[i] == '"';
-    const auto *match = std::find_if(spellings.begin(), spellings.end(), [&](const Spelling &s) {
-      return text.substr(i, s.bare.size()) == s.bare;
+    const auto *match = std::find_if(non_finite.begin(), non_finite.end(), [&](const NonFinite &n) {
+      return text.substr(i).starts_with(n.bare);
     });
-    if (match == spellings.end()) {
+    if (match == non_finite.end() || is_followed_by_colon(text, i + match->bare.size())) {
       out += text[i++];
     } else {
-      out += match->quoted;
+      out += '"' + mark + static_cast<char>('0' + (match - non_finite.begin())) + '"';
       i += match->bare.size();
       found = true;
     }
@@ -54,14 +56,12 @@ bool quote_non_finite(std::string_view text, std::string &out) {
   return found;
 }
 
-void restore_non_finite(Json &value) {
+void restore_non_finite(Json &value, const std::string &mark) {
   if (value.is_structured()) {
-    for (Json &child : value) restore_non_finite(child);
+    for (Json &child : value) restore_non_finite(child, mark);
   } else if (value.is_string()) {
     const auto &text = value.get_ref<const std::string &>();
-    if (text == nan_mark) value = std::nan("");
-    else if (text == inf_mark) value = HUGE_VAL;
-    else if (text == minus_inf_mark) value = -HUGE_VAL;
+    if (text.starts_with(mark)) value = non_finite.at(static_cast<size_t>(text.back() - '0')).value;
   }
 }
 
@@ -133,11 +133,14 @@ Json with_texts_for_non_finite(const Json &value) {
 
 Json parse_json(std::string_view text, const std::string &what) {
   check_depth(text, what);
-  std::string quoted;
-  const bool non_finite = quote_non_finite(text, quoted);
   try {
-    Json value = non_finite ? Json::parse(quoted) : Json::parse(text);
-    if (non_finite) restore_non_finite(value);
+    if (text.find("NaN") == text.npos && text.find("Infinity") == text.npos)
+      return Json::parse(text);
+    const std::string mark = make_uuid();
+    std::string quoted;
+    if (!quote_non_finite(text, mark, quoted)) return Json::parse(text);
+    Json value = Json::parse(quoted);
+    restore_non_finite(value, mark);
     return value;
   } catch (const Json::exception &e) {
     // "[json.exception.parse_error.101] parse error at line 1, column 2: ..." → from "parse error"
