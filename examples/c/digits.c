@@ -1,0 +1,185 @@
+/* Learns to read handwritten digits. It can be paused or killed at any instant and goes on from
+ * its latest checkpoint; uninterrupted or not, the result is the same to the last bit.
+ *
+ *     digits [IMAGES.csv]
+ *
+ * Hyperparameters: learning_rate, momentum, weight_decay, hidden_size, batch_size.
+ * DIGITS_BATCH_MS makes each batch take that many milliseconds longer, to have time to watch. */
+#include <det/core.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "digits_model.h"
+
+static const char config[] =
+    "{\"name\": \"digits\","
+    " \"searcher\": {\"name\": \"single\", \"metric\": \"accuracy\", \"smaller_is_better\": false,"
+    "                \"max_length\": {\"epochs\": 40}},"
+    " \"hyperparameters\": {\"learning_rate\": 0.05, \"momentum\": 0.9, \"weight_decay\": 1e-4,"
+    "                       \"hidden_size\": 64, \"batch_size\": 64},"
+    " \"reproducibility\": {\"experiment_seed\": 1}}";
+
+static det_error err = DET_ERROR_INIT;
+
+/* Ends the program after a failure. What was reported or saved before is safe: the next run finds
+ * it. */
+static det_status check(det_status status) {
+  if (status >= 0) return status;
+  fprintf(stderr, "digits: %s\n", err.message);
+  exit(EXIT_FAILURE);
+}
+
+static void require(int condition, const char *what) {
+  if (condition) return;
+  fprintf(stderr, "digits: %s\n", what);
+  exit(EXIT_FAILURE);
+}
+
+/* All that a later run cannot work out again. (The order of the images can: it follows from the
+ * trial's seed and the epoch.) */
+struct progress {
+  int64_t batches; /* trained on since the beginning of the trial */
+  double loss;     /* summed over the images of this epoch so far */
+};
+
+struct training {
+  det_core *core;
+  struct dataset data;
+  struct model model;
+  struct optimizer optimizer;
+  size_t batch_size, batches_per_epoch;
+  uint32_t *order; /* of the images in this epoch */
+  uint64_t seed;
+  struct progress progress;
+};
+
+static void save(struct training *t) {
+  char metadata[64], path[4096];
+  snprintf(metadata, sizeof metadata, "{\"steps_completed\": %lld}",
+           (long long)t->progress.batches);
+  det_checkpoint_store *store;
+  check(det_checkpoint_store_begin(det_core_checkpoint(t->core), metadata, NULL, &store, &err));
+  snprintf(path, sizeof path, "%s/digits.bin", det_checkpoint_store_path(store));
+
+  FILE *file = fopen(path, "wb");
+  require(file && fwrite(&t->progress, sizeof t->progress, 1, file) == 1 &&
+              fwrite(t->model.weights, sizeof(float), t->model.count, file) == t->model.count &&
+              fwrite(t->model.velocity, sizeof(float), t->model.count, file) == t->model.count &&
+              fclose(file) == 0,
+          "cannot write the checkpoint");
+  check(det_checkpoint_store_commit(store, &err)); /* only now does it become visible */
+  det_checkpoint_store_free(store);
+}
+
+static void restore(struct training *t, const char *checkpoint_id) {
+  char path[4096];
+  det_checkpoint_restore *stored;
+  check(det_checkpoint_restore_begin(det_core_checkpoint(t->core), checkpoint_id, NULL, &stored,
+                                     &err));
+  snprintf(path, sizeof path, "%s/digits.bin", det_checkpoint_restore_path(stored));
+
+  FILE *file = fopen(path, "rb");
+  require(file && fread(&t->progress, sizeof t->progress, 1, file) == 1 &&
+              fread(t->model.weights, sizeof(float), t->model.count, file) == t->model.count &&
+              fread(t->model.velocity, sizeof(float), t->model.count, file) == t->model.count,
+          "cannot read the checkpoint");
+  fclose(file);
+  det_checkpoint_restore_free(stored);
+}
+
+static void configure(struct training *t) {
+  const det_info *info = det_core_info(t->core);
+  t->optimizer.learning_rate = det_info_hparam_double(info, "learning_rate", 0.05);
+  t->optimizer.momentum = det_info_hparam_double(info, "momentum", 0.9);
+  t->optimizer.weight_decay = det_info_hparam_double(info, "weight_decay", 1e-4);
+  int64_t hidden_size = det_info_hparam_int(info, "hidden_size", 64);
+  int64_t batch_size = det_info_hparam_int(info, "batch_size", 64);
+  if (hidden_size < 1 || hidden_size > MODEL_MAX_HIDDEN || batch_size < 1 ||
+      batch_size > (int64_t)t->data.train_count) {
+    check(det_core_close(t->core, DET_EXIT_INVALID_HP, &err));
+    require(0, "hidden_size must be from 1 to 4096, batch_size from 1 to the number of images");
+  }
+  t->batch_size = (size_t)batch_size;
+  t->batches_per_epoch = (t->data.train_count + t->batch_size - 1) / t->batch_size;
+  t->seed = (uint64_t)det_info_trial_seed(info);
+  t->order = calloc(t->data.train_count, sizeof *t->order);
+  require(model_init(&t->model, (size_t)hidden_size, t->seed) == 0 && t->order, "out of memory");
+
+  const char *checkpoint_id = det_info_latest_checkpoint(info);
+  if (checkpoint_id) restore(t, checkpoint_id);
+}
+
+/* Goes on to the end of the epoch. Returns DET_PREEMPT when asked to stop before. */
+static det_status train_epoch(struct training *t) {
+  const char *delay = getenv("DIGITS_BATCH_MS");
+  struct timespec pause = {0, delay ? 1000000L * (atoi(delay) % 1000) : 0};
+  size_t epoch = (size_t)t->progress.batches / t->batches_per_epoch;
+  size_t batch = (size_t)t->progress.batches % t->batches_per_epoch;
+  shuffle(t->order, t->data.train_count, t->seed + epoch);
+  if (batch == 0) t->progress.loss = 0;
+
+  for (; batch < t->batches_per_epoch; batch++) {
+    if (check(det_preempt_should_preempt(det_core_preempt(t->core), &err)) == DET_PREEMPT)
+      return DET_PREEMPT;
+    size_t first = batch * t->batch_size, count = t->batch_size;
+    if (first + count > t->data.train_count) count = t->data.train_count - first;
+    t->progress.loss +=
+        model_train(&t->model, &t->optimizer, t->data.train, t->order + first, count);
+    t->progress.batches++;
+    if (delay) nanosleep(&pause, NULL);
+  }
+  return DET_OK;
+}
+
+static void report(struct training *t) {
+  det_train *train = det_core_train(t->core);
+  struct score score = model_evaluate(&t->model, t->data.test, t->data.test_count);
+  det_metric training[] = {{"loss", t->progress.loss / (double)t->data.train_count}};
+  det_metric validation[] = {{"loss", score.loss}, {"accuracy", score.accuracy}};
+  check(det_train_report_training_metrics(train, t->progress.batches, training, 1, &err));
+  check(det_train_report_validation_metrics(train, t->progress.batches, validation, 2, &err));
+}
+
+/* Trains as far as the operation asks. Returns DET_PREEMPT when asked to stop before. */
+static det_status run(struct training *t, det_searcher_op *op) {
+  int64_t end = (int64_t)(det_searcher_op_length(op) * t->batches_per_epoch);
+  while (t->progress.batches < end) {
+    det_status status = train_epoch(t);
+    if (status == DET_OK) report(t);
+    save(t);
+    if (status == DET_PREEMPT) return DET_PREEMPT;
+    double epochs = (double)t->progress.batches / (double)t->batches_per_epoch;
+    check(det_searcher_op_report_progress(op, epochs, &err));
+  }
+  struct score score = model_evaluate(&t->model, t->data.test, t->data.test_count);
+  check(det_searcher_op_report_completed(op, score.accuracy, &err));
+  printf("accuracy %.4f, loss %.9f\n", score.accuracy, score.loss);
+  return DET_OK;
+}
+
+int main(int argc, char **argv) {
+  struct training t = {0};
+  require(dataset_read(&t.data, argc > 1 ? argv[1] : DIGITS_CSV) == 0, "no images to learn from");
+
+  const int32_t signals[] = {SIGTERM}; /* from Slurm, Kubernetes or a spot machine */
+  det_core_options options = DET_CORE_OPTIONS_INIT;
+  options.config_json = config;
+  options.preempt_signals = signals;
+  options.preempt_signal_count = 1;
+  check(det_core_init(&options, &t.core, &err));
+  configure(&t);
+
+  det_searcher_op *op;
+  while (check(det_searcher_next(det_core_searcher(t.core), &op, &err)) == DET_OK &&
+         run(&t, op) == DET_OK) {
+  }
+  check(det_core_close(t.core, DET_EXIT_OK, &err));
+
+  det_core_free(t.core);
+  model_free(&t.model);
+  dataset_free(&t.data);
+  free(t.order);
+  return 0;
+}

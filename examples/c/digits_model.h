@@ -1,0 +1,56 @@
+/* The model and the data of the digits example. Nothing in here knows about detcore. */
+#ifndef DIGITS_MODEL_H
+#define DIGITS_MODEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { DIGIT_PIXELS = 64, DIGIT_CLASSES = 10, MODEL_MAX_HIDDEN = 4096 };
+
+struct image {
+  float pixels[DIGIT_PIXELS]; /* 0 (white) to 1 (black) */
+  int label;
+};
+
+/* Every fifth image of the file is kept out of training, to test on. */
+struct dataset {
+  struct image *train, *test;
+  size_t train_count, test_count;
+};
+
+/* Returns 0, or -1 after printing what is wrong. */
+int dataset_read(struct dataset *data, const char *csv_path);
+void dataset_free(struct dataset *data);
+
+/* A multilayer perceptron: 64 inputs, one hidden layer of rectified units, softmax over 10 classes.
+ * Its parameters lie in one array, so that saving them is one write. */
+struct model {
+  size_t hidden;   /* units, 1 to MODEL_MAX_HIDDEN */
+  size_t count;    /* of parameters */
+  float *weights;  /* [hidden][64], [hidden], [10][hidden], [10] */
+  float *velocity; /* the momentum of each weight */
+  float *gradient;
+};
+
+/* Random weights that follow from `seed`. Returns 0, or -1 without memory. */
+int model_init(struct model *model, size_t hidden, uint64_t seed);
+void model_free(struct model *model);
+
+/* Stochastic gradient descent. */
+struct optimizer {
+  double learning_rate, momentum, weight_decay;
+};
+
+/* One step on `count` images, chosen by index. Returns the sum of their losses before the step. */
+double model_train(struct model *model, const struct optimizer *optimizer,
+                   const struct image *images, const uint32_t *indices, size_t count);
+
+struct score {
+  double loss, accuracy;
+};
+struct score model_evaluate(const struct model *model, const struct image *images, size_t count);
+
+/* Fills `indices` with a permutation of 0 .. count - 1 that follows from `seed`. */
+void shuffle(uint32_t *indices, size_t count, uint64_t seed);
+
+#endif

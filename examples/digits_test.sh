@@ -1,0 +1,26 @@
+#!/bin/sh
+# A training that is stopped twice by SIGTERM ends exactly like one that was left alone.
+# Usage: digits_test.sh PROGRAM
+set -eu
+digits=$1
+store=$(mktemp -d)
+trap 'rm -rf "$store"' EXIT
+unset DET_MASTER DET_TRIAL_ID DIGITS_BATCH_MS
+
+DET_HOME="$store/alone" "$digits" > "$store/alone.txt"
+
+export DET_HOME="$store/stopped" DET_EXTERNAL_ID=digits
+for checkpoints in 3 8; do
+  DIGITS_BATCH_MS=2 "$digits" >> "$store/stopped.txt" &
+  while [ "$(ls "$DET_HOME" 2>/dev/null | wc -l)" -lt "$checkpoints" ]; do
+    kill -0 $! || exit 1
+    sleep 0.05
+  done
+  kill -TERM $!
+  wait $!
+done
+"$digits" >> "$store/stopped.txt"
+
+cat "$store/alone.txt"
+diff "$store/alone.txt" "$store/stopped.txt"
+awk '{ exit !($2 + 0 >= 0.95) }' "$store/alone.txt"

@@ -1,0 +1,9 @@
+#!/bin/sh
+# Runs an example some times over in a store of its own, and stops at its first failure.
+# Usage: in_new_home.sh TIMES PROGRAM
+set -eu
+DET_HOME=$(mktemp -d)
+trap 'rm -rf "$DET_HOME"' EXIT
+export DET_HOME
+unset DET_MASTER DET_TRIAL_ID DET_EXTERNAL_ID
+for _ in $(seq "$1"); do "$2"; done
