@@ -1,0 +1,22 @@
+#include "core/metrics/left_behind.h"
+
+#include "core/metrics/recovery.h"
+
+namespace det {
+
+namespace fs = std::filesystem;
+
+Recovery recover_runs(const fs::path &store_directory, Logger &logger) {
+  if (!fs::exists(store_path(store_directory))) return {};
+  const auto ship = [&logger](const fs::path &run_directory, ReportSink &sink, LeftBehind &found) {
+    const RecoveredSpool spool = recover_spool(run_directory, sink);
+    found.reports += spool.reports;
+    found.lost_bytes += spool.lost_bytes;
+    for (const fs::path &file : spool.damaged)
+      logger.warning("recovering reports: '" + file.string() +
+                     "' is damaged and cannot be read; it is kept under that name");
+  };
+  return recover_left_behind(store_directory, ship, logger);
+}
+
+}  // namespace det

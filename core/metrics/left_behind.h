@@ -1,0 +1,14 @@
+// Runs whose process is gone: their reports reach the store, and their directories disappear.
+#pragma once
+
+#include <filesystem>
+
+#include "core/base/log.h"
+#include "core/master/embedded/left_behind.h"
+
+namespace det {
+
+// recover_left_behind() with the journals of this room. Does nothing where there is no store.
+Recovery recover_runs(const std::filesystem::path &store_directory, Logger &logger);
+
+}  // namespace det
