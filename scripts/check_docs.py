@@ -15,7 +15,7 @@ codes = set(re.findall(r"^#define (DET_(?:OK|DONE|PREEMPT|E_\w+)) ", headers, re
 
 
 def compare(page, expected, pattern):
-    named = set(re.findall(pattern, (root / page).read_text()))
+    named = set(re.findall(pattern, (root / page).read_text(), re.MULTILINE))
     for name in sorted(expected - named):
         failures.append(f"{page} does not name {name}, which the headers have")
     for name in sorted(named - expected):

@@ -12,13 +12,15 @@ import sys
 from pathlib import Path
 
 RESULT_LINE = re.compile(r"^(not )?ok\b[^#\n]*(# *skip)?", re.MULTILINE | re.IGNORECASE)
+PLAN_LINE = re.compile(r"^1\.\.\d+", re.MULTILINE)
 GOOD = {"OK", "EXPECTEDFAIL"}
 
 
 def outcomes(test):
     """Counts of passed, failed and skipped in one entry of a log."""
     count = collections.Counter()
-    for negated, skipped in RESULT_LINE.findall(test.get("stdout", "")):
+    output = test.get("stdout", "")
+    for negated, skipped in RESULT_LINE.findall(output) if PLAN_LINE.search(output) else []:
         count["failed" if negated else "skipped" if skipped else "passed"] += 1
     if test["result"] == "SKIP":
         count["skipped"] = max(count["skipped"], 1)
@@ -43,10 +45,8 @@ for log in sorted(Path(sys.argv[1]).glob("*.json"), key=lambda path: path.stat()
         count = outcomes(test)
         part.update(count)
         if count["failed"]:
-            failures.append(f"FAILED {log.stem}: {test['name']} ({test['result']}); see {test['log']}"
-                            if "log" in test else
-                            f"FAILED {log.stem}: {test['name']} ({test['result']}); "
-                            f"see {log.with_suffix('.txt')}")
+            where = test.get("log", log.with_suffix(".txt"))
+            failures.append(f"FAILED {log.stem}: {test['name']} ({test['result']}); see {where}")
     print(f"{log.stem:<12}: {describe(part)}")
     total.update(part)
 
