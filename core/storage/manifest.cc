@@ -8,47 +8,29 @@
 #include <charconv>
 #include <cstdio>
 
+#include "core/base/utf8.h"
+
 namespace det {
 
 namespace {
 
 constexpr int version = 1;
 
-// The length of the UTF-8 sequence at `at`, 0 where there is none.
-size_t utf8_length(const std::string &text, size_t at) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned lead = byte(at);
-  const size_t length = lead < 0x80   ? 1
-                        : lead < 0xC2 ? 0
-                        : lead < 0xE0 ? 2
-                        : lead < 0xF0 ? 3
-                        : lead < 0xF5 ? 4
-                                      : 0;
-  if (length == 0 || at + length > text.size()) return 0;
-  for (size_t i = 1; i < length; ++i)
-    if ((byte(at + i) & 0xC0) != 0x80) return 0;
-  if (length < 3) return length;
-  // Overlong forms, surrogates, and what lies beyond the last code point.
-  const unsigned second = byte(at + 1);
-  const bool wrong = (lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) ||
-                     (lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F);
-  return wrong ? 0 : length;
-}
-
-// JSON is Unicode and paths are bytes: '%' and bytes that are not UTF-8 become %XX.
+// JSON is Unicode and paths are bytes: '%', and in a path that is not UTF-8 every byte beyond
+// ASCII, become %XX.
 std::string escaped(const std::string &path) {
-  std::string text;
-  for (size_t at = 0; at < path.size();) {
-    const size_t length = path[at] == '%' ? 0 : utf8_length(path, at);
-    if (length == 0) {
-      std::array<char, 4> code{};
-      std::snprintf(code.data(), code.size(), "%%%02X", static_cast<unsigned char>(path[at]));
-      text += code.data();
+  const bool text = is_utf8(path);
+  std::string result;
+  for (const char c : path) {
+    if (c != '%' && (text || static_cast<unsigned char>(c) < 0x80)) {
+      result += c;
+      continue;
     }
-    text.append(path, at, length);
-    at += length == 0 ? 1 : length;
+    std::array<char, 4> code{};
+    std::snprintf(code.data(), code.size(), "%%%02X", static_cast<unsigned char>(c));
+    result += code.data();
   }
-  return text;
+  return result;
 }
 
 uint64_t from_hex(std::string_view text) {

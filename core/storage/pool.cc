@@ -1,9 +1,9 @@
 #include "core/storage/pool.h"
 
-#include <signal.h>
-
 #include <algorithm>
 #include <system_error>
+
+#include "core/base/thread.h"
 
 namespace det {
 
@@ -41,7 +41,7 @@ void Pool::submit(Task task, Buffer &own) {
   }
   waiting_.push_back(std::move(task));
   if (idle_ > 0) changed_.notify_one();
-  else if (waiting_.size() > 1 && threads_.size() + 1 < workers_) start_thread();
+  else if (waiting_.size() > 1 && threads_.size() + 1 < workers_) add_thread();
 }
 
 void Pool::wait(Buffer &own) {
@@ -97,18 +97,12 @@ void Pool::run(Task task, Buffer &buffer, std::unique_lock<std::mutex> &lock) {
   if (waiting_.empty() && running_ == 0) changed_.notify_all();
 }
 
-void Pool::start_thread() {
-  // The host's signals are for the host's threads.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+void Pool::add_thread() {
   try {
-    threads_.emplace_back([this] { work(); });
+    threads_.push_back(start_thread("det-transfer", [this] { work(); }));
   } catch (const std::system_error &) {
     // No thread to be had: wait() does the work itself.
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 }  // namespace det

@@ -44,7 +44,7 @@ class Pool {
  private:
   void work();
   void run(Task task, Buffer &buffer, std::unique_lock<std::mutex> &lock);
-  void start_thread();
+  void add_thread();
 
   const size_t workers_;
   std::mutex mutex_;

@@ -20,13 +20,6 @@ namespace {
 constexpr std::string_view removed_prefix = ".removed-";
 constexpr std::string_view lock_suffix = ".lock";
 
-// Its owner has made the file and is about to lock it and write its name in.
-bool is_being_made(const fs::path &lock) {
-  struct stat about {};
-  return stat(lock.c_str(), &about) == 0 && about.st_size == 0 &&
-         about.st_mtim.tv_sec + 60 > std::time(nullptr);
-}
-
 std::set<std::string> ids_in(const fs::path &root) {
   std::set<std::string> ids;
   std::error_code failure;
@@ -42,6 +35,30 @@ std::set<std::string> ids_in(const fs::path &root) {
     ids.insert(std::move(name));
   }
   return ids;
+}
+
+// The name a lock file has before it is locked, in the first instant of its life.
+bool is_abandoned_lock(const fs::path &path) {
+  struct stat about {};
+  return path.filename() != ".take-over" && stat(path.c_str(), &about) == 0 &&
+         S_ISREG(about.st_mode) && about.st_mtim.tv_sec + 3600 < std::time(nullptr) &&
+         owner_liveness(path) == Liveness::dead;
+}
+
+// What belongs to no id: removals that were interrupted, and locks whose making was.
+void remove_remains(const fs::path &root, Logger &logger) {
+  std::error_code failure;
+  for (fs::directory_iterator at(root, failure), end; !failure && at != end;
+       at.increment(failure)) {
+    const std::string name = at->path().filename().string();
+    try {
+      if (name.starts_with(removed_prefix) ||
+          (name.starts_with('.') && is_abandoned_lock(at->path())))
+        remove_tree(at->path());
+    } catch (const Error &error) {
+      logger.warning(error.what());
+    }
+  }
 }
 
 }  // namespace
@@ -84,7 +101,6 @@ std::vector<Staging::Orphan> Staging::sweep(Logger &logger) const {
   for (const std::string &id : ids_in(root_)) {
     const fs::path lock = lock_of(id);
     try {
-      if (is_being_made(lock)) continue;
       std::optional<OwnerLock> taken = OwnerLock::take_over(lock);
       if (!taken) continue;
       if (discard(tree_of(id))) logger.info("removed the unfinished checkpoint '" + id + "'");
@@ -93,15 +109,7 @@ std::vector<Staging::Orphan> Staging::sweep(Logger &logger) const {
       logger.warning("cleaning up after checkpoint '" + id + "': " + error.what());
     }
   }
-  std::error_code failure;
-  for (fs::directory_iterator at(root_, failure), end; !failure && at != end;
-       at.increment(failure)) {
-    try {
-      if (at->path().filename().string().starts_with(removed_prefix)) remove_tree(at->path());
-    } catch (const Error &error) {
-      logger.warning(error.what());
-    }
-  }
+  remove_remains(root_, logger);
   return orphans;
 }
 
