@@ -12,17 +12,30 @@ namespace fs = std::filesystem;
 
 namespace {
 
+std::string lower_case(std::string text) {
+  for (char &c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+bool is_port(const std::string &text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
+}
+
 MasterLocation parse(const std::string &text, const std::string &origin) {
-  const size_t colon = text.find("://");
-  std::string scheme = text.substr(0, colon == text.npos ? 0 : colon);
-  for (char &c : scheme) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  if (scheme == "http" || scheme == "https") return {false, {}, text};
-  if (scheme.empty() && text.rfind("file:", 0) == 0) return parse(text.substr(5), origin);
-  if (scheme.empty()) return {true, fs::absolute(text), {}};
-  if (scheme == "file" && text[colon + 3] == '/') return {true, text.substr(colon + 3), {}};
-  throw Error(Code::invalid, "reading " + origin + " '" + text +
-                                 "': give http://HOST:PORT, https://HOST:PORT, a directory, or "
-                                 "file:///DIRECTORY");
+  const size_t colon = text.find(':');
+  if (colon == text.npos) return {true, fs::absolute(text), {}};
+  const std::string scheme = lower_case(text.substr(0, colon));
+  const std::string rest = text.substr(colon + 1);
+  const bool has_authority = rest.starts_with("//");
+  if (has_authority && (scheme == "http" || scheme == "https")) return {false, {}, text};
+  if (scheme == "file" && rest.starts_with("///")) return {true, rest.substr(2), {}};
+  if (scheme == "file" && !rest.empty() && !has_authority) return {true, fs::absolute(rest), {}};
+  if (has_authority || scheme == "file")
+    throw Error(Code::invalid, "reading " + origin + " '" + text +
+                                   "': give http://HOST:PORT, https://HOST:PORT, a directory, or "
+                                   "file:///DIRECTORY");
+  if (is_port(rest) && scheme.find('/') == scheme.npos) return {false, {}, "http://" + text};
+  return {true, fs::absolute(text), {}};
 }
 
 }  // namespace
