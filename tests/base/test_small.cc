@@ -1,0 +1,181 @@
+// The parts of core/base and core/comm that are a few lines each.
+#include <poll.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <set>
+#include <vector>
+
+#include "core/base/clock.h"
+#include "core/base/environment.h"
+#include "core/base/log.h"
+#include "core/base/thread.h"
+#include "core/base/utf8.h"
+#include "core/base/uuid.h"
+#include "core/base/wake.h"
+#include "core/comm/communicator.h"
+#include "tests/cmocka.h"
+#include "tests/expect_error.h"
+
+namespace {
+
+using namespace det;
+
+void times_are_iso8601_in_utc_with_microseconds(void **) {
+  setenv("TZ", "Asia/Kathmandu", 1);
+  assert_string_equal(iso8601(0).c_str(), "1970-01-01T00:00:00.000000+00:00");
+  assert_string_equal(iso8601(1'769'860'800'000'001).c_str(), "2026-01-31T12:00:00.000001+00:00");
+  assert_string_equal(iso8601(-1).c_str(), "1969-12-31T23:59:59.999999+00:00");
+  unsetenv("TZ");
+}
+
+void now_lies_between_2025_and_2200(void **) {
+  assert_in_range(now_us(), 1'735'689'600'000'000, 7'258'118'400'000'000);
+}
+
+void uuids_are_of_version_4_and_differ(void **) {
+  std::set<std::string> seen;
+  for (int i = 0; i < 1000; ++i) {
+    const std::string uuid = make_uuid();
+    assert_int_equal(uuid.size(), 36);
+    assert_true(uuid[8] == '-' && uuid[13] == '-' && uuid[18] == '-' && uuid[23] == '-');
+    assert_true(uuid[14] == '4' && std::string("89ab").find(uuid[19]) != std::string::npos);
+    assert_true(uuid.find_first_not_of("0123456789abcdef-") == uuid.npos);
+    seen.insert(uuid);
+  }
+  assert_int_equal(seen.size(), 1000);
+}
+
+bool is_set(const Wake &wake) {
+  pollfd waiting{wake.fd(), POLLIN, 0};
+  return poll(&waiting, 1, 0) == 1;
+}
+
+void wake_stays_set_until_cleared(void **) {
+  const Wake wake;
+  assert_false(is_set(wake));
+  wake.clear();
+  wake.set();
+  wake.set();
+  assert_true(is_set(wake));
+  wake.clear();
+  assert_false(is_set(wake));
+}
+
+void wake_ends_a_wait_in_another_thread(void **) {
+  const Wake wake;
+  std::thread waiter = start_thread("waiter", [&] {
+    pollfd waiting{wake.fd(), POLLIN, 0};
+    while (poll(&waiting, 1, -1) != 1) {
+    }
+  });
+  wake.set();
+  waiter.join();
+}
+
+void background_threads_take_no_signals(void **) {
+  bool blocked = false;
+  start_thread("blocked", [&] {
+    sigset_t mask;
+    pthread_sigmask(SIG_BLOCK, nullptr, &mask);
+    blocked = sigismember(&mask, SIGTERM) == 1;
+  }).join();
+  assert_true(blocked);
+  sigset_t mask;
+  pthread_sigmask(SIG_BLOCK, nullptr, &mask);
+  assert_int_equal(sigismember(&mask, SIGTERM), 0);
+}
+
+void log_lines_below_the_threshold_are_dropped(void **) {
+  std::vector<std::string> lines;
+  Logger logger(LogLevel::warning, [&](LogLevel level, const std::string &text) {
+    lines.push_back(std::string(log_level_name(level)) + " " + text);
+  });
+  logger.debug("a");
+  logger.info("b");
+  logger.warning("c");
+  logger.error("d");
+  assert_true((lines == std::vector<std::string>{"WARNING c", "ERROR d"}));
+}
+
+void system_errors_become_codes_with_a_remedy(void **) {
+  const std::pair<int, Code> table[] = {
+      {ENOSPC, Code::full},      {EDQUOT, Code::full},          {EACCES, Code::access},
+      {EROFS, Code::access},     {ENOENT, Code::not_found},     {ENOTDIR, Code::invalid},
+      {ENOMEM, Code::no_memory}, {ENAMETOOLONG, Code::invalid}, {EIO, Code::io}};
+  for (const auto &[number, code] : table) {
+    const auto message = expect_error(code, [n = number] { throw_errno(n, "writing '/a'"); });
+    assert_true(message.starts_with("writing '/a': "));
+  }
+}
+
+void variables_are_read_as_text_and_integer(void **) {
+  setenv("DET_TEST", "12", 1);
+  assert_string_equal(environment_variable("DET_TEST").c_str(), "12");
+  assert_int_equal(environment_integer("DET_TEST").value(), 12);
+  for (const char *text : {"12x", "x", " 1", "1.5", "99999999999999999999"}) {
+    setenv("DET_TEST", text, 1);
+    const auto message = expect_error(Code::invalid, [] { environment_integer("DET_TEST"); });
+    assert_true(contains(message, "DET_TEST"));
+  }
+  setenv("DET_TEST", "", 1);
+  assert_false(environment_integer("DET_TEST").has_value());
+  unsetenv("DET_TEST");
+  assert_false(environment_integer("DET_TEST").has_value());
+  assert_string_equal(environment_variable("DET_TEST").c_str(), "");
+}
+
+void utf8_is_told_from_other_bytes(void **) {
+  for (const char *text :
+       {"", "a", "\u00e9", "\u20ac", "\U0001f600", "\xef\xbf\xbf", "\xf4\x8f\xbf\xbf"})
+    assert_true(is_utf8(text));
+  for (const char *text :
+       {"\xff", "\x80", "a\xc3", "\xe2\x82", "\xf0\x9f\x98", "\xc0\xaf", "\xc1\xbf", "\xe0\x80\xaf",
+        "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xf8\x88\x80\x80\x80", "\xc3("})
+    assert_false(is_utf8(text));
+}
+
+void a_job_of_one_gives_every_message_back(void **) {
+  const auto job = make_single_communicator();
+  assert_true(job->is_chief() && job->is_local_chief());
+  assert_int_equal(job->ranks().size, 1);
+  for (const Message &message : {Message(), Message(""), Message(std::string(2 << 20, 'x'))}) {
+    assert_true(job->broadcast(message) == message && job->broadcast_local(message) == message);
+    const std::vector<Message> list{message};
+    assert_true(job->allgather(message) == list && job->allgather_local(message) == list);
+    assert_true(job->gather(message) == list && job->gather_local(message) == list);
+  }
+}
+
+void impossible_ranks_are_refused_with_their_numbers(void **) {
+  check_ranks({3, 4, 1, 2, 1, 2});
+  for (const Ranks &ranks :
+       {Ranks{4, 4, 0, 1, 0, 1}, Ranks{-1, 4, 0, 1, 0, 1}, Ranks{0, 0, 0, 1, 0, 1},
+        Ranks{0, 4, 2, 2, 0, 1}, Ranks{0, 4, 0, 1, 1, 1}, Ranks{0, 1, 0, 2, 0, 1}})
+    expect_error(Code::invalid, [&] { check_ranks(ranks); });
+  assert_true(contains(expect_error(Code::invalid,
+                                    [] {
+                                      check_ranks({7, 4, 0, 1, 0, 1});
+                                    }),
+                       "7 of 4"));
+}
+
+}  // namespace
+
+int main() {
+  const CMUnitTest tests[] = {
+      cmocka_unit_test(times_are_iso8601_in_utc_with_microseconds),
+      cmocka_unit_test(now_lies_between_2025_and_2200),
+      cmocka_unit_test(uuids_are_of_version_4_and_differ),
+      cmocka_unit_test(wake_stays_set_until_cleared),
+      cmocka_unit_test(wake_ends_a_wait_in_another_thread),
+      cmocka_unit_test(background_threads_take_no_signals),
+      cmocka_unit_test(log_lines_below_the_threshold_are_dropped),
+      cmocka_unit_test(system_errors_become_codes_with_a_remedy),
+      cmocka_unit_test(variables_are_read_as_text_and_integer),
+      cmocka_unit_test(utf8_is_told_from_other_bytes),
+      cmocka_unit_test(a_job_of_one_gives_every_message_back),
+      cmocka_unit_test(impossible_ranks_are_refused_with_their_numbers),
+  };
+  return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
