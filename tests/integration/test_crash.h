@@ -1,0 +1,42 @@
+// The crash test: a worker that is killed again and again, and the ledger in shared memory where it
+// notes what the library promised to keep. The ledger outlives the worker, so it knows exactly what
+// had returned at the instant of the kill.
+#pragma once
+
+#include <det/core.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+enum {
+  CRASH_THREADS = 2,
+  CRASH_RUNS = 2000,
+  CRASH_CHECKPOINTS = 20000,
+  CRASH_FILES = 4,            // in a checkpoint, beside `seed`
+  CRASH_REPORTS_MAX = 100000  // of one thread in one run
+};
+
+struct ledger {
+  _Atomic int64_t run_id;  // of the worker now running; 0 until det_core_init() returned
+  struct {
+    _Atomic int64_t begun, acknowledged;  // reports called, reports returned
+  } reports[CRASH_RUNS][CRASH_THREADS];
+  _Atomic int64_t checkpoints;  // commits returned
+  char checkpoint[CRASH_CHECKPOINTS][DET_STORAGE_ID_SIZE];
+};
+
+// One group for each thread; a report's only metric is "value", equal to its steps.
+extern const char *const crash_groups[CRASH_THREADS];
+static inline int64_t crash_steps(int64_t run_id, int64_t report) {
+  return run_id * CRASH_REPORTS_MAX + report;
+}
+
+// Starts the next run of the one trial.
+det_status crash_init(const char *home, det_core **core, det_error *err);
+
+// Writes what check_checkpoint() recognises: every byte follows from the checkpoint's seed.
+int write_checkpoint(const char *directory, uint64_t seed);
+// NULL when the checkpoint is complete, else what is wrong with it.
+const char *check_checkpoint(const char *directory);
+
+// Reports from all threads and saves checkpoints until it is killed. Returns after a failure only.
+int crash_worker(const char *home, const char *ledger_path);

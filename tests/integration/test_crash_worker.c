@@ -1,0 +1,145 @@
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "tests/integration/support.h"
+#include "tests/integration/test_crash.h"
+
+const char *const crash_groups[CRASH_THREADS] = {"training", "validation"};
+
+det_status crash_init(const char *home, det_core **core, det_error *err) {
+  char *storage = join(home, "checkpoints");
+  det_core_options options = DET_CORE_OPTIONS_INIT;
+  options.master = home;
+  options.external_id = "crash";
+  options.checkpoint_storage = storage;
+  options.config_json = "{\"searcher\": {\"name\": \"single\", \"metric\": \"value\"}}";
+  det_status status = det_core_init(&options, core, err);
+  free(storage);
+  return status;
+}
+
+static size_t file_size(uint64_t seed, int index) {
+  seed += (uint64_t)index;
+  return random_bits(&seed) % 20000;
+}
+
+static FILE *open_file(const char *directory, const char *name, const char *mode) {
+  char *path = join(directory, name);
+  FILE *file = fopen(path, mode);
+  free(path);
+  return file;
+}
+
+int write_checkpoint(const char *directory, uint64_t seed) {
+  FILE *file = open_file(directory, "seed", "wb");
+  if (!file || fwrite(&seed, sizeof seed, 1, file) != 1 || fclose(file) != 0) return -1;
+  for (int i = 0; i < CRASH_FILES; i++) {
+    char name[16];
+    snprintf(name, sizeof name, "part-%d", i);
+    file = open_file(directory, name, "wb");
+    uint64_t bytes = seed ^ (uint64_t)i;
+    for (size_t left = file_size(seed, i); file && left > 0; left--)
+      putc((int)(random_bits(&bytes) & 0xff), file);
+    if (!file || fclose(file) != 0) return -1;
+  }
+  return 0;
+}
+
+const char *check_checkpoint(const char *directory) {
+  static char wrong[64];
+  uint64_t seed;
+  FILE *file = open_file(directory, "seed", "rb");
+  size_t got = file ? fread(&seed, sizeof seed, 1, file) : 0;
+  if (file) fclose(file);
+  if (got != 1) return "no seed";
+  for (int i = 0; i < CRASH_FILES; i++) {
+    char name[16];
+    snprintf(name, sizeof name, "part-%d", i);
+    snprintf(wrong, sizeof wrong, "%s is missing, cut or changed", name);
+    file = open_file(directory, name, "rb");
+    if (!file) return wrong;
+    uint64_t bytes = seed ^ (uint64_t)i;
+    int same = 1;
+    for (size_t left = file_size(seed, i); same && left > 0; left--)
+      same = getc(file) == (int)(random_bits(&bytes) & 0xff);
+    same = same && getc(file) == EOF;
+    fclose(file);
+    if (!same) return wrong;
+  }
+  file = open_file(directory, "metadata.json", "rb");
+  if (!file) return "no metadata.json";
+  fclose(file);
+  return NULL;
+}
+
+struct reporter {
+  struct ledger *ledger;
+  det_core *core;
+  int thread;
+};
+
+static void *report(void *argument) {
+  enum { AT_FULL_SPEED = 1000 };  // then slower, so that the store stays small enough to check
+  struct reporter *at = argument;
+  det_error err = DET_ERROR_INIT;
+  int64_t run_id = at->ledger->run_id;
+  for (int64_t i = 0; i < CRASH_REPORTS_MAX; i++) {
+    int64_t steps = crash_steps(run_id, i);
+    det_metric metric = {"value", (double)steps};
+    at->ledger->reports[run_id][at->thread].begun = i + 1;
+    if (det_train_report_metrics(det_core_train(at->core), crash_groups[at->thread], steps, &metric,
+                                 1, &err) != DET_OK) {
+      fprintf(stderr, "report: %s\n", err.message);
+      exit(EXIT_FAILURE);
+    }
+    at->ledger->reports[run_id][at->thread].acknowledged = i + 1;
+    if (i > AT_FULL_SPEED && i % 16 == 0) sleep_us(500);
+  }
+  return NULL;
+}
+
+static int save(struct ledger *ledger, det_core *core, int64_t steps, det_error *err) {
+  char metadata[64];
+  snprintf(metadata, sizeof metadata, "{\"steps_completed\": %lld}", (long long)steps);
+  det_checkpoint_store *store;
+  if (det_checkpoint_store_begin(det_core_checkpoint(core), metadata, NULL, &store, err) != DET_OK)
+    return -1;
+  if (write_checkpoint(det_checkpoint_store_path(store), (uint64_t)steps) != 0) return -1;
+  if (det_checkpoint_store_commit(store, err) != DET_OK) return -1;
+  int64_t index = ledger->checkpoints;
+  if (index >= CRASH_CHECKPOINTS) return -1;
+  memcpy(ledger->checkpoint[index], det_checkpoint_store_id(store), DET_STORAGE_ID_SIZE);
+  ledger->checkpoints = index + 1;
+  det_checkpoint_store_free(store);
+  return 0;
+}
+
+int crash_worker(const char *home, const char *ledger_path) {
+  int file = open(ledger_path, O_RDWR | O_CLOEXEC);
+  struct ledger *ledger = mmap(NULL, sizeof *ledger, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  det_core *core = NULL;
+  det_error err = DET_ERROR_INIT;
+  if (file < 0 || ledger == MAP_FAILED || crash_init(home, &core, &err) != DET_OK) {
+    fprintf(stderr, "start: %s\n", err.message);
+    return EXIT_FAILURE;
+  }
+  int64_t run_id = det_info_trial_run_id(det_core_info(core));
+  if (run_id < 1 || run_id >= CRASH_RUNS) return EXIT_FAILURE;
+  ledger->run_id = run_id;
+
+  struct reporter reporters[CRASH_THREADS];
+  for (int i = 0; i < CRASH_THREADS; i++) {
+    pthread_t thread;
+    reporters[i] = (struct reporter){ledger, core, i};
+    if (pthread_create(&thread, NULL, report, &reporters[i]) != 0) return EXIT_FAILURE;
+  }
+  for (int64_t i = 0; save(ledger, core, crash_steps(run_id, i), &err) == 0; i++) {
+  }
+  fprintf(stderr, "checkpoint: %s\n", err.message);
+  return EXIT_FAILURE;
+}
