@@ -122,7 +122,7 @@ CREATE TABLE signals (
 ) WITHOUT ROWID;
 )sql";
 
-constexpr const char *logs_and_checkpoints_by_trial = R"sql(
+constexpr const char *logs_and_order = R"sql(
 CREATE TABLE logs (
   id INTEGER PRIMARY KEY,
   trial_id INTEGER NOT NULL REFERENCES trials,
@@ -133,11 +133,12 @@ CREATE TABLE logs (
   text TEXT NOT NULL
 );
 CREATE INDEX logs_by_trial ON logs (trial_id);
-CREATE INDEX checkpoints_by_trial ON checkpoints (trial_id, steps);
+CREATE INDEX metrics_by_trial ON metrics (trial_id);
+CREATE INDEX checkpoints_by_trial ON checkpoints (trial_id);
 )sql";
 
 // Version N of the layout is what the first N of these make. Never change one that was released.
-constexpr std::array<const char *, 2> migrations{first, logs_and_checkpoints_by_trial};
+constexpr std::array<const char *, 2> migrations{first, logs_and_order};
 constexpr auto current = static_cast<int64_t>(migrations.size());
 
 }  // namespace

@@ -61,13 +61,13 @@ Database::Database(const std::filesystem::path &path, int flags,
   const int result = sqlite3_open_v2(path.c_str(), &handle,
                                      flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
   handle_.reset(handle);
-  if (result != SQLITE_OK) fail(result, "open");
+  if (result != SQLITE_OK) throw_error(result, "open");
   // The last one to close would copy the write-ahead log into the database and sync it twice.
   sqlite3_db_config(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
   sqlite3_busy_timeout(handle, static_cast<int>(busy_timeout.count()));
 }
 
-void Database::fail(int result, std::string_view sql) const {
+void Database::throw_error(int result, std::string_view sql) const {
   const Code code = code_of(result);
   const int os_errno = handle_ ? sqlite3_system_errno(handle_.get()) : 0;
   std::string message = "using the store '" + path_.string() + "'";
@@ -88,7 +88,7 @@ void Database::fail(int result, std::string_view sql) const {
 
 void Database::run_script(const char *sql) {
   const int result = sqlite3_exec(handle_.get(), sql, nullptr, nullptr, nullptr);
-  if (result != SQLITE_OK) fail(result, sql);
+  if (result != SQLITE_OK) throw_error(result, sql);
 }
 
 int64_t Database::pragma(const char *name) {
@@ -121,7 +121,7 @@ Query::Query(Database &database, std::string_view sql) : database_(&database) {
   const int result =
       sqlite3_prepare_v3(database.handle_.get(), sql.data(), static_cast<int>(sql.size()),
                          SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
-  if (result != SQLITE_OK) database.fail(result, sql);
+  if (result != SQLITE_OK) database.throw_error(result, sql);
   statement_.reset(statement);
 }
 
@@ -139,11 +139,11 @@ bool Query::next() {
   const int result = sqlite3_step(statement_.get());
   if (result == SQLITE_ROW) return true;
   if (result == SQLITE_DONE) return false;
-  database_->fail(result, sqlite3_sql(statement_.get()));
+  database_->throw_error(result, sqlite3_sql(statement_.get()));
 }
 
 void Query::check(int result) const {
-  if (result != SQLITE_OK) database_->fail(result, sqlite3_sql(statement_.get()));
+  if (result != SQLITE_OK) database_->throw_error(result, sqlite3_sql(statement_.get()));
 }
 
 void Query::bind_value(int index, int64_t value, bool) {

@@ -114,7 +114,7 @@ class Database {
  private:
   friend class Query;
   friend class Transaction;
-  [[noreturn]] void fail(int result, std::string_view sql) const;
+  [[noreturn]] void throw_error(int result, std::string_view sql) const;
 
   std::filesystem::path path_;
   std::unique_ptr<sqlite3, CloseDatabase> handle_;

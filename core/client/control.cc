@@ -1,0 +1,172 @@
+// Pausing, activating, canceling and killing trials that programs started by themselves.
+#include <poll.h>
+#include <signal.h>
+#include <sys/pidfd.h>
+
+#include <cerrno>
+#include <set>
+
+#include "core/base/error.h"
+#include "core/client/embedded_client.h"
+#include "core/client/resume.h"
+#include "core/master/embedded/lifecycle.h"
+#include "core/master/embedded/run_directory.h"
+#include "core/master/embedded/signals.h"
+
+namespace det {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int death_ms = 5000;  // a killed process that is in a system call takes its time
+
+const char *action_name(Action action) {
+  switch (action) {
+    case Action::pause:
+      return "pausing";
+    case Action::activate:
+      return "activating";
+    case Action::cancel:
+      return "canceling";
+    case Action::kill:
+      return "killing";
+  }
+  throw Error(Code::invalid, "controlling a trial: no such action");
+}
+
+struct Subject {
+  int64_t trial_id = 0;
+  std::string state;
+  std::optional<RunRecord> run;  // the latest
+  bool lives = false;
+};
+
+[[noreturn]] void refuse(Action action, const Subject &trial, const std::string &reason) {
+  throw Error(Code::state, std::string(action_name(action)) + " trial " +
+                               std::to_string(trial.trial_id) + ": " + reason);
+}
+
+// What the action makes of the state; nothing when there is nothing to do.
+std::optional<std::string_view> next_state(Action action, const Subject &trial) {
+  const bool over = is_terminal(trial.state);
+  const bool canceling = trial.state == state::canceling;
+  switch (action) {
+    case Action::pause:
+      if (over || canceling)
+        refuse(action, trial, "it is " + trial.state + ", so there is nothing to pause");
+      return state::paused;
+    case Action::activate:
+      if (over) refuse(action, trial, "it is " + trial.state + "; start its program again instead");
+      if (canceling) refuse(action, trial, "it is being canceled; start it again when it has left");
+      return state::active;
+    case Action::cancel:
+      if (over) return std::nullopt;
+      return trial.lives ? state::canceling : state::canceled;
+    case Action::kill:
+      if (over) return std::nullopt;
+      return state::canceled;
+  }
+  return std::nullopt;
+}
+
+void kill_process(const Subject &trial) {
+  const ProcessIdentity &process = trial.run->process;
+  const std::string who = "process " + std::to_string(process.pid);
+  if (!process.is_local())
+    refuse(Action::kill, trial,
+           "it runs as " + who + " on host " + process.host +
+               " (or in another container); kill it there");
+  const Fd handle(pidfd_open(static_cast<pid_t>(process.pid), 0));
+  // Looked at again now that its number cannot pass on to another process.
+  if (liveness(process) != Liveness::alive) return;
+  if (!handle) throw_errno(errno, "killing " + who);
+  if (pidfd_send_signal(handle.get(), SIGKILL, nullptr, 0) != 0 && errno != ESRCH)
+    throw_errno(errno, "killing " + who);
+  pollfd death{handle.get(), POLLIN, 0};
+  poll(&death, 1, death_ms);
+}
+
+std::vector<Subject> subjects(Database &store, const fs::path &store_directory, Target target,
+                              int64_t id) {
+  std::vector<Subject> found;
+  Query rows = store.query(target == Target::trial
+                               ? "SELECT id, state FROM trials WHERE id=?"
+                               : "SELECT id, state FROM trials WHERE experiment_id=? ORDER BY id",
+                           id);
+  while (rows.next()) found.push_back({rows.integer(0), rows.text(1), std::nullopt, false});
+  for (Subject &trial : found) {
+    trial.run = latest_run(store, trial.trial_id);
+    trial.lives = trial.run && run_lives(store_directory, *trial.run);
+  }
+  return found;
+}
+
+// Whether the trial's run has to be woken. The caller holds a transaction.
+bool steer(Database &store, const Subject &trial, Action action, bool killed) {
+  // A run that died without a word first becomes what it is.
+  if (trial.run && !trial.run->exit && !trial.lives)
+    record_run_end(store, trial.trial_id, trial.run->run_id,
+                   killed ? RunExit::killed : RunExit::died);
+  const auto next = next_state(action, trial);
+  if (!next) return false;
+  set_trial_state(store, trial.trial_id, *next);
+  const bool signals = trial.lives && (action == Action::pause || action == Action::cancel);
+  if (signals)
+    record_signal(store, trial.trial_id, trial.run->run_id,
+                  action == Action::pause ? "pause" : "cancel");
+  return signals;
+}
+
+std::string state_of(Database &store, Target target, int64_t id) {
+  Query row = store.query(target == Target::trial ? "SELECT state FROM trials WHERE id=?"
+                                                  : "SELECT state FROM experiments WHERE id=?",
+                          id);
+  return row.next() ? row.text(0) : std::string();
+}
+
+}  // namespace
+
+Json EmbeddedClient::control(Target target, int64_t id, Action action) {
+  const std::lock_guard guard(mutex_);
+  const bool one = target == Target::trial;
+  if (state_of(store_, target, id).empty())
+    throw Error(Code::not_found, std::string(action_name(action)) +
+                                     (one ? " trial " : " experiment ") + std::to_string(id) +
+                                     ": there is none in '" + store_.path().string() + "'; `det " +
+                                     (one ? "ls" : "ls -e") + "` shows the ones there are");
+  std::set<int64_t> killed;
+  if (action == Action::kill) {
+    // Before the write lock is taken: the process may hold it.
+    for (const Subject &trial : subjects(store_, store_directory_, target, id)) {
+      if (!trial.lives) continue;
+      kill_process(trial);
+      killed.insert(trial.trial_id);
+    }
+  }
+
+  std::vector<fs::path> to_wake;
+  int64_t signalled = 0;
+  Transaction transaction(store_);
+  std::vector<Subject> trials = subjects(store_, store_directory_, target, id);
+  if (!one && trials.size() > 1)
+    std::erase_if(trials, [](const Subject &trial) { return is_terminal(trial.state); });
+  for (const Subject &trial : trials) {
+    if (action == Action::kill && trial.lives)
+      refuse(action, trial, "its process has not died yet; try again");
+    if (!steer(store_, trial, action, killed.count(trial.trial_id) != 0)) continue;
+    to_wake.push_back(run_directory(store_directory_, trial.trial_id, trial.run->run_id));
+    ++signalled;
+  }
+  transaction.commit();
+  for (const fs::path &directory : to_wake) wake_run(directory);
+
+  const std::string state = state_of(store_, target, id);
+  const bool resumable = trials.size() == 1 && !is_terminal(state) && state != state::canceling;
+  return {{"state", state},
+          {"signalled", signalled},
+          {"resume",
+           resumable ? resume_command(store_, store_directory_, trials.front().trial_id) : Json()}};
+}
+
+}  // namespace det

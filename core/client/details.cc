@@ -1,0 +1,154 @@
+// One experiment or trial with all there is to know about it.
+#include <set>
+
+#include "core/base/error.h"
+#include "core/client/embedded_client.h"
+#include "core/client/entries.h"
+#include "core/client/resume.h"
+#include "core/master/embedded/lifecycle.h"
+#include "core/master/embedded/run_directory.h"
+#include "core/metrics/recovery.h"
+
+namespace det {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+Json runs_of(Database &store, const fs::path &store_directory, int64_t trial_id) {
+  Json runs = Json::array();
+  Query rows = store.query(
+      "SELECT run_id, allocation_id, process, command, started, ended, exit FROM runs"
+      " WHERE trial_id=? ORDER BY run_id",
+      trial_id);
+  while (rows.next()) {
+    const auto process = ProcessIdentity::from_json(stored_json(rows, 2));
+    const RunRecord record{trial_id, rows.integer(0), process, rows.text(3), rows.maybe_text(6)};
+    const char *state = run_lives(store_directory, record)                             ? "running"
+                        : !record.exit || *record.exit == run_exit_name(RunExit::died) ? "died"
+                                                                                       : "ended";
+    runs.push_back({{"run_id", record.run_id},
+                    {"state", state},
+                    {"exit", record.exit ? Json(*record.exit) : Json()},
+                    {"started", time_or_null(rows.integer(4))},
+                    {"ended", time_or_null(rows.maybe_integer(5))},
+                    {"host", process.host},
+                    {"pid", process.pid},
+                    {"allocation_id", rows.text(1)},
+                    {"command", record.command}});
+  }
+  return runs;
+}
+
+Json operations_of(Database &store, int64_t trial_id) {
+  Json operations = Json::array();
+  Query rows = store.query(
+      "SELECT length, completed, metric FROM operations WHERE trial_id=? ORDER BY number",
+      trial_id);
+  while (rows.next())
+    operations.push_back({{"length", rows.integer(0)},
+                          {"completed", !rows.is_null(1)},
+                          {"time", time_or_null(rows.maybe_integer(1))},
+                          {"metric", stored_json(rows, 2)}});
+  return operations;
+}
+
+Json latest_checkpoint(Database &store, int64_t trial_id) {
+  Query row = store.query(std::string(checkpoint_columns) +
+                              " WHERE trial_id=? AND state='COMPLETED'"
+                              " ORDER BY steps DESC, time DESC, id DESC LIMIT 1",
+                          trial_id);
+  return row.next() ? checkpoint_entry(row) : Json();
+}
+
+void add_names(Query rows, std::set<std::string> &names) {
+  while (rows.next()) {
+    const Json metrics = stored_json(rows, 0);  // items() refers to it
+    for (const auto &[name, value] : metrics.items()) names.insert(name);
+  }
+}
+
+// By group, from its first and last reports: reading all of them would take too long.
+Json metric_names(Database &store, int64_t trial_id) {
+  Json groups = Json::object();
+  std::string group;
+  for (;;) {
+    Query next = store.query(
+        "SELECT metric_group FROM metrics WHERE trial_id=? AND metric_group>?"
+        " ORDER BY metric_group LIMIT 1",
+        trial_id, group);
+    if (!next.next()) return groups;
+    group = next.text(0);
+    std::set<std::string> names;
+    const std::string some =
+        "SELECT metrics FROM metrics WHERE trial_id=? AND metric_group=? AND archived=0"
+        " ORDER BY steps ";
+    add_names(store.query(some + "ASC LIMIT 200", trial_id, group), names);
+    add_names(store.query(some + "DESC LIMIT 200", trial_id, group), names);
+    if (!names.empty()) groups[group] = names;
+  }
+}
+
+// Reports in the journals of runs that are gone.
+uint64_t waiting_reports(Database &store, const fs::path &store_directory, int64_t trial_id) {
+  uint64_t waiting = 0;
+  const std::string prefix = std::to_string(trial_id) + ".";
+  for (const fs::path &directory : list_run_directories(store_directory)) {
+    if (!directory.filename().string().starts_with(prefix) ||
+        owner_liveness(owner_file(directory)) != Liveness::dead)
+      continue;
+    Query delivered = store.query(
+        "SELECT sequence FROM journals JOIN runs USING (journal_id)"
+        " WHERE trial_id=? AND ? = trial_id || '.' || run_id",
+        trial_id, directory.filename().string());
+    const auto sequence = delivered.next() ? static_cast<uint64_t>(delivered.integer(0)) : 0;
+    waiting += count_waiting_reports(directory, sequence).reports;
+  }
+  return waiting;
+}
+
+}  // namespace
+
+Json EmbeddedClient::get_experiment(int64_t experiment_id) {
+  const std::lock_guard guard(mutex_);
+  Query row =
+      store_.query(std::string(experiment_columns) + " WHERE experiments.id=?", experiment_id);
+  if (!row.next())
+    throw Error(Code::not_found, "reading experiment " + std::to_string(experiment_id) +
+                                     ": there is none in '" + store_.path().string() +
+                                     "'; `det ls -e` shows the ones there are");
+  Json experiment = experiment_entry(store_, row);
+  Query config = store_.query("SELECT config FROM experiments WHERE id=?", experiment_id);
+  config.next();
+  experiment["config"] = stored_json(config, 0);
+  Json trials = Json::array();
+  Query rows = store_.query(
+      std::string(trial_columns) + " WHERE experiment_id=? ORDER BY trials.id", experiment_id);
+  while (rows.next()) trials.push_back(trial_entry(store_, rows));
+  experiment["trials"] = std::move(trials);
+  return experiment;
+}
+
+Json EmbeddedClient::get_trial(int64_t trial_id) {
+  const std::lock_guard guard(mutex_);
+  require_trial(trial_id, "reading a trial");
+  Query row = store_.query(std::string(trial_columns) + " WHERE trials.id=?", trial_id);
+  row.next();
+  Json trial = trial_entry(store_, row);
+  Query more =
+      store_.query("SELECT hparams, seed, task_id, early_exit FROM trials WHERE id=?", trial_id);
+  more.next();
+  trial["hparams"] = stored_json(more, 0);
+  trial["trial_seed"] = more.integer(1);
+  trial["task_id"] = more.text(2);
+  trial["early_exit"] = more.is_null(3) ? Json() : Json(more.text(3));
+  trial["runs"] = runs_of(store_, store_directory_, trial_id);
+  trial["operations"] = operations_of(store_, trial_id);
+  trial["latest_checkpoint"] = latest_checkpoint(store_, trial_id);
+  trial["metric_names"] = metric_names(store_, trial_id);
+  trial["waiting"] = waiting_reports(store_, store_directory_, trial_id);
+  trial["resume"] = resume_command(store_, store_directory_, trial_id);
+  return trial;
+}
+
+}  // namespace det

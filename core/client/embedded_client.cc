@@ -1,0 +1,124 @@
+#include "core/client/embedded_client.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/base/error.h"
+#include "core/base/log.h"
+#include "core/client/entries.h"
+#include "core/config/location.h"
+#include "core/metrics/left_behind.h"
+
+namespace det {
+
+namespace {
+
+const char *level_name(int64_t level) {
+  static constexpr std::array<const char *, 4> names{"debug", "info", "warning", "error"};
+  return names.at(static_cast<size_t>(std::clamp<int64_t>(level, 0, 3)));
+}
+
+}  // namespace
+
+std::unique_ptr<Client> open_client(const std::string &master) {
+  const MasterLocation location = locate_master(master);
+  if (location.embedded) return std::make_unique<EmbeddedClient>(location.store_directory());
+  throw Error(Code::unsupported, "opening the master '" + location.url +
+                                     "': masters over HTTP come with a later release; give the "
+                                     "directory of a store, or unset DET_MASTER");
+}
+
+EmbeddedClient::EmbeddedClient(std::filesystem::path store_directory, StoreOptions options)
+    : store_directory_(std::move(store_directory)),
+      options_(std::move(options)),
+      store_(open_store(store_directory_, false, options_)) {}
+
+void EmbeddedClient::require_trial(int64_t trial_id, const char *tried) {
+  if (store_.query("SELECT 1 FROM trials WHERE id=?", trial_id).next()) return;
+  throw Error(Code::not_found, std::string(tried) + ": there is no trial " +
+                                   std::to_string(trial_id) + " in '" + store_.path().string() +
+                                   "'; `det ls` shows the ones there are");
+}
+
+Json EmbeddedClient::list_experiments(const Page &page) {
+  const std::lock_guard guard(mutex_);
+  return list_page(store_, "experiments", experiment_columns, "experiments.id", page,
+                   [this](const Query &row) { return experiment_entry(store_, row); });
+}
+
+Json EmbeddedClient::list_trials(int64_t experiment_id, const Page &page) {
+  const std::lock_guard guard(mutex_);
+  return list_page(
+      store_, "trials", std::string(trial_columns) + " WHERE (?1=0 OR experiment_id=?1)",
+      "trials.id", page, [this](const Query &row) { return trial_entry(store_, row); },
+      experiment_id);
+}
+
+Json EmbeddedClient::list_metrics(int64_t trial_id, const std::optional<std::string> &group,
+                                  const Page &page) {
+  const std::lock_guard guard(mutex_);
+  require_trial(trial_id, "listing metrics");
+  // By that index rows come in the order of their ids, so that no page sorts the whole trial.
+  return list_page(
+      store_, "metrics",
+      "SELECT id, metric_group, steps, run_id, time, metrics, batches FROM metrics"
+      " INDEXED BY metrics_by_trial"
+      " WHERE trial_id=?1 AND archived=0 AND (?2 IS NULL OR metric_group=?2)",
+      "id", page,
+      [](const Query &row) {
+        return Json{{"group", row.text(1)},           {"steps_completed", row.integer(2)},
+                    {"trial_run_id", row.integer(3)}, {"time", time_or_null(row.integer(4))},
+                    {"metrics", stored_json(row, 5)}, {"batch_metrics", stored_json(row, 6)}};
+      },
+      trial_id, group);
+}
+
+Json EmbeddedClient::list_checkpoints(int64_t trial_id, const Page &page) {
+  const std::lock_guard guard(mutex_);
+  return list_page(store_, "checkpoints",
+                   std::string(checkpoint_columns) + " WHERE (?1=0 OR trial_id=?1)",
+                   "checkpoints.id", page, checkpoint_entry, trial_id);
+}
+
+Json EmbeddedClient::get_checkpoint(const std::string &id) {
+  const std::lock_guard guard(mutex_);
+  Query row = store_.query(std::string(checkpoint_columns) + " WHERE uuid=?", id);
+  if (!row.next())
+    throw Error(Code::not_found, "reading checkpoint " + id + ": there is none in '" +
+                                     store_.path().string() +
+                                     "'; `det checkpoints` shows the ones there are");
+  Json checkpoint = checkpoint_entry(row);
+  checkpoint["storage"] = stored_json(row, 10);
+  return checkpoint;
+}
+
+Json EmbeddedClient::list_logs(int64_t trial_id, const Page &page) {
+  const std::lock_guard guard(mutex_);
+  require_trial(trial_id, "listing logs");
+  return list_page(
+      store_, "logs", "SELECT id, time, level, rank, run_id, text FROM logs WHERE trial_id=?1",
+      "id", page,
+      [](const Query &row) {
+        return Json{{"time", time_or_null(row.integer(1))},
+                    {"level", level_name(row.integer(2))},
+                    {"rank", row.integer(3)},
+                    {"trial_run_id", row.integer(4)},
+                    {"text", row.text(5)}};
+      },
+      trial_id);
+}
+
+Json EmbeddedClient::sync() {
+  // What could not be recovered is thrown; what is told besides that has no reader here.
+  Logger quiet(LogLevel::error, [](LogLevel, const std::string &) {});
+  const Recovery recovery = recover_runs(store_directory_, quiet);
+  Json spools = Json::array();
+  for (const LeftBehind &run : recovery.runs)
+    spools.push_back({{"trial_id", run.trial_id},
+                      {"trial_run_id", run.run_id},
+                      {"reports", run.reports},
+                      {"lost_bytes", run.lost_bytes}});
+  return {{"spools", std::move(spools)}, {"busy", recovery.busy}};
+}
+
+}  // namespace det

@@ -1,0 +1,38 @@
+// The client of a store on this machine.
+#pragma once
+
+#include <mutex>
+#include <vector>
+
+#include "core/client/client.h"
+#include "core/master/embedded/store.h"
+
+namespace det {
+
+class EmbeddedClient : public Client {
+ public:
+  // Opens an existing store.
+  explicit EmbeddedClient(std::filesystem::path store_directory, StoreOptions options = {});
+
+  Json list_experiments(const Page &page) override;
+  Json get_experiment(int64_t experiment_id) override;
+  Json list_trials(int64_t experiment_id, const Page &page) override;
+  Json get_trial(int64_t trial_id) override;
+  Json list_metrics(int64_t trial_id, const std::optional<std::string> &group,
+                    const Page &page) override;
+  Json list_checkpoints(int64_t trial_id, const Page &page) override;
+  Json get_checkpoint(const std::string &id) override;
+  Json list_logs(int64_t trial_id, const Page &page) override;
+  Json control(Target target, int64_t id, Action action) override;
+  Json sync() override;
+
+ private:
+  void require_trial(int64_t trial_id, const char *tried);
+
+  std::mutex mutex_;  // guards the connection
+  const std::filesystem::path store_directory_;
+  const StoreOptions options_;
+  Database store_;
+};
+
+}  // namespace det

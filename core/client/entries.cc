@@ -1,0 +1,80 @@
+#include "core/client/entries.h"
+
+#include <cmath>
+
+#include "core/base/clock.h"
+#include "core/master/embedded/best_validation.h"
+
+namespace det {
+
+namespace {
+
+// How far the trial has trained: its last report of training or validation, or its last checkpoint.
+int64_t steps_completed(Database &store, int64_t trial_id, int64_t checkpointed) {
+  int64_t steps = checkpointed;
+  for (const char *group : {"training", "validation"}) {
+    Query last = store.query(
+        "SELECT steps FROM metrics WHERE trial_id=? AND metric_group=? AND archived=0"
+        " ORDER BY steps DESC LIMIT 1",
+        trial_id, group);
+    if (last.next()) steps = std::max(steps, last.integer(0));
+  }
+  return steps;
+}
+
+}  // namespace
+
+Json time_or_null(std::optional<int64_t> time_us) {
+  return time_us ? Json(iso8601(*time_us)) : Json();
+}
+
+Json number_or_null(std::optional<double> value) { return value ? Json(*value) : Json(); }
+
+Json stored_json(const Query &row, int column) {
+  if (row.is_null(column)) return {};
+  return parse_json(row.view(column), "what is stored");
+}
+
+Json experiment_entry(Database &store, const Query &row) {
+  return {{"id", row.integer(0)},
+          {"name", row.text(1)},
+          {"state", row.text(2)},
+          {"progress", row.number(6)},
+          {"trials", row.integer(5)},
+          {"best_metric", number_or_null(best_validation(store, row.integer(0)))},
+          {"start_time", time_or_null(row.integer(3))},
+          {"end_time", time_or_null(row.maybe_integer(4))}};
+}
+
+Json trial_entry(Database &store, const Query &row) {
+  const int64_t id = row.integer(0);
+  const auto text_or_null = [&row](int column) {
+    return row.is_null(column) ? Json() : Json(row.text(column));
+  };
+  return {{"id", id},
+          {"experiment_id", row.integer(1)},
+          {"name", row.text(2)},
+          {"external_id", text_or_null(3)},
+          {"state", row.text(4)},
+          {"status", text_or_null(6)},
+          {"progress", row.is_null(5) ? Json() : Json(row.number(5))},
+          {"steps_completed", steps_completed(store, id, row.integer(10))},
+          {"best_metric", number_or_null(best_validation(store, row.integer(1), id))},
+          {"runs", row.integer(7)},
+          {"start_time", time_or_null(row.integer(8))},
+          {"end_time", time_or_null(row.maybe_integer(9))}};
+}
+
+Json checkpoint_entry(const Query &row) {
+  return {{"uuid", row.text(1)},
+          {"trial_id", row.integer(2)},
+          {"trial_run_id", row.integer(3)},
+          {"steps_completed", row.integer(4)},
+          {"state", row.text(5)},
+          {"size", row.integer(6)},
+          {"time", time_or_null(row.integer(7))},
+          {"metadata", stored_json(row, 8)},
+          {"resources", stored_json(row, 9)}};
+}
+
+}  // namespace det

@@ -1,0 +1,17 @@
+// How to start a trial again.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+#include "core/base/json.h"
+#include "core/master/embedded/sqlite.h"
+
+namespace det {
+
+// The command of the trial's last run with the variables that make it continue this trial; null
+// when it is not known.
+Json resume_command(Database &store, const std::filesystem::path &store_directory,
+                    int64_t trial_id);
+
+}  // namespace det
