@@ -22,18 +22,22 @@ size_t character_size(std::string_view text) noexcept {
   return size;
 }
 
+bool is_ascii(std::string_view text) noexcept {
+  uint64_t bits = 0;
+  for (; text.size() >= sizeof bits; text.remove_prefix(sizeof bits)) {
+    uint64_t word;
+    std::memcpy(&word, text.data(), sizeof word);
+    bits |= word;
+  }
+  for (const char c : text) bits |= static_cast<unsigned char>(c);
+  return (bits & 0x8080808080808080U) == 0;
+}
+
 }  // namespace
 
 bool is_utf8(std::string_view text) noexcept {
+  if (is_ascii(text)) return true;
   while (!text.empty()) {
-    uint64_t word = 0;
-    if (text.size() >= sizeof word) {
-      std::memcpy(&word, text.data(), sizeof word);
-      if ((word & 0x8080808080808080U) == 0) {
-        text.remove_prefix(sizeof word);
-        continue;
-      }
-    }
     const size_t size = character_size(text);
     if (size == 0) return false;
     text.remove_prefix(size);

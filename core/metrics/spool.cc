@@ -18,9 +18,6 @@ namespace {
 
 constexpr uint64_t page = 4096;
 
-// Pages the first appends find ready, before the reader has prepared the rest.
-constexpr uint64_t populated_at_start = 16 * page;
-
 constexpr uint64_t whole_pages(uint64_t size) { return (size + page - 1) / page * page; }
 
 // At least two segments fit the limit.
@@ -42,11 +39,10 @@ Spool::Spool(fs::path directory, const JournalKey &key, const SpoolOptions &opti
 std::unique_ptr<Spool> Spool::create(const fs::path &directory, const JournalKey &key,
                                      const SpoolOptions &options) {
   std::unique_ptr<Spool> spool(new Spool(directory, key, options));
-  Slot *first = spool->make_slot(spool->segment_bytes_);
-  first->segment.populate(populated_at_start);
-  spool->open(first);
+  spool->open(spool->make_slot(spool->segment_bytes_));
   std::vector<Report> none;
   spool->read(none, 1, 1);  // puts the reader in its place
+  spool->release();
   return spool;
 }
 
@@ -159,12 +155,7 @@ void Spool::make_room(uint64_t size) {
   });
   if (current_has_room()) return;
   Slot *next = std::exchange(ready_, nullptr);
-  if (next == nullptr) {
-    next = make_slot(segment_bytes_);
-    next->segment.populate(segment_bytes_);
-    populated_ = next->segment.number();
-  }
-  open(next);
+  open(next != nullptr ? next : make_slot(segment_bytes_));
   notify_reader();
 }
 
@@ -199,11 +190,14 @@ Spool::Slot *Spool::make_slot(uint64_t size) {
   return slot;
 }
 
-void Spool::free_slot(Slot *slot) noexcept {
-  bytes_ -= slot->segment.size();
-  slot->segment.remove_file();
-  slot->segment = Segment();
+Segment Spool::free_slot(Slot *slot) noexcept {
   free_.push_back(slot);
+  return std::exchange(slot->segment, Segment());
+}
+
+void Spool::remove(const Segment &segment) noexcept {
+  segment.remove_file();
+  bytes_ -= segment.size();
 }
 
 void Spool::open(Slot *slot) {
@@ -215,12 +209,13 @@ void Spool::open(Slot *slot) {
 
 void Spool::seal_current() noexcept {
   Slot *slot = current_.load(std::memory_order_relaxed);
+  if (slot == nullptr) return;  // create() failed
   const uint64_t at = slot->tail.fetch_add(segment_bytes_, std::memory_order_seq_cst);
   if (at < segment_bytes_) write_seal(slot->segment.data() + at, slot->segment.sequence() + at);
 }
 
 void Spool::drop_ready() noexcept {
-  if (ready_ != nullptr) free_slot(std::exchange(ready_, nullptr));
+  if (ready_ != nullptr) remove(free_slot(std::exchange(ready_, nullptr)));
 }
 
 void Spool::close() {

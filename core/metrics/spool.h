@@ -2,7 +2,7 @@
 //
 // An append reserves bytes by one atomic addition, fills them in and publishes the record by a
 // store; the kernel owns the pages, so what was published is safe from the death of the process.
-// Files are allocated in full before they are mapped: a full disk is an error when a file is made,
+// Files have all their space before they are mapped: a full disk is an error when a file is made,
 // never a SIGBUS. One reader, the shipper, follows behind and frees what it has delivered.
 #pragma once
 
@@ -27,8 +27,8 @@
 namespace det {
 
 struct SpoolOptions {
-  uint64_t limit_bytes = uint64_t{1} << 30U;  // all files together
-  uint64_t segment_bytes = uint64_t{4} << 20U;
+  uint64_t limit_bytes = uint64_t{1} << 30U;    // all files together
+  uint64_t segment_bytes = uint64_t{1} << 20U;  // of each file
   int wait_ms = 10'000;  // for room, while the sink keeps up; negative: never
 };
 
@@ -82,8 +82,8 @@ class Spool {
   // Bytes of published records that were overwritten by something in this process, and skipped.
   uint64_t damaged_bytes() const noexcept { return damaged_bytes_ + cursor_.skipped_bytes(); }
 
-  // Makes the next file and its pages ready before an append needs them. Never throws: on a full
-  // disk the append finds out itself.
+  // Makes the next file ready before an append needs it. Never throws: on a full disk the append
+  // finds out itself.
   void prepare() noexcept;
 
   // Whether the last delivery succeeded. While it did not, a full journal refuses at once.
@@ -125,7 +125,8 @@ class Spool {
   void wait_for_room(std::unique_lock<std::mutex> &lock,
                      const std::function<bool()> &there_is_room);
   Slot *make_slot(uint64_t size);
-  void free_slot(Slot *slot) noexcept;
+  Segment free_slot(Slot *slot) noexcept;
+  void remove(const Segment &segment) noexcept;
   void open(Slot *slot);
   void seal_current() noexcept;
   void drop_ready() noexcept;
@@ -150,7 +151,6 @@ class Spool {
   uint64_t next_number_ = 1;
   uint64_t next_sequence_ = 0;  // where the next segment begins
   uint64_t bytes_ = 0;          // of all files
-  uint64_t populated_ = 0;      // number of the segment that prepare() has populated
   bool keeping_up_ = true;
   bool closed_ = false;
   bool rung_ = false;

@@ -1,5 +1,6 @@
 // The reader's side of the spool.
 #include <algorithm>
+#include <new>
 
 #include "core/metrics/spool.h"
 
@@ -17,12 +18,17 @@ size_t Spool::read(std::vector<Report> &batch, size_t max_reports, size_t max_by
   size_t count = 0;
   while (count < max_reports && read_position_ < enough) {
     if (at_end_ && !read_next_segment()) break;
-    if (batch.size() == count) batch.emplace_back();
-    const RecordCursor::Step step = cursor_.next(batch[count]);
-    if (step == RecordCursor::Step::record) ++count;
-    at_end_ = step == RecordCursor::Step::end;
-    read_position_ = cursor_.position();
-    if (step == RecordCursor::Step::unpublished) break;
+    try {
+      if (batch.size() == count) batch.emplace_back();
+      const RecordCursor::Step step = cursor_.next(batch[count]);
+      read_position_ = cursor_.position();
+      at_end_ = step == RecordCursor::Step::end;
+      if (step == RecordCursor::Step::record) ++count;
+      if (step == RecordCursor::Step::unpublished) break;
+    } catch (const std::bad_alloc &) {
+      if (count == 0) throw;
+      break;  // deliver those first
+    }
   }
   return count;
 }
@@ -42,16 +48,26 @@ bool Spool::read_next_segment() {
 }
 
 void Spool::release() {
-  const std::lock_guard lock(waiting_->mutex);
+  std::vector<Segment> freed;
+  std::unique_lock lock(waiting_->mutex);
+  freed.reserve(used_.size());
   released_position_ = read_position_;
-  bool freed = false;
   while (!used_.empty() && reading_ != nullptr && (used_.front() != reading_ || at_end_)) {
     if (used_.front() == reading_) reading_ = nullptr;
-    free_slot(used_.front());
+    freed.push_back(free_slot(used_.front()));
     used_.pop_front();
-    freed = true;
   }
-  if (freed) waiting_->room.notify_all();
+  if (freed.empty()) return;
+  // Removing a file may take milliseconds, and appends must not wait for that.
+  lock.unlock();
+  uint64_t bytes = 0;
+  for (const Segment &segment : freed) {
+    segment.remove_file();
+    bytes += segment.size();
+  }
+  lock.lock();
+  bytes_ -= bytes;
+  waiting_->room.notify_all();
 }
 
 bool Spool::drained() {
@@ -61,21 +77,12 @@ bool Spool::drained() {
 
 void Spool::prepare() noexcept {
   const std::lock_guard lock(waiting_->mutex);
-  if (closed_ || used_.empty()) return;
-  const Segment &current = used_.back()->segment;
-  if (populated_ < current.number()) {
-    current.populate(current.size());
-    populated_ = current.number();
-  }
-  if (ready_ != nullptr || bytes_ + segment_bytes_ > limit_bytes_) return;
+  if (closed_ || ready_ != nullptr || bytes_ + segment_bytes_ > limit_bytes_) return;
   try {
     ready_ = make_slot(segment_bytes_);
+    waiting_->room.notify_all();
   } catch (const std::exception &) {
-    return;
   }
-  ready_->segment.populate(segment_bytes_);
-  populated_ = ready_->segment.number();
-  waiting_->room.notify_all();
 }
 
 void Spool::set_keeping_up(bool keeping_up) {

@@ -1,0 +1,379 @@
+// From the journal to a master that fails in every way.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/base/file.h"
+#include "core/metrics/recovery.h"
+#include "core/metrics/shipper.h"
+#include "tests/cmocka.h"
+#include "tests/expect_error.h"
+#include "tests/metrics/journal.h"
+#include "tests/metrics/recording_sink.h"
+
+namespace det {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds long_enough{600'000};
+
+// Quick retries and small batches.
+ShipperOptions quick() {
+  ShipperOptions options;
+  options.interval = milliseconds(1);
+  options.retry_first = milliseconds(1);
+  options.retry_limit = milliseconds(4);
+  options.batch_reports = 16;
+  return options;
+}
+
+struct Log {
+  std::mutex mutex;
+  std::vector<std::string> lines;
+  std::shared_ptr<Logger> logger =
+      std::make_shared<Logger>(LogLevel::info, [this](LogLevel level, const std::string &message) {
+        const std::lock_guard lock(mutex);
+        lines.push_back(std::string(log_level_name(level)) + " " + message);
+      });
+  size_t count(const std::string &part) {
+    const std::lock_guard lock(mutex);
+    size_t found = 0;
+    for (const std::string &line : lines) found += contains(line, part) ? 1 : 0;
+    return found;
+  }
+};
+
+// Steps 0 to count - 1, each once and in order.
+void assert_steps(const std::vector<KeptReport> &kept, int64_t count) {
+  assert_int_equal(kept.size(), count);
+  for (int64_t i = 0; i < count; ++i) assert_int_equal(kept[static_cast<size_t>(i)].steps, i);
+}
+
+void reports_arrive_in_order_and_files_go(void **) {
+  const Journal journal;
+  const auto spool = journal.open();
+  RecordingSink sink;
+  Log log;
+  Shipper shipper(*spool, sink, log.logger, nullptr, quick());
+  for (int64_t i = 0; i < 1000; ++i) report_step(*spool, i);
+  assert_true(shipper.stop(long_enough));
+  assert_true(shipper.stop(long_enough));
+  assert_steps(sink.kept(), 1000);
+  assert_int_equal(sink.key.trial_id, 7);
+  assert_string_equal(sink.key.journal_id.c_str(), journal.key.journal_id.c_str());
+  assert_true(journal.files().empty());
+  assert_true(log.lines.empty());
+}
+
+void failed_deliveries_lose_and_repeat_nothing(void **) {
+  const Journal journal;
+  const auto spool = journal.open();
+  RecordingSink sink;
+  sink.failures_left = 5;
+  sink.answers_to_lose = 5;
+  Log log;
+  Shipper shipper(*spool, sink, log.logger, nullptr, quick());
+  for (int64_t i = 0; i < 1000; ++i) report_step(*spool, i);
+  shipper.flush(spool->last_sequence(), std::nullopt);
+  assert_steps(sink.kept(), 1000);
+  assert_true(shipper.last_failure().empty());
+  // One line for each outage, not for each attempt.
+  assert_int_equal(log.count("WARNING delivering reports: the store is locked"), 1);
+  assert_int_equal(log.count("INFO the master takes reports again"), 1);
+  assert_true(shipper.stop(long_enough));
+}
+
+void failure_that_does_not_pass_is_an_error_in_the_log_and_retried(void **) {
+  const Journal journal;
+  const auto spool = journal.open();
+  RecordingSink sink;
+  sink.fail_with(Code::invalid, "no such trial");
+  Log log;
+  Shipper shipper(*spool, sink, log.logger, nullptr, quick());
+  report_step(*spool, 0);
+  wait_until([&] { return sink.attempts >= 4; });
+  assert_int_equal(log.count("ERROR delivering reports: no such trial"), 1);
+  sink.succeed();
+  shipper.flush(spool->last_sequence(), std::nullopt);
+  assert_steps(sink.kept(), 1);
+}
+
+void threads_appending_at_once_arrive_in_their_own_order(void **) {
+  constexpr int threads = 4;
+  constexpr int64_t each = 3000;
+  const Journal journal;
+  const auto spool = journal.open({.limit_bytes = 64 << 20, .segment_bytes = 8192});
+  RecordingSink sink;
+  sink.failures_left = 3;
+  Log log;
+  Shipper shipper(*spool, sink, log.logger, nullptr, quick());
+  std::vector<std::thread> writers;
+  for (int t = 0; t < threads; ++t)
+    writers.emplace_back([&, t] {
+      for (int64_t i = 0; i < each; ++i) {
+        report_step(*spool, i, t);
+        if (i % 1000 == 0) shipper.flush(spool->last_sequence(), std::nullopt);
+      }
+    });
+  for (std::thread &writer : writers) writer.join();
+  assert_true(shipper.stop(long_enough));
+  std::vector<int64_t> next(threads, 0);
+  for (const KeptReport &report : sink.kept())
+    assert_int_equal(report.steps, next[static_cast<size_t>(report.values[0].second)]++);
+  for (const int64_t count : next) assert_int_equal(count, each);
+}
+
+void flush_that_times_out_says_why(void **) {
+  const Journal journal;
+  const auto spool = journal.open();
+  RecordingSink sink;
+  sink.fail_with(Code::unavailable, "connecting to 'http://m:8080': refused");
+  Log log;
+  Shipper shipper(*spool, sink, log.logger, nullptr, quick());
+  report_step(*spool, 0);
+  wait_until([&] { return !shipper.last_failure().empty(); });
+  const std::string message =
+      expect_error(Code::timeout, [&] { shipper.flush(spool->last_sequence(), milliseconds(20)); });
+  assert_true(contains(message, "connecting to 'http://m:8080': refused"));
+  assert_true(contains(message, "20 ms"));
+  sink.succeed();
+  shipper.flush(spool->last_sequence(), std::nullopt);
+  assert_steps(sink.kept(), 1);
+}
+
+void flush_cuts_the_pause_between_attempts(void **) {
+  const Journal journal;
+  const auto spool = journal.open();
+  RecordingSink sink;
+  sink.failures_left = 1;
+  Log log;
+  ShipperOptions slow = quick();
+  slow.retry_first = slow.retry_limit = long_enough;
+  Shipper shipper(*spool, sink, log.logger, nullptr, slow);
+  report_step(*spool, 0);
+  wait_until([&] { return !shipper.last_failure().empty(); });
+  shipper.flush(spool->last_sequence(), std::nullopt);
+  assert_steps(sink.kept(), 1);
+}
+
+void flush_of_an_empty_journal_returns(void **) {
+  const Journal journal;
+  const auto spool = journal.open();
+  RecordingSink sink;
+  Log log;
+  Shipper shipper(*spool, sink, log.logger);
+  shipper.flush(spool->last_sequence(), std::nullopt);
+  assert_true(shipper.stop(long_enough));
+  assert_int_equal(sink.attempts, 0);
+}
+
+void stop_in_vain_keeps_everything_for_recovery(void **) {
+  const Journal journal;
+  RecordingSink sink;
+  sink.answers_to_lose = 1;  // the first 16 are stored
+  {
+    const auto spool = journal.open();
+    Log log;
+    Shipper shipper(*spool, sink, log.logger, nullptr, quick());
+    for (int64_t i = 0; i < 500; ++i) {
+      report_step(*spool, i);
+      if (i == 15) {
+        wait_until([&] { return sink.attempts > 0; });
+        sink.fail_with(Code::unavailable, "away");
+      }
+    }
+    assert_false(shipper.stop(milliseconds(10)));
+    assert_false(shipper.stop(long_enough));
+    expect_error(Code::state, [&] { report_step(*spool, 500); });
+    assert_true(contains(
+        expect_error(Code::state, [&] { shipper.flush(spool->last_sequence(), std::nullopt); }),
+        "away"));
+  }
+  sink.succeed();
+  recover_spool(journal.directory.path(), sink);
+  assert_steps(sink.kept(), 500);
+  assert_true(journal.files().empty());
+}
+
+void destruction_does_not_wait_for_a_master_that_is_away(void **) {
+  const Journal journal;
+  RecordingSink sink;
+  sink.fail_with(Code::unavailable, "away");
+  {
+    const auto spool = journal.open();
+    Log log;
+    ShipperOptions slow = quick();
+    slow.retry_first = slow.retry_limit = long_enough;
+    const Shipper shipper(*spool, sink, log.logger, nullptr, slow);
+    report_step(*spool, 0);
+    wait_until([&] { return sink.attempts > 0; });
+  }
+  sink.succeed();
+  recover_spool(journal.directory.path(), sink);
+  assert_steps(sink.kept(), 1);
+}
+
+void conflicts_are_warnings_and_told_once(void **) {
+  const Journal journal;
+  const auto spool = journal.open();
+  RecordingSink sink;
+  sink.conflicts = {"first", "second", "third"};
+  Log log;
+  Shipper shipper(*spool, sink, log.logger, nullptr, quick());
+  report_step(*spool, 0);
+  shipper.flush(spool->last_sequence(), std::nullopt);
+  const std::optional<std::string> conflict = shipper.take_conflict();
+  assert_true(conflict.has_value());
+  assert_string_equal(conflict->c_str(), "first (and 2 more)");
+  assert_false(shipper.take_conflict().has_value());
+  assert_int_equal(log.count("WARNING second"), 1);
+}
+
+void observer_sees_each_report_once_also_in_an_outage(void **) {
+  const Journal journal;
+  const auto spool = journal.open();
+  RecordingSink sink;
+  sink.fail_with(Code::unavailable, "away");
+  Log log;
+  std::atomic<int64_t> seen{0};
+  ShipperOptions options = quick();
+  options.batch_reports = 8192;
+  const auto observe = [&](std::span<const Report> reports) {
+    for (const Report &report : reports) assert_int_equal(report.steps, seen++);
+    throw std::runtime_error("no space for plots");
+  };
+  Shipper shipper(*spool, sink, log.logger, observe, options);
+  report_step(*spool, 0);
+  wait_until([&] { return seen == 1 && sink.attempts > 3; });
+  sink.succeed();
+  for (int64_t i = 1; i < 100; ++i) report_step(*spool, i);
+  assert_true(shipper.stop(long_enough));
+  assert_int_equal(seen, 100);
+  assert_steps(sink.kept(), 100);
+  assert_true(log.count("WARNING writing reports for plots: no space for plots") > 0);
+}
+
+void full_journal_refuses_while_the_master_is_away_and_works_again(void **) {
+  const Journal journal;
+  const auto spool =
+      journal.open({.limit_bytes = 16384, .segment_bytes = 4096, .wait_ms = 3'600'000});
+  RecordingSink sink;
+  sink.fail_with(Code::unavailable, "away");
+  Log log;
+  Shipper shipper(*spool, sink, log.logger, nullptr, quick());
+  int64_t step = 0;
+  expect_error(Code::full, [&] {
+    for (;; ++step) report_step(*spool, step);
+  });
+  assert_true(step > 50);
+  sink.succeed();
+  shipper.flush(spool->last_sequence(), std::nullopt);
+  const int64_t end = step + 1000;
+  for (; step < end; ++step) report_step(*spool, step);
+  assert_true(shipper.stop(long_enough));
+  assert_steps(sink.kept(), end);
+}
+
+// The interval is beyond the test's life: only the need for room wakes the shipper in time.
+void full_journal_waits_for_a_master_that_keeps_up(void **) {
+  const Journal journal;
+  const auto spool =
+      journal.open({.limit_bytes = 8192, .segment_bytes = 4096, .wait_ms = 3'600'000});
+  RecordingSink sink;
+  Log log;
+  ShipperOptions options = quick();
+  options.interval = long_enough;
+  Shipper shipper(*spool, sink, log.logger, nullptr, options);
+  for (int64_t i = 0; i < 2000; ++i) report_step(*spool, i);
+  assert_true(shipper.stop(long_enough));
+  assert_steps(sink.kept(), 2000);
+}
+
+void report_wakes_a_sleeping_shipper(void **) {
+  const Journal journal;
+  const auto spool = journal.open();
+  RecordingSink sink;
+  Log log;
+  ShipperOptions options = quick();
+  options.idle = milliseconds(0);  // sleeps whenever there is nothing
+  Shipper shipper(*spool, sink, log.logger, nullptr, options);
+  for (int64_t i = 0; i < 500; ++i) {
+    report_step(*spool, i);
+    if (i % 3 != 0) wait_until([&] { return sink.kept().size() == static_cast<size_t>(i) + 1; });
+  }
+  assert_true(shipper.stop(long_enough));
+  assert_steps(sink.kept(), 500);
+}
+
+void forked_child_is_refused_and_the_parent_goes_on(void **) {
+  const Journal journal;
+  auto spool = journal.open();
+  RecordingSink sink;
+  Log log;
+  auto shipper = std::make_unique<Shipper>(*spool, sink, log.logger, nullptr, quick());
+  report_step(*spool, 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    int refused = 0;
+    try {
+      shipper->flush(1, std::nullopt);
+    } catch (const Error &error) {
+      refused += error.code == Code::state ? 1 : 0;
+    }
+    refused += shipper->stop(long_enough) ? 0 : 1;
+    shipper.reset();
+    spool.reset();
+    _exit(refused == 2 ? 0 : 1);
+  }
+  int status = 1;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+  for (int64_t i = 1; i < 500; ++i) report_step(*spool, i);
+  assert_true(shipper->stop(long_enough));
+  assert_steps(sink.kept(), 500);
+}
+
+void thread_has_a_name(void **) {
+  const Journal journal;
+  const auto spool = journal.open();
+  RecordingSink sink;
+  Log log;
+  const Shipper shipper(*spool, sink, log.logger);
+  int named = 0;
+  for (const auto &task : std::filesystem::directory_iterator("/proc/self/task"))
+    named += read_file(task.path() / "comm") == "det-shipper\n" ? 1 : 0;
+  assert_int_equal(named, 1);
+}
+
+}  // namespace
+}  // namespace det
+
+int main() {
+  using namespace det;
+  const CMUnitTest tests[] = {
+      cmocka_unit_test(reports_arrive_in_order_and_files_go),
+      cmocka_unit_test(failed_deliveries_lose_and_repeat_nothing),
+      cmocka_unit_test(failure_that_does_not_pass_is_an_error_in_the_log_and_retried),
+      cmocka_unit_test(threads_appending_at_once_arrive_in_their_own_order),
+      cmocka_unit_test(flush_that_times_out_says_why),
+      cmocka_unit_test(flush_cuts_the_pause_between_attempts),
+      cmocka_unit_test(flush_of_an_empty_journal_returns),
+      cmocka_unit_test(stop_in_vain_keeps_everything_for_recovery),
+      cmocka_unit_test(destruction_does_not_wait_for_a_master_that_is_away),
+      cmocka_unit_test(conflicts_are_warnings_and_told_once),
+      cmocka_unit_test(observer_sees_each_report_once_also_in_an_outage),
+      cmocka_unit_test(full_journal_refuses_while_the_master_is_away_and_works_again),
+      cmocka_unit_test(full_journal_waits_for_a_master_that_keeps_up),
+      cmocka_unit_test(report_wakes_a_sleeping_shipper),
+      cmocka_unit_test(forked_child_is_refused_and_the_parent_goes_on),
+      cmocka_unit_test(thread_has_a_name),
+  };
+  return cmocka_run_group_tests_name("shipper", tests, nullptr, nullptr);
+}

@@ -1,0 +1,341 @@
+// The journal without its shipper: the test is the reader.
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/base/file.h"
+#include "core/metrics/spool.h"
+#include "tests/cmocka.h"
+#include "tests/expect_error.h"
+#include "tests/metrics/journal.h"
+#include "tests/metrics/recording_sink.h"
+
+namespace {
+std::atomic<bool> disk_is_full{false};
+}
+
+// Stands before write(2) in this program.
+extern "C" ssize_t __real_write(int fd, const void *data, size_t size);
+extern "C" ssize_t __wrap_write(int fd, const void *data, size_t size) {
+  if (!disk_is_full) return __real_write(fd, data, size);
+  errno = ENOSPC;
+  return -1;
+}
+
+namespace det {
+namespace {
+
+// Reads what there is and gives the steps.
+std::vector<int64_t> drain(Spool &spool) {
+  std::vector<int64_t> steps;
+  std::vector<Report> batch;
+  while (const size_t count = spool.read(batch, 10, 1000)) {
+    for (size_t i = 0; i < count; ++i) steps.push_back(batch[i].steps);
+    spool.release();
+  }
+  spool.release();
+  return steps;
+}
+
+std::vector<int64_t> numbers(int64_t begin, int64_t end) {
+  std::vector<int64_t> all;
+  for (int64_t i = begin; i < end; ++i) all.push_back(i);
+  return all;
+}
+
+void reports_come_back_in_order_over_many_files(void **) {
+  const Journal journal;
+  const auto spool = journal.open();
+  for (int64_t round = 0; round < 20; ++round) {
+    for (int64_t i = 0; i < 100; ++i) report_step(*spool, round * 100 + i);
+    assert_true(drain(*spool) == numbers(round * 100, round * 100 + 100));
+    assert_true(journal.files().size() <= 2);
+  }
+}
+
+void sequences_grow_and_are_those_of_the_reports(void **) {
+  const Journal journal;
+  const auto spool = journal.open();
+  std::vector<uint64_t> sequences;
+  for (int64_t i = 0; i < 300; ++i) {
+    sequences.push_back(report_step(*spool, i));
+    assert_true(spool->last_sequence() >= sequences.back());
+    if (i > 0) assert_true(sequences[i] > sequences[i - 1]);
+  }
+  assert_true(sequences[0] > 0);
+  std::vector<Report> batch;
+  assert_int_equal(spool->read(batch, 1000, 1'000'000), 300);
+  for (size_t i = 0; i < 300; ++i) assert_int_equal(batch[i].sequence, sequences[i]);
+  assert_true(spool->read_position() > spool->last_sequence());
+}
+
+void threads_appending_at_once_lose_nothing(void **) {
+  constexpr int threads = 4;
+  constexpr int64_t each = 5000;
+  const Journal journal;
+  const auto spool = journal.open({.limit_bytes = 64 << 20, .segment_bytes = 4096});
+  std::vector<std::thread> writers;
+  for (int t = 0; t < threads; ++t)
+    writers.emplace_back([&spool, t] {
+      for (int64_t i = 0; i < each; ++i) report_step(*spool, i, t);
+    });
+  std::vector<int64_t> next(threads, 0);
+  std::vector<Report> batch;
+  uint64_t last = 0;
+  for (int64_t seen = 0; seen < threads * each;) {
+    const size_t count = spool->read(batch, 100, 10'000);
+    for (size_t i = 0; i < count; ++i, ++seen) {
+      assert_true(batch[i].sequence > last);
+      last = batch[i].sequence;
+      assert_int_equal(batch[i].steps, next[static_cast<size_t>(batch[i].values[0].value)]++);
+    }
+    spool->release();
+    spool->prepare();
+  }
+  for (std::thread &writer : writers) writer.join();
+  assert_int_equal(spool->damaged_bytes(), 0);
+}
+
+void report_larger_than_a_file_keeps_its_place(void **) {
+  const Journal journal;
+  const auto spool = journal.open();
+  const std::string text = "{\"text\":\"" + std::string(100'000, 'x') + "\"}";
+  for (int round = 0; round < 3; ++round) {
+    spool->prepare();
+    report_step(*spool, 0);
+    spool->append_metrics_json("training", 1, text, "");
+    report_step(*spool, 2);
+    std::vector<Report> batch;
+    assert_int_equal(spool->read(batch, 10, 1'000'000), 3);
+    assert_int_equal(batch[0].steps, 0);
+    assert_true(batch[1].text == text);
+    assert_int_equal(batch[2].steps, 2);
+    spool->release();
+  }
+}
+
+void report_beyond_the_limit_of_size_is_refused(void **) {
+  const Journal journal;
+  const auto spool = journal.open({.limit_bytes = 1 << 20, .segment_bytes = 4096});
+  const std::string text(max_record_size, 'x');
+  expect_error(Code::invalid, [&] { spool->append_status(text); });
+  // It would fit a record, but never this journal.
+  assert_true(
+      contains(expect_error(Code::invalid, [&] { spool->append_status(text.substr(0, 2 << 20)); }),
+               "raise its limit"));
+  report_step(*spool, 1);
+  assert_true(drain(*spool) == numbers(1, 2));
+}
+
+// Appends until the journal refuses; gives how many it took.
+int64_t fill(Spool &spool) {
+  for (int64_t i = 0;; ++i) {
+    try {
+      report_step(spool, i);
+    } catch (const Error &error) {
+      assert_int_equal(static_cast<int>(error.code), static_cast<int>(Code::full));
+      return i;
+    }
+  }
+}
+
+void full_journal_refuses_records_nothing_and_works_again(void **) {
+  const Journal journal;
+  const auto spool = journal.open({.limit_bytes = 20'000, .segment_bytes = 4096, .wait_ms = -1});
+  for (int round = 0; round < 3; ++round) {
+    const int64_t taken = fill(*spool);
+    assert_true(taken > 50);
+    assert_true(contains(expect_error(Code::full, [&] { report_step(*spool, 0); }), "limit"));
+    assert_true(drain(*spool) == numbers(0, taken));
+  }
+}
+
+void full_journal_waits_for_a_reader_that_keeps_up(void **) {
+  const Journal journal;
+  const auto spool =
+      journal.open({.limit_bytes = 8192, .segment_bytes = 4096, .wait_ms = 3'600'000});
+  std::thread writer([&] {
+    for (int64_t i = 0; i < 1000; ++i) report_step(*spool, i);
+  });
+  std::vector<int64_t> seen;
+  while (seen.size() < 1000)
+    for (const int64_t step : drain(*spool)) seen.push_back(step);
+  writer.join();
+  assert_true(seen == numbers(0, 1000));
+}
+
+void full_journal_does_not_wait_while_deliveries_fail(void **) {
+  const Journal journal;
+  const auto spool =
+      journal.open({.limit_bytes = 8192, .segment_bytes = 4096, .wait_ms = 3'600'000});
+  std::atomic<bool> refused{false};
+  std::thread writer([&] {
+    fill(*spool);  // waits until it is told
+    refused = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  assert_false(refused);
+  spool->set_keeping_up(false);
+  writer.join();
+  expect_error(Code::full, [&] { report_step(*spool, 0); });
+}
+
+void full_disk_is_an_error_and_the_journal_stays_readable(void **) {
+  const Journal journal;
+  const auto spool = journal.open();
+  int64_t taken = 0;
+  disk_is_full = true;
+  try {
+    for (;; ++taken) report_step(*spool, taken);
+  } catch (const Error &error) {
+    assert_int_equal(static_cast<int>(error.code), static_cast<int>(Code::full));
+    assert_int_equal(error.os_errno, ENOSPC);
+  }
+  spool->prepare();
+  expect_error(Code::full, [&] { report_step(*spool, taken); });
+  expect_error(Code::full, [&] { spool->append_status(std::string(10'000, 'x')); });
+  disk_is_full = false;
+  assert_true(taken > 20);
+  report_step(*spool, taken);
+  assert_true(drain(*spool) == numbers(0, taken + 1));
+  assert_int_equal(journal.files().size(), 1);
+}
+
+void full_disk_at_the_start_leaves_no_file(void **) {
+  const Journal journal;
+  disk_is_full = true;
+  expect_error(Code::full, [&] { journal.open(); });
+  disk_is_full = false;
+  assert_true(journal.files().empty());
+}
+
+void second_journal_in_a_directory_is_refused(void **) {
+  const Journal journal;
+  const auto spool = journal.open();
+  report_step(*spool, 1);
+  assert_true(contains(expect_error(Code::busy, [&] { journal.open(); }), "1.spool"));
+  report_step(*spool, 2);
+  assert_true(drain(*spool) == numbers(1, 3));
+}
+
+void closed_journal_refuses(void **) {
+  const Journal journal;
+  const auto spool = journal.open();
+  report_step(*spool, 1);
+  spool->close();
+  spool->close();
+  expect_error(Code::state, [&] { report_step(*spool, 2); });
+  expect_error(Code::state, [&] { spool->append_status(std::string(10'000, 'x')); });
+  assert_false(spool->drained());
+  assert_true(drain(*spool) == numbers(1, 2));
+  assert_true(spool->drained());
+  assert_true(journal.files().empty());
+}
+
+void files_stay_only_for_reports_that_were_not_released(void **) {
+  const Journal journal;
+  journal.open().reset();
+  assert_true(journal.files().empty());
+  {
+    const auto spool = journal.open();
+    report_step(*spool, 1);
+    spool->prepare();
+    drain(*spool);
+  }
+  assert_true(journal.files().empty());
+  {
+    const auto spool = journal.open();
+    report_step(*spool, 1);
+    std::vector<Report> batch;
+    assert_int_equal(spool->read(batch, 1, 1), 1);  // read, but not released
+  }
+  assert_int_equal(journal.files().size(), 1);
+}
+
+void forked_child_is_refused_and_the_parent_goes_on(void **) {
+  const Journal journal;
+  auto spool = journal.open();
+  for (int64_t i = 0; i < 10; ++i) report_step(*spool, i);
+  const pid_t child = fork();
+  if (child == 0) {
+    int refused = 0;
+    try {
+      report_step(*spool, 100);
+    } catch (const Error &error) {
+      refused += error.code == Code::state ? 1 : 0;
+    }
+    spool->close();
+    spool.reset();
+    _exit(refused == 1 ? 0 : 1);
+  }
+  int status = 1;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+  for (int64_t i = 10; i < 500; ++i) report_step(*spool, i);
+  assert_true(drain(*spool) == numbers(0, 500));
+}
+
+void append_rings_a_sleeping_reader(void **) {
+  const Journal journal;
+  const auto spool = journal.open({.limit_bytes = 64 << 20, .segment_bytes = 4096});
+  constexpr int64_t all = 2000;
+  std::atomic<int64_t> seen{0};
+  std::thread reader([&] {
+    while (seen < all) {
+      seen += static_cast<int64_t>(drain(*spool).size());
+      if (seen < all) spool->wait(std::nullopt);
+    }
+  });
+  // Each round appends at about the instant at which the reader falls asleep.
+  for (int64_t i = 0; i < all; ++i) {
+    report_step(*spool, i);
+    if (i % 2 == 0) wait_until([&] { return seen > i; });
+  }
+  reader.join();
+  assert_int_equal(seen, all);
+}
+
+void record_overwritten_by_the_host_costs_only_itself(void **) {
+  const Journal journal;
+  const auto spool = journal.open();
+  report_step(*spool, 0);
+  const uint64_t offset = report_step(*spool, 1);  // the first file begins at sequence 0
+  report_step(*spool, 2);
+  const Fd file = open_file(journal.directory / "1.spool", O_RDWR);
+  assert_int_equal(pwrite(file.get(), "overwritten!", 12, static_cast<off_t>(offset) + 30), 12);
+  assert_true(drain(*spool) == (std::vector<int64_t>{0, 2}));
+  assert_true(spool->damaged_bytes() > 0);
+}
+
+}  // namespace
+}  // namespace det
+
+int main() {
+  using namespace det;
+  const CMUnitTest tests[] = {
+      cmocka_unit_test(reports_come_back_in_order_over_many_files),
+      cmocka_unit_test(sequences_grow_and_are_those_of_the_reports),
+      cmocka_unit_test(threads_appending_at_once_lose_nothing),
+      cmocka_unit_test(report_larger_than_a_file_keeps_its_place),
+      cmocka_unit_test(report_beyond_the_limit_of_size_is_refused),
+      cmocka_unit_test(full_journal_refuses_records_nothing_and_works_again),
+      cmocka_unit_test(full_journal_waits_for_a_reader_that_keeps_up),
+      cmocka_unit_test(full_journal_does_not_wait_while_deliveries_fail),
+      cmocka_unit_test(full_disk_is_an_error_and_the_journal_stays_readable),
+      cmocka_unit_test(full_disk_at_the_start_leaves_no_file),
+      cmocka_unit_test(second_journal_in_a_directory_is_refused),
+      cmocka_unit_test(closed_journal_refuses),
+      cmocka_unit_test(files_stay_only_for_reports_that_were_not_released),
+      cmocka_unit_test(forked_child_is_refused_and_the_parent_goes_on),
+      cmocka_unit_test(append_rings_a_sleeping_reader),
+      cmocka_unit_test(record_overwritten_by_the_host_costs_only_itself),
+  };
+  return cmocka_run_group_tests_name("spool", tests, nullptr, nullptr);
+}
