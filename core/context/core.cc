@@ -1,6 +1,5 @@
 #include "core/context/core.h"
 
-#include <chrono>
 #include <exception>
 #include <functional>
 #include <utility>
@@ -14,9 +13,6 @@
 namespace det {
 
 namespace {
-
-// How long closing waits for the master to take the last reports.
-constexpr std::chrono::seconds close_limit{60};
 
 // Runs steps one after the other, each whatever the ones before did, and keeps the first failure.
 class Steps {
@@ -72,7 +68,8 @@ std::shared_ptr<Core> Core::start(const CoreOptions &options) {
 }
 
 Core::Core(const CoreOptions &options)
-    : logger_(std::make_shared<Logger>(options.log_level, options.log)),
+    : close_limit_(options.close_limit),
+      logger_(std::make_shared<Logger>(options.log_level, options.log)),
       own_communicator_(options.communicator == nullptr ? make_single_communicator() : nullptr),
       communicator_(options.communicator == nullptr ? own_communicator_.get()
                                                     : options.communicator) {
@@ -170,7 +167,7 @@ void Core::close(RunEnd how) {
   });
   // The end of the run must not overtake its reports.
   steps.run([&] {
-    if (shipper_ && !shipper_->stop(close_limit))
+    if (shipper_ && !shipper_->stop(close_limit_))
       throw Error(Code::timeout, "closing: the last reports could not be delivered (" +
                                      shipper_->last_failure() +
                                      "); they are kept, and `det sync` delivers them later");

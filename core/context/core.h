@@ -2,6 +2,7 @@
 // order that loses nothing. The one place that knows which master and which storage it is.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -39,6 +40,8 @@ struct CoreOptions {
   int stack_trace_signal = 0;
   uint64_t spool_limit = uint64_t{1} << 30U;
   int spool_wait_ms = 10'000;
+  // How long closing waits for the master to take the last reports.
+  std::chrono::milliseconds close_limit{60'000};
   Logger::Sink log;
   LogLevel log_level = LogLevel::warning;
 };
@@ -66,6 +69,8 @@ class Core {
   void open_master(const CoreOptions &options);
   void open_storage(const CoreOptions &options);
   void open_journal(const CoreOptions &options);
+
+  const std::chrono::milliseconds close_limit_;
 
   // In the order of making; taken down in the opposite one.
   Gate gate_;

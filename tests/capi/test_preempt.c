@@ -114,10 +114,12 @@ static void a_signal_reaches_every_core_that_asked(void **state) {
 
 static void no_handler_is_installed_unless_asked(void **state) {
   struct fixture *f = *state;
-  struct sigaction now;
+  struct sigaction before[32], after;
+  for (int number = 1; number < 32; ++number) sigaction(number, NULL, &before[number]);
   start(f);
   for (int number = 1; number < 32; ++number)
-    if (sigaction(number, NULL, &now) == 0) assert_ptr_equal(now.sa_handler, SIG_DFL);
+    if (sigaction(number, NULL, &after) == 0)
+      assert_ptr_equal(after.sa_handler, before[number].sa_handler);
 }
 
 static void a_stack_trace_signal_prints_and_goes_on(void **state) {

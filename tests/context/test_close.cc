@@ -1,0 +1,72 @@
+// Closing when a step fails: the others are done all the same, and nothing is lost.
+#include <sqlite3.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "core/client/client.h"
+#include "core/context/core.h"
+#include "core/metrics/left_behind.h"
+#include "tests/cmocka.h"
+
+namespace {
+
+using namespace det;
+
+struct Home {
+  Home() {
+    char name[] = "/tmp/detcore-close-XXXXXX";
+    path = mkdtemp(name);
+  }
+  ~Home() { std::filesystem::remove_all(path); }
+  std::string path;
+};
+
+// Another process in the middle of a long transaction.
+struct Locked {
+  explicit Locked(const Home &home) {
+    assert_int_equal(sqlite3_open((home.path + "/.detcore/store.db").c_str(), &database), 0);
+    assert_int_equal(sqlite3_exec(database, "BEGIN EXCLUSIVE", nullptr, nullptr, nullptr), 0);
+  }
+  ~Locked() { sqlite3_close(database); }
+  sqlite3 *database = nullptr;
+};
+
+void a_store_that_stays_locked_leaves_the_reports_for_later(void **) {
+  const Home home;
+  CoreOptions options;
+  options.master = home.path;
+  options.log_level = LogLevel::error;
+  options.log = [](LogLevel, const std::string &) {};
+  options.close_limit = std::chrono::milliseconds(100);
+  {
+    const std::shared_ptr<Core> core = Core::start(options);
+    const Locked locked(home);
+    const NamedValue loss{"loss", 0.125};
+    core->train().report_training(1, &loss, 1);
+    try {
+      core->close(RunEnd::ok);
+      fail_msg("the lock was not noticed");
+    } catch (const Error &e) {
+      assert_int_equal(static_cast<int>(e.code), static_cast<int>(Code::timeout));
+      assert_non_null(strstr(e.what(), "det sync"));
+    }
+    core->close(RunEnd::ok);  // a repeat does nothing
+  }
+  const std::unique_ptr<Client> client = open_client(home.path);
+  assert_int_equal(client->list_metrics(1, std::nullopt, {})["metrics"].size(), 0);
+  client->sync();
+  const Json metrics = client->list_metrics(1, std::nullopt, {})["metrics"];
+  assert_int_equal(metrics.size(), 1);
+  assert_true(metrics[0]["metrics"]["loss"] == 0.125);
+}
+
+}  // namespace
+
+int main() {
+  const CMUnitTest tests[] = {
+      cmocka_unit_test(a_store_that_stays_locked_leaves_the_reports_for_later),
+  };
+  return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
