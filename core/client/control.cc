@@ -1,7 +1,10 @@
 // Pausing, activating, canceling and killing trials that programs started by themselves.
 #include <poll.h>
 #include <signal.h>
+
+extern "C" {  // the header of glibc 2.36 lacks it
 #include <sys/pidfd.h>
+}
 
 #include <cerrno>
 #include <set>
