@@ -1,0 +1,28 @@
+// Any bytes in place of a manifest: understood, or Code::corrupt; what is understood survives being
+// written, and verifying by it never leaves the checkpoint.
+#include <cstdlib>
+#include <fstream>
+
+#include "core/base/error.h"
+#include "core/storage/manifest.h"
+#include "tests/temporary_directory.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  static const det::TemporaryDirectory directory;
+  static const det::Tree root(directory.path());
+  std::ofstream(directory / det::manifest_name, std::ios::binary)
+      .write(reinterpret_cast<const char *>(data), static_cast<std::streamsize>(size));
+  try {
+    const auto manifest = det::read_manifest(root);
+    if (!manifest) std::abort();
+    std::filesystem::remove(directory / det::manifest_name);
+    det::write_manifest(root, *manifest);
+    if (det::read_manifest(root)->size() != manifest->size()) std::abort();
+    for (const auto &[path, entry] : *manifest)
+      if (!det::is_plain_path(path)) std::abort();
+    det::verify(root, *manifest, nullptr, true);
+  } catch (const det::Error &e) {
+    if (e.code != det::Code::corrupt && e.code != det::Code::unsupported) std::abort();
+  }
+  return 0;
+}
