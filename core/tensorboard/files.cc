@@ -12,6 +12,7 @@
 #include "core/base/environment.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "core/storage/tree.h"
 #include "core/tensorboard/beneath.h"
 
 namespace det {
@@ -78,7 +79,7 @@ fs::path TensorboardFiles::remote_path() const {
 }
 
 Fd TensorboardFiles::open_remote() const {
-  make_directories(place_.storage);
+  make_shared_directories(place_.storage);
   const Fd storage = open_file(place_.storage, O_RDONLY | O_DIRECTORY);
   return make_directories_beneath(storage, remote_path(), place_.storage);
 }
