@@ -1,0 +1,140 @@
+/* Each `_INIT` macro equals its `_init` function, whatever was in memory before. */
+#include <det/core.h>
+#include <string.h>
+
+#include "tests/cmocka.h"
+
+/* Field by field: the bytes between fields are nobody's. */
+#define SAME(field) assert_memory_equal(&by_macro.field, &by_function.field, sizeof by_macro.field)
+
+#define MAKE_BOTH(type, init_macro)               \
+  const type by_macro = init_macro;               \
+  type by_function;                               \
+  memset(&by_function, 0xa5, sizeof by_function); \
+  type##_init(&by_function);                      \
+  type##_init(NULL);                              \
+  assert_int_equal(by_function.struct_size, sizeof(type))
+
+static void error_init_equals_the_macro(void **state) {
+  (void)state;
+  MAKE_BOTH(det_error, DET_ERROR_INIT);
+  SAME(struct_size);
+  SAME(code);
+  SAME(os_errno);
+  SAME(http_status);
+  SAME(message);
+}
+
+static void checkpoint_options_init_equals_the_macro(void **state) {
+  (void)state;
+  MAKE_BOTH(det_checkpoint_options, DET_CHECKPOINT_OPTIONS_INIT);
+  SAME(shard);
+  SAME(selector);
+  SAME(user_data);
+}
+
+static void download_options_init_equals_the_macro(void **state) {
+  (void)state;
+  MAKE_BOTH(det_download_options, DET_DOWNLOAD_OPTIONS_INIT);
+  SAME(mode);
+  SAME(selector);
+  SAME(user_data);
+  SAME(skip_verification);
+}
+
+static void client_page_init_equals_the_macro(void **state) {
+  (void)state;
+  MAKE_BOTH(det_client_page, DET_CLIENT_PAGE_INIT);
+  SAME(after);
+  SAME(limit);
+  SAME(descending);
+}
+
+static void distributed_options_init_equals_the_macro(void **state) {
+  (void)state;
+  MAKE_BOTH(det_distributed_options, DET_DISTRIBUTED_OPTIONS_INIT);
+  SAME(rank);
+  SAME(size);
+  SAME(local_rank);
+  SAME(local_size);
+  SAME(cross_rank);
+  SAME(cross_size);
+  SAME(chief_ip);
+  SAME(pub_port);
+  SAME(pull_port);
+  SAME(port_offset);
+  SAME(force_tcp);
+  SAME(timeout_ms);
+}
+
+static void core_options_init_equals_the_macro(void **state) {
+  (void)state;
+  MAKE_BOTH(det_core_options, DET_CORE_OPTIONS_INIT);
+  SAME(master);
+  SAME(trial_id);
+  SAME(external_id);
+  SAME(name);
+  SAME(config_json);
+  SAME(hparams_json);
+  SAME(checkpoint_storage);
+  SAME(distributed);
+  SAME(preempt_mode);
+  SAME(tensorboard_mode);
+  SAME(preempt_signals);
+  SAME(preempt_signal_count);
+  SAME(stack_trace_signal);
+  SAME(spool_limit);
+  SAME(spool_wait_ms);
+  SAME(log);
+  SAME(log_user_data);
+  SAME(log_level);
+}
+
+/* What bindings in other languages count on. */
+static void numbers_have_the_widths_bindings_declare(void **state) {
+  (void)state;
+  assert_int_equal(sizeof(det_status), 4);
+  assert_int_equal(sizeof(det_log_level), 4);
+  assert_int_equal(sizeof(det_exit), 4);
+  assert_int_equal(sizeof(det_exit_reason), 4);
+  assert_int_equal(sizeof(det_preempt_mode), 4);
+  assert_int_equal(sizeof(det_searcher_mode), 4);
+  assert_int_equal(sizeof(det_tensorboard_mode), 4);
+  assert_int_equal(sizeof(det_download_mode), 4);
+  assert_int_equal(sizeof(det_unit), 4);
+  assert_int_equal(sizeof(det_client_target), 4);
+  assert_int_equal(sizeof(det_client_action), 4);
+}
+
+/* The places of fields in this release: a later one may only append. */
+static void layouts_are_those_of_release_0_1(void **state) {
+  (void)state;
+  if (sizeof(void *) != 8) skip();
+  assert_int_equal(offsetof(det_metric, value), 8);
+  assert_int_equal(sizeof(det_metric), 16);
+  assert_int_equal(offsetof(det_error, message), 20);
+  assert_true(sizeof(det_error) >= 520);
+  assert_int_equal(offsetof(det_checkpoint_options, user_data), 24);
+  assert_int_equal(offsetof(det_download_options, skip_verification), 32);
+  assert_int_equal(offsetof(det_client_page, descending), 24);
+  assert_int_equal(offsetof(det_distributed_options, chief_ip), 32);
+  assert_int_equal(offsetof(det_distributed_options, timeout_ms), 56);
+  assert_int_equal(offsetof(det_communicator_functions, destroy), 24);
+  assert_int_equal(offsetof(det_core_options, distributed), 64);
+  assert_int_equal(offsetof(det_core_options, spool_limit), 104);
+  assert_int_equal(offsetof(det_core_options, log_level), 136);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(error_init_equals_the_macro),
+      cmocka_unit_test(checkpoint_options_init_equals_the_macro),
+      cmocka_unit_test(download_options_init_equals_the_macro),
+      cmocka_unit_test(client_page_init_equals_the_macro),
+      cmocka_unit_test(distributed_options_init_equals_the_macro),
+      cmocka_unit_test(core_options_init_equals_the_macro),
+      cmocka_unit_test(numbers_have_the_widths_bindings_declare),
+      cmocka_unit_test(layouts_are_those_of_release_0_1),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
