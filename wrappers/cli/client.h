@@ -1,0 +1,62 @@
+// The C API of det/client.h with C++ values: JSON answers are parsed, lists are walked page by
+// page, and a failure is thrown with its exit code.
+#pragma once
+
+#include <det/client.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+namespace det::cli {
+
+using Json = nlohmann::ordered_json;
+
+// Called for each entry of a list. False ends the walk.
+using Visit = std::function<bool(const Json &entry)>;
+
+enum class Order { oldest_first, newest_first };
+
+class Client {
+ public:
+  // `master` as -m; empty for the default.
+  explicit Client(const std::string &master);
+
+  void each_experiment(const Visit &visit);                    // newest first
+  void each_trial(int64_t experiment_id, const Visit &visit);  // 0: of all; newest first
+  void each_checkpoint(int64_t trial_id, const Visit &visit);  // 0: of all trials; newest first
+  void each_metric(int64_t trial_id, const std::optional<std::string> &group, const Visit &visit);
+
+  // Lines behind the place where the walk before stopped, so that a log can be followed.
+  class LogReader {
+   public:
+    LogReader(Client &client, int64_t trial_id) : client_(client), trial_id_(trial_id) {}
+    void read_new(const Visit &visit);
+
+   private:
+    Client &client_;
+    int64_t trial_id_;
+    int64_t cursor_ = 0;
+    size_t seen_ = 0;  // entries behind `cursor_` that were visited before
+  };
+
+  Json experiment(int64_t id);
+  Json trial(int64_t id);
+  Json checkpoint(const std::string &id);
+  Json control(det_client_target target, int64_t id, det_client_action action);
+  Json sync();
+
+ private:
+  using Call = std::function<det_status(const det_client_page *, char **, det_error *)>;
+  using Answer = std::function<det_status(char **, det_error *)>;
+
+  Json ask(const Answer &call);
+  void walk(const char *key, Order order, const Call &call, const Visit &visit);
+
+  std::unique_ptr<det_client, void (*)(det_client *)> handle_{nullptr, det_client_free};
+};
+
+}  // namespace det::cli

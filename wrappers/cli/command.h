@@ -1,0 +1,37 @@
+// What the commands share: the session they run in, and how their arguments are declared.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <cstdint>
+#include <string>
+
+#include "client.h"
+#include "exit_code.h"
+#include "terminal.h"
+
+namespace det::cli {
+
+struct Session {
+  std::string master;
+  Terminal terminal;
+
+  Client connect() const { return Client(master); }
+};
+
+// A whole number above 0. Throws Failure (usage) with `what` in its message.
+int64_t parse_id(const std::string &text, const std::string &what);
+
+// Declares a positional id. `kind`, such as "TRIAL", names it in the help and to the completion.
+CLI::Option *add_id(CLI::App *command, const std::string &kind, int64_t &id,
+                    const std::string &description);
+
+// One group of commands each, in the file of that name.
+void add_list_commands(CLI::App &app, Session &session);     // ls, checkpoints
+void add_show_command(CLI::App &app, Session &session);      // show
+void add_metrics_command(CLI::App &app, Session &session);   // metrics
+void add_plot_command(CLI::App &app, Session &session);      // plot
+void add_logs_command(CLI::App &app, Session &session);      // logs
+void add_control_commands(CLI::App &app, Session &session);  // pause, activate, cancel, kill, sync
+void add_completion_commands(CLI::App &app, Session &session);  // completion, __complete
+
+}  // namespace det::cli

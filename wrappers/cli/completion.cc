@@ -1,0 +1,173 @@
+// det completion, and det __complete, which the scripts of the shells ask what can follow.
+#include <memory>
+
+#include "command.h"
+#include "completion_scripts.h"
+#include "fields.h"
+#include "metric_names.h"
+
+namespace det::cli {
+
+namespace {
+
+constexpr const char *kFooter =
+    R"(Meson installs the scripts where the shells look for them. By hand:
+  bash   det completion bash > ~/.local/share/bash-completion/completions/det
+  zsh    det completion zsh > DIR/_det          (DIR: one of $fpath)
+  fish   det completion fish > ~/.config/fish/completions/det.fish)";
+
+void offer(const std::string &typed, const std::string &candidate, const std::string &description) {
+  if (candidate.compare(0, typed.size(), typed) != 0) return;
+  print(printable(candidate) + "\t" + printable(description) + "\n");
+}
+
+// Where the cursor stands: what the words before it have settled.
+struct Place {
+  CLI::App *command = nullptr;        // `det` itself, or one of its commands
+  const CLI::Option *open = nullptr;  // waits for its value
+  size_t positionals = 0;             // of the command that are given
+  std::string first;                  // of them
+  bool experiment = false;
+  std::string master;
+};
+
+const CLI::Option *find_option(const Place &place, const CLI::App &app, const std::string &word) {
+  const CLI::Option *option = place.command->get_option_no_throw(word);
+  return option ? option : app.get_option_no_throw(word);
+}
+
+bool takes_value(const CLI::Option *option) { return option->get_items_expected_max() > 0; }
+
+CLI::App *command_named(CLI::App &app, const std::string &name) {
+  const auto found = app.get_subcommands([&](CLI::App *it) { return it->check_name(name); });
+  return found.empty() ? nullptr : found[0];
+}
+
+Place locate(CLI::App &app, const std::vector<std::string> &before) {
+  Place place;
+  place.command = &app;
+  for (const std::string &word : before) {
+    if (place.open) {
+      if (place.open->check_name("--master")) place.master = word;
+      place.open = nullptr;
+    } else if (word.size() > 1 && word[0] == '-') {
+      const CLI::Option *option = find_option(place, app, word);
+      if (option && takes_value(option)) place.open = option;
+      if (option && option->check_name("-e")) place.experiment = true;
+    } else if (place.command == &app) {
+      if (CLI::App *command = command_named(app, word)) place.command = command;
+    } else {
+      if (place.positionals++ == 0) place.first = word;
+    }
+  }
+  return place;
+}
+
+void offer_options(const CLI::App &command, const std::string &typed) {
+  for (const CLI::Option *option : command.get_options()) {
+    if (!option->nonpositional()) continue;
+    const auto &names = option->get_lnames();
+    if (!names.empty()) offer(typed, "--" + names[0], option->get_description());
+  }
+}
+
+// The newest ones, since a list of a million helps nobody.
+void offer_entries(const std::string &typed, Client &client, const std::string &kind) {
+  int left = 200;
+  const auto visit = [&](const char *id, const char *description) {
+    return [&left, &typed, id, description](const Json &entry) {
+      offer(typed, text_of(field(entry, id)),
+            text_of(field(entry, description)) + " " + text_of(field(entry, "state")));
+      return --left > 0;
+    };
+  };
+  if (kind == "EXPERIMENT") client.each_experiment(visit("id", "name"));
+  if (kind == "TRIAL") client.each_trial(0, visit("id", "name"));
+  if (kind == "UUID") client.each_checkpoint(0, visit("uuid", "steps_completed"));
+}
+
+void offer_metrics(const std::string &typed, Client &client, const std::string &kind,
+                   const std::string &trial) {
+  const MetricNames names = metric_names(client.trial(parse_id(trial, "TRIAL")));
+  if (kind == "METRIC") {
+    for (const std::string &name : names.of(std::nullopt)) offer(typed, name, "metric");
+  } else {
+    for (const auto &[group, metrics] : names.groups) offer(typed, group, joined(metrics));
+  }
+}
+
+void offer_values(const std::string &typed, const std::string &kind, const Place &place) {
+  if (kind == "FILE" || kind == "MASTER") return print(":files\n");
+  if (kind == "LEVEL" || kind == "SHELL") {
+    const std::vector<std::string> levels = {"debug", "info", "warning", "error"};
+    const std::vector<std::string> shells = {"bash", "zsh", "fish"};
+    for (const std::string &word : kind == "LEVEL" ? levels : shells) offer(typed, word, "");
+    return;
+  }
+  Client client(place.master);
+  if (kind == "METRIC" || kind == "GROUP") return offer_metrics(typed, client, kind, place.first);
+  const bool experiments = kind == "EXPERIMENT" || place.experiment;
+  offer_entries(typed, client, experiments ? "EXPERIMENT" : "TRIAL");
+  if (kind == "ID|UUID" && !experiments) offer_entries(typed, client, "UUID");
+}
+
+void complete(CLI::App &app, std::vector<std::string> words) {
+  const std::string typed = words.empty() ? "" : words.back();
+  if (!words.empty()) words.pop_back();
+  const Place place = locate(app, words);
+
+  if (place.open) return offer_values(typed, place.open->get_type_name(), place);
+  if (!typed.empty() && typed[0] == '-') {
+    offer_options(*place.command, typed);
+    if (place.command != &app)
+      offer(typed, "--master", app.get_option("--master")->get_description());
+    return;
+  }
+  if (place.command == &app) {
+    for (const CLI::App *command : app.get_subcommands([](CLI::App *) { return true; })) {
+      if (!command->get_group().empty()) {
+        offer(typed, command->get_name(), command->get_description());
+      }
+    }
+    return;
+  }
+  size_t skip = place.positionals;
+  for (const CLI::Option *option : place.command->get_options()) {
+    if (!option->get_positional()) continue;
+    const bool many = option->get_items_expected_max() > 1;
+    if (skip == 0 || many) return offer_values(typed, option->get_name(true), place);
+    --skip;
+  }
+}
+
+}  // namespace
+
+void add_completion_commands(CLI::App &app, Session &) {
+  const auto shell = std::make_shared<std::string>();
+  CLI::App *command = app.add_subcommand("completion", "Print the completion script of a shell.");
+  command->footer(kFooter);
+  command->add_option("SHELL", *shell, "bash, zsh or fish.")
+      ->type_name("")
+      ->required()
+      ->check([](const std::string &name) {
+        return name == "bash" || name == "zsh" || name == "fish"
+                   ? std::string()
+                   : "there is no script for '" + name + "': choose bash, zsh or fish";
+      });
+  command->callback([shell] {
+    print(*shell == "bash" ? kBashCompletion : *shell == "zsh" ? kZshCompletion : kFishCompletion);
+  });
+
+  const auto words = std::make_shared<std::vector<std::string>>();
+  command = app.add_subcommand("__complete", "What may follow these words.")->group("");
+  command->add_option("words", *words)->type_name("");
+  command->callback([words, &app] {
+    try {
+      complete(app, *words);
+    } catch (const Failure &) {
+      // No store, or no such trial: there is nothing to offer, and no place for a message.
+    }
+  });
+}
+
+}  // namespace det::cli

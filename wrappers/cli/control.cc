@@ -1,0 +1,115 @@
+// det pause, activate, cancel, kill, sync.
+#include <memory>
+
+#include "command.h"
+#include "fields.h"
+
+namespace det::cli {
+
+namespace {
+
+struct Verb {
+  const char *name;
+  det_client_action action;
+  const char *description;
+  const char *footer;
+};
+
+constexpr Verb kVerbs[] = {
+    {"pause", DET_CLIENT_PAUSE, "Ask a trial to save a checkpoint and leave; it can be resumed.",
+     R"(A running trial sees it through det_preempt_should_preempt() and leaves when it has saved. Start
+it again as 'resume' says; it goes on from its latest checkpoint.
+
+Examples:
+  det pause 1                       pause trial 1
+  det pause -e 3                    pause every trial of experiment 3)"},
+    {"activate", DET_CLIENT_ACTIVATE, "Let a paused trial go on.",
+     R"(Starts no process: 'resume' says how to.
+
+Examples:
+  det activate 1                    let trial 1 go on
+  det activate -e 3                 let every trial of experiment 3 go on)"},
+    {"cancel", DET_CLIENT_CANCEL, "Ask a trial to save a checkpoint and leave, for good.",
+     R"(As 'det pause', but the trial is over: it cannot be resumed.
+
+Examples:
+  det cancel 1                      end trial 1 in good order
+  det cancel -e 3                   end every trial of experiment 3)"},
+    {"kill", DET_CLIENT_KILL, "End a trial at once.",
+     R"(Running processes are killed. What was reported before is kept, checkpoints as well.
+
+Examples:
+  det kill 1                        end trial 1 now
+  det kill -e 3                     end every trial of experiment 3 now)"},
+};
+
+constexpr const char *kSyncFooter =
+    R"(A process that was killed leaves the reports it could not deliver in its journal. The next run of
+the trial delivers them by itself; this does it now. Journals of running processes are left alone,
+and each report arrives once, however often this is repeated.
+
+Examples:
+  det sync                          deliver what was left behind)";
+
+std::string counted(const Json &count, const char *noun, const char *plural) {
+  return text_of(count) + " " + (count == 1 ? noun : plural);
+}
+
+void control(const Session &session, const Verb &verb, bool experiment, int64_t id, bool json) {
+  const det_client_target target = experiment ? DET_CLIENT_EXPERIMENT : DET_CLIENT_TRIAL;
+  const Json answer = session.connect().control(target, id, verb.action);
+  if (json) return print(json_line(answer));
+  const std::string name = (experiment ? "Experiment " : "Trial ") + std::to_string(id);
+  print(name + " is " + printable(text_of(field(answer, "state"))) + "; " +
+        counted(field(answer, "signalled"), "running process was", "running processes were") +
+        " told.\n");
+  const Json &resume = field(answer, "resume");
+  if (!resume.is_null()) print("resume: " + printable(text_of(resume)) + "\n");
+}
+
+void sync(const Session &session, bool json) {
+  const Json answer = session.connect().sync();
+  if (json) return print(json_line(answer));
+  for (const Json &spool : field(answer, "spools")) {
+    const Json &lost = field(spool, "lost_bytes");
+    print("Trial " + text_of(field(spool, "trial_id")) + ", run " +
+          text_of(field(spool, "trial_run_id")) + ": " +
+          counted(field(spool, "reports"), "report", "reports") + " delivered" +
+          (lost == 0 ? "" : ", " + bytes_of(lost) + " were damaged and dropped") + ".\n");
+  }
+  const Json &busy = field(answer, "busy");
+  if (field(answer, "spools").empty()) print("Nothing was left behind.\n");
+  if (busy != 0) {
+    print(counted(busy, "running process delivers", "running processes deliver") +
+          " its own reports.\n");
+  }
+}
+
+}  // namespace
+
+void add_control_commands(CLI::App &app, Session &session) {
+  struct Options {
+    int64_t id = 0;
+    bool experiment = false;
+    bool json = false;
+  };
+  for (const Verb &verb : kVerbs) {
+    const auto options = std::make_shared<Options>();
+    CLI::App *command = app.add_subcommand(verb.name, verb.description);
+    command->footer(verb.footer);
+    add_id(command, "ID", options->id, "The trial, or with -e the experiment.")->required();
+    command->add_flag("-e,--experiment", options->experiment, "ID is that of an experiment.");
+    command->add_flag("--json", options->json, "One JSON object.");
+    command->callback([options, &verb, &session] {
+      control(session, verb, options->experiment, options->id, options->json);
+    });
+  }
+  const auto json = std::make_shared<bool>(false);
+  CLI::App *command =
+      app.add_subcommand("sync", "Deliver reports that ended processes left behind.");
+  command->footer(kSyncFooter);
+  command->add_flag("--json", *json, "One JSON object.");
+  command->callback([json, &session] { sync(session, *json); });
+}
+
+}  // namespace det::cli

@@ -1,0 +1,85 @@
+#include "fields.h"
+
+#include <cmath>
+#include <cstdio>
+#include <ctime>
+#include <limits>
+
+#include "series.h"
+
+namespace det::cli {
+
+const Json &field(const Json &entry, const char *key) {
+  static const Json kNone;
+  const auto found = entry.find(key);
+  return found == entry.end() ? kNone : *found;
+}
+
+std::string text_of(const Json &value) {
+  if (value.is_null()) return "-";
+  if (value.is_string()) return value.get<std::string>();
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+double double_of(const Json &value) {
+  if (value.is_number()) return value.get<double>();
+  if (value == "Infinity") return std::numeric_limits<double>::infinity();
+  if (value == "-Infinity") return -std::numeric_limits<double>::infinity();
+  return std::nan("");
+}
+
+std::string number_of(const Json &value) {
+  return value.is_number_float() ? short_number(value.get<double>()) : text_of(value);
+}
+
+std::string percent_of(const Json &value) {
+  if (!value.is_number()) return "-";
+  // Down, so that only what is finished shows 100%.
+  return std::to_string(static_cast<int>(std::floor(value.get<double>() * 100))) + "%";
+}
+
+std::string bytes_of(const Json &value) {
+  if (!value.is_number()) return "-";
+  double bytes = value.get<double>();
+  const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  size_t unit = 0;
+  for (; bytes >= 1024 && unit < 5; ++unit) bytes /= 1024;
+  char text[64];
+  std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.1f %s", bytes, units[unit]);
+  return text;
+}
+
+std::string age_of(const Json &value) {
+  std::tm parts{};
+  if (!value.is_string() ||
+      !strptime(value.get_ref<const std::string &>().c_str(), "%Y-%m-%dT%H:%M:%S", &parts)) {
+    return "-";
+  }
+  const long long seconds = std::max<long long>(0, std::time(nullptr) - timegm(&parts));
+  const auto whole = [&](long long unit, const char *name) {
+    return std::to_string(seconds / unit) + name;
+  };
+  if (seconds < 60) return whole(1, "s");
+  if (seconds < 3600) return whole(60, "m");
+  if (seconds < 2 * 86400) return whole(3600, "h");
+  return whole(86400, "d");
+}
+
+std::string clock_of(const Json &value) {
+  if (!value.is_string()) return "-";
+  std::string text = value.get<std::string>().substr(0, 19);
+  if (text.size() == 19 && text[10] == 'T') text[10] = ' ';
+  return text;
+}
+
+std::string json_line(const Json &value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string joined(const std::vector<std::string> &texts) {
+  std::string out;
+  for (const std::string &text : texts) out += (out.empty() ? "" : ", ") + text;
+  return out;
+}
+
+}  // namespace det::cli

@@ -1,0 +1,35 @@
+// Values of an answer as people read them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "client.h"
+
+namespace det::cli {
+
+// The value under `key`, or null.
+const Json &field(const Json &entry, const char *key);
+
+// A text without its quotes, other values as JSON; "-" for none.
+std::string text_of(const Json &value);
+
+// A number with six digits, also where JSON has no number for it; else as text_of().
+std::string number_of(const Json &value);
+
+// The number, or NaN where it is none.
+double double_of(const Json &value);
+
+std::string percent_of(const Json &value);  // "62%"
+std::string bytes_of(const Json &value);    // "1.5 MiB"
+std::string age_of(const Json &value);      // since a time: "3m", "2h", "5d"
+std::string clock_of(const Json &value);    // a time to the second, in UTC: "2026-01-31 12:00:00"
+
+// One line of JSON with its end, as --json prints it.
+std::string json_line(const Json &value);
+
+// Joins with ", ".
+std::string joined(const std::vector<std::string> &texts);
+
+}  // namespace det::cli

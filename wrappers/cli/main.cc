@@ -1,0 +1,132 @@
+// `det`: shows and steers what trains. Everything it does goes through det/client.h.
+#include <det/base.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <clocale>
+#include <cstdio>
+#include <exception>
+#include <memory>
+
+#include "command.h"
+#include "fields.h"
+
+namespace det::cli {
+
+namespace {
+
+constexpr const char *kDescription =
+    "det shows and steers training: experiments, their trials, metrics, checkpoints and logs.";
+
+constexpr const char *kFooter = R"(First steps:
+  det ls                     the trials there are
+  det show 1                 trial 1: state, hyperparameters, runs, how to resume it
+  det plot 1 loss            the loss of trial 1, drawn in this terminal
+  det logs 1 -f              its log, and what is added to it
+  det pause 1                ask it to save a checkpoint and leave; it can be resumed
+  det COMMAND --help         examples for every command
+
+Trials appear by themselves: each program that calls det_core_init() is one.
+
+Environment:
+  DET_MASTER   the store (a directory or file: URL) or master (http(s) URL), if -m is not given
+  DET_HOME     the directory of the store, if neither is given; else the user data directory
+  NO_COLOR     no colours, if set to anything
+  COLUMNS      the width of plots
+
+Exit codes:
+  0 done              3 no such id or store        6 reading or writing failed, damaged, disk full
+  1 defect of det     4 busy or locked, try again  7 not supported by this release
+  2 wrong arguments   5 the state does not allow   8 the master does not answer)";
+
+// Says of an option what it takes, and leaves out what the descriptions and errors tell.
+class HelpFormatter : public CLI::Formatter {
+  std::string make_option_opts(const CLI::Option *option) const override {
+    const bool named = option->get_type_size() != 0 && !option->get_type_name().empty();
+    return named ? " " + option->get_type_name() : "";
+  }
+};
+
+void add_version_command(CLI::App &app) {
+  CLI::App *command = app.add_subcommand("version", "Print the version of the library in use.");
+  const auto json = std::make_shared<bool>(false);
+  command->add_flag("--json", *json, "One JSON object.");
+  command->callback([json] {
+    const std::string version = det_version_string();
+    print(*json ? json_line({{"version", version}}) : "det " + version + "\n");
+  });
+}
+
+void add_commands(CLI::App &app, Session &session) {
+  add_list_commands(app, session);
+  add_show_command(app, session);
+  add_metrics_command(app, session);
+  add_plot_command(app, session);
+  add_logs_command(app, session);
+  add_control_commands(app, session);
+  add_completion_commands(app, session);
+  add_version_command(app);
+  for (CLI::App *command : app.get_subcommands([](CLI::App *) { return true; })) {
+    if (!command->get_group().empty()) command->group("Commands");
+  }
+}
+
+void run(int argc, char **argv) {
+  Session session;
+  session.terminal = detect_terminal();
+  CLI::App app(kDescription, "det");
+  app.footer(kFooter);
+  app.fallthrough();
+  app.require_subcommand(0, 1);
+  const auto formatter = std::make_shared<HelpFormatter>();
+  formatter->column_width(28);
+  formatter->label("SUBCOMMAND", "COMMAND");
+  app.formatter(formatter);
+  app.get_help_ptr()->description("Print this help and leave.");
+  app.set_version_flag("--version", std::string("det ") + det_version_string(),
+                       "Print the version and leave.");
+  app.add_option("-m,--master", session.master,
+                 "The store or master to ask; also after the command.")
+      ->type_name("MASTER");
+  add_commands(app, session);
+  try {
+    app.parse(argc, argv);
+    if (app.get_subcommands().empty()) print(app.help());
+  } catch (const CLI::CallForHelp &) {
+    print(app.help());
+  } catch (const CLI::CallForVersion &version) {
+    print(std::string(version.what()) + "\n");
+  } catch (const CLI::ParseError &error) {
+    std::string command = "det";
+    for (const CLI::App *chosen : app.get_subcommands()) command += " " + chosen->get_name();
+    throw Failure(ExitCode::usage,
+                  std::string(error.what()) + "; '" + command + " --help' shows what it takes");
+  }
+  flush_output();
+}
+
+int fail(ExitCode code, const std::string &message) {
+  std::fprintf(stderr, "det: %s\n", printable(message).c_str());
+  return static_cast<int>(code);
+}
+
+}  // namespace
+
+}  // namespace det::cli
+
+int main(int argc, char **argv) {
+  using namespace det::cli;
+  std::setlocale(LC_CTYPE, "");  // UTF-8 or not; numbers keep their points
+  try {
+    run(argc, argv);
+    return 0;
+  } catch (const OutputClosed &) {
+    return 0;
+  } catch (const Failure &failure) {
+    return fail(failure.code, failure.what());
+  } catch (const std::exception &error) {
+    return fail(ExitCode::internal,
+                std::string("this is a defect, please report it: ") + error.what());
+  }
+}

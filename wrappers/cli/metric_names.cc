@@ -1,0 +1,80 @@
+#include "metric_names.h"
+
+#include <algorithm>
+
+#include "exit_code.h"
+#include "fields.h"
+
+namespace det::cli {
+
+std::vector<std::string> MetricNames::of(const std::optional<std::string> &group) const {
+  std::vector<std::string> out;
+  for (const auto &[name, metrics] : groups) {
+    if (group && *group != name) continue;
+    for (const std::string &metric : metrics) {
+      if (std::find(out.begin(), out.end(), metric) == out.end()) out.push_back(metric);
+    }
+  }
+  return out;
+}
+
+std::string MetricNames::listed() const {
+  std::string out;
+  for (const auto &[name, metrics] : groups) {
+    out += (out.empty() ? "" : "; ") + name + ": " + joined(metrics);
+  }
+  return out;
+}
+
+bool MetricNames::has(const std::optional<std::string> &group,
+                      const std::vector<std::string> &names) const {
+  const bool group_there = std::any_of(
+      groups.begin(), groups.end(), [&](const auto &it) { return !group || it.first == *group; });
+  const std::vector<std::string> there = of(group);
+  return (!group || group_there) &&
+         std::all_of(names.begin(), names.end(), [&](const std::string &name) {
+           return std::find(there.begin(), there.end(), name) != there.end();
+         });
+}
+
+void MetricNames::require(int64_t trial_id, const std::optional<std::string> &group,
+                          const std::vector<std::string> &names) const {
+  if (has(group, names)) return;
+  std::string wanted = group ? "group '" + *group + "'" : "metric";
+  if (has(group, {})) {
+    const auto missing = std::find_if(names.begin(), names.end(),
+                                      [&](const std::string &name) { return !has(group, {name}); });
+    wanted = "metric '" + *missing + "'" + (group ? " in group '" + *group + "'" : "");
+  }
+  throw Failure(ExitCode::not_found,
+                "trial " + std::to_string(trial_id) + " has no " + wanted + "; " +
+                    (groups.empty() ? "it has no metrics yet" : "it has " + listed()));
+}
+
+MetricNames metric_names(const Json &trial) {
+  MetricNames names;
+  for (const auto &[group, metrics] : field(trial, "metric_names").items()) {
+    names.groups.emplace_back(group, metrics.get<std::vector<std::string>>());
+  }
+  return names;
+}
+
+MetricNames every_metric_name(Client &client, int64_t trial_id) {
+  MetricNames names;
+  client.each_metric(trial_id, std::nullopt, [&](const Json &report) {
+    const std::string group = text_of(field(report, "group"));
+    auto found = std::find_if(names.groups.begin(), names.groups.end(),
+                              [&](const auto &it) { return it.first == group; });
+    if (found == names.groups.end()) {
+      found = names.groups.insert(found, {group, {}});
+    }
+    std::vector<std::string> &there = found->second;
+    for (const auto &[name, value] : field(report, "metrics").items()) {
+      if (std::find(there.begin(), there.end(), name) == there.end()) there.push_back(name);
+    }
+    return true;
+  });
+  return names;
+}
+
+}  // namespace det::cli

@@ -1,0 +1,36 @@
+// Which metrics a trial has, by group.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "client.h"
+
+namespace det::cli {
+
+struct MetricNames {
+  std::vector<std::pair<std::string, std::vector<std::string>>> groups;
+
+  // Each name once, in the order of the groups. No group: of all.
+  std::vector<std::string> of(const std::optional<std::string> &group) const;
+
+  // "training: loss, accuracy; validation: loss".
+  std::string listed() const;
+
+  bool has(const std::optional<std::string> &group, const std::vector<std::string> &names) const;
+
+  // Throws Failure (not found), listing what there is, unless it has them.
+  void require(int64_t trial_id, const std::optional<std::string> &group,
+               const std::vector<std::string> &names) const;
+};
+
+// What the answer about a trial tells: those of its first and its last reports.
+MetricNames metric_names(const Json &trial);
+
+// Those of every report, which have to be read for that.
+MetricNames every_metric_name(Client &client, int64_t trial_id);
+
+}  // namespace det::cli

@@ -1,0 +1,177 @@
+// det metrics.
+#include <algorithm>
+#include <memory>
+
+#include "command.h"
+#include "fields.h"
+#include "metric_names.h"
+#include "table.h"
+
+namespace det::cli {
+
+namespace {
+
+constexpr const char *kFooter = R"(Examples:
+  det metrics 1                                   a row for each step of each group
+  det metrics 1 --group validation                only the validations
+  det metrics 1 --name loss --name accuracy       only these columns
+  det metrics 1 --csv > trial1.csv                for a spreadsheet
+  det metrics 1 --json | jq .metrics.loss         one JSON object per report, for programs)";
+
+struct Options {
+  int64_t trial = 0;
+  std::string group;
+  std::vector<std::string> names;
+  bool csv = false;
+  bool json = false;
+};
+
+struct Row {
+  Json group, steps, run, time;
+  std::vector<Json> values;  // one for each column; null where the report has none
+};
+
+std::string csv_field(const std::string &text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + "\"";
+}
+
+void print_csv(const std::vector<std::string> &texts) {
+  std::string line;
+  for (size_t i = 0; i < texts.size(); ++i) line += (i == 0 ? "" : ",") + csv_field(texts[i]);
+  print(line + "\n");
+}
+
+// Merges reports that follow each other with the same steps and run into one row for each group.
+class RowMerger {
+ public:
+  using Take = std::function<void(const Row &)>;
+  RowMerger(const std::vector<std::string> &columns, Take take)
+      : columns_(columns), take_(std::move(take)) {}
+
+  void add(const Json &report) {
+    const Json &steps = field(report, "steps_completed"), &run = field(report, "trial_run_id");
+    if (!rows_.empty() && (rows_[0].steps != steps || rows_[0].run != run)) finish();
+    Row &row = row_of(report);
+    const Json &metrics = field(report, "metrics");
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      const auto found = metrics.find(columns_[i]);
+      if (found != metrics.end()) row.values[i] = *found;
+    }
+  }
+
+  void finish() {
+    for (const Row &row : rows_) {
+      const bool empty = std::all_of(row.values.begin(), row.values.end(),
+                                     [](const Json &value) { return value.is_null(); });
+      if (!empty) take_(row);
+    }
+    rows_.clear();
+  }
+
+ private:
+  Row &row_of(const Json &report) {
+    const Json &group = field(report, "group");
+    for (Row &row : rows_) {
+      if (row.group == group) return row;
+    }
+    rows_.push_back({group, field(report, "steps_completed"), field(report, "trial_run_id"),
+                     field(report, "time"), std::vector<Json>(columns_.size())});
+    return rows_.back();
+  }
+
+  const std::vector<std::string> &columns_;
+  Take take_;
+  std::vector<Row> rows_;
+};
+
+// Reports as they are, or without the metrics that were not asked for.
+void print_json(Json report, const std::vector<std::string> &names) {
+  if (!names.empty()) {
+    Json chosen = Json::object();
+    for (const auto &[name, value] : field(report, "metrics").items()) {
+      if (std::find(names.begin(), names.end(), name) != names.end()) chosen[name] = value;
+    }
+    if (chosen.empty()) return;
+    report["metrics"] = std::move(chosen);
+  }
+  print(json_line(report));
+}
+
+std::vector<std::string> cells_of(const Row &row, std::string (*format)(const Json &),
+                                  const std::string &missing, bool with_run_and_time) {
+  std::vector<std::string> cells = {text_of(row.group), text_of(row.steps)};
+  if (with_run_and_time) {
+    cells.push_back(text_of(row.run));
+    cells.push_back(text_of(row.time));
+  }
+  for (const Json &value : row.values) cells.push_back(value.is_null() ? missing : format(value));
+  return cells;
+}
+
+void run(const Session &session, const Options &options) {
+  Client client = session.connect();
+  MetricNames known = metric_names(client.trial(options.trial));
+  const std::optional<std::string> group =
+      options.group.empty() ? std::nullopt : std::optional(options.group);
+  const bool all_columns = options.names.empty() && !options.json;
+  if (all_columns || !known.has(group, options.names)) {
+    known = every_metric_name(client, options.trial);
+  }
+  known.require(options.trial, group, options.names);
+
+  if (options.json) {
+    return client.each_metric(options.trial, group, [&](const Json &report) {
+      print_json(report, options.names);
+      return true;
+    });
+  }
+  const std::vector<std::string> names = options.names.empty() ? known.of(group) : options.names;
+  Table table(session.terminal, [&] {
+    std::vector<Column> columns = {{"GROUP"}, {"STEPS", Align::right}};
+    for (const std::string &name : names) columns.push_back({name, Align::right});
+    return columns;
+  }());
+  if (options.csv) {
+    std::vector<std::string> titles = {"group", "steps_completed", "trial_run_id", "time"};
+    titles.insert(titles.end(), names.begin(), names.end());
+    print_csv(titles);
+  }
+  RowMerger merger(names, [&](const Row &row) {
+    if (options.csv) {
+      print_csv(cells_of(row, text_of, "", true));
+    } else {
+      table.add(cells_of(row, number_of, "", false));
+    }
+  });
+  client.each_metric(options.trial, group, [&](const Json &report) {
+    merger.add(report);
+    return true;
+  });
+  merger.finish();
+  table.finish();
+  if (!options.csv && table.empty()) {
+    print("Trial " + std::to_string(options.trial) + " has no metrics yet.\n");
+  }
+}
+
+}  // namespace
+
+void add_metrics_command(CLI::App &app, Session &session) {
+  const auto options = std::make_shared<Options>();
+  CLI::App *command = app.add_subcommand("metrics", "Show the metrics of a trial.");
+  command->footer(kFooter);
+  add_id(command, "TRIAL", options->trial, "The trial.")->required();
+  command->add_option("-g,--group", options->group, "Only reports of this group.")
+      ->type_name("GROUP");
+  command->add_option("-n,--name", options->names, "Only this metric; may be repeated.")
+      ->type_name("METRIC")
+      ->allow_extra_args(false);
+  CLI::Option *csv = command->add_flag("--csv", options->csv, "Comma-separated values.");
+  command->add_flag("--json", options->json, "One JSON object per report.")->excludes(csv);
+  command->callback([options, &session] { run(session, *options); });
+}
+
+}  // namespace det::cli

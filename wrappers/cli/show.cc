@@ -1,0 +1,200 @@
+// det show.
+#include <algorithm>
+#include <cctype>
+#include <memory>
+
+#include "command.h"
+#include "fields.h"
+#include "metric_names.h"
+#include "table.h"
+
+namespace det::cli {
+
+namespace {
+
+constexpr const char *kFooter = R"(Examples:
+  det show 1                        trial 1: state, hyperparameters, runs, how to resume it
+  det show -e 3                     experiment 3: configuration and trials
+  det show UUID                     a checkpoint, by its id in full
+  det show 1 --json | jq .hparams   everything that is known, for programs)";
+
+constexpr size_t kLabelWidth = 18;
+
+// "Label             value"; nothing where there is no value.
+void print_fact(const std::string &label, const std::string &value) {
+  if (value.empty() || value == "-") return;
+  std::string line = label;
+  line.resize(std::max(kLabelWidth, label.size() + 1), ' ');
+  print(line + printable(value) + "\n");
+}
+
+// Nested groups with dots: "optimizer.lr".
+void print_flat(const std::string &prefix, const Json &value) {
+  if (!value.is_object() || value.empty()) {
+    return print_fact("  " + printable(prefix), text_of(value));
+  }
+  for (const auto &[name, inner] : value.items()) {
+    print_flat(prefix.empty() ? name : prefix + "." + name, inner);
+  }
+}
+
+void print_section(const std::string &title, const Json &value) {
+  if (!value.is_object() || value.empty()) return;
+  print("\n" + title + "\n");
+  print_flat("", value);
+}
+
+std::string time_and_age(const Json &time) {
+  return time.is_null() ? "" : clock_of(time) + " UTC, " + age_of(time) + " ago";
+}
+
+// "PAUSED", and with it what else tells how things are: "ACTIVE (validating)".
+std::string state_of(const Json &entry) {
+  std::string state = text_of(field(entry, "state"));
+  for (const char *key : {"status", "early_exit"}) {
+    const Json &more = field(entry, key);
+    if (!more.is_null()) state += " (" + text_of(more) + ")";
+  }
+  return state;
+}
+
+void print_rows(const Session &session, const std::string &title, std::vector<Column> columns,
+                const Json &entries, std::vector<std::string> (*cells)(const Json &)) {
+  if (entries.empty()) return;
+  print("\n" + title + "\n");
+  Table table(session.terminal, std::move(columns));
+  for (const Json &entry : entries) table.add(cells(entry));
+  table.finish();
+}
+
+void print_runs(const Session &session, const Json &trial) {
+  print_rows(
+      session, "Runs",
+      {{"RUN", Align::right}, {"STATE"}, {"STARTED"}, {"ENDED"}, {"HOST"}, {"PID"}},
+      field(trial, "runs"), [](const Json &run) -> std::vector<std::string> {
+        const Json &exit = field(run, "exit");
+        return {
+            text_of(field(run, "run_id")),   text_of(exit.is_null() ? field(run, "state") : exit),
+            clock_of(field(run, "started")), clock_of(field(run, "ended")),
+            text_of(field(run, "host")),     text_of(field(run, "pid"))};
+      });
+}
+
+void print_operations(const Session &session, const Json &trial) {
+  print_rows(session, "Operations",
+             {{"LENGTH", Align::right}, {"METRIC", Align::right}, {"COMPLETED"}},
+             field(trial, "operations"), [](const Json &operation) -> std::vector<std::string> {
+               return {text_of(field(operation, "length")), number_of(field(operation, "metric")),
+                       clock_of(field(operation, "time"))};
+             });
+}
+
+void show_trial(const Session &session, const Json &trial) {
+  print("Trial " + text_of(field(trial, "id")) + " of experiment " +
+        text_of(field(trial, "experiment_id")) + ": " + printable(text_of(field(trial, "name"))) +
+        "\n");
+  print_fact("State", state_of(trial));
+  print_fact("External id", text_of(field(trial, "external_id")));
+  print_fact("Progress", percent_of(field(trial, "progress")));
+  print_fact("Steps", text_of(field(trial, "steps_completed")));
+  print_fact("Best metric", number_of(field(trial, "best_metric")));
+  print_fact("Metrics", metric_names(trial).listed());
+  print_fact("Started", time_and_age(field(trial, "start_time")));
+  print_fact("Ended", time_and_age(field(trial, "end_time")));
+  const Json &checkpoint = field(trial, "latest_checkpoint");
+  if (!checkpoint.is_null()) {
+    print_fact("Latest checkpoint", text_of(field(checkpoint, "uuid")) + " at " +
+                                        text_of(field(checkpoint, "steps_completed")) + " steps, " +
+                                        bytes_of(field(checkpoint, "size")));
+  }
+  print_section("Hyperparameters", field(trial, "hparams"));
+  print_runs(session, trial);
+  print_operations(session, trial);
+  if (const Json &waiting = field(trial, "waiting"); waiting.is_number() && waiting != 0) {
+    print("\n" + text_of(waiting) +
+          " reports wait in journals left behind: 'det sync' delivers them.\n");
+  }
+  if (const Json &resume = field(trial, "resume"); !resume.is_null()) {
+    print("\nResume it with: " + printable(text_of(resume)) + "\n");
+  }
+}
+
+void show_experiment(const Session &session, const Json &experiment) {
+  print("Experiment " + text_of(field(experiment, "id")) + ": " +
+        printable(text_of(field(experiment, "name"))) + "\n");
+  print_fact("State", state_of(experiment));
+  print_fact("Progress", percent_of(field(experiment, "progress")));
+  print_fact("Best metric", number_of(field(experiment, "best_metric")));
+  print_fact("Started", time_and_age(field(experiment, "start_time")));
+  print_fact("Ended", time_and_age(field(experiment, "end_time")));
+  print_section("Configuration", field(experiment, "config"));
+  print_rows(session, "Trials",
+             {{"TRIAL", Align::right},
+              {"STATE"},
+              {"PROGRESS", Align::right},
+              {"STEPS", Align::right},
+              {"BEST", Align::right}},
+             field(experiment, "trials"), [](const Json &trial) -> std::vector<std::string> {
+               return {text_of(field(trial, "id")), text_of(field(trial, "state")),
+                       percent_of(field(trial, "progress")),
+                       text_of(field(trial, "steps_completed")),
+                       number_of(field(trial, "best_metric"))};
+             });
+}
+
+void show_checkpoint(const Json &checkpoint) {
+  print("Checkpoint " + printable(text_of(field(checkpoint, "uuid"))) + "\n");
+  print_fact("State", state_of(checkpoint));
+  print_fact("Trial", text_of(field(checkpoint, "trial_id")) + ", run " +
+                          text_of(field(checkpoint, "trial_run_id")));
+  print_fact("Steps", text_of(field(checkpoint, "steps_completed")));
+  print_fact("Saved", time_and_age(field(checkpoint, "time")));
+  print_section("Stored in", field(checkpoint, "storage"));
+  print_section("Metadata", field(checkpoint, "metadata"));
+  print("\nFiles, " + bytes_of(field(checkpoint, "size")) + "\n");
+  for (const auto &[path, size] : field(checkpoint, "resources").items()) {
+    print_fact("  " + printable(path), path.ends_with('/') ? "" : bytes_of(size));
+  }
+}
+
+struct Options {
+  std::string id;
+  bool experiment = false;
+  bool json = false;
+};
+
+bool is_uuid(const std::string &text) {
+  const std::string pattern = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+  return std::equal(text.begin(), text.end(), pattern.begin(), pattern.end(), [](char c, char p) {
+    return p == '-' ? c == '-' : std::isxdigit(static_cast<unsigned char>(c)) != 0;
+  });
+}
+
+void run(const Session &session, const Options &options) {
+  const bool checkpoint = is_uuid(options.id) && !options.experiment;
+  const int64_t id = checkpoint ? 0 : parse_id(options.id, "ID|UUID");
+  Client client = session.connect();
+  const Json answer = checkpoint           ? client.checkpoint(options.id)
+                      : options.experiment ? client.experiment(id)
+                                           : client.trial(id);
+  if (options.json) return print(json_line(answer));
+  if (checkpoint) return show_checkpoint(answer);
+  if (options.experiment) return show_experiment(session, answer);
+  show_trial(session, answer);
+}
+
+}  // namespace
+
+void add_show_command(CLI::App &app, Session &session) {
+  const auto options = std::make_shared<Options>();
+  CLI::App *command = app.add_subcommand("show", "Show a trial, an experiment or a checkpoint.");
+  command->footer(kFooter);
+  command->add_option("ID|UUID", options->id, "The trial, with -e the experiment; or a checkpoint.")
+      ->type_name("")
+      ->required();
+  command->add_flag("-e,--experiment", options->experiment, "ID is that of an experiment.");
+  command->add_flag("--json", options->json, "One JSON object.");
+  command->callback([options, &session] { run(session, *options); });
+}
+
+}  // namespace det::cli

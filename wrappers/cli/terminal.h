@@ -1,0 +1,40 @@
+// Standard output: what it can show, writing to it, and text from the store made safe for it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace det::cli {
+
+struct Terminal {
+  bool interactive = false;  // standard output is a terminal
+  bool colour = false;       // a terminal, and neither NO_COLOR nor TERM=dumb
+  bool utf8 = false;         // by the locale
+  int width = 80;            // columns: $COLUMNS, else the terminal's, else 80
+};
+
+Terminal detect_terminal();
+
+enum class Colour : int { red = 31, green = 32, yellow = 33, blue = 34, magenta = 35, cyan = 36 };
+
+// `text` as it is when the terminal shows no colours.
+std::string painted(const Terminal &terminal, Colour colour, std::string_view text);
+
+// Control characters, bytes that are not UTF-8, and the marks that reorder text become \n, \x1b,
+// \u202e: nothing from a store can steer the terminal or break a table.
+std::string printable(std::string_view text);
+
+// Columns that `text`, already printable, takes on the terminal.
+size_t display_width(std::string_view text);
+
+// `text` cut to `columns`, with a mark where something is missing.
+std::string shortened(std::string_view text, size_t columns, const Terminal &terminal);
+
+// Thrown by print() and flush_output() when nobody reads any more (`det ls | head -1`).
+struct OutputClosed {};
+
+// Writes to standard output. Throws OutputClosed, or Failure when it cannot be written.
+void print(std::string_view text);
+void flush_output();
+
+}  // namespace det::cli
