@@ -44,4 +44,4 @@ END
 esac
 
 ./minimal
-"$prefix/bin/det" metrics 1 --csv | tail -n 1
+"$prefix/bin/det" metrics 1 --csv | grep '^training,100,'
