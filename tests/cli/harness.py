@@ -1,0 +1,108 @@
+"""Runs `det` on stores of its own, and reports in TAP. The tests say `@test` and call `main()`."""
+import json
+import os
+import pty
+import shutil
+import subprocess
+import sys
+import tempfile
+import traceback
+
+DET, MAKE_STORE = sys.argv[1:3]
+_tests = []
+
+
+def test(function):
+    _tests.append(function)
+    return function
+
+
+class Store:
+    """A directory for a store, removed by clean(). Nothing of the caller's environment gets in."""
+
+    def __init__(self, *kinds):
+        self.home = tempfile.mkdtemp(prefix="det-cli-")
+        self.env = {k: v for k, v in os.environ.items()
+                    if not k.startswith("DET_") and k not in ("NO_COLOR", "COLUMNS")}
+        self.env.update(DET_HOME=self.home, LC_ALL="C.UTF-8", TERM="xterm")
+        for kind in kinds:
+            self.make(kind)
+
+    def make(self, kind):
+        subprocess.run([MAKE_STORE, kind], env=self.env, check=kind != "die",
+                       stdout=subprocess.DEVNULL)
+
+    def start(self, kind):
+        """A process that trains; answers once it does, with the id of its trial."""
+        process = subprocess.Popen([MAKE_STORE, kind], env=self.env, stdout=subprocess.PIPE,
+                                   text=True)
+        return process, process.stdout.readline().strip()
+
+    def run(self, *arguments, expect=0, env=None):
+        """Standard output of `det`, which must end with the code `expect`."""
+        done = subprocess.run([DET, *arguments], env={**self.env, **(env or {})},
+                              capture_output=True, timeout=60)
+        out, err = done.stdout.decode(), done.stderr.decode()
+        assert done.returncode == expect, (
+            f"det {' '.join(arguments)}: exit {done.returncode} instead of {expect}: {out}{err}")
+        if expect == 0:
+            assert err == "", err
+        else:
+            assert err.startswith("det: ") and err.count("\n") == 1, repr(err)
+        return out if expect == 0 else err
+
+    def lines(self, *arguments):
+        """The JSON objects of a list."""
+        return [json.loads(line) for line in self.run(*arguments, "--json").splitlines()]
+
+    def on_terminal(self, *arguments, **env):
+        """What a terminal receives."""
+        parent, child = pty.openpty()
+        process = subprocess.Popen([DET, *arguments], env={**self.env, **env}, stdout=child,
+                                   stderr=child)
+        os.close(child)
+        out = b""
+        try:
+            while block := os.read(parent, 65536):
+                out += block
+        except OSError:
+            pass  # how a terminal ends
+        os.close(parent)
+        assert process.wait() == 0, out
+        return out.decode()
+
+    def database(self):
+        """Where the store keeps its records."""
+        for directory, _, names in os.walk(self.home):
+            for name in names:
+                path = os.path.join(directory, name)
+                with open(path, "rb") as file:
+                    if file.read(15) == b"SQLite format 3":
+                        return path
+        raise AssertionError("there is no database")
+
+    def clean(self):
+        shutil.rmtree(self.home)
+
+
+def main(stores):
+    """Runs the tests. Each gets a Store of its own, or the shared one that it names."""
+    print("TAP version 13", f"1..{len(_tests)}", sep="\n", flush=True)
+    failures = 0
+    for number, function in enumerate(_tests, 1):
+        names = function.__code__.co_varnames[:function.__code__.co_argcount]
+        fresh = Store() if names == ("store",) else None
+        try:
+            function(*([fresh] if fresh else [stores[name] for name in names]))
+            print(f"ok {number} {function.__name__}", flush=True)
+        except Exception:
+            failures += 1
+            print(f"not ok {number} {function.__name__}")
+            print("".join("# " + line + "\n" for line in traceback.format_exc().splitlines()),
+                  flush=True)
+        finally:
+            if fresh:
+                fresh.clean()
+    for store in stores.values():
+        store.clean()
+    sys.exit(failures > 0)

@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""How `det` gets on with shells: help, pipes, full disks, completion."""
+import json
+import os
+import re
+import shutil
+import subprocess
+
+from harness import DET, Store, main, test
+
+
+def complete(store, *words):
+    """Candidates without their descriptions."""
+    return [line.split("\t")[0] for line in store.run("__complete", "--", *words).splitlines()]
+
+
+@test
+def version_is_that_of_the_library(filled):
+    version = json.loads(filled.run("version", "--json"))["version"]
+    assert re.fullmatch(r"\d+\.\d+\.\d+", version)
+    assert filled.run("version") == filled.run("--version") == f"det {version}\n"
+
+
+@test
+def help_teaches(filled):
+    text = filled.run("--help")
+    assert filled.run() == text
+    for part in ("First steps:", "DET_MASTER", "DET_HOME", "NO_COLOR", "Exit codes:"):
+        assert part in text
+    for command in complete(filled, ""):
+        own = filled.run(command, "--help")
+        assert f"Usage: det {command}" in own
+        assert "det " + command in own.split("Usage:")[1].split("\n", 1)[1] or command == "version"
+
+
+@test
+def a_closed_pipe_is_quiet(filled):
+    for command in ("ls", "metrics 2", "metrics 2 --json", "--help"):
+        for setup in ("", "trap '' PIPE; "):  # killed by the signal, or told by the write
+            done = subprocess.run(["bash", "-c", f"{setup}{DET} {command} | head -c1"],
+                                  env=filled.env, capture_output=True)
+            assert len(done.stdout) == 1 and done.stderr == b"", done
+
+
+@test
+def a_full_disk_is_an_error(filled):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([DET, "ls"], env=filled.env, stdout=full, stderr=subprocess.PIPE)
+    assert done.returncode == 6 and b"No space left" in done.stderr, done
+
+
+@test
+def completion_knows_commands_and_options(filled):
+    assert complete(filled, "p") == ["plot", "pause"]
+    assert "__complete" not in complete(filled, "")
+    assert complete(filled, "metrics", "1", "--c") == ["--csv"]
+    assert complete(filled, "pause", "--m") == ["--master"]
+    assert complete(filled, "completion", "") == ["bash", "zsh", "fish"]
+    assert complete(filled, "logs", "1", "--level", "w") == ["warning"]
+
+
+@test
+def completion_knows_what_is_in_the_store(filled):
+    assert complete(filled, "show", "") [:2] == ["2", "1"]
+    assert complete(filled, "pause", "") == complete(filled, "pause", "-e", "") == ["2", "1"]
+    assert complete(filled, "plot", "1", "l") == ["loss"]
+    assert complete(filled, "plot", "1", "loss", "a") == ["accuracy"]
+    assert complete(filled, "metrics", "1", "--group", "v") == ["validation"]
+    uuid = filled.lines("checkpoints")[0]["uuid"]
+    assert uuid in complete(filled, "show", uuid[:4])
+    assert complete(filled, "-m", filled.home, "show", "2") [:1] == ["2"]
+
+
+@test
+def completion_is_quiet_without_a_store(filled):
+    for words in (["-m", "/nowhere", "show", ""], ["plot", "77", ""], ["plot", "x", ""]):
+        assert complete(filled, *words) == []
+    assert complete(filled, "-m", "") == complete(filled, "plot", "1", "--svg", "") == [":files"]
+
+
+def bash_completes(store, *words):
+    quoted = " ".join(f"'{word}'" for word in words)
+    script = f"""{store.run("completion", "bash")}
+COMP_WORDS=('{DET}' {quoted}); COMP_CWORD={len(words)}; _det; printf '%s\\n' "${{COMPREPLY[@]}}" """
+    done = subprocess.run(["bash", "-c", script], env=store.env, capture_output=True, text=True)
+    assert done.returncode == 0 and done.stderr == "", done
+    return done.stdout.splitlines()
+
+
+@test
+def bash_completes_from_its_script(filled):
+    assert bash_completes(filled, "p") == ["plot", "pause"]
+    assert bash_completes(filled, "show", "2") [:1] == ["2"]
+    assert os.path.join(filled.home, "plot file.svg") in bash_completes(
+        filled, "plot", "1", "--svg", os.path.join(filled.home, "plot"))
+
+
+@test
+def scripts_are_good_in_every_shell_there_is(filled):
+    for shell in ("bash", "zsh", "fish"):
+        script = filled.run("completion", shell)
+        assert "__complete" in script
+        if shutil.which(shell):
+            subprocess.run([shell, "-n"], input=script, text=True, check=True)
+
+
+@test
+def fish_completes_from_its_script(filled):
+    if not shutil.which("fish"):
+        return
+    path = f"{os.path.dirname(DET)}:{filled.env['PATH']}"
+    script = filled.run("completion", "fish") + "\ncomplete -C 'det logs 1 --level w'"
+    done = subprocess.run(["fish", "-c", script], env={**filled.env, "PATH": path}, text=True,
+                          capture_output=True)
+    assert done.stdout.strip() == "warning", done
+
+
+filled = Store("complete", "many")
+open(os.path.join(filled.home, "plot file.svg"), "w").close()
+main({"filled": filled})
