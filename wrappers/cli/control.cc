@@ -17,14 +17,14 @@ struct Verb {
 
 constexpr Verb kVerbs[] = {
     {"pause", DET_CLIENT_PAUSE, "Ask a trial to save a checkpoint and leave; it can be resumed.",
-     R"(A running trial sees it through det_preempt_should_preempt() and leaves when it has saved. Start
-it again as 'resume' says; it goes on from its latest checkpoint.
+     R"(A running trial sees it through det_preempt_should_preempt() and leaves when it has saved. Started
+again, it goes on from its latest checkpoint.
 
 Examples:
   det pause 1                       pause trial 1
   det pause -e 3                    pause every trial of experiment 3)"},
     {"activate", DET_CLIENT_ACTIVATE, "Let a paused trial go on.",
-     R"(Starts no process: 'resume' says how to.
+     R"(Starts no process, but says how to.
 
 Examples:
   det activate 1                    let trial 1 go on
@@ -60,11 +60,14 @@ void control(const Session &session, const Verb &verb, bool experiment, int64_t 
   const Json answer = session.connect().control(target, id, verb.action);
   if (json) return print(json_line(answer));
   const std::string name = (experiment ? "Experiment " : "Trial ") + std::to_string(id);
-  print(name + " is " + printable(text_of(field(answer, "state"))) + "; " +
-        counted(field(answer, "signalled"), "running process was", "running processes were") +
-        " told.\n");
+  const Json &told = field(answer, "signalled");
+  print(name + " is " + printable(text_of(field(answer, "state"))) +
+        (told == 0 ? ""
+                   : "; " + counted(told, "running process was", "running processes were") +
+                         " told to leave") +
+        ".\n");
   const Json &resume = field(answer, "resume");
-  if (!resume.is_null()) print("resume: " + printable(text_of(resume)) + "\n");
+  if (!resume.is_null()) print("Start it again with: " + printable(text_of(resume)) + "\n");
 }
 
 void sync(const Session &session, bool json) {

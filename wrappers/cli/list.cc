@@ -87,9 +87,11 @@ void print_list(const Session &session, const std::vector<ListColumn> &columns, 
 }
 
 void list(const Session &session, const Options &options) {
+  if (options.experiments && options.id != 0) {
+    throw Failure(ExitCode::usage, "-e lists all experiments and takes no id");
+  }
   Client client = session.connect();
   if (options.experiments) {
-    if (options.id != 0) throw Failure(ExitCode::usage, "-e lists all experiments and takes no id");
     return print_list(session, kExperimentColumns, options.json, kHowToStart,
                       [&](const Visit &visit) { client.each_experiment(visit); });
   }

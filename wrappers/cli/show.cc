@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cctype>
 #include <memory>
+#include <utility>
 
 #include "command.h"
 #include "fields.h"
@@ -28,20 +29,35 @@ void print_fact(const std::string &label, const std::string &value) {
   print(line + printable(value) + "\n");
 }
 
+using Facts = std::vector<std::pair<std::string, std::string>>;
+
 // Nested groups with dots: "optimizer.lr".
-void print_flat(const std::string &prefix, const Json &value) {
+void flatten(const std::string &prefix, const Json &value, Facts &out) {
   if (!value.is_object() || value.empty()) {
-    return print_fact("  " + printable(prefix), text_of(value));
+    out.emplace_back(printable(prefix), text_of(value));
+    return;
   }
   for (const auto &[name, inner] : value.items()) {
-    print_flat(prefix.empty() ? name : prefix + "." + name, inner);
+    flatten(prefix.empty() ? name : prefix + "." + name, inner, out);
+  }
+}
+
+// Under a title, with the values in one column.
+void print_section(const std::string &title, const Facts &facts) {
+  if (facts.empty()) return;
+  size_t width = 0;
+  for (const auto &[name, value] : facts) width = std::max(width, display_width(name));
+  print("\n" + title + "\n");
+  for (const auto &[name, value] : facts) {
+    const std::string padding(width - display_width(name) + 2, ' ');
+    print("  " + name + padding + printable(value) + "\n");
   }
 }
 
 void print_section(const std::string &title, const Json &value) {
-  if (!value.is_object() || value.empty()) return;
-  print("\n" + title + "\n");
-  print_flat("", value);
+  Facts facts;
+  if (value.is_object() && !value.empty()) flatten("", value, facts);
+  print_section(title, facts);
 }
 
 std::string time_and_age(const Json &time) {
@@ -103,8 +119,8 @@ void show_trial(const Session &session, const Json &trial) {
   print_fact("Ended", time_and_age(field(trial, "end_time")));
   const Json &checkpoint = field(trial, "latest_checkpoint");
   if (!checkpoint.is_null()) {
-    print_fact("Latest checkpoint", text_of(field(checkpoint, "uuid")) + " at " +
-                                        text_of(field(checkpoint, "steps_completed")) + " steps, " +
+    print_fact("Latest checkpoint", text_of(field(checkpoint, "uuid")) + " at step " +
+                                        text_of(field(checkpoint, "steps_completed")) + ", " +
                                         bytes_of(field(checkpoint, "size")));
   }
   print_section("Hyperparameters", field(trial, "hparams"));
@@ -115,7 +131,7 @@ void show_trial(const Session &session, const Json &trial) {
           " reports wait in journals left behind: 'det sync' delivers them.\n");
   }
   if (const Json &resume = field(trial, "resume"); !resume.is_null()) {
-    print("\nResume it with: " + printable(text_of(resume)) + "\n");
+    print("\nStart it again with: " + printable(text_of(resume)) + "\n");
   }
 }
 
@@ -151,10 +167,11 @@ void show_checkpoint(const Json &checkpoint) {
   print_fact("Saved", time_and_age(field(checkpoint, "time")));
   print_section("Stored in", field(checkpoint, "storage"));
   print_section("Metadata", field(checkpoint, "metadata"));
-  print("\nFiles, " + bytes_of(field(checkpoint, "size")) + "\n");
+  Facts files;
   for (const auto &[path, size] : field(checkpoint, "resources").items()) {
-    print_fact("  " + printable(path), path.ends_with('/') ? "" : bytes_of(size));
+    files.emplace_back(printable(path), path.ends_with('/') ? "" : bytes_of(size));
   }
+  print_section("Files, " + bytes_of(field(checkpoint, "size")), files);
 }
 
 struct Options {
@@ -172,7 +189,7 @@ bool is_uuid(const std::string &text) {
 
 void run(const Session &session, const Options &options) {
   const bool checkpoint = is_uuid(options.id) && !options.experiment;
-  const int64_t id = checkpoint ? 0 : parse_id(options.id, "ID|UUID");
+  const int64_t id = checkpoint ? 0 : parse_id(options.id, "ID");
   Client client = session.connect();
   const Json answer = checkpoint           ? client.checkpoint(options.id)
                       : options.experiment ? client.experiment(id)
