@@ -54,7 +54,8 @@ void damage_one_byte(const uint8_t *data, size_t size) {
   auto *at = reinterpret_cast<std::byte *>(bytes.data());
   uint64_t used = 0;
   int64_t count = 0;
-  std::string_view rest(reinterpret_cast<const char *>(data) + 3, size - 3);
+  const std::string_view text(reinterpret_cast<const char *>(data) + 3, size - 3);
+  std::string_view rest = text;
   while (!rest.empty()) {
     RecordContent content;
     content.kind = ReportKind::status;
@@ -67,9 +68,11 @@ void damage_one_byte(const uint8_t *data, size_t size) {
   const bool damaged = turn != 0;
   at[place % used] ^= std::byte{turn};
   const std::vector<int64_t> steps = walk(bytes, used, first_sequence, 0);
-  // One record at most is lost, and the others come in order.
+  // One record at most is lost, and the others come in order. A text may forge what ends a segment,
+  // which counts once the record around it is damaged.
   const auto found = static_cast<int64_t>(steps.size());
-  if (found > count || found < count - (damaged ? 1 : 0)) std::abort();
+  const bool forged = text.find("DETS") != text.npos;
+  if (found > count || (!forged && found < count - (damaged ? 1 : 0))) std::abort();
   if (!std::is_sorted(steps.begin(), steps.end())) std::abort();
 }
 
