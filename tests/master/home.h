@@ -1,0 +1,119 @@
+// A store of its own for each test, and short ways to run trials and report in it.
+#pragma once
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/master/embedded/embedded_master.h"
+
+namespace det::test {
+
+class Home {
+ public:
+  Home() {
+    const char *base = std::getenv("TMPDIR");
+    std::string path = std::string(base != nullptr ? base : "/tmp") + "/detcore-test-XXXXXX";
+    if (mkdtemp(path.data()) == nullptr) std::abort();
+    path_ = path;
+  }
+  Home(const Home &) = delete;
+  Home &operator=(const Home &) = delete;
+  ~Home() { std::filesystem::remove_all(path_); }
+
+  const std::filesystem::path &path() const { return path_; }
+  std::filesystem::path store() const { return path_ / ".detcore"; }
+
+  RunRequest request() const {
+    RunRequest request;
+    request.store_directory = store();
+    request.name = "digits";
+    request.command = "./digits --fast";
+    request.options.busy_timeout = std::chrono::milliseconds(5000);
+    return request;
+  }
+  std::unique_ptr<Master> start() const { return start_embedded_run(request()); }
+  std::unique_ptr<Master> start(const Json &config) const {
+    RunRequest asked = request();
+    asked.config = config;
+    return start_embedded_run(asked);
+  }
+  std::unique_ptr<Master> resume(int64_t trial_id) const {
+    RunRequest asked = request();
+    asked.trial_id = trial_id;
+    return start_embedded_run(asked);
+  }
+
+  // Another connection, to look at what is stored.
+  Database look() const { return open_store(store(), false, {}); }
+  int64_t count(const std::string &sql) const {
+    Database database = look();
+    Query query = database.query(sql);
+    return query.next() ? query.integer(0) : -1;
+  }
+  std::string text(const std::string &sql) const {
+    Database database = look();
+    Query query = database.query(sql);
+    return query.next() ? query.text(0) : std::string("(no row)");
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+inline Report metrics(uint64_t sequence, std::string_view group, int64_t steps,
+                      std::vector<MetricValue> values) {
+  Report report;
+  report.sequence = sequence;
+  report.group = group;
+  report.steps = steps;
+  report.values = std::move(values);
+  return report;
+}
+
+inline Report metrics_json(uint64_t sequence, std::string_view group, int64_t steps,
+                           std::string_view text, std::string_view batches = {}) {
+  Report report;
+  report.sequence = sequence;
+  report.kind = ReportKind::metrics_json;
+  report.group = group;
+  report.steps = steps;
+  report.text = text;
+  report.batches = batches;
+  return report;
+}
+
+inline JournalKey journal_of(const Master &run) {
+  return {run.info().trial_id, run.info().run_id, 0, run.journal_id()};
+}
+
+inline Delivery deliver(Master &run, const std::vector<Report> &reports) {
+  return run.deliver(journal_of(run), reports);
+}
+
+// The code with which `call` fails; Code::internal stands for none.
+template <class Call>
+Code code_of(const Call &call, std::string *message = nullptr) {
+  try {
+    call();
+  } catch (const Error &e) {
+    if (message != nullptr) *message = e.what();
+    return e.code;
+  }
+  return Code::internal;
+}
+
+inline bool contains(const std::string &text, const std::string &part) {
+  return text.find(part) != text.npos;
+}
+
+}  // namespace det::test
+
+#define assert_code(code, ...) \
+  assert_int_equal(static_cast<int>(code), static_cast<int>(code_of([&] { __VA_ARGS__; })))

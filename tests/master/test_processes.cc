@@ -1,0 +1,158 @@
+// Many processes and one store.
+#include <sys/wait.h>
+
+#include "core/master/embedded/left_behind.h"
+#include "tests/cmocka.h"
+#include "tests/master/home.h"
+
+namespace det::test {
+namespace {
+
+// Runs `work` in a child; gives its exit status: what `work` returns, 99 when it throws.
+template <class Work>
+pid_t spawn(const Work &work) {
+  const pid_t child = fork();
+  if (child != 0) return child;
+  int status = 99;
+  try {
+    status = work();
+  } catch (const std::exception &e) {
+    print_message("# %s\n", e.what());
+  }
+  _exit(status);
+}
+
+int status_of(pid_t child) {
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+void many_processes_make_and_use_one_store(void **) {
+  constexpr int processes = 8;
+  constexpr int reports = 50;
+  const Home home;
+  std::vector<pid_t> children;
+  for (int i = 0; i < processes; ++i) {
+    children.push_back(spawn([&] {
+      const auto run = home.start();
+      for (uint64_t step = 1; step <= reports; ++step)
+        deliver(*run, {metrics(step, "training", static_cast<int64_t>(step), {{"loss", 1}})});
+      run->complete_operation(1, 0.5);
+      run->end_run(RunEnd::ok);
+      return 0;
+    }));
+  }
+  for (const pid_t child : children) assert_int_equal(status_of(child), 0);
+  assert_int_equal(home.count("SELECT COUNT(*) FROM trials WHERE state='COMPLETED'"), processes);
+  assert_int_equal(home.count("SELECT COUNT(*) FROM metrics"), processes * reports);
+  assert_int_equal(home.count("SELECT COUNT(*) FROM meta"), 1);
+}
+
+void of_processes_that_start_one_trial_at_once_one_runs_it(void **) {
+  const Home home;
+  home.start()->end_run(RunEnd::ok);
+  int gate[2];
+  assert_int_equal(pipe(gate), 0);
+  std::vector<pid_t> children;
+  for (int i = 0; i < 6; ++i) {
+    children.push_back(spawn([&] {
+      close(gate[1]);
+      std::unique_ptr<Master> run;
+      const Code code = code_of([&] { run = home.resume(1); });
+      char byte = 0;
+      (void)!read(gate[0], &byte, 1);  // until the parent lets all go: the winner stays that long
+      return run ? 1 : code == Code::state ? 0 : 98;
+    }));
+  }
+  close(gate[0]);
+  // Whoever lost has recorded nothing; whoever won is recorded.
+  while (home.count("SELECT last_run FROM trials") < 2) usleep(1000);
+  usleep(200'000);
+  close(gate[1]);
+  int winners = 0;
+  for (const pid_t child : children) {
+    const int status = status_of(child);
+    assert_in_range(status, 0, 1);
+    winners += status;
+  }
+  assert_int_equal(winners, 1);
+}
+
+pid_t die_while_running(const Home &home) {
+  return spawn([&] {
+    const auto run = home.start();
+    open_file(run->run_directory() / "0.spool", O_CREAT | O_RDWR, 0600);
+    kill(getpid(), SIGKILL);
+    return 0;
+  });
+}
+
+void a_dead_run_is_recorded_and_its_trial_goes_on(void **) {
+  const Home home;
+  assert_int_equal(status_of(die_while_running(home)), -SIGKILL);
+  assert_int_equal(home.resume(1)->info().run_id, 2);
+  assert_string_equal(home.text("SELECT exit FROM runs WHERE run_id=1").c_str(), "died");
+}
+
+void journals_left_behind_reach_the_store_once(void **) {
+  const Home home;
+  assert_int_equal(status_of(die_while_running(home)), -SIGKILL);
+  const auto alive = home.start();
+  Logger log(LogLevel::error);
+  const auto ship = [](const std::filesystem::path &directory, ReportSink &sink,
+                       LeftBehind &found) {
+    const std::vector<Report> reports{metrics(1, "training", 1, {{"loss", 1}})};
+    sink.deliver({1, 1, 0, "journal"}, reports);
+    std::filesystem::remove(directory / "0.spool");
+    found.reports = 1;
+  };
+  const Recovery recovery = recover_left_behind(home.store(), ship, log);
+  assert_int_equal(recovery.runs.size(), 1);
+  assert_int_equal(recovery.runs[0].trial_id, 1);
+  assert_int_equal(recovery.busy, 1);
+  assert_int_equal(home.count("SELECT COUNT(*) FROM metrics"), 1);
+  assert_string_equal(home.text("SELECT exit FROM runs WHERE trial_id=1").c_str(), "died");
+  assert_false(std::filesystem::exists(home.store() / "runs/1.1"));
+  assert_int_equal(recover_left_behind(home.store(), ship, log).runs.size(), 0);
+}
+
+void a_journal_that_cannot_be_shipped_stays(void **) {
+  const Home home;
+  assert_int_equal(status_of(die_while_running(home)), -SIGKILL);
+  Logger log(LogLevel::error, [](LogLevel, const std::string &) {});
+  assert_code(Code::full, recover_left_behind(
+                              home.store(),
+                              [](const std::filesystem::path &, ReportSink &, LeftBehind &) {
+                                throw Error(Code::full, "no room");
+                              },
+                              log));
+  assert_true(std::filesystem::exists(home.store() / "runs/1.1/0.spool"));
+}
+
+void a_directory_half_made_is_cleared(void **) {
+  const Home home;
+  const auto alive = home.start();
+  std::filesystem::create_directory(home.store() / "runs/.part-x");
+  Logger log(LogLevel::error);
+  recover_left_behind(
+      home.store(), [](const std::filesystem::path &, ReportSink &, LeftBehind &) {}, log);
+  assert_false(std::filesystem::exists(home.store() / "runs/.part-x"));
+  assert_true(std::filesystem::exists(alive->run_directory()));
+}
+
+}  // namespace
+}  // namespace det::test
+
+int main() {
+  using namespace det::test;
+  const CMUnitTest tests[] = {
+      cmocka_unit_test(many_processes_make_and_use_one_store),
+      cmocka_unit_test(of_processes_that_start_one_trial_at_once_one_runs_it),
+      cmocka_unit_test(a_dead_run_is_recorded_and_its_trial_goes_on),
+      cmocka_unit_test(journals_left_behind_reach_the_store_once),
+      cmocka_unit_test(a_journal_that_cannot_be_shipped_stays),
+      cmocka_unit_test(a_directory_half_made_is_cleared),
+  };
+  return cmocka_run_group_tests_name("processes", tests, nullptr, nullptr);
+}

@@ -1,0 +1,177 @@
+#include <sqlite3.h>
+#include <sys/stat.h>
+
+#include <fstream>
+
+#include "core/master/embedded/migrations.h"
+#include "tests/cmocka.h"
+#include "tests/master/home.h"
+
+namespace det::test {
+namespace {
+
+// A database at the place of the store, made by `sql`.
+void make_database(const Home &home, const std::string &sql) {
+  make_directories(home.store(), 0700);
+  Database database(store_path(home.store()), SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
+                    std::chrono::milliseconds(1000));
+  database.run_script(sql.c_str());
+}
+
+void an_absent_store_is_made_only_when_asked_for(void **) {
+  const Home home;
+  std::string message;
+  assert_int_equal(
+      static_cast<int>(code_of([&] { open_store(home.store(), false, {}); }, &message)),
+      static_cast<int>(Code::not_found));
+  assert_true(contains(message, "DET_HOME"));
+  assert_false(std::filesystem::exists(home.store()));
+  open_store(home.store(), true, {});
+  open_store(home.store(), false, {});
+}
+
+void only_its_owner_can_read_it(void **) {
+  const Home home;
+  open_store(home.store(), true, {});
+  struct stat about {};
+  stat(store_path(home.store()).c_str(), &about);
+  assert_int_equal(about.st_mode & 0777, 0600);
+  stat(home.store().c_str(), &about);
+  assert_int_equal(about.st_mode & 0777, 0700);
+}
+
+void an_old_store_is_upgraded_with_all_its_data(void **) {
+  const Home home;
+  make_database(home, read_file(TEST_DATA "/store/v1.sql"));
+  assert_int_equal(home.look().pragma("user_version"), 2);
+  assert_int_equal(home.count("SELECT COUNT(*) FROM logs"), 0);
+  assert_string_equal(home.text("SELECT group_concat(metrics, '') FROM metrics").c_str(),
+                      R"({"loss":0.5}{"accuracy":0.875})");
+  const auto run = home.resume(1);
+  assert_int_equal(run->info().run_id, 2);
+  assert_int_equal(run->info().trial_seed, 42);
+  assert_int_equal(run->info().steps_completed, 10);
+  assert_string_equal(run->info().cluster_id.c_str(), "7b0c2f0e-4d7e-4b53-9a55-0d8c1f6a2e11");
+  assert_true(run->best_validation().value_or(0) == 0.875);
+}
+
+void a_store_of_a_newer_release_is_refused(void **) {
+  const Home home;
+  open_store(home.store(), true, {});
+  home.look().run("PRAGMA user_version=99");
+  std::string message;
+  assert_int_equal(static_cast<int>(code_of([&] { home.start(); }, &message)),
+                   static_cast<int>(Code::unsupported));
+  assert_true(contains(message, "version 99") && contains(message, "up to 2"));
+}
+
+void the_database_of_another_program_is_left_alone(void **) {
+  const Home home;
+  make_database(home, "CREATE TABLE bookmarks (url TEXT)");
+  assert_code(Code::corrupt, home.start());
+  Database database(store_path(home.store()), SQLITE_OPEN_READWRITE,
+                    std::chrono::milliseconds(1000));
+  Query mode = database.query("PRAGMA journal_mode");
+  assert_true(mode.next());
+  assert_string_equal(mode.text(0).c_str(), "delete");
+}
+
+void what_is_no_database_is_refused(void **) {
+  const Home home;
+  make_directories(home.store());
+  std::ofstream(store_path(home.store())) << std::string(5000, 'x');
+  assert_code(Code::corrupt, home.start());
+}
+
+void a_store_that_cannot_be_written_is_a_question_of_access(void **) {
+  const Home home;
+  make_directories(store_path(home.store()));  // a directory in its place, since root may write all
+  assert_code(Code::access, home.start());
+}
+
+void a_store_that_stays_locked_is_busy(void **) {
+  const Home home;
+  open_store(home.store(), true, {});
+  Database other = home.look();
+  other.run("BEGIN EXCLUSIVE");
+  RunRequest asked = home.request();
+  asked.options.busy_timeout = std::chrono::milliseconds(20);
+  std::string message;
+  assert_int_equal(static_cast<int>(code_of([&] { start_embedded_run(asked); }, &message)),
+                   static_cast<int>(Code::busy));
+  assert_true(contains(message, "locked by another process"));
+  other.run("ROLLBACK");
+  start_embedded_run(asked);
+}
+
+void a_full_disk_is_told_and_harms_nothing(void **) {
+  const Home home;
+  Database store = open_store(home.store(), true, {});
+  const int64_t pages = store.pragma("page_count");
+  store.pragma(("max_page_count=" + std::to_string(pages)).c_str());
+  assert_code(Code::full, store.run("INSERT INTO meta VALUES ('x', ?)", std::string(100'000, 'x')));
+  assert_int_equal(home.count("SELECT COUNT(*) FROM meta"), 1);
+}
+
+void a_network_file_system_gets_no_shared_memory(void **) {
+  const Home home;
+  RunRequest asked = home.request();
+  asked.options.on_network = [](const std::filesystem::path &) { return true; };
+  const auto run = start_embedded_run(asked);
+  deliver(*run, {metrics(1, "training", 1, {{"loss", 1}})});
+  assert_false(std::filesystem::exists(store_path(home.store()).string() + "-wal"));
+  assert_false(std::filesystem::exists(store_path(home.store()).string() + "-shm"));
+  Database other = open_store(home.store(), false, asked.options);
+  Query count = other.query("SELECT COUNT(*) FROM metrics");
+  assert_true(count.next());
+  assert_int_equal(count.integer(0), 1);
+}
+
+void a_transaction_that_is_left_changes_nothing(void **) {
+  const Home home;
+  Database store = open_store(home.store(), true, {});
+  {
+    Transaction transaction(store);
+    store.run("INSERT INTO meta VALUES ('a', 'b')");
+  }
+  assert_int_equal(home.count("SELECT COUNT(*) FROM meta"), 1);
+}
+
+void the_log_is_cleared_while_reports_flow(void **) {
+  const Home home;
+  const auto run = home.start();
+  const std::string text(3000, 'x');
+  for (uint64_t sequence = 1; sequence <= 8000; sequence += 100) {
+    std::vector<Report> reports(100);
+    for (size_t i = 0; i < reports.size(); ++i) {
+      reports[i].kind = ReportKind::log;
+      reports[i].sequence = sequence + i;
+      reports[i].text = text;
+    }
+    deliver(*run, reports);
+  }
+  const auto log = std::filesystem::file_size(store_path(home.store()).string() + "-wal");
+  assert_true(log < 8U << 20U);  // of more than 24 MiB that went through it
+}
+
+}  // namespace
+}  // namespace det::test
+
+int main() {
+  using namespace det::test;
+  const CMUnitTest tests[] = {
+      cmocka_unit_test(an_absent_store_is_made_only_when_asked_for),
+      cmocka_unit_test(only_its_owner_can_read_it),
+      cmocka_unit_test(an_old_store_is_upgraded_with_all_its_data),
+      cmocka_unit_test(a_store_of_a_newer_release_is_refused),
+      cmocka_unit_test(the_database_of_another_program_is_left_alone),
+      cmocka_unit_test(what_is_no_database_is_refused),
+      cmocka_unit_test(a_store_that_cannot_be_written_is_a_question_of_access),
+      cmocka_unit_test(a_store_that_stays_locked_is_busy),
+      cmocka_unit_test(a_full_disk_is_told_and_harms_nothing),
+      cmocka_unit_test(a_network_file_system_gets_no_shared_memory),
+      cmocka_unit_test(a_transaction_that_is_left_changes_nothing),
+      cmocka_unit_test(the_log_is_cleared_while_reports_flow),
+  };
+  return cmocka_run_group_tests_name("store", tests, nullptr, nullptr);
+}
