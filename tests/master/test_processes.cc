@@ -130,6 +130,21 @@ void a_journal_that_cannot_be_shipped_stays(void **) {
   assert_true(std::filesystem::exists(home.store() / "runs/1.1/0.spool"));
 }
 
+void journals_of_a_run_that_the_store_lost_are_set_aside(void **) {
+  const Home home;
+  assert_int_equal(status_of(die_while_running(home)), -SIGKILL);
+  home.look().run("UPDATE runs SET journal_id='of another run'");
+  Logger log(LogLevel::error, [](LogLevel, const std::string &) {});
+  const auto never = [](const std::filesystem::path &, ReportSink &, LeftBehind &) {
+    throw Error(Code::internal, "shipped");
+  };
+  assert_code(Code::not_found, recover_left_behind(home.store(), never, log));
+  assert_int_equal(recover_left_behind(home.store(), never, log).runs.size(), 0);
+  const auto aside = std::filesystem::directory_iterator(home.store() / "runs")->path();
+  assert_true(aside.filename().string().starts_with("unknown-"));
+  assert_true(std::filesystem::exists(aside / "0.spool"));
+}
+
 void a_directory_half_made_is_cleared(void **) {
   const Home home;
   const auto alive = home.start();
@@ -152,6 +167,7 @@ int main() {
       cmocka_unit_test(a_dead_run_is_recorded_and_its_trial_goes_on),
       cmocka_unit_test(journals_left_behind_reach_the_store_once),
       cmocka_unit_test(a_journal_that_cannot_be_shipped_stays),
+      cmocka_unit_test(journals_of_a_run_that_the_store_lost_are_set_aside),
       cmocka_unit_test(a_directory_half_made_is_cleared),
   };
   return cmocka_run_group_tests_name("processes", tests, nullptr, nullptr);

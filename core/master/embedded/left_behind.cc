@@ -1,5 +1,6 @@
 #include "core/master/embedded/left_behind.h"
 
+#include <cerrno>
 #include <exception>
 #include <string>
 
@@ -25,6 +26,13 @@ class StoreSink : public ReportSink {
   ReportWriter writer_;
 };
 
+bool is_known(Database &store, const JournalKey &run) {
+  return store
+      .query("SELECT 1 FROM runs WHERE trial_id=? AND run_id=? AND journal_id=?", run.trial_id,
+             run.run_id, run.journal_id)
+      .next();
+}
+
 void recover(Database &store, const fs::path &directory, const ShipJournals &ship,
              Recovery &recovery) {
   const auto owner = OwnerLock::take_over(owner_file(directory));
@@ -33,6 +41,12 @@ void recover(Database &store, const fs::path &directory, const ShipJournals &shi
     return;
   }
   const JournalKey run = read_run_directory(directory);
+  if (!is_known(store, run)) {
+    // A power cut took its record, and its numbers may have passed to another run.
+    if (!has_journals(directory)) return remove_run_directory(directory);
+    throw Error(Code::not_found, "the store does not know this run; its journals are kept in '" +
+                                     set_aside(directory).string() + "'");
+  }
   LeftBehind found{run.trial_id, run.run_id, 0, 0};
   StoreSink sink(store);
   ship(directory, sink, found);
@@ -62,7 +76,7 @@ Recovery recover_left_behind(const fs::path &store_directory, const ShipJournals
       recover(store, directory, ship, recovery);
     } catch (const Error &e) {
       // Its owner, or another process that recovers, has just removed it.
-      if (!fs::exists(directory)) continue;
+      if (e.os_errno == ENOENT && !fs::exists(directory)) continue;
       log.warning("recovering '" + directory.string() + "': " + e.what());
       if (!failed) failed = std::current_exception();
     }

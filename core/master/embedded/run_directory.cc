@@ -73,9 +73,10 @@ OwnerLock make_run_directory(const fs::path &store_directory, const JournalKey &
   if (rename(aside.c_str(), path.c_str()) == 0) return owner;
   if (errno != ENOTEMPTY && errno != EEXIST)
     throw_errno(errno, "renaming to '" + path.string() + "'");
-  // Someone made this directory for this very run and died before the store recorded it: nothing
-  // was reported through it.
-  remove_tree(path);
+  // Someone made this directory for this very run and died before the store recorded it, or a power
+  // cut took the record.
+  if (has_journals(path)) set_aside(path);
+  else remove_tree(path);
   if (rename(aside.c_str(), path.c_str()) != 0)
     throw_errno(errno, "renaming to '" + path.string() + "'");
   return owner;
@@ -118,6 +119,13 @@ bool has_journals(const fs::path &run_directory) {
   const std::vector<std::string> names = names_in(run_directory);
   return std::any_of(names.begin(), names.end(),
                      [](const std::string &name) { return name.find(".spool") != name.npos; });
+}
+
+fs::path set_aside(const fs::path &run_directory) {
+  const fs::path aside = run_directory.parent_path() / ("unknown-" + make_uuid());
+  if (rename(run_directory.c_str(), aside.c_str()) != 0)
+    throw_errno(errno, "renaming '" + run_directory.string() + "'");
+  return aside;
 }
 
 void remove_run_directory(const fs::path &run_directory) {

@@ -38,6 +38,9 @@ void clear_unfinished_directories(const std::filesystem::path &store_directory);
 // Also those that are damaged and kept for people to look at.
 bool has_journals(const std::filesystem::path &run_directory);
 
+// Takes a directory with journals that belong to no run out of the way; gives its new name.
+std::filesystem::path set_aside(const std::filesystem::path &run_directory);
+
 // Removes the directory unless a journal is left in it.
 void remove_run_directory(const std::filesystem::path &run_directory);
 
