@@ -64,7 +64,7 @@ static void wait_for(pid_t worker, const _Atomic int64_t *number, int64_t least)
 // A random instant while the worker starts, reports at full speed, or saves its first checkpoints.
 static void wait_for_the_instant(pid_t worker, uint64_t *seed) {
   int64_t checkpoints = ledger->checkpoints;
-  uint64_t longest_us = 25000;
+  uint64_t longest_us = 50000;
   switch (random_bits(seed) % 4) {
     case 0:
       break;
@@ -153,25 +153,45 @@ static void visit_pages(list_page list, const char *group, void (*visit)(const c
 }
 
 static uint8_t *found[CRASH_RUNS];  // of one group: how often each report is stored
+static const char *found_group;
 
-static void note_reports(const char *json) {
-  const char *value = json, *steps = json;
-  while ((value = json_find(value, "value")) != NULL &&
-         (steps = json_find(steps, "steps_completed")) != NULL) {
-    int64_t number = strtoll(steps, NULL, 10);
-    int64_t run = number / CRASH_REPORTS_MAX, report = number % CRASH_REPORTS_MAX;
-    assert_true(strtod(value, NULL) == (double)number);
-    assert_in_range(run, 1, CRASH_RUNS - 1);
-    if (!found[run]) found[run] = calloc(CRASH_REPORTS_MAX, 1);
-    found[run][report]++;
+static void note_report(int64_t steps) {
+  int64_t run = steps / CRASH_REPORTS_MAX, report = steps % CRASH_REPORTS_MAX;
+  assert_in_range(run, 1, CRASH_RUNS - 1);
+  if (!found[run]) found[run] = calloc(CRASH_REPORTS_MAX, 1);
+  found[run][report]++;
+}
+
+static void note_metrics(const char *json) {
+  const char *value = json, *at = json;
+  while ((value = json_find(value, "value")) && (at = json_find(at, "steps_completed"))) {
+    int64_t steps = strtoll(at, NULL, 10);
+    assert_true(strtod(value, NULL) == (double)steps);
+    assert_false(crash_is_log(steps));
+    note_report(steps);
   }
+}
+
+static void note_logs(const char *json) {
+  size_t length = strlen(found_group);
+  for (const char *at = json; (at = json_find(at, "text")) != NULL;) {
+    if (strncmp(at + 1, found_group, length) == 0) note_report(strtoll(at + 1 + length, NULL, 10));
+  }
+}
+
+static det_status list_logs(det_client *client, int64_t trial_id, const char *group,
+                            const det_client_page *page, char **out, det_error *error) {
+  (void)group;
+  return det_client_list_logs(client, trial_id, page, out, error);
 }
 
 static void every_report_that_returned_is_stored_once(void **state) {
   (void)state;
   int64_t total = 0;
   for (int thread = 0; thread < CRASH_THREADS; thread++) {
-    visit_pages(det_client_list_metrics, crash_groups[thread], note_reports);
+    found_group = crash_groups[thread];
+    visit_pages(det_client_list_metrics, found_group, note_metrics);
+    visit_pages(list_logs, NULL, note_logs);
     for (int run = 1; run < CRASH_RUNS; run++) {
       int64_t begun = ledger->reports[run][thread].begun;
       int64_t acknowledged = ledger->reports[run][thread].acknowledged;
@@ -179,7 +199,7 @@ static void every_report_that_returned_is_stored_once(void **state) {
         int least = i < acknowledged, most = i < begun;
         if (found[run][i] < least || found[run][i] > most)
           fail_msg("report %lld of run %d, group %s, is stored %d times", (long long)i, run,
-                   crash_groups[thread], found[run][i]);
+                   found_group, found[run][i]);
       }
       if (acknowledged > 0 && !found[run]) fail_msg("no report of run %d is stored", run);
       total += acknowledged;
@@ -247,9 +267,21 @@ static void storage_holds_exactly_the_listed_checkpoints(void **state) {
   assert_int_equal(stored_count, listed_count);
 }
 
+static void assert_empty(const char *directory) {
+  char *path = join(home, directory);
+  DIR *list = opendir(path);
+  for (struct dirent *entry; list && (entry = readdir(list)) != NULL;) {
+    if (entry->d_name[0] != '.') fail_msg("%s/%s is left over", directory, entry->d_name);
+  }
+  if (list) closedir(list);
+  free(path);
+}
+
 static void nothing_is_left_over(void **state) {
   (void)state;
   must(det_core_close(core, DET_EXIT_OK, &trial_error));
+  assert_empty("checkpoints/.partial");
+  assert_empty(".detcore/runs");
   det_client *client = open_client(home);
   char *json;
   must(det_client_sync(client, &json, &trial_error));

@@ -24,11 +24,13 @@ struct ledger {
   char checkpoint[CRASH_CHECKPOINTS][DET_STORAGE_ID_SIZE];
 };
 
-// One group for each thread; a report's only metric is "value", equal to its steps.
+// One group for each thread. A report is a metric "value" equal to its steps, or a log line of the
+// group and the steps.
 extern const char *const crash_groups[CRASH_THREADS];
 static inline int64_t crash_steps(int64_t run_id, int64_t report) {
   return run_id * CRASH_REPORTS_MAX + report;
 }
+static inline int crash_is_log(int64_t steps) { return steps % 8 == 7; }
 
 // Starts the next run of the one trial.
 det_status crash_init(const char *home, det_core **core, det_error *err);
