@@ -1,4 +1,5 @@
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <vector>
@@ -97,6 +98,14 @@ void a_local_directory_that_is_a_link_is_refused(void **) {
   assert_true(contains(message, "tensorboard-a.1-0"));
 }
 
+void a_local_directory_of_another_user_is_refused(void **) {
+  if (geteuid() != 0) skip();
+  const Place place;
+  fs::create_directory(place.temporary / "tensorboard-a.1-0");
+  assert_int_equal(chown((place.temporary / "tensorboard-a.1-0").c_str(), 1, 1), 0);
+  expect_error(Code::access, [&] { place.files(TensorboardMode::manual).path(); });
+}
+
 void directories_in_storage_are_open_to_all_whatever_the_umask(void **) {
   const Place place;
   const mode_t before = umask(077);
@@ -154,15 +163,17 @@ void second_upload_copies_only_what_changed(void **) {
   assert_string_equal(read_file(place.storage / remote / "b").c_str(), "2");
 }
 
+// Within one tick of the clock that stamps files, two contents can look the same.
 void a_file_just_written_is_copied_again(void **) {
   const Place place;
   TensorboardFiles files = place.files(TensorboardMode::manual);
-  write(files.path() / "a", "1", -3600);
-  files.upload(nullptr, nullptr, 0);
-  std::ofstream(files.path() / "a") << "2";
-  fs::last_write_time(files.path() / "a", fs::file_time_type::clock::now() + std::chrono::hours(1));
-  files.upload(nullptr, nullptr, 0);
-  assert_string_equal(read_file(place.storage / remote / "a").c_str(), "2");
+  const auto stamp = fs::file_time_type::clock::now() + std::chrono::hours(1);
+  for (const char *text : {"1", "2"}) {
+    std::ofstream(files.path() / "a") << text;
+    fs::last_write_time(files.path() / "a", stamp);
+    files.upload(nullptr, nullptr, 0);
+    assert_string_equal(read_file(place.storage / remote / "a").c_str(), text);
+  }
 }
 
 void a_rejected_file_is_asked_about_again_only_once_changed(void **) {
@@ -272,6 +283,7 @@ int main() {
       cmocka_unit_test(manual_mode_writes_to_a_local_directory),
       cmocka_unit_test(local_directory_is_below_tmp_by_default),
       cmocka_unit_test(a_local_directory_that_is_a_link_is_refused),
+      cmocka_unit_test(a_local_directory_of_another_user_is_refused),
       cmocka_unit_test(directories_in_storage_are_open_to_all_whatever_the_umask),
       cmocka_unit_test(ids_that_would_leave_the_storage_are_refused),
       cmocka_unit_test(without_a_trial_the_path_ends_at_the_experiment),
