@@ -15,7 +15,7 @@ namespace det {
 namespace {
 
 constexpr uint32_t record_magic = 0x52544544;  // "DETR"
-constexpr uint32_t seal_magic = 0x53544544;    // "DETS"
+constexpr uint32_t seal_magic = 0x4C414553;    // "SEAL"
 
 // Behind it: the values, the sizes of their names (a byte each), the group, the names; or the group
 // and the texts.
@@ -49,8 +49,9 @@ std::atomic_ref<uint64_t> mark_at(const std::byte *at) {
   return std::atomic_ref<uint64_t>(*reinterpret_cast<uint64_t *>(const_cast<std::byte *>(at)));
 }
 
+// Many bits away from the mark of any record.
 uint64_t seal_mark(uint64_t sequence) {
-  return uint64_t{seal_magic} << 32U | (sequence & 0xFFFFFFFFU);
+  return uint64_t{seal_magic} << 32U | (~sequence & 0xFFFFFFFFU);
 }
 
 // By moves that overlap: for a handful of bytes a call of memcpy costs several times the copy.
@@ -177,7 +178,22 @@ bool RecordCursor::read_at(uint64_t offset, Report &report, uint64_t &length) co
                      report);
 }
 
-RecordCursor::Step RecordCursor::next(Report &report) {
+RecordCursor::Step RecordCursor::next(Report &report) { return step(report, true); }
+
+RecordCursor::Step RecordCursor::next_left_behind(Report &report) {
+  do {
+    const Step found = step(report, false);
+    if (found != Step::unpublished) return found;
+  } while (skip_damage(report, false));
+  // Nothing valid follows: cut what was begun.
+  uint64_t end = size_;
+  while (end > offset_ && data_[end - 1] == std::byte{0}) --end;
+  skipped_ += end - offset_;
+  offset_ = size_;
+  return Step::end;
+}
+
+RecordCursor::Step RecordCursor::step(Report &report, bool in_use) {
   for (;;) {
     if (size_ - offset_ < sizeof(uint64_t)) return Step::end;
     const uint64_t mark = mark_at(data_ + offset_).load(std::memory_order_acquire);
@@ -191,29 +207,19 @@ RecordCursor::Step RecordCursor::next(Report &report) {
       offset_ = std::min(offset_ + aligned(length), size_);
       return Step::record;
     }
-    if (!skip_damage(report)) return Step::unpublished;
+    if (!skip_damage(report, in_use)) return Step::unpublished;
   }
 }
 
-RecordCursor::Step RecordCursor::next_left_behind(Report &report) {
-  do {
-    const Step step = next(report);
-    if (step != Step::unpublished) return step;
-  } while (skip_damage(report));
-  // Nothing valid follows: cut what was begun.
-  uint64_t end = size_;
-  while (end > offset_ && data_[end - 1] == std::byte{0}) --end;
-  skipped_ += end - offset_;
-  offset_ = size_;
-  return Step::end;
-}
-
-bool RecordCursor::skip_damage(Report &report) {
+bool RecordCursor::skip_damage(Report &report, bool in_use) {
   uint64_t length = 0;
   for (uint64_t at = offset_ + 8; at + sizeof(uint64_t) <= size_; at += 8) {
     const uint64_t mark = mark_at(data_ + at).load(std::memory_order_acquire);
     if (mark == 0) continue;
-    if (mark != seal_mark(sequence_ + at) && !read_at(at, report, length)) continue;
+    // A text inside the damage may look like a seal, which has no checksum. Only a segment in use
+    // needs one to come to its end.
+    const bool seal = in_use && mark == seal_mark(sequence_ + at);
+    if (!seal && !read_at(at, report, length)) continue;
     skipped_ += at - offset_;
     offset_ = at;
     return true;

@@ -68,7 +68,8 @@ class RecordCursor {
 
  private:
   bool read_at(uint64_t offset, Report &report, uint64_t &length) const;
-  bool skip_damage(Report &scratch);
+  Step step(Report &report, bool in_use);
+  bool skip_damage(Report &scratch, bool in_use);
 
   const std::byte *data_ = nullptr;
   uint64_t size_ = 0;

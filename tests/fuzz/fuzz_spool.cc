@@ -68,11 +68,11 @@ void damage_one_byte(const uint8_t *data, size_t size) {
   const bool damaged = turn != 0;
   at[place % used] ^= std::byte{turn};
   const std::vector<int64_t> steps = walk(bytes, used, first_sequence, 0);
-  // One record at most is lost, and the others come in order. A text may forge what ends a segment,
-  // which counts once the record around it is damaged.
+  // A text may hold a record forged for its place, which counts once the one around it is damaged.
+  if (damaged && text.find("DETR") != text.npos) return;
+  // One record at most is lost, and the others come in order.
   const auto found = static_cast<int64_t>(steps.size());
-  const bool forged = text.find("DETS") != text.npos;
-  if (found > count || (!forged && found < count - (damaged ? 1 : 0))) std::abort();
+  if (found > count || found < count - (damaged ? 1 : 0)) std::abort();
   if (!std::is_sorted(steps.begin(), steps.end())) std::abort();
 }
 

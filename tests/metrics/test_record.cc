@@ -167,6 +167,17 @@ void every_flipped_bit_costs_one_record_only(void **) {
   }
 }
 
+void seal_forged_by_a_text_does_not_end_a_damaged_segment(void **) {
+  Bytes bytes;
+  constexpr uint64_t text_begins = 48;
+  write_seal(bytes.data() + text_begins, base + text_begins);
+  const std::string forged(reinterpret_cast<const char *>(bytes.data() + text_begins), 8);
+  const uint64_t first = bytes.add(0, status(forged));
+  bytes.add(first, status("behind"));
+  bytes.data()[20] ^= std::byte{1};
+  assert_true(texts_left_behind(bytes.cursor()) == std::vector<std::string>{"behind"});
+}
+
 void record_counts_only_where_it_was_written(void **) {
   Bytes bytes;
   const uint64_t end = bytes.add(0, status("here"));
@@ -251,6 +262,7 @@ int main() {
       cmocka_unit_test(hole_in_the_middle_is_skipped),
       cmocka_unit_test(hole_is_waited_for_while_the_writer_lives),
       cmocka_unit_test(every_flipped_bit_costs_one_record_only),
+      cmocka_unit_test(seal_forged_by_a_text_does_not_end_a_damaged_segment),
       cmocka_unit_test(record_counts_only_where_it_was_written),
       cmocka_unit_test(seal_ends_a_segment),
       cmocka_unit_test(record_beyond_the_limit_is_refused),
