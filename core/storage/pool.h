@@ -13,10 +13,11 @@
 
 namespace det {
 
-// Room to copy through; each thread has its own.
+// Room to copy through; each thread has its own. It fits the processor's cache, and larger writes
+// make the kernel look for larger pages than it has at hand.
 class Buffer {
  public:
-  static constexpr size_t size = size_t{1} << 20;
+  static constexpr size_t size = size_t{256} << 10;
   char *data();
 
  private:

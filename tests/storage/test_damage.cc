@@ -1,5 +1,20 @@
 // Stored checkpoints that are damaged or want to lead the reader out.
+#include <sys/syscall.h>
+
+#include <cerrno>
+
 #include "tests/storage/fixture.h"
+
+namespace {
+bool old_kernel = false;  // one without openat2
+}
+
+extern "C" long __real_syscall(long number, ...);
+extern "C" long __wrap_syscall(long number, long a, long b, long c, long d) {
+  if (!old_kernel || number != SYS_openat2) return __real_syscall(number, a, b, c, d);
+  errno = ENOSYS;
+  return -1;
+}
 
 namespace det {
 
@@ -162,6 +177,22 @@ void target_that_is_a_file_or_has_directories_in_the_way_is_refused(void **state
                 [&] { at.storage->download("one", at.root / "target", nullptr, true); });
 }
 
+void old_kernels_follow_no_link_at_all(void **state) {
+  Damaged &at = damaged(state);
+  old_kernel = true;
+  at.storage->restore("one", nullptr, true);
+  at.storage->download("one", at.root / "target", nullptr, true);
+  at.store("two", at.sample());
+  fs::create_symlink("file1.txt", at.stored("subdir/inside"));
+  const auto download = [&] { at.storage->download("one", at.root / "other", nullptr, true); };
+  assert_throws(Code::corrupt, "subdir/inside", download);
+  fs::remove(at.stored("subdir/inside"));
+  fs::remove_all(at.stored("subdir"));
+  fs::create_symlink("../../sample/subdir", at.stored("subdir"));
+  at.assert_unusable(Code::corrupt, "subdir", true);
+  old_kernel = false;
+}
+
 void removal_does_not_follow_links(void **state) {
   Damaged &at = damaged(state);
   at.file("elsewhere/precious");
@@ -196,6 +227,7 @@ int main() {
       DAMAGE_TEST(link_in_the_target_does_not_lead_out),
       DAMAGE_TEST(link_in_place_of_a_target_file_is_replaced),
       DAMAGE_TEST(target_that_is_a_file_or_has_directories_in_the_way_is_refused),
+      DAMAGE_TEST(old_kernels_follow_no_link_at_all),
       DAMAGE_TEST(removal_does_not_follow_links),
   };
   return cmocka_run_group_tests_name("storage damage", tests, nullptr, nullptr);
