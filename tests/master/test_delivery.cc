@@ -29,16 +29,21 @@ void non_finite_values_become_texts(void **) {
                       R"({"a":"NaN","b":[1,"Infinity"]})");
 }
 
+Report log_line(uint64_t sequence, std::string_view text) {
+  Report line;
+  line.kind = ReportKind::log;
+  line.sequence = sequence;
+  line.level = 2;
+  line.text = text;
+  return line;
+}
+
 void a_report_delivered_again_is_stored_once(void **) {
   const Home home;
   const auto run = home.start();
-  const std::vector<Report> reports{metrics(5, "training", 1, {{"loss", 1}}),
-                                    metrics(9, "training", 2, {{"loss", 1}})};
-  deliver(*run, reports);
-  const Delivery again =
-      deliver(*run, {reports[0], reports[1], metrics(10, "training", 3, {{"loss", 1}})});
-  assert_int_equal(again.conflicts.size(), 0);
-  assert_int_equal(home.count("SELECT COUNT(*) FROM metrics"), 3);
+  deliver(*run, {log_line(5, "a"), log_line(9, "b")});
+  deliver(*run, {log_line(5, "a"), log_line(9, "b"), log_line(10, "c")});
+  assert_string_equal(home.text("SELECT group_concat(text) FROM logs").c_str(), "a,b,c");
 }
 
 void the_watermark_belongs_to_one_journal(void **) {
@@ -141,12 +146,7 @@ void the_last_status_and_progress_stay(void **) {
 void log_lines_are_kept(void **) {
   const Home home;
   const auto run = home.start();
-  Report line;
-  line.kind = ReportKind::log;
-  line.sequence = 1;
-  line.level = 2;
-  line.text = "careful";
-  deliver(*run, {line});
+  deliver(*run, {log_line(1, "careful")});
   assert_string_equal(home.text("SELECT level || text FROM logs").c_str(), "2careful");
 }
 

@@ -16,9 +16,7 @@ std::optional<double> number_in(const Json &value) {
 }
 
 bool is_better(double value, double best, bool smaller_is_better) {
-  if (std::isnan(value)) return false;
-  if (std::isnan(best)) return true;
-  return smaller_is_better ? value < best : value > best;
+  return std::isnan(best) || (smaller_is_better ? value < best : value > best);
 }
 
 }  // namespace
