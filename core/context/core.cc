@@ -77,7 +77,7 @@ Core::Core(const CoreOptions &options)
     open_master(options);
     open_journal(options);
     train_ = std::make_unique<TrainContext>(gate_, *master_, *spool_, *shipper_, *tensorboard_,
-                                            *logger_, communicator_->ranks().rank);
+                                            *logger_);
     checkpoint_ = std::make_unique<CheckpointContext>(gate_, *communicator_, *master_, *storage_,
                                                       *train_, *logger_);
     checkpoint_->recover();

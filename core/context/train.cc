@@ -134,7 +134,7 @@ std::filesystem::path TrainContext::tensorboard_path() {
 
 void TrainContext::upload_tensorboard_files(const Selector &selector, const Mangler &mangler) {
   gate_.check();
-  tensorboard_.upload(selector, mangler, rank_);
+  tensorboard_.upload(selector, mangler);
 }
 
 }  // namespace det

@@ -22,14 +22,13 @@ namespace det {
 class TrainContext {
  public:
   TrainContext(const Gate &gate, Master &master, Spool &spool, Shipper &shipper,
-               TensorboardFiles &tensorboard, Logger &logger, int rank)
+               TensorboardFiles &tensorboard, Logger &logger)
       : gate_(gate),
         master_(master),
         spool_(spool),
         shipper_(shipper),
         tensorboard_(tensorboard),
-        logger_(logger),
-        rank_(rank) {}
+        logger_(logger) {}
 
   void report_training(int64_t steps, const NamedValue *values, size_t count) {
     report_forward("training", training_steps_, steps, values, count);
@@ -85,7 +84,6 @@ class TrainContext {
   Shipper &shipper_;
   TensorboardFiles &tensorboard_;
   Logger &logger_;
-  const int rank_;
   std::atomic<int64_t> training_steps_{0};
   std::atomic<int64_t> validation_steps_{0};
 };

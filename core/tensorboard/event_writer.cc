@@ -95,11 +95,9 @@ void EventWriter::append_scalar(const Report &report, int64_t step, std::string_
 }
 
 void EventWriter::put() {
-  const int64_t second = clock_() / 1'000'000;
-  if (!file_ || second > second_) open(second);
+  if (!file_) open(clock_() / 1'000'000);
   write_all(file_.get(), events_, name_);
   size_ += static_cast<off_t>(events_.size());
-  second_ = second;
 }
 
 void EventWriter::open(int64_t second) {

@@ -14,8 +14,8 @@
 
 namespace det {
 
-// Not thread-safe: one thread writes. A file is made when the first event is there to write, and a
-// new one once a later second has begun, because file names carry only the second.
+// Not thread-safe: one thread writes. The file is made when the first event is there to write, and
+// serves the whole run: it grows where it is kept, so there is nothing to upload in between.
 class EventWriter {
  public:
   EventWriter(std::shared_ptr<const TensorboardFiles> files, std::shared_ptr<Logger> logger,
@@ -41,8 +41,7 @@ class EventWriter {
   std::string tag_;
   Fd file_;
   std::string name_;
-  int64_t second_ = 0;  // in which the last events were written
-  off_t size_ = 0;      // of whole records
+  off_t size_ = 0;  // of whole records
   bool warned_ = false;
 };
 

@@ -93,7 +93,7 @@ fs::path TensorboardFiles::path() const {
   return local_;
 }
 
-void TensorboardFiles::upload(const Selector &selector, const Mangler &mangler, int rank) {
+void TensorboardFiles::upload(const Selector &selector, const Mangler &mangler) {
   if (mode_ == TensorboardMode::automatic)
     throw Error(Code::state,
                 "uploading TensorBoard files: the automatic mode keeps them already; choose the "
@@ -104,12 +104,11 @@ void TensorboardFiles::upload(const Selector &selector, const Mangler &mangler, 
                 "storage of type shared_fs or directory");
   const std::lock_guard guard(mutex_);
   Fd remote;
-  for (const fs::path &file : files_below(local_))
-    upload_file(file, remote, selector, mangler, rank);
+  for (const fs::path &file : files_below(local_)) upload_file(file, remote, selector, mangler);
 }
 
 void TensorboardFiles::upload_file(const fs::path &file, Fd &remote, const Selector &selector,
-                                   const Mangler &mangler, int rank) {
+                                   const Mangler &mangler) {
   struct stat about {};
   if (stat(file.c_str(), &about) != 0) {
     if (errno == ENOENT) return;  // removed since it was listed
@@ -121,7 +120,7 @@ void TensorboardFiles::upload_file(const fs::path &file, Fd &remote, const Selec
   const auto before = uploaded_.find(relative);
   if (before != uploaded_.end() && before->second == version) return;
   if (!selector || selector(file.string())) {
-    const fs::path target = mangler ? mangler(relative, rank) : relative;
+    const fs::path target = mangler ? mangler(relative, place_.rank) : relative;
     check_beneath(target, "uploading '" + file.string() + "' as");
     if (!remote) remote = open_remote();
     copy_beneath(open_file(file, O_RDONLY), remote, target, place_.storage / remote_path());

@@ -39,7 +39,7 @@ class TensorboardFiles {
 
   // Copies files changed since the last upload into storage. `selector` sees absolute paths; a file
   // it leaves is asked about again once it has changed. Code::state in automatic mode.
-  void upload(const Selector &selector, const Mangler &mangler, int rank);
+  void upload(const Selector &selector, const Mangler &mangler);
 
  private:
   // A file is taken for unchanged while this stays the same.
@@ -52,7 +52,7 @@ class TensorboardFiles {
 
   Fd open_remote() const;
   void upload_file(const std::filesystem::path &file, Fd &remote, const Selector &selector,
-                   const Mangler &mangler, int rank);
+                   const Mangler &mangler);
   std::filesystem::path remote_path() const;  // relative to the storage
 
   const TensorboardMode mode_;

@@ -56,8 +56,8 @@ DET_API det_status det_train_report_metrics(det_train *train, const char *group,
  * report_training_metrics). Slower than the others: it parses.
  * @param[in] metrics_json        A JSON object; bare NaN and Infinity are understood. In group
  *                                "validation" no value may be null.
- * @param[in] batch_metrics_json  A JSON array of objects, or NULL. They are kept and can be read
- *                                back, but not plotted.
+ * @param[in] batch_metrics_json  A JSON array of objects, or NULL. They are kept, can be read
+ *                                back, and are plotted in TensorBoard.
  * @return As det_train_report_metrics().   @since 0.1 */
 DET_API det_status det_train_report_metrics_json(det_train *train, const char *group,
                                                  int64_t steps_completed, const char *metrics_json,

@@ -53,7 +53,7 @@ unsigned mode_of(const fs::path &path) {
 void nothing_is_made_before_it_is_asked_for(void **) {
   const Place place;
   place.files(TensorboardMode::automatic);
-  place.files(TensorboardMode::manual).upload(nullptr, nullptr, 0);
+  place.files(TensorboardMode::manual).upload(nullptr, nullptr);
   assert_true(fs::is_empty(place.storage.path()));
   assert_true(fs::is_empty(place.temporary.path()));
 }
@@ -138,7 +138,7 @@ void upload_keeps_names_contents_and_permissions(void **) {
   write(files.path() / "sub/any name", "text");
   write(files.path() / "\xff\xfe.bin", "bytes");
   fs::permissions(files.path() / "sub/any name", fs::perms::owner_read);
-  files.upload(nullptr, nullptr, 0);
+  files.upload(nullptr, nullptr);
   const fs::path target = place.storage / remote;
   assert_true((files_in(target) == std::vector<std::string>{"sub/any name", "\xff\xfe.bin"}));
   assert_string_equal(read_file(target / "sub/any name").c_str(), "text");
@@ -155,10 +155,10 @@ void second_upload_copies_only_what_changed(void **) {
     asked.push_back(path);
     return true;
   };
-  files.upload(selector, nullptr, 0);
+  files.upload(selector, nullptr);
   asked.clear();
   write(files.path() / "b", "2", 120);  // older than the last upload, and still a change
-  files.upload(selector, nullptr, 0);
+  files.upload(selector, nullptr);
   assert_true((asked == std::vector<std::string>{(files.path() / "b").string()}));
   assert_string_equal(read_file(place.storage / remote / "b").c_str(), "2");
 }
@@ -171,7 +171,7 @@ void a_file_just_written_is_copied_again(void **) {
   for (const char *text : {"1", "2"}) {
     std::ofstream(files.path() / "a") << text;
     fs::last_write_time(files.path() / "a", stamp);
-    files.upload(nullptr, nullptr, 0);
+    files.upload(nullptr, nullptr);
     assert_string_equal(read_file(place.storage / remote / "a").c_str(), text);
   }
 }
@@ -180,11 +180,11 @@ void a_rejected_file_is_asked_about_again_only_once_changed(void **) {
   const Place place;
   TensorboardFiles files = place.files(TensorboardMode::manual);
   write(files.path() / "a", "1");
-  files.upload([](const std::string &) { return false; }, nullptr, 0);
-  files.upload(nullptr, nullptr, 0);
+  files.upload([](const std::string &) { return false; }, nullptr);
+  files.upload(nullptr, nullptr);
   assert_false(fs::exists(place.storage / remote / "a"));
   write(files.path() / "a", "12");
-  files.upload(nullptr, nullptr, 0);
+  files.upload(nullptr, nullptr);
   assert_true(fs::exists(place.storage / remote / "a"));
 }
 
@@ -193,10 +193,9 @@ void a_failed_upload_is_tried_again(void **) {
   TensorboardFiles files = place.files(TensorboardMode::manual);
   write(files.path() / "a", "1");
   expect_error(Code::callback, [&] {
-    files.upload([](const std::string &) -> bool { throw Error(Code::callback, "stop"); }, nullptr,
-                 0);
+    files.upload([](const std::string &) -> bool { throw Error(Code::callback, "stop"); }, nullptr);
   });
-  files.upload(nullptr, nullptr, 0);
+  files.upload(nullptr, nullptr);
   assert_true(fs::exists(place.storage / remote / "a"));
 }
 
@@ -204,7 +203,7 @@ void mangler_renames_in_storage(void **) {
   const Place place;
   TensorboardFiles files = place.files(TensorboardMode::manual, 3);
   write(files.path() / "sub/w.pt.trace.json", "1");
-  files.upload(nullptr, rank_aware_name, 3);
+  files.upload(nullptr, rank_aware_name);
   assert_true(
       (files_in(place.storage / remote) == std::vector<std::string>{"sub/w#3.pt.trace.json"}));
 }
@@ -215,8 +214,7 @@ void mangled_names_that_escape_are_refused(void **) {
   write(files.path() / "a", "1");
   for (const char *name : {"/tmp/x", "../x", "x/../../y", "x/..", "..", "", ".", "x/"}) {
     const auto message = expect_error(Code::invalid, [&] {
-      files.upload(
-          nullptr, [&](const std::string &, int) { return name; }, 0);
+      files.upload(nullptr, [&](const std::string &, int) { return name; });
     });
     assert_true(contains(message, name));
   }
@@ -232,20 +230,20 @@ void links_in_storage_are_not_followed(void **) {
   write(elsewhere / "b", "kept");
   fs::create_directories(place.storage / remote);
   fs::create_symlink(elsewhere / "b", place.storage / remote / "b");
-  files.upload([](const std::string &path) { return path.ends_with("/b"); }, nullptr, 0);
+  files.upload([](const std::string &path) { return path.ends_with("/b"); }, nullptr);
   assert_string_equal(read_file(elsewhere / "b").c_str(), "kept");
   assert_string_equal(read_file(place.storage / remote / "b").c_str(), "new");
 
   fs::create_directory_symlink(elsewhere.path(), place.storage / remote / "sub");
   write(files.path() / "sub/a", "12");
-  expect_error(Code::access, [&] { files.upload(nullptr, nullptr, 0); });
+  expect_error(Code::access, [&] { files.upload(nullptr, nullptr); });
   assert_true((files_in(elsewhere.path()) == std::vector<std::string>{"b"}));
 }
 
 void upload_in_automatic_mode_is_refused(void **) {
   const Place place;
   const auto message = expect_error(
-      Code::state, [&] { place.files(TensorboardMode::automatic).upload(nullptr, nullptr, 0); });
+      Code::state, [&] { place.files(TensorboardMode::automatic).upload(nullptr, nullptr); });
   assert_true(contains(message, "manual"));
 }
 
