@@ -35,7 +35,7 @@ done
 
 echo "Pausing it from a second process:"
 echo "  \$ det pause 1"
-resume=$(det pause 1 | tee "$DET_HOME/pause.txt" | sed -n 's/^resume: //p')
+resume=$(det pause 1 | tee "$DET_HOME/pause.txt" | sed -n 's/^Start it again with: //p')
 sed 's/^/  /' "$DET_HOME/pause.txt"
 rm "$DET_HOME/pause.txt"
 wait "$pid" || fail "the paused process failed"
