@@ -22,6 +22,7 @@ class Store:
 
     def __init__(self, *kinds):
         self.home = tempfile.mkdtemp(prefix="det-cli-")
+        self.processes = []
         self.env = {k: v for k, v in os.environ.items()
                     if not k.startswith("DET_") and k not in ("NO_COLOR", "COLUMNS")}
         self.env.update(DET_HOME=self.home, LC_ALL="C.UTF-8", TERM="xterm")
@@ -36,6 +37,7 @@ class Store:
         """A process that trains; answers once it does, with the id of its trial."""
         process = subprocess.Popen([MAKE_STORE, kind], env=self.env, stdout=subprocess.PIPE,
                                    text=True)
+        self.processes.append(process)
         return process, process.stdout.readline().strip()
 
     def run(self, *arguments, expect=0, env=None):
@@ -82,6 +84,10 @@ class Store:
         raise AssertionError("there is no database")
 
     def clean(self):
+        for process in self.processes:
+            if process.poll() is None:  # left by a test that failed
+                process.kill()
+                process.communicate()
         shutil.rmtree(self.home)
 
 

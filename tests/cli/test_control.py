@@ -44,9 +44,13 @@ def kill_ends_a_trial_at_once(store):
 
 
 @test
-def an_experiment_is_steered_with_all_its_trials(store):
-    process, _ = store.start("wait")
-    assert "Experiment 1" in store.run("pause", "-e", "1")
+def an_experiment_is_steered_with_its_trials(store):
+    store.make("complete")
+    with sqlite3.connect(store.database()) as database:  # so that the ids differ
+        database.execute("UPDATE sqlite_sequence SET seq=10 WHERE name='experiments'")
+    process, trial = store.start("wait")
+    assert trial == "2" and json.loads(store.run("show", "-e", "11", "--json"))["id"] == 11
+    assert "Experiment 11 is PAUSED" in store.run("pause", "-e", "11")
     assert process.communicate()[0] == "preempted\n"
     assert store.lines("ls", "-e")[0]["state"] == "PAUSED"
 

@@ -76,6 +76,8 @@ def metrics_of_a_group_or_a_name(filled):
     assert [line.split() for line in lines] == [["GROUP", "STEPS", "accuracy"],
                                                 ["validation", "10", "0.4"],
                                                 ["validation", "20", "0.8"]]
+    reports = filled.lines("metrics", "1", "--group", "validation")
+    assert {report["group"] for report in reports} == {"validation"}
     assert "training: loss, rate" in filled.run("metrics", "1", "--name", "los", expect=3)
     assert "training: loss, rate" in filled.run("metrics", "1", "--group", "train", expect=3)
 
