@@ -32,9 +32,10 @@ static void pause_trial(int64_t trial_id) {
   det_client_free(client);
 }
 
-static void run_process_that_pauses(int trial_ids) {
+static void run_process_that_pauses(const int trial_ids[2]) {
   int64_t trial_id;
-  if (read(trial_ids, &trial_id, sizeof trial_id) != sizeof trial_id) _exit(1);
+  close(trial_ids[1]);  // so that it ends with the test, should that fail
+  if (read(trial_ids[0], &trial_id, sizeof trial_id) != sizeof trial_id) _exit(1);
   pause_trial(trial_id);
   _exit(0);
 }
@@ -44,7 +45,7 @@ static void pause_from_another_process_stops_the_loop_and_the_next_run_goes_on(v
   int trial_ids[2], status;
   assert_int_equal(pipe(trial_ids), 0);
   pid_t other = fork();  // before this process has any threads
-  if (other == 0) run_process_that_pauses(trial_ids[0]);
+  if (other == 0) run_process_that_pauses(trial_ids);
 
   det_core *core = start_run(home, "paused", 0);
   int64_t trial_id = det_info_trial_id(det_core_info(core));
