@@ -10,8 +10,8 @@
 #include <string>
 
 #include "core/base/json.h"
+#include "core/base/report.h"
 #include "core/base/wake.h"
-#include "core/master/report.h"
 
 namespace det {
 

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/master/report.h"
+#include "core/base/report.h"
 
 namespace det {
 

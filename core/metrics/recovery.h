@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/master/report.h"
+#include "core/base/report.h"
 
 namespace det {
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string>
 
-#include "core/master/report.h"
+#include "core/base/report.h"
 
 namespace det {
 

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "core/base/log.h"
-#include "core/master/report.h"
+#include "core/base/report.h"
 #include "core/metrics/spool.h"
 
 namespace det {

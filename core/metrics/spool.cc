@@ -155,7 +155,10 @@ void Spool::make_room(uint64_t size) {
   });
   if (current_has_room()) return;
   Slot *next = std::exchange(ready_, nullptr);
-  open(next != nullptr ? next : make_slot(segment_bytes_));
+  if (next == nullptr) next = make_slot(segment_bytes_);
+  // This append may have failed on an older slot, and then nobody has crossed the end of this one.
+  seal_current();
+  open(next);
   notify_reader();
 }
 

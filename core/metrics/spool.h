@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "core/base/fork_guard.h"
-#include "core/master/report.h"
+#include "core/base/report.h"
 #include "core/metrics/record.h"
 #include "core/metrics/segment.h"
 

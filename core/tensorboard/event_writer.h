@@ -9,7 +9,7 @@
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/log.h"
-#include "core/master/report.h"
+#include "core/base/report.h"
 #include "core/tensorboard/files.h"
 
 namespace det {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/master/report.h"
+#include "core/base/report.h"
 
 namespace det {
 

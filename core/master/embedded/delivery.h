@@ -8,10 +8,10 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/report.h"
 #include "core/master/embedded/metric_text.h"
 #include "core/master/embedded/repeats.h"
 #include "core/master/embedded/sqlite.h"
-#include "core/master/report.h"
 
 namespace det {
 

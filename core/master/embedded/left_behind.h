@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/base/log.h"
+#include "core/base/report.h"
 #include "core/master/embedded/store.h"
-#include "core/master/report.h"
 
 namespace det {
 

@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "core/base/json.h"
-#include "core/master/report.h"
+#include "core/base/report.h"
 
 namespace det {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/base/process.h"
-#include "core/master/report.h"
+#include "core/base/report.h"
 
 namespace det {
 

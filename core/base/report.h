@@ -1,4 +1,5 @@
-// What a trial reports through the journal, as the master takes it.
+// What a trial reports, as the journal carries it and the master takes it. Here in base, since
+// every room from TensorBoard up speaks of it.
 #pragma once
 
 #include <cstdint>
