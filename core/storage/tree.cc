@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -31,8 +32,16 @@ int open_without_links(int root, const std::string &path, int flags, unsigned mo
     directory = std::move(next);
     at = directory.get();
   }
-  return openat(at, path.c_str() + begin, flags | O_NOFOLLOW | O_CLOEXEC,
-                static_cast<mode_t>(mode));
+  Fd found(openat(at, path.c_str() + begin, flags | O_NOFOLLOW | O_CLOEXEC,
+                  static_cast<mode_t>(mode)));
+  // With O_PATH a link itself is opened; anything else fails with ELOOP by itself.
+  struct stat about {};
+  if (found && (flags & O_PATH) != 0 && fstat(found.get(), &about) == 0 &&
+      S_ISLNK(about.st_mode)) {
+    errno = ELOOP;
+    return -1;
+  }
+  return found.release();
 }
 
 }  // namespace
