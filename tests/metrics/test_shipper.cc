@@ -189,6 +189,7 @@ void stop_in_vain_keeps_everything_for_recovery(void **) {
         sink.fail_with(Code::unavailable, "away");
       }
     }
+    wait_until([&] { return contains(shipper.last_failure(), "away"); });
     assert_false(shipper.stop(milliseconds(10)));
     assert_false(shipper.stop(long_enough));
     expect_error(Code::state, [&] { report_step(*spool, 500); });
