@@ -17,8 +17,8 @@ using det::cli::Terminal;
 
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kMax = std::numeric_limits<double>::max();
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double max = std::numeric_limits<double>::max();
 
 Terminal terminal(bool utf8, int width = 50) {
   Terminal out;
@@ -36,7 +36,7 @@ Series falling() {
 Series rising() {
   Series series{"accuracy", {}, 1};
   for (int step = 0; step <= 400; step += 80) {
-    series.points.push_back({static_cast<double>(step), step == 160 ? kNan : step / 5.0});
+    series.points.push_back({static_cast<double>(step), step == 160 ? nan : step / 5.0});
   }
   return series;
 }
@@ -124,8 +124,8 @@ void ascii_draws_without_any_other_character(void **) {
 
 void plot_is_empty_without_a_finite_value(void **) {
   assert_string_equal(render_plot({}, terminal(true)).c_str(), "");
-  assert_string_equal(render_plot({{"loss", {{1, kNan}}, 1}}, terminal(true)).c_str(), "");
-  assert_string_equal(render_svg({{"loss", {{1, kNan}}, 1}}, "").c_str(), "");
+  assert_string_equal(render_plot({{"loss", {{1, nan}}, 1}}, terminal(true)).c_str(), "");
+  assert_string_equal(render_svg({{"loss", {{1, nan}}, 1}}, "").c_str(), "");
 }
 
 // Whatever the numbers, the picture keeps its 19 lines and a line for each series.
@@ -133,8 +133,8 @@ void plot_survives_extreme_values(void **) {
   const std::vector<std::vector<Point>> extremes = {
       {{5, 3}},
       {{5, 0}},
-      {{0, kMax}, {1, -kMax}},
-      {{0, kMax}},
+      {{0, max}, {1, -max}},
+      {{0, max}},
       {{0, 5e-324}, {1, 0}},
       {{0, 1e300}, {1, 1e300 * (1 + 1e-15)}},
       {{9e15, 1}, {9e15 + 2, 2}},
@@ -152,7 +152,7 @@ void plot_survives_extreme_values(void **) {
 }
 
 void svg_escapes_names_and_lifts_the_line_at_gaps(void **) {
-  Series series{"a<b>&\"c\"", {{0, 0}, {10, 1}, {20, kNan}, {30, 2}}, 1};
+  Series series{"a<b>&\"c\"", {{0, 0}, {10, 1}, {20, nan}, {30, 2}}, 1};
   const std::string svg = render_svg({series}, "t<itle");
   assert_true(svg.find("a&lt;b&gt;&amp;&quot;c&quot;") != std::string::npos);
   assert_true(svg.find("t&lt;itle") != std::string::npos);

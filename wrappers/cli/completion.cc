@@ -10,7 +10,7 @@ namespace det::cli {
 
 namespace {
 
-constexpr const char *kFooter =
+constexpr const char *footer =
     R"(Meson installs the scripts where the shells look for them. By hand:
   bash   det completion bash > ~/.local/share/bash-completion/completions/det
   zsh    det completion zsh > DIR/_det          (DIR: one of $fpath)
@@ -145,7 +145,7 @@ void complete(CLI::App &app, std::vector<std::string> words) {
 void add_completion_commands(CLI::App &app, Session &) {
   const auto shell = std::make_shared<std::string>();
   CLI::App *command = app.add_subcommand("completion", "Print the completion script of a shell.");
-  command->footer(kFooter);
+  command->footer(footer);
   command->add_option("SHELL", *shell, "bash, zsh or fish.")
       ->type_name("")
       ->required()
@@ -155,7 +155,7 @@ void add_completion_commands(CLI::App &app, Session &) {
                    : "there is no script for '" + name + "': choose bash, zsh or fish";
       });
   command->callback([shell] {
-    print(*shell == "bash" ? kBashCompletion : *shell == "zsh" ? kZshCompletion : kFishCompletion);
+    print(*shell == "bash" ? bash_completion : *shell == "zsh" ? zsh_completion : fish_completion);
   });
 
   const auto words = std::make_shared<std::vector<std::string>>();

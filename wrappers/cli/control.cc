@@ -15,7 +15,7 @@ struct Verb {
   const char *footer;
 };
 
-constexpr Verb kVerbs[] = {
+constexpr Verb verbs[] = {
     {"pause", DET_CLIENT_PAUSE, "Ask a trial to save a checkpoint and leave; it can be resumed.",
      R"(A running trial sees it through det_preempt_should_preempt() and leaves when it has saved. Started
 again, it goes on from its latest checkpoint.
@@ -43,7 +43,7 @@ Examples:
   det kill -e 3                     end every trial of experiment 3 now)"},
 };
 
-constexpr const char *kSyncFooter =
+constexpr const char *sync_footer =
     R"(A process that was killed leaves the reports it could not deliver in its journal. The next run of
 the trial delivers them by itself; this does it now. Journals of running processes are left alone,
 and each report arrives once, however often this is repeated.
@@ -96,7 +96,7 @@ void add_control_commands(CLI::App &app, Session &session) {
     bool experiment = false;
     bool json = false;
   };
-  for (const Verb &verb : kVerbs) {
+  for (const Verb &verb : verbs) {
     const auto options = std::make_shared<Options>();
     CLI::App *command = app.add_subcommand(verb.name, verb.description);
     command->footer(verb.footer);
@@ -110,7 +110,7 @@ void add_control_commands(CLI::App &app, Session &session) {
   const auto json = std::make_shared<bool>(false);
   CLI::App *command =
       app.add_subcommand("sync", "Deliver reports that ended processes left behind.");
-  command->footer(kSyncFooter);
+  command->footer(sync_footer);
   command->add_flag("--json", *json, "One JSON object.");
   command->callback([json, &session] { sync(session, *json); });
 }

@@ -10,9 +10,9 @@
 namespace det::cli {
 
 const Json &field(const Json &entry, const char *key) {
-  static const Json kNone;
+  static const Json none;
   const auto found = entry.find(key);
-  return found == entry.end() ? kNone : *found;
+  return found == entry.end() ? none : *found;
 }
 
 std::string text_of(const Json &value) {

@@ -9,18 +9,18 @@ namespace det::cli {
 
 namespace {
 
-constexpr const char *kListFooter = R"(Examples:
+constexpr const char *list_footer = R"(Examples:
   det ls                            every trial, the newest first
   det ls 3                          the trials of experiment 3
   det ls -e                         the experiments
   det ls --json | jq -r .name       one JSON object per line, for programs)";
 
-constexpr const char *kCheckpointsFooter = R"(Examples:
+constexpr const char *checkpoints_footer = R"(Examples:
   det checkpoints                   every checkpoint, the newest first
   det checkpoints 1                 those of trial 1
   det show UUID                     one of them, with its files and metadata)";
 
-constexpr const char *kHowToStart =
+constexpr const char *how_to_start =
     "Nothing here yet. A program that calls det_core_init() appears here as a trial.\n";
 
 struct ListColumn {
@@ -30,14 +30,14 @@ struct ListColumn {
   Align align;
 };
 
-const std::vector<ListColumn> kExperimentColumns = {
+const std::vector<ListColumn> experiment_columns = {
     {"EXP", "id", text_of, Align::right},        {"NAME", "name", text_of, Align::left},
     {"STATE", "state", text_of, Align::left},    {"PROGRESS", "progress", percent_of, Align::right},
     {"TRIALS", "trials", text_of, Align::right}, {"BEST", "best_metric", number_of, Align::right},
     {"AGE", "start_time", age_of, Align::right},
 };
 
-const std::vector<ListColumn> kTrialColumns = {
+const std::vector<ListColumn> trial_columns = {
     {"TRIAL", "id", text_of, Align::right},
     {"EXP", "experiment_id", text_of, Align::right},
     {"NAME", "name", text_of, Align::left},
@@ -49,7 +49,7 @@ const std::vector<ListColumn> kTrialColumns = {
     {"AGE", "start_time", age_of, Align::right},
 };
 
-const std::vector<ListColumn> kCheckpointColumns = {
+const std::vector<ListColumn> checkpoint_columns = {
     {"UUID", "uuid", text_of, Align::left},
     {"TRIAL", "trial_id", text_of, Align::right},
     {"STEPS", "steps_completed", text_of, Align::right},
@@ -92,18 +92,18 @@ void list(const Session &session, const Options &options) {
   }
   Client client = session.connect();
   if (options.experiments) {
-    return print_list(session, kExperimentColumns, options.json, kHowToStart,
+    return print_list(session, experiment_columns, options.json, how_to_start,
                       [&](const Visit &visit) { client.each_experiment(visit); });
   }
   if (options.id != 0) client.experiment(options.id);  // an unknown one is an error
-  print_list(session, kTrialColumns, options.json, kHowToStart,
+  print_list(session, trial_columns, options.json, how_to_start,
              [&](const Visit &visit) { client.each_trial(options.id, visit); });
 }
 
 void list_checkpoints(const Session &session, const Options &options) {
   Client client = session.connect();
   if (options.id != 0) client.trial(options.id);  // an unknown one is an error
-  print_list(session, kCheckpointColumns, options.json, "No checkpoints yet.\n",
+  print_list(session, checkpoint_columns, options.json, "No checkpoints yet.\n",
              [&](const Visit &visit) { client.each_checkpoint(options.id, visit); });
 }
 
@@ -112,7 +112,7 @@ void list_checkpoints(const Session &session, const Options &options) {
 void add_list_commands(CLI::App &app, Session &session) {
   const auto ls = std::make_shared<Options>();
   CLI::App *command = app.add_subcommand("ls", "List trials, or experiments.");
-  command->footer(kListFooter);
+  command->footer(list_footer);
   add_id(command, "EXPERIMENT", ls->id, "Only the trials of this experiment.");
   command->add_flag("-e,--experiments", ls->experiments, "List experiments instead.");
   command->add_flag("--json", ls->json, "One JSON object per line.");
@@ -120,7 +120,7 @@ void add_list_commands(CLI::App &app, Session &session) {
 
   const auto of = std::make_shared<Options>();
   command = app.add_subcommand("checkpoints", "List checkpoints.");
-  command->footer(kCheckpointsFooter);
+  command->footer(checkpoints_footer);
   add_id(command, "TRIAL", of->id, "Only those of this trial.");
   command->add_flag("--json", of->json, "One JSON object per line.");
   command->callback([of, &session] { list_checkpoints(session, *of); });

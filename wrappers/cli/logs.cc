@@ -12,7 +12,7 @@ namespace det::cli {
 
 namespace {
 
-constexpr const char *kFooter = R"(Lines come from det_train_log().
+constexpr const char *footer = R"(Lines come from det_train_log().
 
 Examples:
   det logs 1                        everything
@@ -20,17 +20,17 @@ Examples:
   det logs 1 --level warning        only warnings and errors
   det logs 1 --json | jq -r .text   one JSON object per entry, for programs)";
 
-constexpr std::array<const char *, 4> kLevels = {"debug", "info", "warning", "error"};
+constexpr std::array<const char *, 4> levels = {"debug", "info", "warning", "error"};
 
 struct Options {
   int64_t trial = 0;
   bool follow = false;
-  std::string level = kLevels[0];
+  std::string level = levels[0];
   bool json = false;
 };
 
 size_t severity(const std::string &level) {
-  return static_cast<size_t>(std::find(kLevels.begin(), kLevels.end(), level) - kLevels.begin());
+  return static_cast<size_t>(std::find(levels.begin(), levels.end(), level) - levels.begin());
 }
 
 // A text of several lines becomes as many lines. What is written to a file stays as it is.
@@ -88,13 +88,13 @@ void run(const Session &session, const Options &options) {
 void add_logs_command(CLI::App &app, Session &session) {
   const auto options = std::make_shared<Options>();
   CLI::App *command = app.add_subcommand("logs", "Show the log of a trial.");
-  command->footer(kFooter);
+  command->footer(footer);
   add_id(command, "TRIAL", options->trial, "The trial.")->required();
   command->add_flag("-f,--follow", options->follow, "Wait for new entries until the trial ends.");
   command->add_option("-l,--level", options->level, "The least important level to show.")
       ->type_name("LEVEL")
       ->check([](const std::string &level) {
-        return severity(level) < kLevels.size()
+        return severity(level) < levels.size()
                    ? std::string()
                    : "'" + level + "' is no level: choose debug, info, warning or error";
       });

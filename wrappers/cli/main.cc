@@ -16,10 +16,10 @@ namespace det::cli {
 
 namespace {
 
-constexpr const char *kDescription =
+constexpr const char *description =
     "det shows and steers training: experiments, their trials, metrics, checkpoints and logs.";
 
-constexpr const char *kFooter = R"(First steps:
+constexpr const char *footer = R"(First steps:
   det ls                     the trials there are
   det show 1                 trial 1: state, hyperparameters, runs, how to resume it
   det plot 1 loss            the loss of trial 1, drawn in this terminal
@@ -75,8 +75,8 @@ void add_commands(CLI::App &app, Session &session) {
 void run(int argc, char **argv) {
   Session session;
   session.terminal = detect_terminal();
-  CLI::App app(kDescription, "det");
-  app.footer(kFooter);
+  CLI::App app(description, "det");
+  app.footer(footer);
   app.fallthrough();
   app.require_subcommand(0, 1);
   const auto formatter = std::make_shared<HelpFormatter>();

@@ -11,7 +11,7 @@ namespace det::cli {
 
 namespace {
 
-constexpr const char *kFooter = R"(Examples:
+constexpr const char *footer = R"(Examples:
   det metrics 1                                   a row for each step of each group
   det metrics 1 --group validation                only the validations
   det metrics 1 --name loss --name accuracy       only these columns
@@ -162,7 +162,7 @@ void run(const Session &session, const Options &options) {
 void add_metrics_command(CLI::App &app, Session &session) {
   const auto options = std::make_shared<Options>();
   CLI::App *command = app.add_subcommand("metrics", "Show the metrics of a trial.");
-  command->footer(kFooter);
+  command->footer(footer);
   add_id(command, "TRIAL", options->trial, "The trial.")->required();
   command->add_option("-g,--group", options->group, "Only reports of this group.")
       ->type_name("GROUP");

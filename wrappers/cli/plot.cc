@@ -9,11 +9,11 @@ namespace det::cli {
 
 namespace {
 
-constexpr int kRows = 16;
-constexpr std::array kColours = {Colour::cyan,  Colour::yellow, Colour::magenta,
-                                 Colour::green, Colour::blue,   Colour::red};
-constexpr std::array<const char *, 8> kMarks = {"●", "▲", "■", "◆", "○", "△", "□", "◇"};
-constexpr std::array<const char *, 8> kAsciiMarks = {"*", "+", "o", "x", "#", "@", "%", "&"};
+constexpr int rows = 16;
+constexpr std::array colours = {Colour::cyan,  Colour::yellow, Colour::magenta,
+                                Colour::green, Colour::blue,   Colour::red};
+constexpr std::array<const char *, 8> marks = {"●", "▲", "■", "◆", "○", "△", "□", "◇"};
+constexpr std::array<const char *, 8> ascii_marks = {"*", "+", "o", "x", "#", "@", "%", "&"};
 
 std::string utf8(uint32_t character) {  // of U+0800 to U+FFFF
   return {static_cast<char>(0xE0 | character >> 12),
@@ -61,11 +61,10 @@ class Canvas {
 
  private:
   void set(Dot at, int series) {
-    static constexpr unsigned kBits[4][2] = {
-        {0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}};
+    static constexpr unsigned bits[4][2] = {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}};
     Cell &cell = cells_[static_cast<size_t>(at.y / down_) * static_cast<size_t>(columns_) +
                         static_cast<size_t>(at.x / across_)];
-    cell.dots |= kBits[at.y % down_][at.x % across_];
+    cell.dots |= bits[at.y % down_][at.x % across_];
     cell.series = series;
   }
 
@@ -74,7 +73,7 @@ class Canvas {
 };
 
 Canvas draw(const std::vector<Series> &series, const Axes &axes, int columns, bool braille) {
-  Canvas canvas(columns, kRows, braille);
+  Canvas canvas(columns, rows, braille);
   for (size_t i = 0; i < series.size(); ++i) {
     const Point *before = nullptr;
     for (const Point &point : series[i].points) {
@@ -98,10 +97,10 @@ std::string cell_text(const Canvas &canvas, int column, int row, size_t series_c
   const auto series = static_cast<size_t>(cell.series);
   // Marks stand at every eighth column, each series at columns of its own.
   const bool marked = series_count > 1 && static_cast<size_t>(column) % 8 == series * 3 % 8;
-  const std::string text = !terminal.utf8 ? kAsciiMarks[series % kAsciiMarks.size()]
-                           : marked       ? kMarks[series % kMarks.size()]
+  const std::string text = !terminal.utf8 ? ascii_marks[series % ascii_marks.size()]
+                           : marked       ? marks[series % marks.size()]
                                           : utf8(0x2800 + cell.dots);
-  return painted(terminal, kColours[series % kColours.size()], text);
+  return painted(terminal, colours[series % colours.size()], text);
 }
 
 // The line under the plot with its ticks, and the numbers under those.
@@ -143,13 +142,13 @@ std::string render_plot(const std::vector<Series> &series, const Terminal &termi
   const int columns = std::max(10, width - static_cast<int>(margin) - 4);
   const Canvas canvas = draw(series, *axes, columns, terminal.utf8);
 
-  std::vector<const std::string *> row_labels(kRows, nullptr);
+  std::vector<const std::string *> row_labels(rows, nullptr);
   for (size_t i = 0; i < axes->y.ticks.size(); ++i) {
-    const double row = (1 - axes->y.fraction(axes->y.ticks[i])) * (kRows - 1);
+    const double row = (1 - axes->y.fraction(axes->y.ticks[i])) * (rows - 1);
     row_labels[static_cast<size_t>(std::lround(row))] = &axes->y.labels[i];
   }
   std::string out;
-  for (int row = 0; row < kRows; ++row) {
+  for (int row = 0; row < rows; ++row) {
     const std::string *label = row_labels[static_cast<size_t>(row)];
     std::string line =
         std::string(margin - (label ? label->size() : 0), ' ') + (label ? *label : "");
@@ -163,8 +162,8 @@ std::string render_plot(const std::vector<Series> &series, const Terminal &termi
   out += x_axis(axes->x, columns, margin, terminal);
   for (size_t i = 0; i < series.size(); ++i) {
     const char *mark =
-        terminal.utf8 ? kMarks[i % kMarks.size()] : kAsciiMarks[i % kAsciiMarks.size()];
-    out += "  " + painted(terminal, kColours[i % kColours.size()], mark) + " " + series[i].name +
+        terminal.utf8 ? marks[i % marks.size()] : ascii_marks[i % ascii_marks.size()];
+    out += "  " + painted(terminal, colours[i % colours.size()], mark) + " " + series[i].name +
            ": " + summary(series[i]) + "\n";
   }
   return out;

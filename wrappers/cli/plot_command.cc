@@ -18,7 +18,7 @@ namespace det::cli {
 
 namespace {
 
-constexpr const char *kFooter =
+constexpr const char *footer =
     R"(Without METRIC the losses are drawn: every metric with 'loss' in its name, else the first one.
 A METRIC may name its group: 'validation.loss'. Values that are not finite leave gaps.
 
@@ -149,7 +149,7 @@ void run(const Session &session, const Options &options) {
 void add_plot_command(CLI::App &app, Session &session) {
   const auto options = std::make_shared<Options>();
   CLI::App *command = app.add_subcommand("plot", "Draw metrics of a trial over its steps.");
-  command->footer(kFooter);
+  command->footer(footer);
   add_id(command, "TRIAL", options->trial, "The trial.")->required();
   command->add_option("METRIC", options->metrics, "What to draw.")->type_name("");
   command->add_flag("--ascii", options->ascii, "Only ASCII characters.");

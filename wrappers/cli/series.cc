@@ -15,9 +15,8 @@ std::string formatted(const char *format, int precision, double value) {
   return text;
 }
 
-// The smallest of 1, 2, 5, 10, 20, ... and their fractions that cuts the span into few parts.
-double round_step(double span, int parts) {
-  const double rough = span / parts;
+// The next of 1, 2, 5, 10, 20, ... and their fractions.
+double round_up(double rough) {
   const double magnitude = std::pow(10, std::floor(std::log10(rough)));
   for (const double factor : {1.0, 2.0, 5.0}) {
     if (factor * magnitude >= rough * (1 - 1e-9)) return factor * magnitude;
@@ -39,14 +38,14 @@ void label_ticks(Axis &axis, double step) {
 }
 
 Axis fit_axis(double low, double high, int wanted) {
-  constexpr double kLargest = std::numeric_limits<double>::max();
+  constexpr double largest = std::numeric_limits<double>::max();
   Axis axis{low, high, {}, {}};
   if (high / 2 - low / 2 < std::numeric_limits<double>::min()) {
     const double margin = low == 0 ? 1 : std::fabs(low) / 10;
-    axis.low = std::max(low - margin, -kLargest);
-    axis.high = std::min(high + margin, kLargest);
+    axis.low = std::max(low - margin, -largest);
+    axis.high = std::min(high + margin, largest);
   }
-  const double step = round_step(axis.high / wanted - axis.low / wanted, 1);
+  const double step = round_up(axis.high / wanted - axis.low / wanted);
   const double first = std::floor(axis.low / step + 1e-9),
                last = std::ceil(axis.high / step - 1e-9);
   // A span next to the limits of a double has no round numbers around it.
@@ -55,10 +54,11 @@ Axis fit_axis(double low, double high, int wanted) {
     label_ticks(axis, std::max(std::fabs(axis.high) / 1e3, std::numeric_limits<double>::min()));
     return axis;
   }
-  for (double i = first; i <= last; ++i) {
-    const double slack = step / 1000;
-    if (i * step >= axis.low - slack && i * step <= axis.high + slack)
-      axis.ticks.push_back(i * step);
+  const double slack = step / 1000;
+  const auto count = static_cast<int>(last - first);
+  for (int i = 0; i <= count; ++i) {
+    const double tick = (first + i) * step;
+    if (tick >= axis.low - slack && tick <= axis.high + slack) axis.ticks.push_back(tick);
   }
   label_ticks(axis, step);
   return axis;
@@ -71,8 +71,8 @@ double Axis::fraction(double value) const {
 }
 
 std::optional<Axes> fit_axes(const std::vector<Series> &series, int x_ticks, int y_ticks) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  Point low{kInfinity, kInfinity}, high{-kInfinity, -kInfinity};
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  Point low{infinity, infinity}, high{-infinity, -infinity};
   for (const Series &line : series) {
     for (const Point &point : line.points) {
       if (!std::isfinite(point.y)) continue;
@@ -80,7 +80,7 @@ std::optional<Axes> fit_axes(const std::vector<Series> &series, int x_ticks, int
       high = {std::max(high.x, point.x), std::max(high.y, point.y)};
     }
   }
-  if (low.x == kInfinity) return std::nullopt;
+  if (low.x == infinity) return std::nullopt;
   return Axes{fit_axis(low.x, high.x, x_ticks), fit_axis(low.y, high.y, y_ticks)};
 }
 
@@ -113,8 +113,7 @@ std::string summary(const Series &series) {
     if (!lowest || point.y < lowest->y) lowest = &point;
     if (!highest || point.y > highest->y) highest = &point;
   }
-  const std::string others =
-      series.not_finite ? std::to_string(series.not_finite) + " not finite" : "";
+  std::string others = series.not_finite ? std::to_string(series.not_finite) + " not finite" : "";
   if (!last) return others;
   const auto at = [](const Point &point) {
     return short_number(point.y) + " at " + formatted("%.*f", 0, point.x);

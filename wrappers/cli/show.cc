@@ -13,19 +13,19 @@ namespace det::cli {
 
 namespace {
 
-constexpr const char *kFooter = R"(Examples:
+constexpr const char *footer = R"(Examples:
   det show 1                        trial 1: state, hyperparameters, runs, how to resume it
   det show -e 3                     experiment 3: configuration and trials
   det show UUID                     a checkpoint, by its id in full
   det show 1 --json | jq .hparams   everything that is known, for programs)";
 
-constexpr size_t kLabelWidth = 18;
+constexpr size_t label_width = 18;
 
 // "Label             value"; nothing where there is no value.
 void print_fact(const std::string &label, const std::string &value) {
   if (value.empty() || value == "-") return;
   std::string line = label;
-  line.resize(std::max(kLabelWidth, label.size() + 1), ' ');
+  line.resize(std::max(label_width, label.size() + 1), ' ');
   print(line + printable(value) + "\n");
 }
 
@@ -205,7 +205,7 @@ void run(const Session &session, const Options &options) {
 void add_show_command(CLI::App &app, Session &session) {
   const auto options = std::make_shared<Options>();
   CLI::App *command = app.add_subcommand("show", "Show a trial, an experiment or a checkpoint.");
-  command->footer(kFooter);
+  command->footer(footer);
   command->add_option("ID|UUID", options->id, "The trial, with -e the experiment; or a checkpoint.")
       ->type_name("")
       ->required();

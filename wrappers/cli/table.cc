@@ -6,8 +6,8 @@ namespace det::cli {
 
 namespace {
 
-constexpr size_t kRowsThatFixWidths = 500;
-constexpr size_t kWidestCell = 40;
+constexpr size_t rows_that_fix_widths = 500;
+constexpr size_t widest_cell = 40;
 
 Colour colour_of_state(const std::string &state) {
   if (state == "ERROR") return Colour::red;
@@ -21,7 +21,7 @@ Colour colour_of_state(const std::string &state) {
 Table::Table(const Terminal &terminal, std::vector<Column> columns)
     : terminal_(terminal), columns_(std::move(columns)) {
   for (Column &column : columns_) {
-    column.title = shortened(printable(column.title), kWidestCell, terminal_);
+    column.title = shortened(printable(column.title), widest_cell, terminal_);
     widths_.push_back(display_width(column.title));
   }
 }
@@ -29,12 +29,12 @@ Table::Table(const Terminal &terminal, std::vector<Column> columns)
 void Table::add(std::vector<std::string> cells) {
   ++rows_;
   for (size_t i = 0; i < cells.size(); ++i) {
-    cells[i] = shortened(printable(cells[i]), kWidestCell, terminal_);
+    cells[i] = shortened(printable(cells[i]), widest_cell, terminal_);
     widths_[i] = std::max(widths_[i], display_width(cells[i]));
   }
   if (widths_fixed_) return print_row(cells);
   held_.push_back(std::move(cells));
-  if (held_.size() == kRowsThatFixWidths) print_held();
+  if (held_.size() == rows_that_fix_widths) print_held();
 }
 
 void Table::finish() {
