@@ -32,12 +32,11 @@ int open_without_links(int root, const std::string &path, int flags, unsigned mo
     directory = std::move(next);
     at = directory.get();
   }
-  Fd found(openat(at, path.c_str() + begin, flags | O_NOFOLLOW | O_CLOEXEC,
-                  static_cast<mode_t>(mode)));
+  Fd found(
+      openat(at, path.c_str() + begin, flags | O_NOFOLLOW | O_CLOEXEC, static_cast<mode_t>(mode)));
   // With O_PATH a link itself is opened; anything else fails with ELOOP by itself.
   struct stat about {};
-  if (found && (flags & O_PATH) != 0 && fstat(found.get(), &about) == 0 &&
-      S_ISLNK(about.st_mode)) {
+  if (found && (flags & O_PATH) != 0 && fstat(found.get(), &about) == 0 && S_ISLNK(about.st_mode)) {
     errno = ELOOP;
     return -1;
   }
