@@ -2,7 +2,9 @@
 
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <cstring>
+#include <thread>
 
 #include "core/base/error.h"
 
@@ -56,7 +58,7 @@ void FinalizeStatement::operator()(sqlite3_stmt *statement) const { sqlite3_fina
 
 Database::Database(const std::filesystem::path &path, int flags,
                    std::chrono::milliseconds busy_timeout)
-    : path_(path) {
+    : path_(path), patience_(std::make_unique<Patience>(Patience{busy_timeout, {}})) {
   sqlite3 *handle = nullptr;
   const int result = sqlite3_open_v2(path.c_str(), &handle,
                                      flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
@@ -64,7 +66,19 @@ Database::Database(const std::filesystem::path &path, int flags,
   if (result != SQLITE_OK) throw_error(result, "open");
   // The last one to close would copy the write-ahead log into the database and sync it twice.
   sqlite3_db_config(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
-  sqlite3_busy_timeout(handle, static_cast<int>(busy_timeout.count()));
+  sqlite3_busy_handler(handle, wait_for_others, patience_.get());
+}
+
+// SQLite's own waits grow to a tenth of a second: among several busy writers one that sleeps so
+// long may never find the store free.
+int Database::wait_for_others(void *patience, int attempt) {
+  auto &mine = *static_cast<Patience *>(patience);
+  const auto now = std::chrono::steady_clock::now();
+  if (attempt == 0) mine.deadline = now + mine.limit;
+  if (now >= mine.deadline) return 0;
+  constexpr int longest_ms = 8;
+  std::this_thread::sleep_for(std::chrono::milliseconds(std::min(attempt + 1, longest_ms)));
+  return 1;
 }
 
 void Database::throw_error(int result, std::string_view sql) const {

@@ -116,7 +116,15 @@ class Database {
   friend class Transaction;
   [[noreturn]] void throw_error(int result, std::string_view sql) const;
 
+  // How long it waits for others; SQLite holds on to it.
+  struct Patience {
+    std::chrono::milliseconds limit;
+    std::chrono::steady_clock::time_point deadline;
+  };
+  static int wait_for_others(void *patience, int attempt);
+
   std::filesystem::path path_;
+  std::unique_ptr<Patience> patience_;
   std::unique_ptr<sqlite3, CloseDatabase> handle_;
   struct TextHash {
     using is_transparent = void;
