@@ -146,7 +146,9 @@ void files_of_others_are_left_alone(void **) {
   for (const char *name : {"01.spool", "x.spool", "1.spool.damaged", "owner.lock"})
     std::ofstream(journal.directory / name) << "mine";
   RecordingSink sink;
-  assert_int_equal(recover_spool(journal.directory.path(), sink).reports, 10);
+  const RecoveredSpool recovered = recover_spool(journal.directory.path(), sink);
+  assert_int_equal(recovered.reports, 10);
+  assert_true(recovered.damaged.empty());
   assert_int_equal(journal.files().size(), 4);
 }
 
