@@ -167,12 +167,12 @@ static void a_journal_at_its_limit_refuses_or_waits_but_loses_nothing(void **sta
   struct fixture *f = *state;
   const det_metric loss = {"loss", 1};
   det_core_free(f->core);
-  f->options.spool_limit = 4u << 20;
+  f->options.spool_limit = 1u << 19;
   f->options.spool_wait_ms = -1;
   start(f);
   int64_t accepted = 0;
   det_status status = DET_OK;
-  for (int64_t step = 1; step <= 400000; ++step) {
+  for (int64_t step = 1; step <= 20000; ++step) {
     status = det_train_report_training_metrics(train_of(f), step, &loss, 1, &f->err);
     if (status == DET_OK) ++accepted;
     else assert_int_equal(status, DET_E_FULL);
