@@ -15,8 +15,8 @@ char *join(const char *directory, const char *name);
 // Where the next `"key":` at or behind `json` has its value; NULL when there is none. Good enough
 // for answers whose texts do not look like keys.
 const char *json_find(const char *json, const char *key);
-// The number at the first `"key":`; `fallback` when there is none.
-int64_t json_number(const char *json, const char *key, int64_t fallback);
+// The number there; 0 for null.
+double json_number(const char *value);
 
 // SplitMix64: the next of a sequence that follows from `*state`.
 uint64_t random_bits(uint64_t *state);
