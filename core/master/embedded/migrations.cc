@@ -144,13 +144,16 @@ constexpr auto current = static_cast<int64_t>(migrations.size());
 }  // namespace
 
 bool is_outdated(Database &database) {
-  const int64_t owner = database.pragma("application_id");
-  const int64_t version = database.pragma("user_version");
+  // One statement sees one moment: another process may be making the store.
+  Query query = database.query(
+      "SELECT application_id, user_version, EXISTS(SELECT 1 FROM sqlite_schema) "
+      "FROM pragma_application_id, pragma_user_version");
+  query.next();
+  const int64_t owner = query.integer(0);
+  const int64_t version = query.integer(1);
+  const bool is_empty = query.integer(2) == 0;
   const std::string where = "opening the store '" + database.path().string() + "': ";
-  const auto is_empty = [&] {
-    return !database.query("SELECT 1 FROM sqlite_schema LIMIT 1").next();
-  };
-  if (owner != application && (owner != 0 || version != 0 || !is_empty()))
+  if (owner != application && (owner != 0 || version != 0 || !is_empty))
     throw Error(Code::corrupt, where +
                                    "this is the database of another program; set DET_HOME to "
                                    "another directory");
