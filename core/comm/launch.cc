@@ -39,10 +39,6 @@ int required(const char *name, const char *launcher) {
   return static_cast<int>(*value);
 }
 
-std::string chief_or_variable(const std::string &chief_ip) {
-  return chief_ip.empty() ? environment_variable("DET_CHIEF_IP") : chief_ip;
-}
-
 Launch launch_from(const Names &names, const std::string &chief_ip) {
   Launch launch;
   launch.ranks = {
@@ -66,6 +62,10 @@ constexpr Sign signs[] = {{"Open MPI", "OMPI_COMM_WORLD_SIZE"},
 
 }  // namespace
 
+std::string chief_or_variable(const std::string &chief_ip) {
+  return chief_ip.empty() ? environment_variable("DET_CHIEF_IP") : chief_ip;
+}
+
 Launch launch_from_horovod(const std::string &chief_ip) { return launch_from(horovod, chief_ip); }
 Launch launch_from_deepspeed(const std::string &chief_ip) {
   return launch_from(deepspeed, chief_ip);
@@ -87,7 +87,9 @@ Launch launch_from_tf_config() {
     const int index = task.at("index").get<int>();
     const int count = static_cast<int>(workers.size());
     const std::string chief = workers.at(0).get<std::string>();
-    Launch launch{{index, count, 0, 1, index, count}, chief.substr(0, chief.find(':'))};
+    Launch launch;
+    launch.ranks = {index, count, 0, 1, index, count};
+    launch.chief_ip = chief.substr(0, chief.find(':'));
     check_ranks(launch.ranks);
     return launch;
   } catch (const Json::exception &) {
@@ -111,14 +113,6 @@ Launch launch_from_environment() {
                                          ": this release joins one process only");
   }
   return {};
-}
-
-std::unique_ptr<Communicator> join(const Launch &launch) {
-  check_ranks(launch.ranks);
-  if (launch.ranks.size > 1)
-    throw Error(Code::unsupported, "joining a job of " + std::to_string(launch.ranks.size) +
-                                       " processes: this release joins one process only");
-  return make_single_communicator();
 }
 
 }  // namespace det

@@ -1,7 +1,6 @@
 // Which job this process belongs to, from the variables of the program that launched it.
 #pragma once
 
-#include <memory>
 #include <string>
 
 #include "core/comm/communicator.h"
@@ -11,7 +10,12 @@ namespace det {
 struct Launch {
   Ranks ranks;
   std::string chief_ip;  // empty: not given
+  std::string launcher;
+  bool through_mpi = false;  // an MPI launched it: join through that where possible
 };
+
+// DET_CHIEF_IP where the argument is empty.
+std::string chief_or_variable(const std::string &chief_ip);
 
 // Each throws Code::not_found, naming a variable that is missing, or Code::invalid for a value that
 // is no rank. `chief_ip` overrides DET_CHIEF_IP unless empty.
@@ -22,8 +26,5 @@ Launch launch_from_tf_config();
 
 // Whichever launcher left its variables; one process when none did.
 Launch launch_from_environment();
-
-// Joins the job. Throws Code::unsupported for more than one process.
-std::unique_ptr<Communicator> join(const Launch &launch);
 
 }  // namespace det

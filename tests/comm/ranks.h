@@ -1,15 +1,22 @@
-// The ranks of one job as threads of this process.
+// The ranks of one job as threads of this process, joined as processes would be: over sockets.
 #pragma once
 
-#include <condition_variable>
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdlib>
 #include <exception>
 #include <functional>
 #include <memory>
-#include <mutex>
+#include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
-#include "core/comm/communicator.h"
+#include "core/base/error.h"
+#include "core/comm/join.h"
 
 namespace det::test {
 
@@ -18,88 +25,90 @@ inline Ranks ranks_of(int rank, int nodes, int per_node) {
   return {rank, nodes * per_node, rank % per_node, per_node, rank / per_node, nodes};
 }
 
-// What the ranks of one group put side by side.
-class Board {
- public:
-  explicit Board(int size) : size_(size) {}
+// A port that nobody uses now.
+inline int free_port() {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  if (bind(fd, reinterpret_cast<sockaddr *>(&address), size) != 0 ||
+      getsockname(fd, reinterpret_cast<sockaddr *>(&address), &size) != 0)
+    throw std::runtime_error("no free port");
+  close(fd);
+  return ntohs(address.sin_port);
+}
 
-  std::vector<Message> exchange(int index, const Message &message) {
-    std::unique_lock lock(mutex_);
-    arriving_.resize(static_cast<size_t>(size_));
-    arriving_[static_cast<size_t>(index)] = message;
-    const int round = round_;
-    if (++arrived_ == size_) {
-      complete_ = std::move(arriving_);
-      arriving_.clear();
-      arrived_ = 0;
-      ++round_;
-      changed_.notify_all();
-    } else {
-      changed_.wait(lock, [&] { return round_ != round; });
-    }
-    return complete_;
+// cmocka's assertions leave a function by longjmp, which only the main thread may do.
+inline void require(bool condition, const std::string &what) {
+  if (!condition) throw std::logic_error("not so: " + what);
+}
+
+inline std::string text_of(const std::exception_ptr &thrown) {
+  if (!thrown) return "";
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const std::exception &e) {
+    return e.what();
   }
+}
 
- private:
-  const int size_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  int arrived_ = 0;
-  int round_ = 0;
-  std::vector<Message> arriving_, complete_;
+inline Code code_of(const std::exception_ptr &thrown) {
+  try {
+    if (thrown) std::rethrow_exception(thrown);
+  } catch (const Error &e) {
+    return e.code;
+  } catch (const std::exception &) {
+  }
+  return Code::internal;
+}
+
+// What the ranks threw, in rank order; empty where nothing was.
+struct Outcome {
+  std::vector<std::exception_ptr> thrown;
+  std::string text(int rank) const { return text_of(thrown[static_cast<size_t>(rank)]); }
+  Code code(int rank) const { return code_of(thrown[static_cast<size_t>(rank)]); }
+  std::string all() const {
+    std::string all;
+    for (size_t rank = 0; rank < thrown.size(); ++rank)
+      if (thrown[rank]) all += "rank " + std::to_string(rank) + ": " + text_of(thrown[rank]) + "\n";
+    return all;
+  }
 };
 
-class BoardCommunicator : public Communicator {
- public:
-  BoardCommunicator(const Ranks &ranks, Board &all, Board &node)
-      : Communicator(ranks), all_(all), node_(node) {}
-
-  std::optional<std::vector<Message>> gather(const Message &message) override {
-    auto list = allgather(message);
-    if (!is_chief()) return std::nullopt;
-    return list;
-  }
-  std::vector<Message> allgather(const Message &message) override {
-    return all_.exchange(ranks().rank, message);
-  }
-  Message broadcast(const Message &message) override { return allgather(message)[0]; }
-  std::optional<std::vector<Message>> gather_local(const Message &message) override {
-    auto list = allgather_local(message);
-    if (!is_local_chief()) return std::nullopt;
-    return list;
-  }
-  std::vector<Message> allgather_local(const Message &message) override {
-    return node_.exchange(ranks().local_rank, message);
-  }
-  Message broadcast_local(const Message &message) override { return allgather_local(message)[0]; }
-
- private:
-  Board &all_, &node_;
-};
-
-// Runs `work` on every rank, each a thread, until all are done; gives what each threw (null:
-// nothing).
-inline std::vector<std::exception_ptr> run_ranks(int nodes, int per_node,
-                                                 const std::function<void(Communicator &)> &work) {
-  const int size = nodes * per_node;
-  Board all(size);
-  std::vector<std::unique_ptr<Board>> machines;
-  for (int node = 0; node < nodes; ++node) machines.push_back(std::make_unique<Board>(per_node));
-  std::vector<std::exception_ptr> thrown(static_cast<size_t>(size));
+// Runs `work` for each rank on a thread of its own, until all are done.
+inline Outcome run_threads(int size, const std::function<void(int)> &work) {
+  Outcome outcome{std::vector<std::exception_ptr>(static_cast<size_t>(size))};
   std::vector<std::thread> threads;
   for (int rank = 0; rank < size; ++rank) {
     threads.emplace_back([&, rank] {
-      BoardCommunicator communicator(ranks_of(rank, nodes, per_node), all,
-                                     *machines[static_cast<size_t>(rank / per_node)]);
       try {
-        work(communicator);
+        work(rank);
       } catch (...) {
-        thrown[static_cast<size_t>(rank)] = std::current_exception();
+        outcome.thrown[static_cast<size_t>(rank)] = std::current_exception();
       }
     });
   }
   for (std::thread &thread : threads) thread.join();
-  return thrown;
+  return outcome;
+}
+
+struct JobOptions {
+  bool force_tcp = false;
+  std::chrono::milliseconds timeout{60'000};
+};
+
+// Runs `work` on every rank of a job.
+inline Outcome run_ranks(int nodes, int per_node, const std::function<void(Communicator &)> &work,
+                         const JobOptions &job = {}) {
+  setenv("DET_DISTRIBUTED_SECRET", "of the tests", 1);
+  const int port = free_port();
+  return run_threads(nodes * per_node, [&](int rank) {
+    Launch launch;
+    launch.ranks = ranks_of(rank, nodes, per_node);
+    launch.chief_ip = "127.0.0.1";
+    work(*join(launch, {port, 0, job.force_tcp, job.timeout}));
+  });
 }
 
 }  // namespace det::test

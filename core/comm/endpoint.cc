@@ -1,0 +1,186 @@
+#include "core/comm/endpoint.h"
+
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <thread>
+
+#include "core/base/error.h"
+#include "core/comm/stream.h"
+
+namespace det {
+
+namespace {
+
+constexpr int flags = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
+constexpr int backlog = 1024;
+
+struct Address {
+  sockaddr_storage storage{};
+  socklen_t size = 0;
+  const sockaddr *get() const { return reinterpret_cast<const sockaddr *>(&storage); }
+};
+
+// In Linux's abstract namespace nothing is left behind and no file can be in the way.
+Address unix_address(const std::string &name) {
+  Address address;
+  auto &path = reinterpret_cast<sockaddr_un &>(address.storage);
+  path.sun_family = AF_UNIX;
+  const size_t size = std::min(name.size(), sizeof path.sun_path - 1);
+  std::memcpy(&path.sun_path[1], name.data(), size);
+  address.size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + size);
+  return address;
+}
+
+std::vector<Address> tcp_addresses(const Endpoint &endpoint, bool to_listen) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICSERV | (to_listen ? AI_PASSIVE : 0);
+  addrinfo *list = nullptr;
+  const int failed = getaddrinfo(endpoint.name.empty() ? nullptr : endpoint.name.c_str(),
+                                 std::to_string(endpoint.port).c_str(), &hints, &list);
+  if (failed != 0)
+    throw Error(Code::invalid, "joining a job: the address '" + endpoint.name + "' of the chief: " +
+                                   gai_strerror(failed) + "; check chief_ip or DET_CHIEF_IP");
+  const std::unique_ptr<addrinfo, void (*)(addrinfo *)> owner(list, freeaddrinfo);
+  std::vector<Address> addresses;
+  for (const addrinfo *entry = list; entry != nullptr; entry = entry->ai_next) {
+    Address address;
+    std::memcpy(&address.storage, entry->ai_addr, entry->ai_addrlen);
+    address.size = entry->ai_addrlen;
+    addresses.push_back(address);
+  }
+  return addresses;
+}
+
+void set(const Fd &fd, int level, int option, int value) {
+  setsockopt(fd.get(), level, option, &value, sizeof value);
+}
+
+// A machine that lost its power says nothing: this notices within a minute.
+void keep_alive(const Fd &fd) {
+  set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+  set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(fd, IPPROTO_TCP, TCP_KEEPIDLE, 30);
+  set(fd, IPPROTO_TCP, TCP_KEEPINTVL, 10);
+  set(fd, IPPROTO_TCP, TCP_KEEPCNT, 3);
+}
+
+// An errno instead of a listener.
+int try_listen(const Address &address, std::vector<Fd> &listeners) {
+  Fd fd(socket(address.storage.ss_family, flags, 0));
+  if (!fd) return errno;
+  if (address.storage.ss_family != AF_UNIX) set(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+  if (address.storage.ss_family == AF_INET6) set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
+  if (bind(fd.get(), address.get(), address.size) != 0 || listen(fd.get(), backlog) != 0)
+    return errno;
+  listeners.push_back(std::move(fd));
+  return 0;
+}
+
+int try_connect(const Address &address, Patience &patience, Fd &connection) {
+  Fd fd(socket(address.storage.ss_family, flags, 0));
+  if (!fd) return errno;
+  if (connect(fd.get(), address.get(), address.size) != 0) {
+    if (errno != EINPROGRESS) return errno;
+    if (!wait_for(fd.get(), POLLOUT, patience)) return ETIMEDOUT;
+    int failed = 0;
+    socklen_t size = sizeof failed;
+    getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &failed, &size);
+    if (failed != 0) return failed;
+  }
+  if (address.storage.ss_family != AF_UNIX) keep_alive(fd);
+  connection = std::move(fd);
+  return 0;
+}
+
+}  // namespace
+
+std::string Endpoint::text() const {
+  return kind == Kind::unix_socket ? "unix:" + name : "tcp:" + name + ":" + std::to_string(port);
+}
+
+Endpoint parse_endpoint(const std::string &text) {
+  if (text.starts_with("unix:")) return {Endpoint::Kind::unix_socket, text.substr(5), 0};
+  const size_t colon = text.rfind(':');
+  if (text.starts_with("tcp:") && colon > 3 && colon + 1 < text.size() &&
+      text.size() - colon <= 6 && text.find_first_not_of("0123456789", colon + 1) == text.npos)
+    return {Endpoint::Kind::tcp, text.substr(4, colon - 4), std::stoi(text.substr(colon + 1))};
+  throw Error(Code::corrupt, "joining a job: '" + text + "' is no address of a rank");
+}
+
+std::vector<Fd> listen_at(const Endpoint &endpoint) {
+  std::vector<Fd> listeners;
+  int failed = 0;
+  if (endpoint.kind == Endpoint::Kind::unix_socket) {
+    failed = try_listen(unix_address(endpoint.name), listeners);
+  } else {
+    for (const Address &address : tcp_addresses(endpoint, true))
+      if (const int reason = try_listen(address, listeners); reason != 0) failed = reason;
+    if (listeners.empty() && failed == EADDRNOTAVAIL)
+      for (const Address &address : tcp_addresses({endpoint.kind, "", endpoint.port}, true))
+        if (const int reason = try_listen(address, listeners); reason != 0) failed = reason;
+  }
+  if (!listeners.empty()) return listeners;
+  if (failed == EADDRINUSE)
+    throw Error(Code::busy,
+                "joining a job: another job on this machine uses '" + endpoint.text() +
+                    "'; give this one its own port (pub_port, port_offset or the variable "
+                    "INTER_TRAIN_PROCESS_COMM_PORT_1, the same on all ranks)",
+                failed);
+  throw_errno(failed, "joining a job: listening at '" + endpoint.text() + "'");
+}
+
+Fd connect_to(const Endpoint &endpoint, Patience &patience) {
+  const std::vector<Address> addresses = endpoint.kind == Endpoint::Kind::unix_socket
+                                             ? std::vector{unix_address(endpoint.name)}
+                                             : tcp_addresses(endpoint, false);
+  std::chrono::milliseconds pause(2);
+  for (;;) {
+    Fd connection;
+    int failed = 0;
+    for (const Address &address : addresses)
+      if ((failed = try_connect(address, patience, connection)) == 0) return connection;
+    if (patience.left().count() == 0)
+      throw Error(Code::timeout,
+                  "joining a job: nothing listens at '" + endpoint.text() + "' (" +
+                      std::strerror(failed) +
+                      "); see whether rank 0 started, and that all ranks "
+                      "have its address and port",
+                  failed);
+    std::this_thread::sleep_for(pause);
+    pause = std::min(2 * pause, std::chrono::milliseconds(100));
+  }
+}
+
+int port_of(const Fd &listener) {
+  Address address;
+  address.size = sizeof address.storage;
+  if (getsockname(listener.get(), reinterpret_cast<sockaddr *>(&address.storage), &address.size) !=
+      0)
+    throw_errno(errno, "asking for the port of a socket");
+  return ntohs(address.storage.ss_family == AF_INET6
+                   ? reinterpret_cast<const sockaddr_in6 &>(address.storage).sin6_port
+                   : reinterpret_cast<const sockaddr_in &>(address.storage).sin_port);
+}
+
+bool is_own_peer(const Fd &connection, Endpoint::Kind kind) {
+  if (kind == Endpoint::Kind::tcp) return true;
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  return getsockopt(connection.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+         peer.uid == geteuid();
+}
+
+}  // namespace det

@@ -1,0 +1,56 @@
+// What travels between two ranks: a fixed head, then as many bytes as the head announces.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/comm/communicator.h"
+
+namespace det {
+
+// Global: all ranks of the job. Local: those of one machine. Each keeps an order of its own.
+enum class Channel : uint8_t { global, local };
+
+enum class FrameKind : uint8_t {
+  call,   // a rank takes part in a collective, with its message
+  done,   // the root's answer
+  ask,    // the root has waited a while in this collective: are you in another one?
+  abort,  // the collective failed; the payload says why
+  leave   // the sender left the job
+};
+
+enum class Collective : uint8_t { gather, allgather, broadcast };
+
+struct FrameHead {
+  FrameKind kind = FrameKind::call;
+  Collective collective = Collective::gather;
+  bool is_null = false;
+  bool is_bulk = false;   // the payload does not follow here but in a broadcast of its own
+  int8_t code = 0;        // of an abort
+  uint64_t sequence = 0;  // number of the collective in its channel
+  uint64_t size = 0;      // bytes of the payload
+};
+
+struct Frame {
+  FrameHead head;
+  std::string payload;
+};
+
+constexpr size_t frame_head_size = 24;
+using FrameHeadBytes = std::array<char, frame_head_size>;
+
+FrameHeadBytes encode_head(const FrameHead &head);
+// Throws Code::corrupt for anything that encode_head() does not make.
+FrameHead decode_head(std::string_view bytes);
+
+// A list of messages as one payload.
+std::string encode_messages(const std::vector<Message> &messages);
+// Throws Code::corrupt unless it is a list of exactly `count` messages.
+std::vector<Message> decode_messages(std::string_view payload, size_t count);
+
+const char *name_of(Collective collective, Channel channel);
+
+}  // namespace det

@@ -1,0 +1,111 @@
+#include "core/comm/functions.h"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "core/base/error.h"
+
+namespace det {
+
+namespace {
+
+class FunctionTransport : public Transport {
+ public:
+  FunctionTransport(const TransportFunctions &functions, void *user_data)
+      : functions_(functions), user_data_(user_data) {}
+  ~FunctionTransport() override {
+    if (functions_.destroy != nullptr) functions_.destroy(user_data_);
+  }
+
+  void send(int peer, Channel channel, const FrameHead &head, std::string_view payload,
+            Patience &patience) override {
+    std::array<char, short_message_limit> message;  // filled as far as it is sent
+    const FrameHeadBytes bytes = encode_head(head);
+    std::memcpy(message.data(), bytes.data(), bytes.size());
+    const bool fits = payload.size() <= short_message_limit - frame_head_size;
+    if (fits) std::memcpy(&message[frame_head_size], payload.data(), payload.size());
+    send_message(peer, channel, message.data(), frame_head_size + (fits ? payload.size() : 0),
+                 patience);
+    if (!fits) send_message(peer, channel, payload.data(), payload.size(), patience);
+  }
+
+  bool receive(int peer, Channel channel, Frame &frame, Patience &patience) override {
+    std::array<char, short_message_limit> message;  // read as far as it was filled
+    size_t size = 0;
+    // What is there already costs no look at the clock.
+    int32_t result = receive_message(peer, channel, message.data(), message.size(), &size, 0);
+    if (result == ETIMEDOUT) {
+      const int32_t left = milliseconds(patience);
+      if (left > 0)
+        result = receive_message(peer, channel, message.data(), message.size(), &size, left);
+    }
+    if (result == ETIMEDOUT) return false;
+    check(result, "receiving from", peer);
+    const std::string_view text(message.data(), std::min(size, message.size()));
+    frame.head = decode_head(text);
+    const std::string_view rest = text.substr(frame_head_size);
+    if (frame.head.is_bulk || rest.size() == frame.head.size) {
+      frame.payload = rest;
+      return true;
+    }
+    if (!rest.empty() || frame.head.size <= short_message_limit - frame_head_size)
+      throw Error(Code::corrupt, "receiving from rank " + std::to_string(peer) +
+                                     ": the transport delivered a part of a message");
+    frame.payload.resize(frame.head.size);
+    size_t received = 0;
+    check(receive_message(peer, channel, frame.payload.data(), frame.payload.size(), &received,
+                          milliseconds(patience)),
+          "receiving from", peer);
+    if (received != frame.payload.size())
+      throw Error(Code::corrupt, "receiving from rank " + std::to_string(peer) +
+                                     ": the transport delivered a part of a message");
+    return true;
+  }
+
+  bool any_pair() const override { return functions_.any_pair; }
+  size_t bulk_above() const override {
+    return functions_.broadcast != nullptr ? short_message_limit - frame_head_size : 0;
+  }
+  void broadcast_bulk(int root, Channel channel, char *data, size_t size,
+                      Patience &patience) override {
+    check(functions_.broadcast(root, static_cast<int32_t>(channel), data, size,
+                               milliseconds(patience), user_data_),
+          "a broadcast from", root);
+  }
+
+ private:
+  static int32_t milliseconds(Patience &patience) {
+    return static_cast<int32_t>(std::min<int64_t>(patience.left().count(), INT32_MAX));
+  }
+  void send_message(int peer, Channel channel, const char *data, size_t size, Patience &patience) {
+    check(functions_.send(peer, static_cast<int32_t>(channel), data, size,
+                          static_cast<int32_t>(patience.limit().count()), user_data_),
+          "sending to", peer);
+  }
+  int32_t receive_message(int peer, Channel channel, char *data, size_t capacity, size_t *size,
+                          int32_t timeout_ms) {
+    return functions_.receive(peer, static_cast<int32_t>(channel), data, capacity, size, timeout_ms,
+                              user_data_);
+  }
+  static void check(int32_t result, const char *what, int peer) {
+    if (result == 0) return;
+    const std::string tried = std::string(what) + " rank " + std::to_string(peer);
+    if (result == ETIMEDOUT)
+      throw Error(Code::timeout, tried + ": it did not take part in time", result);
+    throw Error(Code::unavailable, tried + ": the transport failed (" + std::strerror(result) + ")",
+                result);
+  }
+
+  const TransportFunctions functions_;
+  void *const user_data_;
+};
+
+}  // namespace
+
+std::unique_ptr<Transport> make_function_transport(const TransportFunctions &functions,
+                                                   void *user_data) {
+  return std::make_unique<FunctionTransport>(functions, user_data);
+}
+
+}  // namespace det

@@ -1,0 +1,31 @@
+// A transport made of the caller's functions.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "core/comm/transport.h"
+
+namespace det {
+
+// As det_communicator_functions in include/det/distributed.h.
+struct TransportFunctions {
+  int32_t (*send)(int32_t peer, int32_t channel, const void *data, size_t size, int32_t timeout_ms,
+                  void *user_data) = nullptr;
+  int32_t (*receive)(int32_t peer, int32_t channel, void *data, size_t capacity, size_t *size,
+                     int32_t timeout_ms, void *user_data) = nullptr;
+  int32_t (*broadcast)(int32_t root, int32_t channel, void *data, size_t size, int32_t timeout_ms,
+                       void *user_data) = nullptr;
+  void (*destroy)(void *user_data) = nullptr;
+  bool any_pair = false;
+};
+
+// Calls `destroy` at the end, also when this throws.
+std::unique_ptr<Transport> make_function_transport(const TransportFunctions &functions,
+                                                   void *user_data);
+
+// A message longer than this is bulk: announced by a shorter one, so both sides know its size.
+constexpr size_t short_message_limit = 8192;
+
+}  // namespace det

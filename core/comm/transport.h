@@ -1,0 +1,60 @@
+// How frames get from one rank to another. Three provide it: sockets, and a table of functions from
+// the caller, with which libdetcore-mpi is made.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/comm/frame.h"
+
+namespace det {
+
+// A limit on waiting that costs nothing until somebody waits.
+class Patience {
+ public:
+  using Milliseconds = std::chrono::milliseconds;
+  explicit Patience(Milliseconds limit) : limit_(limit) {}
+
+  Milliseconds limit() const { return limit_; }
+  // Until the limit; zero once it has passed. The clock starts with the first question.
+  Milliseconds left() {
+    const auto now = std::chrono::steady_clock::now();
+    if (!end_) end_ = now + limit_;
+    return std::max(Milliseconds(0), std::chrono::duration_cast<Milliseconds>(*end_ - now));
+  }
+
+ private:
+  Milliseconds limit_;
+  std::optional<std::chrono::steady_clock::time_point> end_;
+};
+
+class Transport {
+ public:
+  virtual ~Transport() = default;
+
+  // `peer` is a rank of the job. Both throw Code::unavailable for a peer that is gone; send()
+  // throws Code::timeout at the end of `patience`, receive() returns false.
+  virtual void send(int peer, Channel channel, const FrameHead &head, std::string_view payload,
+                    Patience &patience) = 0;
+  virtual bool receive(int peer, Channel channel, Frame &frame, Patience &patience) = 0;
+
+  // Whether any two ranks may talk; else only a root and its members do.
+  virtual bool any_pair() const { return false; }
+
+  // Payloads above this many bytes take broadcast_bulk() where there is one; 0: there is none.
+  virtual size_t bulk_above() const { return 0; }
+  // Collective. The root's `size` bytes to all ranks of the channel, each of which knows the size.
+  virtual void broadcast_bulk(int /*root*/, Channel /*channel*/, char * /*data*/, size_t /*size*/,
+                              Patience & /*patience*/) {}
+
+  // The local channel opens once the global one stands: where this rank, a local chief, can be
+  // reached, and then with whom.
+  virtual std::string local_address() { return {}; }
+  virtual void open_local(const std::vector<int> & /*members*/, const std::string & /*address*/,
+                          Patience & /*patience*/) {}
+};
+
+}  // namespace det

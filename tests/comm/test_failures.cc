@@ -1,0 +1,200 @@
+// Ranks that do not do the same: each of them gets an error, and nobody waits for ever.
+#include <sys/wait.h>
+
+#include <atomic>
+#include <csignal>
+
+#include "tests/cmocka.h"
+#include "tests/comm/ranks.h"
+#include "tests/comm/thread_transport.h"
+#include "tests/expect_error.h"
+
+namespace det::test {
+namespace {
+
+using Call = std::function<void(Communicator &)>;
+
+void gather(Communicator &job) { job.gather("x"); }
+void allgather(Communicator &job) { job.allgather("x"); }
+void broadcast(Communicator &job) { job.broadcast("x"); }
+
+struct Named {
+  const char *name;
+  void (*call)(Communicator &);
+};
+constexpr Named calls[] = {{"gather", gather}, {"allgather", allgather}, {"broadcast", broadcast}};
+
+// A broadcast waits for nobody: its root may hear of a mismatch some calls later.
+void call_and_then_some(Communicator &job, const Named &named) {
+  named.call(job);
+  for (int i = 0; i < 256; ++i) named.call(job);
+}
+
+void a_mismatch_is_an_error_on_every_rank_that_names_both_calls(void **) {
+  for (const bool mesh : {false, true}) {
+    for (const Named &of_chief : calls) {
+      for (const Named &of_others : calls) {
+        if (of_chief.call == of_others.call) continue;
+        const auto work = [&](Communicator &job) {
+          call_and_then_some(job, job.is_chief() ? of_chief : of_others);
+        };
+        ThreadNetwork network(3, true);
+        const Outcome outcome = mesh ? network.run(1, 3, work) : run_ranks(1, 3, work);
+        for (int rank = 0; rank < 3; ++rank) {
+          const std::string text = outcome.text(rank);
+          assert_int_equal(outcome.code(rank), Code::conflict);
+          assert_true(contains(text, std::string("called ") + of_chief.name));
+          assert_true(contains(text, std::string("called ") + of_others.name));
+        }
+      }
+    }
+  }
+}
+
+void one_call_too_many_is_a_mismatch_too(void **) {
+  const Outcome outcome = run_ranks(1, 2, [](Communicator &job) {
+    job.broadcast("x");
+    if (job.is_chief()) job.broadcast("y");
+    job.gather("z");
+  });
+  for (int rank = 0; rank < 2; ++rank) {
+    assert_int_equal(outcome.code(rank), Code::conflict);
+    assert_true(contains(outcome.text(rank), "called gather (call"));
+  }
+}
+
+void a_rank_that_leaves_is_an_error_on_the_others(void **) {
+  const Outcome outcome = run_ranks(1, 3, [](Communicator &job) {
+    if (job.ranks().rank == 2) return;
+    job.allgather("x");
+  });
+  assert_string_equal(outcome.text(2).c_str(), "");
+  for (int rank = 0; rank < 2; ++rank) {
+    assert_int_equal(outcome.code(rank), Code::unavailable);
+    assert_true(contains(outcome.text(rank), "rank 2"));
+  }
+}
+
+void a_silent_rank_is_an_error_after_the_timeout(void **) {
+  for (const bool mesh : {false, true}) {
+    std::atomic<int> waiting{2};
+    const auto work = [&](Communicator &job) {
+      if (job.ranks().rank == 1) {
+        while (waiting > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        return;
+      }
+      try {
+        job.gather("x");
+      } catch (...) {
+        --waiting;
+        throw;
+      }
+      --waiting;
+    };
+    ThreadNetwork network(3, true);
+    const std::chrono::milliseconds timeout(300);
+    const Outcome outcome =
+        mesh ? network.run(1, 3, work, timeout) : run_ranks(1, 3, work, {.timeout = timeout});
+    for (const int rank : {0, 2}) {
+      assert_int_equal(outcome.code(rank), Code::timeout);
+      assert_true(contains(outcome.text(rank), "rank"));
+    }
+  }
+}
+
+void a_failure_is_final(void **) {
+  const Outcome outcome = run_ranks(1, 2, [](Communicator &job) {
+    if (!job.is_chief()) return;
+    std::string first, second;
+    for (std::string *text : {&first, &second}) {
+      try {
+        job.allgather("x");
+      } catch (const Error &e) {
+        *text = e.what();
+      }
+    }
+    require(!first.empty() && first == second, "the same error again");
+    try {
+      job.gather_local("x");
+      require(false, "the local channel works on");
+    } catch (const Error &e) {
+      require(e.what() == first, "the same error on the local channel");
+    }
+  });
+  assert_string_equal(outcome.all().c_str(), "");
+}
+
+// Ranks as processes; rank 1 dies without a word.
+void a_killed_rank_is_an_error_on_the_others(void **) {
+  const int port = free_port();
+  std::vector<pid_t> children;
+  for (int rank = 0; rank < 3; ++rank) {
+    const pid_t child = fork();
+    if (child == 0) {
+      int status = 1;
+      try {
+        Launch launch;
+        launch.ranks = ranks_of(rank, 1, 3);
+        const auto job = join(launch, {port, 0, false, std::chrono::seconds(60)});
+        job->broadcast("ready");
+        if (rank == 1) raise(SIGKILL);
+        for (int i = 0; i < 100'000; ++i) job->allgather("x");
+      } catch (const Error &e) {
+        status = e.code == Code::unavailable && contains(e.what(), "rank 1") ? 42 : 2;
+      }
+      _exit(status);
+    }
+    children.push_back(child);
+  }
+  int status = 0;
+  for (int rank = 0; rank < 3; ++rank) {
+    waitpid(children[static_cast<size_t>(rank)], &status, 0);
+    if (rank == 1) assert_int_equal(WTERMSIG(status), SIGKILL);
+    else assert_int_equal(WEXITSTATUS(status), 42);
+  }
+}
+
+void a_forked_child_is_refused_and_harms_nothing(void **) {
+  const Outcome outcome = run_ranks(1, 2, [](Communicator &job) {
+    if (job.is_chief()) {
+      const pid_t child = fork();
+      if (child == 0) {
+        try {
+          job.broadcast("x");
+        } catch (const Error &e) {
+          _exit(e.code == Code::state ? 0 : 1);
+        }
+        _exit(2);
+      }
+      int status = 0;
+      waitpid(child, &status, 0);
+      require(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child is refused");
+    }
+    require(job.allgather("x").size() == 2, "the parent goes on");
+  });
+  assert_string_equal(outcome.all().c_str(), "");
+}
+
+void the_callers_transport_is_destroyed_once(void **) {
+  ThreadNetwork network(3, true);
+  network.run(1, 3, [](Communicator &job) { job.allgather("x"); });
+  assert_int_equal(network.destroyed(), 3);
+}
+
+}  // namespace
+}  // namespace det::test
+
+int main() {
+  using namespace det::test;
+  const CMUnitTest tests[] = {
+      cmocka_unit_test(a_mismatch_is_an_error_on_every_rank_that_names_both_calls),
+      cmocka_unit_test(one_call_too_many_is_a_mismatch_too),
+      cmocka_unit_test(a_rank_that_leaves_is_an_error_on_the_others),
+      cmocka_unit_test(a_silent_rank_is_an_error_after_the_timeout),
+      cmocka_unit_test(a_failure_is_final),
+      cmocka_unit_test(a_killed_rank_is_an_error_on_the_others),
+      cmocka_unit_test(a_forked_child_is_refused_and_harms_nothing),
+      cmocka_unit_test(the_callers_transport_is_destroyed_once),
+  };
+  return cmocka_run_group_tests_name("failures", tests, nullptr, nullptr);
+}

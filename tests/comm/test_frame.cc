@@ -1,0 +1,80 @@
+// What travels between ranks, and what is refused.
+#include "core/comm/frame.h"
+
+#include "core/base/error.h"
+#include "tests/cmocka.h"
+#include "tests/expect_error.h"
+
+namespace det::test {
+namespace {
+
+std::string bytes_of(const FrameHead &head) {
+  const FrameHeadBytes bytes = encode_head(head);
+  return {bytes.data(), bytes.size()};
+}
+
+void a_head_is_what_it_was(void **) {
+  FrameHead head;
+  head.kind = FrameKind::abort;
+  head.collective = Collective::broadcast;
+  head.is_bulk = true;
+  head.code = -14;
+  head.sequence = 0x0102030405060708;
+  head.size = 77;
+  const FrameHead back = decode_head(bytes_of(head));
+  assert_int_equal(back.kind, FrameKind::abort);
+  assert_int_equal(back.collective, Collective::broadcast);
+  assert_true(back.is_bulk);
+  assert_false(back.is_null);
+  assert_int_equal(back.code, -14);
+  assert_true(back.sequence == head.sequence);
+  assert_int_equal(back.size, 77);
+}
+
+void a_head_that_makes_no_sense_is_refused(void **) {
+  const std::string good = bytes_of({});
+  assert_true(
+      contains(expect_error(Code::corrupt, [&] { decode_head(good.substr(0, 23)); }), "cut short"));
+  for (const size_t at : {0U, 3U, 4U, 5U, 6U, 23U}) {
+    std::string bad = good;
+    bad[at] = '\x7f';
+    assert_true(contains(expect_error(Code::corrupt, [&] { decode_head(bad); }), "message"));
+  }
+  FrameHead null;
+  null.is_null = true;
+  null.size = 1;
+  assert_true(
+      contains(expect_error(Code::corrupt, [&] { decode_head(bytes_of(null)); }), "no sense"));
+}
+
+void a_list_keeps_null_and_empty_apart(void **) {
+  const std::vector<Message> list{"a", std::nullopt, "", std::string(3, '\0')};
+  assert_true(decode_messages(encode_messages(list), 4) == list);
+  assert_true(decode_messages("", 0).empty());
+}
+
+void a_list_that_is_cut_or_too_long_is_refused(void **) {
+  const std::string payload = encode_messages({"abc", "d"});
+  for (size_t size = 0; size < payload.size(); ++size)
+    assert_true(
+        contains(expect_error(Code::corrupt, [&] { decode_messages(payload.substr(0, size), 2); }),
+                 "cut short"));
+  assert_true(contains(expect_error(Code::corrupt, [&] { decode_messages(payload + "x", 2); }),
+                       "too long"));
+  assert_true(contains(expect_error(Code::corrupt, [&] { decode_messages(payload, SIZE_MAX / 4); }),
+                       "cut short"));
+}
+
+}  // namespace
+}  // namespace det::test
+
+int main() {
+  using namespace det::test;
+  const CMUnitTest tests[] = {
+      cmocka_unit_test(a_head_is_what_it_was),
+      cmocka_unit_test(a_head_that_makes_no_sense_is_refused),
+      cmocka_unit_test(a_list_keeps_null_and_empty_apart),
+      cmocka_unit_test(a_list_that_is_cut_or_too_long_is_refused),
+  };
+  return cmocka_run_group_tests_name("frame", tests, nullptr, nullptr);
+}

@@ -1,0 +1,175 @@
+// Who gets into a job, and who does not.
+#include <poll.h>
+#include <sys/socket.h>
+
+#include "core/comm/endpoint.h"
+#include "core/comm/handshake.h"
+#include "core/comm/rendezvous.h"
+#include "tests/cmocka.h"
+#include "tests/comm/ranks.h"
+#include "tests/expect_error.h"
+
+namespace det::test {
+namespace {
+
+// Joins with whatever numbers each rank is given.
+Outcome join_all(const std::vector<Ranks> &all,
+                 std::chrono::milliseconds timeout = std::chrono::seconds(2)) {
+  setenv("DET_DISTRIBUTED_SECRET", "of the tests", 1);
+  const int port = free_port();
+  return run_threads(static_cast<int>(all.size()), [&](int rank) {
+    Launch launch;
+    launch.ranks = all[static_cast<size_t>(rank)];
+    launch.chief_ip = "127.0.0.1";
+    join(launch, {port, 0, false, timeout});
+  });
+}
+
+void numbers_that_contradict_each_other_are_refused_on_every_rank(void **) {
+  const std::vector<std::vector<Ranks>> wrong{
+      {{0, 2, 0, 2, 0, 1}, {1, 2, 0, 2, 0, 1}},                      // both local rank 0
+      {{0, 2, 0, 1, 0, 2}, {1, 2, 0, 1, 0, 2}},                      // both machine 0
+      {{0, 3, 0, 2, 0, 2}, {1, 3, 1, 2, 0, 2}, {2, 3, 0, 1, 0, 2}},  // three on one machine
+      {{0, 3, 0, 3, 0, 1}, {1, 3, 1, 3, 0, 1}, {2, 3, 0, 2, 1, 2}},  // not the same machines
+  };
+  for (const auto &ranks : wrong) {
+    const Outcome outcome = join_all(ranks);
+    for (size_t rank = 0; rank < ranks.size(); ++rank) assert_true(outcome.thrown[rank] != nullptr);
+    assert_true(contains(outcome.all(), "check the numbers") ||
+                contains(outcome.all(), "says that") || contains(outcome.all(), "did not come"));
+  }
+}
+
+void two_processes_of_one_rank_are_refused(void **) {
+  const Outcome outcome = join_all({{0, 3, 0, 3, 0, 1}, {1, 3, 1, 3, 0, 1}, {1, 3, 1, 3, 0, 1}});
+  assert_int_equal(outcome.code(0), Code::invalid);
+  assert_true(contains(outcome.text(0), "two processes are rank 1"));
+}
+
+void ranks_that_do_not_come_are_named(void **) {
+  const Outcome outcome = join_all({{0, 3, 0, 3, 0, 1}}, std::chrono::milliseconds(200));
+  assert_int_equal(outcome.code(0), Code::timeout);
+  assert_true(contains(outcome.text(0), "1, 2"));
+}
+
+void a_chief_that_does_not_come_is_an_error(void **) {
+  const Outcome outcome = join_all({{1, 2, 1, 2, 0, 1}}, std::chrono::milliseconds(200));
+  assert_int_equal(outcome.code(0), Code::timeout);
+  assert_true(contains(outcome.text(0), "rank 0"));
+}
+
+void several_machines_need_an_address_and_a_secret(void **) {
+  unsetenv("DET_DISTRIBUTED_SECRET");
+  unsetenv("DET_SESSION_TOKEN");
+  Launch launch;
+  launch.ranks = {0, 2, 0, 1, 0, 2};
+  assert_true(contains(expect_error(Code::invalid, [&] { join(launch, {}); }), "chief_ip"));
+  launch.chief_ip = "127.0.0.1";
+  assert_true(
+      contains(expect_error(Code::invalid, [&] { join(launch, {}); }), "DET_DISTRIBUTED_SECRET"));
+}
+
+void impossible_ports_are_refused(void **) {
+  Launch launch;
+  launch.ranks = {0, 2, 0, 2, 0, 1};
+  assert_true(
+      contains(expect_error(Code::invalid, [&] { join(launch, {.port = 70'000}); }), "70000"));
+  assert_true(contains(
+      expect_error(Code::invalid, [&] { join(launch, {.port = 65'000, .port_offset = 1'000}); }),
+      "66000"));
+}
+
+void two_jobs_need_two_ports(void **) {
+  const int port = free_port();
+  const Endpoint endpoint{Endpoint::Kind::tcp, "127.0.0.1", port};
+  const Rendezvous first({endpoint}, "secret");
+  assert_true(
+      contains(expect_error(Code::busy, [&] { Rendezvous({endpoint}, "secret"); }), "pub_port"));
+}
+
+void an_address_that_is_none_is_refused(void **) {
+  assert_true(contains(expect_error(Code::invalid,
+                                    [&] {
+                                      listen_at({Endpoint::Kind::tcp, "no such host.invalid", 1});
+                                    }),
+                       "chief_ip"));
+  assert_true(
+      contains(expect_error(Code::corrupt, [&] { parse_endpoint("tcp:nowhere"); }), "address"));
+  assert_true(
+      contains(expect_error(Code::corrupt, [&] { parse_endpoint("http://x"); }), "address"));
+  const Endpoint endpoint = parse_endpoint("tcp:[::1]:99");
+  assert_int_equal(endpoint.port, 99);
+}
+
+// What a stranger sends must not disturb those who belong to the job.
+void strangers_are_kept_out(void **) {
+  const Endpoint endpoint{Endpoint::Kind::tcp, "127.0.0.1", free_port()};
+  Rendezvous door({endpoint}, "secret");
+  const auto stranger = [&](const std::string &says) {
+    Patience patience(std::chrono::seconds(5));
+    Fd fd = connect_to(endpoint, patience);
+    (void)!::send(fd.get(), says.data(), says.size(), MSG_NOSIGNAL);
+    return fd;
+  };
+  const Fd silent = stranger("");
+  const Fd rude = stranger(std::string(10'000, '\xff'));
+  const Fd web = stranger("GET / HTTP/1.1\r\n\r\n");
+  const Fd half = stranger("detcomm1");
+  const Outcome outcome = run_threads(3, [&](int who) {
+    Patience patience(std::chrono::seconds(20));
+    if (who == 0) {
+      require(door.gather({Channel::global, 0, 2}, {1}, patience).size() == 1, "the member");
+    } else if (who == 1) {
+      apply_at(endpoint, {Channel::global, 1, 2}, "wrong", patience);
+    } else {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      apply_at(endpoint, {Channel::global, 1, 2}, "secret", patience);
+    }
+  });
+  assert_string_equal(outcome.text(0).c_str(), "");
+  assert_int_equal(outcome.code(1), Code::access);
+  assert_true(contains(outcome.text(1), "DET_DISTRIBUTED_SECRET"));
+  assert_string_equal(outcome.text(2).c_str(), "");
+}
+
+void a_false_chief_is_recognised(void **) {
+  const std::string challenge = make_challenge();
+  Applicant applicant({Channel::global, 1, 2}, "secret");
+  const std::string hello = applicant.answer(challenge);
+  const std::string welcome = make_welcome(challenge, hello, "secret");
+  applicant.judge(welcome);
+  assert_true(contains(
+      expect_error(Code::access, [&] { applicant.judge(make_welcome(challenge, hello, "guess")); }),
+      "chief"));
+  assert_true(contains(expect_error(Code::access, [&] { applicant.judge(""); }), "chief"));
+  assert_true(contains(expect_error(Code::access, [&] { applicant.answer("SSH-2.0-OpenSSH_9.2"); }),
+                       "no detcore"));
+  // An answer counts for the challenge it was made for only.
+  assert_true(verify_hello(challenge, hello, "secret").has_value());
+  assert_false(verify_hello(make_challenge(), hello, "secret").has_value());
+  for (size_t at = 0; at < hello.size(); ++at) {
+    std::string other = hello;
+    other[at] = static_cast<char>(other[at] ^ 1);
+    assert_false(verify_hello(challenge, other, "secret").has_value());
+  }
+}
+
+}  // namespace
+}  // namespace det::test
+
+int main() {
+  using namespace det::test;
+  const CMUnitTest tests[] = {
+      cmocka_unit_test(numbers_that_contradict_each_other_are_refused_on_every_rank),
+      cmocka_unit_test(two_processes_of_one_rank_are_refused),
+      cmocka_unit_test(ranks_that_do_not_come_are_named),
+      cmocka_unit_test(a_chief_that_does_not_come_is_an_error),
+      cmocka_unit_test(several_machines_need_an_address_and_a_secret),
+      cmocka_unit_test(impossible_ports_are_refused),
+      cmocka_unit_test(two_jobs_need_two_ports),
+      cmocka_unit_test(an_address_that_is_none_is_refused),
+      cmocka_unit_test(strangers_are_kept_out),
+      cmocka_unit_test(a_false_chief_is_recognised),
+  };
+  return cmocka_run_group_tests_name("join", tests, nullptr, nullptr);
+}
