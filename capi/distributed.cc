@@ -4,15 +4,24 @@
 
 #include "capi/guard.h"
 #include "capi/handles.h"
-#include "core/comm/launch.h"
+#include "capi/mpi_library.h"
+#include "core/comm/functions.h"
+#include "core/comm/join.h"
+#include "core/comm/joined.h"
 
 namespace {
 
-det_distributed *handle_for(const det::Launch &launch) {
+static_assert(det::short_message_limit == DET_SHORT_MESSAGE);
+
+det_distributed *handle_for(std::unique_ptr<det::Communicator> communicator) {
   auto handle = std::make_unique<det_distributed>();
-  handle->owned = det::join(launch);
+  handle->owned = std::move(communicator);
   handle->impl = handle->owned.get();
   return handle.release();
+}
+
+det_distributed *handle_for(const det::Launch &launch) {
+  return handle_for(det::join(launch, det::JoinOptions()));
 }
 
 det::Launch launch_from(const det_distributed_options &options) {
@@ -24,9 +33,32 @@ det::Launch launch_from(const det_distributed_options &options) {
     throw det::Error(det::Code::invalid,
                      "joining a job: set all of rank, size, local_rank, local_size, cross_rank and "
                      "cross_size, or none");
-  return {{options.rank, options.size, options.local_rank, options.local_size, options.cross_rank,
-           options.cross_size},
-          text_or_empty(options.chief_ip)};
+  det::Launch launch;
+  launch.ranks = {options.rank,       options.size,       options.local_rank,
+                  options.local_size, options.cross_rank, options.cross_size};
+  launch.chief_ip = det::chief_or_variable(text_or_empty(options.chief_ip));
+  return launch;
+}
+
+std::chrono::milliseconds timeout_from(const det_distributed_options &options) {
+  if (options.timeout_ms < 0)
+    throw det::Error(det::Code::invalid, "joining a job: timeout_ms must not be negative, but is " +
+                                             std::to_string(options.timeout_ms));
+  return std::chrono::milliseconds(options.timeout_ms);
+}
+
+// The caller's transport, destroyed whatever happens.
+std::unique_ptr<det::Transport> transport_from(const det_communicator_functions *functions,
+                                               void *user_data) {
+  det_communicator_functions nothing;
+  det_communicator_functions_init(&nothing);
+  const det_communicator_functions given =
+      read_options(&deref(functions, "functions"), nothing, "functions");
+  std::unique_ptr<det::Transport> transport = det::make_function_transport(
+      {given.send, given.receive, given.broadcast, given.destroy, given.any_pair != 0}, user_data);
+  if (given.send == nullptr || given.receive == nullptr)
+    throw det::Error(det::Code::invalid, "functions.send and functions.receive must not be NULL");
+  return transport;
 }
 
 det::Message message_from(const void *data, size_t size) {
@@ -65,12 +97,18 @@ void det_distributed_options_init(det_distributed_options *options) noexcept {
   if (options != nullptr) *options = DET_DISTRIBUTED_OPTIONS_INIT;
 }
 
+void det_communicator_functions_init(det_communicator_functions *functions) noexcept {
+  if (functions != nullptr) *functions = {sizeof *functions, nullptr, nullptr, nullptr, nullptr, 0};
+}
+
 det_status det_distributed_create(const det_distributed_options *options, det_distributed **out,
                                   det_error *err) noexcept {
   return guarded(err, [&] {
     give(out, "out", [&] {
-      return handle_for(launch_from(
-          read_options<det_distributed_options>(options, DET_DISTRIBUTED_OPTIONS_INIT, "options")));
+      const auto given =
+          read_options<det_distributed_options>(options, DET_DISTRIBUTED_OPTIONS_INIT, "options");
+      return handle_for(det::join(launch_from(given), {given.pub_port, given.port_offset,
+                                                       given.force_tcp != 0, timeout_from(given)}));
     });
   });
 }
@@ -103,30 +141,34 @@ det_status det_distributed_from_tf_config(det_distributed **out, det_error *err)
 }
 
 det_status det_distributed_from_env(det_distributed **out, det_error *err) noexcept {
-  return guarded(
-      err, [&] { give(out, "out", [&] { return handle_for(det::launch_from_environment()); }); });
+  return answered(err, [&] {
+    det_distributed *&handle = cleared(out, "out");
+    const det::Launch launch = det::launch_from_environment();
+    if (launch.through_mpi)
+      if (const JoinMpiWorld join_mpi_world = load_mpi_library(launch))
+        return join_mpi_world(out, err);
+    handle = handle_for(launch);
+    return DET_OK;
+  });
 }
 
 det_status det_distributed_from_functions(const det_distributed_options *options,
                                           const det_communicator_functions *functions,
                                           void *user_data, det_distributed **out,
                                           det_error *err) noexcept {
-  // The job of one process, the only one in this release, sends nothing: what the caller brought
-  // is destroyed at once.
-  const det_status status = guarded(err, [&] {
-    det_distributed *&handle = cleared(out, "out");
-    const det_communicator_functions given = read_options<det_communicator_functions>(
-        &deref(functions, "functions"), {sizeof given, nullptr, nullptr, nullptr}, "functions");
-    if (given.send == nullptr || given.receive == nullptr)
-      throw det::Error(det::Code::invalid, "functions.send and functions.receive must not be NULL");
-    handle = handle_for(launch_from(
-        read_options<det_distributed_options>(options, DET_DISTRIBUTED_OPTIONS_INIT, "options")));
+  return guarded(err, [&] {
+    std::unique_ptr<det::Transport> transport = transport_from(functions, user_data);
+    give(out, "out", [&] {
+      const auto given =
+          read_options<det_distributed_options>(options, DET_DISTRIBUTED_OPTIONS_INIT, "options");
+      const det::Ranks ranks = launch_from(given).ranks;
+      det::check_ranks(ranks);
+      if (ranks.size == 1) return handle_for(det::make_single_communicator());
+      auto timeout = timeout_from(given);
+      if (timeout.count() == 0) timeout = det::default_join_timeout();
+      return handle_for(det::make_joined_communicator(ranks, std::move(transport), timeout));
+    });
   });
-  if (functions != nullptr &&
-      functions->struct_size >= offsetof(det_communicator_functions, destroy) + sizeof(void *) &&
-      functions->destroy != nullptr)
-    functions->destroy(user_data);
-  return status;
 }
 
 void det_distributed_free(det_distributed *distributed) noexcept {

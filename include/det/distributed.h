@@ -3,11 +3,22 @@
  * @brief The ranks of one trial and the small messages between them (seed: DistributedContext).
  *
  * A handle is made before det_core_init() and given to it in the options; it must outlive the
- * core. Without one, the core is a job of a single process.
+ * core. Without one, the core is a job of a single process. Making one is collective: every rank
+ * of the job makes its own, and all wait for each other.
  *
- * Collectives are called by all ranks in step and block until done. They carry byte strings;
- * NULL data with size 0 is the null message, which stays distinguishable from the empty one.
- * This release joins one process only: a handle for more ranks answers DET_E_UNSUPPORTED.
+ * Without MPI, ranks of one machine talk over Unix sockets and machines over TCP, to rank 0. Every
+ * process proves that it belongs to the job: within a machine the kernel tells whose process it
+ * is; TCP needs a secret that all ranks share, in the variable DET_DISTRIBUTED_SECRET (else
+ * DET_SESSION_TOKEN). With MPI see det/mpi.h.
+ *
+ * Collectives are called by all ranks in step and block until done. They carry byte strings of any
+ * size, different on each rank; NULL data with size 0 is the null message, which stays
+ * distinguishable from the empty one. Ranks that call different collectives all get
+ * DET_E_CONFLICT, with both calls named: at that call, or for the chief of a broadcast, which
+ * does not wait for the others, at most 256 calls later. A rank that died or left gives
+ * the others DET_E_UNAVAILABLE, and one that stays silent DET_E_TIMEOUT. After a failure the handle
+ * gives the same error for every collective: free it. Global and local collectives have an order
+ * each, on its own.
  */
 #ifndef DET_DISTRIBUTED_H
 #define DET_DISTRIBUTED_H
@@ -32,11 +43,15 @@ typedef struct det_distributed_options {
   int32_t cross_rank; /**< Index of this machine in the job. */
   int32_t cross_size; /**< Number of machines in the job. */
   const char *chief_ip; /**< Address of rank 0; needed when cross_size > 1. NULL: DET_CHIEF_IP. */
-  int32_t pub_port;     /**< First port of the chief; 0 = 12360 or its variable. */
-  int32_t pull_port;    /**< Second port of the chief; 0 = pub_port + 16 or its variable. */
-  int32_t port_offset;  /**< Added to both ports. */
-  int32_t force_tcp;    /**< 1: TCP also between ranks of one machine. */
-  int32_t timeout_ms;   /**< A silent peer is an error after this; 0 = 10 minutes. */
+  /** Port of rank 0, also what tells jobs on one machine apart; 0: the variable
+   * INTER_TRAIN_PROCESS_COMM_PORT_1, else 12360. */
+  int32_t pub_port;
+  int32_t pull_port;   /**< Not used: one port is enough. */
+  int32_t port_offset; /**< Added to the port. */
+  int32_t force_tcp;   /**< 1: TCP also between ranks of one machine. */
+  /** How long a silent rank is waited for, in milliseconds; 0: the variable
+   * DET_DISTRIBUTED_TIMEOUT in seconds, else 10 minutes. */
+  int32_t timeout_ms;
 } det_distributed_options;
 
 /** Initialiser with nothing set. det_distributed_options_init() does the same. */
@@ -50,8 +65,10 @@ DET_API void det_distributed_options_init(det_distributed_options *options) DET_
  * when size > 1; blocks until every rank has joined.
  * @param[in]  options  NULL or nothing set: one process. Copied.
  * @param[out] out      Receives the handle; release it with det_distributed_free().
- * @return DET_OK; DET_E_INVALID (only some of the six numbers, or numbers out of range);
- * DET_E_UNSUPPORTED (size > 1 in this release).   @since 0.1 */
+ * @return DET_OK; DET_E_INVALID (only some of the six numbers; numbers that are impossible or
+ * contradict those of another rank; no chief_ip where it is needed; TCP without a secret);
+ * DET_E_ACCESS (who is at the chief's address is not of this job); DET_E_BUSY (another job has the
+ * port); DET_E_TIMEOUT (names the ranks that did not come); DET_E_UNAVAILABLE.   @since 0.1 */
 DET_API det_status det_distributed_create(const det_distributed_options *options,
                                           det_distributed **out, det_error *err) DET_NOEXCEPT;
 
@@ -78,25 +95,50 @@ DET_API det_status det_distributed_from_torch(const char *chief_ip, det_distribu
 DET_API det_status det_distributed_from_tf_config(det_distributed **out,
                                                   det_error *err) DET_NOEXCEPT;
 
-/** Recognises the launcher (Open MPI, Slurm, MPICH, torchrun, DeepSpeed, Horovod) from its
- * variables; one process when there is none. Errors as det_distributed_from_horovod().
- * @since 0.1 */
+/** Recognises the launcher from its variables: Horovod, torchrun, DeepSpeed, TF_CONFIG, an MPI
+ * (Open MPI, MPICH, Intel MPI, MVAPICH2, PMIx), Slurm; one process when there is none. Under an MPI
+ * it uses libdetcore-mpi, which it loads, as det_distributed_from_mpi_world() does; where that is
+ * not installed, sockets. Errors as det_distributed_from_horovod().   @since 0.1 */
 DET_API det_status det_distributed_from_env(det_distributed **out, det_error *err) DET_NOEXCEPT;
 
-/** The caller's own transport, for hosts that already have one. Every function is called on the
- * thread that called a collective, must block until done, and returns 0 or an error number. */
+/** Messages longer than this many bytes are bulk: see det_communicator_functions. */
+#define DET_SHORT_MESSAGE 8192
+
+/** The caller's own transport, for hosts that already have one: messages between two ranks, whole
+ * and in order, as MPI has them. `peer` is a rank of the job. `channel` is 0 for the whole job and
+ * 1 for one machine; each is an order of its own, like a tag.
+ *
+ * Every function is called on the thread that called a collective and returns 0, ETIMEDOUT after
+ * `timeout_ms` milliseconds, or another error number when the peer cannot be reached. What it
+ * cannot wait for that long it may wait for longer: the limit keeps jobs from hanging.
+ *
+ * A message of more than DET_SHORT_MESSAGE bytes always follows a shorter one that announces it, so
+ * both sides know its size: send() gets that size and receive() a capacity of exactly as much. */
 typedef struct det_communicator_functions {
   size_t struct_size; /**< sizeof(det_communicator_functions). */
-  /** Sends `size` bytes to `peer` (a rank of the job). */
-  int32_t (*send)(int32_t peer, const void *data, size_t size, void *user_data);
-  /** Receives exactly `size` bytes from `peer`. */
-  int32_t (*receive)(int32_t peer, void *data, size_t size, void *user_data);
+  /** Sends one message. A short one must not wait for the peer to receive it. */
+  int32_t (*send)(int32_t peer, int32_t channel, const void *data, size_t size, int32_t timeout_ms,
+                  void *user_data);
+  /** Receives the next message: at most `capacity` bytes into `data`, their number into `size`.
+   * With `timeout_ms` 0 it only looks. */
+  int32_t (*receive)(int32_t peer, int32_t channel, void *data, size_t capacity, size_t *size,
+                     int32_t timeout_ms, void *user_data);
+  /** Gives every rank of the channel the `size` bytes of `root`; called by all of them, in step,
+   * for bulk. NULL: they are sent one by one. */
+  int32_t (*broadcast)(int32_t root, int32_t channel, void *data, size_t size, int32_t timeout_ms,
+                       void *user_data);
   /** Called once when the handle is freed, also when creation failed. May be NULL. */
   void (*destroy)(void *user_data);
+  /** 1: any two ranks can talk, and small collectives are faster. 0: only rank 0 with all, and each
+   * machine's local rank 0 with those of its machine. */
+  int32_t any_pair;
 } det_communicator_functions;
 
+/** Fills the table with the defaults: nothing set. NULL does nothing.   @since 0.1 */
+DET_API void det_communicator_functions_init(det_communicator_functions *functions) DET_NOEXCEPT;
+
 /** Joins a job over the caller's transport.
- * @param[in] options    The six numbers; addresses and ports are not used.
+ * @param[in] options    The six numbers and the timeout; addresses and ports are not used.
  * @param[in] functions  Copied. `send` and `receive` must not be NULL.
  * @param[in] user_data  Handed to every function.
  * @return As det_distributed_create().   @since 0.1 */
@@ -127,8 +169,9 @@ DET_API int32_t det_distributed_cross_size(const det_distributed *distributed) D
  * @param[in]  data  `size` bytes, or NULL with size 0 for the null message.
  * @param[out] out   On the chief one message per rank; elsewhere NULL. Release with
  *                   det_messages_free().
- * @return DET_OK; DET_E_INVALID (NULL handle, NULL data with a size); DET_E_TIMEOUT,
- * DET_E_CONFLICT (ranks called different collectives).   @since 0.1 */
+ * @return DET_OK; DET_E_INVALID (NULL handle, NULL data with a size); DET_E_CONFLICT (ranks called
+ * different collectives); DET_E_TIMEOUT, DET_E_UNAVAILABLE (names the rank); DET_E_STATE (in a
+ * forked child).   @since 0.1 */
 DET_API det_status det_distributed_gather(det_distributed *distributed, const void *data,
                                           size_t size, det_messages **out,
                                           det_error *err) DET_NOEXCEPT;

@@ -1,3 +1,7 @@
+#include <errno.h>
+#include <pthread.h>
+#include <unistd.h>
+
 #include "tests/capi/fixture.h"
 
 static void nothing_set_is_one_process(void **state) {
@@ -30,11 +34,65 @@ static void impossible_ranks_are_refused(void **state) {
   assert_fails(det_distributed_create(&options, &d, &f->err), DET_E_INVALID, "rank 2 of 2");
 }
 
-static void more_than_one_process_is_unsupported_in_this_release(void **state) {
+/* A rank of a job of two, on a thread. */
+struct member {
+  int32_t rank;
+  int32_t port;
+  int joined, in_order;
+};
+
+static void *take_part(void *argument) {
+  struct member *member = argument;
+  det_distributed_options options = DET_DISTRIBUTED_OPTIONS_INIT;
+  options.rank = options.local_rank = member->rank;
+  options.size = options.local_size = 2;
+  options.cross_rank = 0;
+  options.cross_size = 1;
+  options.pub_port = member->port;
+  options.timeout_ms = 20000;
+  det_distributed *d;
+  if (det_distributed_create(&options, &d, NULL) != DET_OK) return NULL;
+  member->joined = 1;
+  det_messages *messages = NULL;
+  size_t size = 0;
+  const char *text = member->rank == 0 ? "chief" : NULL;
+  if (det_distributed_allgather(d, text, text != NULL ? 5 : 0, &messages, NULL) == DET_OK)
+    member->in_order = det_messages_count(messages) == 2 &&
+                       memcmp(det_messages_data(messages, 0, &size), "chief", 5) == 0 &&
+                       size == 5 && det_messages_data(messages, 1, NULL) == NULL;
+  det_messages_free(messages);
+  det_messages *gathered = NULL;
+  if (det_distributed_gather(d, "x", 1, &gathered, NULL) != DET_OK ||
+      (gathered != NULL) != (member->rank == 0))
+    member->in_order = 0;
+  det_messages_free(gathered);
+  det_distributed_free(d);
+  return NULL;
+}
+
+static void ranks_of_one_job_find_each_other(void **state) {
+  (void)state;
+  struct member members[2] = {{0, 0, 0, 0}, {1, 0, 0, 0}};
+  members[0].port = members[1].port = 20000 + getpid() % 20000;
+  pthread_t threads[2];
+  for (int i = 0; i < 2; ++i) pthread_create(&threads[i], NULL, take_part, &members[i]);
+  for (int i = 0; i < 2; ++i) pthread_join(threads[i], NULL);
+  for (int i = 0; i < 2; ++i) {
+    assert_true(members[i].joined);
+    assert_true(members[i].in_order);
+  }
+}
+
+static void a_job_of_several_machines_needs_the_address_of_its_chief(void **state) {
   struct fixture *f = *state;
   det_distributed *d;
-  det_distributed_options options = {sizeof options, 0, 2, 0, 2, 0, 1, NULL, 0, 0, 0, 0, 0};
-  assert_fails(det_distributed_create(&options, &d, &f->err), DET_E_UNSUPPORTED, "one process");
+  det_distributed_options options = {sizeof options, 0, 2, 0, 1, 0, 2, NULL, 0, 0, 0, 0, 0};
+  assert_fails(det_distributed_create(&options, &d, &f->err), DET_E_INVALID, "chief_ip");
+  options.chief_ip = "127.0.0.1";
+  options.timeout_ms = -1;
+  assert_fails(det_distributed_create(&options, &d, &f->err), DET_E_INVALID, "timeout_ms");
+  options.timeout_ms = 0;
+  assert_fails(det_distributed_create(&options, &d, &f->err), DET_E_INVALID, "SECRET");
 }
 
 static void set_all(const char *const *names, const char *const *values) {
@@ -99,7 +157,7 @@ static void tf_config_describes_the_workers(void **state) {
          "{\"task\": {\"type\": \"worker\", \"index\": 2}, "
          "\"cluster\": {\"worker\": [\"a:1\", \"b:1\", \"c:1\"]}}",
          1);
-  assert_fails(det_distributed_from_tf_config(&d, &f->err), DET_E_UNSUPPORTED, "3 processes");
+  assert_fails(det_distributed_from_tf_config(&d, &f->err), DET_E_INVALID, "SECRET");
   setenv("TF_CONFIG", "{\"task\": 1}", 1);
   assert_fails(det_distributed_from_tf_config(&d, &f->err), DET_E_INVALID, "TF_CONFIG");
   setenv("TF_CONFIG", "{", 1);
@@ -120,13 +178,16 @@ static void the_launcher_is_recognised(void **state) {
   unsetenv("SLURM_NTASKS");
 }
 
-static int32_t no_send(int32_t peer, const void *data, size_t size, void *user_data) {
-  (void)peer, (void)data, (void)size, (void)user_data;
-  return 1;
+static int32_t no_send(int32_t peer, int32_t channel, const void *data, size_t size,
+                       int32_t timeout_ms, void *user_data) {
+  (void)peer, (void)channel, (void)data, (void)size, (void)timeout_ms, (void)user_data;
+  return ENETDOWN;
 }
-static int32_t no_receive(int32_t peer, void *data, size_t size, void *user_data) {
-  (void)peer, (void)data, (void)size, (void)user_data;
-  return 1;
+static int32_t no_receive(int32_t peer, int32_t channel, void *data, size_t capacity, size_t *size,
+                          int32_t timeout_ms, void *user_data) {
+  (void)peer, (void)channel, (void)data, (void)capacity, (void)size, (void)timeout_ms;
+  (void)user_data;
+  return ENETDOWN;
 }
 static void count_destroy(void *user_data) { ++*(int *)user_data; }
 
@@ -134,7 +195,11 @@ static void the_callers_transport_is_destroyed_also_after_a_failure(void **state
   struct fixture *f = *state;
   det_distributed *d;
   int destroyed = 0;
-  det_communicator_functions functions = {sizeof functions, no_send, no_receive, count_destroy};
+  det_communicator_functions functions;
+  det_communicator_functions_init(&functions);
+  functions.send = no_send;
+  functions.receive = no_receive;
+  functions.destroy = count_destroy;
   assert_ok(det_distributed_from_functions(NULL, &functions, &destroyed, &d, &f->err));
   det_distributed_free(d);
   assert_int_equal(destroyed, 1);
@@ -142,6 +207,11 @@ static void the_callers_transport_is_destroyed_also_after_a_failure(void **state
   assert_fails(det_distributed_from_functions(NULL, &functions, &destroyed, &d, &f->err),
                DET_E_INVALID, "functions.send");
   assert_int_equal(destroyed, 2);
+  functions.send = no_send;
+  det_distributed_options options = {sizeof options, 1, 2, 1, 2, 0, 1, NULL, 0, 0, 0, 0, 0};
+  assert_fails(det_distributed_from_functions(&options, &functions, &destroyed, &d, &f->err),
+               DET_E_UNAVAILABLE, "rank 0");
+  assert_int_equal(destroyed, 3);
 }
 
 typedef det_status (*collective)(det_distributed *, const void *, size_t, det_messages **,
@@ -209,7 +279,8 @@ int main(void) {
       CASE(nothing_set_is_one_process),
       CASE(some_of_the_six_numbers_are_refused),
       CASE(impossible_ranks_are_refused),
-      CASE(more_than_one_process_is_unsupported_in_this_release),
+      CASE(ranks_of_one_job_find_each_other),
+      CASE(a_job_of_several_machines_needs_the_address_of_its_chief),
       CASE(torch_variables_are_read_and_a_missing_one_is_named),
       CASE(deepspeed_and_horovod_variables_are_read),
       CASE(tf_config_describes_the_workers),

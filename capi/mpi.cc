@@ -1,0 +1,44 @@
+#include <det/mpi.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "capi/mpi_transport.h"
+
+namespace {
+
+det_status fail(det_error *err, det_status code, const char *message) {
+  if (err == nullptr) return code;
+  det_error_init(err);
+  err->code = code;
+  std::strncpy(err->message, message, sizeof err->message - 1);
+  return code;
+}
+
+}  // namespace
+
+det_status det_distributed_from_mpi(MPI_Comm comm, det_distributed **out, det_error *err) noexcept {
+  if (out == nullptr) return fail(err, DET_E_INVALID, "out must not be NULL");
+  *out = nullptr;
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  if (finalized != 0)
+    return fail(err, DET_E_STATE,
+                "joining a job over MPI: MPI was finalised; make the handle before that");
+  if (comm == MPI_COMM_NULL)
+    return fail(err, DET_E_INVALID, "joining a job over MPI: comm is MPI_COMM_NULL");
+  try {
+    auto transport = std::make_unique<MpiTransport>(comm);
+    const det_distributed_options options = transport->options();
+    const det_communicator_functions functions = transport->functions();
+    return det_distributed_from_functions(&options, &functions, transport.release(), out, err);
+  } catch (const std::bad_alloc &) {
+    return fail(err, DET_E_NOMEM, "joining a job over MPI: out of memory");
+  } catch (const std::exception &e) {
+    return fail(err, DET_E_UNAVAILABLE, e.what());
+  }
+}
+
+det_status det_distributed_from_mpi_world(det_distributed **out, det_error *err) noexcept {
+  return det_distributed_from_mpi(MPI_COMM_WORLD, out, err);
+}

@@ -1,0 +1,38 @@
+#include "capi/mpi_library.h"
+
+#include <dlfcn.h>
+
+#include <filesystem>
+#include <string>
+
+#include "core/base/error.h"
+
+namespace {
+
+constexpr const char *library = "libdetcore-mpi.so.0";
+
+// MPI finds its parts among the global symbols.
+void *open_library() {
+  Dl_info here{};
+  if (dladdr(reinterpret_cast<void *>(&load_mpi_library), &here) != 0) {
+    const auto beside = std::filesystem::path(here.dli_fname).parent_path() / library;
+    if (void *handle = dlopen(beside.c_str(), RTLD_NOW | RTLD_GLOBAL)) return handle;
+  }
+  return dlopen(library, RTLD_NOW | RTLD_GLOBAL);
+}
+
+}  // namespace
+
+JoinMpiWorld load_mpi_library(const det::Launch &launch) {
+  if (void *handle = open_library())
+    if (void *symbol = dlsym(handle, "det_distributed_from_mpi_world"))
+      return reinterpret_cast<JoinMpiWorld>(symbol);
+  const char *reason = dlerror();
+  const det::Ranks &ranks = launch.ranks;
+  // One machine, and every number known: no MPI is needed to find the others.
+  if (ranks.size == 1 || ranks.local_size == ranks.size) return nullptr;
+  throw det::Error(det::Code::unsupported,
+                   "joining a job launched by " + launch.launcher + ": " + library +
+                       " cannot be loaded (" + (reason != nullptr ? reason : "no reason given") +
+                       "); install it, or link it and call det_distributed_from_mpi()");
+}

@@ -1,0 +1,229 @@
+#include "capi/mpi_transport.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <set>
+#include <string>
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// MPI counts in int.
+constexpr size_t largest_piece = size_t{1} << 30U;
+// Every MPI sends this much without waiting for the receiver.
+constexpr size_t surely_eager = 1024;
+
+constexpr int tag_of(int channel, bool bulk) { return 2 * channel + (bulk ? 1 : 0); }
+
+std::string reason_of(int result) {
+  std::array<char, MPI_MAX_ERROR_STRING> text{};
+  int size = 0;
+  MPI_Error_string(result, text.data(), &size);
+  return {text.data(), static_cast<size_t>(size)};
+}
+
+void check(const char *tried, int result) {
+  if (result != MPI_SUCCESS) throw MpiError(tried, result);
+}
+
+bool is_over() {
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  return finalized != 0;
+}
+
+}  // namespace
+
+MpiError::MpiError(const char *tried, int result)
+    : std::runtime_error("joining a job over MPI: " + std::string(tried) + ": " +
+                         reason_of(result)) {}
+
+MpiSession::MpiSession() {
+  int initialized = 0;
+  MPI_Initialized(&initialized);
+  if (initialized != 0) return;
+  int provided = 0;
+  check("MPI_Init_thread", MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided));
+  ours_ = true;
+}
+
+MpiSession::~MpiSession() {
+  if (ours_ && !is_over()) MPI_Finalize();
+}
+
+MpiTransport::MpiTransport(MPI_Comm comm) {
+  check("MPI_Comm_dup", MPI_Comm_dup(comm, &job_));
+  MPI_Comm_set_errhandler(job_, MPI_ERRORS_RETURN);
+  MPI_Comm_rank(job_, &rank_);
+  MPI_Comm_size(job_, &size_);
+  check("MPI_Comm_split_type",
+        MPI_Comm_split_type(job_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &machine_));
+  MPI_Comm_set_errhandler(machine_, MPI_ERRORS_RETURN);
+  MPI_Comm_rank(machine_, &local_rank_);
+  MPI_Comm_size(machine_, &local_size_);
+  on_machine_.resize(static_cast<size_t>(local_size_));
+  check("MPI_Allgather",
+        MPI_Allgather(&rank_, 1, MPI_INT, on_machine_.data(), 1, MPI_INT, machine_));
+  // A machine is known by its lowest rank.
+  std::vector<int> machines(static_cast<size_t>(size_));
+  check("MPI_Allgather",
+        MPI_Allgather(&on_machine_.front(), 1, MPI_INT, machines.data(), 1, MPI_INT, job_));
+  const std::set<int> ordered(machines.begin(), machines.end());
+  cross_size_ = static_cast<int>(ordered.size());
+  cross_rank_ = static_cast<int>(std::distance(ordered.begin(), ordered.find(on_machine_.front())));
+  slots_.resize(2 * static_cast<size_t>(size_));
+}
+
+MpiTransport::~MpiTransport() {
+  if (is_over()) return;
+  for (Pending &pending : abandoned_) {
+    int done = 0;
+    MPI_Test(&pending.request, &done, MPI_STATUS_IGNORE);
+    if (done == 0) static_cast<void>(pending.data.release());  // MPI may still read it
+  }
+  for (const std::unique_ptr<Slot> &slot : slots_) {
+    if (!slot || slot->request == MPI_REQUEST_NULL) continue;
+    MPI_Cancel(&slot->request);
+    MPI_Wait(&slot->request, MPI_STATUS_IGNORE);
+  }
+  if (machine_ != MPI_COMM_NULL) MPI_Comm_free(&machine_);
+  if (job_ != MPI_COMM_NULL) MPI_Comm_free(&job_);
+}
+
+det_distributed_options MpiTransport::options() const {
+  det_distributed_options options = DET_DISTRIBUTED_OPTIONS_INIT;
+  options.rank = rank_;
+  options.size = size_;
+  options.local_rank = local_rank_;
+  options.local_size = local_size_;
+  options.cross_rank = cross_rank_;
+  options.cross_size = cross_size_;
+  return options;
+}
+
+det_communicator_functions MpiTransport::functions() const {
+  det_communicator_functions functions;
+  det_communicator_functions_init(&functions);
+  functions.send = [](int32_t peer, int32_t channel, const void *data, size_t size,
+                      int32_t timeout_ms, void *user_data) {
+    return static_cast<MpiTransport *>(user_data)->send(
+        peer, channel, static_cast<const char *>(data), size, timeout_ms);
+  };
+  functions.receive = [](int32_t peer, int32_t channel, void *data, size_t capacity, size_t *size,
+                         int32_t timeout_ms, void *user_data) {
+    return static_cast<MpiTransport *>(user_data)->receive(peer, channel, static_cast<char *>(data),
+                                                           capacity, *size, timeout_ms);
+  };
+  functions.broadcast = [](int32_t root, int32_t channel, void *data, size_t size,
+                           int32_t /*timeout_ms*/, void *user_data) {
+    return static_cast<MpiTransport *>(user_data)->broadcast(root, channel,
+                                                             static_cast<char *>(data), size);
+  };
+  functions.destroy = [](void *user_data) { delete static_cast<MpiTransport *>(user_data); };
+  functions.any_pair = 1;
+  return functions;
+}
+
+MpiTransport::Slot &MpiTransport::slot(int peer, int channel) {
+  std::unique_ptr<Slot> &slot =
+      slots_[2 * static_cast<size_t>(peer) + static_cast<size_t>(channel)];
+  if (!slot) slot.reset(new Slot);  // without clearing its bytes
+  if (slot->request == MPI_REQUEST_NULL) post(*slot, peer, channel);
+  return *slot;
+}
+
+void MpiTransport::post(Slot &slot, int peer, int channel) {
+  if (MPI_Irecv(slot.data.data(), static_cast<int>(slot.data.size()), MPI_BYTE, peer,
+                tag_of(channel, false), job_, &slot.request) != MPI_SUCCESS)
+    slot.request = MPI_REQUEST_NULL;
+}
+
+// MPI moves messages only while it is called, so this asks again and again: at first without a
+// pause, as MPI's own waiting does; after a while with short ones, which leave the core to others.
+int32_t MpiTransport::wait(MPI_Request &request, MPI_Status *status, int32_t timeout_ms) {
+  constexpr int patient_after = 20'000;
+  Clock::time_point end;
+  for (int round = 0;; ++round) {
+    int done = 0;
+    if (MPI_Test(&request, &done, status) != MPI_SUCCESS) return EIO;
+    if (done != 0) return 0;
+    if (timeout_ms == 0) return ETIMEDOUT;
+    if (round % 64 != 0) continue;
+    const Clock::time_point now = Clock::now();
+    if (round == 0) end = now + std::chrono::milliseconds(timeout_ms);
+    if (now >= end) return ETIMEDOUT;
+    if (round > patient_after) usleep(50);
+  }
+}
+
+int32_t MpiTransport::send(int peer, int channel, const char *data, size_t size,
+                           int32_t timeout_ms) {
+  slot(peer, channel);
+  const bool bulk = size > DET_SHORT_MESSAGE;
+  const int tag = tag_of(channel, bulk);
+  if (size <= surely_eager)
+    return MPI_Send(data, static_cast<int>(size), MPI_BYTE, peer, tag, job_) == MPI_SUCCESS ? 0
+                                                                                            : EIO;
+  // A send that timed out cannot be taken back, so what it reads must not be the caller's.
+  Pending pending{std::make_unique_for_overwrite<char[]>(size), MPI_REQUEST_NULL};
+  std::memcpy(pending.data.get(), data, size);
+  int32_t result = 0;
+  for (size_t done = 0; done < size && result == 0; done += largest_piece) {
+    const int piece = static_cast<int>(std::min(size - done, largest_piece));
+    if (MPI_Isend(&pending.data[done], piece, MPI_BYTE, peer, tag, job_, &pending.request) !=
+        MPI_SUCCESS)
+      return EIO;
+    result = wait(pending.request, MPI_STATUS_IGNORE, std::max(timeout_ms, 1));
+  }
+  if (result != 0) abandoned_.push_back(std::move(pending));
+  return result;
+}
+
+int32_t MpiTransport::receive(int peer, int channel, char *data, size_t capacity, size_t &size,
+                              int32_t timeout_ms) {
+  if (capacity <= DET_SHORT_MESSAGE) {
+    Slot &incoming = slot(peer, channel);
+    MPI_Status status;
+    const int32_t result = wait(incoming.request, &status, timeout_ms);
+    if (result != 0) return result;
+    int count = 0;
+    MPI_Get_count(&status, MPI_BYTE, &count);
+    size = std::min(static_cast<size_t>(count), capacity);
+    std::memcpy(data, incoming.data.data(), size);
+    post(incoming, peer, channel);
+    return 0;
+  }
+  for (size = 0; size < capacity;) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    const int piece = static_cast<int>(std::min(capacity - size, largest_piece));
+    if (MPI_Irecv(data + size, piece, MPI_BYTE, peer, tag_of(channel, true), job_, &request) !=
+        MPI_SUCCESS)
+      return EIO;
+    const int32_t result = wait(request, MPI_STATUS_IGNORE, timeout_ms);
+    if (result != 0) {
+      MPI_Cancel(&request);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+      return result;
+    }
+    size += static_cast<size_t>(piece);
+  }
+  return 0;
+}
+
+int32_t MpiTransport::broadcast(int root, int channel, char *data, size_t size) {
+  const MPI_Comm comm = channel == 0 ? job_ : machine_;
+  const int from = channel == 0
+                       ? root
+                       : static_cast<int>(std::find(on_machine_.begin(), on_machine_.end(), root) -
+                                          on_machine_.begin());
+  // Every rank has just announced that it is here: nobody waits for one that is not.
+  for (size_t done = 0; done < size; done += largest_piece) {
+    const int piece = static_cast<int>(std::min(size - done, largest_piece));
+    if (MPI_Bcast(data + done, piece, MPI_BYTE, from, comm) != MPI_SUCCESS) return EIO;
+  }
+  return 0;
+}

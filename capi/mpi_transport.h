@@ -1,0 +1,71 @@
+// det_communicator_functions over MPI.
+#pragma once
+
+#include <det/distributed.h>
+#include <mpi.h>
+
+#include <array>
+#include <chrono>
+#include <memory>
+#include <stdexcept>
+#include <vector>
+
+// What MPI said, in its own words.
+class MpiError : public std::runtime_error {
+ public:
+  MpiError(const char *tried, int result);
+};
+
+// Initialises MPI unless that is done, and finalises it then.
+class MpiSession {
+ public:
+  MpiSession();
+  ~MpiSession();
+  MpiSession(const MpiSession &) = delete;
+  MpiSession &operator=(const MpiSession &) = delete;
+
+ private:
+  bool ours_ = false;
+};
+
+class MpiTransport {
+ public:
+  explicit MpiTransport(MPI_Comm comm);
+  ~MpiTransport();
+  MpiTransport(const MpiTransport &) = delete;
+  MpiTransport &operator=(const MpiTransport &) = delete;
+
+  // The six numbers.
+  det_distributed_options options() const;
+  det_communicator_functions functions() const;
+
+ private:
+  // A receive that waits for the next short message of a peer, posted ahead so that the message
+  // lands in place and nobody's send waits for us.
+  struct Slot {
+    MPI_Request request = MPI_REQUEST_NULL;
+    std::array<char, DET_SHORT_MESSAGE> data;
+  };
+  struct Pending {
+    std::unique_ptr<char[]> data;
+    MPI_Request request = MPI_REQUEST_NULL;
+  };
+  Slot &slot(int peer, int channel);
+  void post(Slot &slot, int peer, int channel);
+
+  int32_t send(int peer, int channel, const char *data, size_t size, int32_t timeout_ms);
+  int32_t receive(int peer, int channel, char *data, size_t capacity, size_t &size,
+                  int32_t timeout_ms);
+  int32_t broadcast(int root, int channel, char *data, size_t size);
+  int32_t wait(MPI_Request &request, MPI_Status *status, int32_t timeout_ms);
+
+  MpiSession session_;
+  MPI_Comm job_ = MPI_COMM_NULL;
+  MPI_Comm machine_ = MPI_COMM_NULL;
+  int rank_ = 0, size_ = 1;
+  int local_rank_ = 0, local_size_ = 1;
+  int cross_rank_ = 0, cross_size_ = 1;
+  std::vector<int> on_machine_;  // ranks of the job, by local rank
+  std::vector<std::unique_ptr<Slot>> slots_;
+  std::vector<Pending> abandoned_;
+};

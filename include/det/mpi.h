@@ -1,0 +1,37 @@
+/**
+ * @file
+ * @brief The ranks of a job over MPI. In libdetcore-mpi, which programs link beside libdetcore.
+ */
+#ifndef DET_MPI_H
+#define DET_MPI_H
+
+#include <det/distributed.h>
+#include <mpi.h>
+
+DET_BEGIN_DECLS
+
+/** Joins the ranks of an MPI communicator. Collective over it; blocks until every rank has joined.
+ * MPI is initialised (MPI_THREAD_FUNNELED) when the host has not done so, and only then finalised
+ * when the handle is freed. The communicator is duplicated. Ranks that share memory are those of
+ * one machine; machines are numbered in the order of their lowest rank.
+ *
+ * Collectives call MPI on the thread that called them, and no other thread of the library calls
+ * MPI: with MPI_THREAD_SINGLE or MPI_THREAD_FUNNELED they are for the main thread. The variable
+ * DET_DISTRIBUTED_TIMEOUT, in seconds, limits waiting for a silent rank (10 minutes).
+ * @param[in]  comm  An intracommunicator, such as MPI_COMM_WORLD.
+ * @param[out] out   Receives the handle; release it with det_distributed_free(), on all ranks and
+ *                   before MPI_Finalize().
+ * @return DET_OK; DET_E_INVALID (MPI_COMM_NULL, an intercommunicator); DET_E_STATE (MPI was
+ * finalised); DET_E_UNAVAILABLE (MPI failed; the message has its reason); DET_E_TIMEOUT.
+ * @since 0.1 */
+DET_API det_status det_distributed_from_mpi(MPI_Comm comm, det_distributed **out,
+                                            det_error *err) DET_NOEXCEPT;
+
+/** As det_distributed_from_mpi(MPI_COMM_WORLD, ...), for languages without an mpi.h.
+ * @since 0.1 */
+DET_API det_status det_distributed_from_mpi_world(det_distributed **out,
+                                                  det_error *err) DET_NOEXCEPT;
+
+DET_END_DECLS
+
+#endif
