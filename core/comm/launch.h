@@ -10,11 +10,16 @@ namespace det {
 
 struct Launch {
   Ranks ranks;
-  std::string chief_ip;  // empty: not given
+  std::string chief_ip = {};  // empty: not given
+  std::string launcher = {};  // for messages; empty: none
+  // The ranks meet over MPI, which alone knows them all: `ranks` is what the variables tell, and
+  // what they leave out stays 0 of 1.
+  bool through_mpi = false;
 };
 
 // Each throws Code::not_found, naming a variable that is missing, or Code::invalid for a value that
-// is no rank. `chief_ip` overrides DET_CHIEF_IP unless empty.
+// is no rank and for variables that contradict each other. `chief_ip` overrides DET_CHIEF_IP unless
+// empty.
 Launch launch_from_horovod(const std::string &chief_ip);
 Launch launch_from_deepspeed(const std::string &chief_ip);
 Launch launch_from_torch(const std::string &chief_ip);
