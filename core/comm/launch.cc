@@ -23,10 +23,6 @@ constexpr RankNames deepspeed{"DeepSpeed",  "RANK",       "WORLD_SIZE", "LOCAL_R
 constexpr RankNames torch{"torch.distributed", "RANK",       "WORLD_SIZE",      "LOCAL_RANK",
                           "LOCAL_WORLD_SIZE",  "GROUP_RANK", "GROUP_WORLD_SIZE"};
 
-std::string chief_or_variable(const std::string &chief_ip) {
-  return chief_ip.empty() ? environment_variable("DET_CHIEF_IP") : chief_ip;
-}
-
 Launch launch_from(const RankNames &names, const std::string &chief_ip) {
   return {read_ranks(names), chief_or_variable(chief_ip), names.launcher};
 }
@@ -38,6 +34,10 @@ bool is_launched_by(const RankNames &names) {
 }
 
 }  // namespace
+
+std::string chief_or_variable(const std::string &chief_ip) {
+  return chief_ip.empty() ? environment_variable("DET_CHIEF_IP") : chief_ip;
+}
 
 Launch launch_from_horovod(const std::string &chief_ip) { return launch_from(horovod, chief_ip); }
 Launch launch_from_deepspeed(const std::string &chief_ip) {

@@ -12,10 +12,13 @@ struct Launch {
   Ranks ranks;
   std::string chief_ip = {};  // empty: not given
   std::string launcher = {};  // for messages; empty: none
-  // The ranks meet over MPI, which alone knows them all: `ranks` is what the variables tell, and
-  // what they leave out stays 0 of 1.
+  // An MPI launched it, which alone knows every number: what its variables leave out is 0 of 0 in
+  // `ranks`.
   bool through_mpi = false;
 };
+
+// DET_CHIEF_IP where the argument is empty.
+std::string chief_or_variable(const std::string &chief_ip);
 
 // Each throws Code::not_found, naming a variable that is missing, or Code::invalid for a value that
 // is no rank and for variables that contradict each other. `chief_ip` overrides DET_CHIEF_IP unless

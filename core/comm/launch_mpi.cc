@@ -23,25 +23,34 @@ bool has_local(const RankNames &names) {
 }
 
 Launch launch_over_mpi(const Ranks &ranks, const char *launcher) {
-  return {ranks, environment_variable("DET_CHIEF_IP"), launcher, ranks.size > 1};
+  return {ranks, environment_variable("DET_CHIEF_IP"), launcher, ranks.size != 1};
+}
+
+// What the variables do not tell is 0 of 0.
+Launch launch_from(const RankNames &names) {
+  Ranks ranks = read_ranks(names);
+  if (names.local_size == nullptr && ranks.size > 1) ranks.local_size = 0;
+  if (ranks.local_size != ranks.size) ranks.cross_size = 0;
+  return launch_over_mpi(ranks, names.launcher);
 }
 
 Launch launch_from_open_mpi() {
-  const Ranks ranks = read_ranks(open_mpi);
+  const Launch launch = launch_from(open_mpi);
   if (is_set("PMIX_RANK"))  // which mpirun sets too
-    check_equal(open_mpi.rank, ranks.rank, "PMIX_RANK", rank_variable("PMIX_RANK", "Open MPI"));
-  return launch_over_mpi(ranks, open_mpi.launcher);
+    check_equal(open_mpi.rank, launch.ranks.rank, "PMIX_RANK",
+                rank_variable("PMIX_RANK", open_mpi.launcher));
+  return launch;
 }
 
 // srun's PMI (--mpi=pmi2) gives no local ranks; Slurm's own variables do.
 Launch launch_from_pmi() {
-  if (has_local(hydra)) return launch_over_mpi(read_ranks(hydra), hydra.launcher);
-  if (has_local(pals)) return launch_over_mpi(read_ranks(pals), pals.launcher);
-  const Ranks ranks = read_ranks(pmi);
+  if (has_local(hydra)) return launch_from(hydra);
+  if (has_local(pals)) return launch_from(pals);
+  const Launch launch = launch_from(pmi);
   const std::optional<SlurmStep> step = slurm_step();
-  if (!step) return launch_over_mpi(ranks, pmi.launcher);
-  check_equal(pmi.rank, ranks.rank, "SLURM_PROCID", step->ranks.rank);
-  check_equal(pmi.size, ranks.size, "SLURM_NTASKS", step->ranks.size);
+  if (!step) return launch;
+  check_equal(pmi.rank, launch.ranks.rank, "SLURM_PROCID", step->ranks.rank);
+  check_equal(pmi.size, launch.ranks.size, "SLURM_NTASKS", step->ranks.size);
   return launch_over_mpi(step->ranks, pmi.launcher);
 }
 
@@ -49,7 +58,7 @@ Launch launch_from_pmi() {
 Launch launch_from_pmix() {
   const int rank = rank_variable("PMIX_RANK", "PMIx");
   const std::optional<SlurmStep> step = slurm_step();
-  if (!step) return {{}, environment_variable("DET_CHIEF_IP"), "PMIx", true};
+  if (!step) return launch_over_mpi({rank, 0, 0, 0, 0, 0}, "PMIx");
   check_equal("PMIX_RANK", rank, "SLURM_PROCID", step->ranks.rank);
   return launch_over_mpi(step->ranks, "PMIx");
 }
@@ -58,7 +67,7 @@ Launch launch_from_pmix() {
 
 std::optional<Launch> launch_from_mpi() {
   if (is_launched_by(open_mpi)) return launch_from_open_mpi();
-  if (is_launched_by(mvapich)) return launch_over_mpi(read_ranks(mvapich), mvapich.launcher);
+  if (is_launched_by(mvapich)) return launch_from(mvapich);
   if (is_launched_by(pmi)) return launch_from_pmi();
   if (is_set("PMIX_RANK")) return launch_from_pmix();
   return std::nullopt;

@@ -164,7 +164,7 @@ void mpi_launchers_leave_the_ranks_to_mpi(void **) {
   Launch launch = launch_with(open_mpi);
   assert_string_equal(launch.launcher.c_str(), "Open MPI");
   assert_true(launch.through_mpi);
-  assert_ranks(launch, {3, 4, 1, 2, 0, 1});
+  assert_ranks(launch, {3, 4, 1, 2, 0, 0});
 
   launch = launch_with({{"MV2_COMM_WORLD_RANK", "1"},
                         {"MV2_COMM_WORLD_SIZE", "2"},
@@ -184,11 +184,12 @@ void mpi_launchers_leave_the_ranks_to_mpi(void **) {
     assert_true(launch.through_mpi);
     assert_ranks(launch, {1, 2, 1, 2, 0, 1});
   }
-  assert_ranks(launch_with(pmi), {1, 2, 0, 1, 0, 1});
+  assert_ranks(launch_with(pmi), {1, 2, 0, 0, 0, 0});
 
   launch = launch_with({{"PMIX_RANK", "3"}});  // the size is known to the library alone
   assert_string_equal(launch.launcher.c_str(), "PMIx");
   assert_true(launch.through_mpi);
+  assert_ranks(launch, {3, 0, 0, 0, 0, 0});
 }
 
 void one_process_of_an_mpi_launcher_needs_no_mpi(void **) {
@@ -219,7 +220,7 @@ void srun_tells_what_its_mpi_plugins_do_not(void **) {
 void slurm_variables_of_mpis_own_helpers_do_not_count(void **) {
   const Launch launch = launch_with(with(with(slurm, open_mpi), {{"SLURM_PROCID", "1"}}));
   assert_string_equal(launch.launcher.c_str(), "Open MPI");
-  assert_ranks(launch, {3, 4, 1, 2, 0, 1});
+  assert_ranks(launch, {3, 4, 1, 2, 0, 0});
 }
 
 void tasks_of_srun_are_ranks(void **) {
