@@ -47,6 +47,18 @@ std::chrono::milliseconds timeout_from(const det_distributed_options &options) {
   return std::chrono::milliseconds(options.timeout_ms);
 }
 
+// An MPI that does not know the launcher starts every rank as a job of its own.
+void check_size(det_distributed *&handle, const det::Launch &launch) {
+  const int size = handle->impl->ranks().size;
+  if (launch.ranks.size == 0 || launch.ranks.size == size) return;
+  det_distributed_free(std::exchange(handle, nullptr));
+  throw det::Error(det::Code::invalid,
+                   "joining a job of " + std::to_string(launch.ranks.size) + " ranks launched by " +
+                       launch.launcher + ": MPI sees " + std::to_string(size) +
+                       "; launch it with the mpirun of the MPI that libdetcore-mpi was built "
+                       "with, or with srun --mpi=pmix");
+}
+
 // The caller's transport, destroyed whatever happens.
 std::unique_ptr<det::Transport> transport_from(const det_communicator_functions *functions,
                                                void *user_data) {
@@ -144,11 +156,14 @@ det_status det_distributed_from_env(det_distributed **out, det_error *err) noexc
   return answered(err, [&] {
     det_distributed *&handle = cleared(out, "out");
     const det::Launch launch = det::launch_from_environment();
-    if (launch.through_mpi)
-      if (const JoinMpiWorld join_mpi_world = load_mpi_library(launch))
-        return join_mpi_world(out, err);
-    handle = handle_for(launch);
-    return DET_OK;
+    const JoinMpiWorld join_mpi_world = launch.through_mpi ? load_mpi_library(launch) : nullptr;
+    if (join_mpi_world == nullptr) {
+      handle = handle_for(launch);
+      return DET_OK;
+    }
+    const det_status status = join_mpi_world(out, err);
+    if (status == DET_OK) check_size(handle, launch);
+    return status;
   });
 }
 

@@ -30,7 +30,7 @@ JoinMpiWorld load_mpi_library(const det::Launch &launch) {
   const char *reason = dlerror();
   const det::Ranks &ranks = launch.ranks;
   // One machine, and every number known: no MPI is needed to find the others.
-  if (ranks.size == 1 || ranks.local_size == ranks.size) return nullptr;
+  if (ranks.size == ranks.local_size && ranks.size > 0) return nullptr;
   throw det::Error(det::Code::unsupported,
                    "joining a job launched by " + launch.launcher + ": " + library +
                        " cannot be loaded (" + (reason != nullptr ? reason : "no reason given") +

@@ -3,62 +3,35 @@
 #include "core/base/environment.h"
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "core/comm/launch_mpi.h"
+#include "core/comm/slurm.h"
+#include "core/comm/variables.h"
 
 namespace det {
 
 namespace {
 
-struct Names {
-  const char *launcher;
-  const char *rank, *size, *local_rank, *local_size, *cross_rank, *cross_size;
-};
+constexpr RankNames horovod{"Horovod",
+                            "HOROVOD_RANK",
+                            "HOROVOD_SIZE",
+                            "HOROVOD_LOCAL_RANK",
+                            "HOROVOD_LOCAL_SIZE",
+                            "HOROVOD_CROSS_RANK",
+                            "HOROVOD_CROSS_SIZE"};
+constexpr RankNames deepspeed{"DeepSpeed",  "RANK",       "WORLD_SIZE", "LOCAL_RANK",
+                              "LOCAL_SIZE", "CROSS_RANK", "CROSS_SIZE"};
+constexpr RankNames torch{"torch.distributed", "RANK",       "WORLD_SIZE",      "LOCAL_RANK",
+                          "LOCAL_WORLD_SIZE",  "GROUP_RANK", "GROUP_WORLD_SIZE"};
 
-constexpr Names horovod{"Horovod",
-                        "HOROVOD_RANK",
-                        "HOROVOD_SIZE",
-                        "HOROVOD_LOCAL_RANK",
-                        "HOROVOD_LOCAL_SIZE",
-                        "HOROVOD_CROSS_RANK",
-                        "HOROVOD_CROSS_SIZE"};
-constexpr Names deepspeed{"DeepSpeed",  "RANK",       "WORLD_SIZE", "LOCAL_RANK",
-                          "LOCAL_SIZE", "CROSS_RANK", "CROSS_SIZE"};
-constexpr Names torch{"torch.distributed", "RANK",       "WORLD_SIZE",      "LOCAL_RANK",
-                      "LOCAL_WORLD_SIZE",  "GROUP_RANK", "GROUP_WORLD_SIZE"};
-
-bool is_set(const char *name) { return !environment_variable(name).empty(); }
-
-int required(const char *name, const char *launcher) {
-  const std::optional<int64_t> value = environment_integer(name);
-  if (!value)
-    throw Error(Code::not_found, std::string("joining a job of ") + launcher + ": the variable " +
-                                     name + " is not set; start the program with that launcher");
-  if (*value < 0 || *value > 1'000'000'000)
-    throw Error(Code::invalid, std::string("reading the variable ") + name + "=" +
-                                   std::to_string(*value) +
-                                   ": expected a rank or a number of them");
-  return static_cast<int>(*value);
+Launch launch_from(const RankNames &names, const std::string &chief_ip) {
+  return {read_ranks(names), chief_or_variable(chief_ip), names.launcher};
 }
 
-Launch launch_from(const Names &names, const std::string &chief_ip) {
-  Launch launch;
-  launch.ranks = {
-      required(names.rank, names.launcher),       required(names.size, names.launcher),
-      required(names.local_rank, names.launcher), required(names.local_size, names.launcher),
-      required(names.cross_rank, names.launcher), required(names.cross_size, names.launcher)};
-  check_ranks(launch.ranks);
-  launch.chief_ip = chief_or_variable(chief_ip);
-  return launch;
+// torchrun and DeepSpeed share RANK and WORLD_SIZE; the other names tell them apart.
+bool is_launched_by(const RankNames &names) {
+  if (!is_set(names.rank) || !is_set(names.size)) return false;
+  return is_set(names.local_size) || is_set(names.cross_rank) || is_set(names.cross_size);
 }
-
-// Launchers that give a size before anything else is set up. SLURM_PROCID is also set in a plain
-// batch step, so only a size above 1 tells that there is a job.
-struct Sign {
-  const char *launcher, *size;
-};
-constexpr Sign signs[] = {{"Open MPI", "OMPI_COMM_WORLD_SIZE"},
-                          {"MVAPICH2", "MV2_COMM_WORLD_SIZE"},
-                          {"MPICH", "PMI_SIZE"},
-                          {"Slurm", "SLURM_NTASKS"}};
 
 }  // namespace
 
@@ -87,9 +60,8 @@ Launch launch_from_tf_config() {
     const int index = task.at("index").get<int>();
     const int count = static_cast<int>(workers.size());
     const std::string chief = workers.at(0).get<std::string>();
-    Launch launch;
-    launch.ranks = {index, count, 0, 1, index, count};
-    launch.chief_ip = chief.substr(0, chief.find(':'));
+    Launch launch{
+        {index, count, 0, 1, index, count}, chief.substr(0, chief.find(':')), "TF_CONFIG"};
     check_ranks(launch.ranks);
     return launch;
   } catch (const Json::exception &) {
@@ -101,17 +73,16 @@ Launch launch_from_tf_config() {
 
 Launch launch_from_environment() {
   if (is_set(horovod.rank)) return launch_from_horovod({});
-  if (is_set(torch.local_size) && is_set(torch.cross_rank)) return launch_from_torch({});
-  if (is_set(deepspeed.cross_rank) && is_set(deepspeed.local_size))
-    return launch_from_deepspeed({});
+  if (is_launched_by(torch)) return launch_from_torch({});
+  if (is_launched_by(deepspeed)) return launch_from_deepspeed({});
   if (is_set("TF_CONFIG")) return launch_from_tf_config();
-  for (const Sign &sign : signs) {
-    const int64_t size = environment_integer(sign.size).value_or(1);
-    if (size > 1)
-      throw Error(Code::unsupported, std::string("joining a job of ") + std::to_string(size) +
-                                         " processes launched by " + sign.launcher +
-                                         ": this release joins one process only");
+  if (auto launch = launch_from_mpi()) return *launch;
+  if (const std::optional<SlurmStep> step = slurm_step()) {
+    const std::string chief_ip = chief_or_variable({});
+    return {step->ranks, chief_ip.empty() ? step->chief : chief_ip, "Slurm"};
   }
+  // A job that somebody described by hand, and not to the end: the missing variable is named.
+  if (environment_integer(torch.size).value_or(1) > 1) return launch_from_torch({});
   return {};
 }
 

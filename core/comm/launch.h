@@ -9,16 +9,19 @@ namespace det {
 
 struct Launch {
   Ranks ranks;
-  std::string chief_ip;  // empty: not given
-  std::string launcher;
-  bool through_mpi = false;  // an MPI launched it: join through that where possible
+  std::string chief_ip = {};  // empty: not given
+  std::string launcher = {};  // for messages; empty: none
+  // An MPI launched it, which alone knows every number: what its variables leave out is 0 of 0 in
+  // `ranks`.
+  bool through_mpi = false;
 };
 
 // DET_CHIEF_IP where the argument is empty.
 std::string chief_or_variable(const std::string &chief_ip);
 
 // Each throws Code::not_found, naming a variable that is missing, or Code::invalid for a value that
-// is no rank. `chief_ip` overrides DET_CHIEF_IP unless empty.
+// is no rank and for variables that contradict each other. `chief_ip` overrides DET_CHIEF_IP unless
+// empty.
 Launch launch_from_horovod(const std::string &chief_ip);
 Launch launch_from_deepspeed(const std::string &chief_ip);
 Launch launch_from_torch(const std::string &chief_ip);

@@ -148,8 +148,8 @@ static void backward(const struct model *model, const struct image *image, const
   }
 }
 
-double model_train(struct model *model, const struct optimizer *optimizer,
-                   const struct image *images, const uint32_t *indices, size_t count) {
+double model_gradient(struct model *model, const struct image *images, const uint32_t *indices,
+                      size_t count) {
   float hidden[MODEL_MAX_HIDDEN], probability[DIGIT_CLASSES];
   double loss = 0;
   memset(model->gradient, 0, model->count * sizeof(float));
@@ -157,6 +157,10 @@ double model_train(struct model *model, const struct optimizer *optimizer,
     loss += forward(model, &images[indices[i]], hidden, probability);
     backward(model, &images[indices[i]], hidden, probability);
   }
+  return loss;
+}
+
+void model_step(struct model *model, const struct optimizer *optimizer, size_t count) {
   for (size_t i = 0; i < model->count; i++) {
     double gradient =
         model->gradient[i] / (double)count + optimizer->weight_decay * model->weights[i];
@@ -165,6 +169,12 @@ double model_train(struct model *model, const struct optimizer *optimizer,
     model->velocity[i] = (float)velocity;
     model->weights[i] += (float)velocity;
   }
+}
+
+double model_train(struct model *model, const struct optimizer *optimizer,
+                   const struct image *images, const uint32_t *indices, size_t count) {
+  double loss = model_gradient(model, images, indices, count);
+  model_step(model, optimizer, count);
   return loss;
 }
 

@@ -41,7 +41,14 @@ struct optimizer {
   double learning_rate, momentum, weight_decay;
 };
 
-/* One step on `count` images, chosen by index. Returns the sum of their losses before the step. */
+/* Sets the gradient to the sum over `count` images, chosen by index. Returns their losses' sum. */
+double model_gradient(struct model *model, const struct image *images, const uint32_t *indices,
+                      size_t count);
+
+/* One step along the gradient, which is a sum over `count` images. */
+void model_step(struct model *model, const struct optimizer *optimizer, size_t count);
+
+/* Both. Returns the sum of the losses before the step. */
 double model_train(struct model *model, const struct optimizer *optimizer,
                    const struct image *images, const uint32_t *indices, size_t count);
 

@@ -170,12 +170,14 @@ static void the_launcher_is_recognised(void **state) {
   det_distributed *d;
   assert_ok(det_distributed_from_env(&d, &f->err));
   det_distributed_free(d);
-  setenv("SLURM_NTASKS", "1", 1); /* also set in a plain batch step */
+  setenv("SLURM_NTASKS", "4", 1); /* also set in a batch script, which is one process */
   assert_ok(det_distributed_from_env(&d, &f->err));
+  assert_int_equal(det_distributed_size(d), 1);
   det_distributed_free(d);
-  setenv("SLURM_NTASKS", "4", 1);
-  assert_fails(det_distributed_from_env(&d, &f->err), DET_E_UNSUPPORTED, "Slurm");
+  setenv("SLURM_STEP_ID", "0", 1);
+  assert_fails(det_distributed_from_env(&d, &f->err), DET_E_NOT_FOUND, "SLURM_PROCID");
   unsetenv("SLURM_NTASKS");
+  unsetenv("SLURM_STEP_ID");
 }
 
 static int32_t no_send(int32_t peer, int32_t channel, const void *data, size_t size,
