@@ -73,28 +73,32 @@ std::unique_ptr<det::Transport> transport_from(const det_communicator_functions 
   return transport;
 }
 
-det::Message message_from(const void *data, size_t size) {
-  if (data != nullptr) return std::string(static_cast<const char *>(data), size);
+det::MessageView message_from(const void *data, size_t size) {
+  if (data != nullptr) return std::string_view(static_cast<const char *>(data), size);
   if (size != 0)
     throw det::Error(det::Code::invalid, "data must not be NULL with size " + std::to_string(size));
   return std::nullopt;
 }
 
-det_messages *wrap(std::vector<det::Message> list) { return new det_messages{std::move(list)}; }
-det_messages *wrap(std::optional<std::vector<det::Message>> list) {
-  return list ? wrap(std::move(*list)) : nullptr;
+using List = std::vector<det::Message>;
+std::optional<List> as_list(List list) { return list; }
+std::optional<List> as_list(std::optional<List> list) { return list; }
+std::optional<List> as_list(det::Message message) {
+  List list;
+  list.push_back(std::move(message));
+  return list;
 }
-det_messages *wrap(det::Message message) { return wrap(std::vector{std::move(message)}); }
 
 // One collective: all six differ in the member function only.
 template <class Result>
 det_status collective(det_distributed *distributed, const void *data, size_t size,
                       det_messages **out, det_error *err,
-                      Result (det::Communicator::*call)(const det::Message &)) noexcept {
+                      Result (det::Communicator::*call)(const det::MessageView &)) noexcept {
   return guarded(err, [&] {
     det_messages *&messages = cleared(out, "out");
     det::Communicator &communicator = *deref(distributed, "distributed").impl;
-    messages = wrap((communicator.*call)(message_from(data, size)));
+    std::optional<List> list = as_list((communicator.*call)(message_from(data, size)));
+    if (list) messages = new det_messages{std::move(*list), communicator.spare_buffers()};
   });
 }
 
@@ -254,4 +258,13 @@ const void *det_messages_data(const det_messages *messages, size_t index, size_t
   return message->data();
 }
 
-void det_messages_free(det_messages *messages) noexcept { delete messages; }
+void det_messages_free(det_messages *messages) noexcept {
+  if (messages == nullptr) return;
+  or_else(0, [&] {
+    if (messages->spare)
+      for (det::Message &message : messages->list)
+        if (message) messages->spare->give(std::move(*message));
+    return 0;
+  });
+  delete messages;
+}

@@ -17,6 +17,7 @@ struct det_distributed {
 
 struct det_messages {
   std::vector<det::Message> list;
+  std::shared_ptr<det::SpareBuffers> spare;  // takes their memory back
 };
 
 struct det_info {

@@ -14,9 +14,6 @@ using Clock = std::chrono::steady_clock;
 
 // MPI counts in int.
 constexpr size_t largest_piece = size_t{1} << 30U;
-// Every MPI sends this much without waiting for the receiver.
-constexpr size_t surely_eager = 1024;
-
 constexpr int tag_of(int channel, bool bulk) { return 2 * channel + (bulk ? 1 : 0); }
 
 std::string reason_of(int result) {
@@ -80,11 +77,6 @@ MpiTransport::MpiTransport(MPI_Comm comm) {
 
 MpiTransport::~MpiTransport() {
   if (is_over()) return;
-  for (Pending &pending : abandoned_) {
-    int done = 0;
-    MPI_Test(&pending.request, &done, MPI_STATUS_IGNORE);
-    if (done == 0) static_cast<void>(pending.data.release());  // MPI may still read it
-  }
   for (const std::unique_ptr<Slot> &slot : slots_) {
     if (!slot || slot->request == MPI_REQUEST_NULL) continue;
     MPI_Cancel(&slot->request);
@@ -109,9 +101,9 @@ det_communicator_functions MpiTransport::functions() const {
   det_communicator_functions functions;
   det_communicator_functions_init(&functions);
   functions.send = [](int32_t peer, int32_t channel, const void *data, size_t size,
-                      int32_t timeout_ms, void *user_data) {
-    return static_cast<MpiTransport *>(user_data)->send(
-        peer, channel, static_cast<const char *>(data), size, timeout_ms);
+                      int32_t /*timeout_ms*/, void *user_data) {
+    return static_cast<MpiTransport *>(user_data)->send(peer, channel,
+                                                        static_cast<const char *>(data), size);
   };
   functions.receive = [](int32_t peer, int32_t channel, void *data, size_t capacity, size_t *size,
                          int32_t timeout_ms, void *user_data) {
@@ -160,27 +152,14 @@ int32_t MpiTransport::wait(MPI_Request &request, MPI_Status *status, int32_t tim
   }
 }
 
-int32_t MpiTransport::send(int peer, int channel, const char *data, size_t size,
-                           int32_t timeout_ms) {
-  slot(peer, channel);
-  const bool bulk = size > DET_SHORT_MESSAGE;
-  const int tag = tag_of(channel, bulk);
-  if (size <= surely_eager)
-    return MPI_Send(data, static_cast<int>(size), MPI_BYTE, peer, tag, job_) == MPI_SUCCESS ? 0
-                                                                                            : EIO;
-  // A send that timed out cannot be taken back, so what it reads must not be the caller's.
-  Pending pending{std::make_unique_for_overwrite<char[]>(size), MPI_REQUEST_NULL};
-  std::memcpy(pending.data.get(), data, size);
-  int32_t result = 0;
-  for (size_t done = 0; done < size && result == 0; done += largest_piece) {
+// A short message leaves at once; for bulk, the other side is waiting already.
+int32_t MpiTransport::send(int peer, int channel, const char *data, size_t size) {
+  const int tag = tag_of(channel, size > DET_SHORT_MESSAGE);
+  for (size_t done = 0; done < size; done += largest_piece) {
     const int piece = static_cast<int>(std::min(size - done, largest_piece));
-    if (MPI_Isend(&pending.data[done], piece, MPI_BYTE, peer, tag, job_, &pending.request) !=
-        MPI_SUCCESS)
-      return EIO;
-    result = wait(pending.request, MPI_STATUS_IGNORE, std::max(timeout_ms, 1));
+    if (MPI_Send(data + done, piece, MPI_BYTE, peer, tag, job_) != MPI_SUCCESS) return EIO;
   }
-  if (result != 0) abandoned_.push_back(std::move(pending));
-  return result;
+  return 0;
 }
 
 int32_t MpiTransport::receive(int peer, int channel, char *data, size_t capacity, size_t &size,
@@ -198,17 +177,10 @@ int32_t MpiTransport::receive(int peer, int channel, char *data, size_t capacity
     return 0;
   }
   for (size = 0; size < capacity;) {
-    MPI_Request request = MPI_REQUEST_NULL;
     const int piece = static_cast<int>(std::min(capacity - size, largest_piece));
-    if (MPI_Irecv(data + size, piece, MPI_BYTE, peer, tag_of(channel, true), job_, &request) !=
-        MPI_SUCCESS)
+    if (MPI_Recv(data + size, piece, MPI_BYTE, peer, tag_of(channel, true), job_,
+                 MPI_STATUS_IGNORE) != MPI_SUCCESS)
       return EIO;
-    const int32_t result = wait(request, MPI_STATUS_IGNORE, timeout_ms);
-    if (result != 0) {
-      MPI_Cancel(&request);
-      MPI_Wait(&request, MPI_STATUS_IGNORE);
-      return result;
-    }
     size += static_cast<size_t>(piece);
   }
   return 0;
@@ -220,7 +192,6 @@ int32_t MpiTransport::broadcast(int root, int channel, char *data, size_t size) 
                        ? root
                        : static_cast<int>(std::find(on_machine_.begin(), on_machine_.end(), root) -
                                           on_machine_.begin());
-  // Every rank has just announced that it is here: nobody waits for one that is not.
   for (size_t done = 0; done < size; done += largest_piece) {
     const int piece = static_cast<int>(std::min(size - done, largest_piece));
     if (MPI_Bcast(data + done, piece, MPI_BYTE, from, comm) != MPI_SUCCESS) return EIO;

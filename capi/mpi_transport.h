@@ -46,14 +46,10 @@ class MpiTransport {
     MPI_Request request = MPI_REQUEST_NULL;
     std::array<char, DET_SHORT_MESSAGE> data;
   };
-  struct Pending {
-    std::unique_ptr<char[]> data;
-    MPI_Request request = MPI_REQUEST_NULL;
-  };
   Slot &slot(int peer, int channel);
   void post(Slot &slot, int peer, int channel);
 
-  int32_t send(int peer, int channel, const char *data, size_t size, int32_t timeout_ms);
+  int32_t send(int peer, int channel, const char *data, size_t size);
   int32_t receive(int peer, int channel, char *data, size_t capacity, size_t &size,
                   int32_t timeout_ms);
   int32_t broadcast(int root, int channel, char *data, size_t size);
@@ -67,5 +63,4 @@ class MpiTransport {
   int cross_rank_ = 0, cross_size_ = 1;
   std::vector<int> on_machine_;  // ranks of the job, by local rank
   std::vector<std::unique_ptr<Slot>> slots_;
-  std::vector<Pending> abandoned_;
 };

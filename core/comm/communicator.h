@@ -4,12 +4,16 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "core/comm/spare_buffers.h"
 
 namespace det {
 
 // A byte string, or the null message, which is not the empty one.
 using Message = std::optional<std::string>;
+using MessageView = std::optional<std::string_view>;
 
 struct Ranks {
   int rank = 0;
@@ -32,14 +36,17 @@ class Communicator {
   bool is_local_chief() const { return ranks_.local_rank == 0; }
 
   // Collective over all ranks. gather() gives the list to the chief, nothing elsewhere.
-  virtual std::optional<std::vector<Message>> gather(const Message &message) = 0;
-  virtual std::vector<Message> allgather(const Message &message) = 0;
-  virtual Message broadcast(const Message &message) = 0;
+  virtual std::optional<std::vector<Message>> gather(const MessageView &message) = 0;
+  virtual std::vector<Message> allgather(const MessageView &message) = 0;
+  virtual Message broadcast(const MessageView &message) = 0;
 
   // The same among the ranks of one machine.
-  virtual std::optional<std::vector<Message>> gather_local(const Message &message) = 0;
-  virtual std::vector<Message> allgather_local(const Message &message) = 0;
-  virtual Message broadcast_local(const Message &message) = 0;
+  virtual std::optional<std::vector<Message>> gather_local(const MessageView &message) = 0;
+  virtual std::vector<Message> allgather_local(const MessageView &message) = 0;
+  virtual Message broadcast_local(const MessageView &message) = 0;
+
+  // Where the memory of large messages may be handed back; outlives the communicator. May be null.
+  virtual std::shared_ptr<SpareBuffers> spare_buffers() const { return nullptr; }
 
  protected:
   explicit Communicator(const Ranks &ranks) : ranks_(ranks) {}

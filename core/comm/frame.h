@@ -17,6 +17,7 @@ enum class Channel : uint8_t { global, local };
 enum class FrameKind : uint8_t {
   call,   // a rank takes part in a collective, with its message
   done,   // the root's answer
+  ready,  // the sender waits for the bulk that was announced
   ask,    // the root has waited a while in this collective: are you in another one?
   abort,  // the collective failed; the payload says why
   leave   // the sender left the job
@@ -28,7 +29,7 @@ struct FrameHead {
   FrameKind kind = FrameKind::call;
   Collective collective = Collective::gather;
   bool is_null = false;
-  bool is_bulk = false;   // the payload does not follow here but in a broadcast of its own
+  bool is_bulk = false;   // the payload does not follow here: see Transport::bulk_above()
   int8_t code = 0;        // of an abort
   uint64_t sequence = 0;  // number of the collective in its channel
   uint64_t size = 0;      // bytes of the payload

@@ -23,11 +23,10 @@ class FunctionTransport : public Transport {
     std::array<char, short_message_limit> message;  // filled as far as it is sent
     const FrameHeadBytes bytes = encode_head(head);
     std::memcpy(message.data(), bytes.data(), bytes.size());
-    const bool fits = payload.size() <= short_message_limit - frame_head_size;
-    if (fits) std::memcpy(&message[frame_head_size], payload.data(), payload.size());
-    send_message(peer, channel, message.data(), frame_head_size + (fits ? payload.size() : 0),
-                 patience);
-    if (!fits) send_message(peer, channel, payload.data(), payload.size(), patience);
+    // Only the reason of a failure can be longer than what is not bulk.
+    const size_t size = std::min(payload.size(), bulk_above());
+    std::memcpy(&message[frame_head_size], payload.data(), size);
+    send_message(peer, channel, message.data(), frame_head_size + size, patience);
   }
 
   bool receive(int peer, Channel channel, Frame &frame, Patience &patience) override {
@@ -44,29 +43,26 @@ class FunctionTransport : public Transport {
     check(result, "receiving from", peer);
     const std::string_view text(message.data(), std::min(size, message.size()));
     frame.head = decode_head(text);
-    const std::string_view rest = text.substr(frame_head_size);
-    if (frame.head.is_bulk || rest.size() == frame.head.size) {
-      frame.payload = rest;
-      return true;
-    }
-    if (!rest.empty() || frame.head.size <= short_message_limit - frame_head_size)
-      throw Error(Code::corrupt, "receiving from rank " + std::to_string(peer) +
-                                     ": the transport delivered a part of a message");
-    frame.payload.resize(frame.head.size);
-    size_t received = 0;
-    check(receive_message(peer, channel, frame.payload.data(), frame.payload.size(), &received,
-                          milliseconds(patience)),
-          "receiving from", peer);
-    if (received != frame.payload.size())
-      throw Error(Code::corrupt, "receiving from rank " + std::to_string(peer) +
-                                     ": the transport delivered a part of a message");
+    frame.payload = text.substr(frame_head_size);
+    if (!frame.head.is_bulk && frame.payload.size() != std::min(frame.head.size, bulk_above()))
+      refuse_part(peer);
     return true;
   }
 
-  bool any_pair() const override { return functions_.any_pair; }
-  size_t bulk_above() const override {
-    return functions_.broadcast != nullptr ? short_message_limit - frame_head_size : 0;
+  void send_bulk(int peer, Channel channel, std::string_view payload, Patience &patience) override {
+    send_message(peer, channel, payload.data(), payload.size(), patience);
   }
+  void receive_bulk(int peer, Channel channel, char *data, size_t size,
+                    Patience &patience) override {
+    size_t received = 0;
+    check(receive_message(peer, channel, data, size, &received, milliseconds(patience)),
+          "receiving from", peer);
+    if (received != size) refuse_part(peer);
+  }
+
+  bool any_pair() const override { return functions_.any_pair; }
+  size_t bulk_above() const override { return short_message_limit - frame_head_size; }
+  bool can_broadcast() const override { return functions_.broadcast != nullptr; }
   void broadcast_bulk(int root, Channel channel, char *data, size_t size,
                       Patience &patience) override {
     check(functions_.broadcast(root, static_cast<int32_t>(channel), data, size,
@@ -87,6 +83,10 @@ class FunctionTransport : public Transport {
                           int32_t timeout_ms) {
     return functions_.receive(peer, static_cast<int32_t>(channel), data, capacity, size, timeout_ms,
                               user_data_);
+  }
+  [[noreturn]] static void refuse_part(int peer) {
+    throw Error(Code::corrupt, "receiving from rank " + std::to_string(peer) +
+                                   ": the transport delivered a part of a message");
   }
   static void check(int32_t result, const char *what, int peer) {
     if (result == 0) return;

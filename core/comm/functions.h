@@ -25,7 +25,7 @@ struct TransportFunctions {
 std::unique_ptr<Transport> make_function_transport(const TransportFunctions &functions,
                                                    void *user_data);
 
-// A message longer than this is bulk: announced by a shorter one, so both sides know its size.
-constexpr size_t short_message_limit = 8192;
+// Every MPI sends messages up to this long without waiting for the receiver.
+constexpr size_t short_message_limit = 4000;
 
 }  // namespace det

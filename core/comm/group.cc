@@ -16,6 +16,11 @@ constexpr uint64_t wait_interval = 256;
 
 Error reason_of(const Frame &abort) { return {static_cast<Code>(abort.head.code), abort.payload}; }
 
+std::vector<int> all_but(int rank, std::vector<int> members) {
+  std::erase(members, rank);
+  return members;
+}
+
 std::string call_name(Collective collective, Channel channel, uint64_t sequence) {
   return std::string(name_of(collective, channel)) + " (call " + std::to_string(sequence) + ")";
 }
@@ -35,13 +40,15 @@ void JobFailure::check() const {
 }
 
 Group::Group(Transport &transport, Channel channel, std::vector<int> members, int rank,
-             std::chrono::milliseconds timeout, JobFailure &failure)
+             std::chrono::milliseconds timeout, JobFailure &failure, SpareBuffers &spare)
     : transport_(transport),
       channel_(channel),
       members_(std::move(members)),
+      others_(all_but(rank, members_)),
       rank_(rank),
       timeout_(timeout),
-      failure_(failure) {}
+      failure_(failure),
+      spare_(spare) {}
 
 std::string Group::here() const { return call_name(collective_, channel_, sequence_); }
 
@@ -68,8 +75,8 @@ void Group::fail(const Error &error) {
 
 // Who is gone may have said why before.
 Error Group::last_words(const Error &error) {
-  for (const int peer : members_) {
-    if (peer == rank_ || !talks_to(peer)) continue;
+  for (const int peer : others_) {
+    if (!talks_to(peer)) continue;
     try {
       Frame frame;
       Patience none(std::chrono::milliseconds(0));
@@ -86,8 +93,8 @@ bool Group::talks_to(int peer) const {
   return is_root() || peer == members_.front() || transport_.any_pair();
 }
 
-std::optional<std::vector<Message>> Group::gather(const Message &message) {
-  if (members_.size() == 1) return {{message}};
+std::optional<std::vector<Message>> Group::gather(const MessageView &message) {
+  if (members_.size() == 1) return {{copy_of(message)}};
   return take_part(Collective::gather, [&]() -> std::optional<std::vector<Message>> {
     if (is_mesh()) {
       std::vector<Message> list = exchange(message, false);
@@ -96,119 +103,140 @@ std::optional<std::vector<Message>> Group::gather(const Message &message) {
     }
     if (is_root()) {
       std::vector<Message> list = collect(message);
-      for (const int peer : members_)
-        if (peer != rank_) send(peer, FrameKind::done, std::nullopt);
+      for (const int peer : others_) send(peer, FrameKind::done, std::nullopt);
       return list;
     }
-    send(members_.front(), FrameKind::call, message);
+    give_to_root(message);
     Patience patience(timeout_);
     await(members_.front(), FrameKind::done, patience);
     return std::nullopt;
   });
 }
 
-std::vector<Message> Group::allgather(const Message &message) {
-  if (members_.size() == 1) return {message};
+std::vector<Message> Group::allgather(const MessageView &message) {
+  if (members_.size() == 1) return {copy_of(message)};
   return take_part(Collective::allgather, [&] {
     if (is_mesh()) return exchange(message, true);
     if (is_root()) {
       std::vector<Message> list = collect(message);
-      const std::string payload = encode_messages(list);
-      for (const int peer : members_)
-        if (peer != rank_) send(peer, FrameKind::done, payload);
+      send_to_all(FrameKind::done, encode_messages(list));
       return list;
     }
-    send(members_.front(), FrameKind::call, message);
-    Patience patience(timeout_);
-    return decode_messages(await(members_.front(), FrameKind::done, patience).payload,
-                           members_.size());
+    give_to_root(message);
+    return decode_messages(receive_from_root(FrameKind::done).value_or(""), members_.size());
   });
 }
 
-Message Group::broadcast(const Message &message) {
-  if (members_.size() == 1) return message;
+Message Group::broadcast(const MessageView &message) {
+  if (members_.size() == 1) return copy_of(message);
   return take_part(Collective::broadcast, [&] {
-    Message result = is_root() ? send_to_all(message) : receive_from_root();
-    if (sequence_ % wait_interval != 0) return result;
     if (!is_root()) {
-      send(members_.front(), FrameKind::done, std::nullopt);
+      Message result = receive_from_root(FrameKind::call);
+      if (sequence_ % wait_interval == 0) send(members_.front(), FrameKind::done, std::nullopt);
       return result;
     }
-    Patience patience(timeout_);
-    for (const int peer : members_)
-      if (peer != rank_) await(peer, FrameKind::done, patience);
-    return result;
+    if (sequence_ % look_interval == 0) check_strays();
+    send_to_all(FrameKind::call, message);
+    if (sequence_ % wait_interval == 0) {
+      Patience patience(timeout_);
+      for (const int peer : others_) await(peer, FrameKind::done, patience);
+    }
+    return copy_of(message);
   });
 }
 
-Message Group::send_to_all(const Message &message) {
-  if (sequence_ % look_interval == 0) check_strays();
-  const bool bulk = is_bulk(message);
-  for (const int peer : members_)
-    if (peer != rank_) send(peer, FrameKind::call, message, !bulk);
-  Message copy = message;
-  if (bulk) {
-    Patience patience(timeout_);
-    transport_.broadcast_bulk(rank_, channel_, copy->data(), copy->size(), patience);
-  }
-  return copy;
-}
-
-Message Group::receive_from_root() {
+void Group::send_to_all(FrameKind kind, const MessageView &message) {
+  for (const int peer : others_) send(peer, kind, message);
+  if (!is_bulk(message)) return;
   Patience patience(timeout_);
-  Frame frame = await(members_.front(), FrameKind::call, patience);
-  if (frame.head.is_null) return std::nullopt;
-  if (frame.head.is_bulk) {
-    frame.payload.resize(frame.head.size);
-    transport_.broadcast_bulk(members_.front(), channel_, frame.payload.data(),
-                              frame.payload.size(), patience);
-  }
-  return std::move(frame.payload);
+  for (const int peer : others_) await(peer, FrameKind::ready, patience);
+  if (transport_.can_broadcast())
+    // The transport only reads what the root sends.
+    transport_.broadcast_bulk(rank_, channel_, const_cast<char *>(message->data()), message->size(),
+                              patience);
+  else
+    for (const int peer : others_) transport_.send_bulk(peer, channel_, *message, patience);
 }
 
-std::vector<Message> Group::collect(const Message &message) {
+Message Group::receive_from_root(FrameKind kind) {
+  const int root = members_.front();
+  Patience patience(timeout_);
+  Frame frame = await(root, kind, patience);
+  if (frame.head.is_null) return std::nullopt;
+  if (!frame.head.is_bulk) return std::move(frame.payload);
+  std::string bulk = spare_.take(frame.head.size);
+  send(root, FrameKind::ready, std::nullopt);
+  if (transport_.can_broadcast())
+    transport_.broadcast_bulk(root, channel_, bulk.data(), bulk.size(), patience);
+  else transport_.receive_bulk(root, channel_, bulk.data(), bulk.size(), patience);
+  return bulk;
+}
+
+void Group::give_to_root(const MessageView &message) {
+  send(members_.front(), FrameKind::call, message);
+  if (!is_bulk(message)) return;
+  Patience patience(timeout_);
+  await(members_.front(), FrameKind::ready, patience);
+  transport_.send_bulk(members_.front(), channel_, *message, patience);
+}
+
+// The root's side of give_to_root(), for all members.
+std::vector<Message> Group::collect(const MessageView &message) {
   std::vector<Message> list(members_.size());
-  list[0] = message;
+  list[0] = copy_of(message);
   Patience patience(timeout_);
   Patience at_once(std::min(timeout_, silence));
   for (size_t i = 1; i < members_.size(); ++i) {
+    const int peer = members_[i];
     Frame frame;
-    if (transport_.receive(members_[i], channel_, frame, at_once)) {
-      check(members_[i], frame, FrameKind::call);
+    if (transport_.receive(peer, channel_, frame, at_once)) {
+      check(peer, frame, FrameKind::call);
     } else {
       // Whoever is in another collective waits for the root as the root waits for it.
-      send(members_[i], FrameKind::ask, std::nullopt);
-      frame = await(members_[i], FrameKind::call, patience);
+      send(peer, FrameKind::ask, std::nullopt);
+      frame = await(peer, FrameKind::call, patience);
+    }
+    if (frame.head.is_bulk) {
+      frame.payload = spare_.take(frame.head.size);
+      send(peer, FrameKind::ready, std::nullopt);
+      transport_.receive_bulk(peer, channel_, frame.payload.data(), frame.head.size, patience);
     }
     if (!frame.head.is_null) list[i] = std::move(frame.payload);
   }
   return list;
 }
 
-std::vector<Message> Group::exchange(const Message &message, bool to_all) {
-  const bool bulk = to_all && is_bulk(message);
-  for (const int peer : members_) {
-    if (peer == rank_) continue;
-    if (to_all || peer == members_.front()) send(peer, FrameKind::call, message, !bulk);
-    else send(peer, FrameKind::call, std::nullopt);
-  }
+// Everybody tells everybody that it is here, with its message for those who are to have it; bulk
+// moves when all are.
+std::vector<Message> Group::exchange(const MessageView &message, bool to_all) {
+  const auto gets = [&](int receiver) { return to_all || receiver == members_.front(); };
+  for (const int peer : others_) send(peer, FrameKind::call, gets(peer) ? message : MessageView());
   std::vector<Message> list(members_.size());
-  std::vector<bool> bulks(members_.size());
+  std::vector<uint64_t> bulk(members_.size());
   Patience patience(timeout_);
   for (size_t i = 0; i < members_.size(); ++i) {
     if (members_[i] == rank_) {
-      list[i] = message;
-      bulks[i] = bulk;
+      bulk[i] = is_bulk(message) ? message->size() : 0;
+      if (gets(rank_)) list[i] = copy_of(message);
       continue;
     }
     Frame frame = await(members_[i], FrameKind::call, patience);
-    bulks[i] = frame.head.is_bulk;
-    if (frame.head.is_bulk) frame.payload.resize(frame.head.size);
+    bulk[i] = frame.head.is_bulk ? frame.head.size : 0;
+    if (frame.head.is_bulk) frame.payload = spare_.take(frame.head.size);
     if (!frame.head.is_null) list[i] = std::move(frame.payload);
   }
-  for (size_t i = 0; i < members_.size(); ++i)
-    if (bulks[i])
-      transport_.broadcast_bulk(members_[i], channel_, list[i]->data(), list[i]->size(), patience);
+  for (size_t i = 0; i < members_.size(); ++i) {
+    if (bulk[i] == 0) continue;
+    const bool mine = members_[i] == rank_;
+    if (to_all && transport_.can_broadcast()) {
+      transport_.broadcast_bulk(members_[i], channel_, list[i]->data(), bulk[i], patience);
+    } else if (mine) {
+      for (const int peer : others_)
+        if (gets(peer)) transport_.send_bulk(peer, channel_, *message, patience);
+    } else if (gets(rank_)) {
+      transport_.receive_bulk(members_[i], channel_, list[i]->data(), bulk[i], patience);
+    }
+  }
   return list;
 }
 
@@ -234,8 +262,7 @@ bool Group::is_of_this_call(const FrameHead &head) const {
 // Until the root has sent this broadcast nobody is past it: what is already here was sent in
 // another collective.
 void Group::check_strays() {
-  for (const int peer : members_) {
-    if (peer == rank_) continue;
+  for (const int peer : others_) {
     Frame frame;
     Patience none(std::chrono::milliseconds(0));
     if (transport_.receive(peer, channel_, frame, none)) check(peer, frame, FrameKind::done);
@@ -255,21 +282,28 @@ void Group::check(int peer, const Frame &frame, FrameKind expected) const {
                                   ": all ranks must make the same calls in the same order");
 }
 
-bool Group::is_bulk(const Message &message) const {
+bool Group::is_bulk(const MessageView &message) const {
   const size_t limit = transport_.bulk_above();
   return limit > 0 && message && message->size() > limit;
 }
 
-void Group::send(int peer, FrameKind kind, const Message &message, bool with_payload) {
+Message Group::copy_of(const MessageView &message) {
+  if (!message) return std::nullopt;
+  std::string copy = spare_.take(message->size());
+  std::copy(message->begin(), message->end(), copy.begin());
+  return copy;
+}
+
+void Group::send(int peer, FrameKind kind, const MessageView &message) {
   FrameHead head;
   head.kind = kind;
   head.collective = collective_;
   head.sequence = sequence_;
   head.is_null = !message;
-  head.is_bulk = !with_payload;
+  head.is_bulk = is_bulk(message);
   head.size = message ? message->size() : 0;
   Patience patience(timeout_);
-  transport_.send(peer, channel_, head, message && with_payload ? *message : std::string_view(),
+  transport_.send(peer, channel_, head, message && !head.is_bulk ? *message : std::string_view(),
                   patience);
 }
 
@@ -291,15 +325,14 @@ void Group::send_text(int peer, FrameKind kind, const Error &why) noexcept {
 }
 
 void Group::tell_all(const Error &error) noexcept {
-  for (const int peer : members_)
-    if (peer != rank_ && talks_to(peer)) send_text(peer, FrameKind::abort, error);
+  for (const int peer : others_)
+    if (talks_to(peer)) send_text(peer, FrameKind::abort, error);
 }
 
 void Group::leave() noexcept {
   const std::lock_guard guard(mutex_);
-  for (const int peer : members_)
-    if (peer != rank_ && talks_to(peer))
-      send_text(peer, FrameKind::leave, Error(Code::unavailable, ""));
+  for (const int peer : others_)
+    if (talks_to(peer)) send_text(peer, FrameKind::leave, Error(Code::unavailable, ""));
 }
 
 }  // namespace det

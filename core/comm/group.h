@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/comm/spare_buffers.h"
 #include "core/comm/transport.h"
 
 namespace det {
@@ -33,11 +34,11 @@ class Group {
  public:
   // `members` are ranks of the job, the root first.
   Group(Transport &transport, Channel channel, std::vector<int> members, int rank,
-        std::chrono::milliseconds timeout, JobFailure &failure);
+        std::chrono::milliseconds timeout, JobFailure &failure, SpareBuffers &spare);
 
-  std::optional<std::vector<Message>> gather(const Message &message);
-  std::vector<Message> allgather(const Message &message);
-  Message broadcast(const Message &message);
+  std::optional<std::vector<Message>> gather(const MessageView &message);
+  std::vector<Message> allgather(const MessageView &message);
+  Message broadcast(const MessageView &message);
 
   // Tells the others, without waiting for them, that this rank is no longer there.
   void leave() noexcept;
@@ -45,23 +46,29 @@ class Group {
  private:
   template <class Work>
   auto take_part(Collective collective, const Work &work);
-  Message send_to_all(const Message &message);
-  Message receive_from_root();
-  std::vector<Message> collect(const Message &message);
-  std::vector<Message> exchange(const Message &message, bool to_all);
+
+  std::vector<Message> collect(const MessageView &message);
+  void give_to_root(const MessageView &message);
+  void send_to_all(FrameKind kind, const MessageView &message);
+  Message receive_from_root(FrameKind kind);
+  std::vector<Message> exchange(const MessageView &message, bool to_all);
+
+  void send(int peer, FrameKind kind, const MessageView &message);
   Frame await(int peer, FrameKind kind, Patience &patience);
   void check_strays();
-  void send(int peer, FrameKind kind, const Message &message, bool with_payload = true);
-  void send_text(int peer, FrameKind kind, const Error &why) noexcept;
-  void tell_all(const Error &error) noexcept;
-  [[noreturn]] void fail(const Error &error);
-  Error last_words(const Error &error);
-  bool talks_to(int peer) const;
   void check(int peer, const Frame &frame, FrameKind expected) const;
   bool is_of_this_call(const FrameHead &head) const;
-  bool is_bulk(const Message &message) const;
+
+  [[noreturn]] void fail(const Error &error);
+  Error last_words(const Error &error);
+  void tell_all(const Error &error) noexcept;
+  void send_text(int peer, FrameKind kind, const Error &why) noexcept;
+
+  Message copy_of(const MessageView &message);
+  bool is_bulk(const MessageView &message) const;
   bool is_root() const { return members_.front() == rank_; }
   bool is_mesh() const { return transport_.any_pair() && members_.size() <= largest_mesh; }
+  bool talks_to(int peer) const;
   std::string here() const;
 
   // Beyond this many ranks the root's two steps beat everybody's message to everybody.
@@ -69,10 +76,11 @@ class Group {
 
   Transport &transport_;
   const Channel channel_;
-  const std::vector<int> members_;
+  const std::vector<int> members_, others_;
   const int rank_;
   const std::chrono::milliseconds timeout_;
   JobFailure &failure_;
+  SpareBuffers &spare_;
   std::mutex mutex_;  // one collective at a time
   Collective collective_ = Collective::gather;
   uint64_t sequence_ = 0;

@@ -93,8 +93,8 @@ class Joined : public Communicator {
          std::chrono::milliseconds timeout)
       : Communicator(ranks),
         transport_(std::move(transport)),
-        global_(*transport_, Channel::global, everybody(ranks.size), ranks.rank, timeout,
-                failure_) {
+        global_(*transport_, Channel::global, everybody(ranks.size), ranks.rank, timeout, failure_,
+                *spare_) {
     const std::string introduction = encode({ranks, transport_->local_address()});
     std::vector<Introduction> all;
     for (const Message &message : global_.allgather(introduction))
@@ -104,7 +104,7 @@ class Joined : public Communicator {
     Patience patience(timeout);
     transport_->open_local(members, all[static_cast<size_t>(members.front())].local_address,
                            patience);
-    local_.emplace(*transport_, Channel::local, members, ranks.rank, timeout, failure_);
+    local_.emplace(*transport_, Channel::local, members, ranks.rank, timeout, failure_, *spare_);
     // Nobody goes on before everybody can.
     global_.allgather(std::nullopt);
   }
@@ -115,22 +115,26 @@ class Joined : public Communicator {
     global_.leave();
   }
 
-  std::optional<std::vector<Message>> gather(const Message &message) override {
+  std::optional<std::vector<Message>> gather(const MessageView &message) override {
     return here(global_).gather(message);
   }
-  std::vector<Message> allgather(const Message &message) override {
+  std::vector<Message> allgather(const MessageView &message) override {
     return here(global_).allgather(message);
   }
-  Message broadcast(const Message &message) override { return here(global_).broadcast(message); }
-  std::optional<std::vector<Message>> gather_local(const Message &message) override {
+  Message broadcast(const MessageView &message) override {
+    return here(global_).broadcast(message);
+  }
+  std::optional<std::vector<Message>> gather_local(const MessageView &message) override {
     return here(*local_).gather(message);
   }
-  std::vector<Message> allgather_local(const Message &message) override {
+  std::vector<Message> allgather_local(const MessageView &message) override {
     return here(*local_).allgather(message);
   }
-  Message broadcast_local(const Message &message) override {
+  Message broadcast_local(const MessageView &message) override {
     return here(*local_).broadcast(message);
   }
+
+  std::shared_ptr<SpareBuffers> spare_buffers() const override { return spare_; }
 
  private:
   Group &here(Group &group) const {
@@ -141,6 +145,7 @@ class Joined : public Communicator {
   }
 
   const ForkGuard fork_guard_;
+  const std::shared_ptr<SpareBuffers> spare_ = std::make_shared<SpareBuffers>();
   std::unique_ptr<Transport> transport_;
   JobFailure failure_;
   Group global_;

@@ -9,16 +9,18 @@ class Single : public Communicator {
  public:
   Single() : Communicator(Ranks{}) {}
 
-  std::optional<std::vector<Message>> gather(const Message &message) override {
-    return {{message}};
+  std::optional<std::vector<Message>> gather(const MessageView &message) override {
+    return {{Message(message)}};
   }
-  std::vector<Message> allgather(const Message &message) override { return {message}; }
-  Message broadcast(const Message &message) override { return message; }
-  std::optional<std::vector<Message>> gather_local(const Message &message) override {
-    return {{message}};
+  std::vector<Message> allgather(const MessageView &message) override { return {Message(message)}; }
+  Message broadcast(const MessageView &message) override { return Message(message); }
+  std::optional<std::vector<Message>> gather_local(const MessageView &message) override {
+    return gather(message);
   }
-  std::vector<Message> allgather_local(const Message &message) override { return {message}; }
-  Message broadcast_local(const Message &message) override { return message; }
+  std::vector<Message> allgather_local(const MessageView &message) override {
+    return allgather(message);
+  }
+  Message broadcast_local(const MessageView &message) override { return broadcast(message); }
 };
 
 void check_pair(const char *name, int index, int count) {

@@ -44,9 +44,16 @@ class Transport {
   // Whether any two ranks may talk; else only a root and its members do.
   virtual bool any_pair() const { return false; }
 
-  // Payloads above this many bytes take broadcast_bulk() where there is one; 0: there is none.
+  // Payloads above this many bytes are bulk: announced by a head alone, and moved once both sides
+  // are known to be there, so that nothing has to be kept for those who are late. 0: there is no
+  // bulk.
   virtual size_t bulk_above() const { return 0; }
-  // Collective. The root's `size` bytes to all ranks of the channel, each of which knows the size.
+  virtual void send_bulk(int /*peer*/, Channel /*channel*/, std::string_view /*payload*/,
+                         Patience & /*patience*/) {}
+  virtual void receive_bulk(int /*peer*/, Channel /*channel*/, char * /*data*/, size_t /*size*/,
+                            Patience & /*patience*/) {}
+  // Whether broadcast_bulk() is there: the root's bytes to all ranks of the channel, in step.
+  virtual bool can_broadcast() const { return false; }
   virtual void broadcast_bulk(int /*root*/, Channel /*channel*/, char * /*data*/, size_t /*size*/,
                               Patience & /*patience*/) {}
 

@@ -102,7 +102,7 @@ DET_API det_status det_distributed_from_tf_config(det_distributed **out,
 DET_API det_status det_distributed_from_env(det_distributed **out, det_error *err) DET_NOEXCEPT;
 
 /** Messages longer than this many bytes are bulk: see det_communicator_functions. */
-#define DET_SHORT_MESSAGE 8192
+#define DET_SHORT_MESSAGE 4000
 
 /** The caller's own transport, for hosts that already have one: messages between two ranks, whole
  * and in order, as MPI has them. `peer` is a rank of the job. `channel` is 0 for the whole job and
@@ -112,8 +112,8 @@ DET_API det_status det_distributed_from_env(det_distributed **out, det_error *er
  * `timeout_ms` milliseconds, or another error number when the peer cannot be reached. What it
  * cannot wait for that long it may wait for longer: the limit keeps jobs from hanging.
  *
- * A message of more than DET_SHORT_MESSAGE bytes always follows a shorter one that announces it, so
- * both sides know its size: send() gets that size and receive() a capacity of exactly as much. */
+ * A message of more than DET_SHORT_MESSAGE bytes is bulk: it is sent only once the other side is
+ * known to wait for it, which calls receive() with a capacity of exactly its size. */
 typedef struct det_communicator_functions {
   size_t struct_size; /**< sizeof(det_communicator_functions). */
   /** Sends one message. A short one must not wait for the peer to receive it. */
