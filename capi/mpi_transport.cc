@@ -120,33 +120,19 @@ det_communicator_functions MpiTransport::functions() const {
   return functions;
 }
 
-MpiTransport::Slot &MpiTransport::slot(int peer, int channel) {
-  std::unique_ptr<Slot> &slot =
-      slots_[2 * static_cast<size_t>(peer) + static_cast<size_t>(channel)];
-  if (!slot) slot.reset(new Slot);  // without clearing its bytes
-  if (slot->request == MPI_REQUEST_NULL) post(*slot, peer, channel);
-  return *slot;
-}
-
-void MpiTransport::post(Slot &slot, int peer, int channel) {
-  if (MPI_Irecv(slot.data.data(), static_cast<int>(slot.data.size()), MPI_BYTE, peer,
-                tag_of(channel, false), job_, &slot.request) != MPI_SUCCESS)
-    slot.request = MPI_REQUEST_NULL;
-}
-
 // MPI moves messages only while it is called, so this asks again and again: at first without a
 // pause, as MPI's own waiting does; after a while with short ones, which leave the core to others.
 int32_t MpiTransport::wait(MPI_Request &request, MPI_Status *status, int32_t timeout_ms) {
   constexpr int patient_after = 20'000;
   Clock::time_point end;
-  for (int round = 0;; ++round) {
+  for (int round = 1;; ++round) {
     int done = 0;
     if (MPI_Test(&request, &done, status) != MPI_SUCCESS) return EIO;
     if (done != 0) return 0;
     if (timeout_ms == 0) return ETIMEDOUT;
     if (round % 64 != 0) continue;
     const Clock::time_point now = Clock::now();
-    if (round == 0) end = now + std::chrono::milliseconds(timeout_ms);
+    if (round == 64) end = now + std::chrono::milliseconds(timeout_ms);
     if (now >= end) return ETIMEDOUT;
     if (round > patient_after) usleep(50);
   }
@@ -165,7 +151,14 @@ int32_t MpiTransport::send(int peer, int channel, const char *data, size_t size)
 int32_t MpiTransport::receive(int peer, int channel, char *data, size_t capacity, size_t &size,
                               int32_t timeout_ms) {
   if (capacity <= DET_SHORT_MESSAGE) {
-    Slot &incoming = slot(peer, channel);
+    std::unique_ptr<Slot> &slot =
+        slots_[2 * static_cast<size_t>(peer) + static_cast<size_t>(channel)];
+    if (!slot) slot.reset(new Slot);  // without clearing its bytes
+    Slot &incoming = *slot;
+    if (incoming.request == MPI_REQUEST_NULL &&
+        MPI_Irecv(incoming.data.data(), static_cast<int>(incoming.data.size()), MPI_BYTE, peer,
+                  tag_of(channel, false), job_, &incoming.request) != MPI_SUCCESS)
+      return EIO;
     MPI_Status status;
     const int32_t result = wait(incoming.request, &status, timeout_ms);
     if (result != 0) return result;
@@ -173,7 +166,6 @@ int32_t MpiTransport::receive(int peer, int channel, char *data, size_t capacity
     MPI_Get_count(&status, MPI_BYTE, &count);
     size = std::min(static_cast<size_t>(count), capacity);
     std::memcpy(data, incoming.data.data(), size);
-    post(incoming, peer, channel);
     return 0;
   }
   for (size = 0; size < capacity;) {

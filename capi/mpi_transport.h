@@ -40,14 +40,12 @@ class MpiTransport {
   det_communicator_functions functions() const;
 
  private:
-  // A receive that waits for the next short message of a peer, posted ahead so that the message
-  // lands in place and nobody's send waits for us.
+  // Where the next short message of a peer arrives. A receive that ended by its time limit stays
+  // posted for the next one.
   struct Slot {
     MPI_Request request = MPI_REQUEST_NULL;
     std::array<char, DET_SHORT_MESSAGE> data;
   };
-  Slot &slot(int peer, int channel);
-  void post(Slot &slot, int peer, int channel);
 
   int32_t send(int peer, int channel, const char *data, size_t size);
   int32_t receive(int peer, int channel, char *data, size_t capacity, size_t &size,
