@@ -29,7 +29,6 @@ det::CoreOptions to_core(const det_core_options &given) {
   options.config_text = text_or_empty(given.config_json);
   options.hparams_text = text_or_empty(given.hparams_json);
   options.checkpoint_storage = text_or_empty(given.checkpoint_storage);
-  options.communicator = given.distributed != nullptr ? given.distributed->impl : nullptr;
   options.preempt_mode = mode_from<det::PreemptMode>(
       given.preempt_mode, DET_PREEMPT_WORKERS_ASK_MASTER, "preempt_mode");
   options.tensorboard_mode = mode_from<det::TensorboardMode>(
@@ -63,8 +62,10 @@ void det_core_options_init(det_core_options *options) noexcept {
 det_status det_core_init(const det_core_options *options, det_core **out, det_error *err) noexcept {
   return guarded(err, [&] {
     give(out, "out", [&] {
-      return new det_core(det::Core::start(
-          to_core(read_options<det_core_options>(options, DET_CORE_OPTIONS_INIT, "options"))));
+      const auto given = read_options<det_core_options>(options, DET_CORE_OPTIONS_INIT, "options");
+      det::Communicator *communicator =
+          given.distributed != nullptr ? given.distributed->impl : nullptr;
+      return new det_core(det::Core::start(communicator, [&] { return to_core(given); }));
     });
   });
 }

@@ -12,7 +12,7 @@ extern "C" {  // the header of glibc 2.36 lacks it
 #include "core/base/error.h"
 #include "core/client/embedded_client.h"
 #include "core/client/resume.h"
-#include "core/master/embedded/lifecycle.h"
+#include "core/master/embedded/ranks.h"
 #include "core/master/embedded/run_directory.h"
 #include "core/master/embedded/signals.h"
 
@@ -73,13 +73,8 @@ std::optional<std::string_view> next_state(Action action, const Subject &trial) 
   return std::nullopt;
 }
 
-void kill_process(const Subject &trial) {
-  const ProcessIdentity &process = trial.run->process;
+void kill_process(const ProcessIdentity &process) {
   const std::string who = "process " + std::to_string(process.pid);
-  if (!process.is_local())
-    refuse(Action::kill, trial,
-           "it runs as " + who + " on host " + process.host +
-               " (or in another container); kill it there");
   const Fd handle(pidfd_open(static_cast<pid_t>(process.pid), 0));
   // Looked at again now that its number cannot pass on to another process.
   if (liveness(process) != Liveness::alive) return;
@@ -88,6 +83,17 @@ void kill_process(const Subject &trial) {
     throw_errno(errno, "killing " + who);
   pollfd death{handle.get(), POLLIN, 0};
   poll(&death, 1, death_ms);
+}
+
+// The chief and what runs with it on this machine; whoever launched them ends the rest.
+void kill_run(Database &store, const Subject &trial) {
+  const ProcessIdentity &chief = trial.run->process;
+  if (!chief.is_local())
+    refuse(Action::kill, trial,
+           "it runs as process " + std::to_string(chief.pid) + " on host " + chief.host +
+               " (or in another container); kill it there");
+  for (const RankRecord &rank : ranks_of(store, trial.trial_id, trial.run->run_id))
+    if (!rank.exit && rank.place.process.is_local()) kill_process(rank.place.process);
 }
 
 std::vector<Subject> subjects(Database &store, const fs::path &store_directory, Target target,
@@ -143,12 +149,12 @@ Json EmbeddedClient::control(Target target, int64_t id, Action action) {
     // Before the write lock is taken: the process may hold it.
     for (const Subject &trial : subjects(store_, store_directory_, target, id)) {
       if (!trial.lives) continue;
-      kill_process(trial);
+      kill_run(store_, trial);
       killed.insert(trial.trial_id);
     }
   }
 
-  std::vector<fs::path> to_wake;
+  std::vector<RunRecord> to_wake;
   int64_t signalled = 0;
   Transaction transaction(store_);
   std::vector<Subject> trials = subjects(store_, store_directory_, target, id);
@@ -158,12 +164,11 @@ Json EmbeddedClient::control(Target target, int64_t id, Action action) {
     if (action == Action::kill && trial.lives)
       refuse(action, trial, "its process has not died yet; try again");
     if (!steer(store_, trial, action, killed.count(trial.trial_id) != 0)) continue;
-    to_wake.push_back(run_directory(store_directory_, trial.trial_id, trial.run->run_id));
+    to_wake.push_back(*trial.run);
     ++signalled;
   }
   transaction.commit();
-  for (const fs::path &directory : to_wake) wake_run(directory);
-
+  for (const RunRecord &run : to_wake) wake_run(store_directory_, run.trial_id, run.run_id);
   const std::string state = state_of(store_, target, id);
   const bool resumable = trials.size() == 1 && !is_terminal(state) && state != state::canceling;
   return {{"state", state},

@@ -5,7 +5,7 @@
 #include "core/client/embedded_client.h"
 #include "core/client/entries.h"
 #include "core/client/resume.h"
-#include "core/master/embedded/lifecycle.h"
+#include "core/master/embedded/ranks.h"
 #include "core/master/embedded/run_directory.h"
 #include "core/metrics/recovery.h"
 
@@ -14,6 +14,32 @@ namespace det {
 namespace {
 
 namespace fs = std::filesystem;
+
+const char *process_state(bool lives, const std::optional<std::string> &exit) {
+  if (lives) return "running";
+  return !exit || *exit == run_exit_name(RunExit::died) ? "died" : "ended";
+}
+
+// A rank on another machine that does not tell is taken to be what its run is.
+const char *rank_state(const RankRecord &rank, bool run_lives) {
+  if (rank.exit) return process_state(false, rank.exit);
+  const Liveness process = liveness(rank.place.process);
+  if (process == Liveness::unknown) return run_lives ? "running" : "ended";
+  return process_state(process == Liveness::alive, {});
+}
+
+Json ranks_of_run(Database &store, const RunRecord &run, bool lives) {
+  Json ranks = Json::array();
+  for (const RankRecord &rank : ranks_of(store, run.trial_id, run.run_id))
+    ranks.push_back({{"rank", rank.rank},
+                     {"node", rank.place.node},
+                     {"state", rank_state(rank, lives)},
+                     {"exit", rank.exit ? Json(*rank.exit) : Json()},
+                     {"ended", time_or_null(rank.ended)},
+                     {"host", rank.place.process.host},
+                     {"pid", rank.place.process.pid}});
+  return ranks;
+}
 
 Json runs_of(Database &store, const fs::path &store_directory, int64_t trial_id) {
   Json runs = Json::array();
@@ -24,18 +50,21 @@ Json runs_of(Database &store, const fs::path &store_directory, int64_t trial_id)
   while (rows.next()) {
     const auto process = ProcessIdentity::from_json(stored_json(rows, 2));
     const RunRecord record{trial_id, rows.integer(0), process, rows.text(3), rows.maybe_text(6)};
-    const char *state = run_lives(store_directory, record)                             ? "running"
-                        : !record.exit || *record.exit == run_exit_name(RunExit::died) ? "died"
-                                                                                       : "ended";
+    const bool lives = run_lives(store_directory, record);
+    const Json ranks = ranks_of_run(store, record, lives);
+    std::set<int64_t> nodes;
+    for (const Json &rank : ranks) nodes.insert(rank.at("node").get<int64_t>());
     runs.push_back({{"run_id", record.run_id},
-                    {"state", state},
+                    {"state", process_state(lives, record.exit)},
                     {"exit", record.exit ? Json(*record.exit) : Json()},
                     {"started", time_or_null(rows.integer(4))},
                     {"ended", time_or_null(rows.maybe_integer(5))},
                     {"host", process.host},
                     {"pid", process.pid},
                     {"allocation_id", rows.text(1)},
-                    {"command", record.command}});
+                    {"command", record.command},
+                    {"nodes", nodes.size()},
+                    {"ranks", ranks}});
   }
   return runs;
 }
@@ -89,18 +118,19 @@ Json metric_names(Database &store, int64_t trial_id) {
   }
 }
 
-// Reports in the journals of runs that are gone.
+// Reports in the journals of ranks that are gone.
 uint64_t waiting_reports(Database &store, const fs::path &store_directory, int64_t trial_id) {
   uint64_t waiting = 0;
-  const std::string prefix = std::to_string(trial_id) + ".";
-  for (const fs::path &directory : list_run_directories(store_directory)) {
-    if (!directory.filename().string().starts_with(prefix) ||
-        owner_liveness(owner_file(directory)) != Liveness::dead)
-      continue;
-    Query delivered = store.query(
-        "SELECT sequence FROM journals JOIN runs USING (journal_id)"
-        " WHERE trial_id=? AND ? = trial_id || '.' || run_id",
-        trial_id, directory.filename().string());
+  Query ranks = store.query(
+      "SELECT run_id, IFNULL(rank, 0), journal_id FROM runs"
+      " LEFT JOIN ranks USING (trial_id, run_id) WHERE trial_id=?",
+      trial_id);
+  while (ranks.next()) {
+    const int rank = static_cast<int>(ranks.integer(1));
+    const fs::path directory = run_directory(store_directory, trial_id, ranks.integer(0), rank);
+    if (owner_liveness(owner_file(directory)) != Liveness::dead) continue;
+    Query delivered = store.query("SELECT sequence FROM journals WHERE journal_id=?",
+                                  rank_journal_id(ranks.text(2), rank));
     const auto sequence = delivered.next() ? static_cast<uint64_t>(delivered.integer(0)) : 0;
     waiting += count_waiting_reports(directory, sequence).reports;
   }

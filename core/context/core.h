@@ -1,54 +1,42 @@
 // One training process from start to end: makes the parts, starts them, and takes them down in an
-// order that loses nothing. The one place that knows which master and which storage it is.
+// order that loses nothing.
 #pragma once
 
 #include <chrono>
-#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "core/base/log.h"
 #include "core/comm/communicator.h"
-#include "core/config/location.h"
 #include "core/context/checkpoint.h"
 #include "core/context/gate.h"
 #include "core/context/info.h"
+#include "core/context/options.h"
 #include "core/context/preempt.h"
 #include "core/context/profiler.h"
 #include "core/context/searcher.h"
 #include "core/context/signals.h"
+#include "core/context/start.h"
 #include "core/context/train.h"
-#include "core/master/master.h"
 #include "core/metrics/shipper.h"
 #include "core/metrics/spool.h"
-#include "core/storage/storage.h"
 #include "core/tensorboard/event_writer.h"
 #include "core/tensorboard/files.h"
 
 namespace det {
 
-// As det_core_options; empty texts and 0 stand for the defaults named there.
-struct CoreOptions {
-  std::string master;
-  int64_t trial_id = 0;
-  std::string external_id, name, config_text, hparams_text, checkpoint_storage;
-  Communicator *communicator = nullptr;  // borrowed
-  PreemptMode preempt_mode = PreemptMode::workers_ask_chief;
-  TensorboardMode tensorboard_mode = TensorboardMode::automatic;
-  std::vector<int> preempt_signals;
-  int stack_trace_signal = 0;
-  uint64_t spool_limit = uint64_t{1} << 30U;
-  int spool_wait_ms = 10'000;
-  // How long closing waits for the master to take the last reports.
-  std::chrono::milliseconds close_limit{60'000};
-  Logger::Sink log;
-  LogLevel log_level = LogLevel::warning;
-};
-
 class Core {
  public:
-  static std::shared_ptr<Core> start(const CoreOptions &options);
+  // All ranks of `communicator` (borrowed; null: one process) in step: an error on one of them,
+  // reading its options included, is an error on all, and no run goes on.
+  static std::shared_ptr<Core> start(Communicator *communicator,
+                                     const std::function<CoreOptions()> &read_options);
+  static std::shared_ptr<Core> start(const CoreOptions &options,
+                                     Communicator *communicator = nullptr) {
+    return start(communicator, [&options] { return options; });
+  }
   ~Core();
 
   // Every step is done even when one fails; throws the first failure. Repeats do nothing.
@@ -65,10 +53,10 @@ class Core {
   ProfilerContext &profiler() { return *profiler_; }
 
  private:
-  explicit Core(const CoreOptions &options);
-  void open_master(const CoreOptions &options);
-  void open_storage(const CoreOptions &options);
+  Core(const CoreOptions &options, Communicator *communicator);
+  void open(const CoreOptions &options, const std::vector<std::string> &introductions);
   void open_journal(const CoreOptions &options);
+  void open_contexts(const CoreOptions &options);
 
   const std::chrono::milliseconds close_limit_;
 
@@ -77,12 +65,11 @@ class Core {
   std::shared_ptr<Logger> logger_;
   std::unique_ptr<Communicator> own_communicator_;
   Communicator *communicator_;
-  MasterLocation location_;
-  std::unique_ptr<Storage> storage_;
-  std::unique_ptr<Master> master_;
+  Place place_;
   std::unique_ptr<Info> info_;
   std::shared_ptr<TensorboardFiles> tensorboard_;
   std::unique_ptr<EventWriter> events_;
+  // Neither where this rank cannot reach the master.
   std::unique_ptr<Spool> spool_;
   std::unique_ptr<Shipper> shipper_;
   std::unique_ptr<TrainContext> train_;

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/base/thread.h"
-
+#include "core/comm/agreement.h"
 namespace det {
 
 PreemptContext::PreemptContext(const Gate &gate, Communicator &communicator, Master &master,
@@ -14,7 +14,8 @@ PreemptContext::PreemptContext(const Gate &gate, Communicator &communicator, Mas
       master_(master),
       logger_(logger),
       watches_(mode == PreemptMode::workers_ask_master || communicator.is_chief()),
-      shares_(mode == PreemptMode::workers_ask_chief && communicator.ranks().size > 1) {
+      shares_(mode == PreemptMode::workers_ask_chief && communicator.ranks().size > 1),
+      asks_itself_(watches_ && !shares_) {
   for (const int signal : signals) hooks_.push_back(std::make_unique<SignalHook>(signal, wake_));
   if (watches_) watcher_ = start_thread("det-watcher", [this] { watch(); });
 }
@@ -60,22 +61,39 @@ void PreemptContext::note_if_told_by_process() {
   noted_ = true;
 }
 
-bool PreemptContext::decide(bool auto_acknowledge) {
-  if (!watches_) {
-    if (shares_) return share(false);
+bool PreemptContext::ask(bool auto_acknowledge) {
+  if (asks_itself_) return decide(auto_acknowledge);
+  if (!shares_)
     throw Error(Code::state,
                 "calling should_preempt: called from non-chief rank " +
                     std::to_string(communicator_.ranks().rank) +
                     " in mode DET_PREEMPT_CHIEF_ONLY; call it on rank 0 and tell the others");
-  }
+  if (!watches_ && told_by_process()) pass_on_to_chief();
+  // So short a text takes no memory. An error of the chief is one on every rank: none is left
+  // waiting for an answer.
+  const std::string answer = chief_decides(
+      communicator_, [&] { return std::string(decide(auto_acknowledge) ? "1" : "0"); });
+  if (answer == "1") preempted_ = true;
+  return answer == "1";
+}
+
+bool PreemptContext::decide(bool auto_acknowledge) {
+  if (!preempted_) return false;
   if (auto_acknowledge) acknowledge();
-  return shares_ ? share(true) : true;
+  return true;
 }
 
-bool PreemptContext::share(bool decision) {
-  return communicator_.broadcast(Message(decision ? "1" : "0")) == Message("1");
+// Once: the chief need not learn of it twice, nor the log.
+void PreemptContext::pass_on_to_chief() noexcept {
+  const std::lock_guard guard(mutex_);
+  if (noted_) return;
+  try {
+    note_if_told_by_process();
+  } catch (const std::exception &e) {
+    logger_.warning(std::string("telling rank 0 to stop: ") + e.what());
+    noted_ = true;
+  }
 }
-
 void PreemptContext::acknowledge() {
   gate_.check();
   const std::lock_guard guard(mutex_);
@@ -92,7 +110,7 @@ void PreemptContext::acknowledge() {
 bool PreemptContext::request() noexcept {
   if (!gate_.open()) return false;
   requested_ = true;
-  if (watches_) preempted_ = true;
+  if (watches_) preempted_ = true;  // else the chief decides, told by the next call
   wake_.set();
   return true;
 }

@@ -27,9 +27,9 @@ class PreemptContext {
 
   bool should_preempt(bool auto_acknowledge) {
     gate_.check();
-    if (watches_ && !preempted_.load(std::memory_order_relaxed)) [[likely]]
-      return shares_ ? share(false) : false;
-    return decide(auto_acknowledge);
+    if (asks_itself_ && !preempted_.load(std::memory_order_relaxed)) [[likely]]
+      return false;
+    return ask(auto_acknowledge);
   }
 
   void acknowledge();
@@ -41,8 +41,9 @@ class PreemptContext {
   void stop();
 
  private:
+  bool ask(bool auto_acknowledge);
   bool decide(bool auto_acknowledge);
-  bool share(bool decision);
+  void pass_on_to_chief() noexcept;
   void watch();
   bool told_by_process() const noexcept;
   void note_if_told_by_process();
@@ -51,8 +52,9 @@ class PreemptContext {
   Communicator &communicator_;
   Master &master_;
   Logger &logger_;
-  const bool watches_;  // this rank asks the master
-  const bool shares_;   // the chief's answer is everybody's
+  const bool watches_;      // this rank asks the master
+  const bool shares_;       // the chief's answer is everybody's
+  const bool asks_itself_;  // the answer of this rank is its own
 
   std::atomic<bool> preempted_{false};
   std::atomic<bool> requested_{false};

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/base/error.h"
+#include "core/comm/agreement.h"
 #include "core/context/train.h"
 
 namespace det {
@@ -59,32 +60,47 @@ void SearcherContext::configure(SearcherMode mode, bool auto_acknowledge) {
 
 SearcherOperation *SearcherContext::next() {
   gate_.check();
-  const std::lock_guard guard(mutex_);
-  started_ = true;
-  if (mode_ == SearcherMode::chief_only) check_chief("searcher.operations in chief-only mode");
-  return next_of_chief();
+  SearcherMode mode;
+  {
+    const std::lock_guard guard(mutex_);
+    started_ = true;
+    mode = mode_;
+  }
+  if (mode == SearcherMode::chief_only) {
+    check_chief("searcher.operations in chief-only mode");
+    return hand_out(next_of_chief());
+  }
+  // Every length is an operation, also 0; the empty text is none.
+  const std::string length = chief_decides(communicator_, [&] {
+    const std::optional<uint64_t> next = next_of_chief();
+    return next ? std::to_string(*next) : std::string();
+  });
+  return hand_out(length.empty() ? std::nullopt : std::optional<uint64_t>(std::stoull(length)));
 }
 
-SearcherOperation *SearcherContext::next_of_chief() {
+std::optional<uint64_t> SearcherContext::next_of_chief() {
+  const std::lock_guard guard(mutex_);
   if (!operations_.empty() && !operations_.back()->completed_)
     throw Error(Code::state,
                 "asking for the next operation: must call op.report_completed() on "
                 "the operation of length " +
                     std::to_string(operations_.back()->length_) + " first");
   const SearchOperation operation = master_.current_operation();
-  if (operation.completed) {
-    exhausted_ = true;
-    if (auto_acknowledge_ && !acknowledged_) {
-      master_.acknowledge_out_of_operations();
-      acknowledged_ = true;
-    }
-    return nullptr;
+  if (!operation.completed) return operation.length;
+  if (auto_acknowledge_ && !acknowledged_) {
+    master_.acknowledge_out_of_operations();
+    acknowledged_ = true;
   }
-  operations_.push_back(
-      std::unique_ptr<SearcherOperation>(new SearcherOperation(*this, operation.length)));
-  return operations_.back().get();
+  return std::nullopt;
 }
 
+SearcherOperation *SearcherContext::hand_out(std::optional<uint64_t> length) {
+  const std::lock_guard guard(mutex_);
+  exhausted_ = !length;
+  if (!length) return nullptr;
+  operations_.push_back(std::unique_ptr<SearcherOperation>(new SearcherOperation(*this, *length)));
+  return operations_.back().get();
+}
 void SearcherContext::acknowledge_out_of_operations() {
   gate_.check();
   const std::lock_guard guard(mutex_);
@@ -93,7 +109,7 @@ void SearcherContext::acknowledge_out_of_operations() {
     throw Error(Code::state,
                 "acknowledging that there are no more operations: there may be one; ask with "
                 "det_searcher_next() until it answers DET_DONE");
-  master_.acknowledge_out_of_operations();
+  if (communicator_.is_chief()) master_.acknowledge_out_of_operations();  // it speaks for all
   acknowledged_ = true;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "core/base/json.h"
@@ -23,6 +24,7 @@ enum class Unit : int { none = 0, epochs = 1, records = 2, batches = 3 };
 // The unit of lengths, from the `searcher` section of an experiment configuration.
 Unit configured_units(const Json &config);
 
+// On any rank but the chief it has a length and nothing else.
 class SearcherOperation {
  public:
   uint64_t length() const { return length_; }
@@ -54,8 +56,8 @@ class SearcherContext {
  private:
   friend class SearcherOperation;
   void check_chief(const char *call) const;
-  SearcherOperation *next_of_chief();
-
+  std::optional<uint64_t> next_of_chief();
+  SearcherOperation *hand_out(std::optional<uint64_t> length);
   const Gate &gate_;
   Communicator &communicator_;
   Master &master_;

@@ -40,6 +40,8 @@ void check_metrics(const std::string &group, const Json &metrics,
 
 }  // namespace
 
+void TrainContext::refuse() const { throw Error(Code::unsupported, master_.unreachable()); }
+
 void TrainContext::refuse_step_back(std::string_view group, const std::atomic<int64_t> &last,
                                     int64_t steps) {
   check_steps(group, steps);
@@ -57,7 +59,7 @@ void TrainContext::report(std::string_view group, int64_t steps, const NamedValu
   gate_.check();
   check_group(group);
   check_steps(group, steps);
-  spool_.append_metrics(group, steps, values, count);
+  spool().append_metrics(group, steps, values, count);
   gate_.check();
 }
 
@@ -71,14 +73,14 @@ void TrainContext::report_json(const std::string &group, int64_t steps, const Js
                                : group == "validation" ? &validation_steps_
                                                        : nullptr;
   if (last != nullptr && steps < last->load()) refuse_step_back(group, *last, steps);
-  spool_.append_metrics_json(group, steps, to_wire(metrics), batches ? to_wire(*batches) : "");
+  spool().append_metrics_json(group, steps, to_wire(metrics), batches ? to_wire(*batches) : "");
   if (last != nullptr) advance(*last, steps);
   gate_.check();
 }
 
 void TrainContext::set_status(std::string_view status) {
   gate_.check();
-  spool_.append_status(status);
+  spool().append_status(status);
   gate_.check();
 }
 
@@ -91,7 +93,7 @@ void TrainContext::report_progress(double fraction) {
 }
 
 void TrainContext::append_progress(double fraction) {
-  spool_.append_progress(fraction);
+  spool().append_progress(fraction);
   gate_.check();
 }
 
@@ -100,18 +102,21 @@ void TrainContext::log(LogLevel level, std::string_view text) {
   if (text.size() > 65536)
     throw Error(Code::invalid, "logging " + std::to_string(text.size()) +
                                    " bytes: one call takes at most 65536; log in parts");
-  spool_.append_log(static_cast<int>(level), text);
+  spool().append_log(static_cast<int>(level), text);
   gate_.check();
 }
 
 void TrainContext::flush(std::optional<std::chrono::milliseconds> timeout) {
   gate_.check();
-  shipper_.flush(spool_.last_sequence(), timeout);
-  if (const std::optional<std::string> conflict = shipper_.take_conflict())
+  if (shipper_ == nullptr) return;  // there are no reports
+  shipper_->flush(spool_->last_sequence(), timeout);
+  if (const std::optional<std::string> conflict = shipper_->take_conflict())
     throw Error(Code::conflict, *conflict);
 }
 
-void TrainContext::deliver_all() { shipper_.flush(spool_.last_sequence(), delivery_limit); }
+void TrainContext::deliver_all() {
+  if (shipper_ != nullptr) shipper_->flush(spool_->last_sequence(), delivery_limit);
+}
 
 void TrainContext::report_early_exit(const std::string &reason) {
   gate_.check();

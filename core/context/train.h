@@ -21,7 +21,8 @@ namespace det {
 
 class TrainContext {
  public:
-  TrainContext(const Gate &gate, Master &master, Spool &spool, Shipper &shipper,
+  // Without a spool and its shipper where the master is unreachable().
+  TrainContext(const Gate &gate, Master &master, Spool *spool, Shipper *shipper,
                TensorboardFiles &tensorboard, Logger &logger)
       : gate_(gate),
         master_(master),
@@ -64,9 +65,15 @@ class TrainContext {
     gate_.check();
     if (steps < last.load(std::memory_order_relaxed)) [[unlikely]]
       refuse_step_back(group, last, steps);
-    spool_.append_metrics(group, steps, values, count);
+    spool().append_metrics(group, steps, values, count);
     advance(last, steps);
     gate_.check();  // a close meanwhile may not have seen the report
+  }
+
+  Spool &spool() const {
+    if (spool_ == nullptr) [[unlikely]]
+      refuse();
+    return *spool_;
   }
 
   static void advance(std::atomic<int64_t> &last, int64_t steps) {
@@ -75,13 +82,14 @@ class TrainContext {
     }
   }
 
+  [[noreturn]] void refuse() const;
   [[noreturn]] static void refuse_step_back(std::string_view group,
                                             const std::atomic<int64_t> &last, int64_t steps);
 
   const Gate &gate_;
   Master &master_;
-  Spool &spool_;
-  Shipper &shipper_;
+  Spool *const spool_;
+  Shipper *const shipper_;
   TensorboardFiles &tensorboard_;
   Logger &logger_;
   std::atomic<int64_t> training_steps_{0};

@@ -15,7 +15,7 @@
 
 namespace det {
 
-// What this run was asked to train. Fixed once the run has started.
+// What this run was asked to train. Fixed once the run has started, and the same on all its ranks.
 struct RunInfo {
   int64_t experiment_id = 0;
   int64_t trial_id = 0;
@@ -48,8 +48,12 @@ class Master : public ReportSink {
  public:
   virtual const RunInfo &info() const = 0;
 
-  // Where this run keeps its journal and lock; local, private to this run, removed by its owner
-  // once everything is delivered.
+  // Why this rank cannot reach the master that its chief has, and what to do about it; then all
+  // that needs one throws this as Code::unsupported. Empty where all is well.
+  virtual std::string unreachable() const { return {}; }
+
+  // Where this rank keeps its journal and lock; local, private to it, removed by its owner once
+  // everything is delivered.
   virtual std::filesystem::path run_directory() const = 0;
   virtual std::string journal_id() const = 0;
 
@@ -73,6 +77,7 @@ class Master : public ReportSink {
   virtual bool report_early_exit(const std::string &reason) = 0;
   virtual std::optional<double> best_validation() = 0;
 
+  // The chief ends the run; another rank says how its part in it ended.
   virtual void end_run(RunEnd how) = 0;
 };
 

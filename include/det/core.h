@@ -26,7 +26,11 @@ typedef struct det_core det_core;
  */
 typedef void (*det_log_callback)(det_log_level level, const char *message, void *user_data);
 
-/** Options of det_core_init(). What is NULL or 0 takes the default named here. */
+/** Options of det_core_init(). What is NULL or 0 takes the default named here. In a job of several
+ * ranks the chief's count for `master`, `trial_id`, `external_id`, `name`, `config_json`,
+ * `hparams_json` and `checkpoint_storage`, as do the variables they default to: those of other
+ * ranks are not looked at. `preempt_mode` must be the same on all ranks. The rest is each rank's
+ * own. */
 typedef struct det_core_options {
   size_t struct_size; /**< sizeof(det_core_options). */
 
@@ -89,14 +93,22 @@ DET_API void det_core_options_init(det_core_options *options) DET_NOEXCEPT;
 
 /** Starts (seed: core.init, and entering its context). With no cluster and no master configured it
  * opens or makes the embedded store: a new experiment with one trial, or the next run of the trial
- * asked for. Reports and checkpoints that a killed process left behind are recovered. With
- * `distributed`, all ranks in step. Blocks; at most a few milliseconds with an embedded store.
+ * asked for. Reports and checkpoints that a killed process left behind are recovered. Blocks; at
+ * most a few milliseconds with an embedded store.
+ *
+ * With `distributed`, all ranks in step: they are one run of one trial. The chief, rank 0, finds
+ * the master and starts the run; the others learn from it where that is. What fails on one rank
+ * fails on all, where the message names the rank, and a run that was started is ended as an error.
+ * A rank that cannot reach the chief's store (on another machine, without a file system that both
+ * share) takes part in collectives, checkpoints, the search and DET_PREEMPT_WORKERS_ASK_CHIEF; what
+ * needs the store, such as reports, answers DET_E_UNSUPPORTED there and says what to do.
  * @param[in]  options  NULL for the defaults. Copied, apart from `distributed`.
  * @param[out] out      Receives the core; release it with det_core_free(). NULL on failure.
  * @return DET_OK; DET_E_INVALID (an option or variable; the message names it); DET_E_NOT_FOUND
  * (trial); DET_E_STATE (another process runs the trial); DET_E_IO, DET_E_ACCESS, DET_E_FULL,
  * DET_E_BUSY, DET_E_CORRUPT (the store); DET_E_UNSUPPORTED (a master over HTTP, in this release; a
- * store of a newer release).   @since 0.1 */
+ * store of a newer release; DET_PREEMPT_WORKERS_ASK_MASTER with a rank that cannot reach the
+ * store); what the communicator fails with.   @since 0.1 */
 DET_API det_status det_core_init(const det_core_options *options, det_core **out,
                                  det_error *err) DET_NOEXCEPT;
 
@@ -111,6 +123,11 @@ typedef int32_t det_exit;
  * that cannot be delivered stay in the journal for `det sync`. Afterwards every function of the
  * core and its views answers DET_E_STATE; the memory stays until det_core_free(). Repeats do
  * nothing. Blocks. In a forked child it does nothing.
+ *
+ * Each rank closes for itself, in any order: no rank waits for another, and reports of one that
+ * closes after the chief still arrive. The run ends as the chief says, unless that is DET_EXIT_OK
+ * and another rank closed with something else, or is gone from the chief's machine without closing:
+ * then it ends as that rank did.
  * @param[in] how  One of DET_EXIT_*.
  * @return DET_OK; DET_E_INVALID; DET_E_CONFLICT (see det_train_flush()); DET_E_TIMEOUT,
  * DET_E_UNAVAILABLE, DET_E_BUSY, DET_E_IO, DET_E_FULL.   @since 0.1 */

@@ -3,7 +3,9 @@
  * @brief Where this process runs and what it was asked to train (seed: ClusterInfo, TrialInfo).
  *
  * A `det_info` is a view borrowed from `det_core`, valid until det_core_free(). It never changes
- * after det_core_init(), so every function here is cheap, non-blocking and callable on any rank.
+ * after det_core_init(), so every function here is cheap, non-blocking and callable on any rank. In
+ * a job of several ranks all have the same facts, apart from their own rank: those of the chief's
+ * run.
  */
 #ifndef DET_INFO_H
 #define DET_INFO_H

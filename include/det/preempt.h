@@ -21,12 +21,14 @@ typedef int32_t det_preempt_mode;
 #define DET_PREEMPT_WORKERS_ASK_MASTER 2 /**< Each rank for itself; answers may differ in time. */
 
 /** Whether to stop now (seed: should_preempt, auto_ack on). Cheap enough for every batch: one
- * process pays a few nanoseconds. The first true answer also tells the master that this process
- * will leave unfinished and expects to be started again. Once true it stays true.
- * Who calls it is set by the mode; it blocks only where ranks wait for their chief.
+ * process pays a few nanoseconds, ranks that ask their chief one small broadcast. The first true
+ * answer also tells the master that this process will leave unfinished and expects to be started
+ * again: in WORKERS_ASK_CHIEF mode on the chief, whose failure to do so is an error on every rank.
+ * Once true it stays true. Who calls it is set by the mode; it blocks only where ranks wait for
+ * their chief.
  * @return DET_OK (go on); DET_PREEMPT (save a checkpoint and leave); DET_E_STATE (closed, or not
  * this rank's call); DET_E_UNAVAILABLE, DET_E_BUSY (the acknowledgement failed; it is tried again
- * by the next call).   @since 0.1 */
+ * by the next call); what the communicator fails with.   @since 0.1 */
 DET_API det_status det_preempt_should_preempt(det_preempt *preempt, det_error *err) DET_NOEXCEPT;
 
 /** As det_preempt_should_preempt(), without telling the master (seed: auto_ack=False). Whoever
@@ -36,13 +38,17 @@ DET_API det_status det_preempt_should_preempt_no_ack(det_preempt *preempt,
 
 /** Tells the master that this process will leave unfinished and expects to be started again
  * (seed: acknowledge_preemption_signal). Blocks for one request. Repeats do nothing. With no
- * signal pending it is refused, since the trial's end would then be taken for a pause.
- * @return DET_OK; DET_E_STATE (no signal pending, or closed); DET_E_UNAVAILABLE, DET_E_BUSY.
+ * signal pending it is refused, since the trial's end would then be taken for a pause. One rank is
+ * enough: the acknowledgement is the run's.
+ * @return DET_OK; DET_E_STATE (no signal pending, or closed); DET_E_UNAVAILABLE, DET_E_BUSY;
+ * DET_E_UNSUPPORTED (a rank that cannot reach the master).
  * @since 0.1 */
 DET_API det_status det_preempt_acknowledge(det_preempt *preempt, det_error *err) DET_NOEXCEPT;
 
 /** Raises the signal from inside the process, as a pause from outside would; for hosts with their
- * own signal handling. Async-signal-safe, any thread, does not block.
+ * own signal handling. Async-signal-safe, any thread, does not block. Any rank: in
+ * WORKERS_ASK_CHIEF mode the chief learns of it with that rank's next call, and then all do; in
+ * CHIEF_ONLY mode only the chief's counts.
  * @return DET_OK; DET_E_INVALID (NULL); DET_E_STATE (closed). No message is written.
  * @since 0.1 */
 DET_API det_status det_preempt_request(det_preempt *preempt) DET_NOEXCEPT;

@@ -40,7 +40,9 @@ DET_API det_status det_searcher_configure(det_searcher *searcher, det_searcher_m
                                           int32_t auto_ack, det_error *err) DET_NOEXCEPT;
 
 /** The next operation (seed: operations()). The one handed out before must have been completed.
- * May block for one request to the master; in WORKERS_ASK_CHIEF mode also for the chief.
+ * May block for one request to the master; in WORKERS_ASK_CHIEF mode also for the chief, whose
+ * answer, an error included, is that of every rank. On ranks other than the chief an operation has
+ * a length and nothing else.
  * @param[out] out  Receives the operation, borrowed; NULL unless DET_OK.
  * @return DET_OK; DET_DONE (no more work for now: leave the loop); DET_E_STATE (previous operation
  * not completed, not this rank's call, or closed); DET_E_UNAVAILABLE, DET_E_BUSY.   @since 0.1 */
@@ -48,7 +50,8 @@ DET_API det_status det_searcher_next(det_searcher *searcher, det_searcher_op **o
                                      det_error *err) DET_NOEXCEPT;
 
 /** Tells the master that this process leaves because there is no more work
- * (seed: acknowledge_out_of_ops). Repeats do nothing.
+ * (seed: acknowledge_out_of_ops). Repeats do nothing. The chief speaks for all: on other ranks the
+ * master is not told.
  * @return DET_OK; DET_E_STATE (there still is an operation, or closed); DET_E_UNAVAILABLE.
  * @since 0.1 */
 DET_API det_status det_searcher_acknowledge_out_of_ops(det_searcher *searcher,

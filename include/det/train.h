@@ -6,7 +6,11 @@
  *
  * A report that returned DET_OK is safe: it lies in a memory-mapped journal that outlives a kill
  * of this process, and a background thread carries it to the master in order. No report waits for
- * disk or network. Convention: only the chief reports.
+ * disk or network.
+ *
+ * Convention: only the chief reports. Any rank may, to the same trial: in a group of its own, since
+ * two ranks that give one metric of one group and step different values contradict each other. A
+ * rank that cannot reach the master of its chief gets DET_E_UNSUPPORTED (see det_core_init()).
  */
 #ifndef DET_TRAIN_H
 #define DET_TRAIN_H

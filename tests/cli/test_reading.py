@@ -38,12 +38,13 @@ def ls_lists_experiments(filled):
 def show_tells_all_about_a_trial(filled):
     text = filled.run("show", "1")
     for part in (r"dig\x1bits", "COMPLETED", "nearly done", "lr", "0.25", "optimizer.name", "sgd",
-                 "Runs", "training: loss, rate", "validation: accuracy, peak",
+                 "Runs", "RANKS", "training: loss, rate", "validation: accuracy, peak",
                  filled.lines("checkpoints", "1")[0]["uuid"]):
         assert part in text, f"{part!r} is not in:\n{text}"
-    assert json.loads(filled.run("show", "1", "--json"))["hparams"]["lr"] == 0.25
-
-
+    trial = json.loads(filled.run("show", "1", "--json"))
+    assert trial["hparams"]["lr"] == 0.25
+    assert trial["runs"][0]["nodes"] == 1
+    assert [rank["exit"] for rank in trial["runs"][0]["ranks"]] == ["ok"]
 @test
 def show_tells_all_about_an_experiment(filled):
     text = filled.run("show", "-e", "1")

@@ -1,34 +1,56 @@
-// A rank of a larger job, and a master that can be told what to answer.
+// Ranks whose collectives are counted, and a master that can be told what to answer.
 #pragma once
 
 #include <poll.h>
+
+#include <atomic>
 #include <deque>
+#include <exception>
+#include <string>
+#include <vector>
 
 #include "core/base/error.h"
 #include "core/comm/communicator.h"
 #include "core/master/master.h"
+#include "tests/cmocka.h"
 
 namespace det::test {
 
-class FakeCommunicator : public Communicator {
+// Stands before the communicator of a rank.
+class CountingCommunicator : public Communicator {
  public:
-  FakeCommunicator(int rank, int size) : Communicator({rank, size, rank, size, 0, 1}) {}
+  explicit CountingCommunicator(Communicator &real) : Communicator(real.ranks()), real_(real) {}
 
-  std::optional<std::vector<Message>> gather(const Message &m) override { return {{m}}; }
-  std::vector<Message> allgather(const Message &m) override { return {m}; }
+  std::optional<std::vector<Message>> gather(const Message &m) override {
+    ++others;
+    return real_.gather(m);
+  }
+  std::vector<Message> allgather(const Message &m) override {
+    ++others;
+    return real_.allgather(m);
+  }
   Message broadcast(const Message &m) override {
     ++broadcasts;
-    if (is_chief()) return m;
-    Message next = from_chief.front();
-    from_chief.pop_front();
-    return next;
+    return real_.broadcast(m);
   }
-  std::optional<std::vector<Message>> gather_local(const Message &m) override { return {{m}}; }
-  std::vector<Message> allgather_local(const Message &m) override { return {m}; }
-  Message broadcast_local(const Message &m) override { return m; }
+  std::optional<std::vector<Message>> gather_local(const Message &m) override {
+    ++others;
+    return real_.gather_local(m);
+  }
+  std::vector<Message> allgather_local(const Message &m) override {
+    ++others;
+    return real_.allgather_local(m);
+  }
+  Message broadcast_local(const Message &m) override {
+    ++others;
+    return real_.broadcast_local(m);
+  }
 
   int broadcasts = 0;
-  std::deque<Message> from_chief;
+  int others = 0;
+
+ private:
+  Communicator &real_;
 };
 
 class FakeMaster : public Master {
@@ -39,21 +61,32 @@ class FakeMaster : public Master {
   std::string journal_id() const override { return {}; }
 
   bool wait_preemption(const Wake &wake) override {
+    ++calls;
     pollfd events[] = {{wake.fd(), POLLIN, 0}, {signal.fd(), POLLIN, 0}};
     poll(events, 2, -1);
     return events[1].revents != 0;
   }
   void note_preemption(const std::string &reason) override {
-    if (failing) throw Error(Code::busy, "the master is busy");
+    answer();
     noted = reason;
   }
   void acknowledge_preemption() override {
-    if (failing) throw Error(Code::busy, "the master is busy");
+    answer();
     ++acknowledgements;
   }
-  SearchOperation current_operation() override { return {}; }
-  void complete_operation(uint64_t, const Json &) override {}
-  void acknowledge_out_of_operations() override {}
+  SearchOperation current_operation() override {
+    answer();
+    return {lengths.front(), lengths.size() == 1 && completed};
+  }
+  void complete_operation(uint64_t, const Json &) override {
+    answer();
+    if (lengths.size() > 1) lengths.pop_front();
+    else completed = true;
+  }
+  void acknowledge_out_of_operations() override {
+    answer();
+    ++out_of_operations;
+  }
   void report_checkpoint(const CheckpointReport &) override {}
   bool knows_checkpoint(const std::string &) override { return false; }
   std::optional<Json> checkpoint_metadata(const std::string &) override { return {}; }
@@ -64,9 +97,49 @@ class FakeMaster : public Master {
 
   RunInfo run;
   Wake signal;
+  std::deque<uint64_t> lengths{1};
+  bool completed = false;
   std::atomic<bool> failing{false};
+  std::atomic<int> calls{0};  // whatever was asked of it
   std::atomic<int> acknowledgements{0};
+  std::atomic<int> out_of_operations{0};
   std::string noted;
+
+ private:
+  void answer() {
+    ++calls;
+    if (failing) throw Error(Code::busy, "the master is busy");
+  }
 };
+
+// For the ranks' threads, where cmocka's assertions cannot be.
+inline void require(bool condition, const char *what) {
+  if (!condition) throw std::runtime_error(what);
+}
+#define REQUIRE(condition) det::test::require(condition, #condition)
+
+// The code with which `call` fails, internal for none; its message has `fragment`.
+template <class Call>
+Code failure_of(const Call &call, const std::string &fragment = "") {
+  try {
+    call();
+  } catch (const Error &e) {
+    if (std::string(e.what()).find(fragment) == std::string::npos)
+      throw std::runtime_error("'" + fragment + "' is not in '" + e.what() + "'");
+    return e.code;
+  }
+  return Code::internal;
+}
+
+// What run_ranks() gave: no rank threw.
+inline void assert_no_failure(const std::vector<std::exception_ptr> &thrown) {
+  for (size_t rank = 0; rank < thrown.size(); ++rank) {
+    try {
+      if (thrown[rank]) std::rethrow_exception(thrown[rank]);
+    } catch (const std::exception &e) {
+      fail_msg("rank %zu: %s", rank, e.what());
+    }
+  }
+}
 
 }  // namespace det::test

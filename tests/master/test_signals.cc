@@ -15,6 +15,10 @@ void ask_to_stop(const Home &home, const Master &run) {
   transaction.commit();
 }
 
+void wake_it(const Home &home, const Master &run) {
+  wake_run(home.store(), run.info().trial_id, run.info().run_id);
+}
+
 // What wait_preemption() answers, while `meanwhile` happens.
 template <class Meanwhile>
 bool wait_while(Master &run, const Wake &wake, const Meanwhile &meanwhile) {
@@ -39,7 +43,7 @@ void a_signal_wakes_the_run_that_waits(void **) {
   const Wake wake;
   assert_true(wait_while(*run, wake, [&] {
     ask_to_stop(home, *run);
-    wake_run(run->run_directory());
+    wake_it(home, *run);
   }));
 }
 
@@ -55,7 +59,7 @@ void a_stray_byte_is_no_signal(void **) {
   const auto run = home.start();
   const Wake wake;
   assert_false(wait_while(*run, wake, [&] {
-    wake_run(run->run_directory());
+    wake_it(home, *run);
     wake.set();
   }));
 }
@@ -78,7 +82,7 @@ void without_its_fifo_a_run_still_learns_of_a_signal(void **) {
   std::filesystem::remove(signal_file(run->run_directory()));
   const Wake wake;
   assert_true(wait_while(*run, wake, [&] {
-    wake_run(run->run_directory());  // goes nowhere
+    wake_it(home, *run);  // goes nowhere
     ask_to_stop(home, *run);
   }));
 }

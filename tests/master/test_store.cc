@@ -40,11 +40,16 @@ void only_its_owner_can_read_it(void **) {
   assert_int_equal(about.st_mode & 0777, 0700);
 }
 
-void an_old_store_is_upgraded_with_all_its_data(void **) {
+void upgrade(const std::string &file, int64_t logs) {
   const Home home;
-  make_database(home, read_file(TEST_DATA "/store/v1.sql"));
-  assert_int_equal(home.look().pragma("user_version"), 2);
-  assert_int_equal(home.count("SELECT COUNT(*) FROM logs"), 0);
+  make_database(home, read_file(TEST_DATA "/store/" + file));
+  assert_int_equal(home.look().pragma("user_version"), 3);
+  assert_int_equal(home.count("SELECT COUNT(*) FROM logs"), logs);
+  Database store = home.look();
+  const std::vector<RankRecord> ranks = ranks_of(store, 1, 1);
+  assert_int_equal(ranks.size(), 1);
+  assert_string_equal(ranks[0].place.process.host.c_str(), "old");
+  assert_string_equal(ranks[0].exit.value_or("").c_str(), "preempted");
   assert_string_equal(home.text("SELECT group_concat(metrics, '') FROM metrics").c_str(),
                       R"({"loss":0.5}{"accuracy":0.875})");
   const auto run = home.resume(1);
@@ -55,6 +60,10 @@ void an_old_store_is_upgraded_with_all_its_data(void **) {
   assert_true(run->best_validation().value_or(0) == 0.875);
 }
 
+void old_stores_are_upgraded_with_all_their_data(void **) {
+  upgrade("v1.sql", 0);
+  upgrade("v2.sql", 1);
+}
 void a_store_of_a_newer_release_is_refused(void **) {
   const Home home;
   open_store(home.store(), true, {});
@@ -62,7 +71,7 @@ void a_store_of_a_newer_release_is_refused(void **) {
   std::string message;
   assert_int_equal(static_cast<int>(code_of([&] { home.start(); }, &message)),
                    static_cast<int>(Code::unsupported));
-  assert_true(contains(message, "version 99") && contains(message, "up to 2"));
+  assert_true(contains(message, "version 99") && contains(message, "up to 3"));
 }
 
 void the_database_of_another_program_is_left_alone(void **) {
@@ -162,7 +171,7 @@ int main() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(an_absent_store_is_made_only_when_asked_for),
       cmocka_unit_test(only_its_owner_can_read_it),
-      cmocka_unit_test(an_old_store_is_upgraded_with_all_its_data),
+      cmocka_unit_test(old_stores_are_upgraded_with_all_their_data),
       cmocka_unit_test(a_store_of_a_newer_release_is_refused),
       cmocka_unit_test(the_database_of_another_program_is_left_alone),
       cmocka_unit_test(what_is_no_database_is_refused),

@@ -84,16 +84,26 @@ void print_rows(const Session &session, const std::string &title, std::vector<Co
 }
 
 void print_runs(const Session &session, const Json &trial) {
-  print_rows(
-      session, "Runs",
-      {{"RUN", Align::right}, {"STATE"}, {"STARTED"}, {"ENDED"}, {"HOST"}, {"PID"}},
-      field(trial, "runs"), [](const Json &run) -> std::vector<std::string> {
-        const Json &exit = field(run, "exit");
-        return {
-            text_of(field(run, "run_id")),   text_of(exit.is_null() ? field(run, "state") : exit),
-            clock_of(field(run, "started")), clock_of(field(run, "ended")),
-            text_of(field(run, "host")),     text_of(field(run, "pid"))};
-      });
+  print_rows(session, "Runs",
+             {{"RUN", Align::right},
+              {"STATE"},
+              {"STARTED"},
+              {"ENDED"},
+              {"RANKS", Align::right},
+              {"NODES", Align::right},
+              {"HOST"},
+              {"PID"}},
+             field(trial, "runs"), [](const Json &run) -> std::vector<std::string> {
+               const Json &exit = field(run, "exit");
+               return {text_of(field(run, "run_id")),
+                       text_of(exit.is_null() ? field(run, "state") : exit),
+                       clock_of(field(run, "started")),
+                       clock_of(field(run, "ended")),
+                       std::to_string(field(run, "ranks").size()),
+                       text_of(field(run, "nodes")),
+                       text_of(field(run, "host")),
+                       text_of(field(run, "pid"))};
+             });
 }
 
 void print_operations(const Session &session, const Json &trial) {

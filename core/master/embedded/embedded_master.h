@@ -6,10 +6,11 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/base/json.h"
 #include "core/base/log.h"
-#include "core/comm/communicator.h"
+#include "core/master/embedded/ranks.h"
 #include "core/master/embedded/store.h"
 #include "core/master/master.h"
 
@@ -28,9 +29,8 @@ struct RunRequest {
   Json hparams;  // object or null
   bool hparams_given = false;
 
-  std::string command;  // how this program was started, to tell how to start it again
-  Json storage;         // where checkpoints go
-  Ranks ranks;
+  std::string command;               // how this program was started, to tell how to start it again
+  std::vector<RankProcess> workers;  // the other processes of the job: ranks 1, 2, ...
 
   std::shared_ptr<Logger> log;
   StoreOptions options;
@@ -40,5 +40,23 @@ struct RunRequest {
 // trial), Code::state (another process runs it), Code::invalid (hyperparameters that are a search
 // space, a length that is none), and what open_store() throws.
 std::unique_ptr<Master> start_embedded_run(const RunRequest &request);
+
+// What the chief of a job tells its other ranks about the run it has started.
+struct RunTicket {
+  std::filesystem::path store_directory;
+  std::string journal_id;  // of the run
+  ProcessIdentity chief;
+  RunInfo info;
+};
+
+Json to_json(const RunTicket &ticket);
+RunTicket ticket_from_json(const Json &json);
+
+// A worker's share in a run. Where the store of the chief is not to be had (another machine without
+// a shared file system) it gives a master that is unreachable(). Throws what open_store() throws
+// for a store that should be usable.
+std::unique_ptr<Master> join_embedded_run(const RunTicket &ticket, int rank,
+                                          std::shared_ptr<Logger> log,
+                                          const StoreOptions &options = {});
 
 }  // namespace det

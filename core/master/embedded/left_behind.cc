@@ -6,7 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/master/embedded/delivery.h"
-#include "core/master/embedded/lifecycle.h"
+#include "core/master/embedded/ranks.h"
 #include "core/master/embedded/run_directory.h"
 
 namespace det {
@@ -27,10 +27,9 @@ class StoreSink : public ReportSink {
 };
 
 bool is_known(Database &store, const JournalKey &run) {
-  return store
-      .query("SELECT 1 FROM runs WHERE trial_id=? AND run_id=? AND journal_id=?", run.trial_id,
-             run.run_id, run.journal_id)
-      .next();
+  Query found = store.query("SELECT journal_id FROM runs WHERE trial_id=? AND run_id=?",
+                            run.trial_id, run.run_id);
+  return found.next() && rank_journal_id(found.text(0), run.rank) == run.journal_id;
 }
 
 void recover(Database &store, const fs::path &directory, const ShipJournals &ship,
@@ -51,7 +50,8 @@ void recover(Database &store, const fs::path &directory, const ShipJournals &shi
   StoreSink sink(store);
   ship(directory, sink, found);
   Transaction transaction(store);
-  record_run_end(store, run.trial_id, run.run_id, RunExit::died);
+  if (run.rank == 0) record_run_end(store, run.trial_id, run.run_id, RunExit::died);
+  else record_rank_end(store, run.trial_id, run.run_id, run.rank, RunExit::died);
   transaction.commit();
   remove_run_directory(directory);
   recovery.runs.push_back(found);

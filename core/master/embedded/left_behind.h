@@ -1,4 +1,4 @@
-// Runs whose process is gone and whose reports wait in their journals.
+// Ranks of runs whose process is gone and whose reports wait in their journals.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct LeftBehind {
 
 struct Recovery {
   std::vector<LeftBehind> runs;
-  int64_t busy = 0;  // directories of runs that live
+  int64_t busy = 0;  // directories of ranks that live
 };
 
 // Delivers the journals in `run_directory` to `sink`, removes those that are done, and counts in
@@ -29,9 +29,10 @@ struct Recovery {
 using ShipJournals = std::function<void(const std::filesystem::path &run_directory,
                                         ReportSink &sink, LeftBehind &found)>;
 
-// Takes over the directory of every dead run in an existing store, ships its journals, marks the
-// run as ended and removes the directory. A run that cannot be recovered stays where it is and is
-// told to `log`; the first such failure is thrown at the end.
+// Takes over the directory of every dead rank in an existing store, ships its journals, marks the
+// rank, and with the chief the run, as ended and removes the directory. Ranks that live are left
+// alone, also those of the same run. What cannot be recovered stays where it is and is told to
+// `log`; the first such failure is thrown at the end.
 Recovery recover_left_behind(const std::filesystem::path &store_directory, const ShipJournals &ship,
                              Logger &log, const StoreOptions &options = {});
 

@@ -106,7 +106,8 @@ void record_run_end(Database &store, int64_t trial_id, int64_t run_id, RunExit h
   Query found = store.query(
       "SELECT trials.state, signals.acknowledged IS NOT NULL,"
       " (SELECT completed IS NOT NULL FROM operations WHERE trial_id=trials.id"
-      "  ORDER BY number DESC LIMIT 1), trials.last_run"
+      "  ORDER BY number DESC LIMIT 1), trials.last_run,"
+      " EXISTS (SELECT 1 FROM ranks WHERE trial_id=runs.trial_id AND run_id=runs.run_id)"
       " FROM runs JOIN trials ON trials.id=runs.trial_id"
       " LEFT JOIN signals ON signals.trial_id=runs.trial_id AND signals.run_id=runs.run_id"
       " WHERE runs.trial_id=? AND runs.run_id=? AND runs.exit IS NULL",
@@ -115,11 +116,30 @@ void record_run_end(Database &store, int64_t trial_id, int64_t run_id, RunExit h
   const std::string before = found.text(0);
   const bool acknowledged = found.integer(1) != 0;
   const bool done = found.integer(2) != 0;
+  const bool several = found.integer(4) != 0;
   if (how == RunExit::ok && acknowledged && !done) how = RunExit::preempted;
-  store.run("UPDATE runs SET ended=?, exit=? WHERE trial_id=? AND run_id=?", now_us(),
+  const int64_t now = now_us();
+  store.run("UPDATE runs SET ended=?, exit=? WHERE trial_id=? AND run_id=?", now,
             run_exit_name(how), trial_id, run_id);
+  // The chief's end is that of the run; a kill is meant for all.
+  if (several)
+    store.run(
+        "UPDATE ranks SET ended=?, exit=?"
+        " WHERE trial_id=? AND run_id=? AND (rank=0 OR ?) AND exit IS NULL",
+        now, run_exit_name(how), trial_id, run_id, how == RunExit::killed);
   if (found.integer(3) == run_id)
     set_trial_state(store, trial_id, state_after(how, before, acknowledged, done));
+}
+
+void revise_run_end(Database &store, int64_t trial_id, int64_t run_id) {
+  store.run(
+      "UPDATE runs SET exit='error' WHERE trial_id=? AND run_id=? AND exit IN ('ok', 'preempted')",
+      trial_id, run_id);
+  if (store.changes() == 0) return;
+  Query trial =
+      store.query("SELECT 1 FROM trials WHERE id=? AND last_run=? AND state NOT IN (?, ?)",
+                  trial_id, run_id, state::canceled, state::canceling);
+  if (trial.next()) set_trial_state(store, trial_id, state::error);
 }
 
 }  // namespace det

@@ -52,4 +52,7 @@ void set_trial_state(Database &store, int64_t trial_id, std::string_view state);
 // Records the end of a run and what follows for its trial. Nothing when it had ended.
 void record_run_end(Database &store, int64_t trial_id, int64_t run_id, RunExit how);
 
+// A run that had ended well turns out to be an error, and its trial with it.
+void revise_run_end(Database &store, int64_t trial_id, int64_t run_id);
+
 }  // namespace det

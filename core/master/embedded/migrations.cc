@@ -137,8 +137,24 @@ CREATE INDEX metrics_by_trial ON metrics (trial_id);
 CREATE INDEX checkpoints_by_trial ON checkpoints (trial_id);
 )sql";
 
+// The processes of a run of several; that of a run of one is in `runs`. `node` counts the machines
+// from 0. `exit` as that of a run, NULL while the rank lives.
+constexpr const char *ranks = R"sql(
+CREATE TABLE ranks (
+  trial_id INTEGER NOT NULL,
+  run_id INTEGER NOT NULL,
+  rank INTEGER NOT NULL,
+  node INTEGER NOT NULL,
+  process TEXT NOT NULL,
+  ended INTEGER,
+  exit TEXT,
+  PRIMARY KEY (trial_id, run_id, rank),
+  FOREIGN KEY (trial_id, run_id) REFERENCES runs
+) WITHOUT ROWID;
+)sql";
+
 // Version N of the layout is what the first N of these make. Never change one that was released.
-constexpr std::array<const char *, 2> migrations{first, logs_and_order};
+constexpr std::array<const char *, 3> migrations{first, logs_and_order, ranks};
 constexpr auto current = static_cast<int64_t>(migrations.size());
 
 }  // namespace

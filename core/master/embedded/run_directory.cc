@@ -5,7 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cinttypes>
+#include <cstdio>
 #include <string>
 
 #include "core/base/error.h"
@@ -42,25 +45,27 @@ void remove_tree(const fs::path &path) {
 
 }  // namespace
 
-fs::path run_directory(const fs::path &store_directory, int64_t trial_id, int64_t run_id) {
-  return runs_directory(store_directory) /
-         (std::to_string(trial_id) + "." + std::to_string(run_id));
+fs::path run_directory(const fs::path &store_directory, int64_t trial_id, int64_t run_id,
+                       int rank) {
+  std::string name = std::to_string(trial_id) + "." + std::to_string(run_id);
+  if (rank != 0) name += "." + std::to_string(rank);
+  return runs_directory(store_directory) / name;
 }
 
 fs::path owner_file(const fs::path &run_directory) { return run_directory / "owner"; }
 fs::path signal_file(const fs::path &run_directory) { return run_directory / "signal"; }
 
-OwnerLock make_run_directory(const fs::path &store_directory, const JournalKey &run) {
+OwnerLock make_run_directory(const fs::path &store_directory, const JournalKey &rank) {
   const fs::path runs = runs_directory(store_directory);
   make_directories(runs, 0700);
   const fs::path aside = runs / (std::string(unfinished) + make_uuid());
   make_directories(aside, 0700);
   OwnerLock owner = OwnerLock::acquire(owner_file(aside));
 
-  const Json about{{"trial_id", run.trial_id},
-                   {"trial_run_id", run.run_id},
-                   {"rank", run.rank},
-                   {"journal_id", run.journal_id}};
+  const Json about{{"trial_id", rank.trial_id},
+                   {"trial_run_id", rank.run_id},
+                   {"rank", rank.rank},
+                   {"journal_id", rank.journal_id}};
   const fs::path file = aside / "run.json";
   write_all(open_file(file, O_WRONLY | O_CREAT | O_EXCL, 0600).get(), to_wire(about) + "\n",
             file.string());
@@ -69,7 +74,7 @@ OwnerLock make_run_directory(const fs::path &store_directory, const JournalKey &
       mkfifo(fifo.c_str(), 0600) != 0 && errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS)
     throw_errno(errno, "making the FIFO '" + fifo.string() + "'");
 
-  const fs::path path = run_directory(store_directory, run.trial_id, run.run_id);
+  const fs::path path = run_directory(store_directory, rank.trial_id, rank.run_id, rank.rank);
   if (rename(aside.c_str(), path.c_str()) == 0) return owner;
   if (errno != ENOTEMPTY && errno != EEXIST)
     throw_errno(errno, "renaming to '" + path.string() + "'");
@@ -96,11 +101,12 @@ JournalKey read_run_directory(const fs::path &run_directory) {
 
 std::vector<fs::path> list_run_directories(const fs::path &store_directory) {
   const fs::path runs = runs_directory(store_directory);
-  std::vector<std::pair<std::pair<int64_t, int64_t>, fs::path>> found;
+  std::vector<std::pair<std::array<int64_t, 3>, fs::path>> found;
   for (const std::string &name : names_in(runs)) {
-    const size_t dot = name.find('.');
-    if (dot == 0 || dot == name.npos) continue;
-    found.push_back({{std::atoll(name.c_str()), std::atoll(name.c_str() + dot + 1)}, runs / name});
+    std::array<int64_t, 3> numbers{};  // trial, run, rank
+    const int count = std::sscanf(name.c_str(), "%" SCNd64 ".%" SCNd64 ".%" SCNd64, &numbers[0],
+                                  &numbers[1], &numbers[2]);
+    if (count >= 2) found.push_back({numbers, runs / name});
   }
   std::sort(found.begin(), found.end());
   std::vector<fs::path> paths;
@@ -136,13 +142,17 @@ void remove_run_directory(const fs::path &run_directory) {
   else if (errno != ENOENT) throw_errno(errno, "removing '" + run_directory.string() + "'");
 }
 
-void wake_run(const fs::path &run_directory) {
-  // No reader, or no FIFO: the run is gone, or looks into the store by itself.
-  const int fd = open(signal_file(run_directory).c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
-  if (fd < 0) return;
-  const Fd fifo(fd);
-  const char byte = 1;
-  (void)!write(fifo.get(), &byte, 1);  // full: it is awake already
+void wake_run(const fs::path &store_directory, int64_t trial_id, int64_t run_id) {
+  const fs::path chief = run_directory(store_directory, trial_id, run_id);
+  const std::string others = chief.filename().string() + ".";
+  for (const std::string &name : names_in(chief.parent_path())) {
+    if (name != chief.filename() && !name.starts_with(others)) continue;
+    // No reader, or no FIFO: the rank is gone, or looks into the store by itself.
+    const Fd fifo(
+        open(signal_file(chief.parent_path() / name).c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+    const char byte = 1;
+    if (fifo) (void)!write(fifo.get(), &byte, 1);  // full: it is awake already
+  }
 }
 
 }  // namespace det

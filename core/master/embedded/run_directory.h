@@ -1,6 +1,7 @@
-// What a run keeps beside the store while it lives: STORE/runs/TRIAL.RUN/ with
-//   owner     locked by the process that runs it
-//   run.json  which run this is
+// What each rank of a run keeps beside the store while it lives: the chief STORE/runs/TRIAL.RUN/,
+// the others STORE/runs/TRIAL.RUN.RANK/, each on its own, so that they come and go in any order:
+//   owner     locked by the process of the rank
+//   run.json  which run and rank this is
 //   signal    a FIFO: a byte in it says that the store holds a signal for this run
 //   *.spool   its journals
 #pragma once
@@ -16,18 +17,18 @@
 namespace det {
 
 std::filesystem::path run_directory(const std::filesystem::path &store_directory, int64_t trial_id,
-                                    int64_t run_id);
+                                    int64_t run_id, int rank = 0);
 std::filesystem::path owner_file(const std::filesystem::path &run_directory);
 std::filesystem::path signal_file(const std::filesystem::path &run_directory);
 
-// Makes the directory whole before it gets its name, and owns it. The caller holds the store's
-// write lock, so that nobody else makes or clears one.
-OwnerLock make_run_directory(const std::filesystem::path &store_directory, const JournalKey &run);
+// Makes the directory of a rank whole before it gets its name, and owns it. The caller holds the
+// store's write lock, so that nobody else makes or clears one.
+OwnerLock make_run_directory(const std::filesystem::path &store_directory, const JournalKey &rank);
 
-// The run that a directory belongs to. Throws Code::corrupt.
+// The run and rank that a directory belongs to. Throws Code::corrupt.
 JournalKey read_run_directory(const std::filesystem::path &run_directory);
 
-// The directories of all runs, oldest first.
+// The directories of all ranks of all runs, oldest first.
 std::vector<std::filesystem::path> list_run_directories(
     const std::filesystem::path &store_directory);
 
@@ -44,7 +45,7 @@ std::filesystem::path set_aside(const std::filesystem::path &run_directory);
 // Removes the directory unless a journal is left in it.
 void remove_run_directory(const std::filesystem::path &run_directory);
 
-// Wakes the run that waits on this directory's FIFO, if there is one.
-void wake_run(const std::filesystem::path &run_directory);
+// Wakes every rank of a run that waits at its FIFO.
+void wake_run(const std::filesystem::path &store_directory, int64_t trial_id, int64_t run_id);
 
 }  // namespace det

@@ -4,7 +4,7 @@
 #include "core/base/error.h"
 #include "core/master/embedded/best_validation.h"
 #include "core/master/embedded/checkpoint_records.h"
-#include "core/master/embedded/lifecycle.h"
+#include "core/master/embedded/ranks.h"
 #include "core/master/embedded/run_directory.h"
 
 namespace det {
@@ -24,14 +24,16 @@ RunExit exit_of(RunEnd how) {
 
 }  // namespace
 
-RunningTrial::RunningTrial(Database store, StartedRun run, const RunRequest &request)
+RunningTrial::RunningTrial(Database store, StartedRun run, std::filesystem::path store_directory,
+                           const StoreOptions &options, std::shared_ptr<Logger> log)
     : store_(std::move(store)),
       writer_(store_),
       run_(std::move(run)),
+      log_(std::move(log)),
+      store_directory_(std::move(store_directory)),
       run_directory_(
-          det::run_directory(request.store_directory, run_.info.trial_id, run_.info.run_id)),
-      signals_(request.store_directory, run_directory_, run_.info.trial_id, run_.info.run_id,
-               request.options) {}
+          det::run_directory(store_directory_, run_.info.trial_id, run_.info.run_id, run_.rank)),
+      signals_(store_directory_, run_directory_, run_.info.trial_id, run_.info.run_id, options) {}
 
 RunningTrial::~RunningTrial() {
   try {
@@ -58,6 +60,7 @@ void RunningTrial::note_preemption(const std::string &reason) {
   Transaction transaction(store_, Durability::relaxed);
   record_signal(store_, run_.info.trial_id, run_.info.run_id, reason);
   transaction.commit();
+  if (!run_.alone) wake_run(store_directory_, run_.info.trial_id, run_.info.run_id);
 }
 
 void RunningTrial::acknowledge_preemption() {
@@ -164,9 +167,28 @@ void RunningTrial::end_run(RunEnd how) {
 void RunningTrial::end(RunExit how) {
   const std::lock_guard guard(mutex_);
   Transaction transaction(store_, Durability::relaxed);
-  record_run_end(store_, run_.info.trial_id, run_.info.run_id, how);
+  const RunInfo &info = run_.info;
+  if (run_.rank != 0) {
+    record_rank_end(store_, info.trial_id, info.run_id, run_.rank, how);
+  } else if (const RunExit others = run_.alone ? RunExit::ok : judged_by_ranks();
+             how != RunExit::ok || others == RunExit::ok) {
+    record_run_end(store_, info.trial_id, info.run_id, how);
+  } else {
+    record_rank_end(store_, info.trial_id, info.run_id, 0, how);
+    record_run_end(store_, info.trial_id, info.run_id, others);
+  }
   transaction.commit();
   ended_ = true;
+}
+
+// The crash of one rank is the crash of the run, however well the chief ends.
+RunExit RunningTrial::judged_by_ranks() {
+  const RunInfo &info = run_.info;
+  for (const int rank : record_lost_ranks(store_, store_directory_, info.trial_id, info.run_id))
+    if (log_)
+      log_->warning("ending run " + std::to_string(info.run_id) + " of " + trial_name() +
+                    ": rank " + std::to_string(rank) + " died without closing");
+  return worst_rank_exit(store_, info.trial_id, info.run_id);
 }
 
 }  // namespace det

@@ -1,4 +1,4 @@
-// The embedded master as one run of one trial sees it.
+// The embedded master as one rank of one run of one trial sees it.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,8 @@ namespace det {
 
 class RunningTrial : public Master {
  public:
-  RunningTrial(Database store, StartedRun run, const RunRequest &request);
+  RunningTrial(Database store, StartedRun run, std::filesystem::path store_directory,
+               const StoreOptions &options, std::shared_ptr<Logger> log);
   ~RunningTrial() override;
 
   const RunInfo &info() const override { return run_.info; }
@@ -47,11 +48,14 @@ class RunningTrial : public Master {
   std::string trial_name() const;
   SearchOperation read_operation();
   void end(RunExit how);
+  RunExit judged_by_ranks();
 
   std::mutex mutex_;  // guards the connection and what stands on it
   Database store_;
   ReportWriter writer_;
   StartedRun run_;
+  const std::shared_ptr<Logger> log_;
+  const std::filesystem::path store_directory_;
   const std::filesystem::path run_directory_;
   SignalWatch signals_;
   bool ended_ = false;

@@ -161,20 +161,24 @@ StartedRun start_run(Database &store, const RunRequest &request) {
   const int64_t run_id = next_run(store, trial_id);
   RunInfo info = read_info(store, trial_id, run_id);
   const std::string journal_id = make_uuid();
+  const RankProcess chief{0, ProcessIdentity::current()};
   store.run(
       "INSERT INTO runs (trial_id, run_id, allocation_id, journal_id, process, command, started)"
       " VALUES (?, ?, ?, ?, ?, ?, ?)",
-      trial_id, run_id, info.allocation_id, journal_id,
-      to_wire(ProcessIdentity::current().to_json()), request.command, now_us());
-  OwnerLock owner = make_run_directory(request.store_directory,
-                                       {trial_id, run_id, request.ranks.rank, journal_id});
+      trial_id, run_id, info.allocation_id, journal_id, to_wire(chief.process.to_json()),
+      request.command, now_us());
+  if (!request.workers.empty()) record_rank(store, trial_id, run_id, 0, chief);
+  int rank = 0;
+  for (const RankProcess &worker : request.workers)
+    record_rank(store, trial_id, run_id, ++rank, worker);
+  OwnerLock owner = make_run_directory(request.store_directory, {trial_id, run_id, 0, journal_id});
   try {
     transaction.commit();
   } catch (...) {
     remove_run_directory(run_directory(request.store_directory, trial_id, run_id));
     throw;
   }
-  return {std::move(info), journal_id, std::move(owner)};
+  return {std::move(info), 0, request.workers.empty(), journal_id, std::move(owner)};
 }
 
 }  // namespace det

@@ -8,8 +8,11 @@
 
 namespace det {
 
+// A rank's hold on a run that was started.
 struct StartedRun {
   RunInfo info;
+  int rank = 0;
+  bool alone = true;  // there are no other ranks
   std::string journal_id;
   OwnerLock owner;
 };

@@ -1,0 +1,35 @@
+// What a core is started with.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/base/log.h"
+#include "core/context/preempt.h"
+#include "core/tensorboard/files.h"
+
+namespace det {
+
+// As det_core_options; empty texts and 0 stand for the defaults named there.
+struct CoreOptions {
+  // Of the job: those of the chief count.
+  std::string master;
+  int64_t trial_id = 0;
+  std::string external_id, name, config_text, hparams_text, checkpoint_storage;
+  // The same on all ranks.
+  PreemptMode preempt_mode = PreemptMode::workers_ask_chief;
+  // Each rank's own.
+  TensorboardMode tensorboard_mode = TensorboardMode::automatic;
+  std::vector<int> preempt_signals;
+  int stack_trace_signal = 0;
+  uint64_t spool_limit = uint64_t{1} << 30U;
+  int spool_wait_ms = 10'000;
+  // How long closing waits for the master to take the last reports.
+  std::chrono::milliseconds close_limit{60'000};
+  Logger::Sink log;
+  LogLevel log_level = LogLevel::warning;
+};
+
+}  // namespace det

@@ -1,0 +1,118 @@
+// How the other ranks of a job take part in the run that their chief has started.
+#include "core/base/error.h"
+#include "core/master/embedded/embedded_master.h"
+#include "core/master/embedded/run_directory.h"
+#include "core/master/embedded/running_trial.h"
+#include "core/master/embedded/unreachable.h"
+
+namespace det {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// Another machine may have a store of its own at the same path.
+bool is_that_store(Database &store, const RunTicket &ticket) {
+  return store
+      .query(
+          "SELECT 1 FROM meta JOIN runs ON journal_id=?"
+          " WHERE key='cluster_id' AND value=? AND trial_id=? AND run_id=?",
+          ticket.journal_id, ticket.info.cluster_id, ticket.info.trial_id, ticket.info.run_id)
+      .next();
+}
+
+bool on_machine_of(const ProcessIdentity &chief) {
+  return !chief.boot_id.empty() && chief.boot_id == ProcessIdentity::current().boot_id;
+}
+
+// Why the store cannot be there; empty when it is worth a try.
+std::string absence(const RunTicket &ticket, bool same_machine, const StoreOptions &options) {
+  std::error_code failed;
+  if (!fs::exists(store_path(ticket.store_directory), failed)) return "there is none at this path";
+  // Its processes share memory, which does not reach other machines.
+  if (!same_machine && !options.on_network(ticket.store_directory))
+    return "the file system here is not shared with that machine";
+  return {};
+}
+
+StartedRun join(Database &store, const RunTicket &ticket, int rank) {
+  const RunInfo &run = ticket.info;
+  const std::string journal_id = rank_journal_id(ticket.journal_id, rank);
+  Transaction transaction(store, Durability::relaxed);
+  OwnerLock owner =
+      make_run_directory(ticket.store_directory, {run.trial_id, run.run_id, rank, journal_id});
+  transaction.commit();
+  return {run, rank, false, journal_id, std::move(owner)};
+}
+
+std::string unreachable(const RunTicket &ticket, int rank, const std::string &why) {
+  return "using the store '" + ticket.store_directory.string() + "' of rank 0 on host " +
+         ticket.chief.host + " from rank " + std::to_string(rank) + " on host " +
+         ProcessIdentity::current().host + ": " + why +
+         "; report from rank 0, or set DET_HOME to a directory that all machines share";
+}
+
+}  // namespace
+
+std::unique_ptr<Master> join_embedded_run(const RunTicket &ticket, int rank,
+                                          std::shared_ptr<Logger> log,
+                                          const StoreOptions &options) {
+  const bool same_machine = on_machine_of(ticket.chief);
+  std::string why = absence(ticket, same_machine, options);
+  if (why.empty()) {
+    try {
+      Database store = open_store(ticket.store_directory, false, options);
+      if (is_that_store(store, ticket)) {
+        StartedRun run = join(store, ticket, rank);
+        return std::make_unique<RunningTrial>(std::move(store), std::move(run),
+                                              ticket.store_directory, options, std::move(log));
+      }
+      why = "another store is at this path";
+    } catch (const Error &e) {
+      if (same_machine) throw;
+      why = e.what();
+    }
+  }
+  return std::make_unique<UnreachableMaster>(ticket.info, unreachable(ticket, rank, why));
+}
+
+Json to_json(const RunTicket &ticket) {
+  const RunInfo &run = ticket.info;
+  return {{"store_directory", ticket.store_directory.string()},
+          {"journal_id", ticket.journal_id},
+          {"chief", ticket.chief.to_json()},
+          {"experiment_id", run.experiment_id},
+          {"trial_id", run.trial_id},
+          {"run_id", run.run_id},
+          {"trial_seed", run.trial_seed},
+          {"hparams", run.hparams},
+          {"config", run.config},
+          {"latest_checkpoint", run.latest_checkpoint ? Json(*run.latest_checkpoint) : Json()},
+          {"steps_completed", run.steps_completed},
+          {"task_id", run.task_id},
+          {"allocation_id", run.allocation_id},
+          {"cluster_id", run.cluster_id}};
+}
+
+RunTicket ticket_from_json(const Json &json) {
+  RunTicket ticket;
+  ticket.store_directory = json.at("store_directory").get<std::string>();
+  ticket.journal_id = json.at("journal_id");
+  ticket.chief = ProcessIdentity::from_json(json.at("chief"));
+  RunInfo &run = ticket.info;
+  run.experiment_id = json.at("experiment_id");
+  run.trial_id = json.at("trial_id");
+  run.run_id = json.at("run_id");
+  run.trial_seed = json.at("trial_seed");
+  run.hparams = json.at("hparams");
+  run.config = json.at("config");
+  if (const Json &checkpoint = json.at("latest_checkpoint"); !checkpoint.is_null())
+    run.latest_checkpoint = checkpoint.get<std::string>();
+  run.steps_completed = json.at("steps_completed");
+  run.task_id = json.at("task_id");
+  run.allocation_id = json.at("allocation_id");
+  run.cluster_id = json.at("cluster_id");
+  return ticket;
+}
+
+}  // namespace det

@@ -1,0 +1,55 @@
+// A store of its own for each test of cores, and short ways to look into it.
+#pragma once
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "core/client/client.h"
+#include "core/context/core.h"
+#include "core/master/embedded/store.h"
+
+namespace det::test {
+
+class Home {
+ public:
+  Home() {
+    char name[] = "/tmp/detcore-ranks-XXXXXX";
+    path_ = mkdtemp(name);
+  }
+  Home(const Home &) = delete;
+  Home &operator=(const Home &) = delete;
+  ~Home() { std::filesystem::remove_all(path_); }
+
+  const std::string &path() const { return path_; }
+  std::filesystem::path store() const { return std::filesystem::path(path_) / ".detcore"; }
+  bool has_store() const { return std::filesystem::exists(store_path(store())); }
+  bool has_run_directories() const { return !std::filesystem::is_empty(store() / "runs"); }
+
+  CoreOptions options() const {
+    CoreOptions options;
+    options.master = path_;
+    options.log_level = LogLevel::error;
+    return options;
+  }
+  std::shared_ptr<Core> start(Communicator &communicator) const {
+    return Core::start(options(), &communicator);
+  }
+
+  std::string text(const std::string &sql) const {
+    Database database = open_store(store(), false, {});
+    Query query = database.query(sql);
+    return query.next() ? query.text(0) : "(no row)";
+  }
+  std::unique_ptr<Client> client() const { return open_client(path_); }
+
+ private:
+  std::string path_;
+};
+
+inline void report(Core &core, const std::string &group, int64_t steps) {
+  const NamedValue loss{"loss", 0.5};
+  core.train().report(group, steps, &loss, 1);
+}
+
+}  // namespace det::test

@@ -1,0 +1,241 @@
+// Ranks as processes, of which one is killed.
+#include <signal.h>
+#include <sqlite3.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/context/fakes.h"
+#include "tests/context/home.h"
+
+namespace {
+
+using namespace det;
+using test::Home;
+using test::report;
+
+// Two ranks at the ends of a socket.
+class PairCommunicator : public Communicator {
+ public:
+  PairCommunicator(int rank, int fd) : Communicator({rank, 2, rank, 2, 0, 1}), fd_(fd) {}
+
+  std::vector<Message> allgather(const Message &mine) override {
+    const auto size = mine ? static_cast<int64_t>(mine->size()) : -1;
+    put(&size, sizeof size);
+    if (mine) put(mine->data(), mine->size());
+    int64_t other_size = 0;
+    get(&other_size, sizeof other_size);
+    Message other;
+    if (other_size >= 0) other.emplace(static_cast<size_t>(other_size), '\0');
+    if (other) get(other->data(), other->size());
+    return is_chief() ? std::vector<Message>{mine, other} : std::vector<Message>{other, mine};
+  }
+  std::optional<std::vector<Message>> gather(const Message &m) override {
+    auto list = allgather(m);
+    if (!is_chief()) return std::nullopt;
+    return list;
+  }
+  Message broadcast(const Message &m) override { return allgather(m)[0]; }
+  std::optional<std::vector<Message>> gather_local(const Message &m) override { return gather(m); }
+  std::vector<Message> allgather_local(const Message &m) override { return allgather(m); }
+  Message broadcast_local(const Message &m) override { return broadcast(m); }
+
+ private:
+  void put(const void *bytes, size_t size) const {
+    if (send(fd_, bytes, size, MSG_NOSIGNAL) != static_cast<ssize_t>(size)) lost();
+  }
+  void get(void *bytes, size_t size) const {
+    if (size > 0 && recv(fd_, bytes, size, MSG_WAITALL) != static_cast<ssize_t>(size)) lost();
+  }
+  [[noreturn]] static void lost() { throw Error(Code::unavailable, "the other rank is gone"); }
+
+  const int fd_;
+};
+
+// Runs `work` as a rank in a child, until it is killed.
+class RankProcess {
+ public:
+  template <class Work>
+  RankProcess(int rank, int fd, const Work &work) : pid_(fork()) {
+    if (pid_ != 0) return;             // the parent, or a failure
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that fails leaves nobody behind
+    try {
+      PairCommunicator communicator(rank, fd);
+      work(communicator);
+      for (;;) pause();
+    } catch (const std::exception &e) {
+      print_message("# rank %d: %s\n", rank, e.what());
+    }
+    _exit(99);
+  }
+  ~RankProcess() { kill_it(); }
+
+  void kill_it() {
+    if (pid_ <= 0) return;  // ended before; -1 would be everybody
+    kill(pid_, SIGKILL);
+    end();
+  }
+  // The signal it died of; 0: none.
+  int end() {
+    int status = 0;
+    if (pid_ > 0) waitpid(pid_, &status, 0);
+    pid_ = 0;
+    return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  }
+
+ private:
+  pid_t pid_;
+};
+
+struct Sockets {
+  Sockets() { assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0); }
+  ~Sockets() {
+    close(fds[0]);
+    close(fds[1]);
+  }
+  int fds[2];
+};
+
+// While it lives nothing is delivered.
+class Locked {
+ public:
+  explicit Locked(const Home &home) {
+    assert_int_equal(sqlite3_open(store_path(home.store()).c_str(), &database_), 0);
+    assert_int_equal(sqlite3_exec(database_, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), 0);
+  }
+  ~Locked() { sqlite3_close(database_); }
+
+ private:
+  sqlite3 *database_ = nullptr;
+};
+
+constexpr int reports = 5;
+
+// A rank that reports once the store is locked, and waits for its death.
+void report_and_wait(const Home &home, PairCommunicator &communicator) {
+  const auto core = home.start(communicator);
+  communicator.allgather("locked");
+  for (int64_t step = 1; step <= reports; ++step) report(*core, "dead", step);
+  communicator.allgather("reported");
+  for (;;) pause();
+}
+
+CoreOptions logging_to(const Home &home, std::string &logged) {
+  CoreOptions options = home.options();
+  options.log_level = LogLevel::warning;
+  options.log = [&](LogLevel, const std::string &line) { logged += line; };
+  return options;
+}
+
+void the_death_of_a_worker_is_the_death_of_the_run(void **) {
+  const Home home;
+  const Sockets sockets;
+  RankProcess worker(1, sockets.fds[1], [&](PairCommunicator &c) { report_and_wait(home, c); });
+  PairCommunicator communicator(0, sockets.fds[0]);
+  std::string logged;
+  const auto core = Core::start(logging_to(home, logged), &communicator);
+  {
+    const Locked locked(home);
+    communicator.allgather("locked");
+    communicator.allgather("reported");
+    worker.kill_it();
+  }
+  core->close(RunEnd::ok);
+  assert_non_null(strstr(logged.c_str(), "rank 1 died without closing"));
+  assert_string_equal(home.text("SELECT exit FROM runs").c_str(), "died");
+  assert_string_equal(home.text("SELECT group_concat(exit) FROM ranks").c_str(), "ok,died");
+  assert_string_equal(home.text("SELECT state FROM trials").c_str(), "ACTIVE");
+
+  assert_int_equal(home.client()->get_trial(1).at("waiting").get<int>(), reports);
+  assert_int_equal(home.client()->sync().at("spools").size(), 1);
+  assert_int_equal(home.client()->list_metrics(1, "dead", {}).at("metrics").size(), reports);
+  assert_false(home.has_run_directories());
+}
+
+void a_dead_worker_that_others_recover_counts_all_the_same(void **) {
+  const Home home;
+  const Sockets sockets;
+  RankProcess worker(1, sockets.fds[1], [&](PairCommunicator &c) { report_and_wait(home, c); });
+  PairCommunicator communicator(0, sockets.fds[0]);
+  std::string logged;
+  const auto core = Core::start(logging_to(home, logged), &communicator);
+  {
+    const Locked locked(home);
+    communicator.allgather("locked");
+    report(*core, "alive", 1);
+    communicator.allgather("reported");
+  }
+  // Both live: nothing is taken from them.
+  assert_string_equal(to_wire(home.client()->sync()).c_str(), R"({"spools":[],"busy":2})");
+  worker.kill_it();
+  const Json sync = home.client()->sync();
+  assert_int_equal(sync.at("spools").size(), 1);
+  assert_int_equal(sync.at("busy").get<int>(), 1);
+  assert_string_equal(home.text("SELECT COUNT(*) FROM runs WHERE exit IS NULL").c_str(), "1");
+  assert_int_equal(home.client()->list_metrics(1, "dead", {}).at("metrics").size(), reports);
+
+  core->close(RunEnd::ok);
+  assert_non_null(strstr(logged.c_str(), "rank 1 died without closing"));
+  assert_string_equal(home.text("SELECT exit FROM runs").c_str(), "died");
+  assert_int_equal(home.client()->list_metrics(1, "alive", {}).at("metrics").size(), 1);
+}
+
+void a_worker_outlives_its_chief_and_loses_nothing(void **) {
+  const Home home;
+  const Sockets sockets;
+  RankProcess chief(0, sockets.fds[0], [&](PairCommunicator &c) { report_and_wait(home, c); });
+  PairCommunicator communicator(1, sockets.fds[1]);
+  const auto core = home.start(communicator);
+  {
+    const Locked locked(home);
+    communicator.allgather("locked");
+    communicator.allgather("reported");
+    chief.kill_it();
+  }
+  const Json sync = home.client()->sync();
+  assert_int_equal(sync.at("spools").size(), 1);
+  assert_int_equal(sync.at("busy").get<int>(), 1);
+  assert_string_equal(home.text("SELECT exit FROM runs").c_str(), "died");
+  report(*core, "alive", 1);
+  core->close(RunEnd::ok);
+  assert_string_equal(home.text("SELECT group_concat(exit) FROM ranks").c_str(), "died,ok");
+  assert_int_equal(home.client()->list_metrics(1, "alive", {}).at("metrics").size(), 1);
+  assert_int_equal(home.client()->list_metrics(1, "dead", {}).at("metrics").size(), reports);
+  assert_false(home.has_run_directories());
+}
+
+void a_kill_ends_all_ranks(void **) {
+  const Home home;
+  const Sockets sockets;
+  int ready[2];
+  assert_int_equal(pipe(ready), 0);
+  const auto work = [&](PairCommunicator &communicator) {
+    const auto core = home.start(communicator);
+    if (communicator.is_chief()) test::require(write(ready[1], "", 1) == 1, "told");
+    for (;;) pause();
+  };
+  RankProcess chief(0, sockets.fds[0], work);
+  RankProcess worker(1, sockets.fds[1], work);
+  char byte = 0;
+  assert_int_equal(read(ready[0], &byte, 1), 1);
+  home.client()->control(Target::trial, 1, Action::kill);
+  assert_int_equal(chief.end(), SIGKILL);
+  assert_int_equal(worker.end(), SIGKILL);
+  assert_string_equal(home.text("SELECT exit FROM runs").c_str(), "killed");
+  assert_string_equal(home.text("SELECT group_concat(exit) FROM ranks").c_str(), "killed,killed");
+  close(ready[0]);
+  close(ready[1]);
+}
+
+}  // namespace
+
+int main() {
+  const CMUnitTest tests[] = {
+      cmocka_unit_test(the_death_of_a_worker_is_the_death_of_the_run),
+      cmocka_unit_test(a_dead_worker_that_others_recover_counts_all_the_same),
+      cmocka_unit_test(a_worker_outlives_its_chief_and_loses_nothing),
+      cmocka_unit_test(a_kill_ends_all_ranks),
+  };
+  return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
