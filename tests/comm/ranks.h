@@ -63,29 +63,30 @@ inline Code code_of(const std::exception_ptr &thrown) {
   return Code::internal;
 }
 
-// What the ranks threw, in rank order; empty where nothing was.
-struct Outcome {
-  std::vector<std::exception_ptr> thrown;
-  std::string text(int rank) const { return text_of(thrown[static_cast<size_t>(rank)]); }
-  Code code(int rank) const { return code_of(thrown[static_cast<size_t>(rank)]); }
+// What the ranks threw, in rank order; null where nothing was.
+struct Outcome : std::vector<std::exception_ptr> {
+  using vector::vector;
+  std::string text(int rank) const { return text_of((*this)[static_cast<size_t>(rank)]); }
+  Code code(int rank) const { return code_of((*this)[static_cast<size_t>(rank)]); }
   std::string all() const {
     std::string all;
-    for (size_t rank = 0; rank < thrown.size(); ++rank)
-      if (thrown[rank]) all += "rank " + std::to_string(rank) + ": " + text_of(thrown[rank]) + "\n";
+    for (size_t rank = 0; rank < size(); ++rank)
+      if ((*this)[rank])
+        all += "rank " + std::to_string(rank) + ": " + text_of((*this)[rank]) + "\n";
     return all;
   }
 };
 
 // Runs `work` for each rank on a thread of its own, until all are done.
 inline Outcome run_threads(int size, const std::function<void(int)> &work) {
-  Outcome outcome{std::vector<std::exception_ptr>(static_cast<size_t>(size))};
+  Outcome outcome(static_cast<size_t>(size));
   std::vector<std::thread> threads;
   for (int rank = 0; rank < size; ++rank) {
     threads.emplace_back([&, rank] {
       try {
         work(rank);
       } catch (...) {
-        outcome.thrown[static_cast<size_t>(rank)] = std::current_exception();
+        outcome[static_cast<size_t>(rank)] = std::current_exception();
       }
     });
   }

@@ -13,6 +13,7 @@
 #include "core/comm/communicator.h"
 #include "core/master/master.h"
 #include "tests/cmocka.h"
+#include "tests/comm/ranks.h"
 
 namespace det::test {
 
@@ -21,27 +22,27 @@ class CountingCommunicator : public Communicator {
  public:
   explicit CountingCommunicator(Communicator &real) : Communicator(real.ranks()), real_(real) {}
 
-  std::optional<std::vector<Message>> gather(const Message &m) override {
+  std::optional<std::vector<Message>> gather(const MessageView &m) override {
     ++others;
     return real_.gather(m);
   }
-  std::vector<Message> allgather(const Message &m) override {
+  std::vector<Message> allgather(const MessageView &m) override {
     ++others;
     return real_.allgather(m);
   }
-  Message broadcast(const Message &m) override {
+  Message broadcast(const MessageView &m) override {
     ++broadcasts;
     return real_.broadcast(m);
   }
-  std::optional<std::vector<Message>> gather_local(const Message &m) override {
+  std::optional<std::vector<Message>> gather_local(const MessageView &m) override {
     ++others;
     return real_.gather_local(m);
   }
-  std::vector<Message> allgather_local(const Message &m) override {
+  std::vector<Message> allgather_local(const MessageView &m) override {
     ++others;
     return real_.allgather_local(m);
   }
-  Message broadcast_local(const Message &m) override {
+  Message broadcast_local(const MessageView &m) override {
     ++others;
     return real_.broadcast_local(m);
   }
@@ -113,9 +114,6 @@ class FakeMaster : public Master {
 };
 
 // For the ranks' threads, where cmocka's assertions cannot be.
-inline void require(bool condition, const char *what) {
-  if (!condition) throw std::runtime_error(what);
-}
 #define REQUIRE(condition) det::test::require(condition, #condition)
 
 // The code with which `call` fails, internal for none; its message has `fragment`.

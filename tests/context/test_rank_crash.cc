@@ -2,7 +2,6 @@
 #include <signal.h>
 #include <sqlite3.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,54 +14,23 @@ using namespace det;
 using test::Home;
 using test::report;
 
-// Two ranks at the ends of a socket.
-class PairCommunicator : public Communicator {
- public:
-  PairCommunicator(int rank, int fd) : Communicator({rank, 2, rank, 2, 0, 1}), fd_(fd) {}
-
-  std::vector<Message> allgather(const Message &mine) override {
-    const auto size = mine ? static_cast<int64_t>(mine->size()) : -1;
-    put(&size, sizeof size);
-    if (mine) put(mine->data(), mine->size());
-    int64_t other_size = 0;
-    get(&other_size, sizeof other_size);
-    Message other;
-    if (other_size >= 0) other.emplace(static_cast<size_t>(other_size), '\0');
-    if (other) get(other->data(), other->size());
-    return is_chief() ? std::vector<Message>{mine, other} : std::vector<Message>{other, mine};
-  }
-  std::optional<std::vector<Message>> gather(const Message &m) override {
-    auto list = allgather(m);
-    if (!is_chief()) return std::nullopt;
-    return list;
-  }
-  Message broadcast(const Message &m) override { return allgather(m)[0]; }
-  std::optional<std::vector<Message>> gather_local(const Message &m) override { return gather(m); }
-  std::vector<Message> allgather_local(const Message &m) override { return allgather(m); }
-  Message broadcast_local(const Message &m) override { return broadcast(m); }
-
- private:
-  void put(const void *bytes, size_t size) const {
-    if (send(fd_, bytes, size, MSG_NOSIGNAL) != static_cast<ssize_t>(size)) lost();
-  }
-  void get(void *bytes, size_t size) const {
-    if (size > 0 && recv(fd_, bytes, size, MSG_WAITALL) != static_cast<ssize_t>(size)) lost();
-  }
-  [[noreturn]] static void lost() { throw Error(Code::unavailable, "the other rank is gone"); }
-
-  const int fd_;
-};
+// Two ranks of one machine.
+std::unique_ptr<Communicator> join_pair(int rank, int port) {
+  Launch launch;
+  launch.ranks = {rank, 2, rank, 2, 0, 1};
+  return join(launch, {.port = port});
+}
 
 // Runs `work` as a rank in a child, until it is killed.
 class RankProcess {
  public:
   template <class Work>
-  RankProcess(int rank, int fd, const Work &work) : pid_(fork()) {
+  RankProcess(int rank, int port, const Work &work) : pid_(fork()) {
     if (pid_ != 0) return;             // the parent, or a failure
     prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that fails leaves nobody behind
     try {
-      PairCommunicator communicator(rank, fd);
-      work(communicator);
+      const auto communicator = join_pair(rank, port);
+      work(*communicator);
       for (;;) pause();
     } catch (const std::exception &e) {
       print_message("# rank %d: %s\n", rank, e.what());
@@ -88,15 +56,6 @@ class RankProcess {
   pid_t pid_;
 };
 
-struct Sockets {
-  Sockets() { assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0); }
-  ~Sockets() {
-    close(fds[0]);
-    close(fds[1]);
-  }
-  int fds[2];
-};
-
 // While it lives nothing is delivered.
 class Locked {
  public:
@@ -113,7 +72,7 @@ class Locked {
 constexpr int reports = 5;
 
 // A rank that reports once the store is locked, and waits for its death.
-void report_and_wait(const Home &home, PairCommunicator &communicator) {
+void report_and_wait(const Home &home, Communicator &communicator) {
   const auto core = home.start(communicator);
   communicator.allgather("locked");
   for (int64_t step = 1; step <= reports; ++step) report(*core, "dead", step);
@@ -130,9 +89,10 @@ CoreOptions logging_to(const Home &home, std::string &logged) {
 
 void the_death_of_a_worker_is_the_death_of_the_run(void **) {
   const Home home;
-  const Sockets sockets;
-  RankProcess worker(1, sockets.fds[1], [&](PairCommunicator &c) { report_and_wait(home, c); });
-  PairCommunicator communicator(0, sockets.fds[0]);
+  const int port = test::free_port();
+  RankProcess worker(1, port, [&](Communicator &c) { report_and_wait(home, c); });
+  const auto job = join_pair(0, port);
+  Communicator &communicator = *job;
   std::string logged;
   const auto core = Core::start(logging_to(home, logged), &communicator);
   {
@@ -155,9 +115,10 @@ void the_death_of_a_worker_is_the_death_of_the_run(void **) {
 
 void a_dead_worker_that_others_recover_counts_all_the_same(void **) {
   const Home home;
-  const Sockets sockets;
-  RankProcess worker(1, sockets.fds[1], [&](PairCommunicator &c) { report_and_wait(home, c); });
-  PairCommunicator communicator(0, sockets.fds[0]);
+  const int port = test::free_port();
+  RankProcess worker(1, port, [&](Communicator &c) { report_and_wait(home, c); });
+  const auto job = join_pair(0, port);
+  Communicator &communicator = *job;
   std::string logged;
   const auto core = Core::start(logging_to(home, logged), &communicator);
   {
@@ -183,9 +144,10 @@ void a_dead_worker_that_others_recover_counts_all_the_same(void **) {
 
 void a_worker_outlives_its_chief_and_loses_nothing(void **) {
   const Home home;
-  const Sockets sockets;
-  RankProcess chief(0, sockets.fds[0], [&](PairCommunicator &c) { report_and_wait(home, c); });
-  PairCommunicator communicator(1, sockets.fds[1]);
+  const int port = test::free_port();
+  RankProcess chief(0, port, [&](Communicator &c) { report_and_wait(home, c); });
+  const auto job = join_pair(1, port);
+  Communicator &communicator = *job;
   const auto core = home.start(communicator);
   {
     const Locked locked(home);
@@ -207,16 +169,16 @@ void a_worker_outlives_its_chief_and_loses_nothing(void **) {
 
 void a_kill_ends_all_ranks(void **) {
   const Home home;
-  const Sockets sockets;
+  const int port = test::free_port();
   int ready[2];
   assert_int_equal(pipe(ready), 0);
-  const auto work = [&](PairCommunicator &communicator) {
+  const auto work = [&](Communicator &communicator) {
     const auto core = home.start(communicator);
     if (communicator.is_chief()) test::require(write(ready[1], "", 1) == 1, "told");
     for (;;) pause();
   };
-  RankProcess chief(0, sockets.fds[0], work);
-  RankProcess worker(1, sockets.fds[1], work);
+  RankProcess chief(0, port, work);
+  RankProcess worker(1, port, work);
   char byte = 0;
   assert_int_equal(read(ready[0], &byte, 1), 1);
   home.client()->control(Target::trial, 1, Action::kill);

@@ -18,22 +18,24 @@ class Elsewhere : public Communicator {
   Elsewhere(Communicator &real, const Home &home) : Communicator(real.ranks()), real_(real) {
     path_ = home.path();
   }
-  Message broadcast(const Message &m) override {
+  Message broadcast(const MessageView &m) override {
     Message heard = real_.broadcast(m);
     if (is_chief() || !heard) return heard;
     for (size_t at = 0; (at = heard->find(path_, at)) != std::string::npos; at += path_.size())
       heard->replace(at, 5, "/nil/");
     return heard;
   }
-  std::optional<std::vector<Message>> gather(const Message &m) override { return real_.gather(m); }
-  std::vector<Message> allgather(const Message &m) override { return real_.allgather(m); }
-  std::optional<std::vector<Message>> gather_local(const Message &m) override {
+  std::optional<std::vector<Message>> gather(const MessageView &m) override {
+    return real_.gather(m);
+  }
+  std::vector<Message> allgather(const MessageView &m) override { return real_.allgather(m); }
+  std::optional<std::vector<Message>> gather_local(const MessageView &m) override {
     return real_.gather_local(m);
   }
-  std::vector<Message> allgather_local(const Message &m) override {
+  std::vector<Message> allgather_local(const MessageView &m) override {
     return real_.allgather_local(m);
   }
-  Message broadcast_local(const Message &m) override { return real_.broadcast_local(m); }
+  Message broadcast_local(const MessageView &m) override { return real_.broadcast_local(m); }
 
  private:
   Communicator &real_;
