@@ -1,6 +1,8 @@
 """Headers, version script and shared library must name the same functions.
 
-usage: check_symbols.py HEADER_FOLDER VERSION_SCRIPT NM LIBRARY
+usage: check_symbols.py HEADER_FOLDER VERSION_SCRIPT NM LIBRARY HEADER...
+
+Each HEADER is the name, without .h, of one whose functions are in that library.
 """
 
 import pathlib
@@ -22,8 +24,10 @@ def in_library(nm, path):
     return [name.split("@")[0] for kind, name in symbols if kind != "A"]
 
 
-def main(headers, script, nm, library):
-    declared = {name for _, name, _ in public_api.functions(headers)}
+def main(folder, script, nm, library, *headers):
+    declared = {
+        name for header, name, _ in public_api.functions(folder) if header.stem in headers
+    }
     listed = in_version_script(script)
     exported = set(in_library(nm, library))
     failures = []
@@ -35,7 +39,7 @@ def main(headers, script, nm, library):
         if missing:
             failures.append(f"{name}: missing in {', '.join(missing)}")
     if not declared:
-        failures.append(f"{headers}: no public function found")
+        failures.append(f"{folder}: no public function found")
     return public_api.report(failures)
 
 

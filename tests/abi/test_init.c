@@ -119,7 +119,8 @@ static void layouts_are_those_of_release_0_1(void **state) {
   assert_int_equal(offsetof(det_client_page, descending), 24);
   assert_int_equal(offsetof(det_distributed_options, chief_ip), 32);
   assert_int_equal(offsetof(det_distributed_options, timeout_ms), 56);
-  assert_int_equal(offsetof(det_communicator_functions, destroy), 24);
+  assert_int_equal(offsetof(det_communicator_functions, destroy), 32);
+  assert_int_equal(offsetof(det_communicator_functions, any_pair), 40);
   assert_int_equal(offsetof(det_core_options, distributed), 64);
   assert_int_equal(offsetof(det_core_options, spool_limit), 104);
   assert_int_equal(offsetof(det_core_options, log_level), 136);
