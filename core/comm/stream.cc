@@ -13,6 +13,12 @@
 
 namespace det {
 
+namespace {
+
+constexpr size_t at_once = size_t{16} << 20U;
+
+}  // namespace
+
 bool wait_for(int fd, short events, Patience &patience) {
   for (;;) {
     const auto left = patience.left().count();
@@ -106,9 +112,12 @@ bool Stream::receive(Frame &frame, Patience &patience) {
   const size_t here = std::min(size, ahead_.size() - frame_head_size);
   frame.payload.assign(ahead_, frame_head_size, here);
   ahead_.erase(0, frame_head_size + here);
-  if (here < size) {
-    frame.payload.resize(size);
-    read_all(&frame.payload[here], size - here, patience);
+  // What was announced may never come: memory follows what did.
+  for (size_t done = here; done < size;) {
+    const size_t next = std::min(size, std::max(2 * done, at_once));
+    frame.payload.resize(next);
+    read_all(&frame.payload[done], next - done, patience);
+    done = next;
   }
   return true;
 }

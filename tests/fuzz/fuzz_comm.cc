@@ -1,0 +1,70 @@
+// Any bytes from a connection, or from a launcher's variables: taken for what they are, or refused.
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "core/base/error.h"
+#include "core/comm/endpoint.h"
+#include "core/comm/handshake.h"
+#include "core/comm/slurm.h"
+#include "core/comm/stream.h"
+
+namespace {
+
+using namespace det;
+
+// Runs `parse`; what it throws must be a refusal.
+template <class Parse>
+void take(Parse parse) {
+  try {
+    parse();
+  } catch (const Error &e) {
+    if (e.code != Code::corrupt && e.code != Code::invalid && e.code != Code::access &&
+        e.code != Code::unavailable && e.code != Code::timeout)
+      std::abort();
+  }
+}
+
+// The other side sends `bytes` and is gone.
+void receive_from(std::string_view bytes) {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) std::abort();
+  const int room = 1 << 20;
+  setsockopt(ends[1], SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
+  (void)!send(ends[1], bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  close(ends[1]);
+  Stream stream{Fd(ends[0]), "rank 1"};
+  for (;;) {
+    Frame frame;
+    Patience patience(std::chrono::milliseconds(0));
+    if (!stream.receive(frame, patience)) return;
+    if (!frame.head.is_bulk && frame.payload.size() != frame.head.size) std::abort();
+    const FrameHeadBytes again = encode_head(frame.head);
+    const FrameHead head = decode_head({again.data(), again.size()});
+    if (std::memcmp(encode_head(head).data(), again.data(), again.size()) != 0) std::abort();
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  const std::string text(reinterpret_cast<const char *>(data), size);
+  take([&] { receive_from(text); });
+  for (const size_t count : {0U, 1U, 3U}) take([&] { decode_messages(text, count); });
+  const std::string challenge(challenge_size, 'c');
+  if (verify_hello(challenge, text, "a secret that no input knows")) std::abort();
+  take([&] { Applicant({}, "secret").answer(text); });
+  take([&] {
+    Applicant applicant({}, "secret");
+    applicant.answer(make_challenge());
+    applicant.judge(text);
+    std::abort();  // nobody can know what proves it
+  });
+  take([&] { parse_endpoint(text); });
+  take([&] { parse_tasks_per_node(text); });
+  take([&] { first_host(text); });
+  return 0;
+}
