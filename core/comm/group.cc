@@ -16,6 +16,9 @@ constexpr uint64_t wait_interval = 256;
 
 Error reason_of(const Frame &abort) { return {static_cast<Code>(abort.head.code), abort.payload}; }
 
+// Copying more than this costs more than sending it in pieces.
+constexpr size_t longest_list = size_t{32} << 10U;
+
 std::vector<int> all_but(int rank, std::vector<int> members) {
   std::erase(members, rank);
   return members;
@@ -40,15 +43,14 @@ void JobFailure::check() const {
 }
 
 Group::Group(Transport &transport, Channel channel, std::vector<int> members, int rank,
-             std::chrono::milliseconds timeout, JobFailure &failure, SpareBuffers &spare)
+             std::chrono::milliseconds timeout, JobFailure &failure)
     : transport_(transport),
       channel_(channel),
       members_(std::move(members)),
       others_(all_but(rank, members_)),
       rank_(rank),
       timeout_(timeout),
-      failure_(failure),
-      spare_(spare) {}
+      failure_(failure) {}
 
 std::string Group::here() const { return call_name(collective_, channel_, sequence_); }
 
@@ -119,12 +121,29 @@ std::vector<Message> Group::allgather(const MessageView &message) {
     if (is_mesh()) return exchange(message, true);
     if (is_root()) {
       std::vector<Message> list = collect(message);
-      send_to_all(FrameKind::done, encode_messages(list));
+      send_list(list);
       return list;
     }
     give_to_root(message);
-    return decode_messages(receive_from_root(FrameKind::done).value_or(""), members_.size());
+    return receive_list();
   });
+}
+
+// A short list is one message; the null message stands before a long one, which comes one by one.
+void Group::send_list(const std::vector<Message> &list) {
+  size_t size = 0;
+  for (const Message &message : list) size += message ? message->size() : 0;
+  if (size <= longest_list) return send_to_all(FrameKind::done, encode_messages(list));
+  send_to_all(FrameKind::done, std::nullopt);
+  for (const Message &message : list) send_to_all(FrameKind::done, message);
+}
+
+std::vector<Message> Group::receive_list() {
+  if (const Message list = receive_from_root(FrameKind::done))
+    return decode_messages(*list, members_.size());
+  std::vector<Message> list;
+  while (list.size() < members_.size()) list.push_back(receive_from_root(FrameKind::done));
+  return list;
 }
 
 Message Group::broadcast(const MessageView &message) {
@@ -164,7 +183,7 @@ Message Group::receive_from_root(FrameKind kind) {
   Frame frame = await(root, kind, patience);
   if (frame.head.is_null) return std::nullopt;
   if (!frame.head.is_bulk) return std::move(frame.payload);
-  std::string bulk = spare_.take(frame.head.size);
+  std::string bulk = transport_.spare()->take(frame.head.size);
   send(root, FrameKind::ready, std::nullopt);
   if (transport_.can_broadcast())
     transport_.broadcast_bulk(root, channel_, bulk.data(), bulk.size(), patience);
@@ -197,7 +216,7 @@ std::vector<Message> Group::collect(const MessageView &message) {
       frame = await(peer, FrameKind::call, patience);
     }
     if (frame.head.is_bulk) {
-      frame.payload = spare_.take(frame.head.size);
+      frame.payload = transport_.spare()->take(frame.head.size);
       send(peer, FrameKind::ready, std::nullopt);
       transport_.receive_bulk(peer, channel_, frame.payload.data(), frame.head.size, patience);
     }
@@ -222,7 +241,7 @@ std::vector<Message> Group::exchange(const MessageView &message, bool to_all) {
     }
     Frame frame = await(members_[i], FrameKind::call, patience);
     bulk[i] = frame.head.is_bulk ? frame.head.size : 0;
-    if (frame.head.is_bulk) frame.payload = spare_.take(frame.head.size);
+    if (frame.head.is_bulk) frame.payload = transport_.spare()->take(frame.head.size);
     if (!frame.head.is_null) list[i] = std::move(frame.payload);
   }
   for (size_t i = 0; i < members_.size(); ++i) {
@@ -289,7 +308,7 @@ bool Group::is_bulk(const MessageView &message) const {
 
 Message Group::copy_of(const MessageView &message) {
   if (!message) return std::nullopt;
-  std::string copy = spare_.take(message->size());
+  std::string copy = transport_.spare()->take(message->size());
   std::copy(message->begin(), message->end(), copy.begin());
   return copy;
 }

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/comm/spare_buffers.h"
 #include "core/comm/transport.h"
 
 namespace det {
@@ -34,7 +33,7 @@ class Group {
  public:
   // `members` are ranks of the job, the root first.
   Group(Transport &transport, Channel channel, std::vector<int> members, int rank,
-        std::chrono::milliseconds timeout, JobFailure &failure, SpareBuffers &spare);
+        std::chrono::milliseconds timeout, JobFailure &failure);
 
   std::optional<std::vector<Message>> gather(const MessageView &message);
   std::vector<Message> allgather(const MessageView &message);
@@ -51,6 +50,8 @@ class Group {
   void give_to_root(const MessageView &message);
   void send_to_all(FrameKind kind, const MessageView &message);
   Message receive_from_root(FrameKind kind);
+  void send_list(const std::vector<Message> &list);
+  std::vector<Message> receive_list();
   std::vector<Message> exchange(const MessageView &message, bool to_all);
 
   void send(int peer, FrameKind kind, const MessageView &message);
@@ -80,7 +81,6 @@ class Group {
   const int rank_;
   const std::chrono::milliseconds timeout_;
   JobFailure &failure_;
-  SpareBuffers &spare_;
   std::mutex mutex_;  // one collective at a time
   Collective collective_ = Collective::gather;
   uint64_t sequence_ = 0;

@@ -93,8 +93,8 @@ class Joined : public Communicator {
          std::chrono::milliseconds timeout)
       : Communicator(ranks),
         transport_(std::move(transport)),
-        global_(*transport_, Channel::global, everybody(ranks.size), ranks.rank, timeout, failure_,
-                *spare_) {
+        global_(*transport_, Channel::global, everybody(ranks.size), ranks.rank, timeout,
+                failure_) {
     const std::string introduction = encode({ranks, transport_->local_address()});
     std::vector<Introduction> all;
     for (const Message &message : global_.allgather(introduction))
@@ -104,7 +104,7 @@ class Joined : public Communicator {
     Patience patience(timeout);
     transport_->open_local(members, all[static_cast<size_t>(members.front())].local_address,
                            patience);
-    local_.emplace(*transport_, Channel::local, members, ranks.rank, timeout, failure_, *spare_);
+    local_.emplace(*transport_, Channel::local, members, ranks.rank, timeout, failure_);
     // Nobody goes on before everybody can.
     global_.allgather(std::nullopt);
   }
@@ -134,7 +134,7 @@ class Joined : public Communicator {
     return here(*local_).broadcast(message);
   }
 
-  std::shared_ptr<SpareBuffers> spare_buffers() const override { return spare_; }
+  std::shared_ptr<SpareBuffers> spare_buffers() const override { return transport_->spare(); }
 
  private:
   Group &here(Group &group) const {
@@ -145,7 +145,6 @@ class Joined : public Communicator {
   }
 
   const ForkGuard fork_guard_;
-  const std::shared_ptr<SpareBuffers> spare_ = std::make_shared<SpareBuffers>();
   std::unique_ptr<Transport> transport_;
   JobFailure failure_;
   Group global_;

@@ -50,7 +50,7 @@ class SocketTransport : public Transport {
     stream(peer, channel).send(head, payload, patience);
   }
   bool receive(int peer, Channel channel, Frame &frame, Patience &patience) override {
-    return stream(peer, channel).receive(frame, patience);
+    return stream(peer, channel).receive(frame, patience, *spare());
   }
 
   std::string local_address() override { return door_ ? address_ : ""; }

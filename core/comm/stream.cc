@@ -99,7 +99,7 @@ void Stream::read_all(char *to, size_t size, Patience &patience) {
   }
 }
 
-bool Stream::receive(Frame &frame, Patience &patience) {
+bool Stream::receive(Frame &frame, Patience &patience, SpareBuffers &spare) {
   // One read takes the head and what follows it; a head in pieces stays ahead_ until it is whole.
   std::array<char, 4096> buffer;
   while (ahead_.size() < frame_head_size) {
@@ -110,14 +110,15 @@ bool Stream::receive(Frame &frame, Patience &patience) {
   frame.head = decode_head(ahead_);
   const size_t size = frame.head.is_bulk ? 0 : frame.head.size;
   const size_t here = std::min(size, ahead_.size() - frame_head_size);
-  frame.payload.assign(ahead_, frame_head_size, here);
-  ahead_.erase(0, frame_head_size + here);
   // What was announced may never come: memory follows what did.
-  for (size_t done = here; done < size;) {
-    const size_t next = std::min(size, std::max(2 * done, at_once));
-    frame.payload.resize(next);
-    read_all(&frame.payload[done], next - done, patience);
-    done = next;
+  frame.payload = spare.take(std::min(size, at_once));
+  std::copy_n(ahead_.begin() + frame_head_size, here, frame.payload.begin());
+  ahead_.erase(0, frame_head_size + here);
+  for (size_t done = here;;) {
+    read_all(&frame.payload[done], frame.payload.size() - done, patience);
+    done = frame.payload.size();
+    if (done == size) break;
+    frame.payload.resize(std::min(size, 2 * done));
   }
   return true;
 }

@@ -22,7 +22,8 @@ class Stream {
   // Both throw Code::unavailable when the other side is gone; send() throws Code::timeout at the
   // end of `patience`, receive() returns false, with nothing taken from the stream.
   void send(const FrameHead &head, std::string_view payload, Patience &patience);
-  bool receive(Frame &frame, Patience &patience);
+  // Long payloads go into `spare` memory.
+  bool receive(Frame &frame, Patience &patience, SpareBuffers &spare);
 
  private:
   size_t read_some(char *to, size_t capacity);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,6 +36,9 @@ class Transport {
  public:
   virtual ~Transport() = default;
 
+  // For large payloads.
+  const std::shared_ptr<SpareBuffers> &spare() const { return spare_; }
+
   // `peer` is a rank of the job. Both throw Code::unavailable for a peer that is gone; send()
   // throws Code::timeout at the end of `patience`, receive() returns false.
   virtual void send(int peer, Channel channel, const FrameHead &head, std::string_view payload,
@@ -62,6 +66,9 @@ class Transport {
   virtual std::string local_address() { return {}; }
   virtual void open_local(const std::vector<int> & /*members*/, const std::string & /*address*/,
                           Patience & /*patience*/) {}
+
+ private:
+  const std::shared_ptr<SpareBuffers> spare_ = std::make_shared<SpareBuffers>();
 };
 
 }  // namespace det

@@ -36,11 +36,12 @@ void receive_from(std::string_view bytes) {
   setsockopt(ends[1], SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
   (void)!send(ends[1], bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
   close(ends[1]);
+  SpareBuffers spare;
   Stream stream{Fd(ends[0]), "rank 1"};
   for (;;) {
     Frame frame;
     Patience patience(std::chrono::milliseconds(0));
-    if (!stream.receive(frame, patience)) return;
+    if (!stream.receive(frame, patience, spare)) return;
     if (!frame.head.is_bulk && frame.payload.size() != frame.head.size) std::abort();
     const FrameHeadBytes again = encode_head(frame.head);
     const FrameHead head = decode_head({again.data(), again.size()});
