@@ -32,14 +32,12 @@ class FunctionTransport : public Transport {
   bool receive(int peer, Channel channel, Frame &frame, Patience &patience) override {
     std::array<char, short_message_limit> message;  // read as far as it was filled
     size_t size = 0;
-    // What is there already costs no look at the clock.
-    int32_t result = receive_message(peer, channel, message.data(), message.size(), &size, 0);
+    const int32_t result = receive_message(peer, channel, message.data(), message.size(), &size,
+                                           milliseconds(patience));
     if (result == ETIMEDOUT) {
-      const int32_t left = milliseconds(patience);
-      if (left > 0)
-        result = receive_message(peer, channel, message.data(), message.size(), &size, left);
+      patience.exhaust();
+      return false;
     }
-    if (result == ETIMEDOUT) return false;
     check(result, "receiving from", peer);
     const std::string_view text(message.data(), std::min(size, message.size()));
     frame.head = decode_head(text);
@@ -72,11 +70,11 @@ class FunctionTransport : public Transport {
 
  private:
   static int32_t milliseconds(Patience &patience) {
-    return static_cast<int32_t>(std::min<int64_t>(patience.left().count(), INT32_MAX));
+    return static_cast<int32_t>(std::min<int64_t>(patience.for_one_wait().count(), INT32_MAX));
   }
   void send_message(int peer, Channel channel, const char *data, size_t size, Patience &patience) {
-    check(functions_.send(peer, static_cast<int32_t>(channel), data, size,
-                          static_cast<int32_t>(patience.limit().count()), user_data_),
+    check(functions_.send(peer, static_cast<int32_t>(channel), data, size, milliseconds(patience),
+                          user_data_),
           "sending to", peer);
   }
   int32_t receive_message(int peer, Channel channel, char *data, size_t capacity, size_t *size,

@@ -13,19 +13,22 @@
 
 namespace det {
 
-// A limit on waiting that costs nothing until somebody waits.
+// A limit on waiting. The clock starts when somebody has to look at it, so that what is there at
+// once costs no look.
 class Patience {
  public:
   using Milliseconds = std::chrono::milliseconds;
   explicit Patience(Milliseconds limit) : limit_(limit) {}
 
-  Milliseconds limit() const { return limit_; }
-  // Until the limit; zero once it has passed. The clock starts with the first question.
+  // Until the limit; zero once it has passed.
   Milliseconds left() {
     const auto now = std::chrono::steady_clock::now();
     if (!end_) end_ = now + limit_;
     return std::max(Milliseconds(0), std::chrono::duration_cast<Milliseconds>(*end_ - now));
   }
+  // How long one wait may take that ends the patience if it is in vain.
+  Milliseconds for_one_wait() { return end_ ? left() : limit_; }
+  void exhaust() { end_ = std::chrono::steady_clock::now(); }
 
  private:
   Milliseconds limit_;
