@@ -139,12 +139,16 @@ std::vector<TreeEntry> scan_tree(const Tree &root, const ScanOptions &options) {
   return std::move(Scan(root, options).entries);
 }
 
-Resources list_directory(const std::filesystem::path &root) {
+Resources resources_of(const std::vector<TreeEntry> &entries) {
   Resources resources;
-  for (const TreeEntry &entry : scan_tree(Tree(root), {}))
+  for (const TreeEntry &entry : entries)
     resources[entry.path] =
         S_ISREG(entry.about.st_mode) ? static_cast<uint64_t>(entry.about.st_size) : 0;
   return resources;
+}
+
+Resources list_directory(const std::filesystem::path &root) {
+  return resources_of(scan_tree(Tree(root), {}));
 }
 
 }  // namespace det

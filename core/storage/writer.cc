@@ -25,6 +25,21 @@ std::vector<TreeEntry> only(std::vector<TreeEntry> entries, const std::vector<st
   return entries;
 }
 
+fs::path existing(fs::path tree) {
+  struct stat about {};
+  if (stat(tree.c_str(), &about) != 0 && errno == ENOENT)
+    throw Error(Code::not_found, "joining the checkpoint in '" + tree.string() +
+                                     "': it is not there; give all ranks the same storage "
+                                     "directory, on a file system that all machines share");
+  return tree;
+}
+
+const HashedFile *unchanged(const HashedFiles &files, const TreeEntry &entry) {
+  const auto found = files.find(entry.path);
+  if (found == files.end() || found->second.stamp != FileStamp::of(entry.about)) return nullptr;
+  return &found->second;
+}
+
 }  // namespace
 
 DirectoryWriter::DirectoryWriter(const fs::path &base, const std::string &id, bool durable)
@@ -32,11 +47,21 @@ DirectoryWriter::DirectoryWriter(const fs::path &base, const std::string &id, bo
       id_(id),
       durable_(durable),
       staging_(base),
+      owner_(true),
       lock_(staging_.claim(id)),
       tree_(staging_.tree_of(id)) {}
 
+DirectoryWriter::DirectoryWriter(const fs::path &base, const std::string &id, bool durable, Joining)
+    : base_(base),
+      id_(id),
+      durable_(durable),
+      staging_(base),
+      owner_(false),
+      tree_(existing(staging_.tree_of(id))) {}
+
 DirectoryWriter::~DirectoryWriter() {
-  if (guard_.in_child() || (state_ != State::writing && state_ != State::damaged)) return;
+  if (guard_.in_child() || !owner_ || (state_ != State::writing && state_ != State::damaged))
+    return;
   try {
     abort();
   } catch (const Error &) {
@@ -49,6 +74,12 @@ void DirectoryWriter::require_own_process() const {
     throw Error(Code::state, "writing checkpoint '" + id_ +
                                  "': this is a forked child of the process that began it; leave it "
                                  "to the parent");
+}
+
+void DirectoryWriter::require_owner(const char *tried) const {
+  if (!owner_)
+    throw Error(Code::state, std::string(tried) + " '" + id_ +
+                                 "': this rank joined it; the rank that began it commits");
 }
 
 void DirectoryWriter::require_writing(const char *tried) const {
@@ -74,12 +105,29 @@ void DirectoryWriter::add(const fs::path &source,
   state_ = State::writing;
 }
 
-Resources DirectoryWriter::commit() {
+Resources DirectoryWriter::list() const {
+  return resources_of(scan_tree(tree_, {.outside = Code::invalid}));
+}
+
+std::string DirectoryWriter::finish(const std::vector<std::string> &paths) {
+  require_writing("finishing checkpoint");
+  std::vector<std::string> unknown;
+  for (const std::string &path : paths)
+    if (!hashed_.contains(path)) unknown.push_back(path);
+  for (HashedFile &file : hash_files(tree_, unknown)) hashed_[file.path] = std::move(file);
+  if (durable_) {
+    std::vector<TreeEntry> entries;
+    for (const auto &[path, file] : hashed_) entries.push_back({path, {}});
+    sync_entries(tree_, entries);
+  }
+  return pack_share(hashed_);
+}
+
+Resources DirectoryWriter::commit(const std::vector<std::string> &finished) {
   require_writing("committing checkpoint");
+  require_owner("committing checkpoint");
   try {
-    Resources resources;
-    for (const TreeEntry &entry : seal())
-      resources[entry.path] = entry.is_directory() ? 0 : static_cast<uint64_t>(entry.about.st_size);
+    Resources resources = seal(unpack_shares(finished));
     publish();
     return resources;
   } catch (...) {
@@ -92,10 +140,11 @@ Resources DirectoryWriter::commit() {
   }
 }
 
-// Writes the manifest and brings everything to the disk.
-std::vector<TreeEntry> DirectoryWriter::seal() {
+// Writes the manifest and brings to the disk what is not there yet.
+Resources DirectoryWriter::seal(const HashedFiles &finished) {
   std::vector<TreeEntry> entries = scan_tree(tree_, {.outside = Code::invalid});
   std::vector<std::string> unknown;
+  Resources resources = resources_of(entries);
   Manifest manifest;
   for (const TreeEntry &entry : entries) {
     if (entry.is_directory()) continue;
@@ -103,20 +152,21 @@ std::vector<TreeEntry> DirectoryWriter::seal() {
       throw Error(Code::invalid, "committing " + tree_.name_of(entry.path) +
                                      ": neither a file nor a directory (a pipe, socket or device); "
                                      "take it out of the checkpoint");
-    const auto known = hashed_.find(entry.path);
-    if (known != hashed_.end() && known->second.stamp == FileStamp::of(entry.about))
-      manifest[entry.path] = {known->second.stamp.size, known->second.checksum};
+    const HashedFile *known = unchanged(finished, entry);
+    if (known == nullptr) known = unchanged(hashed_, entry);
+    if (known != nullptr) manifest[entry.path] = {known->stamp.size, known->checksum};
     else unknown.push_back(entry.path);
   }
   for (const HashedFile &file : hash_files(tree_, unknown))
     manifest[file.path] = {file.stamp.size, file.checksum};
   write_manifest(tree_, manifest);
   if (durable_) {
+    std::erase_if(entries, [&](const TreeEntry &e) { return unchanged(finished, e) != nullptr; });
     sync_tree(tree_, entries);
     // The lock too: after a power cut it tells that the master may not know the checkpoint.
     sync_directory(staging_.root());
   }
-  return entries;
+  return resources;
 }
 
 void DirectoryWriter::publish() {
@@ -149,6 +199,7 @@ void DirectoryWriter::abort() {
                 "aborting checkpoint '" + id_ + "': it is announced; delete it instead");
   const bool visible = state_ == State::committed;
   state_ = State::aborted;
+  if (!owner_) return;
   staging_.discard(visible ? base_ / id_ : tree_.name);
   staging_.release(id_);
   lock_.reset();
