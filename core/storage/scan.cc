@@ -80,7 +80,8 @@ class Scan {
   }
 
   Fd open_directory(const std::string &path) const {
-    if (path.empty()) return Fd(fcntl(root_.fd.get(), F_DUPFD_CLOEXEC, 0));
+    // Anew, since a duplicate would go on where an earlier reading of it ended.
+    if (path.empty()) return Fd(openat(root_.fd.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     const std::string bare = path.substr(0, path.size() - 1);
     return Fd(options_.outside
                   ? open_beneath(root_.fd.get(), bare, O_RDONLY | O_DIRECTORY)
