@@ -16,6 +16,7 @@
 #include "core/base/file.h"
 #include "core/context/checkpoint.h"
 #include "core/context/train.h"
+#include "core/storage/directory_storage.h"
 #include "tests/cmocka.h"
 #include "tests/comm/ranks.h"
 #include "tests/context/fakes.h"
@@ -70,8 +71,8 @@ class FaultyWriter : public CheckpointWriter {
 
 class FaultyStorage : public Storage {
  public:
-  FaultyStorage(const fs::path &base, std::shared_ptr<Logger> logger, Faults &faults)
-      : real_(make_storage_from_uri(base.string(), std::move(logger))), faults_(faults) {}
+  FaultyStorage(std::unique_ptr<Storage> real, Faults &faults)
+      : real_(std::move(real)), faults_(faults) {}
 
   std::unique_ptr<CheckpointWriter> begin(const std::string &id) override {
     faults_.pass("beginning");
@@ -146,6 +147,8 @@ class Job {
   std::vector<std::string> stored() const { return names_in(base()); }
   std::vector<std::string> staged() const { return names_in(base() / ".partial"); }
 
+  bool durable = true;  // false for measurements
+
   // For the next runs: on this rank, this step fails.
   int faulty_rank = -1, faulty_step = 0;
 
@@ -194,7 +197,9 @@ class Job {
     Shipper shipper(*spool, master, logger);
     TensorboardFiles tensorboard(TensorboardMode::manual, {});
     TrainContext train(gate, master, *spool, shipper, tensorboard, *logger);
-    FaultyStorage storage(base(), logger, faults);
+    FaultyStorage storage(std::make_unique<DirectoryStorage>(
+                              DirectoryStorage::Options{base(), {}, "host_path", durable}, logger),
+                          faults);
     CheckpointContext checkpoints(gate, communicator, master, storage, train, *logger);
     Rank self{communicator, checkpoints, storage, rank};
     std::exception_ptr thrown;

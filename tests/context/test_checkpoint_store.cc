@@ -208,7 +208,7 @@ void a_storage_that_not_all_machines_see_is_an_error_on_all(void **) {
     Shipper shipper(*spool, master, shared_logger);
     TensorboardFiles tensorboard(TensorboardMode::manual, {});
     TrainContext train(gate, master, *spool, shipper, tensorboard, logger);
-    FaultyStorage storage(local / "base", shared_logger, none);
+    FaultyStorage storage(make_storage_from_uri((local / "base").string(), shared_logger), none);
     CheckpointContext(gate, rank.communicator, master, storage, train, logger)
         .begin_store(steps, true);
   });

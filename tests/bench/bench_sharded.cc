@@ -1,0 +1,120 @@
+// bench_sharded [MIB [ROUNDS [DIRECTORY]]]: a sharded upload of 4 ranks, each with one file of so
+// many MiB, against 4 cp at once of the same files to the same disk.
+//
+// The files are in the page cache; the tools take turns. "cached" is the time until a tool is done,
+// ours without syncing; "durable" the time until everything is on disk: cp and then sync(1), and
+// what the upload does by itself. Ours always computes checksums.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tests/context/job.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using det::test::Job;
+
+constexpr int ranks = 4;
+constexpr double budget = 0.9;
+
+[[noreturn]] void die(const std::string &what) {
+  std::fprintf(stderr, "bench_sharded: %s\n", what.c_str());
+  std::exit(1);
+}
+
+void run(const std::string &command) {
+  if (std::system(command.c_str()) != 0) die("failed: " + command);
+}
+
+std::string source(const Job &job, int rank) {
+  return job.path("source" + std::to_string(rank)).string();
+}
+
+void make_sources(const Job &job, size_t mebibytes) {
+  std::vector<uint64_t> chunk((size_t{1} << 20) / sizeof(uint64_t));
+  std::mt19937_64 random;
+  for (int rank = 0; rank < ranks; ++rank) {
+    fs::create_directory(source(job, rank));
+    std::FILE *file =
+        std::fopen((source(job, rank) + "/shard" + std::to_string(rank)).c_str(), "w");
+    if (file == nullptr) die("making a file");
+    for (size_t i = 0; i < mebibytes; ++i) {
+      std::ranges::generate(chunk, std::ref(random));
+      if (std::fwrite(chunk.data(), 1 << 20, 1, file) != 1) die("writing a file");
+    }
+    if (std::fclose(file) != 0) die("writing a file");
+  }
+  run("sync");
+}
+
+void copy(const Job &job, bool durable) {
+  std::string command = "mkdir " + job.path("copy").string();
+  for (int rank = 0; rank < ranks; ++rank)
+    command += (rank == 0 ? "; " : "& ") + ("cp " + source(job, rank)) + "/* " +
+               job.path("copy").string() + " ";
+  run(command + "& wait" + (durable ? "; sync -f " + job.path("copy").string() : ""));
+}
+
+void upload(Job &job, bool durable) {
+  job.durable = durable;
+  for (const std::exception_ptr &thrown : job.run([&](det::test::Rank &rank) {
+         rank.checkpoints.upload(source(job, rank.number), R"({"steps_completed": 1})", true,
+                                 nullptr);
+       }))
+    if (thrown) die(det::test::text_of(thrown));
+}
+
+template <class Work>
+double seconds(const Job &job, Work &&work) {
+  const auto begin = std::chrono::steady_clock::now();
+  work();
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+  fs::remove_all(job.base());
+  fs::remove_all(job.path("copy"));
+  run("sync");
+  return taken.count();
+}
+
+double median(std::vector<double> &times) {
+  std::ranges::sort(times);
+  return times[times.size() / 2];
+}
+
+void compare(const char *name, double rival, double ours) {
+  const double ratio = rival / ours;
+  std::printf("  %-44s %6.2f (budget %.1f: %s)\n", name, ratio, budget,
+              ratio >= budget ? "met" : "MISSED");
+}
+
+}  // namespace
+
+int main(int argc, char **argv) {
+  const size_t mebibytes = argc > 1 ? std::stoul(argv[1]) : 512;
+  const int rounds = argc > 2 ? std::stoi(argv[2]) : 3;
+  if (argc > 3) setenv("TMPDIR", argv[3], 1);
+  Job job(1, ranks);
+  make_sources(job, mebibytes);
+  std::vector<double> times[4];
+  for (int round = 0; round < rounds; ++round)
+    for (int turn = 0; turn < 4; ++turn) {
+      const int tool = (turn + round) % 4;
+      times[tool].push_back(
+          seconds(job, [&] { tool < 2 ? copy(job, tool == 1) : upload(job, tool == 3); }));
+    }
+  const double cached_copy = median(times[0]), durable_copy = median(times[1]);
+  const double cached = median(times[2]), durable = median(times[3]);
+  std::printf("%d ranks, %zu MiB each: seconds, median of %d\n", ranks, mebibytes, rounds);
+  std::printf("  %-24s %10s %10s\n", "", "cached", "durable");
+  std::printf("  %-24s %10.3f %10.3f\n", "4 cp", cached_copy, durable_copy);
+  std::printf("  %-24s %10.3f %10.3f\n", "sharded upload", cached, durable);
+  compare("4 cp and sync / sharded upload", durable_copy, durable);
+  compare("4 cp / sharded upload, neither synced", cached_copy, cached);
+  std::printf("  %-44s %6.2f (no like for like)\n", "4 cp, not synced / sharded upload",
+              cached_copy / durable);
+  return 0;
+}
