@@ -52,8 +52,9 @@ void CheckpointStore::commit_sharded() try {
   const Json mine =
       unpack(shares, "what each rank finishes").at(static_cast<size_t>(communicator.ranks().rank));
   const std::vector<std::string> finished = all_agree(communicator, [&] {
-    context_.train_.deliver_all();
-    return writer_->finish(mine.get<std::vector<std::string>>());
+    std::string share = writer_->finish(mine.get<std::vector<std::string>>());
+    context_.train_.deliver_all();  // the chief can only wait for its own reports
+    return share;
   });
   chief_decides(communicator, [&] {
     context_.publish(*writer_, metadata_, finished);

@@ -73,6 +73,17 @@ void what_changed_after_it_was_finished_is_hashed_and_synced_again(void **state)
   at.storage->restore("one", nullptr, true);
 }
 
+void what_was_finished_must_be_there(void **state) {
+  Fixture &at = fixture_of(state);
+  const auto owner = at.storage->begin("one");
+  const auto guest = at.storage->join("one");
+  write(*guest, "a", "A");
+  const std::string finished = guest->finish({"a"});
+  fs::remove(guest->path() / "a");
+  assert_throws(Code::conflict, "/a': a rank finished it", [&] { owner->commit({finished}); });
+  assert_int_equal(at.names_in_partial(), 0);
+}
+
 void what_nobody_finished_is_finished_by_the_commit(void **state) {
   Fixture &at = fixture_of(state);
   const auto owner = at.storage->begin("one");
@@ -153,6 +164,7 @@ int main() {
       STORAGE_TEST(what_all_writers_brought_is_one_checkpoint),
       STORAGE_TEST(what_is_finished_is_not_synced_again),
       STORAGE_TEST(what_changed_after_it_was_finished_is_hashed_and_synced_again),
+      STORAGE_TEST(what_was_finished_must_be_there),
       STORAGE_TEST(what_nobody_finished_is_finished_by_the_commit),
       STORAGE_TEST(only_the_owner_commits),
       STORAGE_TEST(a_guest_that_leaves_takes_nothing_away),
