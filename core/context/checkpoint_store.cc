@@ -89,7 +89,7 @@ void CheckpointStore::tell_aborted() {
     all_agree(context_.communicator_, [this]() -> std::string {
       throw Error(Code::state, "committing checkpoint " + id_ + ": it was aborted here");
     });
-  } catch (const Error &) {
+  } catch (...) {
     // The one above, or nobody is left to tell.
   }
 }

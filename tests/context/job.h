@@ -130,6 +130,7 @@ class Job {
   std::vector<std::exception_ptr> run(const std::function<void(Rank &)> &work) {
     log.clear();
     reports.clear();
+    asking.clear();
     fault_happened = false;
     return run_ranks(nodes_, per_node_, [&](Communicator &c) { run_rank(c, work); });
   }
@@ -147,6 +148,12 @@ class Job {
   std::vector<std::string> stored() const { return names_in(base()); }
   std::vector<std::string> staged() const { return names_in(base() / ".partial"); }
 
+  // Also while ranks run.
+  bool has_reports() {
+    const std::lock_guard lock(mutex_);
+    return !reports.empty();
+  }
+
   bool durable = true;  // false for measurements
 
   // For the next runs: on this rank, this step fails.
@@ -154,6 +161,7 @@ class Job {
 
   // Of the last run.
   std::vector<std::pair<int, CheckpointReport>> reports;  // with the rank that reported
+  std::vector<int> asking;  // the ranks that asked the master about a checkpoint
   bool fault_happened = false;
   std::string log;
 
@@ -165,6 +173,11 @@ class Job {
       faults_.pass("reporting");
       const std::lock_guard lock(job_.mutex_);
       job_.reports.emplace_back(rank_, report);
+    }
+    bool knows_checkpoint(const std::string &) override {
+      const std::lock_guard lock(job_.mutex_);
+      job_.asking.push_back(rank_);
+      return false;
     }
 
    private:

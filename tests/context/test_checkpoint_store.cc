@@ -1,4 +1,7 @@
 // Checkpoints that all ranks write into one directory.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cstring>
 #include <set>
 #include <thread>
@@ -229,6 +232,21 @@ void a_sweep_spares_what_ranks_still_write(void **) {
   assert_int_equal(job.stored().size(), 1);
 }
 
+void the_chief_alone_settles_what_the_dead_left(void **) {
+  Job job(1, 3);
+  const pid_t child = fork();
+  if (child == 0) {
+    const auto storage = make_storage_from_uri(job.base().string(), std::make_shared<Logger>());
+    storage->begin("left")->commit();
+    _exit(0);  // before it was announced
+  }
+  assert_int_equal(waitpid(child, nullptr, 0), child);
+  assert_int_equal(job.stored().size(), 1);
+  assert_none_threw(job.run([](Rank &rank) { rank.checkpoints.recover(); }));
+  assert_true(job.asking == std::vector<int>{0});
+  assert_nothing_stored(job);
+}
+
 // Every step of every rank fails once.
 void a_fault_of_any_rank_at_any_step_reaches_all(void **) {
   Job job(2, 2);
@@ -273,6 +291,7 @@ int main() {
       cmocka_unit_test(metadata_that_differs_is_refused_at_the_beginning),
       cmocka_unit_test(a_storage_that_not_all_machines_see_is_an_error_on_all),
       cmocka_unit_test(a_sweep_spares_what_ranks_still_write),
+      cmocka_unit_test(the_chief_alone_settles_what_the_dead_left),
       cmocka_unit_test(a_fault_of_any_rank_at_any_step_reaches_all),
   };
   return cmocka_run_group_tests_name("sharded stores", tests, nullptr, nullptr);

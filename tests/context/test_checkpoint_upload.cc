@@ -18,16 +18,19 @@ using Selectors = std::vector<Selector>;
 struct Uploaded {
   std::vector<std::exception_ptr> thrown;
   std::vector<std::string> ids;
+  std::vector<int> reported;  // whether there was a report when the call returned
 };
 
 Uploaded upload(Job &job, const Directories &directories, const Selectors &selectors = {}) {
   Uploaded uploaded;
   uploaded.ids.resize(directories.size());
+  uploaded.reported.resize(directories.size());
   uploaded.thrown = job.run([&](Rank &rank) {
     const auto at = static_cast<size_t>(rank.number);
     const fs::path directory = directories[at].empty() ? "" : job.path(directories[at]);
     uploaded.ids[at] = rank.checkpoints.upload(directory, steps, true,
                                                selectors.empty() ? nullptr : selectors[at]);
+    uploaded.reported[at] = job.has_reports();
   });
   return uploaded;
 }
@@ -47,6 +50,7 @@ void assert_stored(const Job &job, const Uploaded &uploaded, const Resources &ex
   assert_none_threw(uploaded.thrown);
   for (const std::string &id : uploaded.ids)
     assert_string_equal(id.c_str(), uploaded.ids[0].c_str());
+  assert_true(uploaded.reported == std::vector<int>(uploaded.ids.size(), 1));
   assert_true(job.stored() == std::vector<std::string>{uploaded.ids[0]});
   assert_true(job.staged().empty());
   assert_int_equal(job.reports.size(), 1);
@@ -135,6 +139,20 @@ void a_directory_that_ranks_share_is_uploaded_once(void **) {
   job.file("d/metadata.json", "of an earlier upload");
   fs::create_directory_symlink(job.path("d"), job.path("link"));
   assert_stored(job, upload(job, {"d", "link", "d"}), {{"a", 1}, {"metadata.json", 26}});
+}
+
+// Whether the other rank takes part in storing what both name.
+bool both_store(int nodes, int per_node) {
+  Job job(nodes, per_node);
+  job.file("d/a", "A");
+  job.faulty_rank = 1;
+  upload(job, {"d", "d"});
+  return job.fault_happened;
+}
+
+void equal_numbers_on_two_machines_are_two_directories(void **) {
+  assert_false(both_store(1, 2));
+  assert_true(both_store(2, 1));
 }
 
 void names_that_are_no_text_survive(void **) {
@@ -295,6 +313,7 @@ int main() {
       cmocka_unit_test(each_rank_brings_its_own_shard),
       cmocka_unit_test(many_files_of_each_rank_arrive),
       cmocka_unit_test(a_directory_that_ranks_share_is_uploaded_once),
+      cmocka_unit_test(equal_numbers_on_two_machines_are_two_directories),
       cmocka_unit_test(names_that_are_no_text_survive),
       cmocka_unit_test(one_rank_may_bring_everything),
       cmocka_unit_test(the_metadata_of_earlier_uploads_is_no_conflict),
