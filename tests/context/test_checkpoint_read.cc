@@ -70,6 +70,9 @@ void a_rank_without_selector_wants_everything(void **) {
                                        }}));
   assert_true(target(job, 0) == everything);
   assert_true(seen == (std::set<std::string>{"a", "d/", "d/b", "d/c", "metadata.json"}));
+  fs::remove_all(job.path("target0"));
+  assert_none_threw(download(job, id, {only("a"), nullptr}));
+  assert_true(target(job, 0) == everything);
 }
 
 void selections_of_one_machine_are_united(void **) {
