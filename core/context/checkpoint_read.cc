@@ -38,15 +38,12 @@ bool CheckpointContext::anybody_selects(const std::string &id, const DownloadReq
 // What any rank of this machine wants. Empty, for everything, where one of them does not select.
 Selector CheckpointContext::choose_together(const std::string &id, const Selector &selector) {
   if (communicator_.ranks().local_size == 1) return selector;
-  const auto paths = unpack(local_chief_decides(communicator_,
-                                                [&] {
-                                                  Json list = Json::array();
-                                                  for (const auto &[path, size] : storage_.list(id))
-                                                    list.push_back(path);
-                                                  return pack(list);
-                                                }),
-                            "the files of a checkpoint")
-                         .get<std::vector<std::string>>();
+  const std::string list = local_chief_decides(communicator_, [&] {
+    Json names = Json::array();
+    for (const auto &[path, size] : storage_.list(id)) names.push_back(path);
+    return pack(names);
+  });
+  const auto paths = unpack(list, "the files of a checkpoint").get<std::vector<std::string>>();
   const std::vector<std::string> votes = all_agree_local(communicator_, [&] {
     if (!selector) return std::string(everything);
     std::string vote;
