@@ -7,9 +7,11 @@
  * aside, synced, renamed, and only then reported to the master.
  *
  * Calls that all ranks make in step return the same on all of them: what fails on one rank fails
- * on the others too, with the same code and that rank in the message. Arguments that are wrong in
- * themselves (a NULL handle or out parameter, options without struct_size) are the exception; no
- * other rank learns of those.
+ * on the others too, with the same code and that rank in the message; what fails while reading
+ * fails on the ranks of that machine. Arguments that are wrong in themselves (a NULL handle or out
+ * parameter, options without struct_size) are the exception: no other rank learns of those. Ranks
+ * wait for the slowest to store or read its part, but not longer than the job's timeout_ms
+ * (det/distributed.h): raise it where a checkpoint takes longer.
  */
 #ifndef DET_CHECKPOINT_H
 #define DET_CHECKPOINT_H

@@ -132,7 +132,7 @@ class Job {
     reports.clear();
     asking.clear();
     fault_happened = false;
-    return run_ranks(nodes_, per_node_, [&](Communicator &c) { run_rank(c, work); });
+    return run_ranks(nodes_, per_node_, [&](Communicator &c) { run_rank(c, work); }).thrown;
   }
 
   fs::path path(const std::string &name) const { return root_ / name; }
@@ -231,15 +231,6 @@ class Job {
   std::mutex mutex_;
 };
 
-inline std::string text_of(const std::exception_ptr &thrown) {
-  if (!thrown) return "";
-  try {
-    std::rethrow_exception(thrown);
-  } catch (const std::exception &e) {
-    return e.what();
-  }
-}
-
 inline void assert_none_threw(const std::vector<std::exception_ptr> &thrown) {
   for (const std::exception_ptr &each : thrown) assert_string_equal(text_of(each).c_str(), "");
 }
@@ -248,14 +239,7 @@ inline void assert_none_threw(const std::vector<std::exception_ptr> &thrown) {
 inline void assert_all_threw(const std::vector<std::exception_ptr> &thrown, Code code,
                              const std::string &fragment) {
   for (const std::exception_ptr &each : thrown) {
-    Code found = Code::internal;
-    try {
-      if (each) std::rethrow_exception(each);
-    } catch (const Error &e) {
-      found = e.code;
-    } catch (const std::exception &) {
-      found = Code::internal;
-    }
+    const Code found = code_of(each);
     if (found != code || text_of(each).find(fragment) == std::string::npos)
       fail_msg("expected code %d with '%s', not code %d: %s", static_cast<int>(code),
                fragment.c_str(), static_cast<int>(found), text_of(each).c_str());
