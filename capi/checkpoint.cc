@@ -33,8 +33,9 @@ det::DownloadRequest request_from(const det_download_options *options) {
           given.skip_verification == 0};
 }
 
-det::Json metadata_from(const char *json) {
-  return det::parse_json_object(text(json, "metadata_json"), "metadata_json");
+// With several ranks, one that has nothing to say need not.
+const char *metadata_from(const char *json, const det_checkpoint_options &options) {
+  return json == nullptr && options.shard != 0 ? "{}" : text(json, "metadata_json");
 }
 
 }  // namespace
@@ -53,10 +54,11 @@ det_status det_checkpoint_upload(det_checkpoint *checkpoint, const char *directo
   return guarded(err, [&] {
     deref(storage_id, "storage_id") = '\0';
     const det_checkpoint_options given = read(options);
-    const std::string id = deref(checkpoint, "checkpoint")
-                               .core->checkpoint()
-                               .upload(text_or_empty(directory), metadata_from(metadata_json),
-                                       given.shard != 0, to_core(given.selector, given.user_data));
+    const std::string id =
+        deref(checkpoint, "checkpoint")
+            .core->checkpoint()
+            .upload(text_or_empty(directory), metadata_from(metadata_json, given), given.shard != 0,
+                    to_core(given.selector, given.user_data));
     std::memcpy(storage_id, id.c_str(), DET_STORAGE_ID_SIZE);
   });
 }
@@ -67,9 +69,10 @@ det_status det_checkpoint_store_begin(det_checkpoint *checkpoint, const char *me
   return guarded(err, [&] {
     give(out, "out", [&] {
       const std::shared_ptr<det::Core> &core = deref(checkpoint, "checkpoint").core;
-      const bool sharded = read(options).shard != 0;
+      const det_checkpoint_options given = read(options);
       return new det_checkpoint_store{
-          core, core->checkpoint().begin_store(metadata_from(metadata_json), sharded)};
+          core,
+          core->checkpoint().begin_store(metadata_from(metadata_json, given), given.shard != 0)};
     });
   });
 }

@@ -169,6 +169,20 @@ std::string to_metadata_text(const Json &value) {
   return out;
 }
 
+std::string pack(const Json &value) {
+  std::string bytes;
+  Json::to_cbor(value, bytes);
+  return bytes;
+}
+
+Json unpack(std::string_view bytes, const std::string &what) {
+  try {
+    return Json::from_cbor(bytes.begin(), bytes.end());
+  } catch (const Json::exception &e) {
+    throw Error(Code::corrupt, "reading " + what + ": " + e.what());
+  }
+}
+
 void append_number(std::string &out, double value) {
   if (std::isnan(value)) {
     out += "NaN";

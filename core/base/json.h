@@ -23,6 +23,12 @@ std::string to_wire(const Json &value);
 // form that reads back the same, non-finite numbers bare. No newline at the end.
 std::string to_metadata_text(const Json &value);
 
+// A compact form for messages between our own processes: strings may hold any bytes, and numbers
+// that are not finite stay what they are. unpack() throws Code::corrupt; `what` as for
+// parse_json().
+std::string pack(const Json &value);
+Json unpack(std::string_view bytes, const std::string &what);
+
 // Appends a double in the shortest form that reads back the same, always with a point or exponent:
 // 1.0, 0.1, 1e-05, 1e+16. Non-finite: NaN, Infinity, -Infinity.
 void append_number(std::string &out, double value);

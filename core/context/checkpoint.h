@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "core/base/json.h"
 #include "core/base/log.h"
@@ -29,7 +30,8 @@ struct DownloadRequest {
 
 class CheckpointContext;
 
-// A checkpoint being written by the user, between begin and commit or abort.
+// A checkpoint being written by the user, between begin and commit or abort. With several ranks,
+// commit and abort are one collective: where a rank aborts, the others' commits fail.
 class CheckpointStore {
  public:
   ~CheckpointStore();
@@ -42,11 +44,14 @@ class CheckpointStore {
   friend class CheckpointContext;
   enum class State { open, committed, aborted, failed };
 
-  CheckpointStore(CheckpointContext &context, Json metadata,
+  CheckpointStore(CheckpointContext &context, Json metadata, bool sharded,
                   std::unique_ptr<CheckpointWriter> writer);
+  void commit_sharded();
+  void tell_aborted();
 
   CheckpointContext &context_;
   const Json metadata_;
+  const bool sharded_;
   const std::string id_, path_;
   std::mutex mutex_;
   std::unique_ptr<CheckpointWriter> writer_;
@@ -59,9 +64,10 @@ class CheckpointContext {
                     TrainContext &train, Logger &logger);
 
   // The id of the new checkpoint. `sharded`: all ranks in step; `directory` may then be empty.
-  std::string upload(const std::filesystem::path &directory, const Json &metadata, bool sharded,
-                     const Selector &selector);
-  std::unique_ptr<CheckpointStore> begin_store(const Json &metadata, bool sharded);
+  // The metadata is text, so that an error in it on one rank reaches the others.
+  std::string upload(const std::filesystem::path &directory, const std::string &metadata_json,
+                     bool sharded, const Selector &selector);
+  std::unique_ptr<CheckpointStore> begin_store(const std::string &metadata_json, bool sharded);
 
   void download(const std::string &id, const std::filesystem::path &directory,
                 const DownloadRequest &request);
@@ -70,13 +76,23 @@ class CheckpointContext {
   void remove(const std::string &id);
   Json metadata(const std::string &id);
 
-  // Settles what killed processes left: a checkpoint they made but never announced is removed.
+  // Settles what killed processes left: a checkpoint they made but never announced is removed. The
+  // chief alone does it.
   void recover();
 
  private:
   friend class CheckpointStore;
-  void publish(CheckpointWriter &writer, const Json &metadata);
-  void check_rank(const char *call, bool sharded) const;
+
+  std::string upload_sharded(const std::filesystem::path &directory,
+                             const std::string &metadata_json, const Selector &selector);
+  std::unique_ptr<CheckpointStore> begin_sharded(const std::string &metadata_json);
+  std::string begin_writing(std::unique_ptr<CheckpointWriter> &writer);
+  void publish(CheckpointWriter &writer, const Json &metadata,
+               const std::vector<std::string> &shares);
+  void check_rank(const char *call) const;
+
+  bool anybody_selects(const std::string &id, const DownloadRequest &request);
+  Selector choose_together(const std::string &id, const Selector &selector);
 
   const Gate &gate_;
   Communicator &communicator_;

@@ -40,6 +40,22 @@ std::unique_ptr<CheckpointWriter> DirectoryStorage::begin(const std::string &id)
   return std::make_unique<DirectoryWriter>(options_.base, id, options_.durable);
 }
 
+std::unique_ptr<CheckpointWriter> DirectoryStorage::join(const std::string &id) {
+  check_storage_id(id);
+  // Asks the server, where a client of a network file system remembers that there was nothing.
+  make_shared_directories(staging_.root());
+  return std::make_unique<DirectoryWriter>(options_.base, id, options_.durable,
+                                           DirectoryWriter::Joining{});
+}
+
+Resources DirectoryStorage::list(const std::string &id) {
+  const Tree stored = open_stored(id);
+  Resources resources = resources_of(scan_tree(stored, {.outside = Code::corrupt}));
+  if (const std::optional<Manifest> manifest = read_manifest(stored))
+    for (const auto &[path, entry] : *manifest) resources.try_emplace(path, entry.size);
+  return resources;
+}
+
 // Throws Code::not_found when something else than a directory has that name.
 bool DirectoryStorage::is_stored(const std::string &id) const {
   check_storage_id(id);

@@ -22,6 +22,8 @@ class DirectoryStorage : public Storage {
   DirectoryStorage(Options options, std::shared_ptr<Logger> logger);
 
   std::unique_ptr<CheckpointWriter> begin(const std::string &id) override;
+  std::unique_ptr<CheckpointWriter> join(const std::string &id) override;
+  Resources list(const std::string &id) override;
   void download(const std::string &id, const std::filesystem::path &target,
                 const Selector &selector, bool checksums) override;
   std::unique_ptr<CheckpointReader> restore(const std::string &id, const Selector &selector,

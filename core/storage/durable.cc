@@ -33,20 +33,21 @@ bool has_trusted_syncfs(const Tree &root) {
 }
 
 void sync_entry(const Tree &root, const std::string &path, int flags) {
-  const Fd file(open_beneath(root.fd.get(), path, flags | O_NOFOLLOW));
+  const Fd file(open_beneath(root.fd.get(), path, flags));
   if (!file) throw_errno(errno, "opening " + root.name_of(path) + " to sync it");
   // Some file systems cannot sync a directory and say so.
   if (fsync(file.get()) != 0 && !(errno == EINVAL && (flags & O_DIRECTORY) != 0))
     throw_errno(errno, "syncing " + root.name_of(path));
 }
 
-}  // namespace
+// All at once where that is better; then nothing is left to sync.
+bool sync_at_once(const Tree &root, const std::vector<TreeEntry> &entries) {
+  if (entries.size() < many_entries || !has_trusted_syncfs(root)) return false;
+  if (syncfs(root.fd.get()) == 0) return true;
+  throw_errno(errno, "syncing the file system of '" + root.name.string() + "'");
+}
 
-void sync_tree(const Tree &root, const std::vector<TreeEntry> &entries) {
-  if (entries.size() >= many_entries && has_trusted_syncfs(root)) {
-    if (syncfs(root.fd.get()) == 0) return;
-    throw_errno(errno, "syncing the file system of '" + root.name.string() + "'");
-  }
+void sync_one_by_one(const Tree &root, const std::vector<TreeEntry> &entries) {
   Pool pool;
   Buffer unused;
   for (const TreeEntry &entry : entries) {
@@ -60,6 +61,17 @@ void sync_tree(const Tree &root, const std::vector<TreeEntry> &entries) {
         unused);
   }
   pool.wait(unused);
+}
+
+}  // namespace
+
+void sync_entries(const Tree &root, const std::vector<TreeEntry> &entries) {
+  if (!sync_at_once(root, entries)) sync_one_by_one(root, entries);
+}
+
+void sync_tree(const Tree &root, const std::vector<TreeEntry> &entries) {
+  if (sync_at_once(root, entries)) return;
+  sync_one_by_one(root, entries);
   sync_entry(root, manifest_name, O_RDONLY);
   if (fsync(root.fd.get()) != 0 && errno != EINVAL)
     throw_errno(errno, "syncing '" + root.name.string() + "'");

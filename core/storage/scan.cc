@@ -80,7 +80,8 @@ class Scan {
   }
 
   Fd open_directory(const std::string &path) const {
-    if (path.empty()) return Fd(fcntl(root_.fd.get(), F_DUPFD_CLOEXEC, 0));
+    // Anew, since a duplicate would go on where an earlier reading of it ended.
+    if (path.empty()) return Fd(openat(root_.fd.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     const std::string bare = path.substr(0, path.size() - 1);
     return Fd(options_.outside
                   ? open_beneath(root_.fd.get(), bare, O_RDONLY | O_DIRECTORY)
@@ -139,12 +140,16 @@ std::vector<TreeEntry> scan_tree(const Tree &root, const ScanOptions &options) {
   return std::move(Scan(root, options).entries);
 }
 
-Resources list_directory(const std::filesystem::path &root) {
+Resources resources_of(const std::vector<TreeEntry> &entries) {
   Resources resources;
-  for (const TreeEntry &entry : scan_tree(Tree(root), {}))
+  for (const TreeEntry &entry : entries)
     resources[entry.path] =
         S_ISREG(entry.about.st_mode) ? static_cast<uint64_t>(entry.about.st_size) : 0;
   return resources;
+}
+
+Resources list_directory(const std::filesystem::path &root) {
+  return resources_of(scan_tree(Tree(root), {}));
 }
 
 }  // namespace det

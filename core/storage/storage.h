@@ -25,12 +25,22 @@ using Selector = std::function<bool(const std::string &)>;
 // one is Code::not_found.
 Resources list_directory(const std::filesystem::path &root);
 
+// Checksums of files that list_directory() gave, by path. No file is held in memory whole.
+std::map<std::string, uint64_t> checksums_of(const std::filesystem::path &root,
+                                             const std::vector<std::string> &paths);
+
 // Throws Code::invalid unless `id` can name a checkpoint: one path component of letters, digits,
 // '-', '_' and '.', not beginning with a dot, at most 255 bytes.
 void check_storage_id(const std::string &id);
 
 // A checkpoint being written. Until commit() nothing of it is visible; a crash before leaves
 // something that a later sweep() removes.
+//
+// Several ranks write one checkpoint together: one begins and owns it, the others join. Each adds
+// its files or writes them to path(), and finishes its share; what finish() gave on each goes to
+// the owner, who commits. Where path() is one directory for all (a file system), a share may name
+// files that other ranks wrote there; where each machine has its own (cloud storage), finish()
+// uploads, and a share names files of the same machine.
 class CheckpointWriter {
  public:
   virtual ~CheckpointWriter() = default;  // aborts unless committed or aborted
@@ -42,13 +52,23 @@ class CheckpointWriter {
   virtual void add(const std::filesystem::path &source,
                    const std::optional<std::vector<std::string>> &paths) = 0;
 
-  // Makes it durable and visible in storage, under its id. After a throw nothing is visible.
-  virtual Resources commit() = 0;
+  // What lies in path() now; Code::invalid for a link that leads out of it.
+  virtual Resources list() const = 0;
+
+  // Brings to storage what this writer added, and the files at `paths` below path(). Nobody may
+  // change them any more.
+  virtual std::string finish(const std::vector<std::string> &paths) = 0;
+
+  // Makes it durable and visible in storage, under its id; what nobody has finished is finished
+  // here. Only by the owner. After a throw nothing is visible.
+  virtual Resources commit(const std::vector<std::string> &finished) = 0;
+  Resources commit() { return commit({}); }
 
   // The master knows it: from now on a sweep leaves it alone.
   virtual void announced() = 0;
 
-  // Removes it, also after a commit whose announcement failed.
+  // Removes it, also after a commit whose announcement failed. One that joined only leaves it: its
+  // files go when the owner aborts.
   virtual void abort() = 0;
 };
 
@@ -64,6 +84,12 @@ class Storage {
   virtual ~Storage() = default;
 
   virtual std::unique_ptr<CheckpointWriter> begin(const std::string &id) = 0;
+  // Takes part in what another process, perhaps on another machine, began and still owns.
+  virtual std::unique_ptr<CheckpointWriter> join(const std::string &id) = 0;
+
+  // What is stored under an id, or should be by its manifest: the paths that a selector of
+  // download() is asked about.
+  virtual Resources list(const std::string &id) = 0;
 
   // Both verify sizes, and checksums where `checksums`; a damaged or missing file is Code::corrupt
   // and named. A checkpoint without a manifest (made by another program) is taken as it is.

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/storage/file_transfer.h"
+#include "core/storage/storage.h"
 
 namespace det {
 
@@ -65,8 +66,17 @@ std::vector<HashedFile> copy_tree(const Tree &source, const std::vector<TreeEntr
   return done;
 }
 
-std::vector<HashedFile> hash_files(const Tree &root, const std::vector<std::string> &paths) {
-  return FileTransfer(root, nullptr, {.confined = true}).run(paths);
+std::vector<HashedFile> hash_files(const Tree &root, const std::vector<std::string> &paths,
+                                   bool confined) {
+  return FileTransfer(root, nullptr, {.confined = confined}).run(paths);
+}
+
+std::map<std::string, uint64_t> checksums_of(const fs::path &root,
+                                             const std::vector<std::string> &paths) {
+  std::map<std::string, uint64_t> checksums;
+  for (const HashedFile &file : hash_files(Tree(root), paths, false))
+    checksums[file.path] = file.checksum;
+  return checksums;
 }
 
 }  // namespace det

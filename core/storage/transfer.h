@@ -39,7 +39,8 @@ std::vector<HashedFile> copy_tree(const Tree &source, const std::vector<TreeEntr
                                   const std::filesystem::path &target,
                                   const TransferOptions &options);
 
-// Reads the files at `paths` below `root`, without leaving it.
-std::vector<HashedFile> hash_files(const Tree &root, const std::vector<std::string> &paths);
+// Reads the files at `paths` below `root`; unless `confined`, links may lead out of it.
+std::vector<HashedFile> hash_files(const Tree &root, const std::vector<std::string> &paths,
+                                   bool confined = true);
 
 }  // namespace det

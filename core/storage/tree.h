@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -53,6 +54,9 @@ struct ScanOptions {
 
 // Everything below `root` but the manifest, each directory before its contents.
 std::vector<TreeEntry> scan_tree(const Tree &root, const ScanOptions &options);
+
+// Their paths and sizes; 0 for what is not a file.
+std::map<std::string, uint64_t> resources_of(const std::vector<TreeEntry> &entries);
 
 // mkdir -p where everybody may write in what it makes, as a shared base directory needs. What it
 // makes is durable.

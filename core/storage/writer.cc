@@ -3,11 +3,7 @@
 #include <sys/stat.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <unordered_set>
-
-#include "core/storage/durable.h"
-#include "core/storage/manifest.h"
 
 namespace det {
 
@@ -25,6 +21,15 @@ std::vector<TreeEntry> only(std::vector<TreeEntry> entries, const std::vector<st
   return entries;
 }
 
+fs::path existing(fs::path tree) {
+  struct stat about {};
+  if (stat(tree.c_str(), &about) != 0 && errno == ENOENT)
+    throw Error(Code::not_found, "joining the checkpoint in '" + tree.string() +
+                                     "': it is not there; give all ranks the same storage "
+                                     "directory, on a file system that all machines share");
+  return tree;
+}
+
 }  // namespace
 
 DirectoryWriter::DirectoryWriter(const fs::path &base, const std::string &id, bool durable)
@@ -32,11 +37,21 @@ DirectoryWriter::DirectoryWriter(const fs::path &base, const std::string &id, bo
       id_(id),
       durable_(durable),
       staging_(base),
+      owner_(true),
       lock_(staging_.claim(id)),
       tree_(staging_.tree_of(id)) {}
 
+DirectoryWriter::DirectoryWriter(const fs::path &base, const std::string &id, bool durable, Joining)
+    : base_(base),
+      id_(id),
+      durable_(durable),
+      staging_(base),
+      owner_(false),
+      tree_(existing(staging_.tree_of(id))) {}
+
 DirectoryWriter::~DirectoryWriter() {
-  if (guard_.in_child() || (state_ != State::writing && state_ != State::damaged)) return;
+  if (guard_.in_child() || !owner_ || (state_ != State::writing && state_ != State::damaged))
+    return;
   try {
     abort();
   } catch (const Error &) {
@@ -74,71 +89,8 @@ void DirectoryWriter::add(const fs::path &source,
   state_ = State::writing;
 }
 
-Resources DirectoryWriter::commit() {
-  require_writing("committing checkpoint");
-  try {
-    Resources resources;
-    for (const TreeEntry &entry : seal())
-      resources[entry.path] = entry.is_directory() ? 0 : static_cast<uint64_t>(entry.about.st_size);
-    publish();
-    return resources;
-  } catch (...) {
-    try {
-      abort();
-    } catch (const Error &) {
-      // What went wrong first is what the caller should know.
-    }
-    throw;
-  }
-}
-
-// Writes the manifest and brings everything to the disk.
-std::vector<TreeEntry> DirectoryWriter::seal() {
-  std::vector<TreeEntry> entries = scan_tree(tree_, {.outside = Code::invalid});
-  std::vector<std::string> unknown;
-  Manifest manifest;
-  for (const TreeEntry &entry : entries) {
-    if (entry.is_directory()) continue;
-    if (!S_ISREG(entry.about.st_mode))
-      throw Error(Code::invalid, "committing " + tree_.name_of(entry.path) +
-                                     ": neither a file nor a directory (a pipe, socket or device); "
-                                     "take it out of the checkpoint");
-    const auto known = hashed_.find(entry.path);
-    if (known != hashed_.end() && known->second.stamp == FileStamp::of(entry.about))
-      manifest[entry.path] = {known->second.stamp.size, known->second.checksum};
-    else unknown.push_back(entry.path);
-  }
-  for (const HashedFile &file : hash_files(tree_, unknown))
-    manifest[file.path] = {file.stamp.size, file.checksum};
-  write_manifest(tree_, manifest);
-  if (durable_) {
-    sync_tree(tree_, entries);
-    // The lock too: after a power cut it tells that the master may not know the checkpoint.
-    sync_directory(staging_.root());
-  }
-  return entries;
-}
-
-void DirectoryWriter::publish() {
-  const fs::path target = base_ / id_;
-  struct stat about {};
-  if (lstat(target.c_str(), &about) == 0)
-    throw Error(Code::conflict,
-                "publishing checkpoint '" + target.string() + "': the id is taken; use a new id");
-  if (rename(tree_.name.c_str(), target.c_str()) != 0)
-    throw_errno(errno, "publishing checkpoint '" + target.string() + "'");
-  state_ = State::committed;
-  if (durable_) sync_directory(base_);
-}
-
-void DirectoryWriter::announced() {
-  require_own_process();
-  if (state_ == State::announced) return;
-  if (state_ != State::committed)
-    throw Error(Code::state, "announcing checkpoint '" + id_ + "': it is not committed");
-  state_ = State::announced;
-  staging_.release(id_);
-  lock_.reset();
+Resources DirectoryWriter::list() const {
+  return resources_of(scan_tree(tree_, {.outside = Code::invalid}));
 }
 
 void DirectoryWriter::abort() {
@@ -149,6 +101,7 @@ void DirectoryWriter::abort() {
                 "aborting checkpoint '" + id_ + "': it is announced; delete it instead");
   const bool visible = state_ == State::committed;
   state_ = State::aborted;
+  if (!owner_) return;
   staging_.discard(visible ? base_ / id_ : tree_.name);
   staging_.release(id_);
   lock_.reset();

@@ -2,13 +2,12 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <optional>
 
 #include "core/base/fork_guard.h"
+#include "core/storage/share.h"
 #include "core/storage/staging.h"
 #include "core/storage/storage.h"
-#include "core/storage/transfer.h"
 
 namespace det {
 
@@ -16,13 +15,19 @@ class DirectoryWriter : public CheckpointWriter {
  public:
   // `durable` false leaves syncing to the kernel: for measurements.
   DirectoryWriter(const std::filesystem::path &base, const std::string &id, bool durable);
+
+  // One that works in the directory which its owner made, and leaves it to the owner.
+  struct Joining {};
+  DirectoryWriter(const std::filesystem::path &base, const std::string &id, bool durable, Joining);
   ~DirectoryWriter() override;
 
   const std::string &id() const override { return id_; }
   const std::filesystem::path &path() const override { return tree_.name; }
   void add(const std::filesystem::path &source,
            const std::optional<std::vector<std::string>> &paths) override;
-  Resources commit() override;
+  Resources list() const override;
+  std::string finish(const std::vector<std::string> &paths) override;
+  Resources commit(const std::vector<std::string> &finished) override;
   void announced() override;
   void abort() override;
 
@@ -31,7 +36,8 @@ class DirectoryWriter : public CheckpointWriter {
 
   void require_own_process() const;
   void require_writing(const char *tried) const;
-  std::vector<TreeEntry> seal();
+  void require_owner(const char *tried) const;
+  Resources seal(const HashedFiles &finished);
   void publish();
 
   const std::filesystem::path base_;
@@ -39,10 +45,11 @@ class DirectoryWriter : public CheckpointWriter {
   const bool durable_;
   const ForkGuard guard_;
   const Staging staging_;
+  const bool owner_;
   std::optional<OwnerLock> lock_;
   const Tree tree_;
   State state_ = State::writing;
-  std::map<std::string, HashedFile> hashed_;  // while copying, so as not to read again
+  HashedFiles hashed_;  // while copying, so as not to read again
 };
 
 }  // namespace det

@@ -5,6 +5,13 @@
  * A `det_checkpoint` is a view borrowed from `det_core`, valid until det_core_free(). A checkpoint
  * is a directory under a storage id. It becomes visible complete or not at all: it is written
  * aside, synced, renamed, and only then reported to the master.
+ *
+ * Calls that all ranks make in step return the same on all of them: what fails on one rank fails
+ * on the others too, with the same code and that rank in the message; what fails while reading
+ * fails on the ranks of that machine. Arguments that are wrong in themselves (a NULL handle or out
+ * parameter, options without struct_size) are the exception: no other rank learns of those. Ranks
+ * wait for the slowest to store or read its part, but not longer than the job's timeout_ms
+ * (det/distributed.h): raise it where a checkpoint takes longer.
  */
 #ifndef DET_CHECKPOINT_H
 #define DET_CHECKPOINT_H
@@ -68,14 +75,23 @@ DET_API void det_download_options_init(det_download_options *options) DET_NOEXCE
 /** Stores the contents of a directory as a new checkpoint (seed: upload). Writes `metadata.json`
  * into `directory` first. Chief only, or all ranks in step with `shard`. Blocks until the
  * checkpoint is durable and the master knows of it, after every report made before.
+ *
+ * With `shard` the checkpoint has what any rank brings. Of ranks that name the same directory of
+ * one machine and select nothing, the lowest stores it for all; a file that several ranks bring
+ * with the same contents is stored once. The lowest rank that stores anything gets `metadata.json`
+ * into its directory.
  * @param[in]  directory      Its name is not kept. NULL only with `shard`: nothing from this rank.
- * @param[in]  metadata_json  A JSON object with an integer "steps_completed" >= 0.
+ * @param[in]  metadata_json  A JSON object with an integer "steps_completed" >= 0. With `shard` the
+ *                            objects of all ranks are merged and must not contradict each other;
+ *                            NULL adds nothing.
  * @param[in]  options        NULL for the defaults.
- * @param[out] storage_id     DET_STORAGE_ID_SIZE bytes; receives the id. "" on failure.
+ * @param[out] storage_id     DET_STORAGE_ID_SIZE bytes; receives the id, the same on all ranks. ""
+ *                            on failure.
  * @return DET_OK; DET_E_INVALID (metadata); DET_E_STATE (not the chief, closed); DET_E_NOT_FOUND
- * (directory); DET_E_CONFLICT (ranks brought different files of one name, or a file changed while
- * it was copied); DET_E_FULL, DET_E_ACCESS, DET_E_IO (nothing visible is left behind);
- * DET_E_CALLBACK.   @since 0.1 */
+ * (directory); DET_E_CONFLICT (ranks brought different files of one name or different metadata:
+ * the chief's message lists the names with their ranks; or a file changed while it was copied);
+ * DET_E_FULL, DET_E_ACCESS, DET_E_IO (nothing visible is left behind); DET_E_CALLBACK.   @since 0.1
+ */
 DET_API det_status det_checkpoint_upload(det_checkpoint *checkpoint, const char *directory,
                                          const char *metadata_json,
                                          const det_checkpoint_options *options, char *storage_id,
@@ -83,7 +99,7 @@ DET_API det_status det_checkpoint_upload(det_checkpoint *checkpoint, const char 
 
 /** Opens a new checkpoint to write into (seed: entering store_path). Chief only, or all ranks in
  * step with `shard`. The metadata is checked here, before anything is stored.
- * @param[in]  metadata_json  A JSON object with an integer "steps_completed" >= 0.
+ * @param[in]  metadata_json  As for det_checkpoint_upload().
  * @param[out] out            Receives the handle; release with det_checkpoint_store_free().
  * @return As det_checkpoint_upload().   @since 0.1 */
 DET_API det_status det_checkpoint_store_begin(det_checkpoint *checkpoint, const char *metadata_json,
@@ -91,7 +107,8 @@ DET_API det_status det_checkpoint_store_begin(det_checkpoint *checkpoint, const 
                                               det_checkpoint_store **out,
                                               det_error *err) DET_NOEXCEPT;
 
-/** The empty directory to write into. It stays private until the commit.
+/** The empty directory to write into. It stays private until the commit. With `shard` it is the
+ * same for all ranks, which take care not to write the same file.
  * @return Borrowed from `store`; NULL for NULL.   @since 0.1 */
 DET_API const char *det_checkpoint_store_path(const det_checkpoint_store *store) DET_NOEXCEPT;
 
@@ -100,27 +117,35 @@ DET_API const char *det_checkpoint_store_path(const det_checkpoint_store *store)
 DET_API const char *det_checkpoint_store_id(const det_checkpoint_store *store) DET_NOEXCEPT;
 
 /** Makes the checkpoint durable, visible and known to the master (seed: leaving store_path). With
- * `shard` all ranks in step. Blocks. Once, and not after an abort.
- * @return As det_checkpoint_upload(); DET_E_STATE (committed or aborted before). After a failure
- * nothing is visible, and the handle can only be freed.   @since 0.1 */
+ * `shard` all ranks in step, each once it has written its files. Blocks. Once, and not after an
+ * abort.
+ * @return As det_checkpoint_upload(); DET_E_STATE (committed or aborted before; another rank
+ * aborted or freed its handle instead). After a failure nothing is visible, and the handle can only
+ * be freed.   @since 0.1 */
 DET_API det_status det_checkpoint_store_commit(det_checkpoint_store *store,
                                                det_error *err) DET_NOEXCEPT;
 
 /** Drops what was written (seed: an exception inside store_path). Does nothing when aborted
- * before.
+ * before. With `shard` it takes the place of this rank's commit: it blocks until the others commit,
+ * abort or free, and their commits fail.
  * @return DET_OK; DET_E_STATE (committed before); DET_E_IO.   @since 0.1 */
 DET_API det_status det_checkpoint_store_abort(det_checkpoint_store *store,
                                               det_error *err) DET_NOEXCEPT;
 
-/** Releases the handle; aborts when neither committed nor aborted. NULL does nothing.
+/** Releases the handle; aborts, as det_checkpoint_store_abort() does, when neither committed nor
+ * aborted. NULL does nothing.
  * @since 0.1 */
 DET_API void det_checkpoint_store_free(det_checkpoint_store *store) DET_NOEXCEPT;
 
 /** Copies a checkpoint into a directory, made if absent (seed: download), and verifies it against
- * its manifest. In the shared mode all ranks in step. Blocks.
+ * its manifest. In the shared mode all ranks in step: local rank 0 of each machine downloads into
+ * its directory what any rank of the machine selects, a rank without selector everything; each
+ * selector is asked about every path. Blocks.
  * @param[in] storage_id  From an earlier save; letters, digits, '-', '_' and '.', not beginning
  *                        with a dot.
- * @param[in] directory   Files of the same name are replaced; others are left.
+ * @param[in] directory   Files of the same name are replaced; others are left. Not written on
+ *                        other ranks than local rank 0 in the shared mode. Not made when everything
+ *                        is rejected.
  * @return DET_OK; DET_E_INVALID (id, mode); DET_E_NOT_FOUND; DET_E_CORRUPT (names the file);
  * DET_E_FULL, DET_E_ACCESS, DET_E_IO; DET_E_CALLBACK; DET_E_STATE (closed).   @since 0.1 */
 DET_API det_status det_checkpoint_download(det_checkpoint *checkpoint, const char *storage_id,
@@ -130,7 +155,8 @@ DET_API det_status det_checkpoint_download(det_checkpoint *checkpoint, const cha
 
 /** Opens a checkpoint for reading (seed: entering restore_path). On a file system the path is the
  * stored directory itself (read only by agreement; a selector is ignored with a warning);
- * elsewhere it is a temporary copy. In the shared mode all ranks in step. Blocks.
+ * elsewhere it is a temporary copy. In the shared mode all ranks in step: local rank 0 of each
+ * machine opens and verifies it, and all ranks of the machine get its path. Blocks.
  * @param[out] out  Receives the handle; release with det_checkpoint_restore_free().
  * @return As det_checkpoint_download().   @since 0.1 */
 DET_API det_status det_checkpoint_restore_begin(det_checkpoint *checkpoint, const char *storage_id,
@@ -142,7 +168,8 @@ DET_API det_status det_checkpoint_restore_begin(det_checkpoint *checkpoint, cons
  * @return Borrowed from `restore`; NULL for NULL.   @since 0.1 */
 DET_API const char *det_checkpoint_restore_path(const det_checkpoint_restore *restore) DET_NOEXCEPT;
 
-/** Ends reading (seed: leaving restore_path) and removes a temporary copy. NULL does nothing.
+/** Ends reading (seed: leaving restore_path) and removes a temporary copy. Not a step of all ranks
+ * and never waits for one, since a stored directory is nobody's to remove. NULL does nothing.
  * @since 0.1 */
 DET_API void det_checkpoint_restore_free(det_checkpoint_restore *restore) DET_NOEXCEPT;
 

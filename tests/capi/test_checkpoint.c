@@ -193,6 +193,25 @@ static void upload_selectors_choose_and_stop(void **state) {
                DET_E_CALLBACK, "-3");
 }
 
+static void a_job_of_one_rank_may_shard(void **state) {
+  struct fixture *f = *state;
+  char id[DET_STORAGE_ID_SIZE];
+  det_checkpoint_store *store;
+  det_checkpoint_options shard = DET_CHECKPOINT_OPTIONS_INIT;
+  shard.shard = 1;
+  assert_ok(det_checkpoint_upload(checkpoint_of(f), make_source(f), META, &shard, id, &f->err));
+  assert_ok(det_checkpoint_store_begin(checkpoint_of(f), META, &shard, &store, &f->err));
+  write_file(det_checkpoint_store_path(store), "weights", "1 2 3");
+  assert_ok(det_checkpoint_store_commit(store, &f->err));
+  det_checkpoint_store_free(store);
+  assert_fails(det_checkpoint_upload(checkpoint_of(f), NULL, META, &shard, id, &f->err),
+               DET_E_STATE, "no rank gave a directory");
+  assert_fails(det_checkpoint_upload(checkpoint_of(f), f->home, NULL, &shard, id, &f->err),
+               DET_E_INVALID, "lacks \"steps_completed\"");
+  assert_fails(det_checkpoint_store_begin(checkpoint_of(f), NULL, &shard, &store, &f->err),
+               DET_E_INVALID, "lacks \"steps_completed\"");
+}
+
 static void download_selectors_choose_and_stop(void **state) {
   struct fixture *f = *state;
   char id[DET_STORAGE_ID_SIZE], target[128];
@@ -328,6 +347,7 @@ int main(void) {
       CASE(a_store_may_outlive_its_core),
       CASE(upload_stores_the_directory_and_its_metadata),
       CASE(upload_selectors_choose_and_stop),
+      CASE(a_job_of_one_rank_may_shard),
       CASE(download_selectors_choose_and_stop),
       CASE(upload_rejects_what_is_no_directory),
       CASE(ids_that_could_escape_are_refused),

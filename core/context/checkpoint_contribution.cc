@@ -1,0 +1,136 @@
+#include "core/context/checkpoint_contribution.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <functional>
+#include <map>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/comm/agreement.h"
+#include "core/context/checkpoint_merge.h"
+#include "core/context/checkpoint_metadata.h"
+
+namespace det {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// The machine too: two file systems may have the same number on two machines.
+std::string identity_of(const fs::path &directory, int machine) {
+  struct stat about {};
+  if (stat(directory.c_str(), &about) != 0)
+    throw_errno(errno, "uploading a checkpoint: looking at '" + directory.string() + "'");
+  if (!S_ISDIR(about.st_mode))
+    throw Error(Code::invalid,
+                "uploading a checkpoint: '" + directory.string() + "' is not a directory");
+  return std::to_string(machine) + ":" + std::to_string(about.st_dev) + ":" +
+         std::to_string(about.st_ino);
+}
+
+std::string packed(const Contribution &mine) {
+  return pack(Json::array({mine.directory, mine.selects, mine.metadata}));
+}
+
+Contribution unpacked(const std::string &bytes) {
+  const Json json = unpack(bytes, "what a rank brings to a checkpoint");
+  return {json.at(0), json.at(1), json.at(2)};
+}
+
+// As a list, since objects of our JSON are searched from their beginning.
+using Numbers = std::map<std::string, uint64_t>;
+std::string pack_numbers(const Numbers &numbers) {
+  return pack(std::vector<std::pair<std::string, uint64_t>>(numbers.begin(), numbers.end()));
+}
+Numbers unpack_numbers(const std::string &bytes) {
+  const auto list = unpack(bytes, "what a rank found in its directory")
+                        .get<std::vector<std::pair<std::string, uint64_t>>>();
+  return {list.begin(), list.end()};
+}
+
+// The metadata is made anew for the whole, whatever is there of it.
+Resources list_selected(const fs::path &directory, const Selector &selector) {
+  Resources listing = list_directory(directory);
+  listing.erase(metadata_file);
+  if (selector)
+    std::erase_if(listing, [&](const auto &resource) { return !selector(resource.first); });
+  return listing;
+}
+
+[[noreturn]] void refuse(const Communicator &communicator, const std::string &what,
+                         const RanksByName &conflicts) {
+  throw Error(Code::conflict,
+              what + (communicator.is_chief() ? list_conflicts(conflicts) : " rank 0 says which"));
+}
+
+std::vector<Numbers> gather_numbers(Communicator &communicator,
+                                    const std::function<Numbers()> &make) {
+  std::vector<Numbers> all;
+  for (const std::string &bytes : all_agree(communicator, [&] { return pack_numbers(make()); }))
+    all.push_back(unpack_numbers(bytes));
+  return all;
+}
+
+}  // namespace
+
+std::vector<Contribution> gather_contributions(Communicator &communicator,
+                                               const fs::path &directory,
+                                               const std::string &metadata_json, bool selects) {
+  std::vector<Contribution> all;
+  const auto messages = all_agree(communicator, [&] {
+    if (selects && directory.empty())
+      throw Error(Code::state,
+                  "uploading a checkpoint: a selector without a directory; give both or neither");
+    Contribution mine;
+    if (!directory.empty())
+      mine.directory = identity_of(directory, communicator.ranks().cross_rank);
+    mine.selects = selects;
+    mine.metadata = parse_json_object(metadata_json, "metadata_json");
+    return packed(mine);
+  });
+  for (const std::string &bytes : messages) all.push_back(unpacked(bytes));
+  if (std::ranges::all_of(all, [](const auto &each) { return each.directory.empty(); }))
+    throw Error(Code::state, "uploading a checkpoint: no rank gave a directory");
+  return all;
+}
+
+bool stores(const std::vector<Contribution> &all, size_t rank) {
+  if (all[rank].selects || all[rank].directory.empty()) return all[rank].selects;
+  return std::none_of(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(rank),
+                      [&](const auto &other) { return other.directory == all[rank].directory; });
+}
+
+Json merged_metadata(const Communicator &communicator, const std::vector<Json> &of_ranks) {
+  MergedMetadata metadata = merge_metadata(of_ranks);
+  if (!metadata.conflicts.empty())
+    refuse(communicator, "refusing to save with metadata conflicts:", metadata.conflicts);
+  check_metadata(metadata.merged);
+  return std::move(metadata.merged);
+}
+
+std::vector<std::string> settle_files(Communicator &communicator, const fs::path &directory,
+                                      const Selector &selector,
+                                      const std::vector<Contribution> &all) {
+  const auto rank = static_cast<size_t>(communicator.ranks().rank);
+  const std::vector<Numbers> listings = gather_numbers(communicator, [&] {
+    return stores(all, rank) ? list_selected(directory, selector) : Numbers();
+  });
+  std::vector<std::string> directories;
+  for (const Contribution &contribution : all) directories.push_back(contribution.directory);
+  SharedFiles shared = compare_listings(listings, directories);
+  if (!shared.undecided.empty())
+    decide(shared, gather_numbers(communicator, [&] {
+             std::vector<std::string> paths;
+             for (const auto &[path, ranks] : shared.undecided)
+               if (listings[rank].contains(path)) paths.push_back(path);
+             return paths.empty() ? Numbers() : checksums_of(directory, paths);
+           }));
+  if (!shared.conflicting.empty())
+    refuse(communicator, "refusing to upload with files conflicts:", shared.conflicting);
+  return paths_to_store(communicator.ranks().rank, listings[rank], shared.equal);
+}
+
+}  // namespace det

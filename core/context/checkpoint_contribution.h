@@ -1,0 +1,40 @@
+// What the ranks bring to a checkpoint of all of them, settled before anything is stored. What all
+// ranks know they compute alike instead of asking.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/base/json.h"
+#include "core/comm/communicator.h"
+#include "core/storage/storage.h"
+
+namespace det {
+
+struct Contribution {
+  std::string directory;  // the same for ranks that name the same one; empty: none
+  bool selects = false;
+  Json metadata;
+};
+
+// Collective. Of all ranks; throws on all of them when a rank's is wrong or none has a directory.
+std::vector<Contribution> gather_contributions(Communicator &communicator,
+                                               const std::filesystem::path &directory,
+                                               const std::string &metadata_json, bool selects);
+
+// A rank that selects stores what it selects; of the others, the lowest of those that name the same
+// directory stores it.
+bool stores(const std::vector<Contribution> &all, size_t rank);
+
+// The metadata of the whole. Throws, on each rank alike, when it is contradictory or incomplete.
+Json merged_metadata(const Communicator &communicator, const std::vector<Json> &of_ranks);
+
+// Collective. What this rank stores of its directory. Throws on all ranks when what they bring
+// cannot lie in one checkpoint.
+std::vector<std::string> settle_files(Communicator &communicator,
+                                      const std::filesystem::path &directory,
+                                      const Selector &selector,
+                                      const std::vector<Contribution> &all);
+
+}  // namespace det

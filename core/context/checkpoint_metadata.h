@@ -1,0 +1,34 @@
+// What a program says about its checkpoint, kept beside the files as metadata.json.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/base/json.h"
+
+namespace det {
+
+inline constexpr const char *metadata_file = "metadata.json";
+
+// Throws Code::invalid unless "steps_completed" is an integer, 0 or more.
+void check_metadata(const Json &metadata);
+
+void write_metadata(const std::filesystem::path &directory, const Json &metadata);
+
+// What several ranks say, objects merged key by key. Of a key on which they differ the value of the
+// lowest rank stays.
+struct MergedMetadata {
+  Json merged = Json::object();
+  // "/outer/inner" → the ranks that gave the key until the first difference showed, and those that
+  // differed from the first value after that.
+  std::map<std::string, std::vector<int>> conflicts;
+};
+
+MergedMetadata merge_metadata(const std::vector<Json> &of_ranks);
+
+// One line for each name, with its ranks.
+std::string list_conflicts(const std::map<std::string, std::vector<int>> &conflicts);
+
+}  // namespace det

@@ -1,0 +1,96 @@
+// Downloading and restoring: one rank of each machine reads for all of them.
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/comm/agreement.h"
+#include "core/context/checkpoint.h"
+
+namespace det {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char *everything = "*";  // the vote of a rank that does not select
+
+// What another rank of this machine opened.
+class OpenedElsewhere : public CheckpointReader {
+ public:
+  explicit OpenedElsewhere(fs::path path) : path_(std::move(path)) {}
+  const fs::path &path() const override { return path_; }
+
+ private:
+  const fs::path path_;
+};
+
+}  // namespace
+
+bool CheckpointContext::anybody_selects(const std::string &id, const DownloadRequest &request) {
+  const std::vector<std::string> selects = all_agree(communicator_, [&] {
+    check_storage_id(id);
+    return std::string(request.selector ? "selects" : "");
+  });
+  return std::ranges::any_of(selects, [](const std::string &text) { return !text.empty(); });
+}
+
+// What any rank of this machine wants. Empty, for everything, where one of them does not select.
+Selector CheckpointContext::choose_together(const std::string &id, const Selector &selector) {
+  if (communicator_.ranks().local_size == 1) return selector;
+  const std::string list = local_chief_decides(communicator_, [&] {
+    Json names = Json::array();
+    for (const auto &[path, size] : storage_.list(id)) names.push_back(path);
+    return pack(names);
+  });
+  const auto paths = unpack(list, "the files of a checkpoint").get<std::vector<std::string>>();
+  const std::vector<std::string> votes = all_agree_local(communicator_, [&] {
+    if (!selector) return std::string(everything);
+    std::string vote;
+    for (const std::string &path : paths) vote += selector(path) ? '1' : '0';
+    return vote;
+  });
+  if (std::ranges::count(votes, everything) > 0) return nullptr;
+  std::set<std::string> chosen;
+  for (const std::string &vote : votes)
+    for (size_t i = 0; i < paths.size(); ++i)
+      if (vote.at(i) == '1') chosen.insert(paths[i]);
+  return [chosen = std::move(chosen)](const std::string &path) { return chosen.contains(path); };
+}
+
+void CheckpointContext::download(const std::string &id, const fs::path &directory,
+                                 const DownloadRequest &request) {
+  gate_.check();
+  if (request.mode == DownloadMode::no_shared) {
+    check_storage_id(id);
+    storage_.download(id, directory, request.selector, request.checksums);
+    return;
+  }
+  Selector selector;
+  if (anybody_selects(id, request)) selector = choose_together(id, request.selector);
+  local_chief_decides(communicator_, [&] {
+    storage_.download(id, directory, selector, request.checksums);
+    return std::string();
+  });
+}
+
+std::unique_ptr<CheckpointReader> CheckpointContext::begin_restore(const std::string &id,
+                                                                   const DownloadRequest &request) {
+  gate_.check();
+  if (request.mode == DownloadMode::no_shared) {
+    check_storage_id(id);
+    return storage_.restore(id, request.selector, request.checksums);
+  }
+  // Storage hands out what is stored: a selector of any rank only earns its warning.
+  Selector selector;
+  if (anybody_selects(id, request)) selector = [](const std::string &) { return true; };
+  std::unique_ptr<CheckpointReader> reader;
+  const std::string path = local_chief_decides(communicator_, [&] {
+    reader = storage_.restore(id, selector, request.checksums);
+    return reader->path().string();
+  });
+  if (!reader) reader = std::make_unique<OpenedElsewhere>(path);
+  return reader;
+}
+
+}  // namespace det

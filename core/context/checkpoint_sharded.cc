@@ -1,0 +1,77 @@
+// Saving by all ranks together. Every step between two of their collectives is one of
+// core/comm/agreement.h, so that what fails on one rank fails on all.
+#include <utility>
+
+#include "core/base/uuid.h"
+#include "core/comm/agreement.h"
+#include "core/context/checkpoint.h"
+#include "core/context/checkpoint_contribution.h"
+#include "core/context/checkpoint_metadata.h"
+#include "core/context/train.h"
+
+namespace det {
+
+namespace fs = std::filesystem;
+
+// On the chief, `writer` receives the owner's.
+std::string CheckpointContext::begin_writing(std::unique_ptr<CheckpointWriter> &writer) {
+  return chief_decides(communicator_, [&] {
+    writer = storage_.begin(make_uuid());
+    return writer->id();
+  });
+}
+
+std::string CheckpointContext::upload_sharded(const fs::path &directory,
+                                              const std::string &metadata_json,
+                                              const Selector &selector) {
+  const std::vector<Contribution> all =
+      gather_contributions(communicator_, directory, metadata_json, static_cast<bool>(selector));
+  std::vector<Json> metadata_of_ranks;
+  for (const Contribution &each : all) metadata_of_ranks.push_back(each.metadata);
+  const Json metadata = merged_metadata(communicator_, metadata_of_ranks);
+  std::vector<std::string> paths = settle_files(communicator_, directory, selector, all);
+  const auto rank = static_cast<size_t>(communicator_.ranks().rank);
+  size_t first = 0;  // of the ranks that store something
+  while (!stores(all, first)) ++first;
+
+  std::unique_ptr<CheckpointWriter> writer;
+  const std::string id = begin_writing(writer);
+  std::vector<std::string> finished = all_agree(communicator_, [&] {
+    std::string share;
+    if (rank == first) {
+      write_metadata(directory, metadata);
+      paths.emplace_back(metadata_file);
+    }
+    if (stores(all, rank)) {
+      if (!writer) writer = storage_.join(id);
+      writer->add(directory, paths);
+      share = writer->finish({});
+    }
+    train_.deliver_all();  // the chief can only wait for its own reports
+    return share;
+  });
+  return chief_decides(communicator_, [&] {
+    std::erase(finished, std::string());
+    publish(*writer, metadata, finished);
+    return id;
+  });
+}
+
+std::unique_ptr<CheckpointStore> CheckpointContext::begin_sharded(
+    const std::string &metadata_json) {
+  std::vector<Json> metadata_of_ranks;
+  for (const std::string &bytes : all_agree(
+           communicator_, [&] { return pack(parse_json_object(metadata_json, "metadata_json")); }))
+    metadata_of_ranks.push_back(unpack(bytes, "the metadata of a rank"));
+  Json metadata = merged_metadata(communicator_, metadata_of_ranks);
+  std::unique_ptr<CheckpointWriter> writer;
+  const std::string id = begin_writing(writer);
+  all_agree(communicator_, [&] {
+    if (!writer) writer = storage_.join(id);
+    return std::string();
+  });
+  return std::unique_ptr<CheckpointStore>(
+      new CheckpointStore(*this, std::move(metadata), true, std::move(writer)));
+}
+
+}  // namespace det

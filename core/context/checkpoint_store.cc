@@ -1,0 +1,97 @@
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/comm/agreement.h"
+#include "core/context/checkpoint.h"
+#include "core/context/checkpoint_merge.h"
+#include "core/context/checkpoint_metadata.h"
+#include "core/context/train.h"
+
+namespace det {
+
+CheckpointStore::CheckpointStore(CheckpointContext &context, Json metadata, bool sharded,
+                                 std::unique_ptr<CheckpointWriter> writer)
+    : context_(context),
+      metadata_(std::move(metadata)),
+      sharded_(sharded),
+      id_(writer->id()),
+      path_(writer->path().string()),
+      writer_(std::move(writer)) {}
+
+CheckpointStore::~CheckpointStore() {
+  // A forked child shares the parent's files and must leave them alone.
+  if (context_.gate_.in_child()) static_cast<void>(writer_.release());
+  else if (state_ == State::open) tell_aborted();
+}
+
+void CheckpointStore::commit() {
+  context_.gate_.check();
+  const std::lock_guard guard(mutex_);
+  if (state_ != State::open)
+    throw Error(Code::state, "committing checkpoint " + id_ + ": it was " +
+                                 (state_ == State::committed ? "committed" : "aborted") +
+                                 " before; begin a new one");
+  state_ = State::failed;
+  if (sharded_) {
+    commit_sharded();
+  } else {
+    write_metadata(path_, metadata_);
+    context_.publish(*writer_, metadata_, {});
+  }
+  state_ = State::committed;
+}
+
+void CheckpointStore::commit_sharded() try {
+  Communicator &communicator = context_.communicator_;
+  // From here on nobody writes into the directory any more.
+  all_agree(communicator, [] { return std::string(); });
+  const std::string shares = chief_decides(communicator, [&] {
+    write_metadata(path_, metadata_);
+    return pack(share_out(writer_->list(), static_cast<size_t>(communicator.ranks().size)));
+  });
+  const Json mine =
+      unpack(shares, "what each rank finishes").at(static_cast<size_t>(communicator.ranks().rank));
+  const std::vector<std::string> finished = all_agree(communicator, [&] {
+    std::string share = writer_->finish(mine.get<std::vector<std::string>>());
+    context_.train_.deliver_all();  // the chief can only wait for its own reports
+    return share;
+  });
+  chief_decides(communicator, [&] {
+    context_.publish(*writer_, metadata_, finished);
+    return std::string();
+  });
+} catch (...) {
+  try {
+    writer_->abort();
+  } catch (const Error &) {
+    // What went wrong first is what the caller should know.
+  }
+  throw;
+}
+
+void CheckpointStore::abort() {
+  if (context_.gate_.in_child()) context_.gate_.check();
+  const std::lock_guard guard(mutex_);
+  if (state_ == State::committed)
+    throw Error(Code::state, "aborting checkpoint " + id_ +
+                                 ": it was committed before; det_checkpoint_delete() removes it");
+  if (state_ == State::aborted) return;
+  if (state_ == State::open) tell_aborted();
+  state_ = State::failed;
+  writer_->abort();
+  state_ = State::aborted;
+}
+
+// Takes part in the others' commit, as an error. A core that is closed has no others any more.
+void CheckpointStore::tell_aborted() {
+  if (!sharded_ || !context_.gate_.open()) return;
+  try {
+    all_agree(context_.communicator_, [this]() -> std::string {
+      throw Error(Code::state, "committing checkpoint " + id_ + ": it was aborted here");
+    });
+  } catch (...) {
+    // The one above, or nobody is left to tell.
+  }
+}
+
+}  // namespace det

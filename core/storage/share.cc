@@ -1,0 +1,29 @@
+#include "core/storage/share.h"
+
+#include "core/base/json.h"
+
+namespace det {
+
+std::string pack_share(const HashedFiles &files) {
+  Json list = Json::array();
+  for (const auto &[path, file] : files)
+    list.push_back(
+        Json::array({path, file.stamp.size, file.stamp.mtime_ns, file.stamp.inode, file.checksum}));
+  return pack(list);
+}
+
+HashedFiles unpack_shares(const std::vector<std::string> &shares) {
+  HashedFiles files;
+  for (const std::string &share : shares) try {
+      for (const Json &file : unpack(share, "what a rank finished")) {
+        const FileStamp stamp{file.at(1), file.at(2), file.at(3)};
+        auto path = file.at(0).get<std::string>();
+        files[path] = {path, stamp, file.at(4)};
+      }
+    } catch (const Json::exception &e) {
+      throw Error(Code::corrupt, std::string("reading what a rank finished: ") + e.what());
+    }
+  return files;
+}
+
+}  // namespace det

@@ -1,0 +1,118 @@
+// The last steps of a checkpoint: on the disk, with its manifest, visible, known.
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstdio>
+
+#include "core/storage/durable.h"
+#include "core/storage/manifest.h"
+#include "core/storage/writer.h"
+
+namespace det {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+const HashedFile *unchanged(const HashedFiles &files, const TreeEntry &entry) {
+  const auto found = files.find(entry.path);
+  if (found == files.end() || found->second.stamp != FileStamp::of(entry.about)) return nullptr;
+  return &found->second;
+}
+
+}  // namespace
+
+void DirectoryWriter::require_owner(const char *tried) const {
+  if (!owner_)
+    throw Error(Code::state, std::string(tried) + " '" + id_ +
+                                 "': this rank joined it; the rank that began it commits");
+}
+
+std::string DirectoryWriter::finish(const std::vector<std::string> &paths) {
+  require_writing("finishing checkpoint");
+  std::vector<std::string> unknown;
+  for (const std::string &path : paths)
+    if (!hashed_.contains(path)) unknown.push_back(path);
+  for (HashedFile &file : hash_files(tree_, unknown)) hashed_[file.path] = std::move(file);
+  if (durable_) {
+    std::vector<TreeEntry> entries;
+    for (const auto &[path, file] : hashed_) entries.push_back({path, {}});
+    sync_entries(tree_, entries);
+  }
+  return pack_share(hashed_);
+}
+
+Resources DirectoryWriter::commit(const std::vector<std::string> &finished) {
+  require_writing("committing checkpoint");
+  require_owner("committing checkpoint");
+  try {
+    Resources resources = seal(unpack_shares(finished));
+    publish();
+    return resources;
+  } catch (...) {
+    try {
+      abort();
+    } catch (const Error &) {
+      // What went wrong first is what the caller should know.
+    }
+    throw;
+  }
+}
+
+// Writes the manifest and brings to the disk what is not there yet.
+Resources DirectoryWriter::seal(const HashedFiles &finished) {
+  std::vector<TreeEntry> entries = scan_tree(tree_, {.outside = Code::invalid});
+  std::vector<std::string> unknown;
+  Resources resources = resources_of(entries);
+  Manifest manifest;
+  for (const TreeEntry &entry : entries) {
+    if (entry.is_directory()) continue;
+    if (!S_ISREG(entry.about.st_mode))
+      throw Error(Code::invalid, "committing " + tree_.name_of(entry.path) +
+                                     ": neither a file nor a directory (a pipe, socket or device); "
+                                     "take it out of the checkpoint");
+    const HashedFile *known = unchanged(finished, entry);
+    if (known == nullptr) known = unchanged(hashed_, entry);
+    if (known != nullptr) manifest[entry.path] = {known->stamp.size, known->checksum};
+    else unknown.push_back(entry.path);
+  }
+  for (const auto &[path, file] : finished)
+    if (!resources.contains(path))
+      throw Error(Code::conflict, "committing " + tree_.name_of(path) +
+                                      ": a rank finished it, but it is not there; leave the "
+                                      "directory alone while it is committed");
+  for (const HashedFile &file : hash_files(tree_, unknown))
+    manifest[file.path] = {file.stamp.size, file.checksum};
+  write_manifest(tree_, manifest);
+  if (durable_) {
+    std::erase_if(entries, [&](const TreeEntry &e) { return unchanged(finished, e) != nullptr; });
+    sync_tree(tree_, entries);
+    // The lock too: after a power cut it tells that the master may not know the checkpoint.
+    sync_directory(staging_.root());
+  }
+  return resources;
+}
+
+void DirectoryWriter::publish() {
+  const fs::path target = base_ / id_;
+  struct stat about {};
+  if (lstat(target.c_str(), &about) == 0)
+    throw Error(Code::conflict,
+                "publishing checkpoint '" + target.string() + "': the id is taken; use a new id");
+  if (rename(tree_.name.c_str(), target.c_str()) != 0)
+    throw_errno(errno, "publishing checkpoint '" + target.string() + "'");
+  state_ = State::committed;
+  if (durable_) sync_directory(base_);
+}
+
+void DirectoryWriter::announced() {
+  require_own_process();
+  if (state_ == State::announced) return;
+  if (state_ != State::committed)
+    throw Error(Code::state, "announcing checkpoint '" + id_ + "': it is not committed");
+  state_ = State::announced;
+  staging_.release(id_);
+  lock_.reset();
+}
+
+}  // namespace det

@@ -1,0 +1,249 @@
+// A job whose ranks are threads, each with checkpoints of its own over one storage directory.
+#pragma once
+
+#include <fcntl.h>
+
+#include <atomic>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/file.h"
+#include "core/context/checkpoint.h"
+#include "core/context/train.h"
+#include "core/storage/directory_storage.h"
+#include "tests/cmocka.h"
+#include "tests/comm/ranks.h"
+#include "tests/context/fakes.h"
+#include "tests/temporary_directory.h"
+
+namespace det::test {
+
+namespace fs = std::filesystem;
+
+// Counts what a rank asks of storage and master, and fails it at one of these steps.
+struct Faults {
+  int step = -1;  // negative: never
+  bool happened = false;
+
+  void pass(const std::string &what) {
+    if (step < 0 || step-- != 0) return;
+    happened = true;
+    throw Error(Code::io, what + ": a fault of the test");
+  }
+};
+
+class FaultyWriter : public CheckpointWriter {
+ public:
+  FaultyWriter(std::unique_ptr<CheckpointWriter> real, Faults &faults)
+      : real_(std::move(real)), faults_(faults) {}
+
+  const std::string &id() const override { return real_->id(); }
+  const fs::path &path() const override { return real_->path(); }
+  void add(const fs::path &source, const std::optional<std::vector<std::string>> &paths) override {
+    faults_.pass("adding");
+    real_->add(source, paths);
+  }
+  Resources list() const override {
+    faults_.pass("listing");
+    return real_->list();
+  }
+  std::string finish(const std::vector<std::string> &paths) override {
+    faults_.pass("finishing");
+    return real_->finish(paths);
+  }
+  Resources commit(const std::vector<std::string> &finished) override {
+    faults_.pass("committing");
+    return real_->commit(finished);
+  }
+  void announced() override { real_->announced(); }
+  void abort() override { real_->abort(); }
+
+ private:
+  const std::unique_ptr<CheckpointWriter> real_;
+  Faults &faults_;
+};
+
+class FaultyStorage : public Storage {
+ public:
+  FaultyStorage(std::unique_ptr<Storage> real, Faults &faults)
+      : real_(std::move(real)), faults_(faults) {}
+
+  std::unique_ptr<CheckpointWriter> begin(const std::string &id) override {
+    faults_.pass("beginning");
+    return std::make_unique<FaultyWriter>(real_->begin(id), faults_);
+  }
+  std::unique_ptr<CheckpointWriter> join(const std::string &id) override {
+    faults_.pass("joining");
+    return std::make_unique<FaultyWriter>(real_->join(id), faults_);
+  }
+  Resources list(const std::string &id) override {
+    faults_.pass("listing");
+    return real_->list(id);
+  }
+  void download(const std::string &id, const fs::path &target, const Selector &selector,
+                bool checksums) override {
+    faults_.pass("downloading");
+    ++downloads;
+    real_->download(id, target, selector, checksums);
+  }
+  std::unique_ptr<CheckpointReader> restore(const std::string &id, const Selector &selector,
+                                            bool checksums) override {
+    faults_.pass("restoring");
+    ++restores;
+    return real_->restore(id, selector, checksums);
+  }
+  void remove(const std::string &id) override { real_->remove(id); }
+  Resources remove_matching(const std::string &id, const std::vector<std::string> &globs) override {
+    return real_->remove_matching(id, globs);
+  }
+  std::vector<std::string> sweep() override { return real_->sweep(); }
+  void adopt(const std::string &id) override { real_->adopt(id); }
+  Json config() const override { return real_->config(); }
+  fs::path directory() const override { return real_->directory(); }
+
+  int downloads = 0, restores = 0;
+
+ private:
+  const std::unique_ptr<Storage> real_;
+  Faults &faults_;
+};
+
+// One rank while it runs.
+struct Rank {
+  Communicator &communicator;
+  CheckpointContext &checkpoints;
+  FaultyStorage &storage;
+  int number;
+};
+
+class Job {
+ public:
+  Job(int nodes, int per_node) : nodes_(nodes), per_node_(per_node) {}
+
+  // What each rank threw.
+  std::vector<std::exception_ptr> run(const std::function<void(Rank &)> &work) {
+    log.clear();
+    reports.clear();
+    asking.clear();
+    fault_happened = false;
+    return run_ranks(nodes_, per_node_, [&](Communicator &c) { run_rank(c, work); }).thrown;
+  }
+
+  fs::path path(const std::string &name) const { return root_ / name; }
+  fs::path base() const { return path("base"); }
+
+  // A file below the directory of the test.
+  void file(const std::string &name, const std::string &text) const {
+    fs::create_directories(path(name).parent_path());
+    write_all(open_file(path(name), O_WRONLY | O_CREAT | O_TRUNC).get(), text, name);
+  }
+
+  // Names in the storage; what is staged, begun or locked among them.
+  std::vector<std::string> stored() const { return names_in(base()); }
+  std::vector<std::string> staged() const { return names_in(base() / ".partial"); }
+
+  // Also while ranks run.
+  bool has_reports() {
+    const std::lock_guard lock(mutex_);
+    return !reports.empty();
+  }
+
+  bool durable = true;  // false for measurements
+
+  // For the next runs: on this rank, this step fails.
+  int faulty_rank = -1, faulty_step = 0;
+
+  // Of the last run.
+  std::vector<std::pair<int, CheckpointReport>> reports;  // with the rank that reported
+  std::vector<int> asking;  // the ranks that asked the master about a checkpoint
+  bool fault_happened = false;
+  std::string log;
+
+ private:
+  class ReportingMaster : public FakeMaster {
+   public:
+    ReportingMaster(Job &job, int rank, Faults &faults) : job_(job), rank_(rank), faults_(faults) {}
+    void report_checkpoint(const CheckpointReport &report) override {
+      faults_.pass("reporting");
+      const std::lock_guard lock(job_.mutex_);
+      job_.reports.emplace_back(rank_, report);
+    }
+    bool knows_checkpoint(const std::string &) override {
+      const std::lock_guard lock(job_.mutex_);
+      job_.asking.push_back(rank_);
+      return false;
+    }
+
+   private:
+    Job &job_;
+    const int rank_;
+    Faults &faults_;
+  };
+
+  static std::vector<std::string> names_in(const fs::path &directory) {
+    std::vector<std::string> names;
+    std::error_code absent;
+    for (const auto &entry : fs::directory_iterator(directory, absent))
+      if (const std::string name = entry.path().filename(); !name.starts_with('.'))
+        names.push_back(name);
+    return names;
+  }
+
+  void run_rank(Communicator &communicator, const std::function<void(Rank &)> &work) {
+    const int rank = communicator.ranks().rank;
+    Faults faults{rank == faulty_rank ? faulty_step : -1};
+    const auto logger =
+        std::make_shared<Logger>(LogLevel::warning, [this](LogLevel, const std::string &line) {
+          const std::lock_guard lock(mutex_);
+          log += line + "\n";
+        });
+    const Gate gate;
+    ReportingMaster master(*this, rank, faults);
+    const TemporaryDirectory journal;
+    const auto spool = Spool::create(journal.path(), JournalKey{1, 1, rank, "journal"});
+    Shipper shipper(*spool, master, logger);
+    TensorboardFiles tensorboard(TensorboardMode::manual, {});
+    TrainContext train(gate, master, *spool, shipper, tensorboard, *logger);
+    FaultyStorage storage(std::make_unique<DirectoryStorage>(
+                              DirectoryStorage::Options{base(), {}, "host_path", durable}, logger),
+                          faults);
+    CheckpointContext checkpoints(gate, communicator, master, storage, train, *logger);
+    Rank self{communicator, checkpoints, storage, rank};
+    std::exception_ptr thrown;
+    try {
+      work(self);
+    } catch (...) {
+      thrown = std::current_exception();
+    }
+    if (faults.happened) fault_happened = true;  // one rank at most has faults
+    shipper.stop(std::chrono::seconds(10));
+    if (thrown) std::rethrow_exception(thrown);
+  }
+
+  const int nodes_, per_node_;
+  const TemporaryDirectory root_;
+  std::mutex mutex_;
+};
+
+inline void assert_none_threw(const std::vector<std::exception_ptr> &thrown) {
+  for (const std::exception_ptr &each : thrown) assert_string_equal(text_of(each).c_str(), "");
+}
+
+// On every rank an error of this code, with this in its message.
+inline void assert_all_threw(const std::vector<std::exception_ptr> &thrown, Code code,
+                             const std::string &fragment) {
+  for (const std::exception_ptr &each : thrown) {
+    const Code found = code_of(each);
+    if (found != code || text_of(each).find(fragment) == std::string::npos)
+      fail_msg("expected code %d with '%s', not code %d: %s", static_cast<int>(code),
+               fragment.c_str(), static_cast<int>(found), text_of(each).c_str());
+  }
+}
+
+}  // namespace det::test
