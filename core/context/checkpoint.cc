@@ -107,7 +107,6 @@ Json CheckpointContext::metadata(const std::string &id) {
 }
 
 void CheckpointContext::recover() {
-  if (!communicator_.is_chief()) return;
   for (const std::string &id : storage_.sweep()) {
     if (master_.knows_checkpoint(id)) {
       storage_.adopt(id);

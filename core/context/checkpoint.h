@@ -76,8 +76,7 @@ class CheckpointContext {
   void remove(const std::string &id);
   Json metadata(const std::string &id);
 
-  // Settles what killed processes left: a checkpoint they made but never announced is removed. The
-  // chief alone does it.
+  // Settles what killed processes left: a checkpoint they made but never announced is removed.
   void recover();
 
  private:

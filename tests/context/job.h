@@ -130,9 +130,8 @@ class Job {
   std::vector<std::exception_ptr> run(const std::function<void(Rank &)> &work) {
     log.clear();
     reports.clear();
-    asking.clear();
     fault_happened = false;
-    return run_ranks(nodes_, per_node_, [&](Communicator &c) { run_rank(c, work); }).thrown;
+    return run_ranks(nodes_, per_node_, [&](Communicator &c) { run_rank(c, work); });
   }
 
   fs::path path(const std::string &name) const { return root_ / name; }
@@ -161,7 +160,6 @@ class Job {
 
   // Of the last run.
   std::vector<std::pair<int, CheckpointReport>> reports;  // with the rank that reported
-  std::vector<int> asking;  // the ranks that asked the master about a checkpoint
   bool fault_happened = false;
   std::string log;
 
@@ -173,11 +171,6 @@ class Job {
       faults_.pass("reporting");
       const std::lock_guard lock(job_.mutex_);
       job_.reports.emplace_back(rank_, report);
-    }
-    bool knows_checkpoint(const std::string &) override {
-      const std::lock_guard lock(job_.mutex_);
-      job_.asking.push_back(rank_);
-      return false;
     }
 
    private:
@@ -209,7 +202,7 @@ class Job {
     const auto spool = Spool::create(journal.path(), JournalKey{1, 1, rank, "journal"});
     Shipper shipper(*spool, master, logger);
     TensorboardFiles tensorboard(TensorboardMode::manual, {});
-    TrainContext train(gate, master, *spool, shipper, tensorboard, *logger);
+    TrainContext train(gate, master, spool.get(), &shipper, tensorboard, *logger);
     FaultyStorage storage(std::make_unique<DirectoryStorage>(
                               DirectoryStorage::Options{base(), {}, "host_path", durable}, logger),
                           faults);
@@ -230,10 +223,6 @@ class Job {
   const TemporaryDirectory root_;
   std::mutex mutex_;
 };
-
-inline void assert_none_threw(const std::vector<std::exception_ptr> &thrown) {
-  for (const std::exception_ptr &each : thrown) assert_string_equal(text_of(each).c_str(), "");
-}
 
 // On every rank an error of this code, with this in its message.
 inline void assert_all_threw(const std::vector<std::exception_ptr> &thrown, Code code,

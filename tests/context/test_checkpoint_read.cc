@@ -15,7 +15,7 @@ std::string store(Job &job) {
   job.file("source/d/b", "BB");
   job.file("source/d/c", "CCC");
   std::string id;
-  assert_none_threw(job.run([&](Rank &rank) {
+  assert_no_failure(job.run([&](Rank &rank) {
     const std::string own =
         rank.checkpoints.upload(job.path("source"), R"({"steps_completed": 1})", true, nullptr);
     if (rank.number == 0) id = own;
@@ -53,7 +53,7 @@ void one_rank_of_each_machine_downloads(void **) {
   Job job(2, 2);
   const std::string id = store(job);
   std::vector<int> downloads;
-  assert_none_threw(download(job, id, {nullptr, nullptr, nullptr, nullptr}, &downloads));
+  assert_no_failure(download(job, id, {nullptr, nullptr, nullptr, nullptr}, &downloads));
   assert_true(downloads == (std::vector<int>{1, 0, 1, 0}));
   assert_true(target(job, 0) == everything);
   assert_true(target(job, 2) == everything);
@@ -64,21 +64,21 @@ void a_rank_without_selector_wants_everything(void **) {
   Job job(1, 2);
   const std::string id = store(job);
   std::set<std::string> seen;
-  assert_none_threw(download(job, id, {nullptr, [&](const std::string &path) {
+  assert_no_failure(download(job, id, {nullptr, [&](const std::string &path) {
                                          seen.insert(path);
                                          return path == "d/b";
                                        }}));
   assert_true(target(job, 0) == everything);
   assert_true(seen == (std::set<std::string>{"a", "d/", "d/b", "d/c", "metadata.json"}));
   fs::remove_all(job.path("target0"));
-  assert_none_threw(download(job, id, {only("a"), nullptr}));
+  assert_no_failure(download(job, id, {only("a"), nullptr}));
   assert_true(target(job, 0) == everything);
 }
 
 void selections_of_one_machine_are_united(void **) {
   Job job(2, 2);
   const std::string id = store(job);
-  assert_none_threw(download(job, id, {only("a"), only("d/c"), nullptr, nullptr}));
+  assert_no_failure(download(job, id, {only("a"), only("d/c"), nullptr, nullptr}));
   assert_true(target(job, 0) == (Resources{{"a", 1}, {"d/", 0}, {"d/c", 3}}));
   assert_true(target(job, 2) == everything);
 }
@@ -86,7 +86,7 @@ void selections_of_one_machine_are_united(void **) {
 void a_machine_of_one_rank_selects_by_itself(void **) {
   Job job(2, 1);
   const std::string id = store(job);
-  assert_none_threw(download(job, id, {only("a"), nullptr}));
+  assert_no_failure(download(job, id, {only("a"), nullptr}));
   assert_true(target(job, 0) == (Resources{{"a", 1}}));
   assert_true(target(job, 1) == everything);
 }
@@ -94,7 +94,7 @@ void a_machine_of_one_rank_selects_by_itself(void **) {
 void selecting_nothing_makes_no_directory(void **) {
   Job job(1, 2);
   const std::string id = store(job);
-  assert_none_threw(download(job, id, {only("x"), only("y")}));
+  assert_no_failure(download(job, id, {only("x"), only("y")}));
   assert_false(has_target(job, 0));
 }
 
@@ -103,7 +103,7 @@ void a_chosen_file_that_is_missing_is_named(void **) {
   const std::string id = store(job);
   fs::remove(job.base() / id / "d/b");
   assert_all_threw(download(job, id, {only("a"), only("d/b")}), Code::corrupt, "d/b");
-  assert_none_threw(download(job, id, {only("a"), only("d/c")}));
+  assert_no_failure(download(job, id, {only("a"), only("d/c")}));
 }
 
 void what_a_selector_throws_reaches_all(void **) {
@@ -117,7 +117,7 @@ void what_a_selector_throws_reaches_all(void **) {
 void without_sharing_a_rank_downloads_alone(void **) {
   Job job(1, 2);
   const std::string id = store(job);
-  assert_none_threw(job.run([&](Rank &rank) {
+  assert_no_failure(job.run([&](Rank &rank) {
     if (rank.number == 1)
       rank.checkpoints.download(id, job.path("target1"),
                                 {DownloadMode::no_shared, only("a"), true});
@@ -150,7 +150,7 @@ void one_rank_of_each_machine_restores_for_all(void **) {
   const std::string id = store(job);
   std::vector<std::string> paths(4), read(4);
   std::vector<int> restores(4);
-  assert_none_threw(job.run([&](Rank &rank) {
+  assert_no_failure(job.run([&](Rank &rank) {
     const auto at = static_cast<size_t>(rank.number);
     const auto reader = rank.checkpoints.begin_restore(id, shared);
     paths[at] = reader->path().string();
@@ -167,7 +167,7 @@ void one_rank_of_each_machine_restores_for_all(void **) {
 void a_selector_of_any_rank_is_ignored_on_restoring_with_a_warning(void **) {
   Job job(1, 2);
   const std::string id = store(job);
-  assert_none_threw(job.run([&](Rank &rank) {
+  assert_no_failure(job.run([&](Rank &rank) {
     const Selector selector = rank.number == 1 ? only("a") : nullptr;
     const auto reader =
         rank.checkpoints.begin_restore(id, {DownloadMode::local_workers_share, selector, true});
@@ -184,7 +184,7 @@ void a_fault_of_the_reading_rank_reaches_its_machine(void **) {
     for (job.faulty_step = 0;; ++job.faulty_step) {
       const auto thrown = download(job, id, {selector, selector, selector, selector});
       if (!job.fault_happened) break;
-      assert_none_threw({thrown[0], thrown[1]});
+      assert_no_failure({thrown[0], thrown[1]});
       assert_all_threw({thrown[2], thrown[3]}, Code::io, "a fault of the test");
     }
     assert_int_equal(job.faulty_step, selector ? 2 : 1);

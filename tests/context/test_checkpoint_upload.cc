@@ -47,7 +47,7 @@ void assert_nothing_stored(const Job &job) {
 
 // One report, by the chief, of a stored checkpoint with these files.
 void assert_stored(const Job &job, const Uploaded &uploaded, const Resources &expected) {
-  assert_none_threw(uploaded.thrown);
+  assert_no_failure(uploaded.thrown);
   for (const std::string &id : uploaded.ids)
     assert_string_equal(id.c_str(), uploaded.ids[0].c_str());
   assert_true(uploaded.reported == std::vector<int>(uploaded.ids.size(), 1));
@@ -256,7 +256,7 @@ void metadata_that_differs_is_refused_on_all(void **) {
 void metadata_of_all_ranks_is_one(void **) {
   Job job(1, 2);
   job.file("d/a", "A");
-  assert_none_threw(job.run([&](Rank &rank) {
+  assert_no_failure(job.run([&](Rank &rank) {
     const char *text = rank.number == 0 ? "{}" : R"({"steps_completed": 5, "by": "one"})";
     rank.checkpoints.upload(job.path("d"), text, true, nullptr);
   }));
@@ -289,7 +289,7 @@ void a_fault_of_any_rank_at_any_step_reaches_all(void **) {
     for (job.faulty_step = 0;; ++job.faulty_step) {
       const Uploaded uploaded = upload(job, {"d0", "d1", "d2", "d3"});
       if (!job.fault_happened) {
-        assert_none_threw(uploaded.thrown);
+        assert_no_failure(uploaded.thrown);
         fs::remove_all(job.base() / uploaded.ids[0]);
         break;
       }
