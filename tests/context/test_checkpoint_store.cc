@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "core/storage/tree.h"
+#include "tests/context/home.h"
 #include "tests/context/job.h"
 
 namespace det::test {
@@ -229,6 +230,28 @@ void a_sweep_spares_what_ranks_still_write(void **) {
   assert_int_equal(job.stored().size(), 1);
 }
 
+void a_job_saves_into_its_store_what_the_next_job_restores(void **) {
+  const Home home;
+  std::vector<std::string> ids(3), read(2);
+  assert_no_failure(run_ranks(1, 3, [&](Communicator &communicator) {
+    const auto core = home.start(communicator);
+    report(*core, "validation" + std::to_string(communicator.ranks().rank), 1);
+    const auto store = core->checkpoint().begin_store(steps, true);
+    write(store->path(), "own" + std::to_string(communicator.ranks().rank), "x");
+    store->commit();
+    ids[static_cast<size_t>(communicator.ranks().rank)] = store->id();
+    core->close(RunEnd::ok);
+  }));
+  assert_true(ids == std::vector<std::string>(3, home.text("SELECT uuid FROM checkpoints")));
+  assert_no_failure(run_ranks(1, 2, [&](Communicator &communicator) {
+    const auto core = home.start(communicator);
+    const auto reader = core->checkpoint().begin_restore(ids[0], {});
+    read[static_cast<size_t>(communicator.ranks().rank)] = read_file(reader->path() / "own2");
+    core->close(RunEnd::ok);
+  }));
+  assert_true(read == (std::vector<std::string>{"x", "x"}));
+}
+
 // Every step of every rank fails once.
 void a_fault_of_any_rank_at_any_step_reaches_all(void **) {
   Job job(2, 2);
@@ -273,6 +296,7 @@ int main() {
       cmocka_unit_test(metadata_that_differs_is_refused_at_the_beginning),
       cmocka_unit_test(a_storage_that_not_all_machines_see_is_an_error_on_all),
       cmocka_unit_test(a_sweep_spares_what_ranks_still_write),
+      cmocka_unit_test(a_job_saves_into_its_store_what_the_next_job_restores),
       cmocka_unit_test(a_fault_of_any_rank_at_any_step_reaches_all),
   };
   return cmocka_run_group_tests_name("sharded stores", tests, nullptr, nullptr);
