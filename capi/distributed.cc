@@ -80,6 +80,10 @@ det::MessageView message_from(const void *data, size_t size) {
   return std::nullopt;
 }
 
+bool is_large(const det::Message &message) {
+  return message && message->size() >= det::SpareBuffers::smallest;
+}
+
 using List = std::vector<det::Message>;
 std::optional<List> as_list(List list) { return list; }
 std::optional<List> as_list(std::optional<List> list) { return list; }
@@ -98,7 +102,10 @@ det_status collective(det_distributed *distributed, const void *data, size_t siz
     det_messages *&messages = cleared(out, "out");
     det::Communicator &communicator = *deref(distributed, "distributed").impl;
     std::optional<List> list = as_list((communicator.*call)(message_from(data, size)));
-    if (list) messages = new det_messages{std::move(*list), communicator.spare_buffers()};
+    if (!list) return;
+    messages = new det_messages{std::move(*list), nullptr};
+    if (std::any_of(messages->list.begin(), messages->list.end(), is_large))
+      messages->spare = communicator.spare_buffers();
   });
 }
 

@@ -1,27 +1,40 @@
 #include "core/comm/frame.h"
 
+#include <bit>
+#include <cstring>
+
 #include "core/base/error.h"
 
 namespace det {
 
 namespace {
 
-constexpr uint32_t magic = 0x31746564;  // "det1"
+constexpr uint64_t magic = 0x31746564;  // "det1"
+constexpr uint8_t null_flag = 1;
+constexpr uint8_t bulk_flag = 2;
 constexpr uint64_t largest_payload = uint64_t{1} << 48U;
 constexpr uint64_t null_size = UINT64_MAX;
 
+// Numbers travel with their lowest byte first.
+template <class Integer>
+Integer little_endian(Integer value) {
+  if constexpr (std::endian::native == std::endian::little) return value;
+  Integer swapped = 0;
+  for (size_t i = 0; i < sizeof value; ++i, value >>= 8) swapped = swapped << 8 | (value & 0xff);
+  return swapped;
+}
+
 template <class Integer>
 void put(char *at, Integer value) {
-  for (size_t i = 0; i < sizeof value; ++i) at[i] = static_cast<char>(value >> (8 * i));
+  value = little_endian(value);
+  std::memcpy(at, &value, sizeof value);
 }
 
 template <class Integer>
 Integer take(const char *at) {
-  Integer value = 0;
-  for (size_t i = 0; i < sizeof value; ++i)
-    value |=
-        static_cast<Integer>(static_cast<Integer>(static_cast<unsigned char>(at[i])) << (8 * i));
-  return value;
+  Integer value;
+  std::memcpy(&value, at, sizeof value);
+  return little_endian(value);
 }
 
 [[noreturn]] void refuse(const char *what) {
@@ -31,34 +44,35 @@ Integer take(const char *at) {
 
 }  // namespace
 
-FrameHeadBytes encode_head(const FrameHead &head) {
-  FrameHeadBytes bytes;
-  put(&bytes[0], magic);
-  bytes[4] = static_cast<char>(head.kind);
-  bytes[5] = static_cast<char>(head.collective);
-  bytes[6] = static_cast<char>((head.is_null ? 1 : 0) | (head.is_bulk ? 2 : 0));
-  bytes[7] = static_cast<char>(head.code);
+// Three words: magic and the small fields, the sequence, the size.
+void encode_head(const FrameHead &head, char *bytes) {
+  const auto small = [](auto value, unsigned shift) {
+    return static_cast<uint64_t>(static_cast<uint8_t>(value)) << shift;
+  };
+  const uint64_t flags = (head.is_null ? null_flag : 0) | (head.is_bulk ? bulk_flag : 0);
+  put(&bytes[0], magic | small(head.kind, 32) | small(head.collective, 40) | small(flags, 48) |
+                     small(head.code, 56));
   put(&bytes[8], head.sequence);
   put(&bytes[16], head.size);
-  return bytes;
 }
 
 FrameHead decode_head(std::string_view bytes) {
   if (bytes.size() < frame_head_size) refuse("a message is cut short");
-  if (take<uint32_t>(&bytes[0]) != magic) refuse("this is no message of detcore");
-  const auto kind = static_cast<uint8_t>(bytes[4]);
-  const auto collective = static_cast<uint8_t>(bytes[5]);
-  const auto flags = static_cast<uint8_t>(bytes[6]);
+  const auto word = take<uint64_t>(&bytes[0]);
+  if ((word & UINT32_MAX) != magic) refuse("this is no message of detcore");
+  const auto kind = static_cast<uint8_t>(word >> 32);
+  const auto collective = static_cast<uint8_t>(word >> 40);
+  const auto flags = static_cast<uint8_t>(word >> 48);
   FrameHead head;
   head.kind = static_cast<FrameKind>(kind);
   head.collective = static_cast<Collective>(collective);
-  head.is_null = (flags & 1U) != 0;
-  head.is_bulk = (flags & 2U) != 0;
-  head.code = static_cast<int8_t>(bytes[7]);
+  head.is_null = (flags & null_flag) != 0;
+  head.is_bulk = (flags & bulk_flag) != 0;
+  head.code = static_cast<int8_t>(word >> 56);
   head.sequence = take<uint64_t>(&bytes[8]);
   head.size = take<uint64_t>(&bytes[16]);
   if (kind > static_cast<uint8_t>(FrameKind::leave) ||
-      collective > static_cast<uint8_t>(Collective::broadcast) || flags > 3 ||
+      collective > static_cast<uint8_t>(Collective::broadcast) || flags > (null_flag | bulk_flag) ||
       head.size > largest_payload || (head.is_null && head.size != 0))
     refuse("a message makes no sense");
   return head;

@@ -1,7 +1,6 @@
 // What travels between two ranks: a fixed head, then as many bytes as the head announces.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -41,9 +40,9 @@ struct Frame {
 };
 
 constexpr size_t frame_head_size = 24;
-using FrameHeadBytes = std::array<char, frame_head_size>;
 
-FrameHeadBytes encode_head(const FrameHead &head);
+// Into `bytes`, which has room for frame_head_size of them.
+void encode_head(const FrameHead &head, char *bytes);
 // Throws Code::corrupt for anything that encode_head() does not make.
 FrameHead decode_head(std::string_view bytes);
 

@@ -21,8 +21,7 @@ class FunctionTransport : public Transport {
   void send(int peer, Channel channel, const FrameHead &head, std::string_view payload,
             Patience &patience) override {
     std::array<char, short_message_limit> message;  // filled as far as it is sent
-    const FrameHeadBytes bytes = encode_head(head);
-    std::memcpy(message.data(), bytes.data(), bytes.size());
+    encode_head(head, message.data());
     // Only the reason of a failure can be longer than what is not bulk.
     const size_t size = std::min(payload.size(), bulk_above());
     std::memcpy(&message[frame_head_size], payload.data(), size);

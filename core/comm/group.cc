@@ -49,6 +49,7 @@ Group::Group(Transport &transport, Channel channel, std::vector<int> members, in
       members_(std::move(members)),
       others_(all_but(rank, members_)),
       rank_(rank),
+      bulk_above_(transport.bulk_above()),
       timeout_(timeout),
       failure_(failure) {}
 
@@ -302,15 +303,12 @@ void Group::check(int peer, const Frame &frame, FrameKind expected) const {
 }
 
 bool Group::is_bulk(const MessageView &message) const {
-  const size_t limit = transport_.bulk_above();
-  return limit > 0 && message && message->size() > limit;
+  return message && message->size() > bulk_above_;
 }
 
 Message Group::copy_of(const MessageView &message) {
   if (!message) return std::nullopt;
-  std::string copy = transport_.spare()->take(message->size());
-  std::copy(message->begin(), message->end(), copy.begin());
-  return copy;
+  return transport_.spare()->copy(*message);
 }
 
 void Group::send(int peer, FrameKind kind, const MessageView &message) {

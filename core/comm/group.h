@@ -79,6 +79,7 @@ class Group {
   const Channel channel_;
   const std::vector<int> members_, others_;
   const int rank_;
+  const size_t bulk_above_;
   const std::chrono::milliseconds timeout_;
   JobFailure &failure_;
   std::mutex mutex_;  // one collective at a time

@@ -6,8 +6,7 @@ namespace det {
 
 namespace {
 
-// Smaller ones the allocator keeps itself; larger and more ones are not worth their memory.
-constexpr size_t smallest = size_t{64} << 10U;
+// Larger and more ones are not worth their memory.
 constexpr size_t largest = size_t{16} << 20U;
 constexpr size_t most = 8;
 
@@ -28,6 +27,13 @@ std::string SpareBuffers::take(size_t size) {
     }
   }
   return std::string(size, '\0');
+}
+
+std::string SpareBuffers::copy(std::string_view bytes) {
+  if (bytes.size() < smallest) return std::string(bytes);
+  std::string buffer = take(bytes.size());
+  std::copy(bytes.begin(), bytes.end(), buffer.begin());
+  return buffer;
 }
 
 void SpareBuffers::give(std::string buffer) {

@@ -4,15 +4,20 @@
 
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace det {
 
 class SpareBuffers {
  public:
+  // Smaller ones the allocator keeps itself.
+  static constexpr size_t smallest = size_t{64} << 10U;
+
   // A string of `size` bytes of any content.
   std::string take(size_t size);
-  // Keeps a few large ones for later.
+  std::string copy(std::string_view bytes);
+  // Keeps a few for later.
   void give(std::string buffer);
 
  private:

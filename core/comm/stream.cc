@@ -52,7 +52,8 @@ void Stream::stall() const {
 }
 
 void Stream::send(const FrameHead &head, std::string_view payload, Patience &patience) {
-  FrameHeadBytes bytes = encode_head(head);
+  std::array<char, frame_head_size> bytes;
+  encode_head(head, bytes.data());
   std::array<iovec, 2> parts{iovec{bytes.data(), bytes.size()},
                              iovec{const_cast<char *>(payload.data()), payload.size()}};
   size_t left = bytes.size() + payload.size();

@@ -52,9 +52,8 @@ class Transport {
   virtual bool any_pair() const { return false; }
 
   // Payloads above this many bytes are bulk: announced by a head alone, and moved once both sides
-  // are known to be there, so that nothing has to be kept for those who are late. 0: there is no
-  // bulk.
-  virtual size_t bulk_above() const { return 0; }
+  // are known to be there, so that nothing has to be kept for those who are late.
+  virtual size_t bulk_above() const { return SIZE_MAX; }
   virtual void send_bulk(int /*peer*/, Channel /*channel*/, std::string_view /*payload*/,
                          Patience & /*patience*/) {}
   virtual void receive_bulk(int /*peer*/, Channel /*channel*/, char * /*data*/, size_t /*size*/,

@@ -9,8 +9,9 @@ namespace det::test {
 namespace {
 
 std::string bytes_of(const FrameHead &head) {
-  const FrameHeadBytes bytes = encode_head(head);
-  return {bytes.data(), bytes.size()};
+  std::string bytes(frame_head_size, '\0');
+  encode_head(head, bytes.data());
+  return bytes;
 }
 
 void a_head_is_what_it_was(void **) {

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <cstring>
 
 #include "core/base/error.h"
 #include "core/comm/endpoint.h"
@@ -43,9 +42,11 @@ void receive_from(std::string_view bytes) {
     Patience patience(std::chrono::milliseconds(0));
     if (!stream.receive(frame, patience, spare)) return;
     if (!frame.head.is_bulk && frame.payload.size() != frame.head.size) std::abort();
-    const FrameHeadBytes again = encode_head(frame.head);
-    const FrameHead head = decode_head({again.data(), again.size()});
-    if (std::memcmp(encode_head(head).data(), again.data(), again.size()) != 0) std::abort();
+    std::string once(frame_head_size, '\0');
+    std::string again = once;
+    encode_head(frame.head, once.data());
+    encode_head(decode_head(once), again.data());
+    if (once != again) std::abort();
   }
 }
 
