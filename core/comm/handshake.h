@@ -23,7 +23,7 @@ std::string job_secret();
 constexpr size_t nonce_size = 32;
 constexpr size_t proof_size = 32;
 constexpr size_t challenge_size = 8 + nonce_size;
-constexpr size_t hello_size = 8 + nonce_size + 1 + 2 * 4 + proof_size;
+constexpr size_t hello_size = 8 + nonce_size + 1 + 2 * sizeof(int32_t) + proof_size;
 constexpr size_t welcome_size = 8 + proof_size;
 
 // Who connects, and for what.

@@ -32,11 +32,10 @@ bool receive_whole(const Fd &fd, std::string &bytes, size_t size, Patience &pati
     const ssize_t got = recv(fd.get(), &bytes[done], size - done, 0);
     if (got > 0) {
       done += static_cast<size_t>(got);
-    } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
-      return false;
-    } else if (!wait_for(fd.get(), POLLIN, patience)) {
-      return false;
+      continue;
     }
+    const bool may_come = got < 0 && (errno == EAGAIN || errno == EINTR);
+    if (!may_come || !wait_for(fd.get(), POLLIN, patience)) return false;
   }
   return true;
 }
