@@ -1,5 +1,6 @@
 #include "core/comm/functions.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -24,7 +25,7 @@ class FunctionTransport : public Transport {
     encode_head(head, message.data());
     // Only the reason of a failure can be longer than what is not bulk.
     const size_t size = std::min(payload.size(), bulk_above());
-    std::memcpy(&message[frame_head_size], payload.data(), size);
+    std::copy_n(payload.begin(), size, &message[frame_head_size]);
     send_message(peer, channel, message.data(), frame_head_size + size, patience);
   }
 

@@ -16,27 +16,23 @@ int main(int argc, char **argv) {
   }
   const int32_t rank = det_distributed_rank(job);
   const int32_t size = det_distributed_size(job);
-  for (int round = 0; rounds == 0 || round < rounds; ++round) {
-    if (det_distributed_allgather(job, &rank, sizeof rank, &messages, &err) != DET_OK) {
-      printf("rank %d lost: %s\n", (int)rank, err.message);
-      return rounds == 0 ? 0 : 1;
-    }
-    for (int32_t i = 0; i < size; ++i)
-      if (memcmp(det_messages_data(messages, (size_t)i, NULL), &i, sizeof i) != 0) return 1;
+  int wrong = 0, lost = 0;
+  for (int round = 0; (rounds == 0 || round < rounds) && !wrong && !lost; ++round) {
+    lost = det_distributed_allgather(job, &rank, sizeof rank, &messages, &err) != DET_OK;
+    for (int32_t i = 0; !lost && i < size; ++i)
+      wrong |= memcmp(det_messages_data(messages, (size_t)i, NULL), &i, sizeof i) != 0;
     det_messages_free(messages);
-    if (det_distributed_broadcast_local(job, &rank, sizeof rank, &messages, &err) != DET_OK) {
-      printf("rank %d lost: %s\n", (int)rank, err.message);
-      return rounds == 0 ? 0 : 1;
-    }
-    int32_t first;
-    memcpy(&first, det_messages_data(messages, 0, NULL), sizeof first);
-    if (first != rank - det_distributed_local_rank(job)) return 1;
+    if (lost) break;
+    lost = det_distributed_broadcast_local(job, &rank, sizeof rank, &messages, &err) != DET_OK;
+    const int32_t first = rank - det_distributed_local_rank(job);
+    if (!lost) wrong |= memcmp(det_messages_data(messages, 0, NULL), &first, sizeof first) != 0;
     det_messages_free(messages);
     if (round == 0) {
       printf("rank %d joined\n", (int)rank);
       fflush(stdout);
     }
   }
+  if (lost) printf("rank %d lost: %s\n", (int)rank, err.message);
   det_distributed_free(job);
-  return 0;
+  return wrong || lost != (rounds == 0);
 }
