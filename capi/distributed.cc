@@ -189,7 +189,6 @@ det_status det_distributed_from_functions(const det_distributed_options *options
           read_options<det_distributed_options>(options, DET_DISTRIBUTED_OPTIONS_INIT, "options");
       const det::Ranks ranks = launch_from(given).ranks;
       det::check_ranks(ranks);
-      if (ranks.size == 1) return handle_for(det::make_single_communicator());
       auto timeout = timeout_from(given);
       if (timeout.count() == 0) timeout = det::default_join_timeout();
       return handle_for(det::make_joined_communicator(ranks, std::move(transport), timeout));

@@ -28,6 +28,12 @@ det_status det_distributed_from_mpi(MPI_Comm comm, det_distributed **out, det_er
   if (comm == MPI_COMM_NULL)
     return fail(err, DET_E_INVALID, "joining a job over MPI: comm is MPI_COMM_NULL");
   try {
+    const MpiSession session;  // before any question about comm
+    int between_groups = 0;
+    MPI_Comm_test_inter(comm, &between_groups);
+    if (between_groups != 0)
+      return fail(err, DET_E_INVALID,
+                  "joining a job over MPI: comm is an intercommunicator; merge it first");
     auto transport = std::make_unique<MpiTransport>(comm);
     const det_distributed_options options = transport->options();
     const det_communicator_functions functions = transport->functions();

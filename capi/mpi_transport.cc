@@ -14,6 +14,7 @@ using Clock = std::chrono::steady_clock;
 
 // MPI counts in int.
 constexpr size_t largest_piece = size_t{1} << 30U;
+constexpr int last_tag = 4;
 constexpr int tag_of(int channel, bool bulk) { return 2 * channel + (bulk ? 1 : 0); }
 
 std::string reason_of(int result) {
@@ -39,17 +40,25 @@ MpiError::MpiError(const char *tried, int result)
     : std::runtime_error("joining a job over MPI: " + std::string(tried) + ": " +
                          reason_of(result)) {}
 
+std::mutex MpiSession::mutex_;
+int MpiSession::sessions_ = 0;
+bool MpiSession::ours_ = false;
+
 MpiSession::MpiSession() {
+  const std::lock_guard guard(mutex_);
   int initialized = 0;
   MPI_Initialized(&initialized);
-  if (initialized != 0) return;
-  int provided = 0;
-  check("MPI_Init_thread", MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided));
-  ours_ = true;
+  if (initialized == 0) {
+    int provided = 0;
+    check("MPI_Init_thread", MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided));
+    ours_ = true;
+  }
+  ++sessions_;
 }
 
 MpiSession::~MpiSession() {
-  if (ours_ && !is_over()) MPI_Finalize();
+  const std::lock_guard guard(mutex_);
+  if (--sessions_ == 0 && ours_ && !is_over()) MPI_Finalize();
 }
 
 MpiTransport::MpiTransport(MPI_Comm comm) {
@@ -82,8 +91,30 @@ MpiTransport::~MpiTransport() {
     MPI_Cancel(&slot->request);
     MPI_Wait(&slot->request, MPI_STATUS_IGNORE);
   }
-  if (machine_ != MPI_COMM_NULL) MPI_Comm_free(&machine_);
-  if (job_ != MPI_COMM_NULL) MPI_Comm_free(&job_);
+  // Messages on their way must not meet a later communicator with the number of this one.
+  if (!part()) return;
+  MPI_Comm_free(&machine_);
+  MPI_Comm_free(&job_);
+}
+
+// Everybody's last message tells everybody that no other comes. Whoever stays for longer keeps its
+// communicators, and so do the others: they are small.
+bool MpiTransport::part() noexcept {
+  constexpr int most_ranks = 64;
+  constexpr int32_t patience_ms = 200;
+  if (broken_ || size_ > most_ranks) return false;
+  for (int peer = 0; peer < size_; ++peer)
+    if (peer != rank_) MPI_Send(nullptr, 0, MPI_BYTE, peer, last_tag, job_);
+  for (int peer = 0; peer < size_; ++peer) {
+    if (peer == rank_) continue;
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Irecv(nullptr, 0, MPI_BYTE, peer, last_tag, job_, &request);
+    if (wait(request, MPI_STATUS_IGNORE, patience_ms) == 0) continue;
+    MPI_Cancel(&request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    return false;
+  }
+  return true;
 }
 
 det_distributed_options MpiTransport::options() const {
@@ -101,9 +132,9 @@ det_communicator_functions MpiTransport::functions() const {
   det_communicator_functions functions;
   det_communicator_functions_init(&functions);
   functions.send = [](int32_t peer, int32_t channel, const void *data, size_t size,
-                      int32_t /*timeout_ms*/, void *user_data) {
-    return static_cast<MpiTransport *>(user_data)->send(peer, channel,
-                                                        static_cast<const char *>(data), size);
+                      int32_t timeout_ms, void *user_data) {
+    return static_cast<MpiTransport *>(user_data)->send(
+        peer, channel, static_cast<const char *>(data), size, timeout_ms);
   };
   functions.receive = [](int32_t peer, int32_t channel, void *data, size_t capacity, size_t *size,
                          int32_t timeout_ms, void *user_data) {
@@ -111,9 +142,9 @@ det_communicator_functions MpiTransport::functions() const {
                                                            capacity, *size, timeout_ms);
   };
   functions.broadcast = [](int32_t root, int32_t channel, void *data, size_t size,
-                           int32_t /*timeout_ms*/, void *user_data) {
-    return static_cast<MpiTransport *>(user_data)->broadcast(root, channel,
-                                                             static_cast<char *>(data), size);
+                           int32_t timeout_ms, void *user_data) {
+    return static_cast<MpiTransport *>(user_data)->broadcast(
+        root, channel, static_cast<char *>(data), size, timeout_ms);
   };
   functions.destroy = [](void *user_data) { delete static_cast<MpiTransport *>(user_data); };
   functions.any_pair = 1;
@@ -138,55 +169,80 @@ int32_t MpiTransport::wait(MPI_Request &request, MPI_Status *status, int32_t tim
   }
 }
 
-// A short message leaves at once; for bulk, the other side is waiting already.
-int32_t MpiTransport::send(int peer, int channel, const char *data, size_t size) {
-  const int tag = tag_of(channel, size > DET_SHORT_MESSAGE);
-  for (size_t done = 0; done < size; done += largest_piece) {
+// Ends a request, or leaves it behind: MPI can take neither a send nor a collective back.
+int32_t MpiTransport::finish(MPI_Request &request, int32_t timeout_ms) {
+  const int32_t result = wait(request, MPI_STATUS_IGNORE, std::max(timeout_ms, 1));
+  if (result != 0) broken_ = true;
+  return result;
+}
+
+// A short message leaves at once; for bulk, the other side is there already.
+int32_t MpiTransport::send(int peer, int channel, const char *data, size_t size,
+                           int32_t timeout_ms) {
+  if (is_over()) return ENOTCONN;
+  if (size <= DET_SHORT_MESSAGE)
+    return MPI_Send(data, static_cast<int>(size), MPI_BYTE, peer, tag_of(channel, false), job_) ==
+                   MPI_SUCCESS
+               ? 0
+               : EIO;
+  int32_t result = 0;
+  for (size_t done = 0; done < size && result == 0; done += largest_piece) {
+    MPI_Request request = MPI_REQUEST_NULL;
     const int piece = static_cast<int>(std::min(size - done, largest_piece));
-    if (MPI_Send(data + done, piece, MPI_BYTE, peer, tag, job_) != MPI_SUCCESS) return EIO;
+    if (MPI_Isend(data + done, piece, MPI_BYTE, peer, tag_of(channel, true), job_, &request) !=
+        MPI_SUCCESS)
+      return EIO;
+    result = finish(request, timeout_ms);
   }
-  return 0;
+  return result;
 }
 
 int32_t MpiTransport::receive(int peer, int channel, char *data, size_t capacity, size_t &size,
                               int32_t timeout_ms) {
-  if (capacity <= DET_SHORT_MESSAGE) {
-    std::unique_ptr<Slot> &slot =
-        slots_[2 * static_cast<size_t>(peer) + static_cast<size_t>(channel)];
-    if (!slot) slot.reset(new Slot);  // without clearing its bytes
-    Slot &incoming = *slot;
-    if (incoming.request == MPI_REQUEST_NULL &&
-        MPI_Irecv(incoming.data.data(), static_cast<int>(incoming.data.size()), MPI_BYTE, peer,
-                  tag_of(channel, false), job_, &incoming.request) != MPI_SUCCESS)
-      return EIO;
-    MPI_Status status;
-    const int32_t result = wait(incoming.request, &status, timeout_ms);
-    if (result != 0) return result;
-    int count = 0;
-    MPI_Get_count(&status, MPI_BYTE, &count);
-    size = std::min(static_cast<size_t>(count), capacity);
-    std::memcpy(data, incoming.data.data(), size);
+  if (is_over()) return ENOTCONN;
+  if (capacity > DET_SHORT_MESSAGE) {
+    for (size = 0; size < capacity;) {
+      MPI_Request request = MPI_REQUEST_NULL;
+      const int piece = static_cast<int>(std::min(capacity - size, largest_piece));
+      if (MPI_Irecv(data + size, piece, MPI_BYTE, peer, tag_of(channel, true), job_, &request) !=
+          MPI_SUCCESS)
+        return EIO;
+      if (const int32_t result = finish(request, timeout_ms); result != 0) return result;
+      size += static_cast<size_t>(piece);
+    }
     return 0;
   }
-  for (size = 0; size < capacity;) {
-    const int piece = static_cast<int>(std::min(capacity - size, largest_piece));
-    if (MPI_Recv(data + size, piece, MPI_BYTE, peer, tag_of(channel, true), job_,
-                 MPI_STATUS_IGNORE) != MPI_SUCCESS)
-      return EIO;
-    size += static_cast<size_t>(piece);
-  }
+  std::unique_ptr<Slot> &slot =
+      slots_[2 * static_cast<size_t>(peer) + static_cast<size_t>(channel)];
+  if (!slot) slot.reset(new Slot);  // without clearing its bytes
+  if (slot->request == MPI_REQUEST_NULL &&
+      MPI_Irecv(slot->data.data(), static_cast<int>(slot->data.size()), MPI_BYTE, peer,
+                tag_of(channel, false), job_, &slot->request) != MPI_SUCCESS)
+    return EIO;
+  MPI_Status status;
+  const int32_t result = wait(slot->request, &status, timeout_ms);
+  if (result != 0) return result;
+  int count = 0;
+  MPI_Get_count(&status, MPI_BYTE, &count);
+  size = std::min(static_cast<size_t>(count), capacity);
+  std::memcpy(data, slot->data.data(), size);
   return 0;
 }
 
-int32_t MpiTransport::broadcast(int root, int channel, char *data, size_t size) {
+int32_t MpiTransport::broadcast(int root, int channel, char *data, size_t size,
+                                int32_t timeout_ms) {
+  if (is_over()) return ENOTCONN;
   const MPI_Comm comm = channel == 0 ? job_ : machine_;
   const int from = channel == 0
                        ? root
                        : static_cast<int>(std::find(on_machine_.begin(), on_machine_.end(), root) -
                                           on_machine_.begin());
-  for (size_t done = 0; done < size; done += largest_piece) {
+  int32_t result = 0;
+  for (size_t done = 0; done < size && result == 0; done += largest_piece) {
+    MPI_Request request = MPI_REQUEST_NULL;
     const int piece = static_cast<int>(std::min(size - done, largest_piece));
-    if (MPI_Bcast(data + done, piece, MPI_BYTE, from, comm) != MPI_SUCCESS) return EIO;
+    if (MPI_Ibcast(data + done, piece, MPI_BYTE, from, comm, &request) != MPI_SUCCESS) return EIO;
+    result = finish(request, timeout_ms);
   }
-  return 0;
+  return result;
 }

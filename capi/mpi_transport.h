@@ -7,6 +7,7 @@
 #include <array>
 #include <chrono>
 #include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <vector>
 
@@ -16,7 +17,7 @@ class MpiError : public std::runtime_error {
   MpiError(const char *tried, int result);
 };
 
-// Initialises MPI unless that is done, and finalises it then.
+// Initialises MPI unless that is done; the last session finalises what the first one initialised.
 class MpiSession {
  public:
   MpiSession();
@@ -25,7 +26,9 @@ class MpiSession {
   MpiSession &operator=(const MpiSession &) = delete;
 
  private:
-  bool ours_ = false;
+  static std::mutex mutex_;
+  static int sessions_;
+  static bool ours_;
 };
 
 class MpiTransport {
@@ -47,10 +50,12 @@ class MpiTransport {
     std::array<char, DET_SHORT_MESSAGE> data;
   };
 
-  int32_t send(int peer, int channel, const char *data, size_t size);
+  int32_t send(int peer, int channel, const char *data, size_t size, int32_t timeout_ms);
   int32_t receive(int peer, int channel, char *data, size_t capacity, size_t &size,
                   int32_t timeout_ms);
-  int32_t broadcast(int root, int channel, char *data, size_t size);
+  int32_t broadcast(int root, int channel, char *data, size_t size, int32_t timeout_ms);
+  int32_t finish(MPI_Request &request, int32_t timeout_ms);
+  bool part() noexcept;
   int32_t wait(MPI_Request &request, MPI_Status *status, int32_t timeout_ms);
 
   MpiSession session_;
@@ -61,4 +66,5 @@ class MpiTransport {
   int cross_rank_ = 0, cross_size_ = 1;
   std::vector<int> on_machine_;  // ranks of the job, by local rank
   std::vector<std::unique_ptr<Slot>> slots_;
+  bool broken_ = false;  // a request was left behind, so the communicators must stay
 };

@@ -41,6 +41,12 @@ Meaning meaning_of(int os_errno) {
 
 }  // namespace
 
+Code code_from(int number) {
+  const bool known =
+      number <= static_cast<int>(Code::internal) && number >= static_cast<int>(Code::unavailable);
+  return known ? static_cast<Code>(number) : Code::internal;
+}
+
 void throw_errno(int os_errno, const std::string &tried) {
   const Meaning meaning = meaning_of(os_errno);
   throw Error(meaning.code,

@@ -25,6 +25,9 @@ enum class Code : int {
   unavailable = -15,
 };
 
+// A code that came from elsewhere; Code::internal for a number that is none.
+Code code_from(int number);
+
 class Error : public std::runtime_error {
  public:
   Error(Code code, const std::string &message, int os_errno = 0, int http_status = 0)

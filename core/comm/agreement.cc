@@ -42,7 +42,7 @@ std::string value_of(const Message &message, const std::string &whose) {
   if (!message || !message->starts_with(error_mark))
     throw Error(Code::conflict, whose + " called something else at this point");
   const Json error = parse_json_object(message->substr(1), "the error of " + whose);
-  throw Error(static_cast<Code>(error.value("code", 0)),
+  throw Error(code_from(error.value("code", 0)),
               whose + ": " + error.value("message", std::string()), error.value("errno", 0),
               error.value("http", 0));
 }

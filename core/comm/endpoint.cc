@@ -1,5 +1,6 @@
 #include "core/comm/endpoint.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -9,6 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstddef>
@@ -68,7 +70,8 @@ void set(const Fd &fd, int level, int option, int value) {
   setsockopt(fd.get(), level, option, &value, sizeof value);
 }
 
-// A machine that lost its power says nothing: this notices within a minute.
+}  // namespace
+
 void keep_alive(const Fd &fd) {
   set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
   set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
@@ -76,6 +79,8 @@ void keep_alive(const Fd &fd) {
   set(fd, IPPROTO_TCP, TCP_KEEPINTVL, 10);
   set(fd, IPPROTO_TCP, TCP_KEEPCNT, 3);
 }
+
+namespace {
 
 // An errno instead of a listener.
 int try_listen(const Address &address, std::vector<Fd> &listeners) {
@@ -87,6 +92,27 @@ int try_listen(const Address &address, std::vector<Fd> &listeners) {
     return errno;
   listeners.push_back(std::move(fd));
   return 0;
+}
+
+// The last errno where it is none.
+int listen_on(const std::vector<Address> &addresses, std::vector<Fd> &listeners) {
+  int failed = 0;
+  for (const Address &address : addresses)
+    if (const int reason = try_listen(address, listeners); reason != 0) failed = reason;
+  return failed;
+}
+
+bool is_loopback(const Address &address) {
+  if (address.storage.ss_family == AF_INET6)
+    return IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6 &>(address.storage).sin6_addr);
+  const in_addr number = reinterpret_cast<const sockaddr_in &>(address.storage).sin_addr;
+  return ntohl(number.s_addr) >> 24 == IN_LOOPBACKNET;
+}
+
+bool is_number(const std::string &host) {
+  std::array<unsigned char, sizeof(in6_addr)> number;
+  return inet_pton(AF_INET, host.c_str(), number.data()) == 1 ||
+         inet_pton(AF_INET6, host.c_str(), number.data()) == 1;
 }
 
 int try_connect(const Address &address, Patience &patience, Fd &connection) {
@@ -126,11 +152,12 @@ std::vector<Fd> listen_at(const Endpoint &endpoint) {
   if (endpoint.kind == Endpoint::Kind::unix_socket) {
     failed = try_listen(unix_address(endpoint.name), listeners);
   } else {
-    for (const Address &address : tcp_addresses(endpoint, true))
-      if (const int reason = try_listen(address, listeners); reason != 0) failed = reason;
-    if (listeners.empty() && failed == EADDRNOTAVAIL)
-      for (const Address &address : tcp_addresses({endpoint.kind, "", endpoint.port}, true))
-        if (const int reason = try_listen(address, listeners); reason != 0) failed = reason;
+    const std::vector<Address> addresses = tcp_addresses(endpoint, true);
+    if (!endpoint.from_afar || is_number(endpoint.name) ||
+        !std::ranges::all_of(addresses, is_loopback))
+      failed = listen_on(addresses, listeners);
+    if (listeners.empty() && (failed == 0 || failed == EADDRNOTAVAIL))
+      failed = listen_on(tcp_addresses({endpoint.kind, "", endpoint.port}, true), listeners);
   }
   if (!listeners.empty()) return listeners;
   if (failed == EADDRINUSE)

@@ -12,8 +12,9 @@ namespace det {
 struct Endpoint {
   enum class Kind { unix_socket, tcp };
   Kind kind = Kind::unix_socket;
-  std::string name;  // of the Unix socket, or the host
-  int port = 0;      // 0 for a listener: any
+  std::string name;        // of the Unix socket, or the host
+  int port = 0;            // 0 for a listener: any
+  bool from_afar = false;  // other machines connect to it
 
   std::string text() const;  // "unix:NAME" or "tcp:HOST:PORT"
 };
@@ -21,12 +22,16 @@ struct Endpoint {
 // Throws Code::corrupt for what text() does not make.
 Endpoint parse_endpoint(const std::string &text);
 
-// Binds no wider than the endpoint says. A host whose address is none of this machine's, as behind
-// a translated address, listens on all of them.
+// Binds no wider than the endpoint says. All addresses of the machine are taken where the named one
+// is none of them, as behind a translated address, and where other machines are to reach a name
+// that this machine knows as itself alone (Debian's /etc/hosts has its own name at 127.0.1.1).
 std::vector<Fd> listen_at(const Endpoint &endpoint);
 
 // Tries until somebody listens there, for as long as `patience` lasts.
 Fd connect_to(const Endpoint &endpoint, Patience &patience);
+
+// For a TCP connection: a machine that lost its power says nothing, and this notices in a minute.
+void keep_alive(const Fd &connection);
 
 // The port that a listener got.
 int port_of(const Fd &listener);

@@ -16,7 +16,8 @@ enum class Channel : uint8_t { global, local };
 enum class FrameKind : uint8_t {
   call,   // a rank takes part in a collective, with its message
   done,   // the root's answer
-  ready,  // the sender waits for the bulk that was announced
+  ready,  // the sender is there for the bulk that was announced
+  go,     // everybody is: it comes now
   ask,    // the root has waited a while in this collective: are you in another one?
   abort,  // the collective failed; the payload says why
   leave   // the sender left the job

@@ -1,6 +1,7 @@
 #include "core/comm/group.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace det {
 
@@ -14,7 +15,7 @@ constexpr std::chrono::milliseconds silence{1000};
 constexpr uint64_t look_interval = 16;
 constexpr uint64_t wait_interval = 256;
 
-Error reason_of(const Frame &abort) { return {static_cast<Code>(abort.head.code), abort.payload}; }
+Error reason_of(const Frame &abort) { return {code_from(abort.head.code), abort.payload}; }
 
 // Copying more than this costs more than sending it in pieces.
 constexpr size_t longest_list = size_t{32} << 10U;
@@ -58,10 +59,10 @@ std::string Group::here() const { return call_name(collective_, channel_, sequen
 template <class Work>
 auto Group::take_part(Collective collective, const Work &work) {
   const std::lock_guard guard(mutex_);
-  failure_.check();
   collective_ = collective;
   ++sequence_;
   try {
+    failure_.check();  // of any channel
     return work();
   } catch (const Error &e) {
     fail(e.code == Code::unavailable ? last_words(e) : e);
@@ -170,6 +171,7 @@ void Group::send_to_all(FrameKind kind, const MessageView &message) {
   if (!is_bulk(message)) return;
   Patience patience(timeout_);
   for (const int peer : others_) await(peer, FrameKind::ready, patience);
+  for (const int peer : others_) send(peer, FrameKind::go, std::nullopt);
   if (transport_.can_broadcast())
     // The transport only reads what the root sends.
     transport_.broadcast_bulk(rank_, channel_, const_cast<char *>(message->data()), message->size(),
@@ -186,9 +188,12 @@ Message Group::receive_from_root(FrameKind kind) {
   if (!frame.head.is_bulk) return std::move(frame.payload);
   std::string bulk = transport_.spare()->take(frame.head.size);
   send(root, FrameKind::ready, std::nullopt);
-  if (transport_.can_broadcast())
-    transport_.broadcast_bulk(root, channel_, bulk.data(), bulk.size(), patience);
-  else transport_.receive_bulk(root, channel_, bulk.data(), bulk.size(), patience);
+  await(root, FrameKind::go, patience);
+  receive_into(bulk, [&](char *data) {
+    if (transport_.can_broadcast())
+      transport_.broadcast_bulk(root, channel_, data, bulk.size(), patience);
+    else transport_.receive_bulk(root, channel_, data, bulk.size(), patience);
+  });
   return bulk;
 }
 
@@ -196,8 +201,19 @@ void Group::give_to_root(const MessageView &message) {
   send(members_.front(), FrameKind::call, message);
   if (!is_bulk(message)) return;
   Patience patience(timeout_);
-  await(members_.front(), FrameKind::ready, patience);
+  await(members_.front(), FrameKind::go, patience);
   transport_.send_bulk(members_.front(), channel_, *message, patience);
+}
+
+// A transport that gave up may still write where it was to receive.
+template <class Receive>
+void Group::receive_into(std::string &buffer, const Receive &receive) {
+  try {
+    receive(buffer.data());
+  } catch (...) {
+    static_cast<void>(new std::string(std::move(buffer)));
+    throw;
+  }
 }
 
 // The root's side of give_to_root(), for all members.
@@ -218,16 +234,18 @@ std::vector<Message> Group::collect(const MessageView &message) {
     }
     if (frame.head.is_bulk) {
       frame.payload = transport_.spare()->take(frame.head.size);
-      send(peer, FrameKind::ready, std::nullopt);
-      transport_.receive_bulk(peer, channel_, frame.payload.data(), frame.head.size, patience);
+      send(peer, FrameKind::go, std::nullopt);
+      receive_into(frame.payload, [&](char *data) {
+        transport_.receive_bulk(peer, channel_, data, frame.head.size, patience);
+      });
     }
     if (!frame.head.is_null) list[i] = std::move(frame.payload);
   }
   return list;
 }
 
-// Everybody tells everybody that it is here, with its message for those who are to have it; bulk
-// moves when all are.
+// Everybody tells everybody that it is here, with its message for those who are to have it. Bulk
+// moves when everybody has room for it and knows that all others do.
 std::vector<Message> Group::exchange(const MessageView &message, bool to_all) {
   const auto gets = [&](int receiver) { return to_all || receiver == members_.front(); };
   for (const int peer : others_) send(peer, FrameKind::call, gets(peer) ? message : MessageView());
@@ -245,19 +263,34 @@ std::vector<Message> Group::exchange(const MessageView &message, bool to_all) {
     if (frame.head.is_bulk) frame.payload = transport_.spare()->take(frame.head.size);
     if (!frame.head.is_null) list[i] = std::move(frame.payload);
   }
-  for (size_t i = 0; i < members_.size(); ++i) {
-    if (bulk[i] == 0) continue;
-    const bool mine = members_[i] == rank_;
-    if (to_all && transport_.can_broadcast()) {
-      transport_.broadcast_bulk(members_[i], channel_, list[i]->data(), bulk[i], patience);
-    } else if (mine) {
-      for (const int peer : others_)
-        if (gets(peer)) transport_.send_bulk(peer, channel_, *message, patience);
-    } else if (gets(rank_)) {
-      transport_.receive_bulk(members_[i], channel_, list[i]->data(), bulk[i], patience);
-    }
+  // Who is sent nothing knows nothing of bulk: to gather it, the root and each member agree alone.
+  if (to_all && std::ranges::any_of(bulk, [](uint64_t size) { return size != 0; })) {
+    for (const int peer : others_) send(peer, FrameKind::ready, std::nullopt);
+    for (const int peer : others_) await(peer, FrameKind::ready, patience);
   }
+  for (size_t i = 0; i < members_.size(); ++i)
+    if (bulk[i] != 0) move_bulk(members_[i], bulk[i], message, list[i], to_all, patience);
   return list;
+}
+
+// One rank's bulk, which `message` is here or `received` becomes.
+void Group::move_bulk(int from, size_t size, const MessageView &message, Message &received,
+                      bool to_all, Patience &patience) {
+  if (to_all && transport_.can_broadcast()) {
+    receive_into(*received, [&](char *data) {
+      transport_.broadcast_bulk(from, channel_, data, size, patience);
+    });
+  } else if (from != rank_) {
+    if (!to_all) send(from, FrameKind::go, std::nullopt);
+    receive_into(*received, [&](char *data) {
+      transport_.receive_bulk(from, channel_, data, size, patience);
+    });
+  } else if (to_all) {
+    for (const int peer : others_) transport_.send_bulk(peer, channel_, *message, patience);
+  } else if (!is_root()) {
+    await(members_.front(), FrameKind::go, patience);
+    transport_.send_bulk(members_.front(), channel_, *message, patience);
+  }
 }
 
 // The next frame of a peer that has something to do with this collective.
@@ -342,6 +375,7 @@ void Group::send_text(int peer, FrameKind kind, const Error &why) noexcept {
 }
 
 void Group::tell_all(const Error &error) noexcept {
+  if (std::exchange(told_, true)) return;
   for (const int peer : others_)
     if (talks_to(peer)) send_text(peer, FrameKind::abort, error);
 }

@@ -53,6 +53,10 @@ class Group {
   void send_list(const std::vector<Message> &list);
   std::vector<Message> receive_list();
   std::vector<Message> exchange(const MessageView &message, bool to_all);
+  void move_bulk(int from, size_t size, const MessageView &message, Message &received, bool to_all,
+                 Patience &patience);
+  template <class Receive>
+  void receive_into(std::string &buffer, const Receive &receive);
 
   void send(int peer, FrameKind kind, const MessageView &message);
   Frame await(int peer, FrameKind kind, Patience &patience);
@@ -85,6 +89,7 @@ class Group {
   std::mutex mutex_;  // one collective at a time
   Collective collective_ = Collective::gather;
   uint64_t sequence_ = 0;
+  bool told_ = false;  // the others, of a failure
 };
 
 }  // namespace det

@@ -49,6 +49,7 @@ Introduction decode(const Message &message, size_t rank) {
 void check_layout(const std::vector<Introduction> &all) {
   for (size_t i = 0; i < all.size(); ++i) {
     const Ranks &mine = all[i].ranks;
+    check_ranks(mine);
     if (mine.rank != static_cast<int>(i))
       contradict(static_cast<int>(i), mine.rank, "both have the same rank");
     int on_machine = 0;
@@ -110,7 +111,10 @@ class Joined : public Communicator {
   }
 
   ~Joined() override {
-    if (fork_guard_.in_child()) return;  // the connections are the parent's
+    if (fork_guard_.in_child()) {
+      static_cast<void>(transport_.release());  // the connections are the parent's
+      return;
+    }
     if (local_) local_->leave();
     global_.leave();
   }

@@ -1,12 +1,11 @@
 #include "core/comm/rendezvous.h"
 
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <thread>
 
 #include "core/base/error.h"
 
@@ -17,6 +16,7 @@ namespace {
 // A stranger who says nothing is sent away after this long, and no more than these wait at once.
 constexpr std::chrono::seconds visit(5);
 constexpr size_t most_visitors = 256;
+constexpr std::chrono::milliseconds retry_pause(20);
 
 // The few bytes of a handshake fit into the buffer of a fresh socket.
 bool send_whole(const Fd &fd, const std::string &bytes) {
@@ -54,12 +54,10 @@ Rendezvous::Rendezvous(const std::vector<Endpoint> &endpoints, std::string secre
 
 void Rendezvous::let_in(const Listener &listener) {
   Fd fd(accept4(listener.fd.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!fd || !is_own_peer(fd, listener.kind) || visitors_.size() >= most_visitors) return;
-  if (listener.kind == Endpoint::Kind::tcp) {
-    const int on = 1;
-    setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    setsockopt(fd.get(), SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
-  }
+  if (!fd || !is_own_peer(fd, listener.kind)) return;
+  if (listener.kind == Endpoint::Kind::tcp) keep_alive(fd);
+  // Those who belong to the job speak at once: the one that waits longest is none of them.
+  if (visitors_.size() >= most_visitors) visitors_.erase(visitors_.begin());
   Visitor visitor{std::move(fd), make_challenge(), {}, Patience(visit)};
   visitor.patience.left();
   if (send_whole(visitor.fd, visitor.challenge)) visitors_.push_back(std::move(visitor));
@@ -140,6 +138,7 @@ Fd apply_at(const Endpoint &endpoint, const Hello &mine, const std::string &secr
     std::string challenge, welcome;
     // The chief of an earlier job may just have closed its door.
     if (!receive_whole(fd, challenge, challenge_size, patience)) {
+      std::this_thread::sleep_for(retry_pause);
       if (patience.left().count() > 0) continue;
       throw Error(Code::timeout,
                   "joining a job: '" + endpoint.text() + "' takes connections but says nothing");

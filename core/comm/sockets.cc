@@ -29,7 +29,8 @@ class SocketTransport : public Transport {
         Endpoint::Kind::unix_socket,
         "detcore/" + std::to_string(geteuid()) + "/" + std::to_string(options.port), 0};
     const Endpoint over_network{Endpoint::Kind::tcp,
-                                several_machines ? options.chief_ip : this_machine, options.port};
+                                several_machines ? options.chief_ip : this_machine, options.port,
+                                several_machines};
     // Ranks on the chief's machine need no network.
     const bool near = !force_tcp_ && ranks.cross_rank == 0;
     if (ranks.rank == 0) {
@@ -92,8 +93,8 @@ class SocketTransport : public Transport {
 
   // Where the ranks of this machine find their local chief.
   void open_door() {
-    Endpoint endpoint{Endpoint::Kind::unix_socket, "detcore/" + make_uuid(), 0};
-    if (force_tcp_) endpoint = {Endpoint::Kind::tcp, this_machine, 0};
+    Endpoint endpoint{Endpoint::Kind::unix_socket, "detcore/" + make_uuid()};
+    if (force_tcp_) endpoint = {Endpoint::Kind::tcp, this_machine};
     door_.emplace(std::vector{endpoint}, secret_);
     if (force_tcp_) endpoint.port = door_->port();
     address_ = endpoint.text();

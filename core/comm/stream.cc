@@ -65,8 +65,10 @@ void Stream::send(const FrameHead &head, std::string_view payload, Patience &pat
     if (sent < 0) {
       if (errno == EINTR) continue;
       if (errno != EAGAIN && errno != EWOULDBLOCK) lose(errno);
-      if (!wait_for(fd_.get(), POLLOUT, patience)) stall();
-      continue;
+      if (wait_for(fd_.get(), POLLOUT, patience)) continue;
+      // What comes after a part of a frame would be taken for the rest of it.
+      if (left < bytes.size() + payload.size()) shutdown(fd_.get(), SHUT_WR);
+      stall();
     }
     left -= static_cast<size_t>(sent);
     if (left == 0) return;
@@ -109,7 +111,9 @@ bool Stream::receive(Frame &frame, Patience &patience, SpareBuffers &spare) {
     if (got == 0 && !wait_for(fd_.get(), POLLIN, patience)) return false;
   }
   frame.head = decode_head(ahead_);
-  const size_t size = frame.head.is_bulk ? 0 : frame.head.size;
+  if (frame.head.is_bulk)
+    throw Error(Code::corrupt, "talking to " + peer_ + ": there is no bulk over sockets");
+  const size_t size = frame.head.size;
   const size_t here = std::min(size, ahead_.size() - frame_head_size);
   // What was announced may never come: memory follows what did.
   frame.payload = spare.take(std::min(size, at_once));

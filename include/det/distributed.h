@@ -113,7 +113,9 @@ DET_API det_status det_distributed_from_env(det_distributed **out, det_error *er
  * cannot wait for that long it may wait for longer: the limit keeps jobs from hanging.
  *
  * A message of more than DET_SHORT_MESSAGE bytes is bulk: it is sent only once the other side is
- * known to wait for it, which calls receive() with a capacity of exactly its size. */
+ * known to wait for it, which calls receive() with a capacity of exactly its size. After a wait for
+ * bulk that ended by its limit, data that is received may still be written; data that is sent or
+ * broadcast should stay where it is until the process ends. */
 typedef struct det_communicator_functions {
   size_t struct_size; /**< sizeof(det_communicator_functions). */
   /** Sends one message. A short one must not wait for the peer to receive it. */

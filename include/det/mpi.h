@@ -12,8 +12,8 @@ DET_BEGIN_DECLS
 
 /** Joins the ranks of an MPI communicator. Collective over it; blocks until every rank has joined.
  * MPI is initialised (MPI_THREAD_FUNNELED) when the host has not done so, and only then finalised
- * when the handle is freed. The communicator is duplicated. Ranks that share memory are those of
- * one machine; machines are numbered in the order of their lowest rank.
+ * when the last such handle is freed. The communicator is duplicated. Ranks that share memory are
+ * those of one machine; machines are numbered in the order of their lowest rank.
  *
  * Collectives call MPI on the thread that called them, and no other thread of the library calls
  * MPI: with MPI_THREAD_SINGLE or MPI_THREAD_FUNNELED they are for the main thread. The variable

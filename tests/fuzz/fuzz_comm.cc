@@ -41,7 +41,7 @@ void receive_from(std::string_view bytes) {
     Frame frame;
     Patience patience(std::chrono::milliseconds(0));
     if (!stream.receive(frame, patience, spare)) return;
-    if (!frame.head.is_bulk && frame.payload.size() != frame.head.size) std::abort();
+    if (frame.payload.size() != frame.head.size) std::abort();
     std::string once(frame_head_size, '\0');
     std::string again = once;
     encode_head(frame.head, once.data());
