@@ -14,9 +14,11 @@ namespace {
 
 using Call = std::function<void(Communicator &)>;
 
-void gather(Communicator &job) { job.gather("x"); }
-void allgather(Communicator &job) { job.allgather("x"); }
-void broadcast(Communicator &job) { job.broadcast("x"); }
+// Short ones, or such as are announced first.
+size_t message_size = 1;
+void gather(Communicator &job) { job.gather(std::string(message_size, 'x')); }
+void allgather(Communicator &job) { job.allgather(std::string(message_size, 'x')); }
+void broadcast(Communicator &job) { job.broadcast(std::string(message_size, 'x')); }
 
 struct Named {
   const char *name;
@@ -30,24 +32,41 @@ void call_and_then_some(Communicator &job, const Named &named) {
   for (int i = 0; i < 256; ++i) named.call(job);
 }
 
+void expect_conflict(const Outcome &outcome, const char *one, const char *other) {
+  for (int rank = 0; rank < 3; ++rank) {
+    assert_int_equal(outcome.code(rank), Code::conflict);
+    assert_true(contains(outcome.text(rank), std::string("called ") + one));
+    assert_true(contains(outcome.text(rank), std::string("called ") + other));
+  }
+}
+
 void a_mismatch_is_an_error_on_every_rank_that_names_both_calls(void **) {
-  for (const bool mesh : {false, true}) {
+  for (const size_t size : {1U, 10'000U}) {
+    message_size = size;
     for (const Named &of_chief : calls) {
       for (const Named &of_others : calls) {
         if (of_chief.call == of_others.call) continue;
         const auto work = [&](Communicator &job) {
           call_and_then_some(job, job.is_chief() ? of_chief : of_others);
         };
-        ThreadNetwork network(3, true);
-        const Outcome outcome = mesh ? network.run(1, 3, work) : run_ranks(1, 3, work);
-        for (int rank = 0; rank < 3; ++rank) {
-          const std::string text = outcome.text(rank);
-          assert_int_equal(outcome.code(rank), Code::conflict);
-          assert_true(contains(text, std::string("called ") + of_chief.name));
-          assert_true(contains(text, std::string("called ") + of_others.name));
-        }
+        expect_conflict(run_ranks(1, 3, work), of_chief.name, of_others.name);
+        for (const bool any_pair : {false, true})
+          expect_conflict(ThreadNetwork(3, any_pair).run(1, 3, work), of_chief.name,
+                          of_others.name);
       }
     }
+  }
+}
+
+// Two agree, the third does something else: nobody is left alone in the moving of bulk.
+void a_mismatch_of_one_rank_leaves_nobody_in_bulk(void **) {
+  message_size = 10'000;
+  for (const bool any_pair : {false, true}) {
+    const Outcome outcome = ThreadNetwork(3, any_pair).run(1, 3, [](Communicator &job) {
+      if (job.ranks().rank == 2) allgather(job);
+      broadcast(job);
+    });
+    for (int rank = 0; rank < 3; ++rank) assert_int_equal(outcome.code(rank), Code::conflict);
   }
 }
 
@@ -76,30 +95,41 @@ void a_rank_that_leaves_is_an_error_on_the_others(void **) {
 }
 
 void a_silent_rank_is_an_error_after_the_timeout(void **) {
-  for (const bool mesh : {false, true}) {
-    std::atomic<int> waiting{2};
-    const auto work = [&](Communicator &job) {
-      if (job.ranks().rank == 1) {
-        while (waiting > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-        return;
-      }
-      try {
-        job.gather("x");
-      } catch (...) {
+  for (const size_t size : {1U, 10'000U}) {
+    message_size = size;
+    for (const Named &named : calls) {
+      // The chief of a short broadcast waits for nobody.
+      if (named.call == broadcast && size == 1) continue;
+      std::atomic<int> waiting{2};
+      const auto work = [&](Communicator &job) {
+        if (job.ranks().rank == 1) {
+          while (waiting > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+          return;
+        }
+        try {
+          named.call(job);
+        } catch (...) {
+          --waiting;
+          throw;
+        }
         --waiting;
-        throw;
+      };
+      const std::chrono::milliseconds timeout(300);
+      std::vector<Outcome> outcomes;
+      if (named.call != broadcast) outcomes.push_back(run_ranks(1, 3, work, {.timeout = timeout}));
+      for (const bool any_pair : {false, true}) {
+        waiting = 2;
+        outcomes.push_back(ThreadNetwork(3, any_pair).run(1, 3, work, timeout));
       }
-      --waiting;
-    };
-    ThreadNetwork network(3, true);
-    const std::chrono::milliseconds timeout(300);
-    const Outcome outcome =
-        mesh ? network.run(1, 3, work, timeout) : run_ranks(1, 3, work, {.timeout = timeout});
-    for (const int rank : {0, 2}) {
-      assert_int_equal(outcome.code(rank), Code::timeout);
-      assert_true(contains(outcome.text(rank), "rank"));
+      for (const Outcome &outcome : outcomes) {
+        for (const int rank : {0, 2}) {
+          assert_int_equal(outcome.code(rank), Code::timeout);
+          assert_true(contains(outcome.text(rank), "rank"));
+        }
+      }
     }
   }
+  message_size = 1;
 }
 
 void a_failure_is_final(void **) {
@@ -175,6 +205,31 @@ void a_forked_child_is_refused_and_harms_nothing(void **) {
   assert_string_equal(outcome.all().c_str(), "");
 }
 
+// As the clean-up of a data loader does.
+void a_forked_child_may_free_its_copy(void **) {
+  setenv("DET_DISTRIBUTED_SECRET", "of the tests", 1);
+  const int port = free_port();
+  const Outcome outcome = run_threads(2, [&](int rank) {
+    Launch launch;
+    launch.ranks = ranks_of(rank, 1, 2);
+    auto job = join(launch, {port, 0, false, std::chrono::seconds(60)});
+    if (rank == 0) {
+      // The other rank's message is here already when the child frees its copy.
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+      const pid_t child = fork();
+      if (child == 0) {
+        job.reset();
+        _exit(0);
+      }
+      int status = 0;
+      waitpid(child, &status, 0);
+      require(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child ends well");
+    }
+    require(job->allgather("x").size() == 2, "the parent goes on");
+  });
+  assert_string_equal(outcome.all().c_str(), "");
+}
+
 void the_callers_transport_is_destroyed_once(void **) {
   ThreadNetwork network(3, true);
   network.run(1, 3, [](Communicator &job) { job.allgather("x"); });
@@ -188,12 +243,14 @@ int main() {
   using namespace det::test;
   const CMUnitTest tests[] = {
       cmocka_unit_test(a_mismatch_is_an_error_on_every_rank_that_names_both_calls),
+      cmocka_unit_test(a_mismatch_of_one_rank_leaves_nobody_in_bulk),
       cmocka_unit_test(one_call_too_many_is_a_mismatch_too),
       cmocka_unit_test(a_rank_that_leaves_is_an_error_on_the_others),
       cmocka_unit_test(a_silent_rank_is_an_error_after_the_timeout),
       cmocka_unit_test(a_failure_is_final),
       cmocka_unit_test(a_killed_rank_is_an_error_on_the_others),
       cmocka_unit_test(a_forked_child_is_refused_and_harms_nothing),
+      cmocka_unit_test(a_forked_child_may_free_its_copy),
       cmocka_unit_test(the_callers_transport_is_destroyed_once),
   };
   return cmocka_run_group_tests_name("failures", tests, nullptr, nullptr);

@@ -80,12 +80,29 @@ static void a_mismatch_names_both_calls(det_distributed *job) {
   det_messages *messages;
   det_status status;
   if (size == 1) return;
-  do status = rank == 1 ? det_distributed_allgather(job, "x", 1, &messages, &err)
-                        : det_distributed_broadcast(job, "x", 1, &messages, &err);
+  do
+    status = rank == 1 ? det_distributed_allgather(job, "x", 1, &messages, &err)
+                       : det_distributed_broadcast(job, "x", 1, &messages, &err);
   while (status == DET_OK && (det_messages_free(messages), 1));
   check(status == DET_E_CONFLICT, err.message);
   check(strstr(err.message, "allgather (call") && strstr(err.message, "broadcast (call"),
         err.message);
+}
+
+/* Nothing of a handle that is gone reaches the next one. */
+static void many_handles_one_after_the_other(void) {
+  det_error err;
+  det_messages *messages;
+  for (int i = 0; i < 20; ++i) {
+    det_distributed *job;
+    check(det_distributed_from_mpi_world(&job, &err) == DET_OK, err.message);
+    for (int round = 0; round < 5; ++round) {
+      check(det_distributed_allgather(job, &rank, sizeof rank, &messages, &err) == DET_OK,
+            err.message);
+      det_messages_free(messages);
+    }
+    det_distributed_free(job);
+  }
 }
 
 int main(int argc, char **argv) {
@@ -116,6 +133,7 @@ int main(int argc, char **argv) {
   many_broadcasts_to_a_rank_that_sleeps(job);
   a_mismatch_names_both_calls(job);
   free(buffer);
+  if (is_host) many_handles_one_after_the_other();
   det_distributed_free(job);
 
   int finalized = 0;
