@@ -21,5 +21,13 @@ det_status det_preempt_acknowledge(det_preempt *preempt, det_error *err) noexcep
 
 det_status det_preempt_request(det_preempt *preempt) noexcept {
   if (preempt == nullptr) return DET_E_INVALID;
-  return preempt->impl.request() ? DET_OK : DET_E_STATE;
+  switch (preempt->impl.request()) {
+    case det::PreemptContext::Request::noted:
+      return DET_OK;
+    case det::PreemptContext::Request::out_of_reach:
+      return DET_E_UNSUPPORTED;
+    case det::PreemptContext::Request::closed:
+      break;
+  }
+  return DET_E_STATE;
 }

@@ -35,7 +35,7 @@ Launch launch_from(const RankNames &names) {
 }
 
 Launch launch_from_open_mpi() {
-  const Launch launch = launch_from(open_mpi);
+  Launch launch = launch_from(open_mpi);
   if (is_set("PMIX_RANK"))  // which mpirun sets too
     check_equal(open_mpi.rank, launch.ranks.rank, "PMIX_RANK",
                 rank_variable("PMIX_RANK", open_mpi.launcher));
@@ -46,7 +46,7 @@ Launch launch_from_open_mpi() {
 Launch launch_from_pmi() {
   if (has_local(hydra)) return launch_from(hydra);
   if (has_local(pals)) return launch_from(pals);
-  const Launch launch = launch_from(pmi);
+  Launch launch = launch_from(pmi);
   const std::optional<SlurmStep> step = slurm_step();
   if (!step) return launch;
   check_equal(pmi.rank, launch.ranks.rank, "SLURM_PROCID", step->ranks.rank);

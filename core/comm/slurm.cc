@@ -73,7 +73,7 @@ int number_of_tasks() {
 }
 
 std::string chief_of(int nodes) {
-  const std::string launched_from = environment_variable("SLURM_LAUNCH_NODE_IPADDR");
+  std::string launched_from = environment_variable("SLURM_LAUNCH_NODE_IPADDR");
   if (nodes == 1 && !launched_from.empty()) return launched_from;
   const std::string list =
       environment_variable(first_set({"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST"}));

@@ -5,6 +5,7 @@
 
 #include "core/base/thread.h"
 #include "core/comm/agreement.h"
+
 namespace det {
 
 PreemptContext::PreemptContext(const Gate &gate, Communicator &communicator, Master &master,
@@ -15,7 +16,8 @@ PreemptContext::PreemptContext(const Gate &gate, Communicator &communicator, Mas
       logger_(logger),
       watches_(mode == PreemptMode::workers_ask_master || communicator.is_chief()),
       shares_(mode == PreemptMode::workers_ask_chief && communicator.ranks().size > 1),
-      asks_itself_(watches_ && !shares_) {
+      asks_itself_(watches_ && !shares_),
+      reaches_chief_(watches_ || master.unreachable().empty()) {
   for (const int signal : signals) hooks_.push_back(std::make_unique<SignalHook>(signal, wake_));
   if (watches_) watcher_ = start_thread("det-watcher", [this] { watch(); });
 }
@@ -68,7 +70,7 @@ bool PreemptContext::ask(bool auto_acknowledge) {
                 "calling should_preempt: called from non-chief rank " +
                     std::to_string(communicator_.ranks().rank) +
                     " in mode DET_PREEMPT_CHIEF_ONLY; call it on rank 0 and tell the others");
-  if (!watches_ && told_by_process()) pass_on_to_chief();
+  if (!watches_) pass_on_to_chief();
   // So short a text takes no memory. An error of the chief is one on every rank: none is left
   // waiting for an answer.
   const std::string answer = chief_decides(
@@ -85,8 +87,8 @@ bool PreemptContext::decide(bool auto_acknowledge) {
 
 // Once: the chief need not learn of it twice, nor the log.
 void PreemptContext::pass_on_to_chief() noexcept {
-  const std::lock_guard guard(mutex_);
-  if (noted_) return;
+  const std::lock_guard guard(mutex_);  // closing takes the hooks away
+  if (noted_ || !told_by_process()) return;
   try {
     note_if_told_by_process();
   } catch (const std::exception &e) {
@@ -94,6 +96,7 @@ void PreemptContext::pass_on_to_chief() noexcept {
     noted_ = true;
   }
 }
+
 void PreemptContext::acknowledge() {
   gate_.check();
   const std::lock_guard guard(mutex_);
@@ -107,12 +110,13 @@ void PreemptContext::acknowledge() {
   acknowledged_ = true;
 }
 
-bool PreemptContext::request() noexcept {
-  if (!gate_.open()) return false;
+PreemptContext::Request PreemptContext::request() noexcept {
+  if (!gate_.open()) return Request::closed;
+  if (!reaches_chief_) return Request::out_of_reach;
   requested_ = true;
   if (watches_) preempted_ = true;  // else the chief decides, told by the next call
   wake_.set();
-  return true;
+  return Request::noted;
 }
 
 }  // namespace det

@@ -34,8 +34,9 @@ class PreemptContext {
 
   void acknowledge();
 
-  // Async-signal-safe. False when the core is closed.
-  bool request() noexcept;
+  enum class Request { noted, closed, out_of_reach };
+  // Async-signal-safe. Out of reach: no way leads from this rank to the chief, who decides.
+  Request request() noexcept;
 
   // Ends the watcher; the answer no longer changes.
   void stop();
@@ -55,6 +56,7 @@ class PreemptContext {
   const bool watches_;      // this rank asks the master
   const bool shares_;       // the chief's answer is everybody's
   const bool asks_itself_;  // the answer of this rank is its own
+  const bool reaches_chief_;
 
   std::atomic<bool> preempted_{false};
   std::atomic<bool> requested_{false};

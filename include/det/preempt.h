@@ -49,7 +49,9 @@ DET_API det_status det_preempt_acknowledge(det_preempt *preempt, det_error *err)
  * own signal handling. Async-signal-safe, any thread, does not block. Any rank: in
  * WORKERS_ASK_CHIEF mode the chief learns of it with that rank's next call, and then all do; in
  * CHIEF_ONLY mode only the chief's counts.
- * @return DET_OK; DET_E_INVALID (NULL); DET_E_STATE (closed). No message is written.
+ * @return DET_OK; DET_E_INVALID (NULL); DET_E_STATE (closed); DET_E_UNSUPPORTED (on a rank of
+ * another machine that cannot reach the chief's store: call it on rank 0, or see det_core_init()).
+ * No message is written.
  * @since 0.1 */
 DET_API det_status det_preempt_request(det_preempt *preempt) DET_NOEXCEPT;
 

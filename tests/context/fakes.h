@@ -56,8 +56,11 @@ class CountingCommunicator : public Communicator {
 
 class FakeMaster : public Master {
  public:
+  explicit FakeMaster(std::string why_unreachable = {}) : far_away(std::move(why_unreachable)) {}
+
   Delivery deliver(const JournalKey &, std::span<const Report>) override { return {}; }
   const RunInfo &info() const override { return run; }
+  std::string unreachable() const override { return far_away; }
   std::filesystem::path run_directory() const override { return {}; }
   std::string journal_id() const override { return {}; }
 
@@ -105,6 +108,7 @@ class FakeMaster : public Master {
   std::atomic<int> acknowledgements{0};
   std::atomic<int> out_of_operations{0};
   std::string noted;
+  std::string far_away;  // why this rank cannot reach the chief's store
 
  private:
   void answer() {

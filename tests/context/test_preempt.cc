@@ -14,8 +14,10 @@ using test::run_ranks;
 
 // One rank.
 struct Job {
-  Job(Communicator &real, PreemptMode mode)
-      : communicator(real), preempt(gate, communicator, master, logger, mode, {}) {}
+  Job(Communicator &real, PreemptMode mode, const char *far_away = "")
+      : communicator(real),
+        master(far_away),
+        preempt(gate, communicator, master, logger, mode, {}) {}
 
   // The signal arrives on the watcher's thread.
   void raise() {
@@ -70,10 +72,20 @@ void without_acknowledgement_the_master_is_not_told(void **) {
   }));
 }
 
+void a_request_that_cannot_reach_the_chief_is_refused(void **) {
+  assert_no_failure(run_ranks(2, 1, [](Communicator &real) {
+    Job job(real, PreemptMode::workers_ask_chief, real.is_chief() ? "" : "no shared file system");
+    if (!real.is_chief()) REQUIRE(job.preempt.request() == PreemptContext::Request::out_of_reach);
+    REQUIRE(!job.preempt.should_preempt(true));
+    if (real.is_chief()) REQUIRE(job.preempt.request() == PreemptContext::Request::noted);
+    REQUIRE(job.preempt.should_preempt(true));
+  }));
+}
+
 void a_request_on_a_worker_goes_to_the_master(void **) {
   assert_no_failure(run_ranks(1, 2, [](Communicator &real) {
     Job job(real, PreemptMode::workers_ask_chief);
-    if (!real.is_chief()) REQUIRE(job.preempt.request());
+    if (!real.is_chief()) REQUIRE(job.preempt.request() == PreemptContext::Request::noted);
     for (int i = 0; i < 2; ++i) REQUIRE(!job.preempt.should_preempt(true));
     if (real.is_chief()) return;
     REQUIRE(job.master.noted == "requested by the program");
@@ -120,7 +132,7 @@ void workers_ask_master_for_themselves(void **) {
 void a_failed_acknowledgement_is_told_and_tried_again(void **) {
   const auto single = make_single_communicator();
   Job job(*single, PreemptMode::workers_ask_chief);
-  assert_true(job.preempt.request());
+  assert_true(job.preempt.request() == PreemptContext::Request::noted);
   job.master.failing = true;
   for (int i = 0; i < 2; ++i)
     assert_true(failure_of([&] { job.preempt.should_preempt(true); }) == Code::busy);
@@ -138,6 +150,7 @@ int main() {
       cmocka_unit_test(workers_take_the_answer_of_their_chief),
       cmocka_unit_test(an_error_of_the_chief_is_one_on_every_rank),
       cmocka_unit_test(without_acknowledgement_the_master_is_not_told),
+      cmocka_unit_test(a_request_that_cannot_reach_the_chief_is_refused),
       cmocka_unit_test(a_request_on_a_worker_goes_to_the_master),
       cmocka_unit_test(a_worker_that_cannot_tell_of_its_request_goes_on),
       cmocka_unit_test(chief_only_refuses_a_worker_and_does_not_communicate),
