@@ -12,6 +12,7 @@
 
 namespace det {
 
+// NOLINTNEXTLINE(bugprone-exception-escape): an empty Json throws nothing
 struct Contribution {
   std::string directory;  // the same for ranks that name the same one; empty: none
   bool selects = false;

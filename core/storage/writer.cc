@@ -53,7 +53,7 @@ DirectoryWriter::~DirectoryWriter() {
   if (guard_.in_child() || !owner_ || (state_ != State::writing && state_ != State::damaged))
     return;
   try {
-    abort();
+    DirectoryWriter::abort();
   } catch (const Error &) {
     // A sweep tries again once this process is gone.
   }
