@@ -51,7 +51,8 @@ HttpRequest write_request(Call call, WireVersion version) {
   Fields fields(message, body);
   call.fields(fields);
   return {Call::route.method, expand_path(path, message.path, Call::route.what),
-          write_query(message.query), body.empty() ? std::string() : to_wire(body)};
+          write_query(message.query),
+          message.is_bare || !body.empty() ? to_wire(body) : std::string()};
 }
 
 // None where the request is another call, or one that masters of `version` do not have.

@@ -10,13 +10,14 @@ std::span<const char *const> wire_names(CheckpointState);
 
 // What the checkpoint was made by. Filled in answers only.
 struct CheckpointTraining {
-  std::optional<int64_t> trial_id;
-  std::optional<int64_t> experiment_id;
-  std::optional<Json> experiment_config;
-  std::optional<Json> hparams;
-  std::optional<Json> training_metrics;  // {"avgMetrics": {}, "batchMetrics": []}, same step count
-  std::optional<Json> validation_metrics;
-  std::optional<double> searcher_metric;
+  std::optional<int64_t> trial_id = {};
+  std::optional<int64_t> experiment_id = {};
+  std::optional<Json> experiment_config = {};
+  std::optional<Json> hparams = {};
+  std::optional<Json> training_metrics =
+      {};  // {"avgMetrics": {}, "batchMetrics": []}, same step count
+  std::optional<Json> validation_metrics = {};
+  std::optional<double> searcher_metric = {};
 
   void fields(Fields &f) {
     f("trialId", trial_id);
@@ -30,15 +31,15 @@ struct CheckpointTraining {
 };
 
 struct Checkpoint {
-  std::string uuid;
-  std::optional<std::string> task_id;
-  std::optional<std::string> allocation_id;  // none for unmanaged trials
-  std::optional<int64_t> storage_id;         // from StartRun; not before 0.33
+  std::string uuid = {};
+  std::optional<std::string> task_id = {};
+  std::optional<std::string> allocation_id = {};  // none for unmanaged trials
+  std::optional<int64_t> storage_id = {};         // from StartRun; not before 0.33
   CheckpointState state = CheckpointState::completed;
-  std::optional<Time> report_time;
-  Sizes resources;  // directories end in '/'
+  std::optional<Time> report_time = {};
+  Sizes resources = {};  // directories end in '/'
   Json metadata = Json::object();
-  CheckpointTraining training;
+  CheckpointTraining training = {};
 
   void fields(Fields &f) {
     f("uuid", uuid);
@@ -58,7 +59,7 @@ struct Checkpoint {
 struct ReportCheckpoint {
   static constexpr Route route{"reporting the checkpoint", "POST", "/api/v1/checkpoints"};
 
-  Checkpoint checkpoint;
+  Checkpoint checkpoint = {};
 
   void fields(Fields &f);
 
@@ -68,12 +69,12 @@ struct ReportCheckpoint {
 struct GetCheckpoint {
   static constexpr Route route{"asking for the checkpoint", "GET", "/api/v1/checkpoints/{uuid}"};
 
-  std::string uuid;
+  std::string uuid = {};
 
   void fields(Fields &f) { f.in_path("uuid", uuid); }
 
   struct Answer {
-    Checkpoint checkpoint;
+    Checkpoint checkpoint = {};
 
     void fields(Fields &f) { f("checkpoint", checkpoint); }
   };
@@ -83,7 +84,7 @@ struct SetCheckpointMetadata {
   static constexpr Route route{"changing the checkpoint's metadata", "POST",
                                "/api/v1/checkpoints/{uuid}/metadata"};
 
-  std::string uuid;
+  std::string uuid = {};
   Json metadata = Json::object();
 
   void fields(Fields &f) {
@@ -99,8 +100,8 @@ struct SetCheckpointMetadata {
 
 // Which files of a checkpoint are left.
 struct CheckpointRemains {
-  std::string uuid;
-  std::optional<Sizes> resources;  // empty: deleted; none: nothing changes
+  std::string uuid = {};
+  std::optional<Sizes> resources = {};  // empty: deleted; none: nothing changes
 
   void fields(Fields &f);
 };
@@ -110,7 +111,7 @@ struct PatchCheckpoints {
   static constexpr Route route{"telling what is left of the checkpoints", "PATCH",
                                "/api/v1/checkpoints", WireVersion::v0_33};
 
-  std::vector<CheckpointRemains> checkpoints;
+  std::vector<CheckpointRemains> checkpoints = {};
 
   void fields(Fields &f) { f.or_default("checkpoints", checkpoints); }
 

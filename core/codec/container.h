@@ -10,8 +10,8 @@ struct GetRendezvous {
   static constexpr Route route{"meeting the other containers", "GET",
                                "/api/v1/allocations/{allocation}/resources/{resources}/rendezvous"};
 
-  std::string allocation_id;
-  std::string resources_id;
+  std::string allocation_id = {};
+  std::string resources_id = {};
 
   void fields(Fields &f) {
     f.in_path("allocation", allocation_id);
@@ -19,9 +19,9 @@ struct GetRendezvous {
   }
 
   struct Answer {
-    std::vector<std::string> addresses;  // the first is that of rank 0
+    std::vector<std::string> addresses = {};  // the first is that of rank 0
     int64_t rank = 0;
-    std::vector<int64_t> slots;  // by address; not before 0.33
+    std::vector<int64_t> slots = {};  // by address; not before 0.33
 
     void fields(Fields &f) {
       f.nested("rendezvousInfo", [&](Fields &info) {
@@ -39,8 +39,8 @@ struct AllGather {
   static constexpr Route route{"gathering from the other containers", "POST",
                                "/api/v1/allocations/{allocation}/all_gather"};
 
-  std::string allocation_id;
-  std::string request_uuid;
+  std::string allocation_id = {};
+  std::string request_uuid = {};
   int64_t peer_count = 1;
   Json data = Json::object();
 
@@ -53,7 +53,7 @@ struct AllGather {
   }
 
   struct Answer {
-    std::vector<Json> data;
+    std::vector<Json> data = {};
 
     void fields(Fields &f) { f("data", data); }
   };
@@ -64,12 +64,12 @@ struct ReportAccelerators {
                                "/api/v1/allocations/{allocation}/acceleratorData",
                                WireVersion::v0_33};
 
-  std::string allocation_id;
-  std::string container_id;
-  std::string node_name;
-  std::string task_id;
-  std::string type;  // "cuda", "rocm" or "cpu"
-  std::vector<std::string> uuids;
+  std::string allocation_id = {};
+  std::string container_id = {};
+  std::string node_name = {};
+  std::string task_id = {};
+  std::string type = {};  // "cuda", "rocm" or "cpu"
+  std::vector<std::string> uuids = {};
 
   void fields(Fields &f) {
     f.in_path("allocation", allocation_id);
@@ -91,8 +91,8 @@ struct ReportProxyAddress {
   static constexpr Route route{"reporting the proxy's address", "POST",
                                "/api/v1/allocations/{allocation}/proxy_address"};
 
-  std::string allocation_id;
-  std::string address;
+  std::string allocation_id = {};
+  std::string address = {};
 
   void fields(Fields &f) {
     f.in_path("allocation", allocation_id);
@@ -108,8 +108,8 @@ struct MarkAsDaemon {
   static constexpr Route route{"marking the container as a daemon", "POST",
                                "/api/v1/allocations/{allocation}/resources/{resources}/daemon"};
 
-  std::string allocation_id;
-  std::string resources_id;
+  std::string allocation_id = {};
+  std::string resources_id = {};
 
   void fields(Fields &f) {
     f.in_path("allocation", allocation_id);

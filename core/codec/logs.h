@@ -6,16 +6,16 @@
 namespace det {
 
 struct LogLine {
-  std::optional<std::string> task_id;
-  std::optional<std::string> allocation_id;
-  std::optional<std::string> agent_id;
-  std::optional<std::string> container_id;
-  std::optional<int64_t> rank;
-  std::optional<Time> time;
-  std::optional<std::string> level;  // "INFO" for ShipLogs, "LOG_LEVEL_INFO" for ShipTaskLogs
-  std::optional<std::string> source;
-  std::optional<std::string> stream;  // "stdout" or "stderr"
-  std::string text;                   // with its newline
+  std::optional<std::string> task_id = {};
+  std::optional<std::string> allocation_id = {};
+  std::optional<std::string> agent_id = {};
+  std::optional<std::string> container_id = {};
+  std::optional<int64_t> rank = {};
+  std::optional<Time> time = {};
+  std::optional<std::string> level = {};  // "INFO" for ShipLogs, "LOG_LEVEL_INFO" for ShipTaskLogs
+  std::optional<std::string> source = {};
+  std::optional<std::string> stream = {};  // "stdout" or "stderr"
+  std::string text = {};                   // with its newline
 
   void fields(Fields &f) {
     f("task_id", task_id);
@@ -35,12 +35,12 @@ struct LogLine {
 struct ShipLogs {
   static constexpr Route route{"shipping logs", "POST", "/task-logs"};
 
-  std::vector<LogLine> lines;
+  std::vector<LogLine> lines = {};
 
   void fields(Fields &f) { f.whole("lines", lines); }
 
   struct Answer {
-    std::string ignored;
+    std::string ignored = {};
 
     void fields(Fields &f) { f.whole("text", ignored); }
   };
@@ -51,7 +51,7 @@ struct ShipTaskLogs {
   static constexpr Route route{"shipping the task's logs", "POST", "/api/v1/task/logs",
                                WireVersion::v0_33};
 
-  std::vector<LogLine> lines;
+  std::vector<LogLine> lines = {};
 
   void fields(Fields &f);
 

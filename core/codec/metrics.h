@@ -17,11 +17,11 @@ struct ReportMetrics {
 
   int64_t trial_id = 0;
   int64_t run_id = 0;  // that of the trial's current start; 0 before an unmanaged trial's first one
-  std::string group;
-  std::optional<int64_t> steps_completed;  // none for the profiler's groups only
-  std::optional<Time> report_time;         // none: the master's
+  std::string group = {};
+  std::optional<int64_t> steps_completed = {};  // none for the profiler's groups only
+  std::optional<Time> report_time = {};         // none: the master's
   Json values = Json::object();
-  std::vector<Json> batches;  // of training: an object each
+  std::vector<Json> batches = {};  // of training: an object each
 
   void fields(Fields &f);
 

@@ -14,16 +14,16 @@ struct ReportTrialSource {
                                WireVersion::v0_33};
 
   int64_t trial_id = 0;
-  std::string checkpoint_uuid;
+  std::string checkpoint_uuid = {};
   TrialSource source = TrialSource::inference;
-  std::optional<int64_t> model_id;
-  std::optional<int64_t> model_version;
+  std::optional<int64_t> model_id = {};
+  std::optional<int64_t> model_version = {};
 
   void fields(Fields &f);
 
   struct Answer {
     int64_t trial_id = 0;
-    std::string checkpoint_uuid;
+    std::string checkpoint_uuid = {};
 
     void fields(Fields &f) {
       f("trialId", trial_id);
@@ -39,11 +39,11 @@ struct SendAlert {
   static constexpr Route route{"sending the alert", "POST", "/api/v1/webhooks/custom",
                                WireVersion::v0_38};
 
-  std::string title;
-  std::string description;
+  std::string title = {};
+  std::string description = {};
   AlertLevel level = AlertLevel::info;
   int64_t experiment_id = 0;
-  std::optional<int64_t> trial_id;
+  std::optional<int64_t> trial_id = {};
 
   void fields(Fields &f);
 

@@ -12,7 +12,7 @@ struct PollPreemption {
   static constexpr Route route{"asking whether to stop", "GET",
                                "/api/v1/allocations/{allocation}/signals/preemption"};
 
-  std::string allocation_id;
+  std::string allocation_id = {};
   int64_t timeout_seconds = 0;
 
   void fields(Fields &f) {
@@ -32,7 +32,7 @@ struct AcknowledgePreemption {
   static constexpr Route route{"acknowledging the request to stop", "POST",
                                "/api/v1/allocations/{allocation}/signals/ack_preemption"};
 
-  std::string allocation_id;
+  std::string allocation_id = {};
 
   void fields(Fields &f) { f.in_path("allocation", allocation_id); }
 
@@ -45,7 +45,7 @@ struct AnnouncePreemption {
   static constexpr Route route{"passing on the request to stop", "POST",
                                "/api/v1/allocations/{allocation}/signals/pending_preemption"};
 
-  std::string allocation_id;
+  std::string allocation_id = {};
 
   void fields(Fields &f) { f.in_path("allocation", allocation_id); }
 

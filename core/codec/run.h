@@ -11,7 +11,7 @@ struct StartRun {
                                WireVersion::v0_33};
 
   int64_t trial_id = 0;
-  std::optional<Json> checkpoint_storage;
+  std::optional<Json> checkpoint_storage = {};
 
   void fields(Fields &f) {
     f("runId", trial_id);
@@ -19,7 +19,7 @@ struct StartRun {
   }
 
   struct Answer {
-    std::optional<int64_t> storage_id;  // for the run's checkpoint reports
+    std::optional<int64_t> storage_id = {};  // for the run's checkpoint reports
 
     void fields(Fields &f) { f("storageId", storage_id); }
   };
@@ -30,7 +30,7 @@ struct SetStatus {
                                "/api/v1/trials/{trial}/runner/metadata"};
 
   int64_t trial_id = 0;
-  std::string status;
+  std::string status = {};
 
   void fields(Fields &f) {
     f.in_path("trial", trial_id);
@@ -109,7 +109,7 @@ struct SetRunMetadata {
                                WireVersion::v0_38};
 
   int64_t trial_id = 0;
-  std::optional<Json> metadata;
+  std::optional<Json> metadata = {};
 
   void fields(Fields &f) {
     f.in_path("run", trial_id);

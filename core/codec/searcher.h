@@ -28,8 +28,8 @@ struct GetOperation {
   void fields(Fields &f) { f.in_path("trial", trial_id); }
 
   struct Answer {
-    bool completed = false;       // no work for now; then `op` is the last one
-    std::optional<Operation> op;  // always there unless completed
+    bool completed = false;            // no work for now; then `op` is the last one
+    std::optional<Operation> op = {};  // always there unless completed
 
     void fields(Fields &f) {
       f("op", op);
@@ -46,7 +46,7 @@ struct CompleteOperation {
 
   int64_t trial_id = 0;
   uint64_t length = 0;  // that of the operation
-  std::optional<Json> metric;
+  std::optional<Json> metric = {};
 
   void fields(Fields &f) {
     f.in_path("trial", trial_id);

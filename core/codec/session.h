@@ -12,10 +12,10 @@ struct GetMaster {
   void fields(Fields &) {}
 
   struct Answer {
-    std::string version;
-    std::string cluster_id;
-    std::string cluster_name;
-    std::string master_id;
+    std::string version = {};
+    std::string cluster_id = {};
+    std::string cluster_name = {};
+    std::string master_id = {};
     bool strict_job_queue_control = false;
     bool has_custom_logo = false;
 
@@ -32,7 +32,7 @@ struct GetMaster {
 
 struct User {
   int64_t id = 0;
-  std::string username;
+  std::string username = {};
   bool admin = false;
   bool active = true;
 
@@ -47,8 +47,8 @@ struct User {
 struct Login {
   static constexpr Route route{"logging in", "POST", "/api/v1/auth/login"};
 
-  std::string username;
-  std::string password;
+  std::string username = {};
+  std::string password = {};
   bool is_hashed = false;
 
   void fields(Fields &f) {
@@ -58,8 +58,8 @@ struct Login {
   }
 
   struct Answer {
-    std::string token;
-    User user;
+    std::string token = {};
+    User user = {};
 
     void fields(Fields &f) {
       f("token", token);
@@ -75,7 +75,7 @@ struct GetMe {
   void fields(Fields &) {}
 
   struct Answer {
-    User user;
+    User user = {};
 
     void fields(Fields &f) { f("user", user); }
   };

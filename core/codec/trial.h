@@ -25,8 +25,8 @@ enum class TrialState {
 std::span<const char *const> wire_names(TrialState);
 
 struct Validation {
-  std::optional<Time> end_time;
-  std::optional<Json> metrics;  // {"avgMetrics": {}, "batchMetrics": []}
+  std::optional<Time> end_time = {};
+  std::optional<Json> metrics = {};  // {"avgMetrics": {}, "batchMetrics": []}
   int64_t steps_completed = 0;
 
   void fields(Fields &f) {
@@ -39,16 +39,16 @@ struct Validation {
 struct Trial {
   int64_t id = 0;
   int64_t experiment_id = 0;
-  std::optional<Time> start_time;
-  std::optional<Time> end_time;
+  std::optional<Time> start_time = {};
+  std::optional<Time> end_time = {};
   TrialState state = TrialState::unspecified;
   int64_t restarts = 0;
   Json hparams = Json::object();
   int64_t steps_completed = 0;
-  std::optional<Validation> best_validation;
-  std::optional<Validation> latest_validation;
-  std::string runner_state;
-  std::string task_id;
+  std::optional<Validation> best_validation = {};
+  std::optional<Validation> latest_validation = {};
+  std::string runner_state = {};
+  std::string task_id = {};
 
   void fields(Fields &f) {
     f("id", id);
@@ -68,21 +68,21 @@ struct Trial {
 
 struct Experiment {
   int64_t id = 0;
-  std::string name;
-  std::optional<Time> start_time;
-  std::optional<Time> end_time;
-  std::string state;  // its names are those of trials and more; shown, never judged
+  std::string name = {};
+  std::optional<Time> start_time = {};
+  std::optional<Time> end_time = {};
+  std::string state = {};  // its names are those of trials and more; shown, never judged
   bool archived = false;
   bool unmanaged = false;
   int64_t trial_count = 0;
-  std::string username;
-  std::string job_id;
-  std::string searcher_type;  // a JSON text: "\"single\""
+  std::string username = {};
+  std::string job_id = {};
+  std::string searcher_type = {};  // a JSON text: "\"single\""
   int64_t project_id = 0;
   int64_t project_owner_id = 0;
-  std::string original_config;
+  std::string original_config = {};
   Json config = Json::object();
-  std::optional<std::string> external_id;
+  std::optional<std::string> external_id = {};
 
   void fields(Fields &f) {
     f("id", id);

@@ -10,13 +10,13 @@ struct CreateExperiment {
   static constexpr Route route{"creating the experiment", "POST", "/api/v1/experiments",
                                WireVersion::v0_33};
 
-  std::string config;  // YAML or JSON
+  std::string config = {};  // YAML or JSON
   bool unmanaged = true;
 
   void fields(Fields &f);
 
   struct Answer {
-    Experiment experiment;
+    Experiment experiment = {};
     Json config = Json::object();  // completed by the master
 
     void fields(Fields &f) {
@@ -32,8 +32,8 @@ struct PutExperiment {
                                "/api/v1/experiments/by-external-id/{external experiment}",
                                WireVersion::v0_33};
 
-  std::string external_experiment_id;
-  CreateExperiment experiment;
+  std::string external_experiment_id = {};
+  CreateExperiment experiment = {};
 
   void fields(Fields &f) {
     f.in_path("external experiment", external_experiment_id);
@@ -44,7 +44,7 @@ struct PutExperiment {
 };
 
 struct TrialAnswer {
-  Trial trial;
+  Trial trial = {};
 
   void fields(Fields &f) { f("trial", trial); }
 };
@@ -53,7 +53,7 @@ struct CreateTrial {
   static constexpr Route route{"creating the trial", "POST", "/api/v1/trials", WireVersion::v0_33};
 
   int64_t experiment_id = 0;
-  std::optional<Json> hparams;
+  std::optional<Json> hparams = {};
   bool unmanaged = true;
 
   void fields(Fields &f);
@@ -66,8 +66,8 @@ struct PutTrial {
   static constexpr Route route{"creating or finding the trial", "PUT", "/api/v1/trials",
                                WireVersion::v0_33};
 
-  CreateTrial trial;
-  std::optional<std::string> external_trial_id;
+  CreateTrial trial = {};
+  std::optional<std::string> external_trial_id = {};
 
   void fields(Fields &f) {
     f("createTrialRequest", trial);
@@ -89,7 +89,7 @@ struct StartTrial {
 
   struct Answer {
     int64_t run_id = 0;
-    std::optional<std::string> latest_checkpoint;
+    std::optional<std::string> latest_checkpoint = {};
     int64_t steps_completed = 0;  // of the latest checkpoint
 
     void fields(Fields &f) {
@@ -106,7 +106,7 @@ struct PatchTrial {
                                WireVersion::v0_33};
 
   int64_t trial_id = 0;
-  std::optional<TrialState> state;
+  std::optional<TrialState> state = {};
 
   void fields(Fields &f) {
     f.in_path("trial", trial_id);
