@@ -1,5 +1,6 @@
 #include "core/base/clock.h"
 
+#include <algorithm>
 #include <charconv>
 #include <ctime>
 

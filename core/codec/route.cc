@@ -1,6 +1,6 @@
 #include "core/codec/route.h"
 
-#include <array>
+#include <algorithm>
 #include <charconv>
 
 #include "core/base/error.h"

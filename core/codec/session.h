@@ -30,6 +30,27 @@ struct GetMaster {
   };
 };
 
+// The same from an older path, which masters and the original's command line still have.
+struct GetInfo {
+  static constexpr Route route{"asking the master for its version", "GET", "/info"};
+
+  void fields(Fields &) {}
+
+  struct Answer {
+    std::string version = {};
+    std::string cluster_id = {};
+    std::string cluster_name = {};
+    std::string master_id = {};
+
+    void fields(Fields &f) {
+      f("version", version);
+      f.or_default("cluster_id", cluster_id);
+      f.or_default("cluster_name", cluster_name);
+      f.or_default("master_id", master_id);
+    }
+  };
+};
+
 struct User {
   int64_t id = 0;
   std::string username = {};

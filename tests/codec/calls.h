@@ -24,7 +24,7 @@ bool any_of(Visit &visit) {
 
 template <class Visit>
 bool any_call(Visit visit) {
-  return any_of<Visit, GetMaster, Login, GetMe, Logout, PollPreemption, AcknowledgePreemption,
+  return any_of<Visit, GetMaster, GetInfo, Login, GetMe, Logout, PollPreemption, AcknowledgePreemption,
                 AnnouncePreemption, GetOperation, CompleteOperation, ReportMetrics,
                 ReportCheckpoint, GetCheckpoint, SetCheckpointMetadata, PatchCheckpoints, StartRun,
                 SetStatus, ReportProgress, ReportEarlyExit, GetBestValidation, GetRunMetadata,

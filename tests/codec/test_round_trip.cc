@@ -46,6 +46,9 @@ void calls_of_the_session(void **) {
   answer<GetMaster>({.version = "0.38.1", .cluster_id = "c", .cluster_name = "n", .master_id = "m"},
                     R"({"version":"0.38.1","clusterId":"c","clusterName":"n","masterId":"m",)"
                     R"("strictJobQueueControl":false,"hasCustomLogo":false})");
+  request(GetInfo{});
+  answer<GetInfo>({.version = "0.38.1", .cluster_id = "c"},
+                  R"({"version":"0.38.1","cluster_id":"c","cluster_name":"","master_id":""})");
   request(Login{.username = "bob", .password = "secret", .is_hashed = true});
   answer<Login>({.token = "t", .user = {.id = 3, .username = "bob", .admin = true}},
                 R"({"token":"t","user":{"id":3,"username":"bob","admin":true,"active":true}})");
