@@ -82,7 +82,12 @@ bool take(const Case &c) {
 
 void exchange(void **state) {
   const Case &c = *static_cast<const Case *>(*state);
-  const bool taken = any_call([&]<class Call>() { return take<Call>(c); });
+  bool taken = false;
+  try {
+    taken = any_call([&]<class Call>() { return take<Call>(c); });
+  } catch (const Error &e) {
+    fail_msg("%s", e.what());
+  }
   if (c.answer.status != 200) {
     const Refusal refusal = read_refusal(c.answer);
     const bool has_code = c.answer.body.find("\"code\"") != std::string::npos;
