@@ -50,17 +50,17 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const std::string query(cut_line(rest));
   const std::string body(rest);
   wire_version(method);
-  for (const WireVersion version : all_versions)
-    any_call([&]<class Call>() {
-      take_request<Call>({method, path, query, body}, version);
-      // Also where no path fits.
-      const char *own = version < Call::route.since && Call::route.old_path != nullptr
-                            ? Call::route.old_path
-                            : Call::route.path;
-      take_request<Call>({Call::route.method, own, query, body}, version);
-      take_answer<Call>({200, body}, version);
-      take_answer<Call>({std::atoi(method.c_str()) % 1000, body}, version);
-      return false;
-    });
+  const WireVersion version = all_versions[size % 3];  // one at a time: exceptions take their time
+  any_call([&]<class Call>() {
+    take_request<Call>({method, path, query, body}, version);
+    // Also where no path fits.
+    const char *own = version < Call::route.since && Call::route.old_path != nullptr
+                          ? Call::route.old_path
+                          : Call::route.path;
+    take_request<Call>({Call::route.method, own, query, body}, version);
+    take_answer<Call>({200, body}, version);
+    return false;
+  });
+  take_answer<StartRun>({std::atoi(method.c_str()) % 1000, body}, version);
   return 0;
 }
