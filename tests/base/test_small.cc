@@ -29,6 +29,24 @@ void times_are_iso8601_in_utc_with_microseconds(void **) {
   unsetenv("TZ");
 }
 
+void times_are_read_in_every_form_of_iso8601(void **) {
+  const std::pair<const char *, int64_t> table[] = {
+      {"1970-01-01T00:00:00Z", 0},
+      {"1969-12-31T23:59:59.999999+00:00", -1},
+      {"2026-01-31T12:00:00.000001Z", 1'769'860'800'000'001},
+      {"2026-01-31T17:45:00.5+05:45", 1'769'860'800'500'000},
+      {"2026-01-31T08:30:00.123456789-03:30", 1'769'860'800'123'456},
+      {"2024-02-29T00:00:00Z", 1'709'164'800'000'000}};
+  for (const auto &[text, time] : table) assert_int_equal(parse_iso8601(text).value_or(-2), time);
+  for (const char *text :
+       {"", "yesterday", "2026-01-31", "2026-01-31T12:00:00", "2026-01-31 12:00:00Z",
+        "2026-02-29T12:00:00Z", "2026-13-01T12:00:00Z", "2026-01-31T24:00:00Z",
+        "2026-01-31T12:00:60Z", "2026-01-31T12:00:00.Z", "2026-01-31T12:00:00.1",
+        "2026-01-31T12:00:00+0100", "2026-01-31T12:00:00+24:00", "2026-01-31T12:00:00Zx",
+        "-026-01-31T12:00:00Z", "2026-01-31T12:00:0xZ", "2026-1a-31T12:00:00Z"})
+    assert_false(parse_iso8601(text).has_value());
+}
+
 void now_lies_between_2025_and_2200(void **) {
   assert_in_range(now_us(), 1'735'689'600'000'000, 7'258'118'400'000'000);
 }
@@ -165,6 +183,7 @@ void impossible_ranks_are_refused_with_their_numbers(void **) {
 int main() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(times_are_iso8601_in_utc_with_microseconds),
+      cmocka_unit_test(times_are_read_in_every_form_of_iso8601),
       cmocka_unit_test(now_lies_between_2025_and_2200),
       cmocka_unit_test(uuids_are_of_version_4_and_differ),
       cmocka_unit_test(wake_stays_set_until_cleared),

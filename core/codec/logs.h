@@ -1,0 +1,61 @@
+// Lines of a task's output.
+#pragma once
+
+#include "core/codec/call.h"
+
+namespace det {
+
+struct LogLine {
+  std::optional<std::string> task_id = {};
+  std::optional<std::string> allocation_id = {};
+  std::optional<std::string> agent_id = {};
+  std::optional<std::string> container_id = {};
+  std::optional<int64_t> rank = {};
+  std::optional<Time> time = {};
+  std::optional<std::string> level = {};  // "INFO" for ShipLogs, "LOG_LEVEL_INFO" for ShipTaskLogs
+  std::optional<std::string> source = {};
+  std::optional<std::string> stream = {};  // "stdout" or "stderr"
+  std::string text = {};                   // with its newline
+
+  void fields(Fields &f) {
+    f("task_id", task_id);
+    f("allocation_id", allocation_id);
+    f("agent_id", agent_id);
+    f("container_id", container_id);
+    f("rank_id", rank);
+    f("timestamp", time);
+    f("level", level);
+    f("source", source);
+    f("stdtype", stream);
+    f.or_default("log", text);
+  }
+};
+
+// Of unmanaged trials. A master takes or refuses all lines of a request.
+struct ShipLogs {
+  static constexpr Route route{"shipping logs", "POST", "/task-logs"};
+
+  std::vector<LogLine> lines = {};
+
+  void fields(Fields &f) { f.whole("lines", lines); }
+
+  struct Answer {
+    std::string ignored = {};
+
+    void fields(Fields &f) { f.whole("text", ignored); }
+  };
+};
+
+// Of the containers of a cluster; all lines of a request are of one task.
+struct ShipTaskLogs {
+  static constexpr Route route{"shipping the task's logs", "POST", "/api/v1/task/logs",
+                               WireVersion::v0_33};
+
+  std::vector<LogLine> lines = {};
+
+  void fields(Fields &f);
+
+  using Answer = Nothing;
+};
+
+}  // namespace det
