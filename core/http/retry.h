@@ -32,7 +32,7 @@ struct Attempt {
   bool sent = false;       // something of the request may have left
   bool transient = false;  // no answer, for a reason that may pass
   int status = 0;          // of the answer
-  std::optional<std::chrono::seconds> retry_after;
+  std::optional<std::chrono::seconds> retry_after{};
 };
 
 // The attempts of one request.

@@ -17,6 +17,15 @@ namespace {
 
 bool readable(const char *path) { return path != nullptr && access(path, R_OK) == 0; }
 
+// OpenSSL's own check, less the errors it leaves on the way (of a wrong signature, say): libcurl
+// would take the first of them for a broken connection.
+int verify(X509_STORE_CTX *chain, void *) {
+  ERR_set_mark();
+  const int verified = X509_verify_cert(chain);
+  ERR_pop_to_mark();
+  return verified;
+}
+
 }  // namespace
 
 TlsOptions TlsOptions::from(const std::string &cert_file, const std::string &cert_name,
@@ -66,7 +75,7 @@ void Tls::apply(CURL *handle) {
     set_option(handle, CURLOPT_CAINFO, static_cast<char *>(nullptr));
     set_option(handle, CURLOPT_CAPATH, static_cast<char *>(nullptr));
   }
-  if (!verify_ || (certificates_.empty() && name_.empty())) return;
+  if (!verify_) return;
   set_option(handle, CURLOPT_SSL_CTX_FUNCTION, prepare_context);
   set_option(handle, CURLOPT_SSL_CTX_DATA, this);
 }
@@ -75,6 +84,7 @@ void Tls::apply(CURL *handle) {
 CURLcode Tls::prepare_context(CURL *, void *context, void *self) {
   const Tls &tls = *static_cast<Tls *>(self);
   auto *ssl_context = static_cast<SSL_CTX *>(context);
+  SSL_CTX_set_cert_verify_callback(ssl_context, verify, nullptr);
   X509_STORE *trusted = SSL_CTX_get_cert_store(ssl_context);
   for (const auto &certificate : tls.certificates_)
     if (X509_STORE_add_cert(trusted, certificate.get()) != 1) return CURLE_SSL_CERTPROBLEM;

@@ -124,5 +124,5 @@ if len(sys.argv) > 2:
     # The handshake belongs to the connection's thread: a client that refuses must not stop others.
     server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
 threading.Thread(target=end_with_stdin, daemon=True).start()
-print(server.server_address[1], flush=True)
+os.write(1, b"%d\n" % server.server_address[1])  # at once: the test closes the pipe after it
 server.serve_forever()
