@@ -1,0 +1,48 @@
+#include "core/http/client.h"
+
+#include "core/http/engine.h"
+#include "core/http/failure.h"
+
+namespace det {
+
+HttpCall::HttpCall(std::shared_ptr<HttpEngine> engine, std::shared_ptr<HttpExchange> exchange)
+    : engine_(std::move(engine)),
+      exchange_(std::move(exchange)),
+      answer_(exchange_->answer.get_future()) {}
+
+HttpAnswer HttpCall::wait() {
+  engine_->check_process();
+  return answer_.get();
+}
+
+bool HttpCall::wait_for(std::chrono::milliseconds patience) const {
+  engine_->check_process();
+  return answer_.wait_for(patience) == std::future_status::ready;
+}
+
+void HttpCall::cancel() const { engine_->cancel(exchange_); }
+
+HttpClient::HttpClient(HttpOptions options, std::shared_ptr<Logger> logger)
+    : engine_(std::make_shared<HttpEngine>(std::move(options), std::move(logger))) {}
+
+HttpClient::~HttpClient() {
+  // The thread exists only in the parent: nothing here can be taken down.
+  if (engine_->in_child())
+    static_cast<void>(std::make_unique<std::shared_ptr<HttpEngine>>(engine_).release());
+  else engine_->stop();
+}
+
+HttpCall HttpClient::send(HttpRequest request) {
+  engine_->check_process();
+  check_request(request);
+  auto exchange = std::make_shared<HttpExchange>(std::move(request), engine_->retry_policy());
+  HttpCall call(engine_, exchange);
+  engine_->submit(std::move(exchange));
+  return call;
+}
+
+void HttpClient::cancel_all() { engine_->cancel_all(); }
+
+void HttpClient::close() { engine_->stop(); }
+
+}  // namespace det

@@ -1,0 +1,76 @@
+// Requests over HTTP(S), many at a time, from any thread.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <future>
+#include <memory>
+
+#include "core/base/log.h"
+#include "core/http/message.h"
+#include "core/http/proxy.h"
+#include "core/http/retry.h"
+#include "core/http/tls.h"
+
+namespace det {
+
+struct HttpOptions {
+  TlsOptions tls;
+  ProxyOptions proxy;
+  RetryPolicy retry;
+  size_t answer_limit = size_t{256} << 20U;  // bytes of a decompressed body
+  size_t open_limit = 64;                    // requests under way; more wait in send()
+  // What a wait before a retry becomes; tests make it short.
+  std::function<std::chrono::milliseconds(std::chrono::milliseconds)> retry_wait;
+};
+
+class HttpEngine;
+struct HttpExchange;
+
+// A request under way. Letting go of it does not stop the request.
+class HttpCall {
+ public:
+  // Blocks; once. Gives answers of any status; throws Code::timeout, Code::access when the master
+  // cannot prove who it is, Code::state after a cancel, Code::unavailable, Code::io.
+  HttpAnswer wait();
+
+  // Whether wait() returns at once, after at most `patience`.
+  bool wait_for(std::chrono::milliseconds patience) const;
+
+  // Ends it at once, from any thread, also between attempts. Nothing when it has ended.
+  void cancel() const;
+
+ private:
+  friend class HttpClient;
+  HttpCall(std::shared_ptr<HttpEngine> engine, std::shared_ptr<HttpExchange> exchange);
+
+  std::shared_ptr<HttpEngine> engine_;
+  std::shared_ptr<HttpExchange> exchange_;
+  std::future<HttpAnswer> answer_;
+};
+
+// Owns one thread and the connections, which are kept alive between requests.
+class HttpClient {
+ public:
+  HttpClient(HttpOptions options, std::shared_ptr<Logger> logger);
+
+  // As close(). In a forked child it leaves everything to the parent.
+  ~HttpClient();
+  HttpClient(const HttpClient &) = delete;
+  HttpClient &operator=(const HttpClient &) = delete;
+
+  // Throws Code::invalid for a request that must not be sent, Code::state after close() and in a
+  // forked child. Waits while too many requests are open.
+  HttpCall send(HttpRequest request);
+  HttpAnswer perform(HttpRequest request) { return send(std::move(request)).wait(); }
+
+  void cancel_all();  // those sent so far
+
+  // Cancels what is open, closes the connections and ends the thread. Again: nothing.
+  void close();
+
+ private:
+  std::shared_ptr<HttpEngine> engine_;
+};
+
+}  // namespace det

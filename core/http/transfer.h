@@ -1,0 +1,52 @@
+// One attempt at a request: libcurl's easy handle and what it gathers.
+#pragma once
+
+#include <curl/curl.h>
+
+#include <cstddef>
+#include <memory>
+
+#include "core/base/error.h"
+#include "core/http/message.h"
+#include "core/http/proxy.h"
+#include "core/http/retry.h"
+#include "core/http/tls.h"
+
+namespace det {
+
+// Frees what libcurl made.
+struct CurlFree {
+  void operator()(CURL *handle) const { curl_easy_cleanup(handle); }
+  void operator()(curl_slist *list) const { curl_slist_free_all(list); }
+};
+
+// Can be used for one request after the other; keeps its handle, and with it TLS sessions.
+class Transfer {
+ public:
+  Transfer(Tls &tls, size_t answer_limit);
+  Transfer(const Transfer &) = delete;
+  Transfer &operator=(const Transfer &) = delete;
+
+  // `request` must outlive the attempt.
+  void prepare(const HttpRequest &request, const ProxyOptions &proxy);
+  CURL *handle() const { return handle_.get(); }
+
+  Attempt outcome(CURLcode code) const;
+  HttpAnswer take_answer(const HttpRequest &request);  // after CURLE_OK
+  Error failure(CURLcode code, const HttpRequest &request) const;
+
+ private:
+  static int begin_sending(void *self, char *, char *, int, int);
+  static size_t receive(char *bytes, size_t, size_t count, void *self);
+
+  std::unique_ptr<CURL, CurlFree> handle_;
+  std::unique_ptr<curl_slist, CurlFree> headers_;
+  char detail_[CURL_ERROR_SIZE] = {};
+  const size_t answer_limit_;
+  std::string body_;
+  bool too_large_ = false;
+  bool may_resend_ = false;
+  int sendings_ = 0;
+};
+
+}  // namespace det

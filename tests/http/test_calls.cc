@@ -1,0 +1,101 @@
+// Many requests at a time, and their early ends.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "tests/cmocka.h"
+#include "tests/expect_error.h"
+#include "tests/http/server.h"
+
+namespace {
+
+using namespace det;
+using std::chrono::milliseconds;
+
+Server &server() {
+  static Server one;
+  return one;
+}
+
+HttpRequest get(const std::string &path) { return {.url = server().url(path)}; }
+
+// Waits until the server has noticed `count` connections that were dropped while it waited.
+void expect_dropped(int count) {
+  for (int i = 0; i < 500 && server().stats()["dropped"] != count; ++i) usleep(10'000);
+  assert_int_equal(server().stats()["dropped"].get<int>(), count);
+}
+
+void cancel_ends_a_long_poll_and_its_connection(void **) {
+  HttpClient client({}, std::make_shared<Logger>());
+  HttpCall poll = client.send(get("/hang"));
+  assert_false(poll.wait_for(milliseconds{50}));
+  poll.cancel();
+  expect_error(Code::state, [&] { static_cast<void>(poll.wait()); });
+  expect_dropped(1);
+  assert_int_equal(client.perform(get("/echo")).status, 200);
+}
+
+void close_ends_requests_and_waits_for_retries(void **) {
+  HttpClient client({}, std::make_shared<Logger>());
+  HttpCall poll = client.send(get("/hang"));
+  HttpRequest again = get("/status/503/x?after=3000");
+  again.replay = Replay::safe;
+  HttpCall retried = client.send(again);
+  assert_false(poll.wait_for(milliseconds{50}));
+  client.close();
+  client.close();
+  expect_error(Code::state, [&] { static_cast<void>(poll.wait()); });
+  expect_error(Code::state, [&] { static_cast<void>(retried.wait()); });
+  expect_error(Code::state, [&] { static_cast<void>(client.send(get("/echo"))); });
+}
+
+void threads_share_a_client_with_little_room(void **) {
+  HttpOptions options;
+  options.open_limit = 4;
+  HttpClient client(options, std::make_shared<Logger>());
+  std::vector<std::thread> threads;
+  std::atomic<int> good = 0;
+  for (int i = 0; i < 8; ++i)
+    threads.emplace_back([&] {
+      for (int j = 0; j < 20; ++j) good += client.perform(get("/echo")).status == 200;
+    });
+  for (std::thread &thread : threads) thread.join();
+  assert_int_equal(good.load(), 160);
+}
+
+void forked_child_leaves_the_client_alone(void **) {
+  auto client = std::make_unique<HttpClient>(HttpOptions(), std::make_shared<Logger>());
+  HttpCall poll = client->send(get("/hang"));
+  const pid_t child = fork();
+  if (child == 0) {
+    bool refused = false;
+    try {
+      client->perform(get("/echo"));
+    } catch (const Error &e) {
+      refused = e.code == Code::state;
+    }
+    poll.cancel();
+    client.reset();
+    _exit(refused ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  assert_int_equal(status, 0);
+  assert_false(poll.wait_for(milliseconds{0}));
+  assert_int_equal(client->perform(get("/echo")).status, 200);
+}
+
+}  // namespace
+
+int main() {
+  const CMUnitTest tests[] = {
+      cmocka_unit_test(cancel_ends_a_long_poll_and_its_connection),
+      cmocka_unit_test(close_ends_requests_and_waits_for_retries),
+      cmocka_unit_test(threads_share_a_client_with_little_room),
+      cmocka_unit_test(forked_child_leaves_the_client_alone),
+  };
+  return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
