@@ -24,14 +24,14 @@ bool any_of(Visit &visit) {
 
 template <class Visit>
 bool any_call(Visit visit) {
-  return any_of<Visit, GetMaster, GetInfo, Login, GetMe, Logout, PollPreemption, AcknowledgePreemption,
-                AnnouncePreemption, GetOperation, CompleteOperation, ReportMetrics,
-                ReportCheckpoint, GetCheckpoint, SetCheckpointMetadata, PatchCheckpoints, StartRun,
-                SetStatus, ReportProgress, ReportEarlyExit, GetBestValidation, GetRunMetadata,
-                SetRunMetadata, CreateExperiment, PutExperiment, CreateTrial, PutTrial, StartTrial,
-                PatchTrial, GetTrial, GetRendezvous, AllGather, ReportAccelerators,
-                ReportProxyAddress, MarkAsDaemon, ShipLogs, ShipTaskLogs, ReportTrialSource,
-                SendAlert>(visit);
+  return any_of<Visit, GetMaster, GetInfo, Login, GetMe, Logout, PollPreemption,
+                AcknowledgePreemption, AnnouncePreemption, GetOperation, CompleteOperation,
+                ReportMetrics, ReportCheckpoint, GetCheckpoint, SetCheckpointMetadata,
+                PatchCheckpoints, StartRun, SetStatus, ReportProgress, ReportEarlyExit,
+                GetBestValidation, GetRunMetadata, SetRunMetadata, CreateExperiment, PutExperiment,
+                CreateTrial, PutTrial, StartTrial, PatchTrial, GetTrial, GetRendezvous, AllGather,
+                ReportAccelerators, ReportProxyAddress, MarkAsDaemon, ShipLogs, ShipTaskLogs,
+                ReportTrialSource, SendAlert>(visit);
 }
 
 }  // namespace det

@@ -22,8 +22,7 @@ struct Case {
 bool is_of_others(const Case &c) {
   const std::string &path = c.request.path;
   const auto ends = [&](std::string_view end) { return path.ends_with(end); };
-  if (ends("/context_directory") || ends("/model_def") || ends("/workloads"))
-    return true;
+  if (ends("/context_directory") || ends("/model_def") || ends("/workloads")) return true;
   if (ends("/activate") || ends("/pause") || ends("/kill")) return true;
   if (ends("/trials") || ends("/checkpoints") || ends("/experiments"))
     return c.request.method == "GET";
