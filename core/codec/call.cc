@@ -4,7 +4,7 @@
 
 namespace det {
 
-Json read_body(const Message &message, std::string_view body) {
+Json read_body(const WireMessage &message, std::string_view body) {
   if (!message.is_answer && body.find_first_not_of(" \t\r\n") == body.npos) return Json::object();
   try {
     Json value = parse_json(body, "a body");
@@ -18,10 +18,10 @@ Json read_body(const Message &message, std::string_view body) {
                   " bytes is not valid JSON of at most 128 levels");
 }
 
-std::optional<Message> take_request(const Route &route, const HttpRequest &request,
-                                    WireVersion version) {
+std::optional<WireMessage> take_request(const Route &route, const WireRequest &request,
+                                        WireVersion version) {
   if (request.method != route.method || version > route.until) return std::nullopt;
-  Message message{.what = route.what, .is_read = true, .version = version};
+  WireMessage message{.what = route.what, .is_read = true, .version = version};
   std::optional<Parameters> found;
   if (version >= route.since) found = match_path(route.path, request.path);
   if (!found && route.old_path != nullptr) {

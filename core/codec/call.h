@@ -1,7 +1,7 @@
 // From a call to what goes over the wire and back. A call is a struct with a `route`, the list of
 // its fields and its Answer; `version` is the master's.
 //
-//   HttpRequest request = write_request(StartRun{.run_id = 7}, version);
+//   WireRequest request = write_request(StartRun{.run_id = 7}, version);
 //   StartRun::Answer answer = read_answer<StartRun>({status, body}, version);
 #pragma once
 
@@ -21,11 +21,11 @@ struct Nothing {
 
 // Throws Code::corrupt for an answer and Code::invalid for a request that is no JSON. Nothing is
 // quoted of it: it may hold tokens.
-Json read_body(const Message &message, std::string_view body);
+Json read_body(const WireMessage &message, std::string_view body);
 
 // Whether `request` is for this route: then with its parameters.
-std::optional<Message> take_request(const Route &route, const HttpRequest &request,
-                                    WireVersion version);
+std::optional<WireMessage> take_request(const Route &route, const WireRequest &request,
+                                        WireVersion version);
 
 // Whether masters of `version` have the call.
 template <class Call>
@@ -35,7 +35,7 @@ constexpr bool has_call(WireVersion version) {
 }
 
 template <class T>
-void read_fields(Message &message, Json &body, T &value) {
+void read_fields(WireMessage &message, Json &body, T &value) {
   Fields fields(message, body);
   value.fields(fields);
   if (!message.is_bare) fields.expect_object();
@@ -43,9 +43,9 @@ void read_fields(Message &message, Json &body, T &value) {
 
 // Throws Code::unsupported where masters of `version` do not have the call.
 template <class Call>
-HttpRequest write_request(Call call, WireVersion version) {
+WireRequest write_request(Call call, WireVersion version) {
   const char *path = path_in(Call::route, version);
-  Message message{
+  WireMessage message{
       .what = Call::route.what, .version = version, .is_old_form = path == Call::route.old_path};
   Json body = Json::object();
   Fields fields(message, body);
@@ -57,8 +57,8 @@ HttpRequest write_request(Call call, WireVersion version) {
 
 // None where the request is another call, or one that masters of `version` do not have.
 template <class Call>
-std::optional<Call> read_request(const HttpRequest &request, WireVersion version) {
-  std::optional<Message> message = take_request(Call::route, request, version);
+std::optional<Call> read_request(const WireRequest &request, WireVersion version) {
+  std::optional<WireMessage> message = take_request(Call::route, request, version);
   if (!message) return std::nullopt;
   Json body = read_body(*message, request.body);
   std::optional<Call> call(std::in_place);
@@ -68,7 +68,7 @@ std::optional<Call> read_request(const HttpRequest &request, WireVersion version
 
 template <class Call>
 std::string write_answer(typename Call::Answer answer, WireVersion version) {
-  Message message{.what = Call::route.what, .is_answer = true, .version = version};
+  WireMessage message{.what = Call::route.what, .is_answer = true, .version = version};
   Json body = Json::object();
   Fields fields(message, body);
   answer.fields(fields);
@@ -77,12 +77,12 @@ std::string write_answer(typename Call::Answer answer, WireVersion version) {
 
 // Throws a refusal as throw_refusal() does, and Code::corrupt for an answer that is not understood.
 template <class Call>
-typename Call::Answer read_answer(const HttpAnswer &answer, WireVersion version) {
+typename Call::Answer read_answer(const WireAnswer &answer, WireVersion version) {
   if (answer.status != 200) throw_refusal(Call::route.what, read_refusal(answer));
-  Message message{.what = std::string(Call::route.what) + ": the master's answer",
-                  .is_read = true,
-                  .is_answer = true,
-                  .version = version};
+  WireMessage message{.what = std::string(Call::route.what) + ": the master's answer",
+                      .is_read = true,
+                      .is_answer = true,
+                      .version = version};
   Json body = read_body(message, answer.body);
   typename Call::Answer result;
   read_fields(message, body, result);

@@ -28,7 +28,7 @@ struct Time {
 using Sizes = std::map<std::string, uint64_t>;  // relative path → bytes
 
 // What the fields of one message share.
-struct Message {
+struct WireMessage {
   std::string what;  // "starting the run: the answer"
   bool is_read = false;
   bool is_answer = false;
@@ -41,9 +41,9 @@ struct Message {
 
 class Fields {
  public:
-  Fields(Message &message, Json &body) : message_(message), body_(body) {}
+  Fields(WireMessage &message, Json &body) : message_(message), body_(body) {}
 
-  const Message &message() const { return message_; }
+  const WireMessage &message() const { return message_; }
 
   template <class T>
   void operator()(const char *name, T &value) {
@@ -104,7 +104,7 @@ class Fields {
   void expect_object() const;
 
  private:
-  Fields(Message &message, Json &body, const Fields *parent, std::string name)
+  Fields(WireMessage &message, Json &body, const Fields *parent, std::string name)
       : message_(message), body_(body), parent_(parent), name_(std::move(name)) {}
 
   Json *find(const char *name);
@@ -154,7 +154,7 @@ class Fields {
       parameters[name] = json.is_string() ? json.get<std::string>() : json.dump();
   }
 
-  Message &message_;
+  WireMessage &message_;
   Json &body_;
   const Fields *parent_ = nullptr;
   std::string name_;

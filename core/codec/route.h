@@ -10,14 +10,14 @@
 
 namespace det {
 
-struct HttpRequest {
+struct WireRequest {
   std::string method;
   std::string path;  // below the master's base address, percent-encoded
   std::string query;
   std::string body;  // empty: none is sent
 };
 
-struct HttpAnswer {
+struct WireAnswer {
   int status = 0;
   std::string body;
 };

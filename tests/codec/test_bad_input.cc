@@ -141,7 +141,7 @@ void no_wrong_value_in_any_place_does_harm(void **) {
   for (std::string line; std::getline(file, line);) {
     Json recorded = Json::parse(line);
     const WireVersion version = wire_version(recorded["version"].get<std::string>());
-    HttpRequest request{recorded["method"], recorded["path"], recorded["query"], ""};
+    WireRequest request{recorded["method"], recorded["path"], recorded["query"], ""};
     any_call([&]<class Call>() {
       const auto mine = take_request(Call::route, request, version);
       if (!mine) return false;

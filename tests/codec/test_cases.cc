@@ -13,9 +13,9 @@ using namespace det;
 struct Case {
   std::string name;
   WireVersion version;
-  HttpRequest request;
+  WireRequest request;
   Json body;
-  HttpAnswer answer;
+  WireAnswer answer;
 };
 
 // What trials do not do: lists, steering, managed experiments, other tasks and the agents' own.
@@ -33,7 +33,7 @@ bool is_of_others(const Case &c) {
 }
 
 // How the request is written again: to the old path where it went there.
-HttpRequest written_again(const Case &c, const auto &call) {
+WireRequest written_again(const Case &c, const auto &call) {
   const bool is_old = c.request.path.ends_with("training_metrics") ||
                       c.request.path.ends_with("validation_metrics");
   return write_request(call, is_old ? WireVersion::v0_19 : c.version);
@@ -41,7 +41,7 @@ HttpRequest written_again(const Case &c, const auto &call) {
 
 void take_accepted(const Case &c, const auto &call) {
   using Call = std::remove_cvref_t<decltype(call)>;
-  const HttpRequest again = written_again(c, call);
+  const WireRequest again = written_again(c, call);
   assert_string_equal(again.method.c_str(), c.request.method.c_str());
   const bool has_slash = c.request.path.ends_with('/');  // masters do not mind
   assert_string_equal((again.path + (has_slash ? "/" : "")).c_str(), c.request.path.c_str());

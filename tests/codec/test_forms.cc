@@ -9,7 +9,7 @@ namespace {
 
 using namespace det;
 
-void expect(const HttpRequest &request, const char *path, const char *body) {
+void expect(const WireRequest &request, const char *path, const char *body) {
   assert_string_equal(request.path.c_str(), path);
   assert_string_equal(request.body.c_str(), body);
 }
@@ -51,7 +51,7 @@ void metrics_have_three_forms(void **) {
 }
 
 void old_metric_paths_are_still_understood(void **) {
-  const HttpRequest request{"POST", "/api/v1/trials/7/validation_metrics", "",
+  const WireRequest request{"POST", "/api/v1/trials/7/validation_metrics", "",
                             R"({"trial_run_id":2,"metrics":{"avg_metrics":{"a":1}}})"};
   for (const WireVersion version : all_versions) {
     const auto read = read_request<ReportMetrics>(request, version);
@@ -59,7 +59,7 @@ void old_metric_paths_are_still_understood(void **) {
     assert_string_equal(read->group.c_str(), "validation");
     assert_int_equal(read->run_id, 2);
   }
-  const HttpRequest generic{"POST", "/api/v1/trials/7/metrics", "", "{}"};
+  const WireRequest generic{"POST", "/api/v1/trials/7/metrics", "", "{}"};
   assert_false(read_request<ReportMetrics>(generic, WireVersion::v0_19).has_value());
 }
 
@@ -68,8 +68,8 @@ void progress_has_two_forms(void **) {
   expect(write_request(progress, WireVersion::v0_38), "/api/v1/trials/7/progress",
          R"({"progress":0.5,"is_raw":true})");
   expect(write_request(progress, WireVersion::v0_33), "/api/v1/trials/7/progress", "0.5");
-  const HttpRequest number = write_request(progress, WireVersion::v0_19);
-  const HttpRequest object = write_request(progress, WireVersion::v0_38);
+  const WireRequest number = write_request(progress, WireVersion::v0_19);
+  const WireRequest object = write_request(progress, WireVersion::v0_38);
   expect_error(Code::invalid, [&] { read_request<ReportProgress>(number, WireVersion::v0_38); });
   expect_error(Code::invalid, [&] { read_request<ReportProgress>(object, WireVersion::v0_33); });
   for (const WireVersion version : all_versions)
@@ -109,7 +109,7 @@ void ids_that_cannot_be_routed_are_refused(void **) {
          "/api/v1/checkpoints/a%25b%20c%3F", "");
 }
 
-Error refused(const HttpAnswer &answer) {
+Error refused(const WireAnswer &answer) {
   try {
     read_answer<StartRun>(answer, WireVersion::v0_38);
   } catch (const Error &e) {
@@ -169,7 +169,7 @@ void refusals_are_one_short_line(void **) {
 
 void errors_are_written_as_refusals(void **) {
   const Error error(Code::not_found, "showing trial 7: there is none");
-  const HttpAnswer gateway = write_refusal(error, false);
+  const WireAnswer gateway = write_refusal(error, false);
   assert_int_equal(gateway.status, 404);
   assert_string_equal(gateway.body.c_str(), R"({"error":{"code":5,"reason":"NotFound",)"
                                             R"("error":"showing trial 7: there is none"}})");

@@ -18,10 +18,10 @@ void request(const Call &call) {
       expect_error(Code::unsupported, [&] { write_request(call, version); });
       continue;
     }
-    const HttpRequest first = write_request(call, version);
+    const WireRequest first = write_request(call, version);
     const auto read = read_request<Call>(first, version);
     assert_true(read.has_value());
-    const HttpRequest second = write_request(*read, version);
+    const WireRequest second = write_request(*read, version);
     assert_string_equal(second.method.c_str(), first.method.c_str());
     assert_string_equal(second.path.c_str(), first.path.c_str());
     assert_string_equal(second.query.c_str(), first.query.c_str());

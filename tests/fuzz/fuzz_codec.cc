@@ -16,11 +16,11 @@ std::string_view cut_line(std::string_view &rest) {
 }
 
 template <class Call>
-void take_request(const HttpRequest &request, WireVersion version) {
+void take_request(const WireRequest &request, WireVersion version) {
   try {
     const auto call = read_request<Call>(request, version);
     if (!call) return;
-    const HttpRequest first = write_request(*call, version);
+    const WireRequest first = write_request(*call, version);
     const auto again = read_request<Call>(first, version);
     if (!again || write_request(*again, version).body != first.body) std::abort();
   } catch (const Error &e) {
@@ -29,7 +29,7 @@ void take_request(const HttpRequest &request, WireVersion version) {
 }
 
 template <class Call>
-void take_answer(const HttpAnswer &answer, WireVersion version) {
+void take_answer(const WireAnswer &answer, WireVersion version) {
   try {
     const std::string first = write_answer<Call>(read_answer<Call>(answer, version), version);
     if (write_answer<Call>(read_answer<Call>({200, first}, version), version) != first)
