@@ -1,6 +1,7 @@
 #include "core/comm/stream.h"
 
 #include <poll.h>
+#include <sched.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -16,6 +17,8 @@ namespace det {
 namespace {
 
 constexpr size_t at_once = size_t{16} << 20U;
+// An answer that comes at once is there before a core that went to sleep would be awake again.
+constexpr int quick_looks = 100;
 
 }  // namespace
 
@@ -105,10 +108,13 @@ void Stream::read_all(char *to, size_t size, Patience &patience) {
 bool Stream::receive(Frame &frame, Patience &patience, SpareBuffers &spare) {
   // One read takes the head and what follows it; a head in pieces stays ahead_ until it is whole.
   std::array<char, 4096> buffer;
+  int looks = quick_looks;
   while (ahead_.size() < frame_head_size) {
     const size_t got = read_some(buffer.data(), buffer.size());
     ahead_.append(buffer.data(), got);
-    if (got == 0 && !wait_for(fd_.get(), POLLIN, patience)) return false;
+    if (got > 0) continue;
+    if (looks-- > 0) sched_yield();
+    else if (!wait_for(fd_.get(), POLLIN, patience)) return false;
   }
   frame.head = decode_head(ahead_);
   if (frame.head.is_bulk)
