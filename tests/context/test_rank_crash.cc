@@ -87,22 +87,31 @@ CoreOptions logging_to(const Home &home, std::string &logged) {
   return options;
 }
 
+// One rank here, and one in a process that reports and waits for its death.
+struct Pair {
+  Pair(const Home &home, int rank)
+      : dying(1 - rank, port, [&](Communicator &c) { report_and_wait(home, c); }),
+        communicator(join_pair(rank, port)),
+        core(Core::start(logging_to(home, logged), communicator.get())) {}
+
+  const int port = test::free_port();
+  RankProcess dying;
+  const std::unique_ptr<Communicator> communicator;
+  std::string logged;
+  const std::shared_ptr<Core> core;
+};
+
 void the_death_of_a_worker_is_the_death_of_the_run(void **) {
   const Home home;
-  const int port = test::free_port();
-  RankProcess worker(1, port, [&](Communicator &c) { report_and_wait(home, c); });
-  const auto job = join_pair(0, port);
-  Communicator &communicator = *job;
-  std::string logged;
-  const auto core = Core::start(logging_to(home, logged), &communicator);
+  Pair pair(home, 0);
   {
     const Locked locked(home);
-    communicator.allgather("locked");
-    communicator.allgather("reported");
-    worker.kill_it();
+    pair.communicator->allgather("locked");
+    pair.communicator->allgather("reported");
+    pair.dying.kill_it();
   }
-  core->close(RunEnd::ok);
-  assert_non_null(strstr(logged.c_str(), "rank 1 died without closing"));
+  pair.core->close(RunEnd::ok);
+  assert_non_null(strstr(pair.logged.c_str(), "rank 1 died without closing"));
   assert_string_equal(home.text("SELECT exit FROM runs").c_str(), "died");
   assert_string_equal(home.text("SELECT group_concat(exit) FROM ranks").c_str(), "ok,died");
   assert_string_equal(home.text("SELECT state FROM trials").c_str(), "ACTIVE");
@@ -115,52 +124,43 @@ void the_death_of_a_worker_is_the_death_of_the_run(void **) {
 
 void a_dead_worker_that_others_recover_counts_all_the_same(void **) {
   const Home home;
-  const int port = test::free_port();
-  RankProcess worker(1, port, [&](Communicator &c) { report_and_wait(home, c); });
-  const auto job = join_pair(0, port);
-  Communicator &communicator = *job;
-  std::string logged;
-  const auto core = Core::start(logging_to(home, logged), &communicator);
+  Pair pair(home, 0);
   {
     const Locked locked(home);
-    communicator.allgather("locked");
-    report(*core, "alive", 1);
-    communicator.allgather("reported");
+    pair.communicator->allgather("locked");
+    report(*pair.core, "alive", 1);
+    pair.communicator->allgather("reported");
   }
   // Both live: nothing is taken from them.
   assert_string_equal(to_wire(home.client()->sync()).c_str(), R"({"spools":[],"busy":2})");
-  worker.kill_it();
+  pair.dying.kill_it();
   const Json sync = home.client()->sync();
   assert_int_equal(sync.at("spools").size(), 1);
   assert_int_equal(sync.at("busy").get<int>(), 1);
   assert_string_equal(home.text("SELECT COUNT(*) FROM runs WHERE exit IS NULL").c_str(), "1");
   assert_int_equal(home.client()->list_metrics(1, "dead", {}).at("metrics").size(), reports);
 
-  core->close(RunEnd::ok);
-  assert_non_null(strstr(logged.c_str(), "rank 1 died without closing"));
+  pair.core->close(RunEnd::ok);
+  assert_non_null(strstr(pair.logged.c_str(), "rank 1 died without closing"));
   assert_string_equal(home.text("SELECT exit FROM runs").c_str(), "died");
   assert_int_equal(home.client()->list_metrics(1, "alive", {}).at("metrics").size(), 1);
 }
 
 void a_worker_outlives_its_chief_and_loses_nothing(void **) {
   const Home home;
-  const int port = test::free_port();
-  RankProcess chief(0, port, [&](Communicator &c) { report_and_wait(home, c); });
-  const auto job = join_pair(1, port);
-  Communicator &communicator = *job;
-  const auto core = home.start(communicator);
+  Pair pair(home, 1);
   {
     const Locked locked(home);
-    communicator.allgather("locked");
-    communicator.allgather("reported");
-    chief.kill_it();
+    pair.communicator->allgather("locked");
+    pair.communicator->allgather("reported");
+    pair.dying.kill_it();
   }
   const Json sync = home.client()->sync();
   assert_int_equal(sync.at("spools").size(), 1);
   assert_int_equal(sync.at("busy").get<int>(), 1);
   assert_string_equal(home.text("SELECT exit FROM runs").c_str(), "died");
-  report(*core, "alive", 1);
-  core->close(RunEnd::ok);
+  report(*pair.core, "alive", 1);
+  pair.core->close(RunEnd::ok);
   assert_string_equal(home.text("SELECT group_concat(exit) FROM ranks").c_str(), "died,ok");
   assert_int_equal(home.client()->list_metrics(1, "alive", {}).at("metrics").size(), 1);
   assert_int_equal(home.client()->list_metrics(1, "dead", {}).at("metrics").size(), reports);
