@@ -1,0 +1,61 @@
+#include "core/master/rest/session.h"
+
+#include "core/base/error.h"
+#include "core/http/failure.h"
+
+namespace det {
+
+MasterSession::MasterSession(SessionOptions options, std::shared_ptr<Logger> logger)
+    : url_(std::move(options.url)),
+      credential_(std::move(options.credential)),
+      http_(std::move(options.http), std::move(logger)) {}
+
+const GetMaster::Answer &MasterSession::master() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (master_) return *master_;
+  }
+  // The one call whose form is the same everywhere.
+  constexpr WireVersion any = WireVersion::v0_38;
+  GetMaster::Answer answer =
+      read_as<GetMaster>(begin(write_request(GetMaster{}, any), {}).wait(), any);
+  const std::lock_guard lock(mutex_);
+  if (!master_) master_ = std::move(answer);  // never changed again: references stay
+  return *master_;
+}
+
+void MasterSession::use(Credential credential) {
+  const std::lock_guard lock(mutex_);
+  credential_ = std::move(credential);
+}
+
+HttpCall MasterSession::begin(WireRequest request, const CallOptions &options) {
+  const Replay usual = request.method == "GET" ? Replay::safe : Replay::unsent;
+  HttpRequest http{.method = std::move(request.method),
+                   .url = url_ + request.path + (request.query.empty() ? "" : "?" + request.query),
+                   .body = std::move(request.body),
+                   .replay = options.replay.value_or(usual),
+                   .timeout = options.timeout};
+  if (!http.body.empty()) http.headers.push_back({"Content-Type", "application/json"});
+  {
+    const std::lock_guard lock(mutex_);
+    if (credential_.kind == Credential::Kind::user)
+      http.headers.push_back({"Authorization", "Bearer " + credential_.token});
+    if (credential_.kind == Credential::Kind::task)
+      http.headers.push_back({"Grpc-Metadata-x-allocation-token", "Bearer " + credential_.token});
+  }
+  return http_.send(std::move(http));
+}
+
+void MasterSession::check_redirect(const HttpAnswer &answer) {
+  if (answer.status >= 300 && answer.status < 400) throw answer_error(answer, "");
+}
+
+Error MasterSession::named(const Error &error, const HttpAnswer &answer) {
+  const std::string what = error.what();
+  return {error.code,
+          what.find(answer.asked) != what.npos ? what : what + " (" + answer.asked + ")",
+          error.os_errno, error.http_status};
+}
+
+}  // namespace det

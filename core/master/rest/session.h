@@ -1,0 +1,93 @@
+// Calls to one master over HTTP: its address, who we are to it, and which form of the wire it
+// speaks.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "core/base/log.h"
+#include "core/codec/call.h"
+#include "core/codec/session.h"
+#include "core/http/client.h"
+
+namespace det {
+
+// Never two at once: a master looks at one header only, and refuses a token in another's.
+struct Credential {
+  enum class Kind { none, user, task };
+
+  Kind kind = Kind::none;
+  std::string token = {};
+};
+
+struct SessionOptions {
+  std::string url;  // canonical: no '/' at its end
+  Credential credential = {};
+  HttpOptions http = {};
+};
+
+struct CallOptions {
+  // None: safe for GET, which changes nothing, else only while the request was not sent.
+  std::optional<Replay> replay = {};
+  std::chrono::milliseconds timeout{300'000};  // of each attempt
+};
+
+// Any thread.
+class MasterSession {
+ public:
+  MasterSession(SessionOptions options, std::shared_ptr<Logger> logger);
+
+  const std::string &url() const { return url_; }
+
+  // What the master says of itself: asked once, then remembered.
+  const GetMaster::Answer &master();
+  WireVersion version() { return wire_version(master().version); }
+
+  template <class Call>
+  HttpCall send(Call call, const CallOptions &options = {}) {
+    return begin(write_request(std::move(call), version()), options);
+  }
+
+  // Throws a refusal by the master, and an answer that is none, naming what was asked of whom.
+  template <class Call>
+  typename Call::Answer read(const HttpAnswer &answer) {
+    return read_as<Call>(answer, version());
+  }
+
+  template <class Call>
+  typename Call::Answer call(Call call, const CallOptions &options = {}) {
+    return read<Call>(send(std::move(call), options).wait());
+  }
+
+  // For requests from now on.
+  void use(Credential credential);
+
+  HttpClient &http() { return http_; }
+
+ private:
+  HttpCall begin(WireRequest request, const CallOptions &options);
+
+  template <class Call>
+  static typename Call::Answer read_as(const HttpAnswer &answer, WireVersion version) {
+    try {
+      check_redirect(answer);
+      return read_answer<Call>({answer.status, answer.body}, version);
+    } catch (const Error &error) {
+      throw named(error, answer);
+    }
+  }
+  static void check_redirect(const HttpAnswer &answer);
+  static Error named(const Error &error, const HttpAnswer &answer);
+
+  const std::string url_;
+  std::mutex mutex_;  // of the two below
+  Credential credential_;
+  std::optional<GetMaster::Answer> master_;
+  HttpClient http_;
+};
+
+}  // namespace det
