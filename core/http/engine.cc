@@ -29,9 +29,8 @@ CURLM *make_multi() {
   return multi;
 }
 
-std::exception_ptr cancelled(const HttpRequest &request, const char *why) {
-  return std::make_exception_ptr(
-      Error(Code::state, "asking the master (" + asked_of(request) + "): " + why));
+Error cancelled(const HttpRequest &request, const char *why) {
+  return {Code::state, "asking the master (" + asked_of(request) + "): " + why};
 }
 
 }  // namespace
@@ -138,22 +137,36 @@ milliseconds HttpEngine::begin_due() {
   return std::chrono::ceil<milliseconds>(next - now);
 }
 
-void HttpEngine::begin(const Exchange &exchange) try {
-  std::unique_ptr<Transfer> transfer;
-  if (spare_.empty()) {
-    transfer = std::make_unique<Transfer>(tls_, options_.answer_limit);
-  } else {
-    transfer = std::move(spare_.back());
-    spare_.pop_back();
+// What goes wrong in a step of one request ends that one alone.
+template <class Step>
+void HttpEngine::or_fail(const Exchange &exchange, Step step) {
+  try {
+    step();
+  } catch (Error &error) {
+    fail(exchange, std::move(error));
+  } catch (const std::bad_alloc &) {
+    fail(exchange, Error(Code::no_memory, "asking the master: no memory"));
+  } catch (const std::exception &error) {
+    fail(exchange, Error(Code::internal, std::string("asking the master: ") + error.what()));
   }
-  transfer->prepare(exchange->request, options_.proxy);
-  under_way_.emplace(transfer->handle(), exchange);
-  exchange->transfer = std::move(transfer);
-  if (const CURLMcode code = curl_multi_add_handle(multi_.get(), exchange->transfer->handle());
-      code != CURLM_OK)
-    throw Error(Code::internal, std::string("starting a request: ") + curl_multi_strerror(code));
-} catch (const std::exception &) {
-  fail(exchange, std::current_exception());
+}
+
+void HttpEngine::begin(const Exchange &exchange) {
+  or_fail(exchange, [&] {
+    std::unique_ptr<Transfer> transfer;
+    if (spare_.empty()) {
+      transfer = std::make_unique<Transfer>(tls_, options_.answer_limit);
+    } else {
+      transfer = std::move(spare_.back());
+      spare_.pop_back();
+    }
+    transfer->prepare(exchange->request, options_.proxy);
+    under_way_.emplace(transfer->handle(), exchange);
+    exchange->transfer = std::move(transfer);
+    if (const CURLMcode code = curl_multi_add_handle(multi_.get(), exchange->transfer->handle());
+        code != CURLM_OK)
+      throw Error(Code::internal, std::string("starting a request: ") + curl_multi_strerror(code));
+  });
 }
 
 void HttpEngine::collect() {
@@ -161,11 +174,7 @@ void HttpEngine::collect() {
   while (const CURLMsg *message = curl_multi_info_read(multi_.get(), &left)) {
     const CURLcode code = message->data.result;
     const Exchange exchange = under_way_.at(message->easy_handle);
-    try {
-      attempt_ended(exchange, code);
-    } catch (const std::exception &) {
-      fail(exchange, std::current_exception());
-    }
+    or_fail(exchange, [&] { attempt_ended(exchange, code); });
   }
 }
 
@@ -175,9 +184,9 @@ void HttpEngine::attempt_ended(const Exchange &exchange, CURLcode code) {
   const double random = std::uniform_real_distribution<>(0, 1)(random_);
   const auto wait = exchange->retries.after(attempt, random);
   if (!wait && code == CURLE_OK) return finish(exchange, transfer.take_answer(exchange->request));
-  const Error error = code == CURLE_OK ? answer_error(transfer.take_answer(exchange->request), "")
-                                       : transfer.failure(code, exchange->request);
-  if (!wait) return fail(exchange, std::make_exception_ptr(error));
+  Error error = code == CURLE_OK ? answer_error(transfer.take_answer(exchange->request), "")
+                                 : transfer.failure(code, exchange->request);
+  if (!wait) return fail(exchange, std::move(error));
   logger_->info(std::string(error.what()) + "; trying again in " + std::to_string(wait->count()) +
                 " ms");
   release_transfer(*exchange);
@@ -194,12 +203,12 @@ void HttpEngine::release_transfer(HttpExchange &exchange) {
 
 void HttpEngine::finish(const Exchange &exchange, HttpAnswer answer) {
   forget(exchange);
-  exchange->answer.set_value(std::move(answer));
+  exchange->outcome.set(std::move(answer));
 }
 
-void HttpEngine::fail(const Exchange &exchange, const std::exception_ptr &reason) {
+void HttpEngine::fail(const Exchange &exchange, Error reason) {
   forget(exchange);
-  exchange->answer.set_exception(reason);
+  exchange->outcome.set(std::move(reason));
 }
 
 void HttpEngine::cancel_open(const char *why) {

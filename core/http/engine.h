@@ -6,8 +6,6 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <exception>
-#include <future>
 #include <memory>
 #include <mutex>
 #include <random>
@@ -18,17 +16,18 @@
 
 #include "core/base/fork_guard.h"
 #include "core/http/client.h"
+#include "core/http/outcome.h"
 #include "core/http/transfer.h"
 
 namespace det {
 
-// A request from send() to its answer. All but the promise's future belongs to the thread.
+// A request from send() to its answer. All but the outcome belongs to the thread.
 struct HttpExchange {
   HttpExchange(HttpRequest asked, const RetryPolicy &policy)
       : request(std::move(asked)), retries(policy, request.replay) {}
 
   const HttpRequest request;
-  std::promise<HttpAnswer> answer;
+  Outcome outcome;
   Retries retries;
   std::unique_ptr<Transfer> transfer;           // during an attempt
   std::chrono::steady_clock::time_point due{};  // of the next attempt, between two
@@ -73,7 +72,9 @@ class HttpEngine {
   void attempt_ended(const Exchange &exchange, CURLcode code);
   void release_transfer(HttpExchange &exchange);
   void finish(const Exchange &exchange, HttpAnswer answer);
-  void fail(const Exchange &exchange, const std::exception_ptr &reason);
+  void fail(const Exchange &exchange, Error reason);
+  template <class Step>
+  void or_fail(const Exchange &exchange, Step step);
   void cancel_open(const char *why);
   void forget(const Exchange &exchange);
 
