@@ -1,6 +1,7 @@
 #include "core/http/engine.h"
 
 #include <algorithm>
+#include <iterator>
 #include <new>
 
 #include "core/base/error.h"
@@ -64,7 +65,11 @@ void HttpEngine::cancel(const Exchange &exchange) {
 }
 
 void HttpEngine::cancel_all() {
-  order([this] { orders_.cancel_all = true; });
+  order([this] {
+    orders_.cancel_all = true;
+    std::move(orders_.begin.begin(), orders_.begin.end(), std::back_inserter(orders_.drop));
+    orders_.begin.clear();
+  });
 }
 
 void HttpEngine::stop() {
@@ -98,11 +103,13 @@ void HttpEngine::run() {
 }
 
 void HttpEngine::obey(Orders orders) {
-  for (Exchange &exchange : orders.begin) {
-    open_.emplace(exchange.get(), exchange);
-    if (!orders.stop && !orders.cancel_all) begin(exchange);
-  }
   if (orders.cancel_all) cancel_open("cancelled");
+  for (const Exchange &exchange : orders.drop)
+    fail(exchange, cancelled(exchange->request, "cancelled"));
+  for (const Exchange &exchange : orders.begin) {
+    open_.emplace(exchange.get(), exchange);
+    if (!orders.stop) begin(exchange);
+  }
   for (const Exchange &exchange : orders.cancel)
     if (open_.count(exchange.get()) > 0) fail(exchange, cancelled(exchange->request, "cancelled"));
 }

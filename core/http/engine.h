@@ -56,6 +56,7 @@ class HttpEngine {
   // What other threads want of this one.
   struct Orders {
     std::vector<Exchange> begin, cancel;
+    std::vector<Exchange> drop;  // sent, but cancelled with all others before they began
     bool cancel_all = false;
     bool stop = false;
   };
