@@ -1,6 +1,7 @@
 #include "core/http/engine.h"
 
 #include <algorithm>
+#include <iterator>
 #include <new>
 
 #include "core/base/error.h"
@@ -15,20 +16,6 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr milliseconds idle{60'000};
-constexpr size_t spare_transfers = 16;
-constexpr long spare_connections = 16;
-
-CURLM *make_multi() {
-  // Thread-safe since libcurl 7.84, and for the whole process.
-  static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
-  if (ready != CURLE_OK)
-    throw Error(Code::internal, std::string("starting libcurl: ") + curl_easy_strerror(ready));
-  CURLM *multi = curl_multi_init();
-  if (multi == nullptr) throw std::bad_alloc();
-  curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, spare_connections);
-  return multi;
-}
-
 Error cancelled(const HttpRequest &request, const char *why) {
   return {Code::state, "asking the master (" + asked_of(request) + "): " + why};
 }
@@ -39,7 +26,7 @@ HttpEngine::HttpEngine(HttpOptions options, std::shared_ptr<Logger> logger)
     : options_(std::move(options)),
       logger_(std::move(logger)),
       tls_(options_.tls),
-      multi_(make_multi()),
+      multi_(options_.open_limit),
       random_(std::random_device{}()),
       thread_(start_thread("det-http", [this] { run(); })) {}
 
@@ -56,9 +43,9 @@ template <class Change>
 void HttpEngine::order(Change change) {
   if (in_child()) return;
   const std::lock_guard lock(mutex_);
-  if (!multi_) return;  // stopped already
+  if (orders_.stop) return;
   change();
-  curl_multi_wakeup(multi_.get());
+  multi_.wake();
 }
 
 void HttpEngine::submit(Exchange exchange) {
@@ -70,7 +57,7 @@ void HttpEngine::submit(Exchange exchange) {
   const bool awake = !orders_.begin.empty();
   orders_.begin.push_back(std::move(exchange));
   ++open_count_;
-  if (!awake) curl_multi_wakeup(multi_.get());
+  if (!awake) multi_.wake();
 }
 
 void HttpEngine::cancel(const Exchange &exchange) {
@@ -78,7 +65,11 @@ void HttpEngine::cancel(const Exchange &exchange) {
 }
 
 void HttpEngine::cancel_all() {
-  order([this] { orders_.cancel_all = true; });
+  order([this] {
+    orders_.cancel_all = true;
+    std::move(orders_.begin.begin(), orders_.begin.end(), std::back_inserter(orders_.drop));
+    orders_.begin.clear();
+  });
 }
 
 void HttpEngine::stop() {
@@ -90,34 +81,35 @@ void HttpEngine::stop() {
 }
 
 void HttpEngine::run() {
-  for (bool stop = false; !stop;) {
+  for (;;) {
     Orders orders;
     {
       const std::lock_guard lock(mutex_);
-      stop = orders_.stop;
       std::swap(orders, orders_);
-      orders_.stop = stop;
+      orders_.stop = orders.stop;
     }
+    const bool stop = orders.stop;
     obey(std::move(orders));
     if (stop) break;
-    int running = 0;
-    curl_multi_perform(multi_.get(), &running);
-    collect();
-    const milliseconds patience = begin_due();
-    curl_multi_poll(multi_.get(), nullptr, 0, static_cast<int>(patience.count()), nullptr);
+    multi_.step(begin_due());
+    multi_.collect([this](CURL *handle, CURLcode code) {
+      const Exchange exchange = under_way_.at(handle);
+      or_fail(exchange, [&] { attempt_ended(exchange, code); });
+    });
   }
   cancel_open("the connection is being closed");
   spare_.clear();
-  const std::lock_guard lock(mutex_);
-  multi_.reset();
+  multi_.close();
 }
 
 void HttpEngine::obey(Orders orders) {
-  for (Exchange &exchange : orders.begin) {
-    open_.emplace(exchange.get(), exchange);
-    if (!orders.stop && !orders.cancel_all) begin(exchange);
-  }
   if (orders.cancel_all) cancel_open("cancelled");
+  for (const Exchange &exchange : orders.drop)
+    fail(exchange, cancelled(exchange->request, "cancelled"));
+  for (const Exchange &exchange : orders.begin) {
+    open_.emplace(exchange.get(), exchange);
+    if (!orders.stop) begin(exchange);
+  }
   for (const Exchange &exchange : orders.cancel)
     if (open_.count(exchange.get()) > 0) fail(exchange, cancelled(exchange->request, "cancelled"));
 }
@@ -163,19 +155,8 @@ void HttpEngine::begin(const Exchange &exchange) {
     transfer->prepare(exchange->request, options_.proxy);
     under_way_.emplace(transfer->handle(), exchange);
     exchange->transfer = std::move(transfer);
-    if (const CURLMcode code = curl_multi_add_handle(multi_.get(), exchange->transfer->handle());
-        code != CURLM_OK)
-      throw Error(Code::internal, std::string("starting a request: ") + curl_multi_strerror(code));
+    multi_.add(exchange->transfer->handle());
   });
-}
-
-void HttpEngine::collect() {
-  int left = 0;
-  while (const CURLMsg *message = curl_multi_info_read(multi_.get(), &left)) {
-    const CURLcode code = message->data.result;
-    const Exchange exchange = under_way_.at(message->easy_handle);
-    or_fail(exchange, [&] { attempt_ended(exchange, code); });
-  }
 }
 
 void HttpEngine::attempt_ended(const Exchange &exchange, CURLcode code) {
@@ -195,9 +176,9 @@ void HttpEngine::attempt_ended(const Exchange &exchange, CURLcode code) {
 
 void HttpEngine::release_transfer(HttpExchange &exchange) {
   if (!exchange.transfer) return;
-  curl_multi_remove_handle(multi_.get(), exchange.transfer->handle());
+  multi_.remove(exchange.transfer->handle());
   under_way_.erase(exchange.transfer->handle());
-  if (spare_.size() < spare_transfers) spare_.push_back(std::move(exchange.transfer));
+  if (spare_.size() < options_.open_limit) spare_.push_back(std::move(exchange.transfer));
   exchange.transfer.reset();
 }
 

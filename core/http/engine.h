@@ -16,6 +16,7 @@
 
 #include "core/base/fork_guard.h"
 #include "core/http/client.h"
+#include "core/http/multi.h"
 #include "core/http/outcome.h"
 #include "core/http/transfer.h"
 
@@ -52,12 +53,10 @@ class HttpEngine {
   void stop();
 
  private:
-  struct MultiFree {
-    void operator()(CURLM *multi) const { curl_multi_cleanup(multi); }
-  };
   // What other threads want of this one.
   struct Orders {
     std::vector<Exchange> begin, cancel;
+    std::vector<Exchange> drop;  // sent, but cancelled with all others before they began
     bool cancel_all = false;
     bool stop = false;
   };
@@ -68,7 +67,6 @@ class HttpEngine {
   void obey(Orders orders);
   std::chrono::milliseconds begin_due();
   void begin(const Exchange &exchange);
-  void collect();
   void attempt_ended(const Exchange &exchange, CURLcode code);
   void release_transfer(HttpExchange &exchange);
   void finish(const Exchange &exchange, HttpAnswer answer);
@@ -82,7 +80,7 @@ class HttpEngine {
   const std::shared_ptr<Logger> logger_;
   ForkGuard fork_guard_;
   Tls tls_;
-  std::unique_ptr<CURLM, MultiFree> multi_;
+  Multi multi_;
 
   std::mutex mutex_;
   std::condition_variable room_;

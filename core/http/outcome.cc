@@ -7,10 +7,12 @@
 namespace det {
 
 void Outcome::end(Ending ending) {
-  const std::lock_guard lock(mutex_);
-  ending_ = std::move(ending);
-  if (wake_) wake_->set();
-  ended_.notify_all();  // under the lock: who waits may destroy this as soon as it is let go
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = std::move(ending);
+    if (wake_) wake_->set();
+  }
+  ended_.notify_all();
 }
 
 HttpAnswer Outcome::take() {

@@ -13,7 +13,8 @@
 
 namespace det {
 
-// Both ends are moved through, so that no two threads own parts of an error or an answer.
+// Shared by both threads. Endings are moved through, so that no two threads own parts of an error
+// or an answer.
 class Outcome {
  public:
   void set(HttpAnswer answer) { end(std::move(answer)); }

@@ -93,6 +93,49 @@ void close_ends_requests_and_waits_for_retries(void **) {
   expect_error(Code::state, [&] { static_cast<void>(client.send(get("/echo"))); });
 }
 
+void cancel_all_ends_those_sent_so_far(void **) {
+  HttpClient client({}, std::make_shared<Logger>());
+  std::vector<HttpCall> calls;
+  for (int i = 0; i < 3; ++i) calls.push_back(client.send(get("/hang")));
+  HttpRequest again = get("/status/503/y?after=3000");
+  again.replay = Replay::safe;
+  calls.push_back(client.send(again));
+  assert_false(calls.back().wait_for(milliseconds{50}));
+  client.cancel_all();
+  for (HttpCall &call : calls) expect_error(Code::state, [&] { static_cast<void>(call.wait()); });
+  for (int i = 0; i < 20; ++i) {
+    client.cancel_all();
+    assert_int_equal(client.perform(get("/echo")).status, 200);
+  }
+}
+
+void close_ends_the_waits_of_other_threads(void **) {
+  HttpOptions options;
+  options.open_limit = 1;
+  HttpClient client(options, std::make_shared<Logger>());
+  const Wake never;
+  HttpCall poll = client.send(get("/hang"));
+  std::atomic<int> ended = 0;
+  const auto ends = [&](auto action) {
+    return std::thread([&ended, action] {
+      try {
+        action();
+      } catch (const Error &error) {
+        ended += error.code == Code::state;
+      }
+    });
+  };
+  std::thread threads[] = {
+      ends([&] { static_cast<void>(poll.wait_unless(never)); }),
+      ends([&] { static_cast<void>(client.send(get("/echo"))); }),  // there is no room
+      ends([&] { static_cast<void>(client.send(get("/echo"))); }),
+  };
+  usleep(20'000);
+  client.close();
+  for (std::thread &thread : threads) thread.join();
+  assert_int_equal(ended.load(), 3);
+}
+
 void threads_share_a_client_with_little_room(void **) {
   HttpOptions options;
   options.open_limit = 4;
@@ -139,6 +182,8 @@ int main() {
       cmocka_unit_test(answer_that_has_come_is_given_whatever_the_wake),
       cmocka_unit_test(wake_ends_a_long_poll_and_its_connection),
       cmocka_unit_test(close_ends_requests_and_waits_for_retries),
+      cmocka_unit_test(cancel_all_ends_those_sent_so_far),
+      cmocka_unit_test(close_ends_the_waits_of_other_threads),
       cmocka_unit_test(threads_share_a_client_with_little_room),
       cmocka_unit_test(forked_child_leaves_the_client_alone),
   };
