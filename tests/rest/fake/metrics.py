@@ -2,13 +2,12 @@
 
 import math
 
-from .message import Message, as_time, is_number
+from .message import NUMBER_TEXTS, Message, as_time, is_number
 from .refusal import internal, invalid
 from .routes import V19, V33, V38, route
 from .world import Row, now, time_text
 
 PROFILER_GROUPS = {"gpu", "cpu", "memory", "disk", "network"}
-NUMBER_TEXTS = {"NaN", "Infinity", "-Infinity"}
 
 
 @route("POST", "/api/v1/trials/{trial:int}/metrics", since=V33)

@@ -3,8 +3,8 @@
 import json
 import math
 
-from .message import is_number
-from .metrics import NUMBER_TEXTS, best_validation, validations
+from .message import NUMBER_TEXTS, is_number
+from .metrics import best_validation, validations
 from .routes import V38
 from .world import time_text
 
