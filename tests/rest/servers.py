@@ -18,11 +18,11 @@ class Server:
     def __init__(self, script, *arguments):
         self.process = subprocess.Popen([sys.executable, FOLDER / script, *map(str, arguments)],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self.port = int(self.process.stdout.readline())
+        self.ports = [int(port) for port in self.process.stdout.readline().split()]
         self.connection = self.connect()
 
     def connect(self):
-        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        return http.client.HTTPConnection("127.0.0.1", self.ports[0], timeout=30)
 
     def stop(self):
         self.connection.close()
@@ -43,6 +43,8 @@ class Server:
             return answer.status, text
 
     def control(self, method, name, body=None):
-        status, answer = self.call(method, f"/test/{name}", body, {})
+        connection = http.client.HTTPConnection("127.0.0.1", self.ports[-1], timeout=30)
+        status, answer = self.call(method, f"/test/{name}", body, {}, connection=connection)
+        connection.close()
         assert status == 200, (status, answer)
         return answer

@@ -1,5 +1,5 @@
-"""What both servers of these tests share: HTTP/1.1 with kept connections, and the way they start
-and end. Prints its port on the first line; ends with its standard input."""
+"""What the servers of these tests share: HTTP/1.1 with kept connections, and the way they start
+and end. They print their port, or ports, on the first line, and end with their standard input."""
 
 import gzip
 import http.server
@@ -82,7 +82,7 @@ def _end_with_stdin():
     os._exit(0)
 
 
-def serve(server, tls=None):
+def serve(server, tls=None, ports=None):
     if tls:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(*tls)
@@ -90,5 +90,6 @@ def serve(server, tls=None):
         server.socket = context.wrap_socket(server.socket, server_side=True,
                                             do_handshake_on_connect=False)
     threading.Thread(target=_end_with_stdin, daemon=True).start()
-    os.write(1, b"%d\n" % server.server_address[1])  # at once: the test closes the pipe after it
+    told = " ".join(map(str, ports or [server.server_address[1]]))
+    os.write(1, told.encode() + b"\n")  # at once: the test closes the pipe after it
     server.serve_forever()
