@@ -21,6 +21,7 @@ FOLDERS = {"0.38.1": "s*", "0.33.0": "o*", "0.19.10": "p*", "unmanaged-0.33.0": 
 
 def unmanaged_leg(rows):
     created = next(row for row in rows if row["path"].startswith("/api/v1/experiments"))
+    external = created["path"].rpartition("by-external-id/")[2]
     trial = next(row for row in rows if row["path"] == "/api/v1/trials")
     started = next(row for row in rows if row["path"].endswith("/start"))["response"]
     request = trial["body"].get("createTrialRequest", trial["body"])
@@ -28,9 +29,9 @@ def unmanaged_leg(rows):
     return {
         "trial_id": shown["id"], "run_id": started["trialRunId"],
         "experiment_id": shown["experimentId"], "task_id": shown["taskId"],
-        "hparams": request["hparams"], "config": short_config(parse_yaml(created["body"]["config"])),
-        "external_experiment_id": created["path"].rpartition("by-external-id/")[2]
-        if created["method"] == "PUT" else None,
+        "hparams": request["hparams"],
+        "config": short_config(parse_yaml(created["body"]["config"])),
+        "external_experiment_id": external if created["method"] == "PUT" else None,
         "external_trial_id": trial["body"].get("externalTrialId"),
         "steps_completed": started["stepsCompleted"],
         "latest_checkpoint": started.get("latestCheckpoint"),
@@ -41,10 +42,11 @@ def copy(source, destination):
     rows = load(source)
     environments = source.with_suffix(".env.json")
     is_managed = environments.exists()
-    legs = managed_legs(json.loads(environments.read_text())) if is_managed else [unmanaged_leg(rows)]
     if is_managed:
+        legs = managed_legs(json.loads(environments.read_text()))
         assign_legs(rows, legs)
     else:
+        legs = [unmanaged_leg(rows)]
         for row in rows:
             row["leg"] = 0
     rows, legs = first_trials([row for row in rows if is_of_trial(row, is_managed)], legs, 3)

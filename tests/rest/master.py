@@ -20,7 +20,8 @@ from fake.message import NOTHING, parse_body  # noqa: E402
 from fake.refusal import Refusal, invalid  # noqa: E402
 from fake.routes import V19, find_route, unknown_plain_path  # noqa: E402
 from fake.world import World  # noqa: E402
-from fake import checkpoints, logs, meeting, metrics, searcher, signals, training, unmanaged  # noqa: E402, F401
+from fake import (  # noqa: E402, F401  (for their routes)
+    checkpoints, logs, meeting, metrics, searcher, signals, training, unmanaged)
 
 
 class ClientLeft(Exception):
@@ -103,8 +104,9 @@ class Handler(serving.Handler):
                 world.changed.notify_all()
                 return answer
             except Refusal as refusal:
-                plain = not path.startswith("/api/") and "message" not in refusal.body
-                return refusal.status, {"message": str(refusal)} if plain else refusal.body
+                if path.startswith("/api/") or "message" in refusal.body:
+                    return refusal.status, refusal.body
+                return 500, {"message": str(refusal)}
 
     def control(self, path, body):
         function = CONTROLS.get((self.command, path))

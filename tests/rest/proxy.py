@@ -122,8 +122,8 @@ class Connection:
     def exchange(self, request):
         fault = self.mode.draw(self.random.random(), FAULTS[1:])
         if fault == "unavailable":
-            status = self.random.choice([502, 503])
-            return self.client.sendall(b"HTTP/1.1 %d Fault\r\nContent-Length: 5\r\n\r\nfault" % status)
+            head = b"HTTP/1.1 %d Fault\r\n" % self.random.choice([502, 503])
+            return self.client.sendall(head + b"Content-Length: 5\r\n\r\nfault")
         if fault == "delay":
             time.sleep(self.random.random() * self.mode.delay_seconds)
         if fault == "cut_request":

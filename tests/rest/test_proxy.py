@@ -28,7 +28,8 @@ class ProxyTest(unittest.TestCase):
         for index in range(count):
             connection = proxy.connect()
             try:
-                found.append(proxy.call("POST", STATUS, {"state": str(index)}, connection=connection))
+                body = {"state": str(index)}
+                found.append(proxy.call("POST", STATUS, body, connection=connection))
             except (OSError, http.client.HTTPException) as error:
                 found.append(type(error).__name__)
             connection.close()

@@ -109,7 +109,8 @@ class ReplayTest(unittest.TestCase):
         rows.append({"method": "POST", "path": "/api/v1/trials/4/early_exit", "status": 404,
                      "body": {"reason": "EXITED_REASON_INVALID_HP"}})
         report, _ = self.replay(PAUSED, rows)
-        self.assertEqual([row["path"] for row in report["unexpected"]], ["/api/v1/trials/4/early_exit"])
+        [unexpected] = report["unexpected"]
+        self.assertEqual(unexpected["path"], "/api/v1/trials/4/early_exit")
         self.assertEqual([row["n"] for row in report["missing"]], [])
         self.assertEqual(len(report["out_of_order"]), 1)
         [difference] = report["different"]

@@ -50,7 +50,8 @@ def state(handler, body):
         "metrics": [_row(trial, row) for trial in world.trials.values() for row in trial.rows],
         "checkpoints": list(world.checkpoints.values()),
         "storages": world.storages, "logs": world.logs, "alerts": world.alerts,
-        "sources": world.sources, "tokens": world.tokens, "faults_left": handler.server.faults.left(),
+        "sources": world.sources, "tokens": world.tokens,
+        "faults_left": handler.server.faults.left(),
     }
 
 

@@ -59,7 +59,8 @@ def give(fault, handler, status, body):
         if isinstance(text, str):
             body = text.encode()
         else:
-            body = to_json(error_body(fault["status"], "a fault of the test") if text is None else text)
+            said = error_body(fault["status"], "a fault of the test")
+            body = to_json(said if text is None else text)
         handler.answer(fault["status"], body, headers=list(fault.get("headers", {}).items()))
         return
     handler.close_connection = True

@@ -19,7 +19,8 @@ HEADERS = [  # in the order in which a master looks; it looks at the first that 
 def token_headers(headers):
     """[(kind, value)] of all token headers of a request."""
     found = [(kind, headers[name]) for kind, name in HEADERS if name in headers]
-    cookies = dict(part.strip().partition("=")[::2] for part in headers.get("Cookie", "").split(";"))
+    parts = headers.get("Cookie", "").split(";")
+    cookies = dict(part.strip().partition("=")[::2] for part in parts)
     if "auth" in cookies and "Authorization" not in headers:
         found.insert(1 if found[:1] and found[0][0] == "user" else 0,
                      ("cookie", "Bearer " + cookies["auth"]))
@@ -42,7 +43,8 @@ def check_token(world, tokens):
 
 def user_object(world, name):
     user = {"id": list(world.users).index(name) + 1, "username": name, "admin": name == "admin",
-            "active": True, "agentUserGroup": None, "displayName": "", "modifiedAt": time_text(now())}
+            "active": True, "agentUserGroup": None, "displayName": "",
+            "modifiedAt": time_text(now())}
     if world.version >= V33:
         user.update(remote=False, lastAuthAt=time_text(now()))
     return user

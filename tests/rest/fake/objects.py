@@ -47,7 +47,7 @@ def summary_metrics(trial):
         groups.setdefault(row.group, []).append(row)
     names = {"training": "avg_metrics", "validation": "validation_metrics"}
     return {names.get(group, group): {
-        name: _summary(rows, name) for name in sorted({name for row in rows for name in row.values})}
+        name: _summary(rows, name) for name in {name: 0 for row in rows for name in row.values}}
         for group, rows in groups.items()}
 
 

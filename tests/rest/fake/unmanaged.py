@@ -83,6 +83,8 @@ def _new_trial(world, message, external_id=None):
     new_id = next(world.trial_ids)
     for trial in experiment.trials:
         if external_id and trial.external_id == external_id:
+            if world.version >= V38 and trial.metadata:
+                raise internal("a run with metadata cannot be put again")
             trial.hparams = hparams
             return {"trial": trial_object(world, trial)}
     trial = Trial(new_id, experiment, f"{experiment.id}.{external_id or uuid.uuid4()}", hparams,

@@ -1,4 +1,4 @@
-"""Everything a master knows. All of it is touched only under `changed`, on which long polls wait."""
+"""Everything a master knows; touched only under `changed`, on which long polls wait."""
 
 import dataclasses
 import datetime
@@ -24,6 +24,7 @@ SETUP = {
     },
     "hparams": {},
     "lengths": [100],  # the searcher operations of masters that have them, one after the other
+    "is_managed": True,
     "is_started": True,  # whether the containers have come up
     "users": {"admin": "", "determined": ""},  # name → password
 }
@@ -131,16 +132,17 @@ class World:
         self.checkpoints = {}
         self.storages = []
         self.logs, self.alerts, self.requests, self.sources = [], [], [], []
-        self._add_managed(setup)
+        self._add_first(setup)
         self.experiment_ids = itertools.count(setup["experiment_id"] + 10)
         self.trial_ids = itertools.count(setup["trial_id"] + 15)
 
-    def _add_managed(self, setup):
-        experiment = Experiment(setup["experiment_id"], setup["config"], "", is_managed=True,
+    def _add_first(self, setup):
+        """The trial that is there from the beginning."""
+        is_managed = setup["is_managed"]
+        experiment = Experiment(setup["experiment_id"], setup["config"], "", is_managed,
                                 state="STATE_RUNNING")
-        trial = Trial(setup["trial_id"], experiment, setup["task_id"], setup["hparams"],
-                      is_managed=True, run_id=setup["run_id"], state="STATE_RUNNING",
-                      lengths=list(setup["lengths"]))
+        trial = Trial(setup["trial_id"], experiment, setup["task_id"], setup["hparams"], is_managed,
+                      run_id=setup["run_id"], state="STATE_RUNNING", lengths=list(setup["lengths"]))
         self.experiments[experiment.id] = experiment
         self.add_trial(trial)
         self.add_allocation(setup["allocation_id"], trial, setup["resources_ids"],

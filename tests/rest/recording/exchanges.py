@@ -1,9 +1,9 @@
 """Recorded exchanges, cut down to what a replay needs, in the order in which they began.
 
-Kept of each: n, leg (0), method, path, query (none), auth, body (null), status (200), response ({});
-what is in parentheses is left out. `ended` instead of the last two where no answer came: by the
-"client" or the "master". A poll has `until`: it ended after all exchanges of its leg with a smaller
-n had begun.
+Kept of each: n, leg (0), method, path, query (none), auth, body (null), status (200), response
+({}); what is in parentheses is left out. `ended` instead of the last two where no answer came: by
+the "client" or the "master". A poll has `until`: it ended after all exchanges of its leg with a
+smaller n had begun.
 
 A leg is one life of a trial's processes: an allocation, or all of an unmanaged trial's recording.
 """

@@ -32,7 +32,7 @@ def meaning(body, key=None):
     if isinstance(body, dict):
         found = {_camel(name): value for name, value in body.items()}
         return {name: meaning(value, name) for name, value in found.items()
-                if value is not None and value not in ({}, []) or name in ("avgMetrics", "metadata")}
+                if value not in (None, {}, []) or name in ("avgMetrics", "metadata")}
     if isinstance(body, list):
         return [meaning(entry) for entry in body]
     if key in ("length", "storageId") and isinstance(body, str) and body.isdigit():
