@@ -65,10 +65,8 @@ def requests(handler, body):
 def setup(handler, body):
     """A new world, made by this set-up; with {"version"} as a master of another version."""
     version = body.pop("version", handler.server.world.version_text)
-    old, handler.server.world = handler.server.world, World(version, body)
-    with old.changed:
-        old.restarts += 1
-        old.changed.notify_all()
+    handler.server.world.restarts += 1  # who waits there is sent away
+    handler.server.world = World(version, body)
     handler.server.faults.clear()
     return {}
 
@@ -109,12 +107,14 @@ def end(handler, body):
 
 @control("POST", "next-run")
 def next_run(handler, body):
-    """The managed trial is started again: the run's id is one higher, the allocation a new one."""
+    """The managed trial is started again: the run's id is one higher, the allocation a new one.
+    {"lengths": [...]}: of more operations to do."""
     world = handler.server.world
     allocation = _allocation(handler, body)
     trial = allocation.trial
     del world.allocations[allocation.id]
     trial.run_id += 1
+    trial.lengths += body.get("lengths", [])
     name = f"{trial.task_id}.{trial.run_id}"
     world.add_allocation(name, trial, allocation.resources_ids)
     world.task_tokens.add("task-token")

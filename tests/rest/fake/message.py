@@ -7,7 +7,7 @@ import re
 from .refusal import internal, invalid
 
 NOTHING = object()  # no body
-NUMBER_TEXTS = {"NaN", "Infinity", "-Infinity"}
+NUMBER_TEXTS = ("NaN", "Infinity", "-Infinity")
 
 
 def _refuse_constant(name):

@@ -24,19 +24,22 @@ def _validation(found):
             "numInputs": 0, "totalBatches": row.step}
 
 
+def _kind(value):
+    if is_number(value) or value in NUMBER_TEXTS:
+        return "number"
+    return {bool: "boolean", dict: "object", list: "array"}.get(type(value), "string")
+
+
 def _summary(rows, name):
     values = [row.values[name] for row in rows if row.values.get(name) is not None]
     last = rows[-1].values.get(name)
-    if not all(is_number(value) or value in NUMBER_TEXTS for value in values if value is not True):
-        return {"type": "string" if any(isinstance(value, str) for value in values) else "object",
-                "last": last}
+    kinds = {_kind(value) for value in values} or {"null"}
+    if kinds != {"number"}:
+        return {"type": kinds.pop() if len(kinds) == 1 else "string", "last": last}
     numbers = [float(value) for value in values]
-    if not numbers:
-        return {"type": "null", "last": last}
-    spoiled = next((value for value in numbers if not math.isfinite(value)), None)
     total, least, most = sum(numbers), min(numbers), max(numbers)
-    if spoiled is not None:
-        total = least = most = spoiled
+    if not math.isfinite(total):  # one such number spoils all
+        least = most = total
     return {"type": "number", "count": len(numbers), "sum": number(total), "min": number(least),
             "max": number(most), "mean": number(total / len(numbers)), "last": last}
 
