@@ -107,6 +107,7 @@ def calls_of(name, rows, leg, legs):
             if "status" in row and call[0] not in ("best_validation", "checkpoint_metadata"):
                 call = ["fails", row["status"], call]
             # Metrics leave on another connection: this report was made before the operation ended.
-            late = call[:2] == ["report", "validation"] and calls[-1][:2] == ["complete", call[2]]
-            calls.insert(len(calls) - late, call)
+            is_validation = call[:2] == ["report", "validation"]
+            is_late = is_validation and [last[:2] for last in calls[-1:]] == [["complete", call[2]]]
+            calls.insert(len(calls) - is_late, call)
     return [*calls, _end(name, rows, leg, legs)]
