@@ -92,7 +92,8 @@ KnownUsers read_known_users(const std::string &master_url) {
   if (!cache) return users;
   const Json entry = cache->at("masters").value(master_url, Json::object());
   users.active = entry.value("active_user", "");
-  for (const auto &[user, token] : entry.value("tokens", Json::object()).items())
+  const Json tokens = entry.value("tokens", Json::object());
+  for (const auto &[user, token] : tokens.items())
     users.tokens[user] = token.get<std::string>();
   return users;
 }
