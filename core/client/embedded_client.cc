@@ -6,7 +6,6 @@
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/client/entries.h"
-#include "core/config/location.h"
 #include "core/metrics/left_behind.h"
 
 namespace det {
@@ -19,14 +18,6 @@ const char *level_name(int64_t level) {
 }
 
 }  // namespace
-
-std::unique_ptr<Client> open_client(const std::string &master) {
-  const MasterLocation location = locate_master(master);
-  if (location.embedded) return std::make_unique<EmbeddedClient>(location.store_directory());
-  throw Error(Code::unsupported, "opening the master '" + location.url +
-                                     "': masters over HTTP come with a later release; give the "
-                                     "directory of a store, or unset DET_MASTER");
-}
 
 EmbeddedClient::EmbeddedClient(std::filesystem::path store_directory, StoreOptions options)
     : store_directory_(std::move(store_directory)),
