@@ -71,7 +71,8 @@ Json RestClient::control(Target target, int64_t id, Action action) {
                                          "once only; use -e " +
                                          std::to_string(experiment_id) + ", or kill the trial");
   }
-  if (may_act(action, tried, state)) {
+  const bool acts = may_act(action, tried, state);
+  if (acts) {
     try {
       if (is_trial && action == Action::kill) session_->call(KillTrial{id});
       else steer_experiment(*session_, experiment_id, action);
@@ -85,7 +86,7 @@ Json RestClient::control(Target target, int64_t id, Action action) {
     }
     state = is_trial ? state_name(trial(id, tried).state) : state_name(experiment(id, tried).state);
   }
-  return {{"state", state}, {"signalled", nullptr}, {"resume", nullptr}};
+  return {{"state", state}, {"signalled", acts ? Json() : Json(0)}, {"resume", nullptr}};
 }
 
 }  // namespace det

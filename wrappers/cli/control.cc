@@ -60,11 +60,12 @@ void control(const Session &session, const Verb &verb, bool experiment, int64_t 
   const Json answer = session.connect().control(target, id, verb.action);
   if (json) return print(json_line(answer));
   const std::string name = (experiment ? "Experiment " : "Trial ") + std::to_string(id);
-  const Json &told = field(answer, "signalled");
+  const Json &told = field(answer, "signalled");  // null: a master tells them itself
   print(name + " is " + printable(text_of(field(answer, "state"))) +
-        (told == 0 ? ""
-                   : "; " + counted(told, "running process was", "running processes were") +
-                         " told to leave") +
+        (told == 0 || told.is_null()
+             ? ""
+             : "; " + counted(told, "running process was", "running processes were") +
+                   " told to leave") +
         ".\n");
   const Json &resume = field(answer, "resume");
   if (!resume.is_null()) print("Start it again with: " + printable(text_of(resume)) + "\n");
