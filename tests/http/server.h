@@ -22,7 +22,17 @@ class Server {
  public:
   // `certificate` and `key` are PEM files; empty: without TLS. See server.py for what it answers.
   explicit Server(const std::string &certificate = "", const std::string &key = "")
-      : scheme_(certificate.empty() ? "http" : "https") {
+      : Server(std::getenv("DET_TEST_SERVER"), certificate.empty()
+                                                   ? std::vector<std::string>()
+                                                   : std::vector<std::string>{certificate, key}) {
+    if (!certificate.empty()) scheme_ = "https";
+  }
+  // Another script that prints its port and ends with its stdin.
+  Server(const char *script, const std::vector<std::string> &arguments) {
+    std::vector<char *> words{const_cast<char *>("python3"), const_cast<char *>(script)};
+    for (const std::string &argument : arguments)
+      words.push_back(const_cast<char *>(argument.c_str()));
+    words.push_back(nullptr);
     int life[2], port[2];
     if (pipe2(life, O_CLOEXEC) != 0 || pipe2(port, O_CLOEXEC) != 0)
       throw std::runtime_error("pipe2");
@@ -31,9 +41,7 @@ class Server {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
       dup2(life[0], STDIN_FILENO);
       dup2(port[1], STDOUT_FILENO);
-      const char *script = std::getenv("DET_TEST_SERVER");
-      if (certificate.empty()) execlp("python3", "python3", script, nullptr);
-      else execlp("python3", "python3", script, certificate.c_str(), key.c_str(), nullptr);
+      execvp("python3", words.data());
       _exit(127);
     }
     const Fd server_end(life[0]), port_write(port[1]), port_read(port[0]);
@@ -64,7 +72,7 @@ class Server {
   int64_t seen(const std::string &path) const { return stats()["seen"].value(path, 0); }
 
  private:
-  std::string scheme_;
+  std::string scheme_ = "http";
   pid_t pid_ = 0;
   Fd life_;
   int port_ = 0;
