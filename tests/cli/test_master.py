@@ -158,7 +158,8 @@ def running(state, trials=1):  # experiment 8 with trial 15
     return [answer("/api/v1/experiments/8", {"experiment": {
         "id": 8, "name": "made", "state": state, "numTrials": trials, "config": config}}),
         answer("/api/v1/trials/15/checkpoints", many("checkpoints", [])),
-        answer("/api/v1/trials/15", {"trial": {"id": 15, "experimentId": 8, "state": state}})]
+        answer("/api/v1/trials/15", {"trial": {"id": 15, "experimentId": 8, "state": state,
+                                               "summaryMetrics": {}}})]
 
 
 @test
