@@ -6,18 +6,23 @@
 namespace det {
 
 HttpCall::HttpCall(std::shared_ptr<HttpEngine> engine, std::shared_ptr<HttpExchange> exchange)
-    : engine_(std::move(engine)),
-      exchange_(std::move(exchange)),
-      answer_(exchange_->answer.get_future()) {}
+    : engine_(std::move(engine)), exchange_(std::move(exchange)) {}
 
 HttpAnswer HttpCall::wait() {
   engine_->check_process();
-  return answer_.get();
+  return exchange_->outcome.take();
+}
+
+std::optional<HttpAnswer> HttpCall::wait_unless(const Wake &wake) {
+  engine_->check_process();
+  if (exchange_->outcome.wait_unless(wake)) return exchange_->outcome.take();
+  cancel();
+  return std::nullopt;
 }
 
 bool HttpCall::wait_for(std::chrono::milliseconds patience) const {
   engine_->check_process();
-  return answer_.wait_for(patience) == std::future_status::ready;
+  return exchange_->outcome.wait_for(patience);
 }
 
 void HttpCall::cancel() const { engine_->cancel(exchange_); }

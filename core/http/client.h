@@ -3,10 +3,11 @@
 
 #include <chrono>
 #include <functional>
-#include <future>
 #include <memory>
+#include <optional>
 
 #include "core/base/log.h"
+#include "core/base/wake.h"
 #include "core/http/message.h"
 #include "core/http/proxy.h"
 #include "core/http/retry.h"
@@ -34,6 +35,10 @@ class HttpCall {
   // cannot prove who it is, Code::state after a cancel, Code::unavailable, Code::io.
   HttpAnswer wait();
 
+  // As wait(), until `wake` is set: then it cancels the request and gives nothing. Any answer that
+  // has come before is given.
+  std::optional<HttpAnswer> wait_unless(const Wake &wake);
+
   // Whether wait() returns at once, after at most `patience`.
   bool wait_for(std::chrono::milliseconds patience) const;
 
@@ -46,7 +51,6 @@ class HttpCall {
 
   std::shared_ptr<HttpEngine> engine_;
   std::shared_ptr<HttpExchange> exchange_;
-  std::future<HttpAnswer> answer_;
 };
 
 // Owns one thread and the connections, which are kept alive between requests.

@@ -1,6 +1,7 @@
 #include "core/http/engine.h"
 
 #include <algorithm>
+#include <iterator>
 #include <new>
 
 #include "core/base/error.h"
@@ -15,23 +16,8 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr milliseconds idle{60'000};
-constexpr size_t spare_transfers = 16;
-constexpr long spare_connections = 16;
-
-CURLM *make_multi() {
-  // Thread-safe since libcurl 7.84, and for the whole process.
-  static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
-  if (ready != CURLE_OK)
-    throw Error(Code::internal, std::string("starting libcurl: ") + curl_easy_strerror(ready));
-  CURLM *multi = curl_multi_init();
-  if (multi == nullptr) throw std::bad_alloc();
-  curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, spare_connections);
-  return multi;
-}
-
-std::exception_ptr cancelled(const HttpRequest &request, const char *why) {
-  return std::make_exception_ptr(
-      Error(Code::state, "asking the master (" + asked_of(request) + "): " + why));
+Error cancelled(const HttpRequest &request, const char *why) {
+  return {Code::state, "asking the master (" + asked_of(request) + "): " + why};
 }
 
 }  // namespace
@@ -40,7 +26,7 @@ HttpEngine::HttpEngine(HttpOptions options, std::shared_ptr<Logger> logger)
     : options_(std::move(options)),
       logger_(std::move(logger)),
       tls_(options_.tls),
-      multi_(make_multi()),
+      multi_(options_.open_limit),
       random_(std::random_device{}()),
       thread_(start_thread("det-http", [this] { run(); })) {}
 
@@ -57,9 +43,9 @@ template <class Change>
 void HttpEngine::order(Change change) {
   if (in_child()) return;
   const std::lock_guard lock(mutex_);
-  if (!multi_) return;  // stopped already
+  if (orders_.stop) return;
   change();
-  curl_multi_wakeup(multi_.get());
+  multi_.wake();
 }
 
 void HttpEngine::submit(Exchange exchange) {
@@ -71,7 +57,7 @@ void HttpEngine::submit(Exchange exchange) {
   const bool awake = !orders_.begin.empty();
   orders_.begin.push_back(std::move(exchange));
   ++open_count_;
-  if (!awake) curl_multi_wakeup(multi_.get());
+  if (!awake) multi_.wake();
 }
 
 void HttpEngine::cancel(const Exchange &exchange) {
@@ -79,7 +65,11 @@ void HttpEngine::cancel(const Exchange &exchange) {
 }
 
 void HttpEngine::cancel_all() {
-  order([this] { orders_.cancel_all = true; });
+  order([this] {
+    orders_.cancel_all = true;
+    std::move(orders_.begin.begin(), orders_.begin.end(), std::back_inserter(orders_.drop));
+    orders_.begin.clear();
+  });
 }
 
 void HttpEngine::stop() {
@@ -91,34 +81,35 @@ void HttpEngine::stop() {
 }
 
 void HttpEngine::run() {
-  for (bool stop = false; !stop;) {
+  for (;;) {
     Orders orders;
     {
       const std::lock_guard lock(mutex_);
-      stop = orders_.stop;
       std::swap(orders, orders_);
-      orders_.stop = stop;
+      orders_.stop = orders.stop;
     }
+    const bool stop = orders.stop;
     obey(std::move(orders));
     if (stop) break;
-    int running = 0;
-    curl_multi_perform(multi_.get(), &running);
-    collect();
-    const milliseconds patience = begin_due();
-    curl_multi_poll(multi_.get(), nullptr, 0, static_cast<int>(patience.count()), nullptr);
+    multi_.step(begin_due());
+    multi_.collect([this](CURL *handle, CURLcode code) {
+      const Exchange exchange = under_way_.at(handle);
+      or_fail(exchange, [&] { attempt_ended(exchange, code); });
+    });
   }
   cancel_open("the connection is being closed");
   spare_.clear();
-  const std::lock_guard lock(mutex_);
-  multi_.reset();
+  multi_.close();
 }
 
 void HttpEngine::obey(Orders orders) {
-  for (Exchange &exchange : orders.begin) {
-    open_.emplace(exchange.get(), exchange);
-    if (!orders.stop && !orders.cancel_all) begin(exchange);
-  }
   if (orders.cancel_all) cancel_open("cancelled");
+  for (const Exchange &exchange : orders.drop)
+    fail(exchange, cancelled(exchange->request, "cancelled"));
+  for (const Exchange &exchange : orders.begin) {
+    open_.emplace(exchange.get(), exchange);
+    if (!orders.stop) begin(exchange);
+  }
   for (const Exchange &exchange : orders.cancel)
     if (open_.count(exchange.get()) > 0) fail(exchange, cancelled(exchange->request, "cancelled"));
 }
@@ -138,35 +129,34 @@ milliseconds HttpEngine::begin_due() {
   return std::chrono::ceil<milliseconds>(next - now);
 }
 
-void HttpEngine::begin(const Exchange &exchange) try {
-  std::unique_ptr<Transfer> transfer;
-  if (spare_.empty()) {
-    transfer = std::make_unique<Transfer>(tls_, options_.answer_limit);
-  } else {
-    transfer = std::move(spare_.back());
-    spare_.pop_back();
+// What goes wrong in a step of one request ends that one alone.
+template <class Step>
+void HttpEngine::or_fail(const Exchange &exchange, Step step) {
+  try {
+    step();
+  } catch (Error &error) {
+    fail(exchange, std::move(error));
+  } catch (const std::bad_alloc &) {
+    fail(exchange, Error(Code::no_memory, "asking the master: no memory"));
+  } catch (const std::exception &error) {
+    fail(exchange, Error(Code::internal, std::string("asking the master: ") + error.what()));
   }
-  transfer->prepare(exchange->request, options_.proxy);
-  under_way_.emplace(transfer->handle(), exchange);
-  exchange->transfer = std::move(transfer);
-  if (const CURLMcode code = curl_multi_add_handle(multi_.get(), exchange->transfer->handle());
-      code != CURLM_OK)
-    throw Error(Code::internal, std::string("starting a request: ") + curl_multi_strerror(code));
-} catch (const std::exception &) {
-  fail(exchange, std::current_exception());
 }
 
-void HttpEngine::collect() {
-  int left = 0;
-  while (const CURLMsg *message = curl_multi_info_read(multi_.get(), &left)) {
-    const CURLcode code = message->data.result;
-    const Exchange exchange = under_way_.at(message->easy_handle);
-    try {
-      attempt_ended(exchange, code);
-    } catch (const std::exception &) {
-      fail(exchange, std::current_exception());
+void HttpEngine::begin(const Exchange &exchange) {
+  or_fail(exchange, [&] {
+    std::unique_ptr<Transfer> transfer;
+    if (spare_.empty()) {
+      transfer = std::make_unique<Transfer>(tls_, options_.answer_limit);
+    } else {
+      transfer = std::move(spare_.back());
+      spare_.pop_back();
     }
-  }
+    transfer->prepare(exchange->request, options_.proxy);
+    under_way_.emplace(transfer->handle(), exchange);
+    exchange->transfer = std::move(transfer);
+    multi_.add(exchange->transfer->handle());
+  });
 }
 
 void HttpEngine::attempt_ended(const Exchange &exchange, CURLcode code) {
@@ -175,9 +165,9 @@ void HttpEngine::attempt_ended(const Exchange &exchange, CURLcode code) {
   const double random = std::uniform_real_distribution<>(0, 1)(random_);
   const auto wait = exchange->retries.after(attempt, random);
   if (!wait && code == CURLE_OK) return finish(exchange, transfer.take_answer(exchange->request));
-  const Error error = code == CURLE_OK ? answer_error(transfer.take_answer(exchange->request), "")
-                                       : transfer.failure(code, exchange->request);
-  if (!wait) return fail(exchange, std::make_exception_ptr(error));
+  Error error = code == CURLE_OK ? answer_error(transfer.take_answer(exchange->request), "")
+                                 : transfer.failure(code, exchange->request);
+  if (!wait) return fail(exchange, std::move(error));
   logger_->info(std::string(error.what()) + "; trying again in " + std::to_string(wait->count()) +
                 " ms");
   release_transfer(*exchange);
@@ -186,20 +176,20 @@ void HttpEngine::attempt_ended(const Exchange &exchange, CURLcode code) {
 
 void HttpEngine::release_transfer(HttpExchange &exchange) {
   if (!exchange.transfer) return;
-  curl_multi_remove_handle(multi_.get(), exchange.transfer->handle());
+  multi_.remove(exchange.transfer->handle());
   under_way_.erase(exchange.transfer->handle());
-  if (spare_.size() < spare_transfers) spare_.push_back(std::move(exchange.transfer));
+  if (spare_.size() < options_.open_limit) spare_.push_back(std::move(exchange.transfer));
   exchange.transfer.reset();
 }
 
 void HttpEngine::finish(const Exchange &exchange, HttpAnswer answer) {
   forget(exchange);
-  exchange->answer.set_value(std::move(answer));
+  exchange->outcome.set(std::move(answer));
 }
 
-void HttpEngine::fail(const Exchange &exchange, const std::exception_ptr &reason) {
+void HttpEngine::fail(const Exchange &exchange, Error reason) {
   forget(exchange);
-  exchange->answer.set_exception(reason);
+  exchange->outcome.set(std::move(reason));
 }
 
 void HttpEngine::cancel_open(const char *why) {

@@ -6,8 +6,6 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <exception>
-#include <future>
 #include <memory>
 #include <mutex>
 #include <random>
@@ -18,17 +16,19 @@
 
 #include "core/base/fork_guard.h"
 #include "core/http/client.h"
+#include "core/http/multi.h"
+#include "core/http/outcome.h"
 #include "core/http/transfer.h"
 
 namespace det {
 
-// A request from send() to its answer. All but the promise's future belongs to the thread.
+// A request from send() to its answer. All but the outcome belongs to the thread.
 struct HttpExchange {
   HttpExchange(HttpRequest asked, const RetryPolicy &policy)
       : request(std::move(asked)), retries(policy, request.replay) {}
 
   const HttpRequest request;
-  std::promise<HttpAnswer> answer;
+  Outcome outcome;
   Retries retries;
   std::unique_ptr<Transfer> transfer;           // during an attempt
   std::chrono::steady_clock::time_point due{};  // of the next attempt, between two
@@ -53,12 +53,10 @@ class HttpEngine {
   void stop();
 
  private:
-  struct MultiFree {
-    void operator()(CURLM *multi) const { curl_multi_cleanup(multi); }
-  };
   // What other threads want of this one.
   struct Orders {
     std::vector<Exchange> begin, cancel;
+    std::vector<Exchange> drop;  // sent, but cancelled with all others before they began
     bool cancel_all = false;
     bool stop = false;
   };
@@ -69,11 +67,12 @@ class HttpEngine {
   void obey(Orders orders);
   std::chrono::milliseconds begin_due();
   void begin(const Exchange &exchange);
-  void collect();
   void attempt_ended(const Exchange &exchange, CURLcode code);
   void release_transfer(HttpExchange &exchange);
   void finish(const Exchange &exchange, HttpAnswer answer);
-  void fail(const Exchange &exchange, const std::exception_ptr &reason);
+  void fail(const Exchange &exchange, Error reason);
+  template <class Step>
+  void or_fail(const Exchange &exchange, Step step);
   void cancel_open(const char *why);
   void forget(const Exchange &exchange);
 
@@ -81,7 +80,7 @@ class HttpEngine {
   const std::shared_ptr<Logger> logger_;
   ForkGuard fork_guard_;
   Tls tls_;
-  std::unique_ptr<CURLM, MultiFree> multi_;
+  Multi multi_;
 
   std::mutex mutex_;
   std::condition_variable room_;

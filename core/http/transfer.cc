@@ -55,7 +55,7 @@ Transfer::Transfer(Tls &tls, size_t answer_limit)
   set_option(handle, CURLOPT_QUICK_EXIT, 1L);  // a cancelled request does not wait for its resolver
   set_option(handle, CURLOPT_ERRORBUFFER, detail_);
   set_option(handle, CURLOPT_PRIVATE, this);
-  set_option(handle, CURLOPT_USERAGENT, "detcore");
+  set_option(handle, CURLOPT_USERAGENT, "detcore/" DET_CORE_VERSION);
   set_option(handle, CURLOPT_PROTOCOLS_STR, "http,https");
   set_option(handle, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
   set_option(handle, CURLOPT_FOLLOWLOCATION, 0L);

@@ -1,17 +1,16 @@
 #!/usr/bin/env python3
 """Collectives over sockets against upstream's Python DistributedContext: bench_sockets.py PROGRAM FOLDER.
 
-Upstream is installed into a virtual environment in FOLDER, from PyPI; where that fails only our own
-figures are shown.
+Upstream is installed in FOLDER; where that fails only our own figures are shown.
 """
 
 import pathlib
 import socket
 import subprocess
 import sys
-import venv
 
-UPSTREAM = "determined==0.33.0"
+from upstream import install_upstream
+
 RANKS = 2
 
 
@@ -35,22 +34,12 @@ def run_ranks(command):
     return {(name, int(size)): float(time) for name, size, time in lines}
 
 
-def install_upstream(folder):
-    python = folder / "bin" / "python"
-    if not python.exists():
-        venv.create(folder, with_pip=True)
-    installed = subprocess.run([python, "-m", "pip", "install", "--quiet", UPSTREAM])
-    return python if installed.returncode == 0 else None
-
-
 def main(program, folder):
     ours = run_ranks([program])
-    python = install_upstream(pathlib.Path(folder))
+    python = install_upstream(folder)
     rival = {}
     if python:
         rival = run_ranks([python, pathlib.Path(__file__).parent / "upstream_collectives.py"])
-    else:
-        print(f"{UPSTREAM} cannot be installed here: our own figures alone")
     print(f"{RANKS} ranks over sockets: ours, upstream's, ratio (budget: 10 x faster)")
     for (name, size), time in ours.items():
         line = f"{name:10} {size:8} B {time:10.1f} us"

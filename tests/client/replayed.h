@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "core/client/rest_client.h"
-#include "tests/http/server.h"
+#include "tests/python_server.h"
 #include "tests/temporary_directory.h"
 
 namespace det {
@@ -40,7 +40,7 @@ class Replayed {
   }
 
   TemporaryDirectory directory_;
-  Server server_;
+  PythonServer server_;
   std::unique_ptr<RestClient> client_;
 };
 

@@ -23,9 +23,9 @@ Server &server() {
 HttpRequest get(const std::string &path) { return {.url = server().url(path)}; }
 
 // Waits until the server has noticed `count` connections that were dropped while it waited.
-void expect_dropped(int count) {
-  for (int i = 0; i < 500 && server().stats()["dropped"] != count; ++i) usleep(10'000);
-  assert_int_equal(server().stats()["dropped"].get<int>(), count);
+void expect_dropped(const Server &by, int count) {
+  for (int i = 0; i < 500 && by.stats()["dropped"] != count; ++i) usleep(10'000);
+  assert_int_equal(by.stats()["dropped"].get<int>(), count);
 }
 
 void cancel_ends_a_long_poll_and_its_connection(void **) {
@@ -34,8 +34,49 @@ void cancel_ends_a_long_poll_and_its_connection(void **) {
   assert_false(poll.wait_for(milliseconds{50}));
   poll.cancel();
   expect_error(Code::state, [&] { static_cast<void>(poll.wait()); });
-  expect_dropped(1);
+  expect_dropped(server(), 1);
   assert_int_equal(client.perform(get("/echo")).status, 200);
+}
+
+void answer_is_given_while_the_wake_is_not_set(void **) {
+  HttpClient client({}, std::make_shared<Logger>());
+  const Wake wake;
+  HttpCall call = client.send(get("/echo"));
+  const std::optional<HttpAnswer> answer = call.wait_unless(wake);
+  assert_true(answer.has_value());
+  assert_int_equal(answer->status, 200);
+}
+
+void failure_is_thrown_while_the_wake_is_not_set(void **) {
+  HttpClient client({}, std::make_shared<Logger>());
+  const Wake wake;
+  HttpCall call = client.send(get("/silent"));
+  expect_error(Code::unavailable, [&] { static_cast<void>(call.wait_unless(wake)); });
+}
+
+void answer_that_has_come_is_given_whatever_the_wake(void **) {
+  HttpClient client({}, std::make_shared<Logger>());
+  const Wake wake;
+  wake.set();
+  HttpCall call = client.send(get("/echo"));
+  assert_true(call.wait_for(milliseconds{60'000}));
+  assert_true(call.wait_unless(wake).has_value());
+}
+
+void wake_ends_a_long_poll_and_its_connection(void **) {
+  const Server own;
+  HttpClient client({}, std::make_shared<Logger>());
+  const Wake wake;
+  HttpCall poll = client.send({.url = own.url("/hang")});
+  std::thread waker([&] {
+    while (own.seen("/hang") == 0) usleep(1000);
+    wake.set();
+  });
+  const std::optional<HttpAnswer> answer = poll.wait_unless(wake);
+  waker.join();
+  assert_false(answer.has_value());
+  expect_error(Code::state, [&] { static_cast<void>(poll.wait()); });
+  expect_dropped(own, 1);
 }
 
 void close_ends_requests_and_waits_for_retries(void **) {
@@ -50,6 +91,49 @@ void close_ends_requests_and_waits_for_retries(void **) {
   expect_error(Code::state, [&] { static_cast<void>(poll.wait()); });
   expect_error(Code::state, [&] { static_cast<void>(retried.wait()); });
   expect_error(Code::state, [&] { static_cast<void>(client.send(get("/echo"))); });
+}
+
+void cancel_all_ends_those_sent_so_far(void **) {
+  HttpClient client({}, std::make_shared<Logger>());
+  std::vector<HttpCall> calls;
+  for (int i = 0; i < 3; ++i) calls.push_back(client.send(get("/hang")));
+  HttpRequest again = get("/status/503/y?after=3000");
+  again.replay = Replay::safe;
+  calls.push_back(client.send(again));
+  assert_false(calls.back().wait_for(milliseconds{50}));
+  client.cancel_all();
+  for (HttpCall &call : calls) expect_error(Code::state, [&] { static_cast<void>(call.wait()); });
+  for (int i = 0; i < 20; ++i) {
+    client.cancel_all();
+    assert_int_equal(client.perform(get("/echo")).status, 200);
+  }
+}
+
+void close_ends_the_waits_of_other_threads(void **) {
+  HttpOptions options;
+  options.open_limit = 1;
+  HttpClient client(options, std::make_shared<Logger>());
+  const Wake never;
+  HttpCall poll = client.send(get("/hang"));
+  std::atomic<int> ended = 0;
+  const auto ends = [&](auto action) {
+    return std::thread([&ended, action] {
+      try {
+        action();
+      } catch (const Error &error) {
+        ended += error.code == Code::state;
+      }
+    });
+  };
+  std::thread threads[] = {
+      ends([&] { static_cast<void>(poll.wait_unless(never)); }),
+      ends([&] { static_cast<void>(client.send(get("/echo"))); }),  // there is no room
+      ends([&] { static_cast<void>(client.send(get("/echo"))); }),
+  };
+  usleep(20'000);
+  client.close();
+  for (std::thread &thread : threads) thread.join();
+  assert_int_equal(ended.load(), 3);
 }
 
 void threads_share_a_client_with_little_room(void **) {
@@ -93,7 +177,13 @@ void forked_child_leaves_the_client_alone(void **) {
 int main() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(cancel_ends_a_long_poll_and_its_connection),
+      cmocka_unit_test(answer_is_given_while_the_wake_is_not_set),
+      cmocka_unit_test(failure_is_thrown_while_the_wake_is_not_set),
+      cmocka_unit_test(answer_that_has_come_is_given_whatever_the_wake),
+      cmocka_unit_test(wake_ends_a_long_poll_and_its_connection),
       cmocka_unit_test(close_ends_requests_and_waits_for_retries),
+      cmocka_unit_test(cancel_all_ends_those_sent_so_far),
+      cmocka_unit_test(close_ends_the_waits_of_other_threads),
       cmocka_unit_test(threads_share_a_client_with_little_room),
       cmocka_unit_test(forked_child_leaves_the_client_alone),
   };

@@ -1,0 +1,105 @@
+// A master behind a server that speaks HTTP/2.
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <vector>
+
+#include "core/http/client.h"
+#include "tests/cmocka.h"
+#include "tests/expect_error.h"
+#include "tests/http/authority.h"
+#include "tests/python_server.h"
+#include "tests/temporary_directory.h"
+
+namespace {
+
+using namespace det;
+
+class Master {
+ public:
+  Master() {
+    const Identity identity = authority_.issue("DNS:localhost");
+    write_file_durably(directory_ / "certificate", identity.certificate);
+    write_file_durably(directory_ / "key", identity.key);
+    write_file_durably(directory_ / "large", std::string(size_t{64} << 20U, 'x'));
+    process_.emplace(
+        std::getenv("DET_TEST_SERVERS") + std::string("/http2.py"),
+        std::vector<std::string>{std::getenv("DET_TEST_NGHTTPD"), directory_ / "certificate",
+                                 directory_ / "key", directory_.path()});
+  }
+
+  std::string url(const std::string &path) const {
+    return "https://localhost:" + std::to_string(process_->port()) + path;
+  }
+  HttpOptions options() const {
+    HttpOptions options;
+    options.tls.certificates = authority_.certificate();
+    return options;
+  }
+
+  // How many connections this process has to it.
+  int connections() const {
+    int count = 0;
+    for (int fd = 0; fd < 1024; ++fd) {
+      sockaddr_in peer{};
+      socklen_t size = sizeof peer;
+      if (getpeername(fd, reinterpret_cast<sockaddr *>(&peer), &size) == 0 &&
+          peer.sin_family == AF_INET && ntohs(peer.sin_port) == process_->port())
+        ++count;
+    }
+    return count;
+  }
+
+ private:
+  const TemporaryDirectory directory_;
+  const Authority authority_;
+  std::optional<PythonServer> process_;
+};
+
+void requests_share_one_connection(void **) {
+  const Master master;
+  HttpClient client(master.options(), std::make_shared<Logger>());
+  std::vector<HttpCall> calls;
+  for (int i = 0; i < 50; ++i)
+    calls.push_back(client.send({.method = "POST",
+                                 .url = master.url("/echo"),
+                                 .body = std::string(1000, char('a' + i % 26))}));
+  for (int i = 0; i < 50; ++i) {
+    const HttpAnswer answer = calls[static_cast<size_t>(i)].wait();
+    assert_int_equal(answer.status, 200);
+    assert_string_equal(answer.body.c_str(), std::string(1000, char('a' + i % 26)).c_str());
+  }
+  assert_int_equal(master.connections(), 1);
+}
+
+void cancel_ends_one_stream_alone(void **) {
+  const Master master;
+  HttpClient client(master.options(), std::make_shared<Logger>());
+  assert_int_equal(client.perform({.url = master.url("/absent")}).status, 404);
+  const HttpCall large = client.send({.url = master.url("/large")});
+  HttpCall cancelled = client.send({.url = master.url("/large")});
+  HttpCall other = client.send({.method = "POST", .url = master.url("/echo"), .body = "text"});
+  cancelled.cancel();
+  expect_error(Code::state, [&] { static_cast<void>(cancelled.wait()); });
+  assert_string_equal(other.wait().body.c_str(), "text");
+  assert_true(large.wait_for(std::chrono::seconds{60}));
+  assert_int_equal(master.connections(), 1);
+}
+
+void large_answer_arrives_whole(void **) {
+  const Master master;
+  HttpClient client(master.options(), std::make_shared<Logger>());
+  assert_true(client.perform({.url = master.url("/large")}).body ==
+              std::string(size_t{64} << 20U, 'x'));
+}
+
+}  // namespace
+
+int main() {
+  const CMUnitTest tests[] = {
+      cmocka_unit_test(requests_share_one_connection),
+      cmocka_unit_test(cancel_ends_one_stream_alone),
+      cmocka_unit_test(large_answer_arrives_whole),
+  };
+  return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
