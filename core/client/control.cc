@@ -13,8 +13,8 @@ extern "C" {  // the header of glibc 2.36 lacks it
 #include "core/client/embedded_client.h"
 #include "core/client/resume.h"
 #include "core/master/embedded/ranks.h"
-#include "core/master/run_directory.h"
 #include "core/master/embedded/signals.h"
+#include "core/master/run_directory.h"
 
 namespace det {
 

@@ -6,7 +6,7 @@
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/client/entries.h"
-#include "core/config/location.h"
+#include "core/client/sync.h"
 #include "core/metrics/left_behind.h"
 
 namespace det {
@@ -19,14 +19,6 @@ const char *level_name(int64_t level) {
 }
 
 }  // namespace
-
-std::unique_ptr<Client> open_client(const std::string &master) {
-  const MasterLocation location = locate_master(master);
-  if (location.embedded) return std::make_unique<EmbeddedClient>(location.store_directory());
-  throw Error(Code::unsupported, "opening the master '" + location.url +
-                                     "': masters over HTTP come with a later release; give the "
-                                     "directory of a store, or unset DET_MASTER");
-}
 
 EmbeddedClient::EmbeddedClient(std::filesystem::path store_directory, StoreOptions options)
     : store_directory_(std::move(store_directory)),
@@ -111,14 +103,7 @@ Json EmbeddedClient::list_logs(int64_t trial_id, const Page &page) {
 Json EmbeddedClient::sync() {
   // What could not be recovered is thrown; what is told besides that has no reader here.
   Logger quiet(LogLevel::error, [](LogLevel, const std::string &) {});
-  const Recovery recovery = recover_runs(store_directory_, quiet);
-  Json spools = Json::array();
-  for (const LeftBehind &run : recovery.runs)
-    spools.push_back({{"trial_id", run.trial_id},
-                      {"trial_run_id", run.run_id},
-                      {"reports", run.reports},
-                      {"lost_bytes", run.lost_bytes}});
-  return {{"spools", std::move(spools)}, {"busy", recovery.busy}};
+  return to_json(recover_runs(store_directory_, quiet));
 }
 
 }  // namespace det

@@ -1,5 +1,7 @@
 #include "core/codec/call.h"
 
+#include <algorithm>
+
 #include "core/base/error.h"
 
 namespace det {
@@ -16,6 +18,35 @@ Json read_body(const WireMessage &message, std::string_view body) {
   throw Error(message.is_answer ? Code::corrupt : Code::invalid,
               message.what + ": the body of " + std::to_string(body.size()) +
                   " bytes is not valid JSON of at most 128 levels");
+}
+
+Json read_parts(const WireMessage &message, const char *what, std::string_view body) {
+  Json parts = Json::array();
+  while (!body.empty()) {
+    const std::string_view line = body.substr(0, body.find('\n'));
+    body.remove_prefix(std::min(line.size() + 1, body.size()));
+    if (line.find_first_not_of(" \t\r") == line.npos) continue;
+    Json part = read_body(message, line);
+    const auto result = part.find("result");
+    if (result != part.end() && result->is_object()) {
+      parts.push_back(std::move(*result));
+      continue;
+    }
+    const auto error = part.find("error");
+    if (error == part.end() || !error->is_object())
+      throw Error(Code::corrupt,
+                  message.what + ": a line of it has neither a 'result' nor an 'error'");
+    const auto status = error->find("http_code");
+    const bool has_status = status != error->end() && status->is_number_integer();
+    throw_refusal(what, read_refusal({has_status ? status->get<int>() : 500, std::string(line)}));
+  }
+  return parts;
+}
+
+std::string write_parts(const Json &parts) {
+  std::string body;
+  for (const Json &part : parts) body += to_wire({{"result", part}}) + "\n";
+  return body;
 }
 
 std::optional<WireMessage> take_request(const Route &route, const WireRequest &request,

@@ -23,6 +23,16 @@ struct Nothing {
 // quoted of it: it may hold tokens.
 Json read_body(const WireMessage &message, std::string_view body);
 
+// Of an answer that comes in parts: lines of {"result": ...}, made one list, and back. Throws a
+// refusal in their midst as throw_refusal() does.
+Json read_parts(const WireMessage &message, const char *what, std::string_view body);
+std::string write_parts(const Json &parts);
+
+template <class Answer>
+constexpr bool comes_in_parts = requires {
+  Answer::comes_in_parts;
+};
+
 // Whether `request` is for this route: then with its parameters.
 std::optional<WireMessage> take_request(const Route &route, const WireRequest &request,
                                         WireVersion version);
@@ -72,6 +82,7 @@ std::string write_answer(typename Call::Answer answer, WireVersion version) {
   Json body = Json::object();
   Fields fields(message, body);
   answer.fields(fields);
+  if constexpr (comes_in_parts<typename Call::Answer>) return write_parts(body);
   return to_wire(body);
 }
 
@@ -83,7 +94,9 @@ typename Call::Answer read_answer(const WireAnswer &answer, WireVersion version)
                       .is_read = true,
                       .is_answer = true,
                       .version = version};
-  Json body = read_body(message, answer.body);
+  Json body = comes_in_parts<typename Call::Answer>
+                  ? read_parts(message, Call::route.what, answer.body)
+                  : read_body(message, answer.body);
   typename Call::Answer result;
   read_fields(message, body, result);
   return result;

@@ -92,6 +92,11 @@ class Fields {
   void in_query(const char *name, T &value) {
     if (!message_.is_read || message_.query.contains(name)) parameter(message_.query, name, value);
   }
+  template <class T>
+  void in_query(const char *name, std::optional<T> &value) {
+    if (message_.is_read && message_.query.contains(name)) value.emplace();
+    if (value) parameter(message_.query, name, *value);
+  }
   // The body itself is the value.
   template <class T>
   void whole(const char *name, T &value) {
@@ -149,6 +154,7 @@ class Fields {
   void parameter(Parameters &parameters, const char *name, T &value) {
     Json json;
     if (message_.is_read) json = parameters[name];
+    if (std::is_same_v<T, bool> && (json == "true" || json == "false")) json = json == "true";
     convert(json, name, value);
     if (!message_.is_read)
       parameters[name] = json.is_string() ? json.get<std::string>() : json.dump();

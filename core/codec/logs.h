@@ -1,7 +1,7 @@
 // Lines of a task's output.
 #pragma once
 
-#include "core/codec/call.h"
+#include "core/codec/lists.h"
 
 namespace det {
 
@@ -56,6 +56,50 @@ struct ShipTaskLogs {
   void fields(Fields &f);
 
   using Answer = Nothing;
+};
+
+struct StoredLogLine {
+  std::string id = {};  // a number that grows, unless the master keeps logs elsewhere
+  std::optional<Time> time = {};
+  std::string level = {};  // "LOG_LEVEL_INFO"
+  std::optional<int64_t> rank = {};
+  std::optional<std::string> log = {};  // not of older masters
+  std::string message = {};             // the same with the time and the container before it
+
+  void fields(Fields &f) {
+    f("id", id);
+    f("timestamp", time);
+    f.or_default("level", level);
+    f("rankId", rank);
+    f("log", log);
+    f.or_default("message", message);
+  }
+};
+
+struct ListTrialLogs {
+  static constexpr Route route{"reading the trial's log", "GET", "/api/v1/trials/{trial}/logs"};
+
+  int64_t trial_id = 0;
+  std::optional<bool> follow = {};
+  ListPart part = {};  // without an offset; always by id
+  std::optional<Time> after = {};
+  std::optional<Time> before = {};  // or at
+
+  void fields(Fields &f) {
+    f.in_path("trial", trial_id);
+    f.in_query("follow", follow);
+    part.fields(f);
+    f.in_query("timestampAfter", after);
+    f.in_query("timestampBefore", before);
+  }
+
+  struct Answer {
+    static constexpr bool comes_in_parts = true;
+
+    std::vector<StoredLogLine> lines = {};
+
+    void fields(Fields &f) { f.whole("lines", lines); }
+  };
 };
 
 }  // namespace det

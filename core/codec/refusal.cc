@@ -43,7 +43,7 @@ std::string text_of(const Json &object, const char *key) {
 }
 
 const char *remedy(int http_status) {
-  if (http_status == 401) return "; check the token, or log in again";
+  if (http_status == 401) return "; run `det login`, or check the token";
   if (http_status == 403) return "; ask the owner or an administrator for the permission";
   if (http_status == 501) return "; check the master's address and version";
   return "";

@@ -24,7 +24,8 @@ enum class TrialState {
 };
 std::span<const char *const> wire_names(TrialState);
 
-struct Validation {
+// What a group, as training or validation, has at a step.
+struct StepMetrics {
   std::optional<Time> end_time = {};
   std::optional<Json> metrics = {};  // {"avgMetrics": {}, "batchMetrics": []}
   int64_t steps_completed = 0;
@@ -45,10 +46,11 @@ struct Trial {
   int64_t restarts = 0;
   Json hparams = Json::object();
   int64_t steps_completed = 0;
-  std::optional<Validation> best_validation = {};
-  std::optional<Validation> latest_validation = {};
+  std::optional<StepMetrics> best_validation = {};
+  std::optional<StepMetrics> latest_validation = {};
   std::string runner_state = {};
   std::string task_id = {};
+  std::optional<Json> summary = {};  // by group, its metrics by name; not before 0.33
 
   void fields(Fields &f) {
     f("id", id);
@@ -63,6 +65,7 @@ struct Trial {
     f("latestValidation", latest_validation);
     f.or_default("runnerState", runner_state);
     f.or_default("taskId", task_id);
+    f.object("summaryMetrics", summary);
   }
 };
 
@@ -83,6 +86,8 @@ struct Experiment {
   std::string original_config = {};
   Json config = Json::object();
   std::optional<std::string> external_id = {};
+  std::optional<double> progress = {};  // from 0 to 1
+  std::optional<int64_t> checkpoint_count = {};
 
   void fields(Fields &f) {
     f("id", id);
@@ -101,6 +106,8 @@ struct Experiment {
     f.or_default("originalConfig", original_config);
     f.or_default("config", config);
     f("externalExperimentId", external_id);
+    f("progress", progress);
+    f("checkpointCount", checkpoint_count);
   }
 };
 

@@ -53,7 +53,7 @@ Meaning meaning_of(int status) {
     case 422:
       return {Code::invalid, ""};
     case 401:
-      return {Code::access, "; log in again, or check the token"};
+      return {Code::access, "; run `det login`, or check the token"};
     case 403:
       return {Code::access, "; ask for the permission, or log in as another user"};
     case 404:

@@ -37,8 +37,8 @@ DET_API void det_client_page_init(det_client_page *page) DET_NOEXCEPT;
  * @param[in]  master  As `master` of det_core_options; NULL for the same default.
  * @param[out] out     Receives the handle; release it with det_client_free(). NULL on failure.
  * @return DET_OK; DET_E_NOT_FOUND (no store there); DET_E_BUSY (locked); DET_E_UNSUPPORTED (a
- * master over HTTP, in this release; a store of a newer release); DET_E_ACCESS, DET_E_CORRUPT,
- * DET_E_IO.   @since 0.1 */
+ * store of a newer release); DET_E_ACCESS, DET_E_CORRUPT, DET_E_IO; of a master also
+ * DET_E_UNAVAILABLE.   @since 0.1 */
 DET_API det_status det_client_open(const char *master, det_client **out,
                                    det_error *err) DET_NOEXCEPT;
 
@@ -87,7 +87,8 @@ DET_API det_status det_client_whoami(const char *master, char **out_json,
  * do all functions below.
  * @param[in]  page      NULL for the defaults.
  * @param[out] out_json  Receives the answer, to release with det_free(); NULL on failure.
- * @return DET_OK; DET_E_INVALID; DET_E_BUSY, DET_E_IO, DET_E_UNAVAILABLE.   @since 0.1 */
+ * @return DET_OK; DET_E_INVALID; DET_E_BUSY, DET_E_IO; of a master also DET_E_UNAVAILABLE,
+ * DET_E_ACCESS (log in), DET_E_CORRUPT (not understood).   @since 0.1 */
 DET_API det_status det_client_list_experiments(det_client *client, const det_client_page *page,
                                                char **out_json, det_error *err) DET_NOEXCEPT;
 
@@ -148,9 +149,11 @@ typedef int32_t det_client_action;
  * @param[in]  id        Of the experiment or trial.
  * @param[in]  action    One of DET_CLIENT_PAUSE … DET_CLIENT_KILL.
  * @param[out] out_json  May be NULL. Receives {"state": new state, "signalled": runs that were
- *                       told, "resume": command or null}, to release with det_free().
+ *                       told, or null, "resume": command or null}, to
+ *                       release with det_free().
  * @return DET_OK, also when already in that state; DET_E_NOT_FOUND; DET_E_STATE (the state allows
- * it no more; the message says why); DET_E_INVALID; DET_E_BUSY, DET_E_IO.   @since 0.1 */
+ * it no more; the message says why); DET_E_UNSUPPORTED (a master pauses, activates and cancels all
+ * trials of an experiment at once only); DET_E_INVALID; DET_E_BUSY, DET_E_IO.   @since 0.1 */
 DET_API det_status det_client_control(det_client *client, det_client_target target, int64_t id,
                                       det_client_action action, char **out_json,
                                       det_error *err) DET_NOEXCEPT;
@@ -158,7 +161,8 @@ DET_API det_status det_client_control(det_client *client, det_client_target targ
 /** Ships the journals that ended or killed processes left behind. Journals of running processes
  * are left alone. Every report arrives once, however often this is repeated.
  * @param[out] out_json  May be NULL. Receives {"spools": [{"trial_id", "trial_run_id", "reports",
- *                       "lost_bytes"}], "busy": journals in use}, to release with det_free().
+ *                       "lost_bytes", "refused"}], "busy": journals in use}, to release with
+ *                       det_free().
  * @return DET_OK; DET_E_BUSY, DET_E_FULL, DET_E_IO, DET_E_UNAVAILABLE (what was not shipped is
  * kept).   @since 0.1 */
 DET_API det_status det_client_sync(det_client *client, char **out_json,

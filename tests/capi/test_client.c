@@ -15,7 +15,6 @@ static void a_store_that_is_not_there_is_not_made(void **state) {
   assert_fails(det_client_open(f->home, &client, &f->err), DET_E_NOT_FOUND, f->home);
   assert_null(client);
   assert_fails(det_client_open(f->home, NULL, &f->err), DET_E_INVALID, "out");
-  assert_fails(det_client_open("https://host", &client, &f->err), DET_E_UNSUPPORTED, "HTTP");
 }
 
 static void lists_show_what_the_trial_did(void **state) {

@@ -46,10 +46,6 @@ void a_store_that_is_not_there_is_not_found(void **) {
   assert_true(contains(message, "no store at"));
 }
 
-void a_master_over_http_is_not_supported_yet(void **) {
-  assert_code(Code::unsupported, open_client("http://localhost:8080"));
-}
-
 void an_empty_store_has_empty_lists(void **) {
   const Home home;
   open_store(home.store(), true, {});
@@ -186,7 +182,6 @@ int main() {
   using namespace det::test;
   const CMUnitTest tests[] = {
       cmocka_unit_test(a_store_that_is_not_there_is_not_found),
-      cmocka_unit_test(a_master_over_http_is_not_supported_yet),
       cmocka_unit_test(an_empty_store_has_empty_lists),
       cmocka_unit_test(experiments_are_listed_and_shown),
       cmocka_unit_test(a_trial_is_shown_with_all_there_is),

@@ -3,10 +3,13 @@
 
 #include "core/codec/checkpoints.h"
 #include "core/codec/container.h"
+#include "core/codec/control.h"
+#include "core/codec/lists.h"
 #include "core/codec/logs.h"
 #include "core/codec/metrics.h"
 #include "core/codec/notices.h"
 #include "core/codec/preemption.h"
+#include "core/codec/reports.h"
 #include "core/codec/run.h"
 #include "core/codec/searcher.h"
 #include "core/codec/session.h"
@@ -24,14 +27,16 @@ bool any_of(Visit &visit) {
 
 template <class Visit>
 bool any_call(Visit visit) {
-  return any_of<Visit, GetMaster, GetInfo, Login, GetMe, Logout, PollPreemption,
-                AcknowledgePreemption, AnnouncePreemption, GetOperation, CompleteOperation,
-                ReportMetrics, ReportCheckpoint, GetCheckpoint, SetCheckpointMetadata,
-                PatchCheckpoints, StartRun, SetStatus, ReportProgress, ReportEarlyExit,
-                GetBestValidation, GetRunMetadata, SetRunMetadata, CreateExperiment, PutExperiment,
-                CreateTrial, PutTrial, StartTrial, PatchTrial, GetTrial, GetRendezvous, AllGather,
-                ReportAccelerators, ReportProxyAddress, MarkAsDaemon, ShipLogs, ShipTaskLogs,
-                ReportTrialSource, SendAlert>(visit);
+  return any_of<
+      Visit, GetMaster, GetInfo, Login, GetMe, Logout, PollPreemption, AcknowledgePreemption,
+      AnnouncePreemption, GetOperation, CompleteOperation, ReportMetrics, ReportCheckpoint,
+      GetCheckpoint, SetCheckpointMetadata, PatchCheckpoints, StartRun, SetStatus, ReportProgress,
+      ReportEarlyExit, GetBestValidation, GetRunMetadata, SetRunMetadata, CreateExperiment,
+      PutExperiment, CreateTrial, PutTrial, StartTrial, PatchTrial, GetTrial, GetRendezvous,
+      AllGather, ReportAccelerators, ReportProxyAddress, MarkAsDaemon, ShipLogs, ShipTaskLogs,
+      ReportTrialSource, SendAlert, ListExperiments, GetExperiment, ListTrials,
+      ListExperimentCheckpoints, ListTrialCheckpoints, ListWorkloads, ListReports, ListTrialLogs,
+      PauseExperiment, ActivateExperiment, CancelExperiment, KillExperiment, KillTrial>(visit);
 }
 
 }  // namespace det

@@ -66,6 +66,31 @@ void answers_that_are_no_object_do_not_confirm(void **) {
   read_answer<ReportMetrics>({200, R"({"new":{"in":"0.39"}})"}, newest);
 }
 
+void lists_and_parts_name_the_field_that_is_wrong(void **) {
+  bad_answer<ListTrials>(R"({"trials":[]})", "'pagination' is missing");
+  bad_answer<ListTrials>(R"({"trials":{},"pagination":{"endIndex":0,"total":0}})",
+                         "'trials' must be a list");
+  bad_answer<ListTrials>(R"({"trials":[{"id":1}],"pagination":{"endIndex":0,"total":0}})",
+                         "'trials[0].experimentId' is missing");
+  bad_answer<ListExperiments>(R"({"experiments":[],"pagination":{"endIndex":0,"total":"x"}})",
+                              "'pagination.total'");
+  bad_answer<ListTrialLogs>("{\"result\":{\"id\":\"1\"}}\n{\"result\":{\"id\":2}}\n",
+                            "'lines[1].id' must be a text");
+  bad_answer<ListTrialLogs>("{\"result\":{\"id\":\"1\"}}\n{\"result\":", "not valid JSON");
+  for (const char *line : {"{}", "{\"result\":null}", "{\"result\":3}", "{\"error\":\"x\"}"})
+    bad_answer<ListReports>(line, "neither a 'result' nor an 'error'");
+}
+
+void a_refusal_amid_parts_is_told(void **) {
+  const std::string error = expect_error(Code::not_found, [] {
+    read_answer<ListTrialLogs>({200,
+                                "{\"result\":{\"id\":\"1\"}}\n"
+                                R"({"error":{"grpc_code":5,"http_code":404,"message":"gone"}})"},
+                               newest);
+  });
+  assert_true(contains(error, "reading the trial's log: the master answered 404: gone"));
+}
+
 void requests_name_the_field_that_is_wrong(void **) {
   bad_request<Login>("/api/v1/auth/login", "", "'username' is missing");
   bad_request<StartTrial>("/api/v1/trials/1.5/start", "", "'trial'");
@@ -89,6 +114,7 @@ void requests_name_the_field_that_is_wrong(void **) {
   bad_request<ShipLogs>("/task-logs", "{}", "'lines' must be a list");
   bad_request<ShipLogs>("/task-logs", R"([{"rank_id":"x"}])", "'lines[0].rank_id'");
   bad_request<SetStatus>("/api/v1/trials/1/runner/metadata", "[]", "'body'");
+  bad_request<PauseExperiment>("/api/v1/experiments/x/pause", "", "'experiment'");
   bad_request<SetStatus>("/api/v1/trials/1/runner/metadata", R"({"state":NaN})", "not valid JSON");
 }
 
@@ -174,6 +200,8 @@ int main() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(answers_name_the_field_that_is_wrong),
       cmocka_unit_test(answers_that_are_no_object_do_not_confirm),
+      cmocka_unit_test(lists_and_parts_name_the_field_that_is_wrong),
+      cmocka_unit_test(a_refusal_amid_parts_is_told),
       cmocka_unit_test(requests_name_the_field_that_is_wrong),
       cmocka_unit_test(checkpoints_without_steps_are_not_reported),
       cmocka_unit_test(numbers_may_be_quoted_and_names_in_either_case),

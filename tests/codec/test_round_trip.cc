@@ -145,7 +145,7 @@ void calls_of_unmanaged_trials(void **) {
         .experiment_id = 2,
         .start_time = time,
         .state = TrialState::running,
-        .latest_validation = Validation{.end_time = time, .steps_completed = 9},
+        .latest_validation = StepMetrics{.end_time = time, .steps_completed = 9},
         .task_id = "1.a"}},
       R"({"trial":{"id":7,"experimentId":2,"startTime":"2026-01-01T00:00:00.000001+00:00",)"
       R"("state":"STATE_RUNNING","restarts":0,"hparams":{},"totalBatchesProcessed":0,)"
@@ -200,6 +200,54 @@ void logs_and_notices(void **) {
                     .trial_id = 7});
 }
 
+void lists_and_what_is_read_back(void **) {
+  const ListPart part{
+      .offset = 10, .limit = 5, .sort = "SORT_BY_ID", .order = ListOrder::descending};
+  request(ListExperiments{.part = part, .archived = false, .username = "b b"});
+  request(ListExperiments{});
+  request(GetExperiment{2});
+  request(ListTrials{2, part});
+  request(ListExperimentCheckpoints{2, part});
+  request(ListTrialCheckpoints{7, part});
+  request(ListWorkloads{.trial_id = 7, .part = part, .with_batches = true});
+  request(ListReports{.trial_id = 7, .group = "a b"});
+  request(ListTrialLogs{.trial_id = 7, .follow = true, .after = time, .before = time});
+  const Pagination pagination{.offset = 10, .limit = 5, .start = 10, .end = 11, .total = 11};
+  answer<ListWorkloads>(
+      {{{.training = StepMetrics{.metrics = object, .steps_completed = 3}}, {}}, pagination},
+      "{\"workloads\":[{\"training\":{\"metrics\":{\"a\":{\"b\":1},\"c\":\"\u00e9\"},"
+      "\"totalBatches\":3}},{}],\"pagination\":{\"offset\":10,\"limit\":5,\"startIndex\":10,"
+      "\"endIndex\":11,\"total\":11}}");
+  answer<GetExperiment>(
+      {{.id = 2, .progress = 0.5, .checkpoint_count = 3}},
+      R"({"experiment":{"id":2,"name":"","state":"","archived":false,"unmanaged":false,)"
+      R"("numTrials":0,"username":"","jobId":"","searcherType":"","projectId":0,)"
+      R"("projectOwnerId":0,"originalConfig":"","config":{},"progress":0.5,)"
+      R"("checkpointCount":3}})");
+}
+
+void answers_in_parts_are_one_line_each(void **) {
+  answer<ListTrialLogs>({{{.id = "5", .level = "LOG_LEVEL_INFO", .log = "a\n"}, {.id = "6"}}},
+                        R"({"result":{"id":"5","level":"LOG_LEVEL_INFO","log":"a\n","message":""}})"
+                        "\n"
+                        R"({"result":{"id":"6","level":"","message":""}})"
+                        "\n");
+  answer<ListTrialLogs>({}, "");
+  answer<ListReports>({{{{{.trial_id = 7, .run_id = 2, .steps_completed = 3, .group = "g"}}}}},
+                      R"({"result":{"metrics":[{"trialId":7,"trialRunId":2,"totalBatches":3,)"
+                      R"("group":"g","archived":false,"metrics":{}}]}})"
+                      "\n");
+}
+
+void steering(void **) {
+  request(PauseExperiment{{2}});
+  request(ActivateExperiment{{2}});
+  request(CancelExperiment{{2}});
+  request(KillExperiment{{2}});
+  request(KillTrial{7});
+  answer<KillTrial>({}, "{}");
+}
+
 }  // namespace
 
 int main() {
@@ -212,6 +260,9 @@ int main() {
       cmocka_unit_test(calls_of_unmanaged_trials),
       cmocka_unit_test(calls_of_containers),
       cmocka_unit_test(logs_and_notices),
+      cmocka_unit_test(lists_and_what_is_read_back),
+      cmocka_unit_test(answers_in_parts_are_one_line_each),
+      cmocka_unit_test(steering),
   };
   return cmocka_run_group_tests_name("round_trip", tests, nullptr, nullptr);
 }

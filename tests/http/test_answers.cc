@@ -184,7 +184,7 @@ void tokens_in_a_reason_are_masked(void **) {
   assert_int_equal(static_cast<int>(error.code), static_cast<int>(Code::access));
   assert_string_equal(error.what(),
                       "asking the master (GET http://h/): status 401: bad 'Bearer "
-                      "***' ?; log in again, or check the token");
+                      "***' ?; run `det login`, or check the token");
 }
 
 }  // namespace

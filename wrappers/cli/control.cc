@@ -60,11 +60,12 @@ void control(const Session &session, const Verb &verb, bool experiment, int64_t 
   const Json answer = session.connect().control(target, id, verb.action);
   if (json) return print(json_line(answer));
   const std::string name = (experiment ? "Experiment " : "Trial ") + std::to_string(id);
-  const Json &told = field(answer, "signalled");
+  const Json &told = field(answer, "signalled");  // null: a master tells them itself
   print(name + " is " + printable(text_of(field(answer, "state"))) +
-        (told == 0 ? ""
-                   : "; " + counted(told, "running process was", "running processes were") +
-                         " told to leave") +
+        (told == 0 || told.is_null()
+             ? ""
+             : "; " + counted(told, "running process was", "running processes were") +
+                   " told to leave") +
         ".\n");
   const Json &resume = field(answer, "resume");
   if (!resume.is_null()) print("Start it again with: " + printable(text_of(resume)) + "\n");
@@ -75,10 +76,12 @@ void sync(const Session &session, bool json) {
   if (json) return print(json_line(answer));
   for (const Json &spool : field(answer, "spools")) {
     const Json &lost = field(spool, "lost_bytes");
+    const Json &refused = field(spool, "refused");
     print("Trial " + text_of(field(spool, "trial_id")) + ", run " +
           text_of(field(spool, "trial_run_id")) + ": " +
           counted(field(spool, "reports"), "report", "reports") + " delivered" +
-          (lost == 0 ? "" : ", " + bytes_of(lost) + " were damaged and dropped") + ".\n");
+          (lost == 0 ? "" : ", " + bytes_of(lost) + " were damaged and dropped") +
+          (refused == 0 ? "" : ", " + text_of(refused) + " kept that the master refuses") + ".\n");
   }
   const Json &busy = field(answer, "busy");
   if (field(answer, "spools").empty()) print("Nothing was left behind.\n");

@@ -43,7 +43,7 @@ std::string lines_of(const Json &entry, const Terminal &terminal) {
   if (severity(level) == 2) tag = painted(terminal, Colour::yellow, tag);
   if (severity(level) == 3) tag = painted(terminal, Colour::red, tag);
   head += tag + " ";
-  if (rank != 0) head += "[rank " + text_of(rank) + "] ";
+  if (rank.is_number() && rank != 0) head += "[rank " + text_of(rank) + "] ";
 
   const std::string text = text_of(field(entry, "text"));
   std::string out;

@@ -46,7 +46,7 @@ void recover(Database &store, const fs::path &directory, const ShipJournals &shi
     throw Error(Code::not_found, "the store does not know this run; its journals are kept in '" +
                                      set_aside(directory).string() + "'");
   }
-  LeftBehind found{run.trial_id, run.run_id, 0, 0};
+  LeftBehind found{.trial_id = run.trial_id, .run_id = run.run_id};
   StoreSink sink(store);
   ship(directory, sink, found);
   Transaction transaction(store);

@@ -55,14 +55,15 @@ void recover(const std::shared_ptr<MasterSession> &session, const fs::path &home
     return;
   }
   const ReportOrigin origin = origin_of(directory);
-  LeftBehind found{origin.trial_id, origin.run_id, 0, 0};
+  LeftBehind found{.trial_id = origin.trial_id, .run_id = origin.run_id};
   RestDelivery sink(session, origin, directory, logger);
   if (has_undelivered(directory)) ship(directory, sink, found);
   if (offer_refused)
-    sink.refused().offer([&](const Json &report) { return sink.offer_again(report); });
+    found.refused =
+        sink.refused().offer([&](const Json &report) { return sink.offer_again(report); });
   tell_end(*session, home, directory, origin);
   remove_run_directory(directory);
-  if (found.reports > 0 || !fs::exists(directory)) recovery.runs.push_back(found);
+  if (found.reports > 0 || found.refused > 0) recovery.runs.push_back(found);
 }
 
 }  // namespace

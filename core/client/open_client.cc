@@ -1,0 +1,16 @@
+#include "core/client/embedded_client.h"
+#include "core/client/rest_client.h"
+#include "core/config/location.h"
+#include "core/master/rest/connect.h"
+
+namespace det {
+
+std::unique_ptr<Client> open_client(const std::string &master) {
+  const MasterLocation location = locate_master(master);
+  if (location.embedded) return std::make_unique<EmbeddedClient>(location.store_directory());
+  // What is not thrown has no reader here.
+  auto quiet = std::make_shared<Logger>(LogLevel::error, [](LogLevel, const std::string &) {});
+  return std::make_unique<RestClient>(connect_as_user(location.url, std::move(quiet)));
+}
+
+}  // namespace det

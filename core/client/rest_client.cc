@@ -1,0 +1,231 @@
+#include "core/client/rest_client.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <set>
+
+#include "core/base/error.h"
+#include "core/base/log.h"
+#include "core/client/rest_entries.h"
+#include "core/client/rest_walk.h"
+#include "core/client/sync.h"
+#include "core/codec/unmanaged.h"
+#include "core/metrics/left_behind.h"
+
+namespace det {
+
+namespace {
+
+constexpr const char *by_id = "SORT_BY_ID";
+constexpr const char *by_time = "SORT_BY_END_TIME";
+
+bool is_uuid(const std::string &text) {
+  static constexpr std::string_view form = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+  return std::ranges::equal(text, form, [](char c, char wanted) {
+    return wanted == '-' ? c == '-' : std::isxdigit(static_cast<unsigned char>(c)) != 0;
+  });
+}
+
+Json list_page(const char *name, const Page &page, Json entries, const Pagination &pagination) {
+  Json next = cursor_behind(page.after, entries.size(), pagination);
+  return {{name, std::move(entries)}, {"next", std::move(next)}};
+}
+
+ExperimentPart part_from(const std::vector<Trial> &trials, const Experiment &experiment,
+                         const Pagination &pagination) {
+  ExperimentPart part{{}, pagination};
+  for (const Trial &trial : trials) part.entries.push_back(trial_entry(trial, experiment));
+  return part;
+}
+
+ExperimentPart part_from(const CheckpointList &list) {
+  ExperimentPart part{{}, list.pagination};
+  for (const Checkpoint &checkpoint : list.checkpoints)
+    part.entries.push_back(checkpoint_entry(checkpoint));
+  return part;
+}
+
+// Of every user, and archived ones as well.
+Json list_all_trials(MasterSession &session, const Page &page) {
+  const auto ask = [&](const Experiment &experiment, int64_t offset, int64_t limit) {
+    return session.send(
+        ListTrials{experiment.id, part_of({offset, limit, page.descending}, by_id)});
+  };
+  const auto read = [&](const Experiment &experiment, const HttpAnswer &answer) {
+    const auto list = session.read<ListTrials>(answer);
+    return part_from(list.trials, experiment, list.pagination);
+  };
+  return walk_experiments(
+      session, {"trials", [](const Experiment &of) { return of.trial_count; }, ask, read}, page);
+}
+
+Json list_all_checkpoints(MasterSession &session, const Page &page) {
+  const auto ask = [&](const Experiment &experiment, int64_t offset, int64_t limit) {
+    return session.send(ListExperimentCheckpoints{
+        experiment.id, part_of({offset, limit, page.descending}, by_time)});
+  };
+  const auto read = [&](const Experiment &, const HttpAnswer &answer) {
+    return part_from(session.read<ListExperimentCheckpoints>(answer));
+  };
+  return walk_experiments(
+      session, {"checkpoints", [](const Experiment &of) { return of.checkpoint_count; }, ask, read},
+      page);
+}
+
+}  // namespace
+
+RestClient::RestClient(std::shared_ptr<MasterSession> session)
+    : session_(std::move(session)), metrics_(session_), logs_(session_) {}
+
+Experiment RestClient::experiment(int64_t id, const std::string &tried) {
+  try {
+    return session_->call(GetExperiment{id}).experiment;
+  } catch (const Error &error) {
+    if (error.http_status != 404) throw;
+    throw_not_found(tried, "experiment", std::to_string(id), session_->url(), "det ls -e");
+  }
+}
+
+Trial RestClient::trial(int64_t id, const std::string &tried) {
+  try {
+    return session_->call(GetTrial{id}).trial;
+  } catch (const Error &error) {
+    if (error.http_status != 404) throw;
+    throw_not_found(tried, "trial", std::to_string(id), session_->url(), "det ls");
+  }
+}
+
+Json RestClient::list_experiments(const Page &page) {
+  const auto list = session_->call(ListExperiments{.part = part_of(page, by_id)});
+  Json entries = Json::array();
+  for (const Experiment &experiment : list.experiments)
+    entries.push_back(experiment_entry(experiment));
+  return list_page("experiments", page, std::move(entries), list.pagination);
+}
+
+Json RestClient::get_experiment(int64_t experiment_id) {
+  const Experiment experiment = this->experiment(experiment_id, "reading an experiment");
+  Json entry = experiment_entry(experiment);
+  entry["config"] = experiment.config;
+  Json trials = Json::array();
+  Page page;
+  for (Json next = 0; !next.is_null();) {
+    page.after = next.get<int64_t>();
+    const auto list = session_->call(ListTrials{experiment_id, part_of(page, by_id)});
+    for (const Trial &trial : list.trials) trials.push_back(trial_entry(trial, experiment));
+    next = cursor_behind(page.after, list.trials.size(), list.pagination);
+  }
+  entry["best_metric"] = best_of(trials, experiment);
+  entry["trials"] = std::move(trials);
+  return entry;
+}
+
+Json RestClient::list_trials(int64_t experiment_id, const Page &page) {
+  if (experiment_id == 0) return list_all_trials(*session_, page);
+  const Experiment experiment = this->experiment(experiment_id, "listing trials");
+  const auto list = session_->call(ListTrials{experiment_id, part_of(page, by_id)});
+  return list_page("trials", page, part_from(list.trials, experiment, list.pagination).entries,
+                   list.pagination);
+}
+
+Json RestClient::latest_checkpoint(int64_t trial_id) {
+  Page page{0, 10, true};  // each comes with the whole configuration
+  for (Json next = 0; !next.is_null();) {
+    page.after = next.get<int64_t>();
+    const auto list =
+        session_->call(ListTrialCheckpoints{trial_id, part_of(page, "SORT_BY_BATCH_NUMBER")});
+    for (const Checkpoint &checkpoint : list.checkpoints)
+      if (checkpoint.state == CheckpointState::completed) return checkpoint_entry(checkpoint);
+    next = cursor_behind(page.after, list.checkpoints.size(), list.pagination);
+  }
+  return {};
+}
+
+// By group. Masters before 0.33 do not tell: then those of the first reports.
+Json RestClient::metric_names(const Trial &trial) {
+  std::map<std::string, std::set<std::string>> groups;
+  const auto add = [&](const std::string &group, const Json &metrics) {
+    for (const auto &[name, value] : metrics.items()) groups[group].insert(name);
+  };
+  if (trial.summary) {
+    for (const auto &[group, metrics] : trial.summary->items()) add(group_name(group), metrics);
+  } else {
+    const std::lock_guard guard(mutex_);
+    const Json first = metrics_.list(trial, std::nullopt, {0, 200, false});
+    for (const Json &report : first.at("metrics"))
+      add(report.at("group").get<std::string>(), report.at("metrics"));
+  }
+  return groups;
+}
+
+Json RestClient::get_trial(int64_t trial_id) {
+  const Trial trial = this->trial(trial_id, "reading a trial");
+  Json entry = trial_entry(trial, experiment(trial.experiment_id, "reading a trial"));
+  entry["hparams"] = trial.hparams;
+  entry["trial_seed"] = nullptr;
+  entry["task_id"] = trial.task_id;
+  entry["early_exit"] = nullptr;
+  entry["runs"] = nullptr;
+  entry["operations"] = nullptr;
+  entry["latest_checkpoint"] = latest_checkpoint(trial_id);
+  entry["metric_names"] = metric_names(trial);
+  entry["waiting"] = nullptr;
+  entry["resume"] = nullptr;
+  return entry;
+}
+
+Json RestClient::list_metrics(int64_t trial_id, const std::optional<std::string> &group,
+                              const Page &page) {
+  const Trial trial = this->trial(trial_id, "listing metrics");
+  const std::lock_guard guard(mutex_);
+  return metrics_.list(trial, group, page);
+}
+
+Json RestClient::list_checkpoints(int64_t trial_id, const Page &page) {
+  if (trial_id == 0) return list_all_checkpoints(*session_, page);
+  CheckpointList list;
+  try {
+    list = session_->call(ListTrialCheckpoints{trial_id, part_of(page, by_time)});
+  } catch (const Error &error) {
+    if (error.http_status != 404) throw;
+    throw_not_found("listing checkpoints", "trial", std::to_string(trial_id), session_->url(),
+                    "det ls");
+  }
+  return list_page("checkpoints", page, part_from(list).entries, list.pagination);
+}
+
+Json RestClient::get_checkpoint(const std::string &id) {
+  const auto not_found = [&] {
+    throw_not_found("reading a checkpoint", "checkpoint", id, session_->url(), "det checkpoints");
+  };
+  if (!is_uuid(id)) not_found();  // masters fail on anything else
+  try {
+    const Checkpoint checkpoint = session_->call(GetCheckpoint{id}).checkpoint;
+    Json entry = checkpoint_entry(checkpoint);
+    entry["storage"] = storage_of(checkpoint);
+    return entry;
+  } catch (const Error &error) {
+    if (error.http_status == 404) not_found();
+    throw;
+  }
+}
+
+Json RestClient::list_logs(int64_t trial_id, const Page &page) {
+  const std::lock_guard guard(mutex_);
+  try {
+    return logs_.list(trial_id, page);
+  } catch (const Error &error) {
+    if (error.http_status != 404) throw;
+    throw_not_found("listing logs", "trial", std::to_string(trial_id), session_->url(), "det ls");
+  }
+}
+
+Json RestClient::sync() {
+  // What could not be recovered is thrown; what is told besides that has no reader here.
+  const auto quiet =
+      std::make_shared<Logger>(LogLevel::error, [](LogLevel, const std::string &) {});
+  return to_json(recover_runs(session_, true, quiet));
+}
+
+}  // namespace det

@@ -1,0 +1,47 @@
+// The client of a master over HTTP.
+#pragma once
+
+#include <memory>
+#include <mutex>
+
+#include "core/client/client.h"
+#include "core/client/rest_logs.h"
+#include "core/client/rest_metrics.h"
+#include "core/codec/trial.h"
+#include "core/master/rest/session.h"
+
+namespace det {
+
+// Cursors are places in a list, counted from its start (of lines of a log: their ids), so what is
+// added before a place while a list is walked moves the rest. Any thread.
+class RestClient : public Client {
+ public:
+  explicit RestClient(std::shared_ptr<MasterSession> session);
+
+  Json list_experiments(const Page &page) override;
+  Json get_experiment(int64_t experiment_id) override;
+  Json list_trials(int64_t experiment_id, const Page &page) override;
+  Json get_trial(int64_t trial_id) override;
+  Json list_metrics(int64_t trial_id, const std::optional<std::string> &group,
+                    const Page &page) override;
+  Json list_checkpoints(int64_t trial_id, const Page &page) override;
+  Json get_checkpoint(const std::string &id) override;
+  Json list_logs(int64_t trial_id, const Page &page) override;
+  Json control(Target target, int64_t id, Action action) override;
+  Json sync() override;
+
+ private:
+  // Both throw Code::not_found, naming what was tried.
+  Experiment experiment(int64_t id, const std::string &tried);
+  Trial trial(int64_t id, const std::string &tried);
+
+  Json latest_checkpoint(int64_t trial_id);
+  Json metric_names(const Trial &trial);
+
+  const std::shared_ptr<MasterSession> session_;
+  std::mutex mutex_;  // guards the two below
+  MetricReader metrics_;
+  LogReader logs_;
+};
+
+}  // namespace det

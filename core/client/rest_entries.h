@@ -1,0 +1,45 @@
+// What a master tells as the JSON objects that answers are made of; docs/client.md has their keys.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/json.h"
+#include "core/client/client.h"
+#include "core/codec/lists.h"
+#include "core/codec/logs.h"
+#include "core/codec/reports.h"
+
+namespace det {
+
+// "RUNNING" for "STATE_RUNNING".
+std::string state_name(const std::string &wire_name);
+std::string state_name(TrialState state);
+bool is_over(const std::string &state_name);
+
+Json experiment_entry(const Experiment &experiment);
+Json trial_entry(const Trial &trial, const Experiment &experiment);
+Json checkpoint_entry(const Checkpoint &checkpoint);
+// Where it is; null where the master does not say.
+Json storage_of(const Checkpoint &checkpoint);
+// The best one of all trials' entries, as the experiment's searcher compares them.
+Json best_of(const Json &trial_entries, const Experiment &experiment);
+Json log_entry(const StoredLogLine &line);
+
+// Of the groups training and validation; `group` says which.
+Json report_entry(const char *group, const StepMetrics &report);
+Json report_entry(const StoredReport &report);
+
+// The master's word for a group in a trial's summary, as the name that the group has elsewhere.
+std::string group_name(const std::string &summary_name);
+
+// The part of a list that a page asks for.
+ListPart part_of(const Page &page, const char *sort);
+// The cursor behind `entries` that began at `after`; null at the end.
+Json cursor_behind(int64_t after, size_t entries, const Pagination &pagination);
+
+[[noreturn]] void throw_not_found(const std::string &tried, const char *kind, const std::string &id,
+                                  const std::string &url, const char *command);
+
+}  // namespace det

@@ -1,0 +1,93 @@
+#include "core/client/rest_metrics.h"
+
+#include <algorithm>
+
+#include "core/client/rest_entries.h"
+
+namespace det {
+
+// The place in the low bits, the source above them.
+struct MetricReader::Cursor {
+  static constexpr int place_bits = 40;
+
+  size_t source = 0;
+  int64_t place = 0;
+
+  static Cursor from(int64_t number) {
+    return {static_cast<size_t>(number >> place_bits), number & ((int64_t{1} << place_bits) - 1)};
+  }
+  int64_t number() const { return (static_cast<int64_t>(source) << place_bits) + place; }
+
+  void next_source() { *this = {source + 1, 0}; }
+};
+
+namespace {
+
+bool is_of_workloads(const std::string &group) {
+  return group == "training" || group == "validation";
+}
+
+std::vector<std::string> other_groups(const Trial &trial) {
+  std::vector<std::string> groups;
+  if (!trial.summary) return groups;
+  for (const auto &[name, metrics] : trial.summary->items())
+    if (!is_of_workloads(group_name(name))) groups.push_back(name);
+  std::ranges::sort(groups);
+  return groups;
+}
+
+}  // namespace
+
+void MetricReader::add_workloads(int64_t trial_id, const std::optional<std::string> &group,
+                                 const Page &page, Cursor &cursor, Json &entries) {
+  Page rest = page;
+  rest.after = cursor.place;
+  rest.limit -= static_cast<int64_t>(entries.size());
+  ListPart part = part_of(rest, "");
+  part.sort.reset();  // by step
+  const auto answer =
+      session_->call(ListWorkloads{.trial_id = trial_id, .part = part, .with_batches = true});
+  for (const Workload &workload : answer.workloads)
+    for (const auto &[name, report] :
+         {std::pair("training", &workload.training), {"validation", &workload.validation}})
+      if (*report && (!group || *group == name)) entries.push_back(report_entry(name, **report));
+  const Json next = cursor_behind(cursor.place, answer.workloads.size(), answer.pagination);
+  if (next.is_null()) cursor.next_source();
+  else cursor.place = next.get<int64_t>();
+}
+
+void MetricReader::add_reports(int64_t trial_id, const std::string &group, const Page &page,
+                               Cursor &cursor, Json &entries) {
+  if (cursor.place == 0 || kept_.trial_id != trial_id || kept_.group != group) {
+    kept_ = {trial_id, group, {}};
+    auto answer = session_->call(ListReports{.trial_id = trial_id, .group = group});
+    for (auto &part : answer.parts)
+      for (StoredReport &report : part.reports)
+        if (!report.archived) kept_.reports.push_back(std::move(report));
+    if (page.descending) std::ranges::reverse(kept_.reports);
+  }
+  const auto count = static_cast<int64_t>(kept_.reports.size());
+  for (; cursor.place < count && static_cast<int64_t>(entries.size()) < page.limit; ++cursor.place)
+    entries.push_back(report_entry(kept_.reports[static_cast<size_t>(cursor.place)]));
+  if (cursor.place < count) return;
+  kept_ = {};
+  cursor.next_source();
+}
+
+Json MetricReader::list(const Trial &trial, const std::optional<std::string> &group,
+                        const Page &page) {
+  std::vector<std::string> groups = other_groups(trial);
+  if (group) std::erase_if(groups, [&](const std::string &name) { return name != *group; });
+  const size_t sources = 1 + groups.size();
+  Cursor cursor = Cursor::from(page.after);
+  if (cursor.source == 0 && group && !is_of_workloads(*group)) cursor.next_source();
+  Json entries = Json::array();
+  while (cursor.source < sources && static_cast<int64_t>(entries.size()) < page.limit) {
+    if (cursor.source == 0) add_workloads(trial.id, group, page, cursor, entries);
+    else add_reports(trial.id, groups[cursor.source - 1], page, cursor, entries);
+  }
+  return {{"metrics", std::move(entries)},
+          {"next", cursor.source < sources ? Json(cursor.number()) : Json()}};
+}
+
+}  // namespace det

@@ -1,0 +1,87 @@
+#include "core/client/rest_walk.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "core/base/error.h"
+#include "core/client/rest_entries.h"
+
+namespace det {
+
+namespace {
+
+constexpr int place_bits = 31;
+constexpr int64_t at_once = 32;  // experiments
+
+struct Cursor {
+  int64_t experiment = 0;
+  int64_t place = 0;
+
+  int64_t number() const { return (place << place_bits) + experiment; }
+};
+
+// What was deleted since its experiment was listed is empty.
+ExperimentPart read(const ExperimentWalk &walk, const Experiment &experiment, HttpCall &call) {
+  try {
+    return walk.read(experiment, call.wait());
+  } catch (const Error &error) {
+    if (error.http_status != 404) throw;
+    return {};
+  }
+}
+
+struct Asked {
+  const Experiment *experiment;
+  std::optional<HttpCall> call;  // none where there is nothing to ask for
+};
+
+// From the first on, as many as may fill the page.
+std::vector<Asked> ask(const ExperimentWalk &walk, const std::vector<Experiment> &experiments,
+                       int64_t place, int64_t wanted) {
+  std::vector<Asked> asked;
+  int64_t expected = 0;
+  for (const Experiment &experiment : experiments) {
+    if (expected >= wanted) break;
+    const auto count = walk.count(experiment);
+    const int64_t offset = asked.empty() ? place : 0;
+    asked.push_back({&experiment, std::nullopt});
+    if (count != 0) asked.back().call = walk.ask(experiment, offset, wanted);
+    expected += std::max<int64_t>(0, count.value_or(0) - offset);
+  }
+  return asked;
+}
+
+}  // namespace
+
+Json walk_experiments(MasterSession &session, const ExperimentWalk &walk, const Page &page) {
+  Cursor cursor{page.after & ((int64_t{1} << place_bits) - 1), page.after >> place_bits};
+  const int64_t limit = *part_of(page, "").limit;
+  Json entries = Json::array();
+  const auto missing = [&] { return limit - static_cast<int64_t>(entries.size()); };
+  bool more = true;
+  while (more && missing() != 0) {
+    const Page some{cursor.experiment, at_once, page.descending};
+    const auto list = session.call(ListExperiments{.part = part_of(some, "SORT_BY_ID")});
+    for (Asked &next : ask(walk, list.experiments, cursor.place, missing())) {
+      if (missing() == 0) break;
+      ExperimentPart part;
+      if (next.call) part = read(walk, *next.experiment, *next.call);
+      int64_t taken = 0;
+      for (Json &entry : part.entries) {
+        if (missing() == 0) break;
+        entries.push_back(std::move(entry));
+        ++taken;
+      }
+      if (taken != 0 && cursor.place + taken < part.pagination.total) {
+        cursor.place += taken;
+        if (missing() != 0) break;  // the rest of it first
+      } else {
+        cursor = {cursor.experiment + 1, 0};
+      }
+    }
+    more = !list.experiments.empty() && cursor.experiment < list.pagination.total;
+  }
+  return {{walk.name, std::move(entries)}, {"next", more ? Json(cursor.number()) : Json()}};
+}
+
+}  // namespace det

@@ -1,0 +1,32 @@
+// Lists over all experiments of a master, which has them by experiment only.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/client/client.h"
+#include "core/codec/lists.h"
+#include "core/master/rest/session.h"
+
+namespace det {
+
+// Entries of one experiment.
+struct ExperimentPart {
+  std::vector<Json> entries;
+  Pagination pagination;
+};
+
+struct ExperimentWalk {
+  const char *name;  // of the list
+  // How many entries the experiment has; none where that is not known.
+  std::function<std::optional<int64_t>(const Experiment &)> count;
+  std::function<HttpCall(const Experiment &, int64_t offset, int64_t limit)> ask;
+  std::function<ExperimentPart(const Experiment &, const HttpAnswer &)> read;
+};
+
+// One experiment after the other, several asked at a time. The cursor is the place of an experiment
+// in the list of experiments, and above it the place in the experiment.
+Json walk_experiments(MasterSession &session, const ExperimentWalk &walk, const Page &page);
+
+}  // namespace det

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "core/base/json.h"
+#include "core/master/left_behind.h"
+
+namespace det {
+
+// As docs/client.md has the answer of det_client_sync().
+Json to_json(const Recovery &recovery);
+
+}  // namespace det

@@ -1,0 +1,46 @@
+// Steering what the master schedules. A call comes back before the trials have followed.
+#pragma once
+
+#include "core/codec/call.h"
+
+namespace det {
+
+struct SteerExperiment {
+  int64_t experiment_id = 0;
+
+  void fields(Fields &f) { f.in_path("experiment", experiment_id); }
+
+  using Answer = Nothing;
+};
+
+struct PauseExperiment : SteerExperiment {
+  static constexpr Route route{"pausing the experiment", "POST",
+                               "/api/v1/experiments/{experiment}/pause"};
+};
+
+struct ActivateExperiment : SteerExperiment {
+  static constexpr Route route{"activating the experiment", "POST",
+                               "/api/v1/experiments/{experiment}/activate"};
+};
+
+struct CancelExperiment : SteerExperiment {
+  static constexpr Route route{"canceling the experiment", "POST",
+                               "/api/v1/experiments/{experiment}/cancel"};
+};
+
+struct KillExperiment : SteerExperiment {
+  static constexpr Route route{"killing the experiment", "POST",
+                               "/api/v1/experiments/{experiment}/kill"};
+};
+
+struct KillTrial {
+  static constexpr Route route{"killing the trial", "POST", "/api/v1/trials/{trial}/kill"};
+
+  int64_t trial_id = 0;
+
+  void fields(Fields &f) { f.in_path("trial", trial_id); }
+
+  using Answer = Nothing;
+};
+
+}  // namespace det

@@ -1,0 +1,94 @@
+// What a trial has reported, read back.
+#pragma once
+
+#include "core/codec/lists.h"
+
+namespace det {
+
+// One of the three.
+struct Workload {
+  std::optional<StepMetrics> training = {};
+  std::optional<StepMetrics> validation = {};
+  std::optional<Json> checkpoint = {};
+
+  void fields(Fields &f) {
+    f("training", training);
+    f("validation", validation);
+    f.object("checkpoint", checkpoint);
+  }
+};
+
+// By step: training, validation and checkpoints. Other groups are not in it.
+struct ListWorkloads {
+  static constexpr Route route{"listing the trial's workloads", "GET",
+                               "/api/v1/trials/{trial}/workloads"};
+
+  int64_t trial_id = 0;
+  ListPart part = {};
+  std::optional<bool> with_batches = {};
+
+  void fields(Fields &f) {
+    f.in_path("trial", trial_id);
+    part.fields(f);
+    f.in_query("includeBatchMetrics", with_batches);
+  }
+
+  struct Answer {
+    std::vector<Workload> workloads = {};
+    Pagination pagination = {};
+
+    void fields(Fields &f) {
+      f("workloads", workloads);
+      f("pagination", pagination);
+    }
+  };
+};
+
+struct StoredReport {
+  int64_t trial_id = 0;
+  int64_t run_id = 0;
+  int64_t steps_completed = 0;
+  std::optional<Time> end_time = {};
+  std::string group = {};
+  bool archived = false;
+  Json metrics = Json::object();  // {"avg_metrics": {}, "batch_metrics": []}
+
+  void fields(Fields &f) {
+    f("trialId", trial_id);
+    f.or_default("trialRunId", run_id);
+    f.or_default("totalBatches", steps_completed);
+    f("endTime", end_time);
+    f.or_default("group", group);
+    f.or_default("archived", archived);
+    f.object("metrics", metrics);
+  }
+};
+
+// All reports of a group, by step.
+struct ListReports {
+  static constexpr Route route{"listing the group's reports", "GET",
+                               "/api/v1/trials/metrics/trial_metrics", WireVersion::v0_33};
+
+  int64_t trial_id = 0;
+  std::string group = {};
+
+  void fields(Fields &f) {
+    f.in_query("trialIds", trial_id);
+    f.in_query("group", group);
+  }
+
+  struct Answer {
+    static constexpr bool comes_in_parts = true;
+
+    struct Part {
+      std::vector<StoredReport> reports = {};
+
+      void fields(Fields &f) { f("metrics", reports); }
+    };
+    std::vector<Part> parts = {};
+
+    void fields(Fields &f) { f.whole("parts", parts); }
+  };
+};
+
+}  // namespace det
