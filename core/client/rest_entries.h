@@ -34,6 +34,8 @@ Json report_entry(const StoredReport &report);
 // The master's word for a group in a trial's summary, as the name that the group has elsewhere.
 std::string group_name(const std::string &summary_name);
 
+constexpr const char *sort_by_id = "SORT_BY_ID";
+
 // The part of a list that a page asks for.
 ListPart part_of(const Page &page, const char *sort);
 // The cursor behind `entries` that began at `after`; null at the end.

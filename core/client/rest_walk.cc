@@ -61,7 +61,7 @@ Json walk_experiments(MasterSession &session, const ExperimentWalk &walk, const 
   bool more = true;
   while (more && missing() != 0) {
     const Page some{cursor.experiment, at_once, page.descending};
-    const auto list = session.call(ListExperiments{.part = part_of(some, "SORT_BY_ID")});
+    const auto list = session.call(ListExperiments{.part = part_of(some, sort_by_id)});
     for (Asked &next : ask(walk, list.experiments, cursor.place, missing())) {
       if (missing() == 0) break;
       ExperimentPart part;

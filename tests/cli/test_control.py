@@ -133,11 +133,6 @@ def a_store_of_a_newer_release_is_refused(store):
 
 
 @test
-def a_master_over_http_is_not_supported_yet(store):
-    store.run("-m", "http://localhost:1", "ls", expect=7)
-
-
-@test
 def wrong_arguments_are_usage_errors(store):
     for arguments in (["frobnicate"], ["ls", "--frob"], ["metrics"], ["plot"], ["completion", "csh"],
                       ["metrics", "1", "--csv", "--json"], ["ls", "1", "2"], ["ls", "-e", "1"],

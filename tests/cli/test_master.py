@@ -73,7 +73,8 @@ def every_reading_command_works_with_every_version():
             for command in (["ls"], ["ls", "-e"], ["ls", experiment], ["show", trial],
                             ["show", "-e", experiment], ["show", checkpoint], ["metrics", trial],
                             ["metrics", trial, "-g", "validation"], ["checkpoints"],
-                            ["checkpoints", trial], ["logs", trial], ["logs", trial, "-l", "error"]):
+                            ["checkpoints", trial], ["logs", trial],
+                            ["logs", trial, "-l", "error"]):
                 text = master.run(*command)
                 assert len(text.splitlines()) > 1 or command[0] == "logs", (version, command, text)
                 assert "[rank -]" not in text, text
@@ -252,8 +253,9 @@ def answers_that_are_none_are_errors():
         with Master("cli-0.38.1", answer(trial, response, status)) as master:
             error = master.run("show", "1", expect=code)
             assert part in error and master.url in error and "\x1b" not in error, error
-    with Master("cli-0.38.1", answer(trial + "/logs", {"$raw": '{"result":{"id":"1"}}\n{"res'})) as m:
-        assert "not valid JSON" in m.run("logs", "1", expect=6)
+    cut = answer(trial + "/logs", {"$raw": '{"result":{"id":"1"}}\n{"res'})
+    with Master("cli-0.38.1", cut) as master:
+        assert "not valid JSON" in master.run("logs", "1", expect=6)
 
 
 @test

@@ -46,7 +46,7 @@ def place(name, entry):
 
 
 def entries_of(path):
-    """The whole list at this path, from everything that is recorded of it; None if it is no list."""
+    """The whole list at this path, from all that is recorded of it; None if it is no list."""
     name = path.rsplit("/", 1)[1]
     found = {}
     for answer in answers.get(("GET", path), []):
@@ -92,7 +92,8 @@ def log(recorded, query):
             lines[int(json.loads(line)["result"]["id"])] = line
     # To the second is fine here: the client takes wide margins.
     stamps = {key: json.loads(line)["result"].get("timestamp", "")[:19] for key, line in lines.items()}
-    after, before = (query.get(name, "")[:19] for name in ("timestampAfter", "timestampBefore"))
+    after = query.get("timestampAfter", "")[:19]
+    before = query.get("timestampBefore", "")[:19]
     keys = [key for key in sorted(lines, reverse=query.get("orderBy") == "ORDER_BY_DESC")
             if (not after or stamps[key] > after) and (not before or stamps[key] <= before)]
     return "".join(lines[key] + "\n" for key in keys[: int(query.get("limit", 0)) or None])

@@ -1,0 +1,73 @@
+// One experiment or trial with all that a master tells about it.
+#include <map>
+#include <set>
+
+#include "core/client/rest_client.h"
+#include "core/client/rest_entries.h"
+
+namespace det {
+
+Json RestClient::get_experiment(int64_t experiment_id) {
+  const Experiment experiment = this->experiment(experiment_id, "reading an experiment");
+  Json entry = experiment_entry(experiment);
+  entry["config"] = experiment.config;
+  Json trials = Json::array();
+  Page page;
+  for (Json next = 0; !next.is_null();) {
+    page.after = next.get<int64_t>();
+    const auto list = session_->call(ListTrials{experiment_id, part_of(page, sort_by_id)});
+    for (const Trial &trial : list.trials) trials.push_back(trial_entry(trial, experiment));
+    next = cursor_behind(page.after, list.trials.size(), list.pagination);
+  }
+  entry["best_metric"] = best_of(trials, experiment);
+  entry["trials"] = std::move(trials);
+  return entry;
+}
+
+Json RestClient::latest_checkpoint(int64_t trial_id) {
+  Page page{0, 10, true};  // each comes with the whole configuration
+  for (Json next = 0; !next.is_null();) {
+    page.after = next.get<int64_t>();
+    const auto list =
+        session_->call(ListTrialCheckpoints{trial_id, part_of(page, "SORT_BY_BATCH_NUMBER")});
+    for (const Checkpoint &checkpoint : list.checkpoints)
+      if (checkpoint.state == CheckpointState::completed) return checkpoint_entry(checkpoint);
+    next = cursor_behind(page.after, list.checkpoints.size(), list.pagination);
+  }
+  return {};
+}
+
+// By group. Masters before 0.33 do not tell: then those of the first reports.
+Json RestClient::metric_names(const Trial &trial) {
+  std::map<std::string, std::set<std::string>> groups;
+  const auto add = [&](const std::string &group, const Json &metrics) {
+    for (const auto &[name, value] : metrics.items()) groups[group].insert(name);
+  };
+  if (trial.summary) {
+    for (const auto &[group, metrics] : trial.summary->items()) add(group_name(group), metrics);
+  } else {
+    const std::lock_guard guard(mutex_);
+    const Json first = metrics_.list(trial, std::nullopt, {0, 200, false});
+    for (const Json &report : first.at("metrics"))
+      add(report.at("group").get<std::string>(), report.at("metrics"));
+  }
+  return groups;
+}
+
+Json RestClient::get_trial(int64_t trial_id) {
+  const Trial trial = this->trial(trial_id, "reading a trial");
+  Json entry = trial_entry(trial, experiment(trial.experiment_id, "reading a trial"));
+  entry["hparams"] = trial.hparams;
+  entry["trial_seed"] = nullptr;
+  entry["task_id"] = trial.task_id;
+  entry["early_exit"] = nullptr;
+  entry["runs"] = nullptr;
+  entry["operations"] = nullptr;
+  entry["latest_checkpoint"] = latest_checkpoint(trial_id);
+  entry["metric_names"] = metric_names(trial);
+  entry["waiting"] = nullptr;
+  entry["resume"] = nullptr;
+  return entry;
+}
+
+}  // namespace det
