@@ -4,6 +4,8 @@
 #include <optional>
 
 #include "capi/guard.h"
+#include "core/base/log.h"
+#include "core/client/account.h"
 #include "core/client/client.h"
 
 static_assert(static_cast<int>(det::Target::trial) == DET_CLIENT_TRIAL);
@@ -24,6 +26,10 @@ det::Page page_from(const det_client_page *page) {
   return {given.after, given.limit != 0 ? given.limit : det::Page().limit, given.descending != 0};
 }
 
+std::optional<std::string> text_or_none(const char *argument) {
+  return argument != nullptr ? std::optional<std::string>(argument) : std::nullopt;
+}
+
 // Every query: ask, and hand out the answer as text.
 template <class Ask>
 det_status query(det_client *client, char **out_json, det_error *err, Ask &&ask) noexcept {
@@ -33,14 +39,19 @@ det_status query(det_client *client, char **out_json, det_error *err, Ask &&ask)
   });
 }
 
-// As query(), where the answer may be left out.
-template <class Ask>
-det_status command(det_client *client, char **out_json, det_error *err, Ask &&ask) noexcept {
+// What changes something: the answer may be left out.
+template <class Act>
+det_status act(char **out_json, det_error *err, Act &&make) noexcept {
   return guarded(err, [&] {
     if (out_json != nullptr) *out_json = nullptr;
-    const det::Json answer = ask(*deref(client, "client").impl);
+    const det::Json answer = make();
     if (out_json != nullptr) *out_json = copy_text(det::to_wire(answer));
   });
+}
+
+template <class Ask>
+det_status command(det_client *client, char **out_json, det_error *err, Ask &&ask) noexcept {
+  return act(out_json, err, [&] { return ask(*deref(client, "client").impl); });
 }
 
 }  // namespace
@@ -56,6 +67,33 @@ det_status det_client_open(const char *master, det_client **out, det_error *err)
 }
 
 void det_client_free(det_client *client) noexcept { delete client; }
+
+det_status det_client_login(const char *master, const char *user, const char *password,
+                            const char *cert_file, char **out_json, det_error *err) noexcept {
+  return act(out_json, err, [&] {
+    return det::log_in_account(
+        text_or_empty(master),
+        {text_or_none(user), text_or_none(password), text_or_empty(cert_file)},
+        std::make_shared<det::Logger>());
+  });
+}
+
+det_status det_client_logout(const char *master, const char *user, char **out_json,
+                             det_error *err) noexcept {
+  return act(out_json, err, [&] {
+    return det::log_out_account(text_or_empty(master), text_or_none(user),
+                                std::make_shared<det::Logger>());
+  });
+}
+
+det_status det_client_whoami(const char *master, char **out_json, det_error *err) noexcept {
+  return guarded(err, [&] {
+    give(out_json, "out_json", [&] {
+      return copy_text(
+          det::to_wire(det::show_account(text_or_empty(master), std::make_shared<det::Logger>())));
+    });
+  });
+}
 
 det_status det_client_list_experiments(det_client *client, const det_client_page *page,
                                        char **out_json, det_error *err) noexcept {
@@ -85,9 +123,7 @@ det_status det_client_list_metrics(det_client *client, int64_t trial_id, const c
                                    const det_client_page *page, char **out_json,
                                    det_error *err) noexcept {
   return query(client, out_json, err, [&](det::Client &impl) {
-    const std::optional<std::string> wanted =
-        group != nullptr ? std::optional<std::string>(group) : std::nullopt;
-    return impl.list_metrics(trial_id, wanted, page_from(page));
+    return impl.list_metrics(trial_id, text_or_none(group), page_from(page));
   });
 }
 

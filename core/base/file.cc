@@ -103,19 +103,24 @@ bool on_network_filesystem(const fs::path &path) {
          network.end();
 }
 
-fs::path user_data_directory() {
-  const char *data = std::getenv("XDG_DATA_HOME");
-  if (data != nullptr && *data != '\0') return fs::path(data) / "determined";
+fs::path home_directory() {
   const char *home = std::getenv("HOME");
   if (home == nullptr || *home == '\0') {
     const passwd *user = getpwuid(getuid());
     home = user != nullptr ? user->pw_dir : nullptr;
   }
-  if (home == nullptr)
+  return home != nullptr ? home : "";
+}
+
+fs::path user_data_directory() {
+  const char *data = std::getenv("XDG_DATA_HOME");
+  if (data != nullptr && *data != '\0') return fs::path(data) / "determined";
+  const fs::path home = home_directory();
+  if (home.empty())
     throw Error(
         Code::not_found,
         "looking for the user data directory: HOME is not set; set DET_HOME to a directory");
-  return fs::path(home) / ".local/share/determined";
+  return home / ".local/share/determined";
 }
 
 }  // namespace det

@@ -51,6 +51,9 @@ void make_directories(const std::filesystem::path &path, unsigned mode = 0777);
 // Whether the file system of `path` lives on another machine (NFS, SMB, Lustre, ...).
 bool on_network_filesystem(const std::filesystem::path &path);
 
+// $HOME, else what the user database says; empty when it says nothing.
+std::filesystem::path home_directory();
+
 // $XDG_DATA_HOME/determined, else ~/.local/share/determined.
 std::filesystem::path user_data_directory();
 

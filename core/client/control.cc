@@ -13,7 +13,7 @@ extern "C" {  // the header of glibc 2.36 lacks it
 #include "core/client/embedded_client.h"
 #include "core/client/resume.h"
 #include "core/master/embedded/ranks.h"
-#include "core/master/embedded/run_directory.h"
+#include "core/master/run_directory.h"
 #include "core/master/embedded/signals.h"
 
 namespace det {

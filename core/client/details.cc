@@ -6,7 +6,7 @@
 #include "core/client/entries.h"
 #include "core/client/resume.h"
 #include "core/master/embedded/ranks.h"
-#include "core/master/embedded/run_directory.h"
+#include "core/master/run_directory.h"
 #include "core/metrics/recovery.h"
 
 namespace det {

@@ -77,6 +77,22 @@ struct PutTrial {
   using Answer = TrialAnswer;
 };
 
+struct GetTrialByExternalId {
+  static constexpr Route route{
+      "asking for the trial", "GET",
+      "/api/v1/trials/by-external-id/{external experiment}/{external trial}", WireVersion::v0_33};
+
+  std::string external_experiment_id = {};
+  std::string external_trial_id = {};
+
+  void fields(Fields &f) {
+    f.in_path("external experiment", external_experiment_id);
+    f.in_path("external trial", external_trial_id);
+  }
+
+  using Answer = TrialAnswer;
+};
+
 // Begins the trial's next run. `resume` is always true: masters fail on anything else.
 struct StartTrial {
   static constexpr Route route{"starting the trial", "POST", "/api/v1/trials/{trial}/start",

@@ -15,10 +15,11 @@ std::optional<Json> read_cluster_file();
 
 // The variables that describe the trial to run; absent ones are empty or 0.
 struct TrialVariables {
-  int64_t trial_id = 0;      // DET_TRIAL_ID
-  std::string external_id;   // DET_EXTERNAL_ID
-  std::string config_text;   // DET_EXPERIMENT_CONFIG
-  std::string hparams_text;  // DET_HPARAMS
+  int64_t trial_id = 0;                // DET_TRIAL_ID
+  std::string external_id;             // DET_EXTERNAL_ID
+  std::string external_experiment_id;  // DET_EXTERNAL_EXPERIMENT_ID
+  std::string config_text;             // DET_EXPERIMENT_CONFIG
+  std::string hparams_text;            // DET_HPARAMS
 };
 
 // Throws Code::invalid, naming the variable.

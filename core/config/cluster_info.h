@@ -36,7 +36,7 @@ struct ClusterInfo {
   bool met = false;  // else the containers must still meet, which fills the rest
   std::vector<std::string> container_addresses;
   int64_t container_rank = 0;
-  std::vector<int64_t> container_slot_counts;
+  std::vector<int64_t> container_slot_counts;  // empty: older clusters do not say
 
   std::vector<std::string> gpu_uuids;
 };

@@ -5,6 +5,7 @@
 #include "core/base/environment.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "core/config/master_url.h"
 
 namespace det {
 
@@ -21,20 +22,28 @@ bool is_port(const std::string &text) {
   return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
 }
 
+// HOST:PORT; an IPv6 address in brackets.
+bool is_host_and_port(const std::string &text) {
+  const size_t bracket = text.starts_with('[') ? text.find(']') : 0;
+  const size_t colon = text.find(':', bracket == text.npos ? 0 : bracket);
+  return colon != text.npos && is_port(text.substr(colon + 1)) && text.find('/') == text.npos;
+}
+
 MasterLocation parse(const std::string &text, const std::string &origin) {
+  if (is_host_and_port(text)) return {false, {}, canonical_master_url(text, origin)};
   const size_t colon = text.find(':');
   if (colon == text.npos) return {true, fs::absolute(text), {}};
   const std::string scheme = lower_case(text.substr(0, colon));
   const std::string rest = text.substr(colon + 1);
   const bool has_authority = rest.starts_with("//");
-  if (has_authority && (scheme == "http" || scheme == "https")) return {false, {}, text};
+  if (has_authority && (scheme == "http" || scheme == "https"))
+    return {false, {}, canonical_master_url(text, origin)};
   if (scheme == "file" && rest.starts_with("///")) return {true, rest.substr(2), {}};
   if (scheme == "file" && !rest.empty() && !has_authority) return {true, fs::absolute(rest), {}};
   if (has_authority || scheme == "file")
     throw Error(Code::invalid, "reading " + origin + " '" + text +
                                    "': give http://HOST:PORT, https://HOST:PORT, a directory, or "
                                    "file:///DIRECTORY");
-  if (is_port(rest) && scheme.find('/') == scheme.npos) return {false, {}, "http://" + text};
   return {true, fs::absolute(text), {}};
 }
 

@@ -9,7 +9,7 @@ namespace det {
 struct MasterLocation {
   bool embedded = true;
   std::filesystem::path home;  // embedded: the directory given to the user
-  std::string url;             // otherwise: http(s)://host:port[/path]
+  std::string url;             // otherwise: canonical, see master_url.h
 
   // The store's own directory inside `home`. Hidden, so that it is never taken for a checkpoint.
   std::filesystem::path store_directory() const { return home / ".detcore"; }

@@ -54,11 +54,18 @@ Core::Core(const CoreOptions &options, Communicator *communicator)
 
 void Core::open(const CoreOptions &options, const std::vector<std::string> &introductions) {
   try {
-    const std::string ticket = chief_decides(
-        *communicator_, [&] { return start_run(options, introductions, logger_, place_); });
+    const Ranks &ranks = communicator_->ranks();
+    const std::string choice =
+        chief_decides(*communicator_, [&] { return choose_master(options, place_); });
     all_agree(*communicator_, [&] {
-      if (!communicator_->is_chief())
-        join_run(ticket, options, communicator_->ranks(), logger_, place_);
+      reach_master(choice, ranks, logger_, place_);
+      return std::string();
+    });
+    const std::string ticket = chief_decides(*communicator_, [&] {
+      return start_run(choice, options, introductions, ranks, logger_, place_);
+    });
+    all_agree(*communicator_, [&] {
+      if (!communicator_->is_chief()) join_run(choice, ticket, options, ranks, logger_, place_);
       open_journal(options);
       open_contexts(options);
       return std::string();
@@ -78,8 +85,10 @@ void Core::open_journal(const CoreOptions &options) {
   info_ = std::make_unique<Info>(run, ranks, place_.location, place_.storage->config());
   tensorboard_ = std::make_shared<TensorboardFiles>(
       options.tensorboard_mode,
-      TensorboardPlace{place_.storage->directory(), run.cluster_id, run.experiment_id, run.trial_id,
-                       run.allocation_id, ranks.rank});
+      TensorboardPlace{place_.tensorboard_directory.empty() ? place_.storage->directory()
+                                                            : place_.tensorboard_directory,
+                       run.cluster_id, run.experiment_id, run.trial_id, run.allocation_id,
+                       ranks.rank});
   if (!master.unreachable().empty()) return;
   Shipper::Observer observer;
   if (options.tensorboard_mode == TensorboardMode::automatic && communicator_->is_chief()) {

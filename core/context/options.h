@@ -17,7 +17,8 @@ struct CoreOptions {
   // Of the job: those of the chief count.
   std::string master;
   int64_t trial_id = 0;
-  std::string external_id, name, config_text, hparams_text, checkpoint_storage;
+  std::string external_id, external_experiment_id, name, config_text, hparams_text,
+      checkpoint_storage;
   // The same on all ranks.
   PreemptMode preempt_mode = PreemptMode::workers_ask_chief;
   // Each rank's own.

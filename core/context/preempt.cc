@@ -36,6 +36,11 @@ bool PreemptContext::told_by_process() const noexcept {
 }
 
 void PreemptContext::watch() {
+  watch_for_preemption();
+  while (!stopping_ && master_.keep_alive(wake_)) wake_.clear();
+}
+
+void PreemptContext::watch_for_preemption() {
   while (!stopping_) {
     try {
       if (master_.wait_preemption(wake_)) preempted_ = true;

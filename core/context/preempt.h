@@ -46,6 +46,7 @@ class PreemptContext {
   bool decide(bool auto_acknowledge);
   void pass_on_to_chief() noexcept;
   void watch();
+  void watch_for_preemption();
   bool told_by_process() const noexcept;
   void note_if_told_by_process();
 

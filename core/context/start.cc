@@ -2,75 +2,14 @@
 
 #include <utility>
 
-#include "core/base/command_line.h"
 #include "core/base/error.h"
-#include "core/config/cluster.h"
-#include "core/master/embedded/embedded_master.h"
-#include "core/metrics/left_behind.h"
+#include "core/base/process.h"
+#include "core/context/start_on_store.h"
+#include "core/context/start_over_http.h"
 
 namespace det {
 
 namespace {
-
-Json parse_object_or_null(const std::string &option, const char *option_name,
-                          const std::string &variable, const char *variable_name) {
-  if (!option.empty()) return parse_json_object(option, option_name);
-  if (!variable.empty()) return parse_json_object(variable, variable_name);
-  return nullptr;
-}
-
-// A JSON object, or a path or URI.
-std::unique_ptr<Storage> storage_from_option(const std::string &option,
-                                             std::shared_ptr<Logger> logger) {
-  const size_t first = option.find_first_not_of(" \t\n");
-  if (first == option.npos || option[first] != '{')
-    return make_storage_from_uri(option, std::move(logger));
-  const Json config = parse_json_object(option, "checkpoint_storage");
-  if (config.value("type", Json()) == "shared_fs")
-    throw Error(Code::invalid,
-                "reading checkpoint_storage: an object of type shared_fs is not allowed here; give "
-                "the directory itself as a path");
-  return make_storage(config, std::nullopt, std::move(logger));
-}
-
-std::unique_ptr<Storage> storage_from_config(const Json &config, std::shared_ptr<Logger> logger) {
-  if (!config.is_object()) return nullptr;
-  const auto section = config.find("checkpoint_storage");
-  if (section == config.end() || section->is_null()) return nullptr;
-  if (section->is_string()) return make_storage_from_uri(*section, std::move(logger));
-  return make_storage(*section, std::nullopt, std::move(logger));
-}
-
-MasterLocation embedded_location(const std::string &option) {
-  if (option.empty() && read_cluster_file())
-    throw Error(Code::unsupported,
-                "starting inside a cluster: a master over HTTP is not in this release; give a "
-                "directory as master to use an embedded store");
-  MasterLocation location = locate_master(option);
-  if (!location.embedded)
-    throw Error(Code::unsupported, "starting with the master '" + location.url +
-                                       "': a master over HTTP is not in this release; give a "
-                                       "directory, or unset DET_MASTER");
-  return location;
-}
-
-RunRequest request_of(const CoreOptions &options) {
-  const TrialVariables variables = read_trial_variables();
-  RunRequest request;
-  request.trial_id = options.trial_id != 0 ? options.trial_id : variables.trial_id;
-  request.external_id = options.external_id.empty() ? variables.external_id : options.external_id;
-  request.name = options.name.empty() ? program_name() : options.name;
-  request.config = parse_object_or_null(options.config_text, "config_json", variables.config_text,
-                                        "the variable DET_EXPERIMENT_CONFIG");
-  request.hparams = parse_object_or_null(options.hparams_text, "hparams_json",
-                                         variables.hparams_text, "the variable DET_HPARAMS");
-  request.hparams_given = request.hparams.is_object();
-  request.command = command_line();
-  if (options.name.empty() && request.config.is_object() && request.config.contains("name") &&
-      request.config["name"].is_string())
-    request.name = request.config["name"];
-  return request;
-}
 
 const char *mode_name(PreemptMode mode) {
   switch (mode) {
@@ -86,6 +25,34 @@ const char *mode_name(PreemptMode mode) {
 
 Json parse_introduction(const std::vector<std::string> &introductions, size_t rank) {
   return parse_json_object(introductions[rank], "the introduction of rank " + std::to_string(rank));
+}
+
+std::vector<RankProcess> workers_of(const std::vector<std::string> &introductions) {
+  std::vector<RankProcess> workers;
+  for (size_t rank = 1; rank < introductions.size(); ++rank) {
+    const Json worker = parse_introduction(introductions, rank);
+    workers.push_back({worker.at("node"), ProcessIdentity::from_json(worker.at("process"))});
+  }
+  return workers;
+}
+
+enum class Kind : char { store = 's', managed = 'm', unmanaged = 'u' };
+
+Kind kind_in(const std::string &choice) { return static_cast<Kind>(choice.at(0)); }
+
+// An option decides, else the cluster that started this task, else the environment.
+Kind choose(const CoreOptions &options, Place &place) {
+  if (options.master.empty()) {
+    place.cluster = read_cluster_info();
+    // Other tasks, such as notebooks, are no trials to their master.
+    if (place.cluster && !place.cluster->trial) place.cluster.reset();
+    if (place.cluster) {
+      place.location = {.embedded = false, .home = {}, .url = place.cluster->master_url};
+      return Kind::managed;
+    }
+  }
+  place.location = locate_master(options.master);
+  return place.location.embedded ? Kind::store : Kind::unmanaged;
 }
 
 }  // namespace
@@ -110,51 +77,43 @@ void check_agreement(const std::vector<std::string> &introductions) {
                                      "; give the same to all ranks");
 }
 
-std::string start_run(const CoreOptions &options, const std::vector<std::string> &introductions,
-                      const std::shared_ptr<Logger> &logger, Place &place) {
-  place.location = embedded_location(options.master);
-  RunRequest request = request_of(options);
-  request.store_directory = place.location.store_directory();
-  request.log = logger;
-  for (size_t rank = 1; rank < introductions.size(); ++rank) {
-    const Json worker = parse_introduction(introductions, rank);
-    request.workers.push_back(
-        {worker.at("node"), ProcessIdentity::from_json(worker.at("process"))});
-  }
-
-  // What the arguments say about storage is checked before a run exists.
-  place.storage = options.checkpoint_storage.empty()
-                      ? storage_from_config(request.config, logger)
-                      : storage_from_option(options.checkpoint_storage, logger);
-  try {
-    recover_runs(request.store_directory, *logger);
-  } catch (const Error &e) {
-    logger->warning(std::string(e.what()) + "; `det sync` tries again");  // not this run's trouble
-  }
-  place.master = start_embedded_run(request);
-  const RunInfo &run = place.master->info();
-  if (!place.storage) place.storage = storage_from_config(run.config, logger);
-  if (!place.storage) place.storage = make_storage_from_uri(place.location.home.string(), logger);
-  if (request.workers.empty()) return {};
-  const RunTicket ticket{request.store_directory, place.master->journal_id(),
-                         ProcessIdentity::current(), run};
-  return to_wire({{"home", place.location.home.string()},
-                  {"storage", place.storage->config()},
-                  {"run", to_json(ticket)}});
+std::string choose_master(const CoreOptions &options, Place &place) {
+  const Kind kind = choose(options, place);
+  return static_cast<char>(kind) + place.location.url;
 }
 
-void join_run(const std::string &ticket, const CoreOptions &options, const Ranks &ranks,
-              const std::shared_ptr<Logger> &logger, Place &place) {
+void reach_master(const std::string &choice, const Ranks &ranks,
+                  const std::shared_ptr<Logger> &logger, Place &place) {
+  place.location.embedded = kind_in(choice) == Kind::store;
+  place.location.url = choice.substr(1);
+  if (kind_in(choice) == Kind::managed) reach_cluster(ranks, logger, place);
+  if (kind_in(choice) == Kind::unmanaged) reach_as_user(logger, place);
+}
+
+std::string start_run(const std::string &choice, const CoreOptions &options,
+                      const std::vector<std::string> &introductions, const Ranks &ranks,
+                      const std::shared_ptr<Logger> &logger, Place &place) {
+  switch (kind_in(choice)) {
+    case Kind::managed:
+      return to_wire(start_in_cluster(options, ranks, logger, place));
+    case Kind::unmanaged:
+      return to_wire(start_unmanaged(options, ranks, logger, place));
+    default:
+      return to_wire(start_on_store(options, workers_of(introductions), logger, place));
+  }
+}
+
+void join_run(const std::string &choice, const std::string &ticket, const CoreOptions &options,
+              const Ranks &ranks, const std::shared_ptr<Logger> &logger, Place &place) {
   const Json told = parse_json_object(ticket, "what rank 0 tells of the run");
-  place.location.home = told.at("home").get<std::string>();
-  place.master = join_embedded_run(ticket_from_json(told.at("run")), ranks.rank, logger);
-  place.storage = make_storage(told.at("storage"), std::nullopt, logger);
-  const std::string unreachable = place.master->unreachable();
-  if (unreachable.empty()) return;
-  if (options.preempt_mode == PreemptMode::workers_ask_master)
-    throw Error(Code::unsupported, "starting in mode DET_PREEMPT_WORKERS_ASK_MASTER: " +
-                                       unreachable + ", or use DET_PREEMPT_WORKERS_ASK_CHIEF");
-  logger->info(unreachable);
+  switch (kind_in(choice)) {
+    case Kind::managed:
+      return join_in_cluster(told, options, ranks, logger, place);
+    case Kind::unmanaged:
+      return join_unmanaged(told, ranks, logger, place);
+    default:
+      return join_on_store(told, options, ranks, logger, place);
+  }
 }
 
 }  // namespace det

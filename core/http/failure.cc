@@ -31,8 +31,8 @@ Meaning meaning_of(CURLcode code) {
     case CURLE_SSL_CACERT_BADFILE:
     case CURLE_SSL_ISSUER_ERROR:
       return {Code::access,
-              "; give the master's certificate in DET_MASTER_CERT_FILE, and the name in it in "
-              "DET_MASTER_CERT_NAME where it is not the host's"};
+              "; give the master's certificate in DET_MASTER_CERT_FILE or with `det login --cert "
+              "FILE`, and the name in it in DET_MASTER_CERT_NAME where it is not the host's"};
     case CURLE_UNSUPPORTED_PROTOCOL:
     case CURLE_WEIRD_SERVER_REPLY:
       return {Code::unavailable, "; no master answers there: check its address, port and http(s)"};

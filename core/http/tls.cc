@@ -63,7 +63,7 @@ Tls::Tls(const TlsOptions &options) : verify_(options.verify), name_(options.nam
   if (certificates_.empty())
     throw Error(Code::invalid,
                 "reading the certificate of the master: no certificate in PEM form in it; check "
-                "the file that DET_MASTER_CERT_FILE names");
+                "the file that DET_MASTER_CERT_FILE or --cert names");
 }
 
 void Tls::apply(CURL *handle) {

@@ -30,6 +30,10 @@ struct RunInfo {
   std::string cluster_id;
 };
 
+// For the other ranks of a run.
+Json to_json(const RunInfo &info);
+RunInfo run_info_from_json(const Json &json);
+
 struct CheckpointReport {
   std::string id;
   Json metadata;
@@ -59,6 +63,9 @@ class Master : public ReportSink {
 
   // Blocks until this run is asked to stop (true) or `wake` is set (false).
   virtual bool wait_preemption(const Wake &wake) = 0;
+  // Afterwards: sees to it that the master takes this run as alive until `wake` is set (true).
+  // False at once where nothing needs to be done for that.
+  virtual bool keep_alive(const Wake &) { return false; }
   // The process itself was told to stop (a signal, the host): pending from now on, as if the master
   // had asked.
   virtual void note_preemption(const std::string &reason) = 0;

@@ -1,14 +1,16 @@
 #include "core/metrics/left_behind.h"
 
+#include "core/master/rest/left_behind.h"
 #include "core/metrics/recovery.h"
 
 namespace det {
 
 namespace fs = std::filesystem;
 
-Recovery recover_runs(const fs::path &store_directory, Logger &logger) {
-  if (!fs::exists(store_path(store_directory))) return {};
-  const auto ship = [&logger](const fs::path &run_directory, ReportSink &sink, LeftBehind &found) {
+namespace {
+
+ShipJournals ship_to(Logger &logger) {
+  return [&logger](const fs::path &run_directory, ReportSink &sink, LeftBehind &found) {
     const RecoveredSpool spool = recover_spool(run_directory, sink);
     found.reports += spool.reports;
     found.lost_bytes += spool.lost_bytes;
@@ -16,7 +18,18 @@ Recovery recover_runs(const fs::path &store_directory, Logger &logger) {
       logger.warning("recovering reports: '" + file.string() +
                      "' is damaged and cannot be read; it is kept under that name");
   };
-  return recover_left_behind(store_directory, ship, logger);
+}
+
+}  // namespace
+
+Recovery recover_runs(const fs::path &store_directory, Logger &logger) {
+  if (!fs::exists(store_path(store_directory))) return {};
+  return recover_left_behind(store_directory, ship_to(logger), logger);
+}
+
+Recovery recover_runs(const std::shared_ptr<MasterSession> &session, bool offer_refused,
+                      const std::shared_ptr<Logger> &logger) {
+  return recover_rest_runs(session, ship_to(*logger), offer_refused, logger);
 }
 
 }  // namespace det

@@ -45,6 +45,44 @@ DET_API det_status det_client_open(const char *master, det_client **out,
 /** Closes and releases the handle. NULL does nothing.   @since 0.1 */
 DET_API void det_client_free(det_client *client) DET_NOEXCEPT;
 
+/** Logs a user in to a master over HTTP, and keeps the token in the user's config directory, where
+ * the `det` command and the programs of the user find it. Blocks for a few seconds: masters make
+ * the check of a password slow on purpose. Tries once.
+ * @param[in]  master     As `master` of det_core_options; NULL for the same default.
+ * @param[in]  user       NULL for the variable DET_USER.
+ * @param[in]  password   May be empty. NULL for the variable DET_PASS. Not kept.
+ * @param[in]  cert_file  A PEM file with the certificate of the master or of its authority, which
+ * is trusted for this master from then on, or NULL.
+ * @param[out] out_json   May be NULL. Receives {"master", "username", "id", "admin"}, to release
+ *                        with det_free().
+ * @return DET_OK; DET_E_ACCESS (no such user with this password, or a certificate that is not
+ * trusted); DET_E_INVALID (no user, a store in a directory); DET_E_UNAVAILABLE, DET_E_TIMEOUT,
+ * DET_E_IO, DET_E_CORRUPT.   @since 0.1 */
+DET_API det_status det_client_login(const char *master, const char *user, const char *password,
+                                    const char *cert_file, char **out_json,
+                                    det_error *err) DET_NOEXCEPT;
+
+/** Logs a user out: removes the token, here and on the master. Blocks for one request; a master
+ * that does not answer is no error, but then the token stays good until it expires.
+ * @param[in]  master    As for det_client_login().
+ * @param[in]  user      NULL for the one who is logged in.
+ * @param[out] out_json  May be NULL. Receives {"master", "username", "revoked": whether the master
+ *                       ended the token}, to release with det_free().
+ * @return DET_OK; DET_E_NOT_FOUND (not logged in); DET_E_INVALID, DET_E_ACCESS, DET_E_IO,
+ * DET_E_CORRUPT.   @since 0.1 */
+DET_API det_status det_client_logout(const char *master, const char *user, char **out_json,
+                                     det_error *err) DET_NOEXCEPT;
+
+/** Who programs of this user are to a master over HTTP: DET_USER with DET_PASS, else the user who
+ * is logged in, else DET_USER with DET_USER_TOKEN, else the user that a new master has. Blocks for
+ * a few requests.
+ * @param[in]  master    As for det_client_login().
+ * @param[out] out_json  Receives the answer as of det_client_login(); NULL on failure.
+ * @return DET_OK; DET_E_ACCESS (nobody is logged in, or not any more); DET_E_INVALID;
+ * DET_E_UNAVAILABLE, DET_E_TIMEOUT, DET_E_IO, DET_E_CORRUPT.   @since 0.1 */
+DET_API det_status det_client_whoami(const char *master, char **out_json,
+                                     det_error *err) DET_NOEXCEPT;
+
 /** Lists experiments: {"experiments": [...], "next": cursor or null}. Blocks for one request, as
  * do all functions below.
  * @param[in]  page      NULL for the defaults.

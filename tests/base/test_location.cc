@@ -69,8 +69,9 @@ void file_urls_name_directories(void **) {
 
 void web_addresses_name_a_master(void **) {
   assert_string_equal(url("http://host:8080").c_str(), "http://host:8080");
-  assert_string_equal(url("HTTPS://host/path").c_str(), "HTTPS://host/path");
+  assert_string_equal(url("HTTPS://Host/path/").c_str(), "https://host:443/path");
   assert_string_equal(url("host:8080").c_str(), "http://host:8080");
+  assert_string_equal(url("[::1]:8080").c_str(), "http://[::1]:8080");
 }
 
 void other_addresses_are_refused_by_origin(void **) {

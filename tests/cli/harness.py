@@ -40,10 +40,10 @@ class Store:
         self.processes.append(process)
         return process, process.stdout.readline().strip()
 
-    def run(self, *arguments, expect=0, env=None):
+    def run(self, *arguments, expect=0, env=None, input=""):
         """Standard output of `det`, which must end with the code `expect`."""
         done = subprocess.run([DET, *arguments], env={**self.env, **(env or {})},
-                              capture_output=True, timeout=60)
+                              input=input.encode(), capture_output=True, timeout=60)
         out, err = done.stdout.decode(), done.stderr.decode()
         assert done.returncode == expect, (
             f"det {' '.join(arguments)}: exit {done.returncode} instead of {expect}: {out}{err}")

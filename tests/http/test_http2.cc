@@ -8,7 +8,7 @@
 #include "tests/cmocka.h"
 #include "tests/expect_error.h"
 #include "tests/http/authority.h"
-#include "tests/http/server_process.h"
+#include "tests/python_server.h"
 #include "tests/temporary_directory.h"
 
 namespace {
@@ -22,9 +22,10 @@ class Master {
     write_file_durably(directory_ / "certificate", identity.certificate);
     write_file_durably(directory_ / "key", identity.key);
     write_file_durably(directory_ / "large", std::string(size_t{64} << 20U, 'x'));
-    process_.emplace("http2.py", std::vector<std::string>{std::getenv("DET_TEST_NGHTTPD"),
-                                                          directory_ / "certificate",
-                                                          directory_ / "key", directory_.path()});
+    process_.emplace(
+        std::getenv("DET_TEST_SERVERS") + std::string("/http2.py"),
+        std::vector<std::string>{std::getenv("DET_TEST_NGHTTPD"), directory_ / "certificate",
+                                 directory_ / "key", directory_.path()});
   }
 
   std::string url(const std::string &path) const {
@@ -52,7 +53,7 @@ class Master {
  private:
   const TemporaryDirectory directory_;
   const Authority authority_;
-  std::optional<ServerProcess> process_;
+  std::optional<PythonServer> process_;
 };
 
 void requests_share_one_connection(void **) {

@@ -11,18 +11,12 @@ namespace {
 
 using namespace det;
 
-class Proxy {
+class Proxy : public PythonServer {
  public:
-  std::string url() const { return "http://127.0.0.1:" + std::to_string(process_.port()); }
+  Proxy() : PythonServer(std::getenv("DET_TEST_SERVERS") + std::string("/proxy.py")) {}
 
   // What came through: [{"method", "target", "headers"}].
-  Json requests() const {
-    HttpClient client({}, std::make_shared<Logger>());
-    return parse_json(client.perform({.url = url() + "/stats"}).body, "stats")["requests"];
-  }
-
- private:
-  ServerProcess process_{"proxy.py"};
+  Json requests() const { return control("GET", "/stats")["requests"]; }
 };
 
 constexpr const char *names[] = {"http_proxy",  "HTTP_PROXY", "https_proxy",

@@ -1,6 +1,6 @@
 #include <thread>
 
-#include "core/master/embedded/run_directory.h"
+#include "core/master/run_directory.h"
 #include "core/master/embedded/signals.h"
 #include "tests/cmocka.h"
 #include "tests/master/home.h"

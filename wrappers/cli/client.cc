@@ -11,6 +11,19 @@ namespace {
   throw Failure(exit_code_of(status), message);
 }
 
+using Answer = std::function<det_status(char **, det_error *)>;
+
+Json ask(const Answer &call) {
+  char *text = nullptr;
+  det_error error = DET_ERROR_INIT;
+  const det_status status = call(&text, &error);
+  const std::unique_ptr<char, void (*)(void *)> owned(text, det_free);
+  if (status != DET_OK) fail(status, error);
+  return Json::parse(text);
+}
+
+const char *given(const std::string &text) { return text.empty() ? nullptr : text.c_str(); }
+
 }  // namespace
 
 ExitCode exit_code_of(det_status status) {
@@ -44,19 +57,9 @@ ExitCode exit_code_of(det_status status) {
 Client::Client(const std::string &master) {
   det_client *handle = nullptr;
   det_error error = DET_ERROR_INIT;
-  const det_status status =
-      det_client_open(master.empty() ? nullptr : master.c_str(), &handle, &error);
+  const det_status status = det_client_open(given(master), &handle, &error);
   handle_.reset(handle);
   if (status != DET_OK) fail(status, error);
-}
-
-Json Client::ask(const Answer &call) {
-  char *text = nullptr;
-  det_error error = DET_ERROR_INIT;
-  const det_status status = call(&text, &error);
-  const std::unique_ptr<char, void (*)(void *)> owned(text, det_free);
-  if (status != DET_OK) fail(status, error);
-  return Json::parse(text);
 }
 
 void Client::walk(const char *key, Order order, const Call &call, const Visit &visit) {
@@ -114,7 +117,7 @@ void Client::LogReader::read_new(const Visit &visit) {
   det_client_page page = DET_CLIENT_PAGE_INIT;
   for (bool more = true; more;) {
     page.after = cursor_;
-    const Json answer = client_.ask([&](char **out, det_error *error) {
+    const Json answer = ask([&](char **out, det_error *error) {
       return det_client_list_logs(client_.handle_.get(), trial_id_, &page, out, error);
     });
     const Json &lines = answer.at("logs");
@@ -156,6 +159,25 @@ Json Client::control(det_client_target target, int64_t id, det_client_action act
 Json Client::sync() {
   return ask(
       [&](char **out, det_error *error) { return det_client_sync(handle_.get(), out, error); });
+}
+
+Json log_in(const std::string &master, const std::string &user, const std::string &password,
+            const std::string &cert_file) {
+  return ask([&](char **out, det_error *error) {
+    return det_client_login(given(master), given(user), password.c_str(), given(cert_file), out,
+                            error);
+  });
+}
+
+Json log_out(const std::string &master, const std::string &user) {
+  return ask([&](char **out, det_error *error) {
+    return det_client_logout(given(master), given(user), out, error);
+  });
+}
+
+Json who_am_i(const std::string &master) {
+  return ask(
+      [&](char **out, det_error *error) { return det_client_whoami(given(master), out, error); });
 }
 
 }  // namespace det::cli

@@ -51,12 +51,15 @@ class Client {
 
  private:
   using Call = std::function<det_status(const det_client_page *, char **, det_error *)>;
-  using Answer = std::function<det_status(char **, det_error *)>;
-
-  Json ask(const Answer &call);
   void walk(const char *key, Order order, const Call &call, const Visit &visit);
 
   std::unique_ptr<det_client, void (*)(det_client *)> handle_{nullptr, det_client_free};
 };
+
+// Accounts on a master. `master` as -m; empty texts, but for the password, for the defaults.
+Json log_in(const std::string &master, const std::string &user, const std::string &password,
+            const std::string &cert_file);
+Json log_out(const std::string &master, const std::string &user);
+Json who_am_i(const std::string &master);
 
 }  // namespace det::cli

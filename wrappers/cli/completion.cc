@@ -98,6 +98,7 @@ void offer_metrics(const std::string &typed, Client &client, const std::string &
 
 void offer_values(const std::string &typed, const std::string &kind, const Place &place) {
   if (kind == "FILE" || kind == "MASTER") return print(":files\n");
+  if (kind == "USER") return;  // a master does not tell strangers who its users are
   if (kind == "LEVEL" || kind == "SHELL") {
     const std::vector<std::string> levels = {"debug", "info", "warning", "error"};
     const std::vector<std::string> shells = {"bash", "zsh", "fish"};

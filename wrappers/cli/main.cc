@@ -32,6 +32,7 @@ Trials appear by themselves: each program that calls det_core_init() is one.
 Environment:
   DET_MASTER   the store (a directory or file: URL) or master (http(s) URL), if -m is not given
   DET_HOME     the directory of the store, if neither is given; else the user data directory
+  DET_USER     who to be on a master, with DET_PASS; else who has logged in with 'det login'
   NO_COLOR     no colours, if set to anything
   COLUMNS      the width of plots
 
@@ -65,6 +66,7 @@ void add_commands(CLI::App &app, Session &session) {
   add_plot_command(app, session);
   add_logs_command(app, session);
   add_control_commands(app, session);
+  add_account_commands(app, session);
   add_completion_commands(app, session);
   add_version_command(app);
   for (CLI::App *command : app.get_subcommands([](CLI::App *) { return true; })) {

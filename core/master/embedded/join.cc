@@ -1,9 +1,9 @@
 // How the other ranks of a job take part in the run that their chief has started.
 #include "core/base/error.h"
 #include "core/master/embedded/embedded_master.h"
-#include "core/master/embedded/run_directory.h"
 #include "core/master/embedded/running_trial.h"
 #include "core/master/embedded/unreachable.h"
+#include "core/master/run_directory.h"
 
 namespace det {
 
@@ -39,8 +39,8 @@ StartedRun join(Database &store, const RunTicket &ticket, int rank) {
   const RunInfo &run = ticket.info;
   const std::string journal_id = rank_journal_id(ticket.journal_id, rank);
   Transaction transaction(store, Durability::relaxed);
-  OwnerLock owner =
-      make_run_directory(ticket.store_directory, {run.trial_id, run.run_id, rank, journal_id});
+  OwnerLock owner = make_run_directory(
+      ticket.store_directory, {run.trial_id, run.run_id, rank, journal_id}, {.with_signal = true});
   transaction.commit();
   return {run, rank, false, journal_id, std::move(owner)};
 }
@@ -77,42 +77,15 @@ std::unique_ptr<Master> join_embedded_run(const RunTicket &ticket, int rank,
 }
 
 Json to_json(const RunTicket &ticket) {
-  const RunInfo &run = ticket.info;
   return {{"store_directory", ticket.store_directory.string()},
           {"journal_id", ticket.journal_id},
           {"chief", ticket.chief.to_json()},
-          {"experiment_id", run.experiment_id},
-          {"trial_id", run.trial_id},
-          {"run_id", run.run_id},
-          {"trial_seed", run.trial_seed},
-          {"hparams", run.hparams},
-          {"config", run.config},
-          {"latest_checkpoint", run.latest_checkpoint ? Json(*run.latest_checkpoint) : Json()},
-          {"steps_completed", run.steps_completed},
-          {"task_id", run.task_id},
-          {"allocation_id", run.allocation_id},
-          {"cluster_id", run.cluster_id}};
+          {"info", to_json(ticket.info)}};
 }
 
 RunTicket ticket_from_json(const Json &json) {
-  RunTicket ticket;
-  ticket.store_directory = json.at("store_directory").get<std::string>();
-  ticket.journal_id = json.at("journal_id");
-  ticket.chief = ProcessIdentity::from_json(json.at("chief"));
-  RunInfo &run = ticket.info;
-  run.experiment_id = json.at("experiment_id");
-  run.trial_id = json.at("trial_id");
-  run.run_id = json.at("run_id");
-  run.trial_seed = json.at("trial_seed");
-  run.hparams = json.at("hparams");
-  run.config = json.at("config");
-  if (const Json &checkpoint = json.at("latest_checkpoint"); !checkpoint.is_null())
-    run.latest_checkpoint = checkpoint.get<std::string>();
-  run.steps_completed = json.at("steps_completed");
-  run.task_id = json.at("task_id");
-  run.allocation_id = json.at("allocation_id");
-  run.cluster_id = json.at("cluster_id");
-  return ticket;
+  return {json.at("store_directory").get<std::string>(), json.at("journal_id"),
+          ProcessIdentity::from_json(json.at("chief")), run_info_from_json(json.at("info"))};
 }
 
 }  // namespace det

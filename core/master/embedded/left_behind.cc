@@ -7,7 +7,7 @@
 #include "core/base/error.h"
 #include "core/master/embedded/delivery.h"
 #include "core/master/embedded/ranks.h"
-#include "core/master/embedded/run_directory.h"
+#include "core/master/run_directory.h"
 
 namespace det {
 

@@ -1,33 +1,13 @@
-// Ranks of runs whose process is gone and whose reports wait in their journals.
+// What ranks of a store left behind.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
-#include <functional>
-#include <vector>
 
 #include "core/base/log.h"
-#include "core/base/report.h"
 #include "core/master/embedded/store.h"
+#include "core/master/left_behind.h"
 
 namespace det {
-
-struct LeftBehind {
-  int64_t trial_id = 0;
-  int64_t run_id = 0;
-  uint64_t reports = 0;     // delivered now
-  uint64_t lost_bytes = 0;  // damaged and cut off
-};
-
-struct Recovery {
-  std::vector<LeftBehind> runs;
-  int64_t busy = 0;  // directories of ranks that live
-};
-
-// Delivers the journals in `run_directory` to `sink`, removes those that are done, and counts in
-// `found`. How a journal is read is known further up.
-using ShipJournals = std::function<void(const std::filesystem::path &run_directory,
-                                        ReportSink &sink, LeftBehind &found)>;
 
 // Takes over the directory of every dead rank in an existing store, ships its journals, marks the
 // rank, and with the chief the run, as ended and removes the directory. Ranks that live are left

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/clock.h"
-#include "core/master/embedded/run_directory.h"
+#include "core/master/run_directory.h"
 
 namespace det {
 

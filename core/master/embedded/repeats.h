@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/base/json.h"
-#include "core/master/embedded/metric_text.h"
+#include "core/master/metric_text.h"
 #include "core/master/embedded/sqlite.h"
 
 namespace det {

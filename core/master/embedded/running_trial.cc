@@ -5,7 +5,7 @@
 #include "core/master/embedded/best_validation.h"
 #include "core/master/embedded/checkpoint_records.h"
 #include "core/master/embedded/ranks.h"
-#include "core/master/embedded/run_directory.h"
+#include "core/master/run_directory.h"
 
 namespace det {
 

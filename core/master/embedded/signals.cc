@@ -9,7 +9,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
-#include "core/master/embedded/run_directory.h"
+#include "core/master/run_directory.h"
 
 namespace det {
 

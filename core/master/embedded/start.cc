@@ -6,7 +6,7 @@
 #include "core/base/error.h"
 #include "core/base/uuid.h"
 #include "core/master/embedded/lifecycle.h"
-#include "core/master/embedded/run_directory.h"
+#include "core/master/run_directory.h"
 #include "core/search/single.h"
 
 namespace det {
@@ -171,7 +171,8 @@ StartedRun start_run(Database &store, const RunRequest &request) {
   int rank = 0;
   for (const RankProcess &worker : request.workers)
     record_rank(store, trial_id, run_id, ++rank, worker);
-  OwnerLock owner = make_run_directory(request.store_directory, {trial_id, run_id, 0, journal_id});
+  OwnerLock owner = make_run_directory(request.store_directory, {trial_id, run_id, 0, journal_id},
+                                       {.with_signal = true});
   try {
     transaction.commit();
   } catch (...) {

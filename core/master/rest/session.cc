@@ -5,6 +5,24 @@
 
 namespace det {
 
+bool is_final_refusal(const HttpAnswer &answer) {
+  switch (answer.status) {
+    case 400:
+    case 404:
+    case 409:
+    case 413:
+    case 500:
+    case 501:
+      break;
+    default:
+      return false;
+  }
+  const Refusal refusal = read_refusal({answer.status, answer.body});
+  // Outside of /api a master says no without a code.
+  const bool is_plain = answer.asked.find("/api/v1/") == answer.asked.npos;
+  return refusal.code != 0 || (is_plain && answer.body.starts_with('{'));
+}
+
 MasterSession::MasterSession(SessionOptions options, std::shared_ptr<Logger> logger)
     : url_(std::move(options.url)),
       credential_(std::move(options.credential)),

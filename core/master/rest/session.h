@@ -36,6 +36,10 @@ struct CallOptions {
   std::chrono::milliseconds timeout{300'000};  // of each attempt
 };
 
+// Whether the master itself said no, and will say so again. False for an answer that is none of
+// its own (of a proxy before it), and for those that pass: 401, 429, 502, 503, 504, ...
+bool is_final_refusal(const HttpAnswer &answer);
+
 // Any thread.
 class MasterSession {
  public:

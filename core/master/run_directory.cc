@@ -1,4 +1,4 @@
-#include "core/master/embedded/run_directory.h"
+#include "core/master/run_directory.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::string_view unfinished = ".part-";  // being made or removed
 
-fs::path runs_directory(const fs::path &store_directory) { return store_directory / "runs"; }
+fs::path runs_directory(const fs::path &home) { return home / "runs"; }
 
 // The names in a directory; none when it is absent.
 std::vector<std::string> names_in(const fs::path &directory) {
@@ -45,36 +45,38 @@ void remove_tree(const fs::path &path) {
 
 }  // namespace
 
-fs::path run_directory(const fs::path &store_directory, int64_t trial_id, int64_t run_id,
-                       int rank) {
+fs::path run_directory(const fs::path &home, int64_t trial_id, int64_t run_id, int rank) {
   std::string name = std::to_string(trial_id) + "." + std::to_string(run_id);
   if (rank != 0) name += "." + std::to_string(rank);
-  return runs_directory(store_directory) / name;
+  return runs_directory(home) / name;
 }
 
 fs::path owner_file(const fs::path &run_directory) { return run_directory / "owner"; }
 fs::path signal_file(const fs::path &run_directory) { return run_directory / "signal"; }
 
-OwnerLock make_run_directory(const fs::path &store_directory, const JournalKey &rank) {
-  const fs::path runs = runs_directory(store_directory);
+OwnerLock make_run_directory(const fs::path &home, const JournalKey &rank,
+                             const RunDirectoryContent &content) {
+  const fs::path runs = runs_directory(home);
   make_directories(runs, 0700);
   const fs::path aside = runs / (std::string(unfinished) + make_uuid());
   make_directories(aside, 0700);
   OwnerLock owner = OwnerLock::acquire(owner_file(aside));
 
-  const Json about{{"trial_id", rank.trial_id},
-                   {"trial_run_id", rank.run_id},
-                   {"rank", rank.rank},
-                   {"journal_id", rank.journal_id}};
+  Json about{{"trial_id", rank.trial_id},
+             {"trial_run_id", rank.run_id},
+             {"rank", rank.rank},
+             {"journal_id", rank.journal_id}};
+  about.update(content.about);
   const fs::path file = aside / "run.json";
   write_all(open_file(file, O_WRONLY | O_CREAT | O_EXCL, 0600).get(), to_wire(about) + "\n",
             file.string());
   // Where there are no FIFOs (some network file systems) the run looks into the store instead.
-  if (const fs::path fifo = signal_file(aside);
-      mkfifo(fifo.c_str(), 0600) != 0 && errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS)
+  if (const fs::path fifo = signal_file(aside); content.with_signal &&
+                                                mkfifo(fifo.c_str(), 0600) != 0 && errno != EPERM &&
+                                                errno != EOPNOTSUPP && errno != ENOSYS)
     throw_errno(errno, "making the FIFO '" + fifo.string() + "'");
 
-  const fs::path path = run_directory(store_directory, rank.trial_id, rank.run_id, rank.rank);
+  const fs::path path = run_directory(home, rank.trial_id, rank.run_id, rank.rank);
   if (rename(aside.c_str(), path.c_str()) == 0) return owner;
   if (errno != ENOTEMPTY && errno != EEXIST)
     throw_errno(errno, "renaming to '" + path.string() + "'");
@@ -87,20 +89,24 @@ OwnerLock make_run_directory(const fs::path &store_directory, const JournalKey &
   return owner;
 }
 
-JournalKey read_run_directory(const fs::path &run_directory) {
+Json read_about(const fs::path &run_directory) {
   const fs::path file = run_directory / "run.json";
+  return parse_json_object(read_file(file), file.string());
+}
+
+JournalKey read_run_directory(const fs::path &run_directory) {
   try {
-    const Json about = parse_json_object(read_file(file), file.string());
+    const Json about = read_about(run_directory);
     return {about.at("trial_id").get<int64_t>(), about.at("trial_run_id").get<int64_t>(),
             about.at("rank").get<int>(), about.at("journal_id").get<std::string>()};
   } catch (const Json::exception &) {
-    throw Error(Code::corrupt, "reading '" + file.string() +
+    throw Error(Code::corrupt, "reading '" + (run_directory / "run.json").string() +
                                    "': it does not say which run this is; move its directory away");
   }
 }
 
-std::vector<fs::path> list_run_directories(const fs::path &store_directory) {
-  const fs::path runs = runs_directory(store_directory);
+std::vector<fs::path> list_run_directories(const fs::path &home) {
+  const fs::path runs = runs_directory(home);
   std::vector<std::pair<std::array<int64_t, 3>, fs::path>> found;
   for (const std::string &name : names_in(runs)) {
     std::array<int64_t, 3> numbers{};  // trial, run, rank
@@ -114,11 +120,17 @@ std::vector<fs::path> list_run_directories(const fs::path &store_directory) {
   return paths;
 }
 
-void clear_unfinished_directories(const fs::path &store_directory) {
-  const fs::path runs = runs_directory(store_directory);
+void clear_unfinished_directories(const fs::path &home) {
+  const fs::path runs = runs_directory(home);
   for (const std::string &name : names_in(runs))
     if (name.starts_with(unfinished) && owner_liveness(owner_file(runs / name)) == Liveness::dead)
       remove_tree(runs / name);
+}
+
+bool has_undelivered(const fs::path &run_directory) {
+  const std::vector<std::string> names = names_in(run_directory);
+  return std::any_of(names.begin(), names.end(),
+                     [](const std::string &name) { return name.ends_with(".spool"); });
 }
 
 bool has_journals(const fs::path &run_directory) {
@@ -142,8 +154,8 @@ void remove_run_directory(const fs::path &run_directory) {
   else if (errno != ENOENT) throw_errno(errno, "removing '" + run_directory.string() + "'");
 }
 
-void wake_run(const fs::path &store_directory, int64_t trial_id, int64_t run_id) {
-  const fs::path chief = run_directory(store_directory, trial_id, run_id);
+void wake_run(const fs::path &home, int64_t trial_id, int64_t run_id) {
+  const fs::path chief = run_directory(home, trial_id, run_id);
   const std::string others = chief.filename().string() + ".";
   for (const std::string &name : names_in(chief.parent_path())) {
     if (name != chief.filename() && !name.starts_with(others)) continue;

@@ -1,4 +1,4 @@
-#include "core/master/embedded/metric_text.h"
+#include "core/master/metric_text.h"
 
 #include <cmath>
 

@@ -1,0 +1,92 @@
+#include "core/client/account.h"
+
+#include "core/base/environment.h"
+#include "core/base/error.h"
+#include "core/base/file.h"
+#include "core/base/utf8.h"
+#include "core/config/certificates.h"
+#include "core/config/location.h"
+#include "core/config/token_cache.h"
+#include "core/master/rest/connect.h"
+#include "core/master/rest/login.h"
+
+namespace det {
+
+namespace {
+
+constexpr int no_retries = 0;
+
+// Of a master over HTTP.
+std::string url_of(const std::string &master, const std::string &tried) {
+  const MasterLocation location = locate_master(master);
+  if (location.embedded)
+    throw Error(Code::invalid, tried + ": '" + location.home.string() +
+                                   "' is the directory of a store, which has no users; give the "
+                                   "address of a master, http://HOST:PORT");
+  return location.url;
+}
+
+std::string given_or_variable(const std::optional<std::string> &given, const char *variable,
+                              const std::string &tried, const char *what) {
+  const std::string value = given ? *given : environment_variable(variable);
+  if (!given && value.empty())
+    throw Error(Code::invalid, tried + ": no " + what + " is given; give one, or set " + variable);
+  if (!is_utf8(value))
+    throw Error(Code::invalid, tried + ": the " + what + " is not UTF-8; check the locale");
+  return value;
+}
+
+Json entry(const std::string &url, const User &user) {
+  return {{"master", url}, {"username", user.username}, {"id", user.id}, {"admin", user.admin}};
+}
+
+// Whether the master has ended the token. It may be down, or have ended it before.
+bool revoke(const std::string &url, const std::string &token, std::shared_ptr<Logger> logger) {
+  try {
+    SessionOptions options = user_session_options(url, "", no_retries, *logger);
+    options.credential = {Credential::Kind::user, token};
+    MasterSession(std::move(options), logger).call(Logout{});
+    return true;
+  } catch (const Error &error) {
+    return error.http_status == 401;
+  }
+}
+
+}  // namespace
+
+Json log_in_account(const std::string &master, const AccountLogin &login,
+                    std::shared_ptr<Logger> logger) {
+  const std::string url = url_of(master, "logging in");
+  const std::string tried = "logging in to " + url;
+  const std::string user = given_or_variable(login.user, "DET_USER", tried, "user");
+  const std::string password = given_or_variable(login.password, "DET_PASS", tried, "password");
+  SessionOptions options = user_session_options(url, login.cert_file, no_retries, *logger);
+  const std::string certificates = options.http.tls.certificates;
+  MasterSession session(std::move(options), std::move(logger));
+  const Login::Answer answer = log_in(session, user, password);
+  if (!login.cert_file.empty()) store_certificate(url, certificates);
+  store_token(url, answer.user.username, answer.token, true);
+  return entry(url, answer.user);
+}
+
+Json log_out_account(const std::string &master, const std::optional<std::string> &user,
+                     std::shared_ptr<Logger> logger) {
+  const std::string url = url_of(master, "logging out");
+  const KnownUsers known = read_known_users(url);
+  const std::string name = user ? *user : known.active;
+  const auto token = known.tokens.find(name);
+  if (name.empty() || (token == known.tokens.end() && name != known.active))
+    throw Error(Code::not_found, "logging out of " + url + ": " +
+                                     (name.empty() ? "nobody is" : "'" + name + "' is not") +
+                                     " logged in");
+  forget_user(url, name);
+  const bool revoked = token == known.tokens.end() || revoke(url, token->second, logger);
+  return {{"master", url}, {"username", name}, {"revoked", revoked}};
+}
+
+Json show_account(const std::string &master, std::shared_ptr<Logger> logger) {
+  const std::string url = url_of(master, "asking who is logged in");
+  return entry(url, connect_as_user(url, std::move(logger))->call(GetMe{}).user);
+}
+
+}  // namespace det

@@ -1,0 +1,60 @@
+#include "core/context/start_on_store.h"
+
+#include <utility>
+
+#include "core/base/command_line.h"
+#include "core/base/error.h"
+#include "core/context/trial_options.h"
+#include "core/metrics/left_behind.h"
+
+namespace det {
+
+Json start_on_store(const CoreOptions &options, std::vector<RankProcess> workers,
+                    const std::shared_ptr<Logger> &logger, Place &place) {
+  TrialOptions trial = trial_options(options);
+  RunRequest request;
+  request.store_directory = place.location.store_directory();
+  request.trial_id = trial.trial_id;
+  request.external_id = trial.external_id;
+  request.name = trial.name.empty() ? program_name() : trial.name;
+  request.config = std::move(trial.config);
+  request.hparams_given = trial.hparams.is_object();
+  request.hparams = std::move(trial.hparams);
+  request.command = command_line();
+  request.workers = std::move(workers);
+  request.log = logger;
+
+  // What the arguments say about storage is checked before a run exists.
+  place.storage = options.checkpoint_storage.empty()
+                      ? storage_from_config(request.config, std::nullopt, logger)
+                      : storage_from_option(options.checkpoint_storage, logger);
+  try {
+    recover_runs(request.store_directory, *logger);
+  } catch (const Error &e) {
+    logger->warning(std::string(e.what()) + "; `det sync` tries again");  // not this run's trouble
+  }
+  place.master = start_embedded_run(request);
+  const RunInfo &run = place.master->info();
+  if (!place.storage) place.storage = storage_from_config(run.config, std::nullopt, logger);
+  if (!place.storage) place.storage = make_storage_from_uri(place.location.home.string(), logger);
+  const RunTicket ticket{request.store_directory, place.master->journal_id(),
+                         ProcessIdentity::current(), run};
+  return {{"home", place.location.home.string()},
+          {"storage", place.storage->config()},
+          {"run", to_json(ticket)}};
+}
+
+void join_on_store(const Json &ticket, const CoreOptions &options, const Ranks &ranks,
+                   const std::shared_ptr<Logger> &logger, Place &place) {
+  place.location.home = ticket.at("home").get<std::string>();
+  place.master = join_embedded_run(ticket_from_json(ticket.at("run")), ranks.rank, logger);
+  place.storage = make_storage(ticket.at("storage"), std::nullopt, logger);
+  const std::string unreachable = place.master->unreachable();
+  if (unreachable.empty()) return;
+  if (options.preempt_mode == PreemptMode::workers_ask_master)
+    throw Error(Code::unsupported, "starting in mode DET_PREEMPT_WORKERS_ASK_MASTER: " +
+                                       unreachable + ", or use DET_PREEMPT_WORKERS_ASK_CHIEF");
+  logger->info(unreachable);
+}
+
+}  // namespace det

@@ -1,0 +1,150 @@
+#include "core/context/start_over_http.h"
+
+#include <filesystem>
+#include <utility>
+
+#include "core/base/command_line.h"
+#include "core/base/error.h"
+#include "core/base/file.h"
+#include "core/context/trial_options.h"
+#include "core/master/rest/connect.h"
+#include "core/master/rest/meeting.h"
+#include "core/master/rest/start.h"
+#include "core/metrics/left_behind.h"
+#include "core/search/single.h"
+
+namespace det {
+
+namespace {
+
+void check_slots(const ClusterInfo &cluster, const Ranks &ranks) {
+  const size_t containers = cluster.container_addresses.size();
+  if (ranks.size > 1 || (containers <= 1 && cluster.slot_ids.size() <= 1)) return;
+  throw Error(Code::invalid, "starting in a task with " + std::to_string(containers) +
+                                 " containers, this one of " +
+                                 std::to_string(cluster.slot_ids.size()) +
+                                 " slots: give det_core_options.distributed, so that each rank "
+                                 "knows its part");
+}
+
+// Reports that wait from before go first: a new run would fence them off.
+void recover(const Place &place, const std::shared_ptr<Logger> &logger) {
+  try {
+    recover_runs(place.session, false, logger);
+  } catch (const Error &e) {
+    logger->warning(std::string(e.what()) + "; `det sync` tries again");  // not this run's trouble
+  }
+}
+
+// Where the container of a cluster has its shared storage.
+std::optional<std::string> shared_mount() {
+  constexpr const char *mounted = "/determined_shared_fs";
+  std::error_code absent;
+  return std::filesystem::is_directory(mounted, absent) ? std::optional<std::string>(mounted)
+                                                        : std::nullopt;
+}
+
+// Gives it in the form that the master should know.
+Json open_storage_of_trial(const CoreOptions &options, const std::shared_ptr<Logger> &logger,
+                           Place &place) {
+  const Json &config = place.cluster->trial->config;
+  std::unique_ptr<Storage> configured = storage_from_config(config, shared_mount(), logger);
+  if (configured) place.tensorboard_directory = configured->directory();
+  if (!options.checkpoint_storage.empty()) {
+    place.storage = storage_from_option(options.checkpoint_storage, logger);
+    return place.storage->config();
+  }
+  if (!configured)
+    throw Error(Code::invalid,
+                "starting the trial: neither its experiment's configuration nor "
+                "det_core_options.checkpoint_storage says where checkpoints go");
+  place.storage = std::move(configured);
+  return config.at("checkpoint_storage");
+}
+
+// Newer masters want a directory of this machine called that.
+Json as_directory(const Json &storage, WireVersion version) {
+  if (version < WireVersion::v0_38 || storage.value("type", "") != "shared_fs") return storage;
+  return {{"type", "directory"}, {"container_path", storage.at("host_path")}};
+}
+
+Json open_storage_of_user(const CoreOptions &options, const Json &config,
+                          const std::shared_ptr<Logger> &logger, Place &place) {
+  const WireVersion version = place.session->version();
+  if (!options.checkpoint_storage.empty()) {
+    place.storage = storage_from_option(options.checkpoint_storage, logger);
+    return as_directory(place.storage->config(), version);
+  }
+  place.storage = storage_from_config(config, std::nullopt, logger);
+  if (place.storage) return place.storage->config();
+  place.storage = make_storage_from_uri((user_data_directory() / "checkpoints").string(), logger);
+  // An older master takes none, or one that its cluster has.
+  return version >= WireVersion::v0_38 ? as_directory(place.storage->config(), version) : Json();
+}
+
+}  // namespace
+
+void reach_cluster(const Ranks &ranks, const std::shared_ptr<Logger> &logger, Place &place) {
+  if (!place.cluster) place.cluster = read_cluster_info();
+  if (!place.cluster || !place.cluster->trial)
+    throw Error(Code::invalid, "starting: rank 0 is in a trial of the master " +
+                                   place.location.url +
+                                   ", but nothing here says so; start all "
+                                   "ranks with the variables DET_* of their container");
+  place.session = connect_to_task_master(*place.cluster, logger);
+  if (ranks.local_rank == 0) meet_containers(*place.session, *place.cluster);
+  check_slots(*place.cluster, ranks);
+}
+
+void reach_as_user(const std::shared_ptr<Logger> &logger, Place &place) {
+  place.session = connect_as_user(place.location.url, logger);
+}
+
+Json start_in_cluster(const CoreOptions &options, const Ranks &ranks,
+                      const std::shared_ptr<Logger> &logger, Place &place) {
+  const Json storage = open_storage_of_trial(options, logger, place);
+  recover(place, logger);
+  place.master = start_managed_run({place.session, logger, ranks, storage}, *place.cluster);
+  return {{"trial_id", place.master->info().trial_id}, {"run_id", place.master->info().run_id}};
+}
+
+void join_in_cluster(const Json &ticket, const CoreOptions &options, const Ranks &ranks,
+                     const std::shared_ptr<Logger> &logger, Place &place) {
+  const ClusterTrial &trial = *place.cluster->trial;
+  if (ticket.at("trial_id") != trial.trial_id || ticket.at("run_id") != trial.run_id)
+    throw Error(Code::invalid, "starting: rank 0 is in run " + ticket.at("run_id").dump() +
+                                   " of trial " + ticket.at("trial_id").dump() +
+                                   ", this rank in run " + std::to_string(trial.run_id) +
+                                   " of trial " + std::to_string(trial.trial_id) + " (" +
+                                   place.cluster->origin + "); start them all in one task");
+  const Json storage = open_storage_of_trial(options, logger, place);
+  place.master = start_managed_run({place.session, logger, ranks, storage}, *place.cluster);
+}
+
+Json start_unmanaged(const CoreOptions &options, const Ranks &ranks,
+                     const std::shared_ptr<Logger> &logger, Place &place) {
+  TrialOptions trial = trial_options(options);
+  const Json storage = open_storage_of_user(options, trial.config, logger, place);
+  if (trial.hparams.is_null() && trial.config.is_object())
+    trial.hparams = constant_hparams(trial.config);
+  recover(place, logger);
+  UnmanagedRequest request{.trial_id = trial.trial_id,
+                           .external_experiment_id = std::move(trial.external_experiment_id),
+                           .external_trial_id = std::move(trial.external_id),
+                           .name = trial.name.empty() ? program_name() : std::move(trial.name),
+                           .config = std::move(trial.config),
+                           .hparams = std::move(trial.hparams)};
+  place.master = start_unmanaged_run({place.session, logger, ranks, storage}, request);
+  return {{"run", to_json(place.master->info())},
+          {"announced", storage},
+          {"storage", place.storage->config()}};
+}
+
+void join_unmanaged(const Json &ticket, const Ranks &ranks, const std::shared_ptr<Logger> &logger,
+                    Place &place) {
+  place.storage = make_storage(ticket.at("storage"), std::nullopt, logger);
+  place.master = join_unmanaged_run({place.session, logger, ranks, ticket.at("announced")},
+                                    run_info_from_json(ticket.at("run")));
+}
+
+}  // namespace det

@@ -1,0 +1,64 @@
+#include "core/context/trial_options.h"
+
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/config/cluster.h"
+
+namespace det {
+
+namespace {
+
+Json parse_object_or_null(const std::string &option, const char *option_name,
+                          const std::string &variable, const char *variable_name) {
+  if (!option.empty()) return parse_json_object(option, option_name);
+  if (!variable.empty()) return parse_json_object(variable, variable_name);
+  return nullptr;
+}
+
+}  // namespace
+
+TrialOptions trial_options(const CoreOptions &options) {
+  const TrialVariables variables = read_trial_variables();
+  TrialOptions trial;
+  trial.trial_id = options.trial_id != 0 ? options.trial_id : variables.trial_id;
+  trial.external_id = options.external_id.empty() ? variables.external_id : options.external_id;
+  trial.external_experiment_id = options.external_experiment_id.empty()
+                                     ? variables.external_experiment_id
+                                     : options.external_experiment_id;
+  trial.config = parse_object_or_null(options.config_text, "config_json", variables.config_text,
+                                      "the variable DET_EXPERIMENT_CONFIG");
+  trial.hparams = parse_object_or_null(options.hparams_text, "hparams_json", variables.hparams_text,
+                                       "the variable DET_HPARAMS");
+  trial.name = options.name;
+  if (trial.name.empty() && trial.config.is_object())
+    if (const Json name = trial.config.value("name", Json()); name.is_string())
+      trial.name = name.get<std::string>();
+  return trial;
+}
+
+// A JSON object, or a path or URI.
+std::unique_ptr<Storage> storage_from_option(const std::string &option,
+                                             std::shared_ptr<Logger> logger) {
+  const size_t first = option.find_first_not_of(" \t\n");
+  if (first == option.npos || option[first] != '{')
+    return make_storage_from_uri(option, std::move(logger));
+  const Json config = parse_json_object(option, "checkpoint_storage");
+  if (config.value("type", Json()) == "shared_fs")
+    throw Error(Code::invalid,
+                "reading checkpoint_storage: an object of type shared_fs is not allowed here; give "
+                "the directory itself as a path");
+  return make_storage(config, std::nullopt, std::move(logger));
+}
+
+std::unique_ptr<Storage> storage_from_config(const Json &config,
+                                             const std::optional<std::string> &mounted,
+                                             std::shared_ptr<Logger> logger) {
+  if (!config.is_object()) return nullptr;
+  const auto section = config.find("checkpoint_storage");
+  if (section == config.end() || section->is_null()) return nullptr;
+  if (section->is_string()) return make_storage_from_uri(*section, std::move(logger));
+  return make_storage(*section, mounted, std::move(logger));
+}
+
+}  // namespace det

@@ -1,0 +1,34 @@
+// Which trial the options and variables ask for, and where its checkpoints go.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/base/json.h"
+#include "core/base/log.h"
+#include "core/context/options.h"
+#include "core/storage/storage.h"
+
+namespace det {
+
+struct TrialOptions {
+  int64_t trial_id = 0;
+  std::string external_id, external_experiment_id;
+  std::string name;  // empty: not given
+  Json config;       // object or null
+  Json hparams;      // object or null
+};
+
+TrialOptions trial_options(const CoreOptions &options);
+
+// From det_core_options.checkpoint_storage: a JSON object, or a path or URI.
+std::unique_ptr<Storage> storage_from_option(const std::string &option,
+                                             std::shared_ptr<Logger> logger);
+
+// From an experiment configuration; null where it has none. `mounted`: where a container has the
+// file system that is shared, if it has.
+std::unique_ptr<Storage> storage_from_config(const Json &config,
+                                             const std::optional<std::string> &mounted,
+                                             std::shared_ptr<Logger> logger);
+
+}  // namespace det

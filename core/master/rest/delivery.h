@@ -1,0 +1,75 @@
+// Carries the reports of a journal to a master over HTTP: each is a request of its own there, so
+// several are under way at once.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/base/log.h"
+#include "core/base/report.h"
+#include "core/master/rest/parcel.h"
+#include "core/master/rest/refused.h"
+#include "core/master/rest/session.h"
+#include "core/master/rest/watermark.h"
+
+namespace det {
+
+// A report counts as delivered when the master confirmed it, or refused it for good: then it is
+// kept aside and told as a conflict. Anything else (no answer, an answer that is not the master's,
+// 401, 429, 502, 503, ...) leaves it where it is, for the next attempt. So a report whose answer
+// was lost is sent again; masters that refuse a repeat of what they have are taken by their word.
+class RestDelivery : public ReportSink {
+ public:
+  RestDelivery(std::shared_ptr<MasterSession> session, ReportOrigin origin,
+               const std::filesystem::path &run_directory, std::shared_ptr<Logger> logger);
+
+  // One thread at a time. Throws Code::unavailable and the like when it did not come to the end;
+  // what got through is remembered.
+  Delivery deliver(const JournalKey &journal, std::span<const Report> reports) override;
+
+  // The operation that progress is a part of, for masters that count it in the searcher's units.
+  void set_operation_length(uint64_t length) { operation_length_ = length; }
+
+  // Sends a report that was refused before; whether the master takes it now.
+  bool offer_again(const Json &refused);
+  RefusedReports &refused() { return refused_; }
+
+ private:
+  struct Sent {
+    const Parcel *parcel;
+    HttpCall call;
+  };
+
+  bool must_wait(const Parcel &parcel) const;
+  void begin(const Parcel &parcel, Delivery &delivery);
+  void settle_oldest(Delivery &delivery);
+  void fail(const Parcel &parcel, const Error &error, bool may_be_stored);
+  void refuse(const Parcel &parcel, const Error &error, Delivery &delivery);
+  bool is_stored_already(const Parcel &parcel, const Error &error);
+  void done(const Parcel &parcel);
+
+  const std::shared_ptr<MasterSession> session_;
+  const ReportOrigin origin_;
+  const std::shared_ptr<Logger> logger_;
+  Watermark watermark_;
+  RefusedReports refused_;
+  std::atomic<uint64_t> operation_length_{0};
+
+  // Of the thread that delivers.
+  const uint64_t sent_before_;           // what an earlier process may have sent
+  std::set<uint64_t> maybe_stored_;      // sent, without an answer
+  std::set<uint64_t> done_;              // above the watermark
+  std::span<const Report> undelivered_;  // of the batch; begins above the watermark
+  std::deque<Sent> window_;
+  std::optional<Error> failure_;
+  std::set<std::string> told_groups_;  // of which a first refusal was told
+};
+
+}  // namespace det

@@ -1,0 +1,30 @@
+#include "core/master/rest/final_state.h"
+
+#include "core/base/error.h"
+#include "core/base/file.h"
+#include "core/base/json.h"
+
+namespace det {
+
+namespace fs = std::filesystem;
+
+// The name counts as a journal's: a directory that has one is not removed.
+FinalState::FinalState(const fs::path &run_directory) : path_(run_directory / "end.spool.json") {}
+
+void FinalState::keep(TrialState state) const {
+  const Json json{{"state", wire_names(state)[static_cast<size_t>(state)]}};
+  write_file_durably(path_, to_wire(json) + "\n", 0600);
+}
+
+std::optional<TrialState> FinalState::kept() const {
+  if (!fs::exists(path_)) return std::nullopt;
+  const Json json = parse_json_object(read_file(path_), "'" + path_.string() + "'");
+  const auto names = wire_names(TrialState());
+  for (size_t i = 0; i < names.size(); ++i)
+    if (json.value("state", "") == names[i]) return static_cast<TrialState>(i);
+  throw Error(Code::corrupt, "reading '" + path_.string() + "': it has no state; remove it");
+}
+
+void FinalState::forget() const { fs::remove(path_); }
+
+}  // namespace det

@@ -1,0 +1,89 @@
+#include "core/master/rest/left_behind.h"
+
+#include <cerrno>
+#include <exception>
+
+#include "core/base/error.h"
+#include "core/codec/unmanaged.h"
+#include "core/master/rest/delivery.h"
+#include "core/master/rest/final_state.h"
+#include "core/master/rest/home.h"
+#include "core/master/run_directory.h"
+
+namespace det {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+ReportOrigin origin_of(const fs::path &directory) {
+  const JournalKey key = read_run_directory(directory);
+  const Json about = read_about(directory);
+  return {about.value("managed", true),
+          key.trial_id,
+          key.run_id,
+          key.rank,
+          about.value("task_id", ""),
+          about.value("allocation_id", "")};
+}
+
+// A later run has a state of its own.
+bool has_later_run(const fs::path &home, const ReportOrigin &origin) {
+  for (const fs::path &directory : list_run_directories(home)) {
+    const JournalKey other = read_run_directory(directory);
+    if (other.trial_id == origin.trial_id && other.run_id > origin.run_id) return true;
+  }
+  return false;
+}
+
+void tell_end(MasterSession &session, const fs::path &home, const fs::path &directory,
+              const ReportOrigin &origin) {
+  const FinalState final_state(directory);
+  const std::optional<TrialState> state = final_state.kept();
+  if (!state) return;
+  if (!has_later_run(home, origin))
+    session.call(PatchTrial{origin.trial_id, *state}, {.replay = Replay::safe});
+  final_state.forget();
+}
+
+void recover(const std::shared_ptr<MasterSession> &session, const fs::path &home,
+             const fs::path &directory, const ShipJournals &ship, bool offer_refused,
+             const std::shared_ptr<Logger> &logger, Recovery &recovery) {
+  const auto owner = OwnerLock::take_over(owner_file(directory));
+  if (!owner) {
+    ++recovery.busy;
+    return;
+  }
+  const ReportOrigin origin = origin_of(directory);
+  LeftBehind found{origin.trial_id, origin.run_id, 0, 0};
+  RestDelivery sink(session, origin, directory, logger);
+  if (has_undelivered(directory)) ship(directory, sink, found);
+  if (offer_refused)
+    sink.refused().offer([&](const Json &report) { return sink.offer_again(report); });
+  tell_end(*session, home, directory, origin);
+  remove_run_directory(directory);
+  if (found.reports > 0 || !fs::exists(directory)) recovery.runs.push_back(found);
+}
+
+}  // namespace
+
+Recovery recover_rest_runs(const std::shared_ptr<MasterSession> &session, const ShipJournals &ship,
+                           bool offer_refused, const std::shared_ptr<Logger> &logger) {
+  Recovery recovery;
+  const fs::path home = rest_home(session->url());
+  std::exception_ptr failed;
+  for (const fs::path &directory : list_run_directories(home)) {
+    try {
+      recover(session, home, directory, ship, offer_refused, logger, recovery);
+    } catch (const Error &e) {
+      // Its owner, or another process that recovers, has just removed it.
+      if (e.os_errno == ENOENT && !fs::exists(directory)) continue;
+      logger->warning("recovering '" + directory.string() + "': " + e.what());
+      if (!failed) failed = std::current_exception();
+    }
+  }
+  if (failed) std::rethrow_exception(failed);
+  return recovery;
+}
+
+}  // namespace det

@@ -1,0 +1,130 @@
+#include "core/master/rest/login.h"
+
+#include <openssl/evp.h>
+
+#include <array>
+
+#include "core/base/environment.h"
+#include "core/base/error.h"
+#include "core/config/token_cache.h"
+
+namespace det {
+
+namespace {
+
+constexpr const char *salt = "GubPEmmotfiK9TMD6Zdw";  // part of the contract
+constexpr const char *default_user = "determined";    // of every new master, with no password
+
+void use_token(MasterSession &session, const std::string &token) {
+  session.use({Credential::Kind::user, token});
+}
+
+// Whether the master still takes the token.
+bool is_good(MasterSession &session, const std::string &token) {
+  use_token(session, token);
+  try {
+    session.call(GetMe{});
+    return true;
+  } catch (const Error &error) {
+    if (error.http_status != 401) throw;
+    session.use({});
+    return false;
+  }
+}
+
+// A cache that cannot be written to costs a login each time, and stops nobody.
+template <class Change>
+void try_to_store(Logger &logger, Change change) {
+  try {
+    change();
+  } catch (const Error &error) {
+    logger.warning(std::string("keeping the token for the next time: ") + error.what());
+  }
+}
+
+bool use_stored_token(MasterSession &session, const KnownUsers &known, const std::string &user,
+                      Logger &logger) {
+  const auto found = known.tokens.find(user);
+  if (found == known.tokens.end()) return false;
+  const std::string &token = found->second;
+  if (is_good(session, token)) return true;
+  try_to_store(logger, [&] { drop_token(session.url(), user, token); });
+  return false;
+}
+
+void log_in_and_store(MasterSession &session, const std::string &user, const std::string &password,
+                      Logger &logger) {
+  const std::string token = log_in(session, user, password).token;
+  try_to_store(logger, [&] { store_token(session.url(), user, token, false); });
+}
+
+}  // namespace
+
+std::string password_hash(const std::string &password) {
+  if (password.empty()) return {};
+  const std::string salted = salt + password;
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned size = 0;
+  if (EVP_Digest(salted.data(), salted.size(), digest.data(), &size, EVP_sha512(), nullptr) != 1)
+    throw Error(Code::internal, "hashing a password: OpenSSL has no SHA-512");
+  std::string hex;
+  for (unsigned i = 0; i < size; ++i) {
+    constexpr const char *digits = "0123456789abcdef";
+    hex += digits[digest.at(i) >> 4U];
+    hex += digits[digest.at(i) & 15U];
+  }
+  return hex;
+}
+
+Login::Answer log_in(MasterSession &session, const std::string &user, const std::string &password) {
+  session.use({});
+  try {
+    Login::Answer answer =
+        session.call(Login{user, password_hash(password), true}, {.replay = Replay::never});
+    use_token(session, answer.token);
+    return answer;
+  } catch (const Error &error) {
+    const std::string who = "logging in to " + session.url() + " as '" + user + "': ";
+    if (error.http_status == 401)
+      throw Error(Code::access,
+                  who +
+                      "the master knows no such user with this password; check both (names are "
+                      "case-sensitive) and try again",
+                  0, 401);
+    if (error.http_status == 403)
+      throw Error(Code::access,
+                  who + "the user is not active; ask an administrator of the master to activate it",
+                  0, 403);
+    throw;
+  }
+}
+
+void use_user_credential(MasterSession &session, Logger &logger) {
+  const std::string variable_user = environment_variable("DET_USER");
+  const std::string variable_password = environment_variable("DET_PASS");
+  const KnownUsers known = read_known_users(session.url());
+
+  if (!variable_user.empty() && !variable_password.empty()) {
+    if (use_stored_token(session, known, variable_user, logger)) return;
+    return log_in_and_store(session, variable_user, variable_password, logger);
+  }
+  const std::string user = known.active.empty() ? default_user : known.active;
+  if (use_stored_token(session, known, user, logger)) return;
+  const std::string variable_token = environment_variable("DET_USER_TOKEN");
+  if (!variable_user.empty() && !variable_token.empty()) return use_token(session, variable_token);
+
+  const std::string remedy =
+      "; log in with `det login --master " + session.url() + "`, or set DET_USER and DET_PASS";
+  if (!known.active.empty())
+    throw Error(Code::access, "asking " + session.url() + " as '" + user +
+                                  "': the login has expired or was ended" + remedy);
+  try {
+    log_in_and_store(session, user, "", logger);
+  } catch (const Error &error) {
+    if (error.code != Code::access) throw;
+    throw Error(Code::access, "asking " + session.url() + ": nobody is logged in" + remedy, 0,
+                error.http_status);
+  }
+}
+
+}  // namespace det

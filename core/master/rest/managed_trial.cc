@@ -1,0 +1,140 @@
+#include "core/master/rest/managed_trial.h"
+
+#include <chrono>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/codec/preemption.h"
+#include "core/codec/run.h"
+#include "core/codec/searcher.h"
+#include "core/master/rest/wait.h"
+
+namespace det {
+
+namespace {
+
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+
+constexpr int64_t poll_seconds = 60;
+constexpr seconds answer_margin{10};
+constexpr seconds shortest_period{1};  // a master answers at once for an allocation that is gone
+constexpr seconds pause_after_failure{10};
+// The host that tells a process to stop leaves it little time: one attempt.
+constexpr CallOptions hasty{.replay = Replay::never, .timeout = seconds(5)};
+
+EarlyExit early_exit_named(const std::string &reason) {
+  const auto names = wire_names(EarlyExit());
+  for (size_t i = 1; i < names.size(); ++i)
+    if (reason == names[i]) return static_cast<EarlyExit>(i);
+  throw Error(Code::unsupported, "reporting the early exit " + reason +
+                                     ": a master over HTTP takes EXITED_REASON_INVALID_HP and "
+                                     "EXITED_REASON_INIT_INVALID_HP");
+}
+
+}  // namespace
+
+bool ManagedTrial::poll(const Wake &wake, int64_t timeout_seconds) {
+  HttpCall call = session().send(
+      PollPreemption{run().info.allocation_id, timeout_seconds},
+      {.replay = Replay::never, .timeout = seconds(timeout_seconds) + answer_margin});
+  const std::optional<HttpAnswer> answer = call.wait_unless(wake);
+  return answer && session().read<PollPreemption>(*answer).preempt;
+}
+
+bool ManagedTrial::wait_preemption(const Wake &wake) {
+  while (!asked_) {
+    const auto begun = steady_clock::now();
+    auto pause = shortest_period;
+    try {
+      // The first one only asks what is so now, and may miss a signal that the next one tells.
+      if (poll(wake, polled_ ? poll_seconds : 0)) asked_ = true;
+      if (!std::exchange(polled_, true)) pause = seconds(0);
+      if (std::exchange(poll_failed_, false)) logger().info("asking whether to stop works again");
+    } catch (const Error &error) {
+      polled_ = true;
+      if (!std::exchange(poll_failed_, true))
+        logger().warning(std::string(error.what()) + "; asking again every 10 seconds");
+      pause = pause_after_failure;
+    }
+    if (!asked_ && wait_until(begun + pause, wake)) return false;
+  }
+  return true;
+}
+
+// To the master it is a wish of the scheduler, which it may grant by asking this trial to stop.
+void ManagedTrial::note_preemption(const std::string &reason) {
+  if (asked_) return;
+  try {
+    session().call(AnnouncePreemption{run().info.allocation_id}, hasty);
+    asked_ = true;
+  } catch (const Error &error) {
+    if (error.http_status != 500 && error.http_status != 501) throw;
+    logger().warning("this master takes no notice of " + reason + " in its trials");
+  }
+}
+
+// One that is not pending would have the master start the trial again and again.
+void ManagedTrial::acknowledge_preemption() {
+  if (asked_)
+    return static_cast<void>(
+        session().call(AcknowledgePreemption{run().info.allocation_id}, repeatable));
+  logger().warning(
+      "leaving without having been asked by the master: end the process with a status other than "
+      "0, or the master takes the trial as completed");
+}
+
+SearchOperation ManagedTrial::ask_operation() {
+  const auto answer = session().call(GetOperation{run().info.trial_id});
+  return {answer.op ? answer.op->length : 0, answer.completed};
+}
+
+SearchOperation ManagedTrial::current_operation() {
+  SearchOperation operation;
+  const std::lock_guard lock(mutex_);
+  if (has_call<GetOperation>(session().version())) {
+    operation = ask_operation();
+    out_of_operations_ = operation.completed;
+  } else {
+    operation = {configured_operation(run().info.config).length, completed_};
+  }
+  if (!operation.completed) delivery().set_operation_length(operation.length);
+  return operation;
+}
+
+void ManagedTrial::complete_operation(uint64_t length, const Json &metric) {
+  const std::lock_guard lock(mutex_);
+  if (!has_call<CompleteOperation>(session().version())) {
+    completed_ = true;  // the master has the validation metrics
+    return;
+  }
+  try {
+    session().call(CompleteOperation{run().info.trial_id, length, metric}, repeatable);
+  } catch (const Error &error) {
+    if (error.http_status != 500 && error.http_status != 400) throw;
+    // Also the answer to a repeat, when the first one's got lost: then the search has moved on.
+    const SearchOperation now = ask_operation();
+    if (!now.completed && now.length <= length) throw;
+  }
+}
+
+// Where the master has no operations there is nothing to acknowledge: it would start the trial
+// again and again.
+void ManagedTrial::acknowledge_out_of_operations() {
+  const std::lock_guard lock(mutex_);
+  if (!out_of_operations_) return;
+  session().call(AcknowledgePreemption{run().info.allocation_id}, repeatable);
+}
+
+bool ManagedTrial::report_early_exit(const std::string &reason) {
+  session().call(ReportEarlyExit{run().info.trial_id, early_exit_named(reason)}, repeatable);
+  return true;
+}
+
+void ManagedTrial::end_run(RunEnd how) {
+  if (how == RunEnd::invalid_hp)
+    session().call(ReportEarlyExit{run().info.trial_id, EarlyExit::invalid_hp}, repeatable);
+  remove_directory();
+}
+
+}  // namespace det

@@ -1,0 +1,13 @@
+// How the containers of an allocation learn of each other.
+#pragma once
+
+#include "core/config/cluster_info.h"
+#include "core/master/rest/session.h"
+
+namespace det {
+
+// Blocks until every container asks, and fills in the addresses; nothing where set-up has done so.
+// Only then does the master stop the trial in good order. One process of each container.
+void meet_containers(MasterSession &session, ClusterInfo &cluster);
+
+}  // namespace det

@@ -1,0 +1,194 @@
+#include "core/master/rest/parcel.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "core/base/clock.h"
+#include "core/codec/logs.h"
+#include "core/codec/metrics.h"
+#include "core/codec/run.h"
+
+namespace det {
+
+namespace {
+
+constexpr size_t lines_at_once = 1000;
+// A report this old was held up: then the master is told when it was made.
+constexpr int64_t late_us = 5'000'000;
+// Not more: the shipper, which tries again itself, must be able to stop.
+constexpr CallOptions attempt{.replay = Replay::never, .timeout = std::chrono::seconds(30)};
+
+Json values_of(const Report &report) {
+  if (report.kind == ReportKind::metrics_json) return parse_json_object(report.text, "metrics");
+  Json values = Json::object();
+  for (const MetricValue &value : report.values) values[std::string(value.name)] = value.value;
+  return values;
+}
+
+std::vector<Json> batches_of(const Report &report) {
+  if (report.batches.empty()) return {};
+  return parse_json(report.batches, "batch metrics").get<std::vector<Json>>();
+}
+
+ReportMetrics metrics_of(const Report &report, const ReportOrigin &origin, WireVersion version) {
+  ReportMetrics call{.trial_id = origin.trial_id,
+                     .run_id = origin.run_id,
+                     .group = std::string(report.group),
+                     .steps_completed = report.steps,
+                     .values = values_of(report),
+                     .batches = batches_of(report)};
+  if (version >= WireVersion::v0_33 && now_us() - report.time_us > late_us)
+    call.report_time = Time{report.time_us};
+  return call;
+}
+
+const char *level_of(const Report &report) {
+  static constexpr std::array names{"LOG_LEVEL_DEBUG", "LOG_LEVEL_INFO", "LOG_LEVEL_WARNING",
+                                    "LOG_LEVEL_ERROR"};
+  return names.at(static_cast<size_t>(std::clamp(report.level, 0, 3)));
+}
+
+std::vector<LogLine> lines_of(const Parcel &parcel, const ReportOrigin &origin) {
+  std::vector<LogLine> lines;
+  for (const Report *report : parcel.lines) {
+    LogLine &line = lines.emplace_back();
+    line.task_id = origin.task_id;
+    if (origin.managed) line.allocation_id = origin.allocation_id;
+    line.rank = origin.rank;
+    line.time = Time{report->time_us};
+    // The old path takes the bare word.
+    line.level = level_of(*report) + (origin.managed ? 0 : sizeof("LOG_LEVEL_") - 1);
+    line.source = "task";
+    line.text = std::string(report->text) + "\n";
+  }
+  return lines;
+}
+
+// A fraction of a whole number of units, without the last bit that a division cost.
+double in_units(double fraction, uint64_t length) {
+  const double exact = fraction * static_cast<double>(length);
+  const double whole = std::round(exact);
+  return std::abs(exact - whole) < 1e-9 * std::max(1.0, whole) ? whole : exact;
+}
+
+}  // namespace
+
+std::vector<Parcel> pack_parcels(std::span<const Report> reports, uint64_t delivered,
+                                 const std::set<uint64_t> &done) {
+  std::vector<Parcel> parcels;
+  parcels.reserve(reports.size());
+  constexpr size_t none = SIZE_MAX;
+  size_t log = none;
+  // What was said earlier of a status or of progress is overtaken.
+  std::array<size_t, 2> latest{none, none};
+  for (const Report &report : reports) {
+    if (report.sequence <= delivered || done.contains(report.sequence)) continue;
+    size_t *shared = nullptr;
+    if (report.kind == ReportKind::log) shared = &log;
+    if (report.kind == ReportKind::status) shared = &latest[0];
+    if (report.kind == ReportKind::progress) shared = &latest[1];
+    if (shared == nullptr || *shared == none || parcels[*shared].lines.size() == lines_at_once) {
+      parcels.push_back({report.kind, {}, nullptr});
+      if (shared != nullptr) *shared = parcels.size() - 1;
+    }
+    Parcel &parcel = shared != nullptr ? parcels[*shared] : parcels.back();
+    parcel.sequences.push_back(report.sequence);
+    parcel.report = &report;
+    if (report.kind == ReportKind::log) parcel.lines.push_back(&report);
+  }
+  return parcels;
+}
+
+bool is_wanted(const Parcel &parcel, const ReportOrigin &origin, WireVersion version) {
+  if (parcel.kind == ReportKind::progress) return origin.managed || version >= WireVersion::v0_38;
+  if (parcel.kind == ReportKind::log) return !origin.managed || has_call<ShipTaskLogs>(version);
+  return true;
+}
+
+HttpCall send_parcel(MasterSession &session, const ReportOrigin &origin, const Parcel &parcel,
+                     uint64_t operation_length) {
+  const Report &report = *parcel.report;
+  switch (parcel.kind) {
+    case ReportKind::status:
+      return session.send(SetStatus{origin.trial_id, std::string(report.text)}, attempt);
+    case ReportKind::progress: {
+      const bool in_fractions = session.version() >= WireVersion::v0_38 || operation_length == 0;
+      return session.send(
+          ReportProgress{origin.trial_id,
+                         in_fractions ? report.number : in_units(report.number, operation_length)},
+          attempt);
+    }
+    case ReportKind::log:
+      if (origin.managed) return session.send(ShipTaskLogs{lines_of(parcel, origin)}, attempt);
+      return session.send(ShipLogs{lines_of(parcel, origin)}, attempt);
+    default:
+      return session.send(metrics_of(report, origin, session.version()), attempt);
+  }
+}
+
+void read_parcel_answer(MasterSession &session, const Parcel &parcel, const ReportOrigin &origin,
+                        const HttpAnswer &answer) {
+  switch (parcel.kind) {
+    case ReportKind::status:
+      return static_cast<void>(session.read<SetStatus>(answer));
+    case ReportKind::progress:
+      return static_cast<void>(session.read<ReportProgress>(answer));
+    case ReportKind::log:
+      if (origin.managed) static_cast<void>(session.read<ShipTaskLogs>(answer));
+      else static_cast<void>(session.read<ShipLogs>(answer));
+      return;
+    default:
+      return static_cast<void>(session.read<ReportMetrics>(answer));
+  }
+}
+
+std::string name_of(const Parcel &parcel) {
+  switch (parcel.kind) {
+    case ReportKind::status:
+      return "a status";
+    case ReportKind::progress:
+      return "progress";
+    case ReportKind::log:
+      return std::to_string(parcel.lines.size()) + " lines of log";
+    default:
+      return "a report of group '" + std::string(parcel.report->group) + "' at step " +
+             std::to_string(parcel.report->steps);
+  }
+}
+
+Json to_json(const Parcel &parcel, const std::string &reason) {
+  const Report &report = *parcel.report;
+  Json json{{"time", iso8601(report.time_us)}, {"refused", reason}};
+  switch (parcel.kind) {
+    case ReportKind::status:
+      json["status"] = report.text;
+      break;
+    case ReportKind::progress:
+      json["progress"] = report.number;
+      break;
+    case ReportKind::log:
+      for (const Report *line : parcel.lines) json["log"].push_back(line->text);
+      break;
+    default:
+      json["group"] = report.group;
+      json["steps_completed"] = report.steps;
+      json["metrics"] = values_of(report);
+      json["batch_metrics"] = batches_of(report);
+  }
+  return json;
+}
+
+ReportMetrics metrics_from_json(const Json &refused, const ReportOrigin &origin) {
+  ReportMetrics call{.trial_id = origin.trial_id,
+                     .run_id = origin.run_id,
+                     .group = refused.at("group").get<std::string>(),
+                     .steps_completed = refused.at("steps_completed").get<int64_t>(),
+                     .values = refused.at("metrics"),
+                     .batches = refused.at("batch_metrics").get<std::vector<Json>>()};
+  if (const auto time = parse_iso8601(refused.at("time").get<std::string>()))
+    call.report_time = Time{*time};
+  return call;
+}
+
+}  // namespace det

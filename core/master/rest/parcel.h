@@ -1,0 +1,61 @@
+// Reports as the requests that carry them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/base/json.h"
+#include "core/base/report.h"
+#include "core/codec/metrics.h"
+#include "core/http/client.h"
+#include "core/master/rest/session.h"
+
+namespace det {
+
+// Whose reports they are.
+struct ReportOrigin {
+  bool managed = true;  // by the master's cluster
+  int64_t trial_id = 0;
+  int64_t run_id = 0;
+  int rank = 0;
+  std::string task_id, allocation_id;
+};
+
+// What goes in one request: a report of metrics, the last status or progress of a batch, or lines
+// of log together.
+struct Parcel {
+  ReportKind kind = ReportKind::metrics;
+  std::vector<uint64_t> sequences;
+  const Report *report = nullptr;       // the last one
+  std::vector<const Report *> lines{};  // of log
+
+  bool has_batches() const { return !report->batches.empty(); }
+};
+
+// In the order in which they should leave; without the reports up to `delivered` and in `done`.
+std::vector<Parcel> pack_parcels(std::span<const Report> reports, uint64_t delivered,
+                                 const std::set<uint64_t> &done);
+
+// Whether masters of this version have a place for it.
+bool is_wanted(const Parcel &parcel, const ReportOrigin &origin, WireVersion version);
+
+// `operation_length`: 0 where there is none.
+HttpCall send_parcel(MasterSession &session, const ReportOrigin &origin, const Parcel &parcel,
+                     uint64_t operation_length);
+
+// Throws as MasterSession::read().
+void read_parcel_answer(MasterSession &session, const Parcel &parcel, const ReportOrigin &origin,
+                        const HttpAnswer &answer);
+
+// For people: "a report of group 'training' at step 10".
+std::string name_of(const Parcel &parcel);
+
+// A report of metrics for the file of refused ones, and its request again.
+Json to_json(const Parcel &parcel, const std::string &reason);
+ReportMetrics metrics_from_json(const Json &refused, const ReportOrigin &origin);
+
+}  // namespace det

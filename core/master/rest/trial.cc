@@ -1,0 +1,89 @@
+#include "core/master/rest/trial.h"
+
+#include "core/base/clock.h"
+#include "core/base/error.h"
+#include "core/codec/checkpoints.h"
+#include "core/codec/run.h"
+#include "core/master/run_directory.h"
+
+namespace det {
+
+ReportOrigin RestRun::origin() const {
+  return {managed, info.trial_id, info.run_id, rank, info.task_id, info.allocation_id};
+}
+
+RestTrial::RestTrial(std::shared_ptr<MasterSession> session, RestRun run,
+                     std::shared_ptr<Logger> logger)
+    : session_(std::move(session)),
+      run_(std::move(run)),
+      logger_(std::move(logger)),
+      delivery_(session_, run_.origin(), run_.directory, logger_) {}
+
+RestTrial::~RestTrial() {
+  try {
+    remove_directory();
+  } catch (const std::exception &) {
+    // Left for the next start or `det sync`.
+  }
+}
+
+void RestTrial::remove_directory() { remove_run_directory(run_.directory); }
+
+Delivery RestTrial::deliver(const JournalKey &journal, std::span<const Report> reports) {
+  return delivery_.deliver(journal, reports);
+}
+
+void RestTrial::report_checkpoint(const CheckpointReport &report) {
+  Checkpoint checkpoint{.uuid = report.id,
+                        .task_id = run_.info.task_id,
+                        .storage_id = run_.storage_id,
+                        .report_time = Time{now_us()},
+                        .resources = report.resources,
+                        .metadata = report.metadata};
+  if (run_.managed) checkpoint.allocation_id = run_.info.allocation_id;
+  try {
+    session().call(ReportCheckpoint{std::move(checkpoint)}, repeatable);
+  } catch (const Error &error) {
+    // Also the answer to a repeat, when the first one's got lost.
+    if (error.http_status != 500 || !knows_checkpoint(report.id)) throw;
+  }
+}
+
+std::optional<Checkpoint> RestTrial::find_checkpoint(const std::string &id) {
+  try {
+    return session().call(GetCheckpoint{id}).checkpoint;
+  } catch (const Error &error) {
+    if (error.code == Code::not_found) return std::nullopt;
+    throw;
+  }
+}
+
+bool RestTrial::knows_checkpoint(const std::string &id) {
+  const std::optional<Checkpoint> found = find_checkpoint(id);
+  return found && found->state == CheckpointState::completed;
+}
+
+std::optional<Json> RestTrial::checkpoint_metadata(const std::string &id) {
+  const std::optional<Checkpoint> found = find_checkpoint(id);
+  return found ? std::optional(found->metadata) : std::nullopt;
+}
+
+void RestTrial::checkpoint_deleted(const std::string &id) {
+  if (!has_call<PatchCheckpoints>(session().version())) return;
+  try {
+    session().call(PatchCheckpoints{{{.uuid = id, .resources = Sizes{}}}}, repeatable);
+  } catch (const Error &error) {
+    if (error.code != Code::not_found) throw;  // made without this master
+  }
+}
+
+std::optional<double> RestTrial::best_validation() {
+  try {
+    return session().call(GetBestValidation{run_.info.experiment_id}).metric;
+  } catch (const Error &error) {
+    if (error.code == Code::not_found) return std::nullopt;  // no validation yet
+    throw;
+  }
+}
+
+}  // namespace det

@@ -1,0 +1,40 @@
+#include "core/master/rest/unmanaged_config.h"
+
+#include "core/base/error.h"
+#include "core/base/uuid.h"
+
+namespace det {
+
+namespace {
+
+// A search that ends when the trial does.
+Json searcher_of(const Json &config) {
+  Json searcher = config.value("searcher", Json::object());
+  if (!searcher.is_object())
+    throw Error(Code::invalid,
+                "reading the configuration: searcher is " + to_wire(searcher) +
+                    R"(; give an object like {"name": "single", "max_length": 100})");
+  const Json wanted{{"name", "single"}, {"metric", "unmanaged"}, {"max_length", 100'000'000}};
+  for (const auto &[key, value] : wanted.items())
+    if (!searcher.contains(key)) searcher[key] = value;
+  return searcher;
+}
+
+}  // namespace
+
+Json unmanaged_config(const Json &config, const std::string &name, const Json &storage,
+                      WireVersion version) {
+  Json complete = config.is_object() ? config : Json::object();
+  complete["searcher"] = searcher_of(complete);
+  if (!name.empty()) complete["name"] = name;
+  else if (!complete.contains("name")) complete["name"] = "unmanaged-" + make_uuid().substr(0, 8);
+  for (const char *key : {"data", "description", "labels", "workspace", "project"})
+    if (!complete.contains(key)) complete[key] = nullptr;
+  if (complete["workspace"].is_null() != complete["project"].is_null())
+    throw Error(Code::invalid,
+                "reading the configuration: workspace and project go together; give both or none");
+  if (version >= WireVersion::v0_38 && !storage.is_null()) complete["checkpoint_storage"] = storage;
+  return complete;
+}
+
+}  // namespace det

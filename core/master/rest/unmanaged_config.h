@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+
+#include "core/base/json.h"
+#include "core/codec/version.h"
+
+namespace det {
+
+// The configuration of an experiment that no cluster schedules, with all that masters of this
+// version want in it. `config`: the caller's, an object or null; `storage` may be null. Throws
+// Code::invalid.
+Json unmanaged_config(const Json &config, const std::string &name, const Json &storage,
+                      WireVersion version);
+
+}  // namespace det

@@ -1,0 +1,103 @@
+#include "core/master/rest/unmanaged_trial.h"
+
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/codec/unmanaged.h"
+#include "core/master/rest/final_state.h"
+#include "core/master/rest/wait.h"
+#include "core/master/run_directory.h"
+#include "core/search/single.h"
+
+namespace det {
+
+namespace {
+
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+
+constexpr seconds period{60};
+constexpr seconds period_after_failure{10};
+constexpr CallOptions one_attempt{.replay = Replay::never, .timeout = seconds(30)};
+
+}  // namespace
+
+void UnmanagedTrial::beat(const Wake &wake) {
+  next_beat_ = steady_clock::now() + period;
+  try {
+    HttpCall call = session().send(PatchTrial{.trial_id = run().info.trial_id}, one_attempt);
+    if (const std::optional<HttpAnswer> answer = call.wait_unless(wake))
+      session().read<PatchTrial>(*answer);
+    if (std::exchange(beat_failed_, false)) logger().info("the master takes heartbeats again");
+  } catch (const Error &error) {
+    next_beat_ = steady_clock::now() + period_after_failure;
+    if (!std::exchange(beat_failed_, true))
+      logger().warning(std::string("sending a heartbeat: ") + error.what() +
+                       "; trying again every 10 seconds");
+  }
+}
+
+bool UnmanagedTrial::keep_alive(const Wake &wake) {
+  if (run().rank != 0) return false;
+  do {
+    beat(wake);
+  } while (!wait_until(next_beat_, wake));
+  return true;
+}
+
+bool UnmanagedTrial::wait_preemption(const Wake &wake) {
+  if (run().rank != 0) wait_until(steady_clock::time_point::max(), wake);
+  else if (!wait_until(next_beat_, wake)) keep_alive(wake);
+  return false;
+}
+
+void UnmanagedTrial::note_preemption(const std::string &reason) {
+  if (run().rank != 0)
+    throw Error(
+        Code::unsupported,
+        "no way leads to rank 0 in a trial without a cluster; let it have " + reason + " too");
+}
+
+SearchOperation UnmanagedTrial::current_operation() {
+  return {single_length(run().info.config), completed_};
+}
+
+void UnmanagedTrial::complete_operation(uint64_t, const Json &) { completed_ = true; }
+
+bool UnmanagedTrial::report_early_exit(const std::string &reason) {
+  logger().info("a trial without a cluster has no early exit: " + reason + " is not told");
+  return true;
+}
+
+TrialState UnmanagedTrial::state_after(RunEnd how) const {
+  if (how != RunEnd::ok) return TrialState::error;
+  return acknowledged_ ? TrialState::paused : TrialState::completed;
+}
+
+// The crash of one rank is the crash of the run, however well the chief ends.
+bool UnmanagedTrial::is_error_by_another_rank() {
+  return run().size > 1 &&
+         session().call(GetTrial{run().info.trial_id}).trial.state == TrialState::error;
+}
+
+void UnmanagedTrial::end_run(RunEnd how) {
+  if (ended_.exchange(true)) return;
+  const TrialState state = state_after(how);
+  if (run().rank != 0 && state != TrialState::error) return remove_directory();
+  const FinalState final_state(run().directory);
+  // The end must not overtake the reports before it.
+  if (has_undelivered(run().directory)) {
+    final_state.keep(state);
+    return;
+  }
+  try {
+    if (state == TrialState::error || !is_error_by_another_rank())
+      session().call(PatchTrial{run().info.trial_id, state}, repeatable);
+  } catch (const Error &) {
+    final_state.keep(state);
+    throw;
+  }
+  remove_directory();
+}
+
+}  // namespace det

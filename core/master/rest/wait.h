@@ -1,0 +1,12 @@
+#pragma once
+
+#include <chrono>
+
+#include "core/base/wake.h"
+
+namespace det {
+
+// Waits until then, or until `wake` is set: true.
+bool wait_until(std::chrono::steady_clock::time_point then, const Wake &wake);
+
+}  // namespace det

@@ -1,0 +1,1 @@
+"""The parts of the stand-in master (see ../master.py)."""

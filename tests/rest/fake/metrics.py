@@ -1,0 +1,144 @@
+"""Metrics: stored by (group, step), merged or refused as the master's version does."""
+
+import math
+
+from .message import NUMBER_TEXTS, Message, as_time, is_number
+from .refusal import internal, invalid
+from .routes import V19, V33, V38, route
+from .world import Row, now, time_text
+
+PROFILER_GROUPS = {"gpu", "cpu", "memory", "disk", "network"}
+
+
+@route("POST", "/api/v1/trials/{trial:int}/metrics", since=V33)
+def report_metrics(world, call):
+    message = Message(call.body)
+    group = message.text("group")
+    if not group:
+        raise invalid("the group of the metrics is empty")
+    if "." in group:
+        raise invalid("the group of the metrics has a dot")
+    trial = world.trial(call.path["trial"])
+    return store(world, trial, group, message.part("metrics"))
+
+
+@route("POST", "/api/v1/trials/{trial:int}/training_metrics")
+@route("POST", "/api/v1/trials/{trial:int}/validation_metrics")
+def report_metrics_by_path(world, call):
+    trial = world.trial(call.path["trial"])
+    return store(world, trial, call.segments[-1].removesuffix("_metrics"), Message(call.body))
+
+
+def store(world, trial, group, message):
+    step = message.integer("stepsCompleted")
+    run_id = message.integer("trialRunId", 0)
+    report_time = message.get("reportTime")
+    if report_time is not None:
+        as_time(report_time, "reportTime")
+    report = {"group": group, "step": step, "run_id": run_id}
+    try:
+        if world.version == V19:  # its check comes first, also for an empty body
+            _check_run(trial, run_id)
+        metrics = message.part("metrics")
+        values = metrics.object("avgMetrics")
+        if values is None:
+            raise internal("avgMetrics is not there")
+        batches = metrics.list("batchMetrics")
+        report.update(values=values, batches=batches)
+        _check_values(world, trial, group, values)
+        _check_run(trial, run_id)
+        if step is None and group not in PROFILER_GROUPS:
+            if world.version != V19:
+                raise internal("stepsCompleted is missing")
+            step = 0
+        _archive(trial, group, step, run_id)
+        row = Row(group, step, run_id, values, batches, report_time or time_text(now()))
+        _add(world, trial, row)
+    except Exception as error:
+        trial.refused.append({**report, "error": str(error)})
+        raise
+    _search(world, trial, group, values)
+    return {}
+
+
+def _check_run(trial, run_id):
+    if run_id != trial.run_id:
+        raise internal(f"the metrics are of run {run_id}, but the trial is in run {trial.run_id}")
+
+
+def _check_values(world, trial, group, values):
+    for name in ["epoch", "epochs"] if world.version >= V38 else ["epoch"]:
+        if values.get(name) is not None and not is_number(values[name]):
+            raise internal(f"the metric {name} must be a number")
+    searched = values.get(trial.experiment.searcher.get("metric"))
+    if group == "validation" and isinstance(searched, str) and searched not in NUMBER_TEXTS:
+        raise internal("the searcher's metric must be a number")
+
+
+def _partition(group):
+    return group if group in ("training", "validation") else "generic"
+
+
+def _archive(trial, group, step, run_id):
+    """What an earlier run reported beyond this step no longer counts."""
+    if trial.run_id <= 1 or group in PROFILER_GROUPS:
+        return
+    for key, row in list(trial.current.items()):
+        same = _partition(row.group) == _partition(group)
+        if row.run_id < run_id and (row.step > step or (same and row.step == step)):
+            row.is_archived = True
+            del trial.current[key]
+
+
+def _add(world, trial, new):
+    key = (new.group, new.step)
+    old = None if new.group in PROFILER_GROUPS else trial.current.get(key)
+    if old is None:
+        trial.rows.append(new)
+        if new.group not in PROFILER_GROUPS:
+            trial.current[key] = new
+        return
+    old.received += 1
+    if world.version == V19:
+        raise internal(f"there are {new.group} metrics at step {new.step} already")
+    if new.batches and old.batches:
+        raise internal(f"there are batch metrics at step {new.step} already")
+    for name, value in new.values.items():
+        if name in old.values and old.values[name] != value:
+            raise internal(f"the metric {name} has another value at step {new.step} already")
+    old.values = {**old.values, **new.values}
+    old.batches = old.batches or new.batches
+
+
+def _search(world, trial, group, values):
+    """From 0.38 on, the search is fed by validations, and fails unseen by the client."""
+    searcher = trial.experiment.searcher
+    if world.version < V38 or group != "validation" or not trial.is_managed:
+        return
+    if "asha" not in searcher.get("name", "") and searcher.get("name") != "async_halving":
+        return
+    unit = next(iter(searcher["max_length"])) if isinstance(searcher.get("max_length"), dict) \
+        else searcher.get("time_metric", "batches")
+    for name in (searcher.get("metric"), unit):
+        if not is_number(values.get(name)) or not math.isfinite(values[name]):
+            trial.experiment.error = f"a validation without a number for {name}"
+            trial.experiment.state = "STATE_ERROR"
+
+
+def validations(trial):
+    """Of the searcher's metric: [(row, number)], not archived, in the order of their arrival."""
+    name = trial.experiment.searcher.get("metric")
+    found = []
+    for row in trial.rows:
+        value = row.values.get(name)
+        if row.group == "validation" and not row.is_archived and value is not None:
+            if is_number(value) or value in NUMBER_TEXTS:
+                found.append((row, float(value)))
+    return found
+
+
+def best_validation(trials, smaller_is_better):
+    """None, or (row, number): NaN loses to any number."""
+    found = [pair for trial in trials for pair in validations(trial)]
+    sign = 1 if smaller_is_better else -1
+    return min(found, key=lambda pair: (math.isnan(pair[1]), sign * pair[1]), default=None)

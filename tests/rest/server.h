@@ -1,0 +1,80 @@
+// The other side of the client of real masters: one that stands in for them, one that plays a
+// recording, and a proxy between, that spoils what goes through it. The scripts tell more.
+#pragma once
+
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "tests/python_server.h"
+
+namespace det {
+
+inline std::string rest_script(const std::string &name) {
+  return std::getenv("DET_TEST_REST") + ("/" + name);
+}
+
+// Keeps state; its tokens are "user-token" and "task-token". What it knows is in fake/control.py.
+class FakeMaster : public PythonServer {
+ public:
+  explicit FakeMaster(const std::string &version, const Json &setup = {})
+      : PythonServer(rest_script("master.py"), {"--version", version}) {
+    if (!setup.is_null()) set_up(setup);
+  }
+
+  // With TLS; both are PEM files.
+  FakeMaster(const std::string &version, const std::string &certificate, const std::string &key)
+      : PythonServer(rest_script("master.py"), {"--version", version, "--tls", certificate, key},
+                     "https") {}
+
+  // Forgets everything, and begins with what `setup` says.
+  void set_up(const Json &setup) const { control("POST", "/test/setup", setup); }
+
+  Json state() const { return control("GET", "/test/state"); }
+  Json requests() const { return control("GET", "/test/requests"); }
+  void preempt() const { control("POST", "/test/preempt"); }
+  void add_fault(const Json &fault) const { control("POST", "/test/fail", fault); }
+  void heal() const { control("POST", "/test/heal"); }
+
+  // Closes all connections, and takes none for `seconds`.
+  void restart(double seconds = 0) const {
+    control("POST", "/test/restart", {{"seconds", seconds}});
+  }
+};
+
+// Plays a file of tests/data/wire, such as "0.38.1/s1_single".
+class ReplayedMaster : public PythonServer {
+ public:
+  explicit ReplayedMaster(const std::string &scenario)
+      : PythonServer(rest_script("replay.py"), {wire_file(scenario + ".jsonl")}) {}
+
+  Json report() const { return control("GET", "/test/report"); }
+
+  // The calls that the recorded trial made; see recording/calls.py.
+  static Json script(const std::string &scenario) {
+    std::ifstream file(wire_file(scenario + ".script.json"));
+    return Json::parse(file);
+  }
+
+ private:
+  static std::string wire_file(const std::string &name) {
+    return rest_script("../data/wire/" + name);
+  }
+};
+
+// Before the server on `port`. Without faults until change() says so.
+class SpoilingProxy : public PythonServer {
+ public:
+  SpoilingProxy(int port, int seed)
+      : PythonServer(rest_script("proxy.py"),
+                     {"--to", std::to_string(port), "--seed", std::to_string(seed)}) {}
+
+  // {"cut_answer": 0.1, ...}: the probabilities from now on.
+  void change(const Json &mode) const { control("POST", "/test/mode", mode); }
+
+  // Also how often each fault has happened, in "counts".
+  Json mode() const { return control("GET", "/test/mode"); }
+};
+
+}  // namespace det

@@ -1,0 +1,50 @@
+"""Starts the servers of these tests as other processes, and talks to them."""
+
+import http.client
+import json
+import pathlib
+import subprocess
+import sys
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+WIRE = FOLDER.parent / "data" / "wire"
+TASK = {"Grpc-Metadata-x-allocation-token": "Bearer task-token"}
+USER = {"Authorization": "Bearer user-token"}
+
+
+class Server:
+    """One of the scripts here; ends with stop(), or with this process."""
+
+    def __init__(self, script, *arguments):
+        self.process = subprocess.Popen([sys.executable, FOLDER / script, *map(str, arguments)],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.ports = [int(port) for port in self.process.stdout.readline().split()]
+        self.connection = self.connect()
+
+    def connect(self):
+        return http.client.HTTPConnection("127.0.0.1", self.ports[0], timeout=30)
+
+    def stop(self):
+        self.connection.close()
+        self.process.stdin.close()
+        self.process.wait()
+        self.process.stdout.close()
+
+    def call(self, method, path, body=None, headers=TASK, raw=None, connection=None):
+        """(status, JSON or text)"""
+        connection = connection or self.connection
+        data = raw if raw is not None else None if body is None else json.dumps(body)
+        connection.request(method, path, data, headers)
+        answer = connection.getresponse()
+        text = answer.read().decode()
+        try:
+            return answer.status, json.loads(text)
+        except ValueError:
+            return answer.status, text
+
+    def control(self, method, name, body=None):
+        connection = http.client.HTTPConnection("127.0.0.1", self.ports[-1], timeout=30)
+        status, answer = self.call(method, f"/test/{name}", body, {}, connection=connection)
+        connection.close()
+        assert status == 200, (status, answer)
+        return answer
