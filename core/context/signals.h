@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/base/wake.h"
+#include "core/context/signal_table.h"
 
 namespace det {
 
@@ -15,11 +16,11 @@ class SignalHook {
   SignalHook(const SignalHook &) = delete;
   SignalHook &operator=(const SignalHook &) = delete;
 
-  int signal() const { return signal_; }
+  int signal() const { return handled_.signal(); }
   bool raised() const noexcept;
 
  private:
-  int signal_;
+  const HandledSignal handled_;
   int slot_;
 };
 
@@ -32,7 +33,7 @@ class StackTraceHook {
   StackTraceHook &operator=(const StackTraceHook &) = delete;
 
  private:
-  int signal_;
+  const HandledSignal handled_;
 };
 
 }  // namespace det

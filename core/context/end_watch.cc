@@ -1,0 +1,117 @@
+#include "core/context/end_watch.h"
+
+#include <poll.h>
+#include <stdlib.h>
+
+#include <atomic>
+#include <cerrno>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "core/base/fork_guard.h"
+#include "core/base/thread.h"
+#include "core/base/wake.h"
+#include "core/context/fatal_signals.h"
+
+namespace det {
+
+// Shared with those who are telling, since what they tell may destroy the watch.
+class EndWatch::State {
+ public:
+  State(Told told, std::chrono::milliseconds patience)
+      : told_(std::move(told)), hook_(std::in_place, begin_, done_, patience) {}
+
+  static void begin(const std::shared_ptr<State> &state) {
+    static const bool registered = on_exit(exiting, nullptr) == 0;
+    if (!registered) throw std::bad_alloc();
+    state->thread_ = start_thread("det-end", [state] { state->wait_for_signal(); });
+    const std::lock_guard guard(list().mutex);
+    list().all.push_back(state);
+  }
+
+  static void end(const std::shared_ptr<State> &state) {
+    // The parent's thread and wakes are not ours to take down; its list keeps the state.
+    if (state->fork_guard_.in_child()) return;
+    {
+      const std::lock_guard guard(list().mutex);
+      std::erase(list().all, state);
+    }
+    state->stop();
+    // The handler may still use the wakes.
+    if (FatalSignalHook::signal() != 0)
+      static_cast<void>(std::make_unique<std::shared_ptr<State>>(state).release());
+  }
+
+ private:
+  struct List {
+    std::mutex mutex;
+    std::vector<std::shared_ptr<State>> all;
+  };
+  // Never destroyed: exit() comes here after the destructors of static objects, too.
+  static List &list() {
+    static List &one = *new List;
+    return one;
+  }
+
+  static void exiting(int status, void *) {
+    std::vector<std::shared_ptr<State>> all;
+    {
+      const std::lock_guard guard(list().mutex);
+      all = list().all;
+    }
+    for (const std::shared_ptr<State> &state : all)
+      if (!state->fork_guard_.in_child()) state->tell(status & 0xFF);
+  }
+
+  void wait_for_signal() {
+    pollfd watched[] = {{begin_.fd(), POLLIN, 0}, {stop_.fd(), POLLIN, 0}};
+    while (poll(watched, 2, -1) < 0 && errno == EINTR) continue;
+    if (watched[0].revents != 0) tell(-FatalSignalHook::signal());
+    done_.set();
+  }
+
+  void tell(int status) {
+    const std::lock_guard telling(telling_);
+    if (over_.exchange(true)) return;
+    hook_->work_in_this_thread();
+    teller_.store(std::this_thread::get_id());
+    try {
+      told_(status);
+    } catch (...) {
+      // The process ends: there is nobody to tell.
+    }
+    teller_.store({});
+  }
+
+  void stop() {
+    over_.store(true);
+    const bool inside = teller_.load() == std::this_thread::get_id();
+    if (!inside) const std::lock_guard until_told(telling_);
+    hook_.reset();
+    stop_.set();
+    if (inside) thread_.detach();  // it may be this one, or wait for this one
+    else thread_.join();
+  }
+
+  const Told told_;
+  ForkGuard fork_guard_;
+  const Wake begin_, done_, stop_;
+  std::optional<FatalSignalHook> hook_;
+  std::mutex telling_;
+  std::atomic<bool> over_{false};
+  std::atomic<std::thread::id> teller_{};
+  std::thread thread_;
+};
+
+EndWatch::EndWatch(Told told, std::chrono::milliseconds patience)
+    : state_(std::make_shared<State>(std::move(told), patience)) {
+  State::begin(state_);
+}
+
+EndWatch::~EndWatch() { State::end(state_); }
+
+}  // namespace det

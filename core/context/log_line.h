@@ -1,0 +1,55 @@
+// Lines in a stream of output, and how serious each says it is.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "core/base/log.h"
+
+namespace det {
+
+// From the form of Python's logging, "WARNING: text", with or without "[rank=3] " before it; info
+// for any other line.
+LogLevel level_of(std::string_view line);
+
+class LineCutter {
+ public:
+  static constexpr size_t longest = size_t{64} << 10U;  // bytes; what is longer comes in parts
+
+  // Calls `take(line)` for each that `bytes` end, without its line break.
+  template <class Take>
+  void add(std::string_view bytes, Take take) {
+    while (!bytes.empty()) {
+      const size_t end = bytes.find('\n');
+      const std::string_view part = bytes.substr(0, std::min(end, longest - begun_.size()));
+      begun_.append(part);
+      bytes.remove_prefix(part.size());
+      if (!bytes.empty() && bytes.front() == '\n') {
+        bytes.remove_prefix(1);
+        if (begun_.ends_with('\r')) begun_.pop_back();
+        take(std::string_view(begun_));
+        begun_.clear();
+      } else if (begun_.size() == longest) {
+        const size_t whole = whole_characters();
+        take(std::string_view(begun_).substr(0, whole));
+        begun_.erase(0, whole);
+      }
+    }
+  }
+
+  // A last line without its break.
+  template <class Take>
+  void finish(Take take) {
+    if (!begun_.empty()) take(std::string_view(begun_));
+    begun_.clear();
+  }
+
+ private:
+  size_t whole_characters() const;  // of what has begun, in bytes
+
+  std::string begun_;
+};
+
+}  // namespace det

@@ -1,0 +1,155 @@
+#include "core/context/passed_stream.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <exception>
+#include <string>
+
+#include "core/base/error.h"
+#include "core/base/thread.h"
+
+namespace det {
+
+namespace {
+
+// A forked child must not keep the reading end: after this process it would fill a pipe that nobody
+// empties, and wait forever.
+std::array<std::atomic<int>, 3> reading_ends = {-1, -1, -1};  // by the descriptor replaced
+
+void close_reading_ends() {
+  for (std::atomic<int> &end : reading_ends)
+    if (const int fd = end.exchange(-1); fd >= 0) close(fd);
+}
+
+bool is_same(const struct stat &a, const struct stat &b) {
+  return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+// poll(2) without an end by a signal; whether there is something of `events`, or no other side.
+bool wait_for(pollfd *watched, nfds_t count, int patience) {
+  int ready;
+  do ready = poll(watched, count, patience);
+  while (ready < 0 && errno == EINTR);
+  return ready > 0;
+}
+
+}  // namespace
+
+std::shared_ptr<PassedStream> PassedStream::begin(int fd, Take take) {
+  static const int registered = pthread_atfork(nullptr, nullptr, close_reading_ends);
+  if (registered != 0) throw_errno(registered, "preparing for forked children");
+  const std::shared_ptr<PassedStream> stream(new PassedStream(fd, std::move(take)));
+  stream->reading_ = stream->replace();
+  try {
+    stream->thread_ = start_thread("det-output", [stream] { stream->run(); });
+  } catch (...) {
+    stream->restore();
+    throw;
+  }
+  return stream;
+}
+
+PassedStream::PassedStream(int fd, Take take)
+    : fd_(fd), take_(std::move(take)), original_(fcntl(fd, F_DUPFD_CLOEXEC, 0)) {
+  if (!original_) throw_errno(errno, "copying file descriptor " + std::to_string(fd));
+}
+
+Fd PassedStream::replace() {
+  const std::string tried = "putting a pipe in place of file descriptor " + std::to_string(fd_);
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) throw_errno(errno, tried);
+  Fd reading(ends[0]);
+  const Fd writing(ends[1]);
+  if (dup2(writing.get(), fd_) < 0 || fstat(fd_, &pipe_) != 0) throw_errno(errno, tried);
+  reading_ends[static_cast<size_t>(fd_)].store(reading.get());
+  return reading;
+}
+
+void PassedStream::restore() {
+  struct stat now {};
+  if (fstat(fd_, &now) == 0 && is_same(now, pipe_)) dup2(original_.get(), fd_);
+}
+
+void PassedStream::stop() {
+  restore();
+  stopping_.set();
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return drained_; });
+  const bool ended = ended_;
+  lock.unlock();
+  if (ended) thread_.join();
+  else thread_.detach();
+}
+
+void PassedStream::run() {
+  bool goes_on = true;
+  while (goes_on) {
+    pollfd watched[] = {{reading_.get(), POLLIN, 0}, {stopping_.fd(), POLLIN, 0}};
+    wait_for(watched, 2, -1);
+    if (watched[1].revents != 0) break;
+    goes_on = pass(SIZE_MAX, true) > 0;
+  }
+  goes_on = goes_on && pass_what_is_there();
+  {
+    const std::lock_guard lock(mutex_);
+    drained_ = true;
+    ended_ = !goes_on;
+    changed_.notify_all();
+  }
+  while (goes_on) goes_on = pass(SIZE_MAX, false) > 0;
+  reading_ends[static_cast<size_t>(fd_)].store(-1);
+  // Who writes into it now learns of that as without us.
+  reading_ = Fd();
+}
+
+bool PassedStream::pass_what_is_there() {
+  int left = 0;
+  ioctl(reading_.get(), FIONREAD, &left);
+  while (left > 0) {
+    const size_t passed = pass(static_cast<size_t>(left), true);
+    if (passed == 0) return false;
+    left -= static_cast<int>(passed);
+  }
+  pollfd watched = {reading_.get(), POLLIN, 0};
+  return !wait_for(&watched, 1, 0) || (watched.revents & POLLIN) != 0;
+}
+
+size_t PassedStream::pass(size_t most, bool copied) {
+  std::array<char, 65536> buffer;
+  ssize_t got;
+  do got = read(reading_.get(), buffer.data(), std::min(most, buffer.size()));
+  while (got < 0 && errno == EINTR);
+  if (got <= 0) return 0;
+  const std::string_view bytes(buffer.data(), static_cast<size_t>(got));
+  const bool read_there = write_original(bytes);
+  try {
+    if (copied) take_(bytes);
+  } catch (const std::exception &) {
+    // No memory for the copy: passing on goes on.
+  }
+  return read_there ? bytes.size() : 0;
+}
+
+bool PassedStream::write_original(std::string_view bytes) const {
+  while (!bytes.empty()) {
+    const ssize_t put = write(original_.get(), bytes.data(), bytes.size());
+    if (put >= 0) {
+      bytes.remove_prefix(static_cast<size_t>(put));
+    } else if (errno == EAGAIN) {
+      pollfd watched = {original_.get(), POLLOUT, 0};
+      wait_for(&watched, 1, -1);
+    } else if (errno != EINTR) {
+      return errno != EPIPE;
+    }
+  }
+  return true;
+}
+
+}  // namespace det

@@ -1,0 +1,34 @@
+// Which signals our one handler is installed for. What it does is up to the hooks in signals.cc and
+// fatal_signals.cc; the handler that was there before is called after them, unless it was the
+// default.
+#pragma once
+
+namespace det {
+
+// While it lives, the signal comes to our handler. When the last one for a signal goes, what was
+// there before is back, unless somebody has installed another handler meanwhile: that one may call
+// ours.
+class HandledSignal {
+ public:
+  explicit HandledSignal(int signal);  // throws Code::invalid for a number that cannot be handled
+  ~HandledSignal();
+  HandledSignal(const HandledSignal &) = delete;
+  HandledSignal &operator=(const HandledSignal &) = delete;
+
+  int signal() const { return signal_; }
+
+ private:
+  const int signal_;
+};
+
+// Whether nobody has a handler for it, or ignores it, apart from us.
+bool is_unhandled(int signal);
+
+// Until no handler runs that began before; but for one that is ending the process.
+void wait_for_running_handlers();
+
+// Of the hooks, in the handler.
+bool tell_signal_hooks(int signal) noexcept;    // false: nobody wants it
+void end_by_fatal_signal(int signal) noexcept;  // for those that nobody wants; not for others
+
+}  // namespace det
