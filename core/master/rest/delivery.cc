@@ -11,7 +11,7 @@ namespace det {
 
 namespace {
 
-constexpr size_t window_size = 16;
+constexpr size_t window_size = 32;
 
 // Nothing of it can have reached a master.
 bool never_left(const Error &error) {
@@ -91,6 +91,7 @@ void RestDelivery::settle_oldest(Delivery &delivery) {
 
 void RestDelivery::fail(const Parcel &parcel, const Error &error, bool may_be_stored) {
   if (may_be_stored) maybe_stored_.insert(parcel.sequences.begin(), parcel.sequences.end());
+  if (error.http_status == 401) session_->renew_credential();
   if (!failure_) failure_ = error;
 }
 
