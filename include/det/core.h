@@ -89,9 +89,9 @@ typedef struct det_core_options {
    * the process for at most 5 seconds and leave its status as it is. */
   int32_t close_at_end;
   /** 1: what this process and its children write to standard output and standard error, also by
-   * file descriptor, goes to the trial's log as well, line by line, until det_core_close(). For
-   * trials that no cluster started, whose containers have their output collected. One core of a
-   * process at a time. */
+   * file descriptor, goes to the trial's log as well, line by line, until det_core_close(); what is
+   * written in the moment before the process is killed may be lost, here and there. Not in trials
+   * that a cluster started, which collects their output itself. One core of a process at a time. */
   int32_t capture_output;
 
   det_log_callback log;    /**< NULL: lines go to standard error. */
