@@ -38,6 +38,7 @@ RestDelivery::RestDelivery(std::shared_ptr<MasterSession> session, ReportOrigin 
 Delivery RestDelivery::deliver(const JournalKey &, std::span<const Report> reports) {
   Delivery delivery;
   failure_.reset();
+  static_cast<void>(session_->version());  // its failure is not that of a report
   undelivered_ = reports;
   const std::vector<Parcel> parcels = pack_parcels(reports, watermark_.delivered(), done_);
   for (const Parcel &parcel : parcels) {
