@@ -95,13 +95,16 @@ void RestDelivery::fail(const Parcel &parcel, const Error &error, bool may_be_st
   if (!failure_) failure_ = error;
 }
 
-// Masters answer 500 to a repeat: 0.19 to any, later ones where there are batch metrics.
+// Masters answer 500 to a repeat: 0.19 to any, later ones where there are batch metrics. They also
+// answer it to a run that another one has followed, and when their database is away.
 bool RestDelivery::is_stored_already(const Parcel &parcel, const Error &error) {
   if (!is_metrics(parcel) || error.http_status != 500) return false;
   const uint64_t sequence = parcel.sequences.back();
   if (sequence > sent_before_ && !maybe_stored_.contains(sequence)) return false;
-  const bool is_stale = std::string(error.what()).find("run id") != std::string::npos;
-  return !is_stale && (session_->version() < WireVersion::v0_33 || parcel.has_batches());
+  const bool is_old = session_->version() < WireVersion::v0_33;
+  const char *const reason = is_old ? "duplicate key" : "batch metrics";
+  return (is_old || parcel.has_batches()) &&
+         std::string(error.what()).find(reason) != std::string::npos;
 }
 
 void RestDelivery::refuse(const Parcel &parcel, const Error &error, Delivery &delivery) {
