@@ -27,10 +27,12 @@ bool is_metrics(const Parcel &parcel) {
 
 RestDelivery::RestDelivery(std::shared_ptr<MasterSession> session, ReportOrigin origin,
                            const std::filesystem::path &run_directory,
-                           std::shared_ptr<Logger> logger)
+                           std::shared_ptr<Logger> logger, std::chrono::milliseconds patience)
     : session_(std::move(session)),
       origin_(std::move(origin)),
       logger_(std::move(logger)),
+      // Not sent again by the session: the shipper, which does, must be able to stop.
+      attempt_{.replay = Replay::never, .timeout = patience},
       watermark_(run_directory),
       refused_(run_directory),
       sent_before_(watermark_.attempted()) {}
@@ -67,7 +69,8 @@ void RestDelivery::begin(const Parcel &parcel, Delivery &delivery) {
   try {
     if (!is_wanted(parcel, origin_, session_->version())) return done(parcel);
     watermark_.set_attempted(parcel.sequences.back());
-    window_.push_back({&parcel, send_parcel(*session_, origin_, parcel, operation_length_)});
+    window_.push_back(
+        {&parcel, send_parcel(*session_, origin_, parcel, operation_length_, attempt_)});
   } catch (const Error &error) {
     const bool is_impossible = error.code == Code::unsupported || error.code == Code::invalid;
     if (is_impossible) refuse(parcel, error, delivery);
