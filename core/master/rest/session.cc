@@ -6,11 +6,11 @@
 namespace det {
 
 bool is_final_refusal(const HttpAnswer &answer) {
+  if (answer.status == 413) return true;  // of a proxy too: the request stays as large
   switch (answer.status) {
     case 400:
     case 404:
     case 409:
-    case 413:
     case 500:
     case 501:
       break;

@@ -39,7 +39,8 @@ struct CallOptions {
 };
 
 // Whether the master itself said no, and will say so again. False for an answer that is none of
-// its own (of a proxy before it), and for those that pass: 401, 429, 502, 503, 504, ...
+// its own (of a proxy before it, unless the request is too large for that), and for those that
+// pass: 401, 429, 502, 503, 504, ...
 bool is_final_refusal(const HttpAnswer &answer);
 
 // Any thread.
