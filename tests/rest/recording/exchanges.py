@@ -39,8 +39,9 @@ def managed_legs(environments):
             "agent_id": given["DET_AGENT_ID"], "hparams": json.loads(given["DET_HPARAMS"]),
             "config": short_config(json.loads(given["DET_EXPERIMENT_CONFIG"])),
             "steps_completed": int(given["DET_STEPS_COMPLETED"]),
-            "latest_checkpoint": given.get("DET_LATEST_CHECKPOINT"),
+            "latest_checkpoint": given.get("DET_LATEST_CHECKPOINT"), "ranks": 0,
         })
+        leg["ranks"] += len(json.loads(given["DET_SLOT_IDS"]))  # one a slot
         leg["resources_ids"].append(given["DET_RESOURCES_ID"])
     return list(legs.values())
 
