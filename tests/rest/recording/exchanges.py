@@ -78,9 +78,11 @@ def assign_legs(rows, legs):
 
 
 def first_trials(rows, legs, count):
-    """The rows and legs of the first few trials only: a search has many that are alike."""
+    """The rows and legs of the first few trials only: a search has many that are alike. A leg that
+    was ended before it said anything is none."""
     trials = list(dict.fromkeys(leg["trial_id"] for leg in legs))[:count]
-    kept = [index for index, leg in enumerate(legs) if leg["trial_id"] in trials]
+    begun = {row["leg"] for row in rows}
+    kept = [index for index, leg in enumerate(legs) if leg["trial_id"] in trials and index in begun]
     rows = [{**row, "leg": kept.index(row["leg"])} for row in rows if row["leg"] in kept]
     return rows, [legs[index] for index in kept]
 
