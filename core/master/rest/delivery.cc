@@ -11,8 +11,6 @@ namespace det {
 
 namespace {
 
-constexpr size_t window_size = 32;
-
 // Nothing of it can have reached a master.
 bool never_left(const Error &error) {
   return error.os_errno == ECONNREFUSED || error.os_errno == EHOSTUNREACH ||
@@ -56,7 +54,7 @@ Delivery RestDelivery::deliver(const JournalKey &, std::span<const Report> repor
 
 // A search goes by the order of validations, and the first value of a step is the one that stays.
 bool RestDelivery::must_wait(const Parcel &parcel) const {
-  if (window_.size() >= window_size) return true;
+  if (window_.size() >= window_size_) return true;
   return std::any_of(window_.begin(), window_.end(), [&](const Sent &sent) {
     return is_metrics(parcel) && is_metrics(*sent.parcel) &&
            sent.parcel->report->group == parcel.report->group &&
@@ -85,6 +83,7 @@ void RestDelivery::settle_oldest(Delivery &delivery) {
   try {
     answer = sent.call.wait();
     read_parcel_answer(*session_, *sent.parcel, origin_, answer);
+    if (!failure_) window_size_ = widest_window;
     done(*sent.parcel);
   } catch (const Error &error) {
     if (!is_final_refusal(answer)) fail(*sent.parcel, error, !never_left(error));
@@ -97,6 +96,7 @@ void RestDelivery::fail(const Parcel &parcel, const Error &error, bool may_be_st
   if (may_be_stored) maybe_stored_.insert(parcel.sequences.begin(), parcel.sequences.end());
   if (error.http_status == 401) session_->renew_credential();
   if (!failure_) failure_ = error;
+  window_size_ = 1;  // one report asks whether the master is back
 }
 
 // Masters answer 500 to a repeat: 0.19 to any, later ones where there are batch metrics. They also

@@ -45,6 +45,8 @@ class RestDelivery : public ReportSink {
   RefusedReports &refused() { return refused_; }
 
  private:
+  static constexpr size_t widest_window = 32;
+
   struct Sent {
     const Parcel *parcel;
     HttpCall call;
@@ -72,6 +74,7 @@ class RestDelivery : public ReportSink {
   std::set<uint64_t> done_;              // above the watermark
   std::span<const Report> undelivered_;  // of the batch; begins above the watermark
   std::deque<Sent> window_;
+  size_t window_size_ = widest_window;
   std::optional<Error> failure_;
   std::set<std::string> told_groups_;  // of which a first refusal was told
 };

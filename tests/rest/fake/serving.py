@@ -31,8 +31,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def handle_request(self):
         length = self.headers.get("Content-Length", "0")
-        body = self.rfile.read(int(length))
-        if len(body) == int(length):
+        body = self.rfile.read(int(length)) if length.isdigit() else b""
+        if length.isdigit() and len(body) == int(length):
             self.respond(body)
         else:
             self.close_connection = True

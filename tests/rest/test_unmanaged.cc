@@ -1,0 +1,328 @@
+// Trials that no cluster schedules: this process is on its own and reports to a master.
+#include "core/client/client.h"
+#include "tests/expect_error.h"
+#include "tests/rest/surroundings.h"
+
+namespace {
+
+using namespace det;
+using namespace det::test;
+
+constexpr std::array versions{"0.33.0", "0.38.1"};
+
+Json trial_of(const FakeMaster &master, int64_t trial) {
+  return master.state()["trials"][std::to_string(trial)];
+}
+Json trial_of(const FakeMaster &master, const Core &core) {
+  return trial_of(master, core.info().run().trial_id);
+}
+
+std::vector<int64_t> steps_of(const FakeMaster &master, const Core &core) {
+  return test::steps_of(master.state(), core.info().run().trial_id);
+}
+
+// Closes it, which cannot tell everything; as the end of the process, this leaves its directory to
+// others. Gives the message, and the trial.
+std::pair<std::string, int64_t> leave(std::shared_ptr<Core> core, RunEnd how, Code expected) {
+  std::string message = expect_error(expected, [&] { core->close(how); });
+  return {std::move(message), core->info().run().trial_id};
+}
+
+// As a user does with another program.
+void ask(const FakeMaster &master, const std::string &path, const Json &body) {
+  HttpClient client({}, std::make_shared<Logger>());
+  HttpRequest request{.method = "POST", .url = master.url(path)};
+  request.headers = {{"Authorization", "Bearer user-token"}};
+  request.body = body.dump();
+  assert_int_equal(client.perform(std::move(request)).status, 200);
+}
+
+// The master takes nothing that a running trial sends, and says so at once.
+void go_away(const FakeMaster &master) {
+  master.add_fault({{"path", "metrics$|PATCH|task-logs"}, {"status", 401}, {"count", 100'000}});
+}
+
+void trial_is_made_where_none_is_named(void **) {
+  for (const std::string version : versions) {
+    const FakeMaster &master = fresh_master(version);
+    Surroundings place;
+    place.as_user(master.url());
+    CoreOptions options = place.options();
+    options.name = "nameless";
+    options.hparams_text = R"({"lr": 0.5})";
+    const auto core = Core::start(options);
+    report_training(*core, 1, 0.5);
+    core->train().log(LogLevel::info, "hello");
+    wait_until_so([&] { return trial_of(master, *core)["heartbeats"] > 0; });
+    assert_true(trial_of(master, *core)["state"] == "STATE_RUNNING");
+    assert_false(core->preempt().should_preempt(true));
+    core->close(RunEnd::ok);
+    const Json trial = trial_of(master, *core);
+    assert_true((trial["states"] == Json{"STATE_RUNNING", "STATE_COMPLETED"}));
+    assert_true(trial["run_id"] == 1 && trial["hparams"] == Json({{"lr", 0.5}}));
+    const Json state = master.state();
+    const Json &experiment = state["experiments"][trial["experiment"].dump()];
+    assert_true(experiment["config"]["name"] == "nameless" && experiment["is_managed"] == false);
+    assert_true(steps_of(master, *core) == steps_to(1));
+    assert_true(state["logs"][0]["task_id"] == trial["task_id"]);
+    assert_true(place.left_behind(master.url()).empty());
+    place.assert_no_token_shown();
+  }
+}
+
+void trial_goes_on_by_its_external_ids(void **) {
+  for (const std::string version : versions) {
+    const FakeMaster &master = fresh_master(version);
+    int64_t trial_id = 0;
+    for (int64_t run = 1; run <= 3; ++run) {
+      Surroundings place;
+      place.as_user(master.url());
+      CoreOptions options = place.options();
+      options.external_id = "my trial";
+      if (run == 2) options.external_experiment_id = "my trial";  // the same in other words
+      const auto core = Core::start(options);
+      if (trial_id == 0) trial_id = core->info().run().trial_id;
+      assert_int_equal(core->info().run().trial_id, trial_id);
+      assert_int_equal(core->info().run().run_id, run);
+      report_training(*core, run, 0.5);
+      core->close(RunEnd::ok);
+      assert_true(steps_of(master, *core) == steps_to(run));
+      // From now on 0.38 answers 500 to PUT for this trial.
+      if (version == "0.38.1")
+        ask(master, "/api/v1/runs/" + std::to_string(trial_id) + "/metadata",
+            {{"metadata", {{"a", 1}}}});
+    }
+    assert_int_equal(master.state()["trials"].size(), 2);
+  }
+}
+
+void trial_goes_on_from_its_latest_checkpoint(void **) {
+  const FakeMaster &master = fresh_master("0.38.1");
+  Surroundings place;
+  place.as_user(master.url());
+  CoreOptions options = place.options();
+  options.external_id = "t";
+  const auto first = Core::start(options);
+  fs::create_directories(place.directory / "model");
+  write_file_durably(place.directory / "model" / "a", "x");
+  const std::string id = first->checkpoint().upload(place.directory / "model",
+                                                    R"({"steps_completed": 30})", false, {});
+  first->close(RunEnd::error);
+  const auto second = Core::start(options);
+  assert_true(second->info().run().latest_checkpoint == id);
+  assert_int_equal(second->info().run().steps_completed, 30);
+  second->close(RunEnd::ok);
+}
+
+void trial_goes_on_by_its_number(void **) {
+  for (const std::string version : versions) {
+    const FakeMaster &master = fresh_master(version, {{"is_managed", false}});
+    Surroundings place;
+    place.as_user(master.url());
+    CoreOptions options = place.options();
+    options.trial_id = 7;
+    const auto core = Core::start(options);
+    assert_int_equal(core->info().run().run_id, 2);
+    report_training(*core, 1, 0.5);
+    core->close(RunEnd::ok);
+    assert_true(steps_of(master, *core) == steps_to(1));
+    options.trial_id = 999;
+    const std::string message = expect_error(Code::not_found, [&] { Core::start(options); });
+    assert_true(contains(message, "999") && contains(message, master.url()));
+  }
+}
+
+void end_is_told_as_it_was(void **) {
+  for (const std::string version : versions) {
+    const FakeMaster &master = fresh_master(version);
+    for (const std::string end : {"STATE_COMPLETED", "STATE_ERROR", "STATE_PAUSED"}) {
+      Surroundings place;
+      place.as_user(master.url());
+      auto core = Core::start(place.options());
+      if (end == "STATE_PAUSED") {
+        core->preempt().request();
+        assert_true(core->preempt().should_preempt(true));
+      }
+      const auto last_state = [&] { return trial_of(master, *core)["states"].back(); };
+      core->close(end == "STATE_ERROR" ? RunEnd::error : RunEnd::ok);
+      assert_true(last_state() == end);
+    }
+  }
+}
+
+void core_that_is_dropped_ends_in_error(void **) {
+  const FakeMaster &master = fresh_master("0.38.1");
+  Surroundings place;
+  place.as_user(master.url());
+  auto core = Core::start(place.options());
+  const std::string trial = std::to_string(core->info().run().trial_id);
+  core.reset();
+  assert_true(master.state()["trials"][trial]["states"].back() == "STATE_ERROR");
+}
+
+void reports_and_end_that_could_not_be_told_are_told_by_sync(void **) {
+  for (const std::string version : versions) {
+    const FakeMaster &master = fresh_master(version);
+    Surroundings place;
+    place.as_user(master.url());
+    CoreOptions options = place.options();
+    options.close_limit = std::chrono::milliseconds(300);
+    auto core = Core::start(options);
+    go_away(master);
+    for (int64_t step = 1; step <= 100; ++step) report_training(*core, step, 0.5);
+    const auto [message, trial] = leave(std::move(core), RunEnd::error, Code::timeout);
+    assert_true(contains(message, "det sync") && contains(message, master.url()));
+    assert_true((trial_of(master, trial)["states"] == Json{"STATE_RUNNING"}));
+    assert_int_equal(place.left_behind(master.url()).size(), 1);
+
+    const auto client = open_client(master.url());
+    expect_error(Code::access, [&] { client->sync(); });  // still away: nothing gets lost
+    master.heal();
+    const Json done = client->sync();
+    assert_true(done["spools"][0]["reports"] == 100);
+    assert_true(test::steps_of(master.state()) == steps_to(100));
+    assert_true((trial_of(master, trial)["states"] == Json{"STATE_RUNNING", "STATE_ERROR"}));
+    assert_true(place.left_behind(master.url()).empty());
+    // The end comes after the reports.
+    assert_true(master.requests().back()["method"] == "PATCH");
+    place.assert_no_token_shown();
+  }
+}
+
+void end_alone_that_could_not_be_told_is_told_by_sync(void **) {
+  const FakeMaster &master = fresh_master("0.38.1");
+  Surroundings place;
+  place.as_user(master.url());
+  auto core = Core::start(place.options());
+  report_training(*core, 1, 0.5);
+  core->train().flush(std::nullopt);
+  go_away(master);
+  const auto [message, trial] = leave(std::move(core), RunEnd::ok, Code::access);
+  assert_true(contains(message, master.url()));
+  master.heal();
+  open_client(master.url())->sync();
+  assert_true((trial_of(master, trial)["states"] == Json{"STATE_RUNNING", "STATE_COMPLETED"}));
+  assert_true(place.left_behind(master.url()).empty());
+}
+
+void end_of_an_earlier_run_does_not_end_a_later_one(void **) {
+  const FakeMaster &master = fresh_master("0.38.1");
+  Surroundings place;
+  place.as_user(master.url());
+  CoreOptions options = place.options();
+  options.external_id = "t";
+  auto first = Core::start(options);
+  go_away(master);
+  leave(std::move(first), RunEnd::error, Code::access);
+  master.heal();
+  const auto second = Core::start(options);
+  open_client(master.url())->sync();
+  assert_true(trial_of(master, *second)["state"] == "STATE_RUNNING");
+  second->close(RunEnd::ok);
+  assert_true(trial_of(master, *second)["state"] == "STATE_COMPLETED");
+}
+
+// In a process of its own, which is killed.
+void report_to_nobody(const FakeMaster &master, Surroundings &place) {
+  go_away(master);
+  run_and_kill([&] {
+    CoreOptions options = place.options();
+    options.external_id = "t";
+    // The start itself gets through.
+    master.heal();
+    const auto core = Core::start(options);
+    go_away(master);
+    for (int64_t step = 1; step <= 50; ++step) report_training(*core, step, 0.5);
+    return core;
+  });
+  master.heal();
+}
+
+void journal_of_a_killed_process_is_shipped_by_the_next_start(void **) {
+  for (const std::string version : versions) {
+    const FakeMaster &master = fresh_master(version);
+    Surroundings place;
+    place.as_user(master.url());
+    report_to_nobody(master, place);
+    CoreOptions options = place.options();
+    options.external_id = "t";
+    const auto core = Core::start(options);
+    // Before the new run, which fences off the one before.
+    assert_true(steps_of(master, *core).size() == 50);
+    assert_int_equal(core->info().run().run_id, 2);
+    core->close(RunEnd::ok);
+    assert_true(place.left_behind(master.url()).empty());
+  }
+}
+
+void journal_of_a_killed_process_is_shipped_by_sync(void **) {
+  for (const std::string version : versions) {
+    const FakeMaster &master = fresh_master(version);
+    Surroundings place;
+    place.as_user(master.url());
+    report_to_nobody(master, place);
+    open_client(master.url())->sync();
+    assert_true(test::steps_of(master.state()).size() == 50);
+    assert_true(place.left_behind(master.url()).empty());
+  }
+}
+
+void older_master_has_no_place_for_such_trials(void **) {
+  const FakeMaster &master = fresh_master("0.19.10");
+  Surroundings place;
+  place.as_user(master.url());
+  const std::string message =
+      expect_error(Code::unsupported, [&] { Core::start(place.options()); });
+  assert_true(contains(message, "0.19.10") && contains(message, master.url()));
+  assert_true(place.left_behind(master.url()).empty());
+}
+
+void user_logs_in_once(void **) {
+  const FakeMaster &master = fresh_master("0.38.1", {{"users", {{"bob", "secret"}}}});
+  Surroundings place;
+  Surroundings::set("DET_MASTER", master.url());
+  Surroundings::set("DET_USER", "bob");
+  Surroundings::set("DET_PASS", "secret");
+  for (int i = 0; i < 2; ++i) Core::start(place.options())->close(RunEnd::ok);
+  assert_int_equal(requests_to(master, "/auth/login").size(), 1);
+  // The token of the login is in the user's cache and nowhere else.
+  const std::string token = Json::parse(read_file(
+      place.directory / "config" / "auth.json"))["masters"][master.url()]["tokens"]["bob"];
+  assert_false(token.empty());
+  for (const auto &entry : fs::recursive_directory_iterator(place.directory / "home"))
+    if (entry.is_regular_file()) assert_false(contains(read_file(entry.path()), token));
+  assert_false(contains(place.log(), token) || contains(place.log(), "secret"));
+}
+
+void wrong_password_is_told_without_it(void **) {
+  const FakeMaster &master = fresh_master("0.38.1", {{"users", {{"bob", "secret"}}}});
+  Surroundings place;
+  Surroundings::set("DET_MASTER", master.url());
+  Surroundings::set("DET_USER", "bob");
+  Surroundings::set("DET_PASS", "wrong-one");
+  const std::string message = expect_error(Code::access, [&] { Core::start(place.options()); });
+  assert_true(contains(message, master.url()) && contains(message, "bob"));
+  assert_false(contains(message, "wrong-one"));
+}
+
+}  // namespace
+
+int main() {
+  const CMUnitTest tests[] = {
+      cmocka_unit_test(trial_is_made_where_none_is_named),
+      cmocka_unit_test(trial_goes_on_by_its_external_ids),
+      cmocka_unit_test(trial_goes_on_from_its_latest_checkpoint),
+      cmocka_unit_test(trial_goes_on_by_its_number),
+      cmocka_unit_test(end_is_told_as_it_was),
+      cmocka_unit_test(core_that_is_dropped_ends_in_error),
+      cmocka_unit_test(reports_and_end_that_could_not_be_told_are_told_by_sync),
+      cmocka_unit_test(end_alone_that_could_not_be_told_is_told_by_sync),
+      cmocka_unit_test(end_of_an_earlier_run_does_not_end_a_later_one),
+      cmocka_unit_test(journal_of_a_killed_process_is_shipped_by_the_next_start),
+      cmocka_unit_test(journal_of_a_killed_process_is_shipped_by_sync),
+      cmocka_unit_test(older_master_has_no_place_for_such_trials),
+      cmocka_unit_test(user_logs_in_once),
+      cmocka_unit_test(wrong_password_is_told_without_it),
+  };
+  return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
