@@ -37,6 +37,11 @@ std::vector<std::string> names_in(const fs::path &directory) {
   return names;
 }
 
+void move(const fs::path &directory, const fs::path &name) {
+  if (rename(directory.c_str(), name.c_str()) != 0)
+    throw_errno(errno, "renaming '" + directory.string() + "'");
+}
+
 void remove_tree(const fs::path &path) {
   std::error_code failed;
   fs::remove_all(path, failed);
@@ -140,10 +145,13 @@ bool has_journals(const fs::path &run_directory) {
 }
 
 fs::path set_aside(const fs::path &run_directory) {
-  const fs::path aside = run_directory.parent_path() / ("unknown-" + make_uuid());
-  if (rename(run_directory.c_str(), aside.c_str()) != 0)
-    throw_errno(errno, "renaming '" + run_directory.string() + "'");
+  fs::path aside = run_directory.parent_path() / ("unknown-" + make_uuid());
+  move(run_directory, aside);
   return aside;
+}
+
+void keep_beside(const fs::path &run_directory) {
+  move(run_directory, run_directory.string() + "-" + make_uuid());
 }
 
 void remove_run_directory(const fs::path &run_directory) {

@@ -54,6 +54,10 @@ bool has_journals(const std::filesystem::path &run_directory);
 // Takes a directory with journals that belong to no run out of the way; gives its new name.
 std::filesystem::path set_aside(const std::filesystem::path &run_directory);
 
+// Makes room for another process of the same rank of the same run: what the one before left gets a
+// name under which list_run_directories() finds it too.
+void keep_beside(const std::filesystem::path &run_directory);
+
 // Removes the directory unless a journal is left in it.
 void remove_run_directory(const std::filesystem::path &run_directory);
 

@@ -43,6 +43,15 @@ class FakeMaster : public PythonServer {
   }
 };
 
+// One for all tests of a program, since starting it takes longer than most of them; it has
+// forgotten everything.
+inline const FakeMaster &fresh_master(const std::string &version, Json setup = Json::object()) {
+  static const FakeMaster master(version);
+  setup["version"] = version;
+  master.set_up(setup);
+  return master;
+}
+
 // Plays a file of tests/data/wire, such as "0.38.1/s1_single".
 class ReplayedMaster : public PythonServer {
  public:

@@ -11,7 +11,7 @@ namespace det {
 
 namespace {
 
-constexpr size_t window_size = 16;
+constexpr size_t window_size = 32;
 
 // Nothing of it can have reached a master.
 bool never_left(const Error &error) {
@@ -27,10 +27,12 @@ bool is_metrics(const Parcel &parcel) {
 
 RestDelivery::RestDelivery(std::shared_ptr<MasterSession> session, ReportOrigin origin,
                            const std::filesystem::path &run_directory,
-                           std::shared_ptr<Logger> logger)
+                           std::shared_ptr<Logger> logger, std::chrono::milliseconds patience)
     : session_(std::move(session)),
       origin_(std::move(origin)),
       logger_(std::move(logger)),
+      // Not sent again by the session: the shipper, which does, must be able to stop.
+      attempt_{.replay = Replay::never, .timeout = patience},
       watermark_(run_directory),
       refused_(run_directory),
       sent_before_(watermark_.attempted()) {}
@@ -38,6 +40,7 @@ RestDelivery::RestDelivery(std::shared_ptr<MasterSession> session, ReportOrigin 
 Delivery RestDelivery::deliver(const JournalKey &, std::span<const Report> reports) {
   Delivery delivery;
   failure_.reset();
+  static_cast<void>(session_->version());  // its failure is not that of a report
   undelivered_ = reports;
   const std::vector<Parcel> parcels = pack_parcels(reports, watermark_.delivered(), done_);
   for (const Parcel &parcel : parcels) {
@@ -66,7 +69,8 @@ void RestDelivery::begin(const Parcel &parcel, Delivery &delivery) {
   try {
     if (!is_wanted(parcel, origin_, session_->version())) return done(parcel);
     watermark_.set_attempted(parcel.sequences.back());
-    window_.push_back({&parcel, send_parcel(*session_, origin_, parcel, operation_length_)});
+    window_.push_back(
+        {&parcel, send_parcel(*session_, origin_, parcel, operation_length_, attempt_)});
   } catch (const Error &error) {
     const bool is_impossible = error.code == Code::unsupported || error.code == Code::invalid;
     if (is_impossible) refuse(parcel, error, delivery);
@@ -91,16 +95,20 @@ void RestDelivery::settle_oldest(Delivery &delivery) {
 
 void RestDelivery::fail(const Parcel &parcel, const Error &error, bool may_be_stored) {
   if (may_be_stored) maybe_stored_.insert(parcel.sequences.begin(), parcel.sequences.end());
+  if (error.http_status == 401) session_->renew_credential();
   if (!failure_) failure_ = error;
 }
 
-// Masters answer 500 to a repeat: 0.19 to any, later ones where there are batch metrics.
+// Masters answer 500 to a repeat: 0.19 to any, later ones where there are batch metrics. They also
+// answer it to a run that another one has followed, and when their database is away.
 bool RestDelivery::is_stored_already(const Parcel &parcel, const Error &error) {
   if (!is_metrics(parcel) || error.http_status != 500) return false;
   const uint64_t sequence = parcel.sequences.back();
   if (sequence > sent_before_ && !maybe_stored_.contains(sequence)) return false;
-  const bool is_stale = std::string(error.what()).find("run id") != std::string::npos;
-  return !is_stale && (session_->version() < WireVersion::v0_33 || parcel.has_batches());
+  const bool is_old = session_->version() < WireVersion::v0_33;
+  const char *const reason = is_old ? "duplicate key" : "batch metrics";
+  return (is_old || parcel.has_batches()) &&
+         std::string(error.what()).find(reason) != std::string::npos;
 }
 
 void RestDelivery::refuse(const Parcel &parcel, const Error &error, Delivery &delivery) {

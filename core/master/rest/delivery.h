@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <filesystem>
@@ -27,8 +28,10 @@ namespace det {
 // was lost is sent again; masters that refuse a repeat of what they have are taken by their word.
 class RestDelivery : public ReportSink {
  public:
+  // `patience`: how long the answer to a request may take.
   RestDelivery(std::shared_ptr<MasterSession> session, ReportOrigin origin,
-               const std::filesystem::path &run_directory, std::shared_ptr<Logger> logger);
+               const std::filesystem::path &run_directory, std::shared_ptr<Logger> logger,
+               std::chrono::milliseconds patience = std::chrono::seconds(30));
 
   // One thread at a time. Throws Code::unavailable and the like when it did not come to the end;
   // what got through is remembered.
@@ -58,6 +61,7 @@ class RestDelivery : public ReportSink {
   const std::shared_ptr<MasterSession> session_;
   const ReportOrigin origin_;
   const std::shared_ptr<Logger> logger_;
+  const CallOptions attempt_;
   Watermark watermark_;
   RefusedReports refused_;
   std::atomic<uint64_t> operation_length_{0};

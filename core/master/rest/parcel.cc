@@ -16,8 +16,6 @@ namespace {
 constexpr size_t lines_at_once = 1000;
 // A report this old was held up: then the master is told when it was made.
 constexpr int64_t late_us = 5'000'000;
-// Not more: the shipper, which tries again itself, must be able to stop.
-constexpr CallOptions attempt{.replay = Replay::never, .timeout = std::chrono::seconds(30)};
 
 Json values_of(const Report &report) {
   if (report.kind == ReportKind::metrics_json) return parse_json_object(report.text, "metrics");
@@ -107,7 +105,7 @@ bool is_wanted(const Parcel &parcel, const ReportOrigin &origin, WireVersion ver
 }
 
 HttpCall send_parcel(MasterSession &session, const ReportOrigin &origin, const Parcel &parcel,
-                     uint64_t operation_length) {
+                     uint64_t operation_length, const CallOptions &attempt) {
   const Report &report = *parcel.report;
   switch (parcel.kind) {
     case ReportKind::status:

@@ -45,7 +45,7 @@ bool is_wanted(const Parcel &parcel, const ReportOrigin &origin, WireVersion ver
 
 // `operation_length`: 0 where there is none.
 HttpCall send_parcel(MasterSession &session, const ReportOrigin &origin, const Parcel &parcel,
-                     uint64_t operation_length);
+                     uint64_t operation_length, const CallOptions &attempt);
 
 // Throws as MasterSession::read().
 void read_parcel_answer(MasterSession &session, const Parcel &parcel, const ReportOrigin &origin,

@@ -6,11 +6,11 @@
 namespace det {
 
 bool is_final_refusal(const HttpAnswer &answer) {
+  if (answer.status == 413) return true;  // of a proxy too: the request stays as large
   switch (answer.status) {
     case 400:
     case 404:
     case 409:
-    case 413:
     case 500:
     case 501:
       break;
@@ -45,6 +45,24 @@ const GetMaster::Answer &MasterSession::master() {
 void MasterSession::use(Credential credential) {
   const std::lock_guard lock(mutex_);
   credential_ = std::move(credential);
+}
+
+bool MasterSession::renew_credential() {
+  // Not by who is doing it, and asks the master meanwhile, nor by others.
+  if (!renew_ || renewing_.exchange(true)) return false;
+  bool renewed = false;
+  const auto now = std::chrono::steady_clock::now();
+  if (!renewed_ || now - *renewed_ >= std::chrono::minutes(1)) {
+    renewed_ = now;
+    try {
+      renew_();
+      renewed = true;
+    } catch (const std::exception &) {
+      // The answer that led here says what is wrong.
+    }
+  }
+  renewing_ = false;
+  return renewed;
 }
 
 HttpCall MasterSession::begin(WireRequest request, const CallOptions &options) {

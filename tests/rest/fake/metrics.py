@@ -100,7 +100,7 @@ def _add(world, trial, new):
         return
     old.received += 1
     if world.version == V19:
-        raise internal(f"there are {new.group} metrics at step {new.step} already")
+        raise internal(f"duplicate key: the {new.group} metrics of step {new.step}")
     if new.batches and old.batches:
         raise internal(f"there are batch metrics at step {new.step} already")
     for name, value in new.values.items():

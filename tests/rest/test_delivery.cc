@@ -1,0 +1,367 @@
+// How reports get to a master: each once, whatever happens on the way.
+#include "tests/rest/delivering.h"
+
+#include "tests/expect_error.h"  // cmocka's macro fail() comes last
+
+namespace {
+
+using namespace det;
+using namespace det::test;
+
+constexpr std::array versions{"0.19.10", "0.33.0", "0.38.1"};
+
+bool is_old(const std::string &version) { return version == "0.19.10"; }
+
+std::map<int64_t, double> all_of(int64_t count) {
+  std::map<int64_t, double> expected;
+  for (int64_t step = 1; step <= count; ++step) expected[step] = static_cast<double>(step) / 4;
+  return expected;
+}
+
+const Json &row_of(const Json &state, const std::string &group) {
+  for (const Json &row : state["metrics"])
+    if (row["group"] == group) return row;
+  throw std::runtime_error("no metrics of group " + group);
+}
+
+void every_kind_of_report_arrives(void **) {
+  for (const std::string version : versions) {
+    Delivering run(version);
+    run.delivery->set_operation_length(100);
+    std::vector<Report> reports{
+        metrics_report(8, "training", 1, 0.5),
+        json_report(16, "validation", 2, R"({"loss": NaN, "note": "x"})"),
+        json_report(24, "training", 3, R"({"loss": 1})", R"([{"a": 1}, {"a": 2}])"),
+        text_report(32, ReportKind::status, "validating"),
+        progress_report(40, 0.5),
+        text_report(48, ReportKind::log, "hello", static_cast<int>(LogLevel::warning)),
+    };
+    if (!is_old(version)) reports.push_back(metrics_report(56, "custom group", 4, -1));
+    assert_true(run.deliver(reports).conflicts.empty());
+
+    const Json state = run.master.state();
+    assert_int_equal(state["metrics"].size(), is_old(version) ? 3 : 4);
+    assert_true(row_of(state, "training")["values"] == Json({{"loss", 0.5}}));
+    const Json validation{{"loss", "NaN"}, {"note", "x"}};
+    assert_true(row_of(state, "validation")["values"] == validation);
+    const auto is_third = [](const Json &row) { return row["step"] == 3; };
+    const auto third = std::ranges::find_if(state["metrics"], is_third);
+    assert_true((*third)["batches"] == Json::parse(R"([{"a": 1}, {"a": 2}])"));
+    const Json &trial = state["trials"]["7"];
+    assert_true(trial["statuses"] == Json({"validating"}));
+    // In the searcher's units where the master counts in them.
+    assert_true(trial["progress"] == Json::array({version == "0.38.1" ? 0.5 : 50}));
+    if (is_old(version)) continue;  // the agent takes the lines from the container's output
+    const Json &line = state["logs"][0];
+    assert_string_equal(line["log"].get<std::string>().c_str(), "hello\n");
+    assert_true(line["rank_id"] == 3 && line["level"] == "LOG_LEVEL_WARNING");
+    assert_true(line["task_id"] == "1.aaaa" && line["allocation_id"] == "1.aaaa.1");
+    assert_true(parse_iso8601(line["timestamp"].get<std::string>()) == reports[5].time_us);
+  }
+}
+
+void unmanaged_trials_have_a_way_of_their_own_for_logs_and_progress(void **) {
+  for (const std::string version : {"0.33.0", "0.38.1"}) {
+    Delivering run(version, {{"is_managed", false}});
+    run.begin({false, 7, 1, 3, "1.aaaa", "1.aaaa"});
+    const std::vector<Report> reports{
+        progress_report(8, 0.25),
+        text_report(16, ReportKind::log, "hello", static_cast<int>(LogLevel::error))};
+    run.deliver(reports);
+    const Json state = run.master.state();
+    assert_int_equal(run.asked("/task-logs").size(), 1);
+    const Json &line = state["logs"][0];
+    assert_true(line["level"] == "ERROR" && line["rank_id"] == 3 && line["log"] == "hello\n");
+    assert_false(line.contains("allocation_id"));
+    // The older master has no place for progress of such a trial: it is not even asked.
+    const Json progress = version == "0.38.1" ? Json{0.25} : Json::array();
+    assert_true(state["trials"]["7"]["progress"] == progress);
+    assert_int_equal(run.asked("/progress").size(), progress.size());
+  }
+}
+
+void late_reports_say_when_they_were_made(void **) {
+  Delivering run("0.38.1");
+  std::vector<Report> reports = training_reports(2);
+  reports[0].time_us -= 3'600'000'000;
+  run.deliver(reports);
+  for (const Json &body : run.asked("/metrics")) {
+    const Json time = body["metrics"].value("reportTime", Json());
+    if (body["metrics"]["stepsCompleted"] == 2) assert_true(time.is_null());
+    else assert_true(parse_iso8601(time.get<std::string>()) == reports[0].time_us);
+  }
+}
+
+void refused_report_is_kept_and_told_once(void **) {
+  for (const std::string version : versions) {
+    Delivering run(version);
+    run.master.add_fault({{"path", "metrics$"}, {"skip", 1}, {"count", 2}});
+    const Delivery delivery = run.deliver(training_reports(10));
+    assert_int_equal(delivery.conflicts.size(), 1);
+    assert_true(contains(delivery.conflicts[0], "group 'training' at step"));
+    assert_true(contains(delivery.conflicts[0], "a fault of the test"));
+    assert_true(contains(delivery.conflicts[0], run.delivery->refused().path().string()));
+    assert_int_equal(run.stored().size(), 8);  // those behind it too
+    const std::string kept = run.refused();
+    assert_int_equal(std::ranges::count(kept, '\n'), 2);
+
+    // Neither is sent again.
+    assert_true(run.deliver(training_reports(10)).conflicts.empty());
+    assert_int_equal(run.asked("metrics").size(), 10);
+
+    uint64_t offered = 0;
+    const uint64_t left = run.delivery->refused().offer([&](const Json &report) {
+      ++offered;
+      return run.delivery->offer_again(report);
+    });
+    assert_true(offered == 2 && left == 0);
+    assert_true(run.stored() == all_of(10));
+    assert_string_equal(run.refused().c_str(), "");
+  }
+}
+
+void report_that_the_master_has_no_place_for_is_kept(void **) {
+  Delivering run("0.19.10");
+  const std::vector<Report> reports{metrics_report(8, "custom", 1, 0.5),
+                                    metrics_report(16, "training", 1, 0.5)};
+  const Delivery delivery = run.deliver(reports);
+  assert_int_equal(delivery.conflicts.size(), 1);
+  assert_true(contains(delivery.conflicts[0], "groups training and validation only"));
+  assert_true(contains(run.refused(), "custom"));
+  assert_int_equal(run.stored().size(), 1);
+}
+
+void report_too_large_for_a_proxy_stops_no_others(void **) {
+  Delivering run("0.38.1");
+  run.master.add_fault({{"path", "metrics$"}, {"status", 413}, {"body", "<html>too large"}});
+  assert_int_equal(run.deliver(training_reports(3)).conflicts.size(), 1);
+  assert_int_equal(run.stored().size(), 2);
+  assert_true(contains(run.refused(), "413"));
+}
+
+struct Failure {
+  Json fault;
+  Code code;
+};
+
+Json fault_of(const char *how) {
+  Json fault;
+  fault["how"] = how;
+  return fault;
+}
+
+std::vector<Failure> passing_failures() {
+  const auto status = [](int number, const char *body) {
+    return Json{{"how", "status"}, {"status", number}, {"body", body}};
+  };
+  return {
+      {status(500, "<html>no master wrote this"), Code::state},
+      {status(404, "<html>nor this"), Code::not_found},
+      {status(502, "bad gateway"), Code::unavailable},
+      {status(503, R"({"error": {"code": 14, "error": "starting"}})"), Code::unavailable},
+      {status(429, ""), Code::busy},
+      {status(401, R"({"error": {"code": 16, "error": "invalid credentials"}})"), Code::access},
+      {status(200, "[1, 2"), Code::corrupt},
+      {fault_of("drop"), Code::unavailable},
+      {fault_of("cut"), Code::unavailable},
+      {fault_of("garbage"), Code::unavailable},
+      {fault_of("truncated-gzip"), Code::corrupt},
+      {fault_of("hang"), Code::timeout},
+  };
+}
+
+// `after`: whether the request that fails was carried out.
+void deliver_in_spite_of(const Failure &failure, const std::string &version,
+                         const std::string &after) {
+  Delivering run(version);
+  if (failure.code == Code::timeout) {
+    run.patience = std::chrono::milliseconds(500);
+    run.begin();
+  }
+  Json fault = failure.fault;
+  fault["path"] = "metrics$";
+  fault["skip"] = 4;
+  fault["after"] = after;
+  run.master.add_fault(fault);
+  const std::vector<Report> reports = training_reports(40);
+  const std::string message = expect_error(failure.code, [&] { run.deliver(reports); });
+  assert_true(contains(message, run.master.url()));
+  assert_false(contains(message, "task-token"));
+  assert_true(run.stored().size() < 40);
+
+  assert_true(run.deliver(reports).conflicts.empty());
+  assert_true(run.stored() == all_of(40));
+  assert_string_equal(run.refused().c_str(), "");
+  assert_int_equal(run.asked("metrics").size(), 41);  // the failed one again, and no other
+}
+
+void failures_that_pass_lose_nothing(void **) {
+  for (const Failure &failure : passing_failures())
+    deliver_in_spite_of(failure, "0.38.1", "before");
+}
+
+void answers_that_get_lost_lose_nothing_and_repeat_nothing(void **) {
+  for (const std::string version : versions)
+    for (const char *how : {"drop", "cut"})
+      deliver_in_spite_of({fault_of(how), Code::unavailable}, version, "store");
+}
+
+void repeat_of_batch_metrics_counts_as_stored(void **) {
+  for (const std::string version : versions) {
+    Delivering run(version);
+    run.master.add_fault({{"path", "metrics$"}, {"how", "drop"}, {"after", "store"}});
+    const std::vector<Report> reports{json_report(8, "training", 1, R"({"loss": 1})", R"([{}])")};
+    expect_error(Code::unavailable, [&] { run.deliver(reports); });
+    assert_true(run.deliver(reports).conflicts.empty());
+    assert_int_equal(run.stored().size(), 1);
+    assert_int_equal(run.master.state()["trials"]["7"]["refused_metrics"].size(), 1);
+  }
+}
+
+// 500 says many things: only "I have it" is taken for that.
+void lost_report_that_is_then_refused_is_kept(void **) {
+  for (const std::string version : versions) {
+    Delivering run(version);
+    run.master.add_fault({{"path", "metrics$"}, {"how", "drop"}});
+    const std::vector<Report> reports = training_reports(1);
+    expect_error(Code::unavailable, [&] { run.deliver(reports); });
+    run.master.control("POST", "/test/next-run");  // another process has taken over the trial
+    assert_int_equal(run.deliver(reports).conflicts.size(), 1);
+    assert_true(contains(run.refused(), "run 2"));
+  }
+}
+
+void conflict_is_no_repeat(void **) {
+  for (const std::string version : versions) {
+    Delivering run(version);
+    const std::vector<Report> reports{metrics_report(8, "training", 1, 0.5),
+                                      metrics_report(16, "training", 1, 0.75)};
+    assert_int_equal(run.deliver(reports).conflicts.size(), 1);
+    assert_true(run.stored() == (std::map<int64_t, double>{{1, 0.5}}));  // the first value stays
+    assert_true(contains(run.refused(), "0.75"));
+  }
+}
+
+void another_process_goes_on_where_the_killed_one_was(void **) {
+  for (const std::string version : versions) {
+    Delivering run(version);
+    const std::vector<Report> reports = training_reports(60);
+    run.deliver(std::span(reports).first(20));
+    // The kill comes between the master's storing and our knowing.
+    run.master.add_fault({{"path", "metrics$"}, {"how", "drop"}, {"after", "store"}, {"skip", 3}});
+    expect_error(Code::unavailable, [&] { run.deliver(std::span(reports).subspan(20)); });
+    run.begin();
+    assert_true(run.deliver(reports).conflicts.empty());
+    assert_true(run.stored() == all_of(60));
+    assert_string_equal(run.refused().c_str(), "");
+    // Only those that were under way are sent again.
+    assert_true(run.asked("metrics").size() <= 60 + 16);
+    run.begin();
+    const size_t before = run.asked("metrics").size();
+    run.deliver(reports);
+    assert_int_equal(run.asked("metrics").size(), before);
+  }
+}
+
+void validations_leave_one_after_the_other(void **) {
+  Delivering run("0.38.1");
+  std::vector<Report> reports = training_reports(12, "validation");
+  for (const Report &report : training_reports(12)) {
+    reports.push_back(report);
+    reports.back().sequence += 12 * 8;
+  }
+  run.patience = std::chrono::milliseconds(1000);
+  run.begin();
+  run.master.add_fault({{"path", "metrics$"}, {"how", "hang"}});
+  expect_error(Code::timeout, [&] { run.deliver(reports); });
+  // Nothing that has to wait for the one that hangs has left.
+  assert_int_equal(run.asked("/metrics").size(), 1);
+
+  run.deliver(reports);
+  assert_true(run.stored("validation") == all_of(12) && run.stored() == all_of(12));
+  std::vector<int64_t> order;
+  for (const Json &body : run.asked("/metrics"))
+    if (body["group"] == "validation") order.push_back(body["metrics"]["stepsCompleted"]);
+  order.erase(order.begin());  // the one that hung
+  assert_true(std::ranges::is_sorted(order) && order.size() == 12);
+}
+
+void training_does_not_wait_for_training(void **) {
+  Delivering run("0.38.1");
+  run.patience = std::chrono::milliseconds(1000);
+  run.begin();
+  run.master.add_fault({{"path", "metrics$"}, {"how", "hang"}});
+  expect_error(Code::timeout, [&] { run.deliver(training_reports(10)); });
+  assert_int_equal(run.stored().size(), 9);
+}
+
+void last_status_and_progress_of_a_batch_count(void **) {
+  Delivering run("0.38.1");
+  std::vector<Report> reports;
+  for (uint64_t i = 1; i <= 50; ++i) {
+    reports.push_back(progress_report(i * 16, static_cast<double>(i) / 100));
+    reports.push_back(text_report(i * 16 + 8, ReportKind::status, i == 50 ? "last" : "earlier"));
+  }
+  run.deliver(reports);
+  const Json trial = run.master.state()["trials"]["7"];
+  assert_true(trial["progress"] == Json::array({0.5}));
+  assert_true(trial["statuses"] == Json({"last"}));
+}
+
+void lines_of_log_share_requests(void **) {
+  Delivering run("0.38.1");
+  std::vector<Report> reports;
+  for (uint64_t i = 1; i <= 2500; ++i)
+    reports.push_back(text_report(i * 8, ReportKind::log, "line"));
+  run.deliver(reports);
+  assert_int_equal(run.asked("/task/logs").size(), 3);
+  assert_int_equal(run.master.state()["logs"].size(), 2500);
+}
+
+// What answers there may be no master at all: that says nothing about the reports.
+void no_report_is_refused_while_the_version_is_unknown(void **) {
+  for (const Json &fault :
+       {Json{{"status", 501}}, Json{{"status", 400}},
+        Json{{"how", "redirect"}, {"to", "http://127.0.0.1:9/login?token=x"}}}) {
+    Delivering run("0.38.1");
+    Json named = fault;
+    named["path"] = "/api/v1/master$";
+    run.master.add_fault(named);
+    const std::vector<Report> reports = training_reports(3);
+    bool has_failed = false;
+    try {
+      run.deliver(reports);
+    } catch (const Error &error) {
+      has_failed = contains(error.what(), "/api/v1/master");
+    }
+    assert_true(has_failed);
+    assert_string_equal(run.refused().c_str(), "");
+    run.deliver(reports);
+    assert_true(run.stored() == all_of(3));
+  }
+}
+
+}  // namespace
+
+int main() {
+  const CMUnitTest tests[] = {
+      cmocka_unit_test(every_kind_of_report_arrives),
+      cmocka_unit_test(unmanaged_trials_have_a_way_of_their_own_for_logs_and_progress),
+      cmocka_unit_test(late_reports_say_when_they_were_made),
+      cmocka_unit_test(refused_report_is_kept_and_told_once),
+      cmocka_unit_test(report_that_the_master_has_no_place_for_is_kept),
+      cmocka_unit_test(report_too_large_for_a_proxy_stops_no_others),
+      cmocka_unit_test(failures_that_pass_lose_nothing),
+      cmocka_unit_test(answers_that_get_lost_lose_nothing_and_repeat_nothing),
+      cmocka_unit_test(repeat_of_batch_metrics_counts_as_stored),
+      cmocka_unit_test(lost_report_that_is_then_refused_is_kept),
+      cmocka_unit_test(conflict_is_no_repeat),
+      cmocka_unit_test(another_process_goes_on_where_the_killed_one_was),
+      cmocka_unit_test(validations_leave_one_after_the_other),
+      cmocka_unit_test(training_does_not_wait_for_training),
+      cmocka_unit_test(last_status_and_progress_of_a_batch_count),
+      cmocka_unit_test(lines_of_log_share_requests),
+      cmocka_unit_test(no_report_is_refused_while_the_version_is_unknown),
+  };
+  return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
