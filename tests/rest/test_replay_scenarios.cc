@@ -2,10 +2,9 @@
 // the recorded one, in the order that matters. test_replay_scenarios FOLDER...: of those versions.
 #include <algorithm>
 #include <array>
-#include <map>
-#include <regex>
 #include <set>
 
+#include "tests/rest/call_order.h"
 #include "tests/rest/played_scenario.h"
 
 namespace {
@@ -16,7 +15,7 @@ using namespace det;
 struct Difference {
   const char *kind;      // the master's name for it
   const char *scenario;  // "" for all
-  const char *request;   // "METHOD path"
+  const char *request;   // "METHOD path", and for metrics " of GROUP"
   bool always;           // it is so in each of these scenarios
   const char *reason;
 };
@@ -30,13 +29,16 @@ const std::array differences{
     Difference{"missing", "searcher_404", "GET .*/searcher/operation$", true,
                "makes the one operation of an unmanaged trial itself, for which masters have none"},
     Difference{
-        "out_of_order", "", "POST .*/(training_)?metrics$", false,
+        "out_of_order", "", "POST .*/(training_metrics|metrics of (?!validation))", false,
         "sends several reports at once; a master goes by their steps, and those of the group "
         "validation wait for each other"},
 };
 
-bool found_in(const std::string &text, const char *pattern) {
-  return std::regex_search(text, std::regex(pattern));
+std::string request_of(const Json &item) {
+  const Json body = item.value("body", Json());
+  const std::string group = body.is_object() ? body.value("group", "") : "";
+  return item["method"].get<std::string>() + " " + item["path"].get<std::string>() +
+         (group.empty() ? "" : " of " + group);
 }
 
 // What nobody expects fails the test, and so does a difference that is no more.
@@ -45,15 +47,11 @@ void check_differences(const std::string &scenario, const Json &report) {
   std::set<const Difference *> seen;
   for (const char *kind : {"missing", "unexpected", "different", "out_of_order"})
     for (const Json &item : report[kind]) {
-      const std::string request =
-          item["method"].get<std::string>() + " " + item["path"].get<std::string>();
+      const std::string request = request_of(item);
       const auto known =
           std::find_if(differences.begin(), differences.end(), [&](const Difference &difference) {
-            const bool is_validation =
-                item["body"].is_object() && item["body"].value("group", "") == "validation";
             return std::string(difference.kind) == kind &&
-                   found_in(scenario, difference.scenario) &&
-                   found_in(request, difference.request) && !is_validation;
+                   found_in(scenario, difference.scenario) && found_in(request, difference.request);
           });
       if (known != differences.end()) seen.insert(&*known);
       else wrong += std::string(kind) + ": " + item.dump() + "\n";
@@ -64,83 +62,24 @@ void check_differences(const std::string &scenario, const Json &report) {
   if (!wrong.empty()) fail_msg("%s", wrong.c_str());
 }
 
-// What has an order, of what one leg does: all that waits for the reports before it.
-std::optional<std::string> ordered_call(const std::string &name) {
-  static const std::set<std::string> ordered{"report",          "operation",           "complete",
-                                             "checkpoint",      "checkpoint_metadata", "early_exit",
-                                             "best_validation", "delete_checkpoint"};
-  if (!ordered.contains(name)) return std::nullopt;
-  return name;
-}
-
-std::vector<std::string> expected_order(const Json &leg, bool managed) {
-  std::vector<std::string> order;
-  if (!managed) order.push_back("state");
-  for (const Json &call : leg["calls"]) {
-    std::string name = call[0];
-    if (name == "fails" && call[2][0] == "report") name = "report";
-    if (ordered_call(name)) order.push_back(name);
-  }
-  if (!managed) order.push_back("state");
-  return order;
-}
-
-std::optional<std::string> ordered_request(const std::string &request) {
-  static const std::array<std::pair<const char *, const char *>, 9> kinds{{
-      {"POST .*/trials/[0-9]+/(training_|validation_)?metrics$", "report"},
-      {"GET .*/searcher/operation$", "operation"},
-      {"POST .*/searcher/completed_operation$", "complete"},
-      {"POST /api/v1/checkpoints$", "checkpoint"},
-      {"GET /api/v1/checkpoints/", "checkpoint_metadata"},
-      {"POST .*/early_exit$", "early_exit"},
-      {"GET .*/best_searcher_validation_metric$", "best_validation"},
-      {"PATCH /api/v1/checkpoints$", "delete_checkpoint"},
-      {"PATCH /api/v1/trials/[0-9]+$", "state"},
-  }};
-  for (const auto &[pattern, kind] : kinds)
-    if (found_in(request, pattern)) return kind;
-  return std::nullopt;
-}
-
-// Requests that the master left unanswered are sent again.
-std::vector<std::string> order_of_arrivals(const PlayedScenario &scenario, const Json &report,
-                                           size_t leg) {
-  std::map<int, const Json *> rows;
-  for (const Json &row : scenario.rows()) rows[row["n"]] = &row;
-  std::vector<std::string> order;
-  for (const Json &arrival : report["arrivals"]) {
-    if (arrival["n"].is_null()) continue;
-    const Json &row = *rows.at(arrival["n"]);
-    if (row.value("leg", size_t{0}) != leg || row.contains("ended")) continue;
-    const std::string request =
-        arrival["method"].get<std::string>() + " " + arrival["path"].get<std::string>();
-    if (const auto kind = ordered_request(request)) order.push_back(*kind);
-  }
-  return order;
-}
-
-std::string joined(const std::vector<std::string> &names) {
-  std::string text;
-  for (const std::string &name : names) text += name + " ";
-  return text;
-}
-
 void check_order(const PlayedScenario &scenario, const Json &report) {
-  const Json &legs = scenario.script()["legs"];
-  for (size_t leg = 0; leg < legs.size(); ++leg)
-    assert_string_equal(joined(order_of_arrivals(scenario, report, leg)).c_str(),
-                        joined(expected_order(legs[leg], scenario.script()["managed"])).c_str());
+  for (size_t leg = 0; leg < scenario.legs().size(); ++leg)
+    assert_string_equal(order_of_arrivals(scenario, report, leg).c_str(),
+                        expected_order(scenario, leg).c_str());
+  if (scenario.is_managed()) return;
+  const Json &last = report["arrivals"].back();
+  assert_string_equal(call_of(last["method"], last["path"]).c_str(), "state");
 }
 
 // One header with a token, of the right kind; each process asks once which version it talks to.
 void check_manners(const PlayedScenario &scenario, const Json &report) {
-  const bool managed = scenario.script()["managed"];
+  const char *token = scenario.is_managed() ? "allocation" : "bearer";
   for (const auto &[kinds, count] : report["auth"].items())
-    if (kinds != "none" && kinds != (managed ? "allocation" : "bearer"))
+    if (kinds != "none" && kinds != token)
       fail_msg("%s requests had the token in: %s", count.dump().c_str(), kinds.c_str());
   int processes = 0;
   bool logs = false;
-  for (const Json &leg : scenario.script()["legs"]) {
+  for (const Json &leg : scenario.legs()) {
     processes += leg["ranks"].get<int>();
     for (const Json &call : leg["calls"]) logs = logs || call[0] == "log";
   }
@@ -150,7 +89,7 @@ void check_manners(const PlayedScenario &scenario, const Json &report) {
 
 void reaches_the_master_as_recorded(void **state) {
   const std::string name = static_cast<const char *>(*state);
-  PlayedScenario scenario(name);
+  const PlayedScenario scenario(name);
   const Json report = scenario.play();
   check_differences(name, report);
   check_order(scenario, report);
