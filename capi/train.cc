@@ -126,6 +126,22 @@ det_status det_train_report_early_exit(det_train *train, det_exit_reason reason,
   return guarded(err, [&] { deref(train, "train").impl.report_early_exit(reason_name(reason)); });
 }
 
+det_status det_train_set_metadata(det_train *train, const char *metadata_json,
+                                  det_error *err) noexcept {
+  return guarded(err, [&] {
+    deref(train, "train")
+        .impl.set_metadata(
+            det::parse_json_object(text(metadata_json, "metadata_json"), "metadata_json"));
+  });
+}
+
+det_status det_train_get_metadata(det_train *train, char **out_json, det_error *err) noexcept {
+  return guarded(err, [&] {
+    give(out_json, "out_json",
+         [&] { return copy_text(det::to_wire(deref(train, "train").impl.metadata())); });
+  });
+}
+
 det_status det_train_get_experiment_best_validation(det_train *train, double *out,
                                                     det_error *err) noexcept {
   return guarded(err, [&] {

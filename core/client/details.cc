@@ -165,13 +165,14 @@ Json EmbeddedClient::get_trial(int64_t trial_id) {
   Query row = store_.query(std::string(trial_columns) + " WHERE trials.id=?", trial_id);
   row.next();
   Json trial = trial_entry(store_, row);
-  Query more =
-      store_.query("SELECT hparams, seed, task_id, early_exit FROM trials WHERE id=?", trial_id);
+  Query more = store_.query(
+      "SELECT hparams, seed, task_id, early_exit, metadata FROM trials WHERE id=?", trial_id);
   more.next();
   trial["hparams"] = stored_json(more, 0);
   trial["trial_seed"] = more.integer(1);
   trial["task_id"] = more.text(2);
   trial["early_exit"] = more.is_null(3) ? Json() : Json(more.text(3));
+  trial["metadata"] = stored_json(more, 4);
   trial["runs"] = runs_of(store_, store_directory_, trial_id);
   trial["operations"] = operations_of(store_, trial_id);
   trial["latest_checkpoint"] = latest_checkpoint(store_, trial_id);

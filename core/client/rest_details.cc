@@ -61,6 +61,7 @@ Json RestClient::get_trial(int64_t trial_id) {
   entry["trial_seed"] = nullptr;
   entry["task_id"] = trial.task_id;
   entry["early_exit"] = nullptr;
+  entry["metadata"] = trial.metadata ? *trial.metadata : Json();
   entry["runs"] = nullptr;
   entry["operations"] = nullptr;
   entry["latest_checkpoint"] = latest_checkpoint(trial_id);

@@ -50,7 +50,8 @@ struct Trial {
   std::optional<StepMetrics> latest_validation = {};
   std::string runner_state = {};
   std::string task_id = {};
-  std::optional<Json> summary = {};  // by group, its metrics by name; not before 0.33
+  std::optional<Json> summary = {};   // by group, its metrics by name; not before 0.33
+  std::optional<Json> metadata = {};  // the caller's own; not before 0.38
 
   void fields(Fields &f) {
     f("id", id);
@@ -66,6 +67,7 @@ struct Trial {
     f.or_default("runnerState", runner_state);
     f.or_default("taskId", task_id);
     f.object("summaryMetrics", summary);
+    f.object("metadata", metadata);
   }
 };
 

@@ -126,6 +126,16 @@ void TrainContext::report_early_exit(const std::string &reason) {
                     ": one was reported before, which stays");
 }
 
+void TrainContext::set_metadata(const Json &metadata) {
+  gate_.check();
+  master_.set_metadata(metadata);
+}
+
+Json TrainContext::metadata() {
+  gate_.check();
+  return master_.metadata();
+}
+
 std::optional<double> TrainContext::best_validation() {
   gate_.check();
   deliver_all();

@@ -54,6 +54,8 @@ class TrainContext {
   void deliver_all();
 
   void report_early_exit(const std::string &reason);
+  void set_metadata(const Json &metadata);
+  Json metadata();
   std::optional<double> best_validation();
 
   std::filesystem::path tensorboard_path();

@@ -80,6 +80,10 @@ class Master : public ReportSink {
   virtual std::optional<Json> checkpoint_metadata(const std::string &id) = 0;
   virtual void checkpoint_deleted(const std::string &id) = 0;
 
+  // What the caller wants to keep with the trial: an object, replaced as a whole.
+  virtual void set_metadata(const Json &metadata) = 0;
+  virtual Json metadata() = 0;
+
   // False when a reason was reported before: that one stays.
   virtual bool report_early_exit(const std::string &reason) = 0;
   virtual std::optional<double> best_validation() = 0;

@@ -108,6 +108,24 @@ typedef int32_t det_exit_reason;
 DET_API det_status det_train_report_early_exit(det_train *train, det_exit_reason reason,
                                                det_error *err) DET_NOEXCEPT;
 
+/** Keeps what the caller wants to know about this trial later (seed: set_metadata), in place of
+ * what was kept before. Its next runs find it, and det_client_get_trial() shows it. Chief. Blocks.
+ * @param[in] metadata_json  A JSON object; "{}" keeps nothing. A master over HTTP takes at most
+ * 1000 values, 10 levels, names of 50 characters without `$ . [ ]`, lists of 100 and texts of 5000
+ * characters.
+ * @return DET_OK; DET_E_INVALID; DET_E_UNSUPPORTED (a master over HTTP before version 0.34);
+ * DET_E_UNAVAILABLE, DET_E_BUSY; DET_E_STATE (closed).   @since 0.1 */
+DET_API det_status det_train_set_metadata(det_train *train, const char *metadata_json,
+                                          det_error *err) DET_NOEXCEPT;
+
+/** What det_train_set_metadata() kept last, in this run or an earlier one (seed: get_metadata).
+ * Blocks.
+ * @param[out] out_json  Receives a JSON object, "{}" for none, to release with det_free(); NULL on
+ *                       failure.
+ * @return As det_train_set_metadata().   @since 0.1 */
+DET_API det_status det_train_get_metadata(det_train *train, char **out_json,
+                                          det_error *err) DET_NOEXCEPT;
+
 /** The best validation so far in the whole experiment, by the configured searcher metric
  * (seed: get_experiment_best_validation). Blocks until the reports before it are with the master.
  * @param[out] out  Receives the value; untouched on failure.

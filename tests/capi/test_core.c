@@ -178,6 +178,8 @@ static void every_call_after_close_answers_that_it_is_closed(void **state) {
   assert_fails(det_train_report_early_exit(train, DET_EXIT_REASON_INVALID_HP, &f->err), expected,
                closed);
   assert_fails(det_train_get_experiment_best_validation(train, &number, &f->err), expected, closed);
+  assert_fails(det_train_set_metadata(train, "{}", &f->err), expected, closed);
+  assert_fails(det_train_get_metadata(train, &text, &f->err), expected, closed);
   assert_fails(det_train_get_tensorboard_path(train, &text, &f->err), expected, closed);
   assert_fails(det_train_upload_tensorboard_files(train, NULL, NULL, NULL, &f->err), expected,
                closed);

@@ -245,6 +245,23 @@ static void best_validation_follows_the_searcher_metric(void **state) {
   assert_true(best == 0.9);
 }
 
+static void metadata_is_there_in_the_next_run(void **state) {
+  struct fixture *f = *state;
+  char *json;
+  assert_ok(det_train_get_metadata(train_of(f), &json, &f->err));
+  assert_string_equal(json, "{}");
+  det_free(json);
+  assert_ok(det_train_set_metadata(train_of(f), "{\"a\": {\"b\": [1, \"x\"]}}", &f->err));
+  assert_fails(det_train_set_metadata(train_of(f), "[1]", &f->err), DET_E_INVALID, "metadata_json");
+  assert_fails(det_train_set_metadata(train_of(f), NULL, &f->err), DET_E_INVALID, "metadata_json");
+  f->options.trial_id = det_info_trial_id(det_core_info(f->core));
+  det_core_free(f->core);
+  start(f);
+  assert_ok(det_train_get_metadata(train_of(f), &json, &f->err));
+  assert_string_equal(json, "{\"a\":{\"b\":[1,\"x\"]}}");
+  det_free(json);
+}
+
 static void early_exit_is_reported_once_and_bad_reasons_are_refused(void **state) {
   struct fixture *f = *state;
   assert_fails(det_train_report_early_exit(train_of(f), 0, &f->err), DET_E_INVALID, "reason 0");
@@ -325,6 +342,7 @@ int main(void) {
       CASE(status_progress_and_log_are_kept),
       CASE(status_progress_and_log_reject_bad_values),
       CASE(best_validation_follows_the_searcher_metric),
+      CASE(metadata_is_there_in_the_next_run),
       CASE(early_exit_is_reported_once_and_bad_reasons_are_refused),
       CASE(a_forked_child_is_refused_and_the_parent_goes_on),
       CASE(tensorboard_files_are_kept_without_asking),

@@ -46,7 +46,7 @@ void answers_have_the_keys_of_a_store(void **) {
     expect_keys(client.list_trials(0, {}).at("trials").at(0), trial);
     expect_keys(client.list_trials(of.experiment, {}).at("trials").at(0), trial);
     expect_keys(client.get_trial(of.trial),
-                (std::string(trial) + " hparams trial_seed task_id early_exit operations "
+                (std::string(trial) + " hparams trial_seed task_id early_exit metadata operations "
                                       "latest_checkpoint metric_names waiting resume")
                     .c_str());
     expect_keys(client.list_metrics(of.trial, std::nullopt, {}).at("metrics").at(0),

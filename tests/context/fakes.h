@@ -95,6 +95,8 @@ class FakeMaster : public Master {
   bool knows_checkpoint(const std::string &) override { return false; }
   std::optional<Json> checkpoint_metadata(const std::string &) override { return {}; }
   void checkpoint_deleted(const std::string &) override {}
+  void set_metadata(const Json &) override {}
+  Json metadata() override { return Json::object(); }
   bool report_early_exit(const std::string &) override { return true; }
   std::optional<double> best_validation() override { return {}; }
   void end_run(RunEnd) override {}

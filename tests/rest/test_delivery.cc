@@ -183,16 +183,16 @@ void deliver_in_spite_of(const Failure &failure, const std::string &version,
   fault["skip"] = 4;
   fault["after"] = after;
   run.master.add_fault(fault);
-  const std::vector<Report> reports = training_reports(40);
+  const std::vector<Report> reports = training_reports(80);
   const std::string message = expect_error(failure.code, [&] { run.deliver(reports); });
   assert_true(contains(message, run.master.url()));
   assert_false(contains(message, "task-token"));
-  assert_true(run.stored().size() < 40);
+  assert_true(run.stored().size() < 80);
 
   assert_true(run.deliver(reports).conflicts.empty());
-  assert_true(run.stored() == all_of(40));
+  assert_true(run.stored() == all_of(80));
   assert_string_equal(run.refused().c_str(), "");
-  assert_int_equal(run.asked("metrics").size(), 41);  // the failed one again, and no other
+  assert_int_equal(run.asked("metrics").size(), 81);  // the failed one again, and no other
 }
 
 void failures_that_pass_lose_nothing(void **) {

@@ -9,9 +9,9 @@
 #include <string_view>
 
 #include "core/base/report.h"
-#include "core/master/metric_text.h"
 #include "core/master/embedded/repeats.h"
 #include "core/master/embedded/sqlite.h"
+#include "core/master/metric_text.h"
 
 namespace det {
 

@@ -153,8 +153,12 @@ CREATE TABLE ranks (
 ) WITHOUT ROWID;
 )sql";
 
+constexpr const char *metadata = R"sql(
+ALTER TABLE trials ADD COLUMN metadata TEXT NOT NULL DEFAULT '{}';
+)sql";
+
 // Version N of the layout is what the first N of these make. Never change one that was released.
-constexpr std::array<const char *, 3> migrations{first, logs_and_order, ranks};
+constexpr std::array<const char *, 4> migrations{first, logs_and_order, ranks, metadata};
 constexpr auto current = static_cast<int64_t>(migrations.size());
 
 }  // namespace

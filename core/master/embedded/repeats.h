@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/base/json.h"
-#include "core/master/metric_text.h"
 #include "core/master/embedded/sqlite.h"
+#include "core/master/metric_text.h"
 
 namespace det {
 

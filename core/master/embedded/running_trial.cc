@@ -144,6 +144,20 @@ void RunningTrial::checkpoint_deleted(const std::string &id) {
   transaction.commit();
 }
 
+void RunningTrial::set_metadata(const Json &metadata) {
+  const std::lock_guard guard(mutex_);
+  Transaction transaction(store_);
+  store_.run("UPDATE trials SET metadata=? WHERE id=?", to_wire(metadata), run_.info.trial_id);
+  transaction.commit();
+}
+
+Json RunningTrial::metadata() {
+  const std::lock_guard guard(mutex_);
+  Query found = store_.query("SELECT metadata FROM trials WHERE id=?", run_.info.trial_id);
+  return found.next() ? parse_json_object(found.view(0), "the metadata of " + trial_name())
+                      : Json::object();
+}
+
 bool RunningTrial::report_early_exit(const std::string &reason) {
   const std::lock_guard guard(mutex_);
   Transaction transaction(store_);

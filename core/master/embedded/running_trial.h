@@ -39,6 +39,9 @@ class RunningTrial : public Master {
   std::optional<Json> checkpoint_metadata(const std::string &id) override;
   void checkpoint_deleted(const std::string &id) override;
 
+  void set_metadata(const Json &metadata) override;
+  Json metadata() override;
+
   bool report_early_exit(const std::string &reason) override;
   std::optional<double> best_validation() override;
 

@@ -28,6 +28,8 @@ class UnreachableMaster : public Master {
   // The storage, which every rank can reach, has a copy.
   std::optional<Json> checkpoint_metadata(const std::string &) override { return std::nullopt; }
   void checkpoint_deleted(const std::string &) override { refuse(); }
+  void set_metadata(const Json &) override { refuse(); }
+  Json metadata() override { refuse(); }
   bool report_early_exit(const std::string &) override { refuse(); }
   std::optional<double> best_validation() override { refuse(); }
   void end_run(RunEnd) override {}

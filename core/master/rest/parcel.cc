@@ -29,6 +29,12 @@ std::vector<Json> batches_of(const Report &report) {
   return parse_json(report.batches, "batch metrics").get<std::vector<Json>>();
 }
 
+// What the profiler measures is of a time, not of a step.
+bool is_of_profiler(std::string_view group) {
+  return group == "gpu" || group == "cpu" || group == "memory" || group == "disk" ||
+         group == "network";
+}
+
 ReportMetrics metrics_of(const Report &report, const ReportOrigin &origin, WireVersion version) {
   ReportMetrics call{.trial_id = origin.trial_id,
                      .run_id = origin.run_id,
@@ -36,7 +42,9 @@ ReportMetrics metrics_of(const Report &report, const ReportOrigin &origin, WireV
                      .steps_completed = report.steps,
                      .values = values_of(report),
                      .batches = batches_of(report)};
-  if (version >= WireVersion::v0_33 && now_us() - report.time_us > late_us)
+  const bool of_profiler = is_of_profiler(report.group);
+  if (of_profiler) call.steps_completed.reset();
+  if (version >= WireVersion::v0_33 && (of_profiler || now_us() - report.time_us > late_us))
     call.report_time = Time{report.time_us};
   return call;
 }
@@ -186,6 +194,7 @@ ReportMetrics metrics_from_json(const Json &refused, const ReportOrigin &origin)
                      .batches = refused.at("batch_metrics").get<std::vector<Json>>()};
   if (const auto time = parse_iso8601(refused.at("time").get<std::string>()))
     call.report_time = Time{*time};
+  if (is_of_profiler(call.group)) call.steps_completed.reset();
   return call;
 }
 

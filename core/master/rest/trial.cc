@@ -77,6 +77,12 @@ void RestTrial::checkpoint_deleted(const std::string &id) {
   }
 }
 
+void RestTrial::set_metadata(const Json &metadata) {
+  session().call(SetRunMetadata{run_.info.trial_id, metadata}, repeatable);
+}
+
+Json RestTrial::metadata() { return session().call(GetRunMetadata{run_.info.trial_id}).metadata; }
+
 std::optional<double> RestTrial::best_validation() {
   try {
     return session().call(GetBestValidation{run_.info.experiment_id}).metric;

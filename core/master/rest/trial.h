@@ -44,6 +44,8 @@ class RestTrial : public Master {
   bool knows_checkpoint(const std::string &id) override;
   std::optional<Json> checkpoint_metadata(const std::string &id) override;
   void checkpoint_deleted(const std::string &id) override;
+  void set_metadata(const Json &metadata) override;
+  Json metadata() override;
   std::optional<double> best_validation() override;
 
  protected:
