@@ -221,6 +221,22 @@ void end_alone_that_could_not_be_told_is_told_by_sync(void **) {
   assert_true(place.left_behind(master.url()).empty());
 }
 
+void end_of_a_deleted_trial_stands_in_nobodys_way(void **) {
+  const FakeMaster &master = fresh_master("0.38.1");
+  Surroundings place;
+  place.as_user(master.url());
+  auto core = Core::start(place.options());
+  go_away(master);
+  leave(std::move(core), RunEnd::ok, Code::access);
+  master.heal();
+  master.add_fault({{"path", "PATCH"}});
+  const auto client = open_client(master.url());
+  expect_error(Code::state, [&] { client->sync(); });  // the trial is there: it stays to be told
+  fresh_master("0.38.1");                              // knows nothing of it
+  client->sync();
+  assert_true(place.left_behind(master.url()).empty());
+}
+
 void end_of_an_earlier_run_does_not_end_a_later_one(void **) {
   const FakeMaster &master = fresh_master("0.38.1");
   Surroundings place;
@@ -336,6 +352,7 @@ int main() {
       cmocka_unit_test(reports_and_end_that_could_not_be_told_are_told_by_sync),
       cmocka_unit_test(end_does_not_overtake_the_reports),
       cmocka_unit_test(end_alone_that_could_not_be_told_is_told_by_sync),
+      cmocka_unit_test(end_of_a_deleted_trial_stands_in_nobodys_way),
       cmocka_unit_test(end_of_an_earlier_run_does_not_end_a_later_one),
       cmocka_unit_test(journal_of_a_killed_process_is_shipped_by_the_next_start),
       cmocka_unit_test(journal_of_a_killed_process_is_shipped_by_sync),
