@@ -25,6 +25,7 @@ det::CoreOptions to_core(const det_core_options &given) {
   options.master = text_or_empty(given.master);
   options.trial_id = given.trial_id;
   options.external_id = text_or_empty(given.external_id);
+  options.external_experiment_id = text_or_empty(given.external_experiment_id);
   options.name = text_or_empty(given.name);
   options.config_text = text_or_empty(given.config_json);
   options.hparams_text = text_or_empty(given.hparams_json);
@@ -44,6 +45,14 @@ det::CoreOptions to_core(const det_core_options &given) {
   options.stack_trace_signal = given.stack_trace_signal;
   if (given.spool_limit != 0) options.spool_limit = given.spool_limit;
   if (given.spool_wait_ms != 0) options.spool_wait_ms = given.spool_wait_ms;
+  if (given.close_wait_ms < 0)
+    throw det::Error(det::Code::invalid, "starting: close_wait_ms " +
+                                             std::to_string(given.close_wait_ms) +
+                                             " is negative; give milliseconds, or 0");
+  if (given.close_wait_ms != 0)
+    options.close_limit = std::chrono::milliseconds(given.close_wait_ms);
+  options.close_at_end = given.close_at_end != 0;
+  options.capture_output = given.capture_output != 0;
   options.log_level = mode_from<det::LogLevel>(given.log_level, DET_LOG_ERROR, "log_level");
   if (given.log != nullptr)
     options.log = [log = given.log, user_data = given.log_user_data](det::LogLevel level,

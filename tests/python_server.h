@@ -1,4 +1,4 @@
-// A server written in Python, in a process that ends with the test.
+// Servers, some of them written in Python, in processes that end with the test.
 #pragma once
 
 #include <fcntl.h>
@@ -18,15 +18,13 @@
 
 namespace det {
 
-// The script prints its ports on its first line and ends with its standard input.
-class PythonServer {
+// The program prints its ports on its first line and ends with its standard input.
+class ServerProcess {
  public:
-  explicit PythonServer(const std::string &script, const std::vector<std::string> &arguments = {},
-                        std::string scheme = "http")
-      : scheme_(std::move(scheme)) {
-    std::vector<const char *> command{"python3", script.c_str()};
-    for (const std::string &argument : arguments) command.push_back(argument.c_str());
-    command.push_back(nullptr);
+  explicit ServerProcess(const std::vector<std::string> &command) {
+    std::vector<const char *> arguments;
+    for (const std::string &argument : command) arguments.push_back(argument.c_str());
+    arguments.push_back(nullptr);
     int life[2], told[2];
     if (pipe2(life, O_CLOEXEC) != 0 || pipe2(told, O_CLOEXEC) != 0)
       throw std::runtime_error("pipe2");
@@ -35,7 +33,7 @@ class PythonServer {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
       dup2(life[0], STDIN_FILENO);
       dup2(told[1], STDOUT_FILENO);
-      execvp("python3", const_cast<char *const *>(command.data()));
+      execvp(arguments[0], const_cast<char *const *>(arguments.data()));
       _exit(127);
     }
     close(life[0]);
@@ -44,20 +42,38 @@ class PythonServer {
     life_ = Fd(life[1]);
     char text[64] = {};
     if (pid_ < 0 || read(told_read.get(), text, sizeof text - 1) <= 0)
-      throw std::runtime_error("starting " + script);
+      throw std::runtime_error("starting " + command.back());
     std::istringstream ports(text);
     for (int port = 0; ports >> port;) ports_.push_back(port);
   }
-  PythonServer(const PythonServer &) = delete;
-  PythonServer &operator=(const PythonServer &) = delete;
-  ~PythonServer() {
+  ServerProcess(const ServerProcess &) = delete;
+  ServerProcess &operator=(const ServerProcess &) = delete;
+  ~ServerProcess() {
     life_ = Fd();
     if (pid_ > 0) waitpid(pid_, nullptr, 0);
   }
 
-  int port() const { return ports_.front(); }
+  const std::vector<int> &ports() const { return ports_; }
+
+  // Takes no part in anything meanwhile.
+  void pause() const { kill(pid_, SIGSTOP); }
+  void resume() const { kill(pid_, SIGCONT); }
+
+ private:
+  pid_t pid_ = 0;
+  Fd life_;
+  std::vector<int> ports_;
+};
+
+class PythonServer : public ServerProcess {
+ public:
+  explicit PythonServer(const std::string &script, const std::vector<std::string> &arguments = {},
+                        std::string scheme = "http")
+      : ServerProcess(command(script, arguments)), scheme_(std::move(scheme)) {}
+
+  int port() const { return ports().front(); }
   std::string url(const std::string &path = "", const std::string &host = "127.0.0.1") const {
-    return url_of(ports_.front(), path, host);
+    return url_of(port(), path, host);
   }
 
   // What tests ask of the server itself.
@@ -65,7 +81,7 @@ class PythonServer {
     HttpOptions options;
     options.tls.verify = false;
     HttpClient client(options, std::make_shared<Logger>());
-    HttpRequest request{.method = method, .url = url_of(ports_.back(), path, "127.0.0.1")};
+    HttpRequest request{.method = method, .url = url_of(ports().back(), path, "127.0.0.1")};
     if (!body.is_null()) request.body = body.dump();
     const HttpAnswer answer = client.perform(std::move(request));
     if (answer.status != 200) throw std::runtime_error(path + ": " + answer.body);
@@ -73,14 +89,17 @@ class PythonServer {
   }
 
  private:
+  static std::vector<std::string> command(const std::string &script,
+                                          const std::vector<std::string> &arguments) {
+    std::vector<std::string> command{"python3", script};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    return command;
+  }
   std::string url_of(int port, const std::string &path, const std::string &host) const {
     return scheme_ + "://" + host + ":" + std::to_string(port) + path;
   }
 
   std::string scheme_;
-  pid_t pid_ = 0;
-  Fd life_;
-  std::vector<int> ports_;
 };
 
 }  // namespace det

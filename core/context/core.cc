@@ -68,6 +68,7 @@ void Core::open(const CoreOptions &options, const std::vector<std::string> &intr
       if (!communicator_->is_chief()) join_run(choice, ticket, options, ranks, logger_, place_);
       open_journal(options);
       open_contexts(options);
+      watch_process(options);
       return std::string();
     });
   } catch (...) {
@@ -116,16 +117,35 @@ void Core::open_contexts(const CoreOptions &options) {
     stack_trace_ = std::make_unique<StackTraceHook>(options.stack_trace_signal);
 }
 
-void Core::close(RunEnd how) {
+void Core::watch_process(const CoreOptions &options) {
+  if (options.capture_output && spool_)
+    // A line that finds no room in the journal has been seen where it went before.
+    output_ = std::make_unique<OutputCapture>([this](LogLevel level, std::string_view line) {
+      spool_->append_log(static_cast<int>(level), line);
+    });
+  if (!options.close_at_end) return;
+  // A signal leaves little time; what is not delivered then waits in the journal.
+  constexpr std::chrono::milliseconds hurry{2000};
+  constexpr std::chrono::milliseconds patience{5000};
+  end_watch_ = std::make_unique<EndWatch>(
+      [this](int status) {
+        close(status == 0 ? RunEnd::ok : RunEnd::error, status < 0 ? hurry : close_limit_);
+      },
+      patience);
+}
+
+void Core::close(RunEnd how, std::chrono::milliseconds limit) {
   if (gate_.in_child() || !gate_.close()) return;
   Steps steps;
+  steps.run([&] { end_watch_.reset(); });
+  steps.run([&] { output_.reset(); });
   steps.run([&] { stack_trace_.reset(); });
   steps.run([&] {
     if (preempt_) preempt_->stop();
   });
   // The end of the run must not overtake its reports.
   steps.run([&] {
-    if (shipper_ && !shipper_->stop(close_limit_))
+    if (shipper_ && !shipper_->stop(limit))
       throw Error(Code::timeout, "closing: the last reports could not be delivered (" +
                                      shipper_->last_failure() +
                                      "); they are kept, and `det sync` delivers them later");

@@ -11,9 +11,11 @@
 #include "core/base/log.h"
 #include "core/comm/communicator.h"
 #include "core/context/checkpoint.h"
+#include "core/context/end_watch.h"
 #include "core/context/gate.h"
 #include "core/context/info.h"
 #include "core/context/options.h"
+#include "core/context/output.h"
 #include "core/context/preempt.h"
 #include "core/context/profiler.h"
 #include "core/context/searcher.h"
@@ -40,7 +42,7 @@ class Core {
   ~Core();
 
   // Every step is done even when one fails; throws the first failure. Repeats do nothing.
-  void close(RunEnd how);
+  void close(RunEnd how) { close(how, close_limit_); }
   bool in_child() const { return gate_.in_child(); }
 
   const Info &info() const { return *info_; }
@@ -57,6 +59,8 @@ class Core {
   void open(const CoreOptions &options, const std::vector<std::string> &introductions);
   void open_journal(const CoreOptions &options);
   void open_contexts(const CoreOptions &options);
+  void watch_process(const CoreOptions &options);
+  void close(RunEnd how, std::chrono::milliseconds limit);
 
   const std::chrono::milliseconds close_limit_;
 
@@ -78,6 +82,8 @@ class Core {
   std::unique_ptr<ProfilerContext> profiler_;
   std::unique_ptr<PreemptContext> preempt_;
   std::unique_ptr<StackTraceHook> stack_trace_;
+  std::unique_ptr<OutputCapture> output_;
+  std::unique_ptr<EndWatch> end_watch_;
 };
 
 }  // namespace det

@@ -29,6 +29,8 @@ struct CoreOptions {
   int spool_wait_ms = 10'000;
   // How long closing waits for the master to take the last reports.
   std::chrono::milliseconds close_limit{60'000};
+  bool close_at_end = false;    // of the process, when the caller did not
+  bool capture_output = false;  // into the trial's log
   Logger::Sink log;
   LogLevel log_level = LogLevel::warning;
 };

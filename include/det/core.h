@@ -27,22 +27,26 @@ typedef struct det_core det_core;
 typedef void (*det_log_callback)(det_log_level level, const char *message, void *user_data);
 
 /** Options of det_core_init(). What is NULL or 0 takes the default named here. In a job of several
- * ranks the chief's count for `master`, `trial_id`, `external_id`, `name`, `config_json`,
- * `hparams_json` and `checkpoint_storage`, as do the variables they default to: those of other
- * ranks are not looked at. `preempt_mode` must be the same on all ranks. The rest is each rank's
- * own. */
+ * ranks the chief's count for `master`, `trial_id`, `external_id`, `external_experiment_id`,
+ * `name`, `config_json`, `hparams_json` and `checkpoint_storage`, as do the variables they default
+ * to: those of other ranks are not looked at. `preempt_mode` must be the same on all ranks. The
+ * rest is each rank's own. */
 typedef struct det_core_options {
   size_t struct_size; /**< sizeof(det_core_options). */
 
   /** Which master: an http(s) URL, or the directory (or file: URL) of an embedded store. NULL: the
-   * variable DET_MASTER, else DET_HOME, else the user data directory ($XDG_DATA_HOME/determined or
-   * ~/.local/share/determined). */
+   * master whose cluster started this process as a trial (the files in DET_INFO_DIR, else
+   * /run/determined/info, else the variables DET_*), else the variable DET_MASTER, else DET_HOME,
+   * else the user data directory ($XDG_DATA_HOME/determined or ~/.local/share/determined). */
   const char *master;
   /** The trial to continue. 0: the variable DET_TRIAL_ID, else `external_id`, else a new one. */
   int64_t trial_id;
   /** A name of the caller's own for the trial: the next start with the same one continues it.
    * NULL: the variable DET_EXTERNAL_ID, else none. */
   const char *external_id;
+  /** On a master over HTTP, the same for the experiment that the trial named by `external_id` is
+   * in. NULL: the variable DET_EXTERNAL_EXPERIMENT_ID, else as `external_id`. */
+  const char *external_experiment_id;
   /** Name of the experiment when a new one is made. NULL: `name` of the configuration, else the
    * program's name. */
   const char *name;
@@ -74,6 +78,21 @@ typedef struct det_core_options {
   /** Milliseconds a report may wait for room when the journal is full and the master is keeping
    * up; 0 = 10,000. When the master does not answer a report never waits. Negative: never. */
   int32_t spool_wait_ms;
+  /** Milliseconds that det_core_close() waits for the master to take the last reports; 0 = 60,000.
+   * Not negative. */
+  int32_t close_wait_ms;
+
+  /** 1: a process that ends without det_core_close() closes first: with DET_EXIT_OK on exit(0) and
+   * the return of 0 from main(), with DET_EXIT_ERROR on another exit status, an uncaught exception,
+   * and the signals SIGHUP, SIGINT, SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV and
+   * SIGTERM where nothing else handles them: then handlers are installed, which hold up the end of
+   * the process for at most 5 seconds and leave its status as it is. */
+  int32_t close_at_end;
+  /** 1: what this process and its children write to standard output and standard error, also by
+   * file descriptor, goes to the trial's log as well, line by line, until det_core_close(); what is
+   * written in the moment before the process is killed may be lost, here and there. Not in trials
+   * that a cluster started, which collects their output itself. One core of a process at a time. */
+  int32_t capture_output;
 
   det_log_callback log;    /**< NULL: lines go to standard error. */
   void *log_user_data;     /**< For `log`. */
@@ -81,11 +100,11 @@ typedef struct det_core_options {
 } det_core_options;
 
 /** Initialiser with the defaults. det_core_options_init() does the same. */
-#define DET_CORE_OPTIONS_INIT                                                              \
-  {                                                                                        \
-    sizeof(det_core_options), NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL,                 \
-        DET_PREEMPT_WORKERS_ASK_CHIEF, DET_TENSORBOARD_AUTO, NULL, 0, 0, 0, 0, NULL, NULL, \
-        DET_LOG_WARNING                                                                    \
+#define DET_CORE_OPTIONS_INIT                                                                 \
+  {                                                                                           \
+    sizeof(det_core_options), NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL,              \
+        DET_PREEMPT_WORKERS_ASK_CHIEF, DET_TENSORBOARD_AUTO, NULL, 0, 0, 0, 0, 0, 0, 0, NULL, \
+        NULL, DET_LOG_WARNING                                                                 \
   }
 
 /** Fills options with the defaults, as the macro does. NULL does nothing.   @since 0.1 */
@@ -94,7 +113,13 @@ DET_API void det_core_options_init(det_core_options *options) DET_NOEXCEPT;
 /** Starts (seed: core.init, and entering its context). With no cluster and no master configured it
  * opens or makes the embedded store: a new experiment with one trial, or the next run of the trial
  * asked for. Reports and checkpoints that a killed process left behind are recovered. Blocks; at
- * most a few milliseconds with an embedded store.
+ * most a few milliseconds with an embedded store, with a master over HTTP for as long as that takes
+ * to answer a few requests.
+ *
+ * In a trial that a master's cluster started, that master is told what happens in the trial, asks
+ * it to stop, and goes by the exit status of the process. Where `master` or DET_MASTER is a URL in
+ * any other process, the trial is on its own: it is made in, or found by its name, and only
+ * reports; its master takes it for dead without the heartbeat, which the chief's library sends.
  *
  * With `distributed`, all ranks in step: they are one run of one trial. The chief, rank 0, finds
  * the master and starts the run; the others learn from it where that is. What fails on one rank
@@ -106,9 +131,11 @@ DET_API void det_core_options_init(det_core_options *options) DET_NOEXCEPT;
  * @param[out] out      Receives the core; release it with det_core_free(). NULL on failure.
  * @return DET_OK; DET_E_INVALID (an option or variable; the message names it); DET_E_NOT_FOUND
  * (trial); DET_E_STATE (another process runs the trial); DET_E_IO, DET_E_ACCESS, DET_E_FULL,
- * DET_E_BUSY, DET_E_CORRUPT (the store); DET_E_UNSUPPORTED (a master over HTTP, in this release; a
- * store of a newer release; DET_PREEMPT_WORKERS_ASK_MASTER with a rank that cannot reach the
- * store); what the communicator fails with.   @since 0.1 */
+ * DET_E_BUSY, DET_E_CORRUPT (the store, or the files of a cluster); DET_E_UNSUPPORTED (a store of a
+ * newer release; a master too old for trials without its cluster; DET_PREEMPT_WORKERS_ASK_MASTER
+ * with a rank that cannot reach the store); DET_E_ACCESS (the master wants another login, or does
+ * not prove who it is), DET_E_UNAVAILABLE, DET_E_TIMEOUT (it does not answer); what the
+ * communicator fails with.   @since 0.1 */
 DET_API det_status det_core_init(const det_core_options *options, det_core **out,
                                  det_error *err) DET_NOEXCEPT;
 

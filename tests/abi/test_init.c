@@ -73,6 +73,7 @@ static void core_options_init_equals_the_macro(void **state) {
   SAME(master);
   SAME(trial_id);
   SAME(external_id);
+  SAME(external_experiment_id);
   SAME(name);
   SAME(config_json);
   SAME(hparams_json);
@@ -85,6 +86,9 @@ static void core_options_init_equals_the_macro(void **state) {
   SAME(stack_trace_signal);
   SAME(spool_limit);
   SAME(spool_wait_ms);
+  SAME(close_wait_ms);
+  SAME(close_at_end);
+  SAME(capture_output);
   SAME(log);
   SAME(log_user_data);
   SAME(log_level);
@@ -121,9 +125,9 @@ static void layouts_are_those_of_release_0_1(void **state) {
   assert_int_equal(offsetof(det_distributed_options, timeout_ms), 56);
   assert_int_equal(offsetof(det_communicator_functions, destroy), 32);
   assert_int_equal(offsetof(det_communicator_functions, any_pair), 40);
-  assert_int_equal(offsetof(det_core_options, distributed), 64);
-  assert_int_equal(offsetof(det_core_options, spool_limit), 104);
-  assert_int_equal(offsetof(det_core_options, log_level), 136);
+  assert_int_equal(offsetof(det_core_options, distributed), 72);
+  assert_int_equal(offsetof(det_core_options, spool_limit), 112);
+  assert_int_equal(offsetof(det_core_options, log_level), 152);
 }
 
 int main(void) {

@@ -37,12 +37,6 @@ static void init_of_an_unknown_trial_says_so(void **state) {
   assert_fails(det_core_init(&f->options, &f->core, &f->err), DET_E_NOT_FOUND, "77");
 }
 
-static void init_with_a_master_over_http_is_unsupported(void **state) {
-  struct fixture *f = *state;
-  f->options.master = "http://localhost:8080";
-  assert_fails(det_core_init(&f->options, &f->core, &f->err), DET_E_UNSUPPORTED, "HTTP");
-}
-
 static void init_with_an_unknown_scheme_is_invalid(void **state) {
   struct fixture *f = *state;
   f->options.master = "ftp://host";
@@ -270,7 +264,6 @@ int main(void) {
       CASE(init_without_an_error_struct_still_answers),
       CASE(init_names_the_option_that_is_not_json),
       CASE(init_of_an_unknown_trial_says_so),
-      CASE(init_with_a_master_over_http_is_unsupported),
       CASE(init_with_an_unknown_scheme_is_invalid),
       CASE(init_refuses_a_storage_dictionary_of_type_shared_fs),
       CASE(init_refuses_too_many_signals),

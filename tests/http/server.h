@@ -1,4 +1,4 @@
-// A web server of a test's own. See server.py for what it answers.
+// A web server of a test's own: the script that DET_TEST_SERVER names, such as server.py.
 #pragma once
 
 #include <cstdlib>
@@ -20,9 +20,7 @@ class Server : public PythonServer {
   int64_t seen(const std::string &path) const { return stats()["seen"].value(path, 0); }
 
  private:
-  static std::string script() {
-    return std::getenv("DET_TEST_SERVERS") + std::string("/server.py");
-  }
+  static std::string script() { return std::getenv("DET_TEST_SERVER"); }
 };
 
 }  // namespace det

@@ -13,7 +13,7 @@ sys.dont_write_bytecode = True
 from fake.yaml import parse_yaml  # noqa: E402
 from recording.calls import calls_of  # noqa: E402
 from recording.exchanges import (  # noqa: E402
-    assign_legs, first_trials, is_of_trial, load, managed_legs, shorten, short_config)
+    assign_legs, first_trials, is_of_trial, load, managed_legs, shorten)
 
 FOLDERS = {"0.38.1": "s*", "0.33.0": "o*", "0.19.10": "p*", "unmanaged-0.33.0": "unmanaged_*",
            "unmanaged-0.38.1": "unmanaged_*"}
@@ -24,13 +24,15 @@ def unmanaged_leg(rows):
     external = created["path"].rpartition("by-external-id/")[2]
     trial = next(row for row in rows if row["path"] == "/api/v1/trials")
     started = next(row for row in rows if row["path"].endswith("/start"))["response"]
+    announced = next(row for row in rows if row["path"] == "/api/v1/runs/start")
     request = trial["body"].get("createTrialRequest", trial["body"])
     shown = trial["response"]["trial"]
     return {
         "trial_id": shown["id"], "run_id": started["trialRunId"],
         "experiment_id": shown["experimentId"], "task_id": shown["taskId"],
         "hparams": request["hparams"],
-        "config": short_config(parse_yaml(created["body"]["config"])),
+        "config": parse_yaml(created["body"]["config"]),
+        "checkpoint_storage": announced["body"]["checkpointStorage"], "ranks": 1,
         "external_experiment_id": external if created["method"] == "PUT" else None,
         "external_trial_id": trial["body"].get("externalTrialId"),
         "steps_completed": started["stepsCompleted"],
@@ -55,7 +57,6 @@ def copy(source, destination):
         return
     for index, leg in enumerate(legs):
         mine = [row for row in rows if row.get("leg", 0) == index]
-        leg["ranks"] = sum(row["path"] == "/api/v1/runs/start" for row in mine) or 1
         leg["calls"] = calls_of(source.stem, mine, leg, legs)
     destination.mkdir(parents=True, exist_ok=True)
     lines = [json.dumps(row, separators=(",", ":")) + "\n" for row in rows]

@@ -1,8 +1,8 @@
 """A master's side, played from a recording: replay.py SCENARIO.jsonl
 
-Every request gets the recorded answer. Requests of one stream (a method and path, and for metrics a
-group) are expected in the recorded order; between streams any order goes, as it does with a real
-client. A poll ends when all has come that came before its end in the recording; one that the client
+Every request gets the recorded answer. Requests of one stream (a method and path, for metrics a
+group, and the trial or task that a body names) are expected in the recorded order; between streams
+any order goes, as it does with a real client. A poll ends when all has come that came before its end in the recording; one that the client
 ended waits until this client ends it too. Uuids of checkpoints are the client's own: the first one
 that it reports stands for the first recorded one, and so on.
 
@@ -49,7 +49,9 @@ def is_optional(method, path, body):
 
 
 def stream_of(method, path, body):
-    return method, path, group_of(path, body)
+    named = body if isinstance(body, dict) else {}
+    whose = named.get("allocationId") or named.get("taskId") or named.get("runId")
+    return method, path, group_of(path, body) or whose
 
 
 class Replay:
@@ -88,7 +90,7 @@ class Replay:
     def learn_uuid(self, method, path, body):
         """A new checkpoint stands for the next recorded one."""
         if (method, path) == ("POST", "/api/v1/checkpoints") and isinstance(body, dict):
-            expected = self.streams[method, path, None]
+            expected = self.streams[stream_of(method, path, body)]
             own = body.get("uuid", "")
             if expected and UUID.fullmatch(own) and own not in self.uuids:
                 self.uuids[own] = expected[0]["body"]["uuid"]
@@ -129,6 +131,9 @@ class Replay:
         if path == "/api/v1/master":
             return {"response": {"version": self.version, "masterId": "m", "clusterId": "c",
                                  "clusterName": ""}}
+        if path.endswith("/rendezvous"):
+            info = {"addresses": ["127.0.0.1"], "rank": 0, "slots": [1]}
+            return {"response": {"rendezvousInfo": info}}
         return {"response": {}}
 
     def poll(self, path):

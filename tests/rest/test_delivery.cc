@@ -255,7 +255,7 @@ void another_process_goes_on_where_the_killed_one_was(void **) {
     assert_true(run.stored() == all_of(60));
     assert_string_equal(run.refused().c_str(), "");
     // Only those that were under way are sent again.
-    assert_true(run.asked("metrics").size() <= 60 + 16);
+    assert_true(run.asked("metrics").size() <= 60 + 32);
     run.begin();
     const size_t before = run.asked("metrics").size();
     run.deliver(reports);

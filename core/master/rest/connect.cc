@@ -57,6 +57,9 @@ std::shared_ptr<MasterSession> connect_as_user(const std::string &url,
   auto session =
       std::make_shared<MasterSession>(user_session_options(url, "", user_retries, *logger), logger);
   use_user_credential(*session, *logger);
+  // Tokens of users last a week, and training may take longer.
+  session->renew_with(
+      [session = session.get(), logger] { use_user_credential(*session, *logger); });
   return session;
 }
 

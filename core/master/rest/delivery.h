@@ -45,7 +45,7 @@ class RestDelivery : public ReportSink {
   RefusedReports &refused() { return refused_; }
 
  private:
-  static constexpr size_t widest_window = 16;
+  static constexpr size_t widest_window = 32;
 
   struct Sent {
     const Parcel *parcel;

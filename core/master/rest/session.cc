@@ -47,6 +47,24 @@ void MasterSession::use(Credential credential) {
   credential_ = std::move(credential);
 }
 
+bool MasterSession::renew_credential() {
+  // Not by who is doing it, and asks the master meanwhile, nor by others.
+  if (!renew_ || renewing_.exchange(true)) return false;
+  bool renewed = false;
+  const auto now = std::chrono::steady_clock::now();
+  if (!renewed_ || now - *renewed_ >= std::chrono::minutes(1)) {
+    renewed_ = now;
+    try {
+      renew_();
+      renewed = true;
+    } catch (const std::exception &) {
+      // The answer that led here says what is wrong.
+    }
+  }
+  renewing_ = false;
+  return renewed;
+}
+
 HttpCall MasterSession::begin(WireRequest request, const CallOptions &options) {
   const Replay usual = request.method == "GET" ? Replay::safe : Replay::unsent;
   HttpRequest http{.method = std::move(request.method),

@@ -2,7 +2,9 @@
 // speaks.
 #pragma once
 
+#include <atomic>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -65,11 +67,21 @@ class MasterSession {
 
   template <class Call>
   typename Call::Answer call(Call call, const CallOptions &options = {}) {
+    const HttpAnswer answer = send(call, options).wait();
+    if (answer.status != 401 || !renew_credential()) return read<Call>(answer);
     return read<Call>(send(std::move(call), options).wait());
   }
 
   // For requests from now on.
   void use(Credential credential);
+
+  // How to get another credential when the master no longer takes this one: `renew` calls use(), or
+  // throws. Before other threads use the session.
+  void renew_with(std::function<void()> renew) { renew_ = std::move(renew); }
+
+  // Whether there is another one now. Tries at most once a minute. A call() asks by itself; whoever
+  // reads an answer of 401 otherwise calls this before trying again.
+  bool renew_credential();
 
   HttpClient &http() { return http_; }
 
@@ -92,6 +104,9 @@ class MasterSession {
   std::mutex mutex_;  // of the two below
   Credential credential_;
   std::optional<GetMaster::Answer> master_;
+  std::atomic<bool> renewing_{false};  // by one thread, to which the two below belong
+  std::function<void()> renew_;
+  std::optional<std::chrono::steady_clock::time_point> renewed_;
   HttpClient http_;
 };
 

@@ -31,6 +31,7 @@ void UnmanagedTrial::beat(const Wake &wake) {
     if (std::exchange(beat_failed_, false)) logger().info("the master takes heartbeats again");
   } catch (const Error &error) {
     next_beat_ = steady_clock::now() + period_after_failure;
+    if (error.http_status == 401 && session().renew_credential()) return;
     if (!std::exchange(beat_failed_, true))
       logger().warning(std::string("sending a heartbeat: ") + error.what() +
                        "; trying again every 10 seconds");

@@ -39,8 +39,9 @@ def managed_legs(environments):
             "agent_id": given["DET_AGENT_ID"], "hparams": json.loads(given["DET_HPARAMS"]),
             "config": short_config(json.loads(given["DET_EXPERIMENT_CONFIG"])),
             "steps_completed": int(given["DET_STEPS_COMPLETED"]),
-            "latest_checkpoint": given.get("DET_LATEST_CHECKPOINT"),
+            "latest_checkpoint": given.get("DET_LATEST_CHECKPOINT"), "ranks": 0,
         })
+        leg["ranks"] += len(json.loads(given["DET_SLOT_IDS"]))  # one a slot
         leg["resources_ids"].append(given["DET_RESOURCES_ID"])
     return list(legs.values())
 
@@ -77,9 +78,11 @@ def assign_legs(rows, legs):
 
 
 def first_trials(rows, legs, count):
-    """The rows and legs of the first few trials only: a search has many that are alike."""
+    """The rows and legs of the first few trials only: a search has many that are alike. A leg that
+    was ended before it said anything is none."""
     trials = list(dict.fromkeys(leg["trial_id"] for leg in legs))[:count]
-    kept = [index for index, leg in enumerate(legs) if leg["trial_id"] in trials]
+    begun = {row["leg"] for row in rows}
+    kept = [index for index, leg in enumerate(legs) if leg["trial_id"] in trials and index in begun]
     rows = [{**row, "leg": kept.index(row["leg"])} for row in rows if row["leg"] in kept]
     return rows, [legs[index] for index in kept]
 
