@@ -18,10 +18,10 @@ namespace {
 using namespace det;
 using namespace det::test;
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool is_slow = true;
 #elif defined(__has_feature)
-constexpr bool is_slow = __has_feature(address_sanitizer) || __has_feature(memory_sanitizer);
+constexpr bool is_slow = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
 #else
 constexpr bool is_slow = false;
 #endif

@@ -189,6 +189,22 @@ void reports_and_end_that_could_not_be_told_are_told_by_sync(void **) {
   }
 }
 
+void end_does_not_overtake_the_reports(void **) {
+  const FakeMaster &master = fresh_master("0.38.1");
+  Surroundings place;
+  place.as_user(master.url());
+  CoreOptions options = place.options();
+  options.close_limit = std::chrono::milliseconds(300);
+  auto core = Core::start(options);
+  master.add_fault({{"path", "metrics$"}, {"status", 503}, {"count", 100'000}});
+  report_training(*core, 1, 0.5);
+  const auto [message, trial] = leave(std::move(core), RunEnd::ok, Code::timeout);
+  assert_true((trial_of(master, trial)["states"] == Json{"STATE_RUNNING"}));
+  master.heal();
+  open_client(master.url())->sync();
+  assert_true((trial_of(master, trial)["states"] == Json{"STATE_RUNNING", "STATE_COMPLETED"}));
+}
+
 void end_alone_that_could_not_be_told_is_told_by_sync(void **) {
   const FakeMaster &master = fresh_master("0.38.1");
   Surroundings place;
@@ -205,6 +221,22 @@ void end_alone_that_could_not_be_told_is_told_by_sync(void **) {
   assert_true(place.left_behind(master.url()).empty());
 }
 
+void end_of_a_deleted_trial_stands_in_nobodys_way(void **) {
+  const FakeMaster &master = fresh_master("0.38.1");
+  Surroundings place;
+  place.as_user(master.url());
+  auto core = Core::start(place.options());
+  go_away(master);
+  leave(std::move(core), RunEnd::ok, Code::access);
+  master.heal();
+  master.add_fault({{"path", "PATCH"}});
+  const auto client = open_client(master.url());
+  expect_error(Code::state, [&] { client->sync(); });  // the trial is there: it stays to be told
+  fresh_master("0.38.1");                              // knows nothing of it
+  client->sync();
+  assert_true(place.left_behind(master.url()).empty());
+}
+
 void end_of_an_earlier_run_does_not_end_a_later_one(void **) {
   const FakeMaster &master = fresh_master("0.38.1");
   Surroundings place;
@@ -215,6 +247,8 @@ void end_of_an_earlier_run_does_not_end_a_later_one(void **) {
   go_away(master);
   leave(std::move(first), RunEnd::error, Code::access);
   master.heal();
+  // It cannot be told before the later run begins either.
+  master.add_fault({{"path", "PATCH"}, {"status", 401}});
   const auto second = Core::start(options);
   open_client(master.url())->sync();
   assert_true(trial_of(master, *second)["state"] == "STATE_RUNNING");
@@ -316,7 +350,9 @@ int main() {
       cmocka_unit_test(end_is_told_as_it_was),
       cmocka_unit_test(core_that_is_dropped_ends_in_error),
       cmocka_unit_test(reports_and_end_that_could_not_be_told_are_told_by_sync),
+      cmocka_unit_test(end_does_not_overtake_the_reports),
       cmocka_unit_test(end_alone_that_could_not_be_told_is_told_by_sync),
+      cmocka_unit_test(end_of_a_deleted_trial_stands_in_nobodys_way),
       cmocka_unit_test(end_of_an_earlier_run_does_not_end_a_later_one),
       cmocka_unit_test(journal_of_a_killed_process_is_shipped_by_the_next_start),
       cmocka_unit_test(journal_of_a_killed_process_is_shipped_by_sync),

@@ -36,13 +36,29 @@ bool has_later_run(const fs::path &home, const ReportOrigin &origin) {
   return false;
 }
 
+bool is_gone(MasterSession &session, int64_t trial_id) {
+  try {
+    session.call(GetTrial{trial_id});
+    return false;
+  } catch (const Error &error) {
+    return error.http_status == 404;
+  }
+}
+
 void tell_end(MasterSession &session, const fs::path &home, const fs::path &directory,
-              const ReportOrigin &origin) {
+              const ReportOrigin &origin, Logger &logger) {
   const FinalState final_state(directory);
   const std::optional<TrialState> state = final_state.kept();
   if (!state) return;
-  if (!has_later_run(home, origin))
-    session.call(PatchTrial{origin.trial_id, *state}, {.replay = Replay::safe});
+  try {
+    if (!has_later_run(home, origin))
+      session.call(PatchTrial{origin.trial_id, *state}, {.replay = Replay::safe});
+  } catch (const Error &error) {
+    // Masters answer 500 for a trial that was deleted.
+    if (error.http_status != 500 || !is_gone(session, origin.trial_id)) throw;
+    logger.warning("trial " + std::to_string(origin.trial_id) +
+                   " is no longer on the master: its end is not told");
+  }
   final_state.forget();
 }
 
@@ -61,7 +77,7 @@ void recover(const std::shared_ptr<MasterSession> &session, const fs::path &home
   if (offer_refused)
     found.refused =
         sink.refused().offer([&](const Json &report) { return sink.offer_again(report); });
-  tell_end(*session, home, directory, origin);
+  tell_end(*session, home, directory, origin, *logger);
   remove_run_directory(directory);
   if (found.reports > 0 || found.refused > 0) recovery.runs.push_back(found);
 }
