@@ -103,6 +103,7 @@ std::optional<ClusterInfo> from_files(const fs::path &directory) {
   if (!cluster) return std::nullopt;
   ClusterInfo info;
   info.origin = "'" + directory.string() + "'";
+  info.from_files = true;
   read_cluster(*cluster, info);
   if (is_trial(info)) {
     const auto trial = TaskFacts::from_file(directory / "trial.json");

@@ -22,8 +22,9 @@ struct ClusterTrial {
 };
 
 struct ClusterInfo {
-  std::string origin;      // for messages: the info directory, or "the variables DET_*"
-  std::string master_url;  // canonical
+  std::string origin;       // for messages: the info directory, or "the variables DET_*"
+  bool from_files = false;  // that the cluster's set-up wrote
+  std::string master_url;   // canonical
   std::string cluster_id, agent_id, task_id, allocation_id, task_type;
   std::string session_token;  // of the allocation
   std::string user_token;     // DET_USER_TOKEN; empty: none

@@ -93,8 +93,7 @@ KnownUsers read_known_users(const std::string &master_url) {
   const Json entry = cache->at("masters").value(master_url, Json::object());
   users.active = entry.value("active_user", "");
   const Json tokens = entry.value("tokens", Json::object());
-  for (const auto &[user, token] : tokens.items())
-    users.tokens[user] = token.get<std::string>();
+  for (const auto &[user, token] : tokens.items()) users.tokens[user] = token.get<std::string>();
   return users;
 }
 

@@ -20,6 +20,12 @@ Json metadata_from(const std::string &text) {
   return metadata;
 }
 
+// No answer came, or none of the master's own.
+bool may_be_known(const Error &error) {
+  return error.code == Code::unavailable || error.code == Code::timeout ||
+         error.code == Code::access || error.http_status != 0;
+}
+
 }  // namespace
 
 CheckpointContext::CheckpointContext(const Gate &gate, Communicator &communicator, Master &master,
@@ -76,10 +82,22 @@ std::unique_ptr<CheckpointStore> CheckpointContext::begin_store(const std::strin
 void CheckpointContext::publish(CheckpointWriter &writer, const Json &metadata,
                                 const std::vector<std::string> &shares) {
   CheckpointReport report{writer.id(), metadata, writer.commit(shares), storage_.config()};
+  bool asked = false;
   try {
     // The master must not see a checkpoint before the metrics that led to it.
     train_.deliver_all();
+    asked = true;
     master_.report_checkpoint(report);
+  } catch (const Error &error) {
+    if (asked && may_be_known(error)) {
+      writer.announced();  // files that nobody knows do less harm than a checkpoint without files
+      throw Error(error.code,
+                  std::string(error.what()) + "; checkpoint " + writer.id() +
+                      " stays in storage, since the master may know it; delete it if it does not",
+                  error.os_errno, error.http_status);
+    }
+    writer.abort();
+    throw;
   } catch (...) {
     writer.abort();
     throw;

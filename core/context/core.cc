@@ -118,7 +118,9 @@ void Core::open_contexts(const CoreOptions &options) {
 }
 
 void Core::watch_process(const CoreOptions &options) {
-  if (options.capture_output && spool_)
+  // A cluster that has set the container up collects its output.
+  const bool is_collected = place_.cluster && place_.cluster->from_files;
+  if (options.capture_output && spool_ && !is_collected)
     // A line that finds no room in the journal has been seen where it went before.
     output_ = std::make_unique<OutputCapture>([this](LogLevel level, std::string_view line) {
       spool_->append_log(static_cast<int>(level), line);

@@ -23,9 +23,12 @@ namespace det {
 class EndWatch::State {
  public:
   State(Told told, std::chrono::milliseconds patience)
-      : told_(std::move(told)), hook_(std::in_place, begin_, done_, patience) {}
+      : told_(std::move(told)),
+        patience_(patience),
+        hook_(std::in_place, begin_, done_, patience) {}
 
   static void begin(const std::shared_ptr<State> &state) {
+    state->self_ = state;
     static const bool registered = on_exit(exiting, nullptr) == 0;
     if (!registered) throw std::bad_alloc();
     state->thread_ = start_thread("det-end", [state] { state->wait_for_signal(); });
@@ -63,15 +66,34 @@ class EndWatch::State {
       const std::lock_guard guard(list().mutex);
       all = list().all;
     }
-    for (const std::shared_ptr<State> &state : all)
-      if (!state->fork_guard_.in_child()) state->tell(status & 0xFF);
+    std::erase_if(all, [](const auto &state) { return state->fork_guard_.in_child(); });
+    // A program that goes on after a signal may hear of the end and leave by itself: the end is the
+    // signal's all the same.
+    if (!all.empty() && FatalSignalHook::is_left_to_us())
+      poll(nullptr, 0, static_cast<int>(all.front()->patience_.count()) + 1000);
+    for (const std::shared_ptr<State> &state : all) state->tell(status & 0xFF);
   }
 
   void wait_for_signal() {
     pollfd watched[] = {{begin_.fd(), POLLIN, 0}, {stop_.fd(), POLLIN, 0}};
     while (poll(watched, 2, -1) < 0 && errno == EINTR) continue;
-    if (watched[0].revents != 0) tell(-FatalSignalHook::signal());
-    done_.set();
+    if (FatalSignalHook::is_left_to_us()) {
+      tell_for_a_while();
+      FatalSignalHook::work_is_done();
+    } else {
+      if (watched[0].revents != 0) tell(-FatalSignalHook::signal());
+      done_.set();
+    }
+  }
+
+  void tell_for_a_while() {
+    const std::shared_ptr<State> state = self_.lock();
+    start_thread("det-ending", [state] {
+      state->tell(-FatalSignalHook::signal());
+      state->done_.set();
+    }).detach();
+    pollfd watched = {done_.fd(), POLLIN, 0};
+    while (poll(&watched, 1, static_cast<int>(patience_.count())) < 0 && errno == EINTR) continue;
   }
 
   void tell(int status) {
@@ -98,6 +120,8 @@ class EndWatch::State {
   }
 
   const Told told_;
+  const std::chrono::milliseconds patience_;
+  std::weak_ptr<State> self_;
   ForkGuard fork_guard_;
   const Wake begin_, done_, stop_;
   std::optional<FatalSignalHook> hook_;

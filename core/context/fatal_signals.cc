@@ -32,6 +32,12 @@ struct Slot {
 std::array<Slot, 64> slots;
 std::mutex mutex;  // of taking and giving back slots
 std::atomic<int> ending{0};
+std::atomic<int> working{0};  // how many still have something to do before the process ends
+
+// Sent by somebody, not caused by the thread that runs: that one can go on.
+bool is_asynchronous(int signal) {
+  return signal == SIGHUP || signal == SIGINT || signal == SIGQUIT || signal == SIGTERM;
+}
 
 int64_t now_ms() {
   timespec now{};
@@ -50,6 +56,22 @@ struct Working {
   int done_fd;
   int64_t end;  // of the patience
 };
+
+// Whether the process is to end later, by end_process(). A second signal ends it at once.
+bool leave_it_to_others(int signal) {
+  int none = 0;
+  if (!ending.compare_exchange_strong(none, signal)) return false;
+  const pid_t process = getpid();
+  int count = 0;
+  for (const Slot &slot : slots) count += slot.process.load() == process ? 1 : 0;
+  working.store(count);
+  for (const Slot &slot : slots) {
+    if (slot.process.load() != process) continue;
+    const uint64_t one = 1;
+    [[maybe_unused]] const ssize_t put = write(slot.begin_fd.load(), &one, sizeof one);
+  }
+  return count > 0;
+}
 
 void wait_for_work(int signal) {
   const pid_t process = getpid(), thread = gettid();
@@ -75,7 +97,12 @@ void wait_for_work(int signal) {
 
 void end_by_fatal_signal(int signal) noexcept {
   if (std::find(fatal_signals.begin(), fatal_signals.end(), signal) == fatal_signals.end()) return;
-  wait_for_work(signal);
+  // A thread that is stopped here may hold a lock that the work needs.
+  if (is_asynchronous(signal)) {
+    if (leave_it_to_others(signal)) return;
+  } else {
+    wait_for_work(signal);
+  }
   struct sigaction standard {};
   standard.sa_handler = SIG_DFL;
   sigaction(signal, &standard, nullptr);
@@ -106,6 +133,17 @@ FatalSignalHook::FatalSignalHook(const Wake &begin, const Wake &done,
 FatalSignalHook::~FatalSignalHook() { slots[slot_].process.store(0); }
 
 int FatalSignalHook::signal() noexcept { return ending.load(); }
+
+bool FatalSignalHook::is_left_to_us() noexcept { return is_asynchronous(ending.load()); }
+
+void FatalSignalHook::work_is_done() noexcept {
+  if (working.fetch_sub(1) > 1) return;
+  const int signal = ending.load();
+  struct sigaction standard {};
+  standard.sa_handler = SIG_DFL;
+  sigaction(signal, &standard, nullptr);
+  kill(getpid(), signal);
+}
 
 void FatalSignalHook::work_in_this_thread() const noexcept { slots[slot_].worker.store(gettid()); }
 

@@ -10,8 +10,10 @@
 
 namespace det {
 
-// While it lives, a signal that ends the process, since nobody handles it, sets `begin` first. The
-// process ends of that signal when `done` is set, or after `patience`; a forked child does at once.
+// While it lives, a signal that ends the process, since nobody handles it, sets `begin` first; a
+// forked child ends at once. A crash then waits where it is, until `done` is set or `patience` is
+// over. Where the signal came from elsewhere the program goes on meanwhile, and the process ends
+// when every hook has said work_is_done(), or at a second signal.
 class FatalSignalHook {
  public:
   // Throws Code::full when all hooks are taken.
@@ -22,6 +24,10 @@ class FatalSignalHook {
   FatalSignalHook &operator=(const FatalSignalHook &) = delete;
 
   static int signal() noexcept;  // which one is ending the process; 0: none
+
+  // Whether the process ends by work_is_done(), which each hook owes once.
+  static bool is_left_to_us() noexcept;
+  static void work_is_done() noexcept;
 
   // Does not wait for `done` where the signal comes in the thread that calls this.
   void work_in_this_thread() const noexcept;

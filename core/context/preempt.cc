@@ -37,7 +37,11 @@ bool PreemptContext::told_by_process() const noexcept {
 
 void PreemptContext::watch() {
   watch_for_preemption();
-  while (!stopping_ && master_.keep_alive(wake_)) wake_.clear();
+  try {
+    while (!stopping_ && master_.keep_alive(wake_)) wake_.clear();
+  } catch (const std::exception &e) {
+    logger_.error(std::string("keeping the trial alive: ") + e.what());
+  }
 }
 
 void PreemptContext::watch_for_preemption() {

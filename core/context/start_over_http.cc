@@ -1,6 +1,8 @@
 #include "core/context/start_over_http.h"
 
+#include <chrono>
 #include <filesystem>
+#include <thread>
 #include <utility>
 
 #include "core/base/command_line.h"
@@ -27,12 +29,29 @@ void check_slots(const ClusterInfo &cluster, const Ranks &ranks) {
                                  "knows its part");
 }
 
-// Reports that wait from before go first: a new run would fence them off.
-void recover(const Place &place, const std::shared_ptr<Logger> &logger) {
-  try {
-    recover_runs(place.session, false, logger);
-  } catch (const Error &e) {
-    logger->warning(std::string(e.what()) + "; `det sync` tries again");  // not this run's trouble
+bool passes(const Error &error) {
+  return error.code == Code::unavailable || error.code == Code::timeout ||
+         error.code == Code::busy || error.code == Code::access;
+}
+
+// Reports that wait from before go first: a new run fences them off for ever, so one that is ours
+// to begin does not while the master cannot take them. On every rank, since each machine has its
+// own.
+void recover(const Place &place, bool begins_run, const std::shared_ptr<Logger> &logger) {
+  constexpr int attempts = 5;
+  for (int attempt = 1;; ++attempt) {
+    try {
+      recover_runs(place.session, false, logger);
+      return;
+    } catch (const Error &e) {
+      // What is damaged is not this run's trouble.
+      if (!begins_run || !passes(e))
+        return logger->warning(std::string(e.what()) + "; `det sync` tries again");
+      if (attempt == attempts)
+        throw Error(e.code, "delivering what an earlier run left behind: " + std::string(e.what()),
+                    e.os_errno, e.http_status);
+      std::this_thread::sleep_for(std::chrono::milliseconds(100 << attempt));
+    }
   }
 }
 
@@ -94,16 +113,17 @@ void reach_cluster(const Ranks &ranks, const std::shared_ptr<Logger> &logger, Pl
   place.session = connect_to_task_master(*place.cluster, logger);
   if (ranks.local_rank == 0) meet_containers(*place.session, *place.cluster);
   check_slots(*place.cluster, ranks);
+  recover(place, false, logger);
 }
 
 void reach_as_user(const std::shared_ptr<Logger> &logger, Place &place) {
   place.session = connect_as_user(place.location.url, logger);
+  recover(place, true, logger);
 }
 
 Json start_in_cluster(const CoreOptions &options, const Ranks &ranks,
                       const std::shared_ptr<Logger> &logger, Place &place) {
   const Json storage = open_storage_of_trial(options, logger, place);
-  recover(place, logger);
   place.master = start_managed_run({place.session, logger, ranks, storage}, *place.cluster);
   return {{"trial_id", place.master->info().trial_id}, {"run_id", place.master->info().run_id}};
 }
@@ -127,7 +147,6 @@ Json start_unmanaged(const CoreOptions &options, const Ranks &ranks,
   const Json storage = open_storage_of_user(options, trial.config, logger, place);
   if (trial.hparams.is_null() && trial.config.is_object())
     trial.hparams = constant_hparams(trial.config);
-  recover(place, logger);
   UnmanagedRequest request{.trial_id = trial.trial_id,
                            .external_experiment_id = std::move(trial.external_experiment_id),
                            .external_trial_id = std::move(trial.external_id),

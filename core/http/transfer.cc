@@ -161,8 +161,9 @@ Error Transfer::failure(CURLcode code, const HttpRequest &request) const {
   } else if (code == CURLE_ABORTED_BY_CALLBACK) {
     detail = "the connection was closed before an answer came";
   }
+  // libcurl keeps that of an earlier attempt; where something was sent, none tells what happened.
   long os_errno = 0;
-  curl_easy_getinfo(handle(), CURLINFO_OS_ERRNO, &os_errno);
+  if (sendings_ == 0) curl_easy_getinfo(handle(), CURLINFO_OS_ERRNO, &os_errno);
   return transfer_error(asked_of(request), code, detail, static_cast<int>(os_errno));
 }
 

@@ -14,6 +14,11 @@ ShipJournals ship_to(Logger &logger) {
     const RecoveredSpool spool = recover_spool(run_directory, sink);
     found.reports += spool.reports;
     found.lost_bytes += spool.lost_bytes;
+    if (!spool.conflicts.empty())
+      logger.warning("recovering reports: " + spool.conflicts.front() +
+                     (spool.conflicts.size() == 1
+                          ? ""
+                          : " (and " + std::to_string(spool.conflicts.size() - 1) + " more)"));
     for (const fs::path &file : spool.damaged)
       logger.warning("recovering reports: '" + file.string() +
                      "' is damaged and cannot be read; it is kept under that name");

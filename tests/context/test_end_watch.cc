@@ -70,6 +70,7 @@ int end_by(const std::string &how) {
   if (how == "two watches") {
     const EndWatch other(note_as("other"));
     raise(SIGINT);
+    for (;;) pause();  // the program goes on
   }
   if (how == "two watches exit") {
     const EndWatch other(note_as("other"));
@@ -111,6 +112,7 @@ int end_by(const std::string &how) {
     if (child == 0) {
       const EndWatch own(note_as("child"));
       raise(SIGTERM);
+      for (;;) pause();
     }
     int status = -1;
     waitpid(child, &status, 0);

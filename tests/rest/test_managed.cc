@@ -88,7 +88,7 @@ void signal_to_the_process_is_announced_where_the_master_listens(void **) {
     }
     // One that is not pending there would start the trial again and again.
     assert_true(acks.empty());
-    assert_true(contains(place.log(), "takes no notice of signal 15"));
+    assert_true(contains(place.log(), "telling the master of signal 15"));
   }
 }
 

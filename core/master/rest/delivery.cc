@@ -21,6 +21,17 @@ bool is_metrics(const Parcel &parcel) {
   return parcel.kind == ReportKind::metrics || parcel.kind == ReportKind::metrics_json;
 }
 
+// Empties it in the end.
+template <class Window>
+class Leftovers {
+ public:
+  explicit Leftovers(Window &window) : window_(window) {}
+  ~Leftovers() { window_.clear(); }
+
+ private:
+  Window &window_;
+};
+
 }  // namespace
 
 RestDelivery::RestDelivery(std::shared_ptr<MasterSession> session, ReportOrigin origin,
@@ -40,6 +51,8 @@ Delivery RestDelivery::deliver(const JournalKey &, std::span<const Report> repor
   failure_.reset();
   static_cast<void>(session_->version());  // its failure is not that of a report
   undelivered_ = reports;
+  const Leftovers<std::deque<Sent>> nothing_left(
+      window_);  // of parcels that are no more, whatever happens
   const std::vector<Parcel> parcels = pack_parcels(reports, watermark_.delivered(), done_);
   for (const Parcel &parcel : parcels) {
     while (!failure_ && must_wait(parcel)) settle_oldest(delivery);
@@ -120,7 +133,7 @@ void RestDelivery::refuse(const Parcel &parcel, const Error &error, Delivery &de
   } catch (const Error &unwritten) {
     return fail(parcel, unwritten, false);  // a full disk, say: it stays in the journal
   }
-  const std::string group(is_metrics(parcel) ? parcel.report->group : name_of(parcel));
+  const std::string group(is_metrics(parcel) ? parcel.report->group : "(no group)");
   if (told_groups_.insert(group).second) delivery.conflicts.push_back(message);
   else logger_->info(message);
   done(parcel);
@@ -143,14 +156,16 @@ void RestDelivery::done(const Parcel &parcel) {
 }
 
 bool RestDelivery::offer_again(const Json &refused) {
-  if (!refused.contains("group")) return false;
   try {
     session_->call(metrics_from_json(refused, origin_));
     return true;
+  } catch (const Json::exception &) {
+    return false;  // a status, or lines of log: they have had their time
   } catch (const Error &error) {
-    if (error.http_status == 500 || error.http_status == 400 || error.http_status == 404)
-      return false;
-    throw;
+    const bool passes = error.code == Code::unavailable || error.code == Code::timeout ||
+                        error.code == Code::access || error.code == Code::busy;
+    if (passes) throw;
+    return false;
   }
 }
 

@@ -1,8 +1,10 @@
 #include "core/master/rest/home.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cctype>
+#include <cerrno>
 
 #include "core/base/environment.h"
 #include "core/base/error.h"
@@ -37,11 +39,19 @@ fs::path rest_home(const std::string &master_url) {
     return home;
   } catch (const Error &error) {
     // As in a container whose user has no home.
-    if (error.code != Code::access) throw;
+    if (error.code != Code::access && error.code != Code::not_found) throw;
   }
-  const fs::path home = fs::temp_directory_path() / ("detcore-" + std::to_string(getuid())) / place;
-  make_directories(home, 0700);
-  return home;
+  const fs::path own = fs::temp_directory_path() / ("detcore-" + std::to_string(geteuid()));
+  make_directories(own, 0700);
+  // Others can make such a directory too, and would have their reports sent with our token.
+  struct stat found {};
+  if (lstat(own.c_str(), &found) != 0) throw_errno(errno, "looking at '" + own.string() + "'");
+  if (!S_ISDIR(found.st_mode) || found.st_uid != geteuid() || (found.st_mode & 077U) != 0)
+    throw Error(Code::access, "keeping journals in '" + own.string() +
+                                  "': it belongs to another user, or others can write to it; set "
+                                  "DET_HOME to a directory of your own");
+  make_directories(own / place, 0700);
+  return own / place;
 }
 
 }  // namespace det

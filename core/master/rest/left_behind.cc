@@ -70,13 +70,15 @@ void recover(const std::shared_ptr<MasterSession> &session, const fs::path &home
     ++recovery.busy;
     return;
   }
+  // Two masters' addresses may give one file name.
+  if (read_about(directory).value("master", session->url()) != session->url()) return;
   const ReportOrigin origin = origin_of(directory);
   LeftBehind found{.trial_id = origin.trial_id, .run_id = origin.run_id};
   RestDelivery sink(session, origin, directory, logger);
   if (has_undelivered(directory)) ship(directory, sink, found);
   if (offer_refused)
-    found.refused =
-        sink.refused().offer([&](const Json &report) { return sink.offer_again(report); });
+    sink.refused().offer([&](const Json &report) { return sink.offer_again(report); });
+  found.refused = sink.refused().count();
   tell_end(*session, home, directory, origin, *logger);
   remove_run_directory(directory);
   if (found.reports > 0 || found.refused > 0) recovery.runs.push_back(found);
@@ -92,6 +94,8 @@ Recovery recover_rest_runs(const std::shared_ptr<MasterSession> &session, const 
   for (const fs::path &directory : list_run_directories(home)) {
     try {
       recover(session, home, directory, ship, offer_refused, logger, recovery);
+    } catch (const Json::exception &e) {
+      logger->warning("recovering '" + directory.string() + "': " + e.what());
     } catch (const Error &e) {
       // Its owner, or another process that recovers, has just removed it.
       if (e.os_errno == ENOENT && !fs::exists(directory)) continue;

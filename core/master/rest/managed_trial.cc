@@ -62,21 +62,30 @@ bool ManagedTrial::wait_preemption(const Wake &wake) {
   return true;
 }
 
-// To the master it is a wish of the scheduler, which it may grant by asking this trial to stop.
+// To the master it is a wish of the scheduler, which it may grant by asking this trial to stop. One
+// that does not answer must not keep the trial from saving.
 void ManagedTrial::note_preemption(const std::string &reason) {
   if (asked_) return;
   try {
     session().call(AnnouncePreemption{run().info.allocation_id}, hasty);
     asked_ = true;
   } catch (const Error &error) {
-    if (error.http_status != 500 && error.http_status != 501) throw;
-    logger().warning("this master takes no notice of " + reason + " in its trials");
+    logger().warning("telling the master of " + reason + ": " + error.what());
   }
+}
+
+bool ManagedTrial::is_asked_now() {
+  try {
+    if (session().call(PollPreemption{run().info.allocation_id, 1}, hasty).preempt) asked_ = true;
+  } catch (const Error &error) {
+    logger().warning(error.what());
+  }
+  return asked_;
 }
 
 // One that is not pending would have the master start the trial again and again.
 void ManagedTrial::acknowledge_preemption() {
-  if (asked_)
+  if (asked_ || is_asked_now())
     return static_cast<void>(
         session().call(AcknowledgePreemption{run().info.allocation_id}, repeatable));
   logger().warning(
@@ -133,7 +142,8 @@ bool ManagedTrial::report_early_exit(const std::string &reason) {
 
 void ManagedTrial::end_run(RunEnd how) {
   if (how == RunEnd::invalid_hp)
-    session().call(ReportEarlyExit{run().info.trial_id, EarlyExit::invalid_hp}, repeatable);
+    session().call(ReportEarlyExit{run().info.trial_id, EarlyExit::invalid_hp},
+                   {.replay = Replay::safe, .timeout = seconds(10)});
   remove_directory();
 }
 

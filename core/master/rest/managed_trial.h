@@ -26,6 +26,7 @@ class ManagedTrial : public RestTrial {
 
  private:
   bool poll(const Wake &wake, int64_t timeout_seconds);
+  bool is_asked_now();
   SearchOperation ask_operation();
 
   bool polled_ = false;  // of the thread that waits

@@ -31,29 +31,35 @@ bool RefusedReports::empty() const { return size_of(path_) == 0; }
 bool RefusedReports::keep(const Json &report) {
   if (size_of(path_) >= limit_bytes) return false;
   const Fd file = open_file(path_, O_WRONLY | O_CREAT | O_APPEND, 0600);
-  write_all(file.get(), to_wire(report) + "\n", path_.string());
+  // A line that a kill cut short must not swallow this one.
+  write_all(file.get(), "\n" + to_wire(report) + "\n", path_.string());
   return true;
 }
 
-uint64_t RefusedReports::offer(const std::function<bool(const Json &)> &take) {
+uint64_t RefusedReports::count() const {
   if (empty()) return 0;
   std::istringstream lines(read_file(path_));
+  uint64_t count = 0;
+  for (std::string line; std::getline(lines, line);) count += line.empty() ? 0 : 1;
+  return count;
+}
+
+void RefusedReports::offer(const std::function<bool(const Json &)> &take) {
+  if (empty()) return;
+  std::istringstream lines(read_file(path_));
   std::string left;
-  uint64_t stay = 0;
   for (std::string line; std::getline(lines, line);) {
+    if (line.empty()) continue;
     Json report;
     try {
       report = parse_json_object(line, "a line");
     } catch (const Error &) {
-      continue;  // torn by a kill; the journal still has it
+      // Torn by a kill: for people to look at.
     }
-    if (take(report)) continue;
-    left += line + "\n";
-    ++stay;
+    if (!report.is_object() || !take(report)) left += line + "\n";
   }
-  if (stay > 0) write_file_durably(path_, left, 0600);
+  if (!left.empty()) write_file_durably(path_, left, 0600);
   else fs::remove(path_);
-  return stay;
 }
 
 }  // namespace det

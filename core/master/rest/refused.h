@@ -18,12 +18,13 @@ class RefusedReports {
 
   const std::filesystem::path &path() const { return path_; }
   bool empty() const;
+  uint64_t count() const;
 
   // Beyond `limit_bytes` of them nothing is kept: false.
   bool keep(const Json &report);
 
-  // Gives each to `take`; those it is true for are gone afterwards. Gives how many stay.
-  uint64_t offer(const std::function<bool(const Json &report)> &take);
+  // Gives each to `take`; those it is true for are gone afterwards.
+  void offer(const std::function<bool(const Json &report)> &take);
 
  private:
   static constexpr uint64_t limit_bytes = uint64_t{64} << 20U;

@@ -35,7 +35,7 @@ struct SessionOptions {
 struct CallOptions {
   // None: safe for GET, which changes nothing, else only while the request was not sent.
   std::optional<Replay> replay = {};
-  std::chrono::milliseconds timeout{300'000};  // of each attempt
+  std::chrono::milliseconds timeout{60'000};  // of each attempt
 };
 
 // Whether the master itself said no, and will say so again. False for an answer that is none of

@@ -20,19 +20,32 @@ constexpr seconds period{60};
 constexpr seconds period_after_failure{10};
 constexpr CallOptions one_attempt{.replay = Replay::never, .timeout = seconds(30)};
 
+// At the end of a process nobody waits for long.
+HttpAnswer in_time(HttpCall call) {
+  if (call.wait_for(seconds(10))) return call.wait();
+  call.cancel();
+  throw Error(Code::timeout,
+              "telling the master how the trial ended: no answer within 10 s; the end is kept, and "
+              "`det sync` tells it");
+}
+
 }  // namespace
 
 void UnmanagedTrial::beat(const Wake &wake) {
   next_beat_ = steady_clock::now() + period;
+  PatchTrial call{.trial_id = run().info.trial_id};
+  // Meanwhile the master may have taken it for dead, and only a state brings it back.
+  if (beat_failed_) call.state = TrialState::running;
   try {
-    HttpCall call = session().send(PatchTrial{.trial_id = run().info.trial_id}, one_attempt);
-    if (const std::optional<HttpAnswer> answer = call.wait_unless(wake))
-      session().read<PatchTrial>(*answer);
-    if (std::exchange(beat_failed_, false)) logger().info("the master takes heartbeats again");
+    HttpCall sent = session().send(std::move(call), one_attempt);
+    const std::optional<HttpAnswer> answer = sent.wait_unless(wake);
+    if (!answer) return;
+    session().read<PatchTrial>(*answer);
+    if (beat_failed_.exchange(false)) logger().info("the master takes heartbeats again");
   } catch (const Error &error) {
     next_beat_ = steady_clock::now() + period_after_failure;
     if (error.http_status == 401 && session().renew_credential()) return;
-    if (!std::exchange(beat_failed_, true))
+    if (!beat_failed_.exchange(true))
       logger().warning(std::string("sending a heartbeat: ") + error.what() +
                        "; trying again every 10 seconds");
   }
@@ -40,15 +53,13 @@ void UnmanagedTrial::beat(const Wake &wake) {
 
 bool UnmanagedTrial::keep_alive(const Wake &wake) {
   if (run().rank != 0) return false;
-  do {
-    beat(wake);
-  } while (!wait_until(next_beat_, wake));
+  while (!wait_until(next_beat_, wake)) beat(wake);
   return true;
 }
 
 bool UnmanagedTrial::wait_preemption(const Wake &wake) {
-  if (run().rank != 0) wait_until(steady_clock::time_point::max(), wake);
-  else if (!wait_until(next_beat_, wake)) keep_alive(wake);
+  if (run().rank == 0) keep_alive(wake);
+  else wait_until(steady_clock::time_point::max(), wake);
   return false;
 }
 
@@ -77,8 +88,10 @@ TrialState UnmanagedTrial::state_after(RunEnd how) const {
 
 // The crash of one rank is the crash of the run, however well the chief ends.
 bool UnmanagedTrial::is_error_by_another_rank() {
-  return run().size > 1 &&
-         session().call(GetTrial{run().info.trial_id}).trial.state == TrialState::error;
+  return run().size > 1 && !beat_failed_ &&
+         session()
+                 .read<GetTrial>(in_time(session().send(GetTrial{run().info.trial_id})))
+                 .trial.state == TrialState::error;
 }
 
 void UnmanagedTrial::end_run(RunEnd how) {
@@ -93,7 +106,8 @@ void UnmanagedTrial::end_run(RunEnd how) {
   }
   try {
     if (state == TrialState::error || !is_error_by_another_rank())
-      session().call(PatchTrial{run().info.trial_id, state}, repeatable);
+      session().read<PatchTrial>(
+          in_time(session().send(PatchTrial{run().info.trial_id, state}, repeatable)));
   } catch (const Error &) {
     final_state.keep(state);
     throw;

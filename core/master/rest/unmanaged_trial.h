@@ -34,7 +34,7 @@ class UnmanagedTrial : public RestTrial {
   bool is_error_by_another_rank();
 
   std::chrono::steady_clock::time_point next_beat_{};  // of the thread that waits
-  bool beat_failed_ = false;
+  std::atomic<bool> beat_failed_{false};
   std::atomic<bool> acknowledged_{false};
   std::atomic<bool> completed_{false};  // the one operation
   std::atomic<bool> ended_{false};
