@@ -21,6 +21,8 @@ struct Page {
 enum class Target : int { experiment = 1, trial = 2 };
 enum class Action : int { pause = 1, activate = 2, cancel = 3, kill = 4 };
 
+std::string action_name(Action action);  // for messages: "pausing"
+
 class Client {
  public:
   virtual ~Client() = default;

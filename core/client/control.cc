@@ -24,20 +24,6 @@ namespace fs = std::filesystem;
 
 constexpr int death_ms = 5000;  // a killed process that is in a system call takes its time
 
-const char *action_name(Action action) {
-  switch (action) {
-    case Action::pause:
-      return "pausing";
-    case Action::activate:
-      return "activating";
-    case Action::cancel:
-      return "canceling";
-    case Action::kill:
-      return "killing";
-  }
-  throw Error(Code::invalid, "controlling a trial: no such action");
-}
-
 struct Subject {
   int64_t trial_id = 0;
   std::string state;
@@ -46,8 +32,8 @@ struct Subject {
 };
 
 [[noreturn]] void refuse(Action action, const Subject &trial, const std::string &reason) {
-  throw Error(Code::state, std::string(action_name(action)) + " trial " +
-                               std::to_string(trial.trial_id) + ": " + reason);
+  throw Error(Code::state,
+              action_name(action) + " trial " + std::to_string(trial.trial_id) + ": " + reason);
 }
 
 // What the action makes of the state; nothing when there is nothing to do.
@@ -136,14 +122,28 @@ std::string state_of(Database &store, Target target, int64_t id) {
 
 }  // namespace
 
+std::string action_name(Action action) {
+  switch (action) {
+    case Action::pause:
+      return "pausing";
+    case Action::activate:
+      return "activating";
+    case Action::cancel:
+      return "canceling";
+    case Action::kill:
+      return "killing";
+  }
+  throw Error(Code::invalid, "controlling a trial: no such action");
+}
+
 Json EmbeddedClient::control(Target target, int64_t id, Action action) {
   const std::lock_guard guard(mutex_);
   const bool one = target == Target::trial;
   if (state_of(store_, target, id).empty())
-    throw Error(Code::not_found, std::string(action_name(action)) +
-                                     (one ? " trial " : " experiment ") + std::to_string(id) +
-                                     ": there is none in '" + store_.path().string() + "'; `det " +
-                                     (one ? "ls" : "ls -e") + "` shows the ones there are");
+    throw Error(Code::not_found, action_name(action) + (one ? " trial " : " experiment ") +
+                                     std::to_string(id) + ": there is none in '" +
+                                     store_.path().string() + "'; `det " + (one ? "ls" : "ls -e") +
+                                     "` shows the ones there are");
   std::set<int64_t> killed;
   if (action == Action::kill) {
     // Before the write lock is taken: the process may hold it.

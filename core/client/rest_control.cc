@@ -8,20 +8,6 @@ namespace det {
 
 namespace {
 
-std::string action_name(Action action) {
-  switch (action) {
-    case Action::pause:
-      return "pausing";
-    case Action::activate:
-      return "activating";
-    case Action::cancel:
-      return "canceling";
-    case Action::kill:
-      return "killing";
-  }
-  throw Error(Code::invalid, "controlling a trial: no such action");
-}
-
 void steer_experiment(MasterSession &session, int64_t id, Action action) {
   switch (action) {
     case Action::pause:
