@@ -51,8 +51,7 @@ Delivery RestDelivery::deliver(const JournalKey &, std::span<const Report> repor
   failure_.reset();
   static_cast<void>(session_->version());  // its failure is not that of a report
   undelivered_ = reports;
-  const Leftovers<std::deque<Sent>> nothing_left(
-      window_);  // of parcels that are no more, whatever happens
+  const Leftovers<std::deque<Sent>> leftovers(window_);  // they point to parcels of this call
   const std::vector<Parcel> parcels = pack_parcels(reports, watermark_.delivered(), done_);
   for (const Parcel &parcel : parcels) {
     while (!failure_ && must_wait(parcel)) settle_oldest(delivery);
