@@ -127,8 +127,8 @@ void Core::watch_process(const CoreOptions &options) {
     });
   if (!options.close_at_end) return;
   // A signal leaves little time; what is not delivered then waits in the journal.
-  constexpr std::chrono::milliseconds hurry{2000};
-  constexpr std::chrono::milliseconds patience{5000};
+  static constexpr std::chrono::milliseconds hurry{2000};
+  static constexpr std::chrono::milliseconds patience{5000};
   end_watch_ = std::make_unique<EndWatch>(
       [this](int status) {
         close(status == 0 ? RunEnd::ok : RunEnd::error, status < 0 ? hurry : close_limit_);
