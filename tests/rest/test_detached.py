@@ -22,6 +22,8 @@ class Detached(unittest.TestCase):
 
     def environment(self):
         kept = {name: value for name, value in os.environ.items() if not name.startswith("DET_")}
+        # Sanitizers would take the place of the signal's own end.
+        kept["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":handle_segv=0"
         return kept | {"DET_MASTER": f"http://127.0.0.1:{self.master.ports[0]}",
                        "DET_HOME": self.home.name, "XDG_CONFIG_HOME": self.home.name}
 
