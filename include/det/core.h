@@ -86,8 +86,8 @@ typedef struct det_core_options {
    * the return of 0 from main(), with DET_EXIT_ERROR on another exit status, an uncaught exception,
    * and the signals SIGHUP, SIGINT, SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV and
    * SIGTERM where nothing else handles them: then handlers are installed, which hold up the end of
-   * the process for at most 5 seconds and leave its status as it is. After a signal from outside the
-   * program goes on meanwhile; a second one ends it at once. */
+   * the process for at most 5 seconds and leave its status as it is. After a signal from outside
+   * the program goes on meanwhile; a second one ends it at once. */
   int32_t close_at_end;
   /** 1: what this process and its children write to standard output and standard error, also by
    * file descriptor, goes to the trial's log as well, line by line, until det_core_close(); what is

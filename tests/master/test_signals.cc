@@ -1,7 +1,7 @@
 #include <thread>
 
-#include "core/master/run_directory.h"
 #include "core/master/embedded/signals.h"
+#include "core/master/run_directory.h"
 #include "tests/cmocka.h"
 #include "tests/master/home.h"
 
