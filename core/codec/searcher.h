@@ -57,8 +57,8 @@ struct CompleteOperation {
   using Answer = Nothing;
 };
 
-// The operation for masters that have no GetOperation: as long as searcher.max_length says, either
-// a number or an object such as {"epochs": 10}. Throws Code::invalid where it says nothing.
+// The operation for masters that have no GetOperation: as long as searcher.max_length says. Throws
+// Code::invalid where it says nothing, or none.
 Operation configured_operation(const Json &experiment_config);
 
 }  // namespace det

@@ -29,12 +29,6 @@ void check_slots(const ClusterInfo &cluster, const Ranks &ranks) {
                                  "knows its part");
 }
 
-// Of the master, for now; not what another user's directory or trial refuses.
-bool passes(const Error &error) {
-  return error.code == Code::unavailable || error.code == Code::timeout ||
-         error.code == Code::busy || error.http_status == 401;
-}
-
 // Reports that wait from before go first: a new run fences them off for ever, so one that is ours
 // to begin does not while the master cannot take them. On every rank, since each machine has its
 // own.
@@ -46,7 +40,7 @@ void recover(const Place &place, bool begins_run, const std::shared_ptr<Logger> 
       return;
     } catch (const Error &e) {
       // What is damaged is not this run's trouble.
-      if (!begins_run || !passes(e))
+      if (!begins_run || !may_work_later(e))
         return logger->warning(std::string(e.what()) + "; `det sync` tries again");
       if (attempt == attempts)
         throw Error(e.code, "delivering what an earlier run left behind: " + std::string(e.what()),

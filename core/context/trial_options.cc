@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/config/cluster.h"
+#include "core/config/trial_variables.h"
 
 namespace det {
 

@@ -90,9 +90,10 @@ void operation_follows_from_the_configuration(void **) {
   };
   assert_int_equal(length(R"({"max_length":100})"), 100);
   assert_int_equal(length(R"({"max_length":{"epochs":10}})"), 10);
+  assert_int_equal(length(R"({"max_length":{"epochs":5,"batches":1}})"), 5);  // as the original
   for (const char *searcher :
        {"null", "{}", "3", R"({"max_length":-1})", R"({"max_length":"9"})", R"({"max_length":{}})",
-        R"({"max_length":{"epochs":1,"batches":2}})", R"({"max_length":{"epochs":1.5}})"})
+        R"({"max_length":{"epochs":-1,"batches":2}})", R"({"max_length":{"epochs":1.5}})"})
     assert_true(contains(expect_error(Code::invalid, [&] { length(searcher); }), "max_length"));
   expect_error(Code::invalid, [] { configured_operation(Json()); });
 }

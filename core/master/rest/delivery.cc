@@ -161,9 +161,7 @@ bool RestDelivery::offer_again(const Json &refused) {
   } catch (const Json::exception &) {
     return false;  // a status, or lines of log: they have had their time
   } catch (const Error &error) {
-    const bool passes = error.code == Code::unavailable || error.code == Code::timeout ||
-                        error.code == Code::access || error.code == Code::busy;
-    if (passes) throw;
+    if (may_work_later(error)) throw;
     return false;
   }
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/base/clock.h"
+#include "core/base/log.h"
 #include "core/codec/logs.h"
 #include "core/codec/metrics.h"
 #include "core/codec/run.h"
@@ -49,12 +50,6 @@ ReportMetrics metrics_of(const Report &report, const ReportOrigin &origin, WireV
   return call;
 }
 
-const char *level_of(const Report &report) {
-  static constexpr std::array names{"LOG_LEVEL_DEBUG", "LOG_LEVEL_INFO", "LOG_LEVEL_WARNING",
-                                    "LOG_LEVEL_ERROR"};
-  return names.at(static_cast<size_t>(std::clamp(report.level, 0, 3)));
-}
-
 std::vector<LogLine> lines_of(const Parcel &parcel, const ReportOrigin &origin) {
   std::vector<LogLine> lines;
   for (const Report *report : parcel.lines) {
@@ -63,8 +58,8 @@ std::vector<LogLine> lines_of(const Parcel &parcel, const ReportOrigin &origin) 
     if (origin.managed) line.allocation_id = origin.allocation_id;
     line.rank = origin.rank;
     line.time = Time{report->time_us};
-    // The old path takes the bare word.
-    line.level = level_of(*report) + (origin.managed ? 0 : sizeof("LOG_LEVEL_") - 1);
+    line.level = (origin.managed ? "LOG_LEVEL_" : std::string()) +
+                 log_level_name(static_cast<LogLevel>(report->level));
     line.source = "task";
     line.text = std::string(report->text) + "\n";
   }

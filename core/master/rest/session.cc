@@ -47,6 +47,11 @@ void MasterSession::use(Credential credential) {
   credential_ = std::move(credential);
 }
 
+bool may_work_later(const Error &error) {
+  return error.code == Code::unavailable || error.code == Code::timeout ||
+         error.code == Code::busy || error.http_status == 401;
+}
+
 bool MasterSession::renew_credential() {
   // Not by who is doing it, and asks the master meanwhile, nor by others.
   if (!renew_ || renewing_.exchange(true)) return false;

@@ -43,6 +43,9 @@ struct CallOptions {
 // pass: 401, 429, 502, 503, 504, ...
 bool is_final_refusal(const HttpAnswer &answer);
 
+// Whether what failed with it may work later, of itself or after a login.
+bool may_work_later(const Error &error);
+
 // Any thread.
 class MasterSession {
  public:
