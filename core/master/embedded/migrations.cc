@@ -157,8 +157,36 @@ constexpr const char *metadata = R"sql(
 ALTER TABLE trials ADD COLUMN metadata TEXT NOT NULL DEFAULT '{}';
 )sql";
 
+// Experiments that a supervisor runs (`managed`), and their trials. `launch`: the command, the
+// directory and the slots, for who takes up the work of a supervisor that is gone. `closed`: the
+// search has no more operations for the trial. `decided`: the search has heard that the operation
+// is completed. `leader` is the process that the supervisor started for a run.
+// `search_events` is what the search was told, in order; `kind` as RecordedSearch names it.
+constexpr const char *supervised = R"sql(
+ALTER TABLE experiments ADD COLUMN managed INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE experiments ADD COLUMN original_config TEXT;
+ALTER TABLE experiments ADD COLUMN launch TEXT;
+ALTER TABLE experiments ADD COLUMN supervisor TEXT;
+ALTER TABLE experiments ADD COLUMN progress REAL;
+ALTER TABLE trials ADD COLUMN request_id TEXT;
+ALTER TABLE trials ADD COLUMN restarts INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE trials ADD COLUMN closed INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE operations ADD COLUMN decided INTEGER;
+ALTER TABLE runs ADD COLUMN leader TEXT;
+CREATE TABLE search_events (
+  experiment_id INTEGER NOT NULL REFERENCES experiments,
+  number INTEGER NOT NULL,
+  kind TEXT NOT NULL,
+  trial_id INTEGER,
+  value TEXT,
+  time INTEGER NOT NULL,
+  PRIMARY KEY (experiment_id, number)
+) WITHOUT ROWID;
+)sql";
+
 // Version N of the layout is what the first N of these make. Never change one that was released.
-constexpr std::array<const char *, 4> migrations{first, logs_and_order, ranks, metadata};
+constexpr std::array<const char *, 5> migrations{first, logs_and_order, ranks, metadata,
+                                                 supervised};
 constexpr auto current = static_cast<int64_t>(migrations.size());
 
 }  // namespace
