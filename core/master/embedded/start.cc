@@ -221,10 +221,20 @@ StartedRun start_run(Database &store, const RunRequest &request) {
   return {std::move(info), 0, request.workers.empty(), supervised, journal_id, std::move(owner)};
 }
 
-RunInfo prepare_run(Database &store, int64_t trial_id, const ProcessIdentity &leader) {
-  RunInfo info = read_info(store, trial_id, next_run(store, trial_id));
-  insert_run(store, info, "", leader, "", to_wire(leader.to_json()));
-  return info;
+RunInfo describe_next_run(Database &store, int64_t trial_id) {
+  int64_t last = 0;
+  {
+    Query trial = store.query("SELECT last_run FROM trials WHERE id=?", trial_id);
+    if (trial.next()) last = trial.integer(0);
+  }
+  return read_info(store, trial_id, last + 1);
+}
+
+void record_next_run(Database &store, const RunInfo &run, const ProcessIdentity &leader) {
+  if (next_run(store, run.trial_id) != run.run_id)
+    throw Error(Code::conflict, "starting trial " + std::to_string(run.trial_id) +
+                                    ": another process has started it");
+  insert_run(store, run, "", leader, "", to_wire(leader.to_json()));
 }
 
 }  // namespace det
