@@ -161,9 +161,11 @@ ALTER TABLE trials ADD COLUMN metadata TEXT NOT NULL DEFAULT '{}';
 
 // Experiments that a supervisor runs (`managed`), and their trials. `launch`: the command, the
 // directory and the slots, for who takes up the work of a supervisor that is gone. `closed`: the
-// search has no more operations for the trial. `decided`: the search has heard that the operation
-// is completed. `leader` is the process that the supervisor started for a run.
-// `search_events` is what the search was told, in order; `kind` as RecordedSearch names it.
+// search has no more operations for the trial. `last_validation`: the row of metrics that the
+// search heard of last. `decided`: it has heard that the operation is completed. `leader` is the
+// process that the supervisor started for a run, `log_offset` how much of what it printed is
+// stored. `control` counts what people did to the experiment. `search_events` is what the search
+// was told, in order; `kind` as RecordedSearch names it.
 // Best validations as BestValidations has them. `registered`: a version of a model refers to the
 // checkpoint, so that it is never garbage.
 constexpr const char *supervised = R"sql(
@@ -172,9 +174,11 @@ ALTER TABLE experiments ADD COLUMN original_config TEXT;
 ALTER TABLE experiments ADD COLUMN launch TEXT;
 ALTER TABLE experiments ADD COLUMN supervisor TEXT;
 ALTER TABLE experiments ADD COLUMN progress REAL;
+ALTER TABLE experiments ADD COLUMN control INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE trials ADD COLUMN request_id TEXT;
 ALTER TABLE trials ADD COLUMN restarts INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE trials ADD COLUMN closed INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE trials ADD COLUMN last_validation INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE trials ADD COLUMN best_validation INTEGER;
 ALTER TABLE trials ADD COLUMN best_metric TEXT;
 ALTER TABLE trials ADD COLUMN best_order NOT NULL DEFAULT x'';
@@ -182,6 +186,7 @@ CREATE INDEX trials_by_metric ON trials (experiment_id, best_order);
 ALTER TABLE checkpoints ADD COLUMN registered INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE operations ADD COLUMN decided INTEGER;
 ALTER TABLE runs ADD COLUMN leader TEXT;
+ALTER TABLE runs ADD COLUMN log_offset INTEGER NOT NULL DEFAULT 0;
 CREATE TABLE search_events (
   experiment_id INTEGER NOT NULL REFERENCES experiments,
   number INTEGER NOT NULL,
