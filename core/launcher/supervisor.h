@@ -99,7 +99,7 @@ class Supervisor {
   TrialLaunch describe(const RunInfo &run) const;
   std::filesystem::path log_file(int64_t trial_id, int64_t run_id) const;
   void enforce_deadlines();
-  void store_logs(int64_t id, Trial &trial);
+  void follow_log(int64_t id, Trial &trial);
   void finish();
   void note_progress();
   std::string name_of(int64_t trial_id) const;

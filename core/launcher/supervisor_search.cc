@@ -61,7 +61,7 @@ void Supervisor::fail_search(const std::string &why) {
 }
 
 void Supervisor::look_at(int64_t id, Trial &trial) {
-  store_logs(id, trial);
+  if (trial.log) trial.log->follow();
   bool has_completed = false, has_refused = false;
   double progress = 0;
   uint64_t length = 0;
