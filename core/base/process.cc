@@ -167,8 +167,8 @@ Liveness liveness(const ProcessIdentity &process) {
   if (kill(static_cast<pid_t>(process.pid), 0) != 0 && errno == ESRCH) return Liveness::dead;
   // It is there, but /proc hides the processes of other users.
   if (!ticks) return Liveness::unknown;
-  // A number used again belongs to a process that started later.
-  return ticks == process.start_ticks ? Liveness::alive : Liveness::dead;
+  // A number used again belongs to a process that started later; 0 is a zombie.
+  return *ticks != 0 && ticks == process.start_ticks ? Liveness::alive : Liveness::dead;
 }
 
 OwnerLock OwnerLock::acquire(const fs::path &path) {

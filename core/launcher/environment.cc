@@ -13,11 +13,17 @@ namespace det {
 
 namespace {
 
-bool says_rank(std::string_view name) {
-  static constexpr std::array<std::string_view, 8> prefixes{
-      "OMPI_COMM_WORLD_", "OMPI_UNIVERSE_", "PMIX_", "PMI_",
-      "MV2_COMM_WORLD_",  "MPI_LOCAL",      "ORTE_", "SLURM_"};
-  static constexpr std::array<std::string_view, 17> names{"RANK",
+bool belongs_to_this_process(std::string_view name) {
+  static constexpr std::array<std::string_view, 13> prefixes{
+      "DET_TRIAL_", "DET_EXPERIMENT_",  "DET_TASK_",      "DET_ALLOCATION_",
+      "DET_SLOT_",  "OMPI_COMM_WORLD_", "OMPI_UNIVERSE_", "PMIX_",
+      "PMI_",       "MV2_COMM_WORLD_",  "MPI_LOCAL",      "ORTE_",
+      "SLURM_"};
+  static constexpr std::array<std::string_view, 21> names{"DET_LATEST_CHECKPOINT",
+                                                          "DET_HPARAMS",
+                                                          "DET_STEPS_COMPLETED",
+                                                          "DET_SESSION_TOKEN",
+                                                          "RANK",
                                                           "WORLD_SIZE",
                                                           "LOCAL_RANK",
                                                           "LOCAL_SIZE",
@@ -46,7 +52,7 @@ Variables inherited_variables() {
   for (char **entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
     const size_t equals = text.find('=');
-    if (equals == text.npos || says_rank(text.substr(0, equals))) continue;
+    if (equals == text.npos || belongs_to_this_process(text.substr(0, equals))) continue;
     variables.emplace(text.substr(0, equals), text.substr(equals + 1));
   }
   return variables;

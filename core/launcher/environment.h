@@ -9,8 +9,8 @@ namespace det {
 
 using Variables = std::map<std::string, std::string>;
 
-// Those of this process, without what would make a trial take itself for a rank of a job that this
-// process is part of (one of Slurm, say).
+// Those of this process, without what it is itself: a trial must not take itself for a rank of a
+// job that this process is part of (one of Slurm, say), nor for the trial that this process is.
 Variables inherited_variables();
 
 // As execve(2) takes them.

@@ -1,6 +1,10 @@
 // Trials as processes of this machine, each the leader of a session. Uses no thread and no signal
 // handler; nobody else may wait for its children. Those still running when it is destroyed go on,
 // and another launcher may adopt them.
+//
+// What is started has DET_TRIAL_ID and DET_TRIAL_RUN_ID, by which it is known again, DET_SLOT_IDS
+// and where slots are GPUs CUDA_VISIBLE_DEVICES. What leaves the session on purpose, a daemon, is
+// left alone.
 #pragma once
 
 #include <exception>

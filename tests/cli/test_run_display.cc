@@ -5,6 +5,7 @@
 #include <clocale>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <string>
 
@@ -255,6 +256,8 @@ void summary_of_a_pause_says_how_to_go_on(void **) {
 
 int main() {
   std::setlocale(LC_CTYPE, "C.UTF-8");
+  unsetenv("COLUMNS");
+  unsetenv("LINES");
   const CMUnitTest tests[] = {
       cmocka_unit_test(block_has_a_line_for_each_running_trial_and_a_bar),
       cmocka_unit_test(block_uses_blocks_and_colours_where_the_terminal_has_them),

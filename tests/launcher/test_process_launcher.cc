@@ -107,18 +107,21 @@ void environment_is_ours_with_what_is_added(void **) {
   setenv("SLURM_PROCID", "3", 1);
   setenv("KEPT", "kept", 1);
   setenv("DET_TRIAL_ID", "99", 1);
+  setenv("DET_LATEST_CHECKPOINT", "of another trial", 1);
   TrialLaunch launch = here.script(
       7,
-      "echo $KEPT $ADDED $DET_TRIAL_ID $DET_TRIAL_RUN_ID $DET_SLOT_IDS ${SLURM_PROCID-none}; pwd");
+      "echo $KEPT $ADDED $DET_TRIAL_ID $DET_TRIAL_RUN_ID $DET_SLOT_IDS ${SLURM_PROCID-none} "
+      "${DET_LATEST_CHECKPOINT-none}; pwd");
   launch.environment["ADDED"] = "added here";
   launch.run_id = 5;
   launch.slots = 0;
   here.start(launch);
-  for (const char *name : {"SLURM_PROCID", "KEPT", "DET_TRIAL_ID"}) unsetenv(name);
+  for (const char *name : {"SLURM_PROCID", "KEPT", "DET_TRIAL_ID", "DET_LATEST_CHECKPOINT"})
+    unsetenv(name);
   assert_int_equal(here.wait_for_exits(1)[0].run_id, 5);
   assert_string_equal(
       here.printed(7).c_str(),
-      ("kept added here 7 5 [] none\n" + here.directory.path().string() + "\n").c_str());
+      ("kept added here 7 5 [] none none\n" + here.directory.path().string() + "\n").c_str());
 }
 
 // Starts a command that cannot be, and gives the error. Nothing of it is left.

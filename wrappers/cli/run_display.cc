@@ -40,6 +40,7 @@ void RunDisplay::finish(const RunSummary &summary) {
 }
 
 void RunDisplay::draw(const RunState &state) {
+  measure(terminal_);
   std::vector<std::string> lines = block_lines(state, terminal_);
   if (lines == block_) return;
   std::string out;

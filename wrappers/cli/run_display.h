@@ -32,7 +32,7 @@ class RunDisplay {
   void tell(const RunState &state, Clock::time_point now);
   std::string erased();
 
-  const Terminal terminal_;
+  Terminal terminal_;
   std::vector<std::string> block_;         // as it stands on the terminal, above the cursor
   std::optional<Clock::time_point> last_;  // when the block or a line of progress was last written
   // What was told last.

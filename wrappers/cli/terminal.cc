@@ -25,16 +25,6 @@ int number_of(const char *variable) {
   return std::from_chars(text, end, number).ptr == end && number > 0 ? number : 0;
 }
 
-void measure(Terminal &terminal) {
-  winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) {
-    if (size.ws_col > 0) terminal.width = size.ws_col;
-    if (size.ws_row > 0) terminal.height = size.ws_row;
-  }
-  if (const int columns = number_of("COLUMNS")) terminal.width = columns;
-  if (const int lines = number_of("LINES")) terminal.height = lines;
-}
-
 bool is_set(const char *variable) {
   const char *value = std::getenv(variable);
   return value && *value;
@@ -93,6 +83,16 @@ Terminal detect_terminal() {
   terminal.utf8 = std::strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
   measure(terminal);
   return terminal;
+}
+
+void measure(Terminal &terminal) {
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) {
+    if (size.ws_col > 0) terminal.width = size.ws_col;
+    if (size.ws_row > 0) terminal.height = size.ws_row;
+  }
+  if (const int columns = number_of("COLUMNS")) terminal.width = columns;
+  if (const int lines = number_of("LINES")) terminal.height = lines;
 }
 
 std::string painted(const Terminal &terminal, Colour colour, std::string_view text) {

@@ -17,6 +17,9 @@ struct Terminal {
 
 Terminal detect_terminal();
 
+// Asks for its size again: that may change while somebody looks on.
+void measure(Terminal &terminal);
+
 enum class Colour : int { red = 31, green = 32, yellow = 33, blue = 34, magenta = 35, cyan = 36 };
 
 // `text` as it is when the terminal shows no colours.
