@@ -103,6 +103,15 @@ bool on_network_filesystem(const fs::path &path) {
          network.end();
 }
 
+fs::path normal_path(const fs::path &path) {
+  const fs::path tidy = path.lexically_normal();
+  return tidy.has_filename() || tidy == tidy.root_path() ? tidy : tidy.parent_path();
+}
+
+bool is_below(const fs::path &path, const fs::path &root) {
+  return std::mismatch(root.begin(), root.end(), path.begin(), path.end()).first == root.end();
+}
+
 fs::path home_directory() {
   const char *home = std::getenv("HOME");
   if (home == nullptr || *home == '\0') {

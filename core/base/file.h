@@ -51,6 +51,12 @@ void make_directories(const std::filesystem::path &path, unsigned mode = 0777);
 // Whether the file system of `path` lives on another machine (NFS, SMB, Lustre, ...).
 bool on_network_filesystem(const std::filesystem::path &path);
 
+// lexically_normal() without the '/' that it keeps at the end.
+std::filesystem::path normal_path(const std::filesystem::path &path);
+
+// Whether `path` is `root` or in it, by their names. Both must be normal.
+bool is_below(const std::filesystem::path &path, const std::filesystem::path &root);
+
 // $HOME, else what the user database says; empty when it says nothing.
 std::filesystem::path home_directory();
 

@@ -124,16 +124,18 @@ class FreshLock {
 
 }  // namespace
 
-ProcessIdentity ProcessIdentity::current() {
+ProcessIdentity ProcessIdentity::current() { return of(getpid()); }
+
+ProcessIdentity ProcessIdentity::of(int64_t pid) {
   std::array<char, 256> host{};
   gethostname(host.data(), host.size() - 1);
-  ProcessIdentity self;
-  self.host = host.data();
-  self.boot_id = read_or_empty("/proc/sys/kernel/random/boot_id");
-  self.pid_namespace = current_pid_namespace();
-  self.pid = getpid();
-  self.start_ticks = start_ticks_of(self.pid).value_or(0);
-  return self;
+  ProcessIdentity process;
+  process.host = host.data();
+  process.boot_id = read_or_empty("/proc/sys/kernel/random/boot_id");
+  process.pid_namespace = current_pid_namespace();
+  process.pid = pid;
+  process.start_ticks = start_ticks_of(pid).value_or(0);
+  return process;
 }
 
 ProcessIdentity ProcessIdentity::from_json(const Json &json) {

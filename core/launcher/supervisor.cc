@@ -11,6 +11,7 @@
 #include "core/master/embedded/garbage.h"
 #include "core/master/embedded/transitions.h"
 #include "core/metrics/left_behind.h"
+#include "core/search/single.h"
 
 namespace det {
 

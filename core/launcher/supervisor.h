@@ -18,6 +18,7 @@
 #include "core/launcher/log_follower.h"
 #include "core/launcher/verdict.h"
 #include "core/master/embedded/experiment.h"
+#include "core/master/embedded/lifecycle.h"
 #include "core/master/embedded/recorded_search.h"
 #include "core/master/embedded/store.h"
 #include "core/master/master.h"
@@ -90,8 +91,7 @@ class Supervisor {
   void run_gone(const LaunchedExit &exit);
   void conclude_run(int64_t id, Trial &trial, RunFacts facts, RunExit how);
   void conclude(int64_t id, const Verdict &verdict, const std::function<void()> &record_run = {});
-  template <class Event>
-  void decide(Event &&event);
+  void decide(const std::function<SearchChanges()> &event);
   void carry_on(const SearchChanges &changes);
   void fail_search(const std::string &why);
   void launch_waiting();
@@ -99,7 +99,7 @@ class Supervisor {
   TrialLaunch describe(const RunInfo &run) const;
   std::filesystem::path log_file(int64_t trial_id, int64_t run_id) const;
   void enforce_deadlines();
-  void store_logs(int64_t id, Trial &trial);
+  void follow_log(int64_t id, Trial &trial);
   void finish();
   void note_progress();
   std::string name_of(int64_t trial_id) const;

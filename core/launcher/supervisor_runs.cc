@@ -40,6 +40,7 @@ void Supervisor::launch(int64_t id, Trial &trial) {
   trial.killed = false;
   trial.kill_at = Clock::time_point::max();
   running_.insert(id);
+  follow_log(id, trial);
   try {
     launcher_.go(id);
   } catch (const Error &error) {
@@ -66,6 +67,7 @@ std::filesystem::path Supervisor::log_file(int64_t trial_id, int64_t run_id) con
 }
 
 void Supervisor::take_over_run(int64_t id, Trial &trial, const std::string &leader) {
+  follow_log(id, trial);
   const auto process =
       ProcessIdentity::from_json(parse_json_object(leader, "the process of a run"));
   if (liveness(process) != Liveness::dead) {
@@ -119,7 +121,8 @@ void Supervisor::run_gone(const LaunchedExit &exit) {
 
 void Supervisor::conclude_run(int64_t id, Trial &trial, RunFacts facts, RunExit how) {
   const int64_t run_id = trial.run_id;
-  store_logs(id, trial);
+  if (trial.log) trial.log->finish();
+  trial.log.reset();
   facts.state = trial.state;
   facts.restarts = trial.restarts;
   facts.max_restarts = max_restarts_;
@@ -156,6 +159,27 @@ void Supervisor::conclude_run(int64_t id, Trial &trial, RunFacts facts, RunExit 
   touched_.push_back(id);
 }
 
-void Supervisor::store_logs(int64_t, Trial &) {}
+// What a run prints is stored with how far it was read, so that no line is lost or stored twice.
+void Supervisor::follow_log(int64_t id, Trial &trial) {
+  const int64_t run_id = trial.run_id;
+  uint64_t offset = 0;
+  {
+    Query run = store_.query("SELECT log_offset FROM runs WHERE trial_id=? AND run_id=?", id,
+                             run_id);
+    if (run.next()) offset = static_cast<uint64_t>(run.integer(0));
+  }
+  trial.log = std::make_unique<LogFollower>(
+      log_file(id, run_id), offset,
+      [this, id, run_id](const std::vector<std::string> &lines, uint64_t read) {
+        Transaction transaction(store_, Durability::relaxed);
+        for (const std::string &line : lines)
+          store_.run(
+              "INSERT INTO logs (trial_id, run_id, rank, time, level, text)"
+              " VALUES (?, ?, 0, ?, ?, ?)",
+              id, run_id, now_us(), static_cast<int64_t>(LogLevel::info), line);
+        store_.run("UPDATE runs SET log_offset=? WHERE trial_id=? AND run_id=?", read, id, run_id);
+        transaction.commit();
+      });
+}
 
 }  // namespace det

@@ -1,4 +1,5 @@
 // What the supervisor tells the search, and what comes of it.
+#include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/launcher/supervisor.h"
 #include "core/master/embedded/signals.h"
@@ -14,8 +15,7 @@ constexpr std::chrono::seconds time_to_leave_after_refusal{10};
 }  // namespace
 
 // One event with all that follows from it, recorded at once.
-template <class Event>
-void Supervisor::decide(Event &&event) {
+void Supervisor::decide(const std::function<SearchChanges()> &event) {
   Transaction transaction(store_, Durability::relaxed);
   SearchChanges changes;
   try {
@@ -61,7 +61,7 @@ void Supervisor::fail_search(const std::string &why) {
 }
 
 void Supervisor::look_at(int64_t id, Trial &trial) {
-  store_logs(id, trial);
+  if (trial.log) trial.log->follow();
   bool has_completed = false, has_refused = false;
   double progress = 0;
   uint64_t length = 0;

@@ -1,26 +1,15 @@
 #include "core/storage/location.h"
 
-#include <algorithm>
 #include <cctype>
 
 #include "core/base/error.h"
+#include "core/base/file.h"
 
 namespace det {
 
 namespace fs = std::filesystem;
 
 namespace {
-
-// Without the '/' at the end that lexically_normal() keeps.
-fs::path normal(const fs::path &path) {
-  const fs::path tidy = path.lexically_normal();
-  return tidy.has_filename() || tidy == tidy.root_path() ? tidy : tidy.parent_path();
-}
-
-bool is_below(const fs::path &path, const fs::path &root) {
-  const auto [in_root, in_path] = std::mismatch(root.begin(), root.end(), path.begin(), path.end());
-  return in_root == root.end();
-}
 
 std::string scheme_of(const std::string &uri) {
   const size_t colon = uri.find(':');
@@ -50,12 +39,12 @@ fs::path shared_directory(const std::string &host_path,
                     host_path + "'");
   const fs::path root = container_path.value_or(host_path);
   if (!storage_path) return root;
-  const fs::path host = normal(host_path);
-  const fs::path absolute = normal(fs::path(host_path) / *storage_path);
+  const fs::path host = normal_path(host_path);
+  const fs::path absolute = normal_path(fs::path(host_path) / *storage_path);
   if (!is_below(absolute, host))
     throw Error(Code::invalid, "reading checkpoint_storage: `storage_path` '" + *storage_path +
                                    "' must be a subdirectory of `host_path` '" + host_path + "'");
-  return normal(root / absolute.lexically_relative(host));
+  return normal_path(root / absolute.lexically_relative(host));
 }
 
 std::string normalized_prefix(const std::string &prefix) {

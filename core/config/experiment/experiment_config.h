@@ -1,0 +1,56 @@
+// Reads the configuration of an experiment: YAML or JSON text in, a complete document out.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/json.h"
+
+namespace det {
+
+// Which release of the platform the configuration is read as.
+enum class ConfigRules { v0_33, v0_38 };
+
+// Where on the way to a complete configuration a problem shows. The original stops at the first
+// stage that has any.
+enum class ConfigStage { parse, complete, search };
+
+struct ConfigProblem {
+  std::string path;     // below <config>: ".searcher.metric", ".bind_mounts[1]"; empty: the whole
+  std::string kind;     // "wrong_type", "unknown_key", ...; docs/experiment-config.md lists them
+  std::string key;      // the key that is unknown or missing, else empty
+  int line = 0;         // in the file, from 1; 0 where there is none to name
+  std::string message;  // what was found, and what is allowed
+  ConfigStage stage = ConfigStage::parse;
+};
+
+// Everything that is wrong with a configuration. what() tells the first problem, and how many more
+// there are.
+class ConfigError : public Error {
+ public:
+  ConfigError(const std::string &file_name, std::vector<ConfigProblem> found);
+
+  std::vector<ConfigProblem> problems;  // by stage, then by line
+};
+
+// "FILE:LINE: <config>.PATH: MESSAGE".
+std::string describe(const std::string &file_name, const ConfigProblem &problem);
+
+// Sources of lower priority fill what the text leaves out; null: there is no such source.
+struct ExperimentConfigSources {
+  std::string text;
+  std::string file_name = "config";  // for messages
+  Json config_template;
+  Json task_container_defaults;
+  Json workspace_storage;  // a checkpoint_storage section
+  Json master_storage;     // likewise
+  bool managed = true;     // trials are started from it: it must say how
+  ConfigRules rules = ConfigRules::v0_33;
+};
+
+// Complete: every default is filled in and every shorthand is written out. Throws ConfigError.
+Json read_experiment_config(const ExperimentConfigSources &sources);
+
+}  // namespace det

@@ -1,0 +1,269 @@
+#include "core/config/experiment/yaml.h"
+
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/mark.h>
+#include <yaml-cpp/parser.h>
+
+#include <algorithm>
+#include <sstream>
+#include <unordered_map>
+#include <utility>
+
+#include "core/base/utf8.h"
+#include "core/config/experiment/yaml_scalar.h"
+
+namespace det {
+
+namespace {
+
+constexpr const char *tag_prefix = "tag:yaml.org,2002:";
+
+struct Node {
+  Json value;
+  YamlPlace place;
+  size_t values = 1;  // this one and all inside, as yaml_max_values counts
+  size_t depth = 0;   // levels inside
+};
+
+[[noreturn]] void refuse(int line, const std::string &message) { throw YamlError(line, message); }
+
+int line_of(const YAML::Mark &mark) { return mark.line + 1; }
+
+Json scalar(const std::string &tag, const std::string &text, int line) {
+  const bool core = tag.starts_with(tag_prefix) && tag != std::string(tag_prefix) + "str";
+  if (tag != "?" && !core) return text;
+  const std::optional<Json> value = resolve_plain_scalar(text);
+  if (!value) refuse(line, "'" + text + "' is no number that a configuration can hold");
+  return *value;
+}
+
+std::string key_text(const Node &key) {
+  if (key.value.is_string()) return key.value.get<std::string>();
+  if (key.value.is_null()) refuse(key.place.line, "a key must not be null; quote it or name it");
+  if (key.value.is_structured())
+    refuse(key.place.line, "a key must be a text, not a list or an object");
+  return key.value.dump();
+}
+
+// Puts keys and values into an object in linear time; of equal keys the last one wins.
+class ObjectBuilder {
+ public:
+  void set(const std::string &key, Json value, YamlPlace place) {
+    const auto [found, is_new] = index_.try_emplace(key, keys().size());
+    if (is_new) {
+      keys().push_back({key, std::move(value)});
+      node.place.children.push_back(std::move(place));
+    } else {
+      (keys().begin() + static_cast<std::ptrdiff_t>(found->second))->second = std::move(value);
+      node.place.children[found->second] = std::move(place);
+    }
+  }
+  // What a merge key names: an object, or a list of them. What is there already stays.
+  void merge(const Node &from) {
+    if (from.value.is_array()) {
+      for (size_t i = 0; i < from.value.size(); ++i)
+        merge_object(from.value[i], from.place.children[i]);
+    } else {
+      merge_object(from.value, from.place);
+    }
+  }
+
+  Node node{Json::object(), {}, 1, 0};
+
+ private:
+  Json::object_t &keys() { return node.value.get_ref<Json::object_t &>(); }
+  void merge_object(const Json &object, const YamlPlace &place) {
+    if (!object.is_object())
+      refuse(place.line, "a merge key (<<) takes an object, or a list of objects");
+    size_t i = 0;
+    for (const auto &[key, value] : object.items()) {
+      const YamlPlace &from = place.children[i++];
+      if (index_.find(key) == index_.end()) set(key, value, from);
+    }
+  }
+
+  std::unordered_map<std::string, size_t> index_;
+};
+
+struct Open {
+  bool is_map = false;
+  YAML::anchor_t anchor = 0;
+  ObjectBuilder builder;  // of a list only its node is used
+  bool has_key = false;   // the next node is its value
+  bool merges = false;    // and the key was <<
+  Node key;
+  std::vector<Node> merged;
+};
+
+class Builder : public YAML::EventHandler {
+ public:
+  Node take() { return std::move(root_); }
+
+ private:
+  void OnDocumentStart(const YAML::Mark &) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark &mark, YAML::anchor_t anchor) override {
+    finish({nullptr, {line_of(mark), {}}, 1, 0}, anchor);
+  }
+  void OnScalar(const YAML::Mark &mark, const std::string &tag, YAML::anchor_t anchor,
+                const std::string &text) override {
+    const int line = line_of(mark);
+    if (text == "<<" && tag == "?" && awaits_key()) {
+      open_.back().has_key = open_.back().merges = true;
+      return;
+    }
+    finish({scalar(tag, text, line), {line, {}}, 1 + text.size() / 32, 0}, anchor);
+  }
+  void OnAlias(const YAML::Mark &mark, YAML::anchor_t anchor) override {
+    const auto found = anchors_.find(anchor);
+    if (found == anchors_.end())
+      refuse(line_of(mark), "an alias (*) stands inside of what it names");
+    count(found->second.values, line_of(mark));
+    attach(found->second);
+  }
+  void OnSequenceStart(const YAML::Mark &mark, const std::string &, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    begin(mark, false, anchor);
+  }
+  void OnSequenceEnd() override { end(); }
+  void OnMapStart(const YAML::Mark &mark, const std::string &, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    begin(mark, true, anchor);
+  }
+  void OnMapEnd() override { end(); }
+
+  bool awaits_key() const { return !open_.empty() && open_.back().is_map && !open_.back().has_key; }
+  void begin(const YAML::Mark &mark, bool is_map, YAML::anchor_t anchor) {
+    check_depth(open_.size() + 1, line_of(mark));
+    open_.emplace_back();
+    open_.back().is_map = is_map;
+    open_.back().anchor = anchor;
+    Node &node = open_.back().builder.node;
+    if (!is_map) node.value = Json::array();
+    node.place.line = line_of(mark);
+  }
+  void end() {
+    Open done = std::move(open_.back());
+    open_.pop_back();
+    for (const Node &from : done.merged) done.builder.merge(from);
+    finish(std::move(done.builder.node), done.anchor);
+  }
+  void finish(Node node, YAML::anchor_t anchor) {
+    // Those inside are counted already, and an anchored node is kept a second time.
+    count((node.value.is_structured() ? 1 : node.values) + (anchor != 0 ? node.values : 0),
+          node.place.line);
+    if (anchor != 0) anchors_.insert_or_assign(anchor, node);
+    attach(std::move(node));
+  }
+  void attach(Node node) {
+    if (open_.empty()) {
+      root_ = std::move(node);
+      return;
+    }
+    Open &into = open_.back();
+    check_depth(open_.size() + node.depth, node.place.line);
+    if (into.is_map && !into.has_key) {
+      into.has_key = true;
+      into.key = std::move(node);
+      return;
+    }
+    Node &holder = into.builder.node;
+    holder.values += node.values;
+    holder.depth = std::max(holder.depth, node.depth + 1);
+    if (!into.is_map) {
+      holder.value.push_back(std::move(node.value));
+      holder.place.children.push_back(std::move(node.place));
+    } else if (into.merges) {
+      into.merged.push_back(std::move(node));
+    } else {
+      node.place.line = into.key.place.line;
+      into.builder.set(key_text(into.key), std::move(node.value), std::move(node.place));
+    }
+    into.has_key = into.merges = false;
+  }
+  static void check_depth(size_t depth, int line) {
+    if (depth > yaml_max_depth)
+      refuse(line, "it is nested deeper than " + std::to_string(yaml_max_depth) + " levels");
+  }
+  void count(size_t values, int line) {
+    values_ += values;
+    if (values_ > yaml_max_values)
+      refuse(line, "with its aliases it comes to more than " + std::to_string(yaml_max_values) +
+                       " values");
+  }
+
+  std::vector<Open> open_;
+  std::unordered_map<YAML::anchor_t, Node> anchors_;
+  size_t values_ = 0;
+  Node root_;
+};
+
+// Takes what follows the first document: nothing, or another document. The parser itself is
+// content with anything.
+class Rest : public YAML::EventHandler {
+ public:
+  explicit Rest(const std::string &text) : text_(text) {}
+  struct Begins {};
+
+ private:
+  void OnDocumentStart(const YAML::Mark &mark) override {
+    size_t at = 0;
+    for (int line = 0; line < mark.line && at != text_.npos; ++line) at = text_.find('\n', at) + 1;
+    if (text_.compare(at, 3, "---") != 0)
+      refuse(line_of(mark), "this does not continue what stands above it; check the indentation");
+    throw Begins();
+  }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark &, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark &, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark &, const std::string &, YAML::anchor_t,
+                const std::string &) override {}
+  void OnSequenceStart(const YAML::Mark &, const std::string &, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark &, const std::string &, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+
+  const std::string &text_;
+};
+
+void check_text(const std::string &text) {
+  if (text.size() > yaml_max_size)
+    refuse(1, "it has " + std::to_string(text.size()) + " bytes; a configuration has at most " +
+                  std::to_string(yaml_max_size));
+  if (!is_utf8(text)) refuse(1, "it is not in UTF-8");
+  int line = 1;
+  for (const char c : text) {
+    if (c == '\n') ++line;
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte < 0x20 && c != '\n' && c != '\r' && c != '\t') || byte == 0x7f)
+      refuse(line, "there is a control character; this is no text");
+  }
+}
+
+}  // namespace
+
+YamlDocument read_yaml(const std::string &text) {
+  check_text(text);
+  std::istringstream stream(text);
+  try {
+    YAML::Parser parser(stream);
+    Builder builder;
+    if (!parser.HandleNextDocument(builder)) return {};
+    Rest rest(text);
+    try {
+      parser.HandleNextDocument(rest);
+    } catch (const Rest::Begins &) {
+      // Another document, which nobody reads.
+    }
+    Node root = builder.take();
+    return {std::move(root.value), std::move(root.place)};
+  } catch (const YAML::Exception &e) {
+    // "bad file" is how it calls nesting beyond its own limit.
+    refuse(line_of(e.mark), e.msg == "bad file" ? "it is nested too deep" : e.msg);
+  }
+}
+
+}  // namespace det

@@ -1,0 +1,41 @@
+// YAML 1.1 text as a JSON value, which remembers the lines it came from.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/json.h"
+
+namespace det {
+
+// Where a value stands, and what is inside of it: in the order of the value's own elements.
+struct YamlPlace {
+  int line = 1;
+  std::vector<YamlPlace> children;
+};
+
+struct YamlDocument {
+  Json value;
+  YamlPlace place;
+};
+
+class YamlError : public Error {
+ public:
+  YamlError(int line, const std::string &message) : Error(Code::invalid, message), line(line) {}
+
+  int line;
+};
+
+// Configurations are a few kilobytes. The parser takes up to 250 times the size of a text.
+constexpr size_t yaml_max_size = 1 << 20;
+constexpr size_t yaml_max_depth = 100;
+// What aliases may expand a text to: values, where 32 bytes of a text count as one.
+constexpr size_t yaml_max_values = 200000;
+
+// The first document of `text`, as it comes out when each value is stored as JSON: keys are texts,
+// merge keys (<<) are resolved, of equal keys the last wins, and numbers are doubles, whole ones
+// written without a fraction. Throws YamlError.
+YamlDocument read_yaml(const std::string &text);
+
+}  // namespace det

@@ -1,0 +1,19 @@
+// What a YAML 1.1 scalar means.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core/base/json.h"
+
+namespace det {
+
+// An unquoted scalar: null, true or false, a number, else the text itself. None for NaN and the
+// infinities, which JSON cannot hold.
+std::optional<Json> resolve_plain_scalar(const std::string &text);
+
+// A number as JSON readers see it that know doubles only: whole when it is, as far as an int64_t
+// reaches.
+Json number_as_double(double value);
+
+}  // namespace det
