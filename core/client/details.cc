@@ -143,10 +143,9 @@ Json EmbeddedClient::entry_of_experiment(int64_t experiment_id, const char *trie
   Query row =
       store_.query(std::string(experiment_columns) + " WHERE experiments.id=?", experiment_id);
   if (row.next()) return experiment_entry(row);
-  throw Error(Code::not_found, std::string(tried) + ": there is no experiment " +
-                                   std::to_string(experiment_id) + " in '" +
-                                   store_.path().string() +
-                                   "'; `det experiments` shows the ones there are");
+  throw Error(Code::not_found,
+              std::string(tried) + ": there is no experiment " + std::to_string(experiment_id) +
+                  " in '" + store_.path().string() + "'; `det ls -e` shows the ones there are");
 }
 
 Json EmbeddedClient::description(int64_t experiment_id) {

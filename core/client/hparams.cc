@@ -15,7 +15,8 @@ namespace {
 
 constexpr size_t fewest_trials = 4;
 constexpr size_t number_parts = 3;  // low, middle, high
-constexpr size_t few_numbers = 5;   // each a part of its own
+constexpr size_t few_numbers = 5;   // each a part of its own, where it has trials enough
+constexpr size_t fewest_in_part = 2;
 
 struct Finished {
   std::map<std::string, Json> hparams;  // nested names with dots
@@ -126,7 +127,9 @@ Json hparam_entry(const Column &column, const std::string &name, const Json &con
   std::vector<size_t> part = parts_by_text(column);
   size_t parts = *std::ranges::max_element(part) + 1;
   if (column.numeric) {
-    part = parts_of(numbers, parts <= few_numbers ? numbers.size() : number_parts);
+    const bool each = parts <= few_numbers && numbers.size() >= fewest_in_part * parts;
+    part = parts_of(
+        numbers, each ? numbers.size() : std::min(number_parts, numbers.size() / fewest_in_part));
     parts = *std::ranges::max_element(part) + 1;
   }
   const Influence influence =
@@ -155,7 +158,7 @@ Json hparam_importance(Client &client, int64_t experiment_id) {
   const std::vector<Finished> trials = finished_trials(client, experiment_id, *metric);
   if (trials.size() < fewest_trials)
     throw Error(Code::state, tried + "it has " + std::to_string(trials.size()) +
-                                 " finished trials with a value of '" + metric->name +
+                                 " finished trial(s) with a value of '" + metric->name +
                                  "', and fewer than " + std::to_string(fewest_trials) +
                                  " tell nothing; let more of them finish");
   std::set<std::string> names;

@@ -30,7 +30,7 @@ Json experiment_config(Database &store, int64_t experiment_id) {
                 "looking for checkpoints that are not kept: there is no "
                 "experiment " +
                     std::to_string(experiment_id) + " in '" + store.path().string() +
-                    "'; `det experiments` shows the "
+                    "'; `det ls -e` shows the "
                     "ones there are");
   return parse_json_object(found.view(0), "the stored configuration");
 }
