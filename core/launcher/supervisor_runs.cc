@@ -37,7 +37,7 @@ void Supervisor::launch(int64_t id, Trial &trial) {
     transaction.commit();
   }
   trial.run_id = run.run_id;
-  trial.killed = false;
+  trial.killed = trial.lost = false;
   trial.kill_at = Clock::time_point::max();
   running_.insert(id);
   follow_log(id, trial);
@@ -70,49 +70,43 @@ void Supervisor::take_over_run(int64_t id, Trial &trial, const std::string &lead
   follow_log(id, trial);
   const auto process =
       ProcessIdentity::from_json(parse_json_object(leader, "the process of a run"));
-  if (liveness(process) != Liveness::dead) {
-    TrialLaunch launch;
-    launch.trial_id = id;
-    launch.run_id = trial.run_id;
-    launch.slots = static_cast<int>(slots_per_trial_);
-    return launcher_.adopt(launch, process);
-  }
-  // What it said before it went counts; where it said nothing, nobody knows whose fault it was.
-  std::optional<std::string> exit;
-  {
-    Query run =
-        store_.query("SELECT exit FROM runs WHERE trial_id=? AND run_id=?", id, trial.run_id);
-    if (run.next()) exit = run.maybe_text(0);
-  }
-  const bool lost = !exit || *exit == run_exit_name(RunExit::died);
-  conclude_run(id, trial, {.failed = exit == run_exit_name(RunExit::error), .lost = lost},
-               RunExit::died);
+  // Where it is gone, what it said counts; where it said nothing, nobody knows whose fault it was.
+  trial.lost = liveness(process) == Liveness::dead;
+  TrialLaunch launch;
+  launch.trial_id = id;
+  launch.run_id = trial.run_id;
+  launch.slots = static_cast<int>(slots_per_trial_);
+  launcher_.adopt(launch, process);
 }
 
 void Supervisor::run_gone(const LaunchedExit &exit) {
   const auto found = trials_.find(exit.trial_id);
   if (found == trials_.end() || found->second.run_id != exit.run_id) return;
   Trial &trial = found->second;
-  // Reports that it could not deliver, and what it completed last.
-  recover_runs(options_.store_directory, *options_.log);
-  look_at(exit.trial_id, trial);
   std::optional<std::string> recorded;
   {
     Query run = store_.query("SELECT exit FROM runs WHERE trial_id=? AND run_id=?", exit.trial_id,
                              exit.run_id);
     if (run.next()) recorded = run.maybe_text(0);
   }
+  // The reports that it could not deliver, and what it completed last.
+  if (!recorded) recover_runs(options_.store_directory, *options_.log);
+  look_at(exit.trial_id, trial);
   const bool is_known = exit.kind != LaunchedExit::Kind::unknown;
-  const bool left_well = is_known ? exit.kind == LaunchedExit::Kind::exited && exit.status == 0
-                                  : recorded && *recorded != run_exit_name(RunExit::died);
+  const bool said_nothing = !recorded || *recorded == run_exit_name(RunExit::died);
   const bool said_error = recorded == run_exit_name(RunExit::error);
+  const bool left_well =
+      is_known ? exit.kind == LaunchedExit::Kind::exited && exit.status == 0 : !said_nothing;
   if (!left_well && !trial.killed && is_known)
     options_.log->warning(name_of(exit.trial_id) +
                           (exit.kind == LaunchedExit::Kind::exited ? " left with exit code "
                                                                    : " was ended by signal ") +
                           std::to_string(exit.status) + "; `det logs " +
                           std::to_string(exit.trial_id) + "` shows what it printed");
-  conclude_run(exit.trial_id, trial, {.killed = trial.killed, .failed = !left_well || said_error},
+  conclude_run(exit.trial_id, trial,
+               {.killed = trial.killed,
+                .failed = !left_well || said_error,
+                .lost = trial.lost && said_nothing},
                trial.killed                              ? RunExit::killed
                : left_well                               ? RunExit::ok
                : exit.kind == LaunchedExit::Kind::exited ? RunExit::error
@@ -164,8 +158,8 @@ void Supervisor::follow_log(int64_t id, Trial &trial) {
   const int64_t run_id = trial.run_id;
   uint64_t offset = 0;
   {
-    Query run = store_.query("SELECT log_offset FROM runs WHERE trial_id=? AND run_id=?", id,
-                             run_id);
+    Query run =
+        store_.query("SELECT log_offset FROM runs WHERE trial_id=? AND run_id=?", id, run_id);
     if (run.next()) offset = static_cast<uint64_t>(run.integer(0));
   }
   trial.log = std::make_unique<LogFollower>(

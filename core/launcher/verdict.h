@@ -11,7 +11,7 @@
 namespace det {
 
 struct RunFacts {
-  std::string state;          // of the trial
+  std::string state = {};     // of the trial
   bool killed = false;        // by the supervisor
   bool failed = false;        // left with an error, or by a signal
   bool lost = false;          // went while nobody watched: nobody's fault

@@ -29,6 +29,7 @@ CLI::Option *add_id(CLI::App *command, const std::string &kind, int64_t &id,
                     const std::string &description);
 
 // One group of commands each, in the file of that name.
+void add_run_command(CLI::App &app, Session &session);          // run
 void add_list_commands(CLI::App &app, Session &session);        // ls, checkpoints
 void add_experiments_command(CLI::App &app, Session &session);  // experiments
 void add_trials_command(CLI::App &app, Session &session);       // trials

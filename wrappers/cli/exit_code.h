@@ -18,6 +18,15 @@ enum class ExitCode : int {
   io = 6,
   unsupported = 7,
   unavailable = 8,
+  // Of `det run`: how the experiment stands.
+  failed = 9,
+  canceled = 10,
+  paused = 11,
+};
+
+// Ends the command with a code and nothing more to say.
+struct Ended {
+  ExitCode code;
 };
 
 // Ends the command: main() prints `what()` as `det: ...` and leaves with `code`.

@@ -20,6 +20,7 @@ constexpr const char *description =
     "det shows and steers training: experiments, their trials, metrics, checkpoints and logs.";
 
 constexpr const char *footer = R"(First steps:
+  det run FILE               a search over many trials on this machine
   det ls                     the trials there are
   det show 1                 trial 1: state, hyperparameters, runs, how to resume it
   det plot 1 loss            the loss of trial 1, drawn in this terminal
@@ -62,6 +63,7 @@ void add_version_command(CLI::App &app) {
 }
 
 void add_commands(CLI::App &app, Session &session) {
+  add_run_command(app, session);
   add_list_commands(app, session);
   add_experiments_command(app, session);
   add_trials_command(app, session);
@@ -132,6 +134,8 @@ int main(int argc, char **argv) {
     return 0;
   } catch (const OutputClosed &) {
     return 0;
+  } catch (const Ended &ended) {
+    return static_cast<int>(ended.code);
   } catch (const Failure &failure) {
     return fail(failure.code, failure.what());
   } catch (const std::exception &error) {

@@ -4,6 +4,8 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -12,6 +14,7 @@
 
 #include "command.h"
 #include "core/base/error.h"
+#include "core/client/resume.h"
 #include "core/config/experiment/experiment_config.h"
 #include "core/config/location.h"
 #include "core/launcher/process_launcher.h"
@@ -109,8 +112,8 @@ int64_t make_experiment(const Options &options, const fs::path &home, Database &
   plan.slots = options.slots;
   plan.by_metrics = options.rules == "0.38";
   if (plan.command.empty())
-    throw Failure(ExitCode::usage, "no command to run: give it behind '--', or as 'entrypoint' in " +
-                                       options.file);
+    throw Failure(ExitCode::usage,
+                  "no command to run: give it behind '--', or as 'entrypoint' in " + options.file);
   Transaction transaction(store);
   const int64_t id = create_experiment(store, config, sources.text, plan);
   transaction.commit();
@@ -143,22 +146,25 @@ class Interrupts {
   Fd fd_;
 };
 
-// Until the experiment has ended or rests.
-void supervise(Supervisor &supervisor, RunDisplay &display, RunView &view) {
+// Until the experiment has ended or rests. Gives how it then stands.
+RunState supervise(Supervisor &supervisor, RunDisplay &display,
+                   std::chrono::milliseconds interval) {
   const Interrupts interrupts;
+  RunView view(supervisor);
   int times = 0;
   for (;;) {
     supervisor.step();
-    display.show(view.now());
-    if (supervisor.ended() || supervisor.at_rest()) return;
-    supervisor.wait(interrupts.fd(), view.interval());
+    const RunState state = view.now();
+    display.show(state);
+    if (supervisor.ended() || supervisor.at_rest()) return state;
+    supervisor.wait(interrupts.fd(), interval);
     for (int count = interrupts.take(); count > 0; --count) {
       if (++times == 1) {
         if (supervisor.experiment().state == state::active) supervisor.change_state(state::paused);
-        display.say("Pausing: each trial saves a checkpoint and leaves. Ctrl-C again ends them now.");
+        display.say(
+            "Pausing: each trial saves a checkpoint and leaves. Ctrl-C again ends them now.");
       } else {
         supervisor.kill_processes();
-        // One that was being canceled or ended goes on being that; else it is paused already.
       }
     }
   }
@@ -178,8 +184,7 @@ void run(const Session &session, const Options &options) {
                       " is a master over HTTP; unset DET_MASTER, or give -m a directory");
   const fs::path home = fs::absolute(location.home);
   Database store = open_store(location.store_directory(), options.resume == 0, {});
-  const int64_t id =
-      options.resume != 0 ? options.resume : make_experiment(options, home, store);
+  const int64_t id = options.resume != 0 ? options.resume : make_experiment(options, home, store);
   const ExperimentRecord experiment = read_experiment(store, id);
   if (is_terminal(experiment.state))
     throw Failure(ExitCode::state, "experiment " + std::to_string(id) + " is " + experiment.state +
@@ -187,18 +192,22 @@ void run(const Session &session, const Options &options) {
 
   ProcessLauncher launcher(
       Slots::of_machine(options.slots ? options.slots : experiment.launch.slots));
-  RunDisplay display(session.terminal);
+  Display display(session.terminal);
   Supervisor::Options settings;
   settings.store_directory = location.store_directory();
   settings.experiment_id = id;
   settings.log = std::make_shared<Logger>(
       LogLevel::warning, [&display](LogLevel, const std::string &line) { display.say(line); });
   Supervisor supervisor(settings, launcher);
-  RunView view(supervisor, launcher);
   if (supervisor.experiment().state == state::paused) supervisor.change_state(state::active);
-  supervise(supervisor, display, view);
-  display.finish(view.summary());
-  const ExitCode code = exit_code_of_end(supervisor.experiment().state);
+  // A person looks at it, or a file does.
+  const auto interval = std::chrono::milliseconds(session.terminal.interactive ? 250 : 1000);
+  const RunState end = supervise(supervisor, display, interval);
+  Client client = session.connect();
+  display.finish(
+      summary_of(client, end,
+                 is_terminal(end.state) ? "" : run_again_command(location.store_directory(), id)));
+  const ExitCode code = exit_code_of_end(end.state);
   if (code != ExitCode::ok) throw Ended{code};
 }
 
@@ -216,14 +225,16 @@ void add_run_command(CLI::App &app, Session &session) {
   command->add_option("--slots", options->slots, "Use so many slots instead of all there are.")
       ->type_name("N")
       ->check(CLI::Range(1, 100'000));
-  command->add_option_function<std::string>(
-             "--resume",
-             [options](const std::string &text) { options->resume = parse_id(text, "--resume"); },
-             "Go on with this experiment.")
+  command
+      ->add_option_function<std::string>(
+          "--resume",
+          [options](const std::string &text) { options->resume = parse_id(text, "--resume"); },
+          "Go on with this experiment.")
       ->type_name("ID");
-  command->add_option("--rules", options->rules,
-                      "The release whose search to follow: 0.33 hands out lengths, 0.38 stops trials "
-                      "by the metrics they report.")
+  command
+      ->add_option("--rules", options->rules,
+                   "The release whose search to follow: 0.33 hands out lengths, 0.38 stops trials "
+                   "by the metrics they report.")
       ->type_name("RELEASE")
       ->check(CLI::IsMember({"0.33", "0.38"}));
   command->callback([options, &session] {

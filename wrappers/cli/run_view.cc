@@ -1,0 +1,127 @@
+#include "run_view.h"
+
+#include "core/master/embedded/best_validation.h"
+#include "fields.h"
+
+namespace det::cli {
+
+namespace {
+
+// Counting goes over all trials, and they may be many.
+constexpr std::chrono::seconds between_counts{1};
+// Before that, the time left is a guess of nothing.
+constexpr double least_progress = 0.02;
+
+std::string metric_name_of(const Json &config) {
+  const auto metric = searcher_metric(config);
+  return metric ? metric->name : std::string();
+}
+
+double seconds_between(std::chrono::steady_clock::time_point start,
+                       std::chrono::steady_clock::time_point end) {
+  return std::chrono::duration<double>(end - start).count();
+}
+
+}  // namespace
+
+RunView::RunView(Supervisor &supervisor)
+    : supervisor_(supervisor),
+      store_(supervisor.store()),
+      metric_name_(metric_name_of(supervisor.experiment().config)),
+      first_progress_(supervisor.progress()) {}
+
+RunState RunView::now() {
+  const Clock::time_point now = Clock::now();
+  if (now >= next_count_ || supervisor_.ended() || supervisor_.at_rest()) {
+    count_trials();
+    next_count_ = now + between_counts;
+  }
+  RunState state;
+  state.experiment_id = supervisor_.experiment().id;
+  state.name = supervisor_.experiment().name;
+  state.state = supervisor_.experiment().state;
+  state.metric_name = metric_name_;
+  state.progress = supervisor_.progress();
+  state.seconds = seconds_between(start_, now);
+  if (const double done = state.progress - first_progress_; done >= least_progress)
+    state.seconds_left = state.seconds * (1 - state.progress) / done;
+  std::set<int64_t> running_now;
+  for (const int64_t id : supervisor_.running()) {
+    running_now.insert(id);
+    state.running.push_back(running(id));
+  }
+  for (const int64_t id : ran_)
+    if (!running_now.contains(id)) state.left.push_back(left(id));
+  ran_ = std::move(running_now);
+  state.counts = counts_;
+  state.counts["running"] = static_cast<int64_t>(state.running.size());
+  state.best = best_;
+  return state;
+}
+
+RunningTrial RunView::running(int64_t trial_id) {
+  RunningTrial trial;
+  trial.id = trial_id;
+  Query row = store_.query(
+      "SELECT status, progress, (SELECT steps FROM metrics WHERE trial_id=trials.id"
+      "  AND metric_group='training' AND archived=0 ORDER BY steps DESC LIMIT 1)"
+      " FROM trials WHERE id=?",
+      trial_id);
+  if (!row.next()) return trial;
+  trial.status = row.is_null(0) ? "" : row.text(0);
+  if (!row.is_null(1)) trial.progress = row.number(1);
+  trial.steps = row.is_null(2) ? 0 : row.integer(2);
+  trial.metric = latest_metric(trial_id);
+  return trial;
+}
+
+LeftTrial RunView::left(int64_t trial_id) {
+  Query row = store_.query("SELECT state FROM trials WHERE id=?", trial_id);
+  return {trial_id, row.next() ? row.text(0) : "", latest_metric(trial_id)};
+}
+
+std::optional<double> RunView::latest_metric(int64_t trial_id) {
+  Query row = store_.query(
+      "SELECT metrics FROM metrics WHERE trial_id=? AND metric_group='validation' AND archived=0"
+      " ORDER BY steps DESC LIMIT 1",
+      trial_id);
+  if (!row.next() || metric_name_.empty()) return std::nullopt;
+  return searcher_value(parse_json(row.view(0), "stored metrics"), {metric_name_, true});
+}
+
+void RunView::count_trials() {
+  counts_.clear();
+  {
+    Query rows =
+        store_.query("SELECT state, COUNT(*) FROM trials WHERE experiment_id=? GROUP BY state",
+                     supervisor_.experiment().id);
+    while (rows.next()) counts_[rows.text(0)] = rows.integer(1);
+  }
+  const auto best = best_trial(store_, supervisor_.experiment().id);
+  const auto value = best_validation(store_, supervisor_.experiment().id);
+  best_ = best && value ? std::optional(BestTrial{*best, *value}) : std::nullopt;
+}
+
+RunSummary summary_of(Client &client, const RunState &state, const std::string &resume) {
+  RunSummary summary;
+  summary.experiment_id = state.experiment_id;
+  summary.name = state.name;
+  summary.state = state.state;
+  summary.metric_name = state.metric_name;
+  summary.seconds = state.seconds;
+  summary.counts = state.counts;
+  summary.best = state.best;
+  summary.resume = resume;
+  const Json best = client.best_trial(state.experiment_id);
+  if (const Json &trial = field(best, "trial"); !trial.is_null())
+    summary.hparams = field(trial, "hparams");
+  const Json &checkpoint = field(best, "checkpoint");
+  if (checkpoint.is_null()) return summary;
+  summary.checkpoint = text_of(field(checkpoint, "uuid"));
+  summary.checkpoint_steps = field(checkpoint, "steps_completed").get<int64_t>();
+  if (const Json &directory = field(checkpoint, "directory"); !directory.is_null())
+    summary.checkpoint_path = text_of(directory);
+  return summary;
+}
+
+}  // namespace det::cli

@@ -1,0 +1,41 @@
+// What there is to show of an experiment that `det run` runs.
+#pragma once
+
+#include <chrono>
+#include <set>
+
+#include "client.h"
+#include "core/launcher/supervisor.h"
+#include "run_text.h"
+
+namespace det::cli {
+
+class RunView {
+ public:
+  explicit RunView(Supervisor &supervisor);
+
+  RunState now();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  RunningTrial running(int64_t trial_id);
+  LeftTrial left(int64_t trial_id);
+  std::optional<double> latest_metric(int64_t trial_id);
+  void count_trials();
+
+  Supervisor &supervisor_;
+  Database &store_;
+  const std::string metric_name_;
+  const Clock::time_point start_ = Clock::now();
+  const double first_progress_;
+  std::set<int64_t> ran_;
+  TrialCounts counts_;
+  std::optional<BestTrial> best_;
+  Clock::time_point next_count_{};
+};
+
+// Of one that `det run` does not run any more; `resume` is the command that goes on with it.
+RunSummary summary_of(Client &client, const RunState &state, const std::string &resume);
+
+}  // namespace det::cli
