@@ -83,6 +83,22 @@ void searchers_are_refused_by_the_name_of_the_field(void **) {
   });
 }
 
+void more_trials_at_once_than_fit_anywhere_are_refused(void **) {
+  expect_refusals({
+      {R"({"searcher": {"name": "random", "max_length": 1, "max_trials": 1000001, "max_concurrent_trials": 0}})",
+       "searcher.max_concurrent_trials"},
+      {R"({"searcher": {"name": "adaptive_asha", "max_length": 64, "max_trials": 9007199254740992, "max_concurrent_trials": 0}})",
+       "searcher.max_concurrent_trials"},
+      {R"({"searcher": {"name": "grid", "max_length": 1, "max_concurrent_trials": 2000000},
+           "hyperparameters": {"x": {"type": "double", "minval": 0, "maxval": 1, "count": 1000001}}})",
+       "searcher.max_concurrent_trials"},
+  });
+  make_search(
+      parse_json(R"({"searcher": {"name": "random", "max_length": 1, "max_trials": 1000001}})",
+                 "config"),
+      SearchRules::operations);
+}
+
 void metric_searches_need_a_time(void **) {
   expect_refusals(
       {
@@ -256,6 +272,7 @@ int main() {
   using namespace det;
   const CMUnitTest tests[] = {
       cmocka_unit_test(searchers_are_refused_by_the_name_of_the_field),
+      cmocka_unit_test(more_trials_at_once_than_fit_anywhere_are_refused),
       cmocka_unit_test(metric_searches_need_a_time),
       cmocka_unit_test(hyperparameters_are_refused_by_their_path),
       cmocka_unit_test(metrics_that_are_no_numbers_end_the_search),

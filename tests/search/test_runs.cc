@@ -117,6 +117,24 @@ void snapshots_are_those_of_the_platform(void **) {
   assert_int_equal(failures, 0);
 }
 
+void plans_are_those_of_the_platform(void **) {
+  size_t plans = 0;
+  for (const auto &file : fs::directory_iterator(std::string(TEST_DATA) + "/search/runs")) {
+    const Json run = read_vectors("runs/" + file.path().filename().string());
+    // It plans a grid of nothing as well.
+    if (!run.contains("preview") || run.at("name") == "no-hyperparameters") continue;
+    ++plans;
+    const auto planned = plan_search(config_of(run), rules_of(run));
+    assert_int_equal(planned.size(), run.at("preview").size());
+    for (size_t i = 0; i < planned.size(); ++i) {
+      const Json &row = run.at("preview")[i];
+      assert_true(row.at("count") == planned[i].trials);
+      assert_true(row.value("value", Json(0)) == (row.contains("value") ? planned[i].length : 0));
+    }
+  }
+  assert_true(plans >= 15);
+}
+
 }  // namespace
 
 }  // namespace det
@@ -127,6 +145,7 @@ int main() {
       cmocka_unit_test(searches_decide_as_recorded),
       cmocka_unit_test(searches_that_are_restored_before_each_event_decide_as_recorded),
       cmocka_unit_test(snapshots_are_those_of_the_platform),
+      cmocka_unit_test(plans_are_those_of_the_platform),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
