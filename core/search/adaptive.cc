@@ -60,8 +60,8 @@ class AdaptiveAsha : public Method {
     for (size_t bracket = 0; bracket < brackets_.size(); ++bracket)
       brackets_[bracket]->restore(state.at("sub_search_states").at(bracket));
     bracket_of_.assign(table_.size(), 0);
-    for (const auto &[id, bracket] : state.at("trial_table").items())
-      bracket_of_[table_.add(id)] = bracket.get<size_t>();
+    for (const auto &[id, bracket] : object_in(state, "trial_table").items())
+      bracket_of_.at(table_.add(id)) = bracket.get<size_t>();
   }
 
  private:

@@ -1,4 +1,5 @@
 // The state of a successive halving, written as the platform does.
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -50,8 +51,11 @@ Json Asha::snapshot() const {
 
 void Asha::restore(const Json &state) {
   trials_.clear();
-  for (const auto &[id, rung] : state.at("trial_rungs").items())
+  for (const auto &[id, rung] : object_in(state, "trial_rungs").items()) {
+    if (!(rung.get<size_t>() < rungs_.size()))
+      throw std::out_of_range("trial_rungs has no such rung");
     trials_[table_.add(id)].rung = rung.get<size_t>();
+  }
   for (size_t r = 0; r < rungs_.size(); ++r) {
     Rung &rung = rungs_[r];
     const Json &written = state.at("rungs").at(r);
@@ -65,12 +69,12 @@ void Asha::restore(const Json &state) {
     rung.outstanding = written.value("outstanding_trials", int64_t{0});
     rung.settled = false;
   }
-  for (const auto &[id, yes] : state.at("early_exit_trials").items()) {
+  for (const auto &[id, yes] : object_in(state, "early_exit_trials").items()) {
     Trial &at = trial(table_.add(id));
     at.exited = true;
     at.working = false;
   }
-  for (const auto &[id, yes] : state.at("closed_trials").items()) {
+  for (const auto &[id, yes] : object_in(state, "closed_trials").items()) {
     Trial &at = trial(table_.add(id));
     at.closed = true;
     at.working = false;

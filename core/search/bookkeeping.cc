@@ -132,7 +132,8 @@ void Bookkeeping::restore(const Json &state, TrialTable &trials) {
   totals_ = {};
   requested_ = state.at("trials_requested").get<size_t>();
   const auto each = [&](const char *set, auto &&note) {
-    for (const auto &[id, value] : state.at(set).items()) note(record(trials.add(id)), value);
+    for (const auto &[id, value] : object_in(state, set).items())
+      note(record(trials.add(id)), value);
   };
   each("trials_created", [](Record &at, const Json &) { at.created = true; });
   each("trials_closed", [](Record &at, const Json &) { at.closed = true; });
@@ -150,7 +151,7 @@ void Bookkeeping::restore(const Json &state, TrialTable &trials) {
   shut_down_ = requested_ > 0 && totals_.closed == requested_;
   if (rules_ == SearchRules::metrics) return;
   shut_down_ = state.at("shutdown").get<bool>();
-  for (const auto &[name, operation] : state.at("completed_operations").items())
+  for (const auto &[name, operation] : object_in(state, "completed_operations").items())
     completed(trials.add(operation.at("RequestID").get<std::string>()),
               operation.at("Length").get<uint64_t>());
 }

@@ -111,9 +111,11 @@ Json BuiltInSearch::snapshot() const {
 }
 
 void BuiltInSearch::restore(const Json &state) {
-  book_.restore(state, trials_);
-  trials_.random().restore(state.at("rand"));
-  method_->restore(state.at("search_method_state"));
+  reading_snapshot([&] {
+    book_.restore(state, trials_);
+    trials_.random().restore(state.at("rand"));
+    method_->restore(state.at("search_method_state"));
+  });
 }
 
 }  // namespace det

@@ -89,13 +89,15 @@ Json CustomSearch::snapshot() const {
 }
 
 void CustomSearch::restore(const Json &state) {
-  book_.restore(state, trials_);
-  trials_.random().restore(state.at("rand"));
-  const Json &method = state.at("search_method_state");
-  const Json &queue = method.at("SearcherEventQueue");
-  queue_ = queue.at("custom_searcher_events").get<std::deque<Json>>();
-  event_count_ = queue.at("custom_searcher_event_count").get<int64_t>();
-  progress_ = method.at("CustomSearchProgress").get<double>();
+  reading_snapshot([&] {
+    book_.restore(state, trials_);
+    trials_.random().restore(state.at("rand"));
+    const Json &method = state.at("search_method_state");
+    const Json &queue = method.at("SearcherEventQueue");
+    queue_ = queue.at("custom_searcher_events").get<std::deque<Json>>();
+    event_count_ = queue.at("custom_searcher_event_count").get<int64_t>();
+    progress_ = method.at("CustomSearchProgress").get<double>();
+  });
 }
 
 }  // namespace det

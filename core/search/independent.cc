@@ -101,7 +101,9 @@ class GridSearch : public IndependentTrials {
       : IndependentTrials(settings, rules, trials),
         grid_(trials.space(), rules == SearchRules::metrics ? Grid::EmptyGroups::kept
                                                             : Grid::EmptyGroups::left_out),
-        remaining_(grid_.size()) {}
+        remaining_(grid_.size()) {
+    check_at_once(settings, grid_.size());
+  }
 
   double progress(const TrialTotals &totals) const override {
     const bool metrics = rules_ == SearchRules::metrics;

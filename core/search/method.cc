@@ -1,6 +1,10 @@
 #include "core/search/method.h"
 
 #include <algorithm>
+#include <new>
+#include <stdexcept>
+
+#include "core/base/error.h"
 
 namespace det {
 
@@ -35,6 +39,23 @@ Json sorted_object(std::vector<std::pair<std::string, Json>> entries) {
   auto &list = static_cast<Json::object_t::Container &>(object);
   list.reserve(entries.size());
   for (auto &[name, value] : entries) list.emplace_back(std::move(name), std::move(value));
+  return object;
+}
+
+void reading_snapshot(const std::function<void()> &read) {
+  try {
+    read();
+  } catch (const std::bad_alloc &) {
+    throw;
+  } catch (const std::exception &e) {
+    throw Error(Code::corrupt, std::string("restoring a search from its snapshot: ") + e.what() +
+                                   "; take one that was made with the same configuration");
+  }
+}
+
+const Json &object_in(const Json &snapshot, const char *name) {
+  const Json &object = snapshot.at(name);
+  if (!object.is_object()) throw std::invalid_argument(std::string(name) + " is no object");
   return object;
 }
 

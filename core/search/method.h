@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -82,5 +83,9 @@ std::unique_ptr<Method> make_asha(const SearchSettings &settings, SearchRules ru
 
 // An object with these entries in the order of their names.
 Json sorted_object(std::vector<std::pair<std::string, Json>> entries);
+
+// Runs `read`; what it misses in a snapshot is an error of Code::corrupt.
+void reading_snapshot(const std::function<void()> &read);
+const Json &object_in(const Json &snapshot, const char *name);
 
 }  // namespace det

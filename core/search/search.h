@@ -81,6 +81,18 @@ class Search {
 
 // From a complete experiment configuration: `searcher`, `hyperparameters` and
 // `reproducibility.experiment_seed`. Throws Code::invalid.
+// For `custom` it is a CustomSearch (custom.h).
 std::unique_ptr<Search> make_search(const Json &config, SearchRules rules);
+
+// So many trials are going to train to this length, if none fails. Where metrics steer the search,
+// lengths are in the time metric, and 0 for trials that choose on their own.
+struct PlannedTrials {
+  uint64_t trials = 0;
+  uint64_t length = 0;
+};
+
+// The shortest first; nothing for custom. For people to look at: which trials go on is only known
+// when they do. Throws Code::invalid.
+std::vector<PlannedTrials> plan_search(const Json &config, SearchRules rules);
 
 }  // namespace det

@@ -17,6 +17,7 @@ using Mode = SearchSettings::Mode;
 
 constexpr double largest_exact = 9007199254740992.0;  // beyond, a double skips integers
 constexpr uint64_t most_rungs = 1024;
+constexpr uint64_t most_at_once = 1'000'000;
 
 constexpr std::array<std::pair<std::string_view, Method>, 6> methods{
     {{"single", Method::single},
@@ -179,7 +180,16 @@ SearchSettings read_search_settings(const Json &section, SearchRules rules) {
         refuse("name", name, "another one: where metrics steer the search there is no custom");
       break;
   }
+  check_at_once(settings, settings.max_trials);
   return settings;
+}
+
+void check_at_once(const SearchSettings &settings, uint64_t trials) {
+  const uint64_t most = settings.max_concurrent_trials;
+  if ((most == 0 ? trials : std::min(most, trials)) > most_at_once)
+    refuse(
+        "max_concurrent_trials", most,
+        "from 1 to " + std::to_string(most_at_once) + " for " + std::to_string(trials) + " trials");
 }
 
 }  // namespace det

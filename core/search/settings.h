@@ -35,4 +35,7 @@ struct SearchSettings {
 // Throws Code::invalid naming the field.
 SearchSettings read_search_settings(const Json &searcher, SearchRules rules);
 
+// Throws Code::invalid when a search of so many trials would make more at once than fit anywhere.
+void check_at_once(const SearchSettings &settings, uint64_t trials);
+
 }  // namespace det

@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "tests/cmocka.h"
 #include "tests/search/driver.h"
+#include "tests/search/recorded.h"
 
 namespace det {
 
@@ -31,63 +32,6 @@ const std::set<std::string> different{"asha-equal-rung-lengths",
                                       "v038-asha-script-out-of-order-steps",
                                       "v038-asha-script-stopped-trial-reports",
                                       "v038-asha-stop-ignored-by-trial"};
-
-Json config_of(const Json &run) {
-  return {{"searcher", run.at("searcher")},
-          {"hyperparameters", run.at("hyperparameters")},
-          {"reproducibility", {{"experiment_seed", run.at("seed")}}}};
-}
-
-std::string word_of(const Json &op) {
-  const std::string kind = op.at("op").get<std::string>();
-  if (kind == "shutdown")
-    return std::string("end") + (op.at("failure") == true ? " failure" : "") +
-           (op.at("cancel") == true ? " cancel" : "");
-  const std::string trial = op.at("trial").dump();
-  if (kind == "create") return "C" + trial;
-  if (kind == "validate_after") return "V" + trial + ":" + op.at("length").dump();
-  return (kind == "close" ? "X" : "S") + trial;
-}
-
-std::string expected_words(const Json &event) {
-  std::string words;
-  for (const Json &op : event.at("ops")) words += (words.empty() ? "" : " ") + word_of(op);
-  return words;
-}
-
-// {"float": "NaN"} stands for the number.
-Json metric_of(const Json &written) {
-  if (written.is_object() && written.contains("float"))
-    return parse_json(written.at("float").get<std::string>(), "float");
-  Json value = written;
-  if (value.is_object())
-    for (Json &child : value) child = metric_of(child);
-  return value;
-}
-
-std::string tell(Driver &driver, const Json &event) {
-  const std::string kind = event.at("event").get<std::string>();
-  if (kind == "initial") return driver.initial();
-  const size_t trial = event.at("trial").get<size_t>();
-  if (kind == "created") return driver.created(trial);
-  if (kind == "validation_completed")
-    return driver.done(trial, event.at("length").get<uint64_t>(), metric_of(event.at("metric")));
-  if (kind == "validation") return driver.report(trial, metric_of(event.at("metrics")));
-  if (kind == "exited_early")
-    return driver.exit(trial, exit_reason_named(event.at("reason").get<std::string>()));
-  if (kind == "closed" || kind == "exited") return driver.closed(trial);
-  driver.units(trial,
-               (event.contains("units") ? event.at("units") : event.at("fraction")).get<double>());
-  return "";
-}
-
-std::string tell_or_error(Driver &driver, const Json &event) {
-  try {
-    return tell(driver, event);
-  } catch (const Error &e) {
-    return e.code == Code::invalid ? "error" : e.what();
-  }
-}
 
 bool same_trials(const Driver &driver, const Json &run) {
   if (driver.trials().size() != run.at("trials").size()) return false;
@@ -152,8 +96,8 @@ void snapshots_are_those_of_the_platform(void **) {
   for (const Json &restore : read_vectors("restore.json").at("restores")) {
     const std::string name = restore.at("case").get<std::string>();
     const Json run = read_vectors("runs/" + name + ".json");
-    const bool metrics = run.at("version") != "0.33.0";
-    Driver driver(config_of(run), metrics ? SearchRules::metrics : SearchRules::operations);
+    const bool metrics = rules_of(run) == SearchRules::metrics;
+    Driver driver(config_of(run), rules_of(run));
     const size_t last = restore.at("snapshot_after_event").get<size_t>();
     for (size_t i = 0; i <= last; ++i) tell(driver, run.at("log")[i]);
     std::string text = driver.search().snapshot().dump();
@@ -173,6 +117,24 @@ void snapshots_are_those_of_the_platform(void **) {
   assert_int_equal(failures, 0);
 }
 
+void plans_are_those_of_the_platform(void **) {
+  size_t plans = 0;
+  for (const auto &file : fs::directory_iterator(std::string(TEST_DATA) + "/search/runs")) {
+    const Json run = read_vectors("runs/" + file.path().filename().string());
+    // It plans a grid of nothing as well.
+    if (!run.contains("preview") || run.at("name") == "no-hyperparameters") continue;
+    ++plans;
+    const auto planned = plan_search(config_of(run), rules_of(run));
+    assert_int_equal(planned.size(), run.at("preview").size());
+    for (size_t i = 0; i < planned.size(); ++i) {
+      const Json &row = run.at("preview")[i];
+      assert_true(row.at("count") == planned[i].trials);
+      assert_true(row.value("value", Json(0)) == (row.contains("value") ? planned[i].length : 0));
+    }
+  }
+  assert_true(plans >= 15);
+}
+
 }  // namespace
 
 }  // namespace det
@@ -183,6 +145,7 @@ int main() {
       cmocka_unit_test(searches_decide_as_recorded),
       cmocka_unit_test(searches_that_are_restored_before_each_event_decide_as_recorded),
       cmocka_unit_test(snapshots_are_those_of_the_platform),
+      cmocka_unit_test(plans_are_those_of_the_platform),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
