@@ -24,6 +24,7 @@ constexpr const char *footer = R"(First steps:
   det show 1                 trial 1: state, hyperparameters, runs, how to resume it
   det plot 1 loss            the loss of trial 1, drawn in this terminal
   det logs 1 -f              its log, and what is added to it
+  det config check FILE      what is wrong with an experiment's configuration
   det pause 1                ask it to save a checkpoint and leave; it can be resumed
   det COMMAND --help         examples for every command
 
@@ -66,6 +67,7 @@ void add_commands(CLI::App &app, Session &session) {
   add_plot_command(app, session);
   add_logs_command(app, session);
   add_control_commands(app, session);
+  add_config_commands(app, session);
   add_account_commands(app, session);
   add_completion_commands(app, session);
   add_version_command(app);
