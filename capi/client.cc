@@ -23,7 +23,8 @@ det::Page page_from(const det_client_page *page) {
     throw det::Error(det::Code::invalid,
                      "reading a list: page.after and page.limit must be 0 or "
                      "more");
-  return {given.after, given.limit != 0 ? given.limit : det::Page().limit, given.descending != 0};
+  return {given.after, given.limit != 0 ? given.limit : det::Page().limit, given.descending != 0,
+          given.by_metric != 0};
 }
 
 std::optional<std::string> text_or_none(const char *argument) {
@@ -145,6 +146,25 @@ det_status det_client_list_logs(det_client *client, int64_t trial_id, const det_
                                 char **out_json, det_error *err) noexcept {
   return query(client, out_json, err,
                [&](det::Client &impl) { return impl.list_logs(trial_id, page_from(page)); });
+}
+
+det_status det_client_best_trial(det_client *client, int64_t experiment_id, char **out_json,
+                                 det_error *err) noexcept {
+  return query(client, out_json, err,
+               [&](det::Client &impl) { return det::best_trial(impl, experiment_id); });
+}
+
+det_status det_client_hparam_importance(det_client *client, int64_t experiment_id, char **out_json,
+                                        det_error *err) noexcept {
+  return query(client, out_json, err,
+               [&](det::Client &impl) { return det::hparam_importance(impl, experiment_id); });
+}
+
+det_status det_client_collect_garbage(det_client *client, int64_t experiment_id, int32_t dry_run,
+                                      char **out_json, det_error *err) noexcept {
+  return command(client, out_json, err, [&](det::Client &impl) {
+    return impl.collect_garbage(experiment_id, dry_run != 0);
+  });
 }
 
 det_status det_client_control(det_client *client, det_client_target target, int64_t id,

@@ -124,16 +124,18 @@ class FreshLock {
 
 }  // namespace
 
-ProcessIdentity ProcessIdentity::current() {
+ProcessIdentity ProcessIdentity::current() { return of(getpid()); }
+
+ProcessIdentity ProcessIdentity::of(int64_t pid) {
   std::array<char, 256> host{};
   gethostname(host.data(), host.size() - 1);
-  ProcessIdentity self;
-  self.host = host.data();
-  self.boot_id = read_or_empty("/proc/sys/kernel/random/boot_id");
-  self.pid_namespace = current_pid_namespace();
-  self.pid = getpid();
-  self.start_ticks = start_ticks_of(self.pid).value_or(0);
-  return self;
+  ProcessIdentity process;
+  process.host = host.data();
+  process.boot_id = read_or_empty("/proc/sys/kernel/random/boot_id");
+  process.pid_namespace = current_pid_namespace();
+  process.pid = pid;
+  process.start_ticks = start_ticks_of(pid).value_or(0);
+  return process;
 }
 
 ProcessIdentity ProcessIdentity::from_json(const Json &json) {
@@ -165,8 +167,8 @@ Liveness liveness(const ProcessIdentity &process) {
   if (kill(static_cast<pid_t>(process.pid), 0) != 0 && errno == ESRCH) return Liveness::dead;
   // It is there, but /proc hides the processes of other users.
   if (!ticks) return Liveness::unknown;
-  // A number used again belongs to a process that started later.
-  return ticks == process.start_ticks ? Liveness::alive : Liveness::dead;
+  // A number used again belongs to a process that started later; 0 is a zombie.
+  return *ticks != 0 && ticks == process.start_ticks ? Liveness::alive : Liveness::dead;
 }
 
 OwnerLock OwnerLock::acquire(const fs::path &path) {

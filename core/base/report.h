@@ -46,7 +46,8 @@ struct JournalKey {
 };
 
 // One message for each metric that repeats an earlier one of its group and step with another
-// value. The first value is kept; everything else of the report is stored.
+// value: the first value is kept; everything else of the report is stored. And one for each report
+// that cannot be stored at all.
 struct Delivery {
   std::vector<std::string> conflicts;
 };

@@ -45,4 +45,15 @@ bool is_utf8(std::string_view text) noexcept {
   return true;
 }
 
+std::string to_utf8(std::string_view text) {
+  if (is_utf8(text)) return std::string(text);
+  std::string out;
+  while (!text.empty()) {
+    const size_t size = character_size(text);
+    out += size == 0 ? std::string_view("\xEF\xBF\xBD") : text.substr(0, size);
+    text.remove_prefix(size == 0 ? 1 : size);
+  }
+  return out;
+}
+
 }  // namespace det

@@ -2,7 +2,6 @@
 
 #include <sys/random.h>
 
-#include <array>
 #include <cerrno>
 
 #include "core/base/error.h"
@@ -13,6 +12,10 @@ std::string make_uuid() {
   std::array<unsigned char, 16> bytes;
   if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
     throw_errno(errno, "reading random bytes");
+  return uuid_of(bytes);
+}
+
+std::string uuid_of(std::array<unsigned char, 16> bytes) {
   bytes[6] = static_cast<unsigned char>((bytes[6] & 0x0fU) | 0x40U);  // version 4
   bytes[8] = static_cast<unsigned char>((bytes[8] & 0x3fU) | 0x80U);  // variant of RFC 4122
   static constexpr char digits[] = "0123456789abcdef";

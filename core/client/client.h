@@ -15,6 +15,7 @@ struct Page {
   int64_t after = 0;
   int64_t limit = 1000;
   bool descending = false;
+  bool by_metric = false;  // trials of one experiment: the best first, descending the worst
 };
 
 // Same numbers as DET_CLIENT_* in include/det/client.h.
@@ -29,6 +30,8 @@ class Client {
 
   virtual Json list_experiments(const Page &page) = 0;
   virtual Json get_experiment(int64_t experiment_id) = 0;
+  // As get_experiment(), without the trials.
+  virtual Json describe_experiment(int64_t experiment_id) = 0;
   virtual Json list_trials(int64_t experiment_id, const Page &page) = 0;  // 0: of all experiments
   virtual Json get_trial(int64_t trial_id) = 0;
   virtual Json list_metrics(int64_t trial_id, const std::optional<std::string> &group,
@@ -38,7 +41,18 @@ class Client {
   virtual Json list_logs(int64_t trial_id, const Page &page) = 0;
   virtual Json control(Target target, int64_t id, Action action) = 0;
   virtual Json sync() = 0;
+  // Deletes the checkpoints that the experiment's configuration does not keep; `dry`: only tells
+  // which ones these are.
+  virtual Json collect_garbage(int64_t experiment_id, bool dry) = 0;
 };
+
+// Throws Code::invalid for 0, which stands for all experiments.
+void require_one_experiment(int64_t experiment_id);
+
+// The best trial of an experiment, and the checkpoint to take from it.
+Json best_trial(Client &client, int64_t experiment_id);
+// Which hyperparameters mattered. Throws Code::state where there are too few trials to tell.
+Json hparam_importance(Client &client, int64_t experiment_id);
 
 // `master` as in det_core_options; empty for the default. Makes nothing.
 std::unique_ptr<Client> open_client(const std::string &master);

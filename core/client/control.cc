@@ -1,17 +1,11 @@
 // Pausing, activating, canceling and killing trials that programs started by themselves.
-#include <poll.h>
-#include <signal.h>
-
-extern "C" {  // the header of glibc 2.36 lacks it
-#include <sys/pidfd.h>
-}
-
-#include <cerrno>
 #include <set>
 
 #include "core/base/error.h"
 #include "core/client/embedded_client.h"
+#include "core/client/kill_process.h"
 #include "core/client/resume.h"
+#include "core/client/supervised.h"
 #include "core/master/embedded/ranks.h"
 #include "core/master/embedded/signals.h"
 #include "core/master/run_directory.h"
@@ -21,8 +15,6 @@ namespace det {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr int death_ms = 5000;  // a killed process that is in a system call takes its time
 
 struct Subject {
   int64_t trial_id = 0;
@@ -57,18 +49,6 @@ std::optional<std::string_view> next_state(Action action, const Subject &trial) 
       return state::canceled;
   }
   return std::nullopt;
-}
-
-void kill_process(const ProcessIdentity &process) {
-  const std::string who = "process " + std::to_string(process.pid);
-  const Fd handle(pidfd_open(static_cast<pid_t>(process.pid), 0));
-  // Looked at again now that its number cannot pass on to another process.
-  if (liveness(process) != Liveness::alive) return;
-  if (!handle) throw_errno(errno, "killing " + who);
-  if (pidfd_send_signal(handle.get(), SIGKILL, nullptr, 0) != 0 && errno != ESRCH)
-    throw_errno(errno, "killing " + who);
-  pollfd death{handle.get(), POLLIN, 0};
-  poll(&death, 1, death_ms);
 }
 
 // The chief and what runs with it on this machine; whoever launched them ends the rest.
@@ -138,6 +118,8 @@ std::string action_name(Action action) {
 
 Json EmbeddedClient::control(Target target, int64_t id, Action action) {
   const std::lock_guard guard(mutex_);
+  if (supervised_experiment(store_, target, id))
+    return control_supervised(store_, store_directory_, target, id, action);
   const bool one = target == Target::trial;
   if (state_of(store_, target, id).empty())
     throw Error(Code::not_found, action_name(action) + (one ? " trial " : " experiment ") +

@@ -139,18 +139,31 @@ uint64_t waiting_reports(Database &store, const fs::path &store_directory, int64
 
 }  // namespace
 
-Json EmbeddedClient::get_experiment(int64_t experiment_id) {
-  const std::lock_guard guard(mutex_);
+Json EmbeddedClient::entry_of_experiment(int64_t experiment_id, const char *tried) {
   Query row =
       store_.query(std::string(experiment_columns) + " WHERE experiments.id=?", experiment_id);
-  if (!row.next())
-    throw Error(Code::not_found, "reading experiment " + std::to_string(experiment_id) +
-                                     ": there is none in '" + store_.path().string() +
-                                     "'; `det ls -e` shows the ones there are");
-  Json experiment = experiment_entry(store_, row);
+  if (row.next()) return experiment_entry(row);
+  throw Error(Code::not_found,
+              std::string(tried) + ": there is no experiment " + std::to_string(experiment_id) +
+                  " in '" + store_.path().string() + "'; `det ls -e` shows the ones there are");
+}
+
+Json EmbeddedClient::description(int64_t experiment_id) {
+  Json experiment = entry_of_experiment(experiment_id, "reading an experiment");
   Query config = store_.query("SELECT config FROM experiments WHERE id=?", experiment_id);
   config.next();
   experiment["config"] = stored_json(config, 0);
+  return experiment;
+}
+
+Json EmbeddedClient::describe_experiment(int64_t experiment_id) {
+  const std::lock_guard guard(mutex_);
+  return description(experiment_id);
+}
+
+Json EmbeddedClient::get_experiment(int64_t experiment_id) {
+  const std::lock_guard guard(mutex_);
+  Json experiment = description(experiment_id);
   Json trials = Json::array();
   Query rows = store_.query(
       std::string(trial_columns) + " WHERE experiment_id=? ORDER BY trials.id", experiment_id);
@@ -165,14 +178,13 @@ Json EmbeddedClient::get_trial(int64_t trial_id) {
   Query row = store_.query(std::string(trial_columns) + " WHERE trials.id=?", trial_id);
   row.next();
   Json trial = trial_entry(store_, row);
-  Query more = store_.query(
-      "SELECT hparams, seed, task_id, early_exit, metadata FROM trials WHERE id=?", trial_id);
+  Query more =
+      store_.query("SELECT seed, task_id, early_exit, metadata FROM trials WHERE id=?", trial_id);
   more.next();
-  trial["hparams"] = stored_json(more, 0);
-  trial["trial_seed"] = more.integer(1);
-  trial["task_id"] = more.text(2);
-  trial["early_exit"] = more.is_null(3) ? Json() : Json(more.text(3));
-  trial["metadata"] = stored_json(more, 4);
+  trial["trial_seed"] = more.integer(0);
+  trial["task_id"] = more.text(1);
+  trial["early_exit"] = more.is_null(2) ? Json() : Json(more.text(2));
+  trial["metadata"] = stored_json(more, 3);
   trial["runs"] = runs_of(store_, store_directory_, trial_id);
   trial["operations"] = operations_of(store_, trial_id);
   trial["latest_checkpoint"] = latest_checkpoint(store_, trial_id);

@@ -7,6 +7,8 @@
 #include "core/base/log.h"
 #include "core/client/entries.h"
 #include "core/client/sync.h"
+#include "core/master/embedded/garbage.h"
+#include "core/master/embedded/lifecycle.h"
 #include "core/metrics/left_behind.h"
 
 namespace det {
@@ -34,16 +36,20 @@ void EmbeddedClient::require_trial(int64_t trial_id, const char *tried) {
 
 Json EmbeddedClient::list_experiments(const Page &page) {
   const std::lock_guard guard(mutex_);
-  return list_page(store_, "experiments", experiment_columns, "experiments.id", page,
-                   [this](const Query &row) { return experiment_entry(store_, row); });
+  return list_page(store_, "experiments", experiment_columns, {"experiments.id"}, page,
+                   experiment_entry);
 }
 
 Json EmbeddedClient::list_trials(int64_t experiment_id, const Page &page) {
   const std::lock_guard guard(mutex_);
-  return list_page(
-      store_, "trials", std::string(trial_columns) + " WHERE (?1=0 OR experiment_id=?1)",
-      "trials.id", page, [this](const Query &row) { return trial_entry(store_, row); },
-      experiment_id);
+  const auto entry = [this](const Query &row) { return trial_entry(store_, row); };
+  if (!page.by_metric)
+    return list_page(store_, "trials",
+                     std::string(trial_columns) + " WHERE (?1=0 OR experiment_id=?1)",
+                     {"trials.id"}, page, entry, experiment_id);
+  require_one_experiment(experiment_id);
+  return list_page(store_, "trials", std::string(trial_columns) + " WHERE experiment_id=?1",
+                   {"trials.id", "best_order", "trials"}, page, entry, experiment_id);
 }
 
 Json EmbeddedClient::list_metrics(int64_t trial_id, const std::optional<std::string> &group,
@@ -56,7 +62,7 @@ Json EmbeddedClient::list_metrics(int64_t trial_id, const std::optional<std::str
       "SELECT id, metric_group, steps, run_id, time, metrics, batches FROM metrics"
       " INDEXED BY metrics_by_trial"
       " WHERE trial_id=?1 AND archived=0 AND (?2 IS NULL OR metric_group=?2)",
-      "id", page,
+      {"id"}, page,
       [](const Query &row) {
         return Json{{"group", row.text(1)},           {"steps_completed", row.integer(2)},
                     {"trial_run_id", row.integer(3)}, {"time", time_or_null(row.integer(4))},
@@ -69,7 +75,7 @@ Json EmbeddedClient::list_checkpoints(int64_t trial_id, const Page &page) {
   const std::lock_guard guard(mutex_);
   return list_page(store_, "checkpoints",
                    std::string(checkpoint_columns) + " WHERE (?1=0 OR trial_id=?1)",
-                   "checkpoints.id", page, checkpoint_entry, trial_id);
+                   {"checkpoints.id"}, page, checkpoint_entry, trial_id);
 }
 
 Json EmbeddedClient::get_checkpoint(const std::string &id) {
@@ -89,7 +95,7 @@ Json EmbeddedClient::list_logs(int64_t trial_id, const Page &page) {
   require_trial(trial_id, "listing logs");
   return list_page(
       store_, "logs", "SELECT id, time, level, rank, run_id, text FROM logs WHERE trial_id=?1",
-      "id", page,
+      {"id"}, page,
       [](const Query &row) {
         return Json{{"time", time_or_null(row.integer(1))},
                     {"level", level_name(row.integer(2))},
@@ -98,6 +104,34 @@ Json EmbeddedClient::list_logs(int64_t trial_id, const Page &page) {
                     {"text", row.text(5)}};
       },
       trial_id);
+}
+
+Json EmbeddedClient::collect_garbage(int64_t experiment_id, bool dry) {
+  const std::lock_guard guard(mutex_);
+  const Json experiment = entry_of_experiment(experiment_id, "deleting checkpoints");
+  Collected collected;
+  if (dry) {
+    collected.deleted = find_garbage(store_, experiment_id);
+  } else {
+    const auto state = experiment.at("state").get<std::string>();
+    if (!is_terminal(state))
+      throw Error(Code::state, "deleting checkpoints of experiment " +
+                                   std::to_string(experiment_id) + ": it is " + state +
+                                   " and may need them; wait until it is over");
+    Logger log;
+    collected = delete_garbage(store_directory_, experiment_id, log);
+  }
+  Json checkpoints = Json::array();
+  int64_t bytes = 0;
+  for (const StoredCheckpoint &one : collected.deleted) {
+    bytes += one.size;
+    checkpoints.push_back({{"uuid", one.uuid},
+                           {"trial_id", one.trial_id},
+                           {"steps_completed", one.steps},
+                           {"size", one.size}});
+  }
+  return {
+      {"checkpoints", std::move(checkpoints)}, {"size", bytes}, {"failures", collected.failures}};
 }
 
 Json EmbeddedClient::sync() {

@@ -16,6 +16,7 @@ class EmbeddedClient : public Client {
 
   Json list_experiments(const Page &page) override;
   Json get_experiment(int64_t experiment_id) override;
+  Json describe_experiment(int64_t experiment_id) override;
   Json list_trials(int64_t experiment_id, const Page &page) override;
   Json get_trial(int64_t trial_id) override;
   Json list_metrics(int64_t trial_id, const std::optional<std::string> &group,
@@ -25,9 +26,13 @@ class EmbeddedClient : public Client {
   Json list_logs(int64_t trial_id, const Page &page) override;
   Json control(Target target, int64_t id, Action action) override;
   Json sync() override;
+  Json collect_garbage(int64_t experiment_id, bool dry) override;
 
  private:
   void require_trial(int64_t trial_id, const char *tried);
+  // Throws Code::not_found, naming what was tried.
+  Json entry_of_experiment(int64_t experiment_id, const char *tried);
+  Json description(int64_t experiment_id);
 
   std::mutex mutex_;  // guards the connection
   const std::filesystem::path store_directory_;

@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "core/base/clock.h"
-#include "core/master/embedded/best_validation.h"
 
 namespace det {
 
@@ -28,20 +27,21 @@ Json time_or_null(std::optional<int64_t> time_us) {
   return time_us ? Json(iso8601(*time_us)) : Json();
 }
 
-Json number_or_null(std::optional<double> value) { return value ? Json(*value) : Json(); }
-
 Json stored_json(const Query &row, int column) {
   if (row.is_null(column)) return {};
   return parse_json(row.view(column), "what is stored");
 }
 
-Json experiment_entry(Database &store, const Query &row) {
+Json experiment_entry(const Query &row) {
   return {{"id", row.integer(0)},
           {"name", row.text(1)},
           {"state", row.text(2)},
           {"progress", row.number(6)},
           {"trials", row.integer(5)},
-          {"best_metric", number_or_null(best_validation(store, row.integer(0)))},
+          {"trials_done", row.integer(7)},
+          {"best_metric", stored_json(row, 8)},
+          {"searcher", stored_json(row, 9)},
+          {"searcher_metric", stored_json(row, 10)},
           {"start_time", time_or_null(row.integer(3))},
           {"end_time", time_or_null(row.maybe_integer(4))}};
 }
@@ -59,8 +59,11 @@ Json trial_entry(Database &store, const Query &row) {
           {"status", text_or_null(6)},
           {"progress", row.is_null(5) ? Json() : Json(row.number(5))},
           {"steps_completed", steps_completed(store, id, row.integer(10))},
-          {"best_metric", number_or_null(best_validation(store, row.integer(1), id))},
+          {"best_metric", stored_json(row, 11)},
+          {"best_steps", row.is_null(12) ? Json() : Json(row.integer(12))},
           {"runs", row.integer(7)},
+          {"restarts", row.integer(13)},
+          {"hparams", stored_json(row, 14)},
           {"start_time", time_or_null(row.integer(8))},
           {"end_time", time_or_null(row.maybe_integer(9))}};
 }

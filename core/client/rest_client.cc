@@ -102,8 +102,10 @@ Json RestClient::list_experiments(const Page &page) {
 }
 
 Json RestClient::list_trials(int64_t experiment_id, const Page &page) {
+  if (page.by_metric) require_one_experiment(experiment_id);
   if (experiment_id == 0) return list_all_trials(*session_, page);
   const Experiment experiment = this->experiment(experiment_id, "listing trials");
+  if (page.by_metric) return list_trials_by_metric(experiment, page);
   const auto list = session_->call(ListTrials{experiment_id, part_of(page, sort_by_id)});
   return list_page("trials", page, part_from(list.trials, experiment, list.pagination).entries,
                    list.pagination);
@@ -153,6 +155,12 @@ Json RestClient::list_logs(int64_t trial_id, const Page &page) {
     if (error.http_status != 404) throw;
     throw_not_found("listing logs", "trial", std::to_string(trial_id), session_->url(), "det ls");
   }
+}
+
+Json RestClient::collect_garbage(int64_t experiment_id, bool) {
+  throw Error(Code::unsupported, "deleting checkpoints of experiment " +
+                                     std::to_string(experiment_id) + ": " + session_->url() +
+                                     " does that by itself when an experiment ends");
 }
 
 Json RestClient::sync() {

@@ -20,6 +20,7 @@ class RestClient : public Client {
 
   Json list_experiments(const Page &page) override;
   Json get_experiment(int64_t experiment_id) override;
+  Json describe_experiment(int64_t experiment_id) override;
   Json list_trials(int64_t experiment_id, const Page &page) override;
   Json get_trial(int64_t trial_id) override;
   Json list_metrics(int64_t trial_id, const std::optional<std::string> &group,
@@ -29,12 +30,15 @@ class RestClient : public Client {
   Json list_logs(int64_t trial_id, const Page &page) override;
   Json control(Target target, int64_t id, Action action) override;
   Json sync() override;
+  Json collect_garbage(int64_t experiment_id, bool dry) override;
 
  private:
   // Both throw Code::not_found, naming what was tried.
   Experiment experiment(int64_t id, const std::string &tried);
   Trial trial(int64_t id, const std::string &tried);
 
+  std::vector<Json> all_trials(const Experiment &experiment);
+  Json list_trials_by_metric(const Experiment &experiment, const Page &page);
   Json latest_checkpoint(int64_t trial_id);
   Json metric_names(const Trial &trial);
 

@@ -1,4 +1,5 @@
 // One experiment or trial with all that a master tells about it.
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -7,21 +8,46 @@
 
 namespace det {
 
+std::vector<Json> RestClient::all_trials(const Experiment &experiment) {
+  std::vector<Json> trials;
+  Page page;
+  for (Json next = 0; !next.is_null();) {
+    page.after = next.get<int64_t>();
+    const auto list = session_->call(ListTrials{experiment.id, part_of(page, sort_by_id)});
+    for (const Trial &trial : list.trials) trials.push_back(trial_entry(trial, experiment));
+    next = cursor_behind(page.after, list.trials.size(), list.pagination);
+  }
+  return trials;
+}
+
+Json RestClient::describe_experiment(int64_t experiment_id) {
+  const Experiment experiment = this->experiment(experiment_id, "reading an experiment");
+  Json entry = experiment_entry(experiment);
+  entry["config"] = experiment.config;
+  return entry;
+}
+
 Json RestClient::get_experiment(int64_t experiment_id) {
   const Experiment experiment = this->experiment(experiment_id, "reading an experiment");
   Json entry = experiment_entry(experiment);
   entry["config"] = experiment.config;
-  Json trials = Json::array();
-  Page page;
-  for (Json next = 0; !next.is_null();) {
-    page.after = next.get<int64_t>();
-    const auto list = session_->call(ListTrials{experiment_id, part_of(page, sort_by_id)});
-    for (const Trial &trial : list.trials) trials.push_back(trial_entry(trial, experiment));
-    next = cursor_behind(page.after, list.trials.size(), list.pagination);
-  }
-  entry["best_metric"] = best_of(trials, experiment);
-  entry["trials"] = std::move(trials);
+  std::vector<Json> trials = all_trials(experiment);
+  entry["trials"] = trials;
+  sort_by_metric(trials, experiment);
+  if (!trials.empty()) entry["best_metric"] = trials.front().at("best_metric");
   return entry;
+}
+
+// Not left to the master: its order is not that of the search in every version.
+Json RestClient::list_trials_by_metric(const Experiment &experiment, const Page &page) {
+  std::vector<Json> trials = all_trials(experiment);
+  sort_by_metric(trials, experiment);
+  if (page.descending) std::ranges::reverse(trials);
+  Json part = Json::array();
+  auto at = static_cast<size_t>(page.after);
+  for (; at < trials.size() && static_cast<int64_t>(part.size()) < page.limit; ++at)
+    part.push_back(std::move(trials[at]));
+  return {{"trials", std::move(part)}, {"next", at < trials.size() ? Json(at) : Json()}};
 }
 
 Json RestClient::latest_checkpoint(int64_t trial_id) {
@@ -57,7 +83,6 @@ Json RestClient::metric_names(const Trial &trial) {
 Json RestClient::get_trial(int64_t trial_id) {
   const Trial trial = this->trial(trial_id, "reading a trial");
   Json entry = trial_entry(trial, experiment(trial.experiment_id, "reading a trial"));
-  entry["hparams"] = trial.hparams;
   entry["trial_seed"] = nullptr;
   entry["task_id"] = trial.task_id;
   entry["early_exit"] = nullptr;

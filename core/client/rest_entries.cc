@@ -6,6 +6,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
+#include "core/master/embedded/best_validation.h"
 
 namespace det {
 
@@ -89,7 +90,10 @@ Json experiment_entry(const Experiment &experiment) {
           {"state", state_name(experiment.state)},
           {"progress", experiment.progress ? Json(*experiment.progress) : Json()},
           {"trials", experiment.trial_count},
+          {"trials_done", nullptr},
           {"best_metric", nullptr},
+          {"searcher", at_path(experiment.config, {"searcher", "name"})},
+          {"searcher_metric", at_path(experiment.config, {"searcher", "metric"})},
           {"start_time", time_or_null(experiment.start_time)},
           {"end_time", time_or_null(experiment.end_time)}};
 }
@@ -97,18 +101,22 @@ Json experiment_entry(const Experiment &experiment) {
 Json trial_entry(const Trial &trial, const Experiment &experiment) {
   // Masters tell the progress of experiments only.
   const bool is_alone = experiment.trial_count == 1 && experiment.progress;
-  return {{"id", trial.id},
-          {"experiment_id", trial.experiment_id},
-          {"name", experiment.name},
-          {"external_id", nullptr},
-          {"state", state_name(trial.state)},
-          {"status", text_or_null(trial.runner_state)},
-          {"progress", is_alone ? Json(*experiment.progress) : Json()},
-          {"steps_completed", trial.steps_completed},
-          {"best_metric", best_metric(trial, experiment)},
-          {"runs", nullptr},
-          {"start_time", time_or_null(trial.start_time)},
-          {"end_time", time_or_null(trial.end_time)}};
+  return {
+      {"id", trial.id},
+      {"experiment_id", trial.experiment_id},
+      {"name", experiment.name},
+      {"external_id", nullptr},
+      {"state", state_name(trial.state)},
+      {"status", text_or_null(trial.runner_state)},
+      {"progress", is_alone ? Json(*experiment.progress) : Json()},
+      {"steps_completed", trial.steps_completed},
+      {"best_metric", best_metric(trial, experiment)},
+      {"best_steps", trial.best_validation ? Json(trial.best_validation->steps_completed) : Json()},
+      {"runs", nullptr},
+      {"restarts", trial.restarts},
+      {"hparams", trial.hparams},
+      {"start_time", time_or_null(trial.start_time)},
+      {"end_time", time_or_null(trial.end_time)}};
 }
 
 Json checkpoint_entry(const Checkpoint &checkpoint) {
@@ -135,15 +143,11 @@ Json storage_of(const Checkpoint &checkpoint) {
   return at_path(checkpoint.training.experiment_config.value_or(Json()), {"checkpoint_storage"});
 }
 
-Json best_of(const Json &trial_entries, const Experiment &experiment) {
-  const bool larger = at_path(experiment.config, {"searcher", "smaller_is_better"}) == false;
-  Json best;
-  for (const Json &entry : trial_entries) {
-    const Json &metric = entry.at("best_metric");
-    if (!metric.is_number()) continue;
-    if (best.is_null() || (larger ? metric > best : metric < best)) best = metric;
-  }
-  return best;
+void sort_by_metric(std::vector<Json> &trial_entries, const Experiment &experiment) {
+  const SearcherMetric metric = searcher_metric(experiment.config).value_or(SearcherMetric());
+  std::ranges::stable_sort(trial_entries, {}, [&](const Json &entry) {
+    return rank_of(searcher_value({{metric.name, entry.at("best_metric")}}, metric), metric);
+  });
 }
 
 Json log_entry(const StoredLogLine &line) {

@@ -23,8 +23,8 @@ Json trial_entry(const Trial &trial, const Experiment &experiment);
 Json checkpoint_entry(const Checkpoint &checkpoint);
 // Where it is; null where the master does not say.
 Json storage_of(const Checkpoint &checkpoint);
-// The best one of all trials' entries, as the experiment's searcher compares them.
-Json best_of(const Json &trial_entries, const Experiment &experiment);
+// The best first, as the experiment's searcher compares them.
+void sort_by_metric(std::vector<Json> &trial_entries, const Experiment &experiment);
 Json log_entry(const StoredLogLine &line);
 
 // Of the groups training and validation; `group` says which.

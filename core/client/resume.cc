@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/base/file.h"
+#include "core/client/supervised.h"
 #include "core/master/embedded/lifecycle.h"
 
 namespace det {
@@ -19,16 +20,25 @@ std::string quoted(const std::string &text) {
   return out + "'";
 }
 
+std::string home_variable(const std::filesystem::path &store_directory) {
+  const auto home = store_directory.parent_path();
+  return home == user_data_directory() ? std::string() : "DET_HOME=" + quoted(home.string()) + " ";
+}
+
 }  // namespace
+
+std::string run_again_command(const std::filesystem::path &store_directory, int64_t experiment_id) {
+  return home_variable(store_directory) + "det run --resume " + std::to_string(experiment_id);
+}
 
 Json resume_command(Database &store, const std::filesystem::path &store_directory,
                     int64_t trial_id) {
+  if (const auto experiment_id = supervised_experiment(store, Target::trial, trial_id))
+    return run_again_command(store_directory, *experiment_id);
   const auto run = latest_run(store, trial_id);
   if (!run || run->command.empty()) return {};
-  std::string command = "DET_TRIAL_ID=" + std::to_string(trial_id) + " ";
-  if (const auto home = store_directory.parent_path(); home != user_data_directory())
-    command += "DET_HOME=" + quoted(home.string()) + " ";
-  return command + run->command;
+  return "DET_TRIAL_ID=" + std::to_string(trial_id) + " " + home_variable(store_directory) +
+         run->command;
 }
 
 }  // namespace det

@@ -3,11 +3,15 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
 
 #include "core/base/json.h"
 #include "core/master/embedded/sqlite.h"
 
 namespace det {
+
+// For an experiment that a supervisor runs.
+std::string run_again_command(const std::filesystem::path &store_directory, int64_t experiment_id);
 
 // The command of the trial's last run with the variables that make it continue this trial; null
 // when it is not known.

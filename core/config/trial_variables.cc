@@ -7,6 +7,7 @@ namespace det {
 TrialVariables read_trial_variables() {
   TrialVariables variables;
   variables.trial_id = environment_integer("DET_TRIAL_ID").value_or(0);
+  variables.run_id = environment_integer("DET_TRIAL_RUN_ID").value_or(0);
   variables.external_id = environment_variable("DET_EXTERNAL_ID");
   variables.external_experiment_id = environment_variable("DET_EXTERNAL_EXPERIMENT_ID");
   variables.config_text = environment_variable("DET_EXPERIMENT_CONFIG");

@@ -15,6 +15,7 @@ Json start_on_store(const CoreOptions &options, std::vector<RankProcess> workers
   RunRequest request;
   request.store_directory = place.location.store_directory();
   request.trial_id = trial.trial_id;
+  request.run_id = trial.run_id;
   request.external_id = trial.external_id;
   request.name = trial.name.empty() ? program_name() : trial.name;
   request.config = std::move(trial.config);

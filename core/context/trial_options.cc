@@ -22,6 +22,7 @@ TrialOptions trial_options(const CoreOptions &options) {
   const TrialVariables variables = read_trial_variables();
   TrialOptions trial;
   trial.trial_id = options.trial_id != 0 ? options.trial_id : variables.trial_id;
+  if (trial.trial_id == variables.trial_id) trial.run_id = variables.run_id;
   trial.external_id = options.external_id.empty() ? variables.external_id : options.external_id;
   trial.external_experiment_id = options.external_experiment_id.empty()
                                      ? variables.external_experiment_id

@@ -13,6 +13,7 @@ namespace det {
 
 struct TrialOptions {
   int64_t trial_id = 0;
+  int64_t run_id = 0;  // where a supervisor started this process
   std::string external_id, external_experiment_id;
   std::string name;  // empty: not given
   Json config;       // object or null

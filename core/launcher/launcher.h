@@ -11,13 +11,13 @@
 
 namespace det {
 
-struct Launch {
+struct TrialLaunch {
   int64_t trial_id = 0;
   int64_t run_id = 0;
   int slots = 1;  // more than 1: as many ranks, through mpirun; 0: needs none
   std::vector<std::string> command;
   std::map<std::string, std::string> environment;  // added to that of this process
-  std::filesystem::path directory;                 // to start in
+  std::filesystem::path directory;                 // to start in; empty: that of this process
   std::filesystem::path log_file;                  // what it prints is appended here
 };
 
@@ -43,13 +43,14 @@ class Launcher {
   // Makes a process that waits, and says who it is: the leader of a session of its own. It becomes
   // `launch.command` with go(), and is gone when this process ends before that. Throws Code::busy
   // where there is no room.
-  virtual ProcessIdentity prepare(const Launch &launch) = 0;
+  virtual ProcessIdentity prepare(const TrialLaunch &launch) = 0;
   // Throws what kept the command from starting (Code::not_found, Code::access, ...); the process is
   // gone then and no exit follows.
   virtual void go(int64_t trial_id) = 0;
 
-  // Takes over a process that another supervisor started with prepare().
-  virtual void adopt(const Launch &launch, const ProcessIdentity &leader) = 0;
+  // Takes over a process that another supervisor started with prepare(). Where it is gone already,
+  // what it left in its session is ended, and its exit follows.
+  virtual void adopt(const TrialLaunch &launch, const ProcessIdentity &leader) = 0;
 
   // Ends the session of a trial at once. Its exit follows.
   virtual void kill(int64_t trial_id) = 0;

@@ -23,11 +23,12 @@ typedef struct det_client_page {
   int64_t after; /**< Only entries behind this cursor: `next` of the answer before. 0: start. */
   int64_t limit; /**< At most so many entries; 0 = 1,000. */
   int32_t descending; /**< 1: newest first, where the list has an order in time. */
+  int32_t by_metric;  /**< 1: trials of one experiment, the best first; descending: the worst. */
 } det_client_page;
 
 /** Initialiser with the defaults. det_client_page_init() does the same. */
 #define DET_CLIENT_PAGE_INIT \
-  { sizeof(det_client_page), 0, 0, 0 }
+  { sizeof(det_client_page), 0, 0, 0, 0 }
 
 /** Fills a page with the defaults, as the macro does. NULL does nothing.   @since 0.1 */
 DET_API void det_client_page_init(det_client_page *page) DET_NOEXCEPT;
@@ -98,7 +99,8 @@ DET_API det_status det_client_get_experiment(det_client *client, int64_t experim
                                              char **out_json, det_error *err) DET_NOEXCEPT;
 
 /** Lists the trials of an experiment: {"trials": [...], "next": cursor or null}.
- * @param[in] experiment_id  0 for the trials of all experiments.   @since 0.1 */
+ * @param[in] experiment_id  0 for the trials of all experiments, which page.by_metric does not
+ *                           allow: DET_E_INVALID.   @since 0.1 */
 DET_API det_status det_client_list_trials(det_client *client, int64_t experiment_id,
                                           const det_client_page *page, char **out_json,
                                           det_error *err) DET_NOEXCEPT;
@@ -131,6 +133,36 @@ DET_API det_status det_client_get_checkpoint(det_client *client, const char *sto
 DET_API det_status det_client_list_logs(det_client *client, int64_t trial_id,
                                         const det_client_page *page, char **out_json,
                                         det_error *err) DET_NOEXCEPT;
+
+/** The trial of an experiment with the best validation by `searcher.metric`, and the checkpoint to
+ * take from it: {"experiment_id", "name", "state", "searcher_metric", "smaller_is_better", "trial":
+ * entry or null, "checkpoint": entry with "storage" and "directory", or null}. Quick in a store,
+ * with 100,000 trials as well. Errors as det_client_get_experiment().   @since 0.1 */
+DET_API det_status det_client_best_trial(det_client *client, int64_t experiment_id, char **out_json,
+                                         det_error *err) DET_NOEXCEPT;
+
+/** How much each hyperparameter that varies has to do with the metric, over the finished trials of
+ * an experiment: {"experiment_id", "searcher_metric", "smaller_is_better", "trials": how many,
+ * "hparams": [{"name", "type", "log", "importance", "p_value", "trend", "trials", "groups"}]}, the
+ * most important first. Reads all trials.
+ * @return As det_client_get_experiment(); DET_E_STATE (fewer than 4 finished trials have a value of
+ * the metric, or the configuration names none).   @since 0.1 */
+DET_API det_status det_client_hparam_importance(det_client *client, int64_t experiment_id,
+                                                char **out_json, det_error *err) DET_NOEXCEPT;
+
+/** Deletes the files of the checkpoints that `checkpoint_storage.save_*` of an experiment does not
+ * keep, and marks them as deleted. Blocks until the files are gone. What fails is logged, and left
+ * for the next time.
+ * @param[in]  dry_run   1: deletes nothing, and answers what would be.
+ * @param[out] out_json  May be NULL. Receives {"checkpoints": [{"uuid", "trial_id",
+ *                       "steps_completed", "size"}], "size": bytes, "failures": checkpoints that
+ *                       could not be deleted}, to release with det_free().
+ * @return As det_client_get_experiment(); DET_E_STATE (it is not over: its trials may need them);
+ * DET_E_INVALID (a validation whose metric is no number); DET_E_UNSUPPORTED (a master over HTTP
+ * does it by itself).   @since 0.1 */
+DET_API det_status det_client_collect_garbage(det_client *client, int64_t experiment_id,
+                                              int32_t dry_run, char **out_json,
+                                              det_error *err) DET_NOEXCEPT;
 
 /** What det_client_control() acts on. */
 typedef int32_t det_client_target;

@@ -263,6 +263,17 @@ void a_forked_child_is_recognised(void **) {
   assert_false(in_thread);
 }
 
+void process_that_has_ended_is_dead_before_it_is_waited_for(void **) {
+  const pid_t child = fork();
+  if (child == 0) _exit(0);
+  siginfo_t how{};
+  assert_int_equal(waitid(P_PID, static_cast<id_t>(child), &how, WEXITED | WNOWAIT), 0);
+  const ProcessIdentity zombie = ProcessIdentity::of(child);
+  assert_int_equal(zombie.pid, child);
+  assert_int_equal(static_cast<int>(liveness(zombie)), static_cast<int>(Liveness::dead));
+  waitpid(child, nullptr, 0);
+}
+
 }  // namespace
 
 int main() {
@@ -281,6 +292,7 @@ int main() {
       cmocka_unit_test(a_number_used_again_is_another_process),
       cmocka_unit_test(processes_of_other_machines_cannot_be_judged),
       cmocka_unit_test(a_forked_child_is_recognised),
+      cmocka_unit_test(process_that_has_ended_is_dead_before_it_is_waited_for),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -153,6 +153,12 @@ void utf8_is_told_from_other_bytes(void **) {
     assert_false(is_utf8(text));
 }
 
+void bytes_that_are_not_utf8_are_replaced_one_by_one(void **) {
+  assert_string_equal(to_utf8("plain").c_str(), "plain");
+  assert_string_equal(to_utf8("\u00f6\xFF\xE2\x82z").c_str(), "\u00f6\uFFFD\uFFFD\uFFFDz");
+  assert_string_equal(to_utf8("\xED\xA0\x80").c_str(), "\uFFFD\uFFFD\uFFFD");
+}
+
 void a_job_of_one_gives_every_message_back(void **) {
   const auto job = make_single_communicator();
   assert_true(job->is_chief() && job->is_local_chief());
@@ -193,6 +199,7 @@ int main() {
       cmocka_unit_test(system_errors_become_codes_with_a_remedy),
       cmocka_unit_test(variables_are_read_as_text_and_integer),
       cmocka_unit_test(utf8_is_told_from_other_bytes),
+      cmocka_unit_test(bytes_that_are_not_utf8_are_replaced_one_by_one),
       cmocka_unit_test(a_job_of_one_gives_every_message_back),
       cmocka_unit_test(impossible_ranks_are_refused_with_their_numbers),
   };

@@ -75,6 +75,9 @@ static void unknown_ids_are_not_found(void **state) {
   const det_status missing = DET_E_NOT_FOUND;
   assert_fails(det_client_get_experiment(client, 9, &json, &f->err), missing, "9");
   assert_fails(det_client_get_trial(client, 9, &json, &f->err), missing, "9");
+  assert_fails(det_client_best_trial(client, 9, &json, &f->err), missing, "9");
+  assert_fails(det_client_hparam_importance(client, 9, &json, &f->err), missing, "9");
+  assert_fails(det_client_collect_garbage(client, 9, 1, &json, &f->err), missing, "9");
   assert_fails(det_client_list_metrics(client, 9, NULL, NULL, &json, &f->err), missing, "9");
   assert_fails(det_client_list_logs(client, 9, NULL, &json, &f->err), missing, "9");
   assert_fails(det_client_get_checkpoint(client, "none", &json, &f->err), missing, "none");
@@ -83,6 +86,33 @@ static void unknown_ids_are_not_found(void **state) {
   assert_fails(
       det_client_control(client, DET_CLIENT_EXPERIMENT, 9, DET_CLIENT_PAUSE, NULL, &f->err),
       missing, "9");
+  det_client_free(client);
+}
+
+static void the_best_trial_is_that_with_the_best_validation(void **state) {
+  struct fixture *f = *state;
+  const det_metric loss = {"loss", 0.5};
+  assert_ok(det_train_report_validation_metrics(det_core_train(f->core), 1, &loss, 1, &f->err));
+  assert_ok(det_train_flush(det_core_train(f->core), 10000, &f->err));
+  det_client *client = client_of(f);
+  char *json;
+  assert_ok(det_client_best_trial(client, 1, &json, &f->err));
+  assert_non_null(strstr(json, "\"experiment_id\":1"));
+  assert_non_null(strstr(json, "\"trial\":"));
+  det_free(json);
+  det_client_page page = DET_CLIENT_PAGE_INIT;
+  page.by_metric = 1;
+  assert_ok(det_client_list_trials(client, 1, &page, &json, &f->err));
+  assert_non_null(strstr(json, "\"best_metric\""));
+  det_free(json);
+  assert_fails(det_client_list_trials(client, 0, &page, &json, &f->err), DET_E_INVALID,
+               "one experiment");
+  assert_fails(det_client_hparam_importance(client, 1, &json, &f->err), DET_E_STATE,
+               "hyperparameters");
+  assert_fails(det_client_collect_garbage(client, 1, 0, NULL, &f->err), DET_E_STATE, "ACTIVE");
+  assert_ok(det_client_collect_garbage(client, 1, 1, &json, &f->err));
+  assert_string_equal(json, "{\"checkpoints\":[],\"size\":0,\"failures\":0}");
+  det_free(json);
   det_client_free(client);
 }
 
@@ -135,6 +165,9 @@ static void null_handles_are_refused(void **state) {
   assert_fails(det_client_get_experiment(NULL, 1, &json, &f->err), invalid, null_handle);
   assert_fails(det_client_list_trials(NULL, 1, NULL, &json, &f->err), invalid, null_handle);
   assert_fails(det_client_get_trial(NULL, 1, &json, &f->err), invalid, null_handle);
+  assert_fails(det_client_best_trial(NULL, 1, &json, &f->err), invalid, null_handle);
+  assert_fails(det_client_hparam_importance(NULL, 1, &json, &f->err), invalid, null_handle);
+  assert_fails(det_client_collect_garbage(NULL, 1, 0, NULL, &f->err), invalid, null_handle);
   assert_fails(det_client_list_metrics(NULL, 1, NULL, NULL, &json, &f->err), invalid, null_handle);
   assert_fails(det_client_list_checkpoints(NULL, 1, NULL, &json, &f->err), invalid, null_handle);
   assert_fails(det_client_get_checkpoint(NULL, "i", &json, &f->err), invalid, null_handle);
@@ -151,6 +184,7 @@ int main(void) {
       CASE(lists_show_what_the_trial_did, setup),
       CASE(pages_walk_through_a_long_list, setup),
       CASE(unknown_ids_are_not_found, setup),
+      CASE(the_best_trial_is_that_with_the_best_validation, setup),
       CASE(steering_knows_its_targets_and_actions, setup),
       CASE(what_a_crashed_process_left_is_shipped_once, setup_home),
       CASE(null_handles_are_refused, setup_home),

@@ -53,6 +53,15 @@ class Store:
             assert err.startswith("det: ") and err.count("\n") == 1, repr(err)
         return out if expect == 0 else err
 
+    def run_loudly(self, *arguments, expect=0, env=None):
+        """As run(), for a command that also tells what happens: all it writes."""
+        done = subprocess.run([DET, *arguments], env={**self.env, **(env or {})},
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, timeout=120, text=True)
+        assert done.returncode == expect, (
+            f"det {' '.join(arguments)}: exit {done.returncode} instead of {expect}: {done.stdout}")
+        return done.stdout
+
     def lines(self, *arguments):
         """The JSON objects of a list."""
         return [json.loads(line) for line in self.run(*arguments, "--json").splitlines()]

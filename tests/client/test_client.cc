@@ -1,4 +1,5 @@
 #include "core/client/embedded_client.h"
+#include "core/master/embedded/delivery.h"
 #include "tests/cmocka.h"
 #include "tests/master/home.h"
 
@@ -64,7 +65,10 @@ void experiments_are_listed_and_shown(void **) {
   const auto client = open_client(home.path());
   const Json entry = client->list_experiments({}).at("experiments").at(0);
   assert_string_equal(keys_of(entry).c_str(),
-                      "id name state progress trials best_metric start_time end_time");
+                      "id name state progress trials trials_done best_metric searcher "
+                      "searcher_metric start_time end_time");
+  assert_true(entry.at("trials_done") == 1 && entry.at("searcher").is_null());
+  assert_true(entry.at("searcher_metric") == "loss");
   assert_string_equal(entry.at("state").get<std::string>().c_str(), "COMPLETED");
   assert_true(entry.at("best_metric") == 0.25);
   assert_true(entry.at("progress") == 1.0);
@@ -81,8 +85,9 @@ void a_trial_is_shown_with_all_there_is(void **) {
   const Json entry = client->list_trials(1, {}).at("trials").at(0);
   assert_string_equal(keys_of(entry).c_str(),
                       "id experiment_id name external_id state status progress steps_completed "
-                      "best_metric runs start_time end_time");
+                      "best_metric best_steps runs restarts hparams start_time end_time");
   assert_true(entry.at("steps_completed") == 20 && entry.at("runs") == 2);
+  assert_true(entry.at("best_metric") == 0.25 && entry.at("best_steps") == 20);
   const Json trial = client->get_trial(1);
   assert_string_equal(trial.at("hparams").dump().c_str(), R"({"lr":0.5})");
   assert_int_equal(trial.at("runs").size(), 2);
@@ -162,6 +167,139 @@ void log_lines_are_listed(void **) {
   assert_true(line.at("level") == "warning" && line.at("text") == "careful");
 }
 
+// An experiment of trials with these losses and learning rates; null: no validation.
+void fill_search(const Home &home, const std::vector<std::pair<Json, Json>> &trials) {
+  Database store = open_store(home.store(), true, {});
+  store.run("INSERT INTO experiments (name, state, config, created) VALUES ('s', 'ACTIVE', ?, 1)",
+            R"({"searcher":{"name":"random","metric":"loss","smaller_is_better":true},)"
+            R"("hyperparameters":{"opt":{"lr":{"type":"log","base":10,"minval":-3,"maxval":0}}}})");
+  ReportWriter writer(store);
+  int64_t id = 0;
+  for (const auto &[loss, lr] : trials) {
+    store.run(
+        "INSERT INTO trials (experiment_id, state, hparams, seed, task_id, created, ended)"
+        " VALUES (1, 'COMPLETED', ?, 1, 't', 1, 2)",
+        to_wire({{"opt", {{"lr", lr}}}, {"fixed", 1}}));
+    ++id;
+    const std::string text = to_wire({{"loss", loss}});
+    if (!loss.is_null())
+      writer.deliver({id, 1, 0, "journal " + std::to_string(id)},
+                     std::vector{metrics_json(1, "validation", 10, text)});
+  }
+}
+
+std::vector<int64_t> ids_of(const Json &list) {
+  std::vector<int64_t> ids;
+  for (const Json &entry : list.at("trials")) ids.push_back(entry.at("id").get<int64_t>());
+  return ids;
+}
+
+void trials_are_listed_by_their_metric(void **) {
+  const Home home;
+  fill_search(home, {{0.5, 1}, {nullptr, 1}, {0.25, 1}, {"NaN", 1}, {0.5, 1}, {0.125, 1}});
+  const auto client = open_client(home.path());
+  const auto all = [&](bool descending) {
+    std::vector<int64_t> ids;
+    Page page{0, 2, descending, true};
+    for (Json next = 0; !next.is_null();) {
+      page.after = next.get<int64_t>();
+      const Json list = client->list_trials(1, page);
+      for (const int64_t id : ids_of(list)) ids.push_back(id);
+      next = list.at("next");
+    }
+    return ids;
+  };
+  assert_true(all(false) == std::vector<int64_t>({6, 3, 1, 5, 4, 2}));
+  assert_true(all(true) == std::vector<int64_t>({2, 4, 5, 1, 3, 6}));
+  assert_code(Code::invalid, client->list_trials(0, {0, 10, false, true}));
+}
+
+void the_best_trial_comes_with_the_checkpoint_of_its_best_step(void **) {
+  const Home home;
+  fill(home);
+  auto client = open_client(home.path());
+  Json best = best_trial(*client, 1);
+  assert_string_equal(
+      keys_of(best).c_str(),
+      "experiment_id name state searcher_metric smaller_is_better trial checkpoint");
+  assert_true(best.at("trial").at("id") == 1 && best.at("trial").at("hparams").at("lr") == 0.5);
+  assert_true(best.at("checkpoint").at("uuid") == "second");
+  assert_true(best.at("checkpoint").at("storage").at("type") == "directory");
+  assert_true(best.at("checkpoint").at("directory").is_null());
+  // Without that one, the latest.
+  home.look().run("UPDATE checkpoints SET state='DELETED' WHERE uuid='second'");
+  home.look().run(
+      "UPDATE checkpoints SET storage="
+      "'{\"type\":\"shared_fs\",\"host_path\":\"/a\",\"storage_path\":\"b\"}'");
+  best = best_trial(*client, 1);
+  assert_true(best.at("checkpoint").at("uuid") == "first");
+  assert_true(best.at("checkpoint").at("directory") == "/a/b/first");
+}
+
+void without_a_validation_there_is_no_best_trial(void **) {
+  const Home home;
+  fill_search(home, {{nullptr, 1}, {nullptr, 2}});
+  const auto client = open_client(home.path());
+  const Json best = best_trial(*client, 1);
+  assert_true(best.at("trial").is_null() && best.at("checkpoint").is_null());
+  assert_true(best.at("searcher_metric") == "loss");
+  assert_code(Code::not_found, best_trial(*client, 2));
+}
+
+void hyperparameters_that_vary_are_ranked(void **) {
+  const Home home;
+  fill_search(home,
+              {{8, 0.8}, {7, 0.7}, {6, 0.6}, {5, 0.5}, {4, 0.4}, {3, 0.3}, {2, 0.2}, {1, 0.1}});
+  const auto client = open_client(home.path());
+  const Json answer = hparam_importance(*client, 1);
+  assert_true(answer.at("trials") == 8 && answer.at("hparams").size() == 1);
+  const Json &lr = answer.at("hparams")[0];
+  assert_string_equal(keys_of(lr).c_str(), "name type log importance p_value trend trials groups");
+  assert_true(lr.at("name") == "opt.lr" && lr.at("type") == "number" && lr.at("log") == true);
+  // Every rank follows from the learning rate.
+  assert_true(lr.at("importance") == 1.0 && lr.at("trend") == 1.0);
+  assert_true(lr.at("p_value") < 0.01);
+  // Low, middle and high: 3, 3 and 2 of 8, the lowest first.
+  assert_int_equal(lr.at("groups").size(), 3);
+  assert_string_equal(lr.at("groups")[0].dump().c_str(),
+                      R"({"from":0.1,"to":0.3,"trials":3,"metric":[1.0,1.5,2.0,2.5,3.0]})");
+  assert_string_equal(lr.at("groups")[2].dump().c_str(),
+                      R"({"from":0.7,"to":0.8,"trials":2,"metric":[7.0,7.25,7.5,7.75,8.0]})");
+}
+
+void too_few_finished_trials_tell_nothing(void **) {
+  const Home home;
+  fill_search(home, {{1, 1}, {2, 2}, {3, 3}, {nullptr, 4}});
+  const auto client = open_client(home.path());
+  std::string message;
+  assert_int_equal(static_cast<int>(code_of([&] { hparam_importance(*client, 1); }, &message)),
+                   static_cast<int>(Code::state));
+  assert_true(contains(message, "3 finished trial(s) with a value of 'loss'"));
+}
+
+void garbage_is_told_and_then_deleted(void **) {
+  const Home home;
+  fill(home);  // its files are nowhere: nothing can be deleted
+  const auto client = open_client(home.path());
+  home.look().run(
+      "UPDATE experiments SET config=json_set(config, '$.checkpoint_storage.save_trial_latest', "
+      "0)");
+  const Json told = client->collect_garbage(1, true);
+  assert_true(told.at("checkpoints").size() == 1 && told.at("size") == 100);
+  assert_true(told.at("checkpoints")[0].at("uuid") == "first");
+  const std::filesystem::path files = home.path() / "files";
+  std::filesystem::create_directories(files / "first");
+  home.look().run("UPDATE checkpoints SET storage=?",
+                  to_wire({{"type", "directory"}, {"container_path", files.string()}}));
+  home.look().run("UPDATE experiments SET state='ACTIVE'");
+  assert_code(Code::state, client->collect_garbage(1, false));
+  home.look().run("UPDATE experiments SET state='COMPLETED'");
+  assert_true(client->collect_garbage(1, false) == told);
+  assert_false(std::filesystem::exists(files / "first"));
+  assert_true(client->collect_garbage(1, true).at("checkpoints").empty());
+  assert_code(Code::not_found, client->collect_garbage(9, true));
+}
+
 void unknown_ids_are_not_found(void **) {
   const Home home;
   fill(home);
@@ -189,6 +327,12 @@ int main() {
       cmocka_unit_test(reports_are_listed_in_order_by_group_and_page),
       cmocka_unit_test(checkpoints_are_listed_newest_first_and_shown),
       cmocka_unit_test(log_lines_are_listed),
+      cmocka_unit_test(trials_are_listed_by_their_metric),
+      cmocka_unit_test(the_best_trial_comes_with_the_checkpoint_of_its_best_step),
+      cmocka_unit_test(without_a_validation_there_is_no_best_trial),
+      cmocka_unit_test(hyperparameters_that_vary_are_ranked),
+      cmocka_unit_test(too_few_finished_trials_tell_nothing),
+      cmocka_unit_test(garbage_is_told_and_then_deleted),
       cmocka_unit_test(unknown_ids_are_not_found),
   };
   return cmocka_run_group_tests_name("client", tests, nullptr, nullptr);

@@ -36,17 +36,19 @@ void answers_have_the_keys_of_a_store(void **) {
   for (const Recording &of : recordings) {
     Replayed master(of.version);
     RestClient &client = master.client();
-    const char *experiment = "id name state progress trials best_metric start_time end_time";
+    const char *experiment =
+        "id name state progress trials trials_done best_metric searcher searcher_metric start_time "
+        "end_time";
     expect_keys(client.list_experiments({}).at("experiments").at(0), experiment);
     expect_keys(client.get_experiment(of.experiment),
                 (std::string(experiment) + " config").c_str());
     const char *trial =
-        "id experiment_id name external_id state status progress steps_completed best_metric runs "
-        "start_time end_time";
+        "id experiment_id name external_id state status progress steps_completed best_metric "
+        "best_steps runs restarts hparams start_time end_time";
     expect_keys(client.list_trials(0, {}).at("trials").at(0), trial);
     expect_keys(client.list_trials(of.experiment, {}).at("trials").at(0), trial);
     expect_keys(client.get_trial(of.trial),
-                (std::string(trial) + " hparams trial_seed task_id early_exit metadata operations "
+                (std::string(trial) + " trial_seed task_id early_exit metadata operations "
                                       "latest_checkpoint metric_names waiting resume")
                     .c_str());
     expect_keys(client.list_metrics(of.trial, std::nullopt, {}).at("metrics").at(0),
@@ -93,6 +95,24 @@ void a_checkpoint_says_where_it_is(void **) {
   for (const char *id : {"00000000-0000-0000-0000-000000000000", "../first", "x", ""})
     assert_true(contains(expect_error(Code::not_found, [&] { master.client().get_checkpoint(id); }),
                          "`det checkpoints` shows"));
+}
+
+void the_best_trial_comes_with_the_checkpoint_of_its_best_step(void **) {
+  Replayed master("cli-0.38.1");
+  const Json best = best_trial(master.client(), 1);
+  assert_true(best.at("trial").at("best_metric") == 0.049999999999999996);
+  assert_true(best.at("trial").at("best_steps") == 100);
+  assert_true(best.at("checkpoint").at("uuid") == recordings[0].checkpoint);
+  assert_true(best.at("checkpoint").at("steps_completed") == 100);
+  assert_true(best.at("checkpoint")
+                  .at("directory")
+                  .get<std::string>()
+                  .ends_with(std::string("/") + recordings[0].checkpoint));
+}
+
+void a_master_collects_its_garbage_itself(void **) {
+  Replayed master("cli-0.38.1");
+  expect_error(Code::unsupported, [&] { master.client().collect_garbage(1, true); });
 }
 
 Json experiment(int64_t id, int64_t trials) {
@@ -172,6 +192,9 @@ void lists_come_page_by_page_in_both_directions(void **) {
     assert_string_equal(down(trials).c_str(), "9 8 7 6 5 4 3 2 1");
     assert_string_equal(up(some).c_str(), "5 6 7 8 9");
     assert_string_equal(down(some).c_str(), "9 8 7 6 5");
+    // Larger is better, and the second is NaN.
+    assert_string_equal(walked("id", {0, limit, false, true}, some).c_str(), "9 8 7 5 6");
+    assert_string_equal(walked("id", {0, limit, true, true}, some).c_str(), "6 5 7 8 9");
     assert_string_equal(walked("trial_id", {0, limit, true}, checkpoints).c_str(),
                         "9 8 7 6 5 4 3 2 1");
   }
@@ -340,6 +363,8 @@ int main() {
       cmocka_unit_test(a_checkpoint_says_where_it_is),
       cmocka_unit_test(lists_come_page_by_page_in_both_directions),
       cmocka_unit_test(the_best_of_an_experiment_is_that_of_its_trials),
+      cmocka_unit_test(the_best_trial_comes_with_the_checkpoint_of_its_best_step),
+      cmocka_unit_test(a_master_collects_its_garbage_itself),
       cmocka_unit_test(reports_of_all_groups_come_page_by_page),
       cmocka_unit_test(a_log_comes_page_by_page_in_both_directions),
       cmocka_unit_test(a_line_has_a_level_a_rank_and_a_text),

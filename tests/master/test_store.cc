@@ -43,7 +43,7 @@ void only_its_owner_can_read_it(void **) {
 void upgrade(const std::string &file, int64_t logs) {
   const Home home;
   make_database(home, read_file(TEST_DATA "/store/" + file));
-  assert_int_equal(home.look().pragma("user_version"), 4);
+  assert_int_equal(home.look().pragma("user_version"), 5);
   assert_int_equal(home.count("SELECT COUNT(*) FROM logs"), logs);
   Database store = home.look();
   const std::vector<RankRecord> ranks = ranks_of(store, 1, 1);
@@ -71,7 +71,7 @@ void a_store_of_a_newer_release_is_refused(void **) {
   std::string message;
   assert_int_equal(static_cast<int>(code_of([&] { home.start(); }, &message)),
                    static_cast<int>(Code::unsupported));
-  assert_true(contains(message, "version 99") && contains(message, "up to 4"));
+  assert_true(contains(message, "version 99") && contains(message, "up to 5"));
 }
 
 void the_database_of_another_program_is_left_alone(void **) {

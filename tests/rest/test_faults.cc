@@ -10,6 +10,7 @@
 #include <random>
 
 #include "core/client/client.h"
+#include "core/master/rest/refused.h"
 #include "tests/expect_error.h"
 #include "tests/rest/surroundings.h"
 
@@ -195,14 +196,14 @@ std::map<int64_t, double> kept_aside(const fs::path &directory) {
   std::map<int64_t, double> found;
   for (const auto &entry : fs::recursive_directory_iterator(directory)) {
     if (entry.path().filename() != "refused.spool.jsonl") continue;
-    std::istringstream lines(read_file(entry.path()));
-    for (std::string line; std::getline(lines, line);) {
-      const Json report = Json::parse(line);
-      if (!report.contains("steps_completed")) continue;
-      const int64_t step = report["steps_completed"];
-      assert_true(report["metrics"]["loss"] == value_at(step));
-      found[step] = value_at(step);
-    }
+    RefusedReports(entry.path().parent_path()).offer([&found](const Json &report) {
+      if (report.contains("steps_completed")) {
+        const int64_t step = report["steps_completed"];
+        assert_true(report["metrics"]["loss"] == value_at(step));
+        found[step] = value_at(step);
+      }
+      return false;  // it stays
+    });
   }
   return found;
 }

@@ -62,7 +62,8 @@ Client::Client(const std::string &master) {
 
 void Client::walk(const char *key, Order order, const Call &call, const Visit &visit) {
   det_client_page page = DET_CLIENT_PAGE_INIT;
-  page.descending = order == Order::newest_first;
+  page.descending = order == Order::newest_first || order == Order::worst_first;
+  page.by_metric = order == Order::best_first || order == Order::worst_first;
   for (bool more = true; more;) {
     const Json answer =
         ask_library([&](char **out, det_error *error) { return call(&page, out, error); });
@@ -83,9 +84,9 @@ void Client::each_experiment(const Visit &visit) {
       visit);
 }
 
-void Client::each_trial(int64_t experiment_id, const Visit &visit) {
+void Client::each_trial(int64_t experiment_id, const Visit &visit, Order order) {
   walk(
-      "trials", Order::newest_first,
+      "trials", order,
       [&](const det_client_page *page, char **out, det_error *error) {
         return det_client_list_trials(handle_.get(), experiment_id, page, out, error);
       },
@@ -158,6 +159,24 @@ Json Client::control(det_client_target target, int64_t id, det_client_action act
 Json Client::sync() {
   return ask_library(
       [&](char **out, det_error *error) { return det_client_sync(handle_.get(), out, error); });
+}
+
+Json Client::best_trial(int64_t experiment_id) {
+  return ask_library([&](char **out, det_error *error) {
+    return det_client_best_trial(handle_.get(), experiment_id, out, error);
+  });
+}
+
+Json Client::hparam_importance(int64_t experiment_id) {
+  return ask_library([&](char **out, det_error *error) {
+    return det_client_hparam_importance(handle_.get(), experiment_id, out, error);
+  });
+}
+
+Json Client::collect_garbage(int64_t experiment_id, bool dry_run) {
+  return ask_library([&](char **out, det_error *error) {
+    return det_client_collect_garbage(handle_.get(), experiment_id, dry_run ? 1 : 0, out, error);
+  });
 }
 
 Json log_in(const std::string &master, const std::string &user, const std::string &password,

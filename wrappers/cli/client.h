@@ -22,15 +22,16 @@ using Visit = std::function<bool(const Json &entry)>;
 using LibraryCall = std::function<det_status(char **out_json, det_error *error)>;
 Json ask_library(const LibraryCall &call);
 
-enum class Order { oldest_first, newest_first };
+enum class Order { oldest_first, newest_first, best_first, worst_first };
 
 class Client {
  public:
   // `master` as -m; empty for the default.
   explicit Client(const std::string &master);
 
-  void each_experiment(const Visit &visit);                    // newest first
-  void each_trial(int64_t experiment_id, const Visit &visit);  // 0: of all; newest first
+  void each_experiment(const Visit &visit);                   // newest first
+  void each_trial(int64_t experiment_id, const Visit &visit,  // 0: of all
+                  Order order = Order::newest_first);
   void each_checkpoint(int64_t trial_id, const Visit &visit);  // 0: of all trials; newest first
   void each_metric(int64_t trial_id, const std::optional<std::string> &group, const Visit &visit);
 
@@ -52,6 +53,9 @@ class Client {
   Json checkpoint(const std::string &id);
   Json control(det_client_target target, int64_t id, det_client_action action);
   Json sync();
+  Json best_trial(int64_t experiment_id);
+  Json hparam_importance(int64_t experiment_id);
+  Json collect_garbage(int64_t experiment_id, bool dry_run);
 
  private:
   using Call = std::function<det_status(const det_client_page *, char **, det_error *)>;

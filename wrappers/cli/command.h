@@ -21,16 +21,24 @@ struct Session {
 // A whole number above 0. Throws Failure (usage) with `what` in its message.
 int64_t parse_id(const std::string &text, const std::string &what);
 
+// As parse_id(), for a number of things.
+int64_t parse_count(const std::string &text);
+
 // Declares a positional id. `kind`, such as "TRIAL", names it in the help and to the completion.
 CLI::Option *add_id(CLI::App *command, const std::string &kind, int64_t &id,
                     const std::string &description);
 
 // One group of commands each, in the file of that name.
-void add_list_commands(CLI::App &app, Session &session);     // ls, checkpoints
-void add_show_command(CLI::App &app, Session &session);      // show
-void add_metrics_command(CLI::App &app, Session &session);   // metrics
-void add_plot_command(CLI::App &app, Session &session);      // plot
-void add_logs_command(CLI::App &app, Session &session);      // logs
+void add_list_commands(CLI::App &app, Session &session);        // ls, checkpoints
+void add_experiments_command(CLI::App &app, Session &session);  // experiments
+void add_trials_command(CLI::App &app, Session &session);       // trials
+void add_best_command(CLI::App &app, Session &session);         // best
+void add_hparams_command(CLI::App &app, Session &session);      // hparams
+void add_gc_command(CLI::App &app, Session &session);           // gc
+void add_show_command(CLI::App &app, Session &session);         // show
+void add_metrics_command(CLI::App &app, Session &session);      // metrics
+void add_plot_command(CLI::App &app, Session &session);         // plot
+void add_logs_command(CLI::App &app, Session &session);         // logs
 void add_control_commands(CLI::App &app, Session &session);  // pause, activate, cancel, kill, sync
 void add_account_commands(CLI::App &app, Session &session);  // login, logout, whoami
 void add_config_commands(CLI::App &app, Session &session);   // config check, config show

@@ -97,6 +97,16 @@ void offer_metrics(const std::string &typed, Client &client, const std::string &
   }
 }
 
+void offer_sort_keys(const std::string &typed, Client &client, const std::string &experiment) {
+  for (const char *key : {"metric", "id", "state", "steps"}) offer(typed, key, "");
+  if (experiment.empty()) return;
+  client.each_trial(parse_id(experiment, "EXPERIMENT"), [&](const Json &trial) {
+    for (const auto &[name, value] : flattened(field(trial, "hparams")))
+      offer(typed, name, "hyperparameter");
+    return false;  // one knows them
+  });
+}
+
 void offer_values(const std::string &typed, const std::string &kind, const Place &place) {
   if (kind == "FILE" || kind == "MASTER") return print(":files\n");
   if (kind == "USER") return;  // a master does not tell strangers who its users are
@@ -109,7 +119,9 @@ void offer_values(const std::string &typed, const std::string &kind, const Place
     for (const std::string &word : found->second) offer(typed, word, "");
     return;
   }
+  if (kind == "COUNT") return;
   Client client(place.master);
+  if (kind == "KEY") return offer_sort_keys(typed, client, place.first);
   if (kind == "METRIC" || kind == "GROUP") return offer_metrics(typed, client, kind, place.first);
   const bool experiments = kind == "EXPERIMENT" || place.experiment;
   offer_entries(typed, client, experiments ? "EXPERIMENT" : "TRIAL");

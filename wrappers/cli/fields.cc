@@ -4,10 +4,43 @@
 #include <cstdio>
 #include <ctime>
 #include <limits>
+#include <optional>
 
 #include "series.h"
 
 namespace det::cli {
+
+namespace {
+
+// A time, in seconds since 1970.
+std::optional<long long> seconds_of(const Json &time) {
+  std::tm parts{};
+  if (!time.is_string() ||
+      !strptime(time.get_ref<const std::string &>().c_str(), "%Y-%m-%dT%H:%M:%S", &parts)) {
+    return std::nullopt;
+  }
+  return timegm(&parts);
+}
+
+std::string csv_field(const std::string &text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + "\"";
+}
+
+void flatten(const std::string &prefix, const Json &value,
+             std::vector<std::pair<std::string, Json>> &out) {
+  if (!value.is_object() || value.empty()) {
+    out.emplace_back(prefix, value);
+    return;
+  }
+  for (const auto &[name, inner] : value.items()) {
+    flatten(prefix.empty() ? name : prefix + "." + name, inner, out);
+  }
+}
+
+}  // namespace
 
 const Json &field(const Json &entry, const char *key) {
   static const Json none;
@@ -50,12 +83,9 @@ std::string bytes_of(const Json &value) {
 }
 
 std::string age_of(const Json &value) {
-  std::tm parts{};
-  if (!value.is_string() ||
-      !strptime(value.get_ref<const std::string &>().c_str(), "%Y-%m-%dT%H:%M:%S", &parts)) {
-    return "-";
-  }
-  const long long seconds = std::max<long long>(0, std::time(nullptr) - timegm(&parts));
+  const auto since = seconds_of(value);
+  if (!since) return "-";
+  const long long seconds = std::max<long long>(0, std::time(nullptr) - *since);
   const auto whole = [&](long long unit, const char *name) {
     return std::to_string(seconds / unit) + name;
   };
@@ -63,6 +93,21 @@ std::string age_of(const Json &value) {
   if (seconds < 3600) return whole(60, "m");
   if (seconds < 2 * 86400) return whole(3600, "h");
   return whole(86400, "d");
+}
+
+std::string duration_of(const Json &from, const Json &to) {
+  const auto begin = seconds_of(from);
+  if (!begin) return "-";
+  const long long seconds =
+      std::max<long long>(0, seconds_of(to).value_or(std::time(nullptr)) - *begin);
+  const auto two = [&](long long large, const char *name, long long small, const char *part) {
+    return std::to_string(seconds / large) + name + " " + std::to_string(seconds % large / small) +
+           part;
+  };
+  if (seconds < 60) return std::to_string(seconds) + "s";
+  if (seconds < 3600) return two(60, "m", 1, "s");
+  if (seconds < 2 * 86400) return two(3600, "h", 60, "m");
+  return two(86400, "d", 3600, "h");
 }
 
 std::string clock_of(const Json &value) {
@@ -74,6 +119,18 @@ std::string clock_of(const Json &value) {
 
 std::string json_line(const Json &value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string csv_line(const std::vector<std::string> &texts) {
+  std::string line;
+  for (size_t i = 0; i < texts.size(); ++i) line += (i == 0 ? "" : ",") + csv_field(texts[i]);
+  return line + "\n";
+}
+
+std::vector<std::pair<std::string, Json>> flattened(const Json &object) {
+  std::vector<std::pair<std::string, Json>> out;
+  if (object.is_object() && !object.empty()) flatten("", object, out);
+  return out;
 }
 
 std::string joined(const std::vector<std::string> &texts) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "client.h"
@@ -24,10 +25,18 @@ double double_of(const Json &value);
 std::string percent_of(const Json &value);  // "62%"
 std::string bytes_of(const Json &value);    // "1.5 MiB"
 std::string age_of(const Json &value);      // since a time: "3m", "2h", "5d"
-std::string clock_of(const Json &value);    // a time to the second, in UTC: "2026-01-31 12:00:00"
+// From one time to another, or to now: "45s", "3m 20s", "2h 5m".
+std::string duration_of(const Json &from, const Json &to);
+std::string clock_of(const Json &value);  // a time to the second, in UTC: "2026-01-31 12:00:00"
 
 // One line of JSON with its end, as --json prints it.
 std::string json_line(const Json &value);
+
+// One line of comma-separated values with its end.
+std::string csv_line(const std::vector<std::string> &texts);
+
+// The values of an object, those of nested groups with dots in their names: "optimizer.lr".
+std::vector<std::pair<std::string, Json>> flattened(const Json &object);
 
 // Joins with ", ".
 std::string joined(const std::vector<std::string> &texts);

@@ -23,6 +23,8 @@ constexpr const char *footer = R"(First steps:
   det ls                     the trials there are
   det show 1                 trial 1: state, hyperparameters, runs, how to resume it
   det plot 1 loss            the loss of trial 1, drawn in this terminal
+  det trials 3               the trials of experiment 3, the best first
+  det best 3                 its best trial, and where the checkpoint is
   det logs 1 -f              its log, and what is added to it
   det config check FILE      what is wrong with an experiment's configuration
   det pause 1                ask it to save a checkpoint and leave; it can be resumed
@@ -62,12 +64,17 @@ void add_version_command(CLI::App &app) {
 
 void add_commands(CLI::App &app, Session &session) {
   add_list_commands(app, session);
+  add_experiments_command(app, session);
+  add_trials_command(app, session);
+  add_best_command(app, session);
+  add_hparams_command(app, session);
   add_show_command(app, session);
   add_metrics_command(app, session);
   add_plot_command(app, session);
   add_logs_command(app, session);
   add_control_commands(app, session);
   add_config_commands(app, session);
+  add_gc_command(app, session);
   add_account_commands(app, session);
   add_completion_commands(app, session);
   add_version_command(app);

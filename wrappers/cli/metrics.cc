@@ -31,19 +31,6 @@ struct Row {
   std::vector<Json> values;  // one for each column; null where the report has none
 };
 
-std::string csv_field(const std::string &text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
-  return quoted + "\"";
-}
-
-void print_csv(const std::vector<std::string> &texts) {
-  std::string line;
-  for (size_t i = 0; i < texts.size(); ++i) line += (i == 0 ? "" : ",") + csv_field(texts[i]);
-  print(line + "\n");
-}
-
 // Merges reports that follow each other with the same steps and run into one row for each group.
 class RowMerger {
  public:
@@ -137,11 +124,11 @@ void run(const Session &session, const Options &options) {
   if (options.csv) {
     std::vector<std::string> titles = {"group", "steps_completed", "trial_run_id", "time"};
     titles.insert(titles.end(), names.begin(), names.end());
-    print_csv(titles);
+    print(csv_line(titles));
   }
   RowMerger merger(names, [&](const Row &row) {
     if (options.csv) {
-      print_csv(cells_of(row, text_of, "", true));
+      print(csv_line(cells_of(row, text_of, "", true)));
     } else {
       table.add(cells_of(row, number_of, "", false));
     }

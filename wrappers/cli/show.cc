@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cctype>
 #include <memory>
-#include <utility>
 
 #include "command.h"
+#include "facts.h"
 #include "fields.h"
 #include "metric_names.h"
 #include "table.h"
@@ -18,47 +18,6 @@ constexpr const char *footer = R"(Examples:
   det show -e 3                     experiment 3: configuration and trials
   det show UUID                     a checkpoint, by its id in full
   det show 1 --json | jq .hparams   everything that is known, for programs)";
-
-constexpr size_t label_width = 18;
-
-// "Label             value"; nothing where there is no value.
-void print_fact(const std::string &label, const std::string &value) {
-  if (value.empty() || value == "-") return;
-  std::string line = label;
-  line.resize(std::max(label_width, label.size() + 1), ' ');
-  print(line + printable(value) + "\n");
-}
-
-using Facts = std::vector<std::pair<std::string, std::string>>;
-
-// Nested groups with dots: "optimizer.lr".
-void flatten(const std::string &prefix, const Json &value, Facts &out) {
-  if (!value.is_object() || value.empty()) {
-    out.emplace_back(printable(prefix), text_of(value));
-    return;
-  }
-  for (const auto &[name, inner] : value.items()) {
-    flatten(prefix.empty() ? name : prefix + "." + name, inner, out);
-  }
-}
-
-// Under a title, with the values in one column.
-void print_section(const std::string &title, const Facts &facts) {
-  if (facts.empty()) return;
-  size_t width = 0;
-  for (const auto &[name, value] : facts) width = std::max(width, display_width(name));
-  print("\n" + title + "\n");
-  for (const auto &[name, value] : facts) {
-    const std::string padding(width - display_width(name) + 2, ' ');
-    print("  " + name + padding + printable(value) + "\n");
-  }
-}
-
-void print_section(const std::string &title, const Json &value) {
-  Facts facts;
-  if (value.is_object() && !value.empty()) flatten("", value, facts);
-  print_section(title, facts);
-}
 
 std::string time_and_age(const Json &time) {
   return time.is_null() ? "" : clock_of(time) + " UTC, " + age_of(time) + " ago";

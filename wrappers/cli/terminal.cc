@@ -17,15 +17,12 @@ namespace det::cli {
 
 namespace {
 
-int terminal_width() {
-  if (const char *columns = std::getenv("COLUMNS")) {
-    int width = 0;
-    const char *end = columns + std::strlen(columns);
-    if (std::from_chars(columns, end, width).ptr == end && width > 0) return width;
-  }
-  winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
-  return 80;
+int number_of(const char *variable) {
+  const char *text = std::getenv(variable);
+  if (!text) return 0;
+  int number = 0;
+  const char *end = text + std::strlen(text);
+  return std::from_chars(text, end, number).ptr == end && number > 0 ? number : 0;
 }
 
 bool is_set(const char *variable) {
@@ -81,10 +78,21 @@ Terminal detect_terminal() {
   terminal.interactive = isatty(STDOUT_FILENO) == 1;
   const char *kind = std::getenv("TERM");
   const bool dumb = !kind || std::strcmp(kind, "dumb") == 0;
-  terminal.colour = terminal.interactive && !is_set("NO_COLOR") && !dumb;
+  terminal.cursor = terminal.interactive && !dumb;
+  terminal.colour = terminal.cursor && !is_set("NO_COLOR");
   terminal.utf8 = std::strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
-  terminal.width = terminal_width();
+  measure(terminal);
   return terminal;
+}
+
+void measure(Terminal &terminal) {
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) {
+    if (size.ws_col > 0) terminal.width = size.ws_col;
+    if (size.ws_row > 0) terminal.height = size.ws_row;
+  }
+  if (const int columns = number_of("COLUMNS")) terminal.width = columns;
+  if (const int lines = number_of("LINES")) terminal.height = lines;
 }
 
 std::string painted(const Terminal &terminal, Colour colour, std::string_view text) {

@@ -8,12 +8,17 @@ namespace det::cli {
 
 struct Terminal {
   bool interactive = false;  // standard output is a terminal
-  bool colour = false;       // a terminal, and neither NO_COLOR nor TERM=dumb
+  bool cursor = false;       // a terminal whose cursor can be moved: not TERM=dumb
+  bool colour = false;       // and NO_COLOR is not set either
   bool utf8 = false;         // by the locale
   int width = 80;            // columns: $COLUMNS, else the terminal's, else 80
+  int height = 24;           // lines: $LINES, else the terminal's, else 24
 };
 
 Terminal detect_terminal();
+
+// Asks for its size again: that may change while somebody looks on.
+void measure(Terminal &terminal);
 
 enum class Colour : int { red = 31, green = 32, yellow = 33, blue = 34, magenta = 35, cyan = 36 };
 

@@ -9,9 +9,10 @@ namespace det {
 namespace {
 
 constexpr size_t kinds = 3;
+constexpr size_t validation = 1;
 
 size_t kind_of(std::string_view group) {
-  return group == "training" ? 0 : group == "validation" ? 1 : 2;
+  return group == "training" ? 0 : group == "validation" ? validation : 2;
 }
 
 }  // namespace
@@ -57,6 +58,7 @@ void ReportWriter::begin(const JournalKey &journal) {
                                      " in '" + store_.path().string() + "'");
   latest_run_ = journal.run_id >= trial.integer(0);
   repeats_.begin(journal.trial_id);
+  best_.begin(journal.trial_id);
   status_.reset();
   progress_.reset();
 
@@ -95,14 +97,17 @@ void ReportWriter::store(const JournalKey &journal, const Report &report, Delive
 
 void ReportWriter::store_metrics(const JournalKey &journal, const Report &report,
                                  Delivery &delivery) {
+  const size_t kind = kind_of(report.group);
   try {
     text_.read(report);
+    if (kind == validation) best_.check(text_.metrics());
   } catch (const Error &e) {
     // It would be as wrong the next time: it must not keep those behind it from the store.
-    delivery.conflicts.push_back(std::string("a report was left out: ") + e.what());
+    delivery.conflicts.push_back(
+        "trial " + std::to_string(journal.trial_id) + ", group \"" + std::string(report.group) +
+        "\", step " + std::to_string(report.steps) + ": a report was left out: " + e.what());
     return;
   }
-  const size_t kind = kind_of(report.group);
   if (!own_[kind] || report.steps < *own_[kind]) roll_back(journal, kind, report.steps);
   const bool archived = is_rolled_back(kind, report.steps);
   if (!archived && !repeats_.admit(report.group, report.steps, text_, delivery.conflicts)) return;
@@ -112,6 +117,7 @@ void ReportWriter::store_metrics(const JournalKey &journal, const Report &report
       " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
       journal.trial_id, journal.run_id, report.group, report.steps, report.time_us, text_.metrics(),
       text_.batches(), archived);
+  if (kind == validation && !archived) best_.add(store_.last_id(), text_.metrics());
 }
 
 // A report takes the place of what earlier runs reported from its step on: in its own kind of group
@@ -139,6 +145,7 @@ void ReportWriter::roll_back(const JournalKey &journal, size_t kind, int64_t ste
         journal.trial_id, group, kind_of(group) == kind ? steps : steps + 1, journal.run_id);
     if (store_.changes() > 0) repeats_.forget();
   }
+  best_.rolled_back();
 }
 
 // A later run had taken up the work before this step when this report was still on its way.

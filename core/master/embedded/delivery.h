@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "core/base/report.h"
+#include "core/master/embedded/best_validation.h"
 #include "core/master/embedded/repeats.h"
 #include "core/master/embedded/sqlite.h"
 #include "core/master/metric_text.h"
@@ -18,7 +19,7 @@ namespace det {
 class ReportWriter {
  public:
   // `store` outlives the writer and is used by nobody else during deliver().
-  explicit ReportWriter(Database &store) : store_(store), repeats_(store) {}
+  explicit ReportWriter(Database &store) : store_(store), repeats_(store), best_(store) {}
 
   // As ReportSink::deliver(), in one transaction. Throws Code::not_found for an unknown trial.
   Delivery deliver(const JournalKey &journal, std::span<const Report> reports);
@@ -36,6 +37,7 @@ class ReportWriter {
 
   Database &store_;
   Repeats repeats_;
+  BestValidations best_;
   MetricText text_;
 
   // Of the delivery under way.

@@ -22,6 +22,8 @@ struct RunRequest {
   // Which trial: this one, else the one with this external id, else a new one.
   int64_t trial_id = 0;
   std::string external_id;
+  // The run of a supervised trial that this process was started for; else 0.
+  int64_t run_id = 0;
 
   // For a new experiment and trial. `config` also raises the length of a trial that is continued.
   std::string name;

@@ -42,7 +42,7 @@ StartedRun join(Database &store, const RunTicket &ticket, int rank) {
   OwnerLock owner = make_run_directory(
       ticket.store_directory, {run.trial_id, run.run_id, rank, journal_id}, {.with_signal = true});
   transaction.commit();
-  return {run, rank, false, journal_id, std::move(owner)};
+  return {run, rank, false, false, journal_id, std::move(owner)};
 }
 
 std::string unreachable(const RunTicket &ticket, int rank, const std::string &why) {

@@ -89,6 +89,14 @@ bool run_lives(const std::filesystem::path &store_directory, const RunRecord &ru
          Liveness::dead;
 }
 
+bool is_supervised(Database &store, int64_t trial_id) {
+  Query experiment = store.query(
+      "SELECT 1 FROM trials JOIN experiments ON experiments.id=experiment_id"
+      " WHERE trials.id=? AND managed",
+      trial_id);
+  return experiment.next();
+}
+
 void set_trial_state(Database &store, int64_t trial_id, std::string_view state) {
   store.run("UPDATE trials SET state=?, ended=? WHERE id=? AND state<>?", state, end_time(state),
             trial_id, state);
@@ -107,8 +115,10 @@ void record_run_end(Database &store, int64_t trial_id, int64_t run_id, RunExit h
       "SELECT trials.state, signals.acknowledged IS NOT NULL,"
       " (SELECT completed IS NOT NULL FROM operations WHERE trial_id=trials.id"
       "  ORDER BY number DESC LIMIT 1), trials.last_run,"
-      " EXISTS (SELECT 1 FROM ranks WHERE trial_id=runs.trial_id AND run_id=runs.run_id)"
+      " EXISTS (SELECT 1 FROM ranks WHERE trial_id=runs.trial_id AND run_id=runs.run_id),"
+      " experiments.managed"
       " FROM runs JOIN trials ON trials.id=runs.trial_id"
+      " JOIN experiments ON experiments.id=trials.experiment_id"
       " LEFT JOIN signals ON signals.trial_id=runs.trial_id AND signals.run_id=runs.run_id"
       " WHERE runs.trial_id=? AND runs.run_id=? AND runs.exit IS NULL",
       trial_id, run_id);
@@ -127,7 +137,8 @@ void record_run_end(Database &store, int64_t trial_id, int64_t run_id, RunExit h
         "UPDATE ranks SET ended=?, exit=?"
         " WHERE trial_id=? AND run_id=? AND (rank=0 OR ?) AND exit IS NULL",
         now, run_exit_name(how), trial_id, run_id, how == RunExit::killed);
-  if (found.integer(3) == run_id)
+  // A supervisor judges by more than what the process said.
+  if (found.integer(3) == run_id && found.integer(5) == 0)
     set_trial_state(store, trial_id, state_after(how, before, acknowledged, done));
 }
 
@@ -136,9 +147,10 @@ void revise_run_end(Database &store, int64_t trial_id, int64_t run_id) {
       "UPDATE runs SET exit='error' WHERE trial_id=? AND run_id=? AND exit IN ('ok', 'preempted')",
       trial_id, run_id);
   if (store.changes() == 0) return;
-  Query trial =
-      store.query("SELECT 1 FROM trials WHERE id=? AND last_run=? AND state NOT IN (?, ?)",
-                  trial_id, run_id, state::canceled, state::canceling);
+  Query trial = store.query(
+      "SELECT 1 FROM trials JOIN experiments ON experiments.id=experiment_id"
+      " WHERE trials.id=? AND last_run=? AND managed=0 AND trials.state NOT IN (?, ?)",
+      trial_id, run_id, state::canceled, state::canceling);
   if (trial.next()) set_trial_state(store, trial_id, state::error);
 }
 

@@ -15,7 +15,10 @@ namespace det {
 namespace state {
 constexpr std::string_view active = "ACTIVE";
 constexpr std::string_view paused = "PAUSED";
+constexpr std::string_view completing = "STOPPING_COMPLETED";
 constexpr std::string_view canceling = "STOPPING_CANCELED";
+constexpr std::string_view killing = "STOPPING_KILLED";
+constexpr std::string_view failing = "STOPPING_ERROR";
 constexpr std::string_view completed = "COMPLETED";
 constexpr std::string_view canceled = "CANCELED";
 constexpr std::string_view error = "ERROR";
@@ -44,9 +47,13 @@ std::optional<RunRecord> latest_run(Database &store, int64_t trial_id);
 // Whether the process of a run that has not ended still lives.
 bool run_lives(const std::filesystem::path &store_directory, const RunRecord &run);
 
+// Whether a supervisor runs the experiment of a trial.
+bool is_supervised(Database &store, int64_t trial_id);
+
 // The following write; the caller holds a transaction.
 
-// Sets the state of a trial, and that of its experiment, which follows from those of its trials.
+// Of a trial without a supervisor: sets its state, and that of its experiment, which follows from
+// those of its trials.
 void set_trial_state(Database &store, int64_t trial_id, std::string_view state);
 
 // Records the end of a run and what follows for its trial. Nothing when it had ended.

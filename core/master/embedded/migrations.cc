@@ -2,9 +2,11 @@
 
 #include <array>
 #include <string>
+#include <vector>
 
 #include "core/base/error.h"
 #include "core/base/uuid.h"
+#include "core/master/embedded/best_validation.h"
 
 namespace det {
 
@@ -159,20 +161,32 @@ ALTER TABLE trials ADD COLUMN metadata TEXT NOT NULL DEFAULT '{}';
 
 // Experiments that a supervisor runs (`managed`), and their trials. `launch`: the command, the
 // directory and the slots, for who takes up the work of a supervisor that is gone. `closed`: the
-// search has no more operations for the trial. `decided`: the search has heard that the operation
-// is completed. `leader` is the process that the supervisor started for a run.
-// `search_events` is what the search was told, in order; `kind` as RecordedSearch names it.
+// search has no more operations for the trial. `last_validation`: the row of metrics that the
+// search heard of last. `decided`: it has heard that the operation is completed. `leader` is the
+// process that the supervisor started for a run, `log_offset` how much of what it printed is
+// stored. `control` counts what people did to the experiment. `search_events` is what the search
+// was told, in order; `kind` as RecordedSearch names it.
+// Best validations as BestValidations has them. `registered`: a version of a model refers to the
+// checkpoint, so that it is never garbage.
 constexpr const char *supervised = R"sql(
 ALTER TABLE experiments ADD COLUMN managed INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE experiments ADD COLUMN original_config TEXT;
 ALTER TABLE experiments ADD COLUMN launch TEXT;
 ALTER TABLE experiments ADD COLUMN supervisor TEXT;
 ALTER TABLE experiments ADD COLUMN progress REAL;
+ALTER TABLE experiments ADD COLUMN control INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE trials ADD COLUMN request_id TEXT;
 ALTER TABLE trials ADD COLUMN restarts INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE trials ADD COLUMN closed INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE trials ADD COLUMN last_validation INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE trials ADD COLUMN best_validation INTEGER;
+ALTER TABLE trials ADD COLUMN best_metric TEXT;
+ALTER TABLE trials ADD COLUMN best_order NOT NULL DEFAULT x'';
+CREATE INDEX trials_by_metric ON trials (experiment_id, best_order);
+ALTER TABLE checkpoints ADD COLUMN registered INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE operations ADD COLUMN decided INTEGER;
 ALTER TABLE runs ADD COLUMN leader TEXT;
+ALTER TABLE runs ADD COLUMN log_offset INTEGER NOT NULL DEFAULT 0;
 CREATE TABLE search_events (
   experiment_id INTEGER NOT NULL REFERENCES experiments,
   number INTEGER NOT NULL,
@@ -188,6 +202,19 @@ CREATE TABLE search_events (
 constexpr std::array<const char *, 5> migrations{first, logs_and_order, ranks, metadata,
                                                  supervised};
 constexpr auto current = static_cast<int64_t>(migrations.size());
+constexpr int64_t without_best_validations = 4;
+
+void find_best_validations(Database &database) {
+  std::vector<int64_t> trials;
+  Query found = database.query(
+      "SELECT DISTINCT trial_id FROM metrics WHERE metric_group='validation' AND archived=0");
+  while (found.next()) trials.push_back(found.integer(0));
+  BestValidations best(database);
+  for (const int64_t trial : trials) {
+    best.begin(trial);
+    best.find_again();
+  }
+}
 
 }  // namespace
 
@@ -217,8 +244,10 @@ bool is_outdated(Database &database) {
 void migrate(Database &database) {
   Transaction transaction(database);
   if (!is_outdated(database)) return;  // another process was faster
-  for (int64_t version = database.pragma("user_version"); version < current; ++version)
+  const int64_t before = database.pragma("user_version");
+  for (int64_t version = before; version < current; ++version)
     database.run_script(migrations[static_cast<size_t>(version)]);
+  if (before <= without_best_validations) find_best_validations(database);
   database.run("INSERT OR IGNORE INTO meta (key, value) VALUES ('cluster_id', ?)", make_uuid());
   database.run("PRAGMA application_id=" + std::to_string(application));
   database.run("PRAGMA user_version=" + std::to_string(current));

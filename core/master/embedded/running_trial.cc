@@ -1,9 +1,14 @@
 #include "core/master/embedded/running_trial.h"
 
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
 #include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/master/embedded/best_validation.h"
 #include "core/master/embedded/checkpoint_records.h"
+#include "core/master/embedded/experiment.h"
 #include "core/master/embedded/ranks.h"
 #include "core/master/run_directory.h"
 
@@ -91,6 +96,11 @@ SearchOperation RunningTrial::current_operation() {
 }
 
 void RunningTrial::complete_operation(uint64_t length, const Json &metric) {
+  record_completion(length, metric);
+  if (run_.supervised) await_decision();
+}
+
+void RunningTrial::record_completion(uint64_t length, const Json &metric) {
   const std::lock_guard guard(mutex_);
   Transaction transaction(store_);
   const SearchOperation operation = read_operation();
@@ -104,6 +114,31 @@ void RunningTrial::complete_operation(uint64_t length, const Json &metric) {
              now_us(), to_wire(metric), run_.info.trial_id);
   store_.run("UPDATE trials SET progress=1 WHERE id=?", run_.info.trial_id);
   transaction.commit();
+}
+
+// The next operation, or that there is none for now, is what the search makes of this one. Without
+// a supervisor it waits for the next one, and so does the trial, having left.
+void RunningTrial::await_decision() {
+  using std::chrono::milliseconds;
+  constexpr milliseconds longest_pause{5}, until_next_check{1000};
+  std::chrono::microseconds pause{200};
+  auto check = std::chrono::steady_clock::now() + until_next_check;
+  wake_supervisor(store_directory_, run_.info.experiment_id);
+  for (;;) {
+    {
+      const std::lock_guard guard(mutex_);
+      Query undecided = store_.query(
+          "SELECT 1 FROM operations WHERE trial_id=? AND completed IS NOT NULL AND decided IS NULL",
+          run_.info.trial_id);
+      if (!undecided.next()) return;
+    }
+    std::this_thread::sleep_for(pause);
+    pause = std::min<std::chrono::microseconds>(pause * 2, longest_pause);
+    if (std::chrono::steady_clock::now() < check) continue;
+    if (supervisor_liveness(store_directory_, run_.info.experiment_id) == Liveness::dead) return;
+    wake_supervisor(store_directory_, run_.info.experiment_id);
+    check = std::chrono::steady_clock::now() + until_next_check;
+  }
 }
 
 void RunningTrial::acknowledge_out_of_operations() {
@@ -165,6 +200,7 @@ bool RunningTrial::report_early_exit(const std::string &reason) {
              run_.info.trial_id);
   const bool first = store_.changes() > 0;
   transaction.commit();
+  if (run_.supervised) wake_supervisor(store_directory_, run_.info.experiment_id);
   return first;
 }
 

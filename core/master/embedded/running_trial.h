@@ -50,6 +50,8 @@ class RunningTrial : public Master {
  private:
   std::string trial_name() const;
   SearchOperation read_operation();
+  void record_completion(uint64_t length, const Json &metric);
+  void await_decision();
   void end(RunExit how);
   RunExit judged_by_ranks();
 

@@ -145,12 +145,44 @@ RunInfo read_info(Database &store, int64_t trial_id, int64_t run_id) {
   return info;
 }
 
-}  // namespace
+struct OwnRun {
+  int64_t trial_id = 0;
+  int64_t run_id = 0;
+  bool supervised = false;
+};
 
-StartedRun start_run(Database &store, const RunRequest &request) {
-  // A power cut ends the run as well; what it then has made durable carries this with it.
-  Transaction transaction(store, Durability::relaxed);
-  std::optional<int64_t> found = find_trial(store, request);
+void insert_run(Database &store, const RunInfo &info, const std::string &journal_id,
+                const ProcessIdentity &process, const std::string &command,
+                const std::optional<std::string> &leader) {
+  store.run(
+      "INSERT INTO runs (trial_id, run_id, allocation_id, journal_id, process, command, started,"
+      " leader) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+      info.trial_id, info.run_id, info.allocation_id, journal_id, to_wire(process.to_json()),
+      command, now_us(), leader);
+}
+
+// The run that the supervisor has made for this process. It has no journal before it is taken up.
+OwnRun supervised_run(Database &store, const RunRequest &request, int64_t trial_id) {
+  const std::string tried = "starting trial " + std::to_string(trial_id) + ": ";
+  Query run = store.query(
+      "SELECT journal_id='' AND exit IS NULL AND last_run=run_id, experiment_id FROM trials"
+      " LEFT JOIN runs ON trial_id=trials.id AND run_id=? WHERE trials.id=?",
+      request.run_id, trial_id);
+  run.next();
+  if (!run.is_null(0) && run.integer(0) != 0) return {trial_id, request.run_id, true};
+  if (!run.is_null(0))
+    throw Error(Code::state, tried + "its run " + std::to_string(request.run_id) +
+                                 " was started before; a process that `det run` starts calls "
+                                 "det_core_init() once");
+  const std::string experiment = std::to_string(run.integer(1));
+  throw Error(Code::state, tried + "it belongs to experiment " + experiment +
+                               ", whose trials `det run` starts; go on with `det run --resume " +
+                               experiment + "`");
+}
+
+OwnRun own_run(Database &store, const RunRequest &request) {
+  const std::optional<int64_t> found = find_trial(store, request);
+  if (found && is_supervised(store, *found)) return supervised_run(store, request, *found);
   if (found) {
     require_no_live_run(store, request, *found);
     extend(store, request.config, *found);
@@ -158,15 +190,22 @@ StartedRun start_run(Database &store, const RunRequest &request) {
   const int64_t trial_id = found ? *found : make_trial(store, request);
   // Whoever starts a paused or ended trial wants it to go on.
   set_trial_state(store, trial_id, state::active);
-  const int64_t run_id = next_run(store, trial_id);
+  return {trial_id, next_run(store, trial_id), false};
+}
+
+}  // namespace
+
+StartedRun start_run(Database &store, const RunRequest &request) {
+  // A power cut ends the run as well; what it then has made durable carries this with it.
+  Transaction transaction(store, Durability::relaxed);
+  const auto [trial_id, run_id, supervised] = own_run(store, request);
   RunInfo info = read_info(store, trial_id, run_id);
   const std::string journal_id = make_uuid();
   const RankProcess chief{0, ProcessIdentity::current()};
-  store.run(
-      "INSERT INTO runs (trial_id, run_id, allocation_id, journal_id, process, command, started)"
-      " VALUES (?, ?, ?, ?, ?, ?, ?)",
-      trial_id, run_id, info.allocation_id, journal_id, to_wire(chief.process.to_json()),
-      request.command, now_us());
+  if (supervised)
+    store.run("UPDATE runs SET journal_id=?, process=?, command=? WHERE trial_id=? AND run_id=?",
+              journal_id, to_wire(chief.process.to_json()), request.command, trial_id, run_id);
+  else insert_run(store, info, journal_id, chief.process, request.command, std::nullopt);
   if (!request.workers.empty()) record_rank(store, trial_id, run_id, 0, chief);
   int rank = 0;
   for (const RankProcess &worker : request.workers)
@@ -179,7 +218,23 @@ StartedRun start_run(Database &store, const RunRequest &request) {
     remove_run_directory(run_directory(request.store_directory, trial_id, run_id));
     throw;
   }
-  return {std::move(info), 0, request.workers.empty(), journal_id, std::move(owner)};
+  return {std::move(info), 0, request.workers.empty(), supervised, journal_id, std::move(owner)};
+}
+
+RunInfo describe_next_run(Database &store, int64_t trial_id) {
+  int64_t last = 0;
+  {
+    Query trial = store.query("SELECT last_run FROM trials WHERE id=?", trial_id);
+    if (trial.next()) last = trial.integer(0);
+  }
+  return read_info(store, trial_id, last + 1);
+}
+
+void record_next_run(Database &store, const RunInfo &run, const ProcessIdentity &leader) {
+  if (next_run(store, run.trial_id) != run.run_id)
+    throw Error(Code::conflict, "starting trial " + std::to_string(run.trial_id) +
+                                    ": another process has started it");
+  insert_run(store, run, "", leader, "", to_wire(leader.to_json()));
 }
 
 }  // namespace det

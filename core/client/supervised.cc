@@ -1,0 +1,151 @@
+#include "core/client/supervised.h"
+
+#include <vector>
+
+#include "core/base/clock.h"
+#include "core/base/error.h"
+#include "core/client/kill_process.h"
+#include "core/client/resume.h"
+#include "core/master/embedded/experiment.h"
+#include "core/master/embedded/signals.h"
+#include "core/master/embedded/transitions.h"
+#include "core/master/run_directory.h"
+
+namespace det {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string_view wanted_state(Action action) {
+  switch (action) {
+    case Action::pause:
+      return state::paused;
+    case Action::activate:
+      return state::active;
+    case Action::cancel:
+      return state::canceling;
+    case Action::kill:
+      return state::killing;
+  }
+  throw Error(Code::invalid, "controlling a trial: no such action");
+}
+
+std::string text_of(Database &store, const char *sql, int64_t id) {
+  Query row = store.query(sql, id);
+  return row.next() ? row.text(0) : std::string();
+}
+
+std::string state_of(Database &store, Target target, int64_t id) {
+  return text_of(store,
+                 target == Target::trial ? "SELECT state FROM trials WHERE id=?"
+                                         : "SELECT state FROM experiments WHERE id=?",
+                 id);
+}
+
+// What has ended, or is ending anyway, cannot be ended any more, and that is no error.
+bool is_over_for(Action action, std::string_view before) {
+  if (action == Action::kill) return is_terminal(before) || before == state::killing;
+  return action == Action::cancel && (is_terminal(before) || is_stopping(before));
+}
+
+// The trials of it that have a process, as far as the store knows.
+std::vector<RunRecord> live_runs(Database &store, Target target, int64_t id) {
+  std::vector<RunRecord> found;
+  std::vector<int64_t> trials;
+  {
+    Query rows =
+        store.query(std::string("SELECT trials.id FROM trials JOIN runs ON trial_id=trials.id"
+                                " AND run_id=last_run AND leader IS NOT NULL WHERE ") +
+                        (target == Target::trial ? "trials.id=?" : "experiment_id=?"),
+                    id);
+    while (rows.next()) trials.push_back(rows.integer(0));
+  }
+  for (const int64_t trial : trials) found.push_back(*latest_run(store, trial));
+  return found;
+}
+
+// The leader of each run first: it is what keeps the others.
+void kill_runs(Database &store, const std::vector<RunRecord> &runs) {
+  for (const RunRecord &run : runs) {
+    const std::string leader = [&] {
+      Query row = store.query("SELECT leader FROM runs WHERE trial_id=? AND run_id=?", run.trial_id,
+                              run.run_id);
+      return row.next() ? row.text(0) : std::string("{}");
+    }();
+    for (const ProcessIdentity &process :
+         {ProcessIdentity::from_json(parse_json_object(leader, "the process of a run")),
+          run.process})
+      if (process.is_local()) kill_process(process);
+  }
+}
+
+// Nobody else will.
+void end_here(Database &store, int64_t experiment_id) {
+  Transaction transaction(store);
+  store.run(
+      "UPDATE trials SET state='CANCELED', ended=?1 WHERE experiment_id=?2"
+      " AND state NOT IN ('COMPLETED', 'CANCELED', 'ERROR')",
+      now_us(), experiment_id);
+  set_experiment_state(store, experiment_id, state::canceled,
+                       "ending experiment " + std::to_string(experiment_id));
+  transaction.commit();
+}
+
+}  // namespace
+
+std::optional<int64_t> supervised_experiment(Database &store, Target target, int64_t id) {
+  Query row = store.query(target == Target::trial
+                              ? "SELECT experiments.id FROM trials JOIN experiments"
+                                " ON experiments.id=experiment_id WHERE trials.id=? AND managed"
+                              : "SELECT id FROM experiments WHERE id=? AND managed",
+                          id);
+  return row.next() ? std::optional(row.integer(0)) : std::nullopt;
+}
+
+Json control_supervised(Database &store, const fs::path &store_directory, Target target, int64_t id,
+                        Action action) {
+  const int64_t experiment_id = *supervised_experiment(store, target, id);
+  const std::string name =
+      (target == Target::trial ? "trial " : "experiment ") + std::to_string(id);
+  const std::string tried = action_name(action) + " " + name;
+  const std::string_view wanted = wanted_state(action);
+  {
+    Transaction transaction(store);
+    const std::string before = state_of(store, target, id);
+    if (!is_over_for(action, before)) {
+      if (target == Target::experiment) set_experiment_state(store, id, wanted, tried);
+      else if (!set_supervised_trial_state(store, id, wanted))
+        throw Error(Code::state, tried + ": it is " + before + ", which does not allow that");
+      store.run("UPDATE experiments SET control=control+1 WHERE id=?", experiment_id);
+    }
+    transaction.commit();
+  }
+  const bool has_supervisor = supervisor_liveness(store_directory, experiment_id) != Liveness::dead;
+  wake_supervisor(store_directory, experiment_id);
+  std::vector<RunRecord> runs = live_runs(store, target, id);
+  if (!has_supervisor) {
+    std::erase_if(runs, [&](const RunRecord &run) { return !run_lives(store_directory, run); });
+    const std::string now = state_of(store, Target::experiment, experiment_id);
+    if (action == Action::kill) kill_runs(store, runs);
+    if (action == Action::pause || action == Action::cancel)
+      for (const RunRecord &run : runs) {
+        Transaction transaction(store);
+        record_signal(store, run.trial_id, run.run_id,
+                      action == Action::pause ? "pause" : "cancel");
+        transaction.commit();
+        wake_run(store_directory, run.trial_id, run.run_id);
+      }
+    if (now == state::killing || (now == state::canceling && runs.empty()))
+      end_here(store, experiment_id);
+  }
+  const std::string now = state_of(store, target, id);
+  const bool told = action != Action::activate && !is_terminal(now);
+  const bool resumable =
+      !has_supervisor && !is_terminal(state_of(store, Target::experiment, experiment_id));
+  return {{"state", now},
+          {"signalled", told ? static_cast<int64_t>(runs.size()) : 0},
+          {"resume", resumable ? Json(run_again_command(store_directory, experiment_id)) : Json()}};
+}
+
+}  // namespace det

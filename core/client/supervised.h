@@ -1,0 +1,21 @@
+// Steering what a supervisor runs.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+#include "core/client/client.h"
+#include "core/master/embedded/sqlite.h"
+
+namespace det {
+
+// The experiment with a supervisor that `id` is, or is a trial of.
+std::optional<int64_t> supervised_experiment(Database &store, Target target, int64_t id);
+
+// Records what is asked for; the supervisor carries it out. Without one the experiment is only
+// prepared for the next, and what is to end at once is ended here. The answer is that of
+// Client::control().
+Json control_supervised(Database &store, const std::filesystem::path &store_directory,
+                        Target target, int64_t id, Action action);
+
+}  // namespace det

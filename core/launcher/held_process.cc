@@ -1,0 +1,133 @@
+#include "core/launcher/held_process.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "core/base/error.h"
+#include "core/launcher/program.h"
+
+namespace det {
+
+namespace {
+
+// What a child says over its channel when it cannot become the program.
+struct Failure {
+  enum Step { directory, program } step;
+  int os_errno;
+};
+
+// All that a child needs, ready before the fork: after it only async-signal-safe calls are allowed.
+struct Child {
+  const char *program, *directory;
+  char *const *arguments, *const *environment;
+  int input, log, channel;
+};
+
+[[noreturn]] void give_up(int channel, Failure failure) {
+  [[maybe_unused]] const ssize_t sent = send(channel, &failure, sizeof failure, MSG_NOSIGNAL);
+  _exit(127);
+}
+
+void reset_signals() {
+  struct sigaction action {};
+  action.sa_handler = SIG_DFL;
+  for (int number = 1; number < NSIG; ++number) sigaction(number, &action, nullptr);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+// Also the channels of other children: theirs must end with our parent and not with us.
+void close_all_but(int channel) {
+  if (channel > 3) close_range(3, static_cast<unsigned>(channel - 1), 0);
+  close_range(static_cast<unsigned>(channel + 1), ~0U, 0);
+}
+
+[[noreturn]] void be_child(const Child &child) {
+  setsid();
+  reset_signals();
+  dup2(child.input, STDIN_FILENO);
+  dup2(child.log, STDOUT_FILENO);
+  dup2(child.log, STDERR_FILENO);
+  close_all_but(child.channel);
+  char go = 0;
+  ssize_t got = 0;
+  do {
+    got = read(child.channel, &go, 1);
+  } while (got < 0 && errno == EINTR);
+  if (got != 1) _exit(0);
+  if (chdir(child.directory) != 0) give_up(child.channel, {Failure::directory, errno});
+  execve(child.program, child.arguments, child.environment);
+  give_up(child.channel, {Failure::program, errno});
+}
+
+// Out of the way of standard input, output and error, also where those are closed.
+Fd above_standard(Fd fd, const char *what) {
+  if (fd.get() > STDERR_FILENO) return fd;
+  Fd moved(fcntl(fd.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+  if (!moved) throw_errno(errno, std::string("opening ") + what);
+  return moved;
+}
+
+std::vector<char *> pointers_to(const std::vector<std::string> &texts) {
+  std::vector<char *> pointers;
+  for (const std::string &text : texts) pointers.push_back(const_cast<char *>(text.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// No handler of this process may run in the child.
+pid_t fork_without_signals(const Child &child) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const pid_t pid = fork();
+  const int reason = errno;
+  if (pid == 0) be_child(child);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (pid < 0)
+    throw Error(reason == ENOMEM ? Code::no_memory : Code::unavailable,
+                "starting a process: the system allows no more of them; raise the limit "
+                "(ulimit -u) or run fewer at once",
+                reason);
+  return pid;
+}
+
+}  // namespace
+
+HeldProcess::HeldProcess(Start start) : start_(std::move(start)) {
+  const Fd input = above_standard(open_file("/dev/null", O_RDONLY), "/dev/null");
+  const Fd log =
+      above_standard(open_file(start_.log_file, O_WRONLY | O_APPEND | O_CREAT, 0600), "a log");
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    throw_errno(errno, "making a socket pair");
+  Fd ours(ends[0]), theirs(ends[1]);
+  channel_ = above_standard(std::move(ours), "a socket pair");
+  const Fd child_end = above_standard(std::move(theirs), "a socket pair");
+  const std::vector<char *> arguments = pointers_to(start_.arguments);
+  const std::vector<char *> environment = pointers_to(start_.environment);
+  pid_ = fork_without_signals({start_.program.c_str(), start_.directory.c_str(), arguments.data(),
+                               environment.data(), input.get(), log.get(), child_end.get()});
+}
+
+void HeldProcess::go() {
+  const Fd channel = std::move(channel_);
+  if (send(channel.get(), "", 1, MSG_NOSIGNAL) != 1) return;
+  Failure failure{};
+  ssize_t got = 0;
+  do {
+    got = recv(channel.get(), &failure, sizeof failure, MSG_WAITALL);
+  } while (got < 0 && errno == EINTR);
+  // execve(2) closes the other end.
+  if (got != sizeof failure) return;
+  if (failure.step == Failure::directory)
+    throw_errno(failure.os_errno, "starting in '" + start_.directory.string() + "'");
+  throw_not_started(failure.os_errno, start_.program);
+}
+
+}  // namespace det

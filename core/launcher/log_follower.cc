@@ -1,0 +1,92 @@
+#include "core/launcher/log_follower.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string_view>
+
+#include "core/base/error.h"
+#include "core/base/utf8.h"
+
+namespace det {
+
+namespace {
+
+constexpr size_t most_at_once = size_t{1} << 20;
+constexpr size_t longest_line = size_t{64} << 10;
+
+// Where to cut a line that is too long: not within a character.
+size_t cut(std::string_view text) {
+  size_t at = longest_line;
+  while (at > longest_line - 4 && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80) --at;
+  return at;
+}
+
+// Moves the complete lines off the front of `text`; with `last`, all of it.
+std::vector<std::string> take_lines(std::string_view &text, bool last) {
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    const size_t end = text.substr(0, longest_line + 1).find_first_of("\r\n");
+    // What follows a \r decides whether it is the end of the line alone.
+    const bool at_edge = end == text.size() - 1 && text[end] == '\r';
+    if (end != text.npos && (!at_edge || last)) {
+      const size_t mark = text.substr(end).starts_with("\r\n") ? 2 : 1;
+      // A progress bar starts with the mark and does not end with it.
+      if (end > 0 || mark == 2 || text[0] == '\n') lines.push_back(to_utf8(text.substr(0, end)));
+      text.remove_prefix(end + mark);
+    } else if (end == text.npos && text.size() > longest_line) {
+      const size_t size = cut(text);
+      lines.push_back(to_utf8(text.substr(0, size)));
+      text.remove_prefix(size);
+    } else if (last) {
+      lines.push_back(to_utf8(text));
+      text = {};
+    } else {
+      break;
+    }
+  }
+  return lines;
+}
+
+}  // namespace
+
+LogFollower::LogFollower(std::filesystem::path file, uint64_t offset, Sink sink)
+    : path_(std::move(file)), sink_(std::move(sink)), offset_(offset) {}
+
+bool LogFollower::follow() { return read(false); }
+
+void LogFollower::finish() {
+  while (read(false)) {
+  }
+  read(true);
+}
+
+bool LogFollower::read(bool last) {
+  if (!file_) {
+    file_ = Fd(open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file_ && errno == ENOENT) return false;
+    if (!file_) throw_errno(errno, "opening '" + path_.string() + "'");
+  }
+  struct stat about {};
+  if (fstat(file_.get(), &about) != 0) throw_errno(errno, "looking at '" + path_.string() + "'");
+  const auto size = static_cast<uint64_t>(about.st_size);
+  // Somebody emptied it: what it holds now is new.
+  if (size < offset_) offset_ = 0;
+  if (size == offset_ || (size == seen_ && !last)) return false;
+  std::string buffer(std::min<uint64_t>(size - offset_, most_at_once), '\0');
+  const ssize_t got = pread(file_.get(), buffer.data(), buffer.size(), static_cast<off_t>(offset_));
+  if (got < 0) throw_errno(errno, "reading '" + path_.string() + "'");
+  std::string_view text(buffer.data(), static_cast<size_t>(got));
+  const size_t before = text.size();
+  const std::vector<std::string> lines = take_lines(text, last);
+  const uint64_t next = offset_ + (before - text.size());
+  if (next != offset_) sink_(lines, next);
+  offset_ = next;
+  const bool more = offset_ + text.size() < size;
+  if (!more) seen_ = size;
+  return more;
+}
+
+}  // namespace det

@@ -1,0 +1,118 @@
+#include "core/launcher/machine.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <sstream>
+
+#include "core/base/error.h"
+#include "core/base/file.h"
+
+namespace det {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string text_of(const fs::path &path) {
+  try {
+    return read_file(path);
+  } catch (const Error &) {
+    return {};
+  }
+}
+
+// A container sees every GPU in /proc, and a device only of those it was given.
+bool has_device(const fs::path &root, const fs::path &gpu) {
+  std::istringstream lines(text_of(gpu / "information"));
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("Device Minor:")) continue;
+    const size_t digits = line.find_first_of("0123456789");
+    return digits != line.npos && fs::exists(root / "dev" / ("nvidia" + line.substr(digits)));
+  }
+  return true;
+}
+
+// Where the driver has no list in /proc: sandboxes and Windows' Linux.
+size_t count_by_tool() {
+  std::FILE *const list = popen("nvidia-smi -L 2>/dev/null", "re");
+  if (list == nullptr) return 0;
+  size_t count = 0;
+  char line[512];
+  while (std::fgets(line, sizeof line, list) != nullptr)
+    if (std::string_view(line).starts_with("GPU ")) ++count;
+  pclose(list);
+  return count;
+}
+
+size_t count_gpus(const fs::path &root) {
+  std::error_code error;
+  fs::directory_iterator gpu(root / "proc/driver/nvidia/gpus", error);
+  if (error)
+    return fs::exists(root / "dev/nvidiactl") || fs::exists(root / "dev/dxg") ? count_by_tool() : 0;
+  return static_cast<size_t>(std::count_if(
+      fs::begin(gpu), fs::end(gpu), [&](const auto &entry) { return has_device(root, entry); }));
+}
+
+// Processors worth of time a control group may use, rounded up; 0 for no limit.
+int cores_of(const fs::path &group) {
+  std::istringstream text(text_of(group / "cpu.max"));
+  int64_t quota = 0, period = 0;
+  if (!(text >> quota >> period) || quota <= 0 || period <= 0) return 0;
+  return static_cast<int>(std::min<int64_t>((quota + period - 1) / period, 1 << 20));
+}
+
+std::string control_group(const fs::path &root) {
+  std::istringstream lines(text_of(root / "proc/self/cgroup"));
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with("0::/")) return line.substr(4);
+  return {};
+}
+
+int cores_by_affinity() {
+  // Of a machine with more processors than this the kernel tells nothing.
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(CPU_COUNT(&set), 1);
+  return std::max(static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)), 1);
+}
+
+}  // namespace
+
+std::vector<std::string> visible_gpus(const fs::path &root) {
+  const size_t count = count_gpus(root);
+  std::vector<std::string> gpus;
+  const char *const visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  if (visible == nullptr) {
+    for (size_t i = 0; i < count; ++i) gpus.push_back(std::to_string(i));
+    return gpus;
+  }
+  // As CUDA reads it: up to the first that does not exist. Other names are GPU-... and MIG-...
+  std::istringstream names(visible);
+  for (std::string name; count > 0 && std::getline(names, name, ',');) {
+    std::erase(name, ' ');
+    size_t number = 0;
+    const char *const end = name.data() + name.size();
+    const auto [stop, error] = std::from_chars(name.data(), end, number);
+    const bool exists = error == std::errc() ? stop == end && number < count
+                                             : name.starts_with("GPU-") || name.starts_with("MIG-");
+    if (!exists || std::ranges::find(gpus, name) != gpus.end()) break;
+    gpus.push_back(name);
+  }
+  return gpus;
+}
+
+int usable_cores(const fs::path &root) {
+  int cores = cores_by_affinity();
+  const fs::path top = root / "sys/fs/cgroup";
+  for (fs::path group = top / control_group(root);; group = group.parent_path()) {
+    if (const int limit = cores_of(group); limit > 0) cores = std::min(cores, limit);
+    if (group == top || !group.has_relative_path()) return cores;
+  }
+}
+
+}  // namespace det

@@ -1,0 +1,20 @@
+// Processes held by file descriptors, so that a signal never reaches another one that has come to
+// the same number.
+#pragma once
+
+#include <sys/types.h>
+
+#include "core/base/file.h"
+
+namespace det {
+
+// No Fd when there is no such process. Throws Code::unsupported where the kernel has no pidfds.
+Fd open_process(pid_t pid);
+
+// Whether it has ended, all its threads included. (It may still have to be waited for.)
+bool has_ended(const Fd &process);
+
+// SIGKILL; does nothing to a process that has ended.
+void send_kill(const Fd &process);
+
+}  // namespace det

@@ -1,0 +1,65 @@
+// Trials as processes of this machine, each the leader of a session. Uses no thread and no signal
+// handler; nobody else may wait for its children. Those still running when it is destroyed go on,
+// and another launcher may adopt them.
+//
+// What is started has DET_TRIAL_ID and DET_TRIAL_RUN_ID, by which it is known again, DET_SLOT_IDS
+// and where slots are GPUs CUDA_VISIBLE_DEVICES. What leaves the session on purpose, a daemon, is
+// left alone.
+#pragma once
+
+#include <exception>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "core/base/file.h"
+#include "core/base/wake.h"
+#include "core/launcher/held_process.h"
+#include "core/launcher/launcher.h"
+#include "core/launcher/slots.h"
+
+namespace det {
+
+class ProcessLauncher final : public Launcher {
+ public:
+  explicit ProcessLauncher(Slots slots);
+
+  bool has_room(int slots) const override { return slots <= slots_.free() || slots == 0; }
+  int total_slots() const override { return slots_.total(); }
+  ProcessIdentity prepare(const TrialLaunch &launch) override;
+  void go(int64_t trial_id) override;
+  void adopt(const TrialLaunch &launch, const ProcessIdentity &leader) override;
+  void kill(int64_t trial_id) override;
+  int exit_fd() const override { return news_.get(); }
+  std::vector<LaunchedExit> take_exits() override;
+
+ private:
+  struct Run {
+    int64_t run_id = 0;
+    pid_t leader = 0;
+    Fd process;             // the leader; none when it was gone before it was adopted
+    bool is_child = false;  // else adopted
+    std::optional<HeldProcess> held;
+    std::exception_ptr defect;  // of the command, thrown by go()
+    std::vector<int> slots;
+    std::vector<std::string> marks;  // what every process of the run has in its environment
+    std::vector<Fd> left;            // of its session, killed and not yet gone
+  };
+
+  void check_is_new(int64_t trial_id) const;
+  void add(int64_t trial_id, Run run);
+  void watch(const Fd &process, int64_t trial_id);
+  void unwatch(const Fd &process);
+  std::vector<Fd> kill_session_of(const Run &run) const;
+  void discard(int64_t trial_id);
+  // Its exit, once nothing of it is left.
+  std::optional<LaunchedExit> ended(int64_t trial_id, Run &run);
+  std::set<int64_t> trials_with_news();
+
+  Slots slots_;
+  std::map<int64_t, Run> runs_;
+  Fd news_;               // an epoll of all processes watched, and of the next
+  Wake dead_on_arrival_;  // set while a run that was adopted dead waits for take_exits()
+};
+
+}  // namespace det

@@ -1,0 +1,58 @@
+#include "core/launcher/slots.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/base/json.h"
+#include "core/launcher/machine.h"
+
+namespace det {
+
+Slots Slots::of_machine(std::optional<int> wanted, const std::filesystem::path &root) {
+  if (wanted && *wanted < 1)
+    throw Error(Code::invalid,
+                "offering " + std::to_string(*wanted) + " slots: give at least 1 with --slots");
+  std::vector<std::string> gpus = visible_gpus(root);
+  if (gpus.empty()) return Slots(wanted ? *wanted : usable_cores(root));
+  const int found = static_cast<int>(gpus.size());
+  if (wanted && *wanted > found)
+    throw Error(Code::invalid, "offering " + std::to_string(*wanted) + " slots: this machine has " +
+                                   std::to_string(found) + " GPU" + (found == 1 ? "" : "s") +
+                                   ", and each goes to one trial at a time; lower --slots, or set "
+                                   "CUDA_VISIBLE_DEVICES= (to nothing) to use processor cores");
+  if (wanted) gpus.resize(static_cast<size_t>(*wanted));
+  return Slots(std::move(gpus));
+}
+
+std::vector<int> Slots::take(int count) {
+  if (count > free())
+    throw Error(Code::busy, "taking " + std::to_string(count) +
+                                " slots: " + std::to_string(std::max(free(), 0)) + " of " +
+                                std::to_string(total_) + " are free; wait for a trial to end");
+  std::vector<int> ids;
+  for (int id = 0; static_cast<int>(ids.size()) < count; ++id)
+    if (std::ranges::find(taken_, id) == taken_.end()) ids.push_back(id);
+  take_held(ids);
+  return ids;
+}
+
+void Slots::take_held(const std::vector<int> &ids) {
+  taken_.insert(taken_.end(), ids.begin(), ids.end());
+}
+
+void Slots::give_back(const std::vector<int> &ids) {
+  for (const int id : ids)
+    if (const auto found = std::ranges::find(taken_, id); found != taken_.end())
+      taken_.erase(found);
+}
+
+std::map<std::string, std::string> Slots::variables(const std::vector<int> &ids) const {
+  std::map<std::string, std::string> variables{{"DET_SLOT_IDS", Json(ids).dump()}};
+  if (!are_gpus()) return variables;
+  std::string &visible = variables["CUDA_VISIBLE_DEVICES"];
+  for (const int id : ids)
+    visible += (visible.empty() ? "" : ",") + gpus_.at(static_cast<size_t>(id));
+  return variables;
+}
+
+}  // namespace det

@@ -1,0 +1,273 @@
+#include "core/launcher/supervisor.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cmath>
+
+#include "core/base/error.h"
+#include "core/master/embedded/garbage.h"
+#include "core/master/embedded/transitions.h"
+#include "core/metrics/left_behind.h"
+#include "core/search/single.h"
+
+namespace det {
+
+namespace {
+
+constexpr std::chrono::milliseconds between_progress{500};
+constexpr std::chrono::seconds limit_for_progress{1};
+
+int64_t whole_number(const Json &section, const char *key, int64_t otherwise) {
+  const Json value = section.is_object() ? section.value(key, Json()) : Json();
+  return value.is_number() ? value.get<int64_t>() : otherwise;
+}
+
+// Where metrics steer the search, each trial is to train to its end by itself.
+std::optional<uint64_t> length_of_each(const ExperimentRecord &experiment) {
+  if (!experiment.launch.by_metrics) return std::nullopt;
+  const Json &searcher = experiment.config.at("searcher");
+  const int64_t time = whole_number(searcher, "max_time", 0);
+  return time > 0 ? static_cast<uint64_t>(time) : single_length(experiment.config);
+}
+
+}  // namespace
+
+Supervisor::Supervisor(Options options, Launcher &launcher)
+    : options_(std::move(options)),
+      launcher_(launcher),
+      store_(open_store(options_.store_directory, false, options_.store)),
+      seat_(options_.store_directory, options_.experiment_id),
+      experiment_(read_experiment(store_, options_.experiment_id)) {
+  const Json &config = experiment_.config;
+  const Json resources = config.value("resources", Json::object());
+  slots_per_trial_ = whole_number(resources, "slots_per_trial", 1);
+  max_slots_ = whole_number(resources, "max_slots", 0);
+  max_restarts_ = whole_number(config, "max_restarts", 5);
+  preemption_timeout_ = std::chrono::seconds(whole_number(config, "preemption_timeout", 3600));
+  const int64_t room = max_slots_ > 0 ? std::min<int64_t>(max_slots_, launcher_.total_slots())
+                                      : launcher_.total_slots();
+  if (slots_per_trial_ > room)
+    throw Error(Code::invalid, "running experiment " + std::to_string(experiment_.id) +
+                                   ": each trial needs " + std::to_string(slots_per_trial_) +
+                                   " slots (resources.slots_per_trial), and there are " +
+                                   std::to_string(room) + " here; give --slots, or lower it");
+  search_ = std::make_unique<RecordedSearch>(
+      store_, experiment_.id,
+      make_search(config,
+                  experiment_.launch.by_metrics ? SearchRules::metrics : SearchRules::operations),
+      length_of_each(experiment_));
+  take_over();
+}
+
+void Supervisor::take_over() {
+  recover_runs(options_.store_directory, *options_.log);
+  struct Found {
+    int64_t id = 0;
+    int64_t run_id = 0;
+    std::string leader;
+  };
+  std::vector<Found> running;
+  {
+    Query trials = store_.query(
+        "SELECT trials.id, runs.run_id, runs.leader FROM trials"
+        " LEFT JOIN runs ON trial_id=trials.id AND run_id=last_run"
+        " WHERE experiment_id=? AND trials.state NOT IN ('COMPLETED', 'CANCELED', 'ERROR')"
+        " ORDER BY trials.id",
+        experiment_.id);
+    while (trials.next()) {
+      trials_[trials.integer(0)];
+      touched_.push_back(trials.integer(0));
+      if (!trials.is_null(2))
+        running.push_back({trials.integer(0), trials.integer(1), trials.text(2)});
+    }
+  }
+  for (const Found &found : running) {
+    Trial &trial = trials_.at(found.id);
+    trial.run_id = found.run_id;
+    running_.insert(found.id);
+    take_over_run(found.id, trial, found.leader);
+  }
+  if (!ended() && !is_stopping(experiment_.state)) decide([&] { return search_->begin(); });
+  states_changed_ = true;
+}
+
+void Supervisor::step() {
+  seat_.drain();
+  read_control();
+  for (const LaunchedExit &exit : launcher_.take_exits()) run_gone(exit);
+  for (const int64_t id : running()) look_at(id, trials_.at(id));
+  settle_touched();
+  enforce_deadlines();
+  launch_waiting();
+  settle_touched();
+  finish();
+  note_progress();
+}
+
+void Supervisor::wait(int fd, std::chrono::milliseconds limit) {
+  Clock::time_point next = options_.now() + limit;
+  for (const int64_t id : running_) next = std::min(next, trials_.at(id).kill_at);
+  if (!running_.empty()) next = std::min(next, options_.now() + between_progress);
+  const auto pause = std::chrono::ceil<std::chrono::milliseconds>(next - options_.now());
+  std::array<pollfd, 3> news{
+      {{seat_.wake_fd(), POLLIN, 0}, {launcher_.exit_fd(), POLLIN, 0}, {fd, POLLIN, 0}}};
+  if (touched_.empty() &&
+      poll(news.data(), news.size(), static_cast<int>(std::max<int64_t>(pause.count(), 0))) < 0 &&
+      errno != EINTR)
+    throw_errno(errno, "waiting for news of " + name_of(0));
+}
+
+void Supervisor::change_state(std::string_view to) {
+  Transaction transaction(store_);
+  set_experiment_state(store_, experiment_.id, to, "changing " + name_of(0));
+  store_.run("UPDATE experiments SET control=control+1 WHERE id=?", experiment_.id);
+  transaction.commit();
+  step();
+}
+
+void Supervisor::kill_processes() {
+  for (const int64_t id : running_) {
+    trials_.at(id).killed = true;
+    launcher_.kill(id);
+  }
+}
+
+bool Supervisor::ended() const { return is_terminal(experiment_.state); }
+
+bool Supervisor::at_rest() const {
+  return running_.empty() && touched_.empty() && experiment_.state == state::paused;
+}
+
+double Supervisor::progress() const {
+  const double progress = search_->progress();
+  return std::isfinite(progress) ? std::clamp(progress, 0.0, 1.0) : 0;
+}
+
+std::vector<int64_t> Supervisor::running() const { return {running_.begin(), running_.end()}; }
+
+std::string Supervisor::name_of(int64_t trial_id) const {
+  return trial_id == 0 ? "experiment " + std::to_string(experiment_.id)
+                       : "trial " + std::to_string(trial_id);
+}
+
+// What people did to the experiment or to its trials.
+void Supervisor::read_control() {
+  {
+    Query row = store_.query("SELECT state, control FROM experiments WHERE id=?", experiment_.id);
+    if (!row.next())
+      throw Error(Code::not_found, "running " + name_of(0) + ": it was removed from the store");
+    if (row.integer(1) != control_) states_changed_ = true;
+    control_ = row.integer(1);
+    experiment_.state = row.text(0);
+  }
+  if (states_changed_) reload_states();
+}
+
+void Supervisor::reload_states() {
+  states_changed_ = false;
+  Query rows = store_.query(
+      "SELECT id, state FROM trials"
+      " WHERE experiment_id=? AND state NOT IN ('COMPLETED', 'CANCELED', 'ERROR') ORDER BY id",
+      experiment_.id);
+  while (rows.next()) {
+    Trial &trial = trials_[rows.integer(0)];
+    if (trial.state == rows.view(1)) continue;
+    touched_.push_back(rows.integer(0));
+  }
+}
+
+void Supervisor::settle_touched() {
+  while (!touched_.empty() || states_changed_) {
+    if (states_changed_) read_control();
+    if (touched_.empty()) break;
+    const int64_t id = touched_.front();
+    touched_.pop_front();
+    if (trials_.contains(id)) refresh(id);
+  }
+}
+
+void Supervisor::refresh(int64_t id) {
+  Trial &trial = trials_.at(id);
+  const std::string before = trial.state;
+  {
+    Query row = store_.query(
+        "SELECT state, restarts, closed,"
+        " IFNULL((SELECT completed IS NOT NULL AND decided IS NOT NULL FROM operations"
+        "  WHERE trial_id=trials.id ORDER BY number DESC LIMIT 1), 1)"
+        " FROM trials WHERE id=?",
+        id);
+    row.next();
+    trial.state = row.text(0);
+    trial.restarts = row.integer(1);
+    trial.closed = row.integer(2) != 0;
+    trial.done = row.integer(3) != 0;
+  }
+  if (trial.state != before) apply_state(id, trial);
+  if (trial.run_id != 0) return;  // judged when it has left
+  const Verdict verdict =
+      judge_without_process({.state = trial.state, .done = trial.done, .closed = trial.closed});
+  if (!verdict.state.empty()) return conclude(id, verdict);
+  if (trial.state != state::active || trial.done || trial.queued) return;
+  trial.queued = true;
+  waiting_.push_back(id);
+}
+
+void Supervisor::apply_state(int64_t id, Trial &trial) {
+  if (trial.run_id == 0) return;
+  if (trial.state == state::paused) ask_to_leave(id, trial, "pause");
+  if (trial.state == state::canceling) ask_to_leave(id, trial, "cancel");
+  if (trial.state == state::killing || trial.state == state::failing) {
+    trial.killed = true;
+    launcher_.kill(id);
+  }
+}
+
+void Supervisor::enforce_deadlines() {
+  const Clock::time_point now = options_.now();
+  for (const int64_t id : running_) {
+    Trial &trial = trials_.at(id);
+    if (now < trial.kill_at) continue;
+    options_.log->warning("ending " + name_of(id) +
+                          ": it did not leave in time after it was asked to");
+    trial.kill_at = Clock::time_point::max();
+    trial.killed = true;
+    launcher_.kill(id);
+  }
+}
+
+// Where nothing is left to end, the experiment has ended. Its checkpoints that are not to be kept
+// go afterwards, since that takes time.
+void Supervisor::finish() {
+  if (ended() || !trials_.empty()) return;
+  if (!is_stopping(experiment_.state)) {
+    const bool waits_for_others = experiment_.config.at("searcher").at("name") == "custom";
+    if (experiment_.state == state::active && !waits_for_others)
+      fail_search("it has no trial left and did not end");
+    return;
+  }
+  recover_runs(options_.store_directory, *options_.log);
+  const std::string_view end = end_of(experiment_.state);
+  Transaction transaction(store_);
+  set_experiment_state(store_, experiment_.id, end, "ending " + name_of(0));
+  if (end == state::completed)
+    store_.run("UPDATE experiments SET progress=1 WHERE id=?", experiment_.id);
+  transaction.commit();
+  experiment_.state = end;
+  collect_garbage(options_.store_directory, experiment_.id, *options_.log);
+}
+
+void Supervisor::note_progress() {
+  if (ended() || options_.now() < next_progress_) return;
+  next_progress_ = options_.now() + limit_for_progress;
+  const double now = progress();
+  if (now == stored_progress_) return;
+  Transaction transaction(store_, Durability::relaxed);
+  store_.run("UPDATE experiments SET progress=? WHERE id=?", now, experiment_.id);
+  transaction.commit();
+  stored_progress_ = now;
+}
+
+}  // namespace det

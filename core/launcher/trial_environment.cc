@@ -1,0 +1,37 @@
+#include "core/launcher/trial_environment.h"
+
+namespace det {
+
+namespace {
+
+// execve(2) takes no longer text; who needs more reads it through det/info.h.
+constexpr size_t longest_variable = 120'000;
+
+}  // namespace
+
+std::map<std::string, std::string> trial_environment(const RunInfo &run,
+                                                     const std::filesystem::path &store_directory) {
+  std::map<std::string, std::string> variables{
+      {"DET_MASTER", store_directory.parent_path().string()},
+      {"DET_HOME", store_directory.parent_path().string()},
+      {"DET_CLUSTER_ID", run.cluster_id},
+      {"DET_TASK_TYPE", "TRIAL"},
+      {"DET_TASK_ID", run.task_id},
+      {"DET_ALLOCATION_ID", run.allocation_id},
+      {"DET_EXPERIMENT_ID", std::to_string(run.experiment_id)},
+      {"DET_TRIAL_ID", std::to_string(run.trial_id)},
+      {"DET_TRIAL_RUN_ID", std::to_string(run.run_id)},
+      {"DET_TRIAL_SEED", std::to_string(run.trial_seed)},
+      {"DET_STEPS_COMPLETED", std::to_string(run.steps_completed)},
+  };
+  if (run.latest_checkpoint) variables["DET_LATEST_CHECKPOINT"] = *run.latest_checkpoint;
+  const auto add_document = [&](const char *name, const Json &document) {
+    if (std::string text = to_wire(document); text.size() <= longest_variable)
+      variables[name] = std::move(text);
+  };
+  add_document("DET_HPARAMS", run.hparams);
+  add_document("DET_EXPERIMENT_CONFIG", run.config);
+  return variables;
+}
+
+}  // namespace det

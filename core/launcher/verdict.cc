@@ -1,0 +1,50 @@
+#include "core/launcher/verdict.h"
+
+#include "core/master/embedded/transitions.h"
+
+namespace det {
+
+namespace {
+
+// The search is not told of a trial that waits for a promotion: it hears of its end when it has
+// another operation for it.
+std::optional<ExitReason> reason_of(std::string_view end, const RunFacts &run) {
+  if (run.done && !run.closed) return std::nullopt;
+  if (run.invalid_hp) return ExitReason::invalid_hp;
+  if (end == state::error) return ExitReason::errored;
+  if (end == state::canceled) return ExitReason::user_canceled;
+  return run.done ? std::nullopt : std::optional(ExitReason::user_requested_stop);
+}
+
+Verdict ended(std::string_view end, const RunFacts &run) {
+  return {end, false, reason_of(end, run)};
+}
+
+}  // namespace
+
+Verdict judge(const RunFacts &run) {
+  // One that was asked to leave may leave as it likes; one that was killed has no say.
+  const bool error = run.failed && !run.killed && !run.acknowledged && !run.lost;
+  if (is_stopping(run.state)) return ended(error ? state::error : end_of(run.state), run);
+  if (run.invalid_hp) return ended(state::completed, run);  // another start would end the same
+  if (run.done && run.closed) return ended(error ? state::error : state::completed, run);
+  if (run.unstartable) return ended(state::error, run);
+  if (error) {
+    Verdict verdict;
+    if (run.restarts >= run.max_restarts) verdict = ended(state::error, run);
+    verdict.counts = true;
+    return verdict;
+  }
+  // Left in good order, without a word, in the middle of its work: it wants no more.
+  const bool stopped = !run.failed && !run.killed && !run.acknowledged && !run.lost;
+  if (stopped && !run.done && run.state != state::paused) return ended(state::completed, run);
+  return {};
+}
+
+Verdict judge_without_process(const RunFacts &trial) {
+  if (is_stopping(trial.state)) return ended(end_of(trial.state), trial);
+  if (trial.done && trial.closed) return ended(state::completed, trial);
+  return {};
+}
+
+}  // namespace det

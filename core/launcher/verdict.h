@@ -1,0 +1,38 @@
+// What follows for a supervised trial when the process of one of its runs has left.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/search/search.h"
+
+namespace det {
+
+struct RunFacts {
+  std::string state;          // of the trial
+  bool killed = false;        // by the supervisor
+  bool failed = false;        // left with an error, or by a signal
+  bool lost = false;          // went while nobody watched: nobody's fault
+  bool unstartable = false;   // its command could not be started
+  bool acknowledged = false;  // it had told that it leaves because it was asked to, or had no work
+  bool invalid_hp = false;    // it had refused its hyperparameters
+  bool done = false;          // its operation is completed, or it has none
+  bool closed = false;        // the search has no more operations for it
+  int64_t restarts = 0;
+  int64_t max_restarts = 0;
+};
+
+struct Verdict {
+  std::string_view state;            // the terminal state of the trial; empty: it goes on
+  bool counts = false;               // as one of its restarts
+  std::optional<ExitReason> reason;  // for the search, where it did not end as planned
+};
+
+Verdict judge(const RunFacts &run);
+
+// As a trial ends that has no process.
+Verdict judge_without_process(const RunFacts &trial);
+
+}  // namespace det

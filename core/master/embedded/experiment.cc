@@ -1,0 +1,112 @@
+#include "core/master/embedded/experiment.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+#include "core/base/clock.h"
+#include "core/base/error.h"
+#include "core/master/embedded/lifecycle.h"
+
+namespace det {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+Json to_json(const LaunchPlan &plan) {
+  return {{"command", plan.command},
+          {"directory", plan.directory.string()},
+          {"slots", plan.slots ? Json(*plan.slots) : Json()},
+          {"by_metrics", plan.by_metrics}};
+}
+
+LaunchPlan plan_from_json(const Json &json) {
+  LaunchPlan plan;
+  plan.command = json.at("command").get<std::vector<std::string>>();
+  plan.directory = json.at("directory").get<std::string>();
+  if (!json.at("slots").is_null()) plan.slots = json.at("slots").get<int>();
+  plan.by_metrics = json.at("by_metrics").get<bool>();
+  return plan;
+}
+
+fs::path owner_path(const fs::path &directory) { return directory / "owner"; }
+fs::path wake_path(const fs::path &directory) { return directory / "wake"; }
+
+OwnerLock take_seat(const fs::path &directory, int64_t experiment_id) {
+  try {
+    return OwnerLock::acquire(owner_path(directory));
+  } catch (const Error &error) {
+    if (error.code != Code::busy) throw;
+    const std::string id = std::to_string(experiment_id);
+    throw Error(Code::busy, "running experiment " + id +
+                                ": another `det run` runs it; see `det "
+                                "show -e " +
+                                id + "`, or end that one first");
+  }
+}
+
+}  // namespace
+
+int64_t create_experiment(Database &store, const Json &config, const std::string &original,
+                          const LaunchPlan &launch) {
+  store.run(
+      "INSERT INTO experiments (name, state, config, created, managed, original_config, launch,"
+      " progress) VALUES (?, ?, ?, ?, 1, ?, ?, 0)",
+      config.at("name").get<std::string>(), state::paused, to_wire(config), now_us(), original,
+      to_wire(to_json(launch)));
+  return store.last_id();
+}
+
+ExperimentRecord read_experiment(Database &store, int64_t experiment_id) {
+  Query found = store.query(
+      "SELECT name, state, config, launch, managed FROM experiments WHERE id=?", experiment_id);
+  const std::string tried = "reading experiment " + std::to_string(experiment_id) + ": ";
+  if (!found.next())
+    throw Error(Code::not_found, tried + "there is none in '" + store.path().string() +
+                                     "'; `det experiments` shows the ones there are");
+  if (found.integer(4) == 0 || found.is_null(3))
+    throw Error(Code::state,
+                tried + "it belongs to a program that was started by itself; start that again");
+  return {experiment_id, found.text(0), found.text(1),
+          parse_json_object(found.view(2), "the stored configuration"),
+          plan_from_json(parse_json_object(found.view(3), "how trials are started"))};
+}
+
+fs::path experiment_directory(const fs::path &store_directory, int64_t experiment_id) {
+  return store_directory / "experiments" / std::to_string(experiment_id);
+}
+
+void wake_supervisor(const fs::path &store_directory, int64_t experiment_id) {
+  const fs::path path = wake_path(experiment_directory(store_directory, experiment_id));
+  const Fd fifo(open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+  // Where nobody listens, or the FIFO is full, there is nothing to do.
+  if (fifo) [[maybe_unused]]
+    const ssize_t written = write(fifo.get(), "", 1);
+}
+
+Liveness supervisor_liveness(const fs::path &store_directory, int64_t experiment_id) {
+  return owner_liveness(owner_path(experiment_directory(store_directory, experiment_id)));
+}
+
+SupervisorSeat::SupervisorSeat(const fs::path &store_directory, int64_t experiment_id)
+    : directory_(experiment_directory(store_directory, experiment_id)) {
+  make_directories(directory_ / "logs", 0700);
+  owner_ = take_seat(directory_, experiment_id);
+  const fs::path path = wake_path(directory_);
+  if (mkfifo(path.c_str(), 0600) != 0 && errno != EEXIST)
+    throw_errno(errno, "making the FIFO '" + path.string() + "'");
+  // Read and write, so that it does not end when the last writer closes it.
+  wake_ = open_file(path, O_RDWR | O_NONBLOCK);
+}
+
+void SupervisorSeat::drain() const {
+  std::array<char, 256> bytes;
+  while (read(wake_.get(), bytes.data(), bytes.size()) > 0) {
+  }
+}
+
+}  // namespace det

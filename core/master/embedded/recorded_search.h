@@ -1,0 +1,70 @@
+// The search of one experiment with its record in the store. What the search is told is appended
+// to `search_events`, and what it decides is written to trials and operations, in the caller's
+// transaction: after a crash either both are there or neither, and the search is told all of it
+// again to be where it was. A decision costs a few rows, however many trials there are.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/master/embedded/sqlite.h"
+#include "core/search/search.h"
+
+namespace det {
+
+// What the decisions of one event changed.
+struct SearchChanges {
+  std::vector<int64_t> trials;   // new, or with another operation, or closed
+  std::vector<int64_t> stopped;  // those that shall leave
+  std::vector<int64_t> refused;  // those that were given an operation, but had ended
+  std::optional<Shutdown> shutdown;
+  std::optional<double> progress;  // set by a custom search
+
+  void add(const SearchChanges &later);
+};
+
+class RecordedSearch {
+ public:
+  // Tells `search`, which is new, all that is on record. `store` must outlive this. Where metrics
+  // steer the search, each trial has one operation, of `length`.
+  RecordedSearch(Database &store, int64_t experiment_id, std::unique_ptr<Search> search,
+                 std::optional<uint64_t> length);
+
+  // Each of these is one event. The caller holds a transaction; should that fail, this is ahead of
+  // the store and is of no use any more.
+  // An event that the search refuses throws Code::invalid: that ends the experiment.
+  SearchChanges begin();  // nothing where it began before
+  SearchChanges completed(int64_t trial_id, uint64_t length, const Json &metric);
+  SearchChanges validated(int64_t trial_id, int64_t row, const Json &metrics);
+  SearchChanges exited_early(int64_t trial_id, ExitReason reason);
+  SearchChanges closed(int64_t trial_id);
+
+  // Not on record: it steers nothing.
+  void trial_progress(int64_t trial_id, double progress);
+  double progress() const { return search_->progress(); }
+  Search &search() { return *search_; }
+  int64_t events() const { return events_; }
+
+ private:
+  SearchChanges happened(std::string_view kind, std::optional<int64_t> trial_id, const Json &value);
+  Decisions tell(std::string_view kind, std::optional<int64_t> trial_id, const Json &value);
+  void replay();
+  SearchChanges carry_out(const Decisions &decisions);
+  void create(const CreateTrial &trial, SearchChanges &changes);
+  void set_length(int64_t trial_id, uint64_t length, SearchChanges &changes);
+  std::optional<int64_t> trial_of(const std::string &request_id) const;
+
+  Database &store_;
+  const int64_t experiment_id_;
+  const std::unique_ptr<Search> search_;
+  const std::optional<uint64_t> length_;
+  int64_t events_ = 0;
+  std::unordered_map<std::string, int64_t> trials_;
+  std::unordered_map<int64_t, std::string> requests_;
+};
+
+}  // namespace det

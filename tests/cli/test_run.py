@@ -1,0 +1,258 @@
+#!/usr/bin/env python3
+"""`det run` with real trials: what comes out, what is kept, and what a kill leaves."""
+import json
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+
+from harness import DET, main, test
+
+TRAINEE = sys.argv[3]
+
+
+def config(searcher, **more):
+    return json.dumps({
+        "name": "tests", "searcher": {"metric": "loss", "smaller_is_better": True, **searcher},
+        "hyperparameters": {"x": {"type": "double", "minval": 0, "maxval": 1}},
+        "reproducibility": {"experiment_seed": 5}, "max_restarts": 2, **more})
+
+
+RANDOM = {"name": "random", "max_trials": 6, "max_concurrent_trials": 3, "max_length": {"batches": 4}}
+ASHA = {"name": "adaptive_asha", "max_trials": 12, "max_concurrent_trials": 4, "divisor": 2,
+        "max_rungs": 3, "max_length": {"batches": 16}}
+SINGLE = {"name": "single", "max_length": {"batches": 6}}
+
+
+def write(store, text):
+    path = os.path.join(store.home, "experiment.yaml")
+    with open(path, "w") as file:
+        file.write(text)
+    return path
+
+
+def run(store, text, *command, slots="2", expect=0, **env):
+    return store.run_loudly("run", write(store, text), "--slots", slots, "--", TRAINEE, *command,
+                            expect=expect, env=env)
+
+
+def start(store, *arguments, **env):
+    process = subprocess.Popen([DET, "run", *arguments], env={**store.env, **env},
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    store.processes.append(process)
+    return process
+
+
+def rows(store, sql):
+    with sqlite3.connect(store.database()) as database:
+        return database.execute(sql).fetchall()
+
+
+def wait_until(holds, what, seconds=60):
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, f"waited too long for {what}"
+        time.sleep(0.02)
+
+
+def trials(store):
+    return rows(store, "SELECT request_id, hparams, state, (SELECT group_concat(length) FROM"
+                       " operations WHERE trial_id=trials.id) FROM trials ORDER BY request_id")
+
+
+@test
+def a_search_ends_with_its_best_trial(store):
+    out = run(store, config(RANDOM))
+    best = rows(store, "SELECT trial_id FROM operations ORDER BY CAST(metric AS REAL) LIMIT 1")[0][0]
+    assert f"trial {best}" in out.lower(), out
+    assert len(trials(store)) == 6 and all(row[2] == "COMPLETED" for row in trials(store))
+    assert rows(store, "SELECT state, progress FROM experiments") == [("COMPLETED", 1)]
+    checkpoint = rows(store, f"SELECT uuid FROM checkpoints WHERE trial_id={best}")[-1][0]
+    assert checkpoint in out, out
+
+
+@test
+def promising_trials_go_on_and_the_others_stop(store):
+    run(store, config(ASHA))
+    lengths = [row[3] for row in trials(store)]
+    assert len(lengths) == 12 and any("16" in length for length in lengths)
+    assert any("16" not in length for length in lengths), lengths
+    assert rows(store, "SELECT COUNT(*) FROM operations WHERE completed IS NULL") == [(0,)]
+
+
+@test
+def a_trial_that_crashes_goes_on_from_its_checkpoint(store):
+    run(store, config(SINGLE), "crash_once")
+    assert rows(store, "SELECT restarts, last_run, state FROM trials") == [(1, 2, "COMPLETED")]
+    assert rows(store, "SELECT exit FROM runs ORDER BY run_id") == [("error",), ("ok",)]
+
+
+@test
+def one_that_a_signal_ends_is_started_again(store):
+    run(store, config(SINGLE), "segfault")
+    assert rows(store, "SELECT restarts, state FROM trials") == [(1, "COMPLETED")]
+
+
+@test
+def a_trial_that_always_crashes_ends_the_experiment_in_an_error(store):
+    out = run(store, config(SINGLE), "crash", expect=9)
+    assert rows(store, "SELECT restarts, last_run, state FROM trials") == [(3, 3, "ERROR")]
+    assert "exit code 1" in out and "det logs 1" in out, out
+
+
+@test
+def a_command_that_is_not_there_is_named(store):
+    out = store.run_loudly("run", write(store, config(SINGLE)), "--", "no-such-command", expect=9)
+    assert "no-such-command" in out, out
+    assert rows(store, "SELECT state FROM experiments") == [("ERROR",)]
+
+
+@test
+def leaving_in_the_middle_of_the_work_is_the_end_of_a_trial(store):
+    run(store, config(RANDOM), "leave")
+    assert {row[2] for row in trials(store)} == {"COMPLETED"} and len(trials(store)) == 6
+    run(store, config(RANDOM), "silent")
+    assert len(trials(store)) == 12
+
+
+@test
+def refused_hyperparameters_are_replaced(store):
+    run(store, config(RANDOM), "refuse")
+    refused = rows(store, "SELECT COUNT(*) FROM trials WHERE hparams->>'x' > 0.5")[0][0]
+    assert refused > 0 and len(trials(store)) == 6 + refused
+    assert rows(store, "SELECT MAX(last_run) FROM trials") == [(1,)]
+
+
+@test
+def a_loss_that_is_no_number_is_the_worst(store):
+    run(store, config(ASHA), "nan")
+    assert rows(store, "SELECT state FROM experiments") == [("COMPLETED",)]
+    assert rows(store, "SELECT COUNT(*) FROM operations JOIN trials ON trials.id=trial_id"
+                       " WHERE length=16 AND hparams->>'x' > 0.5")[0][0] <= 2
+
+
+@test
+def what_a_trial_prints_is_in_its_log(store):
+    run(store, config(SINGLE), "print")
+    lines = [line["text"] for line in store.lines("logs", "1")]
+    assert lines[:2] == ["line 0", "line 1"] and "line 999" in lines, lines[:3]
+    assert "run 1 begins at 0" in lines
+
+
+@test
+def all_problems_of_a_configuration_are_told_at_once(store):
+    bad = config({"name": "random", "max_trials": 0, "max_lenght": 3}, max_restarts=-1)
+    out = store.run_loudly("run", write(store, bad), "--", TRAINEE, expect=2)
+    for part in ("max_trials", "max_lenght", "max_length", "max_restarts"):
+        assert part in out, out
+
+
+@test
+def wrong_arguments_are_refused(store):
+    store.run("run", expect=2)
+    store.run("run", "--resume", "1", expect=3)
+    store.run("run", os.path.join(store.home, "nothing.yaml"), "--", "true", expect=6)
+    store.run("run", write(store, config(SINGLE)), expect=2)  # no command
+    store.run("-m", "http://localhost:1", "run", write(store, config(SINGLE)), expect=7)
+
+
+@test
+def an_interrupt_pauses_and_resuming_goes_on(store):
+    process = start(store, write(store, config(SINGLE)), "--", TRAINEE, TRAINEE_MS="200")
+    wait_until(lambda: os.path.exists(store.home + "/.detcore/store.db")
+               and rows(store, "SELECT 1 FROM metrics"), "a report")
+    process.send_signal(signal.SIGINT)
+    out = process.communicate(timeout=60)[0]
+    assert process.returncode == 11 and "det run --resume 1" in out, out
+    assert rows(store, "SELECT state, restarts FROM trials") == [("PAUSED", 0)]
+    store.run_loudly("run", "--resume", "1")
+    assert rows(store, "SELECT state, last_run FROM trials") == [("COMPLETED", 2)]
+    steps = [r[0] for r in rows(store, "SELECT steps FROM metrics WHERE metric_group='training'"
+                                       " AND archived=0 ORDER BY steps")]
+    assert steps == [1, 2, 3, 4, 5, 6], steps
+    store.run("run", "--resume", "1", expect=5)
+
+
+@test
+def another_det_pauses_and_kills_what_runs(store):
+    process = start(store, write(store, config(SINGLE)), "--", TRAINEE, TRAINEE_MS="200")
+    wait_until(lambda: os.path.exists(store.home + "/.detcore/store.db")
+               and rows(store, "SELECT 1 FROM metrics"), "a report")
+    store.run("run", "--resume", "1", expect=4)
+    store.run("pause", "-e", "1")
+    process.communicate(timeout=60)
+    assert process.returncode == 11
+    again = start(store, "--resume", "1", TRAINEE_MS="200")
+    wait_until(lambda: rows(store, "SELECT 1 FROM runs WHERE run_id=2 AND journal_id<>''"), "run 2")
+    store.run("kill", "-e", "1")
+    again.communicate(timeout=60)
+    assert again.returncode == 10 and rows(store, "SELECT state FROM trials") == [("CANCELED",)]
+
+
+def kill_at_random(store, seed, arguments, seconds):
+    """Kills `det run` and its trials at random instants, until it ends by itself."""
+    chance = random.Random(seed)
+    kills = 0
+    process = start(store, *arguments, TRAINEE_MS="5")
+    while True:
+        try:
+            out = process.communicate(timeout=chance.uniform(0.05, seconds))[0]
+            if process.returncode in (0, 9):
+                return kills, out
+            assert process.returncode < 0, out
+        except subprocess.TimeoutExpired:
+            pass
+        if os.path.exists(store.home + "/.detcore/store.db") and chance.random() < 0.5:
+            for (leader,) in rows(store, "SELECT leader FROM runs WHERE leader IS NOT NULL"):
+                pid = json.loads(leader)["pid"]
+                if pid > 1 and process.pid != pid and is_trainee(pid):
+                    os.kill(pid, signal.SIGKILL)
+        process.kill()
+        process.communicate()
+        kills += 1
+        has_one = os.path.exists(store.home + "/.detcore/store.db") and rows(
+            store, "SELECT 1 FROM experiments")
+        process = start(store, *(["--resume", "1", "--slots", "1"] if has_one else arguments),
+                        TRAINEE_MS="5")
+
+
+def is_trainee(pid):
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            return TRAINEE.encode() in file.read()
+    except OSError:
+        return False
+
+
+@test
+def kills_at_random_instants_change_nothing(store):
+    text = config({**ASHA, "max_concurrent_trials": 1})
+    run(store, text, slots="1")
+    expected = trials(store)
+    for seed in range(int(os.environ.get("DET_TEST_LIVES", "2"))):
+        other = type(store)()
+        try:
+            # A trial that is killed too often is an error of its own.
+            many = json.loads(text)
+            many["max_restarts"] = 1000
+            path = write(other, json.dumps(many))
+            kills, out = kill_at_random(other, seed, [path, "--slots", "1", "--", TRAINEE], 0.6)
+            assert trials(other) == expected, (kills, out)
+            assert rows(other, "SELECT state FROM experiments") == [("COMPLETED",)]
+            assert rows(other, "SELECT COUNT(*) FROM operations WHERE completed IS NULL") == [(0,)]
+            print(f"# {kills} kills", flush=True)
+        finally:
+            other.clean()
+
+
+@test
+def a_terminal_shows_trials_and_progress(store):
+    out = store.on_terminal("run", write(store, config(RANDOM)), "--slots", "2", "--", TRAINEE,
+                            COLUMNS="100", TRAINEE_MS="50")
+    assert "\x1b[" in out and "100" in out, out
+
+
+main({})

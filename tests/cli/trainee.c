@@ -1,0 +1,111 @@
+/* A trial for the tests of `det run`. Its loss is (x - 0.3)² / length, where x is a hyperparameter.
+ *   trainee [BEHAVIOUR]
+ *     crash_once    leaves with an error in the middle of its first run
+ *     crash         does so every time
+ *     segfault      is ended by a signal in its first run
+ *     leave         leaves without a word in the middle of its work
+ *     silent        leaves before its first operation
+ *     refuse        refuses its hyperparameters where x > 0.5
+ *     nan           has a loss that is no number where x > 0.5
+ *     print         prints as much as a trial may
+ *     memory        asks for all there is until it is killed
+ * TRAINEE_MS: how long a step takes. */
+#include <det/core.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static det_error err = DET_ERROR_INIT;
+
+static det_status check(det_status status) {
+  if (status >= 0) return status;
+  fprintf(stderr, "trainee: %s\n", err.message);
+  exit(EXIT_FAILURE);
+}
+
+static int64_t restored_step(det_core *core) {
+  const char *id = det_info_latest_checkpoint(det_core_info(core));
+  if (!id) return 0;
+  det_checkpoint_restore *restore;
+  char path[4096];
+  long long step = -1;
+  check(det_checkpoint_restore_begin(det_core_checkpoint(core), id, NULL, &restore, &err));
+  snprintf(path, sizeof path, "%s/step", det_checkpoint_restore_path(restore));
+  FILE *file = fopen(path, "r");
+  if (!file || fscanf(file, "%lld", &step) != 1) exit(3);
+  fclose(file);
+  det_checkpoint_restore_free(restore);
+  return step;
+}
+
+static void save(det_core *core, int64_t step) {
+  char metadata[64], path[4096];
+  snprintf(metadata, sizeof metadata, "{\"steps_completed\": %lld}", (long long)step);
+  det_checkpoint_store *store;
+  check(det_checkpoint_store_begin(det_core_checkpoint(core), metadata, NULL, &store, &err));
+  snprintf(path, sizeof path, "%s/step", det_checkpoint_store_path(store));
+  FILE *file = fopen(path, "w");
+  if (!file || fprintf(file, "%lld", (long long)step) < 0 || fclose(file) != 0) exit(3);
+  check(det_checkpoint_store_commit(store, &err));
+  det_checkpoint_store_free(store);
+}
+
+static void misbehave(const char *how, int64_t run, det_core *core, double x) {
+  if (!strcmp(how, "crash") || (!strcmp(how, "crash_once") && run == 1)) _exit(1);
+  if (!strcmp(how, "segfault") && run == 1) raise(SIGSEGV);
+  if (!strcmp(how, "leave")) _exit(0);
+  if (!strcmp(how, "memory"))
+    for (;;) memset(malloc(1 << 20), 1, 1 << 20);
+  if (!strcmp(how, "refuse") && x > 0.5) {
+    check(det_core_close(core, DET_EXIT_INVALID_HP, &err));
+    _exit(1);
+  }
+}
+
+int main(int argc, char **argv) {
+  const char *how = argc > 1 ? argv[1] : "";
+  const char *delay = getenv("TRAINEE_MS");
+  const struct timespec pause = {0, delay ? 1000000L * atoi(delay) : 0};
+  if (!strcmp(how, "silent")) return 0;
+  if (!strcmp(how, "print"))
+    for (int line = 0; line < 1000; line++) printf("line %d\n", line);
+  fflush(stdout);
+
+  det_core *core;
+  check(det_core_init(NULL, &core, &err));
+  const det_info *info = det_core_info(core);
+  const double x = det_info_hparam_double(info, "x", 0);
+  int64_t step = restored_step(core);
+  printf("run %lld begins at %lld\n", (long long)det_info_trial_run_id(info), (long long)step);
+  fflush(stdout);
+
+  det_searcher_op *op;
+  while (check(det_searcher_next(det_core_searcher(core), &op, &err)) == DET_OK) {
+    const int64_t length = (int64_t)det_searcher_op_length(op);
+    double loss = (x - 0.3) * (x - 0.3) / (double)length;
+    if (!strcmp(how, "nan") && x > 0.5) loss = NAN;
+    while (step < length) {
+      const det_metric metric = {"loss", loss};
+      if (step == length / 2) misbehave(how, det_info_trial_run_id(info), core, x);
+      check(det_train_report_training_metrics(det_core_train(core), ++step, &metric, 1, &err));
+      check(det_searcher_op_report_progress(op, (double)step, &err));
+      nanosleep(&pause, NULL);
+      if (check(det_preempt_should_preempt(det_core_preempt(core), &err)) == DET_PREEMPT) {
+        save(core, step);
+        goto leave;
+      }
+    }
+    const det_metric metric = {"loss", loss};
+    check(det_train_report_validation_metrics(det_core_train(core), step, &metric, 1, &err));
+    save(core, step);
+    check(det_searcher_op_report_completed(op, loss, &err));
+  }
+leave:
+  check(det_core_close(core, DET_EXIT_OK, &err));
+  det_core_free(core);
+  return 0;
+}

@@ -1,0 +1,79 @@
+// A launcher with a directory of its own, and shell scripts to run through it.
+#pragma once
+
+#include <poll.h>
+
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/launcher/process_launcher.h"
+#include "tests/cmocka.h"
+#include "tests/temporary_directory.h"
+
+namespace det::test {
+
+struct Launching {
+  TemporaryDirectory directory;
+  ProcessLauncher launcher;
+
+  explicit Launching(int cores = 4) : launcher(Slots(cores)) {}
+
+  TrialLaunch launch(int64_t trial_id, std::vector<std::string> command, int slots = 1) const {
+    return {trial_id, 1, slots, std::move(command), {}, directory.path(), log(trial_id)};
+  }
+  TrialLaunch script(int64_t trial_id, const std::string &text, int slots = 1) const {
+    return launch(trial_id, {"sh", "-c", text}, slots);
+  }
+  ProcessIdentity start(const TrialLaunch &what) {
+    ProcessIdentity leader = launcher.prepare(what);
+    launcher.go(what.trial_id);
+    return leader;
+  }
+  std::filesystem::path log(int64_t trial_id) const {
+    return directory / ("log" + std::to_string(trial_id));
+  }
+  std::string printed(int64_t trial_id) const { return read_file(log(trial_id)); }
+
+  std::vector<LaunchedExit> wait_for_exits(size_t count) { return wait_for_exits(launcher, count); }
+
+  static std::vector<LaunchedExit> wait_for_exits(Launcher &launcher, size_t count) {
+    std::vector<LaunchedExit> exits;
+    while (exits.size() < count) {
+      pollfd news{launcher.exit_fd(), POLLIN, 0};
+      // The limit only ends what hangs.
+      assert_int_equal(poll(&news, 1, 60'000), 1);
+      for (const LaunchedExit &exit : launcher.take_exits()) exits.push_back(exit);
+    }
+    return exits;
+  }
+};
+
+// Looks again and again; the limit only ends what hangs.
+inline void wait_until(const std::function<bool()> &condition) {
+  for (int i = 0; i < 60'000 && !condition(); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  assert_true(condition());
+}
+
+inline bool file_has(const std::filesystem::path &path, const std::string &text) {
+  return std::filesystem::exists(path) && read_file(path).find(text) != std::string::npos;
+}
+
+// The process whose number a script wrote to a file, with a newline.
+inline ProcessIdentity process_in(const std::filesystem::path &path) {
+  wait_until([&] { return file_has(path, "\n"); });
+  return ProcessIdentity::of(std::stoll(read_file(path)));
+}
+
+inline bool is_gone(const ProcessIdentity &process) { return liveness(process) == Liveness::dead; }
+
+inline void assert_exit(const LaunchedExit &exit, int64_t trial_id, LaunchedExit::Kind kind,
+                        int status) {
+  assert_int_equal(exit.trial_id, trial_id);
+  assert_int_equal(static_cast<int>(exit.kind), static_cast<int>(kind));
+  assert_int_equal(exit.status, status);
+}
+
+}  // namespace det::test

@@ -1,0 +1,173 @@
+// Trials that train in virtual time. To the store and the supervisor they are what real ones are:
+// they complete operations, acknowledge, fail and leave; only their processes are not there.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <queue>
+#include <vector>
+
+#include "core/base/clock.h"
+#include "core/base/error.h"
+#include "core/base/wake.h"
+#include "core/launcher/launcher.h"
+#include "core/master/embedded/sqlite.h"
+
+namespace det::test {
+
+// What a trial does when it has trained to a length.
+struct Behaviour {
+  std::function<double(int64_t trial_id, uint64_t length)> metric;
+  // The exit code with which a run leaves before it completes anything; 0: it does not.
+  std::function<int(int64_t trial_id, int64_t run_id)> crash = [](int64_t, int64_t) { return 0; };
+  // How long one unit of length takes.
+  std::function<double(int64_t trial_id)> pace = [](int64_t) { return 1.0; };
+};
+
+class SimulatedTrials : public Launcher {
+ public:
+  SimulatedTrials(Database &store, int slots, Behaviour behaviour)
+      : store_(store), slots_(slots), behaviour_(std::move(behaviour)) {}
+
+  bool has_room(int slots) const override {
+    return static_cast<int>(runs_.size()) + slots <= slots_;
+  }
+  int total_slots() const override { return slots_; }
+  ProcessIdentity prepare(const TrialLaunch &launch) override {
+    if (runs_.contains(launch.trial_id))
+      throw Error(Code::state, "simulating: this trial runs already");
+    runs_[launch.trial_id] = {launch.run_id, launch};
+    most_at_once_ = std::max(most_at_once_, runs_.size());
+    return ProcessIdentity::current();
+  }
+  void go(int64_t trial_id) override {
+    ++starts_;
+    train(trial_id);
+  }
+  void adopt(const TrialLaunch &launch, const ProcessIdentity &) override {
+    // It went while nobody looked.
+    if (!runs_.contains(launch.trial_id))
+      exits_.push_back({launch.trial_id, launch.run_id, LaunchedExit::Kind::unknown, 0});
+  }
+  void kill(int64_t trial_id) override { leave(trial_id, LaunchedExit::Kind::signaled, 9); }
+  int exit_fd() const override { return news_.fd(); }
+  std::vector<LaunchedExit> take_exits() override { return std::exchange(exits_, {}); }
+
+  size_t running() const { return runs_.size(); }
+  size_t most_at_once() const { return most_at_once_; }
+  int64_t starts() const { return starts_; }
+  double now() const { return now_; }
+  const TrialLaunch &launch(int64_t trial_id) const { return runs_.at(trial_id).launch; }
+
+  // Whatever comes next in virtual time. False: nothing is under way.
+  bool advance() {
+    while (!agenda_.empty()) {
+      const Due due = agenda_.top();
+      agenda_.pop();
+      const auto run = runs_.find(due.trial_id);
+      if (run == runs_.end() || run->second.run_id != due.run_id) continue;
+      now_ = due.time;
+      act(due.trial_id, run->second);
+      return true;
+    }
+    return false;
+  }
+
+  // The supervisor has had its say on what was completed: each goes on or leaves.
+  void hear() {
+    for (const int64_t id : std::exchange(undecided_, {}))
+      if (runs_.contains(id)) go_on(id);
+  }
+
+  // Without a word.
+  void leave_now(int64_t trial_id, int exit_code) {
+    leave(trial_id, LaunchedExit::Kind::exited, exit_code);
+  }
+
+  // All processes die at once, as in a power cut.
+  void lose_all() { runs_.clear(); }
+
+ private:
+  struct Run {
+    int64_t run_id = 0;
+    TrialLaunch launch;
+    bool is_asked_to_leave = false;
+  };
+  struct Due {
+    double time;
+    int64_t trial_id, run_id;
+    bool operator<(const Due &other) const {
+      return std::tie(time, trial_id) > std::tie(other.time, other.trial_id);
+    }
+  };
+
+  void train(int64_t id) {
+    Query operation = store_.query(
+        "SELECT length, (SELECT MAX(length) FROM operations WHERE trial_id=?1"
+        " AND completed IS NOT NULL) FROM operations"
+        " WHERE trial_id=?1 AND completed IS NULL ORDER BY number DESC LIMIT 1",
+        id);
+    if (!operation.next()) return leave_for_lack_of_work(id);
+    const auto left = static_cast<double>(operation.integer(0)) -
+                      (operation.is_null(1) ? 0 : static_cast<double>(operation.integer(1)));
+    agenda_.push({now_ + std::max(left, 0.0) * behaviour_.pace(id), id, runs_.at(id).run_id});
+  }
+
+  void act(int64_t id, Run &run) {
+    if (const int code = behaviour_.crash(id, run.run_id))
+      return leave(id, LaunchedExit::Kind::exited, code);
+    Query signal =
+        store_.query("SELECT 1 FROM signals WHERE trial_id=? AND run_id=?", id, run.run_id);
+    if (signal.next()) {
+      store_.run("UPDATE signals SET acknowledged=? WHERE trial_id=? AND run_id=?", now_us(), id,
+                 run.run_id);
+      return leave(id, LaunchedExit::Kind::exited, 0);
+    }
+    uint64_t length = 0;
+    {
+      Query operation = store_.query(
+          "SELECT length FROM operations WHERE trial_id=? ORDER BY number DESC LIMIT 1", id);
+      operation.next();
+      length = static_cast<uint64_t>(operation.integer(0));
+    }
+    store_.run("UPDATE operations SET completed=?, metric=? WHERE trial_id=? AND completed IS NULL",
+               now_us(), to_wire(Json(behaviour_.metric(id, length))), id);
+    undecided_.push_back(id);
+  }
+
+  void go_on(int64_t id) {
+    Query undecided = store_.query(
+        "SELECT 1 FROM operations WHERE trial_id=? AND completed IS NOT NULL AND decided IS NULL",
+        id);
+    if (undecided.next()) return undecided_.push_back(id);
+    train(id);
+  }
+
+  void leave_for_lack_of_work(int64_t id) {
+    store_.run("UPDATE runs SET out_of_operations=1 WHERE trial_id=? AND run_id=?", id,
+               runs_.at(id).run_id);
+    leave(id, LaunchedExit::Kind::exited, 0);
+  }
+
+  void leave(int64_t id, LaunchedExit::Kind kind, int status) {
+    const auto run = runs_.find(id);
+    if (run == runs_.end()) return;
+    exits_.push_back({id, run->second.run_id, kind, status});
+    runs_.erase(run);
+  }
+
+  Database &store_;
+  const int slots_;
+  const Behaviour behaviour_;
+  std::map<int64_t, Run> runs_;
+  std::priority_queue<Due> agenda_;
+  std::vector<int64_t> undecided_;
+  std::vector<LaunchedExit> exits_;
+  Wake news_;
+  double now_ = 0;
+  size_t most_at_once_ = 0;
+  int64_t starts_ = 0;
+};
+
+}  // namespace det::test

@@ -1,0 +1,341 @@
+// What becomes of trials and experiments: starts, ends, restarts, and what people do to them.
+#include "core/client/supervised.h"
+#include "core/master/embedded/transitions.h"
+#include "tests/expect_error.h"
+#include "tests/supervisor/experiment.h"
+
+namespace det::test {
+namespace {
+
+Json single() { return configuration(searcher("single", {{"max_length", 10}})); }
+Json random_of(int64_t trials, int64_t at_once = 2) {
+  return configuration(searcher(
+      "random", {{"max_trials", trials}, {"max_concurrent_trials", at_once}, {"max_length", 10}}));
+}
+
+std::string do_to(Experiment &experiment, Action action, Target target = Target::experiment,
+                  int64_t id = 0) {
+  const Json answer =
+      control_supervised(experiment.store(), experiment.store_directory(), target,
+                         target == Target::experiment ? experiment.id() : id, action);
+  experiment.supervisor().step();
+  experiment.supervisor().step();
+  return experiment.state();
+}
+
+void a_new_experiment_is_paused_and_starts_nothing(void **) {
+  Experiment experiment(random_of(3));
+  experiment.supervise().step();
+  assert_string_equal(experiment.state().c_str(), "PAUSED");
+  assert_true(experiment.supervisor().at_rest());
+  assert_int_equal(experiment.trials().starts(), 0);
+  experiment.supervisor().change_state(state::active);
+  assert_int_equal(experiment.trials().running(), 2);
+  assert_int_equal(experiment.count("SELECT COUNT(*) FROM runs WHERE run_id=1"), 2);
+}
+
+void all_trials_are_trained_once_and_never_too_many_at_a_time(void **) {
+  Experiment experiment(random_of(9, 5), 3);
+  experiment.run_to_end();
+  assert_string_equal(experiment.state().c_str(), "COMPLETED");
+  assert_int_equal(experiment.count("SELECT COUNT(*) FROM trials WHERE state='COMPLETED'"), 9);
+  assert_int_equal(experiment.trials().starts(), 9);
+  assert_int_equal(experiment.trials().most_at_once(), 3);
+  assert_int_equal(experiment.count("SELECT progress=1 FROM experiments"), 1);
+  assert_int_equal(
+      experiment.count("SELECT COUNT(*) FROM runs WHERE leader IS NOT NULL OR exit IS NOT 'ok'"),
+      0);
+  assert_int_equal(experiment.count("SELECT ended IS NOT NULL FROM experiments"), 1);
+}
+
+void max_slots_of_the_configuration_holds(void **) {
+  Json config = random_of(4, 4);
+  config["resources"]["max_slots"] = 1;
+  Experiment experiment(config, 4);
+  experiment.run_to_end();
+  assert_int_equal(experiment.trials().most_at_once(), 1);
+  assert_string_equal(experiment.state().c_str(), "COMPLETED");
+}
+
+void a_trial_too_wide_for_the_machine_is_refused(void **) {
+  Json config = single();
+  config["resources"]["slots_per_trial"] = 8;
+  Experiment experiment(config, 4);
+  expect_refusal([&] { experiment.supervise(); }, Code::invalid, "slots_per_trial");
+}
+
+void what_is_told_to_a_trial_is_in_its_environment(void **) {
+  Experiment experiment(single());
+  experiment.supervise().change_state(state::active);
+  const auto &variables = experiment.trials().launch(1).environment;
+  assert_string_equal(variables.at("DET_TRIAL_ID").c_str(), "1");
+  assert_string_equal(variables.at("DET_TRIAL_RUN_ID").c_str(), "1");
+  assert_string_equal(variables.at("DET_TASK_TYPE").c_str(), "TRIAL");
+  assert_true(variables.at("DET_ALLOCATION_ID").ends_with(".1"));
+  assert_true(parse_json(variables.at("DET_HPARAMS"), "hparams").contains("x"));
+  assert_false(variables.contains("DET_LATEST_CHECKPOINT"));
+}
+
+void a_paused_trial_leaves_and_goes_on_when_it_is_activated(void **) {
+  Experiment experiment(single());
+  experiment.supervise().change_state(state::active);
+  assert_string_equal(do_to(experiment, Action::pause).c_str(), "PAUSED");
+  assert_int_equal(experiment.count("SELECT COUNT(*) FROM signals WHERE reason='pause'"), 1);
+  assert_false(experiment.supervisor().at_rest());  // it is still saving
+  experiment.advance();
+  assert_true(experiment.supervisor().at_rest());
+  assert_string_equal(experiment.state_of(1).c_str(), "PAUSED");
+  assert_int_equal(experiment.count("SELECT restarts FROM trials"), 0);
+  do_to(experiment, Action::activate);
+  assert_true(experiment.trials().launch(1).environment.at("DET_ALLOCATION_ID").ends_with(".2"));
+  experiment.run_to_end();
+  assert_string_equal(experiment.state().c_str(), "COMPLETED");
+  assert_int_equal(experiment.count("SELECT MAX(run_id) FROM runs"), 2);
+}
+
+void one_that_is_activated_while_it_leaves_starts_again_afterwards(void **) {
+  Experiment experiment(single());
+  experiment.supervise().change_state(state::active);
+  do_to(experiment, Action::pause);
+  do_to(experiment, Action::activate);
+  assert_int_equal(experiment.trials().starts(), 1);
+  experiment.run_to_end();
+  assert_int_equal(experiment.trials().starts(), 2);
+  assert_string_equal(experiment.state().c_str(), "COMPLETED");
+}
+
+void one_trial_can_be_paused_alone(void **) {
+  Experiment experiment(random_of(2));
+  experiment.supervise().change_state(state::active);
+  do_to(experiment, Action::pause, Target::trial, 1);
+  while (experiment.advance()) {
+  }
+  assert_string_equal(experiment.state_of(1).c_str(), "PAUSED");
+  assert_string_equal(experiment.state_of(2).c_str(), "COMPLETED");
+  assert_string_equal(experiment.state().c_str(), "ACTIVE");
+  do_to(experiment, Action::activate, Target::trial, 1);
+  experiment.run_to_end();
+  assert_string_equal(experiment.state().c_str(), "COMPLETED");
+}
+
+void a_crash_counts_up_to_max_restarts(void **) {
+  Experiment experiment(single());
+  experiment.behave([](Behaviour &b) { b.crash = [](int64_t, int64_t) { return 1; }; });
+  experiment.run_to_end();
+  assert_int_equal(experiment.trials().starts(), 3);
+  assert_int_equal(experiment.count("SELECT restarts FROM trials"), 3);
+  assert_string_equal(experiment.state_of(1).c_str(), "ERROR");
+  assert_string_equal(experiment.state().c_str(), "ERROR");
+  assert_int_equal(experiment.count("SELECT COUNT(*) FROM runs WHERE exit='error'"), 3);
+}
+
+void a_trial_that_recovers_is_no_failure(void **) {
+  Experiment experiment(single());
+  experiment.behave([](Behaviour &b) { b.crash = [](int64_t, int64_t run) { return run < 3; }; });
+  experiment.run_to_end();
+  assert_string_equal(experiment.state().c_str(), "COMPLETED");
+  assert_int_equal(experiment.count("SELECT restarts FROM trials"), 2);
+}
+
+void processes_lost_with_their_machine_are_nobodys_fault(void **) {
+  Experiment experiment(single());
+  experiment.supervise().change_state(state::active);
+  for (int time = 0; time < 10; ++time) {
+    experiment.kill_supervisor();
+    experiment.trials().lose_all();
+    // Its process is gone, with the machine it ran on.
+    ProcessIdentity dead = ProcessIdentity::current();
+    dead.start_ticks += 1;
+    experiment.store().run("UPDATE runs SET leader=? WHERE leader IS NOT NULL",
+                           to_wire(dead.to_json()));
+    experiment.supervise().step();
+  }
+  experiment.run_to_end();
+  assert_int_equal(experiment.count("SELECT restarts FROM trials"), 0);
+  assert_int_equal(experiment.count("SELECT MAX(run_id) FROM runs"), 11);
+  assert_string_equal(experiment.state().c_str(), "COMPLETED");
+}
+
+void one_that_leaves_without_a_word_wants_no_more(void **) {
+  Experiment experiment(random_of(3, 1));
+  experiment.supervise().change_state(state::active);
+  experiment.trials().leave_now(1, 0);
+  experiment.run_to_end();
+  assert_string_equal(experiment.state_of(1).c_str(), "COMPLETED");
+  assert_int_equal(experiment.count("SELECT COUNT(*) FROM runs WHERE trial_id=1"), 1);
+  assert_int_equal(experiment.count("SELECT COUNT(*) FROM search_events WHERE"
+                                    " value='\"USER_REQUESTED_STOP\"'"),
+                   1);
+  assert_int_equal(experiment.count("SELECT COUNT(*) FROM trials"), 3);
+}
+
+void a_crash_after_it_was_asked_to_leave_is_none(void **) {
+  Experiment experiment(single());
+  experiment.supervise().change_state(state::active);
+  do_to(experiment, Action::pause);
+  experiment.store().run("UPDATE signals SET acknowledged=1");
+  experiment.trials().leave_now(1, 1);
+  experiment.supervisor().step();
+  assert_int_equal(experiment.count("SELECT restarts FROM trials"), 0);
+  assert_string_equal(experiment.state_of(1).c_str(), "PAUSED");
+}
+
+void refused_hyperparameters_are_replaced_and_not_tried_again(void **) {
+  Experiment experiment(random_of(3, 2));
+  experiment.supervise().change_state(state::active);
+  experiment.store().run("UPDATE trials SET early_exit='INVALID_HP' WHERE id=1");
+  experiment.trials().leave_now(1, 1);
+  experiment.run_to_end();
+  assert_string_equal(experiment.state_of(1).c_str(), "COMPLETED");
+  assert_int_equal(experiment.count("SELECT COUNT(*) FROM runs WHERE trial_id=1"), 1);
+  assert_int_equal(experiment.count("SELECT COUNT(*) FROM trials"), 4);
+  assert_string_equal(experiment.state().c_str(), "COMPLETED");
+}
+
+void one_that_hangs_after_refusing_is_killed(void **) {
+  Experiment experiment(random_of(2, 1));
+  experiment.supervise().change_state(state::active);
+  experiment.store().run("UPDATE trials SET early_exit='INVALID_HP' WHERE id=1");
+  experiment.supervisor().step();
+  experiment.pass(std::chrono::seconds(9));
+  experiment.supervisor().step();
+  assert_int_equal(experiment.count("SELECT COUNT(*) FROM runs WHERE exit='killed'"), 0);
+  experiment.pass(std::chrono::seconds(2));
+  experiment.supervisor().step();
+  experiment.supervisor().step();
+  assert_int_equal(experiment.count("SELECT COUNT(*) FROM runs WHERE exit='killed'"), 1);
+  experiment.run_to_end();
+  assert_int_equal(experiment.count("SELECT COUNT(*) FROM trials"), 3);
+}
+
+void one_that_ignores_a_pause_is_killed_without_blame(void **) {
+  Json config = single();
+  config["preemption_timeout"] = 60;
+  Experiment experiment(config);
+  experiment.supervise().change_state(state::active);
+  do_to(experiment, Action::pause);
+  experiment.pass(std::chrono::seconds(61));
+  experiment.supervisor().step();
+  experiment.supervisor().step();
+  assert_string_equal(experiment.state_of(1).c_str(), "PAUSED");
+  assert_int_equal(experiment.count("SELECT restarts FROM trials"), 0);
+  assert_true(experiment.supervisor().at_rest());
+}
+
+void canceling_lets_trials_leave_and_ends_the_rest(void **) {
+  Experiment experiment(random_of(5, 4), 2);
+  experiment.supervise().change_state(state::active);
+  assert_string_equal(do_to(experiment, Action::cancel).c_str(), "STOPPING_CANCELED");
+  assert_int_equal(experiment.count("SELECT COUNT(*) FROM trials WHERE state='CANCELED'"), 2);
+  experiment.run_to_end();
+  assert_string_equal(experiment.state().c_str(), "CANCELED");
+  assert_int_equal(experiment.count("SELECT COUNT(*) FROM trials WHERE state='CANCELED'"), 4);
+}
+
+void killing_ends_it_at_once(void **) {
+  Experiment experiment(random_of(5, 4), 2);
+  experiment.supervise().change_state(state::active);
+  do_to(experiment, Action::kill);
+  experiment.supervisor().step();
+  assert_string_equal(experiment.state().c_str(), "CANCELED");
+  assert_int_equal(experiment.count("SELECT COUNT(*) FROM runs WHERE exit='killed'"), 2);
+}
+
+void a_paused_experiment_is_killed_at_once(void **) {
+  Experiment experiment(single());
+  experiment.supervise().step();
+  assert_string_equal(do_to(experiment, Action::kill).c_str(), "CANCELED");
+  assert_int_equal(experiment.trials().starts(), 0);
+}
+
+void kills_and_cancels_may_be_repeated(void **) {
+  Experiment experiment(single());
+  experiment.supervise().change_state(state::active);
+  do_to(experiment, Action::cancel);
+  do_to(experiment, Action::kill);
+  assert_string_equal(do_to(experiment, Action::cancel).c_str(), "CANCELED");
+  assert_string_equal(do_to(experiment, Action::kill).c_str(), "CANCELED");
+  expect_refusal([&] { do_to(experiment, Action::activate); }, Code::state, "CANCELED");
+  expect_refusal([&] { do_to(experiment, Action::pause); }, Code::state, "CANCELED");
+}
+
+void killing_one_trial_lets_the_search_go_on(void **) {
+  Experiment experiment(random_of(3, 3));
+  experiment.supervise().change_state(state::active);
+  do_to(experiment, Action::kill, Target::trial, 2);
+  experiment.run_to_end();
+  assert_string_equal(experiment.state_of(2).c_str(), "CANCELED");
+  assert_string_equal(experiment.state().c_str(), "COMPLETED");
+  expect_refusal([&] { do_to(experiment, Action::pause, Target::trial, 2); }, Code::state,
+                 "CANCELED");
+}
+
+void the_only_trial_killed_cancels_the_experiment(void **) {
+  Experiment experiment(single());
+  experiment.supervise().change_state(state::active);
+  do_to(experiment, Action::kill, Target::trial, 1);
+  experiment.run_to_end();
+  assert_string_equal(experiment.state().c_str(), "CANCELED");
+}
+
+void an_experiment_without_a_supervisor_can_be_ended(void **) {
+  Experiment experiment(random_of(3));
+  experiment.supervise().step();
+  experiment.kill_supervisor();
+  const Json answer = control_supervised(experiment.store(), experiment.store_directory(),
+                                         Target::experiment, experiment.id(), Action::kill);
+  assert_true(answer.at("state") == "CANCELED");
+  assert_int_equal(experiment.count("SELECT COUNT(*) FROM trials WHERE state<>'CANCELED'"), 0);
+}
+
+void a_second_supervisor_is_refused(void **) {
+  Experiment experiment(single());
+  experiment.supervise().step();
+  Supervisor::Options options;
+  options.store_directory = experiment.store_directory();
+  options.experiment_id = experiment.id();
+  options.log = std::make_shared<Logger>();
+  expect_refusal([&] { Supervisor second(options, experiment.trials()); }, Code::busy,
+                 "another `det run`");
+}
+
+void a_program_of_its_own_is_no_experiment_to_supervise(void **) {
+  Experiment experiment(single());
+  experiment.store().run("UPDATE experiments SET managed=0");
+  expect_refusal([&] { experiment.supervise(); }, Code::state, "started by itself");
+}
+
+}  // namespace
+}  // namespace det::test
+
+int main() {
+  using namespace det::test;
+  const CMUnitTest tests[] = {
+      cmocka_unit_test(a_new_experiment_is_paused_and_starts_nothing),
+      cmocka_unit_test(all_trials_are_trained_once_and_never_too_many_at_a_time),
+      cmocka_unit_test(max_slots_of_the_configuration_holds),
+      cmocka_unit_test(a_trial_too_wide_for_the_machine_is_refused),
+      cmocka_unit_test(what_is_told_to_a_trial_is_in_its_environment),
+      cmocka_unit_test(a_paused_trial_leaves_and_goes_on_when_it_is_activated),
+      cmocka_unit_test(one_that_is_activated_while_it_leaves_starts_again_afterwards),
+      cmocka_unit_test(one_trial_can_be_paused_alone),
+      cmocka_unit_test(a_crash_counts_up_to_max_restarts),
+      cmocka_unit_test(a_trial_that_recovers_is_no_failure),
+      cmocka_unit_test(processes_lost_with_their_machine_are_nobodys_fault),
+      cmocka_unit_test(one_that_leaves_without_a_word_wants_no_more),
+      cmocka_unit_test(a_crash_after_it_was_asked_to_leave_is_none),
+      cmocka_unit_test(refused_hyperparameters_are_replaced_and_not_tried_again),
+      cmocka_unit_test(one_that_hangs_after_refusing_is_killed),
+      cmocka_unit_test(one_that_ignores_a_pause_is_killed_without_blame),
+      cmocka_unit_test(canceling_lets_trials_leave_and_ends_the_rest),
+      cmocka_unit_test(killing_ends_it_at_once),
+      cmocka_unit_test(a_paused_experiment_is_killed_at_once),
+      cmocka_unit_test(kills_and_cancels_may_be_repeated),
+      cmocka_unit_test(killing_one_trial_lets_the_search_go_on),
+      cmocka_unit_test(the_only_trial_killed_cancels_the_experiment),
+      cmocka_unit_test(an_experiment_without_a_supervisor_can_be_ended),
+      cmocka_unit_test(a_second_supervisor_is_refused),
+      cmocka_unit_test(a_program_of_its_own_is_no_experiment_to_supervise),
+  };
+  return cmocka_run_group_tests(tests, nullptr, nullptr);
+}

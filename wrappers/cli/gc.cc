@@ -1,0 +1,59 @@
+// det gc.
+#include <memory>
+
+#include "command.h"
+#include "fields.h"
+#include "table.h"
+
+namespace det::cli {
+
+namespace {
+
+constexpr const char *footer =
+    R"(What is kept is what checkpoint_storage of the configuration says: save_trial_best (1) of the best
+and save_trial_latest (1) of the newest of each trial, save_experiment_best (0) of the best of all.
+Checkpoints that other trials were started from stay as well.
+
+Examples:
+  det gc 3 --dry-run                what would go
+  det gc 3                          delete it)";
+
+struct Options {
+  int64_t experiment = 0;
+  bool dry_run = false;
+  bool json = false;
+};
+
+void run(const Session &session, const Options &options) {
+  const Json answer = session.connect().collect_garbage(options.experiment, options.dry_run);
+  if (options.json) return print(json_line(answer));
+  const Json &checkpoints = field(answer, "checkpoints");
+  Table table(session.terminal,
+              {{"UUID"}, {"TRIAL", Align::right}, {"STEPS", Align::right}, {"SIZE", Align::right}});
+  for (const Json &one : checkpoints)
+    table.add({text_of(field(one, "uuid")), text_of(field(one, "trial_id")),
+               text_of(field(one, "steps_completed")), bytes_of(field(one, "size"))});
+  table.finish();
+  const std::string count = std::to_string(checkpoints.size());
+  print(checkpoints.empty() ? "Nothing to delete.\n"
+                            : (options.dry_run ? "These " + count + " would be deleted, "
+                                               : "Deleted " + count + " checkpoints, ") +
+                                  bytes_of(field(answer, "size")) + ".\n");
+  if (const Json &failures = field(answer, "failures"); failures != 0)
+    throw Failure(ExitCode::io, text_of(failures) + " checkpoints could not be deleted");
+}
+
+}  // namespace
+
+void add_gc_command(CLI::App &app, Session &session) {
+  const auto options = std::make_shared<Options>();
+  CLI::App *command =
+      app.add_subcommand("gc", "Delete the checkpoints that an experiment does not keep.");
+  command->footer(footer);
+  add_id(command, "EXPERIMENT", options->experiment, "The experiment.")->required();
+  command->add_flag("--dry-run", options->dry_run, "Only show what would be deleted.");
+  command->add_flag("--json", options->json, "One JSON object.");
+  command->callback([options, &session] { run(session, *options); });
+}
+
+}  // namespace det::cli

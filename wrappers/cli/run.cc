@@ -1,0 +1,236 @@
+// det run: an experiment on this machine, from its configuration to its best trial.
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <sstream>
+
+#include "command.h"
+#include "core/base/error.h"
+#include "core/config/experiment/experiment_config.h"
+#include "core/config/location.h"
+#include "core/launcher/process_launcher.h"
+#include "core/launcher/supervisor.h"
+#include "core/master/embedded/store.h"
+#include "core/master/embedded/transitions.h"
+#include "fields.h"
+#include "run_display.h"
+#include "run_view.h"
+
+namespace det::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char *footer =
+    R"(Reads the experiment's configuration (YAML or JSON), makes its trials and runs each as a process of
+this machine, as many at a time as there are slots: GPUs where it has any, else processor cores.
+Ctrl-C pauses everything: each trial saves a checkpoint and leaves; a second Ctrl-C ends them at once.
+Either way 'det run --resume ID' goes on, and so it does after a crash of det or of the machine.
+
+Examples:
+  det run experiment.yaml                    the configuration says which command (entrypoint)
+  det run experiment.yaml -- ./train --fast  another command
+  det run experiment.yaml --slots 4          four trials of one slot at a time
+  det run --resume 3                         go on with experiment 3
+
+Exit codes besides those of every command:
+  9 the experiment ended in an error    10 it was canceled    11 it was paused, and can be resumed)";
+
+struct Options {
+  std::string file;
+  std::vector<std::string> command;
+  std::optional<int> slots;
+  int64_t resume = 0;
+  std::string rules = "0.33";
+};
+
+// Faults of the core end the command as those of the C API do.
+template <class Action>
+auto with_exit_code(Action &&action) {
+  try {
+    return action();
+  } catch (const Error &error) {
+    throw Failure(exit_code_of(static_cast<det_status>(error.code)), error.what());
+  }
+}
+
+std::string read_text(const std::string &file) {
+  std::ostringstream text;
+  if (file == "-") {
+    text << std::cin.rdbuf();
+    return text.str();
+  }
+  std::ifstream in(file, std::ios::binary);
+  if (!in || fs::is_directory(file))
+    throw Failure(ExitCode::io, "reading '" + file + "': " + std::strerror(in ? EISDIR : errno));
+  text << in.rdbuf();
+  return text.str();
+}
+
+std::vector<std::string> command_of(const Json &config) {
+  const Json entrypoint = config.value("entrypoint", Json());
+  if (entrypoint.is_array()) return entrypoint.get<std::vector<std::string>>();
+  if (entrypoint.is_string()) return {"/bin/sh", "-c", entrypoint.get<std::string>()};
+  return {};
+}
+
+// All problems of the file, each on a line of its own, then the failure.
+[[noreturn]] void refuse(const std::string &file, const ConfigError &error) {
+  for (const ConfigProblem &problem : error.problems)
+    std::fprintf(stderr, "%s\n", printable(describe(file, problem)).c_str());
+  throw Failure(ExitCode::usage, "nothing was started: " + std::to_string(error.problems.size()) +
+                                     (error.problems.size() == 1 ? " problem" : " problems") +
+                                     " in " + file);
+}
+
+int64_t make_experiment(const Options &options, const fs::path &home, Database &store) {
+  ExperimentConfigSources sources;
+  sources.text = read_text(options.file);
+  sources.file_name = options.file;
+  sources.managed = options.command.empty();  // else the command is known
+  sources.rules = options.rules == "0.38" ? ConfigRules::v0_38 : ConfigRules::v0_33;
+  sources.master_storage = {{"type", "shared_fs"}, {"host_path", home.string()}};
+  Json config;
+  try {
+    config = read_experiment_config(sources);
+  } catch (const ConfigError &error) {
+    refuse(options.file, error);
+  }
+  LaunchPlan plan;
+  plan.command = options.command.empty() ? command_of(config) : options.command;
+  plan.directory = fs::current_path();
+  plan.slots = options.slots;
+  plan.by_metrics = options.rules == "0.38";
+  if (plan.command.empty())
+    throw Failure(ExitCode::usage, "no command to run: give it behind '--', or as 'entrypoint' in " +
+                                       options.file);
+  Transaction transaction(store);
+  const int64_t id = create_experiment(store, config, sources.text, plan);
+  transaction.commit();
+  return id;
+}
+
+// Signals that arrive while the experiment runs, as something to poll.
+class Interrupts {
+ public:
+  Interrupts() {
+    sigemptyset(&mask_);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&mask_, signal);
+    sigprocmask(SIG_BLOCK, &mask_, &before_);
+    fd_ = Fd(signalfd(-1, &mask_, SFD_NONBLOCK | SFD_CLOEXEC));
+  }
+  Interrupts(const Interrupts &) = delete;
+  Interrupts &operator=(const Interrupts &) = delete;
+  ~Interrupts() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
+
+  int fd() const { return fd_.get(); }
+  int take() const {
+    int count = 0;
+    signalfd_siginfo info{};
+    while (read(fd_.get(), &info, sizeof info) == sizeof info) ++count;
+    return count;
+  }
+
+ private:
+  sigset_t mask_{}, before_{};
+  Fd fd_;
+};
+
+// Until the experiment has ended or rests.
+void supervise(Supervisor &supervisor, RunDisplay &display, RunView &view) {
+  const Interrupts interrupts;
+  int times = 0;
+  for (;;) {
+    supervisor.step();
+    display.show(view.now());
+    if (supervisor.ended() || supervisor.at_rest()) return;
+    supervisor.wait(interrupts.fd(), view.interval());
+    for (int count = interrupts.take(); count > 0; --count) {
+      if (++times == 1) {
+        if (supervisor.experiment().state == state::active) supervisor.change_state(state::paused);
+        display.say("Pausing: each trial saves a checkpoint and leaves. Ctrl-C again ends them now.");
+      } else {
+        supervisor.kill_processes();
+        // One that was being canceled or ended goes on being that; else it is paused already.
+      }
+    }
+  }
+}
+
+ExitCode exit_code_of_end(const std::string &state) {
+  if (state == state::completed) return ExitCode::ok;
+  if (state == state::error) return ExitCode::failed;
+  return state == state::canceled ? ExitCode::canceled : ExitCode::paused;
+}
+
+void run(const Session &session, const Options &options) {
+  const MasterLocation location = locate_master(session.master);
+  if (!location.embedded)
+    throw Failure(ExitCode::unsupported,
+                  "det run runs experiments on this machine, and " + location.url +
+                      " is a master over HTTP; unset DET_MASTER, or give -m a directory");
+  const fs::path home = fs::absolute(location.home);
+  Database store = open_store(location.store_directory(), options.resume == 0, {});
+  const int64_t id =
+      options.resume != 0 ? options.resume : make_experiment(options, home, store);
+  const ExperimentRecord experiment = read_experiment(store, id);
+  if (is_terminal(experiment.state))
+    throw Failure(ExitCode::state, "experiment " + std::to_string(id) + " is " + experiment.state +
+                                       "; 'det best " + std::to_string(id) + "' shows its result");
+
+  ProcessLauncher launcher(
+      Slots::of_machine(options.slots ? options.slots : experiment.launch.slots));
+  RunDisplay display(session.terminal);
+  Supervisor::Options settings;
+  settings.store_directory = location.store_directory();
+  settings.experiment_id = id;
+  settings.log = std::make_shared<Logger>(
+      LogLevel::warning, [&display](LogLevel, const std::string &line) { display.say(line); });
+  Supervisor supervisor(settings, launcher);
+  RunView view(supervisor, launcher);
+  if (supervisor.experiment().state == state::paused) supervisor.change_state(state::active);
+  supervise(supervisor, display, view);
+  display.finish(view.summary());
+  const ExitCode code = exit_code_of_end(supervisor.experiment().state);
+  if (code != ExitCode::ok) throw Ended{code};
+}
+
+}  // namespace
+
+void add_run_command(CLI::App &app, Session &session) {
+  const auto options = std::make_shared<Options>();
+  CLI::App *command =
+      app.add_subcommand("run", "Run an experiment on this machine: a search over many trials.");
+  command->footer(footer);
+  command->add_option("FILE", options->file, "The configuration; - for standard input.")
+      ->type_name("");
+  command->add_option("COMMAND", options->command, "What each trial runs, behind '--'.")
+      ->type_name("");
+  command->add_option("--slots", options->slots, "Use so many slots instead of all there are.")
+      ->type_name("N")
+      ->check(CLI::Range(1, 100'000));
+  command->add_option_function<std::string>(
+             "--resume",
+             [options](const std::string &text) { options->resume = parse_id(text, "--resume"); },
+             "Go on with this experiment.")
+      ->type_name("ID");
+  command->add_option("--rules", options->rules,
+                      "The release whose search to follow: 0.33 hands out lengths, 0.38 stops trials "
+                      "by the metrics they report.")
+      ->type_name("RELEASE")
+      ->check(CLI::IsMember({"0.33", "0.38"}));
+  command->callback([options, &session] {
+    if (options->file.empty() == (options->resume == 0))
+      throw Failure(ExitCode::usage, "give a configuration FILE, or --resume ID");
+    with_exit_code([&] { run(session, *options); });
+  });
+}
+
+}  // namespace det::cli

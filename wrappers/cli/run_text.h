@@ -1,0 +1,79 @@
+// The words and lines of `det run`.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "client.h"
+#include "terminal.h"
+
+namespace det::cli {
+
+struct RunningTrial {
+  int64_t id = 0;
+  std::string status;  // what it says it does; may be empty
+  int64_t steps = 0;
+  std::optional<double> metric;    // the latest, of the searcher's metric
+  std::optional<double> progress;  // from 0 to 1
+};
+
+// One whose process has left.
+struct LeftTrial {
+  int64_t id = 0;
+  std::string state;  // COMPLETED, ERROR, PAUSED, ...
+  std::optional<double> metric;
+};
+
+struct BestTrial {
+  int64_t id = 0;
+  double metric = 0;
+};
+
+using TrialCounts = std::map<std::string, int64_t>;  // by state; "running" is one
+
+struct RunState {
+  int64_t experiment_id = 0;
+  std::string name;
+  std::string state;
+  std::string metric_name;
+  double progress = 0;  // from 0 to 1
+  double seconds = 0;   // since it started
+  std::optional<double> seconds_left;
+  std::vector<RunningTrial> running;
+  std::vector<LeftTrial> left;  // since the last state that was shown
+  TrialCounts counts;
+  std::optional<BestTrial> best;
+};
+
+struct RunSummary {
+  int64_t experiment_id = 0;
+  std::string name;
+  std::string state;
+  std::string metric_name;
+  double seconds = 0;
+  TrialCounts counts;
+  std::optional<BestTrial> best;
+  Json hparams;            // of the best trial
+  std::string checkpoint;  // its id; empty: the best trial has none
+  int64_t checkpoint_steps = 0;
+  std::string checkpoint_path;  // where it is stored
+  std::string resume;           // the command that goes on; empty when the experiment is over
+};
+
+// What a terminal shows while the experiment runs: lines that fit its width, without their ends,
+// and no more of them than it has.
+std::vector<std::string> block_lines(const RunState &state, const Terminal &terminal);
+
+// "45%, 4 running, 9 completed; best: trial 5, loss 0.12; about 1m20s left".
+std::string progress_line(const RunState &state);
+
+std::string left_line(const LeftTrial &trial, const std::string &metric_name);
+std::string best_text(const BestTrial &best, const std::string &metric_name);
+std::string summary_text(const RunSummary &summary, const Terminal &terminal);
+
+std::string duration_text(double seconds);  // "45s", "2m10s", "1h05m", "3d02h"
+
+}  // namespace det::cli
