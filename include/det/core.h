@@ -8,6 +8,7 @@
 
 #include <det/checkpoint.h>
 #include <det/client.h>
+#include <det/config.h>
 #include <det/distributed.h>
 #include <det/error.h>
 #include <det/info.h>

@@ -67,6 +67,19 @@ static void distributed_options_init_equals_the_macro(void **state) {
   SAME(timeout_ms);
 }
 
+static void config_options_init_equals_the_macro(void **state) {
+  (void)state;
+  MAKE_BOTH(det_config_options, DET_CONFIG_OPTIONS_INIT);
+  SAME(file_name);
+  SAME(master);
+  SAME(template_json);
+  SAME(pool_defaults_json);
+  SAME(workspace_storage_json);
+  SAME(master_storage_json);
+  SAME(unmanaged);
+  SAME(rules);
+}
+
 static void core_options_init_equals_the_macro(void **state) {
   (void)state;
   MAKE_BOTH(det_core_options, DET_CORE_OPTIONS_INIT);
@@ -108,6 +121,7 @@ static void numbers_have_the_widths_bindings_declare(void **state) {
   assert_int_equal(sizeof(det_unit), 4);
   assert_int_equal(sizeof(det_client_target), 4);
   assert_int_equal(sizeof(det_client_action), 4);
+  assert_int_equal(sizeof(det_config_rules), 4);
 }
 
 /* The places of fields in this release: a later one may only append. */
@@ -121,6 +135,8 @@ static void layouts_are_those_of_release_0_1(void **state) {
   assert_int_equal(offsetof(det_checkpoint_options, user_data), 24);
   assert_int_equal(offsetof(det_download_options, skip_verification), 32);
   assert_int_equal(offsetof(det_client_page, descending), 24);
+  assert_int_equal(offsetof(det_config_options, master_storage_json), 48);
+  assert_int_equal(offsetof(det_config_options, rules), 60);
   assert_int_equal(offsetof(det_distributed_options, chief_ip), 32);
   assert_int_equal(offsetof(det_distributed_options, timeout_ms), 56);
   assert_int_equal(offsetof(det_communicator_functions, destroy), 32);
@@ -137,6 +153,7 @@ int main(void) {
       cmocka_unit_test(download_options_init_equals_the_macro),
       cmocka_unit_test(client_page_init_equals_the_macro),
       cmocka_unit_test(distributed_options_init_equals_the_macro),
+      cmocka_unit_test(config_options_init_equals_the_macro),
       cmocka_unit_test(core_options_init_equals_the_macro),
       cmocka_unit_test(numbers_have_the_widths_bindings_declare),
       cmocka_unit_test(layouts_are_those_of_release_0_1),

@@ -11,17 +11,6 @@ namespace {
   throw Failure(exit_code_of(status), message);
 }
 
-using Answer = std::function<det_status(char **, det_error *)>;
-
-Json ask(const Answer &call) {
-  char *text = nullptr;
-  det_error error = DET_ERROR_INIT;
-  const det_status status = call(&text, &error);
-  const std::unique_ptr<char, void (*)(void *)> owned(text, det_free);
-  if (status != DET_OK) fail(status, error);
-  return Json::parse(text);
-}
-
 const char *given(const std::string &text) { return text.empty() ? nullptr : text.c_str(); }
 
 }  // namespace
@@ -54,6 +43,15 @@ ExitCode exit_code_of(det_status status) {
   }
 }
 
+Json ask_library(const LibraryCall &call) {
+  char *text = nullptr;
+  det_error error = DET_ERROR_INIT;
+  const det_status status = call(&text, &error);
+  const std::unique_ptr<char, void (*)(void *)> owned(text, det_free);
+  if (status != DET_OK) fail(status, error);
+  return Json::parse(text);
+}
+
 Client::Client(const std::string &master) {
   det_client *handle = nullptr;
   det_error error = DET_ERROR_INIT;
@@ -67,7 +65,8 @@ void Client::walk(const char *key, Order order, const Call &call, const Visit &v
   page.descending = order == Order::newest_first || order == Order::worst_first;
   page.by_metric = order == Order::best_first || order == Order::worst_first;
   for (bool more = true; more;) {
-    const Json answer = ask([&](char **out, det_error *error) { return call(&page, out, error); });
+    const Json answer =
+        ask_library([&](char **out, det_error *error) { return call(&page, out, error); });
     for (const Json &entry : answer.at(key)) {
       if (!visit(entry)) return;
     }
@@ -118,7 +117,7 @@ void Client::LogReader::read_new(const Visit &visit) {
   det_client_page page = DET_CLIENT_PAGE_INIT;
   for (bool more = true; more;) {
     page.after = cursor_;
-    const Json answer = ask([&](char **out, det_error *error) {
+    const Json answer = ask_library([&](char **out, det_error *error) {
       return det_client_list_logs(client_.handle_.get(), trial_id_, &page, out, error);
     });
     const Json &lines = answer.at("logs");
@@ -134,68 +133,68 @@ void Client::LogReader::read_new(const Visit &visit) {
 }
 
 Json Client::experiment(int64_t id) {
-  return ask([&](char **out, det_error *error) {
+  return ask_library([&](char **out, det_error *error) {
     return det_client_get_experiment(handle_.get(), id, out, error);
   });
 }
 
 Json Client::trial(int64_t id) {
-  return ask([&](char **out, det_error *error) {
+  return ask_library([&](char **out, det_error *error) {
     return det_client_get_trial(handle_.get(), id, out, error);
   });
 }
 
 Json Client::checkpoint(const std::string &id) {
-  return ask([&](char **out, det_error *error) {
+  return ask_library([&](char **out, det_error *error) {
     return det_client_get_checkpoint(handle_.get(), id.c_str(), out, error);
   });
 }
 
 Json Client::control(det_client_target target, int64_t id, det_client_action action) {
-  return ask([&](char **out, det_error *error) {
+  return ask_library([&](char **out, det_error *error) {
     return det_client_control(handle_.get(), target, id, action, out, error);
   });
 }
 
 Json Client::sync() {
-  return ask(
+  return ask_library(
       [&](char **out, det_error *error) { return det_client_sync(handle_.get(), out, error); });
 }
 
 Json Client::best_trial(int64_t experiment_id) {
-  return ask([&](char **out, det_error *error) {
+  return ask_library([&](char **out, det_error *error) {
     return det_client_best_trial(handle_.get(), experiment_id, out, error);
   });
 }
 
 Json Client::hparam_importance(int64_t experiment_id) {
-  return ask([&](char **out, det_error *error) {
+  return ask_library([&](char **out, det_error *error) {
     return det_client_hparam_importance(handle_.get(), experiment_id, out, error);
   });
 }
 
 Json Client::collect_garbage(int64_t experiment_id, bool dry_run) {
-  return ask([&](char **out, det_error *error) {
+  return ask_library([&](char **out, det_error *error) {
     return det_client_collect_garbage(handle_.get(), experiment_id, dry_run ? 1 : 0, out, error);
   });
 }
 
 Json log_in(const std::string &master, const std::string &user, const std::string &password,
             const std::string &cert_file) {
-  return ask([&](char **out, det_error *error) {
+  return ask_library([&](char **out, det_error *error) {
     return det_client_login(given(master), given(user), password.c_str(), given(cert_file), out,
                             error);
   });
 }
 
 Json log_out(const std::string &master, const std::string &user) {
-  return ask([&](char **out, det_error *error) {
+  return ask_library([&](char **out, det_error *error) {
     return det_client_logout(given(master), given(user), out, error);
   });
 }
 
 Json who_am_i(const std::string &master) {
-  return ask(
+  return ask_library(
       [&](char **out, det_error *error) { return det_client_whoami(given(master), out, error); });
 }
 

@@ -18,6 +18,10 @@ using Json = nlohmann::ordered_json;
 // Called for each entry of a list. False ends the walk.
 using Visit = std::function<bool(const Json &entry)>;
 
+// The answer of a call that gives JSON. Throws Failure.
+using LibraryCall = std::function<det_status(char **out_json, det_error *error)>;
+Json ask_library(const LibraryCall &call);
+
 enum class Order { oldest_first, newest_first, best_first, worst_first };
 
 class Client {

@@ -1,4 +1,5 @@
 // det completion, and det __complete, which the scripts of the shells ask what can follow.
+#include <map>
 #include <memory>
 
 #include "command.h"
@@ -54,9 +55,9 @@ Place locate(CLI::App &app, const std::vector<std::string> &before) {
       const CLI::Option *option = find_option(place, app, word);
       if (option && takes_value(option)) place.open = option;
       if (option && option->check_name("-e")) place.experiment = true;
-    } else if (place.command == &app) {
-      if (CLI::App *command = command_named(app, word)) place.command = command;
-    } else {
+    } else if (CLI::App *command = command_named(*place.command, word)) {
+      place.command = command;
+    } else if (place.command != &app) {
       if (place.positionals++ == 0) place.first = word;
     }
   }
@@ -109,10 +110,13 @@ void offer_sort_keys(const std::string &typed, Client &client, const std::string
 void offer_values(const std::string &typed, const std::string &kind, const Place &place) {
   if (kind == "FILE" || kind == "MASTER") return print(":files\n");
   if (kind == "USER") return;  // a master does not tell strangers who its users are
-  if (kind == "LEVEL" || kind == "SHELL") {
-    const std::vector<std::string> levels = {"debug", "info", "warning", "error"};
-    const std::vector<std::string> shells = {"bash", "zsh", "fish"};
-    for (const std::string &word : kind == "LEVEL" ? levels : shells) offer(typed, word, "");
+  static const std::map<std::string, std::vector<std::string>> words = {
+      {"LEVEL", {"debug", "info", "warning", "error"}},
+      {"RULES", {"0.33", "0.38"}},
+      {"SHELL", {"bash", "zsh", "fish"}},
+  };
+  if (const auto found = words.find(kind); found != words.end()) {
+    for (const std::string &word : found->second) offer(typed, word, "");
     return;
   }
   if (kind == "COUNT") return;
@@ -136,13 +140,9 @@ void complete(CLI::App &app, std::vector<std::string> words) {
       offer(typed, "--master", app.get_option("--master")->get_description());
     return;
   }
-  if (place.command == &app) {
-    for (const CLI::App *command : app.get_subcommands([](CLI::App *) { return true; })) {
-      if (!command->get_group().empty()) {
-        offer(typed, command->get_name(), command->get_description());
-      }
-    }
-    return;
+  for (const CLI::App *command : place.command->get_subcommands([](CLI::App *) { return true; })) {
+    if (!command->get_group().empty())
+      offer(typed, command->get_name(), command->get_description());
   }
   size_t skip = place.positionals;
   for (const CLI::Option *option : place.command->get_options()) {

@@ -27,6 +27,7 @@ constexpr const char *footer = R"(First steps:
   det trials 3               the trials of experiment 3, the best first
   det best 3                 its best trial, and where the checkpoint is
   det logs 1 -f              its log, and what is added to it
+  det config check FILE      what is wrong with an experiment's configuration
   det pause 1                ask it to save a checkpoint and leave; it can be resumed
   det COMMAND --help         examples for every command
 
@@ -74,6 +75,7 @@ void add_commands(CLI::App &app, Session &session) {
   add_plot_command(app, session);
   add_logs_command(app, session);
   add_control_commands(app, session);
+  add_config_commands(app, session);
   add_gc_command(app, session);
   add_account_commands(app, session);
   add_completion_commands(app, session);

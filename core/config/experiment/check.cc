@@ -47,8 +47,6 @@ std::string expected(unsigned types) {
   return names.empty() ? "null" : listed(names, " or ");
 }
 
-std::string shown(double number) { return Json(number).dump(); }
-
 std::string range_of(const ConfigSchema &schema) {
   const std::string most = schema.most ? std::to_string(static_cast<int64_t>(*schema.most)) : "";
   if (!schema.least) return "at most " + most;
@@ -132,7 +130,8 @@ void ConfigChecker::check_number(const ConfigSchema &schema, const Json &value,
   const bool too_small =
       schema.least && (schema.excludes_least ? !(number > *schema.least) : number < *schema.least);
   if (too_small || (schema.most && number > *schema.most))
-    return report(at, "out_of_range", "must be " + range_of(schema) + ", found " + shown(number));
+    return report(at, "out_of_range",
+                  "must be " + range_of(schema) + ", found " + found_value(value));
   const bool integers_only =
       (schema.types & (config_type::integer | config_type::number)) == config_type::integer;
   if (integers_only && !value.is_number_integer() && number != 0)  // -0.0 is 0

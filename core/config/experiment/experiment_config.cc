@@ -39,17 +39,6 @@ bool check_version(ConfigChecker &checker, const Json &config) {
   return version.is_null() || version == 0;
 }
 
-// Of a template only the keys are looked at; its values count once they are merged.
-void check_template(const ConfigChecker::Report &report, const ConfigSchema &schema,
-                    const Json &config_template) {
-  ConfigChecker keys(false, [&](const ConfigPath &at, const std::string &kind,
-                                const std::string &message, const std::string &key) {
-    if (kind == "unknown_key")
-      report(root, "decode", "in the template, <config>" + at.text() + ": " + message, key);
-  });
-  if (!config_template.is_null()) keys.check(schema, config_template, root);
-}
-
 Json merge_sources(const ConfigSchema &schema, const ExperimentConfigSources &sources,
                    const Json &user) {
   Json config = decode_config(schema, user);
@@ -70,7 +59,8 @@ Json merge_sources(const ConfigSchema &schema, const ExperimentConfigSources &so
 void fill_runtime_defaults(Json &config) {
   if (config_member(config, "name").is_null()) config["name"] = random_experiment_name();
   Json &reproducibility = config["reproducibility"];
-  if (reproducibility.is_object() && config_member(reproducibility, "experiment_seed").is_null())
+  const bool has_seed = !config_member(reproducibility, "experiment_seed").is_null();
+  if (!has_seed && (reproducibility.is_null() || reproducibility.is_object()))
     reproducibility["experiment_seed"] = clock_seed();
 }
 
@@ -87,23 +77,23 @@ void check_whole(ConfigChecker &checker, const Json &config, bool managed) {
 
 }  // namespace
 
+Json store_storage(const std::filesystem::path &home) {
+  return {{"type", "directory"}, {"container_path", home.string()}};
+}
+
 Json read_experiment_config(const ExperimentConfigSources &sources) {
   const YamlDocument document = read_document(sources);
   const ConfigSchema &schema = experiment_schema(sources.rules);
   ConfigProblems problems(sources.file_name, document);
 
   ConfigChecker as_written(false, problems.reporter(ConfigStage::parse));
-  if (check_version(as_written, document.value)) {
-    as_written.check(schema, document.value, root);
-    check_template(problems.reporter(ConfigStage::parse), schema, sources.config_template);
-  } else {
-    problems.throw_if_any();
-  }
+  if (check_version(as_written, document.value)) as_written.check(schema, document.value, root);
+  else problems.throw_if_any();
 
   // Goes on with a configuration that has problems, to find them all at once.
   Json config = merge_sources(schema, sources, document.value);
-  config = fill_config(schema, config);
   fill_runtime_defaults(config);
+  config = fill_config(schema, config);
   ConfigChecker as_completed(true, problems.reporter(ConfigStage::complete));
   as_completed.check(schema, config, root);
   check_whole(as_completed, config, sources.managed);

@@ -1,7 +1,7 @@
 // Reads the configuration of an experiment: YAML or JSON text in, a complete document out.
 #pragma once
 
-#include <optional>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -49,6 +49,9 @@ struct ExperimentConfigSources {
   bool managed = true;     // trials are started from it: it must say how
   ConfigRules rules = ConfigRules::v0_33;
 };
+
+// What a store in the directory `home` has as `master_storage`.
+Json store_storage(const std::filesystem::path &home);
 
 // Complete: every default is filled in and every shorthand is written out. Throws ConfigError.
 Json read_experiment_config(const ExperimentConfigSources &sources);

@@ -43,7 +43,11 @@ ConfigError::ConfigError(const std::string &file_name, std::vector<ConfigProblem
 ConfigChecker::Report ConfigProblems::reporter(ConfigStage stage) {
   return [this, stage](const ConfigPath &at, const std::string &kind, const std::string &message,
                        const std::string &key) {
-    ConfigProblem problem{at.text(), kind, key, line_of(at, key), message, stage};
+    const Line line = line_of(at, key);
+    ConfigProblem problem{at.text(), kind, key, line.number, message, stage};
+    if (stage != ConfigStage::parse && kind != "missing_required" && !line.is_exact &&
+        at.parent != nullptr)
+      problem.message += "; it comes from the template, or from a default";
     if (!is_known(problem)) problems_.push_back(std::move(problem));
   };
 }
@@ -65,7 +69,7 @@ bool ConfigProblems::is_known(const ConfigProblem &problem) const {
 }
 
 // That of the last step which the file itself has: others come from other sources, or are missing.
-int ConfigProblems::line_of(const ConfigPath &at, const std::string &key) const {
+ConfigProblems::Line ConfigProblems::line_of(const ConfigPath &at, const std::string &key) const {
   std::vector<const ConfigPath *> steps;
   for (const ConfigPath *step = &at; step->parent != nullptr; step = step->parent)
     steps.push_back(step);
@@ -76,11 +80,11 @@ int ConfigProblems::line_of(const ConfigPath &at, const std::string &key) const 
   const YamlPlace *place = &document_.place;
   for (const ConfigPath *step : steps) {
     const size_t position = position_of(*value, *step);
-    if (position >= place->children.size()) break;
+    if (position >= place->children.size()) return {place->line, false};
     value = &*std::next(value->begin(), static_cast<std::ptrdiff_t>(position));
     place = &place->children[position];
   }
-  return place->line;
+  return {place->line, true};
 }
 
 void ConfigProblems::throw_if_any() const {

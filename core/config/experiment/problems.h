@@ -22,7 +22,12 @@ class ConfigProblems {
 
  private:
   bool is_known(const ConfigProblem &problem) const;
-  int line_of(const ConfigPath &at, const std::string &key) const;
+
+  struct Line {
+    int number;
+    bool is_exact;  // else it is that of the nearest object around, since the file has no more
+  };
+  Line line_of(const ConfigPath &at, const std::string &key) const;
 
   std::string file_name_;
   const YamlDocument &document_;

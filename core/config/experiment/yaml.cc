@@ -237,8 +237,7 @@ void check_text(const std::string &text) {
   int line = 1;
   for (const char c : text) {
     if (c == '\n') ++line;
-    const auto byte = static_cast<unsigned char>(c);
-    if ((byte < 0x20 && c != '\n' && c != '\r' && c != '\t') || byte == 0x7f)
+    if (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\r' && c != '\t')
       refuse(line, "there is a control character; this is no text");
   }
 }

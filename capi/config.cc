@@ -1,0 +1,84 @@
+#include <det/config.h>
+
+#include "capi/guard.h"
+#include "core/base/file.h"
+#include "core/config/experiment/experiment_config.h"
+#include "core/config/location.h"
+
+static_assert(static_cast<int>(det::ConfigRules::v0_33) == DET_CONFIG_RULES_0_33);
+static_assert(static_cast<int>(det::ConfigRules::v0_38) == DET_CONFIG_RULES_0_38);
+
+namespace {
+
+det::Json json_or_null(const char *text, const char *name) {
+  if (text == nullptr) return nullptr;
+  det::Json value = det::parse_json(text, name);
+  if (!value.is_object() && !value.is_null())
+    throw det::Error(det::Code::invalid,
+                     std::string("reading ") + name + ": expected a JSON object");
+  return value;
+}
+
+// A master over HTTP has a storage of its own, which nobody here knows.
+det::Json storage_of(const char *master) {
+  const det::MasterLocation location = det::locate_master(text_or_empty(master));
+  return det::store_storage(location.embedded ? location.home : det::user_data_directory());
+}
+
+det::ExperimentConfigSources sources_from(const char *config, const det_config_options *options) {
+  const auto given =
+      read_options<det_config_options>(options, DET_CONFIG_OPTIONS_INIT, "det_config_options");
+  if (given.rules != DET_CONFIG_RULES_0_33 && given.rules != DET_CONFIG_RULES_0_38)
+    throw det::Error(det::Code::invalid,
+                     "det_config_options.rules must be one of DET_CONFIG_RULES_*");
+  det::ExperimentConfigSources sources;
+  sources.text = text(config, "text");
+  if (given.file_name != nullptr) sources.file_name = given.file_name;
+  sources.config_template = json_or_null(given.template_json, "template_json");
+  sources.task_container_defaults = json_or_null(given.pool_defaults_json, "pool_defaults_json");
+  sources.workspace_storage = json_or_null(given.workspace_storage_json, "workspace_storage_json");
+  sources.master_storage = given.master_storage_json != nullptr
+                               ? json_or_null(given.master_storage_json, "master_storage_json")
+                               : storage_of(given.master);
+  sources.managed = given.unmanaged == 0;
+  sources.rules = static_cast<det::ConfigRules>(given.rules);
+  return sources;
+}
+
+det::Json problems_of(const det::ExperimentConfigSources &sources) {
+  det::Json list = det::Json::array();
+  try {
+    det::read_experiment_config(sources);
+  } catch (const det::ConfigError &e) {
+    for (const det::ConfigProblem &problem : e.problems)
+      list.push_back({{"path", "<config>" + problem.path},
+                      {"kind", problem.kind},
+                      {"key", problem.key.empty() ? det::Json() : det::Json(problem.key)},
+                      {"line", problem.line},
+                      {"message", problem.message}});
+  }
+  return list;
+}
+
+}  // namespace
+
+void det_config_options_init(det_config_options *options) noexcept {
+  if (options != nullptr) *options = DET_CONFIG_OPTIONS_INIT;
+}
+
+det_status det_config_check(const char *text, const det_config_options *options, char **out_json,
+                            det_error *err) noexcept {
+  return guarded(err, [&] {
+    give(out_json, "out_json",
+         [&] { return copy_text(det::to_wire(problems_of(sources_from(text, options)))); });
+  });
+}
+
+det_status det_config_complete(const char *text, const det_config_options *options, char **out_json,
+                               det_error *err) noexcept {
+  return guarded(err, [&] {
+    give(out_json, "out_json", [&] {
+      return copy_text(det::to_wire(det::read_experiment_config(sources_from(text, options))));
+    });
+  });
+}

@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+"""`det config`: what is wrong with a configuration, and the whole of one."""
+import json
+import os
+import subprocess
+
+from harness import DET, Store, main, test
+
+GOOD = """\
+entrypoint: ./train
+hyperparameters:
+  lr: {type: log, base: 10, minval: -4, maxval: -1}
+  "on": "a b: \\u263a"
+searcher: {name: random, metric: loss, max_trials: 4, max_length: {batches: 10}}
+"""
+BAD = """\
+entrypoint: ./train
+searcher:
+  name: random
+  metric: loss
+  max_trails: 4
+  max_length: 10
+max_restarts: -1
+"""
+
+
+def write(store, text, name="exp.yaml"):
+    path = os.path.join(store.home, name)
+    with open(path, "w") as file:
+        file.write(text)
+    return path
+
+
+def run(store, *arguments, text=""):
+    done = subprocess.run([DET, "config", *arguments], env=store.env, input=text,
+                          capture_output=True, text=True)
+    return done.returncode, done.stdout, done.stderr
+
+
+@test
+def check_lists_every_problem_with_its_line(store):
+    path = write(store, BAD)
+    code, out, err = run(store, "check", path)
+    assert code == 2
+    assert out.splitlines() == [
+        f"{path}:5: <config>.searcher: unknown key 'max_trails'; did you mean 'max_trials'?",
+        f"{path}:7: <config>.max_restarts: must be at least 0, found -1",
+        f"{path}:2: <config>.searcher: 'max_trials' is missing"], out
+    assert err == f"det: {path} has 3 problems\n"
+
+
+@test
+def check_says_when_there_are_none(store):
+    path = write(store, GOOD)
+    assert store.run("config", "check", path) == f"{path} is complete\n"
+    assert store.run("config", "check", path, "--json") == ""
+
+
+@test
+def check_reads_standard_input(store):
+    assert store.run("config", "check", "-", input=GOOD) == "standard input is complete\n"
+    code, out, _ = run(store, "check", "-", text="a: [")
+    assert code == 2 and out.startswith("standard input:1: <config>: not valid YAML"), out
+
+
+@test
+def check_prints_problems_for_programs(store):
+    code, out, _ = run(store, "check", write(store, BAD), "--json")
+    problems = [json.loads(line) for line in out.splitlines()]
+    assert code == 2 and len(problems) == 3
+    assert problems[0]["path"] == "<config>.searcher" and problems[0]["key"] == "max_trails"
+    assert problems[1]["kind"] == "out_of_range" and problems[1]["line"] == 7
+
+
+@test
+def show_fills_in_defaults(store):
+    config = json.loads(store.run("config", "show", write(store, GOOD), "--json"))
+    assert config["max_restarts"] == 5 and config["searcher"]["max_concurrent_trials"] == 16
+    assert config["checkpoint_storage"] == {
+        "type": "directory", "container_path": store.home, "save_experiment_best": 0,
+        "save_trial_best": 1, "save_trial_latest": 1}
+
+
+@test
+def show_prints_yaml_that_says_the_same(store):
+    path = write(store, GOOD + "name: x\nreproducibility: {experiment_seed: 1}\n")
+    text = store.run("config", "show", path)
+    assert "\nmax_restarts: 5\n" in text and "  metric: loss\n" in text, text
+    again = write(store, text, "again.yaml")
+    assert store.run("config", "show", again) == text
+    assert store.run("config", "show", again, "--json") == store.run("config", "show", path, "--json")
+
+
+@test
+def show_of_a_bad_configuration_names_the_first_problem(store):
+    path = write(store, BAD)
+    message = store.run("config", "show", path, expect=2)
+    assert f"{path}:5: <config>.searcher: unknown key 'max_trails'" in message
+    assert "2 more problems" in message
+
+
+@test
+def rules_of_another_release_can_be_chosen(store):
+    path = write(store, GOOD.replace("max_length: {batches: 10}", ""))
+    assert run(store, "check", path)[0] == 2
+    assert store.run("config", "check", path, "--rules", "0.38") == f"{path} is complete\n"
+    assert "0.33 or 0.38" in store.run("config", "check", path, "--rules", "1", expect=2)
+
+
+@test
+def storage_is_that_of_the_store_that_is_named(store):
+    path = write(store, GOOD)
+    config = json.loads(store.run("config", "show", path, "--json", "-m", "/other/store"))
+    assert config["checkpoint_storage"]["container_path"] == "/other/store"
+
+
+@test
+def files_that_cannot_be_read_are_named(store):
+    assert "nowhere.yaml" in store.run("config", "check", "nowhere.yaml", expect=3)
+    assert store.home in store.run("config", "check", store.home, expect=6)
+    assert "no text" in store.run("config", "check", write(store, "a: 1\n\0"), expect=2)
+
+
+@test
+def texts_are_bounded_and_control_characters_do_not_get_out(store):
+    path = write(store, "a" * (10 << 20))
+    code, out, _ = run(store, "check", path)
+    assert code == 2 and "at most 1048576" in out, out
+    code, out, _ = run(store, "check", write(store, '"\\e[31m": 1\n'))
+    assert code == 2 and "\x1b" not in out and r"\x1b[31m" in out, out
+
+
+@test
+def what_to_do_must_be_said(store):
+    assert "--help" in store.run("config", expect=2)
+    assert "--help" in store.run("config", "check", expect=2)
+
+
+@test
+def completion_knows_what_follows(store):
+    def complete(*words):
+        out = store.run("__complete", "--", *words)
+        return [line.split("\t")[0] for line in out.splitlines()]
+    assert complete("con") == ["config"]
+    assert complete("config", "") == ["check", "show"]
+    assert complete("config", "check", "") == [":files"]
+    assert complete("config", "check", "--rules", "") == ["0.33", "0.38"]
+    assert complete("config", "show", "--j") == ["--json"]
+
+
+main({})

@@ -1,0 +1,225 @@
+// YAML 1.1 as the original reads it, and texts that are meant to do harm.
+#include "core/config/experiment/yaml.h"
+
+#include "tests/expect_error.h"
+
+namespace det {
+
+namespace {
+
+std::string json_of(const std::string &text) { return read_yaml(text).value.dump(); }
+
+std::string refusal(const std::string &text) {
+  return expect_error(Code::invalid, [&] { read_yaml(text); });
+}
+
+int line_refused(const std::string &text) {
+  try {
+    read_yaml(text);
+  } catch (const YamlError &e) {
+    return e.line;
+  }
+  return -1;
+}
+
+void expect_scalars(const std::vector<std::pair<const char *, const char *>> &scalars) {
+  for (const auto &[yaml, json] : scalars) assert_string_equal(json_of(yaml).c_str(), json);
+}
+
+void unquoted_words_are_truths_and_nulls(void **) {
+  expect_scalars({{"y", "true"},
+                  {"N", "false"},
+                  {"Yes", "true"},
+                  {"NO", "false"},
+                  {"on", "true"},
+                  {"Off", "false"},
+                  {"TRUE", "true"},
+                  {"false", "false"},
+                  {"yES", "\"yES\""},
+                  {"'on'", "\"on\""},
+                  {"~", "null"},
+                  {"Null", "null"},
+                  {"nULL", "\"nULL\""},
+                  {"''", "\"\""},
+                  {"a: ", R"({"a":null})"}});
+}
+
+void numbers_are_integers_of_any_base_and_doubles(void **) {
+  expect_scalars({{"0", "0"},
+                  {"-0", "0"},
+                  {"017", "15"},
+                  {"0o17", "15"},
+                  {"0x1F", "31"},
+                  {"-0x1F", "-31"},
+                  {"0b11", "3"},
+                  {"+5", "5"},
+                  {"1_000", "1000"},
+                  {"08", "8"},
+                  {"10.0", "10"},
+                  {"1e1", "10"},
+                  {".5", "0.5"},
+                  {"1.", "1"},
+                  {"-1.5e-3", "-0.0015"},
+                  {"9007199254740993", "9007199254740992"},
+                  {"1e-400", "0"}});
+}
+
+void what_only_looks_like_a_number_is_text(void **) {
+  for (const char *text : {"0o8", "0xZ", "1e400", "1:30", "2020-01-01", "+-5", "-+5", "1.2.3", "+",
+                           ".", "0x", "1e", "0x1p3", "_1", "inf", "nan"})
+    assert_string_equal(json_of(text).c_str(), ("\"" + std::string(text) + "\"").c_str());
+}
+
+void not_finite_numbers_are_refused(void **) {
+  for (const char *text : {".nan", ".inf", "-.INF", "+.Inf"})
+    assert_true(contains(refusal(text), text));
+}
+
+void tags_decide_over_quotes(void **) {
+  expect_scalars({{"!!str 5", "\"5\""}, {"!!int '5'", "5"}, {"!mine 5", "\"5\""}});
+}
+
+void keys_become_texts(void **) {
+  assert_string_equal(json_of("{n: 1, 1: 2, 2.5: 3, 'n': 4, 0x10: 5}").c_str(),
+                      R"({"false":1,"1":2,"2.5":3,"n":4,"16":5})");
+  for (const char *text : {"{~: 1}", "{[a]: 1}", "{{a: 1}: 1}", "? \n: 1\n"})
+    assert_true(contains(refusal(text), "key"));
+}
+
+void the_last_of_equal_keys_wins(void **) {
+  assert_string_equal(json_of("a: 1\nb: 2\na: 3\n").c_str(), R"({"a":3,"b":2})");
+  assert_int_equal(read_yaml("a: 1\nb: 2\na: 3\n").place.children.at(0).line, 3);
+}
+
+void merge_keys_fill_what_is_not_there(void **) {
+  assert_string_equal(json_of("{<<: {a: 1, b: 2}, a: 3}").c_str(), R"({"a":3,"b":2})");
+  assert_string_equal(json_of("{a: 3, <<: [{b: 1}, {b: 2, c: 4}]}").c_str(),
+                      R"({"a":3,"b":1,"c":4})");
+  assert_string_equal(json_of("{'<<': 1}").c_str(), R"({"<<":1})");
+  assert_true(contains(refusal("{<<: 1}"), "merge key"));
+  assert_true(contains(refusal("{<<: [1]}"), "merge key"));
+}
+
+void aliases_stand_for_what_they_name(void **) {
+  assert_string_equal(json_of("{a: &x {k: [1]}, b: *x, c: *x}").c_str(),
+                      R"({"a":{"k":[1]},"b":{"k":[1]},"c":{"k":[1]}})");
+  assert_string_equal(json_of("{&x k: 1, b: *x}").c_str(), R"({"k":1,"b":"k"})");
+  assert_true(contains(refusal("a: *x\n"), "anchor"));
+  assert_true(contains(refusal("a: &x [*x]\n"), "alias"));
+}
+
+void only_the_first_document_is_read(void **) {
+  assert_string_equal(json_of("a: 1\n---\nb: [\n").c_str(), R"({"a":1})");
+  assert_string_equal(json_of("a: 1\n...\n---\nb: 2\n").c_str(), R"({"a":1})");
+  for (const char *text : {"", "# nothing\n", "---\n---\na: 1\n", "\n\n"})
+    assert_string_equal(json_of(text).c_str(), "null");
+}
+
+void text_behind_the_document_is_refused(void **) {
+  assert_int_equal(line_refused(" a: 1\nb: 2\n"), 2);
+  assert_int_equal(line_refused("{a: 1}\nb\n"), 2);
+  assert_true(contains(refusal(" a: 1\nb: 2\n"), "indentation"));
+}
+
+void errors_have_their_lines(void **) {
+  assert_int_equal(line_refused("a: 1\nb: [1, 2\nc: }\n"), 3);
+  assert_int_equal(line_refused("a: 1\nb:\n\t- c\n"), 3);
+  assert_int_equal(line_refused("a: 1\nb: .nan\n"), 2);
+  assert_int_equal(line_refused("a: 1\nb: \x01\n"), 2);
+}
+
+void places_are_those_of_the_keys(void **) {
+  const YamlDocument document = read_yaml("a: 1\nb:\n  c:\n  - 1\n  - d: 2\n");
+  const YamlPlace &b = document.place.children.at(1);
+  assert_int_equal(document.place.line, 1);
+  assert_int_equal(b.line, 2);
+  assert_int_equal(b.children.at(0).line, 3);
+  assert_int_equal(b.children.at(0).children.at(1).line, 5);
+}
+
+void texts_of_any_size_and_bytes_are_refused(void **) {
+  assert_true(contains(refusal(std::string(10 << 20, 'a')), "at most"));
+  assert_true(contains(refusal(std::string(yaml_max_size + 1, '[')), "at most"));
+  assert_true(contains(refusal("a: \xff\xfe"), "UTF-8"));
+  assert_true(contains(refusal(std::string("\xff\xfe"
+                                           "a\0",
+                                           4)),
+                       "UTF-8"));
+  assert_true(contains(refusal(std::string("a: \0", 4)), "control character"));
+}
+
+void nesting_has_an_end(void **) {
+  const auto nested = [](size_t levels) {
+    return std::string(levels, '[') + std::string(levels, ']');
+  };
+  assert_int_equal(json_of(nested(yaml_max_depth)).size(), 2 * yaml_max_depth);
+  assert_true(contains(refusal(nested(yaml_max_depth + 1)), "deeper"));
+  for (const char *open : {"[", "{", "- ", "? ", "{a: "}) {
+    std::string text;
+    while (text.size() < 100000) text += open;
+    refusal(text);
+  }
+  std::string block;
+  for (size_t i = 0; i < 300; ++i) block += std::string(i, ' ') + "a:\n";
+  assert_true(contains(refusal(block), "nested"));
+}
+
+// Each level as often as the one before has entries.
+std::string bomb(size_t levels, size_t width) {
+  std::string text = "a0: &a0 x\n";
+  for (size_t i = 1; i < levels; ++i) {
+    const std::string number = std::to_string(i);
+    text += "a" + number + ": &a" + number + " [";
+    for (size_t j = 0; j < width; ++j) text += "*a" + std::to_string(i - 1) + ", ";
+    text += "]\n";
+  }
+  return text;
+}
+
+void aliases_do_not_expand_without_end(void **) {
+  assert_true(contains(refusal(bomb(30, 10)), "values"));
+  assert_true(contains(refusal(bomb(3, 40000)), "values"));
+  // Deep by aliases, though not as written.
+  assert_true(contains(refusal(bomb(yaml_max_depth + 5, 1)), "deeper"));
+  // Long texts count as many values.
+  std::string wide = "- &a " + std::string(100000, 'x') + "\n";
+  for (int i = 0; i < 1000; ++i) wide += "- *a\n";
+  assert_true(contains(refusal(wide), "values"));
+  std::string merges = "- &a {k: 1}\n- {";
+  for (int i = 0; i < 100; ++i) merges += "<<: *a, ";
+  assert_string_equal(json_of(merges + "}").c_str(), R"([{"k":1},{"k":1}])");
+}
+
+void many_keys_take_linear_time(void **) {
+  std::string text;
+  for (int i = 0; i < 60000; ++i) text += "k" + std::to_string(i) + ": 1\n";
+  assert_int_equal(read_yaml(text).value.size(), 60000);
+}
+
+}  // namespace
+
+}  // namespace det
+
+int main() {
+  using namespace det;
+  const CMUnitTest tests[] = {
+      cmocka_unit_test(unquoted_words_are_truths_and_nulls),
+      cmocka_unit_test(numbers_are_integers_of_any_base_and_doubles),
+      cmocka_unit_test(what_only_looks_like_a_number_is_text),
+      cmocka_unit_test(not_finite_numbers_are_refused),
+      cmocka_unit_test(tags_decide_over_quotes),
+      cmocka_unit_test(keys_become_texts),
+      cmocka_unit_test(the_last_of_equal_keys_wins),
+      cmocka_unit_test(merge_keys_fill_what_is_not_there),
+      cmocka_unit_test(aliases_stand_for_what_they_name),
+      cmocka_unit_test(only_the_first_document_is_read),
+      cmocka_unit_test(text_behind_the_document_is_refused),
+      cmocka_unit_test(errors_have_their_lines),
+      cmocka_unit_test(places_are_those_of_the_keys),
+      cmocka_unit_test(texts_of_any_size_and_bytes_are_refused),
+      cmocka_unit_test(nesting_has_an_end),
+      cmocka_unit_test(aliases_do_not_expand_without_end),
+      cmocka_unit_test(many_keys_take_linear_time),
+  };
+  return cmocka_run_group_tests(tests, nullptr, nullptr);
+}

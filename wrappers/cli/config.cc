@@ -1,0 +1,152 @@
+// det config check, det config show.
+#include <det/config.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+#include "command.h"
+#include "fields.h"
+
+namespace det::cli {
+
+namespace {
+
+constexpr const char *footer = R"(Examples:
+  det config check exp.yaml         what is wrong with it, each with its line; nothing: exit code 0
+  det config show exp.yaml          the same configuration with every default filled in
+  det config show exp.yaml --json | jq .searcher
+  sed s/single/random/ exp.yaml | det config check -
+
+docs/experiment-config.md tells all fields.)";
+
+struct ConfigOptions {
+  std::string file, rules = "0.33";
+  bool json = false;
+};
+
+// One byte more than a configuration may have is enough to know.
+constexpr size_t most_bytes = (1 << 20) + 1;
+
+std::string read_text(const std::string &file) {
+  const auto fail = [&]() {
+    throw Failure(errno == ENOENT ? ExitCode::not_found : ExitCode::io,
+                  "reading '" + file + "': " + std::strerror(errno));
+  };
+  std::unique_ptr<std::FILE, int (*)(std::FILE *)> opened(nullptr, std::fclose);
+  std::FILE *source = stdin;
+  if (file != "-") {
+    opened.reset(source = std::fopen(file.c_str(), "re"));
+    if (!source) fail();
+  }
+  std::string text(most_bytes, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), source));
+  if (std::ferror(source)) fail();
+  if (text.find('\0') != text.npos)
+    throw Failure(ExitCode::usage, "reading '" + file + "': this is no text");
+  return text;
+}
+
+std::string name_of(const std::string &file) { return file == "-" ? "standard input" : file; }
+
+using Call = det_status (*)(const char *, const det_config_options *, char **, det_error *);
+
+Json ask(const Session &session, const ConfigOptions &given, Call call) {
+  const std::string text = read_text(given.file);
+  const std::string name = name_of(given.file);
+  det_config_options options = DET_CONFIG_OPTIONS_INIT;
+  options.file_name = name.c_str();
+  options.master = session.master.empty() ? nullptr : session.master.c_str();
+  options.rules = given.rules == "0.38" ? DET_CONFIG_RULES_0_38 : DET_CONFIG_RULES_0_33;
+  return ask_library(
+      [&](char **out, det_error *error) { return call(text.c_str(), &options, out, error); });
+}
+
+void check(const Session &session, const ConfigOptions &options) {
+  const Json problems = ask(session, options, det_config_check);
+  const std::string name = printable(name_of(options.file));
+  for (const Json &problem : problems) {
+    if (options.json) print(json_line(problem));
+    else
+      print(name + ":" + text_of(field(problem, "line")) + ": " +
+            printable(text_of(field(problem, "path"))) + ": " +
+            printable(text_of(field(problem, "message"))) + "\n");
+  }
+  if (!problems.empty())
+    throw Failure(ExitCode::usage, name + " has " + std::to_string(problems.size()) +
+                                       (problems.size() > 1 ? " problems" : " problem"));
+  if (!options.json) print(name + " is complete\n");
+}
+
+bool is_plain(const std::string &text) {
+  static const std::vector<std::string> other = {"y",   "n",    "yes",   "no",  "on",
+                                                 "off", "true", "false", "null"};
+  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  std::string lower = text;
+  for (char &c : lower) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  return !text.empty() && (letter(text[0]) || text[0] == '/') &&
+         std::find(other.begin(), other.end(), lower) == other.end() &&
+         std::all_of(text.begin(), text.end(), [&](char c) {
+           return letter(c) || (c >= '0' && c <= '9') || std::strchr("_-./", c) != nullptr;
+         });
+}
+
+// Where quotes are needed JSON's do: what they escape YAML reads as well.
+std::string scalar(const Json &value) {
+  const bool bare = value.is_string() && is_plain(value.get<std::string>());
+  return bare ? value.get<std::string>() : printable(value.dump());
+}
+
+void print_yaml(const Json &value, const std::string &indent) {
+  for (auto entry = value.begin(); entry != value.end(); ++entry) {
+    const std::string head = value.is_array() ? "-" : scalar(entry.key()) + ":";
+    if (entry->is_structured() && !entry->empty()) {
+      print(indent + head + "\n");
+      print_yaml(*entry, indent + "  ");
+    } else {
+      print(indent + head + " " + scalar(*entry) + "\n");
+    }
+  }
+}
+
+void show(const Session &session, const ConfigOptions &options) {
+  const Json config = ask(session, options, det_config_complete);
+  if (options.json) print(json_line(config));
+  else print_yaml(config, "");
+}
+
+void add_command(CLI::App *group, const std::string &name, const std::string &description,
+                 const std::string &json, Session &session,
+                 void (*run)(const Session &, const ConfigOptions &)) {
+  const auto options = std::make_shared<ConfigOptions>();
+  CLI::App *command = group->add_subcommand(name, description)->group("Commands");
+  command->footer(footer);
+  command->add_option("FILE", options->file, "The configuration; - is standard input.")
+      ->required()
+      ->type_name("");
+  command->add_option("--rules", options->rules, "As release 0.33 (the default) or 0.38 reads it.")
+      ->type_name("RULES")
+      ->check([](const std::string &rules) {
+        return rules == "0.33" || rules == "0.38"
+                   ? std::string()
+                   : "there are no rules '" + rules + "': choose 0.33 or 0.38";
+      });
+  command->add_flag("--json", options->json, json);
+  command->callback([options, run, &session] { run(session, *options); });
+}
+
+}  // namespace
+
+void add_config_commands(CLI::App &app, Session &session) {
+  CLI::App *group = app.add_subcommand("config", "Check and complete experiment configurations.");
+  group->footer(footer);
+  group->require_subcommand(1);
+  add_command(group, "check", "List everything that is wrong with a configuration.",
+              "One JSON object for each problem.", session, check);
+  add_command(group, "show", "Print a configuration with every default filled in.",
+              "One JSON object.", session, show);
+}
+
+}  // namespace det::cli
