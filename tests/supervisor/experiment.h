@@ -62,7 +62,7 @@ class Experiment {
 
   Supervisor &supervise() {
     if (!trials_) behave();
-    supervisor_.reset();
+    kill_supervisor();
     Supervisor::Options options;
     options.store_directory = directory_ / "store";
     options.experiment_id = id_;
@@ -95,7 +95,10 @@ class Experiment {
 
   void pass(std::chrono::seconds time) { passed_ += time; }
   Supervisor &supervisor() { return *supervisor_; }
-  void kill_supervisor() { supervisor_.reset(); }
+  void kill_supervisor() {
+    supervisor_.reset();
+    trials_->lose_prepared();
+  }
   SimulatedTrials &trials() { return *trials_; }
   Database &store() { return store_; }
   const std::vector<std::string> &complaints() const { return complaints_; }

@@ -37,12 +37,13 @@ class SimulatedTrials : public Launcher {
   ProcessIdentity prepare(const TrialLaunch &launch) override {
     if (runs_.contains(launch.trial_id))
       throw Error(Code::state, "simulating: this trial runs already");
-    runs_[launch.trial_id] = {launch.run_id, launch};
+    runs_[launch.trial_id] = {launch.run_id, launch, false};
     most_at_once_ = std::max(most_at_once_, runs_.size());
     return ProcessIdentity::current();
   }
   void go(int64_t trial_id) override {
     ++starts_;
+    runs_.at(trial_id).has_begun = true;
     train(trial_id);
   }
   void adopt(const TrialLaunch &launch, const ProcessIdentity &) override {
@@ -85,6 +86,11 @@ class SimulatedTrials : public Launcher {
     leave(trial_id, LaunchedExit::Kind::exited, exit_code);
   }
 
+  // Their supervisor is gone: those that it prepared and had not let go end with it.
+  void lose_prepared() {
+    std::erase_if(runs_, [](const auto &run) { return !run.second.has_begun; });
+  }
+
   // All processes die at once, as in a power cut.
   void lose_all() { runs_.clear(); }
 
@@ -92,7 +98,7 @@ class SimulatedTrials : public Launcher {
   struct Run {
     int64_t run_id = 0;
     TrialLaunch launch;
-    bool is_asked_to_leave = false;
+    bool has_begun = false;
   };
   struct Due {
     double time;

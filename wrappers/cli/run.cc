@@ -223,19 +223,19 @@ void add_run_command(CLI::App &app, Session &session) {
   command->add_option("COMMAND", options->command, "What each trial runs, behind '--'.")
       ->type_name("");
   command->add_option("--slots", options->slots, "Use so many slots instead of all there are.")
-      ->type_name("N")
+      ->type_name("COUNT")
       ->check(CLI::Range(1, 100'000));
   command
       ->add_option_function<std::string>(
           "--resume",
           [options](const std::string &text) { options->resume = parse_id(text, "--resume"); },
           "Go on with this experiment.")
-      ->type_name("ID");
+      ->type_name("EXPERIMENT");
   command
       ->add_option("--rules", options->rules,
                    "The release whose search to follow: 0.33 hands out lengths, 0.38 stops trials "
                    "by the metrics they report.")
-      ->type_name("RELEASE")
+      ->type_name("RULES")
       ->check(CLI::IsMember({"0.33", "0.38"}));
   command->callback([options, &session] {
     if (options->file.empty() == (options->resume == 0))
