@@ -95,19 +95,21 @@ std::string age_of(const Json &value) {
   return whole(86400, "d");
 }
 
+std::string duration_text(double seconds) {
+  const auto total = std::llround(seconds > 0 ? std::min(seconds, 1e12) : 0);
+  char text[64];
+  if (total < 60) std::snprintf(text, sizeof text, "%llds", total);
+  else if (total < 3600) std::snprintf(text, sizeof text, "%lldm%02llds", total / 60, total % 60);
+  else if (total < 86400)
+    std::snprintf(text, sizeof text, "%lldh%02lldm", total / 3600, total / 60 % 60);
+  else std::snprintf(text, sizeof text, "%lldd%02lldh", total / 86400, total / 3600 % 24);
+  return text;
+}
+
 std::string duration_of(const Json &from, const Json &to) {
   const auto begin = seconds_of(from);
   if (!begin) return "-";
-  const long long seconds =
-      std::max<long long>(0, seconds_of(to).value_or(std::time(nullptr)) - *begin);
-  const auto two = [&](long long large, const char *name, long long small, const char *part) {
-    return std::to_string(seconds / large) + name + " " + std::to_string(seconds % large / small) +
-           part;
-  };
-  if (seconds < 60) return std::to_string(seconds) + "s";
-  if (seconds < 3600) return two(60, "m", 1, "s");
-  if (seconds < 2 * 86400) return two(3600, "h", 60, "m");
-  return two(86400, "d", 3600, "h");
+  return duration_text(static_cast<double>(seconds_of(to).value_or(std::time(nullptr)) - *begin));
 }
 
 std::string clock_of(const Json &value) {

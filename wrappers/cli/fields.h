@@ -22,11 +22,11 @@ std::string number_of(const Json &value);
 // The number, or NaN where it is none.
 double double_of(const Json &value);
 
-std::string percent_of(const Json &value);  // "62%"
-std::string bytes_of(const Json &value);    // "1.5 MiB"
-std::string age_of(const Json &value);      // since a time: "3m", "2h", "5d"
-// From one time to another, or to now: "45s", "3m 20s", "2h 5m".
-std::string duration_of(const Json &from, const Json &to);
+std::string percent_of(const Json &value);                  // "62%"
+std::string bytes_of(const Json &value);                    // "1.5 MiB"
+std::string age_of(const Json &value);                      // since a time: "3m", "2h", "5d"
+std::string duration_text(double seconds);                  // "45s", "2m10s", "1h05m", "3d02h"
+std::string duration_of(const Json &from, const Json &to);  // from a time to another, or to now
 std::string clock_of(const Json &value);  // a time to the second, in UTC: "2026-01-31 12:00:00"
 
 // One line of JSON with its end, as --json prints it.

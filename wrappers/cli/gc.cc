@@ -34,11 +34,11 @@ void run(const Session &session, const Options &options) {
     table.add({text_of(field(one, "uuid")), text_of(field(one, "trial_id")),
                text_of(field(one, "steps_completed")), bytes_of(field(one, "size"))});
   table.finish();
-  const std::string count = std::to_string(checkpoints.size());
   print(checkpoints.empty() ? "Nothing to delete.\n"
-                            : (options.dry_run ? "These " + count + " would be deleted, "
-                                               : "Deleted " + count + " checkpoints, ") +
-                                  bytes_of(field(answer, "size")) + ".\n");
+                            : std::to_string(checkpoints.size()) +
+                                  (checkpoints.size() == 1 ? " checkpoint, " : " checkpoints, ") +
+                                  bytes_of(field(answer, "size")) +
+                                  (options.dry_run ? ", would be deleted.\n" : ", deleted.\n"));
   if (const Json &failures = field(answer, "failures"); failures != 0)
     throw Failure(ExitCode::io, text_of(failures) + " checkpoints could not be deleted");
 }

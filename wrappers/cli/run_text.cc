@@ -106,17 +106,6 @@ void add_hparams(std::string &out, const std::string &prefix, const Json &value)
 
 }  // namespace
 
-std::string duration_text(double seconds) {
-  const auto total = std::llround(seconds > 0 ? std::min(seconds, 1e12) : 0);
-  char text[64];
-  if (total < 60) std::snprintf(text, sizeof text, "%llds", total);
-  else if (total < 3600) std::snprintf(text, sizeof text, "%lldm%02llds", total / 60, total % 60);
-  else if (total < 86400)
-    std::snprintf(text, sizeof text, "%lldh%02lldm", total / 3600, total / 60 % 60);
-  else std::snprintf(text, sizeof text, "%lldd%02lldh", total / 86400, total / 3600 % 24);
-  return text;
-}
-
 std::string best_text(const BestTrial &best, const std::string &metric_name) {
   return "trial " + std::to_string(best.id) + ", " + metric_text(metric_name, best.metric);
 }

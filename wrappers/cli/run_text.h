@@ -74,6 +74,4 @@ std::string left_line(const LeftTrial &trial, const std::string &metric_name);
 std::string best_text(const BestTrial &best, const std::string &metric_name);
 std::string summary_text(const RunSummary &summary, const Terminal &terminal);
 
-std::string duration_text(double seconds);  // "45s", "2m10s", "1h05m", "3d02h"
-
 }  // namespace det::cli

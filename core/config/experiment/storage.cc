@@ -92,7 +92,8 @@ ConfigSchema storage(Fields common) {
 ConfigSchema storage_schema() {
   const ConfigSchema count = integer().at_least(0);
   return storage({optional("save_experiment_best", count, 0), optional("save_trial_best", count, 1),
-                  optional("save_trial_latest", count, 1)})
+                  optional("save_trial_latest", count, 1),
+                  optional("gc_latest_per_trial", boolean())})
       .checked(check_storage)
       .merged(merge_storage);
 }
