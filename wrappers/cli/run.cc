@@ -146,9 +146,37 @@ class Interrupts {
   Fd fd_;
 };
 
+// A display whose reader may go: the experiment goes on.
+class Display {
+ public:
+  explicit Display(const Terminal &terminal) : display_(terminal) {}
+  void show(const RunState &state) {
+    write([&] { display_.show(state); });
+  }
+  void say(const std::string &line) {
+    write([&] { display_.say(line); });
+  }
+  void finish(const RunSummary &summary) {
+    write([&] { display_.finish(summary); });
+  }
+
+ private:
+  template <class Action>
+  void write(Action &&action) {
+    if (is_closed_) return;
+    try {
+      action();
+    } catch (const OutputClosed &) {
+      is_closed_ = true;
+    }
+  }
+
+  RunDisplay display_;
+  bool is_closed_ = false;
+};
+
 // Until the experiment has ended or rests. Gives how it then stands.
-RunState supervise(Supervisor &supervisor, RunDisplay &display,
-                   std::chrono::milliseconds interval) {
+RunState supervise(Supervisor &supervisor, Display &display, std::chrono::milliseconds interval) {
   const Interrupts interrupts;
   RunView view(supervisor);
   int times = 0;
