@@ -90,6 +90,7 @@ class Supervisor {
   void hear_completion(int64_t id, Trial &trial);
   void hear_validations(int64_t id);
   void run_gone(const LaunchedExit &exit);
+  void record_end(const LaunchedExit &exit, const Trial &trial);
   void conclude_run(int64_t id, Trial &trial, RunFacts facts, RunExit how);
   void conclude(int64_t id, const Verdict &verdict, const std::function<void()> &record_run = {});
   void decide(const std::function<SearchChanges()> &event);

@@ -83,16 +83,20 @@ void Supervisor::run_gone(const LaunchedExit &exit) {
   const auto found = trials_.find(exit.trial_id);
   if (found == trials_.end() || found->second.run_id != exit.run_id) return;
   Trial &trial = found->second;
-  std::optional<std::string> recorded;
-  {
+  const bool is_known = exit.kind != LaunchedExit::Kind::unknown;
+  const auto read_end = [&] {
     Query run = store_.query("SELECT exit FROM runs WHERE trial_id=? AND run_id=?", exit.trial_id,
                              exit.run_id);
-    if (run.next()) recorded = run.maybe_text(0);
+    return run.next() ? run.maybe_text(0) : std::nullopt;
+  };
+  std::optional<std::string> recorded = read_end();
+  if (!recorded) {
+    // Its reports, which it could not deliver, and what it completed last.
+    if (is_known) record_end(exit, trial);
+    recover_runs(options_.store_directory, *options_.log);
+    recorded = read_end();
   }
-  // The reports that it could not deliver, and what it completed last.
-  if (!recorded) recover_runs(options_.store_directory, *options_.log);
   look_at(exit.trial_id, trial);
-  const bool is_known = exit.kind != LaunchedExit::Kind::unknown;
   const bool said_nothing = !recorded || *recorded == run_exit_name(RunExit::died);
   const bool said_error = recorded == run_exit_name(RunExit::error);
   const bool left_well =
@@ -107,10 +111,19 @@ void Supervisor::run_gone(const LaunchedExit &exit) {
                {.killed = trial.killed,
                 .failed = !left_well || said_error,
                 .lost = trial.lost && said_nothing},
-               trial.killed                              ? RunExit::killed
-               : left_well                               ? RunExit::ok
-               : exit.kind == LaunchedExit::Kind::exited ? RunExit::error
-                                                         : RunExit::died);
+               left_well ? RunExit::ok : RunExit::died);
+}
+
+// As its process ended it, which said nothing itself.
+void Supervisor::record_end(const LaunchedExit &exit, const Trial &trial) {
+  const bool exited = exit.kind == LaunchedExit::Kind::exited;
+  Transaction transaction(store_, Durability::relaxed);
+  record_run_end(store_, exit.trial_id, exit.run_id,
+                 trial.killed                 ? RunExit::killed
+                 : exited && exit.status == 0 ? RunExit::ok
+                 : exited                     ? RunExit::error
+                                              : RunExit::died);
+  transaction.commit();
 }
 
 void Supervisor::conclude_run(int64_t id, Trial &trial, RunFacts facts, RunExit how) {
