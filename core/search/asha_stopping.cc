@@ -52,8 +52,9 @@ class AshaStopping : public Asha {
     } else {
       const size_t keep = std::max<size_t>(share_of(rung.ranking.size() + 1), 1);
       const size_t place = rung.ranking.insert_before_equals({metric, index});
-      if (!at.closed && place < keep) {
-        rung.ranking.at(place).promoted = true;
+      const bool promoted = place < keep;
+      rung.ranking.at(place).promoted = promoted;
+      if (!at.closed && promoted) {
         ++at.rung;
         ++rung_of(at).outstanding;
         validate_after(index, decisions);

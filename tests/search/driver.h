@@ -75,11 +75,11 @@ class Driver {
     return "X" + std::to_string(number(close.request_id));
   }
   std::string word(const StopTrial &stop) { return "S" + std::to_string(number(stop.request_id)); }
-  static std::string word(const Shutdown &shutdown) {
+  std::string word(const Shutdown &shutdown) {
     return std::string("end") + (shutdown.failure ? " failure" : "") +
            (shutdown.cancel ? " cancel" : "");
   }
-  static std::string word(const SetProgress &) { return "progress"; }
+  std::string word(const SetProgress &) { return "progress"; }
 
   const Json config_;
   const SearchRules rules_;

@@ -13,10 +13,10 @@ namespace {
 // Each must be refused with a message that names the field.
 void expect_refusals(const std::vector<std::pair<const char *, const char *>> &cases,
                      SearchRules rules = SearchRules::operations) {
-  for (const auto &[config, field] : cases) {
-    const std::string message =
-        expect_error(Code::invalid, [&] { make_search(parse_json(config, "config"), rules); });
-    if (!contains(message, field)) print_error("%s: %s\n", config, message.c_str());
+  for (const auto &[text, field] : cases) {
+    const Json config = parse_json(text, "config");
+    const std::string message = expect_error(Code::invalid, [&] { make_search(config, rules); });
+    if (!contains(message, field)) print_error("%s: %s\n", text, message.c_str());
     assert_true(contains(message, field));
     assert_true(message.find('\n') == std::string::npos);
   }

@@ -34,7 +34,7 @@ Json asha(Json more) {
                 {"num_rungs", 5},
                 {"divisor", 3},
                 {"max_length", {{"batches", 810}}},
-                {"max_trials", 3000},
+                {"max_trials", 2000},
                 {"max_concurrent_trials", 20},
                 {"max_time", 810},
                 {"time_metric", "batches"}};
@@ -44,7 +44,7 @@ Json asha(Json more) {
 
 std::vector<Experiment> experiments() {
   const Json axis{{"type", "double"}, {"minval", 0}, {"maxval", 1}, {"count", 50}};
-  const Json random{{"name", "random"}, {"max_trials", 3000}, {"max_length", 100}};
+  const Json random{{"name", "random"}, {"max_trials", 2000}, {"max_length", 100}};
   const Json grid = config({{"name", "grid"}, {"max_length", 100}}, {{"x", axis}, {"y", axis}});
   const Json adaptive{{"name", "adaptive_asha"}, {"mode", "conservative"}};
   return {{"random", config(random)},
@@ -96,6 +96,31 @@ World hostile(uint64_t seed) {
   return world;
 }
 
+struct Finished {
+  Experiment experiment;
+  std::unique_ptr<Simulation> simulation;
+};
+
+std::vector<Finished> finish_all(const World &world) {
+  std::vector<Finished> finished;
+  for (const Experiment &experiment : experiments()) {
+    finished.push_back(
+        {experiment, std::make_unique<Simulation>(experiment.config, world, experiment.rules)});
+    finished.back().simulation->run();
+  }
+  return finished;
+}
+
+// Each is run once, and looked at by several tests.
+const std::vector<Finished> &undisturbed() {
+  static const std::vector<Finished> finished = finish_all(healthy(1));
+  return finished;
+}
+const std::vector<Finished> &disturbed() {
+  static const std::vector<Finished> finished = finish_all(hostile(3));
+  return finished;
+}
+
 size_t expected_trials(const Experiment &experiment, size_t invalid) {
   const Json &searcher = experiment.config.at("searcher");
   const std::string name = searcher.at("name").get<std::string>();
@@ -120,22 +145,18 @@ void assert_ended_well(const Experiment &experiment, const Simulation &simulatio
 }
 
 void undisturbed_experiments_end_with_all_their_trials(void **) {
-  for (const Experiment &experiment : experiments()) {
-    Simulation simulation(experiment.config, healthy(1), experiment.rules);
-    simulation.run();
-    assert_ended_well(experiment, simulation);
-    assert_int_equal(simulation.driver().trials().size(), expected_trials(experiment, 0));
+  for (const auto &[experiment, simulation] : undisturbed()) {
+    assert_ended_well(experiment, *simulation);
+    assert_int_equal(simulation->driver().trials().size(), expected_trials(experiment, 0));
   }
 }
 
 void progress_of_undisturbed_experiments_never_falls(void **) {
-  for (const Experiment &experiment : experiments()) {
+  for (const auto &[experiment, simulation] : undisturbed()) {
     // It is a mean over the trials so far there.
     const std::string name = experiment.name;
     const bool is_mean = name == "random of 0.38" || name == "grid of 0.38";
-    Simulation simulation(experiment.config, healthy(2), experiment.rules);
-    simulation.run();
-    const auto &progress = simulation.progress();
+    const auto &progress = simulation->progress();
     assert_true(progress.front() == 0 && progress.back() == 1);
     for (size_t i = 1; i < progress.size() && !is_mean; ++i)
       assert_true(progress[i] >= progress[i - 1] - 1e-12);
@@ -143,14 +164,12 @@ void progress_of_undisturbed_experiments_never_falls(void **) {
 }
 
 void experiments_with_failures_end_with_all_their_trials(void **) {
-  for (const Experiment &experiment : experiments()) {
-    Simulation simulation(experiment.config, hostile(3), experiment.rules);
-    simulation.run();
-    assert_ended_well(experiment, simulation);
+  for (const auto &[experiment, simulation] : disturbed()) {
+    assert_ended_well(experiment, *simulation);
     // A grid replaces no point.
     const bool is_grid = experiment.config.at("searcher").at("name") == "grid";
-    assert_int_equal(simulation.driver().trials().size(),
-                     expected_trials(experiment, is_grid ? 0 : simulation.invalid()));
+    assert_int_equal(simulation->driver().trials().size(),
+                     expected_trials(experiment, is_grid ? 0 : simulation->invalid()));
   }
 }
 
@@ -167,20 +186,16 @@ void experiments_end_although_trials_vanish_and_are_killed_while_they_wait(void 
 }
 
 void recorded_events_lead_to_the_same_decisions(void **) {
-  for (const Experiment &experiment : experiments()) {
-    Simulation simulation(experiment.config, hostile(5), experiment.rules);
-    simulation.run();
+  for (const auto &[experiment, simulation] : disturbed()) {
     Driver again(experiment.config, experiment.rules);
-    for (const Told &told : simulation.record())
+    for (const Told &told : simulation->record())
       assert_string_equal(tell(again, told).c_str(), told.answer.c_str());
   }
 }
 
 void searches_restored_in_the_middle_go_on_alike(void **) {
-  for (const Experiment &experiment : experiments()) {
-    Simulation simulation(experiment.config, hostile(6), experiment.rules);
-    simulation.run();
-    const auto &record = simulation.record();
+  for (const auto &[experiment, simulation] : disturbed()) {
+    const auto &record = simulation->record();
     Driver again(experiment.config, experiment.rules);
     for (size_t i = 0; i < record.size(); ++i) {
       if (i == record.size() / 3 || i == record.size() / 2 || i + 10 == record.size()) {
@@ -190,7 +205,7 @@ void searches_restored_in_the_middle_go_on_alike(void **) {
       }
       assert_string_equal(tell(again, record[i]).c_str(), record[i].answer.c_str());
     }
-    assert_true(again.search().snapshot() == simulation.driver().search().snapshot());
+    assert_true(again.search().snapshot() == simulation->driver().search().snapshot());
   }
 }
 
