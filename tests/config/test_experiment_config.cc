@@ -334,7 +334,7 @@ void storage_of_a_store_is_its_directory(void **) {
   ExperimentConfigSources sources = sources_of(minimal);
   sources.master_storage = store_storage("/data/store");
   const Json storage = read_experiment_config(sources)["checkpoint_storage"];
-  assert_true(storage["type"] == "directory" && storage["container_path"] == "/data/store");
+  assert_true(storage["type"] == "shared_fs" && storage["host_path"] == "/data/store");
 }
 
 void expect_documented(const std::string &docs, const ConfigSchema &schema);
