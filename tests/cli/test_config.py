@@ -77,8 +77,9 @@ def show_fills_in_defaults(store):
     config = json.loads(store.run("config", "show", write(store, GOOD), "--json"))
     assert config["max_restarts"] == 5 and config["searcher"]["max_concurrent_trials"] == 16
     assert config["checkpoint_storage"] == {
-        "type": "directory", "container_path": store.home, "save_experiment_best": 0,
-        "save_trial_best": 1, "save_trial_latest": 1}
+        "type": "shared_fs", "save_experiment_best": 0, "save_trial_best": 1,
+        "save_trial_latest": 1, "host_path": store.home, "storage_path": None,
+        "propagation": "rprivate"}
 
 
 @test
@@ -111,7 +112,7 @@ def rules_of_another_release_can_be_chosen(store):
 def storage_is_that_of_the_store_that_is_named(store):
     path = write(store, GOOD)
     config = json.loads(store.run("config", "show", path, "--json", "-m", "/other/store"))
-    assert config["checkpoint_storage"]["container_path"] == "/other/store"
+    assert config["checkpoint_storage"]["host_path"] == "/other/store"
 
 
 @test

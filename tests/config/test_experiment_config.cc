@@ -253,7 +253,7 @@ std::string halving(const std::string &name, const std::string &rest) {
 void rungs_of_equal_length_are_refused(void **) {
   for (const char *rest : {"num_rungs: 3, max_trials: 4, divisor: 3, max_length: {batches: 4}",
                            "num_rungs: 2, max_trials: 4, max_length: {batches: 1}",
-                           "num_rungs: 1000000, max_trials: 4, max_length: {batches: 9}"})
+                           "num_rungs: 1024, max_trials: 4, max_length: {batches: 9}"})
     assert_string_equal(problems_in(halving("async_halving", rest)).c_str(),
                         "2 .searcher.max_length rule\n");
   for (const char *rest : {"max_trials: 100, max_length: 10, divisor: 1.5, max_rungs: 9",
@@ -269,6 +269,15 @@ void rungs_of_equal_length_are_refused(void **) {
       problems_in(halving("async_halving", timed + "max_time: 4"), ConfigRules::v0_38).c_str(),
       "2 .searcher.max_time rule\n");
   complete(halving("async_halving", timed + "max_time: 9"), ConfigRules::v0_38);
+}
+
+void rungs_without_end_are_refused(void **) {
+  assert_string_equal(
+      problems_in(halving("async_halving",
+                          "num_rungs: 9007199254740993, max_trials: 1, divisor: 1.0000000001, "
+                          "max_length: {batches: 9007199254740993}"))
+          .c_str(),
+      "2 .searcher rule\n");
 }
 
 void lengths_of_zero_are_refused_where_they_divide(void **) {
@@ -334,7 +343,7 @@ void storage_of_a_store_is_its_directory(void **) {
   ExperimentConfigSources sources = sources_of(minimal);
   sources.master_storage = store_storage("/data/store");
   const Json storage = read_experiment_config(sources)["checkpoint_storage"];
-  assert_true(storage["type"] == "directory" && storage["container_path"] == "/data/store");
+  assert_true(storage["type"] == "shared_fs" && storage["host_path"] == "/data/store");
 }
 
 void expect_documented(const std::string &docs, const ConfigSchema &schema);
@@ -389,6 +398,7 @@ int main() {
       cmocka_unit_test(a_grid_needs_counts_also_inside_of_lists),
       cmocka_unit_test(a_grid_from_a_template_needs_counts),
       cmocka_unit_test(rungs_of_equal_length_are_refused),
+      cmocka_unit_test(rungs_without_end_are_refused),
       cmocka_unit_test(lengths_of_zero_are_refused_where_they_divide),
       cmocka_unit_test(searchers_that_are_gone_are_known_but_refused),
       cmocka_unit_test(problems_of_the_template_say_so),

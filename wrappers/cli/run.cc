@@ -99,7 +99,7 @@ int64_t make_experiment(const Options &options, const fs::path &home, Database &
   sources.file_name = options.file;
   sources.managed = options.command.empty();  // else the command is known
   sources.rules = options.rules == "0.38" ? ConfigRules::v0_38 : ConfigRules::v0_33;
-  sources.master_storage = {{"type", "shared_fs"}, {"host_path", home.string()}};
+  sources.master_storage = store_storage(home);
   Json config;
   try {
     config = read_experiment_config(sources);

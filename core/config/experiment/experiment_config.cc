@@ -78,7 +78,7 @@ void check_whole(ConfigChecker &checker, const Json &config, bool managed) {
 }  // namespace
 
 Json store_storage(const std::filesystem::path &home) {
-  return {{"type", "directory"}, {"container_path", home.string()}};
+  return {{"type", "shared_fs"}, {"host_path", home.string()}};
 }
 
 Json read_experiment_config(const ExperimentConfigSources &sources) {

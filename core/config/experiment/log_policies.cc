@@ -1,5 +1,4 @@
 // The section `log_policies`: what a line in a trial's log makes happen.
-#include <algorithm>
 #include <set>
 
 #include "core/config/experiment/check.h"
@@ -54,11 +53,13 @@ bool check_names(ConfigChecker &checker, const Json &policies, const ConfigPath 
   return true;
 }
 
+// In whatever order their keys are written.
 Json without_repeats(Json policies) {
   if (!policies.is_array()) return policies;
+  std::set<std::string> seen;
   Json once = Json::array();
-  for (const Json &policy : policies)
-    if (std::find(once.begin(), once.end(), policy) == once.end()) once.push_back(policy);
+  for (Json &policy : policies)
+    if (seen.insert(nlohmann::json(policy).dump()).second) once.push_back(std::move(policy));
   return once;
 }
 
@@ -69,19 +70,20 @@ Json append_first(const ConfigSchema &, const Json &first, const Json &second) {
   return without_repeats(std::move(all));
 }
 
-bool is_same_policy(const Json &a, const Json &b) {
-  const auto same = [&](const char *key) { return config_member(a, key) == config_member(b, key); };
-  return same("name") &&
-         (!config_member(a, "name").is_null() || (same("pattern") && same("action")));
+// What makes it the same policy in two sources.
+std::string identity_of(const Json &policy) {
+  const Json &name = config_member(policy, "name");
+  if (!name.is_null()) return name.dump();
+  return Json({config_member(policy, "pattern"), config_member(policy, "action")}).dump();
 }
 
 Json append_unseen(const ConfigSchema &, const Json &first, const Json &second) {
   if (!first.is_array() || !second.is_array()) return first;
+  std::set<std::string> seen;
+  for (const Json &policy : first) seen.insert(identity_of(policy));
   Json all = first;
   for (const Json &policy : second)
-    if (std::none_of(first.begin(), first.end(),
-                     [&](const Json &mine) { return is_same_policy(mine, policy); }))
-      all.push_back(policy);
+    if (seen.count(identity_of(policy)) == 0) all.push_back(policy);
   return all;
 }
 

@@ -84,12 +84,17 @@ double rungs_of(const Json &searcher, double length) {
                    std::floor(std::log(trials) / divisor) + 1});
 }
 
+constexpr double most_rungs = 1024;
+
 // Equal lengths of two rungs would make one operation of two.
 void check_rungs(ConfigChecker &checker, const Json &searcher, ConfigRules rules,
                  const ConfigPath &at) {
   const double length = length_of(searcher, rules);
   const double rungs = rungs_of(searcher, length);
   const double divisor = searcher.at("divisor").get<double>();
+  if (rungs > most_rungs)
+    return checker.report(at, "rule",
+                          "there must be at most 1024 rungs, found " + Json(rungs).dump());
   double above = length;
   for (double rung = rungs - 2; rung >= 0; --rung) {
     const double below = std::max(std::floor(length / std::pow(divisor, rungs - 1 - rung)), 1.0);

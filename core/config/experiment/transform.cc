@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 namespace det {
@@ -104,12 +105,11 @@ Json keep_first(const ConfigSchema &, const Json &first, const Json &) { return 
 
 Json append_by_key(const Json &first, const Json &second, const std::string &key) {
   if (!first.is_array() || !second.is_array()) return first;
+  std::unordered_set<std::string> seen;
+  for (const Json &entry : first) seen.insert(config_member(entry, key).dump());
   Json result = first;
   for (const Json &entry : second)
-    if (std::none_of(first.begin(), first.end(), [&](const Json &mine) {
-          return config_member(mine, key) == config_member(entry, key);
-        }))
-      result.push_back(entry);
+    if (seen.count(config_member(entry, key).dump()) == 0) result.push_back(entry);
   return result;
 }
 

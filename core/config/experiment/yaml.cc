@@ -190,7 +190,7 @@ class Builder : public YAML::EventHandler {
     values_ += values;
     if (values_ > yaml_max_values)
       refuse(line, "with its aliases it comes to more than " + std::to_string(yaml_max_values) +
-                       " values");
+                       " keys and values");
   }
 
   std::vector<Open> open_;

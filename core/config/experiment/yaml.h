@@ -30,7 +30,7 @@ class YamlError : public Error {
 // Configurations are a few kilobytes. The parser takes up to 250 times the size of a text.
 constexpr size_t yaml_max_size = 1 << 20;
 constexpr size_t yaml_max_depth = 100;
-// What aliases may expand a text to: values, where 32 bytes of a text count as one.
+// What aliases may expand a text to: keys and values, where 32 bytes of a text count as one more.
 constexpr size_t yaml_max_values = 200000;
 
 // The first document of `text`, as it comes out when each value is stored as JSON: keys are texts,
