@@ -167,6 +167,25 @@ det_status det_client_collect_garbage(det_client *client, int64_t experiment_id,
   });
 }
 
+det_status det_client_search_events(det_client *client, int64_t experiment_id, int64_t timeout_ms,
+                                    char **out_json, det_error *err) noexcept {
+  return query(client, out_json, err, [&](det::Client &impl) {
+    if (timeout_ms < 0)
+      throw det::Error(det::Code::invalid, "reading the events of a search: timeout_ms is " +
+                                               std::to_string(timeout_ms) + "; give 0 or more");
+    return impl.search_events(experiment_id, std::chrono::milliseconds(timeout_ms));
+  });
+}
+
+det_status det_client_post_operations(det_client *client, int64_t experiment_id, int64_t event_id,
+                                      const char *operations, char **out_json,
+                                      det_error *err) noexcept {
+  return command(client, out_json, err, [&](det::Client &impl) {
+    return impl.post_operations(experiment_id, event_id,
+                                det::parse_json(text_or_empty(operations), "operations"));
+  });
+}
+
 det_status det_client_control(det_client *client, det_client_target target, int64_t id,
                               det_client_action action, char **out_json, det_error *err) noexcept {
   return command(client, out_json, err, [&](det::Client &impl) {

@@ -2,6 +2,7 @@
 // are JSON objects whose keys docs/client.md lists.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -44,6 +45,8 @@ class Client {
   // Deletes the checkpoints that the experiment's configuration does not keep; `dry`: only tells
   // which ones these are.
   virtual Json collect_garbage(int64_t experiment_id, bool dry) = 0;
+  virtual Json search_events(int64_t experiment_id, std::chrono::milliseconds limit) = 0;
+  virtual Json post_operations(int64_t experiment_id, int64_t event_id, const Json &operations) = 0;
 };
 
 // Throws Code::invalid for 0, which stands for all experiments.

@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/base/log.h"
+#include "core/client/custom_search.h"
 #include "core/client/entries.h"
 #include "core/client/sync.h"
 #include "core/master/embedded/garbage.h"
@@ -132,6 +133,18 @@ Json EmbeddedClient::collect_garbage(int64_t experiment_id, bool dry) {
   }
   return {
       {"checkpoints", std::move(checkpoints)}, {"size", bytes}, {"failures", collected.failures}};
+}
+
+// Both wait, and others may use the client meanwhile.
+Json EmbeddedClient::search_events(int64_t experiment_id, std::chrono::milliseconds limit) {
+  Database store = open_store(store_directory_, false, options_);
+  return det::search_events(store, experiment_id, limit);
+}
+
+Json EmbeddedClient::post_operations(int64_t experiment_id, int64_t event_id,
+                                     const Json &operations) {
+  Database store = open_store(store_directory_, false, options_);
+  return det::post_operations(store, store_directory_, experiment_id, event_id, operations);
 }
 
 Json EmbeddedClient::sync() {

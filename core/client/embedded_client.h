@@ -27,6 +27,8 @@ class EmbeddedClient : public Client {
   Json control(Target target, int64_t id, Action action) override;
   Json sync() override;
   Json collect_garbage(int64_t experiment_id, bool dry) override;
+  Json search_events(int64_t experiment_id, std::chrono::milliseconds limit) override;
+  Json post_operations(int64_t experiment_id, int64_t event_id, const Json &operations) override;
 
  private:
   void require_trial(int64_t trial_id, const char *tried);

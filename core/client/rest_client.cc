@@ -163,6 +163,18 @@ Json RestClient::collect_garbage(int64_t experiment_id, bool) {
                                      " does that by itself when an experiment ends");
 }
 
+Json RestClient::search_events(int64_t experiment_id, std::chrono::milliseconds) {
+  throw Error(Code::unsupported, "reading the events of the search of experiment " +
+                                     std::to_string(experiment_id) + " on " + session_->url() +
+                                     ": only searches that `det run` runs can be decided here");
+}
+
+Json RestClient::post_operations(int64_t experiment_id, int64_t, const Json &) {
+  throw Error(Code::unsupported, "posting operations to the search of experiment " +
+                                     std::to_string(experiment_id) + " on " + session_->url() +
+                                     ": only searches that `det run` runs can be decided here");
+}
+
 Json RestClient::sync() {
   // What could not be recovered is thrown; what is told besides that has no reader here.
   const auto quiet =

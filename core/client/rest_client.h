@@ -31,6 +31,8 @@ class RestClient : public Client {
   Json control(Target target, int64_t id, Action action) override;
   Json sync() override;
   Json collect_garbage(int64_t experiment_id, bool dry) override;
+  Json search_events(int64_t experiment_id, std::chrono::milliseconds limit) override;
+  Json post_operations(int64_t experiment_id, int64_t event_id, const Json &operations) override;
 
  private:
   // Both throw Code::not_found, naming what was tried.

@@ -99,6 +99,7 @@ void Supervisor::step() {
   read_control();
   for (const LaunchedExit &exit : launcher_.take_exits()) run_gone(exit);
   for (const int64_t id : running()) look_at(id, trials_.at(id));
+  if (search_->is_custom()) hear_posts();
   settle_touched();
   enforce_deadlines();
   launch_waiting();
@@ -243,8 +244,7 @@ void Supervisor::enforce_deadlines() {
 void Supervisor::finish() {
   if (ended() || !trials_.empty()) return;
   if (!is_stopping(experiment_.state)) {
-    const bool waits_for_others = experiment_.config.at("searcher").at("name") == "custom";
-    if (experiment_.state == state::active && !waits_for_others)
+    if (experiment_.state == state::active && !search_->is_custom())
       fail_search("it has no trial left and did not end");
     return;
   }

@@ -89,6 +89,7 @@ class Supervisor {
   void look_at(int64_t id, Trial &trial);
   void hear_completion(int64_t id, Trial &trial);
   void hear_validations(int64_t id);
+  void hear_posts();
   void run_gone(const LaunchedExit &exit);
   void record_end(const LaunchedExit &exit, const Trial &trial);
   void conclude_run(int64_t id, Trial &trial, RunFacts facts, RunExit how);

@@ -124,6 +124,38 @@ void Supervisor::hear_validations(int64_t id) {
     decide([&] { return search_->validated(id, validation.row, validation.metrics); });
 }
 
+// What was decided outside.
+void Supervisor::hear_posts() {
+  struct Post {
+    int64_t id = 0, event_id = 0;
+    std::string operations;
+  };
+  std::vector<Post> posts;
+  {
+    Query rows = store_.query(
+        "SELECT id, event_id, operations FROM search_posts"
+        " WHERE experiment_id=? AND answer IS NULL ORDER BY id",
+        experiment_.id);
+    while (rows.next()) posts.push_back({rows.integer(0), rows.integer(1), rows.text(2)});
+  }
+  for (const Post &post : posts)
+    decide([&] {
+      SearchChanges changes;
+      std::string answer;
+      try {
+        std::vector<std::string> refused;
+        changes =
+            search_->posted(post.event_id, parse_json(post.operations, "operations"), refused);
+        for (const std::string &problem : refused) answer += (answer.empty() ? "" : "; ") + problem;
+      } catch (const Error &error) {
+        if (error.code != Code::not_found) throw;
+        answer = error.what();
+      }
+      store_.run("UPDATE search_posts SET answer=? WHERE id=?", answer, post.id);
+      return changes;
+    });
+}
+
 // The end of a trial, recorded with what the search makes of it.
 void Supervisor::conclude(int64_t id, const Verdict &verdict,
                           const std::function<void()> &record_run) {

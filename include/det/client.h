@@ -164,6 +164,35 @@ DET_API det_status det_client_collect_garbage(det_client *client, int64_t experi
                                               int32_t dry_run, char **out_json,
                                               det_error *err) DET_NOEXCEPT;
 
+/** The events of a search whose method is a program of its own (`searcher: {name: custom}`), those
+ * that no operations were posted for, oldest first: {"events": [{"id": 1, "initialOperations": {}},
+ * {"id", "trialCreated": {"requestId"}}, {"id", "validationCompleted": {"requestId", "metric",
+ * "validateAfterLength"}}, {"id", "trialExitedEarly": {"requestId", "exitedReason"}}, {"id",
+ * "trialClosed": {"requestId"}}]} (seed: SearchMethod). Where the experiment is not active, one
+ * event of id -1 with "experimentInactive": {"state"}. Blocks until there is one.
+ * @param[in] timeout_ms  Then the list is empty; 0: does not wait.
+ * @return As det_client_get_experiment(); DET_E_STATE (its searcher decides by itself);
+ * DET_E_UNSUPPORTED (a master over HTTP).   @since 0.1 */
+DET_API det_status det_client_search_events(det_client *client, int64_t experiment_id,
+                                            int64_t timeout_ms, char **out_json,
+                                            det_error *err) DET_NOEXCEPT;
+
+/** Posts operations of such a search, and acknowledges all events up to `event_id`, which come no
+ * more. Blocks until `det run` has carried them out.
+ * @param[in]  event_id    Of the last event that was seen.
+ * @param[in]  operations  A JSON list of {"createTrial": {"requestId": a UUID of the caller's,
+ *                         "hyperparams": JSON text}}, {"trialOperation": {"validateAfter":
+ *                         {"requestId", "length"}}}, {"closeTrial": {"requestId"}},
+ *                         {"setSearcherProgress": {"progress"}}, {"shutDown": {"cancel",
+ *                         "failure"}}; may be empty.
+ * @param[out] out_json    May be NULL. Receives {"refused": why some of them were left out, or
+ *                         null}, to release with det_free().
+ * @return As det_client_search_events(); DET_E_NOT_FOUND (no such event waits: it was acknowledged
+ * before); DET_E_INVALID (no list); DET_E_UNAVAILABLE (no `det run` runs it).   @since 0.1 */
+DET_API det_status det_client_post_operations(det_client *client, int64_t experiment_id,
+                                              int64_t event_id, const char *operations,
+                                              char **out_json, det_error *err) DET_NOEXCEPT;
+
 /** What det_client_control() acts on. */
 typedef int32_t det_client_target;
 #define DET_CLIENT_EXPERIMENT 1 /**< An experiment with all its trials. */

@@ -1,13 +1,9 @@
 // What a decision of the search costs with its record in the store, at the start of an experiment
-// and behind 100,000 trials; and the disk's own price of making one small write durable.
+// and behind 100,000 trials.
 //   bench_supervisor [TRIALS]
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <cstdio>
 #include <cstdlib>
 
-#include "tests/bench/measure.h"
 #include "tests/supervisor/experiment.h"
 
 namespace {

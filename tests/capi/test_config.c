@@ -58,8 +58,7 @@ static void complete_fills_defaults_and_the_storage_of_the_store(void **state) {
   char *out = NULL;
   (void)state;
   expect_text(det_config_complete(good, NULL, &out, NULL), &out, "\"max_restarts\":5");
-  expect_text(det_config_complete(good, NULL, &out, NULL), &out,
-              "\"host_path\":\"/data/store\"");
+  expect_text(det_config_complete(good, NULL, &out, NULL), &out, "\"host_path\":\"/data/store\"");
 }
 
 static void complete_of_a_bad_configuration_fails_and_counts_the_problems(void **state) {

@@ -1,5 +1,6 @@
 // What becomes of trials and experiments: starts, ends, restarts, and what people do to them.
 #include "core/client/supervised.h"
+#include "core/master/embedded/start.h"
 #include "core/master/embedded/transitions.h"
 #include "tests/expect_error.h"
 #include "tests/supervisor/experiment.h"
@@ -74,6 +75,29 @@ void what_is_told_to_a_trial_is_in_its_environment(void **) {
   assert_true(variables.at("DET_ALLOCATION_ID").ends_with(".1"));
   assert_true(parse_json(variables.at("DET_HPARAMS"), "hparams").contains("x"));
   assert_false(variables.contains("DET_LATEST_CHECKPOINT"));
+}
+
+void trials_without_a_checkpoint_start_from_that_of_another(void **) {
+  Experiment experiment(single());
+  experiment.run_to_end();
+  experiment.store().run(
+      "INSERT INTO checkpoints (uuid, trial_id, run_id, steps, state, size, time, metadata,"
+      " resources, storage) VALUES ('c', 1, 1, 10, 'COMPLETED', 0, 0, '{}', '{}', '{}')");
+  Json config = single();
+  config["searcher"]["source_trial_id"] = 1;
+  Transaction transaction(experiment.store());
+  const int64_t id = create_experiment(experiment.store(), config, "", {});
+  config["searcher"]["source_trial_id"] = 7;
+  expect_refusal([&] { create_experiment(experiment.store(), config, "", {}); }, Code::not_found,
+                 "source trial 7");
+  experiment.store().run(
+      "INSERT INTO trials (experiment_id, state, hparams, seed, task_id, created)"
+      " VALUES (?, 'ACTIVE', '{}', 0, 't', 0)",
+      id);
+  transaction.commit();
+  const RunInfo run = describe_next_run(experiment.store(), 2);
+  assert_string_equal(run.latest_checkpoint.value_or("").c_str(), "c");
+  assert_int_equal(run.steps_completed, 0);
 }
 
 void a_paused_trial_leaves_and_goes_on_when_it_is_activated(void **) {
@@ -316,6 +340,7 @@ int main() {
       cmocka_unit_test(max_slots_of_the_configuration_holds),
       cmocka_unit_test(a_trial_too_wide_for_the_machine_is_refused),
       cmocka_unit_test(what_is_told_to_a_trial_is_in_its_environment),
+      cmocka_unit_test(trials_without_a_checkpoint_start_from_that_of_another),
       cmocka_unit_test(a_paused_trial_leaves_and_goes_on_when_it_is_activated),
       cmocka_unit_test(one_that_is_activated_while_it_leaves_starts_again_afterwards),
       cmocka_unit_test(one_trial_can_be_paused_alone),

@@ -21,7 +21,8 @@ Json to_json(const LaunchPlan &plan) {
   return {{"command", plan.command},
           {"directory", plan.directory.string()},
           {"slots", plan.slots ? Json(*plan.slots) : Json()},
-          {"by_metrics", plan.by_metrics}};
+          {"by_metrics", plan.by_metrics},
+          {"warm_start", plan.warm_start ? Json(*plan.warm_start) : Json()}};
 }
 
 LaunchPlan plan_from_json(const Json &json) {
@@ -30,7 +31,32 @@ LaunchPlan plan_from_json(const Json &json) {
   plan.directory = json.at("directory").get<std::string>();
   if (!json.at("slots").is_null()) plan.slots = json.at("slots").get<int>();
   plan.by_metrics = json.at("by_metrics").get<bool>();
+  if (!json.at("warm_start").is_null()) plan.warm_start = json.at("warm_start").get<std::string>();
   return plan;
+}
+
+// The trial goes before the checkpoint, as on the platform.
+std::optional<std::string> find_warm_start(Database &store, const Json &config) {
+  const Json searcher = config.value("searcher", Json::object());
+  const Json trial = searcher.value("source_trial_id", Json());
+  const Json uuid = searcher.value("source_checkpoint_uuid", Json());
+  const std::string tried = "making an experiment: ";
+  if (trial.is_number_integer()) {
+    Query found = store.query(
+        "SELECT uuid FROM checkpoints WHERE trial_id=? AND state='COMPLETED'"
+        " ORDER BY steps DESC, time DESC, id DESC LIMIT 1",
+        trial.get<int64_t>());
+    if (found.next()) return found.text(0);
+    throw Error(Code::not_found, tried + "no checkpoint found for source trial " + trial.dump() +
+                                     " (searcher.source_trial_id); `det checkpoints` lists them");
+  }
+  if (!uuid.is_string()) return std::nullopt;
+  Query found = store.query("SELECT 1 FROM checkpoints WHERE uuid=? AND state='COMPLETED'",
+                            uuid.get<std::string>());
+  if (found.next()) return uuid.get<std::string>();
+  throw Error(Code::not_found, tried + "no checkpoint found with UUID " + uuid.dump() +
+                                   " (searcher.source_checkpoint_uuid); `det checkpoints` lists "
+                                   "them");
 }
 
 fs::path owner_path(const fs::path &directory) { return directory / "owner"; }
@@ -52,7 +78,8 @@ OwnerLock take_seat(const fs::path &directory, int64_t experiment_id) {
 }  // namespace
 
 int64_t create_experiment(Database &store, const Json &config, const std::string &original,
-                          const LaunchPlan &launch) {
+                          LaunchPlan launch) {
+  launch.warm_start = find_warm_start(store, config);
   store.run(
       "INSERT INTO experiments (name, state, config, created, managed, original_config, launch,"
       " progress) VALUES (?, ?, ?, ?, 1, ?, ?, 0)",

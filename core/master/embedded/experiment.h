@@ -23,6 +23,8 @@ struct LaunchPlan {
   std::filesystem::path directory;  // to start in
   std::optional<int> slots;         // of this machine; none: what it has
   bool by_metrics = false;          // metrics steer the search (SearchRules::metrics)
+  // What trials without a checkpoint of their own start from. create_experiment() finds it.
+  std::optional<std::string> warm_start;
 };
 
 struct ExperimentRecord {
@@ -33,10 +35,11 @@ struct ExperimentRecord {
   LaunchPlan launch;
 };
 
-// Makes it, paused. `config` is complete, `original` the text it came from. The caller holds a
-// transaction.
+// Makes it, paused. `config` is complete, `original` the text it came from. Throws Code::not_found
+// where `searcher.source_trial_id` or `source_checkpoint_uuid` names nothing to start from. The
+// caller holds a transaction.
 int64_t create_experiment(Database &store, const Json &config, const std::string &original,
-                          const LaunchPlan &launch);
+                          LaunchPlan launch);
 
 // Throws Code::not_found, or Code::state for one without a supervisor.
 ExperimentRecord read_experiment(Database &store, int64_t experiment_id);

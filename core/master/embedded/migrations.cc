@@ -165,8 +165,10 @@ ALTER TABLE trials ADD COLUMN metadata TEXT NOT NULL DEFAULT '{}';
 // search heard of last. `decided`: it has heard that the operation is completed. `leader` is the
 // process that the supervisor started for a run, `log_offset` how much of what it printed is
 // stored. `control` counts what people did to the experiment. `search_events` is what the search
-// was told, in order; `kind` as RecordedSearch names it.
-// Best validations as BestValidations has them. `registered`: a version of a model refers to the
+// was told, in order; `kind` as RecordedSearch names it. `search_queue` holds the events of a
+// custom search that nobody has acknowledged, `search_posts` what was decided about them outside;
+// `answer` is NULL until the supervisor has heard it, then why it was refused, or nothing. Best
+// validations as BestValidations has them. `registered`: a version of a model refers to the
 // checkpoint, so that it is never garbage.
 constexpr const char *supervised = R"sql(
 ALTER TABLE experiments ADD COLUMN managed INTEGER NOT NULL DEFAULT 0;
@@ -187,6 +189,19 @@ ALTER TABLE checkpoints ADD COLUMN registered INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE operations ADD COLUMN decided INTEGER;
 ALTER TABLE runs ADD COLUMN leader TEXT;
 ALTER TABLE runs ADD COLUMN log_offset INTEGER NOT NULL DEFAULT 0;
+CREATE TABLE search_queue (
+  experiment_id INTEGER NOT NULL REFERENCES experiments,
+  number INTEGER NOT NULL,
+  event TEXT NOT NULL,
+  PRIMARY KEY (experiment_id, number)
+) WITHOUT ROWID;
+CREATE TABLE search_posts (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  experiment_id INTEGER NOT NULL REFERENCES experiments,
+  event_id INTEGER NOT NULL,
+  operations TEXT NOT NULL,
+  answer TEXT
+);
 CREATE TABLE search_events (
   experiment_id INTEGER NOT NULL REFERENCES experiments,
   number INTEGER NOT NULL,

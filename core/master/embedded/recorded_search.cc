@@ -32,7 +32,11 @@ void SearchChanges::add(const SearchChanges &later) {
 
 RecordedSearch::RecordedSearch(Database &store, int64_t experiment_id,
                                std::unique_ptr<Search> search, std::optional<uint64_t> length)
-    : store_(store), experiment_id_(experiment_id), search_(std::move(search)), length_(length) {
+    : store_(store),
+      experiment_id_(experiment_id),
+      search_(std::move(search)),
+      custom_(dynamic_cast<CustomSearch *>(search_.get())),
+      length_(length) {
   Query trials = store_.query(
       "SELECT id, request_id FROM trials WHERE experiment_id=? AND request_id IS NOT NULL",
       experiment_id_);
@@ -41,6 +45,11 @@ RecordedSearch::RecordedSearch(Database &store, int64_t experiment_id,
     trials_[trials.text(1)] = trials.integer(0);
   }
   replay();
+  if (!is_custom()) return;
+  Query queued = store_.query(
+      "SELECT IFNULL(MAX(number), 0) FROM search_queue WHERE experiment_id=?", experiment_id_);
+  queued.next();
+  queued_ = queued.integer(0);
 }
 
 void RecordedSearch::replay() {
@@ -85,7 +94,29 @@ SearchChanges RecordedSearch::closed(int64_t trial_id) {
   return happened("closed", trial_id, nullptr);
 }
 
+SearchChanges RecordedSearch::posted(int64_t event_id, const Json &operations,
+                                     std::vector<std::string> &refused) {
+  read_operations(operations, refused);  // those that cannot be read are told once
+  SearchChanges changes =
+      happened("posted", std::nullopt, {{"event_id", event_id}, {"operations", operations}});
+  store_.run("DELETE FROM search_queue WHERE experiment_id=? AND number<=?", experiment_id_,
+             event_id);
+  return changes;
+}
+
+void RecordedSearch::store_queue() {
+  for (const Json &event : custom_->queue()) {
+    const auto number = event.at("id").get<int64_t>();
+    if (number <= queued_) continue;
+    store_.run("INSERT INTO search_queue (experiment_id, number, event) VALUES (?, ?, ?)",
+               experiment_id_, number, to_wire(event));
+    queued_ = number;
+  }
+}
+
 void RecordedSearch::trial_progress(int64_t trial_id, double progress) {
+  // To a custom search it would be an event, and those are on record.
+  if (is_custom()) return;
   if (const auto found = requests_.find(trial_id); found != requests_.end())
     search_->trial_progress(found->second, progress);
 }
@@ -98,12 +129,20 @@ SearchChanges RecordedSearch::happened(std::string_view kind, std::optional<int6
       " VALUES (?, ?, ?, ?, ?, ?)",
       experiment_id_, ++events_, kind, trial_id,
       value.is_null() ? std::nullopt : std::optional(to_wire(value)), now_us());
-  return carry_out(decisions);
+  SearchChanges changes = carry_out(decisions);
+  if (is_custom()) store_queue();
+  return changes;
 }
 
 Decisions RecordedSearch::tell(std::string_view kind, std::optional<int64_t> trial_id,
                                const Json &value) {
   if (kind == "initial") return search_->initial();
+  if (kind == "posted" && is_custom()) {
+    std::vector<std::string> refused;
+    Decisions decisions = read_operations(value.at("operations"), refused);
+    custom_->post(value.at("event_id").get<int64_t>(), decisions);
+    return decisions;
+  }
   const auto found = trial_id ? requests_.find(*trial_id) : requests_.end();
   if (found == requests_.end())
     throw Error(Code::corrupt, "telling the search of experiment " +

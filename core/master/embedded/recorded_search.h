@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/master/embedded/sqlite.h"
+#include "core/search/custom.h"
 #include "core/search/search.h"
 
 namespace det {
@@ -43,6 +44,13 @@ class RecordedSearch {
   SearchChanges exited_early(int64_t trial_id, ExitReason reason);
   SearchChanges closed(int64_t trial_id);
 
+  // Whether decisions come from outside.
+  bool is_custom() const { return custom_ != nullptr; }
+  // Decisions about the events up to `event_id`, in the form of the platform. Those that cannot be
+  // read are left out, and said in `refused`. Throws Code::not_found, and records nothing, when no
+  // such event waits.
+  SearchChanges posted(int64_t event_id, const Json &operations, std::vector<std::string> &refused);
+
   // Not on record: it steers nothing.
   void trial_progress(int64_t trial_id, double progress);
   double progress() const { return search_->progress(); }
@@ -53,6 +61,7 @@ class RecordedSearch {
   SearchChanges happened(std::string_view kind, std::optional<int64_t> trial_id, const Json &value);
   Decisions tell(std::string_view kind, std::optional<int64_t> trial_id, const Json &value);
   void replay();
+  void store_queue();
   SearchChanges carry_out(const Decisions &decisions);
   void create(const CreateTrial &trial, SearchChanges &changes);
   void set_length(int64_t trial_id, uint64_t length, SearchChanges &changes);
@@ -61,7 +70,9 @@ class RecordedSearch {
   Database &store_;
   const int64_t experiment_id_;
   const std::unique_ptr<Search> search_;
+  CustomSearch *const custom_;  // the search, where it is one
   const std::optional<uint64_t> length_;
+  int64_t queued_ = 0;  // the last event that was stored for who decides
   int64_t events_ = 0;
   std::unordered_map<std::string, int64_t> trials_;
   std::unordered_map<int64_t, std::string> requests_;

@@ -117,7 +117,7 @@ int64_t next_run(Database &store, int64_t trial_id) {
 RunInfo read_info(Database &store, int64_t trial_id, int64_t run_id) {
   Query trial = store.query(
       "SELECT experiment_id, seed, hparams, config, task_id,"
-      " (SELECT value FROM meta WHERE key='cluster_id')"
+      " (SELECT value FROM meta WHERE key='cluster_id'), json_extract(launch, '$.warm_start')"
       " FROM trials JOIN experiments ON experiments.id=experiment_id WHERE trials.id=?",
       trial_id);
   if (!trial.next())
@@ -141,6 +141,8 @@ RunInfo read_info(Database &store, int64_t trial_id, int64_t run_id) {
   if (checkpoint.next()) {
     info.latest_checkpoint = checkpoint.text(0);
     info.steps_completed = checkpoint.integer(1);
+  } else {
+    info.latest_checkpoint = trial.maybe_text(6);  // another trial's, whose steps are not its own
   }
   return info;
 }

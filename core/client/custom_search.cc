@@ -1,0 +1,86 @@
+#include "core/client/custom_search.h"
+
+#include <algorithm>
+#include <string>
+#include <thread>
+
+#include "core/base/error.h"
+#include "core/master/embedded/experiment.h"
+#include "core/master/embedded/lifecycle.h"
+
+namespace det {
+
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+constexpr milliseconds longest_pause{50};
+
+// Throws unless decisions come from outside.
+void require_custom(const ExperimentRecord &experiment, const std::string &tried) {
+  const Json name = experiment.config.at("searcher").value("name", Json());
+  if (name == "custom") return;
+  throw Error(Code::state, tried + ": its searcher is " + to_wire(name) +
+                               ", which decides by itself; only one named custom does not");
+}
+
+std::string name_of(int64_t experiment_id) {
+  return "the search of experiment " + std::to_string(experiment_id);
+}
+
+}  // namespace
+
+Json search_events(Database &store, int64_t experiment_id, milliseconds limit) {
+  const auto end = Clock::now() + limit;
+  for (milliseconds pause{1};; pause = std::min(pause * 2, longest_pause)) {
+    const ExperimentRecord experiment = read_experiment(store, experiment_id);
+    require_custom(experiment, "reading the events of " + name_of(experiment_id));
+    Json events = Json::array();
+    if (experiment.state != state::active) {
+      events.push_back({{"id", -1}, {"experimentInactive", {{"state", experiment.state}}}});
+    } else {
+      Query rows = store.query(
+          "SELECT event FROM search_queue WHERE experiment_id=? ORDER BY number", experiment_id);
+      while (rows.next()) events.push_back(parse_json(rows.view(0), "an event of the search"));
+    }
+    if (!events.empty() || Clock::now() >= end) return {{"events", events}};
+    std::this_thread::sleep_for(pause);
+  }
+}
+
+Json post_operations(Database &store, const std::filesystem::path &store_directory,
+                     int64_t experiment_id, int64_t event_id, const Json &operations) {
+  const std::string tried = "posting operations to " + name_of(experiment_id);
+  require_custom(read_experiment(store, experiment_id), tried);
+  if (!operations.is_array())
+    throw Error(Code::invalid, tried + ": a list is needed, like [{\"shutDown\": {}}]");
+  Transaction transaction(store);
+  store.run("INSERT INTO search_posts (experiment_id, event_id, operations) VALUES (?, ?, ?)",
+            experiment_id, event_id, to_wire(operations));
+  const int64_t post = store.last_id();
+  transaction.commit();
+  for (milliseconds pause{1};; pause = std::min(pause * 2, longest_pause)) {
+    wake_supervisor(store_directory, experiment_id);
+    {
+      Query row = store.query(
+          "SELECT answer, EXISTS (SELECT 1 FROM search_events WHERE experiment_id=?1"
+          " AND kind='posted' AND value->>'event_id'=?2) FROM search_posts WHERE id=?3",
+          experiment_id, event_id, post);
+      row.next();
+      if (!row.is_null(0)) {
+        if (row.integer(1) == 0) throw Error(Code::not_found, tried + ": " + row.text(0));
+        return {{"refused", row.view(0).empty() ? Json() : Json(row.text(0))}};
+      }
+    }
+    if (supervisor_liveness(store_directory, experiment_id) == Liveness::dead) {
+      store.run("DELETE FROM search_posts WHERE id=? AND answer IS NULL", post);
+      if (store.changes() > 0)
+        throw Error(Code::unavailable, tried + ": nobody runs it; start `det run --resume " +
+                                           std::to_string(experiment_id) + "`, and post again");
+    }
+    std::this_thread::sleep_for(pause);
+  }
+}
+
+}  // namespace det
