@@ -53,6 +53,14 @@ def rows(store, sql):
         return database.execute(sql).fetchall()
 
 
+def has(store, sql):
+    """Whether there is such a row; the store may be in the making."""
+    try:
+        return os.path.exists(store.home + "/.detcore/store.db") and bool(rows(store, sql))
+    except sqlite3.OperationalError:
+        return False
+
+
 def wait_until(holds, what, seconds=60):
     end = time.monotonic() + seconds
     while not holds():
@@ -164,8 +172,7 @@ def wrong_arguments_are_refused(store):
 @test
 def an_interrupt_pauses_and_resuming_goes_on(store):
     process = start(store, write(store, config(SINGLE)), "--", TRAINEE, TRAINEE_MS="200")
-    wait_until(lambda: os.path.exists(store.home + "/.detcore/store.db")
-               and rows(store, "SELECT 1 FROM metrics"), "a report")
+    wait_until(lambda: has(store, "SELECT 1 FROM metrics"), "a report")
     process.send_signal(signal.SIGINT)
     out = process.communicate(timeout=60)[0]
     assert process.returncode == 11 and "det run --resume 1" in out, out
@@ -181,8 +188,7 @@ def an_interrupt_pauses_and_resuming_goes_on(store):
 @test
 def another_det_pauses_and_kills_what_runs(store):
     process = start(store, write(store, config(SINGLE)), "--", TRAINEE, TRAINEE_MS="200")
-    wait_until(lambda: os.path.exists(store.home + "/.detcore/store.db")
-               and rows(store, "SELECT 1 FROM metrics"), "a report")
+    wait_until(lambda: has(store, "SELECT 1 FROM metrics"), "a report")
     store.run("run", "--resume", "1", expect=4)
     store.run("pause", "-e", "1")
     process.communicate(timeout=60)
@@ -230,8 +236,8 @@ class Decider:
 @test
 def a_program_can_decide_the_search(store):
     process = start(store, write(store, config({"name": "custom"})), "--slots", "2", "--", TRAINEE)
-    wait_until(lambda: os.path.exists(store.home + "/.detcore/store.db")
-               and rows(store, "SELECT 1 FROM experiments WHERE state='ACTIVE'"), "the experiment")
+    wait_until(lambda: has(store, "SELECT 1 FROM experiments WHERE state='ACTIVE'"),
+               "the experiment")
     decider = Decider(store)
     ids = [str(uuid.UUID(int=n, version=4)) for n in (1, 2)]
     seen, posted, metrics = [], 0, {}
@@ -288,12 +294,13 @@ def kill_at_random(store, seed, arguments, seconds):
     while True:
         try:
             out = process.communicate(timeout=chance.uniform(0.05, seconds))[0]
-            if process.returncode in (0, 9):
+            # It may have been killed after it was done.
+            if process.returncode == 0 or "is COMPLETED" in out:
                 return kills, out
             assert process.returncode < 0, out
         except subprocess.TimeoutExpired:
             pass
-        if os.path.exists(store.home + "/.detcore/store.db") and chance.random() < 0.5:
+        if chance.random() < 0.5 and has(store, "SELECT 1 FROM runs WHERE leader IS NOT NULL"):
             for (leader,) in rows(store, "SELECT leader FROM runs WHERE leader IS NOT NULL"):
                 pid = json.loads(leader)["pid"]
                 if pid > 1 and process.pid != pid and is_trainee(pid):
@@ -301,8 +308,7 @@ def kill_at_random(store, seed, arguments, seconds):
         process.kill()
         process.communicate()
         kills += 1
-        has_one = os.path.exists(store.home + "/.detcore/store.db") and rows(
-            store, "SELECT 1 FROM experiments")
+        has_one = has(store, "SELECT 1 FROM experiments")
         process = start(store, *(["--resume", "1", "--slots", "1"] if has_one else arguments),
                         TRAINEE_MS="5")
 

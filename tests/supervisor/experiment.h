@@ -39,7 +39,7 @@ class Experiment {
  public:
   explicit Experiment(const Json &config, int slots = 4, bool by_metrics = false)
       : store_(open_store(directory_ / "store", true, {})), slots_(slots) {
-    LaunchPlan plan{{"./train"}, "/", std::nullopt, by_metrics};
+    LaunchPlan plan{{"./train"}, "/", std::nullopt, by_metrics, std::nullopt};
     Transaction transaction(store_);
     id_ = create_experiment(store_, config, "text", plan);
     transaction.commit();
