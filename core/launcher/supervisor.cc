@@ -193,11 +193,15 @@ void Supervisor::settle_touched() {
 void Supervisor::refresh(int64_t id) {
   Trial &trial = trials_.at(id);
   const std::string before = trial.state;
+  int64_t turn = 0;
   {
     Query row = store_.query(
         "SELECT state, restarts, closed,"
         " IFNULL((SELECT completed IS NOT NULL AND decided IS NOT NULL FROM operations"
-        "  WHERE trial_id=trials.id ORDER BY number DESC LIMIT 1), 1)"
+        "  WHERE trial_id=trials.id ORDER BY number DESC LIMIT 1), 1),"
+        " (SELECT asked FROM operations WHERE trial_id=trials.id ORDER BY number DESC LIMIT 1),"
+        " EXISTS (SELECT 1 FROM runs WHERE trial_id=trials.id AND run_id=last_run"
+        "  AND exit IS NOT 'ok')"
         " FROM trials WHERE id=?",
         id);
     row.next();
@@ -205,6 +209,7 @@ void Supervisor::refresh(int64_t id) {
     trial.restarts = row.integer(1);
     trial.closed = row.integer(2) != 0;
     trial.done = row.integer(3) != 0;
+    turn = row.integer(5) != 0 ? 0 : row.maybe_integer(4).value_or(0);
   }
   if (trial.state != before) apply_state(id, trial);
   if (trial.run_id != 0) return;  // judged when it has left
@@ -213,7 +218,7 @@ void Supervisor::refresh(int64_t id) {
   if (!verdict.state.empty()) return conclude(id, verdict);
   if (trial.state != state::active || trial.done || trial.queued) return;
   trial.queued = true;
-  waiting_.push_back(id);
+  waiting_.emplace(turn, id);
 }
 
 void Supervisor::apply_state(int64_t id, Trial &trial) {

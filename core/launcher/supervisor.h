@@ -12,6 +12,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "core/base/log.h"
 #include "core/launcher/launcher.h"
@@ -118,7 +119,9 @@ class Supervisor {
   std::chrono::seconds preemption_timeout_{3600};
   std::map<int64_t, Trial> trials_;  // those that have not ended
   std::set<int64_t> running_;
-  std::deque<int64_t> waiting_;  // with work and without a process, first come first served
+  // With work and without a process, by when the search asked for it, so that the order is that of
+  // any other supervisor. Those that were interrupted at it go first.
+  std::set<std::pair<int64_t, int64_t>> waiting_;
   std::deque<int64_t> touched_;  // to be looked at
   bool states_changed_ = false;
   double stored_progress_ = -1;

@@ -16,8 +16,8 @@ void Supervisor::launch_waiting() {
     const auto slots = static_cast<int>(slots_per_trial_);
     const auto used = static_cast<int64_t>(running_.size()) * slots_per_trial_;
     if (!launcher_.has_room(slots) || (max_slots_ > 0 && used + slots > max_slots_)) return;
-    const int64_t id = waiting_.front();
-    waiting_.pop_front();
+    const int64_t id = waiting_.begin()->second;
+    waiting_.erase(waiting_.begin());
     const auto found = trials_.find(id);
     if (found == trials_.end()) continue;
     Trial &trial = found->second;

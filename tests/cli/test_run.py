@@ -49,7 +49,7 @@ def start(store, *arguments, **env):
 
 
 def rows(store, sql):
-    with sqlite3.connect(store.database()) as database:
+    with sqlite3.connect(store.home + "/.detcore/store.db") as database:
         return database.execute(sql).fetchall()
 
 

@@ -162,7 +162,8 @@ ALTER TABLE trials ADD COLUMN metadata TEXT NOT NULL DEFAULT '{}';
 // Experiments that a supervisor runs (`managed`), and their trials. `launch`: the command, the
 // directory and the slots, for who takes up the work of a supervisor that is gone. `closed`: the
 // search has no more operations for the trial. `last_validation`: the row of metrics that the
-// search heard of last. `decided`: it has heard that the operation is completed. `leader` is the
+// search heard of last. `asked`: the event in which it asked for the operation. `decided`: it has
+// heard that the operation is completed. `leader` is the
 // process that the supervisor started for a run, `log_offset` how much of what it printed is
 // stored. `control` counts what people did to the experiment. `search_events` is what the search
 // was told, in order; `kind` as RecordedSearch names it. `search_queue` holds the events of a
@@ -186,6 +187,7 @@ ALTER TABLE trials ADD COLUMN best_metric TEXT;
 ALTER TABLE trials ADD COLUMN best_order NOT NULL DEFAULT x'';
 CREATE INDEX trials_by_metric ON trials (experiment_id, best_order);
 ALTER TABLE checkpoints ADD COLUMN registered INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE operations ADD COLUMN asked INTEGER;
 ALTER TABLE operations ADD COLUMN decided INTEGER;
 ALTER TABLE runs ADD COLUMN leader TEXT;
 ALTER TABLE runs ADD COLUMN log_offset INTEGER NOT NULL DEFAULT 0;

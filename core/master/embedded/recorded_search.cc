@@ -226,9 +226,9 @@ void RecordedSearch::set_length(int64_t trial_id, uint64_t length, SearchChanges
     if (trial.next() && is_terminal(trial.view(0))) return changes.refused.push_back(trial_id);
   }
   store_.run(
-      "INSERT INTO operations (trial_id, number, length)"
-      " SELECT ?1, IFNULL(MAX(number), 0) + 1, ?2 FROM operations WHERE trial_id=?1",
-      trial_id, length);
+      "INSERT INTO operations (trial_id, number, length, asked)"
+      " SELECT ?1, IFNULL(MAX(number), 0) + 1, ?2, ?3 FROM operations WHERE trial_id=?1",
+      trial_id, length, events_);
 }
 
 }  // namespace det
