@@ -63,18 +63,15 @@ Json post_operations(Database &store, const std::filesystem::path &store_directo
   for (milliseconds pause{1};; pause = std::min(pause * 2, longest_pause)) {
     wake_supervisor(store_directory, experiment_id);
     {
-      Query row = store.query(
-          "SELECT answer, EXISTS (SELECT 1 FROM search_events WHERE experiment_id=?1"
-          " AND kind='posted' AND value->>'event_id'=?2) FROM search_posts WHERE id=?3",
-          experiment_id, event_id, post);
+      Query row = store.query("SELECT accepted, answer FROM search_posts WHERE id=?", post);
       row.next();
       if (!row.is_null(0)) {
-        if (row.integer(1) == 0) throw Error(Code::not_found, tried + ": " + row.text(0));
-        return {{"refused", row.view(0).empty() ? Json() : Json(row.text(0))}};
+        if (row.integer(0) == 0) throw Error(Code::not_found, tried + ": " + row.text(1));
+        return {{"refused", row.view(1).empty() ? Json() : Json(row.text(1))}};
       }
     }
     if (supervisor_liveness(store_directory, experiment_id) == Liveness::dead) {
-      store.run("DELETE FROM search_posts WHERE id=? AND answer IS NULL", post);
+      store.run("DELETE FROM search_posts WHERE id=? AND accepted IS NULL", post);
       if (store.changes() > 0)
         throw Error(Code::unavailable, tried + ": nobody runs it; start `det run --resume " +
                                            std::to_string(experiment_id) + "`, and post again");

@@ -134,7 +134,7 @@ void Supervisor::hear_posts() {
   {
     Query rows = store_.query(
         "SELECT id, event_id, operations FROM search_posts"
-        " WHERE experiment_id=? AND answer IS NULL ORDER BY id",
+        " WHERE experiment_id=? AND accepted IS NULL ORDER BY id",
         experiment_.id);
     while (rows.next()) posts.push_back({rows.integer(0), rows.integer(1), rows.text(2)});
   }
@@ -142,6 +142,7 @@ void Supervisor::hear_posts() {
     decide([&] {
       SearchChanges changes;
       std::string answer;
+      bool accepted = true;
       try {
         std::vector<std::string> refused;
         changes =
@@ -149,9 +150,11 @@ void Supervisor::hear_posts() {
         for (const std::string &problem : refused) answer += (answer.empty() ? "" : "; ") + problem;
       } catch (const Error &error) {
         if (error.code != Code::not_found) throw;
+        accepted = false;
         answer = error.what();
       }
-      store_.run("UPDATE search_posts SET answer=? WHERE id=?", answer, post.id);
+      store_.run("UPDATE search_posts SET accepted=?, answer=? WHERE id=?", accepted, answer,
+                 post.id);
       return changes;
     });
 }

@@ -159,18 +159,20 @@ constexpr const char *metadata = R"sql(
 ALTER TABLE trials ADD COLUMN metadata TEXT NOT NULL DEFAULT '{}';
 )sql";
 
-// Experiments that a supervisor runs (`managed`), and their trials. `launch`: the command, the
-// directory and the slots, for who takes up the work of a supervisor that is gone. `closed`: the
-// search has no more operations for the trial. `last_validation`: the row of metrics that the
-// search heard of last. `asked`: the event in which it asked for the operation. `decided`: it has
-// heard that the operation is completed. `leader` is the
-// process that the supervisor started for a run, `log_offset` how much of what it printed is
-// stored. `control` counts what people did to the experiment. `search_events` is what the search
-// was told, in order; `kind` as RecordedSearch names it. `search_queue` holds the events of a
-// custom search that nobody has acknowledged, `search_posts` what was decided about them outside;
-// `answer` is NULL until the supervisor has heard it, then why it was refused, or nothing. Best
-// validations as BestValidations has them. `registered`: a version of a model refers to the
-// checkpoint, so that it is never garbage.
+// Experiments that a supervisor runs (`managed`), and their trials.
+// - experiments: `launch` is the command, the directory and the slots, for who takes up the work of
+//   a supervisor that is gone; `control` counts what people did.
+// - trials: `closed`, the search has no more operations for it; `last_validation`, the row of metrics
+//   that the search heard of last; best validations as BestValidations has them.
+// - operations: `asked`, the event in which the search asked for it; `decided`, when the search heard
+//   that it is completed.
+// - runs: `leader`, the process that the supervisor started, until it has judged its end;
+//   `log_offset`, how much of what it printed is stored.
+// - checkpoints: `registered`, a version of a model refers to it, so that it is never garbage.
+// - search_events: what the search was told, in order; `kind` as RecordedSearch names it.
+// - search_queue: the events of a custom search that nobody has acknowledged.
+// - search_posts: what was decided about them outside; `accepted` is NULL until it was heard, and
+//   `answer` says what was refused of it.
 constexpr const char *supervised = R"sql(
 ALTER TABLE experiments ADD COLUMN managed INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE experiments ADD COLUMN original_config TEXT;
@@ -202,6 +204,7 @@ CREATE TABLE search_posts (
   experiment_id INTEGER NOT NULL REFERENCES experiments,
   event_id INTEGER NOT NULL,
   operations TEXT NOT NULL,
+  accepted INTEGER,
   answer TEXT
 );
 CREATE TABLE search_events (
