@@ -1,4 +1,4 @@
-"""Upstream's Python client, the rival of several benchmarks."""
+"""The rivals of several benchmarks: upstream's Python client, and other Python packages."""
 
 import pathlib
 import subprocess
@@ -8,14 +8,19 @@ UPSTREAM = "determined==0.33.0"
 
 
 def install_upstream(folder):
-    """Installs it into a virtual environment in `folder`, from PyPI; gives its Python, None where that
-    fails."""
+    """As install(): upstream."""
+    return install(folder, UPSTREAM)
+
+
+def install(folder, package):
+    """Installs a package into a virtual environment in `folder`, from PyPI; gives its Python, None
+    where that fails."""
     folder = pathlib.Path(folder)
     python = folder / "bin" / "python"
     if not python.exists():
         venv.create(folder, with_pip=True)
-    installed = subprocess.run([python, "-m", "pip", "install", "--quiet", UPSTREAM])
+    installed = subprocess.run([python, "-m", "pip", "install", "--quiet", package])
     if installed.returncode == 0:
         return python
-    print(f"{UPSTREAM} cannot be installed here: it is left out")
+    print(f"{package} cannot be installed here: it is left out")
     return None
