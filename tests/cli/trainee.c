@@ -8,7 +8,6 @@
  *     refuse        refuses its hyperparameters where x > 0.5
  *     nan           has a loss that is no number where x > 0.5
  *     print         prints as much as a trial may
- *     memory        asks for all there is until it is killed
  * TRAINEE_MS: how long a step takes. */
 #include <det/core.h>
 #include <math.h>
@@ -58,8 +57,6 @@ static void misbehave(const char *how, int64_t run, det_core *core, double x) {
   if (!strcmp(how, "crash") || (!strcmp(how, "crash_once") && run == 1)) _exit(1);
   if (!strcmp(how, "segfault") && run == 1) raise(SIGSEGV);
   if (!strcmp(how, "leave")) _exit(0);
-  if (!strcmp(how, "memory"))
-    for (;;) memset(malloc(1 << 20), 1, 1 << 20);
   if (!strcmp(how, "refuse") && x > 0.5) {
     check(det_core_close(core, DET_EXIT_INVALID_HP, &err));
     _exit(1);

@@ -312,6 +312,44 @@ void an_experiment_without_a_supervisor_can_be_ended(void **) {
   assert_int_equal(experiment.count("SELECT COUNT(*) FROM trials WHERE state<>'CANCELED'"), 0);
 }
 
+void report_validation(Experiment &experiment, int64_t trial_id, double loss, int64_t batches) {
+  experiment.store().run(
+      "INSERT INTO metrics (trial_id, run_id, metric_group, steps, time, metrics)"
+      " VALUES (?, 1, 'validation', ?, 0, ?)",
+      trial_id, batches, to_wire({{"loss", loss}, {"batches", batches}}));
+  experiment.supervisor().step();
+}
+
+// Rules of 0.38: no lengths, but reports that lead to a stop.
+void a_trial_that_its_metrics_stop_is_asked_to_leave(void **) {
+  Experiment experiment(configuration(searcher("async_halving", {{"num_rungs", 2},
+                                                                 {"divisor", 2},
+                                                                 {"max_trials", 3},
+                                                                 {"max_concurrent_trials", 2},
+                                                                 {"time_metric", "batches"},
+                                                                 {"max_time", 8}})),
+                        2, true);
+  experiment.supervise().change_state(state::active);
+  assert_int_equal(experiment.count("SELECT COUNT(*) FROM operations WHERE length=8"), 2);
+  report_validation(experiment, 1, 0.5, 4);
+  assert_int_equal(experiment.count("SELECT COUNT(*) FROM trials"), 2);
+  report_validation(experiment, 2, 0.9, 4);
+  assert_string_equal(experiment.state_of(2).c_str(), "STOPPING_COMPLETED");
+  assert_int_equal(
+      experiment.count("SELECT COUNT(*) FROM signals WHERE trial_id=2 AND reason='stop'"), 1);
+  assert_int_equal(experiment.count("SELECT COUNT(*) FROM trials"), 3);
+  // What it reports while it leaves is not ranked again.
+  report_validation(experiment, 2, 0.1, 8);
+  assert_int_equal(experiment.count("SELECT COUNT(*) FROM trials"), 3);
+  // A supervisor that takes over has heard all of that.
+  experiment.supervise().step();
+  assert_int_equal(experiment.count("SELECT COUNT(*) FROM search_events WHERE kind='validated'"),
+                   2);
+  experiment.run_to_end();
+  assert_string_equal(experiment.state().c_str(), "COMPLETED");
+  assert_int_equal(experiment.count("SELECT COUNT(*) FROM trials WHERE state='COMPLETED'"), 3);
+}
+
 void a_second_supervisor_is_refused(void **) {
   Experiment experiment(single());
   experiment.supervise().step();
@@ -359,6 +397,7 @@ int main() {
       cmocka_unit_test(killing_one_trial_lets_the_search_go_on),
       cmocka_unit_test(the_only_trial_killed_cancels_the_experiment),
       cmocka_unit_test(an_experiment_without_a_supervisor_can_be_ended),
+      cmocka_unit_test(a_trial_that_its_metrics_stop_is_asked_to_leave),
       cmocka_unit_test(a_second_supervisor_is_refused),
       cmocka_unit_test(a_program_of_its_own_is_no_experiment_to_supervise),
   };

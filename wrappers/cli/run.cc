@@ -230,7 +230,14 @@ void run(const Session &session, const Options &options) {
   if (supervisor.experiment().state == state::paused) supervisor.change_state(state::active);
   // A person looks at it, or a file does.
   const auto interval = std::chrono::milliseconds(session.terminal.interactive ? 250 : 1000);
-  const RunState end = supervise(supervisor, display, interval);
+  RunState end;
+  try {
+    end = supervise(supervisor, display, interval);
+  } catch (const Error &error) {
+    throw Error(error.code,
+                std::string(error.what()) + "; trials that run go on by themselves, and '" +
+                    run_again_command(location.store_directory(), id) + "' takes them over");
+  }
   Client client = session.connect();
   display.finish(
       summary_of(client, end,
