@@ -44,6 +44,12 @@ void unquoted_words_are_truths_and_nulls(void **) {
                   {"a: ", R"({"a":null})"}});
 }
 
+void json_may_escape_any_character(void **) {
+  expect_scalars({{R"({"a":"\ud83d\ude00 \u00e9"})", "{\"a\":\"\xf0\x9f\x98\x80 \xc3\xa9\"}"},
+                  {R"({"a":"\\ud83d\\ude00"})", R"({"a":"\\ud83d\\ude00"})"}});
+  assert_true(contains(refusal(R"({"a":"\ud83d"})"), "unicode"));
+}
+
 void numbers_are_integers_of_any_base_and_doubles(void **) {
   expect_scalars({{"0", "0"},
                   {"-0", "0"},
@@ -217,6 +223,7 @@ int main() {
       cmocka_unit_test(errors_have_their_lines),
       cmocka_unit_test(places_are_those_of_the_keys),
       cmocka_unit_test(texts_of_any_size_and_bytes_are_refused),
+      cmocka_unit_test(json_may_escape_any_character),
       cmocka_unit_test(nesting_has_an_end),
       cmocka_unit_test(aliases_do_not_expand_without_end),
       cmocka_unit_test(many_keys_take_linear_time),

@@ -6,6 +6,10 @@
 #include <yaml-cpp/parser.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdio>
+#include <optional>
 #include <sstream>
 #include <unordered_map>
 #include <utility>
@@ -244,9 +248,46 @@ void check_text(const std::string &text) {
 
 }  // namespace
 
+namespace {
+
+// The value of four hexadecimal digits behind a \u at `at`; none where there is no such escape.
+std::optional<uint32_t> escaped(const std::string &text, size_t at) {
+  if (text.compare(at, 2, "\\u") != 0 || at + 6 > text.size()) return std::nullopt;
+  uint32_t value = 0;
+  const char *first = text.data() + at + 2;
+  const auto [stop, error] = std::from_chars(first, first + 4, value, 16);
+  return error == std::errc() && stop == first + 4 ? std::optional(value) : std::nullopt;
+}
+
+// JSON writes characters beyond 16 bits as two escapes, YAML as one.
+std::string with_yaml_escapes(const std::string &json) {
+  std::string yaml;
+  for (size_t at = 0; at < json.size();) {
+    const auto high = json[at] == '\\' ? escaped(json, at) : std::nullopt;
+    const auto low = high && *high >> 10U == 0x36 ? escaped(json, at + 6) : std::nullopt;
+    // An escaped backslash is no start of an escape.
+    size_t taken = json[at] == '\\' && at + 1 < json.size() ? 2 : 1;
+    if (low && *low >> 10U == 0x37) {
+      std::array<char, 11> escape{};
+      std::snprintf(escape.data(), escape.size(), "\\U%08x",
+                    0x10000 + ((*high & 0x3ffU) << 10U) + (*low & 0x3ffU));
+      yaml += escape.data();
+      taken = 12;
+    } else {
+      yaml.append(json, at, taken);
+    }
+    at += taken;
+  }
+  return yaml;
+}
+
+}  // namespace
+
 YamlDocument read_yaml(const std::string &text) {
   check_text(text);
-  std::istringstream stream(text);
+  const size_t begin = text.find_first_not_of(" \t\r\n");
+  const bool is_json = begin != text.npos && text[begin] == '{';
+  std::istringstream stream(is_json ? with_yaml_escapes(text) : text);
   try {
     YAML::Parser parser(stream);
     Builder builder;
