@@ -84,6 +84,14 @@ void Asha::close(TrialIndex index, Decisions &decisions) {
   else decisions.emplace_back(CloseTrial{id});
 }
 
+void Asha::replace(TrialIndex index, Decisions &decisions) {
+  forget_results(index);
+  ++invalid_;
+  trial(index).exited = true;
+  close(index, decisions);
+  start_trial(decisions);
+}
+
 void Asha::forget_results(TrialIndex index) {
   const Trial &at = trial(index);
   // There is nothing yet in the rung that the trial is on its way to.

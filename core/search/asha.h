@@ -53,6 +53,8 @@ class Asha : public Method {
   void validate_after(TrialIndex index, Decisions &decisions);
   void close(TrialIndex index, Decisions &decisions);
   void forget_results(TrialIndex index);
+  // Its hyperparameters are no good: another trial takes its place, as if it had never been.
+  void replace(TrialIndex index, Decisions &decisions);
 
   const SearchSettings settings_;
   const SearchRules rules_;

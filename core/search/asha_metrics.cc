@@ -36,14 +36,8 @@ class AshaMetrics : public Asha {
   void exited_early(TrialIndex index, ExitReason reason, Decisions &decisions) override {
     Trial &at = trial(index);
     if (at.closed) return;
+    if (reason == ExitReason::invalid_hp) return replace(index, decisions);
     at.exited = true;
-    if (reason == ExitReason::invalid_hp) {
-      forget_results(index);
-      ++invalid_;
-      close(index, decisions);
-      start_trial(decisions);
-      return;
-    }
     at.closed = true;
     at.working = false;
     rung_of(at).ranking.insert_before_equals({worst_metric, index});

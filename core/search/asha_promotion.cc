@@ -22,13 +22,8 @@ class AshaPromotion : public Asha {
     Trial &at = trial(index);
     if (at.closed) return;
     if (reason == ExitReason::invalid_hp && at.working) {
-      forget_results(index);
       --rung_of(at).outstanding;
-      ++invalid_;
-      at.exited = true;
-      close(index, decisions);
-      start_trial(decisions);
-      return;
+      return replace(index, decisions);
     }
     const bool was_working = at.working;
     at.exited = true;

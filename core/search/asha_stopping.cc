@@ -21,14 +21,8 @@ class AshaStopping : public Asha {
   void exited_early(TrialIndex index, ExitReason reason, Decisions &decisions) override {
     Trial &at = trial(index);
     if (at.closed) return;
+    if (reason == ExitReason::invalid_hp) return replace(index, decisions);
     at.exited = true;
-    if (reason == ExitReason::invalid_hp) {
-      forget_results(index);
-      ++invalid_;
-      close(index, decisions);
-      start_trial(decisions);
-      return;
-    }
     at.closed = true;
     at.working = false;
     step(index, worst_metric, decisions);
