@@ -1,9 +1,4 @@
 // det run: an experiment on this machine, from its configuration to its best trial.
-#include <poll.h>
-#include <signal.h>
-#include <sys/signalfd.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -22,6 +17,7 @@
 #include "core/master/embedded/store.h"
 #include "core/master/embedded/transitions.h"
 #include "fields.h"
+#include "interrupts.h"
 #include "run_display.h"
 #include "run_view.h"
 
@@ -119,32 +115,6 @@ int64_t make_experiment(const Options &options, const fs::path &home, Database &
   transaction.commit();
   return id;
 }
-
-// Signals that arrive while the experiment runs, as something to poll.
-class Interrupts {
- public:
-  Interrupts() {
-    sigemptyset(&mask_);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&mask_, signal);
-    sigprocmask(SIG_BLOCK, &mask_, &before_);
-    fd_ = Fd(signalfd(-1, &mask_, SFD_NONBLOCK | SFD_CLOEXEC));
-  }
-  Interrupts(const Interrupts &) = delete;
-  Interrupts &operator=(const Interrupts &) = delete;
-  ~Interrupts() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
-
-  int fd() const { return fd_.get(); }
-  int take() const {
-    int count = 0;
-    signalfd_siginfo info{};
-    while (read(fd_.get(), &info, sizeof info) == sizeof info) ++count;
-    return count;
-  }
-
- private:
-  sigset_t mask_{}, before_{};
-  Fd fd_;
-};
 
 // A display whose reader may go: the experiment goes on.
 class Display {
