@@ -33,8 +33,11 @@ std::string run_again_command(const std::filesystem::path &store_directory, int6
 
 Json resume_command(Database &store, const std::filesystem::path &store_directory,
                     int64_t trial_id) {
-  if (const auto experiment_id = supervised_experiment(store, Target::trial, trial_id))
+  if (const auto experiment_id = supervised_experiment(store, Target::trial, trial_id)) {
+    Query experiment = store.query("SELECT state FROM experiments WHERE id=?", *experiment_id);
+    if (!experiment.next() || is_terminal(experiment.view(0))) return {};
     return run_again_command(store_directory, *experiment_id);
+  }
   const auto run = latest_run(store, trial_id);
   if (!run || run->command.empty()) return {};
   return "DET_TRIAL_ID=" + std::to_string(trial_id) + " " + home_variable(store_directory) +
