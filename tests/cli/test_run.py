@@ -1,71 +1,14 @@
 #!/usr/bin/env python3
 """`det run` with real trials: what comes out, what is kept, and what a kill leaves."""
-import ctypes
 import json
 import os
 import random
 import signal
-import sqlite3
 import subprocess
-import sys
-import time
-import uuid
 
-from harness import DET, main, test
-
-TRAINEE, LIBRARY = sys.argv[3:5]
-
-
-def config(searcher, **more):
-    return json.dumps({
-        "name": "tests", "searcher": {"metric": "loss", "smaller_is_better": True, **searcher},
-        "hyperparameters": {"x": {"type": "double", "minval": 0, "maxval": 1}},
-        "reproducibility": {"experiment_seed": 5}, "max_restarts": 2, **more})
-
-
-RANDOM = {"name": "random", "max_trials": 6, "max_concurrent_trials": 3, "max_length": {"batches": 4}}
-ASHA = {"name": "adaptive_asha", "max_trials": 12, "max_concurrent_trials": 4, "divisor": 2,
-        "max_rungs": 3, "max_length": {"batches": 16}}
-SINGLE = {"name": "single", "max_length": {"batches": 6}}
-
-
-def write(store, text):
-    path = os.path.join(store.home, "experiment.yaml")
-    with open(path, "w") as file:
-        file.write(text)
-    return path
-
-
-def run(store, text, *command, slots="2", expect=0, **env):
-    return store.run_loudly("run", write(store, text), "--slots", slots, "--", TRAINEE, *command,
-                            expect=expect, env=env)
-
-
-def start(store, *arguments, **env):
-    process = subprocess.Popen([DET, "run", *arguments], env={**store.env, **env},
-                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    store.processes.append(process)
-    return process
-
-
-def rows(store, sql):
-    with sqlite3.connect(store.home + "/.detcore/store.db") as database:
-        return database.execute(sql).fetchall()
-
-
-def has(store, sql):
-    """Whether there is such a row; the store may be in the making."""
-    try:
-        return os.path.exists(store.home + "/.detcore/store.db") and bool(rows(store, sql))
-    except sqlite3.OperationalError:
-        return False
-
-
-def wait_until(holds, what, seconds=60):
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end, f"waited too long for {what}"
-        time.sleep(0.02)
+from harness import main, test
+from running import (ASHA, RANDOM, SINGLE, TRAINEE, config, has, rows, run, start, wait_until,
+                     write)
 
 
 def trials(store):
@@ -198,92 +141,6 @@ def another_det_pauses_and_kills_what_runs(store):
     store.run("kill", "-e", "1")
     again.communicate(timeout=60)
     assert again.returncode == 10 and rows(store, "SELECT state FROM trials") == [("CANCELED",)]
-
-
-class Decider:
-    """The program that decides a custom search, over the C library."""
-
-    def __init__(self, store):
-        # By itself: the store is named by an argument, and this process keeps no DET_ variables.
-        self.library = ctypes.CDLL(LIBRARY)
-        self.handle = ctypes.c_void_p()
-        self.library.det_free.argtypes = [ctypes.c_void_p]
-        status = self.library.det_client_open(store.home.encode(), ctypes.byref(self.handle), None)
-        assert status == 0, status
-
-    def ask(self, function, *arguments, expect=0):
-        text = ctypes.c_void_p()
-        status = getattr(self.library, function)(self.handle, *arguments, ctypes.byref(text), None)
-        assert status == expect, (function, status)
-        if expect != 0:
-            return None
-        answer = json.loads(ctypes.string_at(text.value))
-        self.library.det_free(text)
-        return answer
-
-    def events(self, timeout_ms=20000):
-        return self.ask("det_client_search_events", ctypes.c_int64(1), ctypes.c_int64(timeout_ms))[
-            "events"]
-
-    def post(self, event_id, *operations, expect=0):
-        return self.ask("det_client_post_operations", ctypes.c_int64(1), ctypes.c_int64(event_id),
-                        json.dumps(operations).encode(), expect=expect)
-
-    def close(self):
-        self.library.det_client_free(self.handle)
-
-
-@test
-def a_program_can_decide_the_search(store):
-    process = start(store, write(store, config({"name": "custom"})), "--slots", "2", "--", TRAINEE)
-    wait_until(lambda: has(store, "SELECT 1 FROM experiments WHERE state='ACTIVE'"),
-               "the experiment")
-    decider = Decider(store)
-    ids = [str(uuid.UUID(int=n, version=4)) for n in (1, 2)]
-    seen, posted, metrics = [], 0, {}
-    while process.poll() is None:
-        events = decider.events()
-        seen += [next(key for key in event if key != "id") for event in events]
-        if not events or events[-1]["id"] == -1:
-            break
-        operations = []
-        for event in events:
-            if "initialOperations" in event:
-                for n, request in enumerate(ids):
-                    operations += [
-                        {"createTrial": {"requestId": request,
-                                         "hyperparams": json.dumps({"x": n * 0.5})}},
-                        {"trialOperation": {"validateAfter": {"requestId": request,
-                                                              "length": "2"}}}]
-            if "validationCompleted" in event:
-                done = event["validationCompleted"]
-                metrics[done["requestId"]] = done["metric"]
-                operations.append({"closeTrial": {"requestId": done["requestId"]}})
-            if "trialClosed" in event and len(metrics) == 2 and seen.count("trialClosed") == 2:
-                operations.append({"shutDown": {}})
-        if posted == 0:
-            operations.append({"nonsense": {}})
-        answer = decider.post(events[-1]["id"], *operations)
-        assert (answer["refused"] is None) == (posted > 0), answer
-        posted = events[-1]["id"]
-        if not rows(store, "SELECT 1 FROM experiments WHERE state<>'ACTIVE'"):
-            decider.post(1, expect=-4)  # acknowledged before
-    process.communicate(timeout=60)
-    decider.close()
-    assert process.returncode == 0, seen
-    assert len(metrics) == 2 and min(metrics.values()) < max(metrics.values()), metrics
-    assert rows(store, "SELECT hparams, state FROM trials ORDER BY id") == [
-        ('{"x":0.0}', "COMPLETED"), ('{"x":0.5}', "COMPLETED")]
-
-
-@test
-def a_search_that_decides_by_itself_takes_no_operations(store):
-    run(store, config(SINGLE))
-    decider = Decider(store)
-    decider.ask("det_client_search_events", ctypes.c_int64(1), ctypes.c_int64(0), expect=-9)
-    decider.ask("det_client_search_events", ctypes.c_int64(7), ctypes.c_int64(0), expect=-4)
-    decider.post(1, expect=-9)
-    decider.close()
 
 
 def kill_at_random(store, seed, arguments, seconds):
