@@ -162,10 +162,10 @@ ALTER TABLE trials ADD COLUMN metadata TEXT NOT NULL DEFAULT '{}';
 // Experiments that a supervisor runs (`managed`), and their trials.
 // - experiments: `launch` is the command, the directory and the slots, for who takes up the work of
 //   a supervisor that is gone; `control` counts what people did.
-// - trials: `closed`, the search has no more operations for it; `last_validation`, the row of metrics
-//   that the search heard of last; best validations as BestValidations has them.
-// - operations: `asked`, the event in which the search asked for it; `decided`, when the search heard
-//   that it is completed.
+// - trials: `closed`, the search has no more operations for it; `last_validation`, the row of
+//   metrics that the search heard of last; best validations as BestValidations has them.
+// - operations: `asked`, the event in which the search asked for it; `decided`, when it heard that
+//   it is completed.
 // - runs: `leader`, the process that the supervisor started, until it has judged its end;
 //   `log_offset`, how much of what it printed is stored.
 // - checkpoints: `registered`, a version of a model refers to it, so that it is never garbage.
@@ -177,7 +177,6 @@ constexpr const char *supervised = R"sql(
 ALTER TABLE experiments ADD COLUMN managed INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE experiments ADD COLUMN original_config TEXT;
 ALTER TABLE experiments ADD COLUMN launch TEXT;
-ALTER TABLE experiments ADD COLUMN supervisor TEXT;
 ALTER TABLE experiments ADD COLUMN progress REAL;
 ALTER TABLE experiments ADD COLUMN control INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE trials ADD COLUMN request_id TEXT;
