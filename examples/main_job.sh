@@ -1,7 +1,7 @@
 #!/bin/sh
 # The main job: searches for good hyperparameters of examples/c/digits.c on this machine, several
-# trials at once, is interrupted midway and goes on, and shows what came out. BUILD names the Meson
-# build directory. The store is a new one under it, so that the user's own stays as it is.
+# trials at once, and shows what came out. BUILD names the Meson build directory. The store is a new
+# one under it, so that the user's own stays as it is.
 set -eu
 BUILD=$(cd "${BUILD:?set BUILD to the Meson build directory}" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
