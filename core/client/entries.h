@@ -42,7 +42,7 @@ constexpr const char *checkpoint_columns =
     " storage FROM checkpoints";
 
 // How a list is sorted: by what `before` selects in the row of an id, if anything, then by the id.
-struct ListOrder {
+struct RowOrder {
   const char *id;
   const char *before = nullptr;  // a column
   const char *table = nullptr;   // that has it
@@ -50,7 +50,7 @@ struct ListOrder {
 
 // The part of a list that a page asks for: `sql` selects rows with their id in column 0.
 template <class Entry, class... Values>
-Json list_page(Database &store, const char *name, std::string sql, const ListOrder &order,
+Json list_page(Database &store, const char *name, std::string sql, const RowOrder &order,
                const Page &page, const Entry &entry, const Values &...values) {
   const std::string id = order.id;
   const std::string direction = page.descending ? " DESC" : " ASC";

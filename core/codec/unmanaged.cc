@@ -17,7 +17,7 @@ void CreateExperiment::fields(Fields &f) {
   or_false(f, "unmanaged", unmanaged);
 }
 
-void CreateTrial::fields(Fields &f) {
+void CreateUnmanagedTrial::fields(Fields &f) {
   f("experimentId", experiment_id);
   f.object("hparams", hparams);
   or_false(f, "unmanaged", unmanaged);

@@ -49,7 +49,7 @@ struct TrialAnswer {
   void fields(Fields &f) { f("trial", trial); }
 };
 
-struct CreateTrial {
+struct CreateUnmanagedTrial {
   static constexpr Route route{"creating the trial", "POST", "/api/v1/trials", WireVersion::v0_33};
 
   int64_t experiment_id = 0;
@@ -66,7 +66,7 @@ struct PutTrial {
   static constexpr Route route{"creating or finding the trial", "PUT", "/api/v1/trials",
                                WireVersion::v0_33};
 
-  CreateTrial trial = {};
+  CreateUnmanagedTrial trial = {};
   std::optional<std::string> external_trial_id = {};
 
   void fields(Fields &f) {

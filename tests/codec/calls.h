@@ -32,9 +32,9 @@ bool any_call(Visit visit) {
       AnnouncePreemption, GetOperation, CompleteOperation, ReportMetrics, ReportCheckpoint,
       GetCheckpoint, SetCheckpointMetadata, PatchCheckpoints, StartRun, SetStatus, ReportProgress,
       ReportEarlyExit, GetBestValidation, GetRunMetadata, SetRunMetadata, CreateExperiment,
-      PutExperiment, CreateTrial, PutTrial, StartTrial, PatchTrial, GetTrial, GetRendezvous,
-      AllGather, ReportAccelerators, ReportProxyAddress, MarkAsDaemon, ShipLogs, ShipTaskLogs,
-      ReportTrialSource, SendAlert, ListExperiments, GetExperiment, ListTrials,
+      PutExperiment, CreateUnmanagedTrial, PutTrial, StartTrial, PatchTrial, GetTrial,
+      GetRendezvous, AllGather, ReportAccelerators, ReportProxyAddress, MarkAsDaemon, ShipLogs,
+      ShipTaskLogs, ReportTrialSource, SendAlert, ListExperiments, GetExperiment, ListTrials,
       ListExperimentCheckpoints, ListTrialCheckpoints, ListWorkloads, ListReports, ListTrialLogs,
       PauseExperiment, ActivateExperiment, CancelExperiment, KillExperiment, KillTrial>(visit);
 }

@@ -128,7 +128,7 @@ void calls_about_checkpoints(void **) {
 }
 
 void calls_of_unmanaged_trials(void **) {
-  const CreateTrial trial{.experiment_id = 2, .hparams = object};
+  const CreateUnmanagedTrial trial{.experiment_id = 2, .hparams = object};
   request(CreateExperiment{.config = "name: n\n"});
   request(PutExperiment{"an id, 100%\u00e9", {.config = "name: n\n"}});
   request(trial);

@@ -78,7 +78,7 @@ Trial find_trial(MasterSession &session, const UnmanagedRequest &request) {
 
 Trial find_or_make_trial(MasterSession &session, const UnmanagedRequest &request,
                          int64_t experiment_id) {
-  CreateTrial create{.experiment_id = experiment_id};
+  CreateUnmanagedTrial create{.experiment_id = experiment_id};
   if (request.hparams.is_object()) create.hparams = request.hparams;
   if (request.external_trial_id.empty()) return session.call(std::move(create)).trial;
   try {
