@@ -93,13 +93,6 @@ bool steer(Database &store, const Subject &trial, Action action, bool killed) {
   return signals;
 }
 
-std::string state_of(Database &store, Target target, int64_t id) {
-  Query row = store.query(target == Target::trial ? "SELECT state FROM trials WHERE id=?"
-                                                  : "SELECT state FROM experiments WHERE id=?",
-                          id);
-  return row.next() ? row.text(0) : std::string();
-}
-
 }  // namespace
 
 std::string action_name(Action action) {

@@ -31,18 +31,6 @@ std::string_view wanted_state(Action action) {
   throw Error(Code::invalid, "controlling a trial: no such action");
 }
 
-std::string text_of(Database &store, const char *sql, int64_t id) {
-  Query row = store.query(sql, id);
-  return row.next() ? row.text(0) : std::string();
-}
-
-std::string state_of(Database &store, Target target, int64_t id) {
-  return text_of(store,
-                 target == Target::trial ? "SELECT state FROM trials WHERE id=?"
-                                         : "SELECT state FROM experiments WHERE id=?",
-                 id);
-}
-
 // What has ended, or is ending anyway, cannot be ended any more, and that is no error.
 bool is_over_for(Action action, std::string_view before) {
   if (action == Action::kill) return is_terminal(before) || before == state::killing;
@@ -93,6 +81,13 @@ void end_here(Database &store, int64_t experiment_id) {
 }
 
 }  // namespace
+
+std::string state_of(Database &store, Target target, int64_t id) {
+  Query row = store.query(target == Target::trial ? "SELECT state FROM trials WHERE id=?"
+                                                  : "SELECT state FROM experiments WHERE id=?",
+                          id);
+  return row.next() ? row.text(0) : std::string();
+}
 
 std::optional<int64_t> supervised_experiment(Database &store, Target target, int64_t id) {
   Query row = store.query(target == Target::trial

@@ -9,6 +9,9 @@
 
 namespace det {
 
+// The state of an experiment or trial of any kind; empty where there is none.
+std::string state_of(Database &store, Target target, int64_t id);
+
 // The experiment with a supervisor that `id` is, or is a trial of.
 std::optional<int64_t> supervised_experiment(Database &store, Target target, int64_t id);
 

@@ -35,6 +35,18 @@ std::optional<uint64_t> length_of_each(const ExperimentRecord &experiment) {
 
 }  // namespace
 
+void require_room(const Json &config, const Launcher &launcher) {
+  const Json resources = config.value("resources", Json::object());
+  const int64_t needed = whole_number(resources, "slots_per_trial", 1);
+  const int64_t most = whole_number(resources, "max_slots", 0);
+  const int64_t room =
+      most > 0 ? std::min<int64_t>(most, launcher.total_slots()) : launcher.total_slots();
+  if (needed > room)
+    throw Error(Code::invalid, "running an experiment: each trial needs " + std::to_string(needed) +
+                                   " slots (resources.slots_per_trial), and there are " +
+                                   std::to_string(room) + " here; give --slots, or lower it");
+}
+
 Supervisor::Supervisor(Options options, Launcher &launcher)
     : options_(std::move(options)),
       launcher_(launcher),
@@ -47,13 +59,7 @@ Supervisor::Supervisor(Options options, Launcher &launcher)
   max_slots_ = whole_number(resources, "max_slots", 0);
   max_restarts_ = whole_number(config, "max_restarts", 5);
   preemption_timeout_ = std::chrono::seconds(whole_number(config, "preemption_timeout", 3600));
-  const int64_t room = max_slots_ > 0 ? std::min<int64_t>(max_slots_, launcher_.total_slots())
-                                      : launcher_.total_slots();
-  if (slots_per_trial_ > room)
-    throw Error(Code::invalid, "running experiment " + std::to_string(experiment_.id) +
-                                   ": each trial needs " + std::to_string(slots_per_trial_) +
-                                   " slots (resources.slots_per_trial), and there are " +
-                                   std::to_string(room) + " here; give --slots, or lower it");
+  require_room(config, launcher_);
   search_ = std::make_unique<RecordedSearch>(
       store_, experiment_.id,
       make_search(config,
@@ -196,7 +202,7 @@ void Supervisor::refresh(int64_t id) {
   int64_t turn = 0;
   {
     Query row = store_.query(
-        "SELECT state, restarts, closed,"
+        "SELECT state, closed,"
         " IFNULL((SELECT completed IS NOT NULL AND decided IS NOT NULL FROM operations"
         "  WHERE trial_id=trials.id ORDER BY number DESC LIMIT 1), 1),"
         " (SELECT asked FROM operations WHERE trial_id=trials.id ORDER BY number DESC LIMIT 1),"
@@ -206,10 +212,9 @@ void Supervisor::refresh(int64_t id) {
         id);
     row.next();
     trial.state = row.text(0);
-    trial.restarts = row.integer(1);
-    trial.closed = row.integer(2) != 0;
-    trial.done = row.integer(3) != 0;
-    turn = row.integer(5) != 0 ? 0 : row.maybe_integer(4).value_or(0);
+    trial.closed = row.integer(1) != 0;
+    trial.done = row.integer(2) != 0;
+    turn = row.integer(4) != 0 ? 0 : row.maybe_integer(3).value_or(0);
   }
   if (trial.state != before) apply_state(id, trial);
   if (trial.run_id != 0) return;  // judged when it has left
@@ -225,6 +230,9 @@ void Supervisor::apply_state(int64_t id, Trial &trial) {
   if (trial.run_id == 0) return;
   if (trial.state == state::paused) ask_to_leave(id, trial, "pause");
   if (trial.state == state::canceling) ask_to_leave(id, trial, "cancel");
+  // The platform lets those that their metrics stop train on to their end.
+  if (trial.state == state::completing && experiment_.launch.by_metrics)
+    ask_to_leave(id, trial, "stop");
   if (trial.state == state::killing || trial.state == state::failing) {
     trial.killed = true;
     launcher_.kill(id);

@@ -26,6 +26,9 @@
 
 namespace det {
 
+// Throws Code::invalid when a trial of this configuration needs more slots than there are.
+void require_room(const Json &config, const Launcher &launcher);
+
 // Used by one thread. Throws what the store throws; then it is of no use any more, and what is on
 // record is what counts.
 class Supervisor {
@@ -67,7 +70,6 @@ class Supervisor {
  private:
   struct Trial {
     std::string state;
-    int64_t restarts = 0;
     bool closed = false;
     bool done = true;  // no operation, or a completed one
     // Of its process:
@@ -88,7 +90,7 @@ class Supervisor {
   void apply_state(int64_t id, Trial &trial);
   void ask_to_leave(int64_t id, Trial &trial, std::string_view reason);
   void look_at(int64_t id, Trial &trial);
-  void hear_completion(int64_t id, Trial &trial);
+  void hear_completion(int64_t id, Trial &trial, uint64_t length, const Json &metric);
   void hear_validations(int64_t id);
   void hear_posts();
   void run_gone(const LaunchedExit &exit);

@@ -130,8 +130,6 @@ void Supervisor::conclude_run(int64_t id, Trial &trial, RunFacts facts, RunExit 
   const int64_t run_id = trial.run_id;
   if (trial.log) trial.log->finish();
   trial.log.reset();
-  facts.state = trial.state;
-  facts.restarts = trial.restarts;
   facts.max_restarts = max_restarts_;
   {
     Query row = store_.query(

@@ -1,4 +1,6 @@
 // What the supervisor tells the search, and what comes of it.
+#include <algorithm>
+
 #include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/launcher/supervisor.h"
@@ -50,10 +52,6 @@ void Supervisor::carry_on(const SearchChanges &changes) {
     trials_[id];
     touched_.push_back(id);
   }
-  // The platform lets them train on to their end.
-  for (const int64_t id : changes.stopped)
-    if (const auto trial = trials_.find(id); trial != trials_.end() && trial->second.run_id != 0)
-      ask_to_leave(id, trial->second, "stop");
 }
 
 void Supervisor::fail_search(const std::string &why) {
@@ -65,41 +63,30 @@ void Supervisor::look_at(int64_t id, Trial &trial) {
   bool has_completed = false, has_refused = false;
   double progress = 0;
   uint64_t length = 0;
+  Json metric;
   {
     Query row = store_.query(
-        "SELECT early_exit IS NOT NULL, progress, length, completed IS NOT NULL, decided IS NOT "
-        "NULL"
-        " FROM trials LEFT JOIN operations ON trial_id=trials.id WHERE trials.id=?"
+        "SELECT early_exit IS NOT NULL, progress, length, completed IS NOT NULL"
+        "  AND decided IS NULL, metric FROM trials LEFT JOIN operations ON trial_id=trials.id "
+        "WHERE trials.id=?"
         " ORDER BY number DESC LIMIT 1",
         id);
     row.next();
     has_refused = row.integer(0) != 0;
     progress = row.is_null(1) ? 0 : row.number(1);
     length = row.is_null(2) ? 0 : static_cast<uint64_t>(row.integer(2));
-    has_completed = row.integer(3) != 0 && row.integer(4) == 0;
+    has_completed = row.integer(3) != 0;
+    if (has_completed) metric = parse_json(row.view(4), "the metric of a completed operation");
   }
   if (experiment_.launch.by_metrics) hear_validations(id);
-  if (has_completed) hear_completion(id, trial);
   const double units = experiment_.launch.by_metrics ? 1 : static_cast<double>(length);
-  if (!has_completed) search_->trial_progress(id, progress * units);
-  if (has_refused && trial.kill_at == Clock::time_point::max() && !trial.killed)
-    trial.kill_at = options_.now() + time_to_leave_after_refusal;
+  search_->trial_progress(id, has_completed ? units : progress * units);
+  if (has_completed) hear_completion(id, trial, length, metric);
+  if (has_refused && !trial.killed)
+    trial.kill_at = std::min(trial.kill_at, options_.now() + time_to_leave_after_refusal);
 }
 
-void Supervisor::hear_completion(int64_t id, Trial &trial) {
-  uint64_t length = 0;
-  Json metric;
-  {
-    Query operation = store_.query(
-        "SELECT length, metric FROM operations"
-        " WHERE trial_id=? AND completed IS NOT NULL AND decided IS NULL",
-        id);
-    if (!operation.next()) return;
-    length = static_cast<uint64_t>(operation.integer(0));
-    metric = parse_json(operation.view(1), "the metric of a completed operation");
-  }
-  const double units = experiment_.launch.by_metrics ? 1 : static_cast<double>(length);
-  search_->trial_progress(id, units);
+void Supervisor::hear_completion(int64_t id, Trial &trial, uint64_t length, const Json &metric) {
   trial.done = true;
   touched_.push_back(id);
   decide([&] { return search_->completed(id, length, metric); });

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "core/base/error.h"
+#include "core/base/fifo.h"
 #include "core/base/file.h"
 #include "core/base/uuid.h"
 
@@ -167,11 +168,8 @@ void wake_run(const fs::path &home, int64_t trial_id, int64_t run_id) {
   const std::string others = chief.filename().string() + ".";
   for (const std::string &name : names_in(chief.parent_path())) {
     if (name != chief.filename() && !name.starts_with(others)) continue;
-    // No reader, or no FIFO: the rank is gone, or looks into the store by itself.
-    const Fd fifo(
-        open(signal_file(chief.parent_path() / name).c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
-    const char byte = 1;
-    if (fifo) (void)!write(fifo.get(), &byte, 1);  // full: it is awake already
+    // Where nobody listens the rank is gone, or looks into the store by itself.
+    wake_fifo(signal_file(chief.parent_path() / name));
   }
 }
 

@@ -113,6 +113,14 @@ def wrong_arguments_are_refused(store):
 
 
 @test
+def what_cannot_be_run_makes_no_experiment(store):
+    wide = config(SINGLE, resources={"slots_per_trial": 3})
+    out = store.run_loudly("run", write(store, wide), "--slots", "2", "--", TRAINEE, expect=2)
+    assert "slots_per_trial" in out, out
+    assert rows(store, "SELECT COUNT(*) FROM experiments") == [(0,)]
+
+
+@test
 def an_interrupt_pauses_and_resuming_goes_on(store):
     process = start(store, write(store, config(SINGLE)), "--", TRAINEE, TRAINEE_MS="200")
     wait_until(lambda: has(store, "SELECT 1 FROM metrics"), "a report")

@@ -341,8 +341,10 @@ void a_trial_that_its_metrics_stop_is_asked_to_leave(void **) {
   // What it reports while it leaves is not ranked again.
   report_validation(experiment, 2, 0.1, 8);
   assert_int_equal(experiment.count("SELECT COUNT(*) FROM trials"), 3);
-  // A supervisor that takes over has heard all of that.
+  // A supervisor that takes over has heard all of that, and tells what the one before may not have.
+  experiment.store().run("DELETE FROM signals");
   experiment.supervise().step();
+  assert_int_equal(experiment.count("SELECT COUNT(*) FROM signals WHERE reason='stop'"), 1);
   assert_int_equal(experiment.count("SELECT COUNT(*) FROM search_events WHERE kind='validated'"),
                    2);
   experiment.run_to_end();

@@ -89,7 +89,8 @@ std::vector<std::string> command_of(const Json &config) {
                                      " in " + file);
 }
 
-int64_t make_experiment(const Options &options, const fs::path &home, Database &store) {
+int64_t make_experiment(const Options &options, const fs::path &home, const Launcher &launcher,
+                        Database &store) {
   ExperimentConfigSources sources;
   sources.text = read_text(options.file);
   sources.file_name = options.file;
@@ -110,6 +111,7 @@ int64_t make_experiment(const Options &options, const fs::path &home, Database &
   if (plan.command.empty())
     throw Failure(ExitCode::usage,
                   "no command to run: give it behind '--', or as 'entrypoint' in " + options.file);
+  require_room(config, launcher);
   Transaction transaction(store);
   const int64_t id = create_experiment(store, config, sources.text, plan);
   transaction.commit();
@@ -182,14 +184,15 @@ void run(const Session &session, const Options &options) {
                       " is a master over HTTP; unset DET_MASTER, or give -m a directory");
   const fs::path home = fs::absolute(location.home);
   Database store = open_store(location.store_directory(), options.resume == 0, {});
-  const int64_t id = options.resume != 0 ? options.resume : make_experiment(options, home, store);
-  const ExperimentRecord experiment = read_experiment(store, id);
-  if (is_terminal(experiment.state))
-    throw Failure(ExitCode::state, "experiment " + std::to_string(id) + " is " + experiment.state +
-                                       "; 'det best " + std::to_string(id) + "' shows its result");
-
+  std::optional<ExperimentRecord> experiment;
+  if (options.resume != 0) experiment = read_experiment(store, options.resume);
+  if (experiment && is_terminal(experiment->state))
+    throw Failure(ExitCode::state, "experiment " + std::to_string(experiment->id) + " is " +
+                                       experiment->state + "; 'det best " +
+                                       std::to_string(experiment->id) + "' shows its result");
   ProcessLauncher launcher(
-      Slots::of_machine(options.slots ? options.slots : experiment.launch.slots));
+      Slots::of_machine(options.slots || !experiment ? options.slots : experiment->launch.slots));
+  const int64_t id = experiment ? experiment->id : make_experiment(options, home, launcher, store);
   Display display(session.terminal);
   Supervisor::Options settings;
   settings.store_directory = location.store_directory();

@@ -19,6 +19,15 @@ int64_t steps_of(const CheckpointReport &report) {
 
 }  // namespace
 
+std::optional<LatestCheckpoint> latest_checkpoint(Database &store, int64_t trial_id) {
+  Query found = store.query(
+      "SELECT uuid, steps FROM checkpoints WHERE trial_id=? AND state='COMPLETED'"
+      " ORDER BY steps DESC, time DESC, id DESC LIMIT 1",
+      trial_id);
+  if (!found.next()) return std::nullopt;
+  return LatestCheckpoint{found.text(0), found.integer(1)};
+}
+
 void record_checkpoint(Database &store, const RunInfo &run, const CheckpointReport &report) {
   const int64_t steps = steps_of(report);
   const std::string metadata = to_wire(report.metadata);

@@ -11,4 +11,11 @@ namespace det {
 // checkpoint has this id).
 void record_checkpoint(Database &store, const RunInfo &run, const CheckpointReport &report);
 
+// What the next run of a trial goes on from; none where it has no checkpoint whose files are there.
+struct LatestCheckpoint {
+  std::string uuid;
+  int64_t steps = 0;
+};
+std::optional<LatestCheckpoint> latest_checkpoint(Database &store, int64_t trial_id);
+
 }  // namespace det

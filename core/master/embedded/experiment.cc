@@ -1,14 +1,13 @@
 #include "core/master/embedded/experiment.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <array>
 #include <cerrno>
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
+#include "core/base/fifo.h"
+#include "core/master/embedded/checkpoint_records.h"
 #include "core/master/embedded/lifecycle.h"
 
 namespace det {
@@ -42,11 +41,7 @@ std::optional<std::string> find_warm_start(Database &store, const Json &config) 
   const Json uuid = searcher.value("source_checkpoint_uuid", Json());
   const std::string tried = "making an experiment: ";
   if (trial.is_number_integer()) {
-    Query found = store.query(
-        "SELECT uuid FROM checkpoints WHERE trial_id=? AND state='COMPLETED'"
-        " ORDER BY steps DESC, time DESC, id DESC LIMIT 1",
-        trial.get<int64_t>());
-    if (found.next()) return found.text(0);
+    if (const auto latest = latest_checkpoint(store, trial.get<int64_t>())) return latest->uuid;
     throw Error(Code::not_found, tried + "no checkpoint found for source trial " + trial.dump() +
                                      " (searcher.source_trial_id); `det checkpoints` lists them");
   }
@@ -69,9 +64,7 @@ OwnerLock take_seat(const fs::path &directory, int64_t experiment_id) {
     if (error.code != Code::busy) throw;
     const std::string id = std::to_string(experiment_id);
     throw Error(Code::busy, "running experiment " + id +
-                                ": another `det run` runs it; see `det "
-                                "show -e " +
-                                id + "`, or end that one first");
+                                ": another `det run` runs it; `det show -e " + id + "` shows it");
   }
 }
 
@@ -108,11 +101,7 @@ fs::path experiment_directory(const fs::path &store_directory, int64_t experimen
 }
 
 void wake_supervisor(const fs::path &store_directory, int64_t experiment_id) {
-  const fs::path path = wake_path(experiment_directory(store_directory, experiment_id));
-  const Fd fifo(open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
-  // Where nobody listens, or the FIFO is full, there is nothing to do.
-  if (fifo) [[maybe_unused]]
-    const ssize_t written = write(fifo.get(), "", 1);
+  wake_fifo(wake_path(experiment_directory(store_directory, experiment_id)));
 }
 
 Liveness supervisor_liveness(const fs::path &store_directory, int64_t experiment_id) {
@@ -126,14 +115,8 @@ SupervisorSeat::SupervisorSeat(const fs::path &store_directory, int64_t experime
   const fs::path path = wake_path(directory_);
   if (mkfifo(path.c_str(), 0600) != 0 && errno != EEXIST)
     throw_errno(errno, "making the FIFO '" + path.string() + "'");
-  // Read and write, so that it does not end when the last writer closes it.
-  wake_ = open_file(path, O_RDWR | O_NONBLOCK);
-}
-
-void SupervisorSeat::drain() const {
-  std::array<char, 256> bytes;
-  while (read(wake_.get(), bytes.data(), bytes.size()) > 0) {
-  }
+  wake_ = open_fifo(path);
+  if (!wake_) throw_errno(errno, "opening the FIFO '" + path.string() + "'");
 }
 
 }  // namespace det

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/fifo.h"
 #include "core/base/json.h"
 #include "core/base/process.h"
 #include "core/master/embedded/sqlite.h"
@@ -59,7 +60,7 @@ class SupervisorSeat {
 
   const std::filesystem::path &directory() const { return directory_; }
   int wake_fd() const { return wake_.get(); }  // readable when there may be news
-  void drain() const;
+  void drain() const { drain_fifo(wake_); }
 
  private:
   std::filesystem::path directory_;

@@ -23,14 +23,14 @@ std::string_view experiment_state(Database &store, int64_t experiment_id, std::s
   return count.integer(5) == trials ? state::error : state::completed;
 }
 
-std::optional<int64_t> end_time(std::string_view state) {
-  return is_terminal(state) ? std::optional(now_us()) : std::nullopt;
-}
-
 }  // namespace
 
 bool is_terminal(std::string_view state) {
   return state == state::completed || state == state::canceled || state == state::error;
+}
+
+std::optional<int64_t> end_time(std::string_view state) {
+  return is_terminal(state) ? std::optional(now_us()) : std::nullopt;
 }
 
 std::string_view run_exit_name(RunExit how) {

@@ -26,6 +26,9 @@ constexpr std::string_view error = "ERROR";
 
 bool is_terminal(std::string_view state);
 
+// For what enters a state now: the time, where that is its end.
+std::optional<int64_t> end_time(std::string_view state);
+
 // How a run came to its end. Preempted: it left unfinished because it was asked to.
 enum class RunExit { ok, preempted, error, invalid_hp, killed, died };
 std::string_view run_exit_name(RunExit how);

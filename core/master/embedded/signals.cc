@@ -1,14 +1,13 @@
 #include "core/master/embedded/signals.h"
 
-#include <fcntl.h>
 #include <poll.h>
-#include <unistd.h>
 
 #include <array>
 #include <cerrno>
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
+#include "core/base/fifo.h"
 #include "core/master/run_directory.h"
 
 namespace det {
@@ -21,17 +20,6 @@ namespace {
 // Told by other machines, or by a process that died between storing a signal and the FIFO.
 constexpr milliseconds local_recheck{5000};
 constexpr milliseconds network_recheck{1000};
-
-// Read and write, so that it does not end when the last writer closes it.
-Fd open_fifo(const fs::path &run_directory) {
-  return Fd(open(signal_file(run_directory).c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
-}
-
-void drain(const Fd &fifo) {
-  std::array<char, 256> bytes;
-  while (read(fifo.get(), bytes.data(), bytes.size()) > 0) {
-  }
-}
 
 }  // namespace
 
@@ -48,7 +36,7 @@ SignalWatch::SignalWatch(fs::path store_directory, const fs::path &run_directory
       run_id_(run_id),
       options_(options),
       recheck_(options.recheck),
-      fifo_(open_fifo(run_directory)) {
+      fifo_(open_fifo(signal_file(run_directory))) {
   if (recheck_.count() > 0) return;
   const bool slow = !fifo_ || options_.on_network(store_directory_);
   recheck_ = slow ? network_recheck : local_recheck;
@@ -63,7 +51,7 @@ bool SignalWatch::wait(const Wake &wake) {
   std::array<pollfd, 3> waiting{
       {{wake.fd(), POLLIN, 0}, {raised_.fd(), POLLIN, 0}, {fifo_.get(), POLLIN, 0}}};
   for (;;) {
-    if (fifo_) drain(fifo_);
+    if (fifo_) drain_fifo(fifo_);
     if (is_raised_ || signalled()) return true;
     const int ready = poll(waiting.data(), waiting.size(), static_cast<int>(recheck_.count()));
     if (ready < 0 && errno != EINTR) throw_errno(errno, "waiting for a signal of the master");

@@ -5,6 +5,7 @@
 #include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/base/uuid.h"
+#include "core/master/embedded/checkpoint_records.h"
 #include "core/master/embedded/lifecycle.h"
 #include "core/master/run_directory.h"
 #include "core/search/single.h"
@@ -134,13 +135,9 @@ RunInfo read_info(Database &store, int64_t trial_id, int64_t run_id) {
   info.allocation_id = info.task_id + "." + std::to_string(run_id);
   info.cluster_id = trial.text(5);
 
-  Query checkpoint = store.query(
-      "SELECT uuid, steps FROM checkpoints WHERE trial_id=? AND state='COMPLETED'"
-      " ORDER BY steps DESC, time DESC, id DESC LIMIT 1",
-      trial_id);
-  if (checkpoint.next()) {
-    info.latest_checkpoint = checkpoint.text(0);
-    info.steps_completed = checkpoint.integer(1);
+  if (const auto own = latest_checkpoint(store, trial_id)) {
+    info.latest_checkpoint = own->uuid;
+    info.steps_completed = own->steps;
   } else {
     info.latest_checkpoint = trial.maybe_text(6);  // another trial's, whose steps are not its own
   }

@@ -4,7 +4,6 @@
 #include <array>
 #include <utility>
 
-#include "core/base/clock.h"
 #include "core/base/error.h"
 
 namespace det {
@@ -38,10 +37,6 @@ template <class Transitions>
 bool has(const Transitions &transitions, std::string_view from, std::string_view to) {
   return std::find(transitions.begin(), transitions.end(), Transition{from, to}) !=
          transitions.end();
-}
-
-std::optional<int64_t> end_time(std::string_view state) {
-  return is_terminal(state) ? std::optional(now_us()) : std::nullopt;
 }
 
 }  // namespace

@@ -1,0 +1,27 @@
+#include "core/base/fifo.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+
+namespace det {
+
+// Read and write, so that it does not end when the last writer closes it.
+Fd open_fifo(const std::filesystem::path &path) {
+  return Fd(open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
+}
+
+void drain_fifo(const Fd &fifo) {
+  std::array<char, 256> bytes;
+  while (read(fifo.get(), bytes.data(), bytes.size()) > 0) {
+  }
+}
+
+void wake_fifo(const std::filesystem::path &path) {
+  const Fd fifo(open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+  const char byte = 1;
+  if (fifo) (void)!write(fifo.get(), &byte, 1);  // full: it is awake already
+}
+
+}  // namespace det

@@ -1,0 +1,19 @@
+// A FIFO by which processes wake each other. What is written to it says nothing.
+#pragma once
+
+#include <filesystem>
+
+#include "core/base/file.h"
+
+namespace det {
+
+// For who waits at it: readable when it was woken. None where it is not there, and errno says why.
+Fd open_fifo(const std::filesystem::path &path);
+
+// Takes out what woke it.
+void drain_fifo(const Fd &fifo);
+
+// Wakes who waits at it, if somebody does.
+void wake_fifo(const std::filesystem::path &path);
+
+}  // namespace det
