@@ -3,7 +3,7 @@
 # everything ./test does. Says nothing and asks for nothing when all of it is there.
 set -eu
 
-packages="build-essential ccache libcli11-dev libcurl4-openssl-dev libopenmpi-dev libsqlite3-dev
+packages="build-essential ccache libcli11-dev libcurl4-openssl-dev libopenmpi-dev libre2-dev libsqlite3-dev
   libssl-dev libxxhash-dev libyaml-cpp-dev meson ninja-build nlohmann-json3-dev pkg-config python3"
 if [ "${1:-build}" = test ]; then
   packages="$packages clang-14 clang-format-14 clang-tidy-14 cmake doxygen git iproute2

@@ -5,9 +5,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <span>
 
 #include "core/base/error.h"
+#include "core/launcher/descriptors.h"
 #include "core/launcher/program.h"
 
 namespace det {
@@ -25,6 +28,7 @@ struct Child {
   const char *program, *directory;
   char *const *arguments, *const *environment;
   int input, log, channel;
+  std::span<const int> kept;  // in order; what the program inherits, and the channel
 };
 
 [[noreturn]] void give_up(int channel, Failure failure) {
@@ -41,36 +45,25 @@ void reset_signals() {
   sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-// Also the channels of other children: theirs must end with our parent and not with us.
-void close_all_but(int channel) {
-  if (channel > 3) close_range(3, static_cast<unsigned>(channel - 1), 0);
-  close_range(static_cast<unsigned>(channel + 1), ~0U, 0);
-}
-
 [[noreturn]] void be_child(const Child &child) {
   setsid();
   reset_signals();
   dup2(child.input, STDIN_FILENO);
   dup2(child.log, STDOUT_FILENO);
   dup2(child.log, STDERR_FILENO);
-  close_all_but(child.channel);
+  // The channels of other children go: theirs must end with our parent and not with us.
+  close_all_but(child.kept);
   char go = 0;
   ssize_t got = 0;
   do {
     got = read(child.channel, &go, 1);
   } while (got < 0 && errno == EINTR);
   if (got != 1) _exit(0);
+  for (const int fd : child.kept)
+    if (fd != child.channel) fcntl(fd, F_SETFD, 0);
   if (chdir(child.directory) != 0) give_up(child.channel, {Failure::directory, errno});
   execve(child.program, child.arguments, child.environment);
   give_up(child.channel, {Failure::program, errno});
-}
-
-// Out of the way of standard input, output and error, also where those are closed.
-Fd above_standard(Fd fd, const char *what) {
-  if (fd.get() > STDERR_FILENO) return fd;
-  Fd moved(fcntl(fd.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
-  if (!moved) throw_errno(errno, std::string("opening ") + what);
-  return moved;
 }
 
 std::vector<char *> pointers_to(const std::vector<std::string> &texts) {
@@ -111,8 +104,11 @@ HeldProcess::HeldProcess(Start start) : start_(std::move(start)) {
   const Fd child_end = above_standard(std::move(theirs), "a socket pair");
   const std::vector<char *> arguments = pointers_to(start_.arguments);
   const std::vector<char *> environment = pointers_to(start_.environment);
+  std::vector<int> kept = start_.inherited;
+  kept.push_back(child_end.get());
+  std::ranges::sort(kept);
   pid_ = fork_without_signals({start_.program.c_str(), start_.directory.c_str(), arguments.data(),
-                               environment.data(), input.get(), log.get(), child_end.get()});
+                               environment.data(), input.get(), log.get(), child_end.get(), kept});
 }
 
 void HeldProcess::go() {

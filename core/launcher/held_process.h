@@ -16,7 +16,8 @@ struct Start {
   std::vector<std::string> arguments;    // the first is the name it goes by
   std::vector<std::string> environment;  // "NAME=value"
   std::filesystem::path directory;
-  std::filesystem::path log_file;  // what it prints is appended here
+  std::filesystem::path log_file;   // what it prints is appended here
+  std::vector<int> inherited = {};  // descriptors that it keeps; open until it is forked
 };
 
 class HeldProcess {

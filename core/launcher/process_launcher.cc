@@ -92,6 +92,7 @@ ProcessIdentity ProcessLauncher::prepare(const TrialLaunch &launch) {
       run.defect = std::current_exception();
     }
     start.environment = assignments(variables);
+    start.inherited = slots_.claims(run.slots);
     run.marks = assignments(identity);
     run.held.emplace(std::move(start));
     run.leader = run.held->pid();

@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "core/launcher/gpu_claim.h"
 #include "core/launcher/machine.h"
 
 namespace det {
@@ -21,7 +22,7 @@ Slots Slots::of_machine(std::optional<int> wanted, const std::filesystem::path &
                                    ", and each goes to one trial at a time; lower --slots, or set "
                                    "CUDA_VISIBLE_DEVICES= (to nothing) to use processor cores");
   if (wanted) gpus.resize(static_cast<size_t>(*wanted));
-  return Slots(std::move(gpus));
+  return Slots(std::move(gpus), root / "tmp");
 }
 
 std::vector<int> Slots::take(int count) {
@@ -30,8 +31,20 @@ std::vector<int> Slots::take(int count) {
                                 " slots: " + std::to_string(std::max(free(), 0)) + " of " +
                                 std::to_string(total_) + " are free; wait for a trial to end");
   std::vector<int> ids;
-  for (int id = 0; static_cast<int>(ids.size()) < count; ++id)
-    if (std::ranges::find(taken_, id) == taken_.end()) ids.push_back(id);
+  std::map<int, Fd> claims;
+  for (int id = 0; static_cast<int>(ids.size()) < count; ++id) {
+    if (id == total_ && are_gpus())
+      throw Error(Code::busy, "taking " + std::to_string(count) +
+                                  " GPUs: the others are in use by trials of another `det run`");
+    if (std::ranges::find(taken_, id) != taken_.end()) continue;
+    if (are_gpus()) {
+      Fd claim = claim_gpu(gpus_[static_cast<size_t>(id)], claims_directory_);
+      if (!claim) continue;
+      claims[id] = std::move(claim);
+    }
+    ids.push_back(id);
+  }
+  claims_.merge(claims);
   take_held(ids);
   return ids;
 }
@@ -42,8 +55,18 @@ void Slots::take_held(const std::vector<int> &ids) {
 
 void Slots::give_back(const std::vector<int> &ids) {
   for (const int id : ids)
-    if (const auto found = std::ranges::find(taken_, id); found != taken_.end())
+    if (const auto found = std::ranges::find(taken_, id); found != taken_.end()) {
       taken_.erase(found);
+      claims_.erase(id);
+    }
+}
+
+std::vector<int> Slots::claims(const std::vector<int> &ids) const {
+  std::vector<int> descriptors;
+  for (const int id : ids)
+    if (const auto found = claims_.find(id); found != claims_.end())
+      descriptors.push_back(found->second.get());
+  return descriptors;
 }
 
 std::map<std::string, std::string> Slots::variables(const std::vector<int> &ids) const {

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "core/base/file.h"
+
 namespace det {
 
 class Slots {
@@ -16,27 +18,34 @@ class Slots {
   static Slots of_machine(std::optional<int> wanted, const std::filesystem::path &root = "/");
 
   explicit Slots(int cores) : total_(cores) {}
-  explicit Slots(std::vector<std::string> gpus)
-      : gpus_(std::move(gpus)), total_(static_cast<int>(gpus_.size())) {}
+  // `claims` is the directory where it is known which GPUs are in use (claim_gpu()).
+  Slots(std::vector<std::string> gpus, std::filesystem::path claims)
+      : gpus_(std::move(gpus)),
+        claims_directory_(std::move(claims)),
+        total_(static_cast<int>(gpus_.size())) {}
 
   int total() const { return total_; }
   bool are_gpus() const { return !gpus_.empty(); }
   // Negative when processes were taken over that hold more slots than there are.
   int free() const { return total_ - static_cast<int>(taken_.size()); }
 
-  // Numbers from 0. Throws Code::busy when fewer are free.
+  // Numbers from 0. Throws Code::busy when fewer are free, also because others hold GPUs.
   std::vector<int> take(int count);
   // For a process that holds them already.
   void take_held(const std::vector<int> &ids);
   void give_back(const std::vector<int> &ids);
 
+  // Descriptors that a process keeps as long as it uses these.
+  std::vector<int> claims(const std::vector<int> &ids) const;
   // What tells a process which are its own.
   std::map<std::string, std::string> variables(const std::vector<int> &ids) const;
 
  private:
   std::vector<std::string> gpus_;
+  std::filesystem::path claims_directory_;
   int total_;
   std::vector<int> taken_;
+  std::map<int, Fd> claims_;  // of the GPUs among them
 };
 
 }  // namespace det

@@ -35,7 +35,7 @@ std::optional<uint64_t> length_of_each(const ExperimentRecord &experiment) {
 
 }  // namespace
 
-void require_room(const Json &config, const Launcher &launcher) {
+void require_runnable(const Json &config, const Launcher &launcher) {
   const Json resources = config.value("resources", Json::object());
   const int64_t needed = whole_number(resources, "slots_per_trial", 1);
   const int64_t most = whole_number(resources, "max_slots", 0);
@@ -45,6 +45,7 @@ void require_room(const Json &config, const Launcher &launcher) {
     throw Error(Code::invalid, "running an experiment: each trial needs " + std::to_string(needed) +
                                    " slots (resources.slots_per_trial), and there are " +
                                    std::to_string(room) + " here; give --slots, or lower it");
+  const LogPolicies patterns(config);
 }
 
 Supervisor::Supervisor(Options options, Launcher &launcher)
@@ -52,14 +53,15 @@ Supervisor::Supervisor(Options options, Launcher &launcher)
       launcher_(launcher),
       store_(open_store(options_.store_directory, false, options_.store)),
       seat_(options_.store_directory, options_.experiment_id),
-      experiment_(read_experiment(store_, options_.experiment_id)) {
+      experiment_(read_experiment(store_, options_.experiment_id)),
+      log_policies_(experiment_.config) {
   const Json &config = experiment_.config;
   const Json resources = config.value("resources", Json::object());
   slots_per_trial_ = whole_number(resources, "slots_per_trial", 1);
   max_slots_ = whole_number(resources, "max_slots", 0);
   max_restarts_ = whole_number(config, "max_restarts", 5);
   preemption_timeout_ = std::chrono::seconds(whole_number(config, "preemption_timeout", 3600));
-  require_room(config, launcher_);
+  require_runnable(config, launcher_);
   search_ = std::make_unique<RecordedSearch>(
       store_, experiment_.id,
       make_search(config,

@@ -17,6 +17,7 @@
 #include "core/base/log.h"
 #include "core/launcher/launcher.h"
 #include "core/launcher/log_follower.h"
+#include "core/launcher/log_policies.h"
 #include "core/launcher/verdict.h"
 #include "core/master/embedded/experiment.h"
 #include "core/master/embedded/lifecycle.h"
@@ -26,8 +27,9 @@
 
 namespace det {
 
-// Throws Code::invalid when a trial of this configuration needs more slots than there are.
-void require_room(const Json &config, const Launcher &launcher);
+// Throws Code::invalid for a configuration that cannot be run: its trials need more slots than
+// there are, or a pattern of its log policies is none.
+void require_runnable(const Json &config, const Launcher &launcher);
 
 // Used by one thread. Throws what the store throws; then it is of no use any more, and what is on
 // record is what counts.
@@ -106,6 +108,9 @@ class Supervisor {
   std::filesystem::path log_file(int64_t trial_id, int64_t run_id) const;
   void enforce_deadlines();
   void follow_log(int64_t id, Trial &trial);
+  void store_lines(int64_t id, int64_t run_id, const std::vector<std::string> &lines,
+                   uint64_t read);
+  void forbid_restarts(int64_t id, const std::string &policy);
   void finish();
   void note_progress();
   std::string name_of(int64_t trial_id) const;
@@ -119,11 +124,13 @@ class Supervisor {
   int64_t control_ = -1;
   int64_t slots_per_trial_ = 1, max_slots_ = 0, max_restarts_ = 5;
   std::chrono::seconds preemption_timeout_{3600};
+  const LogPolicies log_policies_;
   std::map<int64_t, Trial> trials_;  // those that have not ended
   std::set<int64_t> running_;
   // With work and without a process, by when the search asked for it, so that the order is that of
   // any other supervisor. Those that were interrupted at it go first.
   std::set<std::pair<int64_t, int64_t>> waiting_;
+  bool waits_for_others_ = false;
   std::deque<int64_t> touched_;  // to be looked at
   bool states_changed_ = false;
   double stored_progress_ = -1;

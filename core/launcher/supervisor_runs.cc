@@ -16,17 +16,30 @@ void Supervisor::launch_waiting() {
     const auto slots = static_cast<int>(slots_per_trial_);
     const auto used = static_cast<int64_t>(running_.size()) * slots_per_trial_;
     if (!launcher_.has_room(slots) || (max_slots_ > 0 && used + slots > max_slots_)) return;
-    const int64_t id = waiting_.begin()->second;
-    waiting_.erase(waiting_.begin());
+    const auto next = *waiting_.begin();
+    waiting_.erase(next);
+    const int64_t id = next.second;
     const auto found = trials_.find(id);
     if (found == trials_.end()) continue;
     Trial &trial = found->second;
     trial.queued = false;
     // It may have been paused while it waited.
-    if (trial.state == state::active && !trial.done && trial.run_id == 0) launch(id, trial);
+    if (trial.state != state::active || trial.done || trial.run_id != 0) continue;
+    try {
+      launch(id, trial);
+      waits_for_others_ = false;
+    } catch (const Error &error) {
+      if (error.code != Code::busy) throw;
+      trial.queued = true;
+      waiting_.insert(next);
+      if (!waits_for_others_) options_.log->warning(std::string(error.what()) + "; waiting");
+      waits_for_others_ = true;
+      return;
+    }
   }
 }
 
+// Throws Code::busy, with nothing done, where others have the GPUs it needs.
 // The process waits until its run is on record, so that there is none that nobody knows of.
 void Supervisor::launch(int64_t id, Trial &trial) {
   const RunInfo run = describe_next_run(store_, id);
@@ -138,7 +151,8 @@ void Supervisor::conclude_run(int64_t id, Trial &trial, RunFacts facts, RunExit 
         " out_of_operations OR EXISTS (SELECT 1 FROM signals WHERE trial_id=trials.id"
         "  AND signals.run_id=runs.run_id AND acknowledged IS NOT NULL),"
         " IFNULL((SELECT decided IS NOT NULL FROM operations WHERE trial_id=trials.id"
-        "  ORDER BY number DESC LIMIT 1), 1)"
+        "  ORDER BY number DESC LIMIT 1), 1),"
+        " restarts_forbidden_by IS NOT NULL"
         " FROM trials JOIN runs ON trial_id=trials.id AND run_id=? WHERE trials.id=?",
         run_id, id);
     row.next();
@@ -148,6 +162,7 @@ void Supervisor::conclude_run(int64_t id, Trial &trial, RunFacts facts, RunExit 
     facts.invalid_hp = row.integer(3) != 0;
     facts.acknowledged = row.integer(4) != 0;
     facts.done = row.integer(5) != 0;
+    facts.is_final = row.integer(6) != 0;
   }
   const Verdict verdict = judge(facts);
   const auto record = [&] {
@@ -176,15 +191,32 @@ void Supervisor::follow_log(int64_t id, Trial &trial) {
   trial.log = std::make_unique<LogFollower>(
       log_file(id, run_id), offset,
       [this, id, run_id](const std::vector<std::string> &lines, uint64_t read) {
-        Transaction transaction(store_, Durability::relaxed);
-        for (const std::string &line : lines)
-          store_.run(
-              "INSERT INTO logs (trial_id, run_id, rank, time, level, text)"
-              " VALUES (?, ?, 0, ?, ?, ?)",
-              id, run_id, now_us(), static_cast<int64_t>(LogLevel::info), line);
-        store_.run("UPDATE runs SET log_offset=? WHERE trial_id=? AND run_id=?", read, id, run_id);
-        transaction.commit();
+        store_lines(id, run_id, lines, read);
       });
+}
+
+void Supervisor::store_lines(int64_t id, int64_t run_id, const std::vector<std::string> &lines,
+                             uint64_t read) {
+  std::optional<std::string> policy;
+  Transaction transaction(store_, Durability::relaxed);
+  for (const std::string &line : lines) {
+    store_.run(
+        "INSERT INTO logs (trial_id, run_id, rank, time, level, text) VALUES (?, ?, 0, ?, ?, ?)",
+        id, run_id, now_us(), static_cast<int64_t>(LogLevel::info), line);
+    if (!policy) policy = log_policies_.forbids_restarts(line);
+  }
+  if (policy) forbid_restarts(id, *policy);
+  store_.run("UPDATE runs SET log_offset=? WHERE trial_id=? AND run_id=?", read, id, run_id);
+  transaction.commit();
+}
+
+void Supervisor::forbid_restarts(int64_t id, const std::string &policy) {
+  store_.run(
+      "UPDATE trials SET restarts_forbidden_by=? WHERE id=? AND restarts_forbidden_by IS NULL",
+      policy, id);
+  if (store_.changes() > 0)
+    options_.log->warning(name_of(id) + " printed what the log policy '" + policy +
+                          "' looks for: it is not started again when it fails");
 }
 
 }  // namespace det

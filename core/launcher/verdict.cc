@@ -31,7 +31,7 @@ Verdict judge(const RunFacts &run) {
   if (run.unstartable) return ended(state::error, run);
   if (error) {
     Verdict verdict;
-    if (run.restarts >= run.max_restarts) verdict = ended(state::error, run);
+    if (run.is_final || run.restarts >= run.max_restarts) verdict = ended(state::error, run);
     verdict.counts = true;
     return verdict;
   }

@@ -20,6 +20,7 @@ struct RunFacts {
   bool invalid_hp = false;    // it had refused its hyperparameters
   bool done = false;          // its operation is completed, or it has none
   bool closed = false;        // the search has no more operations for it
+  bool is_final = false;      // a line of its log says that it is not to be started again
   int64_t restarts = 0;
   int64_t max_restarts = 0;
 };

@@ -113,10 +113,41 @@ def wrong_arguments_are_refused(store):
 
 
 @test
+def one_without_memory_is_an_error_like_others(store):
+    out = run(store, config(SINGLE, max_restarts=1), "memory", expect=9)
+    assert rows(store, "SELECT restarts, state FROM trials") == [(2, "ERROR")]
+    assert "signal 9" in out and "out of memory" in store.run("logs", "1"), out
+
+
+@test
+def a_trial_cannot_take_itself_for_another(store):
+    out = run(store, config(RANDOM, max_restarts=0), "impostor", slots="1")
+    assert [row[0] for row in rows(store, "SELECT state FROM trials ORDER BY id")] == [
+        "COMPLETED"] + ["ERROR"] * 5
+    assert rows(store, "SELECT DISTINCT trial_id FROM metrics") == [(1,)]
+    assert rows(store, "SELECT COUNT(*) FROM runs") == [(6,)], out
+    assert "this process was started for trial 2" in store.run("logs", "2")
+
+
+@test
+def a_line_of_the_log_can_end_the_restarts(store):
+    policy = {"pattern": "begins at [0-9]", "action": {"type": "cancel_retries"}}
+    out = run(store, config(SINGLE, log_policies=[policy]), "crash", expect=9)
+    assert rows(store, "SELECT last_run, state FROM trials") == [(1, "ERROR")]
+    assert out.count("not started again") == 1 and "begins at [0-9]" in out, out
+    run(store, config(SINGLE, log_policies=[policy]))
+    assert rows(store, "SELECT last_run, state FROM trials WHERE id=2") == [(1, "COMPLETED")]
+
+
+@test
 def what_cannot_be_run_makes_no_experiment(store):
     wide = config(SINGLE, resources={"slots_per_trial": 3})
     out = store.run_loudly("run", write(store, wide), "--slots", "2", "--", TRAINEE, expect=2)
     assert "slots_per_trial" in out, out
+    policy = {"pattern": "(", "action": {"type": "cancel_retries"}}
+    out = store.run_loudly("run", write(store, config(SINGLE, log_policies=[policy])), "--", TRAINEE,
+                           expect=2)
+    assert "log_policies" in out and "missing )" in out, out
     assert rows(store, "SELECT COUNT(*) FROM experiments") == [(0,)]
 
 

@@ -8,6 +8,8 @@
  *     refuse        refuses its hyperparameters where x > 0.5
  *     nan           has a loss that is no number where x > 0.5
  *     print         prints as much as a trial may
+ *     impostor      says that it is the trial before it
+ *     memory        takes memory until there is no more
  * TRAINEE_MS: how long a step takes. */
 #include <det/core.h>
 #include <math.h>
@@ -15,6 +17,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -63,11 +67,30 @@ static void misbehave(const char *how, int64_t run, det_core *core, double x) {
   }
 }
 
+static void be_the_one_before(void) {
+  char id[24];
+  const int own = atoi(getenv("DET_TRIAL_ID"));
+  snprintf(id, sizeof id, "%d", own - 1);
+  if (own > 1) setenv("DET_TRIAL_ID", id, 1);
+}
+
+/* As a machine without any left ends a program. */
+static void take_all_memory(void) {
+  const struct rlimit limit = {64 << 20, 64 << 20};
+  if (setrlimit(RLIMIT_DATA, &limit) != 0) exit(3);
+  const int kind = MAP_PRIVATE | MAP_ANONYMOUS;
+  while (mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, kind, -1, 0) != MAP_FAILED) continue;
+  fprintf(stderr, "trainee: out of memory\n");
+  raise(SIGKILL);
+}
+
 int main(int argc, char **argv) {
   const char *how = argc > 1 ? argv[1] : "";
   const char *delay = getenv("TRAINEE_MS");
   const struct timespec pause = {0, delay ? 1000000L * atoi(delay) : 0};
   if (!strcmp(how, "silent")) return 0;
+  if (!strcmp(how, "impostor")) be_the_one_before();
+  if (!strcmp(how, "memory")) take_all_memory();
   if (!strcmp(how, "print"))
     for (int line = 0; line < 1000; line++) printf("line %d\n", line);
   fflush(stdout);

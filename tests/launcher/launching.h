@@ -18,7 +18,8 @@ struct Launching {
   TemporaryDirectory directory;
   ProcessLauncher launcher;
 
-  explicit Launching(int cores = 4) : launcher(Slots(cores)) {}
+  explicit Launching(int cores = 4) : Launching(Slots(cores)) {}
+  explicit Launching(Slots slots) : launcher(std::move(slots)) {}
 
   TrialLaunch launch(int64_t trial_id, std::vector<std::string> command, int slots = 1) const {
     return {trial_id, 1, slots, std::move(command), {}, directory.path(), log(trial_id)};

@@ -64,6 +64,7 @@ void gpus_of_other_containers_do_not_count(void **) {
 void each_gpu_goes_to_one_trial(void **) {
   const Machine machine;
   for (int i = 0; i < 3; ++i) machine.put_gpu(i);
+  machine.put("tmp/some file", "");
   Slots slots = Slots::of_machine(std::nullopt, machine.root());
   const std::vector<int> first = slots.take(1);
   const std::vector<int> second = slots.take(2);
@@ -76,7 +77,7 @@ void each_gpu_goes_to_one_trial(void **) {
 }
 
 void trial_without_slots_sees_no_gpu(void **) {
-  Slots slots(std::vector<std::string>{"0"});
+  Slots slots({"0"}, "no such directory");
   assert_string_equal(visible(slots, slots.take(0)).c_str(), "");
   assert_string_equal(slots.variables({}).at("DET_SLOT_IDS").c_str(), "[]");
 }

@@ -111,7 +111,7 @@ int64_t make_experiment(const Options &options, const fs::path &home, const Laun
   if (plan.command.empty())
     throw Failure(ExitCode::usage,
                   "no command to run: give it behind '--', or as 'entrypoint' in " + options.file);
-  require_room(config, launcher);
+  require_runnable(config, launcher);
   Transaction transaction(store);
   const int64_t id = create_experiment(store, config, sources.text, plan);
   transaction.commit();

@@ -162,8 +162,9 @@ ALTER TABLE trials ADD COLUMN metadata TEXT NOT NULL DEFAULT '{}';
 // Experiments that a supervisor runs (`managed`), and their trials.
 // - experiments: `launch` is the command, the directory and the slots, for who takes up the work of
 //   a supervisor that is gone; `control` counts what people did.
-// - trials: `closed`, the search has no more operations for it; `last_validation`, the row of
-//   metrics that the search heard of last; best validations as BestValidations has them.
+// - trials: `closed`, the search has no more operations for it; `restarts_forbidden_by`, the log
+//   policy after which it is not started again when it fails; `last_validation`, the row of metrics
+//   that the search heard of last; best validations as BestValidations has them.
 // - operations: `asked`, the event in which the search asked for it; `decided`, when it heard that
 //   it is completed.
 // - runs: `leader`, the process that the supervisor started, until it has judged its end;
@@ -182,6 +183,7 @@ ALTER TABLE experiments ADD COLUMN control INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE trials ADD COLUMN request_id TEXT;
 ALTER TABLE trials ADD COLUMN restarts INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE trials ADD COLUMN closed INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE trials ADD COLUMN restarts_forbidden_by TEXT;
 ALTER TABLE trials ADD COLUMN last_validation INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE trials ADD COLUMN best_validation INTEGER;
 ALTER TABLE trials ADD COLUMN best_metric TEXT;
@@ -191,6 +193,7 @@ ALTER TABLE checkpoints ADD COLUMN registered INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE operations ADD COLUMN asked INTEGER;
 ALTER TABLE operations ADD COLUMN decided INTEGER;
 ALTER TABLE runs ADD COLUMN leader TEXT;
+CREATE INDEX runs_by_leader ON runs (leader) WHERE leader IS NOT NULL;
 ALTER TABLE runs ADD COLUMN log_offset INTEGER NOT NULL DEFAULT 0;
 CREATE TABLE search_queue (
   experiment_id INTEGER NOT NULL REFERENCES experiments,

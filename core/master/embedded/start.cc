@@ -1,5 +1,7 @@
 #include "core/master/embedded/start.h"
 
+#include <unistd.h>
+
 #include <random>
 
 #include "core/base/clock.h"
@@ -160,9 +162,21 @@ void insert_run(Database &store, const RunInfo &info, const std::string &journal
       command, now_us(), leader);
 }
 
+// Whatever its environment says, a process that was started for one trial is none of another's.
+void require_own_session(Database &store, int64_t trial_id, const std::string &tried) {
+  const std::string leader = to_wire(ProcessIdentity::of(getsid(0)).to_json());
+  Query run =
+      store.query("SELECT trial_id FROM runs WHERE leader=? AND trial_id<>?", leader, trial_id);
+  if (run.next())
+    throw Error(Code::access, tried + "this process was started for trial " +
+                                  std::to_string(run.integer(0)) +
+                                  "; leave DET_TRIAL_ID and the trial id of the options alone");
+}
+
 // The run that the supervisor has made for this process. It has no journal before it is taken up.
 OwnRun supervised_run(Database &store, const RunRequest &request, int64_t trial_id) {
   const std::string tried = "starting trial " + std::to_string(trial_id) + ": ";
+  require_own_session(store, trial_id, tried);
   Query run = store.query(
       "SELECT journal_id='' AND exit IS NULL AND last_run=run_id, experiment_id FROM trials"
       " LEFT JOIN runs ON trial_id=trials.id AND run_id=? WHERE trials.id=?",
