@@ -9,12 +9,6 @@ namespace det {
 
 namespace {
 
-uint64_t rungs_worth(uint64_t amount, double divisor) {
-  return static_cast<uint64_t>(natural_logarithm(static_cast<double>(amount)) /
-                               natural_logarithm(divisor)) +
-         1;
-}
-
 std::vector<uint64_t> rungs_of_brackets(const SearchSettings &settings) {
   std::vector<uint64_t> rungs = settings.bracket_rungs;
   if (rungs.empty()) {
@@ -58,6 +52,12 @@ void share_concurrency(uint64_t max_concurrent_trials, std::vector<Bracket> &bra
 }
 
 }  // namespace
+
+uint64_t rungs_worth(uint64_t amount, double divisor) {
+  return static_cast<uint64_t>(natural_logarithm(static_cast<double>(amount)) /
+                               natural_logarithm(divisor)) +
+         1;
+}
 
 std::vector<uint64_t> rung_lengths(uint64_t num_rungs, uint64_t max_length, double divisor) {
   std::vector<uint64_t> lengths;

@@ -17,6 +17,9 @@ struct Bracket {
   std::vector<uint64_t> lengths;  // of its rungs, from the bottom
 };
 
+// How many rungs there can be, each with a `divisor`th of the one below, down to one.
+uint64_t rungs_worth(uint64_t amount, double divisor);
+
 std::vector<uint64_t> rung_lengths(uint64_t num_rungs, uint64_t max_length, double divisor);
 
 // Of async_halving, which is one, and of adaptive_asha, the one that stops trials earliest first.

@@ -1,10 +1,10 @@
 // The section `searcher`: how to choose hyperparameters, and how long trials train.
 #include <algorithm>
-#include <cmath>
 
 #include "core/config/experiment/check.h"
 #include "core/config/experiment/sections.h"
 #include "core/config/experiment/transform.h"
+#include "core/search/brackets.h"
 
 namespace det {
 
@@ -66,46 +66,39 @@ const std::string &name_of(const Json &searcher) {
 }
 
 // The training length of a whole trial, without its unit.
-double length_of(const Json &searcher, ConfigRules rules) {
-  if (rules == ConfigRules::v0_38) return searcher.at("max_time").get<double>();
+uint64_t length_of(const Json &searcher, ConfigRules rules) {
+  if (rules == ConfigRules::v0_38) return searcher.at("max_time").get<uint64_t>();
   const Json &length = searcher.at("max_length");
-  return (length.is_object() ? length.front() : length).get<double>();
+  return (length.is_object() ? length.front() : length).get<uint64_t>();
 }
 
 // The most rungs that any bracket has.
-double rungs_of(const Json &searcher, double length) {
-  if (name_of(searcher) == "async_halving") return searcher.at("num_rungs").get<double>();
-  const Json &given = searcher.at("bracket_rungs");
-  if (!given.empty()) return std::max_element(given.begin(), given.end())->get<double>();
-  const double divisor = std::log(searcher.at("divisor").get<double>());
-  const double trials = searcher.at("max_trials").get<double>();
-  return std::min({searcher.at("max_rungs").get<double>(),
-                   std::floor(std::log(length) / divisor) + 1,
-                   std::floor(std::log(trials) / divisor) + 1});
+uint64_t rungs_of(const Json &searcher, uint64_t length, double divisor) {
+  if (name_of(searcher) == "async_halving") return searcher.at("num_rungs").get<uint64_t>();
+  const auto given = searcher.at("bracket_rungs").get<std::vector<uint64_t>>();
+  if (!given.empty()) return *std::ranges::max_element(given);
+  return std::min({searcher.at("max_rungs").get<uint64_t>(), rungs_worth(length, divisor),
+                   rungs_worth(searcher.at("max_trials").get<uint64_t>(), divisor)});
 }
 
-constexpr double most_rungs = 1024;
+constexpr uint64_t most_rungs = 1024;
 
 // Equal lengths of two rungs would make one operation of two.
 void check_rungs(ConfigChecker &checker, const Json &searcher, ConfigRules rules,
                  const ConfigPath &at) {
-  const double length = length_of(searcher, rules);
-  const double rungs = rungs_of(searcher, length);
+  const uint64_t length = length_of(searcher, rules);
   const double divisor = searcher.at("divisor").get<double>();
+  const uint64_t rungs = rungs_of(searcher, length, divisor);
   if (rungs > most_rungs)
     return checker.report(at, "rule",
-                          "there must be at most 1024 rungs, found " + Json(rungs).dump());
-  double above = length;
-  for (double rung = rungs - 2; rung >= 0; --rung) {
-    const double below = std::max(std::floor(length / std::pow(divisor, rungs - 1 - rung)), 1.0);
-    if (below >= above)
-      return checker.report(at / (rules == ConfigRules::v0_38 ? "max_time" : "max_length"), "rule",
-                            "it is too short for " + Json(static_cast<int64_t>(rungs)).dump() +
-                                " rungs: two of them would have the length " +
-                                Json(static_cast<int64_t>(below)).dump() +
-                                "; give more, fewer rungs, or a larger 'divisor'");
-    above = below;
-  }
+                          "there must be at most 1024 rungs, found " + std::to_string(rungs));
+  const std::vector<uint64_t> lengths = rung_lengths(rungs, length, divisor);
+  const auto equal = std::adjacent_find(lengths.rbegin(), lengths.rend());
+  if (equal == lengths.rend()) return;
+  checker.report(at / (rules == ConfigRules::v0_38 ? "max_time" : "max_length"), "rule",
+                 "it is too short for " + std::to_string(rungs) +
+                     " rungs: two of them would have the length " + std::to_string(*equal) +
+                     "; give more, fewer rungs, or a larger 'divisor'");
 }
 
 }  // namespace
