@@ -1,7 +1,9 @@
 // An experiment in a store of its own, with a supervisor that can be killed and replaced.
 #pragma once
 
+#include "core/client/supervised.h"
 #include "core/launcher/supervisor.h"
+#include "core/master/embedded/transitions.h"
 #include "tests/cmocka.h"
 #include "tests/expect_error.h"
 #include "tests/supervisor/simulated_trials.h"
@@ -33,6 +35,12 @@ inline Json configuration(const Json &searcher, Json more = Json::object()) {
               {"max_restarts", 2}};
   config.update(more);
   return config;
+}
+
+inline Json single() { return configuration(searcher("single", {{"max_length", 10}})); }
+inline Json random_of(int64_t trials, int64_t at_once = 2) {
+  return configuration(searcher(
+      "random", {{"max_trials", trials}, {"max_concurrent_trials", at_once}, {"max_length", 10}}));
 }
 
 class Experiment {
@@ -142,5 +150,16 @@ class Experiment {
   std::vector<std::string> complaints_;
   std::unique_ptr<Supervisor> supervisor_;
 };
+
+// What a person does to it, and how it stands once its supervisor has seen to that.
+inline std::string do_to(Experiment &experiment, Action action, Target target = Target::experiment,
+                         int64_t id = 0) {
+  const Json answer =
+      control_supervised(experiment.store(), experiment.store_directory(), target,
+                         target == Target::experiment ? experiment.id() : id, action);
+  experiment.supervisor().step();
+  experiment.supervisor().step();
+  return experiment.state();
+}
 
 }  // namespace det::test

@@ -37,6 +37,7 @@ class SimulatedTrials : public Launcher {
   ProcessIdentity prepare(const TrialLaunch &launch) override {
     if (runs_.contains(launch.trial_id))
       throw Error(Code::state, "simulating: this trial runs already");
+    if (others_have_slots_) throw Error(Code::busy, "simulating: others have the slots");
     runs_[launch.trial_id] = {launch.run_id, launch, false};
     most_at_once_ = std::max(most_at_once_, runs_.size());
     return ProcessIdentity::current();
@@ -80,6 +81,9 @@ class SimulatedTrials : public Launcher {
     for (const int64_t id : std::exchange(undecided_, {}))
       if (runs_.contains(id)) go_on(id);
   }
+
+  // As another supervisor that takes GPUs.
+  void let_others_in(bool in) { others_have_slots_ = in; }
 
   // Without a word.
   void leave_now(int64_t trial_id, int exit_code) {
@@ -172,6 +176,7 @@ class SimulatedTrials : public Launcher {
   std::vector<LaunchedExit> exits_;
   Wake news_;
   double now_ = 0;
+  bool others_have_slots_ = false;
   size_t most_at_once_ = 0;
   int64_t starts_ = 0;
 };

@@ -1,28 +1,10 @@
-// What becomes of trials and experiments: starts, ends, restarts, and what people do to them.
-#include "core/client/supervised.h"
+// What becomes of trials and experiments: starts, ends and restarts.
 #include "core/master/embedded/start.h"
-#include "core/master/embedded/transitions.h"
 #include "tests/expect_error.h"
 #include "tests/supervisor/experiment.h"
 
 namespace det::test {
 namespace {
-
-Json single() { return configuration(searcher("single", {{"max_length", 10}})); }
-Json random_of(int64_t trials, int64_t at_once = 2) {
-  return configuration(searcher(
-      "random", {{"max_trials", trials}, {"max_concurrent_trials", at_once}, {"max_length", 10}}));
-}
-
-std::string do_to(Experiment &experiment, Action action, Target target = Target::experiment,
-                  int64_t id = 0) {
-  const Json answer =
-      control_supervised(experiment.store(), experiment.store_directory(), target,
-                         target == Target::experiment ? experiment.id() : id, action);
-  experiment.supervisor().step();
-  experiment.supervisor().step();
-  return experiment.state();
-}
 
 void a_new_experiment_is_paused_and_starts_nothing(void **) {
   Experiment experiment(random_of(3));
@@ -65,6 +47,20 @@ void a_trial_too_wide_for_the_machine_is_refused(void **) {
   expect_refusal([&] { experiment.supervise(); }, Code::invalid, "slots_per_trial");
 }
 
+void a_trial_waits_while_others_have_its_slots(void **) {
+  Experiment experiment(random_of(2, 1));
+  experiment.supervise();
+  experiment.trials().let_others_in(true);
+  experiment.supervisor().change_state(state::active);
+  experiment.supervisor().step();
+  assert_int_equal(experiment.supervisor().waiting(), 1);
+  assert_int_equal(experiment.count("SELECT COUNT(*) FROM runs"), 0);
+  experiment.trials().let_others_in(false);
+  experiment.run_to_end();
+  assert_string_equal(experiment.state().c_str(), "COMPLETED");
+  assert_int_equal(experiment.count("SELECT COUNT(*) FROM runs"), 2);
+}
+
 void what_is_told_to_a_trial_is_in_its_environment(void **) {
   Experiment experiment(single());
   experiment.supervise().change_state(state::active);
@@ -98,48 +94,6 @@ void trials_without_a_checkpoint_start_from_that_of_another(void **) {
   const RunInfo run = describe_next_run(experiment.store(), 2);
   assert_string_equal(run.latest_checkpoint.value_or("").c_str(), "c");
   assert_int_equal(run.steps_completed, 0);
-}
-
-void a_paused_trial_leaves_and_goes_on_when_it_is_activated(void **) {
-  Experiment experiment(single());
-  experiment.supervise().change_state(state::active);
-  assert_string_equal(do_to(experiment, Action::pause).c_str(), "PAUSED");
-  assert_int_equal(experiment.count("SELECT COUNT(*) FROM signals WHERE reason='pause'"), 1);
-  assert_false(experiment.supervisor().at_rest());  // it is still saving
-  experiment.advance();
-  assert_true(experiment.supervisor().at_rest());
-  assert_string_equal(experiment.state_of(1).c_str(), "PAUSED");
-  assert_int_equal(experiment.count("SELECT restarts FROM trials"), 0);
-  do_to(experiment, Action::activate);
-  assert_true(experiment.trials().launch(1).environment.at("DET_ALLOCATION_ID").ends_with(".2"));
-  experiment.run_to_end();
-  assert_string_equal(experiment.state().c_str(), "COMPLETED");
-  assert_int_equal(experiment.count("SELECT MAX(run_id) FROM runs"), 2);
-}
-
-void one_that_is_activated_while_it_leaves_starts_again_afterwards(void **) {
-  Experiment experiment(single());
-  experiment.supervise().change_state(state::active);
-  do_to(experiment, Action::pause);
-  do_to(experiment, Action::activate);
-  assert_int_equal(experiment.trials().starts(), 1);
-  experiment.run_to_end();
-  assert_int_equal(experiment.trials().starts(), 2);
-  assert_string_equal(experiment.state().c_str(), "COMPLETED");
-}
-
-void one_trial_can_be_paused_alone(void **) {
-  Experiment experiment(random_of(2));
-  experiment.supervise().change_state(state::active);
-  do_to(experiment, Action::pause, Target::trial, 1);
-  while (experiment.advance()) {
-  }
-  assert_string_equal(experiment.state_of(1).c_str(), "PAUSED");
-  assert_string_equal(experiment.state_of(2).c_str(), "COMPLETED");
-  assert_string_equal(experiment.state().c_str(), "ACTIVE");
-  do_to(experiment, Action::activate, Target::trial, 1);
-  experiment.run_to_end();
-  assert_string_equal(experiment.state().c_str(), "COMPLETED");
 }
 
 void a_crash_counts_up_to_max_restarts(void **) {
@@ -232,86 +186,6 @@ void one_that_hangs_after_refusing_is_killed(void **) {
   assert_int_equal(experiment.count("SELECT COUNT(*) FROM trials"), 3);
 }
 
-void one_that_ignores_a_pause_is_killed_without_blame(void **) {
-  Json config = single();
-  config["preemption_timeout"] = 60;
-  Experiment experiment(config);
-  experiment.supervise().change_state(state::active);
-  do_to(experiment, Action::pause);
-  experiment.pass(std::chrono::seconds(61));
-  experiment.supervisor().step();
-  experiment.supervisor().step();
-  assert_string_equal(experiment.state_of(1).c_str(), "PAUSED");
-  assert_int_equal(experiment.count("SELECT restarts FROM trials"), 0);
-  assert_true(experiment.supervisor().at_rest());
-}
-
-void canceling_lets_trials_leave_and_ends_the_rest(void **) {
-  Experiment experiment(random_of(5, 4), 2);
-  experiment.supervise().change_state(state::active);
-  assert_string_equal(do_to(experiment, Action::cancel).c_str(), "STOPPING_CANCELED");
-  assert_int_equal(experiment.count("SELECT COUNT(*) FROM trials WHERE state='CANCELED'"), 2);
-  experiment.run_to_end();
-  assert_string_equal(experiment.state().c_str(), "CANCELED");
-  assert_int_equal(experiment.count("SELECT COUNT(*) FROM trials WHERE state='CANCELED'"), 4);
-}
-
-void killing_ends_it_at_once(void **) {
-  Experiment experiment(random_of(5, 4), 2);
-  experiment.supervise().change_state(state::active);
-  do_to(experiment, Action::kill);
-  experiment.supervisor().step();
-  assert_string_equal(experiment.state().c_str(), "CANCELED");
-  assert_int_equal(experiment.count("SELECT COUNT(*) FROM runs WHERE exit='killed'"), 2);
-}
-
-void a_paused_experiment_is_killed_at_once(void **) {
-  Experiment experiment(single());
-  experiment.supervise().step();
-  assert_string_equal(do_to(experiment, Action::kill).c_str(), "CANCELED");
-  assert_int_equal(experiment.trials().starts(), 0);
-}
-
-void kills_and_cancels_may_be_repeated(void **) {
-  Experiment experiment(single());
-  experiment.supervise().change_state(state::active);
-  do_to(experiment, Action::cancel);
-  do_to(experiment, Action::kill);
-  assert_string_equal(do_to(experiment, Action::cancel).c_str(), "CANCELED");
-  assert_string_equal(do_to(experiment, Action::kill).c_str(), "CANCELED");
-  expect_refusal([&] { do_to(experiment, Action::activate); }, Code::state, "CANCELED");
-  expect_refusal([&] { do_to(experiment, Action::pause); }, Code::state, "CANCELED");
-}
-
-void killing_one_trial_lets_the_search_go_on(void **) {
-  Experiment experiment(random_of(3, 3));
-  experiment.supervise().change_state(state::active);
-  do_to(experiment, Action::kill, Target::trial, 2);
-  experiment.run_to_end();
-  assert_string_equal(experiment.state_of(2).c_str(), "CANCELED");
-  assert_string_equal(experiment.state().c_str(), "COMPLETED");
-  expect_refusal([&] { do_to(experiment, Action::pause, Target::trial, 2); }, Code::state,
-                 "CANCELED");
-}
-
-void the_only_trial_killed_cancels_the_experiment(void **) {
-  Experiment experiment(single());
-  experiment.supervise().change_state(state::active);
-  do_to(experiment, Action::kill, Target::trial, 1);
-  experiment.run_to_end();
-  assert_string_equal(experiment.state().c_str(), "CANCELED");
-}
-
-void an_experiment_without_a_supervisor_can_be_ended(void **) {
-  Experiment experiment(random_of(3));
-  experiment.supervise().step();
-  experiment.kill_supervisor();
-  const Json answer = control_supervised(experiment.store(), experiment.store_directory(),
-                                         Target::experiment, experiment.id(), Action::kill);
-  assert_true(answer.at("state") == "CANCELED");
-  assert_int_equal(experiment.count("SELECT COUNT(*) FROM trials WHERE state<>'CANCELED'"), 0);
-}
-
 void report_validation(Experiment &experiment, int64_t trial_id, double loss, int64_t batches) {
   experiment.store().run(
       "INSERT INTO metrics (trial_id, run_id, metric_group, steps, time, metrics)"
@@ -379,11 +253,9 @@ int main() {
       cmocka_unit_test(all_trials_are_trained_once_and_never_too_many_at_a_time),
       cmocka_unit_test(max_slots_of_the_configuration_holds),
       cmocka_unit_test(a_trial_too_wide_for_the_machine_is_refused),
+      cmocka_unit_test(a_trial_waits_while_others_have_its_slots),
       cmocka_unit_test(what_is_told_to_a_trial_is_in_its_environment),
       cmocka_unit_test(trials_without_a_checkpoint_start_from_that_of_another),
-      cmocka_unit_test(a_paused_trial_leaves_and_goes_on_when_it_is_activated),
-      cmocka_unit_test(one_that_is_activated_while_it_leaves_starts_again_afterwards),
-      cmocka_unit_test(one_trial_can_be_paused_alone),
       cmocka_unit_test(a_crash_counts_up_to_max_restarts),
       cmocka_unit_test(a_trial_that_recovers_is_no_failure),
       cmocka_unit_test(processes_lost_with_their_machine_are_nobodys_fault),
@@ -391,14 +263,6 @@ int main() {
       cmocka_unit_test(a_crash_after_it_was_asked_to_leave_is_none),
       cmocka_unit_test(refused_hyperparameters_are_replaced_and_not_tried_again),
       cmocka_unit_test(one_that_hangs_after_refusing_is_killed),
-      cmocka_unit_test(one_that_ignores_a_pause_is_killed_without_blame),
-      cmocka_unit_test(canceling_lets_trials_leave_and_ends_the_rest),
-      cmocka_unit_test(killing_ends_it_at_once),
-      cmocka_unit_test(a_paused_experiment_is_killed_at_once),
-      cmocka_unit_test(kills_and_cancels_may_be_repeated),
-      cmocka_unit_test(killing_one_trial_lets_the_search_go_on),
-      cmocka_unit_test(the_only_trial_killed_cancels_the_experiment),
-      cmocka_unit_test(an_experiment_without_a_supervisor_can_be_ended),
       cmocka_unit_test(a_trial_that_its_metrics_stop_is_asked_to_leave),
       cmocka_unit_test(a_second_supervisor_is_refused),
       cmocka_unit_test(a_program_of_its_own_is_no_experiment_to_supervise),

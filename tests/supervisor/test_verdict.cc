@@ -52,6 +52,19 @@ void failures_count_until_there_are_too_many(void **) {
   expect(run, state::error, true, ExitReason::errored);
 }
 
+void one_whose_log_forbids_it_is_not_started_again(void **) {
+  RunFacts run = running();
+  run.is_final = true;
+  expect(run, state::completed, false, ExitReason::user_requested_stop);
+  run.acknowledged = true;
+  expect(run, "");
+  run = running();
+  run.is_final = run.failed = true;
+  expect(run, state::error, true, ExitReason::errored);
+  run.lost = true;
+  expect(run, "");
+}
+
 void one_that_was_lost_is_not_counted(void **) {
   RunFacts run = running();
   run.lost = run.failed = true;
@@ -152,6 +165,7 @@ int main() {
       cmocka_unit_test(one_that_was_asked_to_leave_goes_on_later),
       cmocka_unit_test(one_that_was_killed_has_no_say),
       cmocka_unit_test(failures_count_until_there_are_too_many),
+      cmocka_unit_test(one_whose_log_forbids_it_is_not_started_again),
       cmocka_unit_test(one_that_was_lost_is_not_counted),
       cmocka_unit_test(a_command_that_cannot_be_started_is_not_tried_again),
       cmocka_unit_test(leaving_without_a_word_is_the_end),
