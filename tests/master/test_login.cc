@@ -1,5 +1,7 @@
 // Users and tasks before a master over HTTP: what is sent, and what is kept.
+#include <atomic>
 #include <cstdlib>
+#include <thread>
 
 #include "core/config/certificates.h"
 #include "core/config/token_cache.h"
@@ -133,6 +135,32 @@ void expired_token_is_dropped_and_its_user_told_to_log_in(void **) {
   assert_string_equal(read_known_users(site.url).active.c_str(), "bob");
 }
 
+void one_thread_renews_an_expired_token_and_the_others_wait(void **) {
+  const Site site;
+  setenv("DET_USER", "bob", 1);
+  setenv("DET_PASS", "hunter2", 1);
+  const auto session = site.connect();
+  session->version();
+  site.get("/expire");
+  std::atomic<int> served{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i)
+    threads.emplace_back([&] {
+      try {
+        session->call(GetMe{});
+        ++served;
+      } catch (const Error &error) {
+        print_error("%s\n", error.what());
+      }
+    });
+  for (std::thread &thread : threads) thread.join();
+  assert_int_equal(served, 8);
+  assert_int_equal(site.logins(), 2);
+  site.get("/expire");
+  expect_error(Code::access, [&] { session->call(GetMe{}); });  // so soon again it is not tried
+  assert_int_equal(site.logins(), 2);
+}
+
 void token_is_kept_when_the_master_has_other_troubles(void **) {
   const Site site;
   store_token(site.url, "bob", "some token", true);
@@ -250,6 +278,7 @@ int main() {
       cmocka_unit_test(user_of_a_new_master_needs_no_login),
       cmocka_unit_test(without_a_credential_the_message_says_to_log_in),
       cmocka_unit_test(expired_token_is_dropped_and_its_user_told_to_log_in),
+      cmocka_unit_test(one_thread_renews_an_expired_token_and_the_others_wait),
       cmocka_unit_test(token_is_kept_when_the_master_has_other_troubles),
       cmocka_unit_test(token_variable_is_used_unverified_after_the_cache),
       cmocka_unit_test(cache_that_cannot_be_written_is_a_warning),

@@ -106,7 +106,7 @@ void RestDelivery::settle_oldest(Delivery &delivery) {
 
 void RestDelivery::fail(const Parcel &parcel, const Error &error, bool may_be_stored) {
   if (may_be_stored) maybe_stored_.insert(parcel.sequences.begin(), parcel.sequences.end());
-  if (error.http_status == 401) session_->renew_credential();
+  if (error.http_status == 401) session_->renew_credential(session_->credential_number());
   if (!failure_) failure_ = error;
   window_size_ = 1;  // one report asks whether the master is back
 }

@@ -44,6 +44,8 @@ const GetMaster::Answer &MasterSession::master() {
 
 void MasterSession::use(Credential credential) {
   const std::lock_guard lock(mutex_);
+  if (credential.kind != credential_.kind || credential.token != credential_.token)
+    ++credential_number_;
   credential_ = std::move(credential);
 }
 
@@ -52,22 +54,22 @@ bool may_work_later(const Error &error) {
          error.code == Code::busy || error.http_status == 401;
 }
 
-bool MasterSession::renew_credential() {
-  // Not by who is doing it, and asks the master meanwhile, nor by others.
-  if (!renew_ || renewing_.exchange(true)) return false;
-  bool renewed = false;
+bool MasterSession::renew_credential(uint64_t refused) {
+  // Who renews asks the master meanwhile, and cannot wait for itself.
+  if (!renew_ || renewer_ == std::this_thread::get_id()) return false;
+  const std::lock_guard lock(renewing_);
   const auto now = std::chrono::steady_clock::now();
-  if (!renewed_ || now - *renewed_ >= std::chrono::minutes(1)) {
+  if (credential_number() == refused && (!renewed_ || now - *renewed_ >= std::chrono::minutes(1))) {
     renewed_ = now;
+    renewer_ = std::this_thread::get_id();
     try {
       renew_();
-      renewed = true;
     } catch (const std::exception &) {
       // The answer that led here says what is wrong.
     }
+    renewer_ = std::thread::id();
   }
-  renewing_ = false;
-  return renewed;
+  return credential_number() != refused;
 }
 
 HttpCall MasterSession::begin(WireRequest request, const CallOptions &options) {

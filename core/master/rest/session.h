@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "core/base/log.h"
@@ -70,8 +71,9 @@ class MasterSession {
 
   template <class Call>
   typename Call::Answer call(Call call, const CallOptions &options = {}) {
+    const uint64_t shown = credential_number();
     const HttpAnswer answer = send(call, options).wait();
-    if (answer.status != 401 || !renew_credential()) return read<Call>(answer);
+    if (answer.status != 401 || !renew_credential(shown)) return read<Call>(answer);
     return read<Call>(send(std::move(call), options).wait());
   }
 
@@ -82,9 +84,13 @@ class MasterSession {
   // throws. Before other threads use the session.
   void renew_with(std::function<void()> renew) { renew_ = std::move(renew); }
 
-  // Whether there is another one now. Tries at most once a minute. A call() asks by itself; whoever
-  // reads an answer of 401 otherwise calls this before trying again.
-  bool renew_credential();
+  // Which credential requests show now: each use() of another counts one.
+  uint64_t credential_number() const { return credential_number_; }
+
+  // Whether there is another one than the one of this number, which a master refused. Tries at most
+  // once a minute; others wait for who does. A call() asks by itself; whoever reads an answer of
+  // 401 otherwise calls this before trying again.
+  bool renew_credential(uint64_t refused);
 
   HttpClient &http() { return http_; }
 
@@ -107,8 +113,10 @@ class MasterSession {
   std::mutex mutex_;  // of the two below
   Credential credential_;
   std::optional<GetMaster::Answer> master_;
-  std::atomic<bool> renewing_{false};  // by one thread, to which the two below belong
+  std::atomic<uint64_t> credential_number_{0};
   std::function<void()> renew_;
+  std::atomic<std::thread::id> renewer_;  // who holds the mutex below
+  std::mutex renewing_;                   // of the one below
   std::optional<std::chrono::steady_clock::time_point> renewed_;
   HttpClient http_;
 };

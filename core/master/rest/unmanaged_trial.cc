@@ -36,6 +36,7 @@ void UnmanagedTrial::beat(const Wake &wake) {
   PatchTrial call{.trial_id = run().info.trial_id};
   // Meanwhile the master may have taken it for dead, and only a state brings it back.
   if (beat_failed_) call.state = TrialState::running;
+  const uint64_t shown = session().credential_number();
   try {
     HttpCall sent = session().send(std::move(call), one_attempt);
     const std::optional<HttpAnswer> answer = sent.wait_unless(wake);
@@ -44,7 +45,7 @@ void UnmanagedTrial::beat(const Wake &wake) {
     if (beat_failed_.exchange(false)) logger().info("the master takes heartbeats again");
   } catch (const Error &error) {
     next_beat_ = steady_clock::now() + period_after_failure;
-    if (error.http_status == 401 && session().renew_credential()) return;
+    if (error.http_status == 401 && session().renew_credential(shown)) return;
     if (!beat_failed_.exchange(true))
       logger().warning(std::string("sending a heartbeat: ") + error.what() +
                        "; trying again every 10 seconds");
