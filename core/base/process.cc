@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -197,6 +198,13 @@ Liveness owner_liveness(const fs::path &path) {
   const std::optional<ProcessIdentity> owner = recorded_owner(path);
   // Whose owner cannot be judged is alive: somebody holds the lock.
   return owner && liveness(*owner) == Liveness::dead ? Liveness::dead : Liveness::alive;
+}
+
+Fd wait_for_lock(const fs::path &path) {
+  Fd file = open_file(path, O_RDWR | O_CREAT, 0600);
+  while (flock(file.get(), LOCK_EX) != 0)
+    if (errno != EINTR) throw_errno(errno, "locking '" + path.string() + "'");
+  return file;
 }
 
 }  // namespace det

@@ -50,4 +50,8 @@ class OwnerLock {
 // Whether the owner of the lock file at `path` lives. Absent file: dead.
 Liveness owner_liveness(const std::filesystem::path &path);
 
+// Waits until nobody else holds this file, which is made where it is not there; held as long as the
+// descriptor is open.
+Fd wait_for_lock(const std::filesystem::path &path);
+
 }  // namespace det

@@ -1,13 +1,13 @@
 #include "core/config/user_file.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 
 #include <cerrno>
 #include <cstdio>
 
 #include "core/base/environment.h"
 #include "core/base/error.h"
+#include "core/base/process.h"
 
 namespace det {
 
@@ -71,13 +71,7 @@ void UserFile::change(const std::function<void(Json &)> &change) const {
   write_file_durably(path_, to_text(content), 0600);
 }
 
-Fd UserFile::lock() const {
-  const fs::path name = path_.string() + ".lock";
-  Fd file = open_file(name, O_RDWR | O_CREAT, 0600);
-  while (flock(file.get(), LOCK_EX) != 0)
-    if (errno != EINTR) throw_errno(errno, "locking '" + name.string() + "'");
-  return file;
-}
+Fd UserFile::lock() const { return wait_for_lock(path_.string() + ".lock"); }
 
 std::optional<Json> UserFile::parse_file() const {
   std::string text;

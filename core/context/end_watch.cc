@@ -68,9 +68,10 @@ class EndWatch::State {
     }
     std::erase_if(all, [](const auto &state) { return state->fork_guard_.in_child(); });
     // A program that goes on after a signal may hear of the end and leave by itself: the end is the
-    // signal's all the same.
-    if (!all.empty() && FatalSignalHook::is_left_to_us())
-      poll(nullptr, 0, static_cast<int>(all.front()->patience_.count()) + 1000);
+    // signal's all the same. Where nothing is left to tell, that is about to come.
+    const auto patience = all.empty() ? std::chrono::milliseconds(0) : all.front()->patience_;
+    if (FatalSignalHook::is_left_to_us())
+      poll(nullptr, 0, static_cast<int>(patience.count()) + 1000);
     for (const std::shared_ptr<State> &state : all) state->tell(status & 0xFF);
   }
 

@@ -32,7 +32,8 @@ struct Slot {
 std::array<Slot, 64> slots;
 std::mutex mutex;  // of taking and giving back slots
 std::atomic<int> ending{0};
-std::atomic<int> working{0};  // how many still have something to do before the process ends
+std::atomic<pid_t> ended_process{0};  // a child forked meanwhile has copies of all this
+std::atomic<int> working{0};          // how many still have something to do before the process ends
 
 // Sent by somebody, not caused by the thread that runs: that one can go on.
 bool is_asynchronous(int signal) {
@@ -59,9 +60,10 @@ struct Working {
 
 // Whether the process is to end later, by end_process(). A second signal ends it at once.
 bool leave_it_to_others(int signal) {
+  const pid_t process = getpid();
+  ended_process.store(process);
   int none = 0;
   if (!ending.compare_exchange_strong(none, signal)) return false;
-  const pid_t process = getpid();
   int count = 0;
   for (const Slot &slot : slots) count += slot.process.load() == process ? 1 : 0;
   working.store(count);
@@ -134,7 +136,9 @@ FatalSignalHook::~FatalSignalHook() { slots[slot_].process.store(0); }
 
 int FatalSignalHook::signal() noexcept { return ending.load(); }
 
-bool FatalSignalHook::is_left_to_us() noexcept { return is_asynchronous(ending.load()); }
+bool FatalSignalHook::is_left_to_us() noexcept {
+  return is_asynchronous(ending.load()) && ended_process.load() == getpid();
+}
 
 void FatalSignalHook::work_is_done() noexcept {
   if (working.fetch_sub(1) > 1) return;

@@ -49,6 +49,27 @@ void remove_tree(const fs::path &path) {
   if (failed) throw_errno(failed.value(), "removing '" + path.string() + "'");
 }
 
+// The caller makes directories, and nobody else. A process that was killed in this very run left
+// this one, or one that died before the store recorded it, or a power cut took the record.
+void make_room(const fs::path &path, const JournalKey &rank, const RunDirectoryContent &content) {
+  std::optional<OwnerLock> former;
+  try {
+    former = OwnerLock::take_over(owner_file(path));
+  } catch (const Error &error) {
+    if (error.os_errno == ENOENT && !fs::exists(path)) return;  // another has shipped what it held
+    throw;
+  }
+  if (!former)
+    throw Error(Code::state, "starting run " + std::to_string(rank.run_id) + " of trial " +
+                                 std::to_string(rank.trial_id) + ": another process is rank " +
+                                 std::to_string(rank.rank) + " of it, as '" +
+                                 owner_file(path).string() + "' says; wait for its end");
+  if (!has_journals(path)) remove_tree(path);
+  // Its name is one under which list_run_directories() finds it too.
+  else if (content.has_predecessors) move(path, path.string() + "-" + make_uuid());
+  else set_aside(path);
+}
+
 }  // namespace
 
 fs::path run_directory(const fs::path &home, int64_t trial_id, int64_t run_id, int rank) {
@@ -83,13 +104,11 @@ OwnerLock make_run_directory(const fs::path &home, const JournalKey &rank,
     throw_errno(errno, "making the FIFO '" + fifo.string() + "'");
 
   const fs::path path = run_directory(home, rank.trial_id, rank.run_id, rank.rank);
+  const Fd turn = wait_for_lock(home / "runs.lock");
   if (rename(aside.c_str(), path.c_str()) == 0) return owner;
   if (errno != ENOTEMPTY && errno != EEXIST)
     throw_errno(errno, "renaming to '" + path.string() + "'");
-  // Someone made this directory for this very run and died before the store recorded it, or a power
-  // cut took the record.
-  if (has_journals(path)) set_aside(path);
-  else remove_tree(path);
+  make_room(path, rank, content);
   if (rename(aside.c_str(), path.c_str()) != 0)
     throw_errno(errno, "renaming to '" + path.string() + "'");
   return owner;
@@ -149,10 +168,6 @@ fs::path set_aside(const fs::path &run_directory) {
   fs::path aside = run_directory.parent_path() / ("unknown-" + make_uuid());
   move(run_directory, aside);
   return aside;
-}
-
-void keep_beside(const fs::path &run_directory) {
-  move(run_directory, run_directory.string() + "-" + make_uuid());
 }
 
 void remove_run_directory(const fs::path &run_directory) {

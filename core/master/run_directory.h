@@ -26,10 +26,14 @@ std::filesystem::path signal_file(const std::filesystem::path &run_directory);
 struct RunDirectoryContent {
   Json about = Json::object();  // more for run.json
   bool with_signal = false;
+  // Whether a run may have several processes for one rank, one after another: what the one before
+  // left is then kept beside, else it is that of a run that the store has lost.
+  bool has_predecessors = false;
 };
 
-// Makes the directory of a rank whole before it gets its name, and owns it. The caller holds the
-// store's write lock, so that nobody else makes or clears one.
+// Makes the directory of a rank whole before it gets its name, and owns it. Throws Code::state
+// while another process owns it. The caller holds the write lock of a store, if there is one, so
+// that nobody else makes or clears one.
 OwnerLock make_run_directory(const std::filesystem::path &home, const JournalKey &rank,
                              const RunDirectoryContent &content);
 
@@ -53,10 +57,6 @@ bool has_journals(const std::filesystem::path &run_directory);
 
 // Takes a directory with journals that belong to no run out of the way; gives its new name.
 std::filesystem::path set_aside(const std::filesystem::path &run_directory);
-
-// Makes room for another process of the same rank of the same run: what the one before left gets a
-// name under which list_run_directories() finds it too.
-void keep_beside(const std::filesystem::path &run_directory);
 
 // Removes the directory unless a journal is left in it.
 void remove_run_directory(const std::filesystem::path &run_directory);

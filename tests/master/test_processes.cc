@@ -2,6 +2,7 @@
 #include <sys/wait.h>
 
 #include "core/master/embedded/left_behind.h"
+#include "core/master/run_directory.h"
 #include "tests/cmocka.h"
 #include "tests/master/home.h"
 
@@ -140,9 +141,62 @@ void journals_of_a_run_that_the_store_lost_are_set_aside(void **) {
   };
   assert_code(Code::not_found, recover_left_behind(home.store(), never, log));
   assert_int_equal(recover_left_behind(home.store(), never, log).runs.size(), 0);
-  const auto aside = std::filesystem::directory_iterator(home.store() / "runs")->path();
-  assert_true(aside.filename().string().starts_with("unknown-"));
-  assert_true(std::filesystem::exists(aside / "0.spool"));
+  int kept = 0;
+  for (const auto &aside : std::filesystem::directory_iterator(home.store() / "runs"))
+    if (aside.path().filename().string().starts_with("unknown-"))
+      kept += std::filesystem::exists(aside.path() / "0.spool") ? 1 : 0;
+  assert_int_equal(kept, 1);
+}
+
+// Where no store decides: a process of a cluster's run was killed, and two take its place.
+void of_processes_that_are_one_rank_at_once_one_gets_its_directory(void **) {
+  constexpr int processes = 4;
+  const Home home;
+  const JournalKey key{1, 1, 0, "journal"};
+  for (int round = 0; round < 20; ++round) {
+    assert_int_equal(status_of(spawn([&] {
+                       const OwnerLock owner =
+                           make_run_directory(home.store(), key, {.has_predecessors = true});
+                       open_file(run_directory(home.store(), 1, 1) / "0.spool", O_WRONLY | O_CREAT);
+                       return 0;
+                     })),
+                     0);
+    int begin[2], end[2];
+    assert_true(pipe(begin) == 0 && pipe(end) == 0);
+    std::vector<pid_t> children;
+    for (int i = 0; i < processes; ++i)
+      children.push_back(spawn([&] {
+        close(begin[1]);
+        close(end[1]);
+        char byte = 0;
+        static_cast<void>(!read(begin[0], &byte, 1));
+        try {
+          const OwnerLock owner = make_run_directory(home.store(), key, {.has_predecessors = true});
+          static_cast<void>(!read(end[0], &byte, 1));
+          return 1;
+        } catch (const Error &error) {
+          return error.code == Code::state ? 0 : 2;
+        }
+      }));
+    close(begin[0]);
+    close(begin[1]);
+    // Those that were refused leave; the one that was not waits.
+    for (int refused = 0; refused < processes - 1; ++refused) {
+      int status = 0;
+      const pid_t gone = wait(&status);
+      assert_true(WIFEXITED(status));
+      assert_int_equal(WEXITSTATUS(status), 0);
+      std::erase(children, gone);
+    }
+    close(end[0]);
+    close(end[1]);
+    assert_int_equal(status_of(children.front()), 1);
+  }
+  // What the killed ones left is all there.
+  int journals = 0;
+  for (const auto &directory : list_run_directories(home.store()))
+    journals += std::filesystem::exists(directory / "0.spool") ? 1 : 0;
+  assert_int_equal(journals, 20);
 }
 
 void a_directory_half_made_is_cleared(void **) {
@@ -168,6 +222,7 @@ int main() {
       cmocka_unit_test(journals_left_behind_reach_the_store_once),
       cmocka_unit_test(a_journal_that_cannot_be_shipped_stays),
       cmocka_unit_test(journals_of_a_run_that_the_store_lost_are_set_aside),
+      cmocka_unit_test(of_processes_that_are_one_rank_at_once_one_gets_its_directory),
       cmocka_unit_test(a_directory_half_made_is_cleared),
   };
   return cmocka_run_group_tests_name("processes", tests, nullptr, nullptr);

@@ -29,31 +29,18 @@ std::optional<int64_t> announce(const RestPlace &place, const RunInfo &info) {
   return session.call(std::move(call), repeatable).storage_id;
 }
 
-// A process that was killed in this very run may have left it, with reports that could not be
-// shipped yet.
-void clear_the_way(const fs::path &directory, const JournalKey &rank) {
-  if (!fs::exists(directory)) return;
-  const auto owner = OwnerLock::take_over(owner_file(directory));
-  if (!owner)
-    throw Error(Code::state, "starting run " + std::to_string(rank.run_id) + " of trial " +
-                                 std::to_string(rank.trial_id) + ": another process is rank " +
-                                 std::to_string(rank.rank) + " of it, as '" +
-                                 owner_file(directory).string() + "' says; wait for its end");
-  if (has_journals(directory)) keep_beside(directory);
-}
-
 RestRun take_part(const RestPlace &place, const RunInfo &info, bool managed) {
   const std::optional<int64_t> storage_id = announce(place, info);
   const fs::path home = rest_home(place.session->url());
   const int rank = place.ranks.rank;
   const JournalKey key{info.trial_id, info.run_id, rank, make_uuid()};
   const fs::path directory = run_directory(home, info.trial_id, info.run_id, rank);
-  clear_the_way(directory, key);
   OwnerLock owner = make_run_directory(home, key,
                                        {.about = {{"master", place.session->url()},
                                                   {"managed", managed},
                                                   {"task_id", info.task_id},
-                                                  {"allocation_id", info.allocation_id}}});
+                                                  {"allocation_id", info.allocation_id}},
+                                        .has_predecessors = true});
   return {info,       managed,   rank,           place.ranks.size,
           storage_id, directory, key.journal_id, std::move(owner)};
 }
