@@ -39,6 +39,11 @@ class Launcher {
   virtual bool has_room(int slots) const = 0;
   // The most slots there can ever be.
   virtual int total_slots() const = 0;
+  virtual bool has_gpus() const { return false; }
+
+  // Throws what would keep the command of this launch from starting now (Code::not_found,
+  // Code::access, ...).
+  virtual void check(const TrialLaunch &) const {}
 
   // Makes a process that waits, and says who it is: the leader of a session of its own. It becomes
   // `launch.command` with go(), and is gone when this process ends before that. Throws Code::busy

@@ -24,6 +24,24 @@ Variables identity_variables(const TrialLaunch &launch) {
           {"DET_TRIAL_RUN_ID", std::to_string(launch.run_id)}};
 }
 
+std::filesystem::path directory_of(const TrialLaunch &launch) {
+  return launch.directory.empty() ? std::filesystem::current_path() : launch.directory;
+}
+
+// What is to be started, and what else it needs in the environment.
+void set_program(const TrialLaunch &launch, Variables &variables, Start &start) {
+  if (launch.command.empty())
+    throw Error(Code::invalid, "starting a trial: its command is empty; name a program");
+  if (!std::filesystem::is_directory(start.directory))
+    throw Error(Code::not_found, "starting a trial in '" + start.directory.string() +
+                                     "': there is no such directory");
+  start.program = find_program(launch.command[0], search_path(variables), start.directory);
+  if (launch.slots > 1) {
+    start.arguments = through_mpirun(launch.command, launch.slots, variables);
+    start.program = start.arguments[0];
+  }
+}
+
 // How a child ended, without forgetting its number. Nothing while it lives.
 std::optional<LaunchedExit> peek_exit(const Fd &child) {
   siginfo_t how{};
@@ -66,10 +84,15 @@ ProcessLauncher::ProcessLauncher(Slots slots)
     throw_errno(errno, "watching an eventfd");
 }
 
+void ProcessLauncher::check(const TrialLaunch &launch) const {
+  Variables variables = inherited_variables();
+  for (const auto &[name, value] : launch.environment) variables[name] = value;
+  Start start{{}, launch.command, {}, directory_of(launch), {}};
+  set_program(launch, variables, start);
+}
+
 ProcessIdentity ProcessLauncher::prepare(const TrialLaunch &launch) {
   check_is_new(launch.trial_id);
-  const std::filesystem::path directory =
-      launch.directory.empty() ? std::filesystem::current_path() : launch.directory;
   Run run;
   run.run_id = launch.run_id;
   run.is_child = true;
@@ -79,15 +102,9 @@ ProcessIdentity ProcessLauncher::prepare(const TrialLaunch &launch) {
     const Variables identity = identity_variables(launch);
     for (const Variables &added : {launch.environment, identity, slots_.variables(run.slots)})
       for (const auto &[name, value] : added) variables[name] = value;
-    Start start{{}, launch.command, {}, directory, launch.log_file};
+    Start start{{}, launch.command, {}, directory_of(launch), launch.log_file};
     try {
-      if (launch.command.empty())
-        throw Error(Code::invalid, "starting a trial: its command is empty; name a program");
-      start.program = find_program(launch.command[0], search_path(variables), directory);
-      if (launch.slots > 1) {
-        start.arguments = through_mpirun(launch.command, launch.slots, variables);
-        start.program = start.arguments[0];
-      }
+      set_program(launch, variables, start);
     } catch (const Error &) {
       run.defect = std::current_exception();
     }

@@ -26,6 +26,8 @@ class ProcessLauncher final : public Launcher {
 
   bool has_room(int slots) const override { return slots <= slots_.free() || slots == 0; }
   int total_slots() const override { return slots_.total(); }
+  bool has_gpus() const override { return slots_.are_gpus(); }
+  void check(const TrialLaunch &launch) const override;
   ProcessIdentity prepare(const TrialLaunch &launch) override;
   void go(int64_t trial_id) override;
   void adopt(const TrialLaunch &launch, const ProcessIdentity &leader) override;

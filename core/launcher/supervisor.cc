@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "core/base/error.h"
+#include "core/launcher/trial_environment.h"
 #include "core/master/embedded/garbage.h"
 #include "core/master/embedded/transitions.h"
 #include "core/metrics/left_behind.h"
@@ -35,7 +36,7 @@ std::optional<uint64_t> length_of_each(const ExperimentRecord &experiment) {
 
 }  // namespace
 
-void require_runnable(const Json &config, const Launcher &launcher) {
+void require_runnable(const Json &config, const LaunchPlan &plan, const Launcher &launcher) {
   const Json resources = config.value("resources", Json::object());
   const int64_t needed = whole_number(resources, "slots_per_trial", 1);
   const int64_t most = whole_number(resources, "max_slots", 0);
@@ -46,6 +47,12 @@ void require_runnable(const Json &config, const Launcher &launcher) {
                                    " slots (resources.slots_per_trial), and there are " +
                                    std::to_string(room) + " here; give --slots, or lower it");
   const LogPolicies patterns(config);
+  TrialLaunch launch;
+  launch.slots = static_cast<int>(needed);
+  launch.command = plan.command;
+  launch.directory = plan.directory;
+  launch.environment = configured_variables(config, launcher.has_gpus());
+  launcher.check(launch);
 }
 
 Supervisor::Supervisor(Options options, Launcher &launcher)
@@ -61,7 +68,9 @@ Supervisor::Supervisor(Options options, Launcher &launcher)
   max_slots_ = whole_number(resources, "max_slots", 0);
   max_restarts_ = whole_number(config, "max_restarts", 5);
   preemption_timeout_ = std::chrono::seconds(whole_number(config, "preemption_timeout", 3600));
-  require_runnable(config, launcher_);
+  // Whoever goes on with it is to put that right first; what is ending starts nothing.
+  if (!is_stopping(experiment_.state) && !ended())
+    require_runnable(config, experiment_.launch, launcher_);
   search_ = std::make_unique<RecordedSearch>(
       store_, experiment_.id,
       make_search(config,
@@ -130,11 +139,15 @@ void Supervisor::wait(int fd, std::chrono::milliseconds limit) {
 }
 
 void Supervisor::change_state(std::string_view to) {
+  set_state(to);
+  step();
+}
+
+void Supervisor::set_state(std::string_view to) {
   Transaction transaction(store_);
   set_experiment_state(store_, experiment_.id, to, "changing " + name_of(0));
   store_.run("UPDATE experiments SET control=control+1 WHERE id=?", experiment_.id);
   transaction.commit();
-  step();
 }
 
 void Supervisor::kill_processes() {

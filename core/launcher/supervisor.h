@@ -27,9 +27,10 @@
 
 namespace det {
 
-// Throws Code::invalid for a configuration that cannot be run: its trials need more slots than
-// there are, or a pattern of its log policies is none.
-void require_runnable(const Json &config, const Launcher &launcher);
+// Throws for what cannot be run: trials that need more slots than there are, a pattern of the log
+// policies that is none (Code::invalid), a command that cannot be started (Code::not_found,
+// Code::access).
+void require_runnable(const Json &config, const LaunchPlan &plan, const Launcher &launcher);
 
 // Used by one thread. Throws what the store throws; then it is of no use any more, and what is on
 // record is what counts.
@@ -66,6 +67,8 @@ class Supervisor {
   double progress() const;
   std::vector<int64_t> running() const;
   size_t waiting() const { return waiting_.size(); }
+  // The trials whose processes have left since this was asked last.
+  std::vector<int64_t> take_left() { return std::exchange(left_, {}); }
   Database &store() { return store_; }
   const RecordedSearch &search() const { return *search_; }
 
@@ -85,6 +88,7 @@ class Supervisor {
 
   void take_over();
   void take_over_run(int64_t id, Trial &trial, const std::string &leader);
+  void set_state(std::string_view to);
   void read_control();
   void reload_states();
   void settle_touched();
@@ -97,6 +101,8 @@ class Supervisor {
   void hear_posts();
   void run_gone(const LaunchedExit &exit);
   void record_end(const LaunchedExit &exit, const Trial &trial);
+  bool shell_found_nothing(const LaunchedExit &exit);
+  void tell_of_run(int64_t id, int64_t run_id, LogLevel level, const std::string &text);
   void conclude_run(int64_t id, Trial &trial, RunFacts facts, RunExit how);
   void conclude(int64_t id, const Verdict &verdict, const std::function<void()> &record_run = {});
   void decide(const std::function<SearchChanges()> &event);
@@ -108,6 +114,7 @@ class Supervisor {
   std::filesystem::path log_file(int64_t trial_id, int64_t run_id) const;
   void enforce_deadlines();
   void follow_log(int64_t id, Trial &trial);
+  void store_line(int64_t id, int64_t run_id, LogLevel level, const std::string &text);
   void store_lines(int64_t id, int64_t run_id, const std::vector<std::string> &lines,
                    uint64_t read);
   void forbid_restarts(int64_t id, const std::string &policy);
@@ -127,6 +134,7 @@ class Supervisor {
   const LogPolicies log_policies_;
   std::map<int64_t, Trial> trials_;  // those that have not ended
   std::set<int64_t> running_;
+  std::vector<int64_t> left_;
   // With work and without a process, by when the search asked for it, so that the order is that of
   // any other supervisor. Those that were interrupted at it go first.
   std::set<std::pair<int64_t, int64_t>> waiting_;

@@ -57,7 +57,7 @@ void Supervisor::launch(int64_t id, Trial &trial) {
   try {
     launcher_.go(id);
   } catch (const Error &error) {
-    options_.log->error("starting " + name_of(id) + ": " + error.what());
+    tell_of_run(id, run.run_id, LogLevel::error, "starting " + name_of(id) + ": " + error.what());
     conclude_run(id, trial, {.failed = true, .unstartable = true}, RunExit::error);
   }
 }
@@ -68,7 +68,9 @@ TrialLaunch Supervisor::describe(const RunInfo &run) const {
   launch.run_id = run.run_id;
   launch.slots = static_cast<int>(slots_per_trial_);
   launch.command = experiment_.launch.command;
-  launch.environment = trial_environment(run, options_.store_directory);
+  launch.environment = configured_variables(run.config, launcher_.has_gpus());
+  for (const auto &[name, value] : trial_environment(run, options_.store_directory))
+    launch.environment[name] = value;
   launch.directory = experiment_.launch.directory;
   launch.log_file = log_file(run.trial_id, run.run_id);
   return launch;
@@ -114,17 +116,46 @@ void Supervisor::run_gone(const LaunchedExit &exit) {
   const bool said_error = recorded == run_exit_name(RunExit::error);
   const bool left_well =
       is_known ? exit.kind == LaunchedExit::Kind::exited && exit.status == 0 : !said_nothing;
+  if (trial.log) trial.log->finish();
   if (!left_well && !trial.killed && is_known)
-    options_.log->warning(name_of(exit.trial_id) +
-                          (exit.kind == LaunchedExit::Kind::exited ? " left with exit code "
-                                                                   : " was ended by signal ") +
-                          std::to_string(exit.status) + "; `det logs " +
-                          std::to_string(exit.trial_id) + "` shows what it printed");
+    tell_of_run(exit.trial_id, exit.run_id, LogLevel::warning,
+                name_of(exit.trial_id) +
+                    (exit.kind == LaunchedExit::Kind::exited ? " left with exit code "
+                                                             : " was ended by signal ") +
+                    std::to_string(exit.status) + "; `det logs " + std::to_string(exit.trial_id) +
+                    "` shows what it printed");
   conclude_run(exit.trial_id, trial,
                {.killed = trial.killed,
                 .failed = !left_well || said_error,
-                .lost = trial.lost && said_nothing},
+                .lost = trial.lost && said_nothing,
+                .unstartable = shell_found_nothing(exit)},
                left_well ? RunExit::ok : RunExit::died);
+}
+
+// Before it could take up its run: what an entrypoint names is not there, or is no program.
+bool Supervisor::shell_found_nothing(const LaunchedExit &exit) {
+  const std::vector<std::string> &command = experiment_.launch.command;
+  if (exit.kind != LaunchedExit::Kind::exited || (exit.status != 126 && exit.status != 127) ||
+      command.size() != 3 || command[0] != "/bin/sh" || command[1] != "-c")
+    return false;
+  return store_
+      .query("SELECT 1 FROM runs WHERE trial_id=? AND run_id=? AND journal_id=''", exit.trial_id,
+             exit.run_id)
+      .next();
+}
+
+// To whoever looks on, and in the log of the trial for those who look later.
+void Supervisor::tell_of_run(int64_t id, int64_t run_id, LogLevel level, const std::string &text) {
+  options_.log->write(level, text);
+  Transaction transaction(store_, Durability::relaxed);
+  store_line(id, run_id, level, "det run: " + text);
+  transaction.commit();
+}
+
+void Supervisor::store_line(int64_t id, int64_t run_id, LogLevel level, const std::string &text) {
+  store_.run(
+      "INSERT INTO logs (trial_id, run_id, rank, time, level, text) VALUES (?, ?, 0, ?, ?, ?)", id,
+      run_id, now_us(), static_cast<int64_t>(level), text);
 }
 
 // As its process ended it, which said nothing itself.
@@ -171,12 +202,17 @@ void Supervisor::conclude_run(int64_t id, Trial &trial, RunFacts facts, RunExit 
     if (verdict.counts) store_.run("UPDATE trials SET restarts=restarts+1 WHERE id=?", id);
   };
   running_.erase(id);
+  left_.push_back(id);
   trial.run_id = 0;
   if (!verdict.state.empty()) return conclude(id, verdict, record);
   Transaction transaction(store_, Durability::relaxed);
   record();
   transaction.commit();
   touched_.push_back(id);
+  if (!facts.unstartable || experiment_.state != state::active) return;
+  options_.log->error("pausing " + name_of(0) + ", since its trials cannot be started");
+  set_state(state::paused);
+  read_control();
 }
 
 // What a run prints is stored with how far it was read, so that no line is lost or stored twice.
@@ -200,9 +236,7 @@ void Supervisor::store_lines(int64_t id, int64_t run_id, const std::vector<std::
   std::optional<std::string> policy;
   Transaction transaction(store_, Durability::relaxed);
   for (const std::string &line : lines) {
-    store_.run(
-        "INSERT INTO logs (trial_id, run_id, rank, time, level, text) VALUES (?, ?, 0, ?, ?, ?)",
-        id, run_id, now_us(), static_cast<int64_t>(LogLevel::info), line);
+    store_line(id, run_id, LogLevel::info, line);
     if (!policy) policy = log_policies_.forbids_restarts(line);
   }
   if (policy) forbid_restarts(id, *policy);

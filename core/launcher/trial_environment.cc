@@ -9,6 +9,22 @@ constexpr size_t longest_variable = 120'000;
 
 }  // namespace
 
+std::map<std::string, std::string> configured_variables(const Json &config, bool for_gpus) {
+  const Json environment = config.value("environment", Json());
+  const Json lists =
+      environment.is_object() ? environment.value("environment_variables", Json()) : Json();
+  const Json list = lists.is_object() ? lists.value(for_gpus ? "cuda" : "cpu", Json()) : lists;
+  std::map<std::string, std::string> variables;
+  if (!list.is_array()) return variables;
+  for (const Json &assignment : list) {
+    const std::string text = assignment.is_string() ? assignment.get<std::string>() : "";
+    // A name alone stands for the value of this process, which its trials have anyway.
+    if (const size_t end = text.find('='); end != text.npos && end > 0)
+      variables[text.substr(0, end)] = text.substr(end + 1);
+  }
+  return variables;
+}
+
 std::map<std::string, std::string> trial_environment(const RunInfo &run,
                                                      const std::filesystem::path &store_directory) {
   std::map<std::string, std::string> variables{

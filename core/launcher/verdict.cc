@@ -28,7 +28,7 @@ Verdict judge(const RunFacts &run) {
   if (is_stopping(run.state)) return ended(error ? state::error : end_of(run.state), run);
   if (run.invalid_hp) return ended(state::completed, run);  // another start would end the same
   if (run.done && run.closed) return ended(error ? state::error : state::completed, run);
-  if (run.unstartable) return ended(state::error, run);
+  if (run.unstartable) return {};  // no fault of its own: it waits until somebody has put it right
   if (error) {
     Verdict verdict;
     if (run.is_final || run.restarts >= run.max_restarts) verdict = ended(state::error, run);

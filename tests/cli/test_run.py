@@ -3,10 +3,11 @@
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 
-from harness import main, test
+from harness import DET, main, test
 from running import (ASHA, RANDOM, SINGLE, TRAINEE, config, has, rows, run, start, wait_until,
                      write)
 
@@ -57,10 +58,68 @@ def a_trial_that_always_crashes_ends_the_experiment_in_an_error(store):
 
 
 @test
-def a_command_that_is_not_there_is_named(store):
-    out = store.run_loudly("run", write(store, config(SINGLE)), "--", "no-such-command", expect=9)
-    assert "no-such-command" in out, out
-    assert rows(store, "SELECT state FROM experiments") == [("ERROR",)]
+def a_command_that_went_away_loses_nothing(store):
+    command = os.path.join(store.home, "train")
+    shutil.copy(TRAINEE, command)
+    process = start(store, write(store, config(SINGLE)), "--", command, TRAINEE_MS="200")
+    wait_until(lambda: has(store, "SELECT 1 FROM metrics"), "a report")
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    before = rows(store, "SELECT state, last_run, restarts FROM trials")
+    os.rename(command, command + ".old")
+    out = store.run_loudly("run", "--resume", "1", expect=3)
+    assert command in out, out
+    assert rows(store, "SELECT state, last_run, restarts FROM trials") == before
+    assert rows(store, "SELECT state FROM experiments") == [("PAUSED",)]
+    os.rename(command + ".old", command)
+    store.run_loudly("run", "--resume", "1")
+    assert rows(store, "SELECT state, restarts FROM trials") == [("COMPLETED", 0)]
+
+
+@test
+def one_that_only_its_shell_can_look_for_pauses_the_experiment(store):
+    out = store.run_loudly("run", write(store, config(RANDOM, entrypoint="./no-such-command")), expect=11)
+    assert "exit code 127" in out and "cannot be started" in out and "--resume 1" in out, out
+    assert rows(store, "SELECT state FROM experiments") == [("PAUSED",)]
+    assert rows(store, "SELECT MAX(last_run), MAX(restarts) FROM trials") == [(1, 0)]
+    assert "exit code 127" in store.run("logs", "1")
+
+
+@test
+def trials_have_the_variables_of_the_configuration(store):
+    environment = {"environment_variables": ["GREETING=a=b c", "DET_TRIAL_ID=7"]}
+    entrypoint = "echo said $GREETING, $DET_TRIAL_ID"
+    store.run_loudly("run", write(store, config(SINGLE, environment=environment, entrypoint=entrypoint)))
+    assert "said a=b c, 1" in store.run("logs", "1")
+
+
+@test
+def it_goes_on_when_nobody_can_read_what_it_says(store):
+    command = f"'{DET}' run '{write(store, config(RANDOM))}' --slots 2 -- '{TRAINEE}'"
+    for sink, status in (("| head -c 1; exit ${PIPESTATUS[0]}", 0), ("> /dev/full", 0)):
+        done = subprocess.run(["bash", "-c", f"{command} {sink}"], env={**store.env, "TRAINEE_MS": "20"},
+                              capture_output=True, text=True, timeout=120)
+        assert done.returncode == status, done
+    assert "goes on unseen" in done.stderr, done
+    assert rows(store, "SELECT state FROM experiments") == [("COMPLETED",)] * 2
+
+
+@test
+def a_metric_that_nobody_reports_is_told(store):
+    out = run(store, config({**SINGLE, "metric": "lost"}))
+    assert "no trial reported" in out and "'lost'" in out, out
+
+
+@test
+def a_paused_trial_that_holds_up_the_end_is_named(store):
+    process = start(store, write(store, config({**RANDOM, "max_trials": 2})), "--slots", "2", "--", TRAINEE,
+                    TRAINEE_MS="100")
+    wait_until(lambda: has(store, "SELECT 1 FROM metrics WHERE trial_id=2"), "a report")
+    store.run("pause", "2")
+    lines = iter(process.stdout.readline, "")
+    assert any("det activate 2" in line for line in lines)
+    store.run("activate", "2")
+    assert process.wait(timeout=60) == 0
 
 
 @test
@@ -107,7 +166,7 @@ def all_problems_of_a_configuration_are_told_at_once(store):
 def wrong_arguments_are_refused(store):
     store.run("run", expect=2)
     store.run("run", "--resume", "1", expect=3)
-    store.run("run", os.path.join(store.home, "nothing.yaml"), "--", "true", expect=6)
+    store.run("run", os.path.join(store.home, "nothing.yaml"), "--", "true", expect=3)
     assert "entrypoint" in store.run_loudly("run", write(store, config(SINGLE)), expect=2)
     store.run("-m", "http://localhost:1", "run", write(store, config(SINGLE)), expect=7)
 
@@ -148,6 +207,12 @@ def what_cannot_be_run_makes_no_experiment(store):
     out = store.run_loudly("run", write(store, config(SINGLE, log_policies=[policy])), "--", TRAINEE,
                            expect=2)
     assert "log_policies" in out and "missing )" in out, out
+    out = store.run_loudly("run", write(store, config(SINGLE)), "--", "no-such-command", expect=3)
+    assert "no-such-command" in out, out
+    cloud = {"type": "s3", "bucket": "b"}
+    out = store.run_loudly("run", write(store, config(SINGLE, checkpoint_storage=cloud)), "--", TRAINEE,
+                           expect=7)
+    assert "s3" in out, out
     assert rows(store, "SELECT COUNT(*) FROM experiments") == [(0,)]
 
 

@@ -196,8 +196,8 @@ void elsewhere_lines_tell_what_happened(void **) {
   state.running.clear();
   state.state = "PAUSED";
   assert_string_equal(written([&] { display.show(state, start + 33s); }).c_str(),
-                      "experiment 3 (digits) PAUSED\n"
-                      "trial 9 left\n");
+                      "trial 9 left\n"
+                      "experiment 3 (digits) PAUSED\n");
 }
 
 RunSummary ended() {

@@ -1,6 +1,10 @@
 #include "command.h"
 
+#include <cerrno>
 #include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <memory>
 #include <optional>
 
 namespace det::cli {
@@ -15,13 +19,35 @@ std::optional<int64_t> whole_number(const std::string &text) {
   return is_one ? std::optional(number) : std::nullopt;
 }
 
+// One byte more than a configuration may have is enough to know.
+constexpr size_t most_bytes = (1 << 20) + 1;
+
 }  // namespace
 
 int64_t parse_id(const std::string &text, const std::string &what) {
   if (const auto id = whole_number(text)) return *id;
-  throw Failure(
-      ExitCode::usage,
-      what + " '" + text + "' is no id: ids are whole numbers from 1; 'det ls' lists them");
+  throw Failure(ExitCode::usage, what + " '" + text + "' is no id: ids are whole numbers from 1; " +
+                                     (what == "EXPERIMENT" ? "'det experiments'" : "'det ls'") +
+                                     " lists them");
+}
+
+std::string read_config_text(const std::string &file) {
+  const auto fail = [&]() {
+    throw Failure(errno == ENOENT ? ExitCode::not_found : ExitCode::io,
+                  "reading '" + file + "': " + std::strerror(errno));
+  };
+  std::unique_ptr<std::FILE, int (*)(std::FILE *)> opened(nullptr, std::fclose);
+  std::FILE *source = stdin;
+  if (file != "-") {
+    opened.reset(source = std::fopen(file.c_str(), "re"));
+    if (!source) fail();
+  }
+  std::string text(most_bytes, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), source));
+  if (std::ferror(source)) fail();
+  if (text.find('\0') != text.npos)
+    throw Failure(ExitCode::usage, "reading '" + file + "': this is no text");
+  return text;
 }
 
 int64_t parse_count(const std::string &text) {

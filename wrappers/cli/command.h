@@ -21,6 +21,9 @@ struct Session {
 // A whole number above 0. Throws Failure (usage) with `what` in its message.
 int64_t parse_id(const std::string &text, const std::string &what);
 
+// The configuration in `file`, or of standard input for -. Throws Failure for what is no text.
+std::string read_config_text(const std::string &file);
+
 // As parse_id(), for a number of things.
 int64_t parse_count(const std::string &text);
 

@@ -2,10 +2,7 @@
 #include <det/config.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
-#include <memory>
 
 #include "command.h"
 #include "fields.h"
@@ -27,34 +24,12 @@ struct ConfigOptions {
   bool json = false;
 };
 
-// One byte more than a configuration may have is enough to know.
-constexpr size_t most_bytes = (1 << 20) + 1;
-
-std::string read_text(const std::string &file) {
-  const auto fail = [&]() {
-    throw Failure(errno == ENOENT ? ExitCode::not_found : ExitCode::io,
-                  "reading '" + file + "': " + std::strerror(errno));
-  };
-  std::unique_ptr<std::FILE, int (*)(std::FILE *)> opened(nullptr, std::fclose);
-  std::FILE *source = stdin;
-  if (file != "-") {
-    opened.reset(source = std::fopen(file.c_str(), "re"));
-    if (!source) fail();
-  }
-  std::string text(most_bytes, '\0');
-  text.resize(std::fread(text.data(), 1, text.size(), source));
-  if (std::ferror(source)) fail();
-  if (text.find('\0') != text.npos)
-    throw Failure(ExitCode::usage, "reading '" + file + "': this is no text");
-  return text;
-}
-
 std::string name_of(const std::string &file) { return file == "-" ? "standard input" : file; }
 
 using Call = det_status (*)(const char *, const det_config_options *, char **, det_error *);
 
 Json ask(const Session &session, const ConfigOptions &given, Call call) {
-  const std::string text = read_text(given.file);
+  const std::string text = read_config_text(given.file);
   const std::string name = name_of(given.file);
   det_config_options options = DET_CONFIG_OPTIONS_INIT;
   options.file_name = name.c_str();

@@ -12,7 +12,9 @@ namespace det::cli {
 
 namespace {
 
-constexpr const char *footer = R"(Lines come from det_train_log().
+constexpr const char *footer =
+    R"(Lines are what a program gives to det_train_log(), and what a trial of 'det run'
+prints.
 
 Examples:
   det logs 1                        everything

@@ -5,6 +5,7 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <clocale>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <memory>
@@ -130,7 +131,8 @@ int fail(ExitCode code, const std::string &message) {
 
 int main(int argc, char **argv) {
   using namespace det::cli;
-  std::setlocale(LC_CTYPE, "");  // UTF-8 or not; numbers keep their points
+  std::signal(SIGPIPE, SIG_IGN);  // a reader that has gone is told by the write
+  std::setlocale(LC_CTYPE, "");   // UTF-8 or not; numbers keep their points
   try {
     run(argc, argv);
     return 0;

@@ -1,11 +1,7 @@
 // det run: an experiment on this machine, from its configuration to its best trial.
-#include <cerrno>
-#include <cstring>
+#include <cstdio>
 #include <filesystem>
-#include <fstream>
-#include <iostream>
 #include <memory>
-#include <sstream>
 
 #include "command.h"
 #include "core/base/error.h"
@@ -16,6 +12,7 @@
 #include "core/launcher/supervisor.h"
 #include "core/master/embedded/store.h"
 #include "core/master/embedded/transitions.h"
+#include "core/storage/storage.h"
 #include "fields.h"
 #include "interrupts.h"
 #include "run_display.h"
@@ -60,19 +57,6 @@ auto with_exit_code(Action &&action) {
   }
 }
 
-std::string read_text(const std::string &file) {
-  std::ostringstream text;
-  if (file == "-") {
-    text << std::cin.rdbuf();
-    return text.str();
-  }
-  std::ifstream in(file, std::ios::binary);
-  if (!in || fs::is_directory(file))
-    throw Failure(ExitCode::io, "reading '" + file + "': " + std::strerror(in ? EISDIR : errno));
-  text << in.rdbuf();
-  return text.str();
-}
-
 std::vector<std::string> command_of(const Json &config) {
   const Json entrypoint = config.value("entrypoint", Json());
   if (entrypoint.is_array()) return entrypoint.get<std::vector<std::string>>();
@@ -92,7 +76,7 @@ std::vector<std::string> command_of(const Json &config) {
 int64_t make_experiment(const Options &options, const fs::path &home, const Launcher &launcher,
                         Database &store) {
   ExperimentConfigSources sources;
-  sources.text = read_text(options.file);
+  sources.text = read_config_text(options.file);
   sources.file_name = options.file;
   sources.managed = options.command.empty();  // else the command is known
   sources.rules = options.rules == "0.38" ? ConfigRules::v0_38 : ConfigRules::v0_33;
@@ -111,14 +95,15 @@ int64_t make_experiment(const Options &options, const fs::path &home, const Laun
   if (plan.command.empty())
     throw Failure(ExitCode::usage,
                   "no command to run: give it behind '--', or as 'entrypoint' in " + options.file);
-  require_runnable(config, launcher);
+  require_runnable(config, plan, launcher);
+  make_storage(config.at("checkpoint_storage"), std::nullopt, std::make_shared<Logger>());
   Transaction transaction(store);
   const int64_t id = create_experiment(store, config, sources.text, plan);
   transaction.commit();
   return id;
 }
 
-// A display whose reader may go: the experiment goes on.
+// A display whose reader may go, or whose disk may be full: the experiment goes on.
 class Display {
  public:
   explicit Display(const Terminal &terminal) : display_(terminal) {}
@@ -140,6 +125,9 @@ class Display {
       action();
     } catch (const OutputClosed &) {
       is_closed_ = true;
+    } catch (const Failure &failure) {
+      is_closed_ = true;
+      std::fprintf(stderr, "det: %s; the experiment goes on unseen\n", failure.what());
     }
   }
 
@@ -152,10 +140,16 @@ RunState supervise(Supervisor &supervisor, Display &display, std::chrono::millis
   const Interrupts interrupts;
   RunView view(supervisor);
   int times = 0;
+  int64_t waits_for = 0;
   for (;;) {
     supervisor.step();
     const RunState state = view.now();
     display.show(state);
+    if (state.waits_for != 0 && state.waits_for != waits_for)
+      display.say("Nothing runs: trial " + std::to_string(state.waits_for) +
+                  " is paused. 'det activate " + std::to_string(state.waits_for) +
+                  "' lets it go on; Ctrl-C leaves.");
+    waits_for = state.waits_for;
     if (supervisor.ended() || supervisor.at_rest()) return state;
     supervisor.wait(interrupts.fd(), interval);
     for (int count = interrupts.take(); count > 0; --count) {
@@ -236,7 +230,7 @@ void add_run_command(CLI::App &app, Session &session) {
   command
       ->add_option_function<std::string>(
           "--resume",
-          [options](const std::string &text) { options->resume = parse_id(text, "--resume"); },
+          [options](const std::string &text) { options->resume = parse_id(text, "EXPERIMENT"); },
           "Go on with this experiment.")
       ->type_name("EXPERIMENT");
   command
@@ -246,8 +240,12 @@ void add_run_command(CLI::App &app, Session &session) {
       ->type_name("RULES")
       ->check(CLI::IsMember({"0.33", "0.38"}));
   command->callback([options, &session] {
-    if (options->file.empty() == (options->resume == 0))
-      throw Failure(ExitCode::usage, "give a configuration FILE, or --resume ID");
+    if (options->resume != 0 && !(options->file.empty() && options->command.empty()))
+      throw Failure(ExitCode::usage,
+                    "--resume goes on with the configuration and the command that the experiment "
+                    "has: give no other");
+    if (options->file.empty() && options->resume == 0)
+      throw Failure(ExitCode::usage, "give a configuration FILE, or --resume EXPERIMENT");
     with_exit_code([&] { run(session, *options); });
   });
 }

@@ -55,10 +55,12 @@ void RunDisplay::tell(const RunState &state, Clock::time_point now) {
   std::string out;
   const auto add = [&](const std::string &line) { out += line + "\n"; };
   if (!last_) last_ = now;
-  if (state.state != state_)
+  const bool is_news = state.state != state_;
+  const auto add_experiment = [&] {
     add("experiment " + std::to_string(state.experiment_id) + " (" + printable(state.name) + ") " +
         printable(state.state));
-  state_ = state.state;
+  };
+  if (is_news && state_.empty()) add_experiment();
   for (const LeftTrial &trial : state.left) {
     add(left_line(trial, state.metric_name));
     running_.erase(trial.id);
@@ -73,6 +75,8 @@ void RunDisplay::tell(const RunState &state, Clock::time_point now) {
   if (state.best && (!best_ || best_->id != state.best->id || best_->metric != state.best->metric))
     add("best so far: " + best_text(*state.best, state.metric_name));
   best_ = state.best;
+  if (is_news && !state_.empty()) add_experiment();
+  state_ = state.state;
   if (now - *last_ >= between_progress_lines) {
     add(progress_line(state));
     last_ = now;

@@ -149,7 +149,9 @@ std::string progress_line(const RunState &state) {
 }
 
 std::string left_line(const LeftTrial &trial, const std::string &metric_name) {
-  std::string line = "trial " + std::to_string(trial.id) + " " + printable(trial.state);
+  // One that is active has done what it was given, or starts again.
+  std::string line = "trial " + std::to_string(trial.id) + " " +
+                     (trial.state == "ACTIVE" ? "waits" : printable(trial.state));
   if (trial.metric) line += ", " + metric_text(metric_name, *trial.metric);
   return line;
 }
@@ -168,6 +170,10 @@ std::string summary_text(const RunSummary &summary, const Terminal &terminal) {
       add_hparams(out, "", summary.hparams);
     }
   }
+  if (!summary.best && !summary.metric_name.empty() && summary.resume.empty())
+    add_fact(out, "Best trial",
+             "none: no trial reported the searcher's metric, '" + printable(summary.metric_name) +
+                 "', in a validation");
   if (!summary.checkpoint.empty()) {
     const std::string id = printable(summary.checkpoint);
     add_fact(out, "Checkpoint", id + " at step " + std::to_string(summary.checkpoint_steps));

@@ -42,6 +42,7 @@ struct RunState {
   double progress = 0;  // from 0 to 1
   double seconds = 0;   // since it started
   std::optional<double> seconds_left;
+  int64_t waits_for = 0;  // a paused trial, where nothing runs nor will before it is activated
   std::vector<RunningTrial> running;
   std::vector<LeftTrial> left;  // since the last state that was shown
   TrialCounts counts;

@@ -1,6 +1,7 @@
 #include "run_view.h"
 
 #include "core/master/embedded/best_validation.h"
+#include "core/master/embedded/transitions.h"
 #include "fields.h"
 
 namespace det::cli {
@@ -43,20 +44,27 @@ RunState RunView::now() {
   state.metric_name = metric_name_;
   state.progress = supervisor_.progress();
   state.seconds = seconds_between(start_, now);
-  if (const double done = state.progress - first_progress_; done >= least_progress)
+  state.waits_for = paused_trial();
+  const double done = state.progress - first_progress_;
+  if (done >= least_progress && state.waits_for == 0)
     state.seconds_left = state.seconds * (1 - state.progress) / done;
-  std::set<int64_t> running_now;
-  for (const int64_t id : supervisor_.running()) {
-    running_now.insert(id);
-    state.running.push_back(running(id));
-  }
-  for (const int64_t id : ran_)
-    if (!running_now.contains(id)) state.left.push_back(left(id));
-  ran_ = std::move(running_now);
+  for (const int64_t id : supervisor_.running()) state.running.push_back(running(id));
+  for (const int64_t id : supervisor_.take_left()) state.left.push_back(left(id));
   state.counts = counts_;
   state.counts["running"] = static_cast<int64_t>(state.running.size());
   state.best = best_;
   return state;
+}
+
+// Others that are paused do not matter while something is under way.
+int64_t RunView::paused_trial() {
+  if (supervisor_.experiment().state != state::active || supervisor_.waiting() > 0 ||
+      !supervisor_.running().empty())
+    return 0;
+  Query row = store_.query(
+      "SELECT id FROM trials WHERE experiment_id=? AND state='PAUSED' ORDER BY id LIMIT 1",
+      supervisor_.experiment().id);
+  return row.next() ? row.integer(0) : 0;
 }
 
 RunningTrial RunView::running(int64_t trial_id) {

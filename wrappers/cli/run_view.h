@@ -2,7 +2,6 @@
 #pragma once
 
 #include <chrono>
-#include <set>
 
 #include "client.h"
 #include "core/launcher/supervisor.h"
@@ -19,6 +18,7 @@ class RunView {
  private:
   using Clock = std::chrono::steady_clock;
 
+  int64_t paused_trial();
   RunningTrial running(int64_t trial_id);
   LeftTrial left(int64_t trial_id);
   std::optional<double> latest_metric(int64_t trial_id);
@@ -29,7 +29,6 @@ class RunView {
   const std::string metric_name_;
   const Clock::time_point start_ = Clock::now();
   const double first_progress_;
-  std::set<int64_t> ran_;
   TrialCounts counts_;
   std::optional<BestTrial> best_;
   Clock::time_point next_count_{};
