@@ -30,8 +30,9 @@ Verdict judge(const RunFacts &run) {
   if (run.done && run.closed) return ended(error ? state::error : state::completed, run);
   if (run.unstartable) return {};  // no fault of its own: it waits until somebody has put it right
   if (error) {
+    if (run.is_final) return ended(state::error, run);
     Verdict verdict;
-    if (run.is_final || run.restarts >= run.max_restarts) verdict = ended(state::error, run);
+    if (run.restarts >= run.max_restarts) verdict = ended(state::error, run);
     verdict.counts = true;
     return verdict;
   }

@@ -60,7 +60,7 @@ void one_whose_log_forbids_it_is_not_started_again(void **) {
   expect(run, "");
   run = running();
   run.is_final = run.failed = true;
-  expect(run, state::error, true, ExitReason::errored);
+  expect(run, state::error, false, ExitReason::errored);
   run.lost = true;
   expect(run, "");
 }
