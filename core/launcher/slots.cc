@@ -21,8 +21,9 @@ Slots Slots::of_machine(std::optional<int> wanted, const std::filesystem::path &
                                    std::to_string(found) + " GPU" + (found == 1 ? "" : "s") +
                                    ", and each goes to one trial at a time; lower --slots, or set "
                                    "CUDA_VISIBLE_DEVICES= (to nothing) to use processor cores");
-  if (wanted) gpus.resize(static_cast<size_t>(*wanted));
-  return Slots(std::move(gpus), root / "tmp");
+  Slots slots(std::move(gpus), root / "tmp");
+  slots.total_ = wanted.value_or(found);  // of whichever others leave free
+  return slots;
 }
 
 std::vector<int> Slots::take(int count) {
@@ -33,7 +34,7 @@ std::vector<int> Slots::take(int count) {
   std::vector<int> ids;
   std::map<int, Fd> claims;
   for (int id = 0; static_cast<int>(ids.size()) < count; ++id) {
-    if (id == total_ && are_gpus())
+    if (are_gpus() && id == static_cast<int>(gpus_.size()))
       throw Error(Code::busy, "taking " + std::to_string(count) +
                                   " GPUs: the others are in use by trials of another `det run`");
     if (std::ranges::find(taken_, id) != taken_.end()) continue;

@@ -85,6 +85,9 @@ OwnerLock make_run_directory(const fs::path &home, const JournalKey &rank,
                              const RunDirectoryContent &content) {
   const fs::path runs = runs_directory(home);
   make_directories(runs, 0700);
+  const fs::path path = run_directory(home, rank.trial_id, rank.run_id, rank.rank);
+  const Fd turn = wait_for_lock(home / "runs.lock");
+  if (fs::exists(path)) make_room(path, rank, content);
   const fs::path aside = runs / (std::string(unfinished) + make_uuid());
   make_directories(aside, 0700);
   OwnerLock owner = OwnerLock::acquire(owner_file(aside));
@@ -103,14 +106,7 @@ OwnerLock make_run_directory(const fs::path &home, const JournalKey &rank,
                                                 errno != EOPNOTSUPP && errno != ENOSYS)
     throw_errno(errno, "making the FIFO '" + fifo.string() + "'");
 
-  const fs::path path = run_directory(home, rank.trial_id, rank.run_id, rank.rank);
-  const Fd turn = wait_for_lock(home / "runs.lock");
-  if (rename(aside.c_str(), path.c_str()) == 0) return owner;
-  if (errno != ENOTEMPTY && errno != EEXIST)
-    throw_errno(errno, "renaming to '" + path.string() + "'");
-  make_room(path, rank, content);
-  if (rename(aside.c_str(), path.c_str()) != 0)
-    throw_errno(errno, "renaming to '" + path.string() + "'");
+  move(aside, path);
   return owner;
 }
 

@@ -47,4 +47,25 @@ inline std::string problems_in(const std::string &text, ConfigRules rules = Conf
   return all;
 }
 
+inline Json complete(const std::string &text, ConfigRules rules = ConfigRules::v0_33) {
+  return read_experiment_config(sources_of(text, rules));
+}
+
+inline Json with_minimal(const std::string &text) { return complete(minimal + text); }
+
+inline std::string problems_with_minimal(const std::string &text) {
+  return problems_in(minimal + text);
+}
+
+inline void expect_problems(const std::string &text, const char *expected) {
+  assert_string_equal(problems_with_minimal(text).c_str(), expected);
+}
+
+// The message of the only problem.
+inline std::string message_in(const std::string &text) {
+  const std::vector<ConfigProblem> problems = problems_of(sources_of(text));
+  assert_int_equal(problems.size(), 1);
+  return describe("exp.yaml", problems.front());
+}
+
 }  // namespace det

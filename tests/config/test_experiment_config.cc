@@ -1,5 +1,5 @@
-// The rules of configurations one by one, and what users are told. The original's own answers are
-// in test_vectors.cc.
+// What becomes of the values of a configuration. What is told of wrong ones is in
+// test_experiment_problems.cc, the original's own answers are in test_vectors.cc.
 #include "core/base/file.h"
 #include "core/config/experiment/check.h"
 #include "core/config/experiment/schema.h"
@@ -8,145 +8,6 @@
 namespace det {
 
 namespace {
-
-Json complete(const std::string &text, ConfigRules rules = ConfigRules::v0_33) {
-  return read_experiment_config(sources_of(text, rules));
-}
-
-Json with_minimal(const std::string &text) { return complete(minimal + text); }
-
-std::string problems_with_minimal(const std::string &text) { return problems_in(minimal + text); }
-
-void expect_problems(const std::string &text, const char *expected) {
-  assert_string_equal(problems_with_minimal(text).c_str(), expected);
-}
-
-// The message of the only problem.
-std::string message_in(const std::string &text) {
-  const std::vector<ConfigProblem> problems = problems_of(sources_of(text));
-  assert_int_equal(problems.size(), 1);
-  return describe("exp.yaml", problems.front());
-}
-
-void unknown_key_is_named_with_its_line_and_a_suggestion(void **) {
-  expect_problems("max_restart: 1\n", "3  unknown_key max_restart\n");
-  assert_string_equal(
-      message_in(std::string(minimal) + "\nmax_restart: 1\n").c_str(),
-      "exp.yaml:4: <config>: unknown key 'max_restart'; did you mean 'max_restarts'?");
-  assert_true(contains(message_in(std::string(minimal) + "resources: {zzzzzzz: 1}\n"),
-                       "allowed are slots_per_trial, max_slots"));
-  assert_true(contains(
-      message_in("entrypoint: x\nsearcher: {name: single, metric: m, max_length: 1, mode: x}\n"),
-      "unknown key 'mode' for 'single'; it belongs to 'adaptive_asha'"));
-}
-
-void every_problem_of_every_stage_is_told_at_once(void **) {
-  assert_string_equal(problems_in("max_restarts: -1\n"
-                                  "hyperparameters:\n"
-                                  "  b: {type: int, minval: 2,\n"
-                                  "      maxval: 1}\n"
-                                  "  a: {type: nope}\n"
-                                  "resources:\n"
-                                  "  slots_per_trial: no\n"
-                                  "searcher:\n"
-                                  "  name: random\n"
-                                  "  max_length: {batches: 0}\n"
-                                  "workspace: w\n")
-                          .c_str(),
-                      "1 .max_restarts out_of_range\n"
-                      "3 .hyperparameters.b bounds_order\n"
-                      "5 .hyperparameters.a no_alternative\n"
-                      "7 .resources.slots_per_trial wrong_type\n"
-                      "10 .searcher.max_length.batches out_of_range\n"
-                      "1  workspace_project_pair project\n"
-                      "1  entrypoint_required entrypoint\n"
-                      "8 .searcher missing_required metric\n"
-                      "8 .searcher missing_required max_trials\n");
-}
-
-void messages_say_what_was_found_and_what_is_allowed(void **) {
-  const std::pair<const char *, const char *> cases[] = {
-      {"max_restarts: -1", "must be at least 0, found -1"},
-      {"max_restarts: '3'", "expected an integer, found the text '3'"},
-      {"max_restarts: 1.5", "expected an integer, found 1.5"},
-      {"max_restarts: 1e30", "1e+30 does not fit into 64 bits"},
-      {"name: [a]", "expected a text, found a list"},
-      {"entrypoint: {a: 1}", "expected a text or a list, found an object"},
-      {"internal: 1", "expected null, found 1"},
-      {"resources: {priority: 100}", "must be from 1 to 99, found 100"},
-      {"checkpoint_policy: some", "must be best, all or none, found the text 'some'"},
-      {"hyperparameters: {a: {type: log, minval: 0, maxval: 1, base: 0}}", "must be above 0"},
-      {"hyperparameters: {a: {type: int, minval: 2, maxval: 1}}", "found 2 and 1"},
-      {"min_validation_period: {steps: 1}", "exactly one of 'batches', 'records' and 'epochs'"},
-      {"retention_policy: {}", "'log_retention_days' is missing"},
-      {"checkpoint_storage: {type: ftp}", "'type' must be 'shared_fs', 'directory', 's3', 'gcs'"},
-      {"checkpoint_storage: {host_path: /h}", "'host_path' has no meaning without 'type'"},
-      {"reproducibility: {experiment_seed: 4294967296}", "at most 4294967295, found 4294967296"},
-      {"version: 1", "there is no version 1"},
-  };
-  for (const auto &[text, words] : cases) {
-    const std::string all = std::string(minimal) + text + "\n";
-    const std::string message = describe("f", problems_of(sources_of(all)).at(0));
-    if (!contains(message, words)) print_error("%s: %s\n", text, message.c_str());
-    assert_true(contains(message, words));
-  }
-}
-
-void long_texts_are_shortened_in_messages(void **) {
-  const std::string message =
-      message_in(std::string(minimal) + "max_restarts: '" + std::string(59, 'x') + "ää'\n");
-  assert_true(contains(message, std::string(59, 'x') + "...'"));
-}
-
-void error_is_one_line_that_counts_the_rest(void **) {
-  const auto text_of = [](const std::string &text) {
-    return expect_error(Code::invalid, [&] { with_minimal(text); });
-  };
-  assert_string_equal(text_of("a_key: 1\n").c_str(),
-                      describe("reading a configuration: exp.yaml",
-                               problems_of(sources_of(minimal + std::string("a_key: 1\n"))).at(0))
-                          .c_str());
-  assert_true(contains(text_of("foo: 1\ndebug: 2\n"), "; and 1 more problem, which"));
-  assert_true(contains(text_of("foo: 1\ndebug: 2\nname: 3\n"), "; and 2 more problems, which"));
-}
-
-void wrong_types_everywhere_are_told_and_nothing_breaks(void **) {
-  const Json whole = with_minimal("");
-  const char *const values[] = {
-      "null", "true", "-7", "1.5", "x", "[]", "[[1], {a: 1}]", "{}", "{type: x, name: y}", "1e300"};
-  for (const auto &[key, value] : whole.items())
-    for (const char *wrong : values) {
-      problems_with_minimal(key + ": " + wrong + "\n");
-      if (!value.is_object()) continue;
-      for (const auto &[inner, unused] : value.items())
-        problems_with_minimal(key + ": {" + inner + ": " + wrong + "}\n");
-    }
-  for (const char *name : {"single", "random", "grid", "async_halving", "adaptive_asha", "custom"})
-    for (const char *key : {"max_length", "max_trials", "divisor", "bracket_rungs", "mode",
-                            "num_rungs", "metric", "max_time", "time_metric"})
-      for (const char *wrong : values)
-        for (const ConfigRules rules : {ConfigRules::v0_33, ConfigRules::v0_38})
-          problems_in(std::string("entrypoint: x\nsearcher: {name: ") + name + ", " + key + ": " +
-                          wrong + "}\n",
-                      rules);
-  for (const char *list : {"bind_mounts", "log_policies"})
-    for (const char *wrong : values)
-      problems_with_minimal(std::string(list) + ": [" + wrong + ", {host_path: " + wrong +
-                            ", name: " + wrong + ", pattern: " + wrong + "}]\n");
-}
-
-void no_more_than_a_thousand_problems_are_told(void **) {
-  std::string text = minimal;
-  for (int i = 0; i < 5000; ++i) text += "k" + std::to_string(i) + ": 1\n";
-  assert_int_equal(problems_of(sources_of(text)).size(), 1000);
-}
-
-void text_that_is_no_yaml_is_one_problem(void **) {
-  assert_string_equal(problems_in("a: 1\nb: [1, 2\nc: }\n").c_str(), "3  yaml\n");
-  assert_string_equal(problems_in("").c_str(), "1  wrong_type\n");
-  assert_string_equal(problems_in("- a\n").c_str(), "1  decode\n");
-  assert_string_equal(problems_in(std::string(10 << 20, ' ')).c_str(), "1  yaml\n");
-}
 
 void json_is_yaml(void **) {
   const Json config = complete(
@@ -222,85 +83,6 @@ void sizes_of_memory_become_bytes(void **) {
                            "1.2.3", "1kbb", "99999p", "b"})
     expect_problems("resources: {shm_size: '" + std::string(text) + "'}\n",
                     "3 .resources.shm_size rule\n");
-}
-
-void a_grid_needs_counts_also_inside_of_lists(void **) {
-  const std::string grid =
-      "entrypoint: x\nsearcher: {name: grid, metric: m, max_length: 1}\nhyperparameters:\n";
-  assert_string_equal(
-      problems_in(grid + "  x: [1, {type: int, minval: 1, maxval: 2}]\n  g:\n"
-                         "    b: {type: double, minval: 0, maxval: 1}\n")
-          .c_str(),
-      "4 .hyperparameters.x[1] grid_count_missing\n6 .hyperparameters.g.b grid_count_missing\n");
-  assert_string_equal(problems_in(grid + "  g: {h: {}}\n").c_str(), "3 .hyperparameters rule\n");
-  complete(grid + "  g: {h: {a: 1}}\n");
-}
-
-void a_grid_from_a_template_needs_counts(void **) {
-  ExperimentConfigSources sources =
-      sources_of("entrypoint: x\nhyperparameters: {a: {type: int, minval: 1, maxval: 2}}\n");
-  sources.config_template = {{"searcher", {{"name", "grid"}, {"metric", "m"}, {"max_length", 1}}}};
-  const std::vector<ConfigProblem> problems = problems_of(sources);
-  assert_int_equal(problems.size(), 1);
-  assert_string_equal(problems[0].kind.c_str(), "grid_count_missing");
-  assert_true(problems[0].stage == ConfigStage::complete);
-}
-
-std::string halving(const std::string &name, const std::string &rest) {
-  return "entrypoint: x\nsearcher: {name: " + name + ", metric: m, " + rest + "}\n";
-}
-
-void rungs_of_equal_length_are_refused(void **) {
-  for (const char *rest : {"num_rungs: 3, max_trials: 4, divisor: 3, max_length: {batches: 4}",
-                           "num_rungs: 2, max_trials: 4, max_length: {batches: 1}",
-                           "num_rungs: 1024, max_trials: 4, max_length: {batches: 9}"})
-    assert_string_equal(problems_in(halving("async_halving", rest)).c_str(),
-                        "2 .searcher.max_length rule\n");
-  for (const char *rest : {"max_trials: 100, max_length: 10, divisor: 1.5, max_rungs: 9",
-                           "max_trials: 4, max_length: 10, bracket_rungs: [1, 4]"})
-    assert_string_equal(problems_in(halving("adaptive_asha", rest)).c_str(),
-                        "2 .searcher.max_length rule\n");
-  complete(halving("async_halving",
-                   "num_rungs: 3, max_trials: 4, divisor: 3, max_length: {batches: 9}"));
-  complete(halving("adaptive_asha", "max_trials: 100, max_length: 2"));
-  complete(halving("adaptive_asha", "max_trials: 1, max_length: 1"));
-  const std::string timed = "max_trials: 4, time_metric: batches, num_rungs: 3, divisor: 3, ";
-  assert_string_equal(
-      problems_in(halving("async_halving", timed + "max_time: 4"), ConfigRules::v0_38).c_str(),
-      "2 .searcher.max_time rule\n");
-  complete(halving("async_halving", timed + "max_time: 9"), ConfigRules::v0_38);
-}
-
-void rungs_without_end_are_refused(void **) {
-  assert_string_equal(
-      problems_in(halving("async_halving",
-                          "num_rungs: 9007199254740993, max_trials: 1, divisor: 1.0000000001, "
-                          "max_length: {batches: 9007199254740993}"))
-          .c_str(),
-      "2 .searcher rule\n");
-}
-
-void lengths_of_zero_are_refused_where_they_divide(void **) {
-  assert_string_equal(problems_in(halving("adaptive_asha", "max_trials: 4, max_length: 0")).c_str(),
-                      "2 .searcher.max_length out_of_range\n");
-  complete(halving("single", "max_length: 0"));
-}
-
-void searchers_that_are_gone_are_known_but_refused(void **) {
-  for (const char *name : {"sync_halving", "adaptive", "adaptive_simple"})
-    assert_true(contains(problems_in(halving(name, "max_length: {batches: 1}")),
-                         ".searcher searcher_not_runnable"));
-}
-
-void problems_of_the_template_say_so(void **) {
-  for (const Json &wrong : {Json{{"gpus", 1}}, Json{{"priority", 0}}}) {
-    ExperimentConfigSources sources = sources_of(minimal);
-    sources.config_template["resources"] = wrong;
-    const std::vector<ConfigProblem> problems = problems_of(sources);
-    assert_int_equal(problems.size(), 1);
-    assert_true(problems[0].path.starts_with(".resources"));
-    assert_true(contains(problems[0].message, "it comes from the template"));
-  }
 }
 
 void variables_of_the_template_come_first_for_every_device(void **) {
@@ -380,14 +162,6 @@ void every_field_is_documented(void **) {
 int main() {
   using namespace det;
   const CMUnitTest tests[] = {
-      cmocka_unit_test(unknown_key_is_named_with_its_line_and_a_suggestion),
-      cmocka_unit_test(every_problem_of_every_stage_is_told_at_once),
-      cmocka_unit_test(messages_say_what_was_found_and_what_is_allowed),
-      cmocka_unit_test(long_texts_are_shortened_in_messages),
-      cmocka_unit_test(error_is_one_line_that_counts_the_rest),
-      cmocka_unit_test(wrong_types_everywhere_are_told_and_nothing_breaks),
-      cmocka_unit_test(no_more_than_a_thousand_problems_are_told),
-      cmocka_unit_test(text_that_is_no_yaml_is_one_problem),
       cmocka_unit_test(json_is_yaml),
       cmocka_unit_test(null_takes_the_default),
       cmocka_unit_test(name_and_seed_are_made),
@@ -395,13 +169,6 @@ int main() {
       cmocka_unit_test(storage_path_lies_below_the_host_path),
       cmocka_unit_test(prefix_must_not_step_up),
       cmocka_unit_test(sizes_of_memory_become_bytes),
-      cmocka_unit_test(a_grid_needs_counts_also_inside_of_lists),
-      cmocka_unit_test(a_grid_from_a_template_needs_counts),
-      cmocka_unit_test(rungs_of_equal_length_are_refused),
-      cmocka_unit_test(rungs_without_end_are_refused),
-      cmocka_unit_test(lengths_of_zero_are_refused_where_they_divide),
-      cmocka_unit_test(searchers_that_are_gone_are_known_but_refused),
-      cmocka_unit_test(problems_of_the_template_say_so),
       cmocka_unit_test(variables_of_the_template_come_first_for_every_device),
       cmocka_unit_test(azure_credentials_come_from_one_source),
       cmocka_unit_test(images_that_a_pool_leaves_out_are_empty),

@@ -33,6 +33,20 @@ void too_few_of_them_are_left_to_others(void **) {
   assert_true(third.take(1) == std::vector{1});
 }
 
+void fewer_slots_than_gpus_may_be_any_of_them(void **) {
+  const TemporaryDirectory machine;
+  for (const char *gpu : {"0000:01:00.0", "0000:02:00.0"}) {
+    const auto about = machine / "proc/driver/nvidia/gpus" / gpu;
+    std::filesystem::create_directories(about);
+  }
+  std::filesystem::create_directory(machine / "tmp");
+  Slots mine = Slots::of_machine(1, machine.path()), theirs = Slots::of_machine(1, machine.path());
+  assert_true(mine.take(1) == std::vector{0});
+  assert_true(theirs.take(1) == std::vector{1});
+  assert_int_equal(theirs.total(), 1);
+  expect_error(Code::busy, [&] { theirs.take(1); });
+}
+
 void trial_keeps_its_gpu_when_its_supervisor_is_gone(void **) {
   const TemporaryDirectory machine;
   Slots others = gpus(machine);
@@ -97,6 +111,7 @@ int main() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(others_get_what_is_left),
       cmocka_unit_test(too_few_of_them_are_left_to_others),
+      cmocka_unit_test(fewer_slots_than_gpus_may_be_any_of_them),
       cmocka_unit_test(trial_keeps_its_gpu_when_its_supervisor_is_gone),
       cmocka_unit_test(second_trial_frees_its_gpu_while_the_first_runs),
       cmocka_unit_test(lock_of_another_user_is_enough_to_read),

@@ -192,7 +192,9 @@ void of_processes_that_are_one_rank_at_once_one_gets_its_directory(void **) {
     close(end[1]);
     assert_int_equal(status_of(children.front()), 1);
   }
-  // What the killed ones left is all there.
+  // What the killed ones left is all there, and nothing of those that were refused.
+  for (const auto &entry : std::filesystem::directory_iterator(home.store() / "runs"))
+    assert_false(entry.path().filename().string().starts_with(".part-"));
   int journals = 0;
   for (const auto &directory : list_run_directories(home.store()))
     journals += std::filesystem::exists(directory / "0.spool") ? 1 : 0;

@@ -16,7 +16,8 @@ constexpr const char *footer = R"(Examples:
   det trials 3                      the trials of one, the best first)";
 
 constexpr const char *when_empty =
-    "Nothing here yet. A program that calls det_core_init() appears here as an experiment.\n";
+    "Nothing here yet. 'det run FILE' makes an experiment, and so does a program that calls "
+    "det_core_init().\n";
 
 // "7/16", or "16" where it is not known how many are done.
 std::string done_of(const Json &experiment) {
