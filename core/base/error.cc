@@ -1,7 +1,8 @@
 #include "core/base/error.h"
 
+#include <array>
 #include <cerrno>
-#include <system_error>
+#include <cstring>
 
 namespace det {
 
@@ -39,6 +40,10 @@ Meaning meaning_of(int os_errno) {
   }
 }
 
+// strerror_r() gives the text in glibc, and a number in other libraries.
+[[maybe_unused]] const char *said(const char *text, const char *) { return text; }
+[[maybe_unused]] const char *said(int, const char *buffer) { return buffer; }
+
 }  // namespace
 
 Code code_from(int number) {
@@ -47,10 +52,14 @@ Code code_from(int number) {
   return known ? static_cast<Code>(number) : Code::internal;
 }
 
-void throw_errno(int os_errno, const std::string &tried) {
-  const Meaning meaning = meaning_of(os_errno);
-  throw Error(meaning.code,
-              tried + ": " + std::generic_category().message(os_errno) + meaning.remedy, os_errno);
+std::string errno_text(int os_errno) {
+  std::array<char, 256> text{};
+  return said(strerror_r(os_errno, text.data(), text.size()), text.data());
+}
+
+void OsFailure::raise(const std::string &tried) const {
+  const Meaning meaning = meaning_of(os_errno_);
+  throw Error(meaning.code, tried + ": " + errno_text(os_errno_) + meaning.remedy, os_errno_);
 }
 
 }  // namespace det

@@ -38,8 +38,24 @@ class Error : public std::runtime_error {
   int http_status;
 };
 
-// Throws for a failed system call. `tried` says what was done to what ("writing '/a/b'"); the
-// reason and, where there is one, the remedy are added, and the code follows from `os_errno`.
-[[noreturn]] void throw_errno(int os_errno, const std::string &tried);
+// What the system says of an error number ("No such file or directory"); may be asked by several
+// threads at once, unlike strerror().
+std::string errno_text(int os_errno);
+
+// A failed system call, held before anything else can overwrite errno:
+//   OsFailure{errno}.raise("writing '" + path + "'");
+// The braces are evaluated before the text; as arguments of one call they would be in no certain
+// order.
+class OsFailure {
+ public:
+  explicit OsFailure(int os_errno) : os_errno_(os_errno) {}
+
+  // `tried` says what was done to what; the reason and, where there is one, the remedy are added,
+  // and the code follows from the number.
+  [[noreturn]] void raise(const std::string &tried) const;
+
+ private:
+  int os_errno_;
+};
 
 }  // namespace det

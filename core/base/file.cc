@@ -24,7 +24,7 @@ Fd::~Fd() {
 
 Fd open_file(const fs::path &path, int flags, unsigned mode) {
   const int fd = open(path.c_str(), flags | O_CLOEXEC, static_cast<mode_t>(mode));
-  if (fd < 0) throw_errno(errno, "opening '" + path.string() + "'");
+  if (fd < 0) OsFailure{errno}.raise("opening '" + path.string() + "'");
   return Fd(fd);
 }
 
@@ -35,7 +35,7 @@ std::string read_file(const fs::path &path) {
   for (;;) {
     const ssize_t got = read(file.get(), buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw_errno(errno, "reading '" + path.string() + "'");
+    if (got < 0) OsFailure{errno}.raise("reading '" + path.string() + "'");
     if (got == 0) return text;
     text.append(buffer.data(), static_cast<size_t>(got));
   }
@@ -45,7 +45,7 @@ void write_all(int fd, std::string_view bytes, const std::string &name) {
   while (!bytes.empty()) {
     const ssize_t put = write(fd, bytes.data(), bytes.size());
     if (put < 0 && errno == EINTR) continue;
-    if (put < 0) throw_errno(errno, "writing '" + name + "'");
+    if (put < 0) OsFailure{errno}.raise("writing '" + name + "'");
     bytes.remove_prefix(static_cast<size_t>(put));
   }
 }
@@ -55,9 +55,9 @@ void write_file_durably(const fs::path &path, std::string_view text, unsigned mo
   try {
     const Fd file = open_file(aside, O_WRONLY | O_CREAT | O_EXCL, mode);
     write_all(file.get(), text, aside.string());
-    if (fsync(file.get()) != 0) throw_errno(errno, "syncing '" + aside.string() + "'");
+    if (fsync(file.get()) != 0) OsFailure{errno}.raise("syncing '" + aside.string() + "'");
     if (rename(aside.c_str(), path.c_str()) != 0)
-      throw_errno(errno, "renaming to '" + path.string() + "'");
+      OsFailure{errno}.raise("renaming to '" + path.string() + "'");
   } catch (...) {
     unlink(aside.c_str());
     throw;
@@ -69,7 +69,7 @@ void sync_directory(const fs::path &path) {
   const Fd directory = open_file(path.empty() ? fs::path(".") : path, O_RDONLY | O_DIRECTORY);
   // Some file systems cannot sync a directory and say so; then there is nothing more to do.
   if (fsync(directory.get()) != 0 && errno != EINVAL)
-    throw_errno(errno, "syncing directory '" + path.string() + "'");
+    OsFailure{errno}.raise("syncing directory '" + path.string() + "'");
 }
 
 void make_directories(const fs::path &path, unsigned mode) {
@@ -79,13 +79,13 @@ void make_directories(const fs::path &path, unsigned mode) {
   if (mkdir(path.c_str(), static_cast<mode_t>(mode)) == 0) return;
   const int reason = errno;
   if (reason == EEXIST && stat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode)) return;
-  throw_errno(reason == EEXIST ? ENOTDIR : reason, "making directory '" + path.string() + "'");
+  OsFailure{reason == EEXIST ? ENOTDIR : reason}.raise("making directory '" + path.string() + "'");
 }
 
 bool on_network_filesystem(const fs::path &path) {
   struct statfs about {};
   if (statfs(path.c_str(), &about) != 0)
-    throw_errno(errno, "looking at the file system of '" + path.string() + "'");
+    OsFailure{errno}.raise("looking at the file system of '" + path.string() + "'");
   static constexpr std::array<uint32_t, 11> network{
       0x6969,      // NFS
       0x517B,      // SMB

@@ -13,7 +13,7 @@ namespace det {
 ForkGuard::ForkGuard() {
   const size_t size = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   void *page = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (page == MAP_FAILED) throw_errno(errno, "mapping a page");
+  if (page == MAP_FAILED) OsFailure{errno}.raise("mapping a page");
   // Linux 4.14. Where it is missing, a forked child is simply not recognised.
   madvise(page, size, MADV_WIPEONFORK);
   page_ = new (page) std::atomic<int>(1);

@@ -62,7 +62,7 @@ bool lock(const Fd &file, const fs::path &path) {
   struct flock range = whole_file();
   if (fcntl(file.get(), F_OFD_SETLK, &range) == 0) return true;
   if (errno == EAGAIN || errno == EACCES) return false;
-  throw_errno(errno, "locking '" + path.string() + "'");
+  OsFailure{errno}.raise("locking '" + path.string() + "'");
 }
 
 bool is_locked(const Fd &file) {
@@ -107,12 +107,12 @@ class FreshLock {
         renameat2(AT_FDCWD, aside_.c_str(), AT_FDCWD, path_.c_str(), RENAME_NOREPLACE) == 0)
       return true;
     if (errno == EEXIST) return false;
-    throw_errno(errno, "making '" + path_.string() + "'");
+    OsFailure{errno}.raise("making '" + path_.string() + "'");
   }
 
   void replace() {
     if (rename(aside_.c_str(), path_.c_str()) != 0)
-      throw_errno(errno, "renaming to '" + path_.string() + "'");
+      OsFailure{errno}.raise("renaming to '" + path_.string() + "'");
   }
 
   Fd release() { return std::move(file_); }
@@ -203,7 +203,7 @@ Liveness owner_liveness(const fs::path &path) {
 Fd wait_for_lock(const fs::path &path) {
   Fd file = open_file(path, O_RDWR | O_CREAT, 0600);
   while (flock(file.get(), LOCK_EX) != 0)
-    if (errno != EINTR) throw_errno(errno, "locking '" + path.string() + "'");
+    if (errno != EINTR) OsFailure{errno}.raise("locking '" + path.string() + "'");
   return file;
 }
 

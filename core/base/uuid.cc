@@ -11,7 +11,7 @@ namespace det {
 std::string make_uuid() {
   std::array<unsigned char, 16> bytes;
   if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
-    throw_errno(errno, "reading random bytes");
+    OsFailure{errno}.raise("reading random bytes");
   return uuid_of(bytes);
 }
 

@@ -11,7 +11,7 @@
 namespace det {
 
 Wake::Wake() : fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  if (!fd_) throw_errno(errno, "making an eventfd");
+  if (!fd_) OsFailure{errno}.raise("making an eventfd");
 }
 
 void Wake::set() const noexcept {

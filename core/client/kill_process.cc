@@ -25,9 +25,9 @@ void kill_process(const ProcessIdentity &process) {
   const Fd handle(pidfd_open(static_cast<pid_t>(process.pid), 0));
   // Looked at again now that its number cannot pass on to another process.
   if (liveness(process) != Liveness::alive) return;
-  if (!handle) throw_errno(errno, "killing " + who);
+  if (!handle) OsFailure{errno}.raise("killing " + who);
   if (pidfd_send_signal(handle.get(), SIGKILL, nullptr, 0) != 0 && errno != ESRCH)
-    throw_errno(errno, "killing " + who);
+    OsFailure{errno}.raise("killing " + who);
   pollfd death{handle.get(), POLLIN, 0};
   poll(&death, 1, death_ms);
 }

@@ -166,7 +166,7 @@ std::vector<Fd> listen_at(const Endpoint &endpoint) {
                     "'; give this one its own port (pub_port, port_offset or the variable "
                     "INTER_TRAIN_PROCESS_COMM_PORT_1, the same on all ranks)",
                 failed);
-  throw_errno(failed, "joining a job: listening at '" + endpoint.text() + "'");
+  OsFailure{failed}.raise("joining a job: listening at '" + endpoint.text() + "'");
 }
 
 Fd connect_to(const Endpoint &endpoint, Patience &patience) {
@@ -182,7 +182,7 @@ Fd connect_to(const Endpoint &endpoint, Patience &patience) {
     if (patience.left().count() == 0)
       throw Error(Code::timeout,
                   "joining a job: nothing listens at '" + endpoint.text() + "' (" +
-                      std::strerror(failed) +
+                      errno_text(failed) +
                       "); see whether rank 0 started, and that all ranks "
                       "have its address and port",
                   failed);
@@ -196,7 +196,7 @@ int port_of(const Fd &listener) {
   address.size = sizeof address.storage;
   if (getsockname(listener.get(), reinterpret_cast<sockaddr *>(&address.storage), &address.size) !=
       0)
-    throw_errno(errno, "asking for the port of a socket");
+    OsFailure{errno}.raise("asking for the port of a socket");
   return ntohs(address.storage.ss_family == AF_INET6
                    ? reinterpret_cast<const sockaddr_in6 &>(address.storage).sin6_port
                    : reinterpret_cast<const sockaddr_in &>(address.storage).sin_port);

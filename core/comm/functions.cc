@@ -91,7 +91,7 @@ class FunctionTransport : public Transport {
     const std::string tried = std::string(what) + " rank " + std::to_string(peer);
     if (result == ETIMEDOUT)
       throw Error(Code::timeout, tried + ": it did not take part in time", result);
-    throw Error(Code::unavailable, tried + ": the transport failed (" + std::strerror(result) + ")",
+    throw Error(Code::unavailable, tried + ": the transport failed (" + errno_text(result) + ")",
                 result);
   }
 

@@ -19,7 +19,7 @@ constexpr std::string_view magic = "detcomm1";
 std::string random_bytes(size_t size) {
   std::string bytes(size, '\0');
   if (getrandom(bytes.data(), size, 0) != static_cast<ssize_t>(size))
-    throw_errno(errno, "getting random bytes");
+    OsFailure{errno}.raise("getting random bytes");
   return bytes;
 }
 

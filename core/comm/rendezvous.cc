@@ -90,7 +90,7 @@ std::vector<Fd> Rendezvous::gather(const Hello &mine, const std::vector<int> &ex
     }
     const auto pause = std::min<int64_t>(left.count(), 1000);
     if (poll(waiting.data(), waiting.size(), static_cast<int>(pause)) < 0 && errno != EINTR)
-      throw_errno(errno, "waiting for the ranks of a job");
+      OsFailure{errno}.raise("waiting for the ranks of a job");
 
     std::vector<Visitor> staying;
     for (size_t i = 0; i < visitors_.size(); ++i) {

@@ -28,7 +28,7 @@ bool wait_for(int fd, short events, Patience &patience) {
     pollfd waiting{fd, events, 0};
     const int ready = poll(&waiting, 1, static_cast<int>(std::min<int64_t>(left, 1'000'000)));
     if (ready > 0) return true;
-    if (ready < 0 && errno != EINTR) throw_errno(errno, "waiting for another rank");
+    if (ready < 0 && errno != EINTR) OsFailure{errno}.raise("waiting for another rank");
     if (ready == 0 && left <= 1'000'000) return false;
   }
 }
@@ -45,7 +45,7 @@ Stream::~Stream() {
 void Stream::lose(int os_errno) const {
   throw Error(Code::unavailable,
               "talking to " + peer_ + ": it is gone (" +
-                  (os_errno == 0 ? "it closed the connection" : std::strerror(os_errno)) +
+                  (os_errno == 0 ? "it closed the connection" : errno_text(os_errno)) +
                   "); see its own output",
               os_errno);
 }

@@ -94,7 +94,7 @@ std::optional<Json> UserFile::parse_file() const {
 void UserFile::set_aside() const {
   const fs::path aside = path_.string() + ".damaged";
   if (std::rename(path_.c_str(), aside.c_str()) != 0)
-    throw_errno(errno, "moving the damaged file '" + path_.string() + "' out of the way");
+    OsFailure{errno}.raise("moving the damaged file '" + path_.string() + "' out of the way");
   throw Error(Code::corrupt, "reading '" + path_.string() + "': it is damaged, and was moved to '" +
                                  aside.string() + "'; " + remedy_);
 }

@@ -23,7 +23,7 @@ namespace {
 std::string identity_of(const fs::path &directory, int machine) {
   struct stat about {};
   if (stat(directory.c_str(), &about) != 0)
-    throw_errno(errno, "uploading a checkpoint: looking at '" + directory.string() + "'");
+    OsFailure{errno}.raise("uploading a checkpoint: looking at '" + directory.string() + "'");
   if (!S_ISDIR(about.st_mode))
     throw Error(Code::invalid,
                 "uploading a checkpoint: '" + directory.string() + "' is not a directory");

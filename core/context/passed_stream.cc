@@ -44,7 +44,7 @@ bool wait_for(pollfd *watched, nfds_t count, int patience) {
 
 std::shared_ptr<PassedStream> PassedStream::begin(int fd, Take take) {
   static const int registered = pthread_atfork(nullptr, nullptr, close_reading_ends);
-  if (registered != 0) throw_errno(registered, "preparing for forked children");
+  if (registered != 0) OsFailure{registered}.raise("preparing for forked children");
   const std::shared_ptr<PassedStream> stream(new PassedStream(fd, std::move(take)));
   stream->reading_ = stream->replace();
   try {
@@ -58,16 +58,16 @@ std::shared_ptr<PassedStream> PassedStream::begin(int fd, Take take) {
 
 PassedStream::PassedStream(int fd, Take take)
     : fd_(fd), take_(std::move(take)), original_(fcntl(fd, F_DUPFD_CLOEXEC, 0)) {
-  if (!original_) throw_errno(errno, "copying file descriptor " + std::to_string(fd));
+  if (!original_) OsFailure{errno}.raise("copying file descriptor " + std::to_string(fd));
 }
 
 Fd PassedStream::replace() {
   const std::string tried = "putting a pipe in place of file descriptor " + std::to_string(fd_);
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) throw_errno(errno, tried);
+  if (pipe2(ends, O_CLOEXEC) != 0) OsFailure{errno}.raise(tried);
   Fd reading(ends[0]);
   const Fd writing(ends[1]);
-  if (dup2(writing.get(), fd_) < 0 || fstat(fd_, &pipe_) != 0) throw_errno(errno, tried);
+  if (dup2(writing.get(), fd_) < 0 || fstat(fd_, &pipe_) != 0) OsFailure{errno}.raise(tried);
   reading_ends[static_cast<size_t>(fd_)].store(reading.get());
   return reading;
 }

@@ -64,8 +64,8 @@ HandledSignal::HandledSignal(int signal) : signal_(signal) {
     ours.sa_sigaction = handle;
     ours.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
     if (sigaction(signal, nullptr, &entry.before) != 0 || sigaction(signal, &ours, nullptr) != 0)
-      throw_errno(errno,
-                  "handling signal " + std::to_string(signal) + " (" + strsignal(signal) + ")");
+      OsFailure{errno}.raise("handling signal " + std::to_string(signal) + " (" +
+                             strsignal(signal) + ")");
   }
   ++entry.uses;
 }

@@ -19,7 +19,7 @@ using std::chrono::steady_clock;
 
 Fd make_epoll() {
   Fd epoll(epoll_create1(EPOLL_CLOEXEC));
-  if (!epoll) throw_errno(errno, "making an epoll");
+  if (!epoll) OsFailure{errno}.raise("making an epoll");
   return epoll;
 }
 
@@ -44,7 +44,7 @@ CURLM *make_multi() {
 
 Multi::Multi(size_t spare_connections) : epoll_(make_epoll()), multi_(make_multi()) {
   if (control(epoll_, EPOLL_CTL_ADD, wake_.fd(), EPOLLIN) != 0)
-    throw_errno(errno, "watching an eventfd");
+    OsFailure{errno}.raise("watching an eventfd");
   curl_multi_setopt(multi_.get(), CURLMOPT_MAXCONNECTS, static_cast<long>(spare_connections));
   curl_multi_setopt(multi_.get(), CURLMOPT_SOCKETFUNCTION, watch);
   curl_multi_setopt(multi_.get(), CURLMOPT_SOCKETDATA, this);

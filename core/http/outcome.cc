@@ -35,7 +35,8 @@ bool Outcome::wait_unless(const Wake &wake) {
   }
   pollfd watched[] = {{wake_->fd(), POLLIN, 0}, {wake.fd(), POLLIN, 0}};
   while (poll(watched, 2, -1) < 0)
-    if (errno != EINTR && errno != EAGAIN) throw_errno(errno, "waiting for the master's answer");
+    if (errno != EINTR && errno != EAGAIN)
+      OsFailure{errno}.raise("waiting for the master's answer");
   return watched[0].revents != 0;
 }
 

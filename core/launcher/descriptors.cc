@@ -13,7 +13,7 @@ namespace det {
 Fd above_standard(Fd fd, const char *what) {
   if (!fd || fd.get() > STDERR_FILENO) return fd;
   Fd moved(fcntl(fd.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
-  if (!moved) throw_errno(errno, std::string("opening ") + what);
+  if (!moved) OsFailure{errno}.raise(std::string("opening ") + what);
   return moved;
 }
 

@@ -32,10 +32,10 @@ Fd claim_gpu(const std::string &name, const std::filesystem::path &directory) {
   std::ranges::replace(plain, '/', '_');
   const std::filesystem::path file = directory / ("detcore-gpu-" + plain + ".lock");
   Fd claim = above_standard(open_shared(file), "the lock of a GPU");
-  if (!claim) throw_errno(errno, "claiming GPU " + name + ": opening '" + file.string() + "'");
+  if (!claim) OsFailure{errno}.raise("claiming GPU " + name + ": opening '" + file.string() + "'");
   if (flock(claim.get(), LOCK_EX | LOCK_NB) == 0) return claim;
   if (errno != EWOULDBLOCK)
-    throw_errno(errno, "claiming GPU " + name + ": locking '" + file.string() + "'");
+    OsFailure{errno}.raise("claiming GPU " + name + ": locking '" + file.string() + "'");
   return {};
 }
 

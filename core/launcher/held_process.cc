@@ -98,7 +98,7 @@ HeldProcess::HeldProcess(Start start) : start_(std::move(start)) {
       above_standard(open_file(start_.log_file, O_WRONLY | O_APPEND | O_CREAT, 0600), "a log");
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-    throw_errno(errno, "making a socket pair");
+    OsFailure{errno}.raise("making a socket pair");
   Fd ours(ends[0]), theirs(ends[1]);
   channel_ = above_standard(std::move(ours), "a socket pair");
   const Fd child_end = above_standard(std::move(theirs), "a socket pair");
@@ -122,7 +122,7 @@ void HeldProcess::go() {
   // execve(2) closes the other end.
   if (got != sizeof failure) return;
   if (failure.step == Failure::directory)
-    throw_errno(failure.os_errno, "starting in '" + start_.directory.string() + "'");
+    OsFailure{failure.os_errno}.raise("starting in '" + start_.directory.string() + "'");
   throw_not_started(failure.os_errno, start_.program);
 }
 

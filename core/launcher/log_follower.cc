@@ -67,17 +67,18 @@ bool LogFollower::read(bool last) {
   if (!file_) {
     file_ = Fd(open(path_.c_str(), O_RDONLY | O_CLOEXEC));
     if (!file_ && errno == ENOENT) return false;
-    if (!file_) throw_errno(errno, "opening '" + path_.string() + "'");
+    if (!file_) OsFailure{errno}.raise("opening '" + path_.string() + "'");
   }
   struct stat about {};
-  if (fstat(file_.get(), &about) != 0) throw_errno(errno, "looking at '" + path_.string() + "'");
+  if (fstat(file_.get(), &about) != 0)
+    OsFailure{errno}.raise("looking at '" + path_.string() + "'");
   const auto size = static_cast<uint64_t>(about.st_size);
   // Somebody emptied it: what it holds now is new.
   if (size < offset_) offset_ = 0;
   if (size == offset_ || (size == seen_ && !last)) return false;
   std::string buffer(std::min<uint64_t>(size - offset_, most_at_once), '\0');
   const ssize_t got = pread(file_.get(), buffer.data(), buffer.size(), static_cast<off_t>(offset_));
-  if (got < 0) throw_errno(errno, "reading '" + path_.string() + "'");
+  if (got < 0) OsFailure{errno}.raise("reading '" + path_.string() + "'");
   std::string_view text(buffer.data(), static_cast<size_t>(got));
   const size_t before = text.size();
   const std::vector<std::string> lines = take_lines(text, last);

@@ -21,7 +21,7 @@ Fd open_process(pid_t pid) {
                 "watching a process: pidfd_open(2) is not allowed here; it needs Linux 5.4 or "
                 "later, and a container whose seccomp profile allows it",
                 errno);
-  throw_errno(errno, "watching process " + std::to_string(pid));
+  OsFailure{errno}.raise("watching process " + std::to_string(pid));
 }
 
 bool has_ended(const Fd &process) {

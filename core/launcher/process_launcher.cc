@@ -76,12 +76,12 @@ std::vector<int> slots_held_by(pid_t pid, int count) {
 
 ProcessLauncher::ProcessLauncher(Slots slots)
     : slots_(std::move(slots)), news_(epoll_create1(EPOLL_CLOEXEC)) {
-  if (!news_) throw_errno(errno, "making an epoll");
+  if (!news_) OsFailure{errno}.raise("making an epoll");
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.u64 = static_cast<uint64_t>(no_trial);
   if (epoll_ctl(news_.get(), EPOLL_CTL_ADD, dead_on_arrival_.fd(), &event) != 0)
-    throw_errno(errno, "watching an eventfd");
+    OsFailure{errno}.raise("watching an eventfd");
 }
 
 void ProcessLauncher::check(const TrialLaunch &launch) const {
@@ -237,7 +237,7 @@ void ProcessLauncher::watch(const Fd &process, int64_t trial_id) {
   event.events = EPOLLIN;
   event.data.u64 = static_cast<uint64_t>(trial_id);
   if (epoll_ctl(news_.get(), EPOLL_CTL_ADD, process.get(), &event) != 0)
-    throw_errno(errno, "watching " + trial_name(trial_id));
+    OsFailure{errno}.raise("watching " + trial_name(trial_id));
 }
 
 void ProcessLauncher::unwatch(const Fd &process) {

@@ -101,7 +101,7 @@ void throw_not_started(int os_errno, const fs::path &program) {
                       "hold 128 KiB); make the experiment's configuration smaller",
                   os_errno);
     default:
-      throw_errno(os_errno, "starting '" + program.string() + "'");
+      OsFailure{os_errno}.raise("starting '" + program.string() + "'");
   }
 }
 

@@ -135,7 +135,7 @@ void Supervisor::wait(int fd, std::chrono::milliseconds limit) {
   if (touched_.empty() &&
       poll(news.data(), news.size(), static_cast<int>(std::max<int64_t>(pause.count(), 0))) < 0 &&
       errno != EINTR)
-    throw_errno(errno, "waiting for news of " + name_of(0));
+    OsFailure{errno}.raise("waiting for news of " + name_of(0));
 }
 
 void Supervisor::change_state(std::string_view to) {

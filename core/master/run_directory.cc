@@ -34,19 +34,19 @@ std::vector<std::string> names_in(const fs::path &directory) {
        at.increment(failed))
     names.push_back(at->path().filename().string());
   if (failed && failed != std::errc::no_such_file_or_directory)
-    throw_errno(failed.value(), "listing '" + directory.string() + "'");
+    OsFailure{failed.value()}.raise("listing '" + directory.string() + "'");
   return names;
 }
 
 void move(const fs::path &directory, const fs::path &name) {
   if (rename(directory.c_str(), name.c_str()) != 0)
-    throw_errno(errno, "renaming '" + directory.string() + "'");
+    OsFailure{errno}.raise("renaming '" + directory.string() + "'");
 }
 
 void remove_tree(const fs::path &path) {
   std::error_code failed;
   fs::remove_all(path, failed);
-  if (failed) throw_errno(failed.value(), "removing '" + path.string() + "'");
+  if (failed) OsFailure{failed.value()}.raise("removing '" + path.string() + "'");
 }
 
 // The caller makes directories, and nobody else. A process that was killed in this very run left
@@ -104,7 +104,7 @@ OwnerLock make_run_directory(const fs::path &home, const JournalKey &rank,
   if (const fs::path fifo = signal_file(aside); content.with_signal &&
                                                 mkfifo(fifo.c_str(), 0600) != 0 && errno != EPERM &&
                                                 errno != EOPNOTSUPP && errno != ENOSYS)
-    throw_errno(errno, "making the FIFO '" + fifo.string() + "'");
+    OsFailure{errno}.raise("making the FIFO '" + fifo.string() + "'");
 
   move(aside, path);
   return owner;
@@ -171,7 +171,7 @@ void remove_run_directory(const fs::path &run_directory) {
   // Gone for others in one step: they would otherwise find it without an owner.
   const fs::path aside = run_directory.parent_path() / (std::string(unfinished) + make_uuid());
   if (rename(run_directory.c_str(), aside.c_str()) == 0) remove_tree(aside);
-  else if (errno != ENOENT) throw_errno(errno, "removing '" + run_directory.string() + "'");
+  else if (errno != ENOENT) OsFailure{errno}.raise("removing '" + run_directory.string() + "'");
 }
 
 void wake_run(const fs::path &home, int64_t trial_id, int64_t run_id) {

@@ -38,7 +38,7 @@ std::vector<Found> segment_files(const fs::path &directory) {
     if (name == segment_file_name(number)) found.push_back({number, at->path()});
   }
   if (failure && failure != std::errc::no_such_file_or_directory)
-    throw_errno(failure.value(), "listing the journal in '" + directory.string() + "'");
+    OsFailure{failure.value()}.raise("listing the journal in '" + directory.string() + "'");
   std::sort(found.begin(), found.end(),
             [](const Found &a, const Found &b) { return a.number < b.number; });
   return found;
@@ -72,14 +72,14 @@ std::optional<SegmentHeader> header_of(const std::string &bytes, const fs::path 
 void remove_file(const fs::path &path) {
   std::error_code failure;
   if (!fs::remove(path, failure) && failure)
-    throw_errno(failure.value(), "removing the journal '" + path.string() + "'");
+    OsFailure{failure.value()}.raise("removing the journal '" + path.string() + "'");
 }
 
 fs::path set_aside(const fs::path &path) {
   const fs::path aside = path.string() + ".damaged";
   std::error_code failure;
   fs::rename(path, aside, failure);
-  if (failure) throw_errno(failure.value(), "renaming the journal '" + path.string() + "'");
+  if (failure) OsFailure{failure.value()}.raise("renaming the journal '" + path.string() + "'");
   return aside;
 }
 

@@ -69,7 +69,7 @@ Fd create_file(const fs::path &path) {
     throw Error(Code::busy,
                 "making the journal '" + path.string() +
                     "': there is one already; give each process a directory of its own");
-  if (fd < 0) throw_errno(errno, "making the journal '" + path.string() + "'");
+  if (fd < 0) OsFailure{errno}.raise("making the journal '" + path.string() + "'");
   return Fd(fd);
 }
 
@@ -127,7 +127,8 @@ Segment::Segment(const fs::path &directory, const SegmentHeader &header, uint64_
   try {
     fill_file(file, raw, size, path_.string());
     void *mapped = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
-    if (mapped == MAP_FAILED) throw_errno(errno, "mapping the journal '" + path_.string() + "'");
+    if (mapped == MAP_FAILED)
+      OsFailure{errno}.raise("mapping the journal '" + path_.string() + "'");
     data_ = static_cast<std::byte *>(mapped);
     populate();
   } catch (...) {

@@ -63,7 +63,7 @@ bool DirectoryStorage::is_stored(const std::string &id) const {
   struct stat about {};
   if (lstat(path.c_str(), &about) != 0) {
     if (errno == ENOENT || errno == ENOTDIR) return false;
-    throw_errno(errno, "looking at '" + path.string() + "'");
+    OsFailure{errno}.raise("looking at '" + path.string() + "'");
   }
   if (!S_ISDIR(about.st_mode))
     throw Error(Code::not_found, "opening '" + path.string() +

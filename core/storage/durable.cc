@@ -34,17 +34,17 @@ bool has_trusted_syncfs(const Tree &root) {
 
 void sync_entry(const Tree &root, const std::string &path, int flags) {
   const Fd file(open_beneath(root.fd.get(), path, flags));
-  if (!file) throw_errno(errno, "opening " + root.name_of(path) + " to sync it");
+  if (!file) OsFailure{errno}.raise("opening " + root.name_of(path) + " to sync it");
   // Some file systems cannot sync a directory and say so.
   if (fsync(file.get()) != 0 && !(errno == EINVAL && (flags & O_DIRECTORY) != 0))
-    throw_errno(errno, "syncing " + root.name_of(path));
+    OsFailure{errno}.raise("syncing " + root.name_of(path));
 }
 
 // All at once where that is better; then nothing is left to sync.
 bool sync_at_once(const Tree &root, const std::vector<TreeEntry> &entries) {
   if (entries.size() < many_entries || !has_trusted_syncfs(root)) return false;
   if (syncfs(root.fd.get()) == 0) return true;
-  throw_errno(errno, "syncing the file system of '" + root.name.string() + "'");
+  OsFailure{errno}.raise("syncing the file system of '" + root.name.string() + "'");
 }
 
 void sync_one_by_one(const Tree &root, const std::vector<TreeEntry> &entries) {
@@ -74,7 +74,7 @@ void sync_tree(const Tree &root, const std::vector<TreeEntry> &entries) {
   sync_one_by_one(root, entries);
   sync_entry(root, manifest_name, O_RDONLY);
   if (fsync(root.fd.get()) != 0 && errno != EINVAL)
-    throw_errno(errno, "syncing '" + root.name.string() + "'");
+    OsFailure{errno}.raise("syncing '" + root.name.string() + "'");
 }
 
 }  // namespace det

@@ -42,7 +42,7 @@ void write_at(int fd, const char *data, size_t size, uint64_t offset,
   while (size > 0) {
     const ssize_t put = pwrite(fd, data, size, static_cast<off_t>(offset));
     if (put < 0 && errno == EINTR) continue;
-    if (put < 0) throw_errno(errno, "writing " + described);
+    if (put < 0) OsFailure{errno}.raise("writing " + described);
     data += put;
     size -= static_cast<size_t>(put);
     offset += static_cast<uint64_t>(put);
@@ -63,12 +63,12 @@ FileStamp FileStamp::of(const struct stat &about) {
 
 struct stat set_attributes(int fd, const struct stat &like, const std::string &described) {
   const timespec times[2] = {like.st_atim, like.st_mtim};
-  if (futimens(fd, times) != 0 && !is_refusal(errno)) throw_errno(errno, "dating " + described);
+  if (futimens(fd, times) != 0 && !is_refusal(errno)) OsFailure{errno}.raise("dating " + described);
   struct stat now {};
-  if (fstat(fd, &now) != 0) throw_errno(errno, "looking at " + described);
+  if (fstat(fd, &now) != 0) OsFailure{errno}.raise("looking at " + described);
   const unsigned mode = like.st_mode & 07777;
   if ((now.st_mode & 07777) != mode && fchmod(fd, mode) != 0 && !is_refusal(errno))
-    throw_errno(errno, "setting the mode of " + described);
+    OsFailure{errno}.raise("setting the mode of " + described);
   return now;
 }
 
@@ -106,7 +106,7 @@ Fd FileTransfer::open_source(const std::string &path) const {
   if (!file && options_.confined && (errno == EXDEV || errno == ELOOP))
     throw Error(Code::corrupt, "opening " + source_.name_of(path) +
                                    ": it leads out of the checkpoint; restore another checkpoint");
-  if (!file) throw_errno(errno, "opening " + source_.name_of(path));
+  if (!file) OsFailure{errno}.raise("opening " + source_.name_of(path));
   return file;
 }
 
@@ -118,10 +118,10 @@ Fd FileTransfer::make_target(const std::string &path, unsigned mode) const {
     std::string leaf;
     const Fd parent = open_parent_beneath(*target_, path, &leaf);
     if (unlinkat(parent.get(), leaf.c_str(), 0) != 0)
-      throw_errno(errno, "replacing " + target_->name_of(path));
+      OsFailure{errno}.raise("replacing " + target_->name_of(path));
     file = Fd(open_beneath(target_->fd.get(), path, flags, mode));
   }
-  if (!file) throw_errno(errno, "making " + target_->name_of(path));
+  if (!file) OsFailure{errno}.raise("making " + target_->name_of(path));
   return file;
 }
 
@@ -142,7 +142,7 @@ void FileTransfer::start(const std::string &path, Buffer &buffer) {
   auto file = std::make_shared<File>(target_ != nullptr ? *target_ : source_, path);
   file->source = open_source(path);
   if (fstat(file->source.get(), &file->before) != 0)
-    throw_errno(errno, "looking at " + source_.name_of(path));
+    OsFailure{errno}.raise("looking at " + source_.name_of(path));
   if (!S_ISREG(file->before.st_mode))
     throw Error(Code::invalid, "reading " + source_.name_of(path) +
                                    ": not a regular file; take it out of the directory");
@@ -178,7 +178,7 @@ void FileTransfer::move_block(File &file, size_t block, Buffer &buffer) {
     const size_t wanted = std::min<uint64_t>(Buffer::size, end - at);
     const ssize_t got = pread(from, buffer.data(), wanted, static_cast<off_t>(at));
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw_errno(errno, "reading " + source_.name_of(file.path));
+    if (got < 0) OsFailure{errno}.raise("reading " + source_.name_of(file.path));
     if (got == 0) throw_changed(source_.name_of(file.path));
     const auto size = static_cast<size_t>(got);
     if (options_.checksums) sum.add(buffer.data(), size);
@@ -201,7 +201,7 @@ bool FileTransfer::copy_in_kernel(File &file, uint64_t begin, uint64_t end) {
                                           end - static_cast<uint64_t>(from), 0);
     if (moved > 0 || (moved < 0 && errno == EINTR)) continue;
     if (moved < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EIO))
-      throw_errno(errno, "copying to " + target_->name_of(file.path));
+      OsFailure{errno}.raise("copying to " + target_->name_of(file.path));
     return false;
   }
   return true;
@@ -210,7 +210,7 @@ bool FileTransfer::copy_in_kernel(File &file, uint64_t begin, uint64_t end) {
 void FileTransfer::finish(File &file) {
   struct stat after {};
   if (fstat(file.source.get(), &after) != 0)
-    throw_errno(errno, "looking at " + source_.name_of(file.path));
+    OsFailure{errno}.raise("looking at " + source_.name_of(file.path));
   if (FileStamp::of(after) != FileStamp::of(file.before)) throw_changed(source_.name_of(file.path));
   if (file.target) {
     after = set_attributes(file.target.get(), file.before, target_->name_of(file.path));

@@ -93,7 +93,7 @@ void write_manifest(const Tree &root, const Manifest &manifest) {
   if (!file && errno == EEXIST)
     throw Error(Code::invalid, "committing " + root.name_of(manifest_name) +
                                    ": this name is reserved; give your file another name");
-  if (!file) throw_errno(errno, "making " + root.name_of(manifest_name));
+  if (!file) OsFailure{errno}.raise("making " + root.name_of(manifest_name));
   write_all(file.get(), to_text(manifest), (root.name / manifest_name).string());
 }
 
@@ -104,13 +104,13 @@ void replace_manifest(const Tree &root, const Manifest &manifest) {
 std::optional<Manifest> read_manifest(const Tree &root) {
   const Fd file(open_beneath(root.fd.get(), manifest_name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW));
   if (!file && errno == ENOENT) return std::nullopt;
-  if (!file) throw_errno(errno, "opening " + root.name_of(manifest_name));
+  if (!file) OsFailure{errno}.raise("opening " + root.name_of(manifest_name));
   std::string text;
   std::array<char, 65536> buffer;
   for (;;) {
     const ssize_t got = read(file.get(), buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw_errno(errno, "reading " + root.name_of(manifest_name));
+    if (got < 0) OsFailure{errno}.raise("reading " + root.name_of(manifest_name));
     if (got == 0) break;
     text.append(buffer.data(), static_cast<size_t>(got));
   }
@@ -133,7 +133,7 @@ void verify(const Tree &root, const Manifest &manifest, const Selector &wanted, 
     struct stat about {};
     const Fd file(open_beneath(root.fd.get(), path, O_PATH));
     if (!file || fstat(file.get(), &about) != 0) {
-      if (errno == EACCES) throw_errno(errno, "opening " + root.name_of(path));
+      if (errno == EACCES) OsFailure{errno}.raise("opening " + root.name_of(path));
       throw_damaged(root, path,
                     errno == ENOENT  ? "the file is missing"
                     : errno == EXDEV ? "a link leads out of the checkpoint"

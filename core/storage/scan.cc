@@ -22,7 +22,7 @@ std::vector<Name> names_in(const Fd &directory, const std::string &described) {
   // fdopendir takes over what it is given, and the caller still needs the directory.
   std::unique_ptr<DIR, int (*)(DIR *)> open(fdopendir(fcntl(directory.get(), F_DUPFD_CLOEXEC, 0)),
                                             closedir);
-  if (!open) throw_errno(errno, "reading directory " + described);
+  if (!open) OsFailure{errno}.raise("reading directory " + described);
   std::vector<Name> names;
   for (;;) {
     errno = 0;
@@ -31,7 +31,7 @@ std::vector<Name> names_in(const Fd &directory, const std::string &described) {
     const std::string_view name = entry->d_name;
     if (name != "." && name != "..") names.push_back({entry->d_name, entry->d_type});
   }
-  if (errno != 0) throw_errno(errno, "reading directory " + described);
+  if (errno != 0) OsFailure{errno}.raise("reading directory " + described);
   std::sort(names.begin(), names.end(),
             [](const Name &a, const Name &b) { return a.text < b.text; });
   return names;
@@ -42,9 +42,9 @@ class Scan {
   Scan(const Tree &root, const ScanOptions &options) : root_(root), options_(options) {
     struct stat about {};
     if (options.never != nullptr && fstat(options.never->fd.get(), &never_) != 0)
-      throw_errno(errno, "looking at '" + options.never->name.string() + "'");
+      OsFailure{errno}.raise("looking at '" + options.never->name.string() + "'");
     if (fstat(root.fd.get(), &about) != 0)
-      throw_errno(errno, "looking at '" + root.name.string() + "'");
+      OsFailure{errno}.raise("looking at '" + root.name.string() + "'");
     plan({}, about, none);
     while (!pending_.empty()) {
       const size_t next = pending_.back();
@@ -91,7 +91,7 @@ class Scan {
   void enter(size_t index) {
     const std::string base = directories_[index].path;
     const Fd directory = open_directory(base);
-    if (!directory) throw_errno(errno, "opening directory " + root_.name_of(base));
+    if (!directory) OsFailure{errno}.raise("opening directory " + root_.name_of(base));
     for (const Name &name : names_in(directory, root_.name_of(base)))
       if (!base.empty() || name.text != manifest_name) visit(index, base, directory, name);
   }
@@ -104,7 +104,7 @@ class Scan {
       return;
     }
     if (fstatat(directory.get(), name.text.c_str(), &entry.about, AT_SYMLINK_NOFOLLOW) != 0)
-      throw_errno(errno, "looking at " + root_.name_of(entry.path));
+      OsFailure{errno}.raise("looking at " + root_.name_of(entry.path));
     entry.link = S_ISLNK(entry.about.st_mode);
     if (entry.link) follow(directory, name.text, &entry);
     const bool enter = S_ISDIR(entry.about.st_mode) && (!entry.link || options_.enter_links);
@@ -124,7 +124,7 @@ class Scan {
     } else if (fstatat(directory.get(), name.c_str(), &entry->about, 0) == 0) {
       return;
     }
-    throw_errno(errno, "following the link " + root_.name_of(entry->path));
+    OsFailure{errno}.raise("following the link " + root_.name_of(entry->path));
   }
 
   const Tree &root_;

@@ -73,7 +73,7 @@ OwnerLock Staging::claim(const std::string &id) const {
   try {
     OwnerLock lock = OwnerLock::acquire(lock_path);
     if (mkdir(tree_of(id).c_str(), 0777) != 0)
-      throw_errno(errno, "making directory '" + tree_of(id).string() + "'");
+      OsFailure{errno}.raise("making directory '" + tree_of(id).string() + "'");
     return lock;
   } catch (const Error &error) {
     if (error.code != Code::busy) release(id);
@@ -83,14 +83,14 @@ OwnerLock Staging::claim(const std::string &id) const {
 
 void Staging::release(const std::string &id) const {
   if (unlink(lock_of(id).c_str()) != 0 && errno != ENOENT && errno != ENOTDIR)
-    throw_errno(errno, "removing '" + lock_of(id).string() + "'");
+    OsFailure{errno}.raise("removing '" + lock_of(id).string() + "'");
 }
 
 bool Staging::discard(const fs::path &tree) const {
   const fs::path removed = root_ / (std::string(removed_prefix) + make_uuid());
   if (rename(tree.c_str(), removed.c_str()) != 0) {
     if (errno == ENOENT || errno == ENOTDIR) return false;
-    throw_errno(errno, "removing '" + tree.string() + "'");
+    OsFailure{errno}.raise("removing '" + tree.string() + "'");
   }
   remove_tree(removed);
   return true;

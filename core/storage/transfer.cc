@@ -31,16 +31,16 @@ void make_directory(const Tree &target, const std::string &path) {
   if (mkdirat(parent.get(), leaf.c_str(), 0700) == 0) return;
   const int reason = errno;
   if (reason == EEXIST && Fd(open_beneath(target.fd.get(), path, O_PATH | O_DIRECTORY))) return;
-  throw_errno(reason == EEXIST ? ENOTDIR : reason, "making directory " + target.name_of(path));
+  OsFailure{reason == EEXIST ? ENOTDIR : reason}.raise("making directory " + target.name_of(path));
 }
 
 // Last, since filling a directory changes its time and may need a mode it will not have.
 void copy_attributes(const Tree &source, const Tree &target, const std::string &path) {
   struct stat about {};
   if (fstatat(source.fd.get(), path.c_str(), &about, 0) != 0)
-    throw_errno(errno, "looking at " + source.name_of(path));
+    OsFailure{errno}.raise("looking at " + source.name_of(path));
   const Fd directory(open_beneath(target.fd.get(), path, O_RDONLY | O_DIRECTORY));
-  if (!directory) throw_errno(errno, "opening " + target.name_of(path));
+  if (!directory) OsFailure{errno}.raise("opening " + target.name_of(path));
   set_attributes(directory.get(), about, target.name_of(path));
 }
 

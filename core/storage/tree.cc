@@ -84,7 +84,7 @@ Fd open_parent_beneath(const Tree &root, const std::string &path, std::string *l
   const int flags = O_PATH | O_DIRECTORY;
   Fd parent(slash == path.npos ? openat(root.fd.get(), ".", flags | O_CLOEXEC)
                                : open_beneath(root.fd.get(), path.substr(0, slash), flags));
-  if (!parent) throw_errno(errno, "opening the directory of " + root.name_of(path));
+  if (!parent) OsFailure{errno}.raise("opening the directory of " + root.name_of(path));
   return parent;
 }
 
@@ -96,11 +96,12 @@ void make_shared_directories(const fs::path &path) {
   if (mkdir(path.c_str(), 0777) != 0) {
     const int reason = errno;
     if (reason == EEXIST && stat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode)) return;
-    throw_errno(reason == EEXIST ? ENOTDIR : reason, "making directory '" + path.string() + "'");
+    OsFailure{reason == EEXIST ? ENOTDIR : reason}.raise("making directory '" + path.string() +
+                                                         "'");
   }
   // Past the umask, which belongs to the whole process and is left alone.
   if (chmod(path.c_str(), 0777) != 0)
-    throw_errno(errno, "opening directory '" + path.string() + "' to everybody");
+    OsFailure{errno}.raise("opening directory '" + path.string() + "' to everybody");
   sync_directory(path.parent_path());
 }
 
@@ -110,7 +111,8 @@ void remove_tree(const fs::path &path) {
     std::error_code failure;
     fs::remove_all(path, failure);
     if (!failure) return;
-    if (attempt + 1 == attempts) throw_errno(failure.value(), "removing '" + path.string() + "'");
+    if (attempt + 1 == attempts)
+      OsFailure{failure.value()}.raise("removing '" + path.string() + "'");
     if (failure == std::errc::permission_denied && attempt == 0) {
       // Directories were stored with the mode they came with, perhaps without write permission.
       std::error_code ignored;
@@ -122,7 +124,7 @@ void remove_tree(const fs::path &path) {
     } else if (failure == std::errc::directory_not_empty) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10 << attempt));
     } else if (failure != std::errc::permission_denied) {
-      throw_errno(failure.value(), "removing '" + path.string() + "'");
+      OsFailure{failure.value()}.raise("removing '" + path.string() + "'");
     }
   }
 }

@@ -100,7 +100,7 @@ void DirectoryWriter::publish() {
     throw Error(Code::conflict,
                 "publishing checkpoint '" + target.string() + "': the id is taken; use a new id");
   if (rename(tree_.name.c_str(), target.c_str()) != 0)
-    throw_errno(errno, "publishing checkpoint '" + target.string() + "'");
+    OsFailure{errno}.raise("publishing checkpoint '" + target.string() + "'");
   state_ = State::committed;
   if (durable_) sync_directory(base_);
 }

@@ -21,15 +21,15 @@ constexpr int directory_flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
 Fd enter(const Fd &parent, const fs::path &part, const fs::path &path) {
   const bool made = mkdirat(parent.get(), part.c_str(), 0777) == 0;
-  if (!made && errno != EEXIST) throw_errno(errno, "making directory '" + path.string() + "'");
+  if (!made && errno != EEXIST) OsFailure{errno}.raise("making directory '" + path.string() + "'");
   Fd directory(openat(parent.get(), part.c_str(), directory_flags));
   if (!directory && (errno == ELOOP || errno == ENOTDIR))
     throw Error(Code::access,
                 "opening '" + path.string() + "': not a directory but a file or a link; remove it",
                 errno);
-  if (!directory) throw_errno(errno, "opening '" + path.string() + "'");
+  if (!directory) OsFailure{errno}.raise("opening '" + path.string() + "'");
   if (made && fchmod(directory.get(), 0777) != 0)
-    throw_errno(errno, "setting the permissions of '" + path.string() + "'");
+    OsFailure{errno}.raise("setting the permissions of '" + path.string() + "'");
   return directory;
 }
 
@@ -45,7 +45,7 @@ void check_beneath(const fs::path &path, const std::string &what) {
 
 Fd make_directories_beneath(const Fd &root, const fs::path &path, const fs::path &name) {
   Fd directory(openat(root.get(), ".", directory_flags));
-  if (!directory) throw_errno(errno, "opening '" + name.string() + "'");
+  if (!directory) OsFailure{errno}.raise("opening '" + name.string() + "'");
   fs::path reached = name;
   for (const fs::path &part : path) {
     if (part.empty() || part == ".") continue;
@@ -61,16 +61,16 @@ void copy_beneath(const Fd &source, const Fd &root, const fs::path &path, const 
   const std::string aside = "." + make_uuid();
   const Fd copy(
       openat(directory.get(), aside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!copy) throw_errno(errno, "making '" + shown + "'");
+  if (!copy) OsFailure{errno}.raise("making '" + shown + "'");
   try {
     ssize_t sent = 0;
     while ((sent = sendfile(copy.get(), source.get(), nullptr, 1U << 30U)) != 0)
-      if (sent < 0 && errno != EINTR) throw_errno(errno, "copying to '" + shown + "'");
+      if (sent < 0 && errno != EINTR) OsFailure{errno}.raise("copying to '" + shown + "'");
     struct stat about {};
     if (fstat(source.get(), &about) != 0 || fchmod(copy.get(), about.st_mode & 0777U) != 0)
-      throw_errno(errno, "setting the permissions of '" + shown + "'");
+      OsFailure{errno}.raise("setting the permissions of '" + shown + "'");
     if (renameat(directory.get(), aside.c_str(), directory.get(), path.filename().c_str()) != 0)
-      throw_errno(errno, "renaming to '" + shown + "'");
+      OsFailure{errno}.raise("renaming to '" + shown + "'");
   } catch (...) {
     unlinkat(directory.get(), aside.c_str(), 0);
     throw;

@@ -111,7 +111,7 @@ void EventWriter::open(int64_t second) {
     name_ = (directory / (begin + std::to_string(number++))).string();
     file_ = Fd(::open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666));
   } while (!file_ && errno == EEXIST);
-  if (!file_) throw_errno(errno, "making '" + name_ + "'");
+  if (!file_) OsFailure{errno}.raise("making '" + name_ + "'");
   size_ = 0;
   std::string version;
   append_version_event(version, static_cast<double>(second));

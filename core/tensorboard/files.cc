@@ -36,9 +36,10 @@ fs::path temporary_directory() {
 // be ours.
 void make_private_directory(const fs::path &path) {
   if (mkdir(path.c_str(), 0700) == 0) return;
-  if (errno != EEXIST) throw_errno(errno, "making directory '" + path.string() + "'");
+  if (errno != EEXIST) OsFailure{errno}.raise("making directory '" + path.string() + "'");
   struct stat about {};
-  if (lstat(path.c_str(), &about) != 0) throw_errno(errno, "looking at '" + path.string() + "'");
+  if (lstat(path.c_str(), &about) != 0)
+    OsFailure{errno}.raise("looking at '" + path.string() + "'");
   if (!S_ISDIR(about.st_mode) || about.st_uid != geteuid())
     throw Error(Code::access, "making directory '" + path.string() +
                                   "': something there belongs to another user or is no directory; "
@@ -55,7 +56,7 @@ std::vector<fs::path> files_below(const fs::path &root) {
     if (entry->is_regular_file(gone)) found.push_back(entry->path());
   }
   if (failed && failed.value() != ENOENT)
-    throw_errno(failed.value(), "listing '" + root.string() + "'");
+    OsFailure{failed.value()}.raise("listing '" + root.string() + "'");
   std::sort(found.begin(), found.end());
   return found;
 }
@@ -112,7 +113,7 @@ void TensorboardFiles::upload_file(const fs::path &file, Fd &remote, const Selec
   struct stat about {};
   if (stat(file.c_str(), &about) != 0) {
     if (errno == ENOENT) return;  // removed since it was listed
-    throw_errno(errno, "looking at '" + file.string() + "'");
+    OsFailure{errno}.raise("looking at '" + file.string() + "'");
   }
   const Version version{about.st_ino, static_cast<uint64_t>(about.st_size),
                         about.st_mtim.tv_sec * 1'000'000'000LL + about.st_mtim.tv_nsec};

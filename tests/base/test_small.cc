@@ -122,7 +122,7 @@ void system_errors_become_codes_with_a_remedy(void **) {
       {EROFS, Code::access},     {ENOENT, Code::not_found},     {ENOTDIR, Code::invalid},
       {ENOMEM, Code::no_memory}, {ENAMETOOLONG, Code::invalid}, {EIO, Code::io}};
   for (const auto &[number, code] : table) {
-    const auto message = expect_error(code, [n = number] { throw_errno(n, "writing '/a'"); });
+    const auto message = expect_error(code, [n = number] { OsFailure{n}.raise("writing '/a'"); });
     assert_true(message.starts_with("writing '/a': "));
   }
 }

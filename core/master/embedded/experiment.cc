@@ -114,9 +114,9 @@ SupervisorSeat::SupervisorSeat(const fs::path &store_directory, int64_t experime
   owner_ = take_seat(directory_, experiment_id);
   const fs::path path = wake_path(directory_);
   if (mkfifo(path.c_str(), 0600) != 0 && errno != EEXIST)
-    throw_errno(errno, "making the FIFO '" + path.string() + "'");
+    OsFailure{errno}.raise("making the FIFO '" + path.string() + "'");
   wake_ = open_fifo(path);
-  if (!wake_) throw_errno(errno, "opening the FIFO '" + path.string() + "'");
+  if (!wake_) OsFailure{errno}.raise("opening the FIFO '" + path.string() + "'");
 }
 
 }  // namespace det

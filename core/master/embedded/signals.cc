@@ -54,7 +54,7 @@ bool SignalWatch::wait(const Wake &wake) {
     if (fifo_) drain_fifo(fifo_);
     if (is_raised_ || signalled()) return true;
     const int ready = poll(waiting.data(), waiting.size(), static_cast<int>(recheck_.count()));
-    if (ready < 0 && errno != EINTR) throw_errno(errno, "waiting for a signal of the master");
+    if (ready < 0 && errno != EINTR) OsFailure{errno}.raise("waiting for a signal of the master");
     if (ready > 0 && waiting[0].revents != 0) return is_raised_ || signalled();
   }
 }

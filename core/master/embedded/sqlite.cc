@@ -91,7 +91,7 @@ void Database::throw_error(int result, std::string_view sql) const {
     message += ": ";
     message += handle_ ? sqlite3_errmsg(handle_.get()) : sqlite3_errstr(result);
     // The one reason that SQLite has no words for.
-    if (os_errno != 0) message += std::string(" (") + std::strerror(os_errno) + ")";
+    if (os_errno != 0) message += std::string(" (") + errno_text(os_errno) + ")";
     message += remedy(code);
   }
   message += " [" + std::string(sql.substr(0, 200)) + "]";

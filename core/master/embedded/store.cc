@@ -34,7 +34,7 @@ void require_locks(const fs::path &directory) {
   if (result == 0) return;
   throw Error(Code::unsupported,
               "opening a store in '" + directory.string() +
-                  "': this network file system refuses file locks (" + std::strerror(reason) +
+                  "': this network file system refuses file locks (" + errno_text(reason) +
                   "), so several processes could damage the store; set DET_HOME to a local disk",
               reason);
 }

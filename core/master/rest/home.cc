@@ -45,7 +45,7 @@ fs::path rest_home(const std::string &master_url) {
   make_directories(own, 0700);
   // Others can make such a directory too, and would have their reports sent with our token.
   struct stat found {};
-  if (lstat(own.c_str(), &found) != 0) throw_errno(errno, "looking at '" + own.string() + "'");
+  if (lstat(own.c_str(), &found) != 0) OsFailure{errno}.raise("looking at '" + own.string() + "'");
   if (!S_ISDIR(found.st_mode) || found.st_uid != geteuid() || (found.st_mode & 077U) != 0)
     throw Error(Code::access, "keeping journals in '" + own.string() +
                                   "': it belongs to another user, or others can write to it; set "

@@ -43,7 +43,7 @@ std::string text_of(const sockaddr *address) {
 // Of one of these network interfaces (separated by commas), else of the host's name.
 std::string own_address(const std::string &interfaces) {
   ifaddrs *list = nullptr;
-  if (getifaddrs(&list) != 0) throw_errno(errno, "listing the network interfaces");
+  if (getifaddrs(&list) != 0) OsFailure{errno}.raise("listing the network interfaces");
   const std::unique_ptr<ifaddrs, void (*)(ifaddrs *)> owner(list, freeifaddrs);
   std::istringstream names(interfaces);
   for (std::string name; std::getline(names, name, ',');)

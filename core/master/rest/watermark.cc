@@ -18,9 +18,9 @@ Watermark::Watermark(const std::filesystem::path &run_directory) {
   const Fd file = open_file(path, O_RDWR | O_CREAT, 0600);
   // With its space, so that a store never faults on a full disk.
   if (const int failed = posix_fallocate(file.get(), 0, sizeof(Marks)); failed != 0)
-    throw_errno(failed, tried);
+    OsFailure{failed}.raise(tried);
   void *mapped = mmap(nullptr, sizeof(Marks), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
-  if (mapped == MAP_FAILED) throw_errno(errno, tried);
+  if (mapped == MAP_FAILED) OsFailure{errno}.raise(tried);
   marks_ = static_cast<Marks *>(mapped);
 }
 
