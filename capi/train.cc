@@ -31,7 +31,7 @@ std::string reason_name(det_exit_reason reason) {
   }
 }
 
-det::Selector to_core(det_tensorboard_selector selector, void *user_data) {
+det::Selector to_selector(det_tensorboard_selector selector, void *user_data) {
   if (selector == nullptr) return nullptr;
   return [selector, user_data](const std::string &path) {
     const int32_t answer = selector(path.c_str(), user_data);
@@ -42,7 +42,7 @@ det::Selector to_core(det_tensorboard_selector selector, void *user_data) {
   };
 }
 
-det::Mangler to_core(det_tensorboard_mangler mangler, void *user_data) {
+det::Mangler to_mangler(det_tensorboard_mangler mangler, void *user_data) {
   if (mangler == nullptr) return nullptr;
   return [mangler, user_data](const std::string &path, int rank) {
     std::array<char, 4096> name{};
@@ -168,6 +168,7 @@ det_status det_train_upload_tensorboard_files(det_train *train, det_tensorboard_
                                               det_error *err) noexcept {
   return guarded(err, [&] {
     deref(train, "train")
-        .impl.upload_tensorboard_files(to_core(selector, user_data), to_core(mangler, user_data));
+        .impl.upload_tensorboard_files(to_selector(selector, user_data),
+                                       to_mangler(mangler, user_data));
   });
 }

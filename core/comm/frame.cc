@@ -9,7 +9,7 @@ namespace det {
 
 namespace {
 
-constexpr uint64_t magic = 0x31746564;  // "det1"
+constexpr uint64_t frame_magic = 0x31746564;  // "det1"
 constexpr uint8_t null_flag = 1;
 constexpr uint8_t bulk_flag = 2;
 constexpr uint64_t largest_payload = uint64_t{1} << 48U;
@@ -44,14 +44,14 @@ Integer take(const char *at) {
 
 }  // namespace
 
-// Three words: magic and the small fields, the sequence, the size.
+// Three words: the magic and the small fields, the sequence, the size.
 void encode_head(const FrameHead &head, char *bytes) {
   const auto small = [](auto value, unsigned shift) {
     return static_cast<uint64_t>(static_cast<uint8_t>(value)) << shift;
   };
   const uint64_t flags = (head.is_null ? null_flag : 0) | (head.is_bulk ? bulk_flag : 0);
-  put(&bytes[0], magic | small(head.kind, 32) | small(head.collective, 40) | small(flags, 48) |
-                     small(head.code, 56));
+  put(&bytes[0], frame_magic | small(head.kind, 32) | small(head.collective, 40) |
+                     small(flags, 48) | small(head.code, 56));
   put(&bytes[8], head.sequence);
   put(&bytes[16], head.size);
 }
@@ -59,7 +59,7 @@ void encode_head(const FrameHead &head, char *bytes) {
 FrameHead decode_head(std::string_view bytes) {
   if (bytes.size() < frame_head_size) refuse("a message is cut short");
   const auto word = take<uint64_t>(&bytes[0]);
-  if ((word & UINT32_MAX) != magic) refuse("this is no message of detcore");
+  if ((word & UINT32_MAX) != frame_magic) refuse("this is no message of detcore");
   const auto kind = static_cast<uint8_t>(word >> 32);
   const auto collective = static_cast<uint8_t>(word >> 40);
   const auto flags = static_cast<uint8_t>(word >> 48);

@@ -14,7 +14,7 @@ namespace det {
 
 namespace {
 
-constexpr std::string_view magic = "detcomm1";
+constexpr std::string_view handshake_magic = "detcomm1";
 
 std::string random_bytes(size_t size) {
   std::string bytes(size, '\0');
@@ -67,14 +67,14 @@ std::string job_secret() {
   return secret;
 }
 
-std::string make_challenge() { return std::string(magic) + random_bytes(nonce_size); }
+std::string make_challenge() { return std::string(handshake_magic) + random_bytes(nonce_size); }
 
 std::string Applicant::answer(std::string_view challenge) {
-  if (challenge.size() != challenge_size || !challenge.starts_with(magic))
+  if (challenge.size() != challenge_size || !challenge.starts_with(handshake_magic))
     throw Error(Code::access,
                 "joining a job: what listens at the chief's address is no detcore of this release; "
                 "set another port (pub_port or INTER_TRAIN_PROCESS_COMM_PORT_1)");
-  std::string hello = std::string(magic) + random_bytes(nonce_size);
+  std::string hello = std::string(handshake_magic) + random_bytes(nonce_size);
   hello += static_cast<char>(hello_.channel);
   put_number(hello, hello_.rank);
   put_number(hello, hello_.size);
@@ -84,8 +84,8 @@ std::string Applicant::answer(std::string_view challenge) {
 
 void Applicant::judge(std::string_view welcome) const {
   const bool proven =
-      welcome.size() == welcome_size && welcome.starts_with(magic) &&
-      is_proof(welcome.substr(magic.size()), proof(secret_, "welcome", transcript_));
+      welcome.size() == welcome_size && welcome.starts_with(handshake_magic) &&
+      is_proof(welcome.substr(handshake_magic.size()), proof(secret_, "welcome", transcript_));
   if (!proven)
     throw Error(Code::access,
                 "joining a job: the chief did not accept this process, or is not the chief of this "
@@ -94,11 +94,11 @@ void Applicant::judge(std::string_view welcome) const {
 
 std::optional<Hello> verify_hello(std::string_view challenge, std::string_view hello,
                                   const std::string &secret) {
-  if (hello.size() != hello_size || !hello.starts_with(magic)) return std::nullopt;
+  if (hello.size() != hello_size || !hello.starts_with(handshake_magic)) return std::nullopt;
   if (!is_proof(hello.substr(hello_size - proof_size),
                 proof(secret, "hello", transcript_of(challenge, hello))))
     return std::nullopt;
-  const std::string_view facts = hello.substr(magic.size() + nonce_size);
+  const std::string_view facts = hello.substr(handshake_magic.size() + nonce_size);
   const auto channel = static_cast<unsigned char>(facts[0]);
   if (channel > static_cast<unsigned char>(Channel::local)) return std::nullopt;
   return Hello{static_cast<Channel>(channel), take_number(facts.substr(1)),
@@ -107,7 +107,7 @@ std::optional<Hello> verify_hello(std::string_view challenge, std::string_view h
 
 std::string make_welcome(std::string_view challenge, std::string_view hello,
                          const std::string &secret) {
-  return std::string(magic) + proof(secret, "welcome", transcript_of(challenge, hello));
+  return std::string(handshake_magic) + proof(secret, "welcome", transcript_of(challenge, hello));
 }
 
 }  // namespace det

@@ -17,7 +17,7 @@ constexpr RankNames hydra{"MPICH", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "M
 constexpr RankNames pals{"MPICH", "PMI_RANK", "PMI_SIZE", "PMI_LOCAL_RANK", "PMI_LOCAL_SIZE"};
 constexpr RankNames pmi{"MPICH", "PMI_RANK", "PMI_SIZE"};
 
-bool is_launched_by(const RankNames &names) { return is_set(names.rank) || is_set(names.size); }
+bool is_mpi_launched_by(const RankNames &names) { return is_set(names.rank) || is_set(names.size); }
 bool has_local(const RankNames &names) {
   return is_set(names.local_rank) || is_set(names.local_size);
 }
@@ -66,9 +66,9 @@ Launch launch_from_pmix() {
 }  // namespace
 
 std::optional<Launch> launch_from_mpi() {
-  if (is_launched_by(open_mpi)) return launch_from_open_mpi();
-  if (is_launched_by(mvapich)) return launch_from(mvapich);
-  if (is_launched_by(pmi)) return launch_from_pmi();
+  if (is_mpi_launched_by(open_mpi)) return launch_from_open_mpi();
+  if (is_mpi_launched_by(mvapich)) return launch_from(mvapich);
+  if (is_mpi_launched_by(pmi)) return launch_from_pmi();
   if (is_set("PMIX_RANK")) return launch_from_pmix();
   return std::nullopt;
 }

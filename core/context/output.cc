@@ -21,22 +21,6 @@ namespace {
 
 std::atomic<pid_t> capturing{0};  // which process; a forked child may have a capture of its own
 
-// At being the one capture of this process.
-class Turn {
- public:
-  Turn() {
-    const pid_t self = getpid();
-    pid_t other = capturing.load();
-    if (other == self || !capturing.compare_exchange_strong(other, self))
-      throw Error(Code::state,
-                  "capturing the output of this process: it is being captured already; close the "
-                  "core that does so, or ask for it in one core only");
-  }
-  Turn(const Turn &) = delete;
-  Turn &operator=(const Turn &) = delete;
-  ~Turn() { capturing.store(0); }
-};
-
 // Else files of ours would be in their place, and be written to.
 void open_standard_streams() {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd)
@@ -49,6 +33,22 @@ void flush_stdio() {
 }
 
 }  // namespace
+
+// At being the one capture of this process.
+class CaptureTurn {
+ public:
+  CaptureTurn() {
+    const pid_t self = getpid();
+    pid_t other = capturing.load();
+    if (other == self || !capturing.compare_exchange_strong(other, self))
+      throw Error(Code::state,
+                  "capturing the output of this process: it is being captured already; close the "
+                  "core that does so, or ask for it in one core only");
+  }
+  CaptureTurn(const CaptureTurn &) = delete;
+  CaptureTurn &operator=(const CaptureTurn &) = delete;
+  ~CaptureTurn() { capturing.store(0); }
+};
 
 struct OutputCapture::State {
   auto push() {
@@ -89,7 +89,7 @@ struct OutputCapture::State {
     std::shared_ptr<PassedStream> passed{};
   };
 
-  Turn turn;
+  CaptureTurn turn;
   LineQueue lines;
   std::array<Stream, 2> streams{Stream{STDOUT_FILENO}, Stream{STDERR_FILENO}};
   std::thread sink_thread;

@@ -20,8 +20,8 @@ struct Installed {
   int uses = 0;
   struct sigaction before {};
 };
-std::array<Installed, NSIG> installed;  // written under `mutex`
-std::mutex mutex;
+std::array<Installed, NSIG> installed;  // written under `installed_mutex`
+std::mutex installed_mutex;
 std::atomic<int> running_handlers{0};
 
 bool is_default(const struct sigaction &action) {
@@ -57,7 +57,7 @@ HandledSignal::HandledSignal(int signal) : signal_(signal) {
   if (signal <= 0 || signal >= NSIG)
     throw Error(Code::invalid,
                 "handling signal " + std::to_string(signal) + ": there is no such signal");
-  const std::lock_guard guard(mutex);
+  const std::lock_guard guard(installed_mutex);
   Installed &entry = installed[static_cast<size_t>(signal)];
   if (entry.uses == 0) {
     struct sigaction ours {};
@@ -71,7 +71,7 @@ HandledSignal::HandledSignal(int signal) : signal_(signal) {
 }
 
 HandledSignal::~HandledSignal() {
-  const std::lock_guard guard(mutex);
+  const std::lock_guard guard(installed_mutex);
   Installed &entry = installed[static_cast<size_t>(signal_)];
   if (--entry.uses > 0) return;
   // Somebody who installed a handler after us chains to ours: leave theirs in place.
@@ -82,7 +82,7 @@ HandledSignal::~HandledSignal() {
 }
 
 bool is_unhandled(int signal) {
-  const std::lock_guard guard(mutex);
+  const std::lock_guard guard(installed_mutex);
   const Installed &entry = installed[static_cast<size_t>(signal)];
   struct sigaction now = entry.before;
   return (entry.uses > 0 || sigaction(signal, nullptr, &now) == 0) && is_default(now);

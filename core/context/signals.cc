@@ -18,15 +18,15 @@ namespace {
 
 // A handler has no argument of ours, so what it needs lives here: the one global of the library,
 // empty unless an option asked for signals. Everything the handler reads is atomic.
-struct Slot {
+struct HookSlot {
   std::atomic<int> signal{0};
   std::atomic<int> wake_fd{-1};
   std::atomic<bool> raised{false};
 };
-std::array<Slot, 64> slots;
+std::array<HookSlot, 64> hook_slots;
 
 std::array<std::atomic<int>, NSIG> print_stack;
-std::mutex mutex;  // of taking slots
+std::mutex slots_mutex;  // of taking slots
 
 void print_stack_of_this_thread() {
   static constexpr char title[] = "detcore: stack of the interrupted thread:\n";
@@ -40,7 +40,7 @@ void print_stack_of_this_thread() {
 
 bool tell_signal_hooks(int signal) noexcept {
   bool wanted = false;
-  for (Slot &slot : slots) {
+  for (HookSlot &slot : hook_slots) {
     if (slot.signal.load() != signal) continue;
     wanted = true;
     slot.raised.store(true);
@@ -53,25 +53,27 @@ bool tell_signal_hooks(int signal) noexcept {
 }
 
 SignalHook::SignalHook(int signal, const Wake &wake) : handled_(signal), slot_(-1) {
-  const std::lock_guard guard(mutex);
-  for (size_t i = 0; i < slots.size() && slot_ < 0; ++i)
-    if (slots[i].signal.load() == 0) slot_ = static_cast<int>(i);
+  const std::lock_guard guard(slots_mutex);
+  for (size_t i = 0; i < hook_slots.size() && slot_ < 0; ++i)
+    if (hook_slots[i].signal.load() == 0) slot_ = static_cast<int>(i);
   if (slot_ < 0)
     throw Error(Code::full, "handling signal " + std::to_string(signal) + ": " +
-                                std::to_string(slots.size()) + " are handled already");
-  Slot &slot = slots[static_cast<size_t>(slot_)];
+                                std::to_string(hook_slots.size()) + " are handled already");
+  HookSlot &slot = hook_slots[static_cast<size_t>(slot_)];
   slot.raised.store(false);
   slot.wake_fd.store(wake.fd());
   slot.signal.store(signal);
 }
 
 SignalHook::~SignalHook() {
-  slots[static_cast<size_t>(slot_)].signal.store(0);
+  hook_slots[static_cast<size_t>(slot_)].signal.store(0);
   // A handler that saw the slot may still be about to write to the wake, which closes after us.
   wait_for_running_handlers();
 }
 
-bool SignalHook::raised() const noexcept { return slots[static_cast<size_t>(slot_)].raised.load(); }
+bool SignalHook::raised() const noexcept {
+  return hook_slots[static_cast<size_t>(slot_)].raised.load();
+}
 
 StackTraceHook::StackTraceHook(int signal) : handled_(signal) {
   std::array<void *, 1> frame;

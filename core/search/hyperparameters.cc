@@ -4,12 +4,11 @@
 #include <cmath>
 
 #include "core/base/error.h"
+#include "core/search/exact.h"
 
 namespace det {
 
 namespace {
-
-constexpr double largest_exact = 9007199254740992.0;  // beyond, a double skips integers
 
 [[noreturn]] void refuse(const std::string &path, const std::string &problem) {
   throw Error(Code::invalid, "reading the configuration: " + path + ": " + problem);

@@ -7,25 +7,25 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/search/exact.h"
 
 namespace det {
 
 namespace {
 
-using Method = SearchSettings::Method;
+using SearchMethod = SearchSettings::Method;
 using Mode = SearchSettings::Mode;
 
-constexpr double largest_exact = 9007199254740992.0;  // beyond, a double skips integers
 constexpr uint64_t most_rungs = 1024;
 constexpr uint64_t most_at_once = 1'000'000;
 
-constexpr std::array<std::pair<std::string_view, Method>, 6> methods{
-    {{"single", Method::single},
-     {"random", Method::random},
-     {"grid", Method::grid},
-     {"async_halving", Method::asha},
-     {"adaptive_asha", Method::adaptive_asha},
-     {"custom", Method::custom}}};
+constexpr std::array<std::pair<std::string_view, SearchMethod>, 6> methods{
+    {{"single", SearchMethod::single},
+     {"random", SearchMethod::random},
+     {"grid", SearchMethod::grid},
+     {"async_halving", SearchMethod::asha},
+     {"adaptive_asha", SearchMethod::adaptive_asha},
+     {"custom", SearchMethod::custom}}};
 constexpr std::array<std::pair<std::string_view, Mode>, 3> modes{
     {{"aggressive", Mode::aggressive},
      {"standard", Mode::standard},
@@ -121,7 +121,7 @@ void read_halving(const Reader &searcher, SearchRules rules, SearchSettings &set
     refuse("divisor", divisor, "a number that is more than 1");
   if (rules == SearchRules::metrics) read_time(searcher, settings);
   else read_length(searcher, 1, settings);
-  if (settings.method == Method::asha) {
+  if (settings.method == SearchMethod::asha) {
     settings.num_rungs = searcher.required("num_rungs", 1);
     if (settings.num_rungs > most_rungs)
       refuse("num_rungs", settings.num_rungs, "at most " + std::to_string(most_rungs));
@@ -161,21 +161,21 @@ SearchSettings read_search_settings(const Json &section, SearchRules rules) {
   settings.max_concurrent_trials =
       searcher.whole("max_concurrent_trials", 0, settings.max_concurrent_trials);
   switch (settings.method) {
-    case Method::single:
+    case SearchMethod::single:
       settings.max_concurrent_trials = 1;
       [[fallthrough]];
-    case Method::grid:
+    case SearchMethod::grid:
       if (rules == SearchRules::operations) read_length(searcher, 0, settings);
       break;
-    case Method::random:
+    case SearchMethod::random:
       settings.max_trials = searcher.required("max_trials", 1);
       if (rules == SearchRules::operations) read_length(searcher, 0, settings);
       break;
-    case Method::asha:
-    case Method::adaptive_asha:
+    case SearchMethod::asha:
+    case SearchMethod::adaptive_asha:
       read_halving(searcher, rules, settings);
       break;
-    case Method::custom:
+    case SearchMethod::custom:
       if (rules == SearchRules::metrics)
         refuse("name", name, "another one: where metrics steer the search there is no custom");
       break;

@@ -4,12 +4,11 @@
 #include <string>
 
 #include "core/base/error.h"
+#include "core/search/exact.h"
 
 namespace det {
 
 namespace {
-
-constexpr double largest_exact = 9007199254740992.0;  // beyond, a double skips integers
 
 Json resolve(const Json &value, const std::string &path) {
   if (!value.is_object()) return value;

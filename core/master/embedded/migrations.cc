@@ -141,7 +141,7 @@ CREATE INDEX checkpoints_by_trial ON checkpoints (trial_id);
 
 // The processes of a run of several; that of a run of one is in `runs`. `node` counts the machines
 // from 0. `exit` as that of a run, NULL while the rank lives.
-constexpr const char *ranks = R"sql(
+constexpr const char *ranks_table = R"sql(
 CREATE TABLE ranks (
   trial_id INTEGER NOT NULL,
   run_id INTEGER NOT NULL,
@@ -221,7 +221,7 @@ CREATE TABLE search_events (
 )sql";
 
 // Version N of the layout is what the first N of these make. Never change one that was released.
-constexpr std::array<const char *, 5> migrations{first, logs_and_order, ranks, metadata,
+constexpr std::array<const char *, 5> migrations{first, logs_and_order, ranks_table, metadata,
                                                  supervised};
 constexpr auto current = static_cast<int64_t>(migrations.size());
 constexpr int64_t without_best_validations = 4;
