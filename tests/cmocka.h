@@ -6,7 +6,6 @@
 #include <cstdarg>
 #include <cstddef>
 #include <cstdint>
-#include <ios>  // has a function named like cmocka's macro fail()
 extern "C" {
 #else
 #include <setjmp.h>
@@ -19,4 +18,13 @@ extern "C" {
 
 #ifdef __cplusplus
 }
+
+// Functions of ours and of <ios> are called like the macro fail(), which fail_msg() is made of.
+#undef fail
+#undef fail_msg
+#define fail_msg(text, ...)                                      \
+  do {                                                           \
+    print_error("ERROR: " text "\n" __VA_OPT__(, ) __VA_ARGS__); \
+    _fail(__FILE__, __LINE__);                                   \
+  } while (0)
 #endif

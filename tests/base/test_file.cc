@@ -157,7 +157,7 @@ void file_systems_of_this_machine_are_no_network(void **) {
 
 }  // namespace
 
-int main() {
+int test_file() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(durable_write_makes_and_replaces),
       cmocka_unit_test(failed_durable_write_leaves_the_old_file_alone),

@@ -132,7 +132,7 @@ void wire_form_has_texts_for_non_finite_numbers(void **) {
 
 }  // namespace
 
-int main() {
+int test_json() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(metadata_text_has_its_known_bytes),
       cmocka_unit_test(metadata_text_keeps_the_order_of_keys),

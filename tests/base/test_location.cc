@@ -88,7 +88,7 @@ void store_is_hidden_in_the_home(void **) {
 
 }  // namespace
 
-int main() {
+int test_location() {
   const CMUnitTest tests[] = {
       cmocka_unit_test_setup(default_is_the_user_data_directory, clear_variables),
       cmocka_unit_test_setup(without_a_home_the_user_database_is_asked, clear_variables),

@@ -276,7 +276,7 @@ void process_that_has_ended_is_dead_before_it_is_waited_for(void **) {
 
 }  // namespace
 
-int main() {
+int test_process() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(second_process_finds_the_lock_busy),
       cmocka_unit_test(a_second_owner_in_the_same_process_finds_it_busy),

@@ -186,7 +186,7 @@ void impossible_ranks_are_refused_with_their_numbers(void **) {
 
 }  // namespace
 
-int main() {
+int test_small() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(times_are_iso8601_in_utc_with_microseconds),
       cmocka_unit_test(times_are_read_in_every_form_of_iso8601),

@@ -336,7 +336,7 @@ static void null_handles_are_refused(void **state) {
   assert_fails(det_checkpoint_store_abort(NULL, &f->err), invalid, "store must not be NULL");
 }
 
-int main(void) {
+int test_checkpoint(void) {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
   const struct CMUnitTest tests[] = {
       CASE(a_saved_checkpoint_is_restored),

@@ -177,7 +177,7 @@ static void null_handles_are_refused(void **state) {
   det_client_free(NULL);
 }
 
-int main(void) {
+int test_client(void) {
 #define CASE(name, begin) cmocka_unit_test_setup_teardown(name, begin, teardown)
   const struct CMUnitTest tests[] = {
       CASE(a_store_that_is_not_there_is_not_made, setup_home),

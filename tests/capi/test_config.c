@@ -136,7 +136,7 @@ static void options_of_another_size_are_read(void **state) {
   expect_text(det_config_check(good, &shorter, &out, NULL), &out, "[]");
 }
 
-int main(void) {
+int test_config(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(check_tells_every_problem),
       cmocka_unit_test(check_of_a_complete_configuration_is_an_empty_list),

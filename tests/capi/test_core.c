@@ -258,7 +258,7 @@ static void the_store_is_private_to_its_user(void **state) {
   assert_int_equal(about.st_mode & 077, 0);
 }
 
-int main(void) {
+int test_core(void) {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup_home, teardown)
   const struct CMUnitTest tests[] = {
       CASE(init_rejects_null_out),

@@ -275,7 +275,7 @@ static void a_core_takes_the_ranks_it_is_given(void **state) {
   det_distributed_free(d);
 }
 
-int main(void) {
+int test_distributed(void) {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
   const struct CMUnitTest tests[] = {
       CASE(nothing_set_is_one_process),

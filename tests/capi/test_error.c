@@ -76,7 +76,7 @@ static void the_version_is_that_of_the_headers(void **state) {
   det_free(NULL);
 }
 
-int main(void) {
+int test_error(void) {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_status_has_a_name),

@@ -139,7 +139,7 @@ static void null_info_answers_nothing(void **state) {
   assert_string_equal(det_info_json(NULL), "{}");
 }
 
-int main(void) {
+int test_info(void) {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup_hparams, teardown)
   const struct CMUnitTest tests[] = {
       CASE(hyperparameters_are_read_by_type),

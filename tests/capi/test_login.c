@@ -115,7 +115,7 @@ static void refusals_say_what_was_wrong(void **state) {
   assert_int_equal(det_client_whoami(NULL, NULL, &site->err), DET_E_INVALID);
 }
 
-int main(void) {
+int test_login(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(login_is_seen_by_whoami_until_logout, set_up, tear_down),
       cmocka_unit_test_setup_teardown(defaults_come_from_the_environment, set_up, tear_down),

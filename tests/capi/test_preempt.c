@@ -165,7 +165,7 @@ static void null_handles_are_refused(void **state) {
   assert_fails(det_preempt_acknowledge(NULL, &f->err), DET_E_INVALID, null_handle);
 }
 
-int main(void) {
+int test_preempt(void) {
 #define CASE(name, begin) cmocka_unit_test_setup_teardown(name, begin, teardown)
   const struct CMUnitTest tests[] = {
       CASE(without_a_signal_the_answer_is_no, setup),

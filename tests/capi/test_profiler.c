@@ -19,7 +19,7 @@ static void intervals_and_counts_out_of_range_are_refused(void **state) {
   assert_fails(det_profiler_off(NULL, &f->err), DET_E_INVALID, "profiler");
 }
 
-int main(void) {
+int test_profiler(void) {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
   const struct CMUnitTest tests[] = {
       CASE(sampling_says_that_it_is_not_in_this_release),

@@ -141,7 +141,7 @@ static void null_handles_are_refused(void **state) {
   assert_int_equal(det_searcher_configured_units(NULL), DET_UNIT_NONE);
 }
 
-int main(void) {
+int test_searcher(void) {
 #define CASE(name, begin) cmocka_unit_test_setup_teardown(name, begin, teardown)
   const struct CMUnitTest tests[] = {
       CASE(the_single_search_gives_one_operation_of_the_configured_length, setup_length_20),

@@ -323,7 +323,7 @@ static void tensorboard_upload_belongs_to_the_manual_mode(void **state) {
   det_free(path);
 }
 
-int main(void) {
+int test_train(void) {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
   const struct CMUnitTest tests[] = {
       CASE(a_report_reaches_the_store),

@@ -316,7 +316,7 @@ void unknown_ids_are_not_found(void **) {
 }  // namespace
 }  // namespace det::test
 
-int main() {
+int test_client() {
   using namespace det::test;
   const CMUnitTest tests[] = {
       cmocka_unit_test(a_store_that_is_not_there_is_not_found),

@@ -197,7 +197,7 @@ void sync_ships_what_a_killed_process_left(void **) {
 }  // namespace
 }  // namespace det::test
 
-int main() {
+int test_control() {
   using namespace det::test;
   const CMUnitTest tests[] = {
       cmocka_unit_test(a_paused_run_learns_of_it_and_its_trial_stays_paused),

@@ -68,7 +68,7 @@ void a_best_value_in_the_middle_counts_without_a_trend(void **) {
 }  // namespace
 }  // namespace det::test
 
-int main() {
+int test_importance() {
   using namespace det::test;
   const CMUnitTest tests[] = {
       cmocka_unit_test(equal_values_share_the_mean_of_their_ranks),

@@ -355,7 +355,7 @@ void unknown_ids_are_not_found(void **) {
 
 }  // namespace
 
-int main() {
+int test_rest_client() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(answers_have_the_keys_of_a_store),
       cmocka_unit_test(a_trial_is_what_the_master_says),

@@ -169,7 +169,7 @@ void a_list_ends_where_nothing_comes(void **) {
 
 }  // namespace
 
-int main() {
+int test_rest_control() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(each_action_is_a_request_of_its_own),
       cmocka_unit_test(one_of_several_trials_can_only_be_killed),

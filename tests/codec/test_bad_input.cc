@@ -23,7 +23,8 @@ void bad_answer(const char *body, const char *field) {
 template <class Call>
 void bad_request(const char *path, const char *body, const char *field) {
   const std::string error = expect_error(Code::invalid, [&] {
-    if (!read_request<Call>({Call::route.method, path, "", body}, newest)) fail();
+    if (!read_request<Call>({Call::route.method, path, "", body}, newest))
+      fail_msg("%s is not read", path);
   });
   assert_true(contains(error, Call::route.what));
   if (!contains(error, field)) fail_msg("%s", error.c_str());
@@ -196,7 +197,7 @@ void no_wrong_value_in_any_place_does_harm(void **) {
 
 }  // namespace
 
-int main() {
+int test_bad_input() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(answers_name_the_field_that_is_wrong),
       cmocka_unit_test(answers_that_are_no_object_do_not_confirm),

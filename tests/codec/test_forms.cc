@@ -182,7 +182,7 @@ void errors_are_written_as_refusals(void **) {
 
 }  // namespace
 
-int main() {
+int test_forms() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(version_follows_from_the_masters_text),
       cmocka_unit_test(metrics_have_three_forms),

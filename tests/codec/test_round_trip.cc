@@ -250,7 +250,7 @@ void steering(void **) {
 
 }  // namespace
 
-int main() {
+int test_round_trip() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(calls_of_the_session),
       cmocka_unit_test(calls_of_a_run),

@@ -50,7 +50,7 @@ void what_the_chief_decides_is_everybodys(void **) {
 }  // namespace
 }  // namespace det::test
 
-int main() {
+int test_agreement() {
   using namespace det::test;
   const CMUnitTest tests[] = {
       cmocka_unit_test(all_ranks_get_all_values),

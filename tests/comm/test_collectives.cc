@@ -171,7 +171,7 @@ void a_long_mixture_stays_in_step(void **) {
 }  // namespace
 }  // namespace det::test
 
-int main() {
+int test_collectives() {
   using namespace det::test;
   const CMUnitTest tests[] = {
       cmocka_unit_test(every_rank_gets_what_the_collective_says),

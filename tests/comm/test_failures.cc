@@ -239,7 +239,7 @@ void the_callers_transport_is_destroyed_once(void **) {
 }  // namespace
 }  // namespace det::test
 
-int main() {
+int test_failures() {
   using namespace det::test;
   const CMUnitTest tests[] = {
       cmocka_unit_test(a_mismatch_is_an_error_on_every_rank_that_names_both_calls),

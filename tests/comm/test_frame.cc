@@ -69,7 +69,7 @@ void a_list_that_is_cut_or_too_long_is_refused(void **) {
 }  // namespace
 }  // namespace det::test
 
-int main() {
+int test_frame() {
   using namespace det::test;
   const CMUnitTest tests[] = {
       cmocka_unit_test(a_head_is_what_it_was),

@@ -157,7 +157,7 @@ void a_false_chief_is_recognised(void **) {
 }  // namespace
 }  // namespace det::test
 
-int main() {
+int test_join() {
   using namespace det::test;
   const CMUnitTest tests[] = {
       cmocka_unit_test(numbers_that_contradict_each_other_are_refused_on_every_rank),

@@ -257,7 +257,7 @@ void a_step_of_one_task_is_one_process(void **) {
 
 }  // namespace
 
-int main() {
+int test_launch() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(nothing_set_is_one_process),
       cmocka_unit_test(frameworks_are_recognised),

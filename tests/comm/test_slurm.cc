@@ -44,7 +44,7 @@ void hosts_of_another_form_are_refused(void **) {
 
 }  // namespace
 
-int main() {
+int test_slurm() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(tasks_per_node_are_counted_out),
       cmocka_unit_test(tasks_per_node_of_another_form_are_refused),

@@ -294,7 +294,7 @@ void files_come_before_variables(void **) {
 
 }  // namespace
 
-int main() {
+int test_cluster_info() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(process_without_files_and_variables_is_on_no_cluster),
       cmocka_unit_test(embedded_store_is_no_cluster),

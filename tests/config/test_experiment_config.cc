@@ -159,7 +159,7 @@ void every_field_is_documented(void **) {
 
 }  // namespace det
 
-int main() {
+int test_experiment_config() {
   using namespace det;
   const CMUnitTest tests[] = {
       cmocka_unit_test(json_is_yaml),

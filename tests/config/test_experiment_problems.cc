@@ -209,7 +209,7 @@ void problems_of_the_template_say_so(void **) {
 
 }  // namespace det
 
-int main() {
+int test_experiment_problems() {
   using namespace det;
   const CMUnitTest tests[] = {
       cmocka_unit_test(unknown_key_is_named_with_its_line_and_a_suggestion),

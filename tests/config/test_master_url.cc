@@ -67,7 +67,7 @@ void secrets_are_refused_and_not_repeated(void **) {
 
 }  // namespace
 
-int main() {
+int test_master_url() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(port_follows_from_the_scheme),
       cmocka_unit_test(scheme_and_host_are_in_lower_case),

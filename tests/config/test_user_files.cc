@@ -265,7 +265,7 @@ void damaged_certificates_are_moved_aside(void **) {
 
 }  // namespace
 
-int main() {
+int test_user_files() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(directory_follows_from_the_variables),
       cmocka_unit_test(reading_makes_nothing),

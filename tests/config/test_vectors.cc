@@ -197,7 +197,7 @@ void every_deviation_has_its_case_and_stands_in_the_docs(void **) {
 
 }  // namespace det
 
-int main() {
+int test_vectors() {
   using namespace det;
   const CMUnitTest tests[] = {
       cmocka_unit_test(every_configuration_is_read_as_by_the_original),

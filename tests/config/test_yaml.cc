@@ -206,7 +206,7 @@ void many_keys_take_linear_time(void **) {
 
 }  // namespace det
 
-int main() {
+int test_yaml() {
   using namespace det;
   const CMUnitTest tests[] = {
       cmocka_unit_test(unquoted_words_are_truths_and_nulls),

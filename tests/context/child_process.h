@@ -32,7 +32,7 @@ int run_in_child(const std::filesystem::path &directory, Body body) {
       status = body();
     } catch (const std::exception &error) {
       const std::string text = std::string(error.what()) + "\n";
-      [[maybe_unused]] const ssize_t put = write(STDERR_FILENO, text.data(), text.size());
+      [[maybe_unused]] const ssize_t put = ::write(STDERR_FILENO, text.data(), text.size());
     }
     _exit(status);
   }

@@ -235,4 +235,18 @@ inline void assert_all_threw(const std::vector<std::exception_ptr> &thrown, Code
   }
 }
 
+// The metadata that these tests store with.
+inline constexpr const char *steps = R"({"steps_completed": 1})";
+
+inline void assert_nothing_stored(const Job &job) {
+  assert_true(job.stored().empty());
+  assert_true(job.staged().empty());
+  assert_true(job.reports.empty());
+}
+
+// Takes one path and no other.
+inline Selector only(const std::string &wanted) {
+  return [wanted](const std::string &path) { return path == wanted; };
+}
+
 }  // namespace det::test

@@ -114,7 +114,7 @@ void a_list_of_conflicts_has_a_line_for_each(void **) {
 }  // namespace
 }  // namespace det::test
 
-int main() {
+int test_checkpoint_merge() {
   using namespace det::test;
   const CMUnitTest tests[] = {
       cmocka_unit_test(files_of_one_name_are_shared_and_directories_are_not),

@@ -25,10 +25,6 @@ std::string store(Job &job) {
 
 const Resources everything{{"a", 1}, {"d/", 0}, {"d/b", 2}, {"d/c", 3}, {"metadata.json", 26}};
 
-Selector only(const std::string &wanted) {
-  return [wanted](const std::string &path) { return path == wanted; };
-}
-
 // Each rank downloads into a directory of its own, with its selector.
 std::vector<std::exception_ptr> download(Job &job, const std::string &id,
                                          const std::vector<Selector> &selectors,
@@ -194,7 +190,7 @@ void a_fault_of_the_reading_rank_reaches_its_machine(void **) {
 }  // namespace
 }  // namespace det::test
 
-int main() {
+int test_checkpoint_read() {
   using namespace det::test;
   const CMUnitTest tests[] = {
       cmocka_unit_test(one_rank_of_each_machine_downloads),

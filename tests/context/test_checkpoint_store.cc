@@ -10,18 +10,10 @@
 namespace det::test {
 namespace {
 
-constexpr const char *steps = R"({"steps_completed": 1})";
-
 void write(const std::string &directory, const std::string &name, const std::string &text) {
   const fs::path path = fs::path(directory) / name;
   fs::create_directories(path.parent_path());
   write_all(open_file(path, O_WRONLY | O_CREAT | O_TRUNC).get(), text, name);
-}
-
-void assert_nothing_stored(const Job &job) {
-  assert_true(job.stored().empty());
-  assert_true(job.staged().empty());
-  assert_true(job.reports.empty());
 }
 
 void without_shard_only_the_chief_stores(void **) {
@@ -280,7 +272,7 @@ void a_fault_of_any_rank_at_any_step_reaches_all(void **) {
 }  // namespace
 }  // namespace det::test
 
-int main() {
+int test_checkpoint_store() {
   using namespace det::test;
   const CMUnitTest tests[] = {
       cmocka_unit_test(without_shard_only_the_chief_stores),

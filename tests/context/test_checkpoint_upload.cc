@@ -9,8 +9,6 @@
 namespace det::test {
 namespace {
 
-constexpr const char *steps = R"({"steps_completed": 1})";
-
 // The directory each rank names; "" for none.
 using Directories = std::vector<std::string>;
 using Selectors = std::vector<Selector>;
@@ -33,16 +31,6 @@ Uploaded upload(Job &job, const Directories &directories, const Selectors &selec
     uploaded.reported[at] = job.has_reports();
   });
   return uploaded;
-}
-
-Selector only(const std::string &wanted) {
-  return [wanted](const std::string &path) { return path == wanted; };
-}
-
-void assert_nothing_stored(const Job &job) {
-  assert_true(job.stored().empty());
-  assert_true(job.staged().empty());
-  assert_true(job.reports.empty());
 }
 
 // One report, by the chief, of a stored checkpoint with these files.
@@ -198,7 +186,7 @@ void selecting_nothing_leaves_the_metadata(void **) {
   assert_stored(job, upload(job, {"d", "d"}, {only("x"), only("x")}), {{"metadata.json", 26}});
 }
 
-void what_a_selector_throws_reaches_all(void **) {
+void what_a_selector_of_uploads_throws_reaches_all(void **) {
   Job job(1, 2);
   job.file("d/a", "A");
   const Selector stops = [](const std::string &) -> bool { throw Error(Code::callback, "stop"); };
@@ -281,7 +269,7 @@ void metadata_is_checked_before_anything_is_stored(void **) {
 }
 
 // Every step of every rank fails once.
-void a_fault_of_any_rank_at_any_step_reaches_all(void **) {
+void a_fault_of_any_rank_at_any_step_of_an_upload_reaches_all(void **) {
   Job job(2, 2);
   for (const std::string rank : {"0", "1", "2", "3"}) job.file("d" + rank + "/own" + rank, rank);
   std::set<std::string> seen;
@@ -305,7 +293,7 @@ void a_fault_of_any_rank_at_any_step_reaches_all(void **) {
 }  // namespace
 }  // namespace det::test
 
-int main() {
+int test_checkpoint_upload() {
   using namespace det::test;
   const CMUnitTest tests[] = {
       cmocka_unit_test(without_shard_only_the_chief_uploads),
@@ -320,14 +308,14 @@ int main() {
       cmocka_unit_test(selections_are_united),
       cmocka_unit_test(ranks_that_select_the_same_file_of_one_directory_agree),
       cmocka_unit_test(selecting_nothing_leaves_the_metadata),
-      cmocka_unit_test(what_a_selector_throws_reaches_all),
+      cmocka_unit_test(what_a_selector_of_uploads_throws_reaches_all),
       cmocka_unit_test(a_directory_is_needed_somewhere_and_for_selectors),
       cmocka_unit_test(different_files_of_one_name_are_refused_on_all),
       cmocka_unit_test(a_file_here_and_a_directory_there_are_refused),
       cmocka_unit_test(metadata_that_differs_is_refused_on_all),
       cmocka_unit_test(metadata_of_all_ranks_is_one),
       cmocka_unit_test(metadata_is_checked_before_anything_is_stored),
-      cmocka_unit_test(a_fault_of_any_rank_at_any_step_reaches_all),
+      cmocka_unit_test(a_fault_of_any_rank_at_any_step_of_an_upload_reaches_all),
   };
   return cmocka_run_group_tests_name("sharded uploads", tests, nullptr, nullptr);
 }

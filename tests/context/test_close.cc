@@ -14,27 +14,27 @@ namespace {
 
 using namespace det;
 
-struct Home {
-  Home() {
+struct PlainHome {
+  PlainHome() {
     char name[] = "/tmp/detcore-close-XXXXXX";
     path = mkdtemp(name);
   }
-  ~Home() { std::filesystem::remove_all(path); }
+  ~PlainHome() { std::filesystem::remove_all(path); }
   std::string path;
 };
 
 // Another process in the middle of a long transaction.
-struct Locked {
-  explicit Locked(const Home &home) {
+struct LockedStore {
+  explicit LockedStore(const PlainHome &home) {
     assert_int_equal(sqlite3_open((home.path + "/.detcore/store.db").c_str(), &database), 0);
     assert_int_equal(sqlite3_exec(database, "BEGIN EXCLUSIVE", nullptr, nullptr, nullptr), 0);
   }
-  ~Locked() { sqlite3_close(database); }
+  ~LockedStore() { sqlite3_close(database); }
   sqlite3 *database = nullptr;
 };
 
 void a_store_that_stays_locked_leaves_the_reports_for_later(void **) {
-  const Home home;
+  const PlainHome home;
   CoreOptions options;
   options.master = home.path;
   options.log_level = LogLevel::error;
@@ -42,7 +42,7 @@ void a_store_that_stays_locked_leaves_the_reports_for_later(void **) {
   options.close_limit = std::chrono::milliseconds(100);
   {
     const std::shared_ptr<Core> core = Core::start(options);
-    const Locked locked(home);
+    const LockedStore locked(home);
     const NamedValue loss{"loss", 0.125};
     core->train().report_training(1, &loss, 1);
     try {
@@ -64,7 +64,7 @@ void a_store_that_stays_locked_leaves_the_reports_for_later(void **) {
 
 }  // namespace
 
-int main() {
+int test_close() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(a_store_that_stays_locked_leaves_the_reports_for_later),
   };

@@ -82,7 +82,7 @@ void lines_that_find_no_room_are_counted(void **) {
 }
 
 // With what the child process writes. Its lines come back as "1 text\n", with the level.
-class Home {
+class CapturingProcess {
  public:
   template <class Body>
   int run(Body body) const {
@@ -105,7 +105,7 @@ class Home {
 void say(const std::string &text, int fd = STDOUT_FILENO) { write_all(fd, text, "output"); }
 
 void all_that_the_process_writes_is_copied_and_passes(void **) {
-  const Home home;
+  const CapturingProcess home;
   const int status = home.run([&] {
     printf("before\n");
     OutputCapture capture(home.sink());
@@ -130,7 +130,7 @@ void all_that_the_process_writes_is_copied_and_passes(void **) {
 }
 
 void much_output_arrives_whole(void **) {
-  const Home home;
+  const CapturingProcess home;
   std::string text;
   for (int i = 0; i < 40'000; ++i) text += "line " + std::to_string(i) + "\n";
   const int status = home.run([&] {
@@ -146,7 +146,7 @@ void much_output_arrives_whole(void **) {
 }
 
 void sink_that_blocks_does_not_hold_up_the_output(void **) {
-  const Home home;
+  const CapturingProcess home;
   const int status = home.run([&] {
     std::promise<void> seen;
     std::atomic<int> lines = 0;
@@ -166,7 +166,7 @@ void sink_that_blocks_does_not_hold_up_the_output(void **) {
 }
 
 void sink_that_throws_gets_the_next_line(void **) {
-  const Home home;
+  const CapturingProcess home;
   const int status = home.run([&] {
     std::string lines;
     OutputCapture capture([&](LogLevel, std::string_view line) {
@@ -182,7 +182,7 @@ void sink_that_throws_gets_the_next_line(void **) {
 }
 
 void one_at_a_time_captures_a_process(void **) {
-  const Home home;
+  const CapturingProcess home;
   const int status = home.run([&] {
     OutputCapture capture(home.sink());
     try {
@@ -202,7 +202,7 @@ void one_at_a_time_captures_a_process(void **) {
 }
 
 void forked_child_writes_through_its_parent(void **) {
-  const Home home;
+  const CapturingProcess home;
   const int status = home.run([&] {
     auto capture = std::make_unique<OutputCapture>(home.sink());
     const pid_t child = fork();
@@ -224,7 +224,7 @@ void forked_child_writes_through_its_parent(void **) {
 }
 
 void child_that_goes_on_after_the_end_is_not_cut_off(void **) {
-  const Home home;
+  const CapturingProcess home;
   const int status = home.run([&] {
     int go[2];
     if (pipe2(go, O_CLOEXEC) != 0) return 1;
@@ -254,7 +254,7 @@ void child_that_goes_on_after_the_end_is_not_cut_off(void **) {
 }
 
 void orphan_is_not_left_waiting(void **) {
-  const Home home;
+  const CapturingProcess home;
   const int status = home.run([&] {
     const OutputCapture capture(home.sink());
     const pid_t child = fork();
@@ -272,7 +272,7 @@ void orphan_is_not_left_waiting(void **) {
 }
 
 void reader_that_leaves_ends_the_writer_as_ever(void **) {
-  const Home home;
+  const CapturingProcess home;
   const int status = home.run([&] {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) return 1;
@@ -289,7 +289,7 @@ void reader_that_leaves_ends_the_writer_as_ever(void **) {
 
 void closed_output_is_copied(void **) {
   for (const int also : {-1, STDIN_FILENO, STDERR_FILENO}) {
-    const Home home;
+    const CapturingProcess home;
     const int status = home.run([&] {
       if (also >= 0) close(also);
       close(STDOUT_FILENO);
@@ -305,7 +305,7 @@ void closed_output_is_copied(void **) {
 }
 
 void output_that_the_program_redirects_stays_so(void **) {
-  const Home home;
+  const CapturingProcess home;
   const int status = home.run([&] {
     OutputCapture capture(home.sink());
     say("before\n");
@@ -323,7 +323,7 @@ void output_that_the_program_redirects_stays_so(void **) {
 
 }  // namespace
 
-int main() {
+int test_output() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(lines_are_cut_wherever_the_bytes_are),
       cmocka_unit_test(overlong_lines_come_in_parts),

@@ -13,8 +13,8 @@ using test::failure_of;
 using test::run_ranks;
 
 // One rank.
-struct Job {
-  Job(Communicator &real, PreemptMode mode, const char *far_away = "")
+struct PreemptingRank {
+  PreemptingRank(Communicator &real, PreemptMode mode, const char *far_away = "")
       : communicator(real),
         master(far_away),
         preempt(gate, communicator, master, logger, mode, {}) {}
@@ -35,7 +35,7 @@ struct Job {
 
 void workers_take_the_answer_of_their_chief(void **) {
   assert_no_failure(run_ranks(1, 2, [](Communicator &real) {
-    Job job(real, PreemptMode::workers_ask_chief);
+    PreemptingRank job(real, PreemptMode::workers_ask_chief);
     REQUIRE(!job.preempt.should_preempt(true));
     if (real.is_chief()) job.raise();
     REQUIRE(job.preempt.should_preempt(true));
@@ -49,7 +49,7 @@ void workers_take_the_answer_of_their_chief(void **) {
 
 void an_error_of_the_chief_is_one_on_every_rank(void **) {
   assert_no_failure(run_ranks(1, 3, [](Communicator &real) {
-    Job job(real, PreemptMode::workers_ask_chief);
+    PreemptingRank job(real, PreemptMode::workers_ask_chief);
     job.preempt.request();
     job.master.failing = true;
     const std::string fragment = real.is_chief() ? "busy" : "rank 0: the master is busy";
@@ -63,7 +63,7 @@ void an_error_of_the_chief_is_one_on_every_rank(void **) {
 
 void without_acknowledgement_the_master_is_not_told(void **) {
   assert_no_failure(run_ranks(1, 2, [](Communicator &real) {
-    Job job(real, PreemptMode::workers_ask_chief);
+    PreemptingRank job(real, PreemptMode::workers_ask_chief);
     if (real.is_chief()) job.preempt.request();
     REQUIRE(job.preempt.should_preempt(false));
     REQUIRE(job.master.acknowledgements == 0);
@@ -74,7 +74,8 @@ void without_acknowledgement_the_master_is_not_told(void **) {
 
 void a_request_that_cannot_reach_the_chief_is_refused(void **) {
   assert_no_failure(run_ranks(2, 1, [](Communicator &real) {
-    Job job(real, PreemptMode::workers_ask_chief, real.is_chief() ? "" : "no shared file system");
+    PreemptingRank job(real, PreemptMode::workers_ask_chief,
+                       real.is_chief() ? "" : "no shared file system");
     if (!real.is_chief()) REQUIRE(job.preempt.request() == PreemptContext::Request::out_of_reach);
     REQUIRE(!job.preempt.should_preempt(true));
     if (real.is_chief()) REQUIRE(job.preempt.request() == PreemptContext::Request::noted);
@@ -84,7 +85,7 @@ void a_request_that_cannot_reach_the_chief_is_refused(void **) {
 
 void a_request_on_a_worker_goes_to_the_master(void **) {
   assert_no_failure(run_ranks(1, 2, [](Communicator &real) {
-    Job job(real, PreemptMode::workers_ask_chief);
+    PreemptingRank job(real, PreemptMode::workers_ask_chief);
     if (!real.is_chief()) REQUIRE(job.preempt.request() == PreemptContext::Request::noted);
     for (int i = 0; i < 2; ++i) REQUIRE(!job.preempt.should_preempt(true));
     if (real.is_chief()) return;
@@ -95,7 +96,7 @@ void a_request_on_a_worker_goes_to_the_master(void **) {
 
 void a_worker_that_cannot_tell_of_its_request_goes_on(void **) {
   assert_no_failure(run_ranks(1, 2, [](Communicator &real) {
-    Job job(real, PreemptMode::workers_ask_chief);
+    PreemptingRank job(real, PreemptMode::workers_ask_chief);
     job.master.failing = true;
     if (!real.is_chief()) job.preempt.request();
     for (int i = 0; i < 2; ++i) REQUIRE(!job.preempt.should_preempt(true));
@@ -103,9 +104,9 @@ void a_worker_that_cannot_tell_of_its_request_goes_on(void **) {
   }));
 }
 
-void chief_only_refuses_a_worker_and_does_not_communicate(void **) {
+void chief_only_preemption_refuses_a_worker_and_does_not_communicate(void **) {
   assert_no_failure(run_ranks(1, 2, [](Communicator &real) {
-    Job job(real, PreemptMode::chief_only);
+    PreemptingRank job(real, PreemptMode::chief_only);
     if (real.is_chief()) {
       REQUIRE(!job.preempt.should_preempt(true));
       job.raise();
@@ -120,7 +121,7 @@ void chief_only_refuses_a_worker_and_does_not_communicate(void **) {
 
 void workers_ask_master_for_themselves(void **) {
   assert_no_failure(run_ranks(1, 2, [](Communicator &real) {
-    Job job(real, PreemptMode::workers_ask_master);
+    PreemptingRank job(real, PreemptMode::workers_ask_master);
     REQUIRE(!job.preempt.should_preempt(true));
     job.raise();
     REQUIRE(job.preempt.should_preempt(true));
@@ -131,7 +132,7 @@ void workers_ask_master_for_themselves(void **) {
 
 void a_failed_acknowledgement_is_told_and_tried_again(void **) {
   const auto single = make_single_communicator();
-  Job job(*single, PreemptMode::workers_ask_chief);
+  PreemptingRank job(*single, PreemptMode::workers_ask_chief);
   assert_true(job.preempt.request() == PreemptContext::Request::noted);
   job.master.failing = true;
   for (int i = 0; i < 2; ++i)
@@ -145,7 +146,7 @@ void a_failed_acknowledgement_is_told_and_tried_again(void **) {
 
 }  // namespace
 
-int main() {
+int test_preempt() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(workers_take_the_answer_of_their_chief),
       cmocka_unit_test(an_error_of_the_chief_is_one_on_every_rank),
@@ -153,7 +154,7 @@ int main() {
       cmocka_unit_test(a_request_that_cannot_reach_the_chief_is_refused),
       cmocka_unit_test(a_request_on_a_worker_goes_to_the_master),
       cmocka_unit_test(a_worker_that_cannot_tell_of_its_request_goes_on),
-      cmocka_unit_test(chief_only_refuses_a_worker_and_does_not_communicate),
+      cmocka_unit_test(chief_only_preemption_refuses_a_worker_and_does_not_communicate),
       cmocka_unit_test(workers_ask_master_for_themselves),
       cmocka_unit_test(a_failed_acknowledgement_is_told_and_tried_again),
   };

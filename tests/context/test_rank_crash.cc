@@ -192,7 +192,7 @@ void a_kill_ends_all_ranks(void **) {
 
 }  // namespace
 
-int main() {
+int test_rank_crash() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(the_death_of_a_worker_is_the_death_of_the_run),
       cmocka_unit_test(a_dead_worker_that_others_recover_counts_all_the_same),

@@ -292,7 +292,7 @@ void asking_a_master_that_is_out_of_reach_is_refused_at_once(void **) {
 
 }  // namespace
 
-int main() {
+int test_ranks() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(four_ranks_are_one_run_and_lose_no_report),
       cmocka_unit_test(the_next_start_is_the_next_run_on_every_rank),

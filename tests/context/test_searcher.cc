@@ -12,8 +12,8 @@ using test::assert_no_failure;
 using test::failure_of;
 using test::run_ranks;
 
-struct Job {
-  explicit Job(Communicator &real) : communicator(real) {}
+struct SearchingRank {
+  explicit SearchingRank(Communicator &real) : communicator(real) {}
 
   Gate gate;
   Logger logger{LogLevel::error};
@@ -26,7 +26,7 @@ struct Job {
 
 void one_broadcast_for_each_operation_and_one_for_the_end(void **) {
   assert_no_failure(run_ranks(1, 3, [](Communicator &real) {
-    Job job(real);
+    SearchingRank job(real);
     job.master.lengths = {0, 10, 15};
     for (const uint64_t length : {0, 10, 15}) {
       SearcherOperation *operation = job.searcher.next();
@@ -44,7 +44,7 @@ void one_broadcast_for_each_operation_and_one_for_the_end(void **) {
 
 void without_automatic_acknowledgement_the_chief_gives_it(void **) {
   assert_no_failure(run_ranks(1, 2, [](Communicator &real) {
-    Job job(real);
+    SearchingRank job(real);
     job.searcher.configure(SearcherMode::workers_ask_chief, false);
     SearcherOperation *operation = job.searcher.next();
     if (real.is_chief()) operation->report_completed(0.5);
@@ -58,7 +58,7 @@ void without_automatic_acknowledgement_the_chief_gives_it(void **) {
 
 void an_operation_left_open_is_an_error_on_every_rank(void **) {
   assert_no_failure(run_ranks(1, 2, [](Communicator &real) {
-    Job job(real);
+    SearchingRank job(real);
     job.searcher.next();
     REQUIRE(failure_of([&] { job.searcher.next(); }, "must call op.report_completed") ==
             Code::state);
@@ -67,7 +67,7 @@ void an_operation_left_open_is_an_error_on_every_rank(void **) {
 
 void a_failing_master_is_an_error_on_every_rank(void **) {
   assert_no_failure(run_ranks(1, 2, [](Communicator &real) {
-    Job job(real);
+    SearchingRank job(real);
     job.master.failing = true;
     REQUIRE(failure_of([&] { job.searcher.next(); }, "the master is busy") == Code::busy);
     job.master.failing = false;
@@ -77,7 +77,7 @@ void a_failing_master_is_an_error_on_every_rank(void **) {
 
 void a_failing_acknowledgement_is_an_error_on_every_rank(void **) {
   assert_no_failure(run_ranks(1, 2, [](Communicator &real) {
-    Job job(real);
+    SearchingRank job(real);
     SearcherOperation *operation = job.searcher.next();
     if (real.is_chief()) operation->report_completed(0.5);
     job.master.failing = true;
@@ -89,7 +89,7 @@ void a_failing_acknowledgement_is_an_error_on_every_rank(void **) {
 
 void a_worker_reports_nothing_about_an_operation(void **) {
   assert_no_failure(run_ranks(1, 2, [](Communicator &real) {
-    Job job(real);
+    SearchingRank job(real);
     SearcherOperation *operation = job.searcher.next();
     if (real.is_chief()) {
       operation->report_completed(0.5);
@@ -107,7 +107,7 @@ void a_worker_reports_nothing_about_an_operation(void **) {
 
 void chief_only_refuses_a_worker_and_does_not_communicate(void **) {
   assert_no_failure(run_ranks(1, 2, [](Communicator &real) {
-    Job job(real);
+    SearchingRank job(real);
     job.searcher.configure(SearcherMode::chief_only, true);
     if (real.is_chief()) {
       job.searcher.next()->report_completed(0.5);
@@ -122,7 +122,7 @@ void chief_only_refuses_a_worker_and_does_not_communicate(void **) {
 
 }  // namespace
 
-int main() {
+int test_searcher() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(one_broadcast_for_each_operation_and_one_for_the_end),
       cmocka_unit_test(without_automatic_acknowledgement_the_chief_gives_it),

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 
+#include "core/http/message.h"
 #include "tests/python_server.h"
 
 namespace det {
@@ -22,5 +23,13 @@ class Server : public PythonServer {
  private:
   static std::string script() { return std::getenv("DET_TEST_SERVER"); }
 };
+
+// One for all tests of a program that need no server of their own.
+inline Server &server() {
+  static Server one;
+  return one;
+}
+
+inline HttpRequest get(const std::string &path) { return {.url = server().url(path)}; }
 
 }  // namespace det

@@ -10,17 +10,6 @@ namespace {
 using namespace det;
 using std::chrono::milliseconds;
 
-Server &server() {
-  static Server one;
-  return one;
-}
-
-HttpRequest get(const std::string &path) {
-  HttpRequest request;
-  request.url = server().url(path);
-  return request;
-}
-
 HttpClient make_client(HttpOptions options = {}) {
   return HttpClient(std::move(options), std::make_shared<Logger>());
 }
@@ -189,7 +178,7 @@ void tokens_in_a_reason_are_masked(void **) {
 
 }  // namespace
 
-int main() {
+int test_answers() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(request_arrives_as_it_was_given),
       cmocka_unit_test(bodies_are_optional_with_every_method),

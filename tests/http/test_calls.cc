@@ -15,13 +15,6 @@ namespace {
 using namespace det;
 using std::chrono::milliseconds;
 
-Server &server() {
-  static Server one;
-  return one;
-}
-
-HttpRequest get(const std::string &path) { return {.url = server().url(path)}; }
-
 // Waits until the server has noticed `count` connections that were dropped while it waited.
 void expect_dropped(const Server &by, int count) {
   for (int i = 0; i < 500 && by.stats()["dropped"] != count; ++i) usleep(10'000);
@@ -174,7 +167,7 @@ void forked_child_leaves_the_client_alone(void **) {
 
 }  // namespace
 
-int main() {
+int test_calls() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(cancel_ends_a_long_poll_and_its_connection),
       cmocka_unit_test(answer_is_given_while_the_wake_is_not_set),

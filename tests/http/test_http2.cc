@@ -15,9 +15,9 @@ namespace {
 
 using namespace det;
 
-class Master {
+class Http2Master {
  public:
-  Master() {
+  Http2Master() {
     const Identity identity = authority_.issue("DNS:localhost");
     write_file_durably(directory_ / "certificate", identity.certificate);
     write_file_durably(directory_ / "key", identity.key);
@@ -57,7 +57,7 @@ class Master {
 };
 
 void requests_share_one_connection(void **) {
-  const Master master;
+  const Http2Master master;
   HttpClient client(master.options(), std::make_shared<Logger>());
   std::vector<HttpCall> calls;
   for (int i = 0; i < 50; ++i)
@@ -73,7 +73,7 @@ void requests_share_one_connection(void **) {
 }
 
 void cancel_ends_one_stream_alone(void **) {
-  const Master master;
+  const Http2Master master;
   HttpClient client(master.options(), std::make_shared<Logger>());
   assert_int_equal(client.perform({.url = master.url("/absent")}).status, 404);
   const HttpCall large = client.send({.url = master.url("/large")});
@@ -87,7 +87,7 @@ void cancel_ends_one_stream_alone(void **) {
 }
 
 void large_answer_arrives_whole(void **) {
-  const Master master;
+  const Http2Master master;
   HttpClient client(master.options(), std::make_shared<Logger>());
   assert_true(client.perform({.url = master.url("/large")}).body ==
               std::string(size_t{64} << 20U, 'x'));
@@ -95,7 +95,7 @@ void large_answer_arrives_whole(void **) {
 
 }  // namespace
 
-int main() {
+int test_http2() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(requests_share_one_connection),
       cmocka_unit_test(cancel_ends_one_stream_alone),

@@ -117,7 +117,7 @@ void what_a_browser_sends_a_cgi_program_is_no_proxy(void **) {
 
 }  // namespace
 
-int main() {
+int test_proxy() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(http_master_is_reached_through_the_proxy),
       cmocka_unit_test(https_master_is_reached_through_a_tunnel),

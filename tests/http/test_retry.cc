@@ -108,11 +108,6 @@ void malformed_variable_is_refused_by_name(void **) {
 
 // With a real server.
 
-Server &server() {
-  static Server one;
-  return one;
-}
-
 // Remembers the waits and takes none.
 struct Impatient {
   Impatient() {
@@ -196,7 +191,7 @@ void unreachable_server_is_tried_to_the_end(void **) {
 
 }  // namespace
 
-int main() {
+int test_retry() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(caller_decides_what_may_be_repeated),
       cmocka_unit_test(failures_that_stay_are_final),

@@ -17,9 +17,9 @@ const Authority &authority() {
 }
 
 // A server whose certificate `authority` has issued for `names`.
-struct Master {
-  explicit Master(const std::string &names, long valid_seconds = 3600,
-                  const Authority &issuer = authority())
+struct TlsMaster {
+  explicit TlsMaster(const std::string &names, long valid_seconds = 3600,
+                     const Authority &issuer = authority())
       : identity(issuer.issue(names, valid_seconds)) {
     write_file_durably(directory / "certificate", identity.certificate);
     write_file_durably(directory / "key", identity.key);
@@ -38,14 +38,14 @@ TlsOptions trusting(const Authority &trusted, const std::string &name = "") {
   return options;
 }
 
-int status_from(const Master &master, const TlsOptions &tls, const std::string &host) {
+int status_from(const TlsMaster &master, const TlsOptions &tls, const std::string &host) {
   HttpOptions options;
   options.tls = tls;
   HttpClient client(options, std::make_shared<Logger>());
   return client.perform({.url = master.server->url("/echo", host)}).status;
 }
 
-void expect_refused(const Master &master, const TlsOptions &tls, const std::string &host) {
+void expect_refused(const TlsMaster &master, const TlsOptions &tls, const std::string &host) {
   const std::string message =
       expect_error(Code::access, [&] { static_cast<void>(status_from(master, tls, host)); });
   assert_true(contains(message, "GET " + master.server->url("/echo", host)));
@@ -54,59 +54,59 @@ void expect_refused(const Master &master, const TlsOptions &tls, const std::stri
 }
 
 void master_of_our_authority_is_believed(void **) {
-  const Master master("DNS:localhost,IP:127.0.0.1");
+  const TlsMaster master("DNS:localhost,IP:127.0.0.1");
   assert_int_equal(status_from(master, trusting(authority()), "localhost"), 200);
   assert_int_equal(status_from(master, trusting(authority()), "127.0.0.1"), 200);
 }
 
 void master_of_another_authority_is_refused(void **) {
   const Authority other;
-  const Master master("DNS:localhost", 3600, other);
+  const TlsMaster master("DNS:localhost", 3600, other);
   expect_refused(master, trusting(authority()), "localhost");
   expect_refused(master, TlsOptions(), "localhost");
 }
 
 void certificate_for_another_host_is_refused(void **) {
-  const Master master("DNS:master.example,IP:127.0.0.2");
+  const TlsMaster master("DNS:master.example,IP:127.0.0.2");
   expect_refused(master, trusting(authority()), "localhost");
   expect_refused(master, trusting(authority()), "127.0.0.1");
 }
 
 void name_given_replaces_the_hosts(void **) {
-  const Master master("DNS:master.example,IP:127.0.0.2");
+  const TlsMaster master("DNS:master.example,IP:127.0.0.2");
   for (const char *host : {"localhost", "127.0.0.1"})
     for (const char *name : {"master.example", "127.0.0.2"})
       assert_int_equal(status_from(master, trusting(authority(), name), host), 200);
 }
 
 void name_given_must_be_in_the_certificate(void **) {
-  const Master master("DNS:localhost,IP:127.0.0.1");
+  const TlsMaster master("DNS:localhost,IP:127.0.0.1");
   for (const char *name : {"master.example", "127.0.0.2", "local"})
     expect_refused(master, trusting(authority(), name), "localhost");
 }
 
 void name_given_does_not_replace_the_authority(void **) {
   const Authority other;
-  const Master master("DNS:master.example", 3600, other);
+  const TlsMaster master("DNS:master.example", 3600, other);
   expect_refused(master, trusting(authority(), "master.example"), "localhost");
 }
 
 void expired_certificate_is_refused(void **) {
-  const Master master("DNS:localhost", -60);
+  const TlsMaster master("DNS:localhost", -60);
   expect_refused(master, trusting(authority()), "localhost");
   expect_refused(master, trusting(authority(), "localhost"), "localhost");
 }
 
 void unverified_master_is_believed(void **) {
   const Authority other;
-  const Master master("DNS:master.example", -60, other);
+  const TlsMaster master("DNS:master.example", -60, other);
   TlsOptions options;
   options.verify = false;
   assert_int_equal(status_from(master, options, "localhost"), 200);
 }
 
 void refused_certificate_is_not_asked_twice(void **) {
-  const Master master("DNS:master.example");
+  const TlsMaster master("DNS:master.example");
   HttpOptions options;
   options.tls = trusting(authority());
   options.retry_wait = [](std::chrono::milliseconds) -> std::chrono::milliseconds {
@@ -165,7 +165,7 @@ void missing_certificate_file_is_a_warning(void **) {
 
 }  // namespace
 
-int main() {
+int test_tls() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(master_of_our_authority_is_believed),
       cmocka_unit_test(master_of_another_authority_is_refused),

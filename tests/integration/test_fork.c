@@ -62,7 +62,7 @@ static void child_is_refused_and_the_parent_loses_nothing(void **state) {
   remove_directory(home);
 }
 
-int main(void) {
+int test_fork(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(child_is_refused_and_the_parent_loses_nothing),
   };

@@ -162,7 +162,7 @@ static void two_cores_in_one_process_are_independent(void **state) {
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int main(void) {
+int test_lifecycle(void) {
   const struct CMUnitTest tests[] = {
       TEST(pause_from_another_process_stops_the_loop_and_the_next_run_goes_on),
       TEST(signal_of_the_option_stops_the_loop_and_the_trial_stays_active),

@@ -168,7 +168,7 @@ void adopted_process_keeps_its_slots(void **) {
 
 }  // namespace
 
-int main() {
+int test_adoption() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(process_prepared_and_not_started_vanishes_with_its_launcher),
       cmocka_unit_test(destroyed_launcher_leaves_running_processes_alone),

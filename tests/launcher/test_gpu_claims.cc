@@ -107,7 +107,7 @@ void place_that_cannot_be_used_is_named(void **) {
 
 }  // namespace
 
-int main() {
+int test_gpu_claims() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(others_get_what_is_left),
       cmocka_unit_test(too_few_of_them_are_left_to_others),

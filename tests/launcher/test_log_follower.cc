@@ -166,7 +166,7 @@ void emptied_file_is_read_from_its_start(void **) {
 
 }  // namespace
 
-int main() {
+int test_log_follower() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(complete_lines_come_as_they_are_written),
       cmocka_unit_test(nothing_is_handed_on_when_nothing_changed),

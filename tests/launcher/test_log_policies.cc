@@ -55,7 +55,7 @@ void pattern_that_is_none_is_refused(void **) {
 
 }  // namespace
 
-int main() {
+int test_log_policies() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(both_releases_write_what_is_to_happen),
       cmocka_unit_test(policy_that_only_labels_ends_nothing),

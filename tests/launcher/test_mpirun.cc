@@ -98,7 +98,7 @@ void machine_without_mpirun_says_what_to_install(void **) {
 
 }  // namespace
 
-int main() {
+int test_mpirun() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(each_rank_runs_the_command_with_the_variables),
       cmocka_unit_test(more_ranks_than_cores_can_run),

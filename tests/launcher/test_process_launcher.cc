@@ -230,7 +230,7 @@ void no_more_start_than_there_are_slots(void **) {
 
 }  // namespace
 
-int main() {
+int test_process_launcher() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(exit_code_and_signal_are_told),
       cmocka_unit_test(exit_is_told_once),

@@ -154,7 +154,7 @@ void slots_held_by_others_count_even_if_too_many(void **) {
 
 }  // namespace
 
-int main() {
+int test_slots() {
   unsetenv("CUDA_VISIBLE_DEVICES");
   const CMUnitTest tests[] = {
       cmocka_unit_test(gpus_come_before_cores),

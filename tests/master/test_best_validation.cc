@@ -134,7 +134,7 @@ void archived_validations_do_not_count(void **) {
 }  // namespace
 }  // namespace det::test
 
-int main() {
+int test_best_validation() {
   using namespace det::test;
   const CMUnitTest tests[] = {
       cmocka_unit_test(the_smallest_is_best_unless_the_configuration_says_otherwise),

@@ -209,7 +209,7 @@ void a_late_status_does_not_replace_a_newer_one(void **) {
 }  // namespace
 }  // namespace det::test
 
-int main() {
+int test_delivery() {
   using namespace det::test;
   const CMUnitTest tests[] = {
       cmocka_unit_test(metrics_are_stored_as_json_with_shortest_numbers),

@@ -132,7 +132,7 @@ void the_recorded_rule_decides_what_goes(void **) {
       if (ids == result[1].get<Ids>()) continue;
       print_error("%s: %s gives %s\n", recorded.at("name").dump().c_str(), result.dump().c_str(),
                   Json(ids).dump().c_str());
-      fail();
+      fail_msg("should have thrown");
     }
   }
 }
@@ -362,7 +362,7 @@ void what_is_being_deleted_is_nobodys_latest_checkpoint(void **) {
 }  // namespace
 }  // namespace det::test
 
-int main() {
+int test_garbage() {
   using namespace det::test;
   const CMUnitTest tests[] = {
       cmocka_unit_test(the_recorded_rule_decides_what_goes),

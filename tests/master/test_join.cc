@@ -104,7 +104,7 @@ void the_metadata_of_checkpoints_is_left_to_storage_without_a_store(void **) {
 }  // namespace
 }  // namespace det::test
 
-int main() {
+int test_join() {
   using namespace det::test;
   const CMUnitTest tests[] = {
       cmocka_unit_test(a_worker_takes_part_in_the_run_of_its_chief),

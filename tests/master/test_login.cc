@@ -168,7 +168,7 @@ void token_is_kept_when_the_master_has_other_troubles(void **) {
     site.get(std::string("/break?status=") + status);
     try {
       site.connect();
-      fail();
+      fail_msg("should have thrown");
     } catch (const Error &error) {
       assert_int_equal(error.http_status, std::atoi(status));
     }
@@ -267,7 +267,7 @@ void certificate_comes_from_the_file_the_variable_or_the_store(void **) {
 
 }  // namespace
 
-int main() {
+int test_login() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(password_is_hashed_as_the_master_expects),
       cmocka_unit_test(login_gives_a_token_that_is_used_from_then_on),

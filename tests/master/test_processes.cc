@@ -215,7 +215,7 @@ void a_directory_half_made_is_cleared(void **) {
 }  // namespace
 }  // namespace det::test
 
-int main() {
+int test_processes() {
   using namespace det::test;
   const CMUnitTest tests[] = {
       cmocka_unit_test(many_processes_make_and_use_one_store),

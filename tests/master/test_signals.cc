@@ -106,7 +106,7 @@ void the_first_reason_stays(void **) {
 }  // namespace
 }  // namespace det::test
 
-int main() {
+int test_signals() {
   using namespace det::test;
   const CMUnitTest tests[] = {
       cmocka_unit_test(a_signal_given_before_is_seen_at_once),

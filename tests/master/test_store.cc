@@ -166,7 +166,7 @@ void the_log_is_cleared_while_reports_flow(void **) {
 }  // namespace
 }  // namespace det::test
 
-int main() {
+int test_store() {
   using namespace det::test;
   const CMUnitTest tests[] = {
       cmocka_unit_test(an_absent_store_is_made_only_when_asked_for),

@@ -251,7 +251,7 @@ void the_run_directory_goes_with_the_run_unless_a_journal_is_left(void **) {
 }  // namespace
 }  // namespace det::test
 
-int main() {
+int test_trial() {
   using namespace det::test;
   const CMUnitTest tests[] = {
       cmocka_unit_test(the_end_of_a_run_decides_what_becomes_of_the_trial),

@@ -252,7 +252,7 @@ void repeated_name_among_many_is_found(void **) {
 }  // namespace
 }  // namespace det
 
-int main() {
+int test_record() {
   using namespace det;
   const CMUnitTest tests[] = {
       cmocka_unit_test(metrics_come_back_bit_for_bit),

@@ -244,7 +244,7 @@ void kill_at_any_instant_loses_no_acknowledged_report(void **) {
 }  // namespace
 }  // namespace det
 
-int main() {
+int test_recovery() {
   using namespace det;
   const CMUnitTest tests[] = {
       cmocka_unit_test(everything_left_behind_is_delivered_once),

@@ -356,7 +356,7 @@ void thread_has_a_name(void **) {
 }  // namespace
 }  // namespace det
 
-int main() {
+int test_shipper() {
   using namespace det;
   const CMUnitTest tests[] = {
       cmocka_unit_test(reports_arrive_in_order_and_files_go),

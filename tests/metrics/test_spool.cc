@@ -259,7 +259,7 @@ void files_stay_only_for_reports_that_were_not_released(void **) {
   assert_int_equal(journal.files().size(), 1);
 }
 
-void forked_child_is_refused_and_the_parent_goes_on(void **) {
+void forked_child_cannot_append_and_the_parent_goes_on(void **) {
   const Journal journal;
   auto spool = journal.open();
   for (int64_t i = 0; i < 10; ++i) report_step(*spool, i);
@@ -337,7 +337,7 @@ int main() {
       cmocka_unit_test(second_journal_in_a_directory_is_refused),
       cmocka_unit_test(closed_journal_refuses),
       cmocka_unit_test(files_stay_only_for_reports_that_were_not_released),
-      cmocka_unit_test(forked_child_is_refused_and_the_parent_goes_on),
+      cmocka_unit_test(forked_child_cannot_append_and_the_parent_goes_on),
       cmocka_unit_test(append_rings_a_sleeping_reader),
       cmocka_unit_test(record_overwritten_by_the_host_costs_only_itself),
   };

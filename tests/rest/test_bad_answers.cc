@@ -303,7 +303,7 @@ void info_files_that_say_nothing_are_told(void **) {
 
 }  // namespace
 
-int main() {
+int test_bad_answers() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(cluster_start_tells_answers_it_does_not_understand),
       cmocka_unit_test(own_start_tells_answers_it_does_not_understand),

@@ -1,7 +1,7 @@
 // How reports get to a master: each once, whatever happens on the way.
 #include "tests/rest/delivering.h"
 
-#include "tests/expect_error.h"  // cmocka's macro fail() comes last
+#include "tests/expect_error.h"
 
 namespace {
 
@@ -343,7 +343,7 @@ void no_report_is_refused_while_the_version_is_unknown(void **) {
 
 }  // namespace
 
-int main() {
+int test_delivery() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(every_kind_of_report_arrives),
       cmocka_unit_test(unmanaged_trials_have_a_way_of_their_own_for_logs_and_progress),

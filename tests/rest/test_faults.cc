@@ -330,7 +330,7 @@ void nothing_grows_while_the_master_is_away(void **) {
 
 }  // namespace
 
-int main() {
+int test_faults() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(reports_of_a_cluster_arrive_once_whatever_happens),
       cmocka_unit_test(reports_without_a_cluster_arrive_or_are_kept),

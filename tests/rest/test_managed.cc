@@ -11,14 +11,14 @@ namespace {
 using namespace det;
 using namespace det::test;
 
-constexpr std::array versions{"0.19.10", "0.33.0", "0.38.1"};
+constexpr std::array managed_versions{"0.19.10", "0.33.0", "0.38.1"};
 
 Json acknowledgements(const FakeMaster &master) {
   return master.state()["allocations"]["1.aaaa.1"]["acks"];
 }
 
 void run_without_incident_leaves_nothing(void **) {
-  for (const std::string version : versions) {
+  for (const std::string version : managed_versions) {
     const FakeMaster &master = fresh_master(version);
     Surroundings place;
     place.in_task(master.url());
@@ -40,7 +40,7 @@ void run_without_incident_leaves_nothing(void **) {
 }
 
 void preemption_is_seen_and_acknowledged_once(void **) {
-  for (const std::string version : versions) {
+  for (const std::string version : managed_versions) {
     const FakeMaster &master = fresh_master(version);
     Surroundings place;
     place.in_task(master.url());
@@ -71,7 +71,7 @@ void acknowledgement_whose_answer_is_lost_is_sent_again(void **) {
 }
 
 void signal_to_the_process_is_announced_where_the_master_listens(void **) {
-  for (const std::string version : versions) {
+  for (const std::string version : managed_versions) {
     const FakeMaster &master = fresh_master(version);
     Surroundings place;
     place.in_task(master.url());
@@ -93,7 +93,7 @@ void signal_to_the_process_is_announced_where_the_master_listens(void **) {
 }
 
 void poll_that_is_answered_at_once_does_not_spin(void **) {
-  for (const std::string version : versions) {
+  for (const std::string version : managed_versions) {
     const FakeMaster &master = fresh_master(version);
     Surroundings place;
     Json cluster = place.cluster(master.url());
@@ -110,7 +110,7 @@ void poll_that_is_answered_at_once_does_not_spin(void **) {
 }
 
 void operations_are_done_one_after_the_other(void **) {
-  for (const std::string version : versions) {
+  for (const std::string version : managed_versions) {
     const FakeMaster &master = fresh_master(version, {{"lengths", {10, 40}}});
     Surroundings place;
     place.in_task(master.url());
@@ -146,7 +146,7 @@ void operations_are_done_one_after_the_other(void **) {
 }
 
 void search_that_is_left_early_is_not_acknowledged(void **) {
-  for (const std::string version : versions) {
+  for (const std::string version : managed_versions) {
     const FakeMaster &master = fresh_master(version, {{"lengths", {10, 40}}});
     Surroundings place;
     place.in_task(master.url());
@@ -201,7 +201,7 @@ void upload(Core &core, const Surroundings &place) {
 }
 
 void lost_answer_to_a_checkpoint_is_reconciled(void **) {
-  for (const std::string version : versions)
+  for (const std::string version : managed_versions)
     for (const char *how : {"drop", "cut"}) {
       const FakeMaster &master = fresh_master(version);
       Surroundings place;
@@ -237,7 +237,7 @@ void checkpoint_that_the_master_refuses_is_an_error(void **) {
 }
 
 void best_validation_is_none_before_the_first(void **) {
-  for (const std::string version : versions) {
+  for (const std::string version : managed_versions) {
     const FakeMaster &master = fresh_master(version);
     Surroundings place;
     place.in_task(master.url());
@@ -253,7 +253,7 @@ void best_validation_is_none_before_the_first(void **) {
 }
 
 void early_exit_is_told(void **) {
-  for (const std::string version : versions) {
+  for (const std::string version : managed_versions) {
     const FakeMaster &master = fresh_master(version);
     Surroundings place;
     place.in_task(master.url());
@@ -289,7 +289,7 @@ ClusterInfo meet() {
 }
 
 void containers_meet_by_what_the_variables_say(void **) {
-  for (const std::string version : versions) {
+  for (const std::string version : managed_versions) {
     const FakeMaster &master = fresh_master(version, {{"resources_ids", {"c1", "c2"}}});
     Surroundings place;
     place.in_task(master.url());
@@ -358,7 +358,7 @@ void journal_of_a_killed_process_reaches_the_master(void **) {
 
 }  // namespace
 
-int main() {
+int test_managed() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(run_without_incident_leaves_nothing),
       cmocka_unit_test(preemption_is_seen_and_acknowledged_once),

@@ -51,7 +51,7 @@ void proxy_spoils(void **) {
 
 }  // namespace
 
-int main() {
+int test_servers() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(master_answers_and_tells),
       cmocka_unit_test(master_fails_on_request),

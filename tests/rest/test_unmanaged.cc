@@ -8,7 +8,7 @@ namespace {
 using namespace det;
 using namespace det::test;
 
-constexpr std::array versions{"0.33.0", "0.38.1"};
+constexpr std::array unmanaged_versions{"0.33.0", "0.38.1"};
 
 Json trial_of(const FakeMaster &master, int64_t trial) {
   return master.state()["trials"][std::to_string(trial)];
@@ -43,7 +43,7 @@ void go_away(const FakeMaster &master) {
 }
 
 void trial_is_made_where_none_is_named(void **) {
-  for (const std::string version : versions) {
+  for (const std::string version : unmanaged_versions) {
     const FakeMaster &master = fresh_master(version);
     Surroundings place;
     place.as_user(master.url());
@@ -71,7 +71,7 @@ void trial_is_made_where_none_is_named(void **) {
 }
 
 void trial_goes_on_by_its_external_ids(void **) {
-  for (const std::string version : versions) {
+  for (const std::string version : unmanaged_versions) {
     const FakeMaster &master = fresh_master(version);
     int64_t trial_id = 0;
     for (int64_t run = 1; run <= 3; ++run) {
@@ -115,7 +115,7 @@ void trial_goes_on_from_its_latest_checkpoint(void **) {
 }
 
 void trial_goes_on_by_its_number(void **) {
-  for (const std::string version : versions) {
+  for (const std::string version : unmanaged_versions) {
     const FakeMaster &master = fresh_master(version, {{"is_managed", false}});
     Surroundings place;
     place.as_user(master.url());
@@ -133,7 +133,7 @@ void trial_goes_on_by_its_number(void **) {
 }
 
 void end_is_told_as_it_was(void **) {
-  for (const std::string version : versions) {
+  for (const std::string version : unmanaged_versions) {
     const FakeMaster &master = fresh_master(version);
     for (const std::string end : {"STATE_COMPLETED", "STATE_ERROR", "STATE_PAUSED"}) {
       Surroundings place;
@@ -161,7 +161,7 @@ void core_that_is_dropped_ends_in_error(void **) {
 }
 
 void reports_and_end_that_could_not_be_told_are_told_by_sync(void **) {
-  for (const std::string version : versions) {
+  for (const std::string version : unmanaged_versions) {
     const FakeMaster &master = fresh_master(version);
     Surroundings place;
     place.as_user(master.url());
@@ -273,7 +273,7 @@ void report_to_nobody(const FakeMaster &master, Surroundings &place) {
 }
 
 void journal_of_a_killed_process_is_shipped_by_the_next_start(void **) {
-  for (const std::string version : versions) {
+  for (const std::string version : unmanaged_versions) {
     const FakeMaster &master = fresh_master(version);
     Surroundings place;
     place.as_user(master.url());
@@ -290,7 +290,7 @@ void journal_of_a_killed_process_is_shipped_by_the_next_start(void **) {
 }
 
 void journal_of_a_killed_process_is_shipped_by_sync(void **) {
-  for (const std::string version : versions) {
+  for (const std::string version : unmanaged_versions) {
     const FakeMaster &master = fresh_master(version);
     Surroundings place;
     place.as_user(master.url());
@@ -341,7 +341,7 @@ void wrong_password_is_told_without_it(void **) {
 
 }  // namespace
 
-int main() {
+int test_unmanaged() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(trial_is_made_where_none_is_named),
       cmocka_unit_test(trial_goes_on_by_its_external_ids),

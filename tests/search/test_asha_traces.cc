@@ -227,7 +227,7 @@ void metrics_steer_trials_through_their_rungs(void **) {
 
 }  // namespace det
 
-int main() {
+int test_asha_traces() {
   using namespace det;
   const CMUnitTest tests[] = {
       cmocka_unit_test(promotion_trains_the_best_longer),

@@ -268,7 +268,7 @@ void reasons_have_names(void **) {
 
 }  // namespace det
 
-int main() {
+int test_bad_input() {
   using namespace det;
   const CMUnitTest tests[] = {
       cmocka_unit_test(searchers_are_refused_by_the_name_of_the_field),

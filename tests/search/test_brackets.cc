@@ -172,7 +172,7 @@ void times_make_the_brackets_where_metrics_steer(void **) {
 
 }  // namespace det
 
-int main() {
+int test_brackets() {
   using namespace det;
   const CMUnitTest tests[] = {
       cmocka_unit_test(brackets_are_those_of_the_platform),

@@ -160,7 +160,7 @@ void operations_that_cannot_be_read_are_left_out_and_told(void **) {
   assert_int_equal(read_operations(Json("text"), refused).size(), 0);
 }
 
-void same_operation_twice_is_an_error(void **) {
+void same_decision_twice_is_an_error(void **) {
   CustomSearch search(0);
   search.validation_completed(first, 10, 0.5);
   expect_error(Code::invalid, [&] { search.validation_completed(first, 10, 0.5); });
@@ -170,7 +170,7 @@ void same_operation_twice_is_an_error(void **) {
 
 }  // namespace det
 
-int main() {
+int test_custom() {
   using namespace det;
   const CMUnitTest tests[] = {
       cmocka_unit_test(events_and_operations_are_those_of_the_platform),
@@ -178,7 +178,7 @@ int main() {
       cmocka_unit_test(nothing_is_decided_that_was_not_posted),
       cmocka_unit_test(invalid_hyperparameters_have_one_name_on_the_wire),
       cmocka_unit_test(operations_that_cannot_be_read_are_left_out_and_told),
-      cmocka_unit_test(same_operation_twice_is_an_error),
+      cmocka_unit_test(same_decision_twice_is_an_error),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

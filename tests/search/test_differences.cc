@@ -144,7 +144,7 @@ void stopped_trials_stay_stopped_after_a_restore(void **) {
 
 }  // namespace det
 
-int main() {
+int test_differences() {
   using namespace det;
   const CMUnitTest tests[] = {
       cmocka_unit_test(metrics_that_are_not_finite_are_the_worst),

@@ -249,7 +249,7 @@ void grids_too_large_to_count_are_refused(void **) {
 
 }  // namespace det
 
-int main() {
+int test_random() {
   using namespace det;
   const CMUnitTest tests[] = {
       cmocka_unit_test(draws_are_those_of_the_platform),

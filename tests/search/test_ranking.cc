@@ -78,7 +78,7 @@ void results_that_are_erased_are_gone(void **) {
 
 }  // namespace det
 
-int main() {
+int test_ranking() {
   using namespace det;
   const CMUnitTest tests[] = {
       cmocka_unit_test(results_go_after_their_equals),

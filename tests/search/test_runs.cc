@@ -152,7 +152,7 @@ void plans_are_those_of_the_platform(void **) {
 
 }  // namespace det
 
-int main() {
+int test_runs() {
   using namespace det;
   const CMUnitTest tests[] = {
       cmocka_unit_test(searches_decide_as_recorded),

@@ -16,7 +16,7 @@ namespace {
 const Json space{{"lr", {{"type", "log"}, {"minval", -4}, {"maxval", -1}, {"base", 10}}},
                  {"layers", {{"type", "int"}, {"minval", 1}, {"maxval", 8}}}};
 
-Json config(Json searcher, Json hyperparameters = space) {
+Json simulated_config(Json searcher, Json hyperparameters = space) {
   searcher["metric"] = "loss";
   return {{"searcher", std::move(searcher)},
           {"hyperparameters", std::move(hyperparameters)},
@@ -29,7 +29,7 @@ struct Experiment {
   SearchRules rules = SearchRules::operations;
 };
 
-Json asha(Json more) {
+Json asha_settings(Json more) {
   Json searcher{{"name", "async_halving"},
                 {"num_rungs", 5},
                 {"divisor", 3},
@@ -39,29 +39,31 @@ Json asha(Json more) {
                 {"max_time", 810},
                 {"time_metric", "batches"}};
   searcher.update(more);
-  return config(searcher);
+  return simulated_config(searcher);
 }
 
 std::vector<Experiment> experiments() {
   const Json axis{{"type", "double"}, {"minval", 0}, {"maxval", 1}, {"count", 50}};
   const Json random{{"name", "random"}, {"max_trials", 2000}, {"max_length", 100}};
-  const Json grid = config({{"name", "grid"}, {"max_length", 100}}, {{"x", axis}, {"y", axis}});
+  const Json grid =
+      simulated_config({{"name", "grid"}, {"max_length", 100}}, {{"x", axis}, {"y", axis}});
   const Json adaptive{{"name", "adaptive_asha"}, {"mode", "conservative"}};
-  return {{"random", config(random)},
-          {"random, all at once", config({{"name", "random"},
-                                          {"max_trials", 1000},
-                                          {"max_length", 100},
-                                          {"max_concurrent_trials", 0}})},
-          {"grid", grid},
-          {"asha", asha(Json::object())},
-          {"asha, larger is better", asha({{"smaller_is_better", false}})},
-          {"asha, stopping", asha({{"stop_once", true}})},
-          {"adaptive_asha", asha(adaptive)},
-          {"adaptive_asha, stopping", asha({{"name", "adaptive_asha"}, {"stop_once", true}})},
-          {"random of 0.38", config(random), SearchRules::metrics},
-          {"grid of 0.38", grid, SearchRules::metrics},
-          {"asha of 0.38", asha(Json::object()), SearchRules::metrics},
-          {"adaptive_asha of 0.38", asha(adaptive), SearchRules::metrics}};
+  return {
+      {"random", simulated_config(random)},
+      {"random, all at once", simulated_config({{"name", "random"},
+                                                {"max_trials", 1000},
+                                                {"max_length", 100},
+                                                {"max_concurrent_trials", 0}})},
+      {"grid", grid},
+      {"asha", asha_settings(Json::object())},
+      {"asha, larger is better", asha_settings({{"smaller_is_better", false}})},
+      {"asha, stopping", asha_settings({{"stop_once", true}})},
+      {"adaptive_asha", asha_settings(adaptive)},
+      {"adaptive_asha, stopping", asha_settings({{"name", "adaptive_asha"}, {"stop_once", true}})},
+      {"random of 0.38", simulated_config(random), SearchRules::metrics},
+      {"grid of 0.38", grid, SearchRules::metrics},
+      {"asha of 0.38", asha_settings(Json::object()), SearchRules::metrics},
+      {"adaptive_asha of 0.38", asha_settings(adaptive), SearchRules::metrics}};
 }
 
 // A number from 0 to 1 that hangs on two others alone.
@@ -214,14 +216,14 @@ using Lengths = std::vector<uint64_t>;
 
 Json twelve(bool stop_once, bool smaller, uint64_t concurrent = 16, uint64_t rungs = 3,
             uint64_t trials = 12) {
-  return config({{"name", "async_halving"},
-                 {"num_rungs", rungs},
-                 {"divisor", 3},
-                 {"max_length", 9000},
-                 {"max_trials", trials},
-                 {"max_concurrent_trials", concurrent},
-                 {"smaller_is_better", smaller},
-                 {"stop_once", stop_once}});
+  return simulated_config({{"name", "async_halving"},
+                           {"num_rungs", rungs},
+                           {"divisor", 3},
+                           {"max_length", 9000},
+                           {"max_trials", trials},
+                           {"max_concurrent_trials", concurrent},
+                           {"smaller_is_better", smaller},
+                           {"stop_once", stop_once}});
 }
 
 void expect_lengths(const Json &config, const std::vector<double> &metrics,
@@ -306,13 +308,13 @@ void stopping_trains_as_in_the_table(void **) {
 
 void adaptive_trains_as_in_the_table(void **) {
   const auto adaptive = [](bool smaller, bool stop_once) {
-    return config({{"name", "adaptive_asha"},
-                   {"max_length", 900},
-                   {"max_trials", 5},
-                   {"divisor", 3},
-                   {"max_rungs", 2},
-                   {"smaller_is_better", smaller},
-                   {"stop_once", stop_once}});
+    return simulated_config({{"name", "adaptive_asha"},
+                             {"max_length", 900},
+                             {"max_trials", 5},
+                             {"divisor", 3},
+                             {"max_rungs", 2},
+                             {"smaller_is_better", smaller},
+                             {"stop_once", stop_once}});
   };
   const std::vector<double> rising{.1, .2, .3, .4, .5};
   const std::vector<double> falling{.5, .4, .3, .2, .1};
@@ -345,20 +347,20 @@ void metrics_stop_all_but_the_best_where_later_trials_are_worse(void **) {
     return counts;
   };
   using Counts = std::map<uint64_t, size_t>;
-  assert_true(trained(config({{"name", "async_halving"},
-                              {"num_rungs", 3},
-                              {"divisor", 3},
-                              {"max_time", 900},
-                              {"time_metric", "batches"},
-                              {"max_trials", 10},
-                              {"max_concurrent_trials", 3}}),
+  assert_true(trained(simulated_config({{"name", "async_halving"},
+                                        {"num_rungs", 3},
+                                        {"divisor", 3},
+                                        {"max_time", 900},
+                                        {"time_metric", "batches"},
+                                        {"max_trials", 10},
+                                        {"max_concurrent_trials", 3}}),
                       100, 900) == (Counts{{100, 9}, {900, 1}}));
-  assert_true(trained(config({{"name", "adaptive_asha"},
-                              {"divisor", 3},
-                              {"max_time", 90},
-                              {"time_metric", "batches"},
-                              {"max_trials", 9},
-                              {"max_concurrent_trials", 3}}),
+  assert_true(trained(simulated_config({{"name", "adaptive_asha"},
+                                        {"divisor", 3},
+                                        {"max_time", 90},
+                                        {"time_metric", "batches"},
+                                        {"max_trials", 9},
+                                        {"max_concurrent_trials", 3}}),
                       10, 90) == (Counts{{10, 5}, {30, 2}, {90, 2}}));
 }
 
@@ -366,7 +368,7 @@ void metrics_stop_all_but_the_best_where_later_trials_are_worse(void **) {
 
 }  // namespace det
 
-int main() {
+int test_simulation() {
   using namespace det;
   const CMUnitTest tests[] = {
       cmocka_unit_test(undisturbed_experiments_end_with_all_their_trials),

@@ -122,7 +122,7 @@ void same_operation_twice_is_an_error(void **) {
 
 }  // namespace det
 
-int main() {
+int test_traces() {
   using namespace det;
   const CMUnitTest tests[] = {
       cmocka_unit_test(random_keeps_as_many_running_as_it_may),

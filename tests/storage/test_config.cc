@@ -175,7 +175,7 @@ void prefixes_are_normalized(void **) {
 
 }  // namespace det
 
-int main() {
+int test_config() {
   using namespace det;
   const CMUnitTest tests[] = {
       cmocka_unit_test(type_must_be_a_known_string),

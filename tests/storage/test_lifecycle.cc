@@ -301,7 +301,7 @@ int make_directory_fixture(void **state) {
     "directory: " #name, det::name, det::make_directory_fixture, det::drop_fixture, nullptr \
   }
 
-int main() {
+int test_lifecycle() {
   const CMUnitTest tests[] = {
       ON_BOTH(checkpoint_lives_from_begin_to_remove),
       ON_BOTH(what_was_added_comes_back),

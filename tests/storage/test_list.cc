@@ -90,7 +90,7 @@ void storage_ids_are_single_plain_components(void **) {
 
 }  // namespace det
 
-int main() {
+int test_list() {
   using namespace det;
   const CMUnitTest tests[] = {
       STORAGE_TEST(list_names_files_and_directories_but_not_the_root),

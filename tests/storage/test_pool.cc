@@ -60,7 +60,7 @@ void pool_that_is_not_waited_for_ends(void **) {
 
 }  // namespace det
 
-int main() {
+int test_pool() {
   using namespace det;
   const CMUnitTest tests[] = {
       cmocka_unit_test(every_task_runs_once),

@@ -246,7 +246,7 @@ void a_program_of_its_own_is_no_experiment_to_supervise(void **) {
 }  // namespace
 }  // namespace det::test
 
-int main() {
+int test_lifecycle() {
   using namespace det::test;
   const CMUnitTest tests[] = {
       cmocka_unit_test(a_new_experiment_is_paused_and_starts_nothing),

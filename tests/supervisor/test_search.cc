@@ -206,7 +206,7 @@ void a_full_disk_stops_it_clearly_and_it_goes_on_later(void **) {
 }  // namespace
 }  // namespace det::test
 
-int main() {
+int test_search() {
   using namespace det::test;
   const CMUnitTest tests[] = {
       cmocka_unit_test(every_method_comes_to_its_end),

@@ -130,7 +130,7 @@ void an_experiment_without_a_supervisor_can_be_ended(void **) {
 }  // namespace
 }  // namespace det::test
 
-int main() {
+int test_steering() {
   using namespace det::test;
   const CMUnitTest tests[] = {
       cmocka_unit_test(a_paused_trial_leaves_and_goes_on_when_it_is_activated),

@@ -160,7 +160,7 @@ void states_change_as_the_table_says(void **) {
 }  // namespace
 }  // namespace det::test
 
-int main() {
+int test_verdict() {
   using namespace det::test;
   const CMUnitTest tests[] = {
       cmocka_unit_test(one_that_was_asked_to_leave_goes_on_later),

@@ -68,7 +68,7 @@ void non_finite_values_are_written_as_such(void **) {
 
 }  // namespace
 
-int main() {
+int test_event() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(crc_matches_published_vectors),
       cmocka_unit_test(crc_agrees_with_the_definition_at_every_length),

@@ -192,7 +192,7 @@ void a_full_disk_is_a_warning_and_leaves_whole_records(void **) {
 
 }  // namespace
 
-int main() {
+int test_event_writer() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(training_metrics_are_tagged_by_name),
       cmocka_unit_test(validation_metrics_get_a_prefix_once),

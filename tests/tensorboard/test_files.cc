@@ -273,7 +273,7 @@ void rank_goes_before_the_extension_of_a_profile(void **) {
 
 }  // namespace
 
-int main() {
+int test_files() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(nothing_is_made_before_it_is_asked_for),
       cmocka_unit_test(chief_writes_into_the_storage_in_automatic_mode),

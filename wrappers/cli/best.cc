@@ -9,12 +9,12 @@ namespace det::cli {
 
 namespace {
 
-constexpr const char *footer = R"(Examples:
+constexpr const char *best_footer = R"(Examples:
   det best 3                        the best trial of experiment 3, and its checkpoint
   det best 3 --json | jq .trial.hparams
   det best 3 --json | jq -r .checkpoint.directory    where its files are)";
 
-struct Options {
+struct BestOptions {
   int64_t experiment = 0;
   bool json = false;
 };
@@ -41,7 +41,7 @@ void show_checkpoint(const Json &checkpoint, const Json &best_steps) {
                       {"in a search", "searcher: {source_checkpoint_uuid: " + uuid + "}"}});
 }
 
-void run(const Session &session, const Options &options) {
+void run_best(const Session &session, const BestOptions &options) {
   const Json best = session.connect().best_trial(options.experiment);
   if (options.json) return print(json_line(best));
   const Json &trial = field(best, "trial");
@@ -73,13 +73,13 @@ void run(const Session &session, const Options &options) {
 }  // namespace
 
 void add_best_command(CLI::App &app, Session &session) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<BestOptions>();
   CLI::App *command = app.add_subcommand(
       "best", "Show the best trial of an experiment, and how to load its checkpoint.");
-  command->footer(footer);
+  command->footer(best_footer);
   add_id(command, "EXPERIMENT", options->experiment, "The experiment.")->required();
   command->add_flag("--json", options->json, "One JSON object.");
-  command->callback([options, &session] { run(session, *options); });
+  command->callback([options, &session] { run_best(session, *options); });
 }
 
 }  // namespace det::cli

@@ -11,7 +11,7 @@ namespace det::cli {
 
 namespace {
 
-constexpr const char *footer =
+constexpr const char *completion_footer =
     R"(Meson installs the scripts where the shells look for them. By hand:
   bash   det completion bash > ~/.local/share/bash-completion/completions/det
   zsh    det completion zsh > DIR/_det          (DIR: one of $fpath)
@@ -158,7 +158,7 @@ void complete(CLI::App &app, std::vector<std::string> words) {
 void add_completion_commands(CLI::App &app, Session &) {
   const auto shell = std::make_shared<std::string>();
   CLI::App *command = app.add_subcommand("completion", "Print the completion script of a shell.");
-  command->footer(footer);
+  command->footer(completion_footer);
   command->add_option("SHELL", *shell, "bash, zsh or fish.")
       ->type_name("")
       ->required()

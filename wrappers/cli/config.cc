@@ -11,7 +11,7 @@ namespace det::cli {
 
 namespace {
 
-constexpr const char *footer = R"(Examples:
+constexpr const char *config_footer = R"(Examples:
   det config check exp.yaml         what is wrong with it, each with its line; nothing: exit code 0
   det config show exp.yaml          the same configuration with every default filled in
   det config show exp.yaml --json | jq .searcher
@@ -97,7 +97,7 @@ void add_command(CLI::App *group, const std::string &name, const std::string &de
                  void (*run)(const Session &, const ConfigOptions &)) {
   const auto options = std::make_shared<ConfigOptions>();
   CLI::App *command = group->add_subcommand(name, description)->group("Commands");
-  command->footer(footer);
+  command->footer(config_footer);
   command->add_option("FILE", options->file, "The configuration; - is standard input.")
       ->required()
       ->type_name("");
@@ -116,7 +116,7 @@ void add_command(CLI::App *group, const std::string &name, const std::string &de
 
 void add_config_commands(CLI::App &app, Session &session) {
   CLI::App *group = app.add_subcommand("config", "Check and complete experiment configurations.");
-  group->footer(footer);
+  group->footer(config_footer);
   group->require_subcommand(1);
   add_command(group, "check", "List everything that is wrong with a configuration.",
               "One JSON object for each problem.", session, check);

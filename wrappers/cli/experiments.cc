@@ -9,7 +9,7 @@ namespace det::cli {
 
 namespace {
 
-constexpr const char *footer = R"(Examples:
+constexpr const char *experiments_footer = R"(Examples:
   det experiments                   every experiment, the newest first
   det experiments --csv             for a spreadsheet
   det experiments --json | jq -r 'select(.state == "ACTIVE").id'
@@ -39,7 +39,7 @@ std::vector<std::string> cells_of(const Json &experiment) {
           duration_of(field(experiment, "start_time"), field(experiment, "end_time"))};
 }
 
-struct Options {
+struct ExperimentsOptions {
   bool csv = false;
   bool json = false;
 };
@@ -60,7 +60,7 @@ void print_csv(Client &client) {
   });
 }
 
-void run(const Session &session, const Options &options) {
+void run_experiments(const Session &session, const ExperimentsOptions &options) {
   Client client = session.connect();
   if (options.csv) return print_csv(client);
   Table table(session.terminal, {{"EXP", Align::right},
@@ -85,13 +85,13 @@ void run(const Session &session, const Options &options) {
 }  // namespace
 
 void add_experiments_command(CLI::App &app, Session &session) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ExperimentsOptions>();
   CLI::App *command =
       app.add_subcommand("experiments", "List experiments with how far and how good they are.");
-  command->footer(footer);
+  command->footer(experiments_footer);
   CLI::Option *csv = command->add_flag("--csv", options->csv, "Comma-separated values.");
   command->add_flag("--json", options->json, "One JSON object per line.")->excludes(csv);
-  command->callback([options, &session] { run(session, *options); });
+  command->callback([options, &session] { run_experiments(session, *options); });
 }
 
 }  // namespace det::cli

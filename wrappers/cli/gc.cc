@@ -9,7 +9,7 @@ namespace det::cli {
 
 namespace {
 
-constexpr const char *footer =
+constexpr const char *gc_footer =
     R"(What is kept is what checkpoint_storage of the configuration says: save_trial_best (1) of the best
 and save_trial_latest (1) of the newest of each trial, save_experiment_best (0) of the best of all.
 Checkpoints that other trials were started from stay as well.
@@ -18,13 +18,13 @@ Examples:
   det gc 3 --dry-run                what would go
   det gc 3                          delete it)";
 
-struct Options {
+struct GcOptions {
   int64_t experiment = 0;
   bool dry_run = false;
   bool json = false;
 };
 
-void run(const Session &session, const Options &options) {
+void run_gc(const Session &session, const GcOptions &options) {
   const Json answer = session.connect().collect_garbage(options.experiment, options.dry_run);
   if (options.json) return print(json_line(answer));
   const Json &checkpoints = field(answer, "checkpoints");
@@ -46,14 +46,14 @@ void run(const Session &session, const Options &options) {
 }  // namespace
 
 void add_gc_command(CLI::App &app, Session &session) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<GcOptions>();
   CLI::App *command =
       app.add_subcommand("gc", "Delete the checkpoints that an experiment does not keep.");
-  command->footer(footer);
+  command->footer(gc_footer);
   add_id(command, "EXPERIMENT", options->experiment, "The experiment.")->required();
   command->add_flag("--dry-run", options->dry_run, "Only show what would be deleted.");
   command->add_flag("--json", options->json, "One JSON object.");
-  command->callback([options, &session] { run(session, *options); });
+  command->callback([options, &session] { run_gc(session, *options); });
 }
 
 }  // namespace det::cli

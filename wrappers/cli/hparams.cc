@@ -11,7 +11,7 @@ namespace det::cli {
 
 namespace {
 
-constexpr const char *footer =
+constexpr const char *hparams_footer =
     R"(The number says how much of the differences between the trials a hyperparameter explains by itself,
 from 0 (no more than chance) to 1 (all). It compares ranks: one wild trial does not decide. Of a
 number both a trend and a best range count. 'p' is how often chance alone looks as good. What only
@@ -28,7 +28,7 @@ constexpr int picture_width = 32;
 constexpr size_t most_groups = 12;
 constexpr size_t few_trials = 10;
 
-struct Options {
+struct HparamsOptions {
   int64_t experiment = 0;
   bool json = false;
 };
@@ -120,7 +120,7 @@ void print_groups(const Session &session, const Json &hparam, std::pair<double, 
     print("  and " + std::to_string(groups.size() - count) + " more values\n");
 }
 
-void run(const Session &session, const Options &options) {
+void run_hparams(const Session &session, const HparamsOptions &options) {
   const Json answer = session.connect().hparam_importance(options.experiment);
   if (options.json) return print(json_line(answer));
   const Json &hparams = field(answer, "hparams");
@@ -146,13 +146,13 @@ void run(const Session &session, const Options &options) {
 }  // namespace
 
 void add_hparams_command(CLI::App &app, Session &session) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<HparamsOptions>();
   CLI::App *command =
       app.add_subcommand("hparams", "Show which hyperparameters of an experiment mattered.");
-  command->footer(footer);
+  command->footer(hparams_footer);
   add_id(command, "EXPERIMENT", options->experiment, "The experiment.")->required();
   command->add_flag("--json", options->json, "One JSON object.");
-  command->callback([options, &session] { run(session, *options); });
+  command->callback([options, &session] { run_hparams(session, *options); });
 }
 
 }  // namespace det::cli

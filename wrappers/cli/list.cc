@@ -58,7 +58,7 @@ const std::vector<ListColumn> checkpoint_columns = {
     {"AGE", "time", age_of, Align::right},
 };
 
-struct Options {
+struct ListOptions {
   int64_t id = 0;
   bool experiments = false;
   bool json = false;
@@ -86,7 +86,7 @@ void print_list(const Session &session, const std::vector<ListColumn> &columns, 
   if (table.empty() && !json) print(when_empty);
 }
 
-void list(const Session &session, const Options &options) {
+void list(const Session &session, const ListOptions &options) {
   if (options.experiments && options.id != 0) {
     throw Failure(ExitCode::usage, "-e lists all experiments and takes no id");
   }
@@ -100,7 +100,7 @@ void list(const Session &session, const Options &options) {
              [&](const Visit &visit) { client.each_trial(options.id, visit); });
 }
 
-void list_checkpoints(const Session &session, const Options &options) {
+void list_checkpoints(const Session &session, const ListOptions &options) {
   Client client = session.connect();
   if (options.id != 0) client.trial(options.id);  // an unknown one is an error
   print_list(session, checkpoint_columns, options.json, "No checkpoints yet.\n",
@@ -110,7 +110,7 @@ void list_checkpoints(const Session &session, const Options &options) {
 }  // namespace
 
 void add_list_commands(CLI::App &app, Session &session) {
-  const auto ls = std::make_shared<Options>();
+  const auto ls = std::make_shared<ListOptions>();
   CLI::App *command = app.add_subcommand("ls", "List trials, or experiments.");
   command->footer(list_footer);
   add_id(command, "EXPERIMENT", ls->id, "Only the trials of this experiment.");
@@ -118,7 +118,7 @@ void add_list_commands(CLI::App &app, Session &session) {
   command->add_flag("--json", ls->json, "One JSON object per line.");
   command->callback([ls, &session] { list(session, *ls); });
 
-  const auto of = std::make_shared<Options>();
+  const auto of = std::make_shared<ListOptions>();
   command = app.add_subcommand("checkpoints", "List checkpoints.");
   command->footer(checkpoints_footer);
   add_id(command, "TRIAL", of->id, "Only those of this trial.");

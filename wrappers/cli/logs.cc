@@ -12,7 +12,7 @@ namespace det::cli {
 
 namespace {
 
-constexpr const char *footer =
+constexpr const char *logs_footer =
     R"(Lines are what a program gives to det_train_log(), and what a trial of 'det run'
 prints.
 
@@ -24,7 +24,7 @@ Examples:
 
 constexpr std::array<const char *, 4> levels = {"debug", "info", "warning", "error"};
 
-struct Options {
+struct LogsOptions {
   int64_t trial = 0;
   bool follow = false;
   std::string level = levels[0];
@@ -65,7 +65,7 @@ bool has_ended(const Json &trial) {
   return state == "COMPLETED" || state == "CANCELED" || state == "ERROR";
 }
 
-void run(const Session &session, const Options &options) {
+void run_logs(const Session &session, const LogsOptions &options) {
   Client client = session.connect();
   client.trial(options.trial);  // an unknown one is an error
   Client::LogReader reader(client, options.trial);
@@ -88,9 +88,9 @@ void run(const Session &session, const Options &options) {
 }  // namespace
 
 void add_logs_command(CLI::App &app, Session &session) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<LogsOptions>();
   CLI::App *command = app.add_subcommand("logs", "Show the log of a trial.");
-  command->footer(footer);
+  command->footer(logs_footer);
   add_id(command, "TRIAL", options->trial, "The trial.")->required();
   command->add_flag("-f,--follow", options->follow, "Wait for new entries until the trial ends.");
   command->add_option("-l,--level", options->level, "The least important level to show.")
@@ -101,7 +101,7 @@ void add_logs_command(CLI::App &app, Session &session) {
                    : "'" + level + "' is no level: choose debug, info, warning or error";
       });
   command->add_flag("--json", options->json, "One JSON object per entry.");
-  command->callback([options, &session] { run(session, *options); });
+  command->callback([options, &session] { run_logs(session, *options); });
 }
 
 }  // namespace det::cli

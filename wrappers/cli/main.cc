@@ -20,7 +20,7 @@ namespace {
 constexpr const char *description =
     "det shows and steers training: experiments, their trials, metrics, checkpoints and logs.";
 
-constexpr const char *footer = R"(First steps:
+constexpr const char *main_footer = R"(First steps:
   det run FILE               a search over many trials on this machine
   det ls                     the trials there are
   det show 1                 trial 1: state, hyperparameters, runs, how to resume it
@@ -86,11 +86,11 @@ void add_commands(CLI::App &app, Session &session) {
   }
 }
 
-void run(int argc, char **argv) {
+void run_main(int argc, char **argv) {
   Session session;
   session.terminal = detect_terminal();
   CLI::App app(description, "det");
-  app.footer(footer);
+  app.footer(main_footer);
   app.fallthrough();
   app.require_subcommand(0, 1);
   const auto formatter = std::make_shared<HelpFormatter>();
@@ -134,7 +134,7 @@ int main(int argc, char **argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a reader that has gone is told by the write
   std::setlocale(LC_CTYPE, "");   // UTF-8 or not; numbers keep their points
   try {
-    run(argc, argv);
+    run_main(argc, argv);
     return 0;
   } catch (const OutputClosed &) {
     return 0;

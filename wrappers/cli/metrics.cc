@@ -11,14 +11,14 @@ namespace det::cli {
 
 namespace {
 
-constexpr const char *footer = R"(Examples:
+constexpr const char *metrics_footer = R"(Examples:
   det metrics 1                                   a row for each step of each group
   det metrics 1 --group validation                only the validations
   det metrics 1 --name loss --name accuracy       only these columns
   det metrics 1 --csv > trial1.csv                for a spreadsheet
   det metrics 1 --json | jq .metrics.loss         one JSON object per report, for programs)";
 
-struct Options {
+struct MetricsOptions {
   int64_t trial = 0;
   std::string group;
   std::vector<std::string> names;
@@ -98,7 +98,7 @@ std::vector<std::string> cells_of(const Row &row, std::string (*format)(const Js
   return cells;
 }
 
-void run(const Session &session, const Options &options) {
+void run_metrics(const Session &session, const MetricsOptions &options) {
   Client client = session.connect();
   MetricNames known = metric_names(client.trial(options.trial));
   const std::optional<std::string> group =
@@ -147,9 +147,9 @@ void run(const Session &session, const Options &options) {
 }  // namespace
 
 void add_metrics_command(CLI::App &app, Session &session) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<MetricsOptions>();
   CLI::App *command = app.add_subcommand("metrics", "Show the metrics of a trial.");
-  command->footer(footer);
+  command->footer(metrics_footer);
   add_id(command, "TRIAL", options->trial, "The trial.")->required();
   command->add_option("-g,--group", options->group, "Only reports of this group.")
       ->type_name("GROUP");
@@ -158,7 +158,7 @@ void add_metrics_command(CLI::App &app, Session &session) {
       ->allow_extra_args(false);
   CLI::Option *csv = command->add_flag("--csv", options->csv, "Comma-separated values.");
   command->add_flag("--json", options->json, "One JSON object per report.")->excludes(csv);
-  command->callback([options, &session] { run(session, *options); });
+  command->callback([options, &session] { run_metrics(session, *options); });
 }
 
 }  // namespace det::cli

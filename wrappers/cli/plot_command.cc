@@ -18,7 +18,7 @@ namespace det::cli {
 
 namespace {
 
-constexpr const char *footer =
+constexpr const char *plot_command_footer =
     R"(Without METRIC the losses are drawn: every metric with 'loss' in its name, else the first one.
 A METRIC may name its group: 'validation.loss'. Values that are not finite leave gaps.
 
@@ -29,7 +29,7 @@ Examples:
   det plot 1 loss --svg loss.svg    a picture for a report or a browser
   COLUMNS=120 det plot 1 --ascii    wider, and without braille characters)";
 
-struct Options {
+struct PlotOptions {
   int64_t trial = 0;
   std::vector<std::string> metrics;
   bool ascii = false;
@@ -77,7 +77,7 @@ Choices choose(const MetricNames &known, const std::vector<std::string> &argumen
   return choices;
 }
 
-std::vector<Choice> choose(Client &client, const Json &trial, const Options &options) {
+std::vector<Choice> choose(Client &client, const Json &trial, const PlotOptions &options) {
   const Choices quick = choose(metric_names(trial), options.metrics);
   if (!quick.missing) return quick.found;
   const MetricNames known = every_metric_name(client, options.trial);
@@ -120,7 +120,7 @@ void write_picture(const std::string &path, const std::string &picture) {
   }
 }
 
-void run(const Session &session, const Options &options) {
+void run_plot(const Session &session, const PlotOptions &options) {
   Client client = session.connect();
   const Json trial = client.trial(options.trial);
   const std::vector<Choice> choices = choose(client, trial, options);
@@ -147,15 +147,15 @@ void run(const Session &session, const Options &options) {
 }  // namespace
 
 void add_plot_command(CLI::App &app, Session &session) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<PlotOptions>();
   CLI::App *command = app.add_subcommand("plot", "Draw metrics of a trial over its steps.");
-  command->footer(footer);
+  command->footer(plot_command_footer);
   add_id(command, "TRIAL", options->trial, "The trial.")->required();
   command->add_option("METRIC", options->metrics, "What to draw.")->type_name("");
   command->add_flag("--ascii", options->ascii, "Only ASCII characters.");
   command->add_option("--svg", options->svg, "Write a picture to this file ('-': to the output).")
       ->type_name("FILE");
-  command->callback([options, &session] { run(session, *options); });
+  command->callback([options, &session] { run_plot(session, *options); });
 }
 
 }  // namespace det::cli

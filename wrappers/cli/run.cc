@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char *footer =
+constexpr const char *run_footer =
     R"(Reads the experiment's configuration (YAML or JSON), makes its trials and runs each as a process of
 this machine, as many at a time as there are slots: GPUs where it has any, else processor cores.
 Ctrl-C pauses everything: each trial saves a checkpoint and leaves; a second Ctrl-C ends them at once.
@@ -39,7 +39,7 @@ Examples:
 Exit codes besides those of every command:
   9 the experiment ended in an error    10 it was canceled    11 it was paused, and can be resumed)";
 
-struct Options {
+struct RunOptions {
   std::string file;
   std::vector<std::string> command;
   std::optional<int> slots;
@@ -73,7 +73,7 @@ std::vector<std::string> command_of(const Json &config) {
                                      " in " + file);
 }
 
-int64_t make_experiment(const Options &options, const fs::path &home, const Launcher &launcher,
+int64_t make_experiment(const RunOptions &options, const fs::path &home, const Launcher &launcher,
                         Database &store) {
   ExperimentConfigSources sources;
   sources.text = read_config_text(options.file);
@@ -170,7 +170,7 @@ ExitCode exit_code_of_end(const std::string &state) {
   return state == state::canceled ? ExitCode::canceled : ExitCode::paused;
 }
 
-void run(const Session &session, const Options &options) {
+void run_experiment_file(const Session &session, const RunOptions &options) {
   const MasterLocation location = locate_master(session.master);
   if (!location.embedded)
     throw Failure(ExitCode::unsupported,
@@ -216,10 +216,10 @@ void run(const Session &session, const Options &options) {
 }  // namespace
 
 void add_run_command(CLI::App &app, Session &session) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<RunOptions>();
   CLI::App *command =
       app.add_subcommand("run", "Run an experiment on this machine: a search over many trials.");
-  command->footer(footer);
+  command->footer(run_footer);
   command->add_option("FILE", options->file, "The configuration; - for standard input.")
       ->type_name("");
   command->add_option("COMMAND", options->command, "What each trial runs, behind '--'.")
@@ -246,7 +246,7 @@ void add_run_command(CLI::App &app, Session &session) {
                     "has: give no other");
     if (options->file.empty() && options->resume == 0)
       throw Failure(ExitCode::usage, "give a configuration FILE, or --resume EXPERIMENT");
-    with_exit_code([&] { run(session, *options); });
+    with_exit_code([&] { run_experiment_file(session, *options); });
   });
 }
 

@@ -13,7 +13,7 @@ namespace det::cli {
 
 namespace {
 
-constexpr const char *footer = R"(Examples:
+constexpr const char *show_footer = R"(Examples:
   det show 1                        trial 1: state, hyperparameters, runs, how to resume it
   det show -e 3                     experiment 3: configuration and trials
   det show UUID                     a checkpoint, by its id in full
@@ -143,7 +143,7 @@ void show_checkpoint(const Json &checkpoint) {
   print_section("Files, " + bytes_of(field(checkpoint, "size")), files);
 }
 
-struct Options {
+struct ShowOptions {
   std::string id;
   bool experiment = false;
   bool json = false;
@@ -156,7 +156,7 @@ bool is_uuid(const std::string &text) {
   });
 }
 
-void run(const Session &session, const Options &options) {
+void run_show(const Session &session, const ShowOptions &options) {
   const bool checkpoint = is_uuid(options.id) && !options.experiment;
   const int64_t id = checkpoint ? 0 : parse_id(options.id, "ID");
   Client client = session.connect();
@@ -172,15 +172,15 @@ void run(const Session &session, const Options &options) {
 }  // namespace
 
 void add_show_command(CLI::App &app, Session &session) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ShowOptions>();
   CLI::App *command = app.add_subcommand("show", "Show a trial, an experiment or a checkpoint.");
-  command->footer(footer);
+  command->footer(show_footer);
   command->add_option("ID|UUID", options->id, "The trial, with -e the experiment; or a checkpoint.")
       ->type_name("")
       ->required();
   command->add_flag("-e,--experiment", options->experiment, "ID is that of an experiment.");
   command->add_flag("--json", options->json, "One JSON object.");
-  command->callback([options, &session] { run(session, *options); });
+  command->callback([options, &session] { run_show(session, *options); });
 }
 
 }  // namespace det::cli

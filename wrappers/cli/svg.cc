@@ -11,8 +11,8 @@ namespace {
 constexpr double left = 80, top = 40, width = 640, height = 360, legend_line = 20;
 
 // Told apart also without full colour vision, and in print by their dashes.
-constexpr std::array<const char *, 6> colours = {"#0072b2", "#d55e00", "#009e73",
-                                                 "#cc79a7", "#56b4e9", "#e69f00"};
+constexpr std::array<const char *, 6> svg_colours = {"#0072b2", "#d55e00", "#009e73",
+                                                     "#cc79a7", "#56b4e9", "#e69f00"};
 constexpr std::array<const char *, 4> dashes = {"none", "8 4", "2 3", "10 3 2 3"};
 
 std::string number(double value) {
@@ -106,7 +106,7 @@ std::string render_svg(const std::vector<Series> &series, const std::string &tit
                     "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n" +
                     text(left, 24, " font-size=\"16\"", title) + grid(*axes);
   for (size_t i = 0; i < series.size(); ++i) {
-    const std::string style = "stroke=\"" + std::string(colours[i % colours.size()]) +
+    const std::string style = "stroke=\"" + std::string(svg_colours[i % svg_colours.size()]) +
                               "\" stroke-dasharray=\"" + dashes[i % dashes.size()] + "\"";
     const double y = legend + legend_line * static_cast<double>(i);
     out += path(series[i], *axes, style);

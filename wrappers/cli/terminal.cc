@@ -17,7 +17,7 @@ namespace det::cli {
 
 namespace {
 
-int number_of(const char *variable) {
+int number_in(const char *variable) {
   const char *text = std::getenv(variable);
   if (!text) return 0;
   int number = 0;
@@ -91,8 +91,8 @@ void measure(Terminal &terminal) {
     if (size.ws_col > 0) terminal.width = size.ws_col;
     if (size.ws_row > 0) terminal.height = size.ws_row;
   }
-  if (const int columns = number_of("COLUMNS")) terminal.width = columns;
-  if (const int lines = number_of("LINES")) terminal.height = lines;
+  if (const int columns = number_in("COLUMNS")) terminal.width = columns;
+  if (const int lines = number_in("LINES")) terminal.height = lines;
 }
 
 std::string painted(const Terminal &terminal, Colour colour, std::string_view text) {

@@ -11,7 +11,7 @@ namespace det::cli {
 
 namespace {
 
-constexpr const char *footer =
+constexpr const char *trials_footer =
     R"(Hyperparameters have columns where they differ between the trials. KEY is metric, id, state, steps,
 or the name of a hyperparameter.
 
@@ -22,7 +22,7 @@ Examples:
   det trials 3 --sort id --reverse  the newest first
   det trials 3 --csv > trials.csv   for a spreadsheet)";
 
-struct Options {
+struct TrialsOptions {
   int64_t experiment = 0;
   std::string sort = "metric";
   bool reverse = false;
@@ -32,7 +32,7 @@ struct Options {
 };
 
 // A trial, and its hyperparameters by their dotted names.
-struct Row {
+struct TrialRow {
   Json entry;
   std::map<std::string, Json> hparams;
 };
@@ -45,14 +45,14 @@ std::string key_of(const std::string &word) {
   return "";
 }
 
-std::vector<Row> read_rows(Client &client, const Options &options) {
-  std::vector<Row> rows;
+std::vector<TrialRow> read_rows(Client &client, const TrialsOptions &options) {
+  std::vector<TrialRow> rows;
   const bool by_metric = options.sort == "metric";
   const Order order = options.reverse ? Order::worst_first : Order::best_first;
   client.each_trial(
       options.experiment,
       [&](const Json &entry) {
-        Row row{entry, {}};
+        TrialRow row{entry, {}};
         for (auto &[name, value] : flattened(field(entry, "hparams"))) row.hparams[name] = value;
         rows.push_back(std::move(row));
         // Those that follow can be no better.
@@ -64,24 +64,24 @@ std::vector<Row> read_rows(Client &client, const Options &options) {
 }
 
 // By a key or a hyperparameter; what does not have it comes last.
-void sort_rows(std::vector<Row> &rows, const Options &options) {
+void sort_rows(std::vector<TrialRow> &rows, const TrialsOptions &options) {
   const std::string key = key_of(options.sort);
-  const auto value_of = [&](const Row &row) -> const Json & {
+  const auto value_of = [&](const TrialRow &row) -> const Json & {
     static const Json none;
     if (!key.empty()) return field(row.entry, key.c_str());
     const auto found = row.hparams.find(options.sort);
     return found == row.hparams.end() ? none : found->second;
   };
-  if (key.empty() && !rows.empty() && std::none_of(rows.begin(), rows.end(), [&](const Row &row) {
-        return row.hparams.count(options.sort) != 0;
-      })) {
+  if (key.empty() && !rows.empty() &&
+      std::none_of(rows.begin(), rows.end(),
+                   [&](const TrialRow &row) { return row.hparams.count(options.sort) != 0; })) {
     std::vector<std::string> names;
     for (const auto &[name, value] : rows.front().hparams) names.push_back(name);
     throw Failure(ExitCode::usage, "there is no '" + options.sort +
                                        "' to sort by; choose metric, id, state, steps" +
                                        (names.empty() ? "" : " or one of " + joined(names)));
   }
-  std::stable_sort(rows.begin(), rows.end(), [&](const Row &a, const Row &b) {
+  std::stable_sort(rows.begin(), rows.end(), [&](const TrialRow &a, const TrialRow &b) {
     const Json &left = value_of(a), &right = value_of(b);
     if (left.is_null() || right.is_null()) return !left.is_null() && right.is_null();
     return options.reverse ? right < left : left < right;
@@ -89,10 +89,10 @@ void sort_rows(std::vector<Row> &rows, const Options &options) {
 }
 
 // Those of which there are several values, or of which some trials have none; or all of them.
-std::vector<std::string> hparam_names(const std::vector<Row> &rows, bool all) {
+std::vector<std::string> hparam_names(const std::vector<TrialRow> &rows, bool all) {
   std::map<std::string, size_t> trials;
   std::map<std::string, bool> varies;
-  for (const Row &row : rows) {
+  for (const TrialRow &row : rows) {
     for (const auto &[name, value] : row.hparams) {
       ++trials[name];
       const auto first = rows.front().hparams.find(name);
@@ -106,13 +106,13 @@ std::vector<std::string> hparam_names(const std::vector<Row> &rows, bool all) {
   return names;
 }
 
-std::string hparam_of(const Row &row, const std::string &name, std::string (*format)(const Json &),
-                      const char *missing) {
+std::string hparam_of(const TrialRow &row, const std::string &name,
+                      std::string (*format)(const Json &), const char *missing) {
   const auto found = row.hparams.find(name);
   return found == row.hparams.end() ? missing : format(found->second);
 }
 
-void print_csv(const std::vector<Row> &rows) {
+void print_csv(const std::vector<TrialRow> &rows) {
   const std::vector<std::string> keys = {"id",         "state",           "best_metric",
                                          "best_steps", "steps_completed", "runs",
                                          "restarts",   "start_time",      "end_time"};
@@ -120,7 +120,7 @@ void print_csv(const std::vector<Row> &rows) {
   std::vector<std::string> titles = keys;
   for (const std::string &name : names) titles.push_back("hparams." + name);
   print(csv_line(titles));
-  for (const Row &row : rows) {
+  for (const TrialRow &row : rows) {
     std::vector<std::string> cells;
     for (const std::string &key : keys) {
       const Json &value = field(row.entry, key.c_str());
@@ -131,9 +131,10 @@ void print_csv(const std::vector<Row> &rows) {
   }
 }
 
-void print_table(const Session &session, const std::vector<Row> &rows, const Json &experiment) {
+void print_table(const Session &session, const std::vector<TrialRow> &rows,
+                 const Json &experiment) {
   const Json &metric = field(experiment, "searcher_metric");
-  const bool restarted = std::any_of(rows.begin(), rows.end(), [](const Row &row) {
+  const bool restarted = std::any_of(rows.begin(), rows.end(), [](const TrialRow &row) {
     const Json &restarts = field(row.entry, "restarts");
     return restarts.is_number() && restarts != 0;
   });
@@ -144,7 +145,7 @@ void print_table(const Session &session, const std::vector<Row> &rows, const Jso
   columns.insert(columns.end(), {{"STEPS", Align::right}, {"STATE"}, {"TOOK", Align::right}});
   if (restarted) columns.push_back({"RESTARTS", Align::right});
   Table table(session.terminal, columns);
-  for (const Row &row : rows) {
+  for (const TrialRow &row : rows) {
     std::vector<std::string> cells = {text_of(field(row.entry, "id")),
                                       number_of(field(row.entry, "best_metric"))};
     for (const std::string &name : names) cells.push_back(hparam_of(row, name, number_of, "-"));
@@ -158,15 +159,15 @@ void print_table(const Session &session, const std::vector<Row> &rows, const Jso
   if (table.empty()) print("This experiment has no trials yet.\n");
 }
 
-void run(const Session &session, const Options &options) {
+void run_trials(const Session &session, const TrialsOptions &options) {
   Client client = session.connect();
   const Json best = client.best_trial(options.experiment);  // an unknown one is an error
-  std::vector<Row> rows = read_rows(client, options);
+  std::vector<TrialRow> rows = read_rows(client, options);
   if (options.sort != "metric") sort_rows(rows, options);
   const auto count = static_cast<size_t>(options.count);
   if (count != 0 && rows.size() > count) rows.erase(rows.begin() + options.count, rows.end());
   if (options.json) {
-    for (const Row &row : rows) print(json_line(row.entry));
+    for (const TrialRow &row : rows) print(json_line(row.entry));
   } else if (options.csv) {
     print_csv(rows);
   } else {
@@ -177,10 +178,10 @@ void run(const Session &session, const Options &options) {
 }  // namespace
 
 void add_trials_command(CLI::App &app, Session &session) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<TrialsOptions>();
   CLI::App *command = app.add_subcommand(
       "trials", "List the trials of an experiment with their hyperparameters, the best first.");
-  command->footer(footer);
+  command->footer(trials_footer);
   add_id(command, "EXPERIMENT", options->experiment, "The experiment.")->required();
   command->add_option("-s,--sort", options->sort, "What to sort by, if not the metric.")
       ->type_name("KEY");
@@ -192,7 +193,7 @@ void add_trials_command(CLI::App &app, Session &session) {
       ->type_name("COUNT");
   CLI::Option *csv = command->add_flag("--csv", options->csv, "Comma-separated values.");
   command->add_flag("--json", options->json, "One JSON object per line.")->excludes(csv);
-  command->callback([options, &session] { run(session, *options); });
+  command->callback([options, &session] { run_trials(session, *options); });
 }
 
 }  // namespace det::cli
