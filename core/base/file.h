@@ -30,8 +30,12 @@ class Fd {
   int fd_ = -1;
 };
 
+// Unless more is asked for, nothing is made that everybody may write, whatever the umask.
+inline constexpr unsigned default_file_mode = 0664;
+inline constexpr unsigned default_directory_mode = 0775;
+
 // open(2) with O_CLOEXEC; throws, naming the path.
-Fd open_file(const std::filesystem::path &path, int flags, unsigned mode = 0666);
+Fd open_file(const std::filesystem::path &path, int flags, unsigned mode = default_file_mode);
 
 std::string read_file(const std::filesystem::path &path);
 
@@ -40,13 +44,13 @@ void write_all(int fd, std::string_view bytes, const std::string &name);
 
 // Replaces `path` by `text`: written aside, synced, renamed, directory synced.
 void write_file_durably(const std::filesystem::path &path, std::string_view text,
-                        unsigned mode = 0666);
+                        unsigned mode = default_file_mode);
 
 // fsync(2) on a directory, so that names made or renamed in it survive a power cut.
 void sync_directory(const std::filesystem::path &path);
 
 // mkdir -p; throws, naming the part that failed.
-void make_directories(const std::filesystem::path &path, unsigned mode = 0777);
+void make_directories(const std::filesystem::path &path, unsigned mode = default_directory_mode);
 
 // Whether the file system of `path` lives on another machine (NFS, SMB, Lustre, ...).
 bool on_network_filesystem(const std::filesystem::path &path);

@@ -70,11 +70,13 @@ bool is_locked(const Fd &file) {
   return fcntl(file.get(), F_OFD_GETLK, &range) != 0 || range.l_type != F_UNLCK;
 }
 
-std::optional<ProcessIdentity> recorded_owner(const fs::path &path) {
-  const std::string text = read_or_empty(path);
-  if (text.empty()) return std::nullopt;
+std::optional<ProcessIdentity> recorded_owner(const Fd &file) {
+  std::array<char, 4096> text{};
+  const ssize_t size = pread(file.get(), text.data(), text.size(), 0);
+  if (size <= 0) return std::nullopt;
   try {
-    return ProcessIdentity::from_json(parse_json_object(text, path.string()));
+    const std::string_view json(text.data(), static_cast<size_t>(size));
+    return ProcessIdentity::from_json(parse_json_object(json, "the owner of a lock"));
   } catch (const std::exception &) {
     return std::nullopt;
   }
@@ -87,7 +89,7 @@ class FreshLock {
   explicit FreshLock(const fs::path &path)
       : path_(path),
         aside_(path.parent_path() / ("." + make_uuid())),
-        file_(open_file(aside_, O_RDWR | O_CREAT | O_EXCL)) {
+        file_(open_file(aside_, O_RDWR | O_CREAT | O_EXCL, 0600)) {
     try {
       lock(file_, aside_);
       write_all(file_.get(), to_wire(ProcessIdentity::current().to_json()) + "\n", aside_.string());
@@ -182,20 +184,29 @@ OwnerLock OwnerLock::acquire(const fs::path &path) {
 std::optional<OwnerLock> OwnerLock::take_over(const fs::path &path) {
   if (owner_liveness(path) != Liveness::dead) return std::nullopt;
   // One at a time in a directory, and each looks again when it is its turn: what one has put in
-  // place of a dead owner's file, the next must not replace.
-  const fs::path turn_path = path.parent_path() / ".take-over";
-  const Fd turn = open_file(turn_path, O_RDWR | O_CREAT);
+  // place of a dead owner's file, the next must not replace. Each user takes over his own.
+  const fs::path turn_path = path.parent_path() / (".take-over-" + std::to_string(geteuid()));
+  const Fd turn = open_file(turn_path, O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
   if (!lock(turn, turn_path) || owner_liveness(path) != Liveness::dead) return std::nullopt;
   FreshLock fresh(path);
   if (!fresh.place()) fresh.replace();
   return OwnerLock(fresh.release());
 }
 
+uid_t OwnerLock::user() const {
+  struct stat about {};
+  if (fstat(file_.get(), &about) != 0) OsFailure{errno}.raise("looking at a lock file");
+  return about.st_uid;
+}
+
 Liveness owner_liveness(const fs::path &path) {
-  const Fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // Where others write too, a FIFO of this name must not make us wait, nor a link lead elsewhere.
+  const Fd file(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
   if (!file) return errno == ENOENT ? Liveness::dead : Liveness::unknown;
+  struct stat about {};
+  if (fstat(file.get(), &about) != 0 || !S_ISREG(about.st_mode)) return Liveness::unknown;
   if (!is_locked(file)) return Liveness::dead;
-  const std::optional<ProcessIdentity> owner = recorded_owner(path);
+  const std::optional<ProcessIdentity> owner = recorded_owner(file);
   // Whose owner cannot be judged is alive: somebody holds the lock.
   return owner && liveness(*owner) == Liveness::dead ? Liveness::dead : Liveness::alive;
 }

@@ -1,6 +1,8 @@
 // Which process owns something on disk, and whether it still lives.
 #pragma once
 
+#include <sys/types.h>
+
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -41,6 +43,9 @@ class OwnerLock {
 
   // Takes over the file of an owner that is gone. Nothing when it lives or cannot be judged.
   static std::optional<OwnerLock> take_over(const std::filesystem::path &path);
+
+  // Whom the file system takes this process for: over a network not always geteuid().
+  uid_t user() const;
 
  private:
   explicit OwnerLock(Fd file) : file_(std::move(file)) {}

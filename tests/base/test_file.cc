@@ -95,6 +95,21 @@ void directories_are_made_with_their_parents(void **) {
   assert_true(fs::is_directory(directory / "a/b/c") && fs::is_directory(directory / "d"));
 }
 
+void nothing_is_writable_by_everybody_unless_asked_for(void **) {
+  const TemporaryDirectory directory;
+  const mode_t before = umask(0);
+  make_directories(directory / "a/b");
+  open_file(directory / "a/opened", O_WRONLY | O_CREAT);
+  write_file_durably(directory / "a/written", "text");
+  umask(before);
+  for (const auto &[name, mode] :
+       {std::pair("a", 0775), {"a/b", 0775}, {"a/opened", 0664}, {"a/written", 0664}}) {
+    struct stat about {};
+    assert_int_equal(stat((directory / name).c_str(), &about), 0);
+    assert_int_equal(about.st_mode & 07777, mode);
+  }
+}
+
 void directories_behind_a_link_are_made(void **) {
   const TemporaryDirectory directory;
   fs::create_directory(directory / "real");
@@ -165,6 +180,7 @@ int test_file() {
       cmocka_unit_test(durable_write_works_beside_the_current_directory),
       cmocka_unit_test(missing_directory_of_a_durable_write_is_named),
       cmocka_unit_test(directories_are_made_with_their_parents),
+      cmocka_unit_test(nothing_is_writable_by_everybody_unless_asked_for),
       cmocka_unit_test(directories_behind_a_link_are_made),
       cmocka_unit_test(a_file_in_the_way_of_a_directory_is_named),
       cmocka_unit_test(directories_without_permission_are_named),
