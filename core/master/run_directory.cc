@@ -25,6 +25,7 @@ namespace {
 constexpr std::string_view unfinished = ".part-";  // being made or removed
 
 fs::path runs_directory(const fs::path &home) { return home / "runs"; }
+fs::path turn_file(const fs::path &home) { return home / "runs.lock"; }
 
 // The names in a directory; none when it is absent.
 std::vector<std::string> names_in(const fs::path &directory) {
@@ -86,7 +87,7 @@ OwnerLock make_run_directory(const fs::path &home, const JournalKey &rank,
   const fs::path runs = runs_directory(home);
   make_directories(runs, 0700);
   const fs::path path = run_directory(home, rank.trial_id, rank.run_id, rank.rank);
-  const Fd turn = wait_for_lock(home / "runs.lock");
+  const Fd turn = wait_for_lock(turn_file(home));
   if (fs::exists(path)) make_room(path, rank, content);
   const fs::path aside = runs / (std::string(unfinished) + make_uuid());
   make_directories(aside, 0700);
@@ -143,9 +144,12 @@ std::vector<fs::path> list_run_directories(const fs::path &home) {
 
 void clear_unfinished_directories(const fs::path &home) {
   const fs::path runs = runs_directory(home);
-  for (const std::string &name : names_in(runs))
-    if (name.starts_with(unfinished) && owner_liveness(owner_file(runs / name)) == Liveness::dead)
-      remove_tree(runs / name);
+  std::vector<std::string> names = names_in(runs);
+  std::erase_if(names, [](const std::string &name) { return !name.starts_with(unfinished); });
+  if (names.empty()) return;
+  const Fd turn = wait_for_lock(turn_file(home));  // none of them is being made
+  for (const std::string &name : names)
+    if (owner_liveness(owner_file(runs / name)) == Liveness::dead) remove_tree(runs / name);
 }
 
 bool has_undelivered(const fs::path &run_directory) {

@@ -44,8 +44,7 @@ Json read_about(const std::filesystem::path &run_directory);  // all of run.json
 // The directories of all ranks of all runs, oldest first.
 std::vector<std::filesystem::path> list_run_directories(const std::filesystem::path &home);
 
-// Removes what a process that died while making or removing a directory left. The caller holds the
-// write lock.
+// Removes what a process that died while making or removing a directory left.
 void clear_unfinished_directories(const std::filesystem::path &home);
 
 // Journals with reports that were not delivered.

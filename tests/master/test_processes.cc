@@ -212,6 +212,17 @@ void a_directory_half_made_is_cleared(void **) {
   assert_true(std::filesystem::exists(alive->run_directory()));
 }
 
+void a_directory_half_made_is_cleared_where_nothing_else_is_left(void **) {
+  const Home home;
+  home.start()->end_run(RunEnd::ok);
+  assert_true(list_run_directories(home.store()).empty());
+  std::filesystem::create_directory(home.store() / "runs/.part-x");
+  Logger log(LogLevel::error);
+  recover_left_behind(
+      home.store(), [](const std::filesystem::path &, ReportSink &, LeftBehind &) {}, log);
+  assert_false(std::filesystem::exists(home.store() / "runs/.part-x"));
+}
+
 }  // namespace
 }  // namespace det::test
 
@@ -226,6 +237,7 @@ int test_processes() {
       cmocka_unit_test(journals_of_a_run_that_the_store_lost_are_set_aside),
       cmocka_unit_test(of_processes_that_are_one_rank_at_once_one_gets_its_directory),
       cmocka_unit_test(a_directory_half_made_is_cleared),
+      cmocka_unit_test(a_directory_half_made_is_cleared_where_nothing_else_is_left),
   };
   return cmocka_run_group_tests_name("processes", tests, nullptr, nullptr);
 }

@@ -62,14 +62,10 @@ void recover(Database &store, const fs::path &directory, const ShipJournals &shi
 Recovery recover_left_behind(const fs::path &store_directory, const ShipJournals &ship, Logger &log,
                              const StoreOptions &options) {
   Recovery recovery;
+  clear_unfinished_directories(store_directory);
   const std::vector<fs::path> directories = list_run_directories(store_directory);
   if (directories.empty()) return recovery;
   Database store = open_store(store_directory, false, options);
-  {
-    Transaction transaction(store, Durability::relaxed);
-    clear_unfinished_directories(store_directory);
-    transaction.commit();
-  }
   std::exception_ptr failed;
   for (const fs::path &directory : directories) {
     try {

@@ -90,6 +90,7 @@ Recovery recover_rest_runs(const std::shared_ptr<MasterSession> &session, const 
                            bool offer_refused, const std::shared_ptr<Logger> &logger) {
   Recovery recovery;
   const fs::path home = rest_home(session->url());
+  clear_unfinished_directories(home);
   std::exception_ptr failed;
   for (const fs::path &directory : list_run_directories(home)) {
     try {
