@@ -126,13 +126,12 @@ Json CheckpointContext::metadata(const std::string &id) {
 
 void CheckpointContext::recover() {
   for (const std::string &id : storage_.sweep()) {
-    if (master_.knows_checkpoint(id)) {
-      storage_.adopt(id);
-    } else {
+    if (!master_.knows_checkpoint(id)) {
       logger_.info("removing checkpoint " + id +
                    ", which a killed process finished but never reported");
       storage_.remove(id);
     }
+    storage_.settle(id);
   }
 }
 

@@ -24,7 +24,7 @@ enum class DownloadMode : int { local_workers_share = 0, no_shared = 1 };
 
 struct DownloadRequest {
   DownloadMode mode = DownloadMode::local_workers_share;
-  Selector selector;
+  Selector selector = {};
   bool checksums = true;
 };
 
@@ -90,6 +90,7 @@ class CheckpointContext {
                const std::vector<std::string> &shares);
   void check_rank(const char *call) const;
 
+  HadManifest had_manifest(const std::string &id);
   bool anybody_selects(const std::string &id, const DownloadRequest &request);
   Selector choose_together(const std::string &id, const Selector &selector);
 

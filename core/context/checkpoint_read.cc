@@ -27,6 +27,10 @@ class OpenedElsewhere : public CheckpointReader {
 
 }  // namespace
 
+HadManifest CheckpointContext::had_manifest(const std::string &id) {
+  return [this, id] { return master_.has_made_checkpoint(id); };
+}
+
 bool CheckpointContext::anybody_selects(const std::string &id, const DownloadRequest &request) {
   const std::vector<std::string> selects = all_agree(communicator_, [&] {
     check_storage_id(id);
@@ -63,13 +67,13 @@ void CheckpointContext::download(const std::string &id, const fs::path &director
   gate_.check();
   if (request.mode == DownloadMode::no_shared) {
     check_storage_id(id);
-    storage_.download(id, directory, request.selector, request.checksums);
+    storage_.download(id, directory, request.selector, request.checksums, had_manifest(id));
     return;
   }
   Selector selector;
   if (anybody_selects(id, request)) selector = choose_together(id, request.selector);
   local_chief_decides(communicator_, [&] {
-    storage_.download(id, directory, selector, request.checksums);
+    storage_.download(id, directory, selector, request.checksums, had_manifest(id));
     return std::string();
   });
 }
@@ -79,14 +83,14 @@ std::unique_ptr<CheckpointReader> CheckpointContext::begin_restore(const std::st
   gate_.check();
   if (request.mode == DownloadMode::no_shared) {
     check_storage_id(id);
-    return storage_.restore(id, request.selector, request.checksums);
+    return storage_.restore(id, request.selector, request.checksums, had_manifest(id));
   }
   // Storage hands out what is stored: a selector of any rank only earns its warning.
   Selector selector;
   if (anybody_selects(id, request)) selector = [](const std::string &) { return true; };
   std::unique_ptr<CheckpointReader> reader;
   const std::string path = local_chief_decides(communicator_, [&] {
-    reader = storage_.restore(id, selector, request.checksums);
+    reader = storage_.restore(id, selector, request.checksums, had_manifest(id));
     return reader->path().string();
   });
   if (!reader) reader = std::make_unique<OpenedElsewhere>(path);

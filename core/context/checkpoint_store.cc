@@ -35,7 +35,7 @@ void CheckpointStore::commit() {
   if (sharded_) {
     commit_sharded();
   } else {
-    write_metadata(path_, metadata_);
+    writer_->put(metadata_file, to_metadata_text(metadata_));
     context_.publish(*writer_, metadata_, {});
   }
   state_ = State::committed;
@@ -46,7 +46,7 @@ void CheckpointStore::commit_sharded() try {
   // From here on nobody writes into the directory any more.
   all_agree(communicator, [] { return std::string(); });
   const std::string shares = chief_decides(communicator, [&] {
-    write_metadata(path_, metadata_);
+    writer_->put(metadata_file, to_metadata_text(metadata_));
     return pack(share_out(writer_->list(), static_cast<size_t>(communicator.ranks().size)));
   });
   const Json mine =

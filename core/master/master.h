@@ -76,8 +76,11 @@ class Master : public ReportSink {
   virtual void acknowledge_out_of_operations() = 0;
 
   virtual void report_checkpoint(const CheckpointReport &report) = 0;
+  // As one that is complete.
   virtual bool knows_checkpoint(const std::string &id) = 0;
   virtual std::optional<Json> checkpoint_metadata(const std::string &id) = 0;
+  // Whether it is of this library, which never stores one without a manifest.
+  virtual bool has_made_checkpoint(const std::string &id) = 0;
   virtual void checkpoint_deleted(const std::string &id) = 0;
 
   // What the caller wants to keep with the trial: an object, replaced as a whole.

@@ -1,5 +1,6 @@
 #include "core/storage/directory_storage.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -8,7 +9,7 @@
 #include <unordered_map>
 
 #include "core/storage/glob.h"
-#include "core/storage/manifest.h"
+#include "core/storage/shared_directory.h"
 #include "core/storage/writer.h"
 
 namespace det {
@@ -29,7 +30,7 @@ class StoredDirectory : public CheckpointReader {
 }  // namespace
 
 DirectoryStorage::DirectoryStorage(Options options, std::shared_ptr<Logger> logger)
-    : options_(std::move(options)), logger_(std::move(logger)), staging_(options_.base) {}
+    : options_(std::move(options)), logger_(std::move(logger)) {}
 
 std::unique_ptr<CheckpointWriter> DirectoryStorage::begin(const std::string &id) {
   check_storage_id(id);
@@ -37,14 +38,14 @@ std::unique_ptr<CheckpointWriter> DirectoryStorage::begin(const std::string &id)
   if (lstat((options_.base / id).c_str(), &about) == 0)
     throw Error(Code::conflict, "starting checkpoint '" + (options_.base / id).string() +
                                     "': the id is taken; use a new id");
-  return std::make_unique<DirectoryWriter>(options_.base, id, options_.durable);
+  return std::make_unique<DirectoryWriter>(Staging::open(options_.base), id, options_.durable);
 }
 
 std::unique_ptr<CheckpointWriter> DirectoryStorage::join(const std::string &id) {
   check_storage_id(id);
-  // Asks the server, where a client of a network file system remembers that there was nothing.
-  make_shared_directories(staging_.root());
-  return std::make_unique<DirectoryWriter>(options_.base, id, options_.durable,
+  // Opening it makes what is absent, and so asks the server, where a client of a network file
+  // system remembers that there was nothing.
+  return std::make_unique<DirectoryWriter>(Staging::open(options_.base), id, options_.durable,
                                            DirectoryWriter::Joining{});
 }
 
@@ -72,19 +73,32 @@ bool DirectoryStorage::is_stored(const std::string &id) const {
 }
 
 Tree DirectoryStorage::open_stored(const std::string &id) const {
+  const fs::path path = options_.base / id;
   if (!is_stored(id))
-    throw Error(Code::not_found, "opening checkpoint '" + (options_.base / id).string() +
+    throw Error(Code::not_found, "opening checkpoint '" + path.string() +
                                      "': nothing is stored under that id; check the id and the "
                                      "storage");
-  return Tree(options_.base / id);
+  return {path, open_file(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)};
+}
+
+std::optional<Manifest> DirectoryStorage::manifest_of(const Tree &stored,
+                                                      const HadManifest &had_manifest) const {
+  std::optional<Manifest> manifest = read_manifest(stored);
+  if (!manifest && had_manifest && had_manifest())
+    throw Error(Code::corrupt, "verifying '" + stored.name.string() +
+                                   "': its manifest is missing, so that its files cannot be "
+                                   "checked; the checkpoint is damaged or somebody has put "
+                                   "another in its place, restore another one");
+  return manifest;
 }
 
 void DirectoryStorage::download(const std::string &id, const fs::path &target,
-                                const Selector &selector, bool checksums) {
+                                const Selector &selector, bool checksums,
+                                const HadManifest &had_manifest) {
   const Tree stored = open_stored(id);
   std::vector<TreeEntry> entries =
       scan_tree(stored, {.enter_links = !selector, .sizes = false, .outside = Code::corrupt});
-  const std::optional<Manifest> manifest = read_manifest(stored);
+  const std::optional<Manifest> manifest = manifest_of(stored, had_manifest);
   Selector chosen;
   if (selector) {
     std::unordered_map<std::string, bool> verdicts;  // one call for each path
@@ -98,21 +112,25 @@ void DirectoryStorage::download(const std::string &id, const fs::path &target,
   if (manifest) verify(stored, *manifest, chosen, false);
   if (selector && entries.empty()) return;
   make_directories(target);
+  const Tree into(target);
   const bool compare = checksums && manifest;
   const std::vector<HashedFile> copied =
-      copy_tree(stored, entries, target, {.confined = true, .checksums = compare});
+      copy_tree(stored, entries, into, {.confined = true, .checksums = compare});
   if (!compare) return;
   for (const HashedFile &file : copied) try {
       verify_checksum(stored, *manifest, file);
     } catch (const Error &) {
-      unlink((target / file.path).c_str());
+      std::string leaf;
+      const Fd parent = open_parent_beneath(into, file.path, &leaf);
+      unlinkat(parent.get(), leaf.c_str(), 0);
       throw;
     }
 }
 
 std::unique_ptr<CheckpointReader> DirectoryStorage::restore(const std::string &id,
                                                             const Selector &selector,
-                                                            bool checksums) {
+                                                            bool checksums,
+                                                            const HadManifest &had_manifest) {
   check_storage_id(id);
   struct stat about {};
   if (stat(options_.base.c_str(), &about) != 0 || !S_ISDIR(about.st_mode))
@@ -123,19 +141,37 @@ std::unique_ptr<CheckpointReader> DirectoryStorage::restore(const std::string &i
   if (selector)
     logger_->warning("restoring checkpoint '" + id +
                      "': this storage hands out the stored directory, so the selector is ignored");
-  if (const std::optional<Manifest> manifest = read_manifest(stored))
-    verify(stored, *manifest, nullptr, checksums);
+  const std::optional<Manifest> manifest = manifest_of(stored, had_manifest);
+  if (manifest) verify(stored, *manifest, nullptr, checksums);
+  // What a download would refuse is not handed out either. A commit has let links to directories
+  // of the checkpoint pass, so of what has a manifest these are not entered.
+  check_copyable(
+      stored,
+      scan_tree(stored, {.enter_links = !manifest, .sizes = false, .outside = Code::corrupt}));
   return std::make_unique<StoredDirectory>(stored.name);
 }
 
-void DirectoryStorage::remove(const std::string &id) {
-  const bool stored = is_stored(id);
-  if (stored) {
-    make_shared_directories(staging_.root());
-    staging_.discard(options_.base / id);
+void DirectoryStorage::withdraw(const std::string &id) {
+  if (!is_stored(id)) return;
+  // Moving a directory writes to all three: its parents and itself.
+  const Staging staging = Staging::open(options_.base);
+  for (const fs::path &path : {options_.base, options_.base / id, staging.root()})
+    if (faccessat(AT_FDCWD, path.c_str(), W_OK | X_OK, AT_EACCESS) != 0 && errno != ENOENT)
+      OsFailure{errno}.raise("removing '" + (options_.base / id).string() + "' by way of '" +
+                             staging.root().string() + "'");
+  const std::lock_guard guard(mutex_);
+  if (unsettled_.contains(id)) return;
+  try {
+    unsettled_.emplace(id, OwnerLock::acquire(staging.lock_of(id)));
+  } catch (const Error &error) {
+    // Another process removes it too, and that one sees to the rest if this one dies.
+    if (error.code != Code::busy) throw;
   }
-  const std::lock_guard lock(mutex_);
-  if (orphans_.erase(id) > 0 || stored) staging_.release(id);
+  staging.sync_locks();
+}
+
+void DirectoryStorage::remove(const std::string &id) {
+  if (is_stored(id)) Staging::open(options_.base).discard_visible(id);
 }
 
 Resources DirectoryStorage::remove_matching(const std::string &id,
@@ -149,7 +185,7 @@ Resources DirectoryStorage::remove_matching(const std::string &id,
     return {};
   }
   const Tree stored = open_stored(id);
-  const Matches matches = match_globs(list_directory(stored.name), globs, *logger_);
+  const Matches matches = match_globs(resources_of(scan_tree(stored, {})), globs, *logger_);
   if (matches.remaining.empty()) {
     remove(id);
     return {};
@@ -161,29 +197,36 @@ Resources DirectoryStorage::remove_matching(const std::string &id,
                   [&](const auto &entry) { return !matches.remaining.contains(entry.first); });
     replace_manifest(stored, *manifest);
   }
-  for (const std::string &path : matches.removed) remove_tree(stored.name / path);
+  for (const std::string &path : matches.removed) {
+    std::string leaf;
+    const Fd parent = open_parent_beneath(stored, path, &leaf);
+    remove_beneath(parent.get(), leaf, stored.name / path);
+  }
   return matches.remaining;
 }
 
 std::vector<std::string> DirectoryStorage::sweep() {
-  std::vector<Staging::Orphan> found = staging_.sweep(*logger_);
-  const std::lock_guard lock(mutex_);
-  for (Staging::Orphan &orphan : found) {
-    struct stat about {};
-    if (lstat((options_.base / orphan.id).c_str(), &about) == 0)
-      orphans_.insert_or_assign(orphan.id, std::move(orphan.lock));
-    else staging_.release(orphan.id);
-  }
+  const std::optional<Staging> staging = Staging::find(options_.base);
+  const std::lock_guard guard(mutex_);
+  if (staging)
+    for (Staging::Orphan &orphan : staging->sweep(*logger_)) {
+      // Nobody can have been told of what was not visible yet, or has no name to be told by.
+      struct stat about {};
+      if (!is_storage_id(orphan.id) ||
+          (orphan.was_staged && lstat((options_.base / orphan.id).c_str(), &about) != 0))
+        staging->release(orphan.id);
+      else unsettled_.insert_or_assign(orphan.id, std::move(orphan.lock));
+    }
   std::vector<std::string> ids;
-  for (const auto &[id, held] : orphans_) ids.push_back(id);
+  for (const auto &[id, held] : unsettled_) ids.push_back(id);
   return ids;
 }
 
-void DirectoryStorage::adopt(const std::string &id) {
+void DirectoryStorage::settle(const std::string &id) {
   check_storage_id(id);
-  const std::lock_guard lock(mutex_);
-  orphans_.erase(id);
-  staging_.release(id);
+  const std::lock_guard guard(mutex_);
+  if (unsettled_.erase(id) == 0) return;
+  if (const std::optional<Staging> staging = Staging::find(options_.base)) staging->release(id);
 }
 
 }  // namespace det

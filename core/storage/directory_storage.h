@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 
+#include "core/storage/manifest.h"
 #include "core/storage/staging.h"
 #include "core/storage/storage.h"
 #include "core/storage/tree.h"
@@ -25,25 +26,29 @@ class DirectoryStorage : public Storage {
   std::unique_ptr<CheckpointWriter> join(const std::string &id) override;
   Resources list(const std::string &id) override;
   void download(const std::string &id, const std::filesystem::path &target,
-                const Selector &selector, bool checksums) override;
+                const Selector &selector, bool checksums, const HadManifest &had_manifest) override;
   std::unique_ptr<CheckpointReader> restore(const std::string &id, const Selector &selector,
-                                            bool checksums) override;
+                                            bool checksums,
+                                            const HadManifest &had_manifest) override;
+  using Storage::download;
+  using Storage::restore;
+  void withdraw(const std::string &id) override;
   void remove(const std::string &id) override;
   Resources remove_matching(const std::string &id, const std::vector<std::string> &globs) override;
   std::vector<std::string> sweep() override;
-  void adopt(const std::string &id) override;
+  void settle(const std::string &id) override;
   Json config() const override { return options_.config; }
   std::filesystem::path directory() const override { return options_.base; }
 
  private:
   bool is_stored(const std::string &id) const;
   Tree open_stored(const std::string &id) const;
+  std::optional<Manifest> manifest_of(const Tree &stored, const HadManifest &had_manifest) const;
 
   const Options options_;
   const std::shared_ptr<Logger> logger_;
-  const Staging staging_;
   std::mutex mutex_;
-  std::map<std::string, OwnerLock> orphans_;  // swept, not yet adopted or removed
+  std::map<std::string, OwnerLock> unsettled_;  // swept or withdrawn
 };
 
 }  // namespace det

@@ -66,7 +66,7 @@ struct stat set_attributes(int fd, const struct stat &like, const std::string &d
   if (futimens(fd, times) != 0 && !is_refusal(errno)) OsFailure{errno}.raise("dating " + described);
   struct stat now {};
   if (fstat(fd, &now) != 0) OsFailure{errno}.raise("looking at " + described);
-  const unsigned mode = like.st_mode & 07777;
+  const unsigned mode = (like.st_mode & 0777) | (now.st_mode & 07000);
   if ((now.st_mode & 07777) != mode && fchmod(fd, mode) != 0 && !is_refusal(errno))
     OsFailure{errno}.raise("setting the mode of " + described);
   return now;

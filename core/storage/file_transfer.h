@@ -34,8 +34,9 @@ class FileTransfer {
   Pool pool_;  // last: its threads use what stands above
 };
 
-// Gives `fd` the times and mode of `like`; what a file system does not keep is left out. Returns
-// what is there now, the mode aside.
+// Gives `fd` the times and the permissions of `like`; what a file system does not keep is left out.
+// Another's setuid, setgid and sticky bits would be ours here: what stands there of these stays.
+// Returns what is there now, the mode aside.
 struct stat set_attributes(int fd, const struct stat &like, const std::string &described);
 
 }  // namespace det

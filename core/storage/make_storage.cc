@@ -127,12 +127,16 @@ std::unique_ptr<Storage> make_storage_from_uri(const std::string &uri,
                         std::move(logger));
 }
 
-void check_storage_id(const std::string &id) {
+bool is_storage_id(const std::string &id) {
   const auto plain = [](unsigned char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
            c == '_' || c == '.';
   };
-  if (id.empty() || id.size() > 255 || id[0] == '.' || !std::ranges::all_of(id, plain))
+  return !id.empty() && id.size() <= 255 && id[0] != '.' && std::ranges::all_of(id, plain);
+}
+
+void check_storage_id(const std::string &id) {
+  if (!is_storage_id(id))
     throw Error(Code::invalid, "checking storage id '" + id +
                                    "': give 1 to 255 letters, digits, '-', '_' or '.', the first "
                                    "no dot");

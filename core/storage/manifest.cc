@@ -9,6 +9,7 @@
 #include <cstdio>
 
 #include "core/base/utf8.h"
+#include "core/base/uuid.h"
 
 namespace det {
 
@@ -88,8 +89,8 @@ Manifest from_text(const std::string &text) {
 }  // namespace
 
 void write_manifest(const Tree &root, const Manifest &manifest) {
-  const Fd file(
-      openat(root.fd.get(), manifest_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  const Fd file(openat(root.fd.get(), manifest_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                       default_file_mode));
   if (!file && errno == EEXIST)
     throw Error(Code::invalid, "committing " + root.name_of(manifest_name) +
                                    ": this name is reserved; give your file another name");
@@ -98,7 +99,22 @@ void write_manifest(const Tree &root, const Manifest &manifest) {
 }
 
 void replace_manifest(const Tree &root, const Manifest &manifest) {
-  write_file_durably(root.name / manifest_name, to_text(manifest));
+  const int at = root.fd.get();
+  const std::string aside = std::string(".") + manifest_name + "." + make_uuid();
+  const Fd file(
+      openat(at, aside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, default_file_mode));
+  if (!file) OsFailure{errno}.raise("making " + root.name_of(aside));
+  try {
+    write_all(file.get(), to_text(manifest), (root.name / aside).string());
+    if (fsync(file.get()) != 0) OsFailure{errno}.raise("syncing " + root.name_of(aside));
+    if (renameat(at, aside.c_str(), at, manifest_name) != 0)
+      OsFailure{errno}.raise("renaming to " + root.name_of(manifest_name));
+  } catch (...) {
+    unlinkat(at, aside.c_str(), 0);
+    throw;
+  }
+  if (fsync(at) != 0 && errno != EINVAL)
+    OsFailure{errno}.raise("syncing '" + root.name.string() + "'");
 }
 
 std::optional<Manifest> read_manifest(const Tree &root) {

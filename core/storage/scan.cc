@@ -11,13 +11,6 @@
 
 namespace det {
 
-namespace {
-
-struct Name {
-  std::string text;
-  unsigned char type;
-};
-
 std::vector<Name> names_in(const Fd &directory, const std::string &described) {
   // fdopendir takes over what it is given, and the caller still needs the directory.
   std::unique_ptr<DIR, int (*)(DIR *)> open(fdopendir(fcntl(directory.get(), F_DUPFD_CLOEXEC, 0)),
@@ -36,6 +29,8 @@ std::vector<Name> names_in(const Fd &directory, const std::string &described) {
             [](const Name &a, const Name &b) { return a.text < b.text; });
   return names;
 }
+
+namespace {
 
 class Scan {
  public:

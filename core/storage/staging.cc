@@ -1,15 +1,15 @@
 #include "core/storage/staging.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <ctime>
-#include <set>
+#include <cstdio>
 
 #include "core/base/error.h"
 #include "core/base/uuid.h"
-#include "core/storage/tree.h"
+#include "core/storage/shared_directory.h"
 
 namespace det {
 
@@ -17,100 +17,140 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::string_view removed_prefix = ".removed-";
-constexpr std::string_view lock_suffix = ".lock";
+constexpr const char *staging_name = ".partial";
+constexpr int directory_flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 
-std::set<std::string> ids_in(const fs::path &root) {
-  std::set<std::string> ids;
-  std::error_code failure;
-  for (fs::directory_iterator at(root, failure), end; !failure && at != end;
-       at.increment(failure)) {
-    std::string name = at->path().filename().string();
-    if (name.starts_with('.')) continue;
-    std::error_code ignored;
-    if (!at->is_directory(ignored)) {
-      if (!name.ends_with(lock_suffix)) continue;
-      name.resize(name.size() - lock_suffix.size());
-    }
-    ids.insert(std::move(name));
-  }
-  return ids;
+bool is_absent(int os_errno) { return os_errno == ENOENT || os_errno == ENOTDIR; }
+
+void sync(const Tree &directory) {
+  // Some file systems cannot sync a directory and say so; then there is nothing more to do.
+  if (fsync(directory.fd.get()) != 0 && errno != EINVAL)
+    OsFailure{errno}.raise("syncing directory '" + directory.name.string() + "'");
 }
 
-// The name a lock file has before it is locked, in the first instant of its life.
-bool is_abandoned_lock(const fs::path &path) {
+// Whether `name` in `directory` is the very thing that is open as `tree`.
+bool names(const Tree &directory, const std::string &name, const Tree &tree) {
+  struct stat named {
+  }, open{};
+  return fstatat(directory.fd.get(), name.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+         fstat(tree.fd.get(), &open) == 0 && named.st_dev == open.st_dev &&
+         named.st_ino == open.st_ino;
+}
+
+// rename(2) that replaces nothing: not even the empty directory that it otherwise would.
+bool rename_new(const Tree &from, const Tree &to, const std::string &name) {
+  if (renameat2(from.fd.get(), name.c_str(), to.fd.get(), name.c_str(), RENAME_NOREPLACE) == 0)
+    return true;
+  // Not every file system knows the flag, nor every kernel the call.
+  if (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP) return false;
   struct stat about {};
-  return path.filename() != ".take-over" && stat(path.c_str(), &about) == 0 &&
-         S_ISREG(about.st_mode) && about.st_mtim.tv_sec + 3600 < std::time(nullptr) &&
-         owner_liveness(path) == Liveness::dead;
+  if (fstatat(to.fd.get(), name.c_str(), &about, AT_SYMLINK_NOFOLLOW) == 0) {
+    errno = EEXIST;
+    return false;
+  }
+  return renameat(from.fd.get(), name.c_str(), to.fd.get(), name.c_str()) == 0;
 }
 
-// What belongs to no id: removals that were interrupted, and locks whose making was.
-void remove_remains(const fs::path &root, Logger &logger) {
-  std::error_code failure;
-  for (fs::directory_iterator at(root, failure), end; !failure && at != end;
-       at.increment(failure)) {
-    const std::string name = at->path().filename().string();
-    try {
-      if (name.starts_with(removed_prefix) ||
-          (name.starts_with('.') && is_abandoned_lock(at->path())))
-        remove_tree(at->path());
-    } catch (const Error &error) {
-      logger.warning(error.what());
-    }
-  }
+[[noreturn]] void throw_replaced(const fs::path &path) {
+  throw Error(Code::conflict, "publishing checkpoint '" + path.string() +
+                                  "': somebody has moved its directory or put another in its "
+                                  "place; see who may write to the storage");
 }
 
 }  // namespace
 
-OwnerLock Staging::claim(const std::string &id) const {
-  make_shared_directories(root_);
-  const fs::path lock_path = lock_of(id);
+Staging Staging::open(const fs::path &base) {
+  make_shared_directories(base);
+  Tree outer(base);
+  const fs::path root = base / staging_name;
+  Tree inner(root, make_directory_at(outer.fd.get(), staging_name, Sharing::storage, root));
+  tighten_directory(inner.fd.get(), outer.fd.get());
+  return {std::move(outer), std::move(inner)};
+}
+
+std::optional<Staging> Staging::find(const fs::path &base) {
+  Fd outer(::open(base.c_str(), directory_flags));
+  if (!outer && is_absent(errno)) return std::nullopt;
+  if (!outer) OsFailure{errno}.raise("opening '" + base.string() + "'");
+  Fd inner(openat(outer.get(), staging_name, directory_flags | O_NOFOLLOW));
+  if (!inner && is_absent(errno)) return std::nullopt;
+  if (!inner) OsFailure{errno}.raise("opening '" + (base / staging_name).string() + "'");
+  return Staging(Tree(base, std::move(outer)), Tree(base / staging_name, std::move(inner)));
+}
+
+Tree Staging::claim(const std::string &id, std::optional<OwnerLock> &lock) const {
+  const int root = root_.fd.get();
   struct stat about {};
-  if (lstat(lock_path.c_str(), &about) == 0 || lstat(tree_of(id).c_str(), &about) == 0)
-    throw Error(Code::conflict, "starting checkpoint '" + id + "' in '" + root_.string() +
+  if (fstatat(root, (id + ".lock").c_str(), &about, AT_SYMLINK_NOFOLLOW) == 0 ||
+      fstatat(root, id.c_str(), &about, AT_SYMLINK_NOFOLLOW) == 0)
+    throw Error(Code::conflict, "starting checkpoint '" + id + "' in '" + this->root().string() +
                                     "': it is being written already; use a new id");
   try {
-    OwnerLock lock = OwnerLock::acquire(lock_path);
-    if (mkdir(tree_of(id).c_str(), 0777) != 0)
-      OsFailure{errno}.raise("making directory '" + tree_of(id).string() + "'");
-    return lock;
+    lock = OwnerLock::acquire(lock_of(id));
+    const fs::path path = this->root() / id;
+    if (mkdirat(root, id.c_str(), default_directory_mode) != 0)
+      OsFailure{errno}.raise("making directory '" + path.string() + "'");
+    Fd tree(openat(root, id.c_str(), directory_flags | O_NOFOLLOW));
+    if (!tree || fstat(tree.get(), &about) != 0)
+      OsFailure{errno}.raise("opening '" + path.string() + "'");
+    // Another's directory would stay another's to write to, with our checkpoint in it.
+    if (about.st_uid != lock->user())
+      throw Error(Code::conflict, "starting checkpoint '" + path.string() +
+                                      "': another user has put a directory of his own in its "
+                                      "place; see who may write to the storage");
+    return {path, std::move(tree)};
   } catch (const Error &error) {
     if (error.code != Code::busy) release(id);
     throw;
   }
 }
 
+Tree Staging::join(const std::string &id) const {
+  const fs::path path = root() / id;
+  Fd tree(openat(root_.fd.get(), id.c_str(), directory_flags | O_NOFOLLOW));
+  if (!tree && errno == ENOENT)
+    throw Error(Code::not_found, "joining the checkpoint in '" + path.string() +
+                                     "': it is not there; give all ranks the same storage "
+                                     "directory, on a file system that all machines share");
+  if (!tree) OsFailure{errno}.raise("opening '" + path.string() + "'");
+  return {path, std::move(tree)};
+}
+
+void Staging::publish(const Tree &tree, const std::string &id) const {
+  const fs::path target = base_.name / id;
+  if (!names(root_, id, tree)) throw_replaced(tree.name);
+  if (!rename_new(root_, base_, id)) {
+    const int reason = errno;
+    if (reason == EEXIST || reason == ENOTEMPTY)
+      throw Error(Code::conflict,
+                  "publishing checkpoint '" + target.string() + "': the id is taken; use a new id");
+    OsFailure{reason}.raise("publishing checkpoint '" + target.string() + "'");
+  }
+  if (names(base_, id, tree)) return;
+  try {
+    discard_visible(id);
+  } catch (const Error &) {
+    // Another's directory, which has left the sight of readers at least, or could not be moved.
+  }
+  throw_replaced(target);
+}
+
 void Staging::release(const std::string &id) const {
-  if (unlink(lock_of(id).c_str()) != 0 && errno != ENOENT && errno != ENOTDIR)
+  if (unlinkat(root_.fd.get(), (id + ".lock").c_str(), 0) != 0 && !is_absent(errno))
     OsFailure{errno}.raise("removing '" + lock_of(id).string() + "'");
 }
 
-bool Staging::discard(const fs::path &tree) const {
-  const fs::path removed = root_ / (std::string(removed_prefix) + make_uuid());
-  if (rename(tree.c_str(), removed.c_str()) != 0) {
-    if (errno == ENOENT || errno == ENOTDIR) return false;
-    OsFailure{errno}.raise("removing '" + tree.string() + "'");
-  }
-  remove_tree(removed);
-  return true;
-}
+void Staging::sync_base() const { sync(base_); }
+void Staging::sync_locks() const { sync(root_); }
 
-std::vector<Staging::Orphan> Staging::sweep(Logger &logger) const {
-  std::vector<Orphan> orphans;
-  for (const std::string &id : ids_in(root_)) {
-    const fs::path lock = lock_of(id);
-    try {
-      std::optional<OwnerLock> taken = OwnerLock::take_over(lock);
-      if (!taken) continue;
-      if (discard(tree_of(id))) logger.info("removed the unfinished checkpoint '" + id + "'");
-      orphans.push_back({id, std::move(*taken)});
-    } catch (const Error &error) {
-      logger.warning("cleaning up after checkpoint '" + id + "': " + error.what());
-    }
+bool Staging::discard(const Tree &from, const std::string &id) const {
+  const std::string removed = removed_prefix + make_uuid();
+  if (renameat(from.fd.get(), id.c_str(), root_.fd.get(), removed.c_str()) != 0) {
+    if (is_absent(errno)) return false;
+    OsFailure{errno}.raise("removing '" + (from.name / id).string() + "'");
   }
-  remove_remains(root_, logger);
-  return orphans;
+  remove_beneath(root_.fd.get(), removed, root() / removed);
+  return true;
 }
 
 }  // namespace det

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/json.h"
@@ -29,9 +30,14 @@ Resources list_directory(const std::filesystem::path &root);
 std::map<std::string, uint64_t> checksums_of(const std::filesystem::path &root,
                                              const std::vector<std::string> &paths);
 
-// Throws Code::invalid unless `id` can name a checkpoint: one path component of letters, digits,
-// '-', '_' and '.', not beginning with a dot, at most 255 bytes.
-void check_storage_id(const std::string &id);
+// Whether `id` can name a checkpoint: one path component of letters, digits, '-', '_' and '.', not
+// beginning with a dot, at most 255 bytes.
+bool is_storage_id(const std::string &id);
+void check_storage_id(const std::string &id);  // throws Code::invalid
+
+// Asked where a checkpoint has no manifest: whether it was stored with one, which somebody then has
+// taken away. Empty: it was not.
+using HadManifest = std::function<bool()>;
 
 // A checkpoint being written. Until commit() nothing of it is visible; a crash before leaves
 // something that a later sweep() removes.
@@ -51,6 +57,9 @@ class CheckpointWriter {
   // Copies the contents of a directory in; `paths` limits it to exactly those resources.
   virtual void add(const std::filesystem::path &source,
                    const std::optional<std::vector<std::string>> &paths) = 0;
+
+  // Writes a file into path(), in place of what has that name there.
+  virtual void put(const std::string &name, std::string_view bytes) = 0;
 
   // What lies in path() now; Code::invalid for a link that leads out of it.
   virtual Resources list() const = 0;
@@ -92,23 +101,38 @@ class Storage {
   virtual Resources list(const std::string &id) = 0;
 
   // Both verify sizes, and checksums where `checksums`; a damaged or missing file is Code::corrupt
-  // and named. A checkpoint without a manifest (made by another program) is taken as it is.
+  // and named, and so is a link that leads out. A checkpoint that never had a manifest (made by
+  // another program) is taken as it is.
   virtual void download(const std::string &id, const std::filesystem::path &target,
-                        const Selector &selector, bool checksums) = 0;
+                        const Selector &selector, bool checksums,
+                        const HadManifest &had_manifest) = 0;
   virtual std::unique_ptr<CheckpointReader> restore(const std::string &id, const Selector &selector,
-                                                    bool checksums) = 0;
+                                                    bool checksums,
+                                                    const HadManifest &had_manifest) = 0;
+  void download(const std::string &id, const std::filesystem::path &target,
+                const Selector &selector, bool checksums) {
+    download(id, target, selector, checksums, nullptr);
+  }
+  std::unique_ptr<CheckpointReader> restore(const std::string &id, const Selector &selector,
+                                            bool checksums) {
+    return restore(id, selector, checksums, nullptr);
+  }
 
-  // Nothing there is no error.
+  // The first step of a removal, before anybody is told of it: until settle(), what is visible
+  // counts as committed but not announced. Throws where it could not be removed. Nothing there is
+  // no error.
+  virtual void withdraw(const std::string &id) = 0;
+  // Nothing there is no error. After a throw it may be gone all the same, for a sweep to clear.
   virtual void remove(const std::string &id) = 0;
   // Removes what matches the globs (spec 4.9); gives back what remains.
   virtual Resources remove_matching(const std::string &id,
                                     const std::vector<std::string> &globs) = 0;
 
   // Removes what killed processes left half written. Gives back ids that were committed but never
-  // announced by an owner that is gone: the caller, who can ask the master, calls remove() or
-  // adopt().
+  // announced by an owner that is gone, or withdrawn and perhaps removed already: the caller asks
+  // the master, calls remove() where that does not know the checkpoint, and then settle().
   virtual std::vector<std::string> sweep() = 0;
-  virtual void adopt(const std::string &id) = 0;  // announced after all
+  virtual void settle(const std::string &id) = 0;  // master and storage agree about it
 
   // How to build this storage again, without credentials.
   virtual Json config() const = 0;

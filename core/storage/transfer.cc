@@ -35,9 +35,12 @@ void make_directory(const Tree &target, const std::string &path) {
 }
 
 // Last, since filling a directory changes its time and may need a mode it will not have.
-void copy_attributes(const Tree &source, const Tree &target, const std::string &path) {
+void copy_attributes(const Tree &source, const Tree &target, const std::string &path,
+                     bool confined) {
+  const Fd from(confined ? open_beneath(source.fd.get(), path, O_PATH)
+                         : openat(source.fd.get(), path.c_str(), O_PATH | O_CLOEXEC));
   struct stat about {};
-  if (fstatat(source.fd.get(), path.c_str(), &about, 0) != 0)
+  if (!from || fstat(from.get(), &about) != 0)
     OsFailure{errno}.raise("looking at " + source.name_of(path));
   const Fd directory(open_beneath(target.fd.get(), path, O_RDONLY | O_DIRECTORY));
   if (!directory) OsFailure{errno}.raise("opening " + target.name_of(path));
@@ -46,23 +49,25 @@ void copy_attributes(const Tree &source, const Tree &target, const std::string &
 
 }  // namespace
 
-std::vector<HashedFile> copy_tree(const Tree &source, const std::vector<TreeEntry> &entries,
-                                  const fs::path &target, const TransferOptions &options) {
-  std::vector<std::string> files;
-  for (const TreeEntry &entry : entries) {
-    if (entry.is_directory()) continue;
-    if (!S_ISREG(entry.about.st_mode))
+void check_copyable(const Tree &source, const std::vector<TreeEntry> &entries) {
+  for (const TreeEntry &entry : entries)
+    if (!entry.is_directory() && !S_ISREG(entry.about.st_mode))
       throw Error(Code::invalid, "copying " + source.name_of(entry.path) +
                                      ": neither a file nor a directory (a pipe, socket or device); "
                                      "take it out of the directory");
-    files.push_back(entry.path);
-  }
-  const Tree into(target);
+}
+
+std::vector<HashedFile> copy_tree(const Tree &source, const std::vector<TreeEntry> &entries,
+                                  const Tree &target, const TransferOptions &options) {
+  check_copyable(source, entries);
+  std::vector<std::string> files;
+  for (const TreeEntry &entry : entries)
+    if (!entry.is_directory()) files.push_back(entry.path);
   const std::set<std::string> directories = directories_of(entries);
-  for (const std::string &path : directories) make_directory(into, path);
-  std::vector<HashedFile> done = FileTransfer(source, &into, options).run(files);
+  for (const std::string &path : directories) make_directory(target, path);
+  std::vector<HashedFile> done = FileTransfer(source, &target, options).run(files);
   for (auto path = directories.rbegin(); path != directories.rend(); ++path)
-    copy_attributes(source, into, *path);
+    copy_attributes(source, target, *path, options.confined);
   return done;
 }
 

@@ -33,11 +33,13 @@ struct TransferOptions {
   bool start_writing = false;  // to disk, early: the caller will sync
 };
 
+// Throws Code::invalid, naming it, for an entry that is neither a file nor a directory.
+void check_copyable(const Tree &source, const std::vector<TreeEntry> &entries);
+
 // Copies the entries of `source` into `target`, with mode and modification time, in the directories
 // they need. Throws Code::conflict when a file changes meanwhile. What failed half way is removed.
 std::vector<HashedFile> copy_tree(const Tree &source, const std::vector<TreeEntry> &entries,
-                                  const std::filesystem::path &target,
-                                  const TransferOptions &options);
+                                  const Tree &target, const TransferOptions &options);
 
 // Reads the files at `paths` below `root`; unless `confined`, links may lead out of it.
 std::vector<HashedFile> hash_files(const Tree &root, const std::vector<std::string> &paths,

@@ -1,6 +1,5 @@
 #include "core/storage/tree.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
@@ -9,10 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
-#include <memory>
-#include <thread>
 
 namespace det {
 
@@ -86,47 +82,6 @@ Fd open_parent_beneath(const Tree &root, const std::string &path, std::string *l
                                : open_beneath(root.fd.get(), path.substr(0, slash), flags));
   if (!parent) OsFailure{errno}.raise("opening the directory of " + root.name_of(path));
   return parent;
-}
-
-void make_shared_directories(const fs::path &path) {
-  struct stat found {};
-  if (path.empty() || (stat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode))) return;
-  if (path.filename().empty()) return make_shared_directories(path.parent_path());
-  make_shared_directories(path.parent_path());
-  if (mkdir(path.c_str(), 0777) != 0) {
-    const int reason = errno;
-    if (reason == EEXIST && stat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode)) return;
-    OsFailure{reason == EEXIST ? ENOTDIR : reason}.raise("making directory '" + path.string() +
-                                                         "'");
-  }
-  // Past the umask, which belongs to the whole process and is left alone.
-  if (chmod(path.c_str(), 0777) != 0)
-    OsFailure{errno}.raise("opening directory '" + path.string() + "' to everybody");
-  sync_directory(path.parent_path());
-}
-
-void remove_tree(const fs::path &path) {
-  constexpr int attempts = 6;
-  for (int attempt = 0;; ++attempt) {
-    std::error_code failure;
-    fs::remove_all(path, failure);
-    if (!failure) return;
-    if (attempt + 1 == attempts)
-      OsFailure{failure.value()}.raise("removing '" + path.string() + "'");
-    if (failure == std::errc::permission_denied && attempt == 0) {
-      // Directories were stored with the mode they came with, perhaps without write permission.
-      std::error_code ignored;
-      fs::permissions(path, fs::perms::owner_all, fs::perm_options::add, ignored);
-      for (fs::recursive_directory_iterator at(path, ignored), end; !ignored && at != end;
-           at.increment(ignored))
-        if (at->is_directory(ignored) && !at->is_symlink(ignored))
-          fs::permissions(at->path(), fs::perms::owner_all, fs::perm_options::add, ignored);
-    } else if (failure == std::errc::directory_not_empty) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(10 << attempt));
-    } else if (failure != std::errc::permission_denied) {
-      OsFailure{failure.value()}.raise("removing '" + path.string() + "'");
-    }
-  }
 }
 
 }  // namespace det

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/error.h"
@@ -21,6 +22,7 @@ inline constexpr const char *manifest_name = ".detcore-manifest.json";
 // The open root of a tree, and its name for errors.
 struct Tree {
   explicit Tree(std::filesystem::path path);
+  Tree(std::filesystem::path path, Fd open) : name(std::move(path)), fd(std::move(open)) {}
   std::string name_of(const std::string &path) const { return "'" + (name / path).string() + "'"; }
 
   std::filesystem::path name;
@@ -36,6 +38,14 @@ int open_beneath(int root, const std::string &path, int flags, unsigned mode = 0
 
 // The open directory that holds `path` below `root`. `leaf` receives the last component.
 Fd open_parent_beneath(const Tree &root, const std::string &path, std::string *leaf);
+
+struct Name {
+  std::string text;
+  unsigned char type;  // DT_* of readdir(3)
+};
+
+// What an open directory holds, in the order of the names. It is read from where it was left.
+std::vector<Name> names_in(const Fd &directory, const std::string &described);
 
 struct TreeEntry {
   std::string path;   // relative; a directory ends in '/'
@@ -57,12 +67,5 @@ std::vector<TreeEntry> scan_tree(const Tree &root, const ScanOptions &options);
 
 // Their paths and sizes; 0 for what is not a file.
 std::map<std::string, uint64_t> resources_of(const std::vector<TreeEntry> &entries);
-
-// mkdir -p where everybody may write in what it makes, as a shared base directory needs. What it
-// makes is durable.
-void make_shared_directories(const std::filesystem::path &path);
-
-// rm -r. Absent is fine; tries again while a network file system keeps names of open files.
-void remove_tree(const std::filesystem::path &path);
 
 }  // namespace det

@@ -14,7 +14,8 @@ void validate_storage(Storage &storage) {
   write_all(open_file(writer->path() / name, O_WRONLY | O_CREAT | O_EXCL).get(), id, name);
   writer->commit();
   try {
-    const std::unique_ptr<CheckpointReader> reader = storage.restore(id, nullptr, true);
+    const std::unique_ptr<CheckpointReader> reader =
+        storage.restore(id, nullptr, true, [] { return true; });
     if (read_file(reader->path() / name) != id)
       throw Error(Code::corrupt,
                   "validating the storage: what was read differs from what was "

@@ -1,9 +1,12 @@
 #include "core/storage/writer.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <unordered_set>
+#include <utility>
 
 namespace det {
 
@@ -21,33 +24,21 @@ std::vector<TreeEntry> only(std::vector<TreeEntry> entries, const std::vector<st
   return entries;
 }
 
-fs::path existing(fs::path tree) {
-  struct stat about {};
-  if (stat(tree.c_str(), &about) != 0 && errno == ENOENT)
-    throw Error(Code::not_found, "joining the checkpoint in '" + tree.string() +
-                                     "': it is not there; give all ranks the same storage "
-                                     "directory, on a file system that all machines share");
-  return tree;
-}
-
 }  // namespace
 
-DirectoryWriter::DirectoryWriter(const fs::path &base, const std::string &id, bool durable)
-    : base_(base),
-      id_(id),
+DirectoryWriter::DirectoryWriter(Staging staging, const std::string &id, bool durable)
+    : id_(id),
       durable_(durable),
-      staging_(base),
+      staging_(std::move(staging)),
       owner_(true),
-      lock_(staging_.claim(id)),
-      tree_(staging_.tree_of(id)) {}
+      tree_(staging_.claim(id, lock_)) {}
 
-DirectoryWriter::DirectoryWriter(const fs::path &base, const std::string &id, bool durable, Joining)
-    : base_(base),
-      id_(id),
+DirectoryWriter::DirectoryWriter(Staging staging, const std::string &id, bool durable, Joining)
+    : id_(id),
       durable_(durable),
-      staging_(base),
+      staging_(std::move(staging)),
       owner_(false),
-      tree_(existing(staging_.tree_of(id))) {}
+      tree_(staging_.join(id)) {}
 
 DirectoryWriter::~DirectoryWriter() {
   if (guard_.in_child() || !owner_ || (state_ != State::writing && state_ != State::damaged))
@@ -84,9 +75,21 @@ void DirectoryWriter::add(const fs::path &source,
   std::vector<TreeEntry> entries =
       scan_tree(from, {.enter_links = !paths, .sizes = false, .never = &tree_});
   if (paths) entries = only(std::move(entries), *paths, from);
-  for (HashedFile &file : copy_tree(from, entries, tree_.name, {.start_writing = durable_}))
+  for (HashedFile &file : copy_tree(from, entries, tree_, {.start_writing = durable_}))
     hashed_[file.path] = std::move(file);
   state_ = State::writing;
+}
+
+void DirectoryWriter::put(const std::string &name, std::string_view bytes) {
+  require_writing("adding to checkpoint");
+  const int root = tree_.fd.get();
+  // Made anew, so that neither a link nor another name of the old file is written through.
+  if (unlinkat(root, name.c_str(), 0) != 0 && errno != ENOENT)
+    OsFailure{errno}.raise("replacing " + tree_.name_of(name));
+  const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
+  const Fd file(openat(root, name.c_str(), flags, default_file_mode));
+  if (!file) OsFailure{errno}.raise("making " + tree_.name_of(name));
+  write_all(file.get(), bytes, (tree_.name / name).string());
 }
 
 Resources DirectoryWriter::list() const {
@@ -102,7 +105,8 @@ void DirectoryWriter::abort() {
   const bool visible = state_ == State::committed;
   state_ = State::aborted;
   if (!owner_) return;
-  staging_.discard(visible ? base_ / id_ : tree_.name);
+  if (visible) staging_.discard_visible(id_);
+  else staging_.discard_staged(id_);
   staging_.release(id_);
   lock_.reset();
 }

@@ -14,17 +14,18 @@ namespace det {
 class DirectoryWriter : public CheckpointWriter {
  public:
   // `durable` false leaves syncing to the kernel: for measurements.
-  DirectoryWriter(const std::filesystem::path &base, const std::string &id, bool durable);
+  DirectoryWriter(Staging staging, const std::string &id, bool durable);
 
   // One that works in the directory which its owner made, and leaves it to the owner.
   struct Joining {};
-  DirectoryWriter(const std::filesystem::path &base, const std::string &id, bool durable, Joining);
+  DirectoryWriter(Staging staging, const std::string &id, bool durable, Joining);
   ~DirectoryWriter() override;
 
   const std::string &id() const override { return id_; }
   const std::filesystem::path &path() const override { return tree_.name; }
   void add(const std::filesystem::path &source,
            const std::optional<std::vector<std::string>> &paths) override;
+  void put(const std::string &name, std::string_view bytes) override;
   Resources list() const override;
   std::string finish(const std::vector<std::string> &paths) override;
   Resources commit(const std::vector<std::string> &finished) override;
@@ -38,13 +39,11 @@ class DirectoryWriter : public CheckpointWriter {
   void require_writing(const char *tried) const;
   void require_owner(const char *tried) const;
   Resources seal(const HashedFiles &finished);
-  void publish();
 
-  const std::filesystem::path base_;
   const std::string id_;
   const bool durable_;
   const ForkGuard guard_;
-  const Staging staging_;
+  const Staging staging_;  // open as long as this is, like the tree
   const bool owner_;
   std::optional<OwnerLock> lock_;
   const Tree tree_;

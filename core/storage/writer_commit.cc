@@ -1,16 +1,11 @@
 // The last steps of a checkpoint: on the disk, with its manifest, visible, known.
 #include <sys/stat.h>
 
-#include <cerrno>
-#include <cstdio>
-
 #include "core/storage/durable.h"
 #include "core/storage/manifest.h"
 #include "core/storage/writer.h"
 
 namespace det {
-
-namespace fs = std::filesystem;
 
 namespace {
 
@@ -47,7 +42,9 @@ Resources DirectoryWriter::commit(const std::vector<std::string> &finished) {
   require_owner("committing checkpoint");
   try {
     Resources resources = seal(unpack_shares(finished));
-    publish();
+    staging_.publish(tree_, id_);
+    state_ = State::committed;
+    if (durable_) staging_.sync_base();
     return resources;
   } catch (...) {
     try {
@@ -88,21 +85,9 @@ Resources DirectoryWriter::seal(const HashedFiles &finished) {
     std::erase_if(entries, [&](const TreeEntry &e) { return unchanged(finished, e) != nullptr; });
     sync_tree(tree_, entries);
     // The lock too: after a power cut it tells that the master may not know the checkpoint.
-    sync_directory(staging_.root());
+    staging_.sync_locks();
   }
   return resources;
-}
-
-void DirectoryWriter::publish() {
-  const fs::path target = base_ / id_;
-  struct stat about {};
-  if (lstat(target.c_str(), &about) == 0)
-    throw Error(Code::conflict,
-                "publishing checkpoint '" + target.string() + "': the id is taken; use a new id");
-  if (rename(tree_.name.c_str(), target.c_str()) != 0)
-    OsFailure{errno}.raise("publishing checkpoint '" + target.string() + "'");
-  state_ = State::committed;
-  if (durable_) sync_directory(base_);
 }
 
 void DirectoryWriter::announced() {

@@ -10,6 +10,7 @@
 
 #include "core/base/error.h"
 #include "core/base/uuid.h"
+#include "core/storage/shared_directory.h"
 
 namespace det {
 
@@ -18,20 +19,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int directory_flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-
-Fd enter(const Fd &parent, const fs::path &part, const fs::path &path) {
-  const bool made = mkdirat(parent.get(), part.c_str(), 0777) == 0;
-  if (!made && errno != EEXIST) OsFailure{errno}.raise("making directory '" + path.string() + "'");
-  Fd directory(openat(parent.get(), part.c_str(), directory_flags));
-  if (!directory && (errno == ELOOP || errno == ENOTDIR))
-    throw Error(Code::access,
-                "opening '" + path.string() + "': not a directory but a file or a link; remove it",
-                errno);
-  if (!directory) OsFailure{errno}.raise("opening '" + path.string() + "'");
-  if (made && fchmod(directory.get(), 0777) != 0)
-    OsFailure{errno}.raise("setting the permissions of '" + path.string() + "'");
-  return directory;
-}
 
 }  // namespace
 
@@ -50,7 +37,7 @@ Fd make_directories_beneath(const Fd &root, const fs::path &path, const fs::path
   for (const fs::path &part : path) {
     if (part.empty() || part == ".") continue;
     reached /= part;
-    directory = enter(directory, part, reached);
+    directory = make_directory_at(directory.get(), part.string(), Sharing::storage, reached);
   }
   return directory;
 }

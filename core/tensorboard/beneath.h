@@ -12,8 +12,8 @@ namespace det {
 // the message.
 void check_beneath(const std::filesystem::path &path, const std::string &what);
 
-// Opens `path` below `root`, making what is missing with mode 0777 whatever the umask: other users
-// of a shared file system write there too. `name` is the root's, for errors.
+// Opens `path` below `root`, making what is missing: whoever shares the root may write there too.
+// `name` is the root's, for errors.
 Fd make_directories_beneath(const Fd &root, const std::filesystem::path &path,
                             const std::filesystem::path &name);
 

@@ -52,7 +52,7 @@ void EventWriter::write(std::span<const Report> reports) {
 // The next events go to a file of their own, and this one must not end in half a record.
 void EventWriter::abandon_file() {
   if (!file_) return;
-  if (size_ == 0) unlink(name_.c_str());
+  if (size_ == 0) unlinkat(directory_.get(), std::filesystem::path(name_).filename().c_str(), 0);
   else [[maybe_unused]] const int cut = ftruncate(file_.get(), size_);
   file_ = Fd();
 }
@@ -102,14 +102,17 @@ void EventWriter::put() {
 
 void EventWriter::open(int64_t second) {
   file_ = Fd();
-  const std::filesystem::path directory = files_->path();
+  const std::filesystem::path shown = files_->path();
+  directory_ = files_->open();
   const std::string begin = "events.out.tfevents." + std::to_string(second) + "." + host_name() +
                             "." + std::to_string(getpid()) + ".";
   // The process and a number keep apart what is made within one second.
+  constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC;
   int number = 0;
   do {
-    name_ = (directory / (begin + std::to_string(number++))).string();
-    file_ = Fd(::open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666));
+    const std::string leaf = begin + std::to_string(number++);
+    name_ = (shown / leaf).string();
+    file_ = Fd(openat(directory_.get(), leaf.c_str(), flags, default_file_mode));
   } while (!file_ && errno == EEXIST);
   if (!file_) OsFailure{errno}.raise("making '" + name_ + "'");
   size_ = 0;

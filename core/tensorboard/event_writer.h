@@ -40,6 +40,7 @@ class EventWriter {
   std::string events_;  // of the reports being written
   std::string tag_;
   Fd file_;
+  Fd directory_;  // of the file
   std::string name_;
   off_t size_ = 0;  // of whole records
   bool warned_ = false;

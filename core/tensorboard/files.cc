@@ -12,7 +12,7 @@
 #include "core/base/environment.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
-#include "core/storage/tree.h"
+#include "core/storage/shared_directory.h"
 #include "core/tensorboard/beneath.h"
 
 namespace det {
@@ -34,16 +34,19 @@ fs::path temporary_directory() {
 
 // Anyone may write to the directory for temporary files, so what lies there under our name need not
 // be ours.
-void make_private_directory(const fs::path &path) {
-  if (mkdir(path.c_str(), 0700) == 0) return;
-  if (errno != EEXIST) OsFailure{errno}.raise("making directory '" + path.string() + "'");
+Fd open_private_directory(const fs::path &path) {
+  if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
+    OsFailure{errno}.raise("making directory '" + path.string() + "'");
+  Fd directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat about {};
-  if (lstat(path.c_str(), &about) != 0)
-    OsFailure{errno}.raise("looking at '" + path.string() + "'");
-  if (!S_ISDIR(about.st_mode) || about.st_uid != geteuid())
+  const bool is_ours =
+      directory && fstat(directory.get(), &about) == 0 && about.st_uid == geteuid();
+  if (!is_ours && (directory || errno == ELOOP || errno == ENOTDIR || errno == EACCES))
     throw Error(Code::access, "making directory '" + path.string() +
                                   "': something there belongs to another user or is no directory; "
                                   "remove it or set TMPDIR");
+  if (!is_ours) OsFailure{errno}.raise("opening directory '" + path.string() + "'");
+  return directory;
 }
 
 // Regular files below `root` in order of their paths, links to files among them.
@@ -85,13 +88,17 @@ Fd TensorboardFiles::open_remote() const {
   return make_directories_beneath(storage, remote_path(), place_.storage);
 }
 
+bool TensorboardFiles::is_remote() const {
+  return mode_ == TensorboardMode::automatic && place_.rank == 0 && !place_.storage.empty();
+}
+
+Fd TensorboardFiles::open() const {
+  return is_remote() ? open_remote() : open_private_directory(local_);
+}
+
 fs::path TensorboardFiles::path() const {
-  if (mode_ == TensorboardMode::automatic && place_.rank == 0 && !place_.storage.empty()) {
-    open_remote();
-    return place_.storage / remote_path();
-  }
-  make_private_directory(local_);
-  return local_;
+  open();
+  return is_remote() ? place_.storage / remote_path() : local_;
 }
 
 void TensorboardFiles::upload(const Selector &selector, const Mangler &mangler) {

@@ -36,6 +36,8 @@ class TensorboardFiles {
 
   // The directory this rank writes to, made if absent.
   std::filesystem::path path() const;
+  // The same, open: whatever has that name afterwards, this is where to write.
+  Fd open() const;
 
   // Copies files changed since the last upload into storage. `selector` sees absolute paths; a file
   // it leaves is asked about again once it has changed. Code::state in automatic mode.
@@ -50,6 +52,7 @@ class TensorboardFiles {
     bool operator==(const Version &) const = default;
   };
 
+  bool is_remote() const;
   Fd open_remote() const;
   void upload_file(const std::filesystem::path &file, Fd &remote, const Selector &selector,
                    const Mangler &mangler);

@@ -94,6 +94,7 @@ class FakeMaster : public Master {
   void report_checkpoint(const CheckpointReport &) override {}
   bool knows_checkpoint(const std::string &) override { return false; }
   std::optional<Json> checkpoint_metadata(const std::string &) override { return {}; }
+  bool has_made_checkpoint(const std::string &) override { return false; }
   void checkpoint_deleted(const std::string &) override {}
   void set_metadata(const Json &) override {}
   Json metadata() override { return Json::object(); }

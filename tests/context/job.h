@@ -49,6 +49,7 @@ class FaultyWriter : public CheckpointWriter {
     faults_.pass("adding");
     real_->add(source, paths);
   }
+  void put(const std::string &name, std::string_view bytes) override { real_->put(name, bytes); }
   Resources list() const override {
     faults_.pass("listing");
     return real_->list();
@@ -87,23 +88,27 @@ class FaultyStorage : public Storage {
     return real_->list(id);
   }
   void download(const std::string &id, const fs::path &target, const Selector &selector,
-                bool checksums) override {
+                bool checksums, const HadManifest &had_manifest) override {
     faults_.pass("downloading");
     ++downloads;
-    real_->download(id, target, selector, checksums);
+    real_->download(id, target, selector, checksums, had_manifest);
   }
   std::unique_ptr<CheckpointReader> restore(const std::string &id, const Selector &selector,
-                                            bool checksums) override {
+                                            bool checksums,
+                                            const HadManifest &had_manifest) override {
     faults_.pass("restoring");
     ++restores;
-    return real_->restore(id, selector, checksums);
+    return real_->restore(id, selector, checksums, had_manifest);
   }
+  using Storage::download;
+  using Storage::restore;
+  void withdraw(const std::string &id) override { real_->withdraw(id); }
   void remove(const std::string &id) override { real_->remove(id); }
   Resources remove_matching(const std::string &id, const std::vector<std::string> &globs) override {
     return real_->remove_matching(id, globs);
   }
   std::vector<std::string> sweep() override { return real_->sweep(); }
-  void adopt(const std::string &id) override { real_->adopt(id); }
+  void settle(const std::string &id) override { real_->settle(id); }
   Json config() const override { return real_->config(); }
   fs::path directory() const override { return real_->directory(); }
 

@@ -113,6 +113,45 @@ void checkpoint_without_manifest_is_taken_as_it_is(void **state) {
   assert_string_equal(read_file(at.root / "target/root.txt").c_str(), "whatever");
 }
 
+void missing_manifest_is_corrupt_where_there_was_one(void **state) {
+  Damaged &at = damaged(state);
+  const auto had = [] { return true; };
+  const auto unasked = [] {
+    fail_msg("asked although there is a manifest");
+    return false;
+  };
+  at.storage->restore("one", nullptr, true, unasked);
+  fs::remove(at.stored(manifest_name));
+  assert_throws(Code::corrupt, "its manifest is missing",
+                [&] { at.storage->restore("one", nullptr, false, had); });
+  assert_throws(Code::corrupt, "its manifest is missing",
+                [&] { at.storage->download("one", at.root / "target", nullptr, false, had); });
+  assert_false(fs::exists(at.root / "target"));
+  at.storage->restore("one", nullptr, true, [] { return false; });
+}
+
+// Whether it has a manifest, which names none of these, or not.
+void what_a_download_refuses_is_not_restored_either(void **state) {
+  Damaged &at = damaged(state);
+  at.file("secret", "1");
+  at.directory("elsewhere");
+  for (const bool has_manifest : {true, false}) {
+    if (!has_manifest) fs::remove(at.stored(manifest_name));
+    for (const fs::path &target :
+         {at.root / "secret", at.root / "elsewhere", fs::path("../../../secret")}) {
+      fs::create_symlink(target, at.stored("subdir/planted"));
+      at.assert_unusable(Code::corrupt, "subdir/planted");
+      fs::remove(at.stored("subdir/planted"));
+    }
+    assert_int_equal(mkfifo(at.stored("subdir/pipe").c_str(), 0600), 0);
+    at.assert_unusable(Code::invalid, "subdir/pipe");
+    fs::remove(at.stored("subdir/pipe"));
+    fs::create_symlink("file1.txt", at.stored("subdir/inside"));
+    at.storage->restore("one", nullptr, true);
+    fs::remove(at.stored("subdir/inside"));
+  }
+}
+
 void file_beyond_the_manifest_is_copied(void **state) {
   Damaged &at = damaged(state);
   at.file("base/one/notes", "added later");
@@ -221,6 +260,8 @@ int main() {
       DAMAGE_TEST(manifest_does_not_lead_out),
       DAMAGE_TEST(manifest_of_a_newer_release_is_unsupported),
       DAMAGE_TEST(checkpoint_without_manifest_is_taken_as_it_is),
+      DAMAGE_TEST(missing_manifest_is_corrupt_where_there_was_one),
+      DAMAGE_TEST(what_a_download_refuses_is_not_restored_either),
       DAMAGE_TEST(file_beyond_the_manifest_is_copied),
       DAMAGE_TEST(stored_link_to_a_file_outside_is_refused),
       DAMAGE_TEST(stored_link_to_a_directory_outside_is_refused),

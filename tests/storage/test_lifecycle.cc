@@ -167,7 +167,8 @@ void ids_cannot_leave_the_storage(void **state) {
     assert_throws(Code::invalid, "storage id", [&] { at.storage->begin(id); });
     assert_throws(Code::invalid, "storage id", [&] { at.storage->remove(id); });
     assert_throws(Code::invalid, "storage id", [&] { at.storage->remove_matching(id, {"*"}); });
-    assert_throws(Code::invalid, "storage id", [&] { at.storage->adopt(id); });
+    assert_throws(Code::invalid, "storage id", [&] { at.storage->withdraw(id); });
+    assert_throws(Code::invalid, "storage id", [&] { at.storage->settle(id); });
     assert_throws(Code::invalid, "storage id", [&] { at.storage->restore(id, nullptr, false); });
     assert_throws(Code::invalid, "storage id",
                   [&] { at.storage->download(id, at.root / "t", nullptr, false); });
@@ -241,23 +242,6 @@ void validation_leaves_nothing_behind(void **state) {
   assert_true(list_directory(at.base).size() == 1);  // .partial/
 }
 
-void base_is_open_to_everybody_and_the_checkpoint_is_not(void **state) {
-  Fixture &at = fixture_of(state);
-  const mode_t before = umask(027);
-  const auto storage = make_storage_from_uri((at.base / "a/b").string(), at.logger);
-  const auto writer = storage->begin("one");
-  writer->commit();
-  umask(before);
-  const auto mode_of = [](const fs::path &path) {
-    struct stat about {};
-    assert_int_equal(stat(path.c_str(), &about), 0);
-    return about.st_mode & 07777;
-  };
-  assert_int_equal(mode_of(at.base), 0777);
-  assert_int_equal(mode_of(at.base / "a/b"), 0777);
-  assert_int_equal(mode_of(at.base / "a/b/one"), 0750);
-}
-
 void writer_keeps_to_its_order(void **state) {
   Fixture &at = fixture_of(state);
   const auto writer = at.storage->begin("one");
@@ -320,7 +304,6 @@ int test_lifecycle() {
       ON_BOTH(globs_remove_what_they_match),
       ON_BOTH(globs_spare_hidden_names_the_manifest_and_what_lies_outside),
       ON_BOTH(validation_leaves_nothing_behind),
-      ON_BOTH(base_is_open_to_everybody_and_the_checkpoint_is_not),
       ON_BOTH(writer_keeps_to_its_order),
       ON_BOTH(abort_removes_what_was_written_or_committed),
   };

@@ -106,14 +106,24 @@ void a_local_directory_of_another_user_is_refused(void **) {
   expect_error(Code::access, [&] { place.files(TensorboardMode::manual).path(); });
 }
 
-void directories_in_storage_are_open_to_all_whatever_the_umask(void **) {
-  const Place place;
-  const mode_t before = umask(077);
-  place.files(TensorboardMode::automatic).path();
-  umask(before);
-  for (fs::path part = place.storage / remote; part != place.storage.path();
-       part = part.parent_path())
-    assert_int_equal(mode_of(part), 0777);
+void directories_in_storage_are_shared_as_it_is(void **) {
+  struct Row {
+    unsigned storage, umask, expected;
+  };
+  for (const Row &row : {Row{0755, 0, 0775}, Row{0700, 0077, 0700}, Row{0770, 0077, 0770},
+                         Row{02775, 0022, 02775}, Row{0777, 0022, 01777}, Row{01777, 077, 01777}}) {
+    const Place place;
+    assert_int_equal(chmod(place.storage.path().c_str(), row.storage), 0);
+    const mode_t before = umask(row.umask);
+    place.files(TensorboardMode::automatic).path();
+    umask(before);
+    for (fs::path part = place.storage / remote; part != place.storage.path();
+         part = part.parent_path()) {
+      struct stat about {};
+      assert_int_equal(stat(part.c_str(), &about), 0);
+      assert_int_equal(about.st_mode & 07777U, row.expected);
+    }
+  }
 }
 
 void ids_that_would_leave_the_storage_are_refused(void **) {
@@ -282,7 +292,7 @@ int test_files() {
       cmocka_unit_test(local_directory_is_below_tmp_by_default),
       cmocka_unit_test(a_local_directory_that_is_a_link_is_refused),
       cmocka_unit_test(a_local_directory_of_another_user_is_refused),
-      cmocka_unit_test(directories_in_storage_are_open_to_all_whatever_the_umask),
+      cmocka_unit_test(directories_in_storage_are_shared_as_it_is),
       cmocka_unit_test(ids_that_would_leave_the_storage_are_refused),
       cmocka_unit_test(without_a_trial_the_path_ends_at_the_experiment),
       cmocka_unit_test(upload_keeps_names_contents_and_permissions),

@@ -162,6 +162,12 @@ void RunningTrial::report_checkpoint(const CheckpointReport &report) {
 
 bool RunningTrial::knows_checkpoint(const std::string &id) {
   const std::lock_guard guard(mutex_);
+  return store_.query("SELECT 1 FROM checkpoints WHERE uuid=? AND state='COMPLETED'", id).next();
+}
+
+// Only this library reports to a store.
+bool RunningTrial::has_made_checkpoint(const std::string &id) {
+  const std::lock_guard guard(mutex_);
   return store_.query("SELECT 1 FROM checkpoints WHERE uuid=?", id).next();
 }
 

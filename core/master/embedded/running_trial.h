@@ -37,6 +37,7 @@ class RunningTrial : public Master {
   void report_checkpoint(const CheckpointReport &report) override;
   bool knows_checkpoint(const std::string &id) override;
   std::optional<Json> checkpoint_metadata(const std::string &id) override;
+  bool has_made_checkpoint(const std::string &id) override;
   void checkpoint_deleted(const std::string &id) override;
 
   void set_metadata(const Json &metadata) override;

@@ -27,6 +27,7 @@ class UnreachableMaster : public Master {
   bool knows_checkpoint(const std::string &) override { refuse(); }
   // The storage, which every rank can reach, has a copy.
   std::optional<Json> checkpoint_metadata(const std::string &) override { return std::nullopt; }
+  bool has_made_checkpoint(const std::string &) override { return false; }
   void checkpoint_deleted(const std::string &) override { refuse(); }
   void set_metadata(const Json &) override { refuse(); }
   Json metadata() override { refuse(); }

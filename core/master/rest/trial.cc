@@ -47,6 +47,8 @@ void RestTrial::report_checkpoint(const CheckpointReport &report) {
     // Also the answer to a repeat, when the first one's got lost.
     if (error.http_status != 500 || !knows_checkpoint(report.id)) throw;
   }
+  const std::lock_guard guard(mutex_);
+  reported_.insert(report.id);
 }
 
 std::optional<Checkpoint> RestTrial::find_checkpoint(const std::string &id) {
@@ -66,6 +68,15 @@ bool RestTrial::knows_checkpoint(const std::string &id) {
 std::optional<Json> RestTrial::checkpoint_metadata(const std::string &id) {
   const std::optional<Checkpoint> found = find_checkpoint(id);
   return found ? std::optional(found->metadata) : std::nullopt;
+}
+
+// The program of a trial of the cluster is the same in all its runs; that of others may have been
+// another before, with another library.
+bool RestTrial::has_made_checkpoint(const std::string &id) {
+  if (const std::lock_guard guard(mutex_); reported_.contains(id)) return true;
+  if (!run_.managed) return false;
+  const std::optional<Checkpoint> found = find_checkpoint(id);
+  return found && found->task_id == run_.info.task_id;
 }
 
 void RestTrial::checkpoint_deleted(const std::string &id) {

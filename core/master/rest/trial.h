@@ -4,7 +4,9 @@
 
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "core/base/log.h"
@@ -43,6 +45,7 @@ class RestTrial : public Master {
   void report_checkpoint(const CheckpointReport &report) override;
   bool knows_checkpoint(const std::string &id) override;
   std::optional<Json> checkpoint_metadata(const std::string &id) override;
+  bool has_made_checkpoint(const std::string &id) override;
   void checkpoint_deleted(const std::string &id) override;
   void set_metadata(const Json &metadata) override;
   Json metadata() override;
@@ -66,6 +69,8 @@ class RestTrial : public Master {
   RestRun run_;
   const std::shared_ptr<Logger> logger_;
   RestDelivery delivery_;
+  std::mutex mutex_;                // of what follows
+  std::set<std::string> reported_;  // checkpoints, by this process
 };
 
 }  // namespace det
