@@ -106,11 +106,37 @@ void CheckpointContext::publish(CheckpointWriter &writer, const Json &metadata,
   logger_.info("saved checkpoint " + writer.id());
 }
 
+// The master is told before the first file goes: who is killed in between must not leave it a
+// checkpoint without files to begin the next run from. The storage keeps in mind meanwhile that
+// this one is to be settled at the next start.
 void CheckpointContext::remove(const std::string &id) {
   gate_.check();
   check_storage_id(id);
-  storage_.remove(id);
+  storage_.withdraw(id);
+  bool was_complete = false;
+  try {
+    was_complete = master_.withdraw_checkpoint(id);
+  } catch (const Error &) {
+    storage_.settle(id);
+    throw;
+  }
+  remove_withdrawn(id, was_complete);
   master_.checkpoint_deleted(id);
+  storage_.settle(id);
+}
+
+void CheckpointContext::remove_withdrawn(const std::string &id, bool was_complete) try {
+  storage_.remove(id);
+} catch (const Error &) {
+  bool is_there = true;
+  try {
+    storage_.list(id);
+  } catch (const Error &error) {
+    is_there = error.code != Code::not_found;
+  }
+  if (!is_there) master_.checkpoint_deleted(id);  // what is left of it, the next sweep removes
+  if (!is_there || (was_complete && master_.reinstate_checkpoint(id))) storage_.settle(id);
+  throw;
 }
 
 Json CheckpointContext::metadata(const std::string &id) {
@@ -126,13 +152,20 @@ Json CheckpointContext::metadata(const std::string &id) {
 
 void CheckpointContext::recover() {
   for (const std::string &id : storage_.sweep()) {
-    if (!master_.knows_checkpoint(id)) {
-      logger_.info("removing checkpoint " + id +
-                   ", which a killed process finished but never reported");
-      storage_.remove(id);
-    }
-    storage_.settle(id);
+    if (master_.knows_checkpoint(id)) storage_.settle(id);
+    else finish_removal(id);
   }
+}
+
+void CheckpointContext::finish_removal(const std::string &id) try {
+  logger_.info("removing checkpoint " + id +
+               ", which a killed process never reported, or was deleting");
+  storage_.remove(id);
+  master_.checkpoint_deleted(id);
+  storage_.settle(id);
+} catch (const Error &error) {
+  // The next start tries again; training need not wait for that.
+  logger_.warning("removing checkpoint " + id + ", which a killed process left: " + error.what());
 }
 
 }  // namespace det

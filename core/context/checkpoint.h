@@ -76,7 +76,8 @@ class CheckpointContext {
   void remove(const std::string &id);
   Json metadata(const std::string &id);
 
-  // Settles what killed processes left: a checkpoint they made but never announced is removed.
+  // Settles what killed processes left: a checkpoint they made but never announced is removed, and
+  // so is one that they were removing.
   void recover();
 
  private:
@@ -90,6 +91,8 @@ class CheckpointContext {
                const std::vector<std::string> &shares);
   void check_rank(const char *call) const;
 
+  void remove_withdrawn(const std::string &id, bool was_complete);
+  void finish_removal(const std::string &id);
   HadManifest had_manifest(const std::string &id);
   bool anybody_selects(const std::string &id, const DownloadRequest &request);
   Selector choose_together(const std::string &id, const Selector &selector);

@@ -81,6 +81,12 @@ class Master : public ReportSink {
   virtual std::optional<Json> checkpoint_metadata(const std::string &id) = 0;
   // Whether it is of this library, which never stores one without a manifest.
   virtual bool has_made_checkpoint(const std::string &id) = 0;
+
+  // Before the first of its files goes: nobody starts from it any more. False where that was so
+  // before, or where this master cannot be told.
+  virtual bool withdraw_checkpoint(const std::string &id) = 0;
+  // None of its files has gone after all. False where this master takes nothing back.
+  virtual bool reinstate_checkpoint(const std::string &id) = 0;
   virtual void checkpoint_deleted(const std::string &id) = 0;
 
   // What the caller wants to keep with the trial: an object, replaced as a whole.

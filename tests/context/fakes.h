@@ -95,6 +95,8 @@ class FakeMaster : public Master {
   bool knows_checkpoint(const std::string &) override { return false; }
   std::optional<Json> checkpoint_metadata(const std::string &) override { return {}; }
   bool has_made_checkpoint(const std::string &) override { return false; }
+  bool withdraw_checkpoint(const std::string &) override { return false; }
+  bool reinstate_checkpoint(const std::string &) override { return false; }
   void checkpoint_deleted(const std::string &) override {}
   void set_metadata(const Json &) override {}
   Json metadata() override { return Json::object(); }

@@ -2,6 +2,7 @@
 #include "core/client/client.h"
 #include "tests/expect_error.h"
 #include "tests/rest/surroundings.h"
+#include "tests/traced.h"
 
 namespace {
 
@@ -114,6 +115,54 @@ void trial_goes_on_from_its_latest_checkpoint(void **) {
   second->close(RunEnd::ok);
 }
 
+// Whenever it is killed, the next run begins with a checkpoint whose files are there, and what was
+// being deleted is gone then.
+void deletion_killed_at_any_step_is_finished_by_the_next_run(void **) {
+  const FakeMaster &master = fresh_master("0.38.1");
+  Surroundings place;
+  place.as_user(master.url());
+  CoreOptions options = place.options();
+  options.external_id = "t";
+  const fs::path note = place.directory / "id", storage = place.directory / "checkpoints";
+  options.checkpoint_storage = storage.string();
+  fs::create_directories(place.directory / "model");
+  int whole = 0, finished_later = 0;
+  bool killed = true;
+  for (int step = 0; killed; ++step) {
+    Traced deleting([&](const auto &watched) {
+      const auto core = Core::start(options);
+      const Json metadata{{"steps_completed", step + 1}};
+      const std::string id =
+          core->checkpoint().upload(place.directory / "model", metadata.dump(), false, {});
+      write_file_durably(note, id);
+      watched();
+      core->checkpoint().remove(id);
+      return 0;
+    });
+    for (int i = 0; killed && i <= step; ++i) killed = deleting.next().has_value();
+    if (killed) deleting.kill();
+    const std::string id = read_file(note);
+    const bool was_there = fs::exists(storage / id);
+    const auto next = Core::start(options);
+    if (next->info().run().latest_checkpoint == id) {
+      next->checkpoint().begin_restore(id, {.mode = DownloadMode::no_shared});
+      next->checkpoint().remove(id);
+      ++whole;
+    } else {
+      finished_later += was_there;
+    }
+    assert_false(fs::exists(storage / id));
+    // Locks have hidden names while they are made.
+    for (const auto &entry : fs::directory_iterator(storage / ".partial"))
+      if (const std::string name = entry.path().filename();
+          !name.starts_with('.') || name.starts_with(".removed"))
+        fail_msg("killed at step %d: %s is left", step, name.c_str());
+    next->close(RunEnd::error);
+  }
+  assert_in_range(whole, 1, 10'000);
+  assert_in_range(finished_later, 1, 10'000);
+}
+
 void trial_goes_on_by_its_number(void **) {
   for (const std::string version : unmanaged_versions) {
     const FakeMaster &master = fresh_master(version, {{"is_managed", false}});
@@ -203,6 +252,17 @@ void end_does_not_overtake_the_reports(void **) {
   master.heal();
   open_client(master.url())->sync();
   assert_true((trial_of(master, trial)["states"] == Json{"STATE_RUNNING", "STATE_COMPLETED"}));
+}
+
+void directory_half_made_is_cleared_by_sync(void **) {
+  const FakeMaster &master = fresh_master("0.38.1");
+  Surroundings place;
+  place.as_user(master.url());
+  Core::start(place.options())->close(RunEnd::ok);
+  const fs::path half = rest_home(master.url()) / "runs/.part-x";
+  fs::create_directory(half);
+  open_client(master.url())->sync();
+  assert_false(fs::exists(half));
 }
 
 void end_alone_that_could_not_be_told_is_told_by_sync(void **) {
@@ -346,11 +406,13 @@ int test_unmanaged() {
       cmocka_unit_test(trial_is_made_where_none_is_named),
       cmocka_unit_test(trial_goes_on_by_its_external_ids),
       cmocka_unit_test(trial_goes_on_from_its_latest_checkpoint),
+      cmocka_unit_test(deletion_killed_at_any_step_is_finished_by_the_next_run),
       cmocka_unit_test(trial_goes_on_by_its_number),
       cmocka_unit_test(end_is_told_as_it_was),
       cmocka_unit_test(core_that_is_dropped_ends_in_error),
       cmocka_unit_test(reports_and_end_that_could_not_be_told_are_told_by_sync),
       cmocka_unit_test(end_does_not_overtake_the_reports),
+      cmocka_unit_test(directory_half_made_is_cleared_by_sync),
       cmocka_unit_test(end_alone_that_could_not_be_told_is_told_by_sync),
       cmocka_unit_test(end_of_a_deleted_trial_stands_in_nobodys_way),
       cmocka_unit_test(end_of_an_earlier_run_does_not_end_a_later_one),

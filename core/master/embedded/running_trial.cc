@@ -171,6 +171,24 @@ bool RunningTrial::has_made_checkpoint(const std::string &id) {
   return store_.query("SELECT 1 FROM checkpoints WHERE uuid=?", id).next();
 }
 
+bool RunningTrial::move_checkpoint(const std::string &id, std::string_view from,
+                                   std::string_view to) {
+  const std::lock_guard guard(mutex_);
+  Transaction transaction(store_);
+  store_.run("UPDATE checkpoints SET state=? WHERE uuid=? AND state=?", to, id, from);
+  const bool moved = store_.changes() > 0;
+  transaction.commit();
+  return moved;
+}
+
+bool RunningTrial::withdraw_checkpoint(const std::string &id) {
+  return move_checkpoint(id, "COMPLETED", "PARTIALLY_DELETED");
+}
+
+bool RunningTrial::reinstate_checkpoint(const std::string &id) {
+  return move_checkpoint(id, "PARTIALLY_DELETED", "COMPLETED");
+}
+
 std::optional<Json> RunningTrial::checkpoint_metadata(const std::string &id) {
   const std::lock_guard guard(mutex_);
   Query found = store_.query("SELECT metadata FROM checkpoints WHERE uuid=?", id);

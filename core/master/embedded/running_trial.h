@@ -38,6 +38,8 @@ class RunningTrial : public Master {
   bool knows_checkpoint(const std::string &id) override;
   std::optional<Json> checkpoint_metadata(const std::string &id) override;
   bool has_made_checkpoint(const std::string &id) override;
+  bool withdraw_checkpoint(const std::string &id) override;
+  bool reinstate_checkpoint(const std::string &id) override;
   void checkpoint_deleted(const std::string &id) override;
 
   void set_metadata(const Json &metadata) override;
@@ -55,6 +57,7 @@ class RunningTrial : public Master {
   void await_decision();
   void end(RunExit how);
   RunExit judged_by_ranks();
+  bool move_checkpoint(const std::string &id, std::string_view from, std::string_view to);
 
   std::mutex mutex_;  // guards the connection and what stands on it
   Database store_;

@@ -28,6 +28,8 @@ class UnreachableMaster : public Master {
   // The storage, which every rank can reach, has a copy.
   std::optional<Json> checkpoint_metadata(const std::string &) override { return std::nullopt; }
   bool has_made_checkpoint(const std::string &) override { return false; }
+  bool withdraw_checkpoint(const std::string &) override { refuse(); }
+  bool reinstate_checkpoint(const std::string &) override { refuse(); }
   void checkpoint_deleted(const std::string &) override { refuse(); }
   void set_metadata(const Json &) override { refuse(); }
   Json metadata() override { refuse(); }

@@ -79,12 +79,16 @@ bool RestTrial::has_made_checkpoint(const std::string &id) {
   return found && found->task_id == run_.info.task_id;
 }
 
-void RestTrial::checkpoint_deleted(const std::string &id) {
-  if (!has_call<PatchCheckpoints>(session().version())) return;
+// The master knows no state between complete and deleted that it would also take back, and refuses
+// what is in its registry of models: so it is told first, with all files still there.
+bool RestTrial::withdraw_checkpoint(const std::string &id) {
+  if (!has_call<PatchCheckpoints>(session().version())) return false;
   try {
     session().call(PatchCheckpoints{{{.uuid = id, .resources = Sizes{}}}}, repeatable);
+    return true;
   } catch (const Error &error) {
     if (error.code != Code::not_found) throw;  // made without this master
+    return false;
   }
 }
 

@@ -46,7 +46,9 @@ class RestTrial : public Master {
   bool knows_checkpoint(const std::string &id) override;
   std::optional<Json> checkpoint_metadata(const std::string &id) override;
   bool has_made_checkpoint(const std::string &id) override;
-  void checkpoint_deleted(const std::string &id) override;
+  bool withdraw_checkpoint(const std::string &id) override;
+  bool reinstate_checkpoint(const std::string &) override { return false; }
+  void checkpoint_deleted(const std::string &) override {}  // withdrawn is all it can be
   void set_metadata(const Json &metadata) override;
   Json metadata() override;
   std::optional<double> best_validation() override;
