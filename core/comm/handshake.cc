@@ -5,16 +5,19 @@
 #include <openssl/hmac.h>
 #include <sys/random.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "core/base/environment.h"
 #include "core/base/error.h"
+#include "core/comm/numbers.h"
 
 namespace det {
 
 namespace {
 
-constexpr std::string_view handshake_magic = "detcomm1";
+constexpr std::string_view handshake_magic = "detcomm2";
+constexpr std::string_view refusal_magic = "detcomm!";
 
 std::string random_bytes(size_t size) {
   std::string bytes(size, '\0');
@@ -41,18 +44,6 @@ bool is_proof(std::string_view given, const std::string &expected) {
          CRYPTO_memcmp(given.data(), expected.data(), expected.size()) == 0;
 }
 
-void put_number(std::string &bytes, int value) {
-  for (unsigned shift = 0; shift < 32; shift += 8)
-    bytes += static_cast<char>(static_cast<uint32_t>(value) >> shift);
-}
-
-int take_number(std::string_view bytes) {
-  uint32_t value = 0;
-  for (unsigned i = 0; i < 4; ++i)
-    value |= static_cast<uint32_t>(static_cast<unsigned char>(bytes[i])) << (8 * i);
-  return static_cast<int>(value);
-}
-
 std::string transcript_of(std::string_view challenge, std::string_view hello) {
   std::string transcript(challenge);
   transcript += hello.substr(0, hello_size - proof_size);
@@ -76,8 +67,10 @@ std::string Applicant::answer(std::string_view challenge) {
                 "set another port (pub_port or INTER_TRAIN_PROCESS_COMM_PORT_1)");
   std::string hello = std::string(handshake_magic) + random_bytes(nonce_size);
   hello += static_cast<char>(hello_.channel);
-  put_number(hello, hello_.rank);
-  put_number(hello, hello_.size);
+  std::string numbers(2 * sizeof(int32_t), '\0');
+  put_number(&numbers[0], int32_t{hello_.rank});
+  put_number(&numbers[sizeof(int32_t)], int32_t{hello_.size});
+  hello += numbers;
   transcript_ = std::string(challenge) + hello;
   return hello + proof(secret_, "hello", transcript_);
 }
@@ -88,8 +81,18 @@ void Applicant::judge(std::string_view welcome) const {
       is_proof(welcome.substr(handshake_magic.size()), proof(secret_, "welcome", transcript_));
   if (!proven)
     throw Error(Code::access,
-                "joining a job: the chief did not accept this process, or is not the chief of this "
-                "job; give all ranks the same DET_DISTRIBUTED_SECRET and the same numbers");
+                "joining a job: what listens at the chief's address does not know the secret of "
+                "this job; give all ranks the same DET_DISTRIBUTED_SECRET");
+}
+
+std::optional<size_t> Applicant::text_of_refusal(std::string_view refusal) {
+  if (refusal.size() != welcome_size || !refusal.starts_with(refusal_magic)) return std::nullopt;
+  const auto size = take_number<uint32_t>(&refusal[refusal_magic.size() + sizeof(int32_t)]);
+  return std::min<size_t>(size, longest_refusal);
+}
+
+Error Applicant::refused(std::string_view refusal, const std::string &text) {
+  return {code_from(take_number<int32_t>(&refusal[refusal_magic.size()])), text};
 }
 
 std::optional<Hello> verify_hello(std::string_view challenge, std::string_view hello,
@@ -101,13 +104,22 @@ std::optional<Hello> verify_hello(std::string_view challenge, std::string_view h
   const std::string_view facts = hello.substr(handshake_magic.size() + nonce_size);
   const auto channel = static_cast<unsigned char>(facts[0]);
   if (channel > static_cast<unsigned char>(Channel::local)) return std::nullopt;
-  return Hello{static_cast<Channel>(channel), take_number(facts.substr(1)),
-               take_number(facts.substr(5))};
+  return Hello{static_cast<Channel>(channel), take_number<int32_t>(&facts[1]),
+               take_number<int32_t>(&facts[5])};
 }
 
 std::string make_welcome(std::string_view challenge, std::string_view hello,
                          const std::string &secret) {
   return std::string(handshake_magic) + proof(secret, "welcome", transcript_of(challenge, hello));
+}
+
+std::string make_refusal(const Error &why) {
+  const std::string text = std::string(why.what()).substr(0, longest_refusal);
+  std::string bytes(welcome_size, '\0');
+  refusal_magic.copy(bytes.data(), refusal_magic.size());
+  put_number(&bytes[refusal_magic.size()], static_cast<int32_t>(why.code));
+  put_number(&bytes[refusal_magic.size() + sizeof(int32_t)], static_cast<uint32_t>(text.size()));
+  return bytes + text;
 }
 
 }  // namespace det

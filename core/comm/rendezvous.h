@@ -19,8 +19,9 @@ class Rendezvous {
   // The port of the first TCP endpoint.
   int port() const { return port_; }
 
-  // Waits for one connection from each of `expected` (ranks of a job of `size`), in their order.
-  std::vector<Fd> gather(const Hello &mine, const std::vector<int> &expected, Patience &patience);
+  // Waits for one connection from each of `expected` (ranks of a job), in that order.
+  // What goes wrong is told to those that have come.
+  std::vector<Fd> gather(const Hello &mine, std::vector<int> expected, Patience &patience);
 
  private:
   struct Listener {
@@ -32,14 +33,26 @@ class Rendezvous {
     std::string challenge;
     std::string received;
     Patience patience;
+    bool is_gone = false;
   };
+  void wait_for_visitors(Patience &patience);
   void let_in(const Listener &listener);
   bool listen_to(Visitor &visitor);
+  void judge(Visitor &visitor);
+  size_t place_of(const Hello &hello) const;
+  [[noreturn]] void miss() const;
+  void tell(const Error &error) const;
 
   const std::string secret_;
   std::vector<Listener> listeners_;
   std::vector<Visitor> visitors_;
   int port_ = 0;
+
+  // Of the job that is being gathered.
+  Hello mine_;
+  std::vector<int> expected_;
+  std::vector<Fd> members_;
+  size_t missing_ = 0;
 };
 
 // The member's side. Throws Code::access when the other side is not of this job.
