@@ -66,8 +66,10 @@ std::unique_ptr<det::Transport> transport_from(const det_communicator_functions 
   det_communicator_functions_init(&nothing);
   const det_communicator_functions given =
       read_options(&deref(functions, "functions"), nothing, "functions");
-  std::unique_ptr<det::Transport> transport = det::make_function_transport(
-      {given.send, given.receive, given.broadcast, given.destroy, given.any_pair != 0}, user_data);
+  std::unique_ptr<det::Transport> transport =
+      det::make_function_transport({given.send, given.receive, given.broadcast, given.destroy,
+                                    given.any_pair != 0, given.shared_memory != 0},
+                                   user_data);
   if (given.send == nullptr || given.receive == nullptr)
     throw det::Error(det::Code::invalid, "functions.send and functions.receive must not be NULL");
   return transport;
@@ -97,11 +99,12 @@ std::optional<List> as_list(det::Message message) {
 template <class Result>
 det_status collective(det_distributed *distributed, const void *data, size_t size,
                       det_messages **out, det_error *err,
-                      Result (det::Communicator::*call)(const det::MessageView &)) noexcept {
+                      Result (det::Communicator::*call)(const det::MessageView &,
+                                                        const det::Call &)) noexcept {
   return guarded(err, [&] {
     det_messages *&messages = cleared(out, "out");
     det::Communicator &communicator = *deref(distributed, "distributed").impl;
-    std::optional<List> list = as_list((communicator.*call)(message_from(data, size)));
+    std::optional<List> list = as_list((communicator.*call)(message_from(data, size), det::Call()));
     if (!list) return;
     messages = new det_messages{std::move(*list), nullptr};
     if (std::any_of(messages->list.begin(), messages->list.end(), is_large))
@@ -121,7 +124,8 @@ void det_distributed_options_init(det_distributed_options *options) noexcept {
 }
 
 void det_communicator_functions_init(det_communicator_functions *functions) noexcept {
-  if (functions != nullptr) *functions = {sizeof *functions, nullptr, nullptr, nullptr, nullptr, 0};
+  if (functions != nullptr)
+    *functions = {sizeof *functions, nullptr, nullptr, nullptr, nullptr, 0, 0};
 }
 
 det_status det_distributed_create(const det_distributed_options *options, det_distributed **out,
@@ -183,6 +187,7 @@ det_status det_distributed_from_functions(const det_distributed_options *options
                                           void *user_data, det_distributed **out,
                                           det_error *err) noexcept {
   return guarded(err, [&] {
+    if (out != nullptr) *out = nullptr;
     std::unique_ptr<det::Transport> transport = transport_from(functions, user_data);
     give(out, "out", [&] {
       const auto given =

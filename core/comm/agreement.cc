@@ -40,7 +40,7 @@ Outcome run(const Work &work) {
 std::string value_of(const Message &message, const std::string &whose) {
   if (message && message->starts_with(value_mark)) return message->substr(1);
   if (!message || !message->starts_with(error_mark))
-    throw Error(Code::conflict, whose + " called something else at this point");
+    throw Error(Code::corrupt, whose + " answered with no value and no error");
   const Json error = parse_json_object(message->substr(1), "the error of " + whose);
   throw Error(code_from(error.value("code", 0)),
               whose + ": " + error.value("message", std::string()), error.value("errno", 0),
@@ -59,33 +59,35 @@ std::vector<std::string> values_of(const Outcome &mine, const std::vector<Messag
 
 }  // namespace
 
-std::vector<std::string> all_agree(Communicator &communicator, const Work &work) {
+std::vector<std::string> all_agree(Communicator &communicator, const Call &call, const Work &work) {
   if (communicator.ranks().size == 1) return {work()};
   const Outcome mine = run(work);
-  return values_of(mine, communicator.allgather(mine.text), "rank ");
+  return values_of(mine, communicator.allgather(mine.text, call), "rank ");
 }
 
-std::vector<std::string> all_agree_local(Communicator &communicator, const Work &work) {
+std::vector<std::string> all_agree_local(Communicator &communicator, const Call &call,
+                                         const Work &work) {
   if (communicator.ranks().local_size == 1) return {work()};
   const Outcome mine = run(work);
-  return values_of(mine, communicator.allgather_local(mine.text), "local rank ");
+  return values_of(mine, communicator.allgather_local(mine.text, call), "local rank ");
 }
 
-std::string chief_decides(Communicator &communicator, const Work &work) {
+std::string chief_decides(Communicator &communicator, const Call &call, const Work &work) {
   if (communicator.ranks().size == 1) return work();
-  if (!communicator.is_chief()) return value_of(communicator.broadcast(std::nullopt), "rank 0");
+  if (!communicator.is_chief())
+    return value_of(communicator.broadcast(std::nullopt, call), "rank 0");
   const Outcome mine = run(work);
-  communicator.broadcast(mine.text);
+  communicator.broadcast(mine.text, call);
   if (mine.thrown) std::rethrow_exception(mine.thrown);
   return mine.text.substr(1);
 }
 
-std::string local_chief_decides(Communicator &communicator, const Work &work) {
+std::string local_chief_decides(Communicator &communicator, const Call &call, const Work &work) {
   if (communicator.ranks().local_size == 1) return work();
   if (!communicator.is_local_chief())
-    return value_of(communicator.broadcast_local(std::nullopt), "local rank 0");
+    return value_of(communicator.broadcast_local(std::nullopt, call), "local rank 0");
   const Outcome mine = run(work);
-  communicator.broadcast_local(mine.text);
+  communicator.broadcast_local(mine.text, call);
   if (mine.thrown) std::rethrow_exception(mine.thrown);
   return mine.text.substr(1);
 }

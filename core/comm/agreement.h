@@ -12,16 +12,17 @@ namespace det {
 
 using Work = std::function<std::string()>;
 
-// Collective. Runs `work` on every rank and gives all of them the values, in rank order. When it
-// throws anywhere it throws everywhere: here what it threw here, else what the lowest rank threw,
-// with that rank named and the same code.
-std::vector<std::string> all_agree(Communicator &communicator, const Work &work);
+// Collective, as a part of `call`. Runs `work` on every rank and gives all of them the values, in
+// rank order. When it throws anywhere it throws everywhere: here what it threw here, else what the
+// lowest rank threw, with that rank named and the same code.
+std::vector<std::string> all_agree(Communicator &communicator, const Call &call, const Work &work);
 
 // Collective. Runs `work` on the chief alone and gives every rank its value, or its error.
-std::string chief_decides(Communicator &communicator, const Work &work);
+std::string chief_decides(Communicator &communicator, const Call &call, const Work &work);
 
 // The same among the ranks of one machine; the values are in local rank order.
-std::vector<std::string> all_agree_local(Communicator &communicator, const Work &work);
-std::string local_chief_decides(Communicator &communicator, const Work &work);
+std::vector<std::string> all_agree_local(Communicator &communicator, const Call &call,
+                                         const Work &work);
+std::string local_chief_decides(Communicator &communicator, const Call &call, const Work &work);
 
 }  // namespace det

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/comm/call.h"
 #include "core/comm/spare_buffers.h"
 
 namespace det {
@@ -35,15 +36,19 @@ class Communicator {
   bool is_chief() const { return ranks_.rank == 0; }
   bool is_local_chief() const { return ranks_.local_rank == 0; }
 
-  // Collective over all ranks. gather() gives the list to the chief, nothing elsewhere.
-  virtual std::optional<std::vector<Message>> gather(const MessageView &message) = 0;
-  virtual std::vector<Message> allgather(const MessageView &message) = 0;
-  virtual Message broadcast(const MessageView &message) = 0;
+  // Collective over all ranks. gather() gives the list to the chief, nothing elsewhere. Ranks that
+  // differ in the collective or in `call` all get Code::conflict.
+  virtual std::optional<std::vector<Message>> gather(const MessageView &message,
+                                                     const Call &call = {}) = 0;
+  virtual std::vector<Message> allgather(const MessageView &message, const Call &call = {}) = 0;
+  virtual Message broadcast(const MessageView &message, const Call &call = {}) = 0;
 
   // The same among the ranks of one machine.
-  virtual std::optional<std::vector<Message>> gather_local(const MessageView &message) = 0;
-  virtual std::vector<Message> allgather_local(const MessageView &message) = 0;
-  virtual Message broadcast_local(const MessageView &message) = 0;
+  virtual std::optional<std::vector<Message>> gather_local(const MessageView &message,
+                                                           const Call &call = {}) = 0;
+  virtual std::vector<Message> allgather_local(const MessageView &message,
+                                               const Call &call = {}) = 0;
+  virtual Message broadcast_local(const MessageView &message, const Call &call = {}) = 0;
 
   // Where the memory of large messages may be handed back; outlives the communicator. May be null.
   virtual std::shared_ptr<SpareBuffers> spare_buffers() const { return nullptr; }

@@ -1,41 +1,18 @@
 #include "core/comm/frame.h"
 
-#include <bit>
-#include <cstring>
-
 #include "core/base/error.h"
+#include "core/comm/numbers.h"
 
 namespace det {
 
 namespace {
 
-constexpr uint64_t frame_magic = 0x31746564;  // "det1"
+constexpr uint64_t frame_magic = 0x32746564;  // "det2"
 constexpr uint8_t null_flag = 1;
 constexpr uint8_t bulk_flag = 2;
+constexpr uint8_t answer_flag = 4;
 constexpr uint64_t largest_payload = uint64_t{1} << 48U;
 constexpr uint64_t null_size = UINT64_MAX;
-
-// Numbers travel with their lowest byte first.
-template <class Integer>
-Integer little_endian(Integer value) {
-  if constexpr (std::endian::native == std::endian::little) return value;
-  Integer swapped = 0;
-  for (size_t i = 0; i < sizeof value; ++i, value >>= 8) swapped = swapped << 8 | (value & 0xff);
-  return swapped;
-}
-
-template <class Integer>
-void put(char *at, Integer value) {
-  value = little_endian(value);
-  std::memcpy(at, &value, sizeof value);
-}
-
-template <class Integer>
-Integer take(const char *at) {
-  Integer value;
-  std::memcpy(&value, at, sizeof value);
-  return little_endian(value);
-}
 
 [[noreturn]] void refuse(const char *what) {
   throw Error(Code::corrupt, std::string("receiving from another rank: ") + what +
@@ -44,21 +21,23 @@ Integer take(const char *at) {
 
 }  // namespace
 
-// Three words: the magic and the small fields, the sequence, the size.
+// Four words: magic and the small fields, the call and its argument, the sequence, the size.
 void encode_head(const FrameHead &head, char *bytes) {
   const auto small = [](auto value, unsigned shift) {
     return static_cast<uint64_t>(static_cast<uint8_t>(value)) << shift;
   };
-  const uint64_t flags = (head.is_null ? null_flag : 0) | (head.is_bulk ? bulk_flag : 0);
-  put(&bytes[0], frame_magic | small(head.kind, 32) | small(head.collective, 40) |
-                     small(flags, 48) | small(head.code, 56));
-  put(&bytes[8], head.sequence);
-  put(&bytes[16], head.size);
+  const uint64_t flags = (head.is_null ? null_flag : 0) | (head.is_bulk ? bulk_flag : 0) |
+                         (head.wants_answer ? answer_flag : 0);
+  put_number(&bytes[0], frame_magic | small(head.kind, 32) | small(head.collective, 40) |
+                            small(flags, 48) | small(head.code, 56));
+  put_number(&bytes[8], small(head.api, 0) | head.digest << 8U);
+  put_number(&bytes[16], head.sequence);
+  put_number(&bytes[24], head.size);
 }
 
 FrameHead decode_head(std::string_view bytes) {
   if (bytes.size() < frame_head_size) refuse("a message is cut short");
-  const auto word = take<uint64_t>(&bytes[0]);
+  const auto word = take_number<uint64_t>(&bytes[0]);
   if ((word & UINT32_MAX) != frame_magic) refuse("this is no message of detcore");
   const auto kind = static_cast<uint8_t>(word >> 32);
   const auto collective = static_cast<uint8_t>(word >> 40);
@@ -68,11 +47,16 @@ FrameHead decode_head(std::string_view bytes) {
   head.collective = static_cast<Collective>(collective);
   head.is_null = (flags & null_flag) != 0;
   head.is_bulk = (flags & bulk_flag) != 0;
+  head.wants_answer = (flags & answer_flag) != 0;
   head.code = static_cast<int8_t>(word >> 56);
-  head.sequence = take<uint64_t>(&bytes[8]);
-  head.size = take<uint64_t>(&bytes[16]);
+  const auto call = take_number<uint64_t>(&bytes[8]);
+  head.api = static_cast<ApiCall>(call);
+  head.digest = call >> 8U;
+  head.sequence = take_number<uint64_t>(&bytes[16]);
+  head.size = take_number<uint64_t>(&bytes[24]);
   if (kind > static_cast<uint8_t>(FrameKind::leave) ||
-      collective > static_cast<uint8_t>(Collective::broadcast) || flags > (null_flag | bulk_flag) ||
+      collective > static_cast<uint8_t>(Collective::broadcast) ||
+      flags > (null_flag | bulk_flag | answer_flag) || head.api > last_api_call ||
       head.size > largest_payload || (head.is_null && head.size != 0))
     refuse("a message makes no sense");
   return head;
@@ -84,7 +68,7 @@ std::string encode_messages(const std::vector<Message> &messages) {
   std::string payload(8 * messages.size(), '\0');
   payload.reserve(size);
   for (size_t i = 0; i < messages.size(); ++i) {
-    put(&payload[8 * i], messages[i] ? uint64_t{messages[i]->size()} : null_size);
+    put_number(&payload[8 * i], messages[i] ? uint64_t{messages[i]->size()} : null_size);
     if (messages[i]) payload += *messages[i];
   }
   return payload;
@@ -95,7 +79,7 @@ std::vector<Message> decode_messages(std::string_view payload, size_t count) {
   std::vector<Message> messages(count);
   size_t at = 8 * count;
   for (size_t i = 0; i < count; ++i) {
-    const auto size = take<uint64_t>(&payload[8 * i]);
+    const auto size = take_number<uint64_t>(&payload[8 * i]);
     if (size == null_size) continue;
     if (size > payload.size() - at) refuse("a list of messages is cut short");
     messages[i] = payload.substr(at, size);

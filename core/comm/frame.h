@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/comm/call.h"
 #include "core/comm/communicator.h"
 
 namespace det {
@@ -15,10 +16,10 @@ enum class Channel : uint8_t { global, local };
 
 enum class FrameKind : uint8_t {
   call,   // a rank takes part in a collective, with its message
-  done,   // the root's answer
+  done,   // the root's answer; a member's, to a broadcast that wants one
   ready,  // the sender is there for the bulk that was announced
   go,     // everybody is: it comes now
-  ask,    // the root has waited a while in this collective: are you in another one?
+  ask,    // the root is in this collective and has waited for a while: are you in another one?
   abort,  // the collective failed; the payload says why
   leave   // the sender left the job
 };
@@ -29,8 +30,11 @@ struct FrameHead {
   FrameKind kind = FrameKind::call;
   Collective collective = Collective::gather;
   bool is_null = false;
-  bool is_bulk = false;   // the payload does not follow here: see Transport::bulk_above()
-  int8_t code = 0;        // of an abort
+  bool is_bulk = false;       // the payload does not follow here: see Transport::bulk_above()
+  bool wants_answer = false;  // of a broadcast: its root wants to know who is still there
+  int8_t code = 0;            // of an abort
+  ApiCall api = ApiCall::none;
+  uint64_t digest = 0;    // of the argument that all ranks give alike: see Call
   uint64_t sequence = 0;  // number of the collective in its channel
   uint64_t size = 0;      // bytes of the payload
 };
@@ -40,7 +44,7 @@ struct Frame {
   std::string payload;
 };
 
-constexpr size_t frame_head_size = 24;
+constexpr size_t frame_head_size = 32;
 
 // Into `bytes`, which has room for frame_head_size of them.
 void encode_head(const FrameHead &head, char *bytes);

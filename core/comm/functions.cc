@@ -19,7 +19,7 @@ class FunctionTransport : public Transport {
     if (functions_.destroy != nullptr) functions_.destroy(user_data_);
   }
 
-  void send(int peer, Channel channel, const FrameHead &head, std::string_view payload,
+  bool send(int peer, Channel channel, const FrameHead &head, std::string_view payload,
             Patience &patience) override {
     std::array<char, short_message_limit> message;  // filled as far as it is sent
     encode_head(head, message.data());
@@ -27,24 +27,29 @@ class FunctionTransport : public Transport {
     const size_t size = std::min(payload.size(), bulk_above());
     std::copy_n(payload.begin(), size, &message[frame_head_size]);
     send_message(peer, channel, message.data(), frame_head_size + size, patience);
+    return true;
   }
 
-  bool receive(int peer, Channel channel, Frame &frame, Patience &patience) override {
-    std::array<char, short_message_limit> message;  // read as far as it was filled
+  bool receive_head(int peer, Channel channel, FrameHead &head, Patience &patience) override {
+    Received &received = received_[static_cast<size_t>(channel)];
     size_t size = 0;
-    const int32_t result = receive_message(peer, channel, message.data(), message.size(), &size,
-                                           milliseconds(patience));
+    const int32_t result = receive_message(peer, channel, received.bytes.data(),
+                                           received.bytes.size(), &size, milliseconds(patience));
     if (result == ETIMEDOUT) {
       patience.exhaust();
       return false;
     }
     check(result, "receiving from", peer);
-    const std::string_view text(message.data(), std::min(size, message.size()));
-    frame.head = decode_head(text);
-    frame.payload = text.substr(frame_head_size);
-    if (!frame.head.is_bulk && frame.payload.size() != std::min(frame.head.size, bulk_above()))
+    received.size = std::min(size, received.bytes.size());
+    head = decode_head({received.bytes.data(), received.size});
+    if (!head.is_bulk && received.size - frame_head_size != std::min(head.size, bulk_above()))
       refuse_part(peer);
     return true;
+  }
+  std::string receive_payload(int /*peer*/, Channel channel, const FrameHead & /*head*/,
+                              Patience & /*patience*/) override {
+    const Received &received = received_[static_cast<size_t>(channel)];
+    return {&received.bytes[frame_head_size], received.size - frame_head_size};
   }
 
   void send_bulk(int peer, Channel channel, std::string_view payload, Patience &patience) override {
@@ -59,6 +64,7 @@ class FunctionTransport : public Transport {
   }
 
   bool any_pair() const override { return functions_.any_pair; }
+  bool shares_memory() const override { return functions_.shares_memory; }
   size_t bulk_above() const override { return short_message_limit - frame_head_size; }
   bool can_broadcast() const override { return functions_.broadcast != nullptr; }
   void broadcast_bulk(int root, Channel channel, char *data, size_t size,
@@ -95,8 +101,15 @@ class FunctionTransport : public Transport {
                 result);
   }
 
+  // The last message of each channel; a channel has one collective at a time.
+  struct Received {
+    std::array<char, short_message_limit> bytes;  // read as far as it was filled
+    size_t size = frame_head_size;
+  };
+
   const TransportFunctions functions_;
   void *const user_data_;
+  std::array<Received, 2> received_;
 };
 
 }  // namespace

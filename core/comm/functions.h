@@ -19,6 +19,7 @@ struct TransportFunctions {
                        void *user_data) = nullptr;
   void (*destroy)(void *user_data) = nullptr;
   bool any_pair = false;
+  bool shares_memory = false;
 };
 
 // Calls `destroy` at the end, also when this throws.

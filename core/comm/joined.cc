@@ -2,77 +2,21 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string_view>
 
 #include "core/base/environment.h"
 #include "core/base/error.h"
 #include "core/base/fork_guard.h"
-#include "core/base/json.h"
+#include "core/comm/board_group.h"
+#include "core/comm/foreign_memory.h"
 #include "core/comm/group.h"
+#include "core/comm/layout.h"
 
 namespace det {
 
 namespace {
 
-// What a rank says of itself while joining.
-struct Introduction {
-  Ranks ranks;
-  std::string local_address;
-};
-
-std::string encode(const Introduction &introduction) {
-  const Ranks &r = introduction.ranks;
-  return to_wire(Json{{"rank", r.rank},
-                      {"size", r.size},
-                      {"local_rank", r.local_rank},
-                      {"local_size", r.local_size},
-                      {"cross_rank", r.cross_rank},
-                      {"cross_size", r.cross_size},
-                      {"address", introduction.local_address}});
-}
-
-Introduction decode(const Message &message, size_t rank) {
-  const std::string whose = "what rank " + std::to_string(rank) + " says of itself";
-  const Json said = parse_json_object(message.value_or("{}"), whose);
-  const auto number = [&](const char *name) { return said.value(name, -1); };
-  return {{number("rank"), number("size"), number("local_rank"), number("local_size"),
-           number("cross_rank"), number("cross_size")},
-          said.value("address", std::string())};
-}
-
-[[noreturn]] void contradict(int rank, int other, const std::string &what) {
-  throw Error(Code::invalid, "joining a job: ranks " + std::to_string(rank) + " and " +
-                                 std::to_string(other) + " contradict each other: " + what +
-                                 "; check the numbers that the launcher gave them");
-}
-
-// The ranks of every machine are numbered 0 to local_size - 1, each once.
-void check_layout(const std::vector<Introduction> &all) {
-  for (size_t i = 0; i < all.size(); ++i) {
-    const Ranks &mine = all[i].ranks;
-    check_ranks(mine);
-    if (mine.rank != static_cast<int>(i))
-      contradict(static_cast<int>(i), mine.rank, "both have the same rank");
-    int on_machine = 0;
-    for (const Introduction &other : all) {
-      const Ranks &theirs = other.ranks;
-      if (theirs.size != mine.size) contradict(mine.rank, theirs.rank, "their sizes differ");
-      if (theirs.cross_size != mine.cross_size)
-        contradict(mine.rank, theirs.rank, "their cross_sizes differ");
-      if (theirs.cross_rank != mine.cross_rank) continue;
-      ++on_machine;
-      if (theirs.local_size != mine.local_size)
-        contradict(mine.rank, theirs.rank, "one machine, but their local_sizes differ");
-      if (theirs.local_rank == mine.local_rank && theirs.rank != mine.rank)
-        contradict(mine.rank, theirs.rank, "one machine, but they have the same local_rank");
-    }
-    if (on_machine != mine.local_size)
-      throw Error(Code::invalid, "joining a job: rank " + std::to_string(mine.rank) +
-                                     " says that its machine has " +
-                                     std::to_string(mine.local_size) + " ranks, but " +
-                                     std::to_string(on_machine) + " have cross_rank " +
-                                     std::to_string(mine.cross_rank));
-  }
-}
+constexpr Call joining{ApiCall::join};
 
 std::vector<int> everybody(int size) {
   std::vector<int> members(static_cast<size_t>(size));
@@ -80,12 +24,12 @@ std::vector<int> everybody(int size) {
   return members;
 }
 
-std::vector<int> ranks_on_machine(const std::vector<Introduction> &all, const Ranks &mine) {
-  std::vector<int> members(static_cast<size_t>(mine.local_size));
-  for (const Introduction &other : all)
-    if (other.ranks.cross_rank == mine.cross_rank)
-      members[static_cast<size_t>(other.ranks.local_rank)] = other.ranks.rank;
-  return members;
+// How far the ranks of a machine can go without a transport; what one of them cannot, none does.
+constexpr std::string_view no_memory = "0", shared_memory = "1", readable_memory = "2";
+
+std::vector<std::string> least(const std::vector<Message> &votes) {
+  const Message &lowest = *std::ranges::min_element(votes);
+  return std::vector<std::string>(votes.size(), lowest.value_or(std::string(no_memory)));
 }
 
 class Joined : public Communicator {
@@ -94,20 +38,31 @@ class Joined : public Communicator {
          std::chrono::milliseconds timeout)
       : Communicator(ranks),
         transport_(std::move(transport)),
+        timeout_(timeout),
         global_(*transport_, Channel::global, everybody(ranks.size), ranks.rank, timeout,
                 failure_) {
-    const std::string introduction = encode({ranks, transport_->local_address()});
-    std::vector<Introduction> all;
-    for (const Message &message : global_.allgather(introduction))
-      all.push_back(decode(message, all.size()));
-    check_layout(all);
-    const std::vector<int> members = ranks_on_machine(all, ranks);
-    Patience patience(timeout);
-    transport_->open_local(members, all[static_cast<size_t>(members.front())].local_address,
-                           patience);
-    local_.emplace(*transport_, Channel::local, members, ranks.rank, timeout, failure_);
-    // Nobody goes on before everybody can.
-    global_.allgather(std::nullopt);
+    SharedMemory memory;
+    if (may_share() && is_local_chief()) memory = SharedMemory::create(memory_size());
+    const std::string known = memory.name();
+    Introduction introduction{ranks, transport_->local_address()};
+    if (memory) introduction.memory = known + " " + invite_to_read(known);
+    const Machine machine =
+        decode_machine(global_.consult(encode(introduction), joining, answer_introductions), ranks);
+    const std::string vote = open_memory(machine, memory);
+    // On one machine, all have a connection to the one that counts the votes.
+    std::string verdict;
+    if (is_one_machine()) verdict = global_.consult(vote, joining, least);
+    if (verdict != readable_memory) {
+      open_local(machine);
+      if (!is_one_machine() && ranks.local_size > 1)
+        verdict = local_->consult(vote, joining, least);
+      // Nobody goes on before everybody can.
+      global_.gather(std::nullopt, joining);
+    } else {
+      open_alone();
+    }
+    memory.hide();
+    if (verdict >= shared_memory) meet_in_memory(std::move(memory), machine, verdict);
   }
 
   ~Joined() override {
@@ -115,44 +70,107 @@ class Joined : public Communicator {
       static_cast<void>(transport_.release());  // the connections are the parent's
       return;
     }
-    if (local_) local_->leave();
-    global_.leave();
+    if (board_) board_->quit();
+    if (local_ && !local_board_) local_->leave();
+    if (!global_board_) global_.leave();
   }
 
-  std::optional<std::vector<Message>> gather(const MessageView &message) override {
-    return here(global_).gather(message);
+  std::optional<std::vector<Message>> gather(const MessageView &message,
+                                             const Call &call) override {
+    check_process();
+    return global_board_ ? global_board_->gather(message, call) : global_.gather(message, call);
   }
-  std::vector<Message> allgather(const MessageView &message) override {
-    return here(global_).allgather(message);
+  std::vector<Message> allgather(const MessageView &message, const Call &call) override {
+    check_process();
+    return global_board_ ? global_board_->allgather(message, call)
+                         : global_.allgather(message, call);
   }
-  Message broadcast(const MessageView &message) override {
-    return here(global_).broadcast(message);
+  Message broadcast(const MessageView &message, const Call &call) override {
+    check_process();
+    return global_board_ ? global_board_->broadcast(message, call)
+                         : global_.broadcast(message, call);
   }
-  std::optional<std::vector<Message>> gather_local(const MessageView &message) override {
-    return here(*local_).gather(message);
+  std::optional<std::vector<Message>> gather_local(const MessageView &message,
+                                                   const Call &call) override {
+    check_process();
+    return local_board_ ? local_board_->gather(message, call) : local_->gather(message, call);
   }
-  std::vector<Message> allgather_local(const MessageView &message) override {
-    return here(*local_).allgather(message);
+  std::vector<Message> allgather_local(const MessageView &message, const Call &call) override {
+    check_process();
+    return local_board_ ? local_board_->allgather(message, call) : local_->allgather(message, call);
   }
-  Message broadcast_local(const MessageView &message) override {
-    return here(*local_).broadcast(message);
+  Message broadcast_local(const MessageView &message, const Call &call) override {
+    check_process();
+    return local_board_ ? local_board_->broadcast(message, call) : local_->broadcast(message, call);
   }
 
   std::shared_ptr<SpareBuffers> spare_buffers() const override { return transport_->spare(); }
 
  private:
-  Group &here(Group &group) const {
+  void check_process() const {
     if (fork_guard_.in_child())
       throw Error(Code::state,
                   "calling a collective in a forked child: the job belongs to the parent");
-    return group;
+  }
+
+  bool may_share() const { return ranks().local_size > 1 && transport_->shares_memory(); }
+  size_t memory_size() const { return Board::size_for(static_cast<size_t>(ranks().local_size)); }
+
+  bool is_one_machine() const { return ranks().local_size == ranks().size; }
+  Patience patience() const { return Patience(timeout_); }
+
+  void open_local(const Machine &machine) {
+    Patience limit = patience();
+    transport_->open_local(machine.members, machine.address, limit);
+    local_.emplace(*transport_, Channel::local, machine.members, ranks().rank, timeout_, failure_);
+    local_->know(global_);
+  }
+  void open_alone() {
+    Patience limit = patience();
+    transport_->open_local({ranks().rank}, "", limit);
+  }
+
+  // Maps what the local chief shares; gives this rank's vote.
+  std::string open_memory(const Machine &machine, SharedMemory &memory) const {
+    const size_t end = std::min(machine.memory.find(' '), machine.memory.size());
+    const std::string name = machine.memory.substr(0, end);
+    if (may_share() && !memory && !name.empty()) memory = SharedMemory::open(name, memory_size());
+    if (!memory) return std::string(no_memory);
+    const bool readable = can_read(machine.memory.substr(end), name);
+    return std::string(readable ? readable_memory : shared_memory);
+  }
+
+  void meet_in_memory(SharedMemory memory, const Machine &machine, std::string_view verdict) {
+    board_.emplace(std::move(memory), machine.members.size(),
+                   static_cast<size_t>(ranks().local_rank));
+    board_herald_.emplace(*board_);
+    failure_.add(*board_herald_);
+    std::vector<size_t> seats(machine.members.size());
+    std::iota(seats.begin(), seats.end(), size_t{0});
+    const bool readable = verdict == readable_memory;
+    open_board(local_board_, Channel::local, machine, seats, readable ? nullptr : &*local_);
+    if (!is_one_machine()) return;
+    std::ranges::sort(seats, {}, [&](size_t seat) { return machine.members[seat]; });
+    open_board(global_board_, Channel::global, machine, seats, readable ? nullptr : &global_);
+  }
+
+  void open_board(std::optional<BoardGroup> &group, Channel channel, const Machine &machine,
+                  const std::vector<size_t> &order, Group *far) {
+    group.emplace(BoardGroup::Place{*board_, *transport_, channel, machine.members, order, timeout_,
+                                    failure_},
+                  far);
   }
 
   const ForkGuard fork_guard_;
   std::unique_ptr<Transport> transport_;
+  const std::chrono::milliseconds timeout_;
   JobFailure failure_;
   Group global_;
   std::optional<Group> local_;
+  // Where memory is shared: by the ranks of this machine, and by all where those are all.
+  std::optional<Board> board_;
+  std::optional<BoardHerald> board_herald_;
+  std::optional<BoardGroup> local_board_, global_board_;
 };
 
 }  // namespace

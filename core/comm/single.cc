@@ -9,18 +9,23 @@ class Single : public Communicator {
  public:
   Single() : Communicator(Ranks{}) {}
 
-  std::optional<std::vector<Message>> gather(const MessageView &message) override {
+  std::optional<std::vector<Message>> gather(const MessageView &message, const Call &) override {
     return {{Message(message)}};
   }
-  std::vector<Message> allgather(const MessageView &message) override { return {Message(message)}; }
-  Message broadcast(const MessageView &message) override { return Message(message); }
-  std::optional<std::vector<Message>> gather_local(const MessageView &message) override {
-    return gather(message);
+  std::vector<Message> allgather(const MessageView &message, const Call &) override {
+    return {Message(message)};
   }
-  std::vector<Message> allgather_local(const MessageView &message) override {
-    return allgather(message);
+  Message broadcast(const MessageView &message, const Call &) override { return Message(message); }
+  std::optional<std::vector<Message>> gather_local(const MessageView &message,
+                                                   const Call &call) override {
+    return gather(message, call);
   }
-  Message broadcast_local(const MessageView &message) override { return broadcast(message); }
+  std::vector<Message> allgather_local(const MessageView &message, const Call &call) override {
+    return allgather(message, call);
+  }
+  Message broadcast_local(const MessageView &message, const Call &call) override {
+    return broadcast(message, call);
+  }
 };
 
 void check_pair(const char *name, int index, int count) {

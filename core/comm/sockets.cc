@@ -46,19 +46,31 @@ class SocketTransport : public Transport {
     if (ranks.local_rank == 0 && ranks.local_size > 1) open_door();
   }
 
-  void send(int peer, Channel channel, const FrameHead &head, std::string_view payload,
+  bool send(int peer, Channel channel, const FrameHead &head, std::string_view payload,
             Patience &patience) override {
-    stream(peer, channel).send(head, payload, patience);
+    return stream(peer, channel).send(head, payload, patience);
   }
-  bool receive(int peer, Channel channel, Frame &frame, Patience &patience) override {
-    return stream(peer, channel).receive(frame, patience, *spare());
+  bool receive_head(int peer, Channel channel, FrameHead &head, Patience &patience) override {
+    return stream(peer, channel).receive_head(head, patience);
   }
+  std::string receive_payload(int peer, Channel channel, const FrameHead &head,
+                              Patience &patience) override {
+    return stream(peer, channel).receive_payload(head, patience, *spare());
+  }
+
+  void check_peer(int peer) override {
+    for (const Streams *streams : {&global_, &local_})
+      if (!streams->empty() && (*streams)[static_cast<size_t>(peer)])
+        (*streams)[static_cast<size_t>(peer)]->check_peer();
+  }
+  // Who asks for TCP gets TCP.
+  bool shares_memory() const override { return !force_tcp_; }
 
   std::string local_address() override { return door_ ? address_ : ""; }
 
   void open_local(const std::vector<int> &members, const std::string &address,
                   Patience &patience) override {
-    if (members.size() == 1) return;
+    if (members.size() == 1) return door_.reset();
     if (door_) {
       meet(std::move(*door_), Channel::local, {members.begin() + 1, members.end()}, patience);
       door_.reset();

@@ -1,7 +1,6 @@
 #include "core/comm/stream.h"
 
 #include <poll.h>
-#include <sched.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -17,19 +16,20 @@ namespace det {
 namespace {
 
 constexpr size_t at_once = size_t{16} << 20U;
-// An answer that comes at once is there before a core that went to sleep would be awake again.
-constexpr int quick_looks = 100;
+// An answer that comes at once is there before a core that went to sleep would be awake again. The
+// core is not offered to others meanwhile: on a busy machine it would come back much later.
+constexpr int quick_looks = 10;
 
 }  // namespace
 
-bool wait_for(int fd, short events, Patience &patience) {
+short wait_for(int fd, short events, Patience &patience) {
   for (;;) {
     const auto left = patience.left().count();
     pollfd waiting{fd, events, 0};
     const int ready = poll(&waiting, 1, static_cast<int>(std::min<int64_t>(left, 1'000'000)));
-    if (ready > 0) return true;
+    if (ready > 0) return waiting.revents;
     if (ready < 0 && errno != EINTR) OsFailure{errno}.raise("waiting for another rank");
-    if (ready == 0 && left <= 1'000'000) return false;
+    if (ready == 0 && left <= 1'000'000) return 0;
   }
 }
 
@@ -54,12 +54,30 @@ void Stream::stall() const {
   throw Error(Code::timeout, "talking to " + peer_ + ": it takes no data; see what it is doing");
 }
 
-void Stream::send(const FrameHead &head, std::string_view payload, Patience &patience) {
+void Stream::check_peer() const {
+  pollfd connection{fd_.get(), POLLRDHUP, 0};
+  if (poll(&connection, 1, 0) > 0) lose(0);
+}
+
+// Whether the peer, instead of reading what is sent with `head`, says what it would not say in that
+// collective: two that send each other more than the kernel holds would both wait for ever.
+bool Stream::peer_interrupts(const FrameHead &head) {
+  if (not_taken_ > 0 || (ahead_.size() < frame_head_size && !read_ahead())) return false;
+  if (ahead_.size() < frame_head_size) return false;
+  const FrameHead theirs = decode_head(ahead_);
+  if (theirs.kind == FrameKind::abort || theirs.kind == FrameKind::leave) return true;
+  return theirs.kind == FrameKind::call &&
+         (theirs.sequence != head.sequence || theirs.collective != head.collective ||
+          theirs.api != head.api || theirs.digest != head.digest);
+}
+
+bool Stream::send(const FrameHead &head, std::string_view payload, Patience &patience) {
   std::array<char, frame_head_size> bytes;
   encode_head(head, bytes.data());
   std::array<iovec, 2> parts{iovec{bytes.data(), bytes.size()},
                              iovec{const_cast<char *>(payload.data()), payload.size()}};
   size_t left = bytes.size() + payload.size();
+  short events = POLLOUT | POLLIN;
   for (;;) {
     msghdr message{};
     message.msg_iov = parts.data();
@@ -68,13 +86,19 @@ void Stream::send(const FrameHead &head, std::string_view payload, Patience &pat
     if (sent < 0) {
       if (errno == EINTR) continue;
       if (errno != EAGAIN && errno != EWOULDBLOCK) lose(errno);
-      if (wait_for(fd_.get(), POLLOUT, patience)) continue;
+      const short ready = wait_for(fd_.get(), events, patience);
+      if ((ready & POLLOUT) != 0) continue;
+      const bool interrupted = (ready & POLLIN) != 0 && peer_interrupts(head);
+      // What is ahead is not looked at twice.
+      if (ahead_.size() >= frame_head_size || not_taken_ > 0) events = POLLOUT;
+      if (ready != 0 && !interrupted) continue;
       // What comes after a part of a frame would be taken for the rest of it.
       if (left < bytes.size() + payload.size()) shutdown(fd_.get(), SHUT_WR);
+      if (interrupted) return false;
       stall();
     }
     left -= static_cast<size_t>(sent);
-    if (left == 0) return;
+    if (left == 0) return true;
     size_t done = static_cast<size_t>(sent);
     for (iovec &part : parts) {
       const size_t taken = std::min(done, part.iov_len);
@@ -96,42 +120,63 @@ size_t Stream::read_some(char *to, size_t capacity) {
   }
 }
 
-void Stream::read_all(char *to, size_t size, Patience &patience) {
-  while (size > 0) {
-    const size_t got = read_some(to, size);
-    if (got == 0 && !wait_for(fd_.get(), POLLIN, patience)) stall();
-    to += got;
-    size -= got;
-  }
+// One read takes a head and what follows it; a head in pieces stays ahead_ until it is whole.
+bool Stream::read_ahead() {
+  std::array<char, 4096> buffer;
+  const size_t got = read_some(buffer.data(), buffer.size());
+  ahead_.append(buffer.data(), got);
+  return got > 0;
 }
 
-bool Stream::receive(Frame &frame, Patience &patience, SpareBuffers &spare) {
-  // One read takes the head and what follows it; a head in pieces stays ahead_ until it is whole.
-  std::array<char, 4096> buffer;
-  int looks = quick_looks;
-  while (ahead_.size() < frame_head_size) {
-    const size_t got = read_some(buffer.data(), buffer.size());
-    ahead_.append(buffer.data(), got);
-    if (got > 0) continue;
-    if (looks-- > 0) sched_yield();
-    else if (!wait_for(fd_.get(), POLLIN, patience)) return false;
-  }
-  frame.head = decode_head(ahead_);
-  if (frame.head.is_bulk)
-    throw Error(Code::corrupt, "talking to " + peer_ + ": there is no bulk over sockets");
-  const size_t size = frame.head.size;
-  const size_t here = std::min(size, ahead_.size() - frame_head_size);
-  // What was announced may never come: memory follows what did.
-  frame.payload = spare.take(std::min(size, at_once));
-  std::copy_n(ahead_.begin() + frame_head_size, here, frame.payload.begin());
-  ahead_.erase(0, frame_head_size + here);
-  for (size_t done = here;;) {
-    read_all(&frame.payload[done], frame.payload.size() - done, patience);
-    done = frame.payload.size();
-    if (done == size) break;
-    frame.payload.resize(std::min(size, 2 * done));
+bool Stream::read_all(char *to, size_t size, Patience &patience) {
+  const size_t here = std::min(size, ahead_.size());
+  std::copy_n(ahead_.begin(), here, to);
+  ahead_.erase(0, here);
+  for (size_t done = here; done < size;) {
+    const size_t got = read_some(to + done, size - done);
+    if (got == 0 && wait_for(fd_.get(), POLLIN, patience) == 0) return false;
+    done += got;
   }
   return true;
+}
+
+bool Stream::skip_payload(Patience &patience) {
+  std::array<char, 4096> buffer;
+  while (not_taken_ > 0) {
+    size_t got = std::min<uint64_t>(not_taken_, ahead_.size());
+    if (got > 0) ahead_.erase(0, got);
+    else got = read_some(buffer.data(), std::min<uint64_t>(not_taken_, buffer.size()));
+    if (got == 0 && wait_for(fd_.get(), POLLIN, patience) == 0) return false;
+    not_taken_ -= got;
+  }
+  return true;
+}
+
+bool Stream::receive_head(FrameHead &head, Patience &patience) {
+  if (!skip_payload(patience)) return false;
+  int looks = quick_looks;
+  while (ahead_.size() < frame_head_size)
+    if (!read_ahead() && looks-- <= 0 && wait_for(fd_.get(), POLLIN, patience) == 0) return false;
+  head = decode_head(ahead_);
+  ahead_.erase(0, frame_head_size);
+  if (head.is_bulk)
+    throw Error(Code::corrupt, "talking to " + peer_ + ": there is no bulk over sockets");
+  not_taken_ = head.size;
+  return true;
+}
+
+std::string Stream::receive_payload(const FrameHead &head, Patience &patience,
+                                    SpareBuffers &spare) {
+  const size_t size = head.size;
+  // What was announced may never come: memory follows what did.
+  std::string payload = spare.take(std::min(size, at_once));
+  for (size_t done = 0;;) {
+    if (!read_all(&payload[done], payload.size() - done, patience)) stall();
+    not_taken_ -= payload.size() - done;
+    done = payload.size();
+    if (done == size) return payload;
+    payload.resize(std::min(size, 2 * done));
+  }
 }
 
 }  // namespace det

@@ -10,8 +10,9 @@
 
 namespace det {
 
-// Waits until `fd` is ready for `events` of poll(2); false when `patience` ends first.
-bool wait_for(int fd, short events, Patience &patience);
+// Waits until `fd` is ready for one of `events` of poll(2), and gives those that it is ready for;
+// 0 when `patience` ends first.
+short wait_for(int fd, short events, Patience &patience);
 
 class Stream {
  public:
@@ -19,21 +20,25 @@ class Stream {
   Stream(Fd fd, std::string peer) : fd_(std::move(fd)), peer_(std::move(peer)) {}
   ~Stream();
 
-  // Both throw Code::unavailable when the other side is gone; send() throws Code::timeout at the
-  // end of `patience`, receive() returns false, with nothing taken from the stream.
-  void send(const FrameHead &head, std::string_view payload, Patience &patience);
-  // Long payloads go into `spare` memory.
-  bool receive(Frame &frame, Patience &patience, SpareBuffers &spare);
+  // As those of Transport.
+  bool send(const FrameHead &head, std::string_view payload, Patience &patience);
+  bool receive_head(FrameHead &head, Patience &patience);
+  std::string receive_payload(const FrameHead &head, Patience &patience, SpareBuffers &spare);
+  void check_peer() const;
 
  private:
+  bool peer_interrupts(const FrameHead &head);
   size_t read_some(char *to, size_t capacity);
-  void read_all(char *to, size_t size, Patience &patience);
+  bool read_ahead();
+  bool read_all(char *to, size_t size, Patience &patience);
+  bool skip_payload(Patience &patience);
   [[noreturn]] void lose(int os_errno) const;
   [[noreturn]] void stall() const;
 
   Fd fd_;
   std::string peer_;
-  std::string ahead_;  // read together with an earlier frame
+  std::string ahead_;       // read together with an earlier frame
+  uint64_t not_taken_ = 0;  // of the last head's payload
 };
 
 }  // namespace det

@@ -28,6 +28,10 @@ class Patience {
   }
   // How long one wait may take that ends the patience if it is in vain.
   Milliseconds for_one_wait() { return end_ ? left() : limit_; }
+  // Of a wait that was in vain and began before the clock did.
+  void spend(Milliseconds waited) {
+    if (!end_) end_ = std::chrono::steady_clock::now() + limit_ - waited;
+  }
   void exhaust() { end_ = std::chrono::steady_clock::now(); }
 
  private:
@@ -42,11 +46,23 @@ class Transport {
   // For large payloads.
   const std::shared_ptr<SpareBuffers> &spare() const { return spare_; }
 
-  // `peer` is a rank of the job. Both throw Code::unavailable for a peer that is gone; send()
-  // throws Code::timeout at the end of `patience`, receive() returns false.
-  virtual void send(int peer, Channel channel, const FrameHead &head, std::string_view payload,
+  // `peer` is a rank of the job. All throw Code::unavailable for a peer that is gone. send() throws
+  // Code::timeout at the end of `patience`; it is false when it gave up because the peer, which
+  // takes no data, says something else than it would in this collective: that is to be received.
+  virtual bool send(int peer, Channel channel, const FrameHead &head, std::string_view payload,
                     Patience &patience) = 0;
-  virtual bool receive(int peer, Channel channel, Frame &frame, Patience &patience) = 0;
+  // The head of the next frame; false at the end of `patience`. A payload that nobody took is gone.
+  virtual bool receive_head(int peer, Channel channel, FrameHead &head, Patience &patience) = 0;
+  // The payload of the last head, which is not bulk. Long ones are in spare memory.
+  virtual std::string receive_payload(int peer, Channel channel, const FrameHead &head,
+                                      Patience &patience) = 0;
+
+  // Throws Code::unavailable where a peer is known to be gone; says nothing of ranks without a
+  // connection of their own.
+  virtual void check_peer(int /*peer*/) {}
+
+  // Whether the ranks of a machine may also meet in memory that they share.
+  virtual bool shares_memory() const { return false; }
 
   // Whether any two ranks may talk; else only a root and its members do.
   virtual bool any_pair() const { return false; }
@@ -64,7 +80,7 @@ class Transport {
                               Patience & /*patience*/) {}
 
   // The local channel opens once the global one stands: where this rank, a local chief, can be
-  // reached, and then with whom.
+  // reached, and then with whom; with none but itself where the channel needs no transport.
   virtual std::string local_address() { return {}; }
   virtual void open_local(const std::vector<int> & /*members*/, const std::string & /*address*/,
                           Patience & /*patience*/) {}

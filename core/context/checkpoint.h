@@ -86,7 +86,7 @@ class CheckpointContext {
   std::string upload_sharded(const std::filesystem::path &directory,
                              const std::string &metadata_json, const Selector &selector);
   std::unique_ptr<CheckpointStore> begin_sharded(const std::string &metadata_json);
-  std::string begin_writing(std::unique_ptr<CheckpointWriter> &writer);
+  std::string begin_writing(const Call &call, std::unique_ptr<CheckpointWriter> &writer);
   void publish(CheckpointWriter &writer, const Json &metadata,
                const std::vector<std::string> &shares);
   void check_rank(const char *call) const;
@@ -94,8 +94,8 @@ class CheckpointContext {
   void remove_withdrawn(const std::string &id, bool was_complete);
   void finish_removal(const std::string &id);
   HadManifest had_manifest(const std::string &id);
-  bool anybody_selects(const std::string &id, const DownloadRequest &request);
-  Selector choose_together(const std::string &id, const Selector &selector);
+  bool anybody_selects(const Call &call, const std::string &id, const DownloadRequest &request);
+  Selector choose_together(const Call &call, const std::string &id, const Selector &selector);
 
   const Gate &gate_;
   Communicator &communicator_;

@@ -66,21 +66,22 @@ Resources list_selected(const fs::path &directory, const Selector &selector) {
               what + (communicator.is_chief() ? list_conflicts(conflicts) : " rank 0 says which"));
 }
 
-std::vector<Numbers> gather_numbers(Communicator &communicator,
+std::vector<Numbers> gather_numbers(Communicator &communicator, const Call &call,
                                     const std::function<Numbers()> &make) {
   std::vector<Numbers> all;
-  for (const std::string &bytes : all_agree(communicator, [&] { return pack_numbers(make()); }))
+  for (const std::string &bytes :
+       all_agree(communicator, call, [&] { return pack_numbers(make()); }))
     all.push_back(unpack_numbers(bytes));
   return all;
 }
 
 }  // namespace
 
-std::vector<Contribution> gather_contributions(Communicator &communicator,
+std::vector<Contribution> gather_contributions(Communicator &communicator, const Call &call,
                                                const fs::path &directory,
                                                const std::string &metadata_json, bool selects) {
   std::vector<Contribution> all;
-  const auto messages = all_agree(communicator, [&] {
+  const auto messages = all_agree(communicator, call, [&] {
     if (selects && directory.empty())
       throw Error(Code::state,
                   "uploading a checkpoint: a selector without a directory; give both or neither");
@@ -111,18 +112,18 @@ Json merged_metadata(const Communicator &communicator, const std::vector<Json> &
   return std::move(metadata.merged);
 }
 
-std::vector<std::string> settle_files(Communicator &communicator, const fs::path &directory,
-                                      const Selector &selector,
+std::vector<std::string> settle_files(Communicator &communicator, const Call &call,
+                                      const fs::path &directory, const Selector &selector,
                                       const std::vector<Contribution> &all) {
   const auto rank = static_cast<size_t>(communicator.ranks().rank);
-  const std::vector<Numbers> listings = gather_numbers(communicator, [&] {
+  const std::vector<Numbers> listings = gather_numbers(communicator, call, [&] {
     return stores(all, rank) ? list_selected(directory, selector) : Numbers();
   });
   std::vector<std::string> directories;
   for (const Contribution &contribution : all) directories.push_back(contribution.directory);
   SharedFiles shared = compare_listings(listings, directories);
   if (!shared.undecided.empty())
-    decide(shared, gather_numbers(communicator, [&] {
+    decide(shared, gather_numbers(communicator, call, [&] {
              std::vector<std::string> paths;
              for (const auto &[path, ranks] : shared.undecided)
                if (listings[rank].contains(path)) paths.push_back(path);

@@ -20,7 +20,7 @@ struct Contribution {
 };
 
 // Collective. Of all ranks; throws on all of them when a rank's is wrong or none has a directory.
-std::vector<Contribution> gather_contributions(Communicator &communicator,
+std::vector<Contribution> gather_contributions(Communicator &communicator, const Call &call,
                                                const std::filesystem::path &directory,
                                                const std::string &metadata_json, bool selects);
 
@@ -33,7 +33,7 @@ Json merged_metadata(const Communicator &communicator, const std::vector<Json> &
 
 // Collective. What this rank stores of its directory. Throws on all ranks when what they bring
 // cannot lie in one checkpoint.
-std::vector<std::string> settle_files(Communicator &communicator,
+std::vector<std::string> settle_files(Communicator &communicator, const Call &call,
                                       const std::filesystem::path &directory,
                                       const Selector &selector,
                                       const std::vector<Contribution> &all);

@@ -31,8 +31,9 @@ HadManifest CheckpointContext::had_manifest(const std::string &id) {
   return [this, id] { return master_.has_made_checkpoint(id); };
 }
 
-bool CheckpointContext::anybody_selects(const std::string &id, const DownloadRequest &request) {
-  const std::vector<std::string> selects = all_agree(communicator_, [&] {
+bool CheckpointContext::anybody_selects(const Call &call, const std::string &id,
+                                        const DownloadRequest &request) {
+  const std::vector<std::string> selects = all_agree(communicator_, call, [&] {
     check_storage_id(id);
     return std::string(request.selector ? "selects" : "");
   });
@@ -40,15 +41,16 @@ bool CheckpointContext::anybody_selects(const std::string &id, const DownloadReq
 }
 
 // What any rank of this machine wants. Empty, for everything, where one of them does not select.
-Selector CheckpointContext::choose_together(const std::string &id, const Selector &selector) {
+Selector CheckpointContext::choose_together(const Call &call, const std::string &id,
+                                            const Selector &selector) {
   if (communicator_.ranks().local_size == 1) return selector;
-  const std::string list = local_chief_decides(communicator_, [&] {
+  const std::string list = local_chief_decides(communicator_, call, [&] {
     Json names = Json::array();
     for (const auto &[path, size] : storage_.list(id)) names.push_back(path);
     return pack(names);
   });
   const auto paths = unpack(list, "the files of a checkpoint").get<std::vector<std::string>>();
-  const std::vector<std::string> votes = all_agree_local(communicator_, [&] {
+  const std::vector<std::string> votes = all_agree_local(communicator_, call, [&] {
     if (!selector) return std::string(everything);
     std::string vote;
     for (const std::string &path : paths) vote += selector(path) ? '1' : '0';
@@ -70,9 +72,10 @@ void CheckpointContext::download(const std::string &id, const fs::path &director
     storage_.download(id, directory, request.selector, request.checksums, had_manifest(id));
     return;
   }
+  const Call call{ApiCall::checkpoint_download, id};
   Selector selector;
-  if (anybody_selects(id, request)) selector = choose_together(id, request.selector);
-  local_chief_decides(communicator_, [&] {
+  if (anybody_selects(call, id, request)) selector = choose_together(call, id, request.selector);
+  local_chief_decides(communicator_, call, [&] {
     storage_.download(id, directory, selector, request.checksums, had_manifest(id));
     return std::string();
   });
@@ -85,11 +88,12 @@ std::unique_ptr<CheckpointReader> CheckpointContext::begin_restore(const std::st
     check_storage_id(id);
     return storage_.restore(id, request.selector, request.checksums, had_manifest(id));
   }
+  const Call call{ApiCall::checkpoint_restore, id};
   // Storage hands out what is stored: a selector of any rank only earns its warning.
   Selector selector;
-  if (anybody_selects(id, request)) selector = [](const std::string &) { return true; };
+  if (anybody_selects(call, id, request)) selector = [](const std::string &) { return true; };
   std::unique_ptr<CheckpointReader> reader;
-  const std::string path = local_chief_decides(communicator_, [&] {
+  const std::string path = local_chief_decides(communicator_, call, [&] {
     reader = storage_.restore(id, selector, request.checksums, had_manifest(id));
     return reader->path().string();
   });

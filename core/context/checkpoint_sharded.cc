@@ -14,8 +14,9 @@ namespace det {
 namespace fs = std::filesystem;
 
 // On the chief, `writer` receives the owner's.
-std::string CheckpointContext::begin_writing(std::unique_ptr<CheckpointWriter> &writer) {
-  return chief_decides(communicator_, [&] {
+std::string CheckpointContext::begin_writing(const Call &call,
+                                             std::unique_ptr<CheckpointWriter> &writer) {
+  return chief_decides(communicator_, call, [&] {
     writer = storage_.begin(make_uuid());
     return writer->id();
   });
@@ -24,19 +25,20 @@ std::string CheckpointContext::begin_writing(std::unique_ptr<CheckpointWriter> &
 std::string CheckpointContext::upload_sharded(const fs::path &directory,
                                               const std::string &metadata_json,
                                               const Selector &selector) {
-  const std::vector<Contribution> all =
-      gather_contributions(communicator_, directory, metadata_json, static_cast<bool>(selector));
+  constexpr Call call{ApiCall::checkpoint_upload};
+  const std::vector<Contribution> all = gather_contributions(
+      communicator_, call, directory, metadata_json, static_cast<bool>(selector));
   std::vector<Json> metadata_of_ranks;
   for (const Contribution &each : all) metadata_of_ranks.push_back(each.metadata);
   const Json metadata = merged_metadata(communicator_, metadata_of_ranks);
-  std::vector<std::string> paths = settle_files(communicator_, directory, selector, all);
+  std::vector<std::string> paths = settle_files(communicator_, call, directory, selector, all);
   const auto rank = static_cast<size_t>(communicator_.ranks().rank);
   size_t first = 0;  // of the ranks that store something
   while (!stores(all, first)) ++first;
 
   std::unique_ptr<CheckpointWriter> writer;
-  const std::string id = begin_writing(writer);
-  std::vector<std::string> finished = all_agree(communicator_, [&] {
+  const std::string id = begin_writing(call, writer);
+  std::vector<std::string> finished = all_agree(communicator_, call, [&] {
     std::string share;
     if (rank == first) {
       write_metadata(directory, metadata);
@@ -50,7 +52,7 @@ std::string CheckpointContext::upload_sharded(const fs::path &directory,
     train_.deliver_all();  // the chief can only wait for its own reports
     return share;
   });
-  return chief_decides(communicator_, [&] {
+  return chief_decides(communicator_, call, [&] {
     std::erase(finished, std::string());
     publish(*writer, metadata, finished);
     return id;
@@ -59,14 +61,16 @@ std::string CheckpointContext::upload_sharded(const fs::path &directory,
 
 std::unique_ptr<CheckpointStore> CheckpointContext::begin_sharded(
     const std::string &metadata_json) {
+  constexpr Call call{ApiCall::checkpoint_begin};
   std::vector<Json> metadata_of_ranks;
-  for (const std::string &bytes : all_agree(
-           communicator_, [&] { return pack(parse_json_object(metadata_json, "metadata_json")); }))
+  for (const std::string &bytes : all_agree(communicator_, call, [&] {
+         return pack(parse_json_object(metadata_json, "metadata_json"));
+       }))
     metadata_of_ranks.push_back(unpack(bytes, "the metadata of a rank"));
   Json metadata = merged_metadata(communicator_, metadata_of_ranks);
   std::unique_ptr<CheckpointWriter> writer;
-  const std::string id = begin_writing(writer);
-  all_agree(communicator_, [&] {
+  const std::string id = begin_writing(call, writer);
+  all_agree(communicator_, call, [&] {
     if (!writer) writer = storage_.join(id);
     return std::string();
   });

@@ -43,20 +43,21 @@ void CheckpointStore::commit() {
 
 void CheckpointStore::commit_sharded() try {
   Communicator &communicator = context_.communicator_;
+  const Call call{ApiCall::checkpoint_commit, id_};
   // From here on nobody writes into the directory any more.
-  all_agree(communicator, [] { return std::string(); });
-  const std::string shares = chief_decides(communicator, [&] {
+  all_agree(communicator, call, [] { return std::string(); });
+  const std::string shares = chief_decides(communicator, call, [&] {
     writer_->put(metadata_file, to_metadata_text(metadata_));
     return pack(share_out(writer_->list(), static_cast<size_t>(communicator.ranks().size)));
   });
   const Json mine =
       unpack(shares, "what each rank finishes").at(static_cast<size_t>(communicator.ranks().rank));
-  const std::vector<std::string> finished = all_agree(communicator, [&] {
+  const std::vector<std::string> finished = all_agree(communicator, call, [&] {
     std::string share = writer_->finish(mine.get<std::vector<std::string>>());
     context_.train_.deliver_all();  // the chief can only wait for its own reports
     return share;
   });
-  chief_decides(communicator, [&] {
+  chief_decides(communicator, call, [&] {
     context_.publish(*writer_, metadata_, finished);
     return std::string();
   });
@@ -86,7 +87,7 @@ void CheckpointStore::abort() {
 void CheckpointStore::tell_aborted() {
   if (!sharded_ || !context_.gate_.open()) return;
   try {
-    all_agree(context_.communicator_, [this]() -> std::string {
+    all_agree(context_.communicator_, {ApiCall::checkpoint_commit, id_}, [this]() -> std::string {
       throw Error(Code::state, "committing checkpoint " + id_ + ": it was aborted here");
     });
   } catch (...) {

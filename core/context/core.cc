@@ -10,6 +10,8 @@ namespace det {
 
 namespace {
 
+constexpr Call starting{ApiCall::core_init};
+
 // Runs steps one after the other, each whatever the ones before did, and keeps the first failure.
 class Steps {
  public:
@@ -36,7 +38,7 @@ std::shared_ptr<Core> Core::start(Communicator *communicator,
   Communicator &job = communicator == nullptr ? *alone : *communicator;
   CoreOptions options;
   std::shared_ptr<Core> core;
-  const std::vector<std::string> introductions = all_agree(job, [&] {
+  const std::vector<std::string> introductions = all_agree(job, starting, [&] {
     options = read_options();
     core.reset(new Core(options, communicator));
     return introduction(options, job.ranks());
@@ -56,15 +58,15 @@ void Core::open(const CoreOptions &options, const std::vector<std::string> &intr
   try {
     const Ranks &ranks = communicator_->ranks();
     const std::string choice =
-        chief_decides(*communicator_, [&] { return choose_master(options, place_); });
-    all_agree(*communicator_, [&] {
+        chief_decides(*communicator_, starting, [&] { return choose_master(options, place_); });
+    all_agree(*communicator_, starting, [&] {
       reach_master(choice, ranks, logger_, place_);
       return std::string();
     });
-    const std::string ticket = chief_decides(*communicator_, [&] {
+    const std::string ticket = chief_decides(*communicator_, starting, [&] {
       return start_run(choice, options, introductions, ranks, logger_, place_);
     });
-    all_agree(*communicator_, [&] {
+    all_agree(*communicator_, starting, [&] {
       if (!communicator_->is_chief()) join_run(choice, ticket, options, ranks, logger_, place_);
       open_journal(options);
       open_contexts(options);

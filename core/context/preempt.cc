@@ -82,8 +82,9 @@ bool PreemptContext::ask(bool auto_acknowledge) {
   if (!watches_) pass_on_to_chief();
   // So short a text takes no memory. An error of the chief is one on every rank: none is left
   // waiting for an answer.
-  const std::string answer = chief_decides(
-      communicator_, [&] { return std::string(decide(auto_acknowledge) ? "1" : "0"); });
+  const std::string answer = chief_decides(communicator_, {ApiCall::should_preempt}, [&] {
+    return std::string(decide(auto_acknowledge) ? "1" : "0");
+  });
   if (answer == "1") preempted_ = true;
   return answer == "1";
 }

@@ -71,7 +71,7 @@ SearcherOperation *SearcherContext::next() {
     return hand_out(next_of_chief());
   }
   // Every length is an operation, also 0; the empty text is none.
-  const std::string length = chief_decides(communicator_, [&] {
+  const std::string length = chief_decides(communicator_, {ApiCall::searcher_next}, [&] {
     const std::optional<uint64_t> next = next_of_chief();
     return next ? std::to_string(*next) : std::string();
   });

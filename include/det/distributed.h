@@ -6,19 +6,19 @@
  * core. Without one, the core is a job of a single process. Making one is collective: every rank
  * of the job makes its own, and all wait for each other.
  *
- * Without MPI, ranks of one machine talk over Unix sockets and machines over TCP, to rank 0. Every
- * process proves that it belongs to the job: within a machine the kernel tells whose process it
- * is; TCP needs a secret that all ranks share, in the variable DET_DISTRIBUTED_SECRET (else
- * DET_SESSION_TOKEN). With MPI see det/mpi.h.
+ * Ranks of one machine meet in memory that they share, for all that is short. Without MPI they also
+ * talk over Unix sockets, and machines over TCP, to rank 0. Every process proves that it belongs to
+ * the job: within a machine the kernel tells whose process it is; TCP needs a secret that all ranks
+ * share, in the variable DET_DISTRIBUTED_SECRET (else DET_SESSION_TOKEN). With MPI see det/mpi.h.
  *
  * Collectives are called by all ranks in step and block until done. They carry byte strings of any
  * size, different on each rank; NULL data with size 0 is the null message, which stays
- * distinguishable from the empty one. Ranks that call different collectives all get
- * DET_E_CONFLICT, with both calls named: at that call, or for the chief of a broadcast, which
- * does not wait for the others, at most 256 calls later. A rank that died or left gives
- * the others DET_E_UNAVAILABLE, and one that stays silent DET_E_TIMEOUT. After a failure the handle
- * gives the same error for every collective: free it. Global and local collectives have an order
- * each, on its own.
+ * distinguishable from the empty one. Ranks that call different collectives, or different functions
+ * of this API that use them, all get DET_E_CONFLICT, with both calls named: at that call, or for the
+ * chief of a broadcast, which does not wait for the others, at one of the next 256. A rank that died
+ * or left gives the others DET_E_UNAVAILABLE, and one that stays silent DET_E_TIMEOUT. After a
+ * failure the handle gives the same error for every collective: free it. Global and local
+ * collectives have an order each, on its own.
  */
 #ifndef DET_DISTRIBUTED_H
 #define DET_DISTRIBUTED_H
@@ -48,7 +48,7 @@ typedef struct det_distributed_options {
   int32_t pub_port;
   int32_t pull_port;   /**< Not used: one port is enough. */
   int32_t port_offset; /**< Added to the port. */
-  int32_t force_tcp;   /**< 1: TCP also between ranks of one machine. */
+  int32_t force_tcp;   /**< 1: TCP also between ranks of one machine, and no shared memory. */
   /** How long a silent rank is waited for, in milliseconds; 0: the variable
    * DET_DISTRIBUTED_TIMEOUT in seconds, else 10 minutes. */
   int32_t timeout_ms;
@@ -134,6 +134,9 @@ typedef struct det_communicator_functions {
   /** 1: any two ranks can talk, and small collectives are faster. 0: only rank 0 with all, and each
    * machine's local rank 0 with those of its machine. */
   int32_t any_pair;
+  /** 1: ranks of one machine may also meet in memory that they share, where that can be had. Short
+   * messages between them are then no messages of this transport. */
+  int32_t shared_memory;
 } det_communicator_functions;
 
 /** Fills the table with the defaults: nothing set. NULL does nothing.   @since 0.1 */

@@ -141,6 +141,7 @@ static void layouts_are_those_of_release_0_1(void **state) {
   assert_int_equal(offsetof(det_distributed_options, timeout_ms), 56);
   assert_int_equal(offsetof(det_communicator_functions, destroy), 32);
   assert_int_equal(offsetof(det_communicator_functions, any_pair), 40);
+  assert_int_equal(offsetof(det_communicator_functions, shared_memory), 44);
   assert_int_equal(offsetof(det_core_options, distributed), 72);
   assert_int_equal(offsetof(det_core_options, spool_limit), 112);
   assert_int_equal(offsetof(det_core_options, log_level), 152);

@@ -206,14 +206,23 @@ static void the_callers_transport_is_destroyed_also_after_a_failure(void **state
   det_distributed_free(d);
   assert_int_equal(destroyed, 1);
   functions.send = NULL;
+  d = (det_distributed *)&functions;
   assert_fails(det_distributed_from_functions(NULL, &functions, &destroyed, &d, &f->err),
                DET_E_INVALID, "functions.send");
+  assert_null(d);
   assert_int_equal(destroyed, 2);
+  d = (det_distributed *)&functions;
+  assert_fails(det_distributed_from_functions(NULL, NULL, &destroyed, &d, &f->err), DET_E_INVALID,
+               "functions");
+  assert_null(d);
+  assert_fails(det_distributed_from_functions(NULL, &functions, &destroyed, NULL, &f->err),
+               DET_E_INVALID, "functions.send");
+  assert_int_equal(destroyed, 3);
   functions.send = no_send;
   det_distributed_options options = {sizeof options, 1, 2, 1, 2, 0, 1, NULL, 0, 0, 0, 0, 0};
   assert_fails(det_distributed_from_functions(&options, &functions, &destroyed, &d, &f->err),
                DET_E_UNAVAILABLE, "rank 0");
-  assert_int_equal(destroyed, 3);
+  assert_int_equal(destroyed, 4);
 }
 
 typedef det_status (*collective)(det_distributed *, const void *, size_t, det_messages **,

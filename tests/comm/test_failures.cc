@@ -4,6 +4,7 @@
 #include <atomic>
 #include <csignal>
 
+#include "core/comm/agreement.h"
 #include "tests/cmocka.h"
 #include "tests/comm/ranks.h"
 #include "tests/comm/thread_transport.h"
@@ -12,9 +13,9 @@
 namespace det::test {
 namespace {
 
-using Call = std::function<void(Communicator &)>;
+using Part = std::function<void(Communicator &)>;
 
-// Short ones, or such as are announced first.
+// Short ones, such as are announced first, and such as a socket does not hold.
 size_t message_size = 1;
 void gather(Communicator &job) { job.gather(std::string(message_size, 'x')); }
 void allgather(Communicator &job) { job.allgather(std::string(message_size, 'x')); }
@@ -32,16 +33,32 @@ void call_and_then_some(Communicator &job, const Named &named) {
   for (int i = 0; i < 256; ++i) named.call(job);
 }
 
+void assert_contains(const std::string &text, const std::string &part) {
+  if (!contains(text, part)) fail_msg("'%s' is not in '%s'", part.c_str(), text.c_str());
+}
+
+// The ranks of one machine over each transport.
+std::vector<Outcome> everywhere(int size, const Part &work,
+                                std::chrono::milliseconds timeout = std::chrono::seconds(60)) {
+  std::vector<Outcome> outcomes;
+  for (const bool force_tcp : {false, true})
+    outcomes.push_back(run_ranks(1, size, work, {.force_tcp = force_tcp, .timeout = timeout}));
+  for (const bool any_pair : {false, true})
+    outcomes.push_back(ThreadNetwork(size, any_pair).run(1, size, work, timeout));
+  outcomes.push_back(ThreadNetwork(size, true, true).run(1, size, work, timeout));
+  return outcomes;
+}
+
 void expect_conflict(const Outcome &outcome, const char *one, const char *other) {
   for (int rank = 0; rank < 3; ++rank) {
     assert_int_equal(outcome.code(rank), Code::conflict);
-    assert_true(contains(outcome.text(rank), std::string("called ") + one));
-    assert_true(contains(outcome.text(rank), std::string("called ") + other));
+    assert_contains(outcome.text(rank), std::string("called ") + one);
+    assert_contains(outcome.text(rank), std::string("called ") + other);
   }
 }
 
 void a_mismatch_is_an_error_on_every_rank_that_names_both_calls(void **) {
-  for (const size_t size : {1U, 10'000U}) {
+  for (const size_t size : {1U, 10'000U, 3'000'000U}) {
     message_size = size;
     for (const Named &of_chief : calls) {
       for (const Named &of_others : calls) {
@@ -49,12 +66,132 @@ void a_mismatch_is_an_error_on_every_rank_that_names_both_calls(void **) {
         const auto work = [&](Communicator &job) {
           call_and_then_some(job, job.is_chief() ? of_chief : of_others);
         };
-        expect_conflict(run_ranks(1, 3, work), of_chief.name, of_others.name);
-        for (const bool any_pair : {false, true})
-          expect_conflict(ThreadNetwork(3, any_pair).run(1, 3, work), of_chief.name,
-                          of_others.name);
+        for (const Outcome &outcome : everywhere(3, work))
+          expect_conflict(outcome, of_chief.name, of_others.name);
       }
     }
+  }
+  message_size = 1;
+}
+
+// With the same collectives underneath.
+void calls_of_the_api_are_told_apart(void **) {
+  const auto nothing = [] { return std::string("x"); };
+  const auto work = [&](Communicator &job) {
+    const Call download{ApiCall::checkpoint_download, "some-id"};
+    const Call restore{ApiCall::checkpoint_restore, "some-id"};
+    for (int i = 0; i < 300; ++i) chief_decides(job, job.is_chief() ? download : restore, nothing);
+  };
+  for (const Outcome &outcome : everywhere(3, work)) {
+    for (int rank = 0; rank < 3; ++rank) {
+      assert_int_equal(outcome.code(rank), Code::conflict);
+      assert_contains(outcome.text(rank), "called det_checkpoint_download");
+      assert_contains(outcome.text(rank), "called det_checkpoint_restore_begin");
+    }
+  }
+}
+
+void a_step_of_the_api_is_no_collective_of_the_caller(void **) {
+  const auto work = [](Communicator &job) {
+    if (job.ranks().rank == 2) job.allgather("x");
+    all_agree(job, {ApiCall::checkpoint_upload}, [] { return std::string(); });
+  };
+  for (const Outcome &outcome : everywhere(3, work)) {
+    for (int rank = 0; rank < 3; ++rank) {
+      assert_int_equal(outcome.code(rank), Code::conflict);
+      assert_contains(outcome.text(rank), "called det_checkpoint_upload (allgather, call");
+      assert_contains(outcome.text(rank), "called allgather (call");
+    }
+  }
+}
+
+void arguments_that_must_agree_are_compared(void **) {
+  const auto work = [](Communicator &job) {
+    const std::string id = "id-of-rank-" + std::to_string(job.ranks().rank / 2);
+    all_agree(job, {ApiCall::checkpoint_download, id}, [] { return std::string(); });
+  };
+  for (const Outcome &outcome : everywhere(4, work)) {
+    for (int rank = 0; rank < 4; ++rank) {
+      assert_int_equal(outcome.code(rank), Code::conflict);
+      assert_contains(outcome.text(rank), "with another argument");
+      assert_contains(outcome.text(rank),
+                      "det_checkpoint_download('id-of-rank-" + std::to_string(rank / 2) + "')");
+    }
+  }
+}
+
+// Each waits for the other, in different channels.
+void a_global_call_against_a_local_one_names_both(void **) {
+  const auto work = [](Communicator &job) {
+    if (job.is_chief()) job.gather("x");
+    else job.gather_local("x");
+  };
+  for (const Outcome &outcome : everywhere(2, work, std::chrono::milliseconds(400))) {
+    for (int rank = 0; rank < 2; ++rank) {
+      assert_int_equal(outcome.code(rank), Code::conflict);
+      assert_contains(outcome.text(rank), "called gather (call");
+      assert_contains(outcome.text(rank), "called gather_local (call");
+    }
+  }
+}
+
+// A rank that came early hears from a chief that came late whom that one waited for.
+void the_silent_rank_is_blamed_and_not_the_chief(void **) {
+  constexpr std::chrono::milliseconds timeout(1200);
+  std::atomic<int> waiting{0};
+  const auto work = [&](Communicator &job) {
+    if (job.ranks().rank == 2) {
+      while (waiting < 2) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      return;
+    }
+    if (job.is_chief()) std::this_thread::sleep_for(timeout / 2);
+    try {
+      job.allgather("x");
+    } catch (...) {
+      ++waiting;
+      throw;
+    }
+    ++waiting;
+  };
+  std::vector<Outcome> outcomes;
+  outcomes.push_back(run_ranks(1, 3, work, {.timeout = timeout}));
+  waiting = 0;
+  outcomes.push_back(run_ranks(1, 3, work, {.force_tcp = true, .timeout = timeout}));
+  waiting = 0;
+  outcomes.push_back(ThreadNetwork(3, false).run(1, 3, work, timeout));
+  for (const Outcome &outcome : outcomes) {
+    for (const int rank : {0, 1}) {
+      assert_int_equal(outcome.code(rank), Code::timeout);
+      assert_contains(outcome.text(rank), "rank 2 did not take part");
+    }
+  }
+}
+
+// Its root waits for nobody, and still hears of a rank that is cut off.
+void a_loop_of_broadcasts_finds_a_silent_rank(void **) {
+  std::atomic<bool> is_over{false};
+  const auto work = [&](Communicator &job) {
+    if (!job.is_chief()) {
+      while (!is_over) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      return;
+    }
+    try {
+      for (int call = 0; call < 200; ++call) {
+        job.broadcast("x");
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      }
+    } catch (...) {
+      is_over = true;
+      throw;
+    }
+    is_over = true;
+  };
+  for (const bool any_pair : {false, true}) {
+    is_over = false;
+    const Outcome outcome =
+        ThreadNetwork(2, any_pair).run(1, 2, work, std::chrono::milliseconds(400));
+    assert_int_equal(outcome.code(0), Code::timeout);
+    assert_contains(outcome.text(0), "rank 1 did not take part");
   }
 }
 
@@ -243,6 +380,12 @@ int test_failures() {
   using namespace det::test;
   const CMUnitTest tests[] = {
       cmocka_unit_test(a_mismatch_is_an_error_on_every_rank_that_names_both_calls),
+      cmocka_unit_test(calls_of_the_api_are_told_apart),
+      cmocka_unit_test(a_step_of_the_api_is_no_collective_of_the_caller),
+      cmocka_unit_test(arguments_that_must_agree_are_compared),
+      cmocka_unit_test(a_global_call_against_a_local_one_names_both),
+      cmocka_unit_test(the_silent_rank_is_blamed_and_not_the_chief),
+      cmocka_unit_test(a_loop_of_broadcasts_finds_a_silent_rank),
       cmocka_unit_test(a_mismatch_of_one_rank_leaves_nobody_in_bulk),
       cmocka_unit_test(one_call_too_many_is_a_mismatch_too),
       cmocka_unit_test(a_rank_that_leaves_is_an_error_on_the_others),

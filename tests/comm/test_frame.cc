@@ -20,6 +20,8 @@ void a_head_is_what_it_was(void **) {
   head.collective = Collective::broadcast;
   head.is_bulk = true;
   head.code = -14;
+  head.api = ApiCall::checkpoint_download;
+  head.digest = 0x0a0b0c0d0e0f10;
   head.sequence = 0x0102030405060708;
   head.size = 77;
   const FrameHead back = decode_head(bytes_of(head));
@@ -28,15 +30,18 @@ void a_head_is_what_it_was(void **) {
   assert_true(back.is_bulk);
   assert_false(back.is_null);
   assert_int_equal(back.code, -14);
+  assert_int_equal(back.api, ApiCall::checkpoint_download);
+  assert_true(back.digest == head.digest);
   assert_true(back.sequence == head.sequence);
   assert_int_equal(back.size, 77);
 }
 
 void a_head_that_makes_no_sense_is_refused(void **) {
   const std::string good = bytes_of({});
-  assert_true(
-      contains(expect_error(Code::corrupt, [&] { decode_head(good.substr(0, 23)); }), "cut short"));
-  for (const size_t at : {0U, 3U, 4U, 5U, 6U, 23U}) {
+  assert_true(contains(
+      expect_error(Code::corrupt, [&] { decode_head(good.substr(0, frame_head_size - 1)); }),
+      "cut short"));
+  for (const size_t at : {0U, 3U, 4U, 5U, 6U, 8U, 31U}) {
     std::string bad = good;
     bad[at] = '\x7f';
     assert_true(contains(expect_error(Code::corrupt, [&] { decode_head(bad); }), "message"));

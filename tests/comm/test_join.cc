@@ -1,12 +1,15 @@
 // Who gets into a job, and who does not.
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 
 #include "core/comm/endpoint.h"
 #include "core/comm/handshake.h"
 #include "core/comm/rendezvous.h"
 #include "tests/cmocka.h"
 #include "tests/comm/ranks.h"
+#include "tests/comm/thread_transport.h"
 #include "tests/expect_error.h"
 
 namespace det::test {
@@ -40,10 +43,93 @@ void numbers_that_contradict_each_other_are_refused_on_every_rank(void **) {
   }
 }
 
-void two_processes_of_one_rank_are_refused(void **) {
+// Whoever came first, and whoever did not get in.
+void two_processes_of_one_rank_are_told_so(void **) {
   const Outcome outcome = join_all({{0, 3, 0, 3, 0, 1}, {1, 3, 1, 3, 0, 1}, {1, 3, 1, 3, 0, 1}});
-  assert_int_equal(outcome.code(0), Code::invalid);
-  assert_true(contains(outcome.text(0), "two processes are rank 1"));
+  for (int process = 0; process < 3; ++process) {
+    assert_int_equal(outcome.code(process), Code::invalid);
+    assert_true(contains(outcome.text(process), "two processes are rank 1"));
+  }
+}
+
+void a_rank_of_another_job_is_told_so(void **) {
+  const Outcome outcome = join_all({{0, 2, 0, 2, 0, 1}, {4, 5, 4, 5, 0, 1}});
+  for (int process = 0; process < 2; ++process) {
+    assert_int_equal(outcome.code(process), Code::invalid);
+    assert_true(contains(outcome.text(process), "a process came that is rank 4 of 5"));
+  }
+}
+
+// The chief sends away whoever is silent for too long: a rank that was stopped comes again.
+void a_rank_that_was_taken_for_a_stranger_comes_again(void **) {
+  const Endpoint endpoint{Endpoint::Kind::tcp, "127.0.0.1", free_port()};
+  const Outcome outcome = run_threads(2, [&](int who) {
+    Patience patience(std::chrono::seconds(20));
+    if (who == 1) {
+      apply_at(endpoint, {Channel::global, 1, 2}, "secret", patience);
+      return;
+    }
+    {
+      const std::vector<Fd> door = listen_at(endpoint);
+      pollfd knocks{door[0].get(), POLLIN, 0};
+      poll(&knocks, 1, -1);
+      const Fd visitor(accept(door[0].get(), nullptr, nullptr));
+      const std::string challenge = make_challenge();
+      (void)!::send(visitor.get(), challenge.data(), challenge.size(), MSG_NOSIGNAL);
+    }
+    Rendezvous door({endpoint}, "secret");
+    require(door.gather({Channel::global, 0, 2}, {1}, patience).size() == 1, "it comes again");
+  });
+  assert_string_equal(outcome.all().c_str(), "");
+}
+
+// The chief, in a process of its own, may open few files.
+void a_chief_out_of_descriptors_says_so_to_all(void **) {
+  constexpr int size = 40;
+  const int port = free_port();
+  const auto join_as = [&](int rank) {
+    Launch launch;
+    launch.ranks = ranks_of(rank, 1, size);
+    join(launch, {port, 0, false, std::chrono::seconds(3)});
+  };
+  int said[2];
+  assert_int_equal(pipe(said), 0);
+  const pid_t chief = fork();
+  if (chief == 0) {
+    const rlimit few{static_cast<rlim_t>(said[1] + 8), static_cast<rlim_t>(said[1] + 8)};
+    setrlimit(RLIMIT_NOFILE, &few);
+    std::string text;
+    try {
+      join_as(0);
+    } catch (const Error &e) {
+      text = e.what();
+    }
+    (void)!write(said[1], text.data(), text.size());
+    _exit(0);
+  }
+  close(said[1]);
+  const Outcome outcome = run_threads(size - 1, [&](int thread) { join_as(thread + 1); });
+  char text[1000] = "";
+  assert_true(read(said[0], text, sizeof text - 1) > 0);
+  close(said[0]);
+  waitpid(chief, nullptr, 0);
+  assert_non_null(strstr(text, "ulimit -n"));
+  assert_true(contains(outcome.all(), "ulimit -n"));
+  assert_false(contains(outcome.all(), "DET_DISTRIBUTED_SECRET"));
+}
+
+// What a rank sends and receives does not grow with the job.
+void joining_costs_every_rank_the_same(void **) {
+  const auto cost = [](int nodes) {
+    ThreadNetwork network(nodes * 4, false);
+    assert_string_equal(network.run(nodes, 4, [](Communicator &) {}).all().c_str(), "");
+    return std::pair(network.messages(), network.bytes());
+  };
+  const auto [few_messages, few_bytes] = cost(4);
+  const auto [messages, bytes] = cost(32);
+  assert_in_range(messages, 1, 8 * few_messages + 100);
+  assert_in_range(bytes, 1, 8 * few_bytes + 4000);
+  print_message("joining of 128 ranks: %zu messages, %zu bytes\n", messages, bytes);
 }
 
 void ranks_that_do_not_come_are_named(void **) {
@@ -161,7 +247,11 @@ int test_join() {
   using namespace det::test;
   const CMUnitTest tests[] = {
       cmocka_unit_test(numbers_that_contradict_each_other_are_refused_on_every_rank),
-      cmocka_unit_test(two_processes_of_one_rank_are_refused),
+      cmocka_unit_test(two_processes_of_one_rank_are_told_so),
+      cmocka_unit_test(a_rank_of_another_job_is_told_so),
+      cmocka_unit_test(a_rank_that_was_taken_for_a_stranger_comes_again),
+      cmocka_unit_test(a_chief_out_of_descriptors_says_so_to_all),
+      cmocka_unit_test(joining_costs_every_rank_the_same),
       cmocka_unit_test(ranks_that_do_not_come_are_named),
       cmocka_unit_test(a_chief_that_does_not_come_is_an_error),
       cmocka_unit_test(several_machines_need_an_address_and_a_secret),

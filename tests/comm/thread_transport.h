@@ -17,7 +17,8 @@ namespace det::test {
 
 class ThreadNetwork {
  public:
-  ThreadNetwork(int size, bool any_pair) : any_pair_(any_pair) {
+  ThreadNetwork(int size, bool any_pair, bool shares_memory = false)
+      : any_pair_(any_pair), shares_memory_(shares_memory) {
     for (int rank = 0; rank < size; ++rank) seats_.push_back({this, rank});
   }
 
@@ -32,6 +33,8 @@ class ThreadNetwork {
   }
 
   int destroyed() const { return destroyed_; }
+  size_t messages() const { return messages_; }
+  size_t bytes() const { return bytes_; }
 
  private:
   struct Seat {
@@ -48,6 +51,8 @@ class ThreadNetwork {
       const std::lock_guard guard(seat->network->mutex_);
       seat->network->lines_[{seat->rank, peer, channel}].emplace_back(
           static_cast<const char *>(data), size);
+      ++seat->network->messages_;
+      seat->network->bytes_ += size;
       seat->network->changed_.notify_all();
       return 0;
     };
@@ -69,15 +74,17 @@ class ThreadNetwork {
       ++static_cast<Seat *>(user_data)->network->destroyed_;
     };
     functions.any_pair = any_pair_;
+    functions.shares_memory = shares_memory_;
     return functions;
   }
 
-  const bool any_pair_;
+  const bool any_pair_, shares_memory_;
   std::vector<Seat> seats_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<Line, std::deque<std::string>> lines_;
   int destroyed_ = 0;
+  size_t messages_ = 0, bytes_ = 0;
 };
 
 }  // namespace det::test

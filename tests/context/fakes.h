@@ -22,29 +22,30 @@ class CountingCommunicator : public Communicator {
  public:
   explicit CountingCommunicator(Communicator &real) : Communicator(real.ranks()), real_(real) {}
 
-  std::optional<std::vector<Message>> gather(const MessageView &m) override {
+  std::optional<std::vector<Message>> gather(const MessageView &m, const Call &call) override {
     ++others;
-    return real_.gather(m);
+    return real_.gather(m, call);
   }
-  std::vector<Message> allgather(const MessageView &m) override {
+  std::vector<Message> allgather(const MessageView &m, const Call &call) override {
     ++others;
-    return real_.allgather(m);
+    return real_.allgather(m, call);
   }
-  Message broadcast(const MessageView &m) override {
+  Message broadcast(const MessageView &m, const Call &call) override {
     ++broadcasts;
-    return real_.broadcast(m);
+    return real_.broadcast(m, call);
   }
-  std::optional<std::vector<Message>> gather_local(const MessageView &m) override {
+  std::optional<std::vector<Message>> gather_local(const MessageView &m,
+                                                   const Call &call) override {
     ++others;
-    return real_.gather_local(m);
+    return real_.gather_local(m, call);
   }
-  std::vector<Message> allgather_local(const MessageView &m) override {
+  std::vector<Message> allgather_local(const MessageView &m, const Call &call) override {
     ++others;
-    return real_.allgather_local(m);
+    return real_.allgather_local(m, call);
   }
-  Message broadcast_local(const MessageView &m) override {
+  Message broadcast_local(const MessageView &m, const Call &call) override {
     ++others;
-    return real_.broadcast_local(m);
+    return real_.broadcast_local(m, call);
   }
 
   int broadcasts = 0;

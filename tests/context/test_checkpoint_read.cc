@@ -135,10 +135,30 @@ void an_unknown_id_is_an_error_on_all(void **) {
                    Code::not_found, "absent");
   assert_all_threw(job.run([](Rank &rank) { rank.checkpoints.begin_restore("absent", shared); }),
                    Code::not_found, "absent");
+  assert_all_threw(job.run([](Rank &rank) { rank.checkpoints.begin_restore("../out", shared); }),
+                   Code::invalid, "../out");
+}
+
+void ranks_that_want_different_checkpoints_get_none(void **) {
+  Job job(2, 2);
+  store(job);
   const auto differing = job.run([](Rank &rank) {
-    rank.checkpoints.begin_restore(rank.number == 3 ? "../out" : "absent", shared);
+    rank.checkpoints.begin_restore(rank.number == 3 ? "another" : "absent", shared);
   });
-  assert_all_threw(differing, Code::invalid, "../out");
+  assert_all_threw(differing, Code::conflict, "called det_checkpoint_restore_begin");
+  assert_true(test::text_of(differing[0]).find("'absent'") != std::string::npos);
+  assert_true(test::text_of(differing[3]).find("'another'") != std::string::npos);
+}
+
+void ranks_that_download_and_restore_get_neither(void **) {
+  Job job(2, 2);
+  const std::string id = store(job);
+  const auto differing = job.run([&](Rank &rank) {
+    if (rank.number == 1) rank.checkpoints.download(id, job.path("to"), shared);
+    else rank.checkpoints.begin_restore(id, shared);
+  });
+  assert_all_threw(differing, Code::conflict, "called det_checkpoint_restore_begin");
+  assert_all_threw(differing, Code::conflict, "called det_checkpoint_download");
 }
 
 void one_rank_of_each_machine_restores_for_all(void **) {
@@ -202,6 +222,8 @@ int test_checkpoint_read() {
       cmocka_unit_test(what_a_selector_throws_reaches_all),
       cmocka_unit_test(without_sharing_a_rank_downloads_alone),
       cmocka_unit_test(an_unknown_id_is_an_error_on_all),
+      cmocka_unit_test(ranks_that_want_different_checkpoints_get_none),
+      cmocka_unit_test(ranks_that_download_and_restore_get_neither),
       cmocka_unit_test(one_rank_of_each_machine_restores_for_all),
       cmocka_unit_test(a_selector_of_any_rank_is_ignored_on_restoring_with_a_warning),
       cmocka_unit_test(a_fault_of_the_reading_rank_reaches_its_machine),

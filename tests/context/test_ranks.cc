@@ -18,24 +18,29 @@ class Elsewhere : public Communicator {
   Elsewhere(Communicator &real, const Home &home) : Communicator(real.ranks()), real_(real) {
     path_ = home.path();
   }
-  Message broadcast(const MessageView &m) override {
-    Message heard = real_.broadcast(m);
+  Message broadcast(const MessageView &m, const Call &call) override {
+    Message heard = real_.broadcast(m, call);
     if (is_chief() || !heard) return heard;
     for (size_t at = 0; (at = heard->find(path_, at)) != std::string::npos; at += path_.size())
       heard->replace(at, 5, "/nil/");
     return heard;
   }
-  std::optional<std::vector<Message>> gather(const MessageView &m) override {
-    return real_.gather(m);
+  std::optional<std::vector<Message>> gather(const MessageView &m, const Call &call) override {
+    return real_.gather(m, call);
   }
-  std::vector<Message> allgather(const MessageView &m) override { return real_.allgather(m); }
-  std::optional<std::vector<Message>> gather_local(const MessageView &m) override {
-    return real_.gather_local(m);
+  std::vector<Message> allgather(const MessageView &m, const Call &call) override {
+    return real_.allgather(m, call);
   }
-  std::vector<Message> allgather_local(const MessageView &m) override {
-    return real_.allgather_local(m);
+  std::optional<std::vector<Message>> gather_local(const MessageView &m,
+                                                   const Call &call) override {
+    return real_.gather_local(m, call);
   }
-  Message broadcast_local(const MessageView &m) override { return real_.broadcast_local(m); }
+  std::vector<Message> allgather_local(const MessageView &m, const Call &call) override {
+    return real_.allgather_local(m, call);
+  }
+  Message broadcast_local(const MessageView &m, const Call &call) override {
+    return real_.broadcast_local(m, call);
+  }
 
  private:
   Communicator &real_;
@@ -250,6 +255,21 @@ void a_request_on_a_worker_stops_all_that_ask_the_master(void **) {
   a_request_on_one_rank_stops_all(PreemptMode::workers_ask_master);
 }
 
+// Both are broadcasts of the chief.
+void asking_for_preemption_is_not_asking_for_work(void **) {
+  const Home home;
+  assert_no_failure(run_ranks(1, 3, [&](Communicator &communicator) {
+    const auto core = home.start(communicator);
+    const auto ask = [&] {
+      if (!communicator.is_chief()) core->searcher().next();
+      for (int call = 0; call < 300; ++call) core->preempt().should_preempt(true);
+    };
+    REQUIRE(failure_of(ask, "called det_preempt_should_preempt (broadcast") == Code::conflict);
+    REQUIRE(failure_of(ask, "called det_searcher_next (broadcast") == Code::conflict);
+    core->close(RunEnd::ok);
+  }));
+}
+
 void a_worker_without_the_store_takes_part_without_reports(void **) {
   const Home home;
   assert_no_failure(run_ranks(2, 1, [&](Communicator &real) {
@@ -308,6 +328,7 @@ int test_ranks() {
       cmocka_unit_test(a_pause_reaches_each_that_asks_the_master),
       cmocka_unit_test(a_request_on_a_worker_stops_all_by_their_chief),
       cmocka_unit_test(a_request_on_a_worker_stops_all_that_ask_the_master),
+      cmocka_unit_test(asking_for_preemption_is_not_asking_for_work),
       cmocka_unit_test(a_worker_without_the_store_takes_part_without_reports),
       cmocka_unit_test(asking_a_master_that_is_out_of_reach_is_refused_at_once),
   };

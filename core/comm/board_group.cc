@@ -1,0 +1,240 @@
+#include "core/comm/board_group.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+namespace det {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+// What comes at once is there before a core that went to sleep would be awake again, if all ranks
+// have a core; else whoever looks keeps the others from coming.
+constexpr int looks_on_own_core = 200;
+constexpr int looks_on_shared_core = 2;
+
+bool has_core_for_each(size_t ranks) {
+  cpu_set_t cores;
+  return sched_getaffinity(0, sizeof cores, &cores) != 0 ||
+         static_cast<size_t>(CPU_COUNT(&cores)) >= ranks;
+}
+
+// Sleepers look around this often: for ranks that are gone, or in another collective.
+constexpr milliseconds nap{50};
+
+void pause() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+}  // namespace
+
+BoardGroup::BoardGroup(Place place, Group *far)
+    : place_(std::move(place)),
+      board_(place_.board),
+      far_(far),
+      others_(place_.order),
+      looks_(has_core_for_each(others_.size()) ? looks_on_own_core : looks_on_shared_core) {
+  std::erase(others_, board_.seat());
+}
+
+template <class Work>
+auto BoardGroup::take_part(Collective collective, const MessageView &message, const Call &call,
+                           const Work &work) {
+  const std::lock_guard guard(mutex_);
+  begin(collective, message, call);
+  try {
+    place_.failure.check();  // of any channel
+    if (board_.has_anybody_quit()) look_around(others_, false);
+    auto result = work();
+    board_.leave_collective(place_.channel, head_.sequence);
+    return result;
+  } catch (const Error &e) {
+    place_.failure.note(e);
+    throw;
+  } catch (const std::bad_alloc &) {
+    const Error error(Code::no_memory, here() + ": out of memory");
+    place_.failure.note(error);
+    throw Error(error);
+  }
+}
+
+void BoardGroup::begin(Collective collective, const MessageView &message, const Call &call) {
+  head_.collective = collective;
+  head_.api = call.api;
+  head_.digest = call.digest();
+  argument_ = call.argument;
+  ++head_.sequence;
+  head_.is_null = !message;
+  head_.size = message ? message->size() : 0;
+  head_.is_bulk = head_.size > Board::largest_payload;
+  board_.enter(place_.channel, head_);
+}
+
+// The cell was this rank's in a collective that all others must be past.
+void BoardGroup::write(const MessageView &message) {
+  const uint64_t turn = head_.sequence;
+  if (all_ended_ + Board::depth < turn) {
+    const Board::Waiting waiting(board_, place_.channel);
+    all_ended_ = turn;
+    for (const size_t seat : others_) {
+      // For more than one cell, so that not every collective has to wait.
+      const auto is_past = [&] {
+        return board_.ended(place_.channel, seat) + Board::depth / 2 >= turn;
+      };
+      wait_until(is_past, {seat});
+      all_ended_ = std::min(all_ended_, board_.ended(place_.channel, seat));
+    }
+  }
+  board_.write(place_.channel, head_, message.value_or(std::string_view()));
+}
+
+// All wait for all, and see what all say; true when some of it is too long for the board.
+bool BoardGroup::meet(const MessageView &message) {
+  write(message);
+  wait_for_all();
+  bool is_bulk = head_.is_bulk;
+  for (const size_t seat : others_) {
+    const std::optional<Board::Said> said = board_.read(place_.channel, seat, head_.sequence);
+    // Who comes to the same meeting in another collective has not written for this one.
+    const FrameHead theirs =
+        said ? said->head : board_.entered(place_.channel, seat).value_or(FrameHead());
+    check(seat, theirs);
+    is_bulk |= theirs.is_bulk;
+  }
+  all_ended_ = std::max(all_ended_, head_.sequence - 1);
+  return is_bulk;
+}
+
+void BoardGroup::wait_for_all() {
+  const uint64_t meeting = ++meetings_;
+  board_.come(place_.channel, meeting);
+  wait_until([&] { return board_.have_all_come(place_.channel, meeting); }, others_);
+}
+
+Message BoardGroup::message_of(size_t seat) const {
+  const std::optional<Board::Said> said = board_.read(place_.channel, seat, head_.sequence);
+  if (!said)
+    throw Error(Code::corrupt, here() + ": what rank " + std::to_string(place_.ranks[seat]) +
+                                   " wrote into shared memory is gone");
+  if (said->head.is_null) return std::nullopt;
+  if (!said->head.is_bulk) return std::string(said->payload);
+  std::string bulk = place_.transport.spare()->take(said->head.size);
+  read_memory(said->bulk, bulk.data(), bulk.size());
+  return bulk;
+}
+
+std::vector<Message> BoardGroup::list() const {
+  std::vector<Message> list;
+  list.reserve(place_.order.size());
+  for (const size_t seat : place_.order) list.push_back(message_of(seat));
+  return list;
+}
+
+std::optional<std::vector<Message>> BoardGroup::gather(const MessageView &message,
+                                                       const Call &call) {
+  using List = std::optional<std::vector<Message>>;
+  return take_part(Collective::gather, message, call, [&]() -> List {
+    const bool has_bulk = meet(message);
+    if (has_bulk && far_ != nullptr) return far_->gather(message, call);
+    List result = is_root() ? List(list()) : std::nullopt;
+    if (has_bulk) wait_for_all();  // until the root has read it
+    return result;
+  });
+}
+
+std::vector<Message> BoardGroup::allgather(const MessageView &message, const Call &call) {
+  return take_part(Collective::allgather, message, call, [&] {
+    const bool has_bulk = meet(message);
+    if (has_bulk && far_ != nullptr) return far_->allgather(message, call);
+    std::vector<Message> result = list();
+    if (has_bulk) wait_for_all();  // until all have read it
+    return result;
+  });
+}
+
+// Waits for nobody but a rank that is `depth` collectives behind.
+Message BoardGroup::broadcast(const MessageView &message, const Call &call) {
+  const size_t root = place_.order.front();
+  return take_part(Collective::broadcast, is_root() ? message : std::nullopt, call, [&] {
+    if (is_root()) {
+      write(message);
+      board_.ring(place_.channel);
+      if (head_.is_bulk && far_ != nullptr) return far_->broadcast(message, call);
+      Message result = message ? Message(place_.transport.spare()->copy(*message)) : std::nullopt;
+      if (head_.is_bulk) wait_for_all();  // until all have read it
+      return result;
+    }
+    const uint64_t turn = head_.sequence;
+    wait_until([&] { return board_.is_written(place_.channel, root, turn); }, {root});
+    const std::optional<Board::Said> said = board_.read(place_.channel, root, turn);
+    check(root, said->head);
+    if (said->head.is_bulk && far_ != nullptr) return far_->broadcast(std::nullopt, call);
+    Message result = message_of(root);
+    if (said->head.is_bulk) wait_for_all();
+    return result;
+  });
+}
+
+template <class IsOver>
+void BoardGroup::wait_until(const IsOver &is_over, const std::vector<size_t> &for_seats) {
+  for (int look = 0; look < looks_; ++look, pause())
+    if (is_over()) return;
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point end = Clock::now() + place_.timeout;
+  for (bool slept = false;; slept = true) {
+    const auto left =
+        std::max(milliseconds(0), std::chrono::duration_cast<milliseconds>(end - Clock::now()));
+    if (slept || board_.failure()) look_around(for_seats, left.count() == 0);
+    if (left.count() == 0) throw silence_of(for_seats.front());
+    if (board_.sleep(place_.channel, is_over, std::min(nap, left))) return;
+  }
+}
+
+// Throws where waiting is in vain.
+void BoardGroup::look_around(const std::vector<size_t> &for_seats, bool is_late) const {
+  place_.failure.check();
+  if (const std::optional<Error> failure = board_.failure())
+    throw with_own_argument(*failure, self(), place_.channel);
+  for (const size_t seat : for_seats) look_at(seat, is_late);
+}
+
+void BoardGroup::look_at(size_t seat, bool is_late) const {
+  const uint64_t turn = head_.sequence;
+  if (const std::optional<Board::Said> said = board_.read(place_.channel, seat, turn))
+    return check(seat, said->head);
+  if (board_.ended(place_.channel, seat) >= turn) return;
+  const int rank = place_.ranks[seat];
+  if (board_.has_quit(seat))
+    throw Error(Code::unavailable,
+                here() + ": rank " + std::to_string(rank) + " left the job; see its own output");
+  place_.transport.check_peer(rank);
+  const std::optional<FrameHead> theirs = board_.entered(place_.channel, seat);
+  if (theirs && theirs->sequence == turn) check(seat, *theirs);
+  if (is_late && (!theirs || theirs->sequence <= turn)) throw silence_of(seat);
+}
+
+void BoardGroup::check(size_t seat, const FrameHead &theirs) const {
+  if (!is_same_call(theirs, head_))
+    throw mismatch({place_.ranks[seat], theirs}, self(), place_.channel);
+}
+
+// A rank that waits in the other channel, as this one waits for it here, is not silent.
+Error BoardGroup::silence_of(size_t seat) const {
+  const Channel other = place_.channel == Channel::global ? Channel::local : Channel::global;
+  const std::optional<FrameHead> theirs = board_.entered(other, seat);
+  std::string elsewhere;
+  if (theirs && theirs->sequence > board_.ended(other, seat) &&
+      theirs->sequence > board_.ended(other, board_.seat()))
+    elsewhere = Caller{place_.ranks[seat], *theirs}.call(other);
+  return silence(place_.ranks[seat], self(), place_.channel, elsewhere, place_.timeout);
+}
+
+}  // namespace det

@@ -1,0 +1,77 @@
+// Collectives on a board. What is too long for it is announced there; then the others read it in
+// this rank's memory, or it moves over the transport.
+#pragma once
+
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/comm/board.h"
+#include "core/comm/group.h"
+#include "core/comm/job_failure.h"
+
+namespace det {
+
+// The board as something that other ranks may be waiting at.
+class BoardHerald : public Herald {
+ public:
+  explicit BoardHerald(Board &board) : board_(board) {}
+  void tell(const Error &error) noexcept override { board_.fail(error); }
+
+ private:
+  Board &board_;
+};
+
+class BoardGroup {
+ public:
+  struct Place {
+    Board &board;
+    Transport &transport;
+    Channel channel;
+    std::vector<int> ranks;     // of the job, by seat
+    std::vector<size_t> order;  // seats, in the order of the members; the root first
+    std::chrono::milliseconds timeout;
+    JobFailure &failure;
+  };
+  // `far` takes what is too long; null where the ranks read that in each other's memory.
+  BoardGroup(Place place, Group *far);
+
+  std::optional<std::vector<Message>> gather(const MessageView &message, const Call &call);
+  std::vector<Message> allgather(const MessageView &message, const Call &call);
+  Message broadcast(const MessageView &message, const Call &call);
+
+ private:
+  template <class Work>
+  auto take_part(Collective collective, const MessageView &message, const Call &call,
+                 const Work &work);
+  void begin(Collective collective, const MessageView &message, const Call &call);
+  bool meet(const MessageView &message);
+  void write(const MessageView &message);
+  void wait_for_all();
+  Message message_of(size_t seat) const;
+  std::vector<Message> list() const;
+  template <class IsOver>
+  void wait_until(const IsOver &is_over, const std::vector<size_t> &for_seats);
+  void look_around(const std::vector<size_t> &for_seats, bool is_late) const;
+  void look_at(size_t seat, bool is_late) const;
+  void check(size_t seat, const FrameHead &theirs) const;
+  Error silence_of(size_t seat) const;
+  Caller self() const { return {place_.ranks[board_.seat()], head_, argument_}; }
+  std::string here() const { return self().call(place_.channel); }
+  bool is_root() const { return place_.order.front() == board_.seat(); }
+
+  const Place place_;
+  Board &board_;
+  Group *const far_;
+  std::vector<size_t> others_;
+  const int looks_;
+
+  std::mutex mutex_;  // one collective at a time
+  FrameHead head_;    // of this one
+  std::string argument_;
+  uint64_t meetings_ = 0;
+  uint64_t all_ended_ = 0;  // what all others have ended, as far as known
+};
+
+}  // namespace det

@@ -1,0 +1,36 @@
+// What the ranks of a job are doing when they meet in a collective: it must be the same on each.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace det {
+
+// The call of the API that a collective is a part of. The numbers travel: new ones go at the end.
+enum class ApiCall : uint8_t {
+  none,  // the collective was called as itself
+  join,
+  core_init,
+  should_preempt,
+  searcher_next,
+  checkpoint_upload,
+  checkpoint_begin,
+  checkpoint_commit,
+  checkpoint_download,
+  checkpoint_restore
+};
+constexpr auto last_api_call = ApiCall::checkpoint_restore;
+
+struct Call {
+  ApiCall api = ApiCall::none;
+  // The argument that all ranks must give alike, such as a checkpoint's id. Borrowed.
+  std::string_view argument = {};
+
+  // Of the argument, in the 56 bits that a frame has for it.
+  uint64_t digest() const;
+  // "det_checkpoint_download('ID')", or only what is known of it; empty for none.
+  std::string text() const;
+};
+
+}  // namespace det

@@ -1,0 +1,35 @@
+// How errors tell that ranks do not do the same.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <string_view>
+
+#include "core/base/error.h"
+#include "core/comm/frame.h"
+
+namespace det {
+
+// A rank in a collective; of others the argument is not known.
+struct Caller {
+  int rank;
+  FrameHead head;
+  std::string_view argument = {};
+
+  // "gather (call 5)", or "det_checkpoint_download('ID') (allgather, call 5)".
+  std::string call(Channel channel) const;
+};
+
+// Whether they are in the same collective, of the same call with the same argument.
+bool is_same_call(const FrameHead &one, const FrameHead &other);
+
+Error mismatch(const Caller &theirs, const Caller &mine, Channel channel);
+
+// What another rank says of a conflict may not name the argument that this rank gave.
+Error with_own_argument(const Error &error, const Caller &mine, Channel channel);
+
+// `elsewhere`: what the silent rank waits in on the other channel, empty for nothing.
+Error silence(int peer, const Caller &mine, Channel channel, const std::string &elsewhere,
+              std::chrono::milliseconds timeout);
+
+}  // namespace det

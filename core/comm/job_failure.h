@@ -1,0 +1,50 @@
+// The first failure of a job, which is final for all of its channels.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "core/base/error.h"
+
+namespace det {
+
+// What other ranks may be waiting in.
+class Herald {
+ public:
+  virtual ~Herald() = default;
+  // Tells them, without waiting for anybody.
+  virtual void tell(const Error &error) noexcept = 0;
+};
+
+class JobFailure {
+ public:
+  // Before there is a failure; all heralds live as long as this.
+  void add(Herald &herald) { heralds_.push_back(&herald); }
+
+  // `by` has told already.
+  void note(const Error &error, const Herald *by = nullptr) noexcept {
+    {
+      const std::lock_guard guard(mutex_);
+      if (first_) return;
+      first_ = error;
+      failed_.store(true, std::memory_order_release);
+    }
+    for (Herald *herald : heralds_)
+      if (herald != by) herald->tell(error);
+  }
+  void check() const {
+    if (!failed_.load(std::memory_order_acquire)) return;
+    const std::lock_guard guard(mutex_);
+    throw Error(*first_);
+  }
+
+ private:
+  std::atomic<bool> failed_{false};
+  mutable std::mutex mutex_;
+  std::optional<Error> first_;
+  std::vector<Herald *> heralds_;
+};
+
+}  // namespace det

@@ -1,0 +1,117 @@
+// What one rank says to the others of its channel, over a transport, one collective at a time.
+//
+// Each collective has a number and a name in its channel, and is a part of some call of the API.
+// Every frame carries all of that, so ranks that call different things find out and say what each
+// called. A failure is final: the others are told, on every channel, and every later collective
+// gives the same error.
+#pragma once
+
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/comm/disagreement.h"
+#include "core/comm/job_failure.h"
+#include "core/comm/transport.h"
+
+namespace det {
+
+class Session : public Herald {
+ public:
+  // `members` are ranks of the job, the root first.
+  Session(Transport &transport, Channel channel, std::vector<int> members, int rank,
+          std::chrono::milliseconds timeout, JobFailure &failure);
+
+  // A rank that is waited for in vain in the one of two channels may be found in the other.
+  void know(Session &other_channel);
+
+  // Does the work of one collective: sends and receives with the functions below.
+  template <class Work>
+  auto take_part(Collective collective, const Call &call, const Work &work) {
+    const std::lock_guard guard(mutex_);
+    begin(collective, call);
+    try {
+      failure_.check();  // of any channel
+      return work();
+    } catch (const Error &e) {
+      fail(e.code == Code::unavailable ? last_words(e) : e);
+    } catch (const std::bad_alloc &) {
+      fail(Error(Code::no_memory, here() + ": out of memory"));
+    }
+  }
+
+  void send(int peer, FrameKind kind, const MessageView &message, bool wants_answer = false);
+  // The head of the next frame of a peer that has something to do with this collective.
+  FrameHead await(int peer, FrameKind kind, Patience &patience);
+  // The same, unless nothing has come.
+  std::optional<FrameHead> look(int peer, FrameKind kind);
+  std::string payload_of(int peer, const FrameHead &head, Patience &patience);
+  // For a wait in which the others do their part.
+  Patience patience() const { return Patience(timeout_); }
+
+  // Without waiting for the others: that something failed, or that this rank is no longer there.
+  void tell(const Error &error) noexcept override;
+  void leave() noexcept;
+
+  const std::vector<int> &members() const { return members_; }
+  const std::vector<int> &others() const { return others_; }
+  int root() const { return members_.front(); }
+  int rank() const { return rank_; }
+  bool is_root() const { return root() == rank_; }
+  bool is_mesh() const { return transport_.any_pair() && members_.size() <= largest_mesh; }
+  bool is_bulk(const MessageView &message) const {
+    return message && message->size() > bulk_above_;
+  }
+  Channel channel() const { return channel_; }
+  Transport &transport() { return transport_; }
+
+  // A root of broadcasts that nobody answers asks now and then who is still there. True when this
+  // one is to ask; `must_wait`: it is also to wait until all of them have answered.
+  bool asks_for_answers(bool &must_wait);
+
+ private:
+  // Beyond this many ranks the root's two steps beat everybody's message to everybody.
+  static constexpr size_t largest_mesh = 8;
+
+  void begin(Collective collective, const Call &call);
+  bool receive(int peer, FrameHead &head, Patience &patience);
+  void ask_all();
+  bool take_answer(int peer, const FrameHead &head);
+  void check(int peer, const FrameHead &head, FrameKind expected);
+  Error silence_of(int peer);
+  std::optional<FrameHead> call_waiting(int peer);
+  bool talks_to(int peer) const;
+  FrameHead head_of(FrameKind kind) const;
+  Caller self() const { return {rank_, head_, argument_}; }
+  std::string here() const { return self().call(channel_); }
+
+  [[noreturn]] void fail(const Error &error);
+  Error last_words(const Error &error);
+  Error reason_of(int peer, const FrameHead &abort);
+  void tell_all(const Error &error) noexcept;
+  void send_text(int peer, FrameKind kind, const Error &why) noexcept;
+
+  Transport &transport_;
+  const Channel channel_;
+  const std::vector<int> members_, others_;
+  const int rank_;
+  const size_t bulk_above_;
+  const std::chrono::milliseconds timeout_, silence_;
+  JobFailure &failure_;
+  Session *other_channel_ = nullptr;
+
+  std::mutex mutex_;  // one collective at a time
+  FrameHead head_;    // of this one
+  std::string argument_;
+  bool has_asked_ = false;  // in this collective
+  bool told_ = false;       // the others, of a failure
+
+  // Of broadcasts that want an answer: the last one, when it was sent, and whom it waits for.
+  uint64_t asking_ = 0;
+  std::chrono::steady_clock::time_point asked_at_ = std::chrono::steady_clock::now();
+  std::vector<int> not_answered_;
+};
+
+}  // namespace det

@@ -1,0 +1,77 @@
+// How a session ends: what fails on one rank is told to all.
+#include <utility>
+
+#include "core/comm/session.h"
+
+namespace det {
+
+namespace {
+
+// Whoever is gone or does not listen must not hold up the one who reports a failure.
+constexpr std::chrono::milliseconds to_tell{100};
+
+}  // namespace
+
+void Session::fail(const Error &error) {
+  tell_all(error);
+  failure_.note(error, this);
+  throw Error(error);
+}
+
+// A thread that is in a collective finds out, and tells, itself.
+void Session::tell(const Error &error) noexcept {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (lock) tell_all(error);
+}
+
+// Who is gone may have said why before, or called something else.
+Error Session::last_words(const Error &error) {
+  for (const int peer : others_) {
+    if (!talks_to(peer)) continue;
+    try {
+      FrameHead head;
+      Patience none(std::chrono::milliseconds(0));
+      while (transport_.receive_head(peer, channel_, head, none))
+        if (head.kind == FrameKind::abort) return reason_of(peer, head);
+        else if (head.kind == FrameKind::call && !is_same_call(head, head_))
+          return mismatch({peer, head}, self(), channel_);
+    } catch (const Error &) {
+      continue;  // this one said nothing
+    }
+  }
+  return error;
+}
+
+Error Session::reason_of(int peer, const FrameHead &abort) {
+  Patience brief(to_tell);
+  const Error error(code_from(abort.code),
+                    transport_.receive_payload(peer, channel_, abort, brief));
+  return with_own_argument(error, self(), channel_);
+}
+
+void Session::send_text(int peer, FrameKind kind, const Error &why) noexcept {
+  try {
+    FrameHead head = head_of(kind);
+    head.code = static_cast<int8_t>(why.code);
+    const std::string text = why.what();
+    head.size = text.size();
+    Patience brief(to_tell);
+    transport_.send(peer, channel_, head, text, brief);
+  } catch (const std::exception &) {
+    return;
+  }
+}
+
+void Session::tell_all(const Error &error) noexcept {
+  if (std::exchange(told_, true)) return;
+  for (const int peer : others_)
+    if (talks_to(peer)) send_text(peer, FrameKind::abort, error);
+}
+
+void Session::leave() noexcept {
+  const std::lock_guard guard(mutex_);
+  for (const int peer : others_)
+    if (talks_to(peer)) send_text(peer, FrameKind::leave, Error(Code::unavailable, ""));
+}
+
+}  // namespace det

@@ -1,0 +1,83 @@
+// What the ranks say of themselves, and what they are told of their machine.
+#include "core/comm/layout.h"
+
+#include "core/base/error.h"
+#include "tests/cmocka.h"
+#include "tests/comm/ranks.h"
+#include "tests/expect_error.h"
+
+namespace det::test {
+namespace {
+
+std::vector<Message> introduce(const std::vector<Ranks> &all) {
+  std::vector<Message> messages;
+  for (const Ranks &ranks : all)
+    messages.emplace_back(encode({ranks, "address " + std::to_string(ranks.rank), "memory"}));
+  return messages;
+}
+
+std::vector<Ranks> job_of(int nodes, int per_node) {
+  std::vector<Ranks> all;
+  for (int rank = 0; rank < nodes * per_node; ++rank)
+    all.push_back(ranks_of(rank, nodes, per_node));
+  return all;
+}
+
+void every_rank_is_told_of_its_machine(void **) {
+  const std::vector<Ranks> all = job_of(256, 64);
+  const std::vector<std::string> answers = answer_introductions(introduce(all));
+  assert_int_equal(answers.size(), all.size());
+  for (const int rank : {0, 63, 64, 16'383}) {
+    const Ranks &ranks = all[static_cast<size_t>(rank)];
+    const Machine machine = decode_machine(answers[static_cast<size_t>(rank)], ranks);
+    assert_int_equal(machine.members.size(), 64);
+    assert_int_equal(machine.members[static_cast<size_t>(ranks.local_rank)], rank);
+    assert_string_equal(machine.address.c_str(),
+                        ("address " + std::to_string(machine.members[0])).c_str());
+    assert_string_equal(machine.memory.c_str(), "memory");
+  }
+}
+
+void contradictions_name_two_ranks(void **) {
+  const auto refusal = [](size_t rank, const std::function<void(Ranks &)> &change) {
+    std::vector<Ranks> all = job_of(2, 2);
+    change(all[rank]);
+    return expect_error(Code::invalid, [&] { answer_introductions(introduce(all)); });
+  };
+  assert_true(contains(refusal(3, [](Ranks &r) { r.size = 5; }), "ranks 0 and 3"));
+  assert_true(contains(refusal(2, [](Ranks &r) { r.cross_size = 3; }), "ranks 0 and 2"));
+  assert_true(contains(refusal(3, [](Ranks &r) { r.local_rank = 0; }), "ranks 2 and 3"));
+  assert_true(contains(refusal(3, [](Ranks &r) { r.local_size = 3; }), "ranks 2 and 3"));
+  assert_true(contains(refusal(1, [](Ranks &r) { r.rank = 0; }), "the same rank"));
+  assert_true(contains(refusal(1, [](Ranks &r) { r.cross_rank = 1; }), "ranks 1 and 3"));
+  std::vector<Ranks> all = job_of(2, 2);
+  all[3].cross_rank = 0;
+  all[3].local_rank = 1;
+  all[1].cross_rank = 1;
+  all[1].local_rank = 1;
+  answer_introductions(introduce(all));  // numbered across machines
+}
+
+void what_makes_no_sense_is_refused(void **) {
+  std::vector<Message> messages = introduce(job_of(1, 2));
+  messages[1]->resize(23);
+  expect_error(Code::corrupt, [&] { answer_introductions(messages); });
+  messages[1].reset();
+  expect_error(Code::corrupt, [&] { answer_introductions(messages); });
+  const Ranks ranks = ranks_of(0, 1, 2);
+  expect_error(Code::corrupt, [&] { decode_machine("short", ranks); });
+  expect_error(Code::corrupt, [&] { decode_machine(std::string(8, '\x7f'), ranks); });
+}
+
+}  // namespace
+}  // namespace det::test
+
+int test_layout() {
+  using namespace det::test;
+  const CMUnitTest tests[] = {
+      cmocka_unit_test(every_rank_is_told_of_its_machine),
+      cmocka_unit_test(contradictions_name_two_ranks),
+      cmocka_unit_test(what_makes_no_sense_is_refused),
+  };
+  return cmocka_run_group_tests_name("layout", tests, nullptr, nullptr);
+}
