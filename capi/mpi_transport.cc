@@ -8,13 +8,14 @@
 #include <set>
 #include <string>
 
+#include "capi/mpi_parting.h"
+
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
 // MPI counts in int.
 constexpr size_t largest_piece = size_t{1} << 30U;
-constexpr int last_tag = 4;
 constexpr int tag_of(int channel, bool bulk) { return 2 * channel + (bulk ? 1 : 0); }
 
 std::string reason_of(int result) {
@@ -91,30 +92,24 @@ MpiTransport::~MpiTransport() {
     MPI_Cancel(&slot->request);
     MPI_Wait(&slot->request, MPI_STATUS_IGNORE);
   }
-  // Messages on their way must not meet a later communicator with the number of this one.
-  if (!part()) return;
-  MPI_Comm_free(&machine_);
-  MPI_Comm_free(&job_);
+  // What was left behind may still be on its way.
+  if (broken_) return;
+  constexpr int patience_ms = 200;
+  MpiParting parting(job_, machine_, talked_to());
+  if (!parting.finish(patience_ms)) MpiParting::postpone(parting);
 }
 
-// Everybody's last message tells everybody that no other comes. Whoever stays for longer keeps its
-// communicators, and so do the others: they are small.
-bool MpiTransport::part() noexcept {
-  constexpr int most_ranks = 64;
-  constexpr int32_t patience_ms = 200;
-  if (broken_ || size_ > most_ranks) return false;
+// The ranks that this one may have exchanged messages with, each of which says the same: all of a
+// small job, and in a large one chiefs and those they speak for.
+std::vector<int> MpiTransport::talked_to() const {
+  constexpr int small_job = 64;
+  std::vector<int> peers;
   for (int peer = 0; peer < size_; ++peer)
-    if (peer != rank_) MPI_Send(nullptr, 0, MPI_BYTE, peer, last_tag, job_);
-  for (int peer = 0; peer < size_; ++peer) {
-    if (peer == rank_) continue;
-    MPI_Request request = MPI_REQUEST_NULL;
-    MPI_Irecv(nullptr, 0, MPI_BYTE, peer, last_tag, job_, &request);
-    if (wait(request, MPI_STATUS_IGNORE, patience_ms) == 0) continue;
-    MPI_Cancel(&request);
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
-    return false;
-  }
-  return true;
+    if (peer != rank_ && (size_ <= small_job || rank_ == 0 || peer == 0)) peers.push_back(peer);
+  if (size_ <= small_job) return peers;
+  for (const int peer : on_machine_)
+    if (peer != rank_ && peer != 0 && rank_ != 0) peers.push_back(peer);
+  return peers;
 }
 
 det_distributed_options MpiTransport::options() const {
@@ -148,6 +143,7 @@ det_communicator_functions MpiTransport::functions() const {
   };
   functions.destroy = [](void *user_data) { delete static_cast<MpiTransport *>(user_data); };
   functions.any_pair = 1;
+  functions.shared_memory = 1;
   return functions;
 }
 

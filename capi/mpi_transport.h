@@ -55,7 +55,7 @@ class MpiTransport {
                   int32_t timeout_ms);
   int32_t broadcast(int root, int channel, char *data, size_t size, int32_t timeout_ms);
   int32_t finish(MPI_Request &request, int32_t timeout_ms);
-  bool part() noexcept;
+  std::vector<int> talked_to() const;
   int32_t wait(MPI_Request &request, MPI_Status *status, int32_t timeout_ms);
 
   MpiSession session_;
