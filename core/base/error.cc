@@ -52,10 +52,26 @@ Code code_from(int number) {
   return known ? static_cast<Code>(number) : Code::internal;
 }
 
+bool is_passing(Code code) {
+  switch (code) {
+    case Code::no_memory:
+    case Code::io:
+    case Code::timeout:
+    case Code::busy:
+    case Code::unavailable:
+      return true;
+    default:
+      return false;
+  }
+}
+
 std::string errno_text(int os_errno) {
   std::array<char, 256> text{};
   return said(strerror_r(os_errno, text.data(), text.size()), text.data());
 }
+
+Code OsFailure::code() const { return meaning_of(os_errno_).code; }
+const char *OsFailure::remedy() const { return meaning_of(os_errno_).remedy; }
 
 void OsFailure::raise(const std::string &tried) const {
   const Meaning meaning = meaning_of(os_errno_);

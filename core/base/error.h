@@ -28,6 +28,9 @@ enum class Code : int {
 // A code that came from elsewhere; Code::internal for a number that is none.
 Code code_from(int number);
 
+// Whether what failed so may go well a little later, though nobody does anything about it.
+bool is_passing(Code code);
+
 class Error : public std::runtime_error {
  public:
   Error(Code code, const std::string &message, int os_errno = 0, int http_status = 0)
@@ -49,6 +52,10 @@ std::string errno_text(int os_errno);
 class OsFailure {
  public:
   explicit OsFailure(int os_errno) : os_errno_(os_errno) {}
+
+  // What the number means; the remedy begins with "; ", or is empty.
+  Code code() const;
+  const char *remedy() const;
 
   // `tried` says what was done to what; the reason and, where there is one, the remedy are added,
   // and the code follows from the number.

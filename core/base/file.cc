@@ -1,5 +1,6 @@
 #include "core/base/file.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <pwd.h>
 #include <sys/stat.h>
@@ -10,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <memory>
 
 #include "core/base/error.h"
 #include "core/base/uuid.h"
@@ -23,9 +25,11 @@ Fd::~Fd() {
 }
 
 Fd open_file(const fs::path &path, int flags, unsigned mode) {
-  const int fd = open(path.c_str(), flags | O_CLOEXEC, static_cast<mode_t>(mode));
-  if (fd < 0) OsFailure{errno}.raise("opening '" + path.string() + "'");
-  return Fd(fd);
+  for (;;) {
+    const int fd = open(path.c_str(), flags | O_CLOEXEC, static_cast<mode_t>(mode));
+    if (fd >= 0) return Fd(fd);
+    if (errno != EINTR) OsFailure{errno}.raise("opening '" + path.string() + "'");
+  }
 }
 
 std::string read_file(const fs::path &path) {
@@ -63,6 +67,22 @@ void write_file_durably(const fs::path &path, std::string_view text, unsigned mo
     throw;
   }
   sync_directory(path.parent_path());
+}
+
+std::vector<std::string> entry_names(const fs::path &path) {
+  const std::unique_ptr<DIR, int (*)(DIR *)> open(opendir(path.c_str()), closedir);
+  if (!open && errno == ENOENT) return {};
+  const std::string tried = "listing '" + path.string() + "'";
+  if (!open) OsFailure{errno}.raise(tried);
+  std::vector<std::string> names;
+  for (;;) {
+    errno = 0;
+    const dirent *entry = readdir(open.get());
+    if (entry == nullptr && errno != 0) OsFailure{errno}.raise(tried);
+    if (entry == nullptr) return names;
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") names.emplace_back(name);
+  }
 }
 
 void sync_directory(const fs::path &path) {

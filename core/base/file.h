@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace det {
 
@@ -45,6 +46,10 @@ void write_all(int fd, std::string_view bytes, const std::string &name);
 // Replaces `path` by `text`: written aside, synced, renamed, directory synced.
 void write_file_durably(const std::filesystem::path &path, std::string_view text,
                         unsigned mode = default_file_mode);
+
+// The names in a directory, in no certain order; none when it is not there. The standard library's
+// iterators end the process where there is no memory.
+std::vector<std::string> entry_names(const std::filesystem::path &path);
 
 // fsync(2) on a directory, so that names made or renamed in it survive a power cut.
 void sync_directory(const std::filesystem::path &path);

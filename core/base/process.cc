@@ -33,16 +33,30 @@ std::string read_or_empty(const fs::path &path) {
   }
 }
 
-// Field 22 of /proc/PID/stat; 0 for a zombie, nothing when it cannot be read. The name in field 2
-// may hold anything, so count from its last ')'.
-std::optional<uint64_t> start_ticks_of(int64_t pid) {
-  const std::string stat = read_or_empty("/proc/" + std::to_string(pid) + "/stat");
+// Field 22 of /proc/PID/stat; 0 for a zombie, nothing when there is none. The name in field 2 may
+// hold anything, so count from its last ')'.
+std::optional<uint64_t> start_ticks_in(const std::string &stat) {
   size_t at = stat.rfind(')');
   if (at == stat.npos) return std::nullopt;
   if (stat.compare(at, 3, ") Z") == 0) return 0;
   for (int field = 2; at != stat.npos && field < 22; ++field) at = stat.find(' ', at + 1);
   if (at == stat.npos) return std::nullopt;
   return std::strtoull(stat.c_str() + at + 1, nullptr, 10);
+}
+
+fs::path stat_path(int64_t pid) { return "/proc/" + std::to_string(pid) + "/stat"; }
+
+// Where it cannot be read the process is there, for all that anybody knows: who took it for gone
+// would take what it owns.
+uint64_t start_ticks_or_throw(int64_t pid) {
+  try {
+    return start_ticks_in(read_file(stat_path(pid))).value_or(0);
+  } catch (const Error &error) {
+    // The latter two of a process that belongs to another user.
+    for (const int gone : {ENOENT, ESRCH, EACCES, EPERM})
+      if (error.os_errno == gone) return 0;
+    throw;
+  }
 }
 
 uint64_t current_pid_namespace() {
@@ -60,9 +74,11 @@ struct flock whole_file() {
 
 bool lock(const Fd &file, const fs::path &path) {
   struct flock range = whole_file();
-  if (fcntl(file.get(), F_OFD_SETLK, &range) == 0) return true;
-  if (errno == EAGAIN || errno == EACCES) return false;
-  OsFailure{errno}.raise("locking '" + path.string() + "'");
+  while (fcntl(file.get(), F_OFD_SETLK, &range) != 0) {
+    if (errno == EAGAIN || errno == EACCES) return false;
+    if (errno != EINTR) OsFailure{errno}.raise("locking '" + path.string() + "'");
+  }
+  return true;
 }
 
 bool is_locked(const Fd &file) {
@@ -91,7 +107,8 @@ class FreshLock {
         aside_(path.parent_path() / ("." + make_uuid())),
         file_(open_file(aside_, O_RDWR | O_CREAT | O_EXCL, 0600)) {
     try {
-      lock(file_, aside_);
+      // Nobody else has it: what says so is the file system, and then the owner would look dead.
+      if (!lock(file_, aside_)) OsFailure{EAGAIN}.raise("locking '" + aside_.string() + "'");
       write_all(file_.get(), to_wire(ProcessIdentity::current().to_json()) + "\n", aside_.string());
     } catch (...) {
       unlink(aside_.c_str());
@@ -137,7 +154,7 @@ ProcessIdentity ProcessIdentity::of(int64_t pid) {
   process.boot_id = read_or_empty("/proc/sys/kernel/random/boot_id");
   process.pid_namespace = current_pid_namespace();
   process.pid = pid;
-  process.start_ticks = start_ticks_of(pid).value_or(0);
+  process.start_ticks = start_ticks_or_throw(pid);
   return process;
 }
 
@@ -166,7 +183,7 @@ bool ProcessIdentity::is_local() const {
 
 Liveness liveness(const ProcessIdentity &process) {
   if (process.pid <= 0 || !process.is_local()) return Liveness::unknown;
-  const std::optional<uint64_t> ticks = start_ticks_of(process.pid);
+  const std::optional<uint64_t> ticks = start_ticks_in(read_or_empty(stat_path(process.pid)));
   if (kill(static_cast<pid_t>(process.pid), 0) != 0 && errno == ESRCH) return Liveness::dead;
   // It is there, but /proc hides the processes of other users.
   if (!ticks) return Liveness::unknown;

@@ -21,7 +21,8 @@ struct ProcessIdentity {
   uint64_t start_ticks = 0;  // since boot
 
   static ProcessIdentity current();
-  // Of a process of this machine; `start_ticks` is 0 when it is gone.
+  // Of a process of this machine; `start_ticks` is 0 when it is gone. Throws where the system does
+  // not tell.
   static ProcessIdentity of(int64_t pid);
   static ProcessIdentity from_json(const Json &json);
   Json to_json() const;

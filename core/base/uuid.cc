@@ -10,8 +10,9 @@ namespace det {
 
 std::string make_uuid() {
   std::array<unsigned char, 16> bytes;
-  if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
-    OsFailure{errno}.raise("reading random bytes");
+  // So few come all at once.
+  while (getrandom(bytes.data(), bytes.size(), 0) < 0)
+    if (errno != EINTR) OsFailure{errno}.raise("reading random bytes");
   return uuid_of(bytes);
 }
 

@@ -5,7 +5,8 @@
 
 namespace det {
 
-// A random UUID of version 4: 36 characters, lower case.
+// A random UUID of version 4: 36 characters, lower case. Throws where the system gives nothing
+// random.
 std::string make_uuid();
 
 // The UUID of version 4 that has these random bytes.

@@ -27,18 +27,6 @@ constexpr std::string_view unfinished = ".part-";  // being made or removed
 fs::path runs_directory(const fs::path &home) { return home / "runs"; }
 fs::path turn_file(const fs::path &home) { return home / "runs.lock"; }
 
-// The names in a directory; none when it is absent.
-std::vector<std::string> names_in(const fs::path &directory) {
-  std::vector<std::string> names;
-  std::error_code failed;
-  for (fs::directory_iterator at(directory, failed), end; !failed && at != end;
-       at.increment(failed))
-    names.push_back(at->path().filename().string());
-  if (failed && failed != std::errc::no_such_file_or_directory)
-    OsFailure{failed.value()}.raise("listing '" + directory.string() + "'");
-  return names;
-}
-
 void move(const fs::path &directory, const fs::path &name) {
   if (rename(directory.c_str(), name.c_str()) != 0)
     OsFailure{errno}.raise("renaming '" + directory.string() + "'");
@@ -130,7 +118,7 @@ JournalKey read_run_directory(const fs::path &run_directory) {
 std::vector<fs::path> list_run_directories(const fs::path &home) {
   const fs::path runs = runs_directory(home);
   std::vector<std::pair<std::array<int64_t, 3>, fs::path>> found;
-  for (const std::string &name : names_in(runs)) {
+  for (const std::string &name : entry_names(runs)) {
     std::array<int64_t, 3> numbers{};  // trial, run, rank
     const int count = std::sscanf(name.c_str(), "%" SCNd64 ".%" SCNd64 ".%" SCNd64, &numbers[0],
                                   &numbers[1], &numbers[2]);
@@ -144,7 +132,7 @@ std::vector<fs::path> list_run_directories(const fs::path &home) {
 
 void clear_unfinished_directories(const fs::path &home) {
   const fs::path runs = runs_directory(home);
-  std::vector<std::string> names = names_in(runs);
+  std::vector<std::string> names = entry_names(runs);
   std::erase_if(names, [](const std::string &name) { return !name.starts_with(unfinished); });
   if (names.empty()) return;
   const Fd turn = wait_for_lock(turn_file(home));  // none of them is being made
@@ -153,13 +141,13 @@ void clear_unfinished_directories(const fs::path &home) {
 }
 
 bool has_undelivered(const fs::path &run_directory) {
-  const std::vector<std::string> names = names_in(run_directory);
+  const std::vector<std::string> names = entry_names(run_directory);
   return std::any_of(names.begin(), names.end(),
                      [](const std::string &name) { return name.ends_with(".spool"); });
 }
 
 bool has_journals(const fs::path &run_directory) {
-  const std::vector<std::string> names = names_in(run_directory);
+  const std::vector<std::string> names = entry_names(run_directory);
   return std::any_of(names.begin(), names.end(),
                      [](const std::string &name) { return name.find(".spool") != name.npos; });
 }
@@ -181,7 +169,7 @@ void remove_run_directory(const fs::path &run_directory) {
 void wake_run(const fs::path &home, int64_t trial_id, int64_t run_id) {
   const fs::path chief = run_directory(home, trial_id, run_id);
   const std::string others = chief.filename().string() + ".";
-  for (const std::string &name : names_in(chief.parent_path())) {
+  for (const std::string &name : entry_names(chief.parent_path())) {
     if (name != chief.filename() && !name.starts_with(others)) continue;
     // Where nobody listens the rank is gone, or looks into the store by itself.
     wake_fifo(signal_file(chief.parent_path() / name));

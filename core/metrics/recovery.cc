@@ -29,16 +29,11 @@ struct Found {
 // The segment files of a directory in the order of writing. None when the directory is gone.
 std::vector<Found> segment_files(const fs::path &directory) {
   std::vector<Found> found;
-  std::error_code failure;
-  for (fs::directory_iterator at(directory, failure), end; at != end && !failure;
-       at.increment(failure)) {
-    const std::string name = at->path().filename().string();
+  for (const std::string &name : entry_names(directory)) {
     uint64_t number = 0;
     std::from_chars(name.data(), name.data() + name.size(), number);
-    if (name == segment_file_name(number)) found.push_back({number, at->path()});
+    if (name == segment_file_name(number)) found.push_back({number, directory / name});
   }
-  if (failure && failure != std::errc::no_such_file_or_directory)
-    OsFailure{failure.value()}.raise("listing the journal in '" + directory.string() + "'");
   std::sort(found.begin(), found.end(),
             [](const Found &a, const Found &b) { return a.number < b.number; });
   return found;

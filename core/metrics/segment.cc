@@ -64,7 +64,7 @@ RawHeader to_raw(const SegmentHeader &header) {
 }
 
 Fd create_file(const fs::path &path) {
-  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0 && errno == EEXIST)
     throw Error(Code::busy,
                 "making the journal '" + path.string() +

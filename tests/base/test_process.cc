@@ -1,4 +1,5 @@
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -274,6 +275,27 @@ void process_that_has_ended_is_dead_before_it_is_waited_for(void **) {
   waitpid(child, nullptr, 0);
 }
 
+// Who took a process for gone that cannot be looked at would take its files.
+void a_process_that_cannot_be_looked_at_is_not_taken_for_gone(void **) {
+  const ProcessIdentity self = ProcessIdentity::current();
+  rlimit before{};
+  assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{3, before.rlim_max};
+  std::vector<Fd> all;
+  while (all.empty() || all.back().get() < 3) all.emplace_back(dup(STDIN_FILENO));
+  assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+  const int unknown = static_cast<int>(liveness(self));
+  int code = 0;
+  try {
+    ProcessIdentity::current();
+  } catch (const Error &error) {
+    code = static_cast<int>(error.code);
+  }
+  assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+  assert_int_equal(unknown, static_cast<int>(Liveness::unknown));
+  assert_int_equal(code, static_cast<int>(Code::io));
+}
+
 }  // namespace
 
 int test_process() {
@@ -293,6 +315,7 @@ int test_process() {
       cmocka_unit_test(processes_of_other_machines_cannot_be_judged),
       cmocka_unit_test(a_forked_child_is_recognised),
       cmocka_unit_test(process_that_has_ended_is_dead_before_it_is_waited_for),
+      cmocka_unit_test(a_process_that_cannot_be_looked_at_is_not_taken_for_gone),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
