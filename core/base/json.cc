@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <memory>
+#include <type_traits>
 
 #include "core/base/error.h"
 #include "core/base/uuid.h"
@@ -130,6 +132,22 @@ Json with_texts_for_non_finite(const Json &value) {
 }
 
 }  // namespace
+
+}  // namespace det
+
+template <>
+void det::Json::json_value::destroy(det::Json::value_t type) {
+  const auto end = [](auto *held) {
+    std::destroy_at(held);
+    std::allocator<std::remove_pointer_t<decltype(held)>>().deallocate(held, 1);
+  };
+  if (type == value_t::object) end(object);
+  else if (type == value_t::array) end(array);
+  else if (type == value_t::string) end(string);
+  else if (type == value_t::binary) end(binary);
+}
+
+namespace det {
 
 Json parse_json(std::string_view text, const std::string &what) {
   check_depth(text, what);

@@ -9,6 +9,15 @@ namespace det {
 
 using Json = nlohmann::ordered_json;
 
+}  // namespace det
+
+// The library's own takes memory to give memory back: where there is none, that would end the
+// process. This one goes down as deep as the value is nested, which parse_json() limits.
+template <>
+void det::Json::json_value::destroy(det::Json::value_t type);
+
+namespace det {
+
 // Parses `text`; `what` names it in errors ("config_json"). Understands bare NaN, Infinity and
 // -Infinity, as Python writes them. Throws Code::invalid, also for nesting deeper than 128.
 Json parse_json(std::string_view text, const std::string &what);

@@ -24,4 +24,12 @@ void Logger::write(LogLevel level, const std::string &message) {
   else std::fprintf(stderr, "%s: detcore: %s\n", log_level_name(level), message.c_str());
 }
 
+void Logger::failure(LogLevel level, const char *tried, const std::exception &why) noexcept {
+  try {
+    write(level, std::string(tried) + ": " + why.what());
+  } catch (...) {
+    // There is nobody else to tell.
+  }
+}
+
 }  // namespace det

@@ -1,6 +1,7 @@
 // The library's own log lines: to the host's callback, or to standard error.
 #pragma once
 
+#include <exception>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -25,6 +26,9 @@ class Logger {
   void info(const std::string &message) { write(LogLevel::info, message); }
   void warning(const std::string &message) { write(LogLevel::warning, message); }
   void error(const std::string &message) { write(LogLevel::error, message); }
+
+  // "TRIED: what `why` says", if there is memory to say it: for where nothing may be thrown.
+  void failure(LogLevel level, const char *tried, const std::exception &why) noexcept;
 
  private:
   const LogLevel threshold_;

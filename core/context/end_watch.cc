@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <exception>
 #include <mutex>
 #include <new>
 #include <optional>
@@ -46,7 +47,7 @@ class EndWatch::State {
     state->stop();
     // The handler may still use the wakes.
     if (FatalSignalHook::signal() != 0)
-      static_cast<void>(std::make_unique<std::shared_ptr<State>>(state).release());
+      static_cast<void>(new (std::nothrow) std::shared_ptr<State>(state));
   }
 
  private:
@@ -60,7 +61,7 @@ class EndWatch::State {
     return one;
   }
 
-  static void exiting(int status, void *) {
+  static void exiting(int status, void *) try {
     std::vector<std::shared_ptr<State>> all;
     {
       const std::lock_guard guard(list().mutex);
@@ -73,6 +74,8 @@ class EndWatch::State {
     if (FatalSignalHook::is_left_to_us())
       poll(nullptr, 0, static_cast<int>(patience.count()) + 1000);
     for (const std::shared_ptr<State> &state : all) state->tell(status & 0xFF);
+  } catch (const std::exception &) {
+    // No memory: what was reported waits in the journal.
   }
 
   void wait_for_signal() {
@@ -88,11 +91,15 @@ class EndWatch::State {
   }
 
   void tell_for_a_while() {
-    const std::shared_ptr<State> state = self_.lock();
-    start_thread("det-ending", [state] {
+    const auto work = [state = self_.lock()] {
       state->tell(-FatalSignalHook::signal());
       state->done_.set();
-    }).detach();
+    };
+    try {
+      start_thread("det-ending", work).detach();
+    } catch (const std::exception &) {
+      work();  // there is no thread to be had: however long it takes
+    }
     pollfd watched = {done_.fd(), POLLIN, 0};
     while (poll(&watched, 1, static_cast<int>(patience_.count())) < 0 && errno == EINTR) continue;
   }

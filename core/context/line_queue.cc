@@ -31,17 +31,19 @@ void LineQueue::end() {
 }
 
 void LineQueue::drain(const std::function<void(LogLevel, std::string_view)> &sink) {
-  const auto hand_over = [&](LogLevel level, const std::string &line) {
+  const auto guarded = [](const auto &hand_over) {
     try {
-      sink(level, line);
+      hand_over();
     } catch (...) {
       // There is nobody to tell: what is logged goes through here.
     }
   };
   const auto tell_left_out = [&](size_t count) {
-    if (count > 0)
-      hand_over(LogLevel::warning, "WARNING: detcore: " + std::to_string(count) +
-                                       " lines of output were not copied: they came too fast");
+    if (count == 0) return;
+    guarded([&] {
+      sink(LogLevel::warning, "WARNING: detcore: " + std::to_string(count) +
+                                  " lines of output were not copied: they came too fast");
+    });
   };
   std::unique_lock lock(mutex_);
   for (;;) {
@@ -52,7 +54,7 @@ void LineQueue::drain(const std::function<void(LogLevel, std::string_view)> &sin
     bytes_ -= weight(line.text);
     lock.unlock();
     tell_left_out(line.left_out_before);
-    hand_over(line.level, line.text);
+    guarded([&] { sink(line.level, line.text); });
     lock.lock();
   }
   const size_t left_out = left_out_;

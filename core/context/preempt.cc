@@ -40,7 +40,7 @@ void PreemptContext::watch() {
   try {
     while (!stopping_ && master_.keep_alive(wake_)) wake_.clear();
   } catch (const std::exception &e) {
-    logger_.error(std::string("keeping the trial alive: ") + e.what());
+    logger_.failure(LogLevel::error, "keeping the trial alive", e);
   }
 }
 
@@ -55,7 +55,7 @@ void PreemptContext::watch_for_preemption() {
       note_if_told_by_process();
       return;
     } catch (const std::exception &e) {
-      logger_.warning(std::string("watching for a preemption signal: ") + e.what());
+      logger_.failure(LogLevel::warning, "watching for a preemption signal", e);
       // The answer may be known although the master could not be told: acknowledge() tries again.
       if (preempted_) return;
       std::this_thread::sleep_for(std::chrono::seconds(1));
@@ -102,7 +102,7 @@ void PreemptContext::pass_on_to_chief() noexcept {
   try {
     note_if_told_by_process();
   } catch (const std::exception &e) {
-    logger_.warning(std::string("telling rank 0 to stop: ") + e.what());
+    logger_.failure(LogLevel::warning, "telling rank 0 to stop", e);
     noted_ = true;
   }
 }

@@ -1,5 +1,7 @@
 #include "core/http/client.h"
 
+#include <new>
+
 #include "core/http/engine.h"
 #include "core/http/failure.h"
 
@@ -33,7 +35,7 @@ HttpClient::HttpClient(HttpOptions options, std::shared_ptr<Logger> logger)
 HttpClient::~HttpClient() {
   // The thread exists only in the parent: nothing here can be taken down.
   if (engine_->in_child())
-    static_cast<void>(std::make_unique<std::shared_ptr<HttpEngine>>(engine_).release());
+    static_cast<void>(new (std::nothrow) std::shared_ptr<HttpEngine>(engine_));
   else engine_->stop();
 }
 

@@ -81,7 +81,7 @@ struct FileTransfer::File {
     try {
       const Fd parent = open_parent_beneath(tree, path, &leaf);
       unlinkat(parent.get(), leaf.c_str(), 0);
-    } catch (const Error &) {
+    } catch (const std::exception &) {
       // Already failing; the half file stays.
     }
   }

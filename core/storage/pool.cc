@@ -1,7 +1,7 @@
 #include "core/storage/pool.h"
 
 #include <algorithm>
-#include <system_error>
+#include <exception>
 
 #include "core/base/thread.h"
 
@@ -99,8 +99,9 @@ void Pool::run(Task task, Buffer &buffer, std::unique_lock<std::mutex> &lock) {
 
 void Pool::add_thread() {
   try {
+    threads_.reserve(threads_.size() + 1);  // a thread that runs must find its place
     threads_.push_back(start_thread("det-transfer", [this] { work(); }));
-  } catch (const std::system_error &) {
+  } catch (const std::exception &) {
     // No thread to be had: wait() does the work itself.
   }
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <exception>
 #include <unordered_set>
 #include <utility>
 
@@ -45,7 +46,7 @@ DirectoryWriter::~DirectoryWriter() {
     return;
   try {
     DirectoryWriter::abort();
-  } catch (const Error &) {
+  } catch (const std::exception &) {
     // A sweep tries again once this process is gone.
   }
 }
