@@ -267,8 +267,8 @@ void Supervisor::enforce_deadlines() {
   }
 }
 
-// Where nothing is left to end, the experiment has ended. Its checkpoints that are not to be kept
-// go afterwards, since that takes time.
+// Where nothing is left to end, the experiment has ended. That is recorded when all is done that
+// follows from it, which takes time: whoever is killed meanwhile is followed by one that goes on.
 void Supervisor::finish() {
   if (ended() || !trials_.empty()) return;
   if (!is_stopping(experiment_.state)) {
@@ -277,14 +277,16 @@ void Supervisor::finish() {
     return;
   }
   recover_runs(options_.store_directory, *options_.log);
-  const std::string_view end = end_of(experiment_.state);
+  collect_garbage(options_.store_directory, experiment_.id, *options_.log);
   Transaction transaction(store_);
+  read_control();  // somebody may have asked for another end meanwhile
+  if (!is_stopping(experiment_.state)) return;
+  const std::string_view end = end_of(experiment_.state);
   set_experiment_state(store_, experiment_.id, end, "ending " + name_of(0));
   if (end == state::completed)
     store_.run("UPDATE experiments SET progress=1 WHERE id=?", experiment_.id);
   transaction.commit();
   experiment_.state = end;
-  collect_garbage(options_.store_directory, experiment_.id, *options_.log);
 }
 
 void Supervisor::note_progress() {

@@ -74,9 +74,11 @@ class Experiment {
     Supervisor::Options options;
     options.store_directory = directory_ / "store";
     options.experiment_id = id_;
-    options.log = std::make_shared<Logger>(
-        LogLevel::error,
-        [this](LogLevel, const std::string &line) { complaints_.push_back(line); });
+    options.log =
+        std::make_shared<Logger>(LogLevel::debug, [this](LogLevel level, const std::string &line) {
+          if (level == LogLevel::error) complaints_.push_back(line);
+          if (on_log_) on_log_(line);
+        });
     options.now = [this] { return Supervisor::Clock::time_point() + passed_; };
     supervisor_ = std::make_unique<Supervisor>(options, *trials_);
     return *supervisor_;
@@ -102,6 +104,7 @@ class Experiment {
   }
 
   void pass(std::chrono::seconds time) { passed_ += time; }
+  void on_log(std::function<void(const std::string &)> hear) { on_log_ = std::move(hear); }
   Supervisor &supervisor() { return *supervisor_; }
   void kill_supervisor() {
     supervisor_.reset();
@@ -148,6 +151,7 @@ class Experiment {
   std::unique_ptr<SimulatedTrials> trials_;
   std::chrono::seconds passed_{0};
   std::vector<std::string> complaints_;
+  std::function<void(const std::string &)> on_log_;
   std::unique_ptr<Supervisor> supervisor_;
 };
 

@@ -1,4 +1,7 @@
 // What becomes of trials and experiments: starts, ends and restarts.
+#include <fstream>
+
+#include "core/master/embedded/checkpoint_records.h"
 #include "core/master/embedded/start.h"
 #include "tests/expect_error.h"
 #include "tests/supervisor/experiment.h"
@@ -226,6 +229,46 @@ void a_trial_that_its_metrics_stop_is_asked_to_leave(void **) {
   assert_int_equal(experiment.count("SELECT COUNT(*) FROM trials WHERE state='COMPLETED'"), 3);
 }
 
+struct Killed {};
+
+// The end of an experiment comes last: whoever follows does what is left to do.
+void one_that_is_killed_while_it_deletes_checkpoints_is_followed_by_one_that_does(void **) {
+  const TemporaryDirectory checkpoints;
+  Json config = single();
+  config["checkpoint_storage"] = {{"save_trial_best", 0}, {"save_trial_latest", 0}};
+  Experiment experiment(config);
+  experiment.supervise();
+  experiment.on_log([](const std::string &line) {
+    if (contains(line, "deleting 1 checkpoints")) throw Killed();
+  });
+  experiment.supervisor().change_state(state::active);
+  std::filesystem::create_directories(checkpoints / "c");
+  std::ofstream(checkpoints / "c" / "weights") << "weights";
+  RunInfo run;
+  run.trial_id = run.run_id = 1;
+  record_checkpoint(experiment.store(), run,
+                    {"c",
+                     {{"steps_completed", 5}},
+                     {{"weights", 7}},
+                     {{"type", "directory"}, {"container_path", checkpoints.path().string()}}});
+  bool killed = false;
+  try {
+    experiment.run_to_end();
+  } catch (const Killed &) {
+    killed = true;
+  }
+  assert_true(killed);
+  assert_string_equal(experiment.state().c_str(), "STOPPING_COMPLETED");
+  assert_true(std::filesystem::exists(checkpoints / "c"));
+
+  experiment.on_log({});
+  experiment.supervise();
+  experiment.run_to_end();
+  assert_string_equal(experiment.state().c_str(), "COMPLETED");
+  assert_int_equal(experiment.count("SELECT COUNT(*) FROM checkpoints WHERE state='DELETED'"), 1);
+  assert_false(std::filesystem::exists(checkpoints / "c"));
+}
+
 void a_second_supervisor_is_refused(void **) {
   Experiment experiment(single());
   experiment.supervise().step();
@@ -264,6 +307,8 @@ int test_lifecycle() {
       cmocka_unit_test(refused_hyperparameters_are_replaced_and_not_tried_again),
       cmocka_unit_test(one_that_hangs_after_refusing_is_killed),
       cmocka_unit_test(a_trial_that_its_metrics_stop_is_asked_to_leave),
+      cmocka_unit_test(
+          one_that_is_killed_while_it_deletes_checkpoints_is_followed_by_one_that_does),
       cmocka_unit_test(a_second_supervisor_is_refused),
       cmocka_unit_test(a_program_of_its_own_is_no_experiment_to_supervise),
   };
