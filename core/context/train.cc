@@ -1,6 +1,8 @@
 #include "core/context/train.h"
 
 #include "core/base/error.h"
+#include "core/base/utf8.h"
+#include "core/metrics/names.h"
 
 namespace det {
 
@@ -8,12 +10,6 @@ namespace {
 
 // Long enough for a busy store, short enough for a person to learn that something is wrong.
 constexpr std::chrono::seconds delivery_limit{60};
-
-void check_group(std::string_view group) {
-  if (group.empty() || group.size() > 255 || group.find('.') != group.npos)
-    throw Error(Code::invalid, "reporting metrics of group '" + std::string(group) +
-                                   "': a group has 1 to 255 bytes and no '.'");
-}
 
 void check_steps(std::string_view group, int64_t steps) {
   if (steps < 0)
@@ -80,6 +76,7 @@ void TrainContext::report_json(const std::string &group, int64_t steps, const Js
 
 void TrainContext::set_status(std::string_view status) {
   gate_.check();
+  if (!is_utf8(status)) throw Error(Code::invalid, "setting the status: it is not in UTF-8");
   spool().append_status(status);
   gate_.check();
 }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/utf8.h"
 #include "core/config/trial_variables.h"
 
 namespace det {
@@ -14,6 +15,12 @@ Json parse_object_or_null(const std::string &option, const char *option_name,
   if (!option.empty()) return parse_json_object(option, option_name);
   if (!variable.empty()) return parse_json_object(variable, variable_name);
   return nullptr;
+}
+
+// In a store or on a master it would become another one.
+void require_utf8(const std::string &name, const char *what) {
+  if (!is_utf8(name))
+    throw Error(Code::invalid, std::string("starting: ") + what + " is not in UTF-8");
 }
 
 }  // namespace
@@ -35,6 +42,9 @@ TrialOptions trial_options(const CoreOptions &options) {
   if (trial.name.empty() && trial.config.is_object())
     if (const Json name = trial.config.value("name", Json()); name.is_string())
       trial.name = name.get<std::string>();
+  require_utf8(trial.name, "the name of the experiment");
+  require_utf8(trial.external_id, "the external id of the trial");
+  require_utf8(trial.external_experiment_id, "the external id of the experiment");
   return trial;
 }
 

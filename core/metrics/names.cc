@@ -58,4 +58,11 @@ void check_names(const NamedValue *values, size_t count, uint8_t *sizes) {
   check_different(values, count, sizes);
 }
 
+void check_group(std::string_view group) {
+  if (!is_utf8(group)) refuse("the name of the group is not UTF-8");
+  if (group.empty() || group.size() > max_name_size || group.find('.') != group.npos)
+    throw Error(Code::invalid, "reporting metrics of group '" + std::string(group) +
+                                   "': a group has 1 to 255 bytes and no '.'");
+}
+
 }  // namespace det

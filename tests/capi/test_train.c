@@ -131,6 +131,17 @@ static void groups_without_a_name_or_with_a_dot_are_refused(void **state) {
                DET_E_INVALID, "a.b");
 }
 
+static void groups_that_are_not_utf8_are_refused(void **state) {
+  struct fixture *f = *state;
+  const det_metric loss = {"loss", 1};
+  assert_fails(det_train_report_metrics(train_of(f), "caf\xe9", 1, &loss, 1, &f->err),
+               DET_E_INVALID, "not UTF-8");
+  assert_fails(det_train_report_metrics_json(train_of(f), "caf\xe9", 1, "{}", NULL, &f->err),
+               DET_E_INVALID, "not UTF-8");
+  assert_int_equal(det_train_report_metrics(train_of(f), "caf\xc3\xa9", 1, &loss, 1, &f->err),
+                   DET_OK);
+}
+
 static void json_reports_keep_every_type_and_the_batches(void **state) {
   struct fixture *f = *state;
   assert_ok(det_train_report_metrics_json(train_of(f), "training", 2,
@@ -335,6 +346,7 @@ int test_train(void) {
       CASE(steps_going_back_are_refused_in_the_built_in_groups),
       CASE(negative_steps_are_refused),
       CASE(groups_without_a_name_or_with_a_dot_are_refused),
+      CASE(groups_that_are_not_utf8_are_refused),
       CASE(json_reports_keep_every_type_and_the_batches),
       CASE(json_reports_reject_what_is_no_object),
       CASE(a_null_validation_metric_is_refused_by_name),
