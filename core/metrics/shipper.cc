@@ -1,8 +1,10 @@
 #include "core/metrics/shipper.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <condition_variable>
 #include <mutex>
+#include <new>
 #include <random>
 #include <thread>
 #include <utility>
@@ -19,24 +21,6 @@ using std::chrono::steady_clock;
 
 namespace {
 
-struct Failure {
-  std::string message;
-  bool passing;  // of a kind that goes away by itself
-};
-
-bool goes_away(Code code) {
-  switch (code) {
-    case Code::busy:
-    case Code::unavailable:
-    case Code::full:
-    case Code::io:
-    case Code::timeout:
-      return true;
-    default:
-      return false;
-  }
-}
-
 // Beyond a year a wait is without limit; later times would overflow the clock.
 steady_clock::time_point after(milliseconds timeout) {
   return steady_clock::now() +
@@ -46,6 +30,17 @@ steady_clock::time_point after(milliseconds timeout) {
 }  // namespace
 
 struct Shipper::State {
+  struct Failure {
+    Code code = Code::internal;
+    int os_errno = 0;
+    std::string message = {};  // empty: there was none
+
+    // Somebody has to do something first: whoever waits for a delivery is told so at once.
+    bool is_final() const {
+      return code == Code::full || code == Code::corrupt || os_errno == ESTALE;
+    }
+  };
+
   State(Spool &spool, ReportSink &sink, std::shared_ptr<Logger> logger, Observer observer,
         const ShipperOptions &options)
       : spool(spool),
@@ -68,7 +63,8 @@ struct Shipper::State {
   bool finished = false;
   bool complete = false;
   std::optional<steady_clock::time_point> stop_at;
-  std::string failure;
+  Failure failure;
+  uint64_t attempts_in_vain = 0;
   std::optional<std::string> conflict;
   uint64_t more_conflicts = 0;
 
@@ -77,6 +73,8 @@ struct Shipper::State {
 
   // The thread's own.
   std::vector<Report> batch;
+  size_t undelivered = 0;  // of them
+  bool observed = false;
   std::minstd_rand random{static_cast<std::minstd_rand::result_type>(now_us())};
   uint64_t known_damage = 0;
   std::optional<steady_clock::time_point> last_report;
@@ -86,7 +84,7 @@ struct Shipper::State {
       try {
         going = work();
       } catch (const std::exception &error) {  // no memory; nothing was lost
-        logger->error(std::string("shipping reports: ") + error.what());
+        logger->failure(LogLevel::error, "shipping reports", error);
         spool.wait(options.interval);
         going = !late();
       }
@@ -99,11 +97,17 @@ struct Shipper::State {
 
   // Ships what there is, else waits for more. False at the end.
   bool work() {
-    const size_t count = spool.read(batch, options.batch_reports, options.batch_bytes);
+    // What an attempt without memory has left is not read again.
+    if (undelivered == 0) {
+      undelivered = spool.read(batch, options.batch_reports, options.batch_bytes);
+      observed = false;
+    }
+    const size_t count = undelivered;
     if (count > 0) {
       spool.prepare();
       last_report = steady_clock::now();
       if (!deliver({batch.data(), count})) return false;
+      undelivered = 0;
     }
     spool.release();
     tell_damage();
@@ -118,11 +122,13 @@ struct Shipper::State {
   // Until the sink has them. False when stopped before.
   bool deliver(std::span<const Report> reports) {
     milliseconds pause = options.retry_first;
-    for (bool first = true; !late(); first = false) {
+    while (!late()) {
+      const bool is_last = stopping();
       const std::optional<Failure> failed = attempt(reports);
       note(failed);
-      if (first) observe(reports);
+      if (!std::exchange(observed, true)) observe(reports);
       if (!failed) return true;
+      if (is_last && failed->is_final()) return false;
       rest(pause);
       pause = std::min(pause * 2, options.retry_limit);
     }
@@ -135,9 +141,11 @@ struct Shipper::State {
       for (const std::string &message : delivery.conflicts) note_conflict(message);
       return std::nullopt;
     } catch (const Error &error) {
-      return Failure{error.what(), goes_away(error.code)};
+      return Failure{error.code, error.os_errno, error.what()};
+    } catch (const std::bad_alloc &error) {
+      return Failure{Code::no_memory, 0, error.what()};
     } catch (const std::exception &error) {
-      return Failure{error.what(), false};
+      return Failure{Code::internal, 0, error.what()};
     }
   }
 
@@ -155,12 +163,17 @@ struct Shipper::State {
     std::string before;
     {
       const std::lock_guard lock(mutex);
-      before = std::exchange(failure, failed ? failed->message : "");
+      before = std::exchange(failure, failed.value_or(Failure())).message;
+      if (failed && failed->is_final()) {
+        ++attempts_in_vain;
+        changed.notify_all();
+      }
     }
     spool.set_keeping_up(!failed);
     if (!failed && !before.empty()) logger->info("the master takes reports again");
     if (!failed || !before.empty()) return;
-    logger->write(failed->passing ? LogLevel::warning : LogLevel::error,
+    const bool may_pass = is_passing(failed->code) && !failed->is_final();
+    logger->write(may_pass ? LogLevel::warning : LogLevel::error,
                   "delivering reports: " + failed->message +
                       "; they wait in the journal, and are "
                       "sent again until the master takes them");
@@ -236,8 +249,10 @@ Shipper::~Shipper() {
 void Shipper::flush(uint64_t sequence, std::optional<milliseconds> timeout) {
   if (state_->spool.in_child())
     throw Error(Code::state, "waiting for reports in a forked child: they belong to the parent");
-  const auto ready = [&] { return state_->delivered > sequence || state_->finished; };
   std::unique_lock lock(state_->mutex);
+  const uint64_t in_vain_before = state_->attempts_in_vain;
+  const auto in_vain = [&] { return state_->attempts_in_vain > in_vain_before; };
+  const auto ready = [&] { return state_->delivered > sequence || state_->finished || in_vain(); };
   if (!ready()) {
     state_->hurry = true;
     lock.unlock();
@@ -247,12 +262,18 @@ void Shipper::flush(uint64_t sequence, std::optional<milliseconds> timeout) {
   if (!timeout) state_->changed.wait(lock, ready);
   else state_->changed.wait_until(lock, after(*timeout), ready);
   if (state_->delivered > sequence) return;
-  const std::string reason =
-      state_->failure.empty() ? "" : "; the last attempt failed: " + state_->failure;
+  const std::string reason = state_->failure.message.empty()
+                                 ? ""
+                                 : "; the last attempt failed: " + state_->failure.message;
   if (state_->finished)
     throw Error(Code::state,
                 "waiting for the master to take the reports: stopped before it had them" + reason +
                     "; they stay in the journal");
+  if (in_vain())
+    throw Error(state_->failure.code,
+                "waiting for the master to take the reports" + reason +
+                    "; they stay in the journal and are sent on",
+                state_->failure.os_errno);
   throw Error(Code::timeout, "waiting for the master to take the reports: not done within " +
                                  std::to_string(timeout->count()) + " ms" + reason +
                                  "; they stay in the journal and are sent on");
@@ -277,7 +298,7 @@ bool Shipper::stop(milliseconds timeout) {
 std::string Shipper::last_failure() const {
   if (state_->spool.in_child()) return {};
   const std::lock_guard lock(state_->mutex);
-  return state_->failure;
+  return state_->failure.message;
 }
 
 std::optional<std::string> Shipper::take_conflict() {

@@ -38,13 +38,15 @@ class Shipper {
   ~Shipper();
 
   // Waits until the sink has every report up to `sequence` (Spool::last_sequence()); without a
-  // timeout as long as it takes. Throws Code::timeout with the sink's last failure, Code::state
-  // when stopped before, or in a forked child.
+  // timeout as long as it takes. Throws Code::timeout with the sink's last failure; that failure
+  // itself where waiting is in vain (Code::full, Code::corrupt, ESTALE); Code::state when stopped
+  // before, or in a forked child.
   void flush(uint64_t sequence, std::optional<std::chrono::milliseconds> timeout);
 
   // Closes the spool, delivers what there is within the timeout (beyond it only a delivery under
-  // way), and ends the thread. Gives whether everything was delivered; then the files are gone,
-  // else they stay for recover_spool(). A repeat gives the same answer.
+  // way; less where waiting is in vain), and ends the thread. Gives whether everything was
+  // delivered; then the files are gone, else they stay for recover_spool(). A repeat gives the same
+  // answer.
   bool stop(std::chrono::milliseconds timeout);
 
   // What the sink said when it failed last; empty when the last delivery succeeded.

@@ -14,6 +14,7 @@
 #include "core/metrics/shipper.h"
 #include "tests/cmocka.h"
 #include "tests/expect_error.h"
+#include "tests/failing_memory.h"
 #include "tests/metrics/journal.h"
 #include "tests/metrics/recording_sink.h"
 
@@ -146,6 +147,64 @@ void flush_that_times_out_says_why(void **) {
   sink.succeed();
   shipper.flush(spool->last_sequence(), std::nullopt);
   assert_steps(sink.kept(), 1);
+}
+
+// Nobody but a person makes room on a disk: whoever waits is told at once.
+void flush_does_not_wait_for_a_full_disk(void **) {
+  const Journal journal;
+  const auto spool = journal.open();
+  RecordingSink sink;
+  sink.fail_with(Code::full, "using the store: database or disk is full");
+  Log log;
+  Shipper shipper(*spool, sink, log.logger, nullptr, quick());
+  report_step(*spool, 0);
+  const std::string message =
+      expect_error(Code::full, [&] { shipper.flush(spool->last_sequence(), std::nullopt); });
+  assert_true(contains(message, "disk is full"));
+  sink.succeed();
+  shipper.flush(spool->last_sequence(), std::nullopt);
+  assert_steps(sink.kept(), 1);
+}
+
+void stop_does_not_wait_for_a_full_disk(void **) {
+  const Journal journal;
+  const auto spool = journal.open();
+  RecordingSink sink;
+  sink.fail_with(Code::full, "using the store: database or disk is full");
+  Log log;
+  Shipper shipper(*spool, sink, log.logger, nullptr, quick());
+  report_step(*spool, 0);
+  assert_false(shipper.stop(long_enough));
+  assert_int_equal(journal.files().size(), 1);
+}
+
+// A master that leaves no memory for what follows its answer.
+class GreedySink : public ReportSink {
+ public:
+  explicit GreedySink(RecordingSink &sink) : sink_(sink) {}
+  Delivery deliver(const JournalKey &journal, std::span<const Report> reports) override {
+    if (++deliveries_ % 2 == 0) return sink_.deliver(journal, reports);
+    const Error error(Code::busy, "a reason that is too long to be kept without memory");
+    test::allocations_to_fail = 2;
+    throw error;
+  }
+
+ private:
+  RecordingSink &sink_;
+  int deliveries_ = 0;
+};
+
+void lack_of_memory_loses_no_report(void **) {
+  const Journal journal;
+  const auto spool = journal.open();
+  RecordingSink sink;
+  GreedySink greedy(sink);
+  Log log;
+  Shipper shipper(*spool, greedy, log.logger, nullptr, quick());
+  for (int64_t i = 0; i < 100; ++i) report_step(*spool, i);
+  shipper.flush(spool->last_sequence(), std::nullopt);
+  assert_true(shipper.stop(long_enough));
+  assert_steps(sink.kept(), 100);
 }
 
 void flush_cuts_the_pause_between_attempts(void **) {
@@ -364,6 +423,9 @@ int test_shipper() {
       cmocka_unit_test(failure_that_does_not_pass_is_an_error_in_the_log_and_retried),
       cmocka_unit_test(threads_appending_at_once_arrive_in_their_own_order),
       cmocka_unit_test(flush_that_times_out_says_why),
+      cmocka_unit_test(flush_does_not_wait_for_a_full_disk),
+      cmocka_unit_test(stop_does_not_wait_for_a_full_disk),
+      cmocka_unit_test(lack_of_memory_loses_no_report),
       cmocka_unit_test(flush_cuts_the_pause_between_attempts),
       cmocka_unit_test(flush_of_an_empty_journal_returns),
       cmocka_unit_test(stop_in_vain_keeps_everything_for_recovery),

@@ -1,0 +1,27 @@
+// Memory that runs out in this program where a test says so. Included by one file of a program.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+
+namespace det::test {
+
+// Of this thread: so many allocations go well, and then so many fail.
+inline thread_local int64_t allocations_before = 0;
+inline thread_local int64_t allocations_to_fail = 0;
+
+inline bool memory_runs_out() {
+  return allocations_to_fail > 0 && allocations_before-- <= 0 && allocations_to_fail-- > 0;
+}
+
+}  // namespace det::test
+
+// Not inlined: the compiler would see malloc() and operator delete as a pair that does not match.
+[[gnu::noinline]] void *operator new(size_t size) {
+  void *memory = det::test::memory_runs_out() ? nullptr : std::malloc(size);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+[[gnu::noinline]] void operator delete(void *memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void *memory, size_t) noexcept { std::free(memory); }
