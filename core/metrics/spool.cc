@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-
+#include <exception>
 #include <string>
 #include <utility>
 
@@ -17,6 +17,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr uint64_t page = 4096;
+constexpr size_t most_ready = 8;
 
 constexpr uint64_t whole_pages(uint64_t size) { return (size + page - 1) / page * page; }
 
@@ -34,12 +35,17 @@ Spool::Spool(fs::path directory, const JournalKey &key, const SpoolOptions &opti
       limit_bytes_(options.limit_bytes),
       segment_bytes_(fitting_segment(options)),
       wait_limit_(std::max(options.wait_ms, 0)),
-      waiting_(std::make_unique<Waiting>()) {}
+      waiting_(std::make_unique<Waiting>()) {
+  ready_.reserve(most_ready);
+}
 
 std::unique_ptr<Spool> Spool::create(const fs::path &directory, const JournalKey &key,
                                      const SpoolOptions &options) {
   std::unique_ptr<Spool> spool(new Spool(directory, key, options));
-  spool->open(spool->make_slot(spool->segment_bytes_));
+  {
+    std::unique_lock lock(spool->waiting_->mutex);
+    spool->open(spool->make_slot(lock, spool->segment_bytes_));
+  }
   std::vector<Report> none;
   spool->read(none, 1, 1);  // puts the reader in its place
   spool->release();
@@ -52,9 +58,13 @@ Spool::~Spool() {
     return;
   }
   close();
-  std::vector<Report> batch;
-  // Files without a report in them need no recovery.
-  if (released_position_ == read_position_ && read(batch, 1, 1) == 0) release();
+  try {
+    std::vector<Report> batch;
+    // Files without a report in them need no recovery.
+    if (released_position_ == read_position_ && read(batch, 1, 1) == 0) release();
+  } catch (const std::exception &) {
+    // No memory; they stay.
+  }
 }
 
 uint64_t Spool::append_metrics(std::string_view group, int64_t steps, const NamedValue *values,
@@ -129,17 +139,18 @@ uint64_t Spool::append_large(const RecordContent &content, uint64_t size) {
                                    std::to_string(limit_bytes_) + " bytes; raise its limit");
   std::unique_lock lock(waiting_->mutex);
   wait_for_room(lock, [&] {
-    drop_ready();  // this report comes before it
+    if (making_) return false;
+    drop_ready();  // this report comes before them
     return bytes_ + file_size <= limit_bytes_;
   });
+  Slot *slot = make_slot(lock, file_size);
+  add_used(slot);
   seal_current();
-  Slot *slot = make_slot(file_size);
   const uint64_t sequence = slot->segment.sequence() + segment_header_size;
   std::byte *at = slot->segment.data() + segment_header_size;
   write_record(at, content, sequence, now_us());
   if (segment_header_size + size < file_size) write_seal(at + size, sequence + size);
   next_sequence_ += file_size;
-  used_.push_back(slot);
   notify_reader();
   return sequence;
 }
@@ -150,12 +161,22 @@ void Spool::make_room(uint64_t size) {
     return current_.load(std::memory_order_relaxed)->tail.load(std::memory_order_relaxed) + size <=
            segment_bytes_;
   };
-  wait_for_room(lock, [&] {
-    return current_has_room() || ready_ != nullptr || bytes_ + segment_bytes_ <= limit_bytes_;
-  });
-  if (current_has_room()) return;
-  Slot *next = std::exchange(ready_, nullptr);
-  if (next == nullptr) next = make_slot(segment_bytes_);
+  if (ready_.empty() && !current_has_room())
+    enough_ready_ = std::min(2 * enough_ready_, most_ready);
+  const auto there_is_a_next = [&] {
+    return !ready_.empty() || (!making_ && bytes_ + segment_bytes_ <= limit_bytes_);
+  };
+  do {
+    wait_for_room(lock, [&] { return current_has_room() || there_is_a_next(); });
+    if (current_has_room()) return;
+  } while (!there_is_a_next());  // other appends have taken the room meanwhile
+  Slot *next = nullptr;
+  if (ready_.empty()) {
+    next = make_slot(lock, segment_bytes_);
+  } else {
+    next = ready_.front();
+    ready_.erase(ready_.begin());
+  }
   // This append may have failed on an older slot, and then nobody has crossed the end of this one.
   seal_current();
   open(next);
@@ -168,6 +189,10 @@ void Spool::wait_for_room(std::unique_lock<std::mutex> &lock,
   for (;;) {
     if (closed_) throw Error(Code::state, "reporting to a journal that was closed");
     if (there_is_room()) return;
+    if (making_) {  // that may be what is missing
+      waiting_->room.wait(lock);
+      continue;
+    }
     notify_reader();
     if (!keeping_up_ || std::chrono::steady_clock::now() >= give_up)
       throw Error(Code::full, "recording a report in the journal '" + directory_.string() +
@@ -179,18 +204,38 @@ void Spool::wait_for_room(std::unique_lock<std::mutex> &lock,
   }
 }
 
-Spool::Slot *Spool::make_slot(uint64_t size) {
+// Making a file may take as long as the disk likes, and whoever asks for the last sequence, reads
+// or closes must not wait for that. Nobody else makes one meanwhile: its sequence is the next.
+Spool::Slot *Spool::make_slot(std::unique_lock<std::mutex> &lock, uint64_t size) {
   if (free_.empty()) {
     slots_.push_back(std::make_unique<Slot>());
     free_.reserve(slots_.size());
     free_.push_back(slots_.back().get());
   }
+  const SegmentHeader header{key_, next_number_, next_sequence_ + ready_.size() * segment_bytes_};
   Slot *slot = free_.back();
-  slot->segment = Segment(directory_, {key_, next_number_, next_sequence_}, size);
   free_.pop_back();
-  ++next_number_;
   bytes_ += size;
-  return slot;
+  making_ = true;
+  std::exception_ptr failure;
+  lock.unlock();
+  try {
+    slot->segment = Segment(directory_, header, size);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  lock.lock();
+  making_ = false;
+  waiting_->room.notify_all();
+  if (failure) {
+    free_slot(slot);
+    bytes_ -= size;
+    std::rethrow_exception(failure);
+  }
+  ++next_number_;
+  if (!closed_) return slot;
+  remove(free_slot(slot));
+  throw Error(Code::state, "reporting to a journal that was closed");
 }
 
 Segment Spool::free_slot(Slot *slot) noexcept {
@@ -203,8 +248,18 @@ void Spool::remove(const Segment &segment) noexcept {
   bytes_ -= segment.size();
 }
 
+void Spool::add_used(Slot *slot) {
+  try {
+    used_.push_back(slot);
+  } catch (...) {
+    remove(free_slot(slot));
+    drop_ready();  // they would have followed it
+    throw;
+  }
+}
+
 void Spool::open(Slot *slot) {
-  used_.push_back(slot);
+  add_used(slot);
   next_sequence_ += slot->segment.size();
   slot->tail.store(segment_header_size, std::memory_order_seq_cst);
   current_.store(slot, std::memory_order_seq_cst);
@@ -218,7 +273,8 @@ void Spool::seal_current() noexcept {
 }
 
 void Spool::drop_ready() noexcept {
-  if (ready_ != nullptr) remove(free_slot(std::exchange(ready_, nullptr)));
+  for (Slot *slot : ready_) remove(free_slot(slot));
+  ready_.clear();
 }
 
 void Spool::close() {

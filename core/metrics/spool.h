@@ -70,7 +70,8 @@ class Spool {
   // release().
   size_t read(std::vector<Report> &batch, size_t max_reports, size_t max_bytes);
 
-  // Everything read is delivered: frees the files behind it. Throws nothing.
+  // Everything read is delivered: frees the files behind it. Throws for lack of memory alone, and
+  // then has done nothing.
   void release();
 
   // Everything below this sequence was read.
@@ -82,8 +83,8 @@ class Spool {
   // Bytes of published records that were overwritten by something in this process, and skipped.
   uint64_t damaged_bytes() const noexcept { return damaged_bytes_ + cursor_.skipped_bytes(); }
 
-  // Makes the next file ready before an append needs it. Never throws: on a full disk the append
-  // finds out itself.
+  // Makes the next file ready before an append needs it, or the next few where an append came too
+  // early before. Never throws: on a full disk the append finds out itself.
   void prepare() noexcept;
 
   // Whether the last delivery succeeded. While it did not, a full journal refuses at once.
@@ -124,9 +125,10 @@ class Spool {
   // With the mutex held.
   void wait_for_room(std::unique_lock<std::mutex> &lock,
                      const std::function<bool()> &there_is_room);
-  Slot *make_slot(uint64_t size);
+  Slot *make_slot(std::unique_lock<std::mutex> &lock, uint64_t size);
   Segment free_slot(Slot *slot) noexcept;
   void remove(const Segment &segment) noexcept;
+  void add_used(Slot *slot);
   void open(Slot *slot);
   void seal_current() noexcept;
   void drop_ready() noexcept;
@@ -146,8 +148,10 @@ class Spool {
   std::unique_ptr<Waiting> waiting_;  // its mutex guards what follows
   std::vector<std::unique_ptr<Slot>> slots_;
   std::vector<Slot *> free_;
-  std::deque<Slot *> used_;  // oldest first; the last one is the current one, or sealed
-  Slot *ready_ = nullptr;    // the next one
+  std::deque<Slot *> used_;    // oldest first; the last one is the current one, or sealed
+  std::vector<Slot *> ready_;  // the next ones
+  size_t enough_ready_ = 1;
+  bool making_ = false;  // another one, without the mutex: nobody else makes one
   uint64_t next_number_ = 1;
   uint64_t next_sequence_ = 0;  // where the next segment begins
   uint64_t bytes_ = 0;          // of all files

@@ -16,7 +16,8 @@ constexpr std::chrono::milliseconds unpublished_interval{5};
 size_t Spool::read(std::vector<Report> &batch, size_t max_reports, size_t max_bytes) {
   const uint64_t enough = read_position_ + max_bytes;
   size_t count = 0;
-  while (count < max_reports && read_position_ < enough) {
+  // What is unused at the end of a file counts for nothing.
+  while (count < max_reports && (count == 0 || read_position_ < enough)) {
     if (at_end_ && !read_next_segment()) break;
     try {
       if (batch.size() == count) batch.emplace_back();
@@ -76,11 +77,11 @@ bool Spool::drained() {
 }
 
 void Spool::prepare() noexcept {
-  const std::lock_guard lock(waiting_->mutex);
-  if (closed_ || ready_ != nullptr || bytes_ + segment_bytes_ > limit_bytes_) return;
+  std::unique_lock lock(waiting_->mutex);
   try {
-    ready_ = make_slot(segment_bytes_);
-    waiting_->room.notify_all();
+    while (!closed_ && !making_ && ready_.size() < enough_ready_ &&
+           bytes_ + segment_bytes_ <= limit_bytes_)
+      ready_.push_back(make_slot(lock, segment_bytes_));  // there is memory for it
   } catch (const std::exception &) {
   }
 }

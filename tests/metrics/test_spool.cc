@@ -19,11 +19,16 @@
 
 namespace {
 std::atomic<bool> disk_is_full{false};
-}
+std::atomic<bool> disk_is_stuck{false};
+std::atomic<int> writers_stuck{0};
+}  // namespace
 
 // Stands before write(2) in this program.
 extern "C" ssize_t __real_write(int fd, const void *data, size_t size);
 extern "C" ssize_t __wrap_write(int fd, const void *data, size_t size) {
+  ++writers_stuck;
+  while (disk_is_stuck) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  --writers_stuck;
   if (!disk_is_full) return __real_write(fd, data, size);
   errno = ENOSPC;
   return -1;
@@ -216,6 +221,57 @@ void full_disk_at_the_start_leaves_no_file(void **) {
   assert_true(journal.files().empty());
 }
 
+// The next file is made while others report, ask and close.
+void nobody_waits_for_the_next_file_before_it_is_needed(void **) {
+  const Journal journal;
+  const auto spool = journal.open();
+  disk_is_stuck = true;
+  std::thread reader([&] { spool->prepare(); });
+  wait_until([] { return writers_stuck > 0; });
+  const uint64_t sequence = report_step(*spool, 1);
+  assert_true(spool->last_sequence() >= sequence);
+  spool->ring();
+  spool->close();
+  disk_is_stuck = false;
+  reader.join();
+  assert_true(drain(*spool) == numbers(1, 2));
+  assert_true(journal.files().empty());
+}
+
+void reports_that_need_the_next_file_wait_for_it(void **) {
+  const Journal journal;
+  const auto spool = journal.open();
+  disk_is_stuck = true;
+  std::thread reader([&] { spool->prepare(); });
+  wait_until([] { return writers_stuck > 0; });
+  spool->set_keeping_up(false);  // there is room all the same
+  std::vector<std::thread> writers;
+  for (int i = 0; i < 3; ++i)
+    writers.emplace_back([&] {
+      for (int64_t step = 0; step < 100; ++step) report_step(*spool, step);
+    });
+  writers.emplace_back([&] { spool->append_status(std::string(10'000, 'x')); });
+  disk_is_stuck = false;
+  reader.join();
+  for (std::thread &writer : writers) writer.join();
+  assert_int_equal(drain(*spool).size(), 301);
+}
+
+void more_files_are_ready_where_one_was_not_enough(void **) {
+  const Journal journal;
+  const auto spool = journal.open();
+  spool->prepare();
+  assert_int_equal(journal.files().size(), 2);
+  int64_t steps = 0;
+  while (journal.files().size() < 5) report_step(*spool, steps++);
+  spool->prepare();
+  assert_in_range(journal.files().size(), 7, 5 + 8);
+  spool->append_status(std::string(10'000, 'x'));
+  report_step(*spool, steps);
+  assert_int_equal(drain(*spool).size(), steps + 2);
+  assert_int_equal(journal.files().size(), 1);
+}
+
 void second_journal_in_a_directory_is_refused(void **) {
   const Journal journal;
   const auto spool = journal.open();
@@ -334,6 +390,9 @@ int main() {
       cmocka_unit_test(full_journal_does_not_wait_while_deliveries_fail),
       cmocka_unit_test(full_disk_is_an_error_and_the_journal_stays_readable),
       cmocka_unit_test(full_disk_at_the_start_leaves_no_file),
+      cmocka_unit_test(nobody_waits_for_the_next_file_before_it_is_needed),
+      cmocka_unit_test(reports_that_need_the_next_file_wait_for_it),
+      cmocka_unit_test(more_files_are_ready_where_one_was_not_enough),
       cmocka_unit_test(second_journal_in_a_directory_is_refused),
       cmocka_unit_test(closed_journal_refuses),
       cmocka_unit_test(files_stay_only_for_reports_that_were_not_released),
