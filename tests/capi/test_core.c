@@ -49,6 +49,12 @@ static void init_refuses_a_storage_dictionary_of_type_shared_fs(void **state) {
   assert_fails(det_core_init(&f->options, &f->core, &f->err), DET_E_INVALID, "shared_fs");
 }
 
+static void init_refuses_a_name_that_is_not_utf8(void **state) {
+  struct fixture *f = *state;
+  f->options.name = "caf\xe9";
+  assert_fails(det_core_init(&f->options, &f->core, &f->err), DET_E_INVALID, "not in UTF-8");
+}
+
 static void init_refuses_too_many_signals(void **state) {
   struct fixture *f = *state;
   int32_t signals[9] = {0};
@@ -258,6 +264,19 @@ static void the_store_is_private_to_its_user(void **state) {
   assert_int_equal(about.st_mode & 077, 0);
 }
 
+static void close_tells_that_the_store_was_deleted(void **state) {
+  struct fixture *f = *state;
+  const det_metric loss = {"loss", 1};
+  char command[128];
+  start(f);
+  assert_int_equal(det_train_report_training_metrics(det_core_train(f->core), 1, &loss, 1, &f->err),
+                   DET_OK);
+  assert_int_equal(det_train_flush(det_core_train(f->core), -1, &f->err), DET_OK);
+  snprintf(command, sizeof command, "rm -rf '%s/.detcore'", f->home);
+  assert_int_equal(system(command), 0);
+  assert_fails(det_core_close(f->core, DET_EXIT_OK, &f->err), DET_E_IO, "deleted");
+}
+
 int test_core(void) {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup_home, teardown)
   const struct CMUnitTest tests[] = {
@@ -268,6 +287,7 @@ int test_core(void) {
       CASE(init_of_an_unknown_trial_says_so),
       CASE(init_with_an_unknown_scheme_is_invalid),
       CASE(init_refuses_a_storage_dictionary_of_type_shared_fs),
+      CASE(init_refuses_a_name_that_is_not_utf8),
       CASE(init_refuses_too_many_signals),
       CASE(init_refuses_a_signal_that_cannot_be_handled),
       CASE(init_makes_the_first_run_of_a_new_trial),
@@ -283,6 +303,7 @@ int test_core(void) {
       CASE(options_without_a_size_are_refused),
       cmocka_unit_test(views_of_null_are_null),
       CASE(the_store_is_private_to_its_user),
+      CASE(close_tells_that_the_store_was_deleted),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

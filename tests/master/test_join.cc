@@ -68,21 +68,41 @@ void another_machine_needs_a_file_system_of_the_network(void **) {
   job.expect_unreachable("is not shared with that machine");
 }
 
-void another_machine_uses_a_store_on_the_network(void **) {
+// A chief on another machine, with its store on a file system that this one shares.
+struct JobOnNetwork {
+  JobOnNetwork() {
+    network.on_network = [](const std::filesystem::path &) { return true; };
+    RunRequest asked = home.request();
+    asked.options = network;
+    asked.workers = {{1, ProcessIdentity::current()}};
+    chief = start_embedded_run(asked);
+    ticket = {home.store(), chief->journal_id(), ProcessIdentity::current(), chief->info()};
+    ticket.chief.boot_id = "another machine";
+  }
+
   Home home;
   StoreOptions network;
-  network.on_network = [](const std::filesystem::path &) { return true; };
-  RunRequest asked = home.request();
-  asked.options = network;
-  asked.workers = {{1, ProcessIdentity::current()}};
-  const auto chief = start_embedded_run(asked);
-  RunTicket ticket{home.store(), chief->journal_id(), ProcessIdentity::current(), chief->info()};
-  ticket.chief.boot_id = "another machine";
-  const auto worker = join_embedded_run(ticket, 1, nullptr, network);
+  std::unique_ptr<Master> chief;
+  RunTicket ticket;
+};
+
+void another_machine_uses_a_store_on_the_network(void **) {
+  JobOnNetwork job;
+  const auto worker = join_embedded_run(job.ticket, 1, nullptr, job.network);
   assert_true(worker->unreachable().empty());
   deliver(*worker, {metrics(1, "training", 1, {{"loss", 1}})});
-  Database store = open_store(home.store(), false, network);
+  Database store = open_store(job.home.store(), false, job.network);
   assert_true(store.query("SELECT 1 FROM metrics").next());
+}
+
+// It would go without a store for good because of what passes.
+void a_store_on_the_network_that_is_busy_is_an_error(void **) {
+  JobOnNetwork job;
+  job.network.busy_timeout = std::chrono::milliseconds(20);
+  Database other = open_store(job.home.store(), false, job.network);
+  other.run("BEGIN EXCLUSIVE");
+  assert_code(Code::busy, join_embedded_run(job.ticket, 1, nullptr, job.network));
+  other.run("ROLLBACK");
 }
 
 void a_store_that_fails_on_the_same_machine_is_an_error(void **) {
@@ -112,6 +132,7 @@ int test_join() {
       cmocka_unit_test(another_store_at_the_same_path_is_left_alone),
       cmocka_unit_test(another_machine_needs_a_file_system_of_the_network),
       cmocka_unit_test(another_machine_uses_a_store_on_the_network),
+      cmocka_unit_test(a_store_on_the_network_that_is_busy_is_an_error),
       cmocka_unit_test(a_store_that_fails_on_the_same_machine_is_an_error),
       cmocka_unit_test(the_metadata_of_checkpoints_is_left_to_storage_without_a_store),
   };

@@ -3,7 +3,9 @@
 
 #include <fstream>
 
+#include "core/master/embedded/experiment.h"
 #include "core/master/embedded/migrations.h"
+#include "core/metrics/spool.h"
 #include "tests/cmocka.h"
 #include "tests/master/home.h"
 
@@ -38,6 +40,54 @@ void only_its_owner_can_read_it(void **) {
   assert_int_equal(about.st_mode & 0777, 0600);
   stat(home.store().c_str(), &about);
   assert_int_equal(about.st_mode & 0777, 0700);
+}
+
+void each_file_is_private_whatever_the_umask(void **) {
+  const Home home;
+  const mode_t before = umask(0);
+  {
+    const auto run = home.start();
+    const auto spool = Spool::create(run->run_directory(), journal_of(*run));
+    deliver(*run, {metrics(1, "training", 1, {{"loss", 1}})});
+    const SupervisorSeat seat(home.store(), 1);
+    const auto taken_over = OwnerLock::take_over(home.store() / "another");
+    for (const auto &entry : std::filesystem::recursive_directory_iterator(home.store())) {
+      struct stat about {};
+      assert_int_equal(stat(entry.path().c_str(), &about), 0);
+      if ((about.st_mode & 077) != 0)
+        print_error("%s: %o\n", entry.path().c_str(), about.st_mode & 0777);
+      assert_int_equal(about.st_mode & 077, 0);
+    }
+  }
+  umask(before);
+}
+
+// What SQLite wrote into it would be gone with it.
+void a_store_that_was_deleted_is_told(void **) {
+  const Home home;
+  const auto run = home.start();
+  deliver(*run, {metrics(1, "training", 1, {{"loss", 1}})});
+  std::filesystem::remove_all(home.store());
+  std::string message;
+  const auto code = [&](const auto &call) { return static_cast<int>(code_of(call, &message)); };
+  const int io = static_cast<int>(Code::io);
+  assert_int_equal(code([&] { deliver(*run, {metrics(2, "training", 2, {{"loss", 1}})}); }), io);
+  assert_int_equal(code([&] { run->end_run(RunEnd::ok); }), io);
+  if (!contains(message, "deleted")) fail_msg("%s", message.c_str());
+}
+
+void a_store_in_the_place_of_another_is_not_written_to(void **) {
+  const Home home;
+  const Home other;
+  const auto run = home.start();
+  other.start();
+  std::filesystem::remove_all(home.store());
+  std::filesystem::rename(other.store(), home.store());
+  std::string message;
+  assert_int_equal(static_cast<int>(code_of([&] { run->end_run(RunEnd::ok); }, &message)),
+                   static_cast<int>(Code::io));
+  if (!contains(message, "replaced")) fail_msg("%s", message.c_str());
+  assert_int_equal(home.count("SELECT COUNT(*) FROM runs WHERE exit='ok'"), 0);
 }
 
 void upgrade(const std::string &file, int64_t logs) {
@@ -171,6 +221,9 @@ int test_store() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(an_absent_store_is_made_only_when_asked_for),
       cmocka_unit_test(only_its_owner_can_read_it),
+      cmocka_unit_test(each_file_is_private_whatever_the_umask),
+      cmocka_unit_test(a_store_that_was_deleted_is_told),
+      cmocka_unit_test(a_store_in_the_place_of_another_is_not_written_to),
       cmocka_unit_test(old_stores_are_upgraded_with_all_their_data),
       cmocka_unit_test(a_store_of_a_newer_release_is_refused),
       cmocka_unit_test(the_database_of_another_program_is_left_alone),

@@ -124,7 +124,8 @@ void BestValidations::find_again() {
     std::optional<double> value;
     try {
       value = searcher_value(parse_json_object(rows.view(1), "stored metrics"), *metric_);
-    } catch (const Error &) {
+    } catch (const Error &e) {
+      if (e.code != Code::invalid) throw;
       // Earlier releases stored what is no number.
     }
     if (best && rank_of(value, *metric_) >= rank_of(best_value, *metric_)) continue;

@@ -38,6 +38,8 @@ class BestValidations {
   // The following write to the trial given here; the caller holds a transaction.
   void begin(int64_t trial_id);
 
+  // Finds out what the search is over; the others do so where they need it.
+  void load();
   // Throws Code::invalid for a validation whose metric is no number: it must not be stored.
   void check(std::string_view metrics);
   // A validation was stored in this row.
@@ -48,7 +50,6 @@ class BestValidations {
   void find_again();
 
  private:
-  void load();
   void set(int64_t row, std::optional<double> value);
 
   Database &store_;

@@ -98,10 +98,12 @@ void ReportWriter::store(const JournalKey &journal, const Report &report, Delive
 void ReportWriter::store_metrics(const JournalKey &journal, const Report &report,
                                  Delivery &delivery) {
   const size_t kind = kind_of(report.group);
+  if (kind == validation) best_.load();
   try {
     text_.read(report);
     if (kind == validation) best_.check(text_.metrics());
   } catch (const Error &e) {
+    if (e.code != Code::invalid) throw;
     // It would be as wrong the next time: it must not keep those behind it from the store.
     delivery.conflicts.push_back(
         "trial " + std::to_string(journal.trial_id) + ", group \"" + std::string(report.group) +

@@ -69,7 +69,7 @@ std::unique_ptr<Master> join_embedded_run(const RunTicket &ticket, int rank,
       }
       why = "another store is at this path";
     } catch (const Error &e) {
-      if (same_machine) throw;
+      if (same_machine || is_passing(e.code)) throw;
       why = e.what();
     }
   }

@@ -12,7 +12,7 @@ void add(const Json &metrics, std::map<std::string, Json, std::less<>> &values) 
 
 void Repeats::begin(int64_t trial_id) {
   // Another connection may have stored reports of the same trial: other ranks, `det sync`.
-  const int64_t version = store_.pragma("data_version");
+  const int64_t version = store_.data_version();
   if (trial_id != trial_id_ || version != data_version_) forget();
   trial_id_ = trial_id;
   data_version_ = version;

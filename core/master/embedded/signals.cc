@@ -62,7 +62,7 @@ bool SignalWatch::wait(const Wake &wake) {
 bool SignalWatch::signalled() {
   if (!store_) store_.emplace(open_store(store_directory_, false, options_));
   // Cheap, and changes with every write of another connection.
-  const int64_t version = store_->pragma("data_version");
+  const int64_t version = store_->data_version();
   if (version == data_version_) return false;
   Query signal =
       store_->query("SELECT 1 FROM signals WHERE trial_id=? AND run_id=?", trial_id_, run_id_);

@@ -1,26 +1,39 @@
 #include "core/master/embedded/sqlite.h"
 
 #include <sqlite3.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <thread>
 
 #include "core/base/error.h"
+#include "core/master/embedded/sqlite_locks.h"
 
 namespace det {
 
 namespace {
 
-Code code_of(int result) {
+// Whether it says something of the system, and nothing of the file.
+bool is_shortage(int os_errno) {
+  return os_errno == EMFILE || os_errno == ENFILE || os_errno == ENOMEM || os_errno == EIO ||
+         os_errno == ENOSPC || os_errno == EDQUOT;
+}
+
+// `os_errno`: what the system said last, where it was asked.
+Code code_of(int result, int os_errno) {
   switch (result & 0xff) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
+    case SQLITE_PROTOCOL:
       return Code::busy;
     case SQLITE_FULL:
       return Code::full;
-    case SQLITE_READONLY:
     case SQLITE_CANTOPEN:
+      if (is_shortage(os_errno)) return OsFailure{os_errno}.code();
+      [[fallthrough]];
+    case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_AUTH:
       return Code::access;
@@ -28,7 +41,8 @@ Code code_of(int result) {
     case SQLITE_NOTADB:
       return Code::corrupt;
     case SQLITE_IOERR:
-      return Code::io;
+      if (result == SQLITE_IOERR_NOMEM) return Code::no_memory;
+      return os_errno == ENOSPC || os_errno == EDQUOT ? Code::full : Code::io;
     case SQLITE_NOMEM:
       return Code::no_memory;
     default:
@@ -36,7 +50,10 @@ Code code_of(int result) {
   }
 }
 
-std::string remedy(Code code) {
+std::string remedy(int result, Code code, int os_errno) {
+  if (result == SQLITE_PROTOCOL)
+    return "; the system does not take and give back locks on it as it should; try again, and set "
+           "DET_HOME to a local disk if it stays so";
   switch (code) {
     case Code::busy:
       return ": the store is locked by another process; try again when it is done";
@@ -46,6 +63,8 @@ std::string remedy(Code code) {
       return "; check that its directory exists and can be written, or set DET_HOME";
     case Code::corrupt:
       return "; move the file away, or set DET_HOME to another directory";
+    case Code::io:
+      return os_errno != 0 ? OsFailure{os_errno}.remedy() : "";
     default:
       return "";
   }
@@ -58,15 +77,58 @@ void FinalizeStatement::operator()(sqlite3_stmt *statement) const { sqlite3_fina
 
 Database::Database(const std::filesystem::path &path, int flags,
                    std::chrono::milliseconds busy_timeout)
-    : path_(path), patience_(std::make_unique<Patience>(Patience{busy_timeout, {}})) {
+    : path_(path),
+      flags_(flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE),
+      patience_(std::make_unique<Patience>(Patience{busy_timeout, {}})) {
+  connect();
+  struct stat about {};
+  if (stat(path_.c_str(), &about) != 0)
+    OsFailure{errno}.raise("looking at the store '" + path_.string() + "'");
+  file_ = {about.st_dev, about.st_ino};
+  flags_ &= ~SQLITE_OPEN_CREATE;
+}
+
+void Database::connect() {
   sqlite3 *handle = nullptr;
-  const int result = sqlite3_open_v2(path.c_str(), &handle,
-                                     flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
+  const int result = sqlite3_open_v2(path_.c_str(), &handle, flags_, nullptr);
   handle_.reset(handle);
   if (result != SQLITE_OK) throw_error(result, "open");
+  ++connections_;
+  durable_.reset();
   // The last one to close would copy the write-ahead log into the database and sync it twice.
   sqlite3_db_config(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_FKEY, checks_references_ ? 1 : 0, nullptr);
   sqlite3_busy_handler(handle, wait_for_others, patience_.get());
+  insist_on_unlocking(handle);
+}
+
+// Gone before the next one is there, which would share its locks. What a query still has of it goes
+// with that query.
+void Database::disconnect() {
+  if (handle_ && sqlite3_get_autocommit(handle_.get()) == 0) return;  // the transaction goes first
+  for (auto &[sql, statement] : statements_) statement.reset();
+  handle_.reset();
+}
+
+void Database::reconnect_if_lost() {
+  if (!lost_) return;
+  disconnect();
+  if (handle_) return;
+  require_in_place();
+  connect();
+  lost_ = false;
+}
+
+void Database::require_in_place() const {
+  struct stat about {};
+  const bool found = stat(path_.c_str(), &about) == 0;
+  if (!found && errno != ENOENT && errno != ENOTDIR) return;  // it cannot be told now
+  if (found && file_ == FileIdentity{about.st_dev, about.st_ino}) return;
+  throw Error(Code::io,
+              "using the store '" + path_.string() + "': it was " +
+                  (found ? "replaced by another" : "deleted or moved away") +
+                  " while this program used it; start the program again",
+              ESTALE);
 }
 
 // SQLite's own waits grow to a tenth of a second: among several busy writers one that sleeps so
@@ -81,22 +143,28 @@ int Database::wait_for_others(void *patience, int attempt) {
   return 1;
 }
 
-void Database::throw_error(int result, std::string_view sql) const {
-  const Code code = code_of(result);
-  const int os_errno = handle_ ? sqlite3_system_errno(handle_.get()) : 0;
+void Database::throw_error(int result, std::string_view sql) {
+  const int primary = result & 0xff;
+  lost_ = lost_ || primary == SQLITE_IOERR || primary == SQLITE_PROTOCOL;
+  // Of errors of other kinds it would be what some earlier one has left.
+  const bool by_system = primary == SQLITE_IOERR || primary == SQLITE_CANTOPEN ||
+                         primary == SQLITE_FULL || primary == SQLITE_READONLY;
+  const int os_errno = handle_ && by_system ? sqlite3_system_errno(handle_.get()) : 0;
+  const Code code = code_of(result, os_errno);
   std::string message = "using the store '" + path_.string() + "'";
-  if (code == Code::busy) {
-    message += remedy(code);
+  if (code == Code::busy && primary != SQLITE_PROTOCOL) {
+    message += remedy(result, code, os_errno);
   } else {
     message += ": ";
     message += handle_ ? sqlite3_errmsg(handle_.get()) : sqlite3_errstr(result);
     // The one reason that SQLite has no words for.
     if (os_errno != 0) message += std::string(" (") + errno_text(os_errno) + ")";
-    message += remedy(code);
+    message += remedy(result, code, os_errno);
   }
   message += " [" + std::string(sql.substr(0, 200)) + "]";
   for (char &c : message)
     if (c == '\n') c = ' ';
+  if (lost_) disconnect();
   throw Error(code, message, os_errno);
 }
 
@@ -110,6 +178,11 @@ int64_t Database::pragma(const char *name) {
   return query.next() ? query.integer(0) : 0;
 }
 
+int64_t Database::data_version() {
+  const int64_t version = pragma("data_version");
+  return connections_ * (int64_t{1} << 32U) + version;
+}
+
 int64_t Database::last_id() const { return sqlite3_last_insert_rowid(handle_.get()); }
 int64_t Database::changes() const { return sqlite3_changes64(handle_.get()); }
 
@@ -120,17 +193,25 @@ void Database::set_durable(bool durable) {
   durable_ = durable;
 }
 
+void Database::check_references() {
+  checks_references_ = true;
+  run("PRAGMA foreign_keys=ON");
+}
+
 void Database::set_always_durable() {
   always_durable_ = true;
   set_durable(true);
 }
 
-Query::Query(Database &database, std::string_view sql) : database_(&database) {
-  const auto found = database.idle_.find(sql);
-  if (found != database.idle_.end() && found->second) {
-    statement_ = std::move(found->second);
-    return;
-  }
+StatementPtr &Database::place_of(std::string_view sql) {
+  reconnect_if_lost();
+  if (const auto found = statements_.find(sql); found != statements_.end()) return found->second;
+  return statements_.emplace(sql, nullptr).first->second;
+}
+
+Query::Query(Database &database, std::string_view sql)
+    : database_(&database), place_(&database.place_of(sql)), statement_(std::move(*place_)) {
+  if (statement_) return;
   sqlite3_stmt *statement = nullptr;
   const int result =
       sqlite3_prepare_v3(database.handle_.get(), sql.data(), static_cast<int>(sql.size()),
@@ -143,10 +224,8 @@ Query::~Query() {
   if (!statement_) return;
   sqlite3_reset(statement_.get());
   sqlite3_clear_bindings(statement_.get());
-  const std::string_view sql = sqlite3_sql(statement_.get());
-  if (const auto found = database_->idle_.find(sql); found != database_->idle_.end())
-    found->second = std::move(statement_);
-  else database_->idle_.emplace(sql, std::move(statement_));
+  const bool is_current = sqlite3_db_handle(statement_.get()) == database_->handle_.get();
+  if (is_current && !*place_) *place_ = std::move(statement_);
 }
 
 bool Query::next() {
@@ -205,6 +284,8 @@ std::optional<std::string> Query::maybe_text(int column) const {
 }
 
 Transaction::Transaction(Database &database, Durability durability) : database_(database) {
+  database.require_in_place();
+  database.reconnect_if_lost();
   database.set_durable(durability == Durability::durable);
   database.run("BEGIN IMMEDIATE");
 }

@@ -25,8 +25,8 @@ using StatementPtr = std::unique_ptr<sqlite3_stmt, FinalizeStatement>;
 
 class Database;
 
-// A statement with its values, giving one row after the other. Its compiled form goes back to the
-// database for the next use.
+// A statement with its values, giving one row after the other. Its compiled form goes back to its
+// place in the database for the next use.
 class Query {
  public:
   Query(Database &database, std::string_view sql);
@@ -72,10 +72,13 @@ class Query {
   void check(int result) const;
 
   Database *database_;
+  StatementPtr *place_;
   StatementPtr statement_;
 };
 
-// One connection. Used by one thread at a time and never across fork().
+// One connection. Used by one thread at a time and never across fork(). After an error of the
+// system it is opened anew for the next query: SQLite may have lost count of the locks it holds,
+// and would answer "locking protocol" for ever.
 class Database {
  public:
   // `flags` as sqlite3_open_v2() has them.
@@ -102,19 +105,35 @@ class Database {
   void run_script(const char *sql);
 
   int64_t pragma(const char *name);
+  // Differs from what it was before when another connection has written meanwhile.
+  int64_t data_version();
   int64_t last_id() const;
   int64_t changes() const;  // rows the last statement touched
 
   const std::filesystem::path &path() const { return path_; }
   // A lost power supply must not undo the transactions that follow.
   void set_durable(bool durable);
+  // A row that another one refers to must be there.
+  void check_references();
   // Every transaction is durable from now on, whatever it asks for.
   void set_always_durable();
 
  private:
   friend class Query;
   friend class Transaction;
-  [[noreturn]] void throw_error(int result, std::string_view sql) const;
+  // Of a file, which may be another one under the same name the next time.
+  struct FileIdentity {
+    uint64_t device = 0, inode = 0;
+    bool operator==(const FileIdentity &) const = default;
+  };
+
+  void connect();
+  void disconnect();
+  void reconnect_if_lost();
+  // Throws Code::io, with ESTALE, where it is not the file any more that was opened.
+  void require_in_place() const;
+  StatementPtr &place_of(std::string_view sql);
+  [[noreturn]] void throw_error(int result, std::string_view sql);
 
   // How long it waits for others; SQLite holds on to it.
   struct Patience {
@@ -124,15 +143,21 @@ class Database {
   static int wait_for_others(void *patience, int attempt);
 
   std::filesystem::path path_;
+  int flags_;
   std::unique_ptr<Patience> patience_;
   std::unique_ptr<sqlite3, CloseDatabase> handle_;
+  FileIdentity file_;
+  int64_t connections_ = 0;  // how often it was opened
+  bool lost_ = false;
   struct TextHash {
     using is_transparent = void;
     size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
   };
-  std::unordered_map<std::string, StatementPtr, TextHash, std::equal_to<>> idle_;
+  // By their texts; empty while a query has them.
+  std::unordered_map<std::string, StatementPtr, TextHash, std::equal_to<>> statements_;
   std::optional<bool> durable_;
   bool always_durable_ = false;
+  bool checks_references_ = false;
 };
 
 // What survives a power cut: `durable`, this transaction and all before it; `relaxed`, all up to

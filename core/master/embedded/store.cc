@@ -71,18 +71,20 @@ Database open_store(const fs::path &store_directory, bool create, const StoreOpt
   if (absent) {
     make_directories(store_directory.parent_path());
     make_directories(store_directory, 0700);
+    // Private from its first moment; SQLite gives the files beside it the mode of this one.
+    if (mknod(path.c_str(), S_IFREG | 0600, 0) != 0 && errno != EEXIST)
+      OsFailure{errno}.raise("making the store '" + path.string() + "'");
   }
 
   const bool remote = options.on_network(store_directory);
   if (remote) require_locks(store_directory);
   Database database(path, SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0),
                     options.busy_timeout);
-  if (absent) chmod(path.c_str(), 0600);
   const bool outdated = is_outdated(database);
   // The index of a write-ahead log is shared memory, which other machines do not see.
   use_journal(database, remote ? "delete" : "wal", options.busy_timeout);
   if (remote) database.set_always_durable();
-  database.run("PRAGMA foreign_keys=ON");
+  database.check_references();
   if (outdated) migrate(database);
   return database;
 }
