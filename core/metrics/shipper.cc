@@ -86,7 +86,7 @@ struct Shipper::State {
       try {
         going = work();
       } catch (const std::exception &error) {  // no memory; nothing was lost
-        logger->error(std::string("shipping reports: ") + error.what());
+        logger->tell(LogLevel::error, "shipping reports", error);
         spool.wait(options.interval);
         going = !late();
       }
@@ -146,7 +146,7 @@ struct Shipper::State {
     try {
       observer(reports);
     } catch (const std::exception &error) {
-      logger->warning(std::string("writing reports for plots: ") + error.what());
+      logger->tell(LogLevel::warning, "writing reports for plots", error);
     }
   }
 
