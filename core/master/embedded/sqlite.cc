@@ -3,6 +3,7 @@
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <thread>
 
@@ -85,6 +86,7 @@ void Database::throw_error(int result, std::string_view sql) const {
   const Code code = code_of(result);
   const int os_errno = handle_ ? sqlite3_system_errno(handle_.get()) : 0;
   std::string message = "using the store '" + path_.string() + "'";
+  if (os_errno == EMFILE || os_errno == ENFILE) OsFailure{os_errno}.raise(message);
   if (code == Code::busy) {
     message += remedy(code);
   } else {
