@@ -6,9 +6,33 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <memory>
 
 #include "core/base/error.h"
 #include "core/base/uuid.h"
+
+namespace {
+
+template <class Value>
+void destroy_value(Value *value) {
+  if (value == nullptr) return;  // a constructor has failed
+  std::destroy_at(value);
+  std::allocator<Value>().deallocate(value, 1);
+}
+
+}  // namespace
+
+#define DESTROY_WITHOUT_ALLOCATING(Kind)                     \
+  template <>                                                \
+  void nlohmann::Kind::json_value::destroy(value_t type) {   \
+    if (type == value_t::object) destroy_value(object);      \
+    else if (type == value_t::array) destroy_value(array);   \
+    else if (type == value_t::string) destroy_value(string); \
+    else if (type == value_t::binary) destroy_value(binary); \
+  }
+
+DESTROY_WITHOUT_ALLOCATING(ordered_json)
+DESTROY_WITHOUT_ALLOCATING(json)
 
 namespace det {
 

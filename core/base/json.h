@@ -5,6 +5,13 @@
 #include <string>
 #include <string_view>
 
+// That of the library allocates, so that any nesting can be taken apart; but it is called by
+// destructors, where a failed allocation ends the process, and ours is never that deep.
+template <>
+void nlohmann::ordered_json::json_value::destroy(value_t type);
+template <>
+void nlohmann::json::json_value::destroy(value_t type);
+
 namespace det {
 
 using Json = nlohmann::ordered_json;
