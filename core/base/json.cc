@@ -7,10 +7,32 @@
 #include <cstring>
 #include <limits>
 #include <memory>
-#include <type_traits>
 
 #include "core/base/error.h"
 #include "core/base/uuid.h"
+
+namespace {
+
+template <class Value>
+void destroy_value(Value *value) {
+  if (value == nullptr) return;  // a constructor has failed
+  std::destroy_at(value);
+  std::allocator<Value>().deallocate(value, 1);
+}
+
+}  // namespace
+
+#define DESTROY_WITHOUT_ALLOCATING(Kind)                     \
+  template <>                                                \
+  void nlohmann::Kind::json_value::destroy(value_t type) {   \
+    if (type == value_t::object) destroy_value(object);      \
+    else if (type == value_t::array) destroy_value(array);   \
+    else if (type == value_t::string) destroy_value(string); \
+    else if (type == value_t::binary) destroy_value(binary); \
+  }
+
+DESTROY_WITHOUT_ALLOCATING(ordered_json)
+DESTROY_WITHOUT_ALLOCATING(json)
 
 namespace det {
 
@@ -132,22 +154,6 @@ Json with_texts_for_non_finite(const Json &value) {
 }
 
 }  // namespace
-
-}  // namespace det
-
-template <>
-void det::Json::json_value::destroy(det::Json::value_t type) {
-  const auto end = [](auto *held) {
-    std::destroy_at(held);
-    std::allocator<std::remove_pointer_t<decltype(held)>>().deallocate(held, 1);
-  };
-  if (type == value_t::object) end(object);
-  else if (type == value_t::array) end(array);
-  else if (type == value_t::string) end(string);
-  else if (type == value_t::binary) end(binary);
-}
-
-namespace det {
 
 Json parse_json(std::string_view text, const std::string &what) {
   check_depth(text, what);

@@ -5,18 +5,16 @@
 #include <string>
 #include <string_view>
 
+// That of the library allocates, so that any nesting can be taken apart; but it is called by
+// destructors, where a failed allocation ends the process, and ours is never that deep.
+template <>
+void nlohmann::ordered_json::json_value::destroy(value_t type);
+template <>
+void nlohmann::json::json_value::destroy(value_t type);
+
 namespace det {
 
 using Json = nlohmann::ordered_json;
-
-}  // namespace det
-
-// The library's own takes memory to give memory back: where there is none, that would end the
-// process. This one goes down as deep as the value is nested, which parse_json() limits.
-template <>
-void det::Json::json_value::destroy(det::Json::value_t type);
-
-namespace det {
 
 // Parses `text`; `what` names it in errors ("config_json"). Understands bare NaN, Infinity and
 // -Infinity, as Python writes them. Throws Code::invalid, also for nesting deeper than 128.

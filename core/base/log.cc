@@ -19,16 +19,17 @@ const char *log_level_name(LogLevel level) {
 
 void Logger::write(LogLevel level, const std::string &message) {
   if (level < threshold_) return;
+  if (outlet_) return outlet_->write(level, message);
   const std::lock_guard guard(mutex_);
   if (sink_) sink_(level, message);
   else std::fprintf(stderr, "%s: detcore: %s\n", log_level_name(level), message.c_str());
 }
 
-void Logger::failure(LogLevel level, const char *tried, const std::exception &why) noexcept {
+void Logger::tell(LogLevel level, const char *doing, const std::exception &failure) noexcept {
   try {
-    write(level, std::string(tried) + ": " + why.what());
-  } catch (...) {
-    // There is nobody else to tell.
+    write(level, std::string(doing) + ": " + failure.what());
+  } catch (const std::exception &) {
+    return;
   }
 }
 

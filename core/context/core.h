@@ -2,6 +2,7 @@
 // order that loses nothing.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -47,6 +48,7 @@ class Core {
 
   const Info &info() const { return *info_; }
   Logger &logger() { return *logger_; }
+  const std::shared_ptr<Logger> &shared_logger() const { return logger_; }
   Communicator &communicator() { return *communicator_; }
   CheckpointContext &checkpoint() { return *checkpoint_; }
   PreemptContext &preempt() { return *preempt_; }
@@ -57,12 +59,15 @@ class Core {
  private:
   Core(const CoreOptions &options, Communicator *communicator);
   void open(const CoreOptions &options, const std::vector<std::string> &introductions);
+  void claim(const CoreOptions &options);
+  void watch_end();
   void open_journal(const CoreOptions &options);
   void open_contexts(const CoreOptions &options);
-  void watch_process(const CoreOptions &options);
+  void begin_capture();
   void close(RunEnd how, std::chrono::milliseconds limit);
 
   const std::chrono::milliseconds close_limit_;
+  std::atomic<bool> opened_{false};
 
   // In the order of making; taken down in the opposite one.
   Gate gate_;
@@ -80,6 +85,7 @@ class Core {
   std::unique_ptr<CheckpointContext> checkpoint_;
   std::unique_ptr<SearcherContext> searcher_;
   std::unique_ptr<ProfilerContext> profiler_;
+  std::unique_ptr<SignalHooks> signals_;  // until the context has them
   std::unique_ptr<PreemptContext> preempt_;
   std::unique_ptr<StackTraceHook> stack_trace_;
   std::unique_ptr<OutputCapture> output_;

@@ -91,14 +91,14 @@ class EndWatch::State {
   }
 
   void tell_for_a_while() {
-    const auto work = [state = self_.lock()] {
-      state->tell(-FatalSignalHook::signal());
-      state->done_.set();
-    };
+    const std::shared_ptr<State> state = self_.lock();
     try {
-      start_thread("det-ending", work).detach();
+      start_thread("det-ending", [state] {
+        state->tell(-FatalSignalHook::signal());
+        state->done_.set();
+      }).detach();
     } catch (const std::exception &) {
-      work();  // there is no thread to be had: however long it takes
+      return tell(-FatalSignalHook::signal());  // no thread is left: a second signal ends it
     }
     pollfd watched = {done_.fd(), POLLIN, 0};
     while (poll(&watched, 1, static_cast<int>(patience_.count())) < 0 && errno == EINTR) continue;

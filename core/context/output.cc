@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/line_queue.h"
 #include "core/base/thread.h"
-#include "core/context/line_queue.h"
 #include "core/context/log_line.h"
 #include "core/context/passed_stream.h"
 
@@ -55,7 +55,7 @@ struct OutputCapture::State {
     return [this](std::string_view line) { lines.push(level_of(line), line); };
   }
 
-  explicit State(Sink sink) {
+  void begin(Sink sink) {
     sink_thread = start_thread("det-lines", [this, sink = std::move(sink)] { lines.drain(sink); });
     try {
       open_standard_streams();
@@ -73,6 +73,7 @@ struct OutputCapture::State {
   }
 
   void end() {
+    if (!sink_thread.joinable()) return;  // not begun, or ended
     flush_stdio();
     for (Stream &stream : streams) {
       if (!stream.passed) continue;
@@ -90,12 +91,14 @@ struct OutputCapture::State {
   };
 
   CaptureTurn turn;
-  LineQueue lines;
+  LineQueue lines{"WARNING: detcore: ", "of output were not copied: they came too fast"};
   std::array<Stream, 2> streams{Stream{STDOUT_FILENO}, Stream{STDERR_FILENO}};
   std::thread sink_thread;
 };
 
-OutputCapture::OutputCapture(Sink sink) : state_(std::make_unique<State>(std::move(sink))) {}
+OutputCapture::OutputCapture() : state_(std::make_unique<State>()) {}
+
+void OutputCapture::begin(Sink sink) { state_->begin(std::move(sink)); }
 
 OutputCapture::~OutputCapture() { stop(); }
 

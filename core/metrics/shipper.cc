@@ -84,7 +84,7 @@ struct Shipper::State {
       try {
         going = work();
       } catch (const std::exception &error) {  // no memory; nothing was lost
-        logger->failure(LogLevel::error, "shipping reports", error);
+        logger->tell(LogLevel::error, "shipping reports", error);
         spool.wait(options.interval);
         going = !late();
       }
@@ -154,7 +154,7 @@ struct Shipper::State {
     try {
       observer(reports);
     } catch (const std::exception &error) {
-      logger->warning(std::string("writing reports for plots: ") + error.what());
+      logger->tell(LogLevel::warning, "writing reports for plots", error);
     }
   }
 
