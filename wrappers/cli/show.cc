@@ -79,11 +79,12 @@ void show_trial(const Session &session, const Json &trial) {
         text_of(field(trial, "experiment_id")) + ": " + printable(text_of(field(trial, "name"))) +
         "\n");
   print_fact("State", state_of(trial));
+  print_fact("Search failed", text_of(field(trial, "error")));
   print_fact("External id", text_of(field(trial, "external_id")));
   print_fact("Progress", percent_of(field(trial, "progress")));
   print_fact("Steps", text_of(field(trial, "steps_completed")));
   print_fact("Best metric", number_of(field(trial, "best_metric")));
-  print_fact("Metrics", metric_names(trial).listed());
+  print_fact("Metrics", metric_names(field(trial, "metric_names")).listed());
   print_fact("Started", time_and_age(field(trial, "start_time")));
   print_fact("Ended", time_and_age(field(trial, "end_time")));
   const Json &checkpoint = field(trial, "latest_checkpoint");
@@ -108,6 +109,7 @@ void show_experiment(const Session &session, const Json &experiment) {
   print("Experiment " + text_of(field(experiment, "id")) + ": " +
         printable(text_of(field(experiment, "name"))) + "\n");
   print_fact("State", state_of(experiment));
+  print_fact("Search failed", text_of(field(experiment, "error")));
   print_fact("Progress", percent_of(field(experiment, "progress")));
   print_fact("Best metric", number_of(field(experiment, "best_metric")));
   print_fact("Started", time_and_age(field(experiment, "start_time")));
@@ -138,7 +140,7 @@ void show_checkpoint(const Json &checkpoint) {
   print_section("Metadata", field(checkpoint, "metadata"));
   Facts files;
   for (const auto &[path, size] : field(checkpoint, "resources").items()) {
-    files.emplace_back(printable(path), path.ends_with('/') ? "" : bytes_of(size));
+    files.emplace_back(path, path.ends_with('/') ? "" : bytes_of(size));
   }
   print_section("Files, " + bytes_of(field(checkpoint, "size")), files);
 }
