@@ -107,7 +107,8 @@ void Core::open_journal(const CoreOptions &options) {
   Master &master = *place_.master;
   const RunInfo &run = master.info();
   const Ranks &ranks = communicator_->ranks();
-  info_ = std::make_unique<Info>(run, ranks, place_.location, place_.storage->config());
+  info_ = std::make_unique<Info>(run, ranks, place_.location, place_.storage->config(),
+                                 place_.cluster.has_value());
   tensorboard_ = std::make_shared<TensorboardFiles>(
       options.tensorboard_mode,
       TensorboardPlace{place_.tensorboard_directory.empty() ? place_.storage->directory()
@@ -167,15 +168,11 @@ void Core::close(RunEnd how, std::chrono::milliseconds limit) {
   steps.run([&] { end_watch_.reset(); });
   steps.run([&] { output_.reset(); });
   steps.run([&] { stack_trace_.reset(); });
+  // The end of the run must not overtake its reports, and until they are there the watcher keeps
+  // the run alive to the master.
+  steps.run([&] { deliver_last(limit); });
   steps.run([&] {
     if (preempt_) preempt_->stop();
-  });
-  // The end of the run must not overtake its reports.
-  steps.run([&] {
-    if (shipper_ && !shipper_->stop(limit))
-      throw Error(Code::timeout, "closing: the last reports could not be delivered (" +
-                                     shipper_->last_failure() +
-                                     "); they are kept, and `det sync` delivers them later");
   });
   steps.run([&] {
     if (place_.master) place_.master->end_run(how);
@@ -188,6 +185,15 @@ void Core::close(RunEnd how, std::chrono::milliseconds limit) {
   constexpr std::chrono::milliseconds patience_with_host{1000};
   if (logger_->outlet() != nullptr) logger_->outlet()->flush(patience_with_host);
   steps.rethrow();
+}
+
+void Core::deliver_last(std::chrono::milliseconds limit) {
+  if (!shipper_ || shipper_->stop(limit)) return;
+  const std::string reason = shipper_->last_failure();
+  throw Error(Code::timeout, "closing: the last reports could not be delivered within " +
+                                 std::to_string(limit.count()) + " ms" +
+                                 (reason.empty() ? "" : " (" + reason + ")") +
+                                 "; they are kept, and `det sync` delivers them later");
 }
 
 Core::~Core() {

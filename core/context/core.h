@@ -65,6 +65,7 @@ class Core {
   void open_contexts(const CoreOptions &options);
   void begin_capture();
   void close(RunEnd how, std::chrono::milliseconds limit);
+  void deliver_last(std::chrono::milliseconds limit);
 
   const std::chrono::milliseconds close_limit_;
   std::atomic<bool> opened_{false};

@@ -94,19 +94,20 @@ void late_reports_say_when_they_were_made(void **) {
 void refused_report_is_kept_and_told_once(void **) {
   for (const std::string version : versions) {
     Delivering run(version);
-    run.master.add_fault({{"path", "metrics$"}, {"skip", 1}, {"count", 2}});
-    const Delivery delivery = run.deliver(training_reports(10));
+    // The second, and after a look at the trial again; then the third.
+    run.master.add_fault({{"path", "metrics$"}, {"skip", 1}, {"count", 3}});
+    const Delivery delivery = run.deliver(training_reports(10, "validation"));
     assert_int_equal(delivery.conflicts.size(), 1);
-    assert_true(contains(delivery.conflicts[0], "group 'training' at step"));
+    assert_true(contains(delivery.conflicts[0], "group 'validation' at step 2"));
     assert_true(contains(delivery.conflicts[0], "a fault of the test"));
     assert_true(contains(delivery.conflicts[0], run.delivery->refused().path().string()));
-    assert_int_equal(run.stored().size(), 8);  // those behind it too
+    assert_int_equal(run.stored("validation").size(), 8);  // those behind it too
     const std::string kept = run.refused();
     assert_int_equal(run.delivery->refused().count(), 2);
 
     // Neither is sent again.
-    assert_true(run.deliver(training_reports(10)).conflicts.empty());
-    assert_int_equal(run.asked("metrics").size(), 10);
+    assert_true(run.deliver(training_reports(10, "validation")).conflicts.empty());
+    assert_int_equal(run.asked("metrics").size(), 11);
 
     uint64_t offered = 0;
     run.delivery->refused().offer([&](const Json &report) {
@@ -115,7 +116,7 @@ void refused_report_is_kept_and_told_once(void **) {
     });
     assert_int_equal(offered, 2);
     assert_int_equal(run.delivery->refused().count(), 0);
-    assert_true(run.stored() == all_of(10));
+    assert_true(run.stored("validation") == all_of(10));
     assert_string_equal(run.refused().c_str(), "");
   }
 }
@@ -291,8 +292,69 @@ void training_does_not_wait_for_training(void **) {
   run.patience = std::chrono::milliseconds(1000);
   run.begin();
   run.master.add_fault({{"path", "metrics$"}, {"how", "hang"}});
-  expect_error(Code::timeout, [&] { run.deliver(training_reports(10)); });
-  assert_int_equal(run.stored().size(), 9);
+  expect_error(Code::timeout, [&] { run.deliver(training_reports(2)); });
+  assert_int_equal(run.stored().size(), 1);
+}
+
+// 0.19 makes a row of training for a validation at a step that has none, and takes no other then.
+void old_masters_get_training_before_validation_of_a_step(void **) {
+  for (const bool validates_first : {false, true}) {
+    Delivering run("0.19.10");
+    run.master.add_fault(
+        {{"path", "training_metrics$"}, {"how", "delay"}, {"seconds", 0.05}, {"count", 10}});
+    std::vector<Report> reports;
+    for (int64_t step = 1; step <= 10; ++step)
+      for (const bool is_validation : {validates_first, !validates_first})
+        reports.push_back(metrics_report(8 * (reports.size() + 1),
+                                         is_validation ? "validation" : "training", step,
+                                         static_cast<double>(step) / 4));
+    const Delivery delivery = run.deliver(reports);
+    assert_string_equal(delivery.conflicts.empty() ? "" : delivery.conflicts[0].c_str(), "");
+    assert_true(run.stored() == all_of(10) && run.stored("validation") == all_of(10));
+    assert_int_equal(run.asked("metrics").size(), 20);
+  }
+}
+
+// What comes back after a moment was no refusal.
+void master_without_its_database_refuses_nothing(void **) {
+  for (const std::string version : versions) {
+    Delivering run(version);
+    run.master.add_fault({{"path", "metrics$"}, {"skip", 2}, {"count", 100'000}});
+    run.master.add_fault({{"path", "GET /api/v1/trials"}, {"count", 100'000}});
+    const std::vector<Report> reports = training_reports(10);
+    expect_error(Code::unavailable, [&] { run.deliver(reports); });
+    assert_int_equal(run.stored().size(), 2);
+    assert_string_equal(run.refused().c_str(), "");
+    run.master.heal();
+    assert_true(run.deliver(reports).conflicts.empty());
+    assert_true(run.stored() == all_of(10));
+  }
+}
+
+void each_report_counts_as_soon_as_the_master_has_it(void **) {
+  Delivering run("0.38.1");
+  std::vector<uint64_t> told;
+  run.delivery->on_progress([&](uint64_t below) { told.push_back(below); });
+  run.master.add_fault({{"path", "metrics$"}, {"how", "drop"}, {"skip", 3}});
+  expect_error(Code::unavailable, [&] { run.deliver(training_reports(10, "validation")); });
+  assert_true(told == (std::vector<uint64_t>{16, 24, 32}));
+}
+
+void delivery_ends_when_its_time_is_up(void **) {
+  Delivering run("0.38.1");
+  run.master.add_fault({{"path", "metrics$"}, {"how", "hang"}, {"skip", 2}, {"count", 100'000}});
+  const auto stopped = [&](std::chrono::milliseconds after) {
+    run.delivery->end_by(std::chrono::steady_clock::now() + after);
+    return expect_error(Code::timeout, [&] { run.deliver(training_reports(1000)); });
+  };
+  assert_true(contains(stopped(std::chrono::milliseconds(300)), "when the time was up"));
+  assert_int_equal(run.stored().size(), 2);
+  run.master.heal();
+  run.master.restart();
+  // Not one more, however many there are.
+  const size_t before = run.asked("metrics").size();
+  stopped(std::chrono::milliseconds(0));
+  assert_int_equal(run.asked("metrics").size(), before);
 }
 
 void last_status_and_progress_of_a_batch_count(void **) {
@@ -359,6 +421,10 @@ int test_delivery() {
       cmocka_unit_test(another_process_goes_on_where_the_killed_one_was),
       cmocka_unit_test(validations_leave_one_after_the_other),
       cmocka_unit_test(training_does_not_wait_for_training),
+      cmocka_unit_test(old_masters_get_training_before_validation_of_a_step),
+      cmocka_unit_test(master_without_its_database_refuses_nothing),
+      cmocka_unit_test(each_report_counts_as_soon_as_the_master_has_it),
+      cmocka_unit_test(delivery_ends_when_its_time_is_up),
       cmocka_unit_test(last_status_and_progress_of_a_batch_count),
       cmocka_unit_test(lines_of_log_share_requests),
       cmocka_unit_test(no_report_is_refused_while_the_version_is_unknown),

@@ -1,35 +1,27 @@
 #include "core/master/rest/delivery.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <utility>
 
+#include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/codec/metrics.h"
+#include "core/master/rest/checkpoint_call.h"
+#include "core/master/rest/parcel_order.h"
 
 namespace det {
 
 namespace {
 
-// Nothing of it can have reached a master.
-bool never_left(const Error &error) {
-  return error.os_errno == ECONNREFUSED || error.os_errno == EHOSTUNREACH ||
-         error.os_errno == ENETUNREACH;
-}
-
-bool is_metrics(const Parcel &parcel) {
-  return parcel.kind == ReportKind::metrics || parcel.kind == ReportKind::metrics_json;
-}
-
 // Empties it in the end.
-template <class Window>
+template <class Requests>
 class Leftovers {
  public:
-  explicit Leftovers(Window &window) : window_(window) {}
-  ~Leftovers() { window_.clear(); }
+  explicit Leftovers(Requests &requests) : requests_(requests) {}
+  ~Leftovers() { requests_.clear(); }
 
  private:
-  Window &window_;
+  Requests &requests_;
 };
 
 }  // namespace
@@ -51,36 +43,42 @@ Delivery RestDelivery::deliver(const JournalKey &, std::span<const Report> repor
   failure_.reset();
   static_cast<void>(session_->version());  // its failure is not that of a report
   undelivered_ = reports;
-  const Leftovers<std::deque<Sent>> leftovers(window_);  // they point to parcels of this call
-  const std::vector<Parcel> parcels = pack_parcels(reports, watermark_.delivered(), done_);
+  const Leftovers<std::deque<Sent>> leftovers(under_way_);  // they point to parcels of this call
+  std::vector<Parcel> parcels = pack_parcels(reports, watermark_.delivered(), done_);
+  if (is_old()) put_training_first(parcels);
   for (const Parcel &parcel : parcels) {
+    tell_those_ahead(delivery);
     while (!failure_ && must_wait(parcel)) settle_oldest(delivery);
+    if (!failure_ && is_late()) failure_ = too_late();
     if (failure_) break;
     begin(parcel, delivery);
   }
-  while (!window_.empty()) settle_oldest(delivery);
+  while (!under_way_.empty()) settle_oldest(delivery);
   undelivered_ = {};
   if (failure_) throw *failure_;
   return delivery;
 }
 
 // A search goes by the order of validations, and the first value of a step is the one that stays.
-bool RestDelivery::must_wait(const Parcel &parcel) const {
-  if (window_.size() >= window_size_) return true;
-  return std::any_of(window_.begin(), window_.end(), [&](const Sent &sent) {
-    return is_metrics(parcel) && is_metrics(*sent.parcel) &&
-           sent.parcel->report->group == parcel.report->group &&
-           (parcel.report->group == "validation" ||
-            sent.parcel->report->steps == parcel.report->steps);
+// Masters before 0.33 take nothing of training once they have a validation of the step.
+bool RestDelivery::must_wait(const Parcel &parcel) {
+  if (under_way_.size() >= window_.size()) return true;
+  return std::any_of(under_way_.begin(), under_way_.end(), [&](const Sent &sent) {
+    if (!parcel.is_metrics() || !sent.parcel->is_metrics()) return false;
+    const Report &one = *parcel.report, &other = *sent.parcel->report;
+    if (one.group != other.group) return one.steps == other.steps && is_old();
+    return one.steps == other.steps || one.group == "validation";
   });
 }
 
 void RestDelivery::begin(const Parcel &parcel, Delivery &delivery) {
+  if (parcel.kind == ReportKind::checkpoint) return tell(parcel, delivery);
   try {
     if (!is_wanted(parcel, origin_, session_->version())) return done(parcel);
     watermark_.set_attempted(parcel.sequences.back());
-    window_.push_back(
-        {&parcel, send_parcel(*session_, origin_, parcel, operation_length_, attempt_)});
+    under_way_.push_back({&parcel,
+                          send_parcel(*session_, origin_, parcel, operation_length_, attempt_),
+                          std::chrono::steady_clock::now()});
   } catch (const Error &error) {
     const bool is_impossible = error.code == Code::unsupported || error.code == Code::invalid;
     if (is_impossible) refuse(parcel, error, delivery);
@@ -88,81 +86,41 @@ void RestDelivery::begin(const Parcel &parcel, Delivery &delivery) {
   }
 }
 
-void RestDelivery::settle_oldest(Delivery &delivery) {
-  Sent sent = std::move(window_.front());
-  window_.pop_front();
-  HttpAnswer answer;
+// So few that they are told one by one. A repeat is harmless.
+void RestDelivery::tell(const Parcel &checkpoint, Delivery &delivery) {
+  if (is_done(checkpoint.sequences.front())) return;
   try {
-    answer = sent.call.wait();
-    read_parcel_answer(*session_, *sent.parcel, origin_, answer);
-    if (!failure_) window_size_ = widest_window;
-    done(*sent.parcel);
+    tell_checkpoint(*session_, origin_, checkpoint_of(checkpoint), checkpoint.report->time_us,
+                    time_left(attempt_.timeout));
+    done(checkpoint);
   } catch (const Error &error) {
-    if (!is_final_refusal(answer)) fail(*sent.parcel, error, !never_left(error));
-    else if (is_stored_already(*sent.parcel, error)) done(*sent.parcel);
-    else refuse(*sent.parcel, error, delivery);
+    const bool is_passing = may_work_later(error);
+    if (is_passing) fail(checkpoint, error, false);
+    else refuse(checkpoint, error, delivery);
   }
 }
 
-void RestDelivery::fail(const Parcel &parcel, const Error &error, bool may_be_stored) {
-  if (may_be_stored) maybe_stored_.insert(parcel.sequences.begin(), parcel.sequences.end());
-  if (error.http_status == 401) session_->renew_credential(session_->credential_number());
-  if (!failure_) failure_ = error;
-  window_size_ = 1;  // one report asks whether the master is back
+void RestDelivery::send_ahead(uint64_t sequence, const CheckpointReport &report) {
+  const std::lock_guard lock(ahead_mutex_);
+  ahead_.push_back({sequence, now_us(), pack(to_json(report))});
 }
 
-// Masters answer 500 to a repeat: 0.19 to any, later ones where there are batch metrics. They also
-// answer it to a run that another one has followed, and when their database is away.
-bool RestDelivery::is_stored_already(const Parcel &parcel, const Error &error) {
-  if (!is_metrics(parcel) || error.http_status != 500) return false;
-  const uint64_t sequence = parcel.sequences.back();
-  if (sequence > sent_before_ && !maybe_stored_.contains(sequence)) return false;
-  const bool is_old = session_->version() < WireVersion::v0_33;
-  const char *const reason = is_old ? "duplicate key" : "batch metrics";
-  return (is_old || parcel.has_batches()) &&
-         std::string(error.what()).find(reason) != std::string::npos;
+std::optional<RestDelivery::Ahead> RestDelivery::first_ahead() {
+  const std::lock_guard lock(ahead_mutex_);
+  return ahead_.empty() ? std::nullopt : std::optional(ahead_.front());
 }
 
-void RestDelivery::refuse(const Parcel &parcel, const Error &error, Delivery &delivery) {
-  std::string message = "the master takes no more of " + name_of(parcel) + ": " + error.what();
-  try {
-    message += refused_.keep(to_json(parcel, error.what()))
-                   ? "; it is kept in '" + refused_.path().string() + "'"
-                   : "; it is lost, since too many are kept in '" + refused_.path().string() + "'";
-  } catch (const Error &unwritten) {
-    return fail(parcel, unwritten, false);  // a full disk, say: it stays in the journal
-  }
-  const std::string group(is_metrics(parcel) ? parcel.report->group : "(no group)");
-  if (told_groups_.insert(group).second) delivery.conflicts.push_back(message);
-  else logger_->info(message);
-  done(parcel);
-}
-
-void RestDelivery::done(const Parcel &parcel) {
-  for (const uint64_t sequence : parcel.sequences) {
-    maybe_stored_.erase(sequence);
-    done_.insert(sequence);
-  }
-  uint64_t delivered = watermark_.delivered();
-  size_t count = 0;
-  for (; count < undelivered_.size(); ++count) {
-    const uint64_t sequence = undelivered_[count].sequence;
-    if (sequence > delivered && done_.erase(sequence) == 0) break;
-    delivered = std::max(delivered, sequence);
-  }
-  undelivered_ = undelivered_.subspan(count);
-  watermark_.set_delivered(delivered);
-}
-
-bool RestDelivery::offer_again(const Json &refused) {
-  try {
-    session_->call(metrics_from_json(refused, origin_));
-    return true;
-  } catch (const Json::exception &) {
-    return false;  // a status, or lines of log: they have had their time
-  } catch (const Error &error) {
-    if (may_work_later(error)) throw;
-    return false;
+void RestDelivery::tell_those_ahead(Delivery &delivery) {
+  while (const std::optional<Ahead> next = failure_ ? std::nullopt : first_ahead()) {
+    Report report;
+    report.sequence = next->sequence;
+    report.time_us = next->time_us;
+    report.kind = ReportKind::checkpoint;
+    report.text = next->packed;
+    tell({ReportKind::checkpoint, {next->sequence}, &report}, delivery);
+    if (!is_done(next->sequence)) return;
+    const std::lock_guard lock(ahead_mutex_);
+    ahead_.pop_front();
   }
 }
 

@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <deque>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -19,6 +21,7 @@
 #include "core/master/rest/refused.h"
 #include "core/master/rest/session.h"
 #include "core/master/rest/watermark.h"
+#include "core/master/rest/window.h"
 
 namespace det {
 
@@ -36,6 +39,11 @@ class RestDelivery : public ReportSink {
   // One thread at a time. Throws Code::unavailable and the like when it did not come to the end;
   // what got through is remembered.
   Delivery deliver(const JournalKey &journal, std::span<const Report> reports) override;
+  void on_progress(std::function<void(uint64_t)> tell) override { tell_ = std::move(tell); }
+  void end_by(std::chrono::steady_clock::time_point time) override { end_ = time; }
+
+  // From any thread: this checkpoint, `sequence` in the journal, is the next to leave.
+  void send_ahead(uint64_t sequence, const CheckpointReport &report);
 
   // The operation that progress is a part of, for masters that count it in the searcher's units.
   void set_operation_length(uint64_t length) { operation_length_ = length; }
@@ -43,22 +51,41 @@ class RestDelivery : public ReportSink {
   // Sends a report that was refused before; whether the master takes it now.
   bool offer_again(const Json &refused);
   RefusedReports &refused() { return refused_; }
+  // How many reports the master has taken from here, those that it refused left out.
+  uint64_t taken() const { return taken_; }
 
  private:
-  static constexpr size_t widest_window = 32;
-
   struct Sent {
     const Parcel *parcel;
     HttpCall call;
+    std::chrono::steady_clock::time_point at;
+  };
+  struct Ahead {
+    uint64_t sequence;
+    int64_t time_us;
+    std::string packed;
   };
 
-  bool must_wait(const Parcel &parcel) const;
+  bool is_old() { return session_->version() < WireVersion::v0_33; }
+  bool must_wait(const Parcel &parcel);
   void begin(const Parcel &parcel, Delivery &delivery);
+  void tell(const Parcel &checkpoint, Delivery &delivery);
+  void tell_those_ahead(Delivery &delivery);
+  std::optional<Ahead> first_ahead();
+
+  HttpAnswer wait(HttpCall &call, Delivery &delivery);
   void settle_oldest(Delivery &delivery);
+  void settle(const Parcel &parcel, const HttpAnswer &answer, Delivery &delivery);
+  void settle_again(const Parcel &parcel, Delivery &delivery);
+  bool is_stored_already(const Parcel &parcel, const Error &error);
   void fail(const Parcel &parcel, const Error &error, bool may_be_stored);
   void refuse(const Parcel &parcel, const Error &error, Delivery &delivery);
-  bool is_stored_already(const Parcel &parcel, const Error &error);
+  bool is_done(uint64_t sequence) const;
   void done(const Parcel &parcel);
+
+  bool is_late() const { return std::chrono::steady_clock::now() >= end_.load(); }
+  Error too_late() const;
+  std::chrono::milliseconds time_left(std::chrono::milliseconds limit) const;
 
   const std::shared_ptr<MasterSession> session_;
   const ReportOrigin origin_;
@@ -66,17 +93,24 @@ class RestDelivery : public ReportSink {
   const CallOptions attempt_;
   Watermark watermark_;
   RefusedReports refused_;
+  std::function<void(uint64_t)> tell_;
   std::atomic<uint64_t> operation_length_{0};
+  std::atomic<std::chrono::steady_clock::time_point> end_{
+      std::chrono::steady_clock::time_point::max()};
+  std::mutex ahead_mutex_;
+  std::deque<Ahead> ahead_;
 
   // Of the thread that delivers.
   const uint64_t sent_before_;           // what an earlier process may have sent
   std::set<uint64_t> maybe_stored_;      // sent, without an answer
   std::set<uint64_t> done_;              // above the watermark
   std::span<const Report> undelivered_;  // of the batch; begins above the watermark
-  std::deque<Sent> window_;
-  size_t window_size_ = widest_window;
+  std::deque<Sent> under_way_;
+  Window window_;
   std::optional<Error> failure_;
-  std::set<std::string> told_groups_;  // of which a first refusal was told
+  uint64_t taken_ = 0;
+  std::set<std::string> told_groups_;    // of which a first refusal was told
+  std::set<std::string> sure_refusals_;  // answers of 500 that were given twice
 };
 
 }  // namespace det

@@ -5,6 +5,18 @@
 
 namespace det {
 
+namespace {
+
+// The answer that led here says what is wrong.
+void try_quietly(const std::function<void()> &step) {
+  try {
+    step();
+  } catch (const std::exception &) {
+  }
+}
+
+}  // namespace
+
 bool is_final_refusal(const HttpAnswer &answer) {
   if (answer.status == 413) return true;  // of a proxy too: the request stays as large
   switch (answer.status) {
@@ -58,18 +70,24 @@ bool MasterSession::renew_credential(uint64_t refused) {
   // Who renews asks the master meanwhile, and cannot wait for itself.
   if (!renew_ || renewer_ == std::this_thread::get_id()) return false;
   const std::lock_guard lock(renewing_);
+  if (credential_number() == refused) try_quietly(look_);
   const auto now = std::chrono::steady_clock::now();
   if (credential_number() == refused && (!renewed_ || now - *renewed_ >= std::chrono::minutes(1))) {
     renewed_ = now;
     renewer_ = std::this_thread::get_id();
-    try {
-      renew_();
-    } catch (const std::exception &) {
-      // The answer that led here says what is wrong.
-    }
+    try_quietly(renew_);
     renewer_ = std::thread::id();
   }
   return credential_number() != refused;
+}
+
+HttpAnswer MasterSession::wait(HttpCall call, const CallOptions &options) {
+  if (options.limit && !call.wait_for(*options.limit)) {
+    call.cancel();
+    throw Error(Code::timeout, "asking the master: no answer within " +
+                                   std::to_string(options.limit->count()) + " ms");
+  }
+  return call.wait();
 }
 
 HttpCall MasterSession::begin(WireRequest request, const CallOptions &options) {

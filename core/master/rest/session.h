@@ -36,7 +36,8 @@ struct SessionOptions {
 struct CallOptions {
   // None: safe for GET, which changes nothing, else only while the request was not sent.
   std::optional<Replay> replay = {};
-  std::chrono::milliseconds timeout{60'000};  // of each attempt
+  std::chrono::milliseconds timeout{60'000};            // of each attempt
+  std::optional<std::chrono::milliseconds> limit = {};  // of all attempts; for ask(), call()
 };
 
 // Whether the master itself said no, and will say so again. False for an answer that is none of
@@ -69,32 +70,43 @@ class MasterSession {
     return read_as<Call>(answer, version());
   }
 
+  // The answer of any status, once more with another credential where this one is refused.
+  template <class Call>
+  HttpAnswer ask(Call call, const CallOptions &options = {}) {
+    const uint64_t shown = credential_number();
+    HttpAnswer answer = wait(send(call, options), options);
+    if (answer.status != 401 || !renew_credential(shown)) return answer;
+    return wait(send(std::move(call), options), options);
+  }
+
   template <class Call>
   typename Call::Answer call(Call call, const CallOptions &options = {}) {
-    const uint64_t shown = credential_number();
-    const HttpAnswer answer = send(call, options).wait();
-    if (answer.status != 401 || !renew_credential(shown)) return read<Call>(answer);
-    return read<Call>(send(std::move(call), options).wait());
+    return read<Call>(ask(std::move(call), options));
   }
 
   // For requests from now on.
   void use(Credential credential);
 
-  // How to get another credential when the master no longer takes this one: `renew` calls use(), or
-  // throws. Before other threads use the session.
-  void renew_with(std::function<void()> renew) { renew_ = std::move(renew); }
+  // How to get another credential when the master no longer takes this one: both call use(), or
+  // throw. `look`, whether there is one by now, asks no master. Before other threads use the
+  // session.
+  void renew_with(std::function<void()> look, std::function<void()> renew) {
+    look_ = std::move(look);
+    renew_ = std::move(renew);
+  }
 
   // Which credential requests show now: each use() of another counts one.
   uint64_t credential_number() const { return credential_number_; }
 
-  // Whether there is another one than the one of this number, which a master refused. Tries at most
-  // once a minute; others wait for who does. A call() asks by itself; whoever reads an answer of
-  // 401 otherwise calls this before trying again.
+  // Whether there is another one than the one of this number, which a master refused. Looks each
+  // time and renews at most once a minute; others wait for who does. A call() asks by itself;
+  // whoever reads an answer of 401 otherwise calls this before trying again.
   bool renew_credential(uint64_t refused);
 
   HttpClient &http() { return http_; }
 
  private:
+  static HttpAnswer wait(HttpCall call, const CallOptions &options);
   HttpCall begin(WireRequest request, const CallOptions &options);
 
   template <class Call>
@@ -114,7 +126,7 @@ class MasterSession {
   Credential credential_;
   std::optional<GetMaster::Answer> master_;
   std::atomic<uint64_t> credential_number_{0};
-  std::function<void()> renew_;
+  std::function<void()> look_, renew_;
   std::atomic<std::thread::id> renewer_;  // who holds the mutex below
   std::mutex renewing_;                   // of the one below
   std::optional<std::chrono::steady_clock::time_point> renewed_;
