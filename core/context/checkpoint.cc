@@ -50,7 +50,9 @@ CheckpointContext::CheckpointContext(const Gate &gate, Communicator &communicato
       master_(master),
       storage_(storage),
       train_(train),
-      logger_(logger) {}
+      logger_(logger) {
+  storage_.serve(master_.info().cluster_id);
+}
 
 void CheckpointContext::check_rank(const char *call) const {
   if (communicator_.is_chief()) return;

@@ -38,15 +38,16 @@ std::unique_ptr<CheckpointWriter> DirectoryStorage::begin(const std::string &id)
   if (lstat((options_.base / id).c_str(), &about) == 0)
     throw Error(Code::conflict, "starting checkpoint '" + (options_.base / id).string() +
                                     "': the id is taken; use a new id");
-  return std::make_unique<DirectoryWriter>(Staging::open(options_.base), id, options_.durable);
+  return std::make_unique<DirectoryWriter>(Staging::open(options_.base, cluster_id_), id,
+                                           options_.durable);
 }
 
 std::unique_ptr<CheckpointWriter> DirectoryStorage::join(const std::string &id) {
   check_storage_id(id);
   // Opening it makes what is absent, and so asks the server, where a client of a network file
   // system remembers that there was nothing.
-  return std::make_unique<DirectoryWriter>(Staging::open(options_.base), id, options_.durable,
-                                           DirectoryWriter::Joining{});
+  return std::make_unique<DirectoryWriter>(Staging::open(options_.base, cluster_id_), id,
+                                           options_.durable, DirectoryWriter::Joining{});
 }
 
 Resources DirectoryStorage::list(const std::string &id) {
@@ -154,7 +155,7 @@ std::unique_ptr<CheckpointReader> DirectoryStorage::restore(const std::string &i
 void DirectoryStorage::withdraw(const std::string &id) {
   if (!is_stored(id)) return;
   // Moving a directory writes to all three: its parents and itself.
-  const Staging staging = Staging::open(options_.base);
+  const Staging staging = Staging::open(options_.base, cluster_id_);
   for (const fs::path &path : {options_.base, options_.base / id, staging.root()})
     if (faccessat(AT_FDCWD, path.c_str(), W_OK | X_OK, AT_EACCESS) != 0 && errno != ENOENT)
       OsFailure{errno}.raise("removing '" + (options_.base / id).string() + "' by way of '" +
@@ -171,7 +172,7 @@ void DirectoryStorage::withdraw(const std::string &id) {
 }
 
 void DirectoryStorage::remove(const std::string &id) {
-  if (is_stored(id)) Staging::open(options_.base).discard_visible(id);
+  if (is_stored(id)) Staging::open(options_.base, cluster_id_).discard_visible(id);
 }
 
 Resources DirectoryStorage::remove_matching(const std::string &id,
@@ -206,7 +207,7 @@ Resources DirectoryStorage::remove_matching(const std::string &id,
 }
 
 std::vector<std::string> DirectoryStorage::sweep() {
-  const std::optional<Staging> staging = Staging::find(options_.base);
+  const std::optional<Staging> staging = Staging::find(options_.base, cluster_id_);
   const std::lock_guard guard(mutex_);
   if (staging)
     for (Staging::Orphan &orphan : staging->sweep(*logger_)) {
@@ -226,7 +227,8 @@ void DirectoryStorage::settle(const std::string &id) {
   check_storage_id(id);
   const std::lock_guard guard(mutex_);
   if (unsettled_.erase(id) == 0) return;
-  if (const std::optional<Staging> staging = Staging::find(options_.base)) staging->release(id);
+  if (const std::optional<Staging> staging = Staging::find(options_.base, cluster_id_))
+    staging->release(id);
 }
 
 }  // namespace det

@@ -22,6 +22,7 @@ class DirectoryStorage : public Storage {
 
   DirectoryStorage(Options options, std::shared_ptr<Logger> logger);
 
+  void serve(const std::string &cluster_id) override { cluster_id_ = cluster_id; }
   std::unique_ptr<CheckpointWriter> begin(const std::string &id) override;
   std::unique_ptr<CheckpointWriter> join(const std::string &id) override;
   Resources list(const std::string &id) override;
@@ -47,6 +48,7 @@ class DirectoryStorage : public Storage {
 
   const Options options_;
   const std::shared_ptr<Logger> logger_;
+  std::string cluster_id_;
   std::mutex mutex_;
   std::map<std::string, OwnerLock> unsettled_;  // swept or withdrawn
 };

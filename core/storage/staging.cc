@@ -4,10 +4,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdio>
 
 #include "core/base/error.h"
+#include "core/base/hash.h"
 #include "core/base/uuid.h"
 #include "core/storage/shared_directory.h"
 
@@ -59,29 +61,42 @@ bool rename_new(const Tree &from, const Tree &to, const std::string &name) {
 
 }  // namespace
 
-Staging Staging::open(const fs::path &base) {
+// A digest, since a cluster's id may be any text.
+Staging::Staging(Tree base, Tree root, const std::string &cluster_id)
+    : base_(std::move(base)), root_(std::move(root)), lock_suffix_(lock_ending) {
+  if (cluster_id.empty()) return;
+  Checksum sum;
+  sum.add(cluster_id.data(), cluster_id.size());
+  std::array<char, 17> digest{};
+  std::snprintf(digest.data(), digest.size(), "%016llx",
+                static_cast<unsigned long long>(sum.value()));
+  lock_suffix_ = master_mark + std::string(digest.data()) + lock_ending;
+}
+
+Staging Staging::open(const fs::path &base, const std::string &cluster_id) {
   make_shared_directories(base);
   Tree outer(base);
   const fs::path root = base / staging_name;
   Tree inner(root, make_directory_at(outer.fd.get(), staging_name, Sharing::storage, root));
   tighten_directory(inner.fd.get(), outer.fd.get());
-  return {std::move(outer), std::move(inner)};
+  return {std::move(outer), std::move(inner), cluster_id};
 }
 
-std::optional<Staging> Staging::find(const fs::path &base) {
+std::optional<Staging> Staging::find(const fs::path &base, const std::string &cluster_id) {
   Fd outer(::open(base.c_str(), directory_flags));
   if (!outer && is_absent(errno)) return std::nullopt;
   if (!outer) OsFailure{errno}.raise("opening '" + base.string() + "'");
   Fd inner(openat(outer.get(), staging_name, directory_flags | O_NOFOLLOW));
   if (!inner && is_absent(errno)) return std::nullopt;
   if (!inner) OsFailure{errno}.raise("opening '" + (base / staging_name).string() + "'");
-  return Staging(Tree(base, std::move(outer)), Tree(base / staging_name, std::move(inner)));
+  return Staging(Tree(base, std::move(outer)), Tree(base / staging_name, std::move(inner)),
+                 cluster_id);
 }
 
 Tree Staging::claim(const std::string &id, std::optional<OwnerLock> &lock) const {
   const int root = root_.fd.get();
   struct stat about {};
-  if (fstatat(root, (id + ".lock").c_str(), &about, AT_SYMLINK_NOFOLLOW) == 0 ||
+  if (fstatat(root, lock_name(id).c_str(), &about, AT_SYMLINK_NOFOLLOW) == 0 ||
       fstatat(root, id.c_str(), &about, AT_SYMLINK_NOFOLLOW) == 0)
     throw Error(Code::conflict, "starting checkpoint '" + id + "' in '" + this->root().string() +
                                     "': it is being written already; use a new id");
@@ -136,8 +151,13 @@ void Staging::publish(const Tree &tree, const std::string &id) const {
 }
 
 void Staging::release(const std::string &id) const {
-  if (unlinkat(root_.fd.get(), (id + ".lock").c_str(), 0) != 0 && !is_absent(errno))
-    OsFailure{errno}.raise("removing '" + lock_of(id).string() + "'");
+  const auto remove = [this](const std::string &name) {
+    if (unlinkat(root_.fd.get(), name.c_str(), 0) != 0 && !is_absent(errno))
+      OsFailure{errno}.raise("removing '" + (root() / name).string() + "'");
+  };
+  remove(lock_name(id));
+  // That of an earlier release, which named no master.
+  if (const std::string former = id + lock_ending; former != lock_name(id)) remove(former);
 }
 
 void Staging::sync_base() const { sync(base_); }

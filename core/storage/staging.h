@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,16 +18,18 @@ namespace det {
 
 class Staging {
  public:
-  // Opens both, made where they are absent.
-  static Staging open(const std::filesystem::path &base);
+  // Opens both, made where they are absent. `cluster_id` says whose the locks are, which is part of
+  // their names; empty: anybody's.
+  static Staging open(const std::filesystem::path &base, const std::string &cluster_id);
   // Nothing where there is none.
-  static std::optional<Staging> find(const std::filesystem::path &base);
+  static std::optional<Staging> find(const std::filesystem::path &base,
+                                     const std::string &cluster_id);
 
   // What a removed tree is called until it is gone.
   static constexpr const char *removed_prefix = ".removed-";
 
   const std::filesystem::path &root() const { return root_.name; }
-  std::filesystem::path lock_of(const std::string &id) const { return root() / (id + ".lock"); }
+  std::filesystem::path lock_of(const std::string &id) const { return root() / lock_name(id); }
 
   // Makes the empty tree of `id`. The lock is there, and held, before the tree is; `lock` receives
   // it.
@@ -57,18 +60,26 @@ class Staging {
     OwnerLock lock;
     bool was_staged;  // its tree was here, and is removed
   };
-  // Removes what this user began and nobody finishes; gives back the ids of it. What others began
-  // is theirs: this process knows no master that could tell about it.
+  // Removes what this user began and nobody finishes; gives back the ids of it. What other users
+  // began is theirs, and what is visible for another master only that one could tell about.
   std::vector<Orphan> sweep(Logger &logger) const;
 
  private:
-  Staging(Tree base, Tree root) : base_(std::move(base)), root_(std::move(root)) {}
+  Staging(Tree base, Tree root, const std::string &cluster_id);
+
+  static constexpr const char *lock_ending = ".lock";
+  static constexpr char master_mark = '@';  // which no id has
+
+  std::string lock_name(const std::string &id) const { return id + lock_suffix_; }
+  std::optional<Orphan> take_over(const std::string &id, const std::set<std::string> &locks,
+                                  uid_t user) const;
 
   bool discard(const Tree &from, const std::string &id) const;
-  bool is_own(const std::string &id, uid_t user) const;
+  bool is_own(const std::string &id, const std::string &lock, uid_t user) const;
   std::optional<uid_t> user() const;
 
   Tree base_, root_;
+  std::string lock_suffix_;
 };
 
 }  // namespace det

@@ -92,6 +92,10 @@ class Storage {
  public:
   virtual ~Storage() = default;
 
+  // Of which master the checkpoints are that are begun and withdrawn from now on, by the id of its
+  // cluster: no other one is asked about them. Before anything else, once.
+  virtual void serve(const std::string &cluster_id) = 0;
+
   virtual std::unique_ptr<CheckpointWriter> begin(const std::string &id) = 0;
   // Takes part in what another process, perhaps on another machine, began and still owns.
   virtual std::unique_ptr<CheckpointWriter> join(const std::string &id) = 0;

@@ -3,9 +3,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <ctime>
-#include <set>
+#include <map>
 
 #include "core/base/error.h"
 #include "core/base/uuid.h"
@@ -15,8 +16,6 @@
 namespace det {
 
 namespace {
-
-constexpr std::string_view lock_suffix = ".lock";
 
 // The name a lock file has before it is locked, in the first instant of its life.
 bool is_abandoned_lock(const Tree &root, const std::string &name) {
@@ -52,36 +51,51 @@ std::optional<uid_t> Staging::user() const {
   return fstat(probe.get(), &about) == 0 ? std::optional(about.st_uid) : std::nullopt;
 }
 
-bool Staging::is_own(const std::string &id, uid_t user) const {
+// The lock tells, and where there is none the tree.
+bool Staging::is_own(const std::string &id, const std::string &lock, uid_t user) const {
   struct stat about {};
   const int root = root_.fd.get();
-  if (fstatat(root, (id + ".lock").c_str(), &about, AT_SYMLINK_NOFOLLOW) == 0)
+  if (fstatat(root, lock.c_str(), &about, AT_SYMLINK_NOFOLLOW) == 0)
     return S_ISREG(about.st_mode) && about.st_uid == user;
   return fstatat(root, id.c_str(), &about, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(about.st_mode) &&
          about.st_uid == user;
 }
 
+// Nothing where the owner lives, or where only another master could tell.
+std::optional<Staging::Orphan> Staging::take_over(const std::string &id,
+                                                  const std::set<std::string> &locks,
+                                                  uid_t user) const {
+  const std::string own = lock_name(id);
+  const std::string lock = locks.empty() || locks.contains(own) ? own : *locks.begin();
+  const bool is_anothers = lock != own && lock.find(master_mark) != lock.npos;
+  struct stat about {};
+  const bool is_staged = fstatat(root_.fd.get(), id.c_str(), &about, AT_SYMLINK_NOFOLLOW) == 0;
+  if (!is_own(id, lock, user) || (is_anothers && !is_staged)) return std::nullopt;
+  std::optional<OwnerLock> taken = OwnerLock::take_over(root() / lock);
+  if (!taken) return std::nullopt;
+  const bool was_staged = locks.size() <= 1 && discard_staged(id);
+  if (!is_anothers) return Orphan{id, std::move(*taken), was_staged};
+  unlinkat(root_.fd.get(), lock.c_str(), 0);
+  return std::nullopt;
+}
+
 std::vector<Staging::Orphan> Staging::sweep(Logger &logger) const {
-  std::set<std::string> ids;
+  std::map<std::string, std::set<std::string>> locks_of;  // by id
   std::vector<std::string> others;
-  for (auto &[name, type] : names_in(root_.fd, "'" + root().string() + "'")) {
-    if (name.starts_with('.')) {
-      others.push_back(std::move(name));
-      continue;
-    }
-    if (name.ends_with(lock_suffix)) name.resize(name.size() - lock_suffix.size());
-    ids.insert(std::move(name));
+  for (const auto &[name, type] : names_in(root_.fd, "'" + root().string() + "'")) {
+    if (name.starts_with('.')) others.push_back(name);
+    else if (!name.ends_with(lock_ending)) locks_of[name];
+    else locks_of[name.substr(0, std::min(name.find(master_mark), name.rfind('.')))].insert(name);
   }
   std::vector<Orphan> orphans;
-  const std::optional<uid_t> self = ids.empty() ? std::nullopt : user();
-  for (const std::string &id : ids) {
+  const std::optional<uid_t> self = locks_of.empty() ? std::nullopt : user();
+  if (!self) locks_of.clear();
+  for (const auto &[id, locks] : locks_of) {
     try {
-      if (!self || !is_own(id, *self)) continue;
-      std::optional<OwnerLock> taken = OwnerLock::take_over(lock_of(id));
-      if (!taken) continue;
-      const bool was_staged = discard_staged(id);
-      if (was_staged) logger.info("removed the unfinished checkpoint '" + id + "'");
-      orphans.push_back({id, std::move(*taken), was_staged});
+      std::optional<Orphan> orphan = take_over(id, locks, *self);
+      if (!orphan) continue;
+      if (orphan->was_staged) logger.info("removed the unfinished checkpoint '" + id + "'");
+      orphans.push_back(std::move(*orphan));
     } catch (const Error &error) {
       logger.warning("cleaning up after checkpoint '" + id + "': " + error.what());
     }

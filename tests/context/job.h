@@ -75,6 +75,7 @@ class FaultyStorage : public Storage {
   FaultyStorage(std::unique_ptr<Storage> real, Faults &faults)
       : real_(std::move(real)), faults_(faults) {}
 
+  void serve(const std::string &cluster_id) override { real_->serve(cluster_id); }
   std::unique_ptr<CheckpointWriter> begin(const std::string &id) override {
     faults_.pass("beginning");
     return std::make_unique<FaultyWriter>(real_->begin(id), faults_);

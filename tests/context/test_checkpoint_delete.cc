@@ -39,7 +39,8 @@ struct Deleting {
   // Names of what is unfinished; locks have hidden ones while they are made.
   std::string left_behind() const {
     std::string names;
-    for (const auto &entry : fs::directory_iterator(storage / ".partial")) {
+    std::error_code absent;
+    for (const auto &entry : fs::directory_iterator(storage / ".partial", absent)) {
       const std::string name = entry.path().filename();
       if (!name.starts_with('.') || name.starts_with(".removed")) names += name + " ";
     }
@@ -108,6 +109,36 @@ void killed_at_any_step_it_is_whole_or_goes_at_the_next_start(void **) {
   assert_in_range(finished_later, 1, 10'000);
 }
 
+// Killed right after the store has it, with its lock still there: another store that uses the same
+// directory knows nothing of it, and must not take it for unreported.
+void what_another_store_knows_is_left_to_it(void **) {
+  const Deleting at;
+  const Home other;
+  at.start()->close(RunEnd::error);
+  const std::string completed = "SELECT count(*) FROM checkpoints";
+  Traced saving([&](const auto &watched) {
+    const auto core = at.start();
+    watched();
+    at.save(*core, 1);
+    return 0;
+  });
+  // The lock goes after the record is made.
+  while (at.left_behind().empty() || at.home.text(completed) == "0")
+    assert_true(saving.next().has_value());
+  saving.kill();
+  const std::string id = at.home.text("SELECT uuid FROM checkpoints");
+  assert_true(contains(at.left_behind(), id));
+  CoreOptions options = other.options();
+  options.checkpoint_storage = at.storage.string();
+  for (int start = 0; start < 2; ++start) Core::start(options)->close(RunEnd::ok);
+  assert_true(contains(at.left_behind(), id));
+  const auto core = at.start();
+  assert_string_equal(core->info().run().latest_checkpoint.value_or("").c_str(), id.c_str());
+  restore(*core, id);
+  assert_string_equal(at.left_behind().c_str(), "");
+  core->close(RunEnd::ok);
+}
+
 void deleting_twice_and_what_is_not_there_succeeds(void **) {
   const Deleting at;
   const auto core = at.start();
@@ -169,6 +200,7 @@ void our_own_without_its_manifest_is_corrupt(void **) {
 int test_checkpoint_delete() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(killed_at_any_step_it_is_whole_or_goes_at_the_next_start),
+      cmocka_unit_test(what_another_store_knows_is_left_to_it),
       cmocka_unit_test(deleting_twice_and_what_is_not_there_succeeds),
       cmocka_unit_test(removal_that_fails_leaves_it_complete),
       cmocka_unit_test(our_own_without_its_manifest_is_corrupt),
