@@ -123,7 +123,7 @@ Json read_experiment_config(const ExperimentConfigSources &sources,
 }
 
 void check_written_config(const Json &config, const std::string &origin) {
-  const YamlDocument document{config, {.line = 0, .children = {}}};
+  const YamlDocument document{config, {.line = 0, .children = {}}, {}};
   const auto check = [&](ConfigRules rules) {
     ConfigProblems problems(origin, document);
     check_as_written(document, rules, problems);
