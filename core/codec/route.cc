@@ -108,12 +108,22 @@ Parameters read_query(std::string_view query) {
   return values;
 }
 
+namespace {
+
+std::string versions_of(const Route &route) {
+  const std::string since = name_of(route.since);
+  if (route.until == WireVersion::v0_38) return since + " or newer";
+  return route.since == route.until ? since : since + " to " + name_of(route.until);
+}
+
+}  // namespace
+
 const char *path_in(const Route &route, WireVersion version) {
   if (version < route.since && route.old_path != nullptr) return route.old_path;
   if (version < route.since || version > route.until)
     throw Error(Code::unsupported, std::string(route.what) + ": a master of version " +
                                        name_of(version) + " does not have this; use one of " +
-                                       name_of(route.since) + " to " + name_of(route.until));
+                                       versions_of(route));
   return route.path;
 }
 

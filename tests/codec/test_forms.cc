@@ -50,6 +50,15 @@ void metrics_have_three_forms(void **) {
   assert_true(contains(error, "'gpu'"));
 }
 
+void masters_that_have_a_call_are_named(void **) {
+  const auto fails = [](auto call, WireVersion version) {
+    return expect_error(Code::unsupported, [&] { write_request(std::move(call), version); });
+  };
+  assert_true(contains(fails(StartTrial{7}, WireVersion::v0_19), "use one of 0.33 or newer"));
+  assert_true(contains(fails(SetRunMetadata{7}, WireVersion::v0_33), "use one of 0.38 or newer"));
+  assert_true(contains(fails(GetOperation{7}, WireVersion::v0_38), "use one of 0.19 to 0.33"));
+}
+
 void old_metric_paths_are_still_understood(void **) {
   const WireRequest request{"POST", "/api/v1/trials/7/validation_metrics", "",
                             R"({"trial_run_id":2,"metrics":{"avg_metrics":{"a":1}}})"};
@@ -186,6 +195,7 @@ int test_forms() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(version_follows_from_the_masters_text),
       cmocka_unit_test(metrics_have_three_forms),
+      cmocka_unit_test(masters_that_have_a_call_are_named),
       cmocka_unit_test(old_metric_paths_are_still_understood),
       cmocka_unit_test(progress_has_two_forms),
       cmocka_unit_test(storage_id_goes_to_masters_that_know_it),
