@@ -24,3 +24,7 @@ done
 cat "$store/alone.txt"
 diff "$store/alone.txt" "$store/stopped.txt"
 awk '{ exit !($2 + 0 >= 0.95) }' "$store/alone.txt"
+
+# With hyperparameters that cannot work it says so and leaves in good order.
+DET_HOME="$store/invalid" DET_HPARAMS='{"hidden_size": 0}' "$digits" 2> "$store/invalid.txt"
+grep -q 'hidden_size must be' "$store/invalid.txt"

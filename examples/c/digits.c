@@ -99,7 +99,10 @@ static void configure(struct training *t) {
   if (hidden_size < 1 || hidden_size > MODEL_MAX_HIDDEN || batch_size < 1 ||
       batch_size > (int64_t)t->data.train_count) {
     check(det_core_close(t->core, DET_EXIT_INVALID_HP, &err));
-    require(0, "hidden_size must be from 1 to 4096, batch_size from 1 to the number of images");
+    fprintf(stderr,
+            "digits: hidden_size must be from 1 to 4096, batch_size from 1 to the number of "
+            "images\n");
+    exit(EXIT_SUCCESS); /* the master knows why; a failure would be tried again */
   }
   t->batch_size = (size_t)batch_size;
   t->batches_per_epoch = (t->data.train_count + t->batch_size - 1) / t->batch_size;

@@ -99,7 +99,8 @@ DET_API det_status det_train_log(det_train *train, det_log_level level, const ch
 
 /** Why a trial ends before its time (seed: EarlyExitReason). */
 typedef int32_t det_exit_reason;
-#define DET_EXIT_REASON_INVALID_HP 1          /**< These hyperparameters cannot be trained. */
+/** These hyperparameters cannot be trained; as with DET_EXIT_INVALID_HP, exit with status 0. */
+#define DET_EXIT_REASON_INVALID_HP 1
 #define DET_EXIT_REASON_USER_REQUESTED_STOP 2 /**< The user's code decided to stop. */
 
 /** Tells the master why this trial ends early (seed: report_early_exit). Blocks until the reports
