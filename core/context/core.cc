@@ -85,7 +85,8 @@ void Core::open_journal(const CoreOptions &options) {
   Master &master = *place_.master;
   const RunInfo &run = master.info();
   const Ranks &ranks = communicator_->ranks();
-  info_ = std::make_unique<Info>(run, ranks, place_.location, place_.storage->config());
+  info_ = std::make_unique<Info>(run, ranks, place_.location, place_.storage->config(),
+                                 place_.cluster.has_value());
   tensorboard_ = std::make_shared<TensorboardFiles>(
       options.tensorboard_mode,
       TensorboardPlace{place_.tensorboard_directory.empty() ? place_.storage->directory()

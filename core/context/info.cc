@@ -38,9 +38,9 @@ Json section(const Json &config, const char *name) {
 }  // namespace
 
 Info::Info(const RunInfo &run, const Ranks &ranks, const MasterLocation &master,
-           const Json &storage)
+           const Json &storage, bool on_cluster)
     : run_(run),
-      on_cluster_(!master.embedded),
+      on_cluster_(on_cluster),
       hparams_text_(to_wire(run.hparams)),
       config_text_(to_wire(run.config)),
       user_data_text_(to_wire(section(run.config, "data"))) {

@@ -12,7 +12,9 @@ namespace det {
 
 class Info {
  public:
-  Info(const RunInfo &run, const Ranks &ranks, const MasterLocation &master, const Json &storage);
+  // `on_cluster`: a cluster has started this process.
+  Info(const RunInfo &run, const Ranks &ranks, const MasterLocation &master, const Json &storage,
+       bool on_cluster);
 
   const RunInfo &run() const { return run_; }
   bool on_cluster() const { return on_cluster_; }

@@ -45,6 +45,7 @@ void preemption_is_seen_and_acknowledged_once(void **) {
     Surroundings place;
     place.in_task(master.url());
     const auto core = Core::start(place.options());
+    assert_true(core->info().on_cluster());
     assert_false(core->preempt().should_preempt(true));
     assert_true(acknowledgements(master).empty());
     master.preempt();

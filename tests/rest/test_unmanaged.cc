@@ -57,6 +57,7 @@ void trial_is_made_where_none_is_named(void **) {
     wait_until_so([&] { return trial_of(master, *core)["heartbeats"] > 0; });
     assert_true(trial_of(master, *core)["state"] == "STATE_RUNNING");
     assert_false(core->preempt().should_preempt(true));
+    assert_false(core->info().on_cluster());
     core->close(RunEnd::ok);
     const Json trial = trial_of(master, *core);
     assert_true((trial["states"] == Json{"STATE_RUNNING", "STATE_COMPLETED"}));
