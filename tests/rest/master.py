@@ -72,6 +72,11 @@ class Handler(serving.Handler):
         with world.changed:
             world.requests.append(record)
             fault = self.server.faults.take(self.command, url.path)
+        if fault is not None and fault["how"] == "delay":
+            time.sleep(fault["seconds"])
+            fault = None
+        if url.path.endswith("metrics") and self.command == "POST":
+            world.database.store(url.path)
         try:
             status, answer = 200, {}
             if fault is None or fault["after"] == "store":

@@ -6,7 +6,7 @@
   after   "store": the request is carried out, only its answer fails; else it is not carried out
   how     "status" (with `status`, `body` and `headers`), "hang" until the client leaves, "drop" the
           connection without a word, "cut" the answer in its middle, "garbage", "truncated-gzip",
-          "redirect" (to `to`)
+          "redirect" (to `to`), "delay" it by `seconds` and carry it out then
 """
 
 import gzip

@@ -93,6 +93,9 @@ def _archive(trial, group, step, run_id):
 def _add(world, trial, new):
     key = (new.group, new.step)
     old = None if new.group in PROFILER_GROUPS else trial.current.get(key)
+    if world.version == V19 and new.group == "training" and ("validation", new.step) in trial.current:
+        # With a validation this master makes a row of training for the step, where there is none.
+        old = old or trial.current["validation", new.step]
     if old is None:
         trial.rows.append(new)
         if new.group not in PROFILER_GROUPS:

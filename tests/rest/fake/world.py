@@ -6,6 +6,7 @@ import itertools
 import threading
 import uuid
 
+from .database import Database
 from .refusal import missing
 
 SETUP = {
@@ -26,6 +27,7 @@ SETUP = {
     "lengths": [100],  # the searcher operations of masters that have them, one after the other
     "is_managed": True,
     "is_started": True,  # whether the containers have come up
+    "database": {},  # how long it takes for a report of metrics; see database.py
     "users": {"admin": "", "determined": ""},  # name → password
 }
 
@@ -131,6 +133,7 @@ class World:
         self.experiments, self.trials, self.allocations = {}, {}, {}
         self.checkpoints = {}
         self.storages = []
+        self.database = Database(setup["database"])
         self.logs, self.alerts, self.requests, self.sources = [], [], [], []
         self._add_first(setup)
         self.experiment_ids = itertools.count(setup["experiment_id"] + 10)
