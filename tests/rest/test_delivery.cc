@@ -94,19 +94,20 @@ void late_reports_say_when_they_were_made(void **) {
 void refused_report_is_kept_and_told_once(void **) {
   for (const std::string version : versions) {
     Delivering run(version);
-    run.master.add_fault({{"path", "metrics$"}, {"skip", 1}, {"count", 2}});
-    const Delivery delivery = run.deliver(training_reports(10));
+    // The second, and after a look at the trial again; then the third.
+    run.master.add_fault({{"path", "metrics$"}, {"skip", 1}, {"count", 3}});
+    const Delivery delivery = run.deliver(training_reports(10, "validation"));
     assert_int_equal(delivery.conflicts.size(), 1);
-    assert_true(contains(delivery.conflicts[0], "group 'training' at step"));
+    assert_true(contains(delivery.conflicts[0], "group 'validation' at step 2"));
     assert_true(contains(delivery.conflicts[0], "a fault of the test"));
     assert_true(contains(delivery.conflicts[0], run.delivery->refused().path().string()));
-    assert_int_equal(run.stored().size(), 8);  // those behind it too
+    assert_int_equal(run.stored("validation").size(), 8);  // those behind it too
     const std::string kept = run.refused();
     assert_int_equal(run.delivery->refused().count(), 2);
 
     // Neither is sent again.
-    assert_true(run.deliver(training_reports(10)).conflicts.empty());
-    assert_int_equal(run.asked("metrics").size(), 10);
+    assert_true(run.deliver(training_reports(10, "validation")).conflicts.empty());
+    assert_int_equal(run.asked("metrics").size(), 11);
 
     uint64_t offered = 0;
     run.delivery->refused().offer([&](const Json &report) {
@@ -115,7 +116,7 @@ void refused_report_is_kept_and_told_once(void **) {
     });
     assert_int_equal(offered, 2);
     assert_int_equal(run.delivery->refused().count(), 0);
-    assert_true(run.stored() == all_of(10));
+    assert_true(run.stored("validation") == all_of(10));
     assert_string_equal(run.refused().c_str(), "");
   }
 }
@@ -291,8 +292,24 @@ void training_does_not_wait_for_training(void **) {
   run.patience = std::chrono::milliseconds(1000);
   run.begin();
   run.master.add_fault({{"path", "metrics$"}, {"how", "hang"}});
-  expect_error(Code::timeout, [&] { run.deliver(training_reports(10)); });
-  assert_int_equal(run.stored().size(), 9);
+  expect_error(Code::timeout, [&] { run.deliver(training_reports(2)); });
+  assert_int_equal(run.stored().size(), 1);
+}
+
+// What comes back after a moment was no refusal.
+void master_without_its_database_refuses_nothing(void **) {
+  for (const std::string version : versions) {
+    Delivering run(version);
+    run.master.add_fault({{"path", "metrics$"}, {"skip", 2}, {"count", 100'000}});
+    run.master.add_fault({{"path", "GET /api/v1/trials"}, {"count", 100'000}});
+    const std::vector<Report> reports = training_reports(10);
+    expect_error(Code::unavailable, [&] { run.deliver(reports); });
+    assert_int_equal(run.stored().size(), 2);
+    assert_string_equal(run.refused().c_str(), "");
+    run.master.heal();
+    assert_true(run.deliver(reports).conflicts.empty());
+    assert_true(run.stored() == all_of(10));
+  }
 }
 
 void last_status_and_progress_of_a_batch_count(void **) {
@@ -359,6 +376,7 @@ int test_delivery() {
       cmocka_unit_test(another_process_goes_on_where_the_killed_one_was),
       cmocka_unit_test(validations_leave_one_after_the_other),
       cmocka_unit_test(training_does_not_wait_for_training),
+      cmocka_unit_test(master_without_its_database_refuses_nothing),
       cmocka_unit_test(last_status_and_progress_of_a_batch_count),
       cmocka_unit_test(lines_of_log_share_requests),
       cmocka_unit_test(no_report_is_refused_while_the_version_is_unknown),

@@ -232,7 +232,7 @@ void checkpoint_that_the_master_refuses_is_an_error(void **) {
   Surroundings place;
   place.in_task(master.url());
   const auto core = Core::start(place.options());
-  master.add_fault({{"path", "POST /api/v1/checkpoints$"}});
+  master.add_fault({{"path", "POST /api/v1/checkpoints$"}, {"count", 2}});
   const std::string message = expect_error(Code::state, [&] { upload(*core, place); });
   assert_true(contains(message, "a fault of the test"));
   core->close(RunEnd::ok);

@@ -52,12 +52,16 @@ class RestDelivery : public ReportSink {
     HttpCall call;
   };
 
+  bool is_old() { return session_->version() < WireVersion::v0_33; }
   bool must_wait(const Parcel &parcel) const;
   void begin(const Parcel &parcel, Delivery &delivery);
+
   void settle_oldest(Delivery &delivery);
+  void settle(const Parcel &parcel, const HttpAnswer &answer, Delivery &delivery);
+  void settle_again(const Parcel &parcel, Delivery &delivery);
+  bool is_stored_already(const Parcel &parcel, const Error &error);
   void fail(const Parcel &parcel, const Error &error, bool may_be_stored);
   void refuse(const Parcel &parcel, const Error &error, Delivery &delivery);
-  bool is_stored_already(const Parcel &parcel, const Error &error);
   void done(const Parcel &parcel);
 
   const std::shared_ptr<MasterSession> session_;
@@ -73,10 +77,11 @@ class RestDelivery : public ReportSink {
   std::set<uint64_t> maybe_stored_;      // sent, without an answer
   std::set<uint64_t> done_;              // above the watermark
   std::span<const Report> undelivered_;  // of the batch; begins above the watermark
-  std::deque<Sent> window_;
+  std::deque<Sent> under_way_;
   size_t window_size_ = widest_window;
   std::optional<Error> failure_;
-  std::set<std::string> told_groups_;  // of which a first refusal was told
+  std::set<std::string> told_groups_;    // of which a first refusal was told
+  std::set<std::string> sure_refusals_;  // answers of 500 that were given twice
 };
 
 }  // namespace det

@@ -34,6 +34,9 @@ struct Parcel {
   std::vector<const Report *> lines{};  // of log
 
   bool has_batches() const { return !report->batches.empty(); }
+  bool is_metrics() const {
+    return kind == ReportKind::metrics || kind == ReportKind::metrics_json;
+  }
 };
 
 // In the order in which they should leave; without the reports up to `delivered` and in `done`.

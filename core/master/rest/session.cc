@@ -72,6 +72,15 @@ bool MasterSession::renew_credential(uint64_t refused) {
   return credential_number() != refused;
 }
 
+HttpAnswer MasterSession::wait(HttpCall call, const CallOptions &options) {
+  if (options.limit && !call.wait_for(*options.limit)) {
+    call.cancel();
+    throw Error(Code::timeout, "asking the master: no answer within " +
+                                   std::to_string(options.limit->count()) + " ms");
+  }
+  return call.wait();
+}
+
 HttpCall MasterSession::begin(WireRequest request, const CallOptions &options) {
   const Replay usual = request.method == "GET" ? Replay::safe : Replay::unsent;
   HttpRequest http{.method = std::move(request.method),

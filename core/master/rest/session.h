@@ -36,7 +36,8 @@ struct SessionOptions {
 struct CallOptions {
   // None: safe for GET, which changes nothing, else only while the request was not sent.
   std::optional<Replay> replay = {};
-  std::chrono::milliseconds timeout{60'000};  // of each attempt
+  std::chrono::milliseconds timeout{60'000};            // of each attempt
+  std::optional<std::chrono::milliseconds> limit = {};  // of all attempts; for ask(), call()
 };
 
 // Whether the master itself said no, and will say so again. False for an answer that is none of
@@ -69,12 +70,18 @@ class MasterSession {
     return read_as<Call>(answer, version());
   }
 
+  // The answer of any status, once more with another credential where this one is refused.
+  template <class Call>
+  HttpAnswer ask(Call call, const CallOptions &options = {}) {
+    const uint64_t shown = credential_number();
+    HttpAnswer answer = wait(send(call, options), options);
+    if (answer.status != 401 || !renew_credential(shown)) return answer;
+    return wait(send(std::move(call), options), options);
+  }
+
   template <class Call>
   typename Call::Answer call(Call call, const CallOptions &options = {}) {
-    const uint64_t shown = credential_number();
-    const HttpAnswer answer = send(call, options).wait();
-    if (answer.status != 401 || !renew_credential(shown)) return read<Call>(answer);
-    return read<Call>(send(std::move(call), options).wait());
+    return read<Call>(ask(std::move(call), options));
   }
 
   // For requests from now on.
@@ -95,6 +102,7 @@ class MasterSession {
   HttpClient &http() { return http_; }
 
  private:
+  static HttpAnswer wait(HttpCall call, const CallOptions &options);
   HttpCall begin(WireRequest request, const CallOptions &options);
 
   template <class Call>

@@ -1,0 +1,132 @@
+// What the answers of a master say about the reports.
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/codec/metrics.h"
+#include "core/codec/unmanaged.h"
+#include "core/master/rest/delivery.h"
+
+namespace det {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+// Nothing of it can have reached a master.
+bool never_left(const Error &error) {
+  return error.os_errno == ECONNREFUSED || error.os_errno == EHOSTUNREACH ||
+         error.os_errno == ENETUNREACH;
+}
+
+}  // namespace
+
+void RestDelivery::settle_oldest(Delivery &delivery) {
+  Sent sent = std::move(under_way_.front());
+  under_way_.pop_front();
+  HttpAnswer answer;
+  try {
+    answer = sent.call.wait();
+  } catch (const Error &error) {
+    return fail(*sent.parcel, error, !never_left(error));
+  }
+  if (!failure_) window_size_ = widest_window;
+  settle(*sent.parcel, answer, delivery);
+}
+
+void RestDelivery::settle(const Parcel &parcel, const HttpAnswer &answer, Delivery &delivery) {
+  try {
+    read_parcel_answer(*session_, parcel, origin_, answer);
+    done(parcel);
+  } catch (const Error &error) {
+    if (!is_final_refusal(answer)) fail(parcel, error, true);
+    else if (is_stored_already(parcel, error)) done(parcel);
+    else if (answer.status == 500 && !sure_refusals_.contains(answer.body))
+      settle_again(parcel, delivery);
+    else refuse(parcel, error, delivery);
+  }
+}
+
+// Masters answer 500 to what is wrong with a report, and to any while their database is away: one
+// that shows a trial in between has it.
+void RestDelivery::settle_again(const Parcel &parcel, Delivery &delivery) {
+  HttpAnswer answer;
+  try {
+    const milliseconds limit = attempt_.timeout;
+    const HttpAnswer shown = session_->ask(
+        GetTrial{origin_.trial_id}, {.replay = Replay::never, .timeout = limit, .limit = limit});
+    if (shown.status >= 500)
+      throw Error(Code::unavailable, session_->url() + " cannot show trial " +
+                                         std::to_string(origin_.trial_id) + " either");
+    HttpCall again = send_parcel(*session_, origin_, parcel, operation_length_, attempt_);
+    answer = again.wait();
+  } catch (const Error &error) {
+    return fail(parcel, error, true);
+  }
+  if (answer.status == 500) sure_refusals_.insert(answer.body);
+  settle(parcel, answer, delivery);
+}
+
+void RestDelivery::fail(const Parcel &parcel, const Error &error, bool may_be_stored) {
+  if (may_be_stored) maybe_stored_.insert(parcel.sequences.begin(), parcel.sequences.end());
+  if (error.http_status == 401) session_->renew_credential(session_->credential_number());
+  if (!failure_) failure_ = error;
+  window_size_ = 1;  // one report asks whether the master is back
+}
+
+// Masters answer 500 to a repeat: 0.19 to any, later ones where there are batch metrics. They also
+// answer it to a run that another one has followed, and when their database is away.
+bool RestDelivery::is_stored_already(const Parcel &parcel, const Error &error) {
+  if (!parcel.is_metrics() || error.http_status != 500) return false;
+  const uint64_t sequence = parcel.sequences.back();
+  if (sequence > sent_before_ && !maybe_stored_.contains(sequence)) return false;
+  const char *const reason = is_old() ? "duplicate key" : "batch metrics";
+  return (is_old() || parcel.has_batches()) &&
+         std::string(error.what()).find(reason) != std::string::npos;
+}
+
+void RestDelivery::refuse(const Parcel &parcel, const Error &error, Delivery &delivery) {
+  std::string message = "the master takes no more of " + name_of(parcel) + ": " + error.what();
+  try {
+    message += refused_.keep(to_json(parcel, error.what()))
+                   ? "; it is kept in '" + refused_.path().string() + "'"
+                   : "; it is lost, since too many are kept in '" + refused_.path().string() + "'";
+  } catch (const Error &unwritten) {
+    return fail(parcel, unwritten, false);  // a full disk, say: it stays in the journal
+  }
+  const std::string group(parcel.is_metrics() ? parcel.report->group : "(no group)");
+  if (told_groups_.insert(group).second) delivery.conflicts.push_back(message);
+  else logger_->info(message);
+  done(parcel);
+}
+
+void RestDelivery::done(const Parcel &parcel) {
+  for (const uint64_t sequence : parcel.sequences) {
+    maybe_stored_.erase(sequence);
+    done_.insert(sequence);
+  }
+  uint64_t delivered = watermark_.delivered();
+  size_t count = 0;
+  for (; count < undelivered_.size(); ++count) {
+    const uint64_t sequence = undelivered_[count].sequence;
+    if (sequence > delivered && done_.erase(sequence) == 0) break;
+    delivered = std::max(delivered, sequence);
+  }
+  undelivered_ = undelivered_.subspan(count);
+  watermark_.set_delivered(delivered);
+}
+
+bool RestDelivery::offer_again(const Json &refused) {
+  try {
+    session_->call(metrics_from_json(refused, origin_));
+    return true;
+  } catch (const Json::exception &) {
+    return false;  // a status, or lines of log: they have had their time
+  } catch (const Error &error) {
+    if (may_work_later(error)) throw;
+    return false;
+  }
+}
+
+}  // namespace det
