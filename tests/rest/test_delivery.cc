@@ -296,6 +296,25 @@ void training_does_not_wait_for_training(void **) {
   assert_int_equal(run.stored().size(), 1);
 }
 
+// 0.19 makes a row of training for a validation at a step that has none, and takes no other then.
+void old_masters_get_training_before_validation_of_a_step(void **) {
+  for (const bool validates_first : {false, true}) {
+    Delivering run("0.19.10");
+    run.master.add_fault(
+        {{"path", "training_metrics$"}, {"how", "delay"}, {"seconds", 0.05}, {"count", 10}});
+    std::vector<Report> reports;
+    for (int64_t step = 1; step <= 10; ++step)
+      for (const bool is_validation : {validates_first, !validates_first})
+        reports.push_back(metrics_report(8 * (reports.size() + 1),
+                                         is_validation ? "validation" : "training", step,
+                                         static_cast<double>(step) / 4));
+    const Delivery delivery = run.deliver(reports);
+    assert_string_equal(delivery.conflicts.empty() ? "" : delivery.conflicts[0].c_str(), "");
+    assert_true(run.stored() == all_of(10) && run.stored("validation") == all_of(10));
+    assert_int_equal(run.asked("metrics").size(), 20);
+  }
+}
+
 // What comes back after a moment was no refusal.
 void master_without_its_database_refuses_nothing(void **) {
   for (const std::string version : versions) {
@@ -376,6 +395,7 @@ int test_delivery() {
       cmocka_unit_test(another_process_goes_on_where_the_killed_one_was),
       cmocka_unit_test(validations_leave_one_after_the_other),
       cmocka_unit_test(training_does_not_wait_for_training),
+      cmocka_unit_test(old_masters_get_training_before_validation_of_a_step),
       cmocka_unit_test(master_without_its_database_refuses_nothing),
       cmocka_unit_test(last_status_and_progress_of_a_batch_count),
       cmocka_unit_test(lines_of_log_share_requests),

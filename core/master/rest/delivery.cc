@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/codec/metrics.h"
+#include "core/master/rest/parcel_order.h"
 
 namespace det {
 
@@ -41,7 +42,8 @@ Delivery RestDelivery::deliver(const JournalKey &, std::span<const Report> repor
   static_cast<void>(session_->version());  // its failure is not that of a report
   undelivered_ = reports;
   const Leftovers<std::deque<Sent>> leftovers(under_way_);  // they point to parcels of this call
-  const std::vector<Parcel> parcels = pack_parcels(reports, watermark_.delivered(), done_);
+  std::vector<Parcel> parcels = pack_parcels(reports, watermark_.delivered(), done_);
+  if (is_old()) put_training_first(parcels);
   for (const Parcel &parcel : parcels) {
     while (!failure_ && must_wait(parcel)) settle_oldest(delivery);
     if (failure_) break;
@@ -54,13 +56,14 @@ Delivery RestDelivery::deliver(const JournalKey &, std::span<const Report> repor
 }
 
 // A search goes by the order of validations, and the first value of a step is the one that stays.
-bool RestDelivery::must_wait(const Parcel &parcel) const {
+// Masters before 0.33 take nothing of training once they have a validation of the step.
+bool RestDelivery::must_wait(const Parcel &parcel) {
   if (under_way_.size() >= window_size_) return true;
   return std::any_of(under_way_.begin(), under_way_.end(), [&](const Sent &sent) {
     if (!parcel.is_metrics() || !sent.parcel->is_metrics()) return false;
     const Report &one = *parcel.report, &other = *sent.parcel->report;
-    return one.group == other.group &&
-           (one.group == "validation" || one.steps == other.steps);
+    if (one.group != other.group) return one.steps == other.steps && is_old();
+    return one.steps == other.steps || one.group == "validation";
   });
 }
 

@@ -53,7 +53,7 @@ class RestDelivery : public ReportSink {
   };
 
   bool is_old() { return session_->version() < WireVersion::v0_33; }
-  bool must_wait(const Parcel &parcel) const;
+  bool must_wait(const Parcel &parcel);
   void begin(const Parcel &parcel, Delivery &delivery);
 
   void settle_oldest(Delivery &delivery);
