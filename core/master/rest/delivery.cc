@@ -58,7 +58,7 @@ Delivery RestDelivery::deliver(const JournalKey &, std::span<const Report> repor
 // A search goes by the order of validations, and the first value of a step is the one that stays.
 // Masters before 0.33 take nothing of training once they have a validation of the step.
 bool RestDelivery::must_wait(const Parcel &parcel) {
-  if (under_way_.size() >= window_size_) return true;
+  if (under_way_.size() >= window_.size()) return true;
   return std::any_of(under_way_.begin(), under_way_.end(), [&](const Sent &sent) {
     if (!parcel.is_metrics() || !sent.parcel->is_metrics()) return false;
     const Report &one = *parcel.report, &other = *sent.parcel->report;
@@ -71,8 +71,9 @@ void RestDelivery::begin(const Parcel &parcel, Delivery &delivery) {
   try {
     if (!is_wanted(parcel, origin_, session_->version())) return done(parcel);
     watermark_.set_attempted(parcel.sequences.back());
-    under_way_.push_back(
-        {&parcel, send_parcel(*session_, origin_, parcel, operation_length_, attempt_)});
+    under_way_.push_back({&parcel,
+                          send_parcel(*session_, origin_, parcel, operation_length_, attempt_),
+                          std::chrono::steady_clock::now()});
   } catch (const Error &error) {
     const bool is_impossible = error.code == Code::unsupported || error.code == Code::invalid;
     if (is_impossible) refuse(parcel, error, delivery);

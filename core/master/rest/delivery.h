@@ -19,6 +19,7 @@
 #include "core/master/rest/refused.h"
 #include "core/master/rest/session.h"
 #include "core/master/rest/watermark.h"
+#include "core/master/rest/window.h"
 
 namespace det {
 
@@ -45,11 +46,10 @@ class RestDelivery : public ReportSink {
   RefusedReports &refused() { return refused_; }
 
  private:
-  static constexpr size_t widest_window = 32;
-
   struct Sent {
     const Parcel *parcel;
     HttpCall call;
+    std::chrono::steady_clock::time_point at;
   };
 
   bool is_old() { return session_->version() < WireVersion::v0_33; }
@@ -78,7 +78,7 @@ class RestDelivery : public ReportSink {
   std::set<uint64_t> done_;              // above the watermark
   std::span<const Report> undelivered_;  // of the batch; begins above the watermark
   std::deque<Sent> under_way_;
-  size_t window_size_ = widest_window;
+  Window window_;
   std::optional<Error> failure_;
   std::set<std::string> told_groups_;    // of which a first refusal was told
   std::set<std::string> sure_refusals_;  // answers of 500 that were given twice

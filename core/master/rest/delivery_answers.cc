@@ -13,6 +13,7 @@ namespace det {
 namespace {
 
 using std::chrono::milliseconds;
+using std::chrono::steady_clock;
 
 // Nothing of it can have reached a master.
 bool never_left(const Error &error) {
@@ -31,7 +32,7 @@ void RestDelivery::settle_oldest(Delivery &delivery) {
   } catch (const Error &error) {
     return fail(*sent.parcel, error, !never_left(error));
   }
-  if (!failure_) window_size_ = widest_window;
+  if (!failure_) window_.answered(steady_clock::now() - sent.at);
   settle(*sent.parcel, answer, delivery);
 }
 
@@ -72,7 +73,7 @@ void RestDelivery::fail(const Parcel &parcel, const Error &error, bool may_be_st
   if (may_be_stored) maybe_stored_.insert(parcel.sequences.begin(), parcel.sequences.end());
   if (error.http_status == 401) session_->renew_credential(session_->credential_number());
   if (!failure_) failure_ = error;
-  window_size_ = 1;  // one report asks whether the master is back
+  window_.failed();
 }
 
 // Masters answer 500 to a repeat: 0.19 to any, later ones where there are batch metrics. They also
