@@ -2,7 +2,9 @@
 // every room from TensorBoard up speaks of it.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -58,6 +60,15 @@ class ReportSink {
  public:
   virtual ~ReportSink() = default;
   virtual Delivery deliver(const JournalKey &journal, std::span<const Report> reports) = 0;
+
+  // For sinks whose deliveries take long, since each report is a request of its own.
+
+  // Who is told, on the thread that delivers, as deliveries proceed: all reports below this
+  // sequence are there. Set while none is under way; empty: nobody.
+  virtual void on_progress(std::function<void(uint64_t sequence)>) {}
+
+  // From any thread: deliveries end at this time, with what got through.
+  virtual void end_by(std::chrono::steady_clock::time_point) {}
 };
 
 }  // namespace det

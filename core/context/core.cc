@@ -145,15 +145,11 @@ void Core::close(RunEnd how, std::chrono::milliseconds limit) {
   steps.run([&] { end_watch_.reset(); });
   steps.run([&] { output_.reset(); });
   steps.run([&] { stack_trace_.reset(); });
+  // The end of the run must not overtake its reports, and until they are there the watcher keeps
+  // the run alive to the master.
+  steps.run([&] { deliver_last(limit); });
   steps.run([&] {
     if (preempt_) preempt_->stop();
-  });
-  // The end of the run must not overtake its reports.
-  steps.run([&] {
-    if (shipper_ && !shipper_->stop(limit))
-      throw Error(Code::timeout, "closing: the last reports could not be delivered (" +
-                                     shipper_->last_failure() +
-                                     "); they are kept, and `det sync` delivers them later");
   });
   steps.run([&] {
     if (place_.master) place_.master->end_run(how);
@@ -164,6 +160,15 @@ void Core::close(RunEnd how, std::chrono::milliseconds limit) {
       throw Error(Code::conflict, *conflict);
   });
   steps.rethrow();
+}
+
+void Core::deliver_last(std::chrono::milliseconds limit) {
+  if (!shipper_ || shipper_->stop(limit)) return;
+  const std::string reason = shipper_->last_failure();
+  throw Error(Code::timeout, "closing: the last reports could not be delivered within " +
+                                 std::to_string(limit.count()) + " ms" +
+                                 (reason.empty() ? "" : " (" + reason + ")") +
+                                 "; they are kept, and `det sync` delivers them later");
 }
 
 Core::~Core() {

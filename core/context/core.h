@@ -61,6 +61,7 @@ class Core {
   void open_contexts(const CoreOptions &options);
   void watch_process(const CoreOptions &options);
   void close(RunEnd how, std::chrono::milliseconds limit);
+  void deliver_last(std::chrono::milliseconds limit);
 
   const std::chrono::milliseconds close_limit_;
 

@@ -111,7 +111,7 @@ struct Shipper::State {
     }
     spool.release();
     tell_damage();
-    tell_delivered();
+    tell_delivered(spool.read_position());
     if (count > 0) return true;
     if (over()) return false;
     const bool idle = !last_report || steady_clock::now() - *last_report >= options.idle;
@@ -171,7 +171,7 @@ struct Shipper::State {
     }
     spool.set_keeping_up(!failed);
     if (!failed && !before.empty()) logger->info("the master takes reports again");
-    if (!failed || !before.empty()) return;
+    if (!failed || !before.empty() || late()) return;
     const bool may_pass = is_passing(failed->code) && !failed->is_final();
     logger->write(may_pass ? LogLevel::warning : LogLevel::error,
                   "delivering reports: " + failed->message +
@@ -201,9 +201,9 @@ struct Shipper::State {
     }
   }
 
-  void tell_delivered() {
+  void tell_delivered(uint64_t below) {
     const std::lock_guard lock(mutex);
-    delivered = spool.read_position();
+    delivered = std::max(delivered, below);
     changed.notify_all();
   }
 
@@ -237,13 +237,18 @@ Shipper::Shipper(Spool &spool, ReportSink &sink, std::shared_ptr<Logger> logger,
                  const ShipperOptions &options)
     : state_(
           std::make_unique<State>(spool, sink, std::move(logger), std::move(observer), options)) {
+  sink.on_progress([state = state_.get()](uint64_t below) { state->tell_delivered(below); });
   state_->thread = start_thread("det-shipper", [state = state_.get()] { state->run(); });
 }
 
 Shipper::~Shipper() {
   // The thread and those who wait exist only in the parent: nothing here can be taken down.
-  if (state_->spool.in_child()) static_cast<void>(state_.release());
-  else stop(milliseconds{0});
+  if (state_->spool.in_child()) {
+    static_cast<void>(state_.release());
+    return;
+  }
+  stop(milliseconds{0});
+  state_->sink.on_progress(nullptr);
 }
 
 void Shipper::flush(uint64_t sequence, std::optional<milliseconds> timeout) {
@@ -284,11 +289,13 @@ bool Shipper::stop(milliseconds timeout) {
   const std::lock_guard joining(state_->joining);
   if (state_->thread.joinable()) {
     state_->spool.close();
+    const steady_clock::time_point end = after(timeout);
     {
       const std::lock_guard lock(state_->mutex);
-      state_->stop_at = after(timeout);
+      state_->stop_at = end;
       state_->hurry = true;
     }
+    state_->sink.end_by(end);
     state_->spool.ring();
     state_->thread.join();
   }

@@ -44,9 +44,9 @@ class Shipper {
   void flush(uint64_t sequence, std::optional<std::chrono::milliseconds> timeout);
 
   // Closes the spool, delivers what there is within the timeout (beyond it only a delivery under
-  // way; less where waiting is in vain), and ends the thread. Gives whether everything was
-  // delivered; then the files are gone, else they stay for recover_spool(). A repeat gives the same
-  // answer.
+  // way, to a sink that cannot end it; less where waiting is in vain), and ends the thread. Gives
+  // whether everything was delivered; then the files are gone, else they stay for recover_spool().
+  // A repeat gives the same answer.
   bool stop(std::chrono::milliseconds timeout);
 
   // What the sink said when it failed last; empty when the last delivery succeeded.

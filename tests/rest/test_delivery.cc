@@ -331,6 +331,32 @@ void master_without_its_database_refuses_nothing(void **) {
   }
 }
 
+void each_report_counts_as_soon_as_the_master_has_it(void **) {
+  Delivering run("0.38.1");
+  std::vector<uint64_t> told;
+  run.delivery->on_progress([&](uint64_t below) { told.push_back(below); });
+  run.master.add_fault({{"path", "metrics$"}, {"how", "drop"}, {"skip", 3}});
+  expect_error(Code::unavailable, [&] { run.deliver(training_reports(10, "validation")); });
+  assert_true(told == (std::vector<uint64_t>{16, 24, 32}));
+}
+
+void delivery_ends_when_its_time_is_up(void **) {
+  Delivering run("0.38.1");
+  run.master.add_fault({{"path", "metrics$"}, {"how", "hang"}, {"skip", 2}, {"count", 100'000}});
+  const auto stopped = [&](std::chrono::milliseconds after) {
+    run.delivery->end_by(std::chrono::steady_clock::now() + after);
+    return expect_error(Code::timeout, [&] { run.deliver(training_reports(1000)); });
+  };
+  assert_true(contains(stopped(std::chrono::milliseconds(300)), "when the time was up"));
+  assert_int_equal(run.stored().size(), 2);
+  run.master.heal();
+  run.master.restart();
+  // Not one more, however many there are.
+  const size_t before = run.asked("metrics").size();
+  stopped(std::chrono::milliseconds(0));
+  assert_int_equal(run.asked("metrics").size(), before);
+}
+
 void last_status_and_progress_of_a_batch_count(void **) {
   Delivering run("0.38.1");
   std::vector<Report> reports;
@@ -397,6 +423,8 @@ int test_delivery() {
       cmocka_unit_test(training_does_not_wait_for_training),
       cmocka_unit_test(old_masters_get_training_before_validation_of_a_step),
       cmocka_unit_test(master_without_its_database_refuses_nothing),
+      cmocka_unit_test(each_report_counts_as_soon_as_the_master_has_it),
+      cmocka_unit_test(delivery_ends_when_its_time_is_up),
       cmocka_unit_test(last_status_and_progress_of_a_batch_count),
       cmocka_unit_test(lines_of_log_share_requests),
       cmocka_unit_test(no_report_is_refused_while_the_version_is_unknown),

@@ -46,6 +46,7 @@ Delivery RestDelivery::deliver(const JournalKey &, std::span<const Report> repor
   if (is_old()) put_training_first(parcels);
   for (const Parcel &parcel : parcels) {
     while (!failure_ && must_wait(parcel)) settle_oldest(delivery);
+    if (!failure_ && is_late()) failure_ = too_late();
     if (failure_) break;
     begin(parcel, delivery);
   }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -37,6 +38,8 @@ class RestDelivery : public ReportSink {
   // One thread at a time. Throws Code::unavailable and the like when it did not come to the end;
   // what got through is remembered.
   Delivery deliver(const JournalKey &journal, std::span<const Report> reports) override;
+  void on_progress(std::function<void(uint64_t)> tell) override { tell_ = std::move(tell); }
+  void end_by(std::chrono::steady_clock::time_point time) override { end_ = time; }
 
   // The operation that progress is a part of, for masters that count it in the searcher's units.
   void set_operation_length(uint64_t length) { operation_length_ = length; }
@@ -56,6 +59,7 @@ class RestDelivery : public ReportSink {
   bool must_wait(const Parcel &parcel);
   void begin(const Parcel &parcel, Delivery &delivery);
 
+  HttpAnswer wait(HttpCall &call) const;
   void settle_oldest(Delivery &delivery);
   void settle(const Parcel &parcel, const HttpAnswer &answer, Delivery &delivery);
   void settle_again(const Parcel &parcel, Delivery &delivery);
@@ -64,13 +68,20 @@ class RestDelivery : public ReportSink {
   void refuse(const Parcel &parcel, const Error &error, Delivery &delivery);
   void done(const Parcel &parcel);
 
+  bool is_late() const { return std::chrono::steady_clock::now() >= end_.load(); }
+  Error too_late() const;
+  std::chrono::milliseconds time_left(std::chrono::milliseconds limit) const;
+
   const std::shared_ptr<MasterSession> session_;
   const ReportOrigin origin_;
   const std::shared_ptr<Logger> logger_;
   const CallOptions attempt_;
   Watermark watermark_;
   RefusedReports refused_;
+  std::function<void(uint64_t)> tell_;
   std::atomic<uint64_t> operation_length_{0};
+  std::atomic<std::chrono::steady_clock::time_point> end_{
+      std::chrono::steady_clock::time_point::max()};
 
   // Of the thread that delivers.
   const uint64_t sent_before_;           // what an earlier process may have sent

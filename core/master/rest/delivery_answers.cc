@@ -23,12 +23,32 @@ bool never_left(const Error &error) {
 
 }  // namespace
 
+Error RestDelivery::too_late() const {
+  return {Code::timeout, session_->url() + " had not taken all of them when the time was up"};
+}
+
+milliseconds RestDelivery::time_left(milliseconds limit) const {
+  const steady_clock::time_point end = end_;
+  if (end == steady_clock::time_point::max()) return limit;
+  return std::clamp(std::chrono::ceil<milliseconds>(end - steady_clock::now()), milliseconds(1),
+                    limit);
+}
+
+HttpAnswer RestDelivery::wait(HttpCall &call) const {
+  while (!call.wait_for(milliseconds(50)))
+    if (is_late()) {
+      call.cancel();
+      throw too_late();
+    }
+  return call.wait();
+}
+
 void RestDelivery::settle_oldest(Delivery &delivery) {
   Sent sent = std::move(under_way_.front());
   under_way_.pop_front();
   HttpAnswer answer;
   try {
-    answer = sent.call.wait();
+    answer = wait(sent.call);
   } catch (const Error &error) {
     return fail(*sent.parcel, error, !never_left(error));
   }
@@ -54,14 +74,14 @@ void RestDelivery::settle(const Parcel &parcel, const HttpAnswer &answer, Delive
 void RestDelivery::settle_again(const Parcel &parcel, Delivery &delivery) {
   HttpAnswer answer;
   try {
-    const milliseconds limit = attempt_.timeout;
+    const milliseconds limit = time_left(attempt_.timeout);
     const HttpAnswer shown = session_->ask(
         GetTrial{origin_.trial_id}, {.replay = Replay::never, .timeout = limit, .limit = limit});
     if (shown.status >= 500)
       throw Error(Code::unavailable, session_->url() + " cannot show trial " +
                                          std::to_string(origin_.trial_id) + " either");
     HttpCall again = send_parcel(*session_, origin_, parcel, operation_length_, attempt_);
-    answer = again.wait();
+    answer = wait(again);
   } catch (const Error &error) {
     return fail(parcel, error, true);
   }
@@ -116,6 +136,7 @@ void RestDelivery::done(const Parcel &parcel) {
   }
   undelivered_ = undelivered_.subspan(count);
   watermark_.set_delivered(delivered);
+  if (count > 0 && tell_ && !undelivered_.empty()) tell_(undelivered_.front().sequence);
 }
 
 bool RestDelivery::offer_again(const Json &refused) {

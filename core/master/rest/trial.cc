@@ -33,6 +33,12 @@ Delivery RestTrial::deliver(const JournalKey &journal, std::span<const Report> r
   return delivery_.deliver(journal, reports);
 }
 
+void RestTrial::on_progress(std::function<void(uint64_t)> tell) {
+  delivery_.on_progress(std::move(tell));
+}
+
+void RestTrial::end_by(std::chrono::steady_clock::time_point time) { delivery_.end_by(time); }
+
 void RestTrial::report_checkpoint(const CheckpointReport &report) {
   Checkpoint checkpoint{.uuid = report.id,
                         .task_id = run_.info.task_id,

@@ -41,6 +41,8 @@ class RestTrial : public Master {
   std::string journal_id() const override { return run_.journal_id; }
 
   Delivery deliver(const JournalKey &journal, std::span<const Report> reports) override;
+  void on_progress(std::function<void(uint64_t)> tell) override;
+  void end_by(std::chrono::steady_clock::time_point time) override;
 
   void report_checkpoint(const CheckpointReport &report) override;
   bool knows_checkpoint(const std::string &id) override;
