@@ -18,6 +18,7 @@ enum class ReportKind : uint8_t {
   status = 3,        // `text`
   progress = 4,      // `number`: a fraction from 0 to 1
   log = 5,           // `level`, `text`
+  checkpoint = 6,    // `text`: a checkpoint that is safe in its storage, packed
 };
 
 struct MetricValue {

@@ -26,6 +26,21 @@ bool may_be_known(const Error &error) {
          error.code == Code::access || error.http_status != 0;
 }
 
+bool may_be_taken_later(const Error &error) {
+  switch (error.code) {
+    case Code::unavailable:
+    case Code::timeout:
+    case Code::busy:
+    case Code::full:
+    case Code::io:
+    case Code::access:
+    case Code::no_memory:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 CheckpointContext::CheckpointContext(const Gate &gate, Communicator &communicator, Master &master,
@@ -83,23 +98,13 @@ std::unique_ptr<CheckpointStore> CheckpointContext::begin_store(const std::strin
 
 void CheckpointContext::publish(CheckpointWriter &writer, const Json &metadata,
                                 const std::vector<std::string> &shares) {
-  CheckpointReport report{writer.id(), metadata, writer.commit(shares), storage_.config()};
-  bool asked = false;
+  const CheckpointReport report{writer.id(), metadata, writer.commit(shares), storage_.config()};
+  train_.give_way_to_reports();
   try {
-    // The master must not see a checkpoint before the metrics that led to it.
-    train_.deliver_all();
-    asked = true;
     master_.report_checkpoint(report);
   } catch (const Error &error) {
-    if (asked && may_be_known(error)) {
-      writer.announced();  // files that nobody knows do less harm than a checkpoint without files
-      throw Error(error.code,
-                  std::string(error.what()) + "; checkpoint " + writer.id() +
-                      " stays in storage, since the master may know it; delete it if it does not",
-                  error.os_errno, error.http_status);
-    }
-    writer.abort();
-    throw;
+    publish_later(writer, report, error);
+    return;
   } catch (...) {
     writer.abort();
     throw;
@@ -108,12 +113,61 @@ void CheckpointContext::publish(CheckpointWriter &writer, const Json &metadata,
   logger_.info("saved checkpoint " + writer.id());
 }
 
+// The bytes are safe: nothing that passes makes them be given up.
+void CheckpointContext::publish_later(CheckpointWriter &writer, const CheckpointReport &report,
+                                      const Error &reason) {
+  const std::string &id = report.id;
+  try {
+    if (may_be_taken_later(reason) && keep(report)) {
+      writer.announced();
+      logger_.warning("saved checkpoint " + id +
+                      ", and the master is told of it later: " + reason.what());
+      return;
+    }
+  } catch (const Error &unkept) {
+    writer.announced();
+    throw Error(unkept.code,
+                "reporting checkpoint " + id + ", which is safe in storage: " + reason.what() +
+                    "; keeping the report for later: " + unkept.what(),
+                unkept.os_errno, reason.http_status);
+  }
+  if (!may_be_known(reason)) {
+    writer.abort();
+    throw reason;
+  }
+  writer.announced();  // files that nobody knows do less harm than a checkpoint without files
+  throw Error(reason.code,
+              std::string(reason.what()) + "; checkpoint " + id +
+                  " stays in storage, since the master may know it; delete it if it does not",
+              reason.os_errno, reason.http_status);
+}
+
+// In the journal; false where this rank has none.
+bool CheckpointContext::keep(const CheckpointReport &report) {
+  const std::optional<uint64_t> sequence = train_.keep_checkpoint(report);
+  if (!sequence) return false;
+  const std::lock_guard lock(waiting_mutex_);
+  waiting_.insert_or_assign(report.id, report);
+  master_.send_ahead(*sequence, report);
+  return true;
+}
+
+// To the master its end must not come before its beginning.
+void CheckpointContext::settle_waiting(const std::string &id) {
+  const std::lock_guard lock(waiting_mutex_);
+  const auto found = waiting_.find(id);
+  if (found == waiting_.end()) return;
+  master_.report_checkpoint(found->second);
+  waiting_.erase(found);
+}
+
 // The master is told before the first file goes: who is killed in between must not leave it a
 // checkpoint without files to begin the next run from. The storage keeps in mind meanwhile that
 // this one is to be settled at the next start.
 void CheckpointContext::remove(const std::string &id) {
   gate_.check();
   check_storage_id(id);
+  settle_waiting(id);
   storage_.withdraw(id);
   bool was_complete = false;
   try {
@@ -144,6 +198,11 @@ void CheckpointContext::remove_withdrawn(const std::string &id, bool was_complet
 Json CheckpointContext::metadata(const std::string &id) {
   gate_.check();
   check_storage_id(id);
+  {
+    const std::lock_guard lock(waiting_mutex_);
+    if (const auto found = waiting_.find(id); found != waiting_.end())
+      return found->second.metadata;
+  }
   if (std::optional<Json> known = master_.checkpoint_metadata(id)) return *known;
   // Saved before this store existed, or by another program: storage keeps a copy.
   const std::unique_ptr<CheckpointReader> reader = storage_.restore(id, nullptr, false);

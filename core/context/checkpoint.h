@@ -3,11 +3,13 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include "core/base/error.h"
 #include "core/base/json.h"
 #include "core/base/log.h"
 #include "core/comm/communicator.h"
@@ -89,6 +91,9 @@ class CheckpointContext {
   std::string begin_writing(const Call &call, std::unique_ptr<CheckpointWriter> &writer);
   void publish(CheckpointWriter &writer, const Json &metadata,
                const std::vector<std::string> &shares);
+  void publish_later(CheckpointWriter &writer, const CheckpointReport &report, const Error &reason);
+  bool keep(const CheckpointReport &report);
+  void settle_waiting(const std::string &id);
   void check_rank(const char *call) const;
 
   void remove_withdrawn(const std::string &id, bool was_complete);
@@ -103,6 +108,8 @@ class CheckpointContext {
   Storage &storage_;
   TrainContext &train_;
   Logger &logger_;
+  std::mutex waiting_mutex_;
+  std::map<std::string, CheckpointReport> waiting_;  // for the master, in the journal
 };
 
 }  // namespace det

@@ -49,7 +49,7 @@ std::string CheckpointContext::upload_sharded(const fs::path &directory,
       writer->add(directory, paths);
       share = writer->finish({});
     }
-    train_.deliver_all();  // the chief can only wait for its own reports
+    train_.give_way_to_reports();  // the chief can only wait for its own
     return share;
   });
   return chief_decides(communicator_, call, [&] {

@@ -54,7 +54,7 @@ void CheckpointStore::commit_sharded() try {
       unpack(shares, "what each rank finishes").at(static_cast<size_t>(communicator.ranks().rank));
   const std::vector<std::string> finished = all_agree(communicator, call, [&] {
     std::string share = writer_->finish(mine.get<std::vector<std::string>>());
-    context_.train_.deliver_all();  // the chief can only wait for its own reports
+    context_.train_.give_way_to_reports();  // the chief can only wait for its own
     return share;
   });
   chief_decides(communicator, call, [&] {

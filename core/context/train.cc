@@ -10,6 +10,8 @@ namespace {
 
 // Long enough for a busy store, short enough for a person to learn that something is wrong.
 constexpr std::chrono::seconds delivery_limit{60};
+// Enough for reports that are on their way anyway.
+constexpr std::chrono::seconds order_limit{2};
 
 void check_steps(std::string_view group, int64_t steps) {
   if (steps < 0)
@@ -113,6 +115,20 @@ void TrainContext::flush(std::optional<std::chrono::milliseconds> timeout) {
 
 void TrainContext::deliver_all() {
   if (shipper_ != nullptr) shipper_->flush(spool_->last_sequence(), delivery_limit);
+}
+
+void TrainContext::give_way_to_reports() noexcept {
+  try {
+    if (shipper_ != nullptr && shipper_->last_failure().empty())
+      shipper_->flush(spool_->last_sequence(), order_limit);
+  } catch (const std::exception &) {
+    // They come later.
+  }
+}
+
+std::optional<uint64_t> TrainContext::keep_checkpoint(const CheckpointReport &report) {
+  if (spool_ == nullptr) return std::nullopt;
+  return spool_->append_checkpoint(pack(to_json(report)));
 }
 
 void TrainContext::report_early_exit(const std::string &reason) {

@@ -53,6 +53,13 @@ class TrainContext {
   // The same for calls that must not overtake the reports before them.
   void deliver_all();
 
+  // The same for a checkpoint, which had better not: for a moment, and in vain where the master is
+  // far behind or away.
+  void give_way_to_reports() noexcept;
+
+  // Into the journal. None where there is no journal; throws as a report does.
+  std::optional<uint64_t> keep_checkpoint(const CheckpointReport &report);
+
   void report_early_exit(const std::string &reason);
   void set_metadata(const Json &metadata);
   Json metadata();

@@ -41,6 +41,10 @@ struct CheckpointReport {
   Json storage;                               // how to build the storage again
 };
 
+// For the journal.
+Json to_json(const CheckpointReport &report);
+CheckpointReport checkpoint_report_from_json(const Json &json);
+
 struct SearchOperation {
   uint64_t length = 0;     // absolute
   bool completed = false;  // no work for now
@@ -76,6 +80,9 @@ class Master : public ReportSink {
   virtual void acknowledge_out_of_operations() = 0;
 
   virtual void report_checkpoint(const CheckpointReport &report) = 0;
+  // One that could not be reported and is in the journal, as `sequence`: it may leave ahead of the
+  // reports before it.
+  virtual void send_ahead(uint64_t /*sequence*/, const CheckpointReport &) {}
   // As one that is complete.
   virtual bool knows_checkpoint(const std::string &id) = 0;
   virtual std::optional<Json> checkpoint_metadata(const std::string &id) = 0;

@@ -33,4 +33,16 @@ RunInfo run_info_from_json(const Json &json) {
   return info;
 }
 
+Json to_json(const CheckpointReport &report) {
+  return {{"id", report.id},
+          {"metadata", report.metadata},
+          {"resources", report.resources},
+          {"storage", report.storage}};
+}
+
+CheckpointReport checkpoint_report_from_json(const Json &json) {
+  return {json.at("id"), json.at("metadata"),
+          json.at("resources").get<std::map<std::string, uint64_t>>(), json.at("storage")};
+}
+
 }  // namespace det

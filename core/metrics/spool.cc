@@ -105,6 +105,10 @@ uint64_t Spool::append_log(int level, std::string_view text) {
   return append({.kind = ReportKind::log, .level = level, .text = text});
 }
 
+uint64_t Spool::append_checkpoint(std::string_view report) {
+  return append({.kind = ReportKind::checkpoint, .text = report});
+}
+
 uint64_t Spool::append(const RecordContent &content) {
   if (in_child()) [[unlikely]]
     throw Error(

@@ -53,6 +53,7 @@ class Spool {
   uint64_t append_status(std::string_view text);
   uint64_t append_progress(double fraction);
   uint64_t append_log(int level, std::string_view text);
+  uint64_t append_checkpoint(std::string_view report);
 
   // Not below the sequence of any record appended before. Any thread.
   uint64_t last_sequence();

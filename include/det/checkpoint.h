@@ -74,7 +74,10 @@ DET_API void det_download_options_init(det_download_options *options) DET_NOEXCE
 
 /** Stores the contents of a directory as a new checkpoint (seed: upload). Writes `metadata.json`
  * into `directory` first. Chief only, or all ranks in step with `shard`. Blocks until the
- * checkpoint is durable and the master knows of it, after every report made before.
+ * checkpoint is durable, and for some seconds at most until the master knows of it, after the
+ * reports made before where they are on their way. A master that cannot be told by then is told as
+ * soon as it can, before those reports: until then the checkpoint's own report is in the journal,
+ * safe from a kill, and a warning in the log says so.
  *
  * With `shard` the checkpoint has what any rank brings. Of ranks that name the same directory of
  * one machine and select nothing, the lowest stores it for all; a file that several ranks bring
@@ -116,9 +119,9 @@ DET_API const char *det_checkpoint_store_path(const det_checkpoint_store *store)
  * @return Borrowed from `store`; NULL for NULL.   @since 0.1 */
 DET_API const char *det_checkpoint_store_id(const det_checkpoint_store *store) DET_NOEXCEPT;
 
-/** Makes the checkpoint durable, visible and known to the master (seed: leaving store_path). With
- * `shard` all ranks in step, each once it has written its files. Blocks. Once, and not after an
- * abort.
+/** Makes the checkpoint durable, visible and known to the master (seed: leaving store_path), which
+ * may be told later, as with det_checkpoint_upload(). With `shard` all ranks in step, each once it
+ * has written its files. Blocks. Once, and not after an abort.
  * @return As det_checkpoint_upload(); DET_E_STATE (committed or aborted before; another rank
  * aborted or freed its handle instead). After a failure nothing is visible, and the handle can only
  * be freed.   @since 0.1 */

@@ -34,7 +34,7 @@ struct Faults {
   void pass(const std::string &what) {
     if (step < 0 || step-- != 0) return;
     happened = true;
-    throw Error(Code::io, what + ": a fault of the test");
+    throw Error(Code::corrupt, what + ": a fault of the test");
   }
 };
 

@@ -201,7 +201,7 @@ void a_fault_of_the_reading_rank_reaches_its_machine(void **) {
       const auto thrown = download(job, id, {selector, selector, selector, selector});
       if (!job.fault_happened) break;
       assert_no_failure({thrown[0], thrown[1]});
-      assert_all_threw({thrown[2], thrown[3]}, Code::io, "a fault of the test");
+      assert_all_threw({thrown[2], thrown[3]}, Code::corrupt, "a fault of the test");
     }
     assert_int_equal(job.faulty_step, selector ? 2 : 1);
   }

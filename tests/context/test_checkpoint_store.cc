@@ -260,7 +260,7 @@ void a_fault_of_any_rank_at_any_step_reaches_all(void **) {
         fs::remove_all(job.base() / job.stored().at(0));
         break;
       }
-      assert_all_threw(thrown, Code::io, "a fault of the test");
+      assert_all_threw(thrown, Code::corrupt, "a fault of the test");
       assert_nothing_stored(job);
       const std::string text = text_of(thrown[static_cast<size_t>(job.faulty_rank)]);
       seen.insert(text.substr(0, text.find(':')));

@@ -281,7 +281,7 @@ void a_fault_of_any_rank_at_any_step_of_an_upload_reaches_all(void **) {
         fs::remove_all(job.base() / uploaded.ids[0]);
         break;
       }
-      assert_all_threw(uploaded.thrown, Code::io, "a fault of the test");
+      assert_all_threw(uploaded.thrown, Code::corrupt, "a fault of the test");
       assert_nothing_stored(job);
       const std::string text = text_of(uploaded.thrown[static_cast<size_t>(job.faulty_rank)]);
       seen.insert(text.substr(0, text.find(':')));

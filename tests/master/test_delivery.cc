@@ -206,6 +206,28 @@ void a_late_status_does_not_replace_a_newer_one(void **) {
   assert_string_equal(home.text("SELECT status FROM trials").c_str(), "new");
 }
 
+void a_checkpoint_that_waited_is_recorded_once(void **) {
+  const Home home;
+  const auto run = home.start();
+  const auto told = [&](const std::string &id, const Json &steps, uint64_t sequence) {
+    const std::string packed = pack(
+        to_json(CheckpointReport{id, {{"steps_completed", steps}}, {{"a", 3}}, Json::object()}));
+    Report report;
+    report.kind = ReportKind::checkpoint;
+    report.sequence = sequence;
+    report.text = packed;
+    return deliver(*run, {report}).conflicts;
+  };
+  assert_int_equal(told("a", 30, 1).size(), 0);
+  assert_int_equal(told("a", 30, 2).size(), 0);  // its answer had got lost
+  assert_string_equal(
+      home.text("SELECT group_concat(uuid || steps || state || size) FROM checkpoints").c_str(),
+      "a30COMPLETED3");
+  const std::vector<std::string> wrong = told("b", "many", 3);
+  assert_int_equal(wrong.size(), 1);
+  assert_true(contains(wrong[0], "checkpoint b"));
+}
+
 }  // namespace
 }  // namespace det::test
 
@@ -229,6 +251,7 @@ int test_delivery() {
       cmocka_unit_test(other_groups_count_as_one_group),
       cmocka_unit_test(a_journal_shipped_late_is_archived_as_if_it_had_come_in_time),
       cmocka_unit_test(a_late_status_does_not_replace_a_newer_one),
+      cmocka_unit_test(a_checkpoint_that_waited_is_recorded_once),
   };
   return cmocka_run_group_tests_name("delivery", tests, nullptr, nullptr);
 }

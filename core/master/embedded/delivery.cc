@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/master/embedded/checkpoint_records.h"
 
 namespace det {
 
@@ -92,6 +93,24 @@ void ReportWriter::store(const JournalKey &journal, const Report &report, Delive
           journal.trial_id, journal.run_id, journal.rank, report.time_us, report.level,
           report.text);
       break;
+    case ReportKind::checkpoint:
+      store_checkpoint(journal, report, delivery);
+      break;
+  }
+}
+
+void ReportWriter::store_checkpoint(const JournalKey &journal, const Report &report,
+                                    Delivery &delivery) {
+  const CheckpointReport checkpoint =
+      checkpoint_report_from_json(unpack(report.text, "a checkpoint's report"));
+  RunInfo run;
+  run.trial_id = journal.trial_id;
+  run.run_id = journal.run_id;
+  try {
+    record_checkpoint(store_, run, checkpoint);
+  } catch (const Error &e) {
+    if (e.code != Code::invalid && e.code != Code::conflict) throw;
+    delivery.conflicts.push_back(e.what());
   }
 }
 

@@ -32,6 +32,7 @@ class ReportWriter {
   void begin(const JournalKey &journal);
   void store(const JournalKey &journal, const Report &report, Delivery &delivery);
   void store_metrics(const JournalKey &journal, const Report &report, Delivery &delivery);
+  void store_checkpoint(const JournalKey &journal, const Report &report, Delivery &delivery);
   void roll_back(const JournalKey &journal, size_t kind, int64_t steps);
   bool is_rolled_back(size_t kind, int64_t steps) const;
 

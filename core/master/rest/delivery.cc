@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/codec/metrics.h"
+#include "core/master/rest/checkpoint_call.h"
 #include "core/master/rest/parcel_order.h"
 
 namespace det {
@@ -45,6 +47,7 @@ Delivery RestDelivery::deliver(const JournalKey &, std::span<const Report> repor
   std::vector<Parcel> parcels = pack_parcels(reports, watermark_.delivered(), done_);
   if (is_old()) put_training_first(parcels);
   for (const Parcel &parcel : parcels) {
+    tell_those_ahead(delivery);
     while (!failure_ && must_wait(parcel)) settle_oldest(delivery);
     if (!failure_ && is_late()) failure_ = too_late();
     if (failure_) break;
@@ -69,6 +72,7 @@ bool RestDelivery::must_wait(const Parcel &parcel) {
 }
 
 void RestDelivery::begin(const Parcel &parcel, Delivery &delivery) {
+  if (parcel.kind == ReportKind::checkpoint) return tell(parcel, delivery);
   try {
     if (!is_wanted(parcel, origin_, session_->version())) return done(parcel);
     watermark_.set_attempted(parcel.sequences.back());
@@ -79,6 +83,44 @@ void RestDelivery::begin(const Parcel &parcel, Delivery &delivery) {
     const bool is_impossible = error.code == Code::unsupported || error.code == Code::invalid;
     if (is_impossible) refuse(parcel, error, delivery);
     else fail(parcel, error, false);
+  }
+}
+
+// So few that they are told one by one. A repeat is harmless.
+void RestDelivery::tell(const Parcel &checkpoint, Delivery &delivery) {
+  if (is_done(checkpoint.sequences.front())) return;
+  try {
+    tell_checkpoint(*session_, origin_, checkpoint_of(checkpoint), checkpoint.report->time_us,
+                    time_left(attempt_.timeout));
+    done(checkpoint);
+  } catch (const Error &error) {
+    const bool is_passing = may_work_later(error);
+    if (is_passing) fail(checkpoint, error, false);
+    else refuse(checkpoint, error, delivery);
+  }
+}
+
+void RestDelivery::send_ahead(uint64_t sequence, const CheckpointReport &report) {
+  const std::lock_guard lock(ahead_mutex_);
+  ahead_.push_back({sequence, now_us(), pack(to_json(report))});
+}
+
+std::optional<RestDelivery::Ahead> RestDelivery::first_ahead() {
+  const std::lock_guard lock(ahead_mutex_);
+  return ahead_.empty() ? std::nullopt : std::optional(ahead_.front());
+}
+
+void RestDelivery::tell_those_ahead(Delivery &delivery) {
+  while (const std::optional<Ahead> next = failure_ ? std::nullopt : first_ahead()) {
+    Report report;
+    report.sequence = next->sequence;
+    report.time_us = next->time_us;
+    report.kind = ReportKind::checkpoint;
+    report.text = next->packed;
+    tell({ReportKind::checkpoint, {next->sequence}, &report}, delivery);
+    if (!is_done(next->sequence)) return;
+    const std::lock_guard lock(ahead_mutex_);
+    ahead_.pop_front();
   }
 }
 

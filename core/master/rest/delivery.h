@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -41,6 +42,9 @@ class RestDelivery : public ReportSink {
   void on_progress(std::function<void(uint64_t)> tell) override { tell_ = std::move(tell); }
   void end_by(std::chrono::steady_clock::time_point time) override { end_ = time; }
 
+  // From any thread: this checkpoint, `sequence` in the journal, is the next to leave.
+  void send_ahead(uint64_t sequence, const CheckpointReport &report);
+
   // The operation that progress is a part of, for masters that count it in the searcher's units.
   void set_operation_length(uint64_t length) { operation_length_ = length; }
 
@@ -54,18 +58,27 @@ class RestDelivery : public ReportSink {
     HttpCall call;
     std::chrono::steady_clock::time_point at;
   };
+  struct Ahead {
+    uint64_t sequence;
+    int64_t time_us;
+    std::string packed;
+  };
 
   bool is_old() { return session_->version() < WireVersion::v0_33; }
   bool must_wait(const Parcel &parcel);
   void begin(const Parcel &parcel, Delivery &delivery);
+  void tell(const Parcel &checkpoint, Delivery &delivery);
+  void tell_those_ahead(Delivery &delivery);
+  std::optional<Ahead> first_ahead();
 
-  HttpAnswer wait(HttpCall &call) const;
+  HttpAnswer wait(HttpCall &call, Delivery &delivery);
   void settle_oldest(Delivery &delivery);
   void settle(const Parcel &parcel, const HttpAnswer &answer, Delivery &delivery);
   void settle_again(const Parcel &parcel, Delivery &delivery);
   bool is_stored_already(const Parcel &parcel, const Error &error);
   void fail(const Parcel &parcel, const Error &error, bool may_be_stored);
   void refuse(const Parcel &parcel, const Error &error, Delivery &delivery);
+  bool is_done(uint64_t sequence) const;
   void done(const Parcel &parcel);
 
   bool is_late() const { return std::chrono::steady_clock::now() >= end_.load(); }
@@ -82,6 +95,8 @@ class RestDelivery : public ReportSink {
   std::atomic<uint64_t> operation_length_{0};
   std::atomic<std::chrono::steady_clock::time_point> end_{
       std::chrono::steady_clock::time_point::max()};
+  std::mutex ahead_mutex_;
+  std::deque<Ahead> ahead_;
 
   // Of the thread that delivers.
   const uint64_t sent_before_;           // what an earlier process may have sent

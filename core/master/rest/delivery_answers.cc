@@ -3,9 +3,11 @@
 #include <cerrno>
 #include <utility>
 
+#include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/codec/metrics.h"
 #include "core/codec/unmanaged.h"
+#include "core/master/rest/checkpoint_call.h"
 #include "core/master/rest/delivery.h"
 
 namespace det {
@@ -34,12 +36,14 @@ milliseconds RestDelivery::time_left(milliseconds limit) const {
                     limit);
 }
 
-HttpAnswer RestDelivery::wait(HttpCall &call) const {
-  while (!call.wait_for(milliseconds(50)))
+HttpAnswer RestDelivery::wait(HttpCall &call, Delivery &delivery) {
+  while (!call.wait_for(milliseconds(50))) {
     if (is_late()) {
       call.cancel();
       throw too_late();
     }
+    tell_those_ahead(delivery);
+  }
   return call.wait();
 }
 
@@ -48,7 +52,7 @@ void RestDelivery::settle_oldest(Delivery &delivery) {
   under_way_.pop_front();
   HttpAnswer answer;
   try {
-    answer = wait(sent.call);
+    answer = wait(sent.call, delivery);
   } catch (const Error &error) {
     return fail(*sent.parcel, error, !never_left(error));
   }
@@ -81,7 +85,7 @@ void RestDelivery::settle_again(const Parcel &parcel, Delivery &delivery) {
       throw Error(Code::unavailable, session_->url() + " cannot show trial " +
                                          std::to_string(origin_.trial_id) + " either");
     HttpCall again = send_parcel(*session_, origin_, parcel, operation_length_, attempt_);
-    answer = wait(again);
+    answer = wait(again, delivery);
   } catch (const Error &error) {
     return fail(parcel, error, true);
   }
@@ -122,6 +126,10 @@ void RestDelivery::refuse(const Parcel &parcel, const Error &error, Delivery &de
   done(parcel);
 }
 
+bool RestDelivery::is_done(uint64_t sequence) const {
+  return sequence <= watermark_.delivered() || done_.contains(sequence);
+}
+
 void RestDelivery::done(const Parcel &parcel) {
   for (const uint64_t sequence : parcel.sequences) {
     maybe_stored_.erase(sequence);
@@ -141,7 +149,12 @@ void RestDelivery::done(const Parcel &parcel) {
 
 bool RestDelivery::offer_again(const Json &refused) {
   try {
-    session_->call(metrics_from_json(refused, origin_));
+    const auto checkpoint = refused.find("checkpoint");
+    if (checkpoint == refused.end()) session_->call(metrics_from_json(refused, origin_));
+    else
+      tell_checkpoint(*session_, origin_, checkpoint_report_from_json(*checkpoint),
+                      parse_iso8601(refused.at("time").get<std::string>()).value_or(now_us()),
+                      attempt_.timeout);
     return true;
   } catch (const Json::exception &) {
     return false;  // a status, or lines of log: they have had their time

@@ -19,12 +19,15 @@ namespace {
 ReportOrigin origin_of(const fs::path &directory) {
   const JournalKey key = read_run_directory(directory);
   const Json about = read_about(directory);
-  return {about.value("managed", true),
-          key.trial_id,
-          key.run_id,
-          key.rank,
-          about.value("task_id", ""),
-          about.value("allocation_id", "")};
+  ReportOrigin origin{about.value("managed", true),
+                      key.trial_id,
+                      key.run_id,
+                      key.rank,
+                      about.value("task_id", ""),
+                      about.value("allocation_id", "")};
+  if (const Json storage_id = about.value("storage_id", Json()); storage_id.is_number_integer())
+    origin.storage_id = storage_id.get<int64_t>();
+  return origin;
 }
 
 // A later run has a state of its own.

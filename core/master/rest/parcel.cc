@@ -144,6 +144,10 @@ void read_parcel_answer(MasterSession &session, const Parcel &parcel, const Repo
   }
 }
 
+CheckpointReport checkpoint_of(const Parcel &parcel) {
+  return checkpoint_report_from_json(unpack(parcel.report->text, "a checkpoint's report"));
+}
+
 std::string name_of(const Parcel &parcel) {
   switch (parcel.kind) {
     case ReportKind::status:
@@ -152,6 +156,8 @@ std::string name_of(const Parcel &parcel) {
       return "progress";
     case ReportKind::log:
       return std::to_string(parcel.lines.size()) + " lines of log";
+    case ReportKind::checkpoint:
+      return "checkpoint " + checkpoint_of(parcel).id;
     default:
       return "a report of group '" + std::string(parcel.report->group) + "' at step " +
              std::to_string(parcel.report->steps);
@@ -170,6 +176,9 @@ Json to_json(const Parcel &parcel, const std::string &reason) {
       break;
     case ReportKind::log:
       for (const Report *line : parcel.lines) json["log"].push_back(line->text);
+      break;
+    case ReportKind::checkpoint:
+      json["checkpoint"] = to_json(checkpoint_of(parcel));
       break;
     default:
       json["group"] = report.group;

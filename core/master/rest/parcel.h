@@ -12,6 +12,7 @@
 #include "core/base/report.h"
 #include "core/codec/metrics.h"
 #include "core/http/client.h"
+#include "core/master/master.h"
 #include "core/master/rest/session.h"
 
 namespace det {
@@ -23,10 +24,11 @@ struct ReportOrigin {
   int64_t run_id = 0;
   int rank = 0;
   std::string task_id, allocation_id;
+  std::optional<int64_t> storage_id = {};  // for checkpoints
 };
 
-// What goes in one request: a report of metrics, the last status or progress of a batch, or lines
-// of log together.
+// What goes in one request: a report of metrics, a checkpoint, the last status or progress of a
+// batch, or lines of log together.
 struct Parcel {
   ReportKind kind = ReportKind::metrics;
   std::vector<uint64_t> sequences;
@@ -53,6 +55,9 @@ HttpCall send_parcel(MasterSession &session, const ReportOrigin &origin, const P
 // Throws as MasterSession::read().
 void read_parcel_answer(MasterSession &session, const Parcel &parcel, const ReportOrigin &origin,
                         const HttpAnswer &answer);
+
+// Of a parcel of that kind. A request of its own kind: checkpoint_call.h.
+CheckpointReport checkpoint_of(const Parcel &parcel);
 
 // For people: "a report of group 'training' at step 10".
 std::string name_of(const Parcel &parcel);

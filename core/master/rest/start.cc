@@ -29,6 +29,8 @@ std::optional<int64_t> announce(const RestPlace &place, const RunInfo &info) {
   return session.call(std::move(call), repeatable).storage_id;
 }
 
+Json as_json(std::optional<int64_t> number) { return number ? Json(*number) : Json(); }
+
 RestRun take_part(const RestPlace &place, const RunInfo &info, bool managed) {
   const std::optional<int64_t> storage_id = announce(place, info);
   const fs::path home = rest_home(place.session->url());
@@ -39,7 +41,8 @@ RestRun take_part(const RestPlace &place, const RunInfo &info, bool managed) {
                                        {.about = {{"master", place.session->url()},
                                                   {"managed", managed},
                                                   {"task_id", info.task_id},
-                                                  {"allocation_id", info.allocation_id}},
+                                                  {"allocation_id", info.allocation_id},
+                                                  {"storage_id", as_json(storage_id)}},
                                         .has_predecessors = true});
   return {info,       managed,   rank,           place.ranks.size,
           storage_id, directory, key.journal_id, std::move(owner)};

@@ -4,12 +4,13 @@
 #include "core/base/error.h"
 #include "core/codec/checkpoints.h"
 #include "core/codec/run.h"
+#include "core/master/rest/checkpoint_call.h"
 #include "core/master/run_directory.h"
 
 namespace det {
 
 ReportOrigin RestRun::origin() const {
-  return {managed, info.trial_id, info.run_id, rank, info.task_id, info.allocation_id};
+  return {managed, info.trial_id, info.run_id, rank, info.task_id, info.allocation_id, storage_id};
 }
 
 RestTrial::RestTrial(std::shared_ptr<MasterSession> session, RestRun run,
@@ -39,40 +40,29 @@ void RestTrial::on_progress(std::function<void(uint64_t)> tell) {
 
 void RestTrial::end_by(std::chrono::steady_clock::time_point time) { delivery_.end_by(time); }
 
+// Who saves must not wait for long: what does not get through waits in the journal.
 void RestTrial::report_checkpoint(const CheckpointReport &report) {
-  Checkpoint checkpoint{.uuid = report.id,
-                        .task_id = run_.info.task_id,
-                        .storage_id = run_.storage_id,
-                        .report_time = Time{now_us()},
-                        .resources = report.resources,
-                        .metadata = report.metadata};
-  if (run_.managed) checkpoint.allocation_id = run_.info.allocation_id;
-  try {
-    session().call(ReportCheckpoint{std::move(checkpoint)}, repeatable);
-  } catch (const Error &error) {
-    // Also the answer to a repeat, when the first one's got lost.
-    if (error.http_status != 500 || !knows_checkpoint(report.id)) throw;
-  }
-  const std::lock_guard guard(mutex_);
-  reported_.insert(report.id);
+  tell_checkpoint(session(), run_.origin(), report, now_us(), std::chrono::seconds(5));
+  note_reported(report.id);
 }
 
-std::optional<Checkpoint> RestTrial::find_checkpoint(const std::string &id) {
-  try {
-    return session().call(GetCheckpoint{id}).checkpoint;
-  } catch (const Error &error) {
-    if (error.code == Code::not_found) return std::nullopt;
-    throw;
-  }
+void RestTrial::send_ahead(uint64_t sequence, const CheckpointReport &report) {
+  note_reported(report.id);
+  delivery_.send_ahead(sequence, report);
+}
+
+void RestTrial::note_reported(const std::string &id) {
+  const std::lock_guard guard(mutex_);
+  reported_.insert(id);
 }
 
 bool RestTrial::knows_checkpoint(const std::string &id) {
-  const std::optional<Checkpoint> found = find_checkpoint(id);
+  const std::optional<Checkpoint> found = find_checkpoint(session(), id);
   return found && found->state == CheckpointState::completed;
 }
 
 std::optional<Json> RestTrial::checkpoint_metadata(const std::string &id) {
-  const std::optional<Checkpoint> found = find_checkpoint(id);
+  const std::optional<Checkpoint> found = find_checkpoint(session(), id);
   return found ? std::optional(found->metadata) : std::nullopt;
 }
 
@@ -81,7 +71,7 @@ std::optional<Json> RestTrial::checkpoint_metadata(const std::string &id) {
 bool RestTrial::has_made_checkpoint(const std::string &id) {
   if (const std::lock_guard guard(mutex_); reported_.contains(id)) return true;
   if (!run_.managed) return false;
-  const std::optional<Checkpoint> found = find_checkpoint(id);
+  const std::optional<Checkpoint> found = find_checkpoint(session(), id);
   return found && found->task_id == run_.info.task_id;
 }
 

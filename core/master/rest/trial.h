@@ -45,6 +45,7 @@ class RestTrial : public Master {
   void end_by(std::chrono::steady_clock::time_point time) override;
 
   void report_checkpoint(const CheckpointReport &report) override;
+  void send_ahead(uint64_t sequence, const CheckpointReport &report) override;
   bool knows_checkpoint(const std::string &id) override;
   std::optional<Json> checkpoint_metadata(const std::string &id) override;
   bool has_made_checkpoint(const std::string &id) override;
@@ -67,7 +68,7 @@ class RestTrial : public Master {
   void remove_directory();
 
  private:
-  std::optional<Checkpoint> find_checkpoint(const std::string &id);
+  void note_reported(const std::string &id);
 
   const std::shared_ptr<MasterSession> session_;
   RestRun run_;
