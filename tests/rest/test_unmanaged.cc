@@ -1,5 +1,7 @@
 // Trials that no cluster schedules: this process is on its own and reports to a master.
 #include "core/client/client.h"
+#include "core/config/token_cache.h"
+#include "core/master/rest/login.h"
 #include "tests/expect_error.h"
 #include "tests/rest/surroundings.h"
 #include "tests/traced.h"
@@ -362,6 +364,101 @@ void journal_of_a_killed_process_is_shipped_by_sync(void **) {
   }
 }
 
+bool has_thread(const std::string &name) {
+  for (const auto &entry : fs::directory_iterator("/proc/self/task"))
+    if (read_file(entry.path() / "comm") == name + "\n") return true;
+  return false;
+}
+
+// Else the master takes it for dead while its last reports are on their way.
+void heartbeat_goes_on_while_closing(void **) {
+  const FakeMaster &master = fresh_master("0.38.1");
+  Surroundings place;
+  place.as_user(master.url());
+  const auto core = Core::start(place.options());
+  master.add_fault({{"path", "metrics$"}, {"how", "hang"}, {"count", 100'000}});
+  report_training(*core, 1, 0.5);
+  std::thread closing([&] { core->close(RunEnd::ok); });
+  wait_until_so([&] {
+    try {
+      core->train().set_status("open");
+      return false;
+    } catch (const Error &) {
+      return true;
+    }
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  assert_true(has_thread("det-watcher"));  // which sends it
+  master.heal();
+  master.restart();
+  closing.join();
+  assert_false(has_thread("det-watcher"));
+  assert_true(trial_of(master, *core)["state"] == "STATE_COMPLETED");
+}
+
+// A token of this user, as `det login` gets one.
+std::string log_in_by_hand(const FakeMaster &master, const std::string &user) {
+  MasterSession session({.url = master.url()}, std::make_shared<Logger>());
+  return log_in(session, user, "").token;
+}
+
+void sync_goes_on_with_another_login(void **) {
+  const FakeMaster &master = fresh_master("0.38.1", {{"users", {{"bob", ""}}}});
+  Surroundings place;
+  place.as_user(master.url());
+  report_to_nobody(master, place);
+  unsetenv("DET_USER_TOKEN");
+  unsetenv("DET_USER");
+  store_token(master.url(), "bob", log_in_by_hand(master, "bob"), true);
+  const auto client = open_client(master.url());
+  const size_t before = requests_to(master, "metrics").size();
+  master.add_fault({{"path", "metrics$"}, {"how", "delay"}, {"seconds", 1}, {"skip", 20}});
+  Json done;
+  std::thread syncing([&] { done = client->sync(); });
+  wait_until_so([&] { return requests_to(master, "metrics").size() > before + 20; });
+  // In the middle of it the token is revoked, and the user logs in again.
+  master.control("POST", "/test/expire");
+  store_token(master.url(), "bob", log_in_by_hand(master, "bob"), true);
+  syncing.join();
+  assert_int_equal(test::steps_of(master.state()).size(), 50);
+  assert_int_equal(done["spools"][0]["reports"], 50);
+}
+
+void refused_reports_do_not_count_as_delivered(void **) {
+  const FakeMaster &master = fresh_master("0.38.1");
+  Surroundings place;
+  place.as_user(master.url());
+  report_to_nobody(master, place);
+  master.add_fault({{"path", "metrics$"}, {"status", 400}, {"count", 3}});
+  const auto client = open_client(master.url());
+  Json spools = client->sync()["spools"];
+  assert_int_equal(spools.size(), 1);
+  // Offered again in the same breath, they are taken.
+  assert_int_equal(spools[0]["reports"], 50);
+  assert_int_equal(spools[0]["refused"], 0);
+
+  report_to_nobody(master, place);
+  master.add_fault({{"path", "metrics$"}, {"status", 400}, {"count", 100'000}});
+  spools = client->sync()["spools"];
+  assert_int_equal(spools[0]["reports"], 0);
+  assert_int_equal(spools[0]["refused"], 50);
+}
+
+void login_by_hand_is_seen_at_once(void **) {
+  const FakeMaster &master = fresh_master("0.38.1", {{"users", {{"bob", ""}}}});
+  Surroundings place;
+  Surroundings::set("DET_MASTER", master.url());
+  store_token(master.url(), "bob", log_in_by_hand(master, "bob"), true);
+  const auto core = Core::start(place.options());
+  master.control("POST", "/test/expire");
+  report_training(*core, 1, 0.5);
+  expect_error(Code::timeout, [&] { core->train().flush(std::chrono::seconds(1)); });
+  store_token(master.url(), "bob", log_in_by_hand(master, "bob"), true);
+  core->train().flush(std::chrono::seconds(30));  // half of what lies between two logins
+  assert_true(steps_of(master, *core) == steps_to(1));
+  core->close(RunEnd::ok);
+}
+
 void older_master_has_no_place_for_such_trials(void **) {
   const FakeMaster &master = fresh_master("0.19.10");
   Surroundings place;
@@ -419,6 +516,10 @@ int test_unmanaged() {
       cmocka_unit_test(end_of_an_earlier_run_does_not_end_a_later_one),
       cmocka_unit_test(journal_of_a_killed_process_is_shipped_by_the_next_start),
       cmocka_unit_test(journal_of_a_killed_process_is_shipped_by_sync),
+      cmocka_unit_test(heartbeat_goes_on_while_closing),
+      cmocka_unit_test(sync_goes_on_with_another_login),
+      cmocka_unit_test(refused_reports_do_not_count_as_delivered),
+      cmocka_unit_test(login_by_hand_is_seen_at_once),
       cmocka_unit_test(older_master_has_no_place_for_such_trials),
       cmocka_unit_test(user_logs_in_once),
       cmocka_unit_test(wrong_password_is_told_without_it),

@@ -1,5 +1,7 @@
 #include "core/master/rest/connect.h"
 
+#include <utility>
+
 #include "core/base/environment.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
@@ -59,6 +61,11 @@ std::shared_ptr<MasterSession> connect_as_user(const std::string &url,
   use_user_credential(*session, *logger);
   // Tokens of users last a week, and training may take longer.
   session->renew_with(
+      [session = session.get(), known = stored_token(url)]() mutable {
+        const std::string token = stored_token(session->url());
+        if (!token.empty() && std::exchange(known, token) != token)
+          session->use({Credential::Kind::user, token});
+      },
       [session = session.get(), logger] { use_user_credential(*session, *logger); });
   return session;
 }

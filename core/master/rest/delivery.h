@@ -51,6 +51,8 @@ class RestDelivery : public ReportSink {
   // Sends a report that was refused before; whether the master takes it now.
   bool offer_again(const Json &refused);
   RefusedReports &refused() { return refused_; }
+  // How many reports the master has taken from here, those that it refused left out.
+  uint64_t taken() const { return taken_; }
 
  private:
   struct Sent {
@@ -106,6 +108,7 @@ class RestDelivery : public ReportSink {
   std::deque<Sent> under_way_;
   Window window_;
   std::optional<Error> failure_;
+  uint64_t taken_ = 0;
   std::set<std::string> told_groups_;    // of which a first refusal was told
   std::set<std::string> sure_refusals_;  // answers of 500 that were given twice
 };

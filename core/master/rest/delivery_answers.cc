@@ -124,6 +124,7 @@ void RestDelivery::refuse(const Parcel &parcel, const Error &error, Delivery &de
   if (told_groups_.insert(group).second) delivery.conflicts.push_back(message);
   else logger_->info(message);
   done(parcel);
+  taken_ -= parcel.sequences.size();
 }
 
 bool RestDelivery::is_done(uint64_t sequence) const {
@@ -135,6 +136,7 @@ void RestDelivery::done(const Parcel &parcel) {
     maybe_stored_.erase(sequence);
     done_.insert(sequence);
   }
+  taken_ += parcel.sequences.size();
   uint64_t delivered = watermark_.delivered();
   size_t count = 0;
   for (; count < undelivered_.size(); ++count) {

@@ -65,6 +65,19 @@ void tell_end(MasterSession &session, const fs::path &home, const fs::path &dire
   final_state.forget();
 }
 
+// A login that ends meanwhile and can be renewed stops nothing.
+void ship_all(MasterSession &session, const fs::path &directory, const ShipJournals &ship,
+              RestDelivery &sink, LeftBehind &found) {
+  for (;;) {
+    const uint64_t shown = session.credential_number();
+    try {
+      return ship(directory, sink, found);
+    } catch (const Error &error) {
+      if (error.http_status != 401 || session.credential_number() == shown) throw;
+    }
+  }
+}
+
 void recover(const std::shared_ptr<MasterSession> &session, const fs::path &home,
              const fs::path &directory, const ShipJournals &ship, bool offer_refused,
              const std::shared_ptr<Logger> &logger, Recovery &recovery) {
@@ -78,9 +91,14 @@ void recover(const std::shared_ptr<MasterSession> &session, const fs::path &home
   const ReportOrigin origin = origin_of(directory);
   LeftBehind found{.trial_id = origin.trial_id, .run_id = origin.run_id};
   RestDelivery sink(session, origin, directory, logger);
-  if (has_undelivered(directory)) ship(directory, sink, found);
+  if (has_undelivered(directory)) ship_all(*session, directory, ship, sink, found);
+  found.reports = sink.taken();
   if (offer_refused)
-    sink.refused().offer([&](const Json &report) { return sink.offer_again(report); });
+    sink.refused().offer([&](const Json &report) {
+      const bool is_taken = sink.offer_again(report);
+      if (is_taken) ++found.reports;
+      return is_taken;
+    });
   found.refused = sink.refused().count();
   tell_end(*session, home, directory, origin, *logger);
   remove_run_directory(directory);

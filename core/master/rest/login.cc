@@ -99,6 +99,16 @@ Login::Answer log_in(MasterSession &session, const std::string &user, const std:
   }
 }
 
+std::string stored_token(const std::string &master_url) {
+  const KnownUsers known = read_known_users(master_url);
+  const std::string named = environment_variable("DET_USER");
+  const bool is_named = !named.empty() && !environment_variable("DET_PASS").empty();
+  const auto found = known.tokens.find(is_named               ? named
+                                       : known.active.empty() ? default_user
+                                                              : known.active);
+  return found == known.tokens.end() ? std::string() : found->second;
+}
+
 void use_user_credential(MasterSession &session, Logger &logger) {
   const std::string variable_user = environment_variable("DET_USER");
   const std::string variable_password = environment_variable("DET_PASS");

@@ -20,4 +20,7 @@ Login::Answer log_in(MasterSession &session, const std::string &user, const std:
 // known and no token is, and stores the token. Throws Code::access when there is no credential.
 void use_user_credential(MasterSession &session, Logger &logger);
 
+// The token that a login has left for whoever runs this program; empty: none.
+std::string stored_token(const std::string &master_url);
+
 }  // namespace det

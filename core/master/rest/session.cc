@@ -5,6 +5,18 @@
 
 namespace det {
 
+namespace {
+
+// The answer that led here says what is wrong.
+void try_quietly(const std::function<void()> &step) {
+  try {
+    step();
+  } catch (const std::exception &) {
+  }
+}
+
+}  // namespace
+
 bool is_final_refusal(const HttpAnswer &answer) {
   if (answer.status == 413) return true;  // of a proxy too: the request stays as large
   switch (answer.status) {
@@ -58,15 +70,12 @@ bool MasterSession::renew_credential(uint64_t refused) {
   // Who renews asks the master meanwhile, and cannot wait for itself.
   if (!renew_ || renewer_ == std::this_thread::get_id()) return false;
   const std::lock_guard lock(renewing_);
+  if (credential_number() == refused) try_quietly(look_);
   const auto now = std::chrono::steady_clock::now();
   if (credential_number() == refused && (!renewed_ || now - *renewed_ >= std::chrono::minutes(1))) {
     renewed_ = now;
     renewer_ = std::this_thread::get_id();
-    try {
-      renew_();
-    } catch (const std::exception &) {
-      // The answer that led here says what is wrong.
-    }
+    try_quietly(renew_);
     renewer_ = std::thread::id();
   }
   return credential_number() != refused;

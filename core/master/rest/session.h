@@ -87,16 +87,20 @@ class MasterSession {
   // For requests from now on.
   void use(Credential credential);
 
-  // How to get another credential when the master no longer takes this one: `renew` calls use(), or
-  // throws. Before other threads use the session.
-  void renew_with(std::function<void()> renew) { renew_ = std::move(renew); }
+  // How to get another credential when the master no longer takes this one: both call use(), or
+  // throw. `look`, whether there is one by now, asks no master. Before other threads use the
+  // session.
+  void renew_with(std::function<void()> look, std::function<void()> renew) {
+    look_ = std::move(look);
+    renew_ = std::move(renew);
+  }
 
   // Which credential requests show now: each use() of another counts one.
   uint64_t credential_number() const { return credential_number_; }
 
-  // Whether there is another one than the one of this number, which a master refused. Tries at most
-  // once a minute; others wait for who does. A call() asks by itself; whoever reads an answer of
-  // 401 otherwise calls this before trying again.
+  // Whether there is another one than the one of this number, which a master refused. Looks each
+  // time and renews at most once a minute; others wait for who does. A call() asks by itself;
+  // whoever reads an answer of 401 otherwise calls this before trying again.
   bool renew_credential(uint64_t refused);
 
   HttpClient &http() { return http_; }
@@ -122,7 +126,7 @@ class MasterSession {
   Credential credential_;
   std::optional<GetMaster::Answer> master_;
   std::atomic<uint64_t> credential_number_{0};
-  std::function<void()> renew_;
+  std::function<void()> look_, renew_;
   std::atomic<std::thread::id> renewer_;  // who holds the mutex below
   std::mutex renewing_;                   // of the one below
   std::optional<std::chrono::steady_clock::time_point> renewed_;
