@@ -161,4 +161,10 @@ std::optional<ClusterInfo> read_cluster_info() {
   return info;
 }
 
+std::optional<std::string> shared_mount() {
+  constexpr const char *mounted = "/determined_shared_fs";
+  std::error_code absent;
+  return fs::is_directory(mounted, absent) ? std::optional<std::string>(mounted) : std::nullopt;
+}
+
 }  // namespace det

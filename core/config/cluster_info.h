@@ -47,4 +47,7 @@ struct ClusterInfo {
 // files that are half written or contradict each other, and Code::invalid naming the variables.
 std::optional<ClusterInfo> read_cluster_info();
 
+// Where the container of a cluster has the file system that is shared; none elsewhere.
+std::optional<std::string> shared_mount();
+
 }  // namespace det

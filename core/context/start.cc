@@ -40,11 +40,19 @@ enum class Kind : char { store = 's', managed = 'm', unmanaged = 'u' };
 
 Kind kind_in(const std::string &choice) { return static_cast<Kind>(choice.at(0)); }
 
+[[noreturn]] void refuse_collection() {
+  throw Error(Code::unsupported,
+              "starting: this task is no trial, it is there to collect checkpoints "
+              "(CHECKPOINT_GC); let DET_PYTHON_EXECUTABLE name `det`, which does that, and the "
+              "experiment's entrypoint name this program");
+}
+
 // An option decides, else the cluster that started this task, else the environment.
 Kind choose(const CoreOptions &options, Place &place) {
   if (options.master.empty()) {
     place.cluster = read_cluster_info();
-    // Other tasks, such as notebooks, are no trials to their master.
+    // Other tasks, such as notebooks, are no trials to their master; nobody wants one there.
+    if (place.cluster && place.cluster->task_type == "CHECKPOINT_GC") refuse_collection();
     if (place.cluster && !place.cluster->trial) place.cluster.reset();
     if (place.cluster) {
       place.location = {.embedded = false, .home = {}, .url = place.cluster->master_url};

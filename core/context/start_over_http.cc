@@ -1,7 +1,6 @@
 #include "core/context/start_over_http.h"
 
 #include <chrono>
-#include <filesystem>
 #include <thread>
 #include <utility>
 
@@ -48,14 +47,6 @@ void recover(const Place &place, bool begins_run, const std::shared_ptr<Logger> 
       std::this_thread::sleep_for(std::chrono::milliseconds(100 << attempt));
     }
   }
-}
-
-// Where the container of a cluster has its shared storage.
-std::optional<std::string> shared_mount() {
-  constexpr const char *mounted = "/determined_shared_fs";
-  std::error_code absent;
-  return std::filesystem::is_directory(mounted, absent) ? std::optional<std::string>(mounted)
-                                                        : std::nullopt;
 }
 
 // Gives it in the form that the master should know.

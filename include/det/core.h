@@ -144,8 +144,8 @@ DET_API det_status det_core_init(const det_core_options *options, det_core **out
 
 /** How a run ends. */
 typedef int32_t det_exit;
-#define DET_EXIT_OK 0         /**< In good order: completed, or preempted and acknowledged. */
-#define DET_EXIT_ERROR 1      /**< Training failed. */
+#define DET_EXIT_OK 0    /**< In good order: completed, or preempted and acknowledged. */
+#define DET_EXIT_ERROR 1 /**< Training failed. */
 /** Training is not possible with these hyperparameters. The process then exits with status 0: that
  * of a failure would make a master over HTTP start it again. */
 #define DET_EXIT_INVALID_HP 2

@@ -190,7 +190,7 @@ void checkpoint_that_the_master_refuses_from_the_journal_is_told(void **) {
 
 }  // namespace
 
-int main() {
+int test_checkpoints() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(checkpoint_does_not_wait_for_reports_that_are_not_taken),
       cmocka_unit_test(checkpoint_waits_in_the_journal_for_a_master_that_is_away),

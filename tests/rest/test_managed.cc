@@ -239,7 +239,7 @@ void checkpoint_that_the_master_refuses_is_an_error(void **) {
 }
 
 void deleted_checkpoint_is_told_before_its_files_go(void **) {
-  for (const std::string version : versions) {
+  for (const std::string version : managed_versions) {
     const FakeMaster &master = fresh_master(version);
     Surroundings place;
     place.in_task(master.url());
@@ -264,7 +264,7 @@ void deleted_checkpoint_is_told_before_its_files_go(void **) {
 
 // Only this library trains a managed trial, and it stores nothing without a manifest.
 void own_checkpoint_without_its_manifest_is_corrupt(void **) {
-  for (const std::string version : versions) {
+  for (const std::string version : managed_versions) {
     const FakeMaster &master = fresh_master(version);
     Surroundings place;
     place.in_task(master.url());
@@ -279,6 +279,28 @@ void own_checkpoint_without_its_manifest_is_corrupt(void **) {
       core->close(RunEnd::ok);
     }
   }
+}
+
+// What runs there is what the experiment's image starts for anything.
+void task_that_collects_checkpoints_is_no_trial(void **) {
+  for (const std::string version : managed_versions)
+    for (const bool from_files : {false, true}) {
+      const FakeMaster &master = fresh_master(version);
+      Surroundings place;
+      place.in_task(master.url());
+      place.as_user(master.url());  // else it would be refused for want of a login
+      Surroundings::set("DET_TASK_TYPE", "CHECKPOINT_GC");
+      if (from_files) {
+        Json cluster = place.cluster(master.url());
+        cluster["task_type"] = "CHECKPOINT_GC";
+        place.write_info("cluster", cluster.dump());
+      }
+      const std::string message =
+          expect_error(Code::unsupported, [&] { Core::start(place.options()); });
+      assert_true(contains(message, "CHECKPOINT_GC") && contains(message, "DET_PYTHON_EXECUTABLE"));
+      assert_int_equal(master.state()["experiments"].size(), 1);
+      assert_int_equal(master.requests().size(), 0);
+    }
 }
 
 void best_validation_is_none_before_the_first(void **) {
@@ -418,6 +440,7 @@ int test_managed() {
       cmocka_unit_test(checkpoint_that_the_master_refuses_is_an_error),
       cmocka_unit_test(deleted_checkpoint_is_told_before_its_files_go),
       cmocka_unit_test(own_checkpoint_without_its_manifest_is_corrupt),
+      cmocka_unit_test(task_that_collects_checkpoints_is_no_trial),
       cmocka_unit_test(best_validation_is_none_before_the_first),
       cmocka_unit_test(early_exit_is_told),
       cmocka_unit_test(containers_meet_by_what_the_variables_say),

@@ -76,7 +76,7 @@ void a_master_that_became_slower_is_not_crowded_for_ever(void **) {
 
 }  // namespace
 
-int main() {
+int test_window() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(few_keep_a_master_nearby_busy),
       cmocka_unit_test(many_keep_a_master_far_away_busy),

@@ -4,13 +4,18 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 #include <clocale>
 #include <csignal>
 #include <cstdio>
 #include <exception>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "command.h"
+#include "core/base/error.h"
+#include "core/launcher/cluster_task.h"
 #include "fields.h"
 
 namespace det::cli {
@@ -86,7 +91,22 @@ void add_commands(CLI::App &app, Session &session) {
   }
 }
 
+// In the container of a cluster, in the place of Python.
+void run_task(const std::vector<std::string> &arguments) {
+  const auto logger =
+      std::make_shared<Logger>(LogLevel::info, [](LogLevel, const std::string &line) {
+        std::fprintf(stderr, "det: %s\n", printable(line).c_str());
+      });
+  try {
+    throw Ended{static_cast<ExitCode>(run_cluster_task(arguments, logger))};
+  } catch (const Error &error) {
+    throw Failure(exit_code_of(static_cast<det_status>(error.code)), error.what());
+  }
+}
+
 void run_main(int argc, char **argv) {
+  const std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
+  if (is_cluster_task(arguments)) return run_task(arguments);
   Session session;
   session.terminal = detect_terminal();
   CLI::App app(description, "det");

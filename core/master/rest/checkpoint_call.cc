@@ -9,7 +9,7 @@ namespace det {
 
 namespace {
 
-ReportCheckpoint call_for(const ReportOrigin &origin, const CheckpointReport &report,
+ReportCheckpoint checkpoint_call_for(const ReportOrigin &origin, const CheckpointReport &report,
                           int64_t time_us) {
   Checkpoint checkpoint{.uuid = report.id,
                         .task_id = origin.task_id,
@@ -22,12 +22,12 @@ ReportCheckpoint call_for(const ReportOrigin &origin, const CheckpointReport &re
 }
 
 // Of an answer that is no refusal, whatever its status stands for otherwise.
-Error passing(const Error &error) {
+Error as_passing(const Error &error) {
   return {may_work_later(error) ? error.code : Code::unavailable, error.what(), error.os_errno,
           error.http_status};
 }
 
-CallOptions until(std::chrono::steady_clock::time_point end) {
+CallOptions in_time_until(std::chrono::steady_clock::time_point end) {
   using std::chrono::milliseconds;
   const auto left = std::max(
       milliseconds(1), std::chrono::ceil<milliseconds>(end - std::chrono::steady_clock::now()));
@@ -35,11 +35,11 @@ CallOptions until(std::chrono::steady_clock::time_point end) {
 }
 
 // Throws what passes when the master cannot say.
-bool is_known(MasterSession &session, const std::string &id, const CallOptions &options) {
+bool is_known_checkpoint(MasterSession &session, const std::string &id, const CallOptions &options) {
   try {
     return find_checkpoint(session, id, options).has_value();
   } catch (const Error &error) {
-    throw passing(error);
+    throw as_passing(error);
   }
 }
 
@@ -60,15 +60,15 @@ void tell_checkpoint(MasterSession &session, const ReportOrigin &origin,
                      std::chrono::milliseconds limit) {
   const auto end = std::chrono::steady_clock::now() + limit;
   for (bool first = true;; first = false) {
-    const HttpAnswer answer = session.ask(call_for(origin, report, time_us), until(end));
+    const HttpAnswer answer = session.ask(checkpoint_call_for(origin, report, time_us), in_time_until(end));
     try {
       session.read<ReportCheckpoint>(answer);
       return;
     } catch (const Error &error) {
-      if (!is_final_refusal(answer)) throw passing(error);
+      if (!is_final_refusal(answer)) throw as_passing(error);
       if (answer.status != 500) throw;
       // To a repeat, to what is wrong in itself, and while the master's database is away.
-      if (is_known(session, report.id, until(end))) return;
+      if (is_known_checkpoint(session, report.id, in_time_until(end))) return;
       if (!first) throw;
     }
   }

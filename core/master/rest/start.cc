@@ -29,7 +29,7 @@ std::optional<int64_t> announce(const RestPlace &place, const RunInfo &info) {
   return session.call(std::move(call), repeatable).storage_id;
 }
 
-Json as_json(std::optional<int64_t> number) { return number ? Json(*number) : Json(); }
+Json number_or_null(std::optional<int64_t> number) { return number ? Json(*number) : Json(); }
 
 RestRun take_part(const RestPlace &place, const RunInfo &info, bool managed) {
   const std::optional<int64_t> storage_id = announce(place, info);
@@ -42,7 +42,7 @@ RestRun take_part(const RestPlace &place, const RunInfo &info, bool managed) {
                                                   {"managed", managed},
                                                   {"task_id", info.task_id},
                                                   {"allocation_id", info.allocation_id},
-                                                  {"storage_id", as_json(storage_id)}},
+                                                  {"storage_id", number_or_null(storage_id)}},
                                         .has_predecessors = true});
   return {info,       managed,   rank,           place.ranks.size,
           storage_id, directory, key.journal_id, std::move(owner)};
