@@ -41,7 +41,7 @@ constexpr Run transports[] = {over_sockets, over_tcp, over_functions, over_a_mes
 struct Shape {
   int nodes, per_node;
 };
-constexpr Shape shapes[] = {{1, 1}, {1, 2}, {2, 1}, {2, 2}, {1, 4}, {4, 1}, {3, 3}};
+constexpr Shape shapes[] = {{1, 1}, {1, 2}, {2, 1}, {2, 2}, {1, 4}, {4, 1}, {3, 3}, {1, 9}};
 
 void on_everything(const std::function<void(Communicator &)> &work) {
   for (const Run run : transports)
