@@ -61,6 +61,7 @@ void Core::open(const CoreOptions &options, const std::vector<std::string> &intr
         chief_decides(*communicator_, starting, [&] { return choose_master(options, place_); });
     all_agree(*communicator_, starting, [&] {
       reach_master(choice, ranks, logger_, place_);
+      claim(options);
       return std::string();
     });
     const std::string ticket = chief_decides(*communicator_, starting, [&] {
@@ -70,15 +71,28 @@ void Core::open(const CoreOptions &options, const std::vector<std::string> &intr
       if (!communicator_->is_chief()) join_run(choice, ticket, options, ranks, logger_, place_);
       open_journal(options);
       open_contexts(options);
-      watch_process(options);
+      if (output_) begin_capture();
       return std::string();
     });
+    opened_ = true;
   } catch (...) {
     const std::exception_ptr failure = std::current_exception();
     // What was opened so far must not look like a run that goes on.
     Steps().run([&] { close(RunEnd::error); });
     std::rethrow_exception(failure);
   }
+}
+
+// Takes what others in this process may have, before anything is recorded: where that fails there
+// is no run.
+void Core::claim(const CoreOptions &options) {
+  signals_ = std::make_unique<SignalHooks>(options.preempt_signals);
+  if (options.stack_trace_signal != 0)
+    stack_trace_ = std::make_unique<StackTraceHook>(options.stack_trace_signal);
+  // A cluster that has set the container up collects its output.
+  const bool is_collected = place_.cluster && place_.cluster->from_files;
+  if (options.capture_output && !is_collected) output_ = std::make_unique<OutputCapture>();
+  if (options.close_at_end) watch_end();
 }
 
 void Core::open_journal(const CoreOptions &options) {
@@ -114,25 +128,26 @@ void Core::open_contexts(const CoreOptions &options) {
   searcher_ = std::make_unique<SearcherContext>(gate_, *communicator_, master, *train_);
   profiler_ = std::make_unique<ProfilerContext>(gate_);
   preempt_ = std::make_unique<PreemptContext>(gate_, *communicator_, master, *logger_,
-                                              options.preempt_mode, options.preempt_signals);
-  if (options.stack_trace_signal != 0)
-    stack_trace_ = std::make_unique<StackTraceHook>(options.stack_trace_signal);
+                                              options.preempt_mode, std::move(signals_));
 }
 
-void Core::watch_process(const CoreOptions &options) {
-  // A cluster that has set the container up collects its output.
-  const bool is_collected = place_.cluster && place_.cluster->from_files;
-  if (options.capture_output && spool_ && !is_collected)
-    // A line that finds no room in the journal has been seen where it went before.
-    output_ = std::make_unique<OutputCapture>([this](LogLevel level, std::string_view line) {
-      spool_->append_log(static_cast<int>(level), line);
-    });
-  if (!options.close_at_end) return;
+void Core::begin_capture() {
+  if (!spool_) return output_.reset();
+  // A line that finds no room in the journal has been seen where it went before.
+  output_->begin([this](LogLevel level, std::string_view line) {
+    spool_->append_log(static_cast<int>(level), line);
+  });
+}
+
+void Core::watch_end() {
   // A signal leaves little time; what is not delivered then waits in the journal.
   static constexpr std::chrono::milliseconds hurry{2000};
   static constexpr std::chrono::milliseconds patience{5000};
   end_watch_ = std::make_unique<EndWatch>(
       [this](int status) {
+        // In the middle of the start the parts belong to the thread that makes them; the run is
+        // left to the recovery.
+        if (!opened_) return;
         close(status == 0 ? RunEnd::ok : RunEnd::error, status < 0 ? hurry : close_limit_);
       },
       patience);

@@ -2,6 +2,7 @@
 // order that loses nothing.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -57,12 +58,15 @@ class Core {
  private:
   Core(const CoreOptions &options, Communicator *communicator);
   void open(const CoreOptions &options, const std::vector<std::string> &introductions);
+  void claim(const CoreOptions &options);
+  void watch_end();
   void open_journal(const CoreOptions &options);
   void open_contexts(const CoreOptions &options);
-  void watch_process(const CoreOptions &options);
+  void begin_capture();
   void close(RunEnd how, std::chrono::milliseconds limit);
 
   const std::chrono::milliseconds close_limit_;
+  std::atomic<bool> opened_{false};
 
   // In the order of making; taken down in the opposite one.
   Gate gate_;
@@ -80,6 +84,7 @@ class Core {
   std::unique_ptr<CheckpointContext> checkpoint_;
   std::unique_ptr<SearcherContext> searcher_;
   std::unique_ptr<ProfilerContext> profiler_;
+  std::unique_ptr<SignalHooks> signals_;  // until the context has them
   std::unique_ptr<PreemptContext> preempt_;
   std::unique_ptr<StackTraceHook> stack_trace_;
   std::unique_ptr<OutputCapture> output_;

@@ -55,7 +55,7 @@ struct OutputCapture::State {
     return [this](std::string_view line) { lines.push(level_of(line), line); };
   }
 
-  explicit State(Sink sink) {
+  void begin(Sink sink) {
     sink_thread = start_thread("det-lines", [this, sink = std::move(sink)] { lines.drain(sink); });
     try {
       open_standard_streams();
@@ -73,6 +73,7 @@ struct OutputCapture::State {
   }
 
   void end() {
+    if (!sink_thread.joinable()) return;  // not begun, or ended
     flush_stdio();
     for (Stream &stream : streams) {
       if (!stream.passed) continue;
@@ -95,7 +96,9 @@ struct OutputCapture::State {
   std::thread sink_thread;
 };
 
-OutputCapture::OutputCapture(Sink sink) : state_(std::make_unique<State>(std::move(sink))) {}
+OutputCapture::OutputCapture() : state_(std::make_unique<State>()) {}
+
+void OutputCapture::begin(Sink sink) { state_->begin(std::move(sink)); }
 
 OutputCapture::~OutputCapture() { stop(); }
 

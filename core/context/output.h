@@ -5,13 +5,14 @@
 #include <functional>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 #include "core/base/fork_guard.h"
 #include "core/base/log.h"
 
 namespace det {
 
-// While it lives, pipes stand in for file descriptors 1 and 2: what this process, the native code
+// From begin() on, pipes stand in for file descriptors 1 and 2: what this process, the native code
 // in it and its children write passes through to where it went before, at once, and its lines go to
 // a sink as well. Programs find no terminal there meanwhile. One that was closed is /dev/null from
 // then on.
@@ -28,10 +29,13 @@ class OutputCapture {
   using Sink = std::function<void(LogLevel level, std::string_view line)>;
 
   // Throws Code::state while there is another one in this process.
-  explicit OutputCapture(Sink sink);
+  OutputCapture();
+  explicit OutputCapture(Sink sink) : OutputCapture() { begin(std::move(sink)); }
   ~OutputCapture();  // as stop()
   OutputCapture(const OutputCapture &) = delete;
   OutputCapture &operator=(const OutputCapture &) = delete;
+
+  void begin(Sink sink);  // once
 
   // Puts everything back and waits until the sink has had all that was written before. Again, and
   // in a forked child: nothing.

@@ -1,7 +1,9 @@
 #include "core/context/preempt.h"
 
-#include <algorithm>
+#include <poll.h>
+
 #include <string>
+#include <utility>
 
 #include "core/base/thread.h"
 #include "core/comm/agreement.h"
@@ -9,7 +11,8 @@
 namespace det {
 
 PreemptContext::PreemptContext(const Gate &gate, Communicator &communicator, Master &master,
-                               Logger &logger, PreemptMode mode, const std::vector<int> &signals)
+                               Logger &logger, PreemptMode mode,
+                               std::unique_ptr<SignalHooks> signals)
     : gate_(gate),
       communicator_(communicator),
       master_(master),
@@ -17,8 +20,9 @@ PreemptContext::PreemptContext(const Gate &gate, Communicator &communicator, Mas
       watches_(mode == PreemptMode::workers_ask_master || communicator.is_chief()),
       shares_(mode == PreemptMode::workers_ask_chief && communicator.ranks().size > 1),
       asks_itself_(watches_ && !shares_),
-      reaches_chief_(watches_ || master.unreachable().empty()) {
-  for (const int signal : signals) hooks_.push_back(std::make_unique<SignalHook>(signal, wake_));
+      reaches_chief_(watches_ || master.unreachable().empty()),
+      signals_(std::move(signals)),
+      wake_(signals_->wake()) {
   if (watches_) watcher_ = start_thread("det-watcher", [this] { watch(); });
 }
 
@@ -27,12 +31,11 @@ void PreemptContext::stop() {
   wake_.set();
   if (watcher_.joinable()) watcher_.join();
   const std::lock_guard guard(mutex_);
-  hooks_.clear();
+  signals_->release();
 }
 
 bool PreemptContext::told_by_process() const noexcept {
-  return requested_.load() ||
-         std::any_of(hooks_.begin(), hooks_.end(), [](const auto &hook) { return hook->raised(); });
+  return requested_.load() || signals_->raised() != nullptr;
 }
 
 void PreemptContext::watch() {
@@ -47,7 +50,7 @@ void PreemptContext::watch() {
 void PreemptContext::watch_for_preemption() {
   while (!stopping_) {
     try {
-      if (master_.wait_preemption(wake_)) preempted_ = true;
+      if (told_by_process() || master_.wait_preemption(wake_)) preempted_ = true;
       wake_.clear();
       if (told_by_process()) preempted_ = true;
       if (!preempted_ || stopping_) continue;
@@ -58,17 +61,17 @@ void PreemptContext::watch_for_preemption() {
       logger_.failure(LogLevel::warning, "watching for a preemption signal", e);
       // The answer may be known although the master could not be told: acknowledge() tries again.
       if (preempted_) return;
-      std::this_thread::sleep_for(std::chrono::seconds(1));
+      pollfd woken = {wake_.fd(), POLLIN, 0};
+      poll(&woken, 1, 1000);
     }
   }
 }
 
 void PreemptContext::note_if_told_by_process() {
   if (noted_ || !told_by_process()) return;
-  const auto hook = std::find_if(hooks_.begin(), hooks_.end(),
-                                 [](const auto &candidate) { return candidate->raised(); });
-  master_.note_preemption(hook != hooks_.end() ? "signal " + std::to_string((*hook)->signal())
-                                               : "requested by the program");
+  const SignalHook *hook = signals_->raised();
+  master_.note_preemption(hook != nullptr ? "signal " + std::to_string(hook->signal())
+                                          : "requested by the program");
   noted_ = true;
 }
 

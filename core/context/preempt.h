@@ -5,7 +5,6 @@
 #include <memory>
 #include <mutex>
 #include <thread>
-#include <vector>
 
 #include "core/base/log.h"
 #include "core/base/wake.h"
@@ -22,7 +21,7 @@ enum class PreemptMode : int { workers_ask_chief = 0, chief_only = 1, workers_as
 class PreemptContext {
  public:
   PreemptContext(const Gate &gate, Communicator &communicator, Master &master, Logger &logger,
-                 PreemptMode mode, const std::vector<int> &signals);
+                 PreemptMode mode, std::unique_ptr<SignalHooks> signals);
   ~PreemptContext() { stop(); }
 
   bool should_preempt(bool auto_acknowledge) {
@@ -62,8 +61,8 @@ class PreemptContext {
   std::atomic<bool> preempted_{false};
   std::atomic<bool> requested_{false};
   std::atomic<bool> stopping_{false};
-  Wake wake_;
-  std::vector<std::unique_ptr<SignalHook>> hooks_;
+  const std::unique_ptr<SignalHooks> signals_;
+  const Wake &wake_;
   std::mutex mutex_;  // of what is said to the master
   bool noted_ = false;
   bool acknowledged_ = false;

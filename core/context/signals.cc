@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -73,6 +74,16 @@ SignalHook::~SignalHook() {
 
 bool SignalHook::raised() const noexcept {
   return hook_slots[static_cast<size_t>(slot_)].raised.load();
+}
+
+SignalHooks::SignalHooks(const std::vector<int> &signals) {
+  for (const int signal : signals) hooks_.push_back(std::make_unique<SignalHook>(signal, wake_));
+}
+
+const SignalHook *SignalHooks::raised() const noexcept {
+  const auto found =
+      std::find_if(hooks_.begin(), hooks_.end(), [](const auto &hook) { return hook->raised(); });
+  return found != hooks_.end() ? found->get() : nullptr;
 }
 
 StackTraceHook::StackTraceHook(int signal) : handled_(signal) {

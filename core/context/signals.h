@@ -1,6 +1,9 @@
 // Signals of the operating system, for those who asked for it. Nothing is installed otherwise.
 #pragma once
 
+#include <memory>
+#include <vector>
+
 #include "core/base/wake.h"
 #include "core/context/signal_table.h"
 
@@ -22,6 +25,21 @@ class SignalHook {
  private:
   const HandledSignal handled_;
   int slot_;
+};
+
+// Hooks on several signals, with one wake.
+class SignalHooks {
+ public:
+  SignalHooks() = default;
+  explicit SignalHooks(const std::vector<int> &signals);
+
+  const Wake &wake() const { return wake_; }
+  const SignalHook *raised() const noexcept;  // the first that was; null: none
+  void release() { hooks_.clear(); }          // the signals; the wake stays
+
+ private:
+  const Wake wake_;
+  std::vector<std::unique_ptr<SignalHook>> hooks_;
 };
 
 // While it lives, the signal prints the stack of the thread it interrupts to standard error.

@@ -4,6 +4,7 @@
 
 #include "core/base/command_line.h"
 #include "core/base/error.h"
+#include "core/config/experiment/experiment_config.h"
 #include "core/context/trial_options.h"
 #include "core/metrics/left_behind.h"
 
@@ -25,7 +26,8 @@ Json start_on_store(const CoreOptions &options, std::vector<RankProcess> workers
   request.workers = std::move(workers);
   request.log = logger;
 
-  // What the arguments say about storage is checked before a run exists.
+  // What the arguments say is checked before a run exists.
+  if (request.config.is_object()) check_written_config(request.config, trial.config_origin);
   place.storage = options.checkpoint_storage.empty()
                       ? storage_from_config(request.config, std::nullopt, logger)
                       : storage_from_option(options.checkpoint_storage, logger);
@@ -34,10 +36,12 @@ Json start_on_store(const CoreOptions &options, std::vector<RankProcess> workers
   } catch (const Error &e) {
     logger->warning(std::string(e.what()) + "; `det sync` tries again");  // not this run's trouble
   }
+  request.accept = [&](const RunInfo &run) {
+    if (!place.storage) place.storage = storage_from_config(run.config, std::nullopt, logger);
+    if (!place.storage) place.storage = make_storage_from_uri(place.location.home.string(), logger);
+  };
   place.master = start_embedded_run(request);
   const RunInfo &run = place.master->info();
-  if (!place.storage) place.storage = storage_from_config(run.config, std::nullopt, logger);
-  if (!place.storage) place.storage = make_storage_from_uri(place.location.home.string(), logger);
   const RunTicket ticket{request.store_directory, place.master->journal_id(),
                          ProcessIdentity::current(), run};
   return {{"home", place.location.home.string()},

@@ -10,11 +10,18 @@ namespace det {
 
 namespace {
 
-Json parse_object_or_null(const std::string &option, const char *option_name,
-                          const std::string &variable, const char *variable_name) {
-  if (!option.empty()) return parse_json_object(option, option_name);
-  if (!variable.empty()) return parse_json_object(variable, variable_name);
-  return nullptr;
+struct Given {
+  const std::string &text;
+  const char *origin;
+};
+
+Json parse_object_or_null(const Given &given) {
+  return given.text.empty() ? Json() : parse_json_object(given.text, given.origin);
+}
+
+// An option, else the variable.
+Given choose(const Given &option, const Given &variable) {
+  return option.text.empty() ? variable : option;
 }
 
 // In a store or on a master it would become another one.
@@ -34,10 +41,13 @@ TrialOptions trial_options(const CoreOptions &options) {
   trial.external_experiment_id = options.external_experiment_id.empty()
                                      ? variables.external_experiment_id
                                      : options.external_experiment_id;
-  trial.config = parse_object_or_null(options.config_text, "config_json", variables.config_text,
-                                      "the variable DET_EXPERIMENT_CONFIG");
-  trial.hparams = parse_object_or_null(options.hparams_text, "hparams_json", variables.hparams_text,
-                                       "the variable DET_HPARAMS");
+  const Given config = choose({options.config_text, "config_json"},
+                              {variables.config_text, "the variable DET_EXPERIMENT_CONFIG"});
+  trial.config = parse_object_or_null(config);
+  trial.config_origin = config.origin;
+  trial.hparams =
+      parse_object_or_null(choose({options.hparams_text, "hparams_json"},
+                                  {variables.hparams_text, "the variable DET_HPARAMS"}));
   trial.name = options.name;
   if (trial.name.empty() && trial.config.is_object())
     if (const Json name = trial.config.value("name", Json()); name.is_string())

@@ -17,7 +17,8 @@ struct TrialOptions {
   std::string external_id, external_experiment_id;
   std::string name;  // empty: not given
   Json config;       // object or null
-  Json hparams;      // object or null
+  std::string config_origin;
+  Json hparams;  // object or null
 };
 
 TrialOptions trial_options(const CoreOptions &options);

@@ -43,13 +43,26 @@ std::string required_text(const Json &config, const char *key) {
   return *std::move(text);
 }
 
+// It may not be there yet, but what is there must not be in its way.
+void check_can_be_directory(const fs::path &base) {
+  for (fs::path part = base; part.has_relative_path(); part = part.parent_path()) {
+    std::error_code failed;
+    const fs::file_status found = fs::status(part, failed);
+    if (fs::is_directory(found)) return;
+    if (fs::exists(found))
+      throw Error(Code::invalid, "opening storage '" + base.string() + "': '" + part.string() +
+                                     "' is no directory; choose another one");
+  }
+}
+
 std::unique_ptr<Storage> open_directory(const fs::path &base, Json config, const char *base_key,
                                         std::shared_ptr<Logger> logger) {
   if (base.empty()) refuse("the base path must not be empty");
   // Absolute, so that it stays the same when the program changes its working directory.
+  const fs::path absolute = fs::absolute(base);
+  check_can_be_directory(absolute);
   return std::make_unique<DirectoryStorage>(
-      DirectoryStorage::Options{fs::absolute(base), std::move(config), base_key},
-      std::move(logger));
+      DirectoryStorage::Options{absolute, std::move(config), base_key}, std::move(logger));
 }
 
 std::unique_ptr<Storage> make_shared_fs(const Json &config,

@@ -52,7 +52,8 @@ typedef struct det_core_options {
    * program's name. */
   const char *name;
   /** Experiment configuration as a JSON object, used when a new experiment is made. NULL: the
-   * variable DET_EXPERIMENT_CONFIG, else none. `searcher.max_length` is the length of the one
+   * variable DET_EXPERIMENT_CONFIG, else none. With an embedded store it is checked as `det config
+   * check` does, but may leave anything out. `searcher.max_length` is the length of the one
    * operation of a single search; without it that length is 1. */
   const char *config_json;
   /** Hyperparameters of a new trial as a JSON object. NULL: the variable DET_HPARAMS, else the
@@ -115,7 +116,8 @@ DET_API void det_core_options_init(det_core_options *options) DET_NOEXCEPT;
 
 /** Starts (seed: core.init, and entering its context). With no cluster and no master configured it
  * opens or makes the embedded store: a new experiment with one trial, or the next run of the trial
- * asked for. Reports and checkpoints that a killed process left behind are recovered. Blocks; at
+ * asked for. Reports and checkpoints that a killed process left behind are recovered. Options that
+ * are wrong, or that this process cannot have, are refused before anything is recorded. Blocks; at
  * most a few milliseconds with an embedded store, with a master over HTTP for as long as that takes
  * to answer a few requests.
  *

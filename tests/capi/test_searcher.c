@@ -115,9 +115,7 @@ static void units_follow_the_configuration(void **state) {
       {"{\"searcher\": {\"name\": \"single\", \"max_length\": 50}}", DET_UNIT_NONE},
       {"{\"searcher\": {\"name\": \"single\", \"max_length\": {\"batches\": 5}}}",
        DET_UNIT_BATCHES},
-      {"{\"searcher\": {\"name\": \"single\", \"unit\": \"records\", \"max_length\": {\"epochs\": "
-       "5}}}",
-       DET_UNIT_RECORDS},
+      {"{\"searcher\": {\"name\": \"custom\", \"unit\": \"records\"}}", DET_UNIT_RECORDS},
       {"{\"searcher\": {\"name\": \"single\"}}", DET_UNIT_NONE},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {

@@ -17,7 +17,7 @@ struct PreemptingRank {
   PreemptingRank(Communicator &real, PreemptMode mode, const char *far_away = "")
       : communicator(real),
         master(far_away),
-        preempt(gate, communicator, master, logger, mode, {}) {}
+        preempt(gate, communicator, master, logger, mode, std::make_unique<SignalHooks>()) {}
 
   // The signal arrives on the watcher's thread.
   void raise() {

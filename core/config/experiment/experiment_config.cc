@@ -39,6 +39,13 @@ bool check_version(ConfigChecker &checker, const Json &config) {
   return version.is_null() || version == 0;
 }
 
+void check_as_written(const YamlDocument &document, ConfigRules rules, ConfigProblems &problems) {
+  ConfigChecker checker(false, problems.reporter(ConfigStage::parse));
+  if (check_version(checker, document.value))
+    checker.check(experiment_schema(rules), document.value, root);
+  else problems.throw_if_any();
+}
+
 Json merge_sources(const ConfigSchema &schema, const ExperimentConfigSources &sources,
                    const Json &user) {
   Json config = decode_config(schema, user);
@@ -86,9 +93,7 @@ Json read_experiment_config(const ExperimentConfigSources &sources) {
   const ConfigSchema &schema = experiment_schema(sources.rules);
   ConfigProblems problems(sources.file_name, document);
 
-  ConfigChecker as_written(false, problems.reporter(ConfigStage::parse));
-  if (check_version(as_written, document.value)) as_written.check(schema, document.value, root);
-  else problems.throw_if_any();
+  check_as_written(document, sources.rules, problems);
 
   // Goes on with a configuration that has problems, to find them all at once.
   Json config = merge_sources(schema, sources, document.value);
@@ -105,6 +110,20 @@ Json read_experiment_config(const ExperimentConfigSources &sources) {
   }
   problems.throw_if_any();
   return config;
+}
+
+void check_written_config(const Json &config, const std::string &origin) {
+  const YamlDocument document{config, {.line = 0, .children = {}}};
+  const auto check = [&](ConfigRules rules) {
+    ConfigProblems problems(origin, document);
+    check_as_written(document, rules, problems);
+    problems.throw_if_any();
+  };
+  try {
+    check(ConfigRules::v0_38);
+  } catch (const ConfigError &) {
+    check(ConfigRules::v0_33);
+  }
 }
 
 }  // namespace det

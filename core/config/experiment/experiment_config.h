@@ -50,6 +50,10 @@ struct ExperimentConfigSources {
   ConfigRules rules = ConfigRules::v0_33;
 };
 
+// For what a program was given that starts a trial by itself: checks what there is, under either
+// rules, and fills nothing in. Throws ConfigError.
+void check_written_config(const Json &config, const std::string &origin);
+
 // What a store in the directory `home` has as `master_storage`.
 Json store_storage(const std::filesystem::path &home);
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -33,6 +34,9 @@ struct RunRequest {
 
   std::string command;               // how this program was started, to tell how to start it again
   std::vector<RankProcess> workers;  // the other processes of the job: ranks 1, 2, ...
+
+  // Sees the run before it is recorded; what it throws starts nothing.
+  std::function<void(const RunInfo &run)> accept;
 
   std::shared_ptr<Logger> log;
   StoreOptions options;

@@ -213,6 +213,7 @@ StartedRun start_run(Database &store, const RunRequest &request) {
   Transaction transaction(store, Durability::relaxed);
   const auto [trial_id, run_id, supervised] = own_run(store, request);
   RunInfo info = read_info(store, trial_id, run_id);
+  if (request.accept) request.accept(info);
   const std::string journal_id = make_uuid();
   const RankProcess chief{0, ProcessIdentity::current()};
   if (supervised)

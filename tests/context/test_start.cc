@@ -1,0 +1,145 @@
+// A start that fails on its own arguments records nothing, and spoils nothing that was recorded.
+#include <csignal>
+
+#include "tests/context/child_process.h"
+#include "tests/context/fakes.h"
+#include "tests/context/home.h"
+#include "tests/temporary_directory.h"
+
+namespace {
+
+using namespace det;
+using test::failure_of;
+using test::Home;
+
+// A trial that has come to its end, and a way to start it again that must be refused.
+class CompletedTrial {
+ public:
+  CompletedTrial() {
+    options.external_id = "job";
+    options.config_text = R"({"checkpoint_storage": {"type": "directory", "container_path": ")" +
+                          storage() + R"("}})";
+    const auto core = Core::start(options);
+    core->searcher().next()->report_completed(0.5);
+    core->close(RunEnd::ok);
+    options.config_text.clear();
+  }
+
+  std::string storage() const { return home.path() + "/checkpoints"; }
+
+  void refuses(const char *fragment, Code code = Code::invalid) const {
+    const Code answer = failure_of([&] { Core::start(options); }, fragment);
+    assert_int_equal(static_cast<int>(answer), static_cast<int>(code));
+    is_as_it_was();
+  }
+
+  void is_as_it_was() const {
+    assert_string_equal(home.text("SELECT state FROM trials").c_str(), "COMPLETED");
+    assert_string_equal(home.text("SELECT COUNT(*) FROM runs").c_str(), "1");
+    assert_string_equal(home.text("SELECT COUNT(*) FROM experiments").c_str(), "1");
+    assert_false(home.has_run_directories());
+  }
+
+  const Home home;
+  CoreOptions options = home.options();
+};
+
+void signals_that_cannot_be_handled_start_nothing(void **) {
+  CompletedTrial trial;
+  trial.options.preempt_signals = {SIGUSR1, SIGKILL};
+  trial.refuses("signal 9");
+  trial.options.preempt_signals = {9999};
+  trial.refuses("signal 9999");
+  trial.options.preempt_signals = {};
+  trial.options.stack_trace_signal = 9999;
+  trial.refuses("signal 9999");
+  struct sigaction now {};
+  sigaction(SIGUSR1, nullptr, &now);
+  assert_true(now.sa_handler == SIG_DFL);
+}
+
+void a_second_capture_starts_nothing(void **) {
+  const TemporaryDirectory directory;
+  const CompletedTrial trial;
+  const int status = test::run_in_child(directory.path(), [&] {
+    const OutputCapture first;
+    CoreOptions options = trial.options;
+    options.capture_output = true;
+    return failure_of([&] { Core::start(options); }, "captured already") == Code::state ? 0 : 1;
+  });
+  assert_int_equal(status, 0);
+  trial.is_as_it_was();
+}
+
+void a_storage_that_is_a_file_starts_nothing(void **) {
+  CompletedTrial trial;
+  write_file_durably(trial.home.path() + "/file", "");
+  for (const char *where : {"/file", "/file/below"}) {
+    trial.options.checkpoint_storage = trial.home.path() + where;
+    trial.refuses("is no directory");
+  }
+  trial.options.checkpoint_storage.clear();
+  trial.options.config_text = R"({"checkpoint_storage": {"type": "shared_fs", "host_path": ")" +
+                              trial.home.path() + R"(/file"}})";
+  trial.refuses("is no directory");
+}
+
+void a_recorded_storage_that_became_a_file_starts_nothing(void **) {
+  const CompletedTrial trial;
+  std::filesystem::remove_all(trial.storage());
+  write_file_durably(trial.storage(), "");
+  trial.refuses("is no directory");
+}
+
+void a_configuration_with_mistakes_starts_nothing(void **) {
+  CompletedTrial trial;
+  trial.options.config_text = R"({"sercher": {"name": "single"}})";
+  trial.refuses("config_json: <config>: unknown key 'sercher'; did you mean 'searcher'?");
+  trial.options.config_text = R"({"searcher": {"name": "single", "max_lenght": 5}})";
+  trial.refuses("<config>.searcher: unknown key 'max_lenght'");
+  trial.options.config_text = R"({"searcher": {"name": "single", "max_length": "long"}})";
+  trial.refuses("<config>.searcher.max_length");
+  trial.options.config_text = R"({"max_restarts": -1, "searcher": 5})";
+  trial.refuses("and 1 more problem");
+  trial.options.config_text = R"({"hyperparameters": 3})";
+  trial.refuses("<config>.hyperparameters");
+}
+
+void a_configuration_need_not_be_complete(void **) {
+  for (const char *config :
+       {R"({})", R"({"searcher": {"name": "single"}})", R"({"data": {"any": ["thing"]}})",
+        R"({"searcher": {"name": "single", "metric": "m", "max_length": {"batches": 4}}})",
+        R"({"searcher": {"name": "adaptive_asha", "max_trials": 2, "time_metric": "batches"}})",
+        R"({"preemption_timeout": 5, "hyperparameters": {"lr": {"type": "const", "val": 1}}})"}) {
+    const Home home;
+    CoreOptions options = home.options();
+    options.config_text = config;
+    Core::start(options)->close(RunEnd::ok);
+  }
+}
+
+void a_trial_that_is_refused_makes_no_store(void **) {
+  const Home home;
+  CoreOptions options = home.options();
+  options.preempt_signals = {SIGKILL};
+  assert_true(failure_of([&] { Core::start(options); }) == Code::invalid);
+  options.preempt_signals = {};
+  options.config_text = R"({"nmae": "x"})";
+  assert_true(failure_of([&] { Core::start(options); }) == Code::invalid);
+  assert_false(home.has_store());
+}
+
+}  // namespace
+
+int test_start() {
+  const CMUnitTest tests[] = {
+      cmocka_unit_test(signals_that_cannot_be_handled_start_nothing),
+      cmocka_unit_test(a_second_capture_starts_nothing),
+      cmocka_unit_test(a_storage_that_is_a_file_starts_nothing),
+      cmocka_unit_test(a_recorded_storage_that_became_a_file_starts_nothing),
+      cmocka_unit_test(a_configuration_with_mistakes_starts_nothing),
+      cmocka_unit_test(a_configuration_need_not_be_complete),
+      cmocka_unit_test(a_trial_that_is_refused_makes_no_store),
+  };
+  return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
