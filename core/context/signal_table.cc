@@ -1,12 +1,16 @@
 #include "core/context/signal_table.h"
 
 #include <signal.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -16,21 +20,68 @@ namespace det {
 
 namespace {
 
+// What our handler stands before. Usually that is one; but where somebody has put a handler on top
+// that calls ours, ours stays below it when the last hook goes, and the next hook puts it on top
+// again: then it is in the chain twice, and each time before another one.
 struct Installed {
-  int uses = 0;
-  struct sigaction before {};
+  static constexpr size_t most = 16;
+
+  std::atomic<int> uses{0};
+  std::atomic<size_t> count{0};
+  std::array<struct sigaction, most> before{};  // the oldest first; the handler reads it
 };
 std::array<Installed, NSIG> installed;  // written under `installed_mutex`
 std::mutex installed_mutex;
-std::atomic<int> running_handlers{0};
+std::atomic<int> telling_handlers{0};
+
+// A thread in our handler. A chain that comes back to ours is a call inside of that one.
+class HandlerCall {
+ public:
+  explicit HandlerCall(int signal) noexcept {
+    const uint64_t key = static_cast<uint64_t>(gettid()) << 8U | static_cast<uint64_t>(signal);
+    for (const auto &place : places) depth_ += place.load() == key ? 1 : 0;
+    for (auto &place : places) {
+      uint64_t none = 0;
+      if (!place.compare_exchange_strong(none, key)) continue;
+      place_ = &place;
+      return;
+    }
+  }
+  ~HandlerCall() {
+    if (place_ != nullptr) place_->store(0);
+  }
+  HandlerCall(const HandlerCall &) = delete;
+  HandlerCall &operator=(const HandlerCall &) = delete;
+
+  // How many of ours this one is below; none where nobody would notice if it came back.
+  std::optional<size_t> depth() const {
+    return place_ != nullptr ? std::optional(depth_) : std::nullopt;
+  }
+
+ private:
+  static inline std::array<std::atomic<uint64_t>, 64> places{};
+
+  size_t depth_ = 0;
+  std::atomic<uint64_t> *place_ = nullptr;
+};
 
 bool is_default(const struct sigaction &action) {
   return (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == SIG_DFL;
 }
 
+bool is_same_action(const struct sigaction &a, const struct sigaction &b) {
+  const bool takes_info = (a.sa_flags & SA_SIGINFO) != 0;
+  if (takes_info != ((b.sa_flags & SA_SIGINFO) != 0)) return false;
+  return takes_info ? a.sa_sigaction == b.sa_sigaction : a.sa_handler == b.sa_handler;
+}
+
 // False: by default, the system does it.
 bool call_handler_before(int signal, siginfo_t *info, void *context) {
-  const struct sigaction &before = installed[static_cast<size_t>(signal)].before;
+  const HandlerCall call(signal);
+  const Installed &entry = installed[static_cast<size_t>(signal)];
+  const size_t count = entry.count.load();
+  if (!call.depth() || *call.depth() >= count) return true;
+  const struct sigaction before = entry.before[count - 1 - *call.depth()];
   if ((before.sa_flags & SA_SIGINFO) != 0) {
     if (before.sa_sigaction != nullptr) before.sa_sigaction(signal, info, context);
   } else if (before.sa_handler == SIG_DFL) {
@@ -41,14 +92,42 @@ bool call_handler_before(int signal, siginfo_t *info, void *context) {
   return true;
 }
 
+void handle(int signal, siginfo_t *info, void *context);
+
+bool is_ours(const struct sigaction &action) {
+  return (action.sa_flags & SA_SIGINFO) != 0 && action.sa_sigaction == handle;
+}
+
+bool is_on_top(int signal) noexcept {
+  struct sigaction now {};
+  return sigaction(signal, nullptr, &now) == 0 && is_ours(now);
+}
+
 void handle(int signal, siginfo_t *info, void *context) {
   const int saved_errno = errno;
-  running_handlers.fetch_add(1);
+  telling_handlers.fetch_add(1);
   const bool wanted = tell_signal_hooks(signal);
+  telling_handlers.fetch_sub(1);
+  // The one before may never return: it may end the process.
   const bool handled = call_handler_before(signal, info, context) || wanted;
-  running_handlers.fetch_sub(1);
-  if (!handled) end_by_fatal_signal(signal);
+  // Left behind below another handler, ours has no say.
+  const bool decides = installed[static_cast<size_t>(signal)].uses.load() > 0 || is_on_top(signal);
+  if (!handled && decides) end_by_fatal_signal(signal);
   errno = saved_errno;
+}
+
+// The last to be known is the first to be called.
+void put_before(Installed &entry, const struct sigaction &action) {
+  const auto begin = entry.before.begin(), end = begin + static_cast<ptrdiff_t>(entry.count.load());
+  auto gap = std::find_if(begin, end, [&](const auto &known) { return is_same_action(known, action); });
+  if (gap == end && entry.count.load() == Installed::most) gap = begin;
+  if (gap != end) {
+    std::move(gap + 1, end, gap);
+    *(end - 1) = action;
+  } else {
+    *end = action;
+    entry.count.fetch_add(1);
+  }
 }
 
 }  // namespace
@@ -59,37 +138,52 @@ HandledSignal::HandledSignal(int signal) : signal_(signal) {
                 "handling signal " + std::to_string(signal) + ": there is no such signal");
   const std::lock_guard guard(installed_mutex);
   Installed &entry = installed[static_cast<size_t>(signal)];
-  if (entry.uses == 0) {
-    struct sigaction ours {};
-    ours.sa_sigaction = handle;
-    ours.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
-    if (sigaction(signal, nullptr, &entry.before) != 0 || sigaction(signal, &ours, nullptr) != 0)
+  if (entry.uses.load() == 0) {
+    const auto refuse = [&] {
       OsFailure{errno}.raise("handling signal " + std::to_string(signal) + " (" +
                              strsignal(signal) + ")");
+    };
+    struct sigaction now {
+    }, ours{};
+    ours.sa_sigaction = handle;
+    ours.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
+    if (sigaction(signal, nullptr, &now) != 0) refuse();
+    // Who had put another one on top of ours may have taken it away again.
+    if (!is_ours(now)) {
+      const size_t count = entry.count.load();
+      put_before(entry, now);
+      if (sigaction(signal, &ours, nullptr) != 0) {
+        entry.count.store(count);
+        refuse();
+      }
+    }
   }
-  ++entry.uses;
+  entry.uses.fetch_add(1);
 }
 
 HandledSignal::~HandledSignal() {
   const std::lock_guard guard(installed_mutex);
   Installed &entry = installed[static_cast<size_t>(signal_)];
-  if (--entry.uses > 0) return;
-  // Somebody who installed a handler after us chains to ours: leave theirs in place.
-  struct sigaction now {};
-  sigaction(signal_, nullptr, &now);
-  if ((now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == handle)
-    sigaction(signal_, &entry.before, nullptr);
+  if (entry.uses.fetch_sub(1) > 1) return;
+  // Somebody who installed a handler after us chains to ours: leave theirs in place, and ours
+  // before what it was.
+  if (!is_on_top(signal_) || entry.count.load() == 0) return;
+  sigaction(signal_, &entry.before[entry.count.load() - 1], nullptr);
+  entry.count.fetch_sub(1);
 }
 
 bool is_unhandled(int signal) {
   const std::lock_guard guard(installed_mutex);
   const Installed &entry = installed[static_cast<size_t>(signal)];
-  struct sigaction now = entry.before;
-  return (entry.uses > 0 || sigaction(signal, nullptr, &now) == 0) && is_default(now);
+  struct sigaction now {};
+  if (sigaction(signal, nullptr, &now) != 0) return false;
+  if (!is_ours(now)) return is_default(now);
+  const size_t count = entry.count.load();
+  return count == 0 || is_default(entry.before[count - 1]);
 }
 
 void wait_for_running_handlers() {
-  while (running_handlers.load() > 0) std::this_thread::yield();
+  while (telling_handlers.load() > 0) std::this_thread::yield();
 }
 
 }  // namespace det

@@ -1,6 +1,6 @@
 // Which signals our one handler is installed for. What it does is up to the hooks in signals.cc and
 // fatal_signals.cc; the handler that was there before is called after them, unless it was the
-// default.
+// default. It may end the process, but must not jump out.
 #pragma once
 
 namespace det {
@@ -24,7 +24,7 @@ class HandledSignal {
 // Whether nobody has a handler for it, or ignores it, apart from us.
 bool is_unhandled(int signal);
 
-// Until no handler runs that began before; but for one that is ending the process.
+// Until no handler that began before still uses a hook.
 void wait_for_running_handlers();
 
 // Of the hooks, in the handler.

@@ -1,0 +1,161 @@
+// Handlers of the program before ours, after ours, and in between: each case in a process of its
+// own.
+#include "core/context/signal_table.h"
+
+#include <csignal>
+#include <cstdlib>
+#include <optional>
+
+#include "core/context/signals.h"
+#include "tests/context/child_process.h"
+#include "tests/temporary_directory.h"
+
+namespace {
+
+using namespace det;
+
+// Gives the exit status, or minus the signal that ended the process.
+template <class Body>
+int end_of(Body body) {
+  const TemporaryDirectory directory;
+  const int status = test::run_in_child(directory.path(), [&] {
+    std::signal(SIGTERM, SIG_DFL);  // whatever we were started with
+    alarm(60);                      // what hangs ends so
+    return body();
+  });
+  return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+// Of the program, each in two roles: `first` below everything, `chained` on top of ours.
+int first_calls = 0, chained_calls = 0;
+
+void first(int) { ++first_calls; }
+
+struct sigaction below_chained;
+
+void chained(int signal, siginfo_t *info, void *context) {
+  ++chained_calls;
+  if ((below_chained.sa_flags & SA_SIGINFO) != 0) below_chained.sa_sigaction(signal, info, context);
+  else if (below_chained.sa_handler != SIG_DFL && below_chained.sa_handler != SIG_IGN)
+    below_chained.sa_handler(signal);
+}
+
+void put_chained_on_top() {
+  struct sigaction action {};
+  action.sa_sigaction = chained;
+  action.sa_flags = SA_SIGINFO;
+  sigaction(SIGTERM, &action, &below_chained);
+}
+
+// What came of one signal, as decimal digits: hook, chained, first.
+int raised(const SignalHook *hook) {
+  first_calls = chained_calls = 0;
+  std::raise(SIGTERM);
+  return (hook != nullptr && hook->raised() ? 100 : 0) + 10 * chained_calls + first_calls;
+}
+
+void one_after_the_other_with_a_handler_in_between_comes_to_an_end(void **) {
+  const int end = end_of([] {
+    const Wake wake;
+    std::signal(SIGTERM, first);
+    {
+      const SignalHook hook(SIGTERM, wake);
+      put_chained_on_top();
+      if (raised(&hook) != 111) return 1;
+    }
+    if (raised(nullptr) != 11) return 2;
+    for (int round = 0; round < 40; ++round) {
+      const SignalHook hook(SIGTERM, wake);
+      if (raised(&hook) != 111) return 3;
+    }
+    return raised(nullptr) == 11 ? 0 : 4;
+  });
+  assert_int_equal(end, 0);
+}
+
+void a_handler_that_is_put_on_top_each_time_comes_to_an_end(void **) {
+  const int end = end_of([] {
+    const Wake wake;
+    std::signal(SIGTERM, first);
+    for (int round = 0; round < 40; ++round) {
+      const SignalHook hook(SIGTERM, wake);
+      put_chained_on_top();
+      const int came = raised(&hook);
+      // From the second time on it has itself below.
+      if (came != 111 && came != 121) return 1 + round;
+    }
+    return 0;
+  });
+  assert_int_equal(end, 0);
+}
+
+void a_handler_that_was_taken_away_leaves_ours_on_top(void **) {
+  const int end = end_of([] {
+    const Wake wake;
+    {
+      const SignalHook hook(SIGTERM, wake);
+      put_chained_on_top();
+    }
+    sigaction(SIGTERM, &below_chained, nullptr);  // ours
+    {
+      const SignalHook hook(SIGTERM, wake);
+      if (raised(&hook) != 100) return 1;
+    }
+    struct sigaction now {};
+    sigaction(SIGTERM, nullptr, &now);
+    return now.sa_handler == SIG_DFL ? 0 : 2;
+  });
+  assert_int_equal(end, 0);
+}
+
+void ours_left_alone_on_top_does_what_was_there_before(void **) {
+  const int end = end_of([] {
+    {
+      const SignalHook hook(SIGTERM, Wake());
+      put_chained_on_top();
+    }
+    sigaction(SIGTERM, &below_chained, nullptr);
+    std::raise(SIGTERM);
+    return 0;
+  });
+  assert_int_equal(end, -SIGTERM);
+}
+
+void ours_left_behind_does_not_end_a_program_that_handles_the_signal(void **) {
+  const int end = end_of([] {
+    {
+      const SignalHook hook(SIGTERM, Wake());
+      put_chained_on_top();
+    }
+    return raised(nullptr) == 10 ? 0 : 1;
+  });
+  assert_int_equal(end, 0);
+}
+
+std::optional<SignalHook> hook_of_the_process;
+
+void handler_below_may_end_the_process(void **) {
+  const int end = end_of([] {
+    std::signal(SIGTERM, [](int) { std::exit(3); });
+    static const Wake wake;
+    hook_of_the_process.emplace(SIGTERM, wake);
+    std::atexit([] { hook_of_the_process.reset(); });
+    std::raise(SIGTERM);
+    return 0;
+  });
+  assert_int_equal(end, 3);
+}
+
+}  // namespace
+
+int test_signal_table() {
+  const CMUnitTest tests[] = {
+      cmocka_unit_test(one_after_the_other_with_a_handler_in_between_comes_to_an_end),
+      cmocka_unit_test(a_handler_that_is_put_on_top_each_time_comes_to_an_end),
+      cmocka_unit_test(a_handler_that_was_taken_away_leaves_ours_on_top),
+      cmocka_unit_test(ours_left_alone_on_top_does_what_was_there_before),
+      cmocka_unit_test(ours_left_behind_does_not_end_a_program_that_handles_the_signal),
+      cmocka_unit_test(handler_below_may_end_the_process),
+  };
+  return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
