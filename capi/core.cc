@@ -54,6 +54,10 @@ det::CoreOptions to_core(const det_core_options &given) {
   options.close_at_end = given.close_at_end != 0;
   options.capture_output = given.capture_output != 0;
   options.log_level = mode_from<det::LogLevel>(given.log_level, DET_LOG_ERROR, "log_level");
+  if (given.log != nullptr && given.log_queue != nullptr)
+    throw det::Error(det::Code::invalid,
+                     "starting: log and log_queue are both given; give one of them");
+  if (given.log_queue != nullptr) options.log_queue = given.log_queue->impl;
   if (given.log != nullptr)
     options.log = [log = given.log, user_data = given.log_user_data](det::LogLevel level,
                                                                      const std::string &message) {
@@ -91,7 +95,11 @@ void det_core_free(det_core *core) noexcept {
   static_cast<void>(det_core_close(core, DET_EXIT_ERROR, nullptr));
   // A forked child shares the parent's files, and has none of its threads: nothing to take down.
   if (core->impl->in_child()) return;
+  const std::shared_ptr<det::Logger> logger = core->impl->shared_logger();
   delete core;
+  // Stores and readers may keep the core's memory, but the host's callback ends here.
+  constexpr std::chrono::milliseconds patience_with_host{5000};
+  if (logger->outlet() != nullptr) logger->outlet()->end(patience_with_host);
 }
 
 det_info *det_core_info(det_core *core) noexcept { return core != nullptr ? &core->info : nullptr; }

@@ -15,6 +15,10 @@ struct det_distributed {
   std::unique_ptr<det::Communicator> owned;  // empty in the view that a core lends
 };
 
+struct det_log_queue {
+  std::shared_ptr<det::LogQueue> impl;  // cores have it as well
+};
+
 struct det_messages {
   std::vector<det::Message> list;
   std::shared_ptr<det::SpareBuffers> spare;  // takes their memory back

@@ -19,6 +19,7 @@ const char *log_level_name(LogLevel level) {
 
 void Logger::write(LogLevel level, const std::string &message) {
   if (level < threshold_) return;
+  if (outlet_) return outlet_->write(level, message);
   const std::lock_guard guard(mutex_);
   if (sink_) sink_(level, message);
   else std::fprintf(stderr, "%s: detcore: %s\n", log_level_name(level), message.c_str());

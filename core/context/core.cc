@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/log_relay.h"
 #include "core/comm/agreement.h"
 
 namespace det {
@@ -30,6 +31,13 @@ class Steps {
   std::exception_ptr first_;
 };
 
+std::shared_ptr<Logger> make_logger(const CoreOptions &options) {
+  std::shared_ptr<LogOutlet> outlet = options.log_queue;
+  if (!outlet && options.log) outlet = std::make_shared<LogRelay>(options.log);
+  return outlet ? std::make_shared<Logger>(options.log_level, std::move(outlet))
+                : std::make_shared<Logger>(options.log_level);
+}
+
 }  // namespace
 
 std::shared_ptr<Core> Core::start(Communicator *communicator,
@@ -50,7 +58,7 @@ std::shared_ptr<Core> Core::start(Communicator *communicator,
 
 Core::Core(const CoreOptions &options, Communicator *communicator)
     : close_limit_(options.close_limit),
-      logger_(std::make_shared<Logger>(options.log_level, options.log)),
+      logger_(make_logger(options)),
       own_communicator_(communicator == nullptr ? make_single_communicator() : nullptr),
       communicator_(communicator == nullptr ? own_communicator_.get() : communicator) {}
 
@@ -177,6 +185,8 @@ void Core::close(RunEnd how, std::chrono::milliseconds limit) {
     if (const std::optional<std::string> conflict = shipper_->take_conflict())
       throw Error(Code::conflict, *conflict);
   });
+  constexpr std::chrono::milliseconds patience_with_host{1000};
+  if (logger_->outlet() != nullptr) logger_->outlet()->flush(patience_with_host);
   steps.rethrow();
 }
 

@@ -48,6 +48,7 @@ class Core {
 
   const Info &info() const { return *info_; }
   Logger &logger() { return *logger_; }
+  const std::shared_ptr<Logger> &shared_logger() const { return logger_; }
   Communicator &communicator() { return *communicator_; }
   CheckpointContext &checkpoint() { return *checkpoint_; }
   PreemptContext &preempt() { return *preempt_; }

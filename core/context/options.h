@@ -3,10 +3,12 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "core/base/log.h"
+#include "core/base/log_queue.h"
 #include "core/context/preempt.h"
 #include "core/tensorboard/files.h"
 
@@ -32,6 +34,7 @@ struct CoreOptions {
   bool close_at_end = false;    // of the process, when the caller did not
   bool capture_output = false;  // into the trial's log
   Logger::Sink log;
+  std::shared_ptr<LogQueue> log_queue;  // instead
   LogLevel log_level = LogLevel::warning;
 };
 

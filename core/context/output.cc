@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/line_queue.h"
 #include "core/base/thread.h"
-#include "core/context/line_queue.h"
 #include "core/context/log_line.h"
 #include "core/context/passed_stream.h"
 
@@ -91,7 +91,7 @@ struct OutputCapture::State {
   };
 
   CaptureTurn turn;
-  LineQueue lines;
+  LineQueue lines{"WARNING: detcore: ", "of output were not copied: they came too fast"};
   std::array<Stream, 2> streams{Stream{STDOUT_FILENO}, Stream{STDERR_FILENO}};
   std::thread sink_thread;
 };

@@ -12,6 +12,7 @@
 #include <det/distributed.h>
 #include <det/error.h>
 #include <det/info.h>
+#include <det/log.h>
 #include <det/preempt.h>
 #include <det/profiler.h>
 #include <det/searcher.h>
@@ -22,9 +23,12 @@ DET_BEGIN_DECLS
 /** One training process. Owned by the caller; several may live in one process. */
 typedef struct det_core det_core;
 
-/** Receives the library's own log lines. May be called on any thread, never on two at once for one
- * core. `message` is one line without its end and lives during the call. Must not call the library.
- */
+/** Receives the library's own log lines, in order. May be called on any thread, never on two at
+ * once for one core. What the library does on threads of its own does not wait for it.
+ * det_core_close() waits for it at most 1 second, and det_core_free(), after which it is not called
+ * any more, at most 5: a host whose callback can only run on the thread that calls the library,
+ * such as a runtime with one thread, takes a det_log_queue instead. `message` is one line without
+ * its end and lives during the call. Must not call the library. */
 typedef void (*det_log_callback)(det_log_level level, const char *message, void *user_data);
 
 /** Options of det_core_init(). What is NULL or 0 takes the default named here. In a job of several
@@ -98,9 +102,11 @@ typedef struct det_core_options {
    * of a process at a time. */
   int32_t capture_output;
 
-  det_log_callback log;    /**< NULL: lines go to standard error. */
-  void *log_user_data;     /**< For `log`. */
-  det_log_level log_level; /**< Lines below are dropped. The initialiser sets DET_LOG_WARNING. */
+  det_log_callback log;     /**< NULL: lines go to standard error. */
+  void *log_user_data;      /**< For `log`. */
+  det_log_level log_level;  /**< Lines below are dropped. The initialiser sets DET_LOG_WARNING. */
+  det_log_queue *log_queue; /**< Takes the lines, in the place of `log`. May be freed before the
+                             * core is. NULL: none. */
 } det_core_options;
 
 /** Initialiser with the defaults. det_core_options_init() does the same. */
@@ -108,7 +114,7 @@ typedef struct det_core_options {
   {                                                                                           \
     sizeof(det_core_options), NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL,              \
         DET_PREEMPT_WORKERS_ASK_CHIEF, DET_TENSORBOARD_AUTO, NULL, 0, 0, 0, 0, 0, 0, 0, NULL, \
-        NULL, DET_LOG_WARNING                                                                 \
+        NULL, DET_LOG_WARNING, NULL                                                           \
   }
 
 /** Fills options with the defaults, as the macro does. NULL does nothing.   @since 0.1 */

@@ -105,6 +105,7 @@ static void core_options_init_equals_the_macro(void **state) {
   SAME(log);
   SAME(log_user_data);
   SAME(log_level);
+  SAME(log_queue);
 }
 
 /* What bindings in other languages count on. */

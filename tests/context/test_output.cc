@@ -10,7 +10,7 @@
 #include <string>
 #include <thread>
 
-#include "core/context/line_queue.h"
+#include "core/base/line_queue.h"
 #include "core/context/log_line.h"
 #include "tests/context/child_process.h"
 #include "tests/expect_error.h"
@@ -66,7 +66,7 @@ void level_is_what_the_line_begins_with(void **) {
 }
 
 void lines_that_find_no_room_are_counted(void **) {
-  LineQueue queue;
+  LineQueue queue{"", "were left out"};
   const std::string line(LineCutter::longest, 'x');
   const size_t sent = 2 * LineQueue::limit / line.size();
   for (size_t i = 0; i < sent; ++i) queue.push(LogLevel::info, line);
@@ -78,7 +78,7 @@ void lines_that_find_no_room_are_counted(void **) {
     last = text;
   });
   assert_in_range(came, sent / 2 - 1, sent / 2);
-  assert_true(contains(last, std::to_string(sent - came) + " lines"));
+  assert_true(contains(last, std::to_string(sent - came) + " lines were left out"));
 }
 
 // With what the child process writes. Its lines come back as "1 text\n", with the level.

@@ -6,6 +6,7 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,24 +18,39 @@ class LineQueue {
  public:
   static constexpr size_t limit = size_t{8} << 20U;  // bytes that wait
 
-  // Never waits for the other side: when there is no room, the line is left out and counted.
-  void push(LogLevel level, std::string_view line) noexcept;
-
-  void end();  // no more lines
-
-  // Hands lines to `sink` until the end. A line says where some were left out.
-  void drain(const std::function<void(LogLevel, std::string_view)> &sink);
-
- private:
   struct Line {
     LogLevel level;
     std::string text;
+  };
+
+  // "NUMBER lines `left_out`" is the warning in the place of lines that found no room.
+  LineQueue(std::string prefix, std::string left_out)
+      : prefix_(std::move(prefix)), words_(std::move(left_out)) {}
+
+  // Never waits for the other side: when there is no room, the line is left out and counted.
+  void push(LogLevel level, std::string_view line) noexcept;
+
+  std::optional<Line> take();  // the oldest; none: nothing waits
+  size_t size() const;
+  void clear();
+
+  void end();  // no more lines
+
+  // Hands lines to `sink` until the end.
+  void drain(const std::function<void(LogLevel, std::string_view)> &sink);
+
+ private:
+  struct Waiting {
+    Line line;
     size_t left_out_before;
   };
 
-  std::mutex mutex_;
+  std::optional<Line> take_under_lock();
+
+  const std::string prefix_, words_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Line> lines_;
+  std::deque<Waiting> lines_;
   size_t bytes_ = 0;
   size_t left_out_ = 0;  // since the last line
   bool ended_ = false;
