@@ -16,9 +16,6 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr milliseconds idle{60'000};
-Error cancelled(const HttpRequest &request, const char *why) {
-  return {Code::state, "asking the master (" + asked_of(request) + "): " + why};
-}
 
 }  // namespace
 
@@ -66,9 +63,11 @@ void HttpEngine::cancel(const Exchange &exchange) {
 
 void HttpEngine::cancel_all() {
   order([this] {
-    orders_.cancel_all = true;
-    std::move(orders_.begin.begin(), orders_.begin.end(), std::back_inserter(orders_.drop));
+    // All are moved or none.
+    orders_.drop.insert(orders_.drop.end(), std::make_move_iterator(orders_.begin.begin()),
+                        std::make_move_iterator(orders_.begin.end()));
     orders_.begin.clear();
+    orders_.cancel_all = true;
   });
 }
 
@@ -102,61 +101,60 @@ void HttpEngine::run() {
   multi_.close();
 }
 
-void HttpEngine::obey(Orders orders) {
+void HttpEngine::obey(Orders orders) noexcept {
   if (orders.cancel_all) cancel_open("cancelled");
-  for (const Exchange &exchange : orders.drop)
-    fail(exchange, cancelled(exchange->request, "cancelled"));
-  for (const Exchange &exchange : orders.begin) {
-    open_.emplace(exchange.get(), exchange);
-    if (!orders.stop) begin(exchange);
-  }
+  for (const Exchange &exchange : orders.drop) cancel(exchange, "cancelled");
+  for (const Exchange &exchange : orders.begin)
+    or_fail(exchange, [&] {
+      open_.emplace(exchange.get(), exchange);
+      if (!orders.stop) begin(exchange);
+    });
   for (const Exchange &exchange : orders.cancel)
-    if (open_.count(exchange.get()) > 0) fail(exchange, cancelled(exchange->request, "cancelled"));
+    if (open_.count(exchange.get()) > 0) cancel(exchange, "cancelled");
 }
 
 // Begins the attempts whose time has come; gives how long until the next one.
-milliseconds HttpEngine::begin_due() {
+milliseconds HttpEngine::begin_due() noexcept {
   if (open_.size() == under_way_.size()) return idle;
   const auto now = steady_clock::now();
   auto next = now + idle;
-  std::vector<Exchange> due;
-  for (const auto &[key, exchange] : open_) {
+  for (auto entry = open_.begin(); entry != open_.end();) {
+    const Exchange exchange = entry->second;
+    ++entry;  // where it fails, it is no longer among them
     if (exchange->transfer) continue;
-    if (exchange->due <= now) due.push_back(exchange);
-    else next = std::min(next, exchange->due);
+    if (exchange->due > now) next = std::min(next, exchange->due);
+    else or_fail(exchange, [&] { begin(exchange); });
   }
-  for (const Exchange &exchange : due) begin(exchange);
   return std::chrono::ceil<milliseconds>(next - now);
 }
 
 // What goes wrong in a step of one request ends that one alone.
 template <class Step>
-void HttpEngine::or_fail(const Exchange &exchange, Step step) {
+void HttpEngine::or_fail(const Exchange &exchange, Step step) noexcept {
   try {
     step();
-  } catch (Error &error) {
-    fail(exchange, std::move(error));
+  } catch (const Error &error) {
+    fail(exchange, [&] { return error; });
   } catch (const std::bad_alloc &) {
-    fail(exchange, Error(Code::no_memory, "asking the master: no memory"));
+    fail(exchange, []() -> Error { throw std::bad_alloc(); });
   } catch (const std::exception &error) {
-    fail(exchange, Error(Code::internal, std::string("asking the master: ") + error.what()));
+    fail(exchange,
+         [&] { return Error(Code::internal, std::string("asking the master: ") + error.what()); });
   }
 }
 
 void HttpEngine::begin(const Exchange &exchange) {
-  or_fail(exchange, [&] {
-    std::unique_ptr<Transfer> transfer;
-    if (spare_.empty()) {
-      transfer = std::make_unique<Transfer>(tls_, options_.answer_limit);
-    } else {
-      transfer = std::move(spare_.back());
-      spare_.pop_back();
-    }
-    transfer->prepare(exchange->request, options_.proxy);
-    under_way_.emplace(transfer->handle(), exchange);
-    exchange->transfer = std::move(transfer);
-    multi_.add(exchange->transfer->handle());
-  });
+  std::unique_ptr<Transfer> transfer;
+  if (spare_.empty()) {
+    transfer = std::make_unique<Transfer>(tls_, options_.answer_limit);
+  } else {
+    transfer = std::move(spare_.back());
+    spare_.pop_back();
+  }
+  transfer->prepare(exchange->request, options_.proxy);
+  under_way_.emplace(transfer->handle(), exchange);
+  exchange->transfer = std::move(transfer);
+  multi_.add(exchange->transfer->handle());
 }
 
 void HttpEngine::attempt_ended(const Exchange &exchange, CURLcode code) {
@@ -167,39 +165,55 @@ void HttpEngine::attempt_ended(const Exchange &exchange, CURLcode code) {
   if (!wait && code == CURLE_OK) return finish(exchange, transfer.take_answer(exchange->request));
   Error error = code == CURLE_OK ? answer_error(transfer.take_answer(exchange->request), "")
                                  : transfer.failure(code, exchange->request);
-  if (!wait) return fail(exchange, std::move(error));
+  if (!wait) return fail(exchange, [&] { return std::move(error); });
   logger_->info(std::string(error.what()) + "; trying again in " + std::to_string(wait->count()) +
                 " ms");
   release_transfer(*exchange);
   exchange->due = steady_clock::now() + (options_.retry_wait ? options_.retry_wait(*wait) : *wait);
 }
 
-void HttpEngine::release_transfer(HttpExchange &exchange) {
+void HttpEngine::release_transfer(HttpExchange &exchange) noexcept {
   if (!exchange.transfer) return;
   multi_.remove(exchange.transfer->handle());
   under_way_.erase(exchange.transfer->handle());
-  if (spare_.size() < options_.open_limit) spare_.push_back(std::move(exchange.transfer));
+  try {
+    if (spare_.size() < options_.open_limit) spare_.push_back(std::move(exchange.transfer));
+  } catch (const std::bad_alloc &) {
+    // The next request makes one of its own.
+  }
   exchange.transfer.reset();
 }
 
-void HttpEngine::finish(const Exchange &exchange, HttpAnswer answer) {
+void HttpEngine::finish(const Exchange &exchange, HttpAnswer answer) noexcept {
   forget(exchange);
   exchange->outcome.set(std::move(answer));
 }
 
-void HttpEngine::fail(const Exchange &exchange, Error reason) {
+// Where there is no memory for the reason, that is the reason.
+template <class Reason>
+void HttpEngine::fail(const Exchange &exchange, Reason reason) noexcept {
   forget(exchange);
-  exchange->outcome.set(std::move(reason));
-}
-
-void HttpEngine::cancel_open(const char *why) {
-  while (!open_.empty()) {
-    const Exchange exchange = open_.begin()->second;
-    fail(exchange, cancelled(exchange->request, why));
+  try {
+    exchange->outcome.set(reason());
+  } catch (const std::bad_alloc &) {
+    exchange->outcome.set_no_memory();
   }
 }
 
-void HttpEngine::forget(const Exchange &exchange) {
+void HttpEngine::cancel(const Exchange &exchange, const char *why) noexcept {
+  fail(exchange, [&] {
+    return Error(Code::state, "asking the master (" + asked_of(exchange->request) + "): " + why);
+  });
+}
+
+void HttpEngine::cancel_open(const char *why) noexcept {
+  while (!open_.empty()) {
+    const Exchange exchange = open_.begin()->second;
+    cancel(exchange, why);
+  }
+}
+
+void HttpEngine::forget(const Exchange &exchange) noexcept {
   release_transfer(*exchange);
   open_.erase(exchange.get());
   const std::lock_guard lock(mutex_);

@@ -64,17 +64,20 @@ class HttpEngine {
   template <class Change>
   void order(Change change);
   void run();
-  void obey(Orders orders);
-  std::chrono::milliseconds begin_due();
+  // The thread outlives every failure: what throws is a step of one request.
+  void obey(Orders orders) noexcept;
+  std::chrono::milliseconds begin_due() noexcept;
   void begin(const Exchange &exchange);
   void attempt_ended(const Exchange &exchange, CURLcode code);
-  void release_transfer(HttpExchange &exchange);
-  void finish(const Exchange &exchange, HttpAnswer answer);
-  void fail(const Exchange &exchange, Error reason);
+  void release_transfer(HttpExchange &exchange) noexcept;
+  void finish(const Exchange &exchange, HttpAnswer answer) noexcept;
+  template <class Reason>
+  void fail(const Exchange &exchange, Reason reason) noexcept;
   template <class Step>
-  void or_fail(const Exchange &exchange, Step step);
-  void cancel_open(const char *why);
-  void forget(const Exchange &exchange);
+  void or_fail(const Exchange &exchange, Step step) noexcept;
+  void cancel(const Exchange &exchange, const char *why) noexcept;
+  void cancel_open(const char *why) noexcept;
+  void forget(const Exchange &exchange) noexcept;
 
   const HttpOptions options_;
   const std::shared_ptr<Logger> logger_;

@@ -3,10 +3,11 @@
 #include <poll.h>
 
 #include <cerrno>
+#include <new>
 
 namespace det {
 
-void Outcome::end(Ending ending) {
+void Outcome::end(Ending ending) noexcept {
   {
     const std::lock_guard lock(mutex_);
     ending_ = std::move(ending);
@@ -18,6 +19,7 @@ void Outcome::end(Ending ending) {
 HttpAnswer Outcome::take() {
   std::unique_lock lock(mutex_);
   ended_.wait(lock, [this] { return has_ended(); });
+  if (std::holds_alternative<NoMemory>(ending_)) throw std::bad_alloc();
   if (Error *reason = std::get_if<Error>(&ending_)) throw Error(std::move(*reason));
   return std::get<HttpAnswer>(std::move(ending_));
 }

@@ -19,15 +19,17 @@ class Outcome {
  public:
   void set(HttpAnswer answer) { end(std::move(answer)); }
   void set(Error reason) { end(std::move(reason)); }
+  void set_no_memory() noexcept { end(NoMemory{}); }  // where there is none for an error either
 
-  HttpAnswer take();  // waits; throws the error; once
+  HttpAnswer take();  // waits; throws the error, or std::bad_alloc; once
   bool wait_for(std::chrono::milliseconds patience) const;
   bool wait_unless(const Wake &wake);  // false: `wake` was set first
 
  private:
-  using Ending = std::variant<std::monostate, HttpAnswer, Error>;
+  struct NoMemory {};
+  using Ending = std::variant<std::monostate, HttpAnswer, Error, NoMemory>;
 
-  void end(Ending ending);
+  void end(Ending ending) noexcept;
   bool has_ended() const { return ending_.index() != 0; }
 
   mutable std::mutex mutex_;
