@@ -119,7 +119,8 @@ void handle(int signal, siginfo_t *info, void *context) {
 // The last to be known is the first to be called.
 void put_before(Installed &entry, const struct sigaction &action) {
   const auto begin = entry.before.begin(), end = begin + static_cast<ptrdiff_t>(entry.count.load());
-  auto gap = std::find_if(begin, end, [&](const auto &known) { return is_same_action(known, action); });
+  auto gap =
+      std::find_if(begin, end, [&](const auto &known) { return is_same_action(known, action); });
   if (gap == end && entry.count.load() == Installed::most) gap = begin;
   if (gap != end) {
     std::move(gap + 1, end, gap);
@@ -140,8 +141,11 @@ HandledSignal::HandledSignal(int signal) : signal_(signal) {
   Installed &entry = installed[static_cast<size_t>(signal)];
   if (entry.uses.load() == 0) {
     const auto refuse = [&] {
-      OsFailure{errno}.raise("handling signal " + std::to_string(signal) + " (" +
-                             strsignal(signal) + ")");
+      const int os_errno = errno;  // one of those that no program can handle
+      throw Error(Code::invalid,
+                  "handling signal " + std::to_string(signal) + " (" + strsignal(signal) +
+                      "): " + errno_text(os_errno) + "; choose another one",
+                  os_errno);
     };
     struct sigaction now {
     }, ours{};

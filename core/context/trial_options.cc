@@ -10,17 +10,17 @@ namespace det {
 
 namespace {
 
-struct Given {
+struct GivenText {
   const std::string &text;
   const char *origin;
 };
 
-Json parse_object_or_null(const Given &given) {
+Json parse_object_or_null(const GivenText &given) {
   return given.text.empty() ? Json() : parse_json_object(given.text, given.origin);
 }
 
 // An option, else the variable.
-Given choose(const Given &option, const Given &variable) {
+GivenText option_or_variable(const GivenText &option, const GivenText &variable) {
   return option.text.empty() ? variable : option;
 }
 
@@ -41,13 +41,14 @@ TrialOptions trial_options(const CoreOptions &options) {
   trial.external_experiment_id = options.external_experiment_id.empty()
                                      ? variables.external_experiment_id
                                      : options.external_experiment_id;
-  const Given config = choose({options.config_text, "config_json"},
-                              {variables.config_text, "the variable DET_EXPERIMENT_CONFIG"});
+  const GivenText config =
+      option_or_variable({options.config_text, "config_json"},
+                         {variables.config_text, "the variable DET_EXPERIMENT_CONFIG"});
   trial.config = parse_object_or_null(config);
   trial.config_origin = config.origin;
-  trial.hparams =
-      parse_object_or_null(choose({options.hparams_text, "hparams_json"},
-                                  {variables.hparams_text, "the variable DET_HPARAMS"}));
+  trial.hparams = parse_object_or_null(
+      option_or_variable({options.hparams_text, "hparams_json"},
+                         {variables.hparams_text, "the variable DET_HPARAMS"}));
   trial.name = options.name;
   if (trial.name.empty() && trial.config.is_object())
     if (const Json name = trial.config.value("name", Json()); name.is_string())
