@@ -57,13 +57,16 @@ det_status fill(det_error *err, det_status code, const char *message, int os_err
 
 det_status det_translate_exception(det_error *err) noexcept {
   try {
-    throw;
+    try {
+      throw;
+    } catch (const std::bad_alloc &) {
+      throw;
+    } catch (const std::exception &failure) {
+      const det::Error e = det::as_error(failure);
+      return fill(err, static_cast<det_status>(e.code), e.what(), e.os_errno, e.http_status);
+    }
   } catch (const std::bad_alloc &) {
     return fill(err, DET_E_NOMEM, "out of memory");
-  } catch (const det::Error &e) {
-    return fill(err, static_cast<det_status>(e.code), e.what(), e.os_errno, e.http_status);
-  } catch (const std::exception &e) {
-    return fill(err, DET_E_INTERNAL, e.what());
   } catch (...) {
     return fill(err, DET_E_INTERNAL, "an exception of unknown type");
   }

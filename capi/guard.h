@@ -84,6 +84,11 @@ Options read_options(const Options *given, const Options &defaults, const char *
     throw det::Error(det::Code::invalid,
                      std::string(name) + ".struct_size is not set; start from the _INIT macro or " +
                          "the _init function");
+  constexpr size_t most = 65536;  // no release has that many fields
+  if (size > most)
+    throw det::Error(det::Code::invalid, std::string(name) + ".struct_size is " +
+                                             std::to_string(size) +
+                                             "; start from the _INIT macro or the _init function");
   const auto *bytes = reinterpret_cast<const unsigned char *>(given);
   if (size > sizeof options &&
       std::any_of(bytes + sizeof options, bytes + size, [](unsigned char b) { return b != 0; }))

@@ -3,6 +3,8 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <new>
+#include <system_error>
 
 namespace det {
 
@@ -72,6 +74,19 @@ std::string errno_text(int os_errno) {
 
 Code OsFailure::code() const { return meaning_of(os_errno_).code; }
 const char *OsFailure::remedy() const { return meaning_of(os_errno_).remedy; }
+Error as_error(const std::exception &failure) {
+  if (const auto *error = dynamic_cast<const Error *>(&failure)) return *error;
+  if (dynamic_cast<const std::bad_alloc *>(&failure) != nullptr)
+    return {Code::no_memory, "out of memory"};
+  const auto *system = dynamic_cast<const std::system_error *>(&failure);
+  const bool has_errno =
+      system != nullptr && (system->code().category() == std::generic_category() ||
+                            system->code().category() == std::system_category());
+  if (!has_errno) return {Code::internal, failure.what()};
+  const int os_errno = system->code().value();
+  const OsFailure meaning(os_errno);
+  return {meaning.code(), std::string(system->what()) + meaning.remedy(), os_errno};
+}
 
 void OsFailure::raise(const std::string &tried) const {
   const Meaning meaning = meaning_of(os_errno_);

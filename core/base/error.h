@@ -41,6 +41,9 @@ class Error : public std::runtime_error {
   int http_status;
 };
 
+// Any failure as one of ours: what the standard library throws has a code as well.
+Error as_error(const std::exception &failure);
+
 // What the system says of an error number ("No such file or directory"); may be asked by several
 // threads at once, unlike strerror().
 std::string errno_text(int os_errno);

@@ -28,12 +28,8 @@ std::string error_text(const Error &error) {
 Outcome run(const Work &work) {
   try {
     return {value_mark + work(), nullptr};
-  } catch (const Error &e) {
-    return {error_text(e), std::current_exception()};
-  } catch (const std::bad_alloc &) {
-    return {error_text(Error(Code::no_memory, "out of memory")), std::current_exception()};
   } catch (const std::exception &e) {
-    return {error_text(Error(Code::internal, e.what())), std::current_exception()};
+    return {error_text(as_error(e)), std::current_exception()};
   }
 }
 

@@ -13,9 +13,11 @@ namespace det {
 
 std::vector<Name> names_in(const Fd &directory, const std::string &described) {
   // fdopendir takes over what it is given, and the caller still needs the directory.
-  std::unique_ptr<DIR, int (*)(DIR *)> open(fdopendir(fcntl(directory.get(), F_DUPFD_CLOEXEC, 0)),
-                                            closedir);
+  Fd copy(fcntl(directory.get(), F_DUPFD_CLOEXEC, 0));
+  if (!copy) OsFailure{errno}.raise("reading directory " + described);
+  std::unique_ptr<DIR, int (*)(DIR *)> open(fdopendir(copy.get()), closedir);
   if (!open) OsFailure{errno}.raise("reading directory " + described);
+  static_cast<void>(copy.release());
   std::vector<Name> names;
   for (;;) {
     errno = 0;

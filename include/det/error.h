@@ -27,7 +27,7 @@ typedef int32_t det_status;
 #define DET_E_STATE (-9)        /**< Wrong order of calls, wrong rank, or already closed. */
 #define DET_E_ACCESS (-10)      /**< Permission or credentials are missing. */
 #define DET_E_CORRUPT (-11)     /**< Stored data does not match its checksum or format. */
-#define DET_E_FULL (-12)        /**< The disk, a quota or the spool is full. */
+#define DET_E_FULL (-12)        /**< The disk, a quota or the spool is full; no threads are left. */
 #define DET_E_BUSY (-13)        /**< Another process holds what is needed; try again. */
 #define DET_E_CONFLICT (-14)    /**< Two ranks or two reports contradict each other. */
 #define DET_E_UNAVAILABLE (-15) /**< The master does not answer. */

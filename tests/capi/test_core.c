@@ -242,6 +242,15 @@ static void options_without_a_size_are_refused(void **state) {
   assert_fails(det_core_init(&f->options, &f->core, &f->err), DET_E_INVALID, "struct_size");
 }
 
+static void options_of_an_absurd_size_are_refused_unread(void **state) {
+  struct fixture *f = *state;
+  const size_t sizes[] = {(size_t)1 << 30, SIZE_MAX};
+  for (int i = 0; i < 2; ++i) {
+    f->options.struct_size = sizes[i];
+    assert_fails(det_core_init(&f->options, &f->core, &f->err), DET_E_INVALID, "struct_size");
+  }
+}
+
 static void views_of_null_are_null(void **state) {
   (void)state;
   assert_null(det_core_info(NULL));
@@ -301,6 +310,7 @@ int test_core(void) {
       CASE(options_of_an_older_release_get_the_defaults_for_the_rest),
       CASE(options_of_a_newer_release_pass_while_its_new_fields_are_zero),
       CASE(options_without_a_size_are_refused),
+      CASE(options_of_an_absurd_size_are_refused_unread),
       cmocka_unit_test(views_of_null_are_null),
       CASE(the_store_is_private_to_its_user),
       CASE(close_tells_that_the_store_was_deleted),
