@@ -51,8 +51,6 @@ class Logger {
 
   LogOutlet *outlet() const { return outlet_.get(); }  // null: there is none
 
-  LogOutlet *outlet() const { return outlet_.get(); }  // null: there is none
-
  private:
   const LogLevel threshold_;
   const Sink sink_;
