@@ -141,9 +141,10 @@ DET_API det_status det_checkpoint_store_abort(det_checkpoint_store *store,
 DET_API void det_checkpoint_store_free(det_checkpoint_store *store) DET_NOEXCEPT;
 
 /** Copies a checkpoint into a directory, made if absent (seed: download), and verifies it against
- * its manifest. The copies are the caller's, without setuid, setgid and sticky bits. In the shared mode all ranks in step: local rank 0 of each machine downloads into
- * its directory what any rank of the machine selects, a rank without selector everything; each
- * selector is asked about every path. Blocks.
+ * its manifest. The copies are the caller's, without setuid, setgid and sticky bits. In the shared
+ * mode all ranks in step: local rank 0 of each machine downloads into its directory what any rank
+ * of the machine selects, a rank without selector everything; each selector is asked about every
+ * path. Blocks.
  * @param[in] storage_id  From an earlier save; letters, digits, '-', '_' and '.', not beginning
  *                        with a dot.
  * @param[in] directory   Files of the same name are replaced; others are left. Not written on
@@ -176,9 +177,9 @@ DET_API const char *det_checkpoint_restore_path(const det_checkpoint_restore *re
  * @since 0.1 */
 DET_API void det_checkpoint_restore_free(det_checkpoint_restore *restore) DET_NOEXCEPT;
 
-/** Deletes a checkpoint from storage (seed: delete). The master is told first, so that no run begins
- * with what is half gone; what a killed process did not finish, the next start finishes. Any rank,
- * no step. One that is not there counts as deleted. Blocks.
+/** Deletes a checkpoint from storage (seed: delete). The master is told first, so that no run
+ * begins with what is half gone; what a killed process did not finish, the next start finishes. Any
+ * rank, no step. One that is not there counts as deleted. Blocks.
  * @return DET_OK; DET_E_INVALID (id; or the master refuses, as for a model in its registry);
  * DET_E_NOT_FOUND (the id names something that is no checkpoint); DET_E_ACCESS, DET_E_IO;
  * DET_E_UNAVAILABLE; DET_E_STATE (closed).   @since 0.1 */

@@ -50,7 +50,8 @@ DET_API det_status det_train_report_validation_metrics(det_train *train, int64_t
 /** Reports metrics of a named group (seed: report_metrics); as
  * det_train_report_training_metrics(), but steps of groups other than "training" and "validation"
  * may go back.
- * @param[in] group  UTF-8, 1 to 255 bytes, no '.'; "training" and "validation" are the built-in ones.
+ * @param[in] group  UTF-8, 1 to 255 bytes, no '.'; "training" and "validation" are the built-in
+ * ones.
  * @since 0.1 */
 DET_API det_status det_train_report_metrics(det_train *train, const char *group,
                                             int64_t steps_completed, const det_metric *metrics,
@@ -70,9 +71,9 @@ DET_API det_status det_train_report_metrics_json(det_train *train, const char *g
 
 /** Waits until every report made before is with the master.
  * @param[in] timeout_ms  Milliseconds; negative waits without limit.
- * @return DET_OK; DET_E_TIMEOUT (they stay in the journal); DET_E_FULL, DET_E_CORRUPT, DET_E_IO (the
- * master's disk is full, or its store damaged or gone, which no waiting mends; they stay in the
- * journal); DET_E_CONFLICT (a report repeated a metric of the same group and step with another
+ * @return DET_OK; DET_E_TIMEOUT (they stay in the journal); DET_E_FULL, DET_E_CORRUPT, DET_E_IO
+ * (the master's disk is full, or its store damaged or gone, which no waiting mends; they stay in
+ * the journal); DET_E_CONFLICT (a report repeated a metric of the same group and step with another
  * value: the first value was kept; told once); DET_E_STATE (closed).   @since 0.1 */
 DET_API det_status det_train_flush(det_train *train, int64_t timeout_ms,
                                    det_error *err) DET_NOEXCEPT;

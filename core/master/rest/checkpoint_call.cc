@@ -10,7 +10,7 @@ namespace det {
 namespace {
 
 ReportCheckpoint checkpoint_call_for(const ReportOrigin &origin, const CheckpointReport &report,
-                          int64_t time_us) {
+                                     int64_t time_us) {
   Checkpoint checkpoint{.uuid = report.id,
                         .task_id = origin.task_id,
                         .storage_id = origin.storage_id,
@@ -35,7 +35,8 @@ CallOptions in_time_until(std::chrono::steady_clock::time_point end) {
 }
 
 // Throws what passes when the master cannot say.
-bool is_known_checkpoint(MasterSession &session, const std::string &id, const CallOptions &options) {
+bool is_known_checkpoint(MasterSession &session, const std::string &id,
+                         const CallOptions &options) {
   try {
     return find_checkpoint(session, id, options).has_value();
   } catch (const Error &error) {
@@ -60,7 +61,8 @@ void tell_checkpoint(MasterSession &session, const ReportOrigin &origin,
                      std::chrono::milliseconds limit) {
   const auto end = std::chrono::steady_clock::now() + limit;
   for (bool first = true;; first = false) {
-    const HttpAnswer answer = session.ask(checkpoint_call_for(origin, report, time_us), in_time_until(end));
+    const HttpAnswer answer =
+        session.ask(checkpoint_call_for(origin, report, time_us), in_time_until(end));
     try {
       session.read<ReportCheckpoint>(answer);
       return;
