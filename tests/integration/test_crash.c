@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "tests/cmocka.h"
+#include "tests/integration/sample_checkpoint.h"
 #include "tests/integration/support.h"
 #include "tests/integration/trial.h"
 

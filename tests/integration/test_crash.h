@@ -11,7 +11,6 @@ enum {
   CRASH_THREADS = 2,
   CRASH_RUNS = 2000,
   CRASH_CHECKPOINTS = 20000,
-  CRASH_FILES = 4,            // in a checkpoint, beside `seed`
   CRASH_REPORTS_MAX = 100000  // of one thread in one run
 };
 
@@ -34,11 +33,6 @@ static inline int crash_is_log(int64_t steps) { return steps % 8 == 7; }
 
 // Starts the next run of the one trial.
 det_status crash_init(const char *home, det_core **core, det_error *err);
-
-// Writes what check_checkpoint() recognises: every byte follows from the checkpoint's seed.
-int write_checkpoint(const char *directory, uint64_t seed);
-// NULL when the checkpoint is complete, else what is wrong with it.
-const char *check_checkpoint(const char *directory);
 
 // Reports from all threads and saves checkpoints until it is killed. Returns after a failure only.
 int crash_worker(const char *home, const char *ledger_path);
