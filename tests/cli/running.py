@@ -1,12 +1,14 @@
 """Experiments for the tests of `det run`, and looks into the store while one runs."""
 import json
 import os
+import random
+import signal
 import sqlite3
 import subprocess
 import sys
 import time
 
-from harness import DET
+from harness import DET, Store
 
 TRAINEE = sys.argv[3]
 
@@ -61,3 +63,64 @@ def wait_until(holds, what, seconds=60):
     while not holds():
         assert time.monotonic() < end, f"waited too long for {what}"
         time.sleep(0.02)
+
+
+def trials(store):
+    return rows(store, "SELECT request_id, hparams, state, (SELECT group_concat(length) FROM"
+                       " operations WHERE trial_id=trials.id) FROM trials ORDER BY request_id")
+
+
+def what_is_kept(store):
+    """The whole of a search, and which of its checkpoints stay."""
+    stay = rows(store, "SELECT request_id, checkpoints.steps FROM checkpoints JOIN trials ON"
+                       " trials.id=trial_id WHERE checkpoints.state='COMPLETED' ORDER BY 1, 2")
+    unfinished = rows(store, "SELECT COUNT(*) FROM operations WHERE completed IS NULL")
+    return trials(store), rows(store, "SELECT state FROM experiments"), unfinished, stay
+
+
+def kills_of_a_search(text, expected, seed, longest=0.6):
+    """How many kills a search survived; what is kept must be as if there had been none."""
+    store = Store()
+    try:
+        # A trial that is killed too often is an error of its own.
+        path = write(store, json.dumps({**json.loads(text), "max_restarts": 1000}))
+        kills, out = kill_at_random(store, seed, [path, "--slots", "1", "--", TRAINEE], longest)
+        assert what_is_kept(store) == expected, (seed, kills, what_is_kept(store), expected, out)
+        return kills
+    finally:
+        store.clean()
+
+
+def kill_at_random(store, seed, arguments, seconds):
+    """Kills `det run` and its trials at random instants, until it ends by itself."""
+    chance = random.Random(seed)
+    kills = 0
+    process = start(store, *arguments, TRAINEE_MS="5")
+    while True:
+        try:
+            out = process.communicate(timeout=chance.uniform(0.05, seconds))[0]
+            # It may have been killed after it was done.
+            if process.returncode == 0 or "is COMPLETED" in out:
+                return kills, out
+            assert process.returncode < 0, out
+        except subprocess.TimeoutExpired:
+            pass
+        if chance.random() < 0.5 and has(store, "SELECT 1 FROM runs WHERE leader IS NOT NULL"):
+            for (leader,) in rows(store, "SELECT leader FROM runs WHERE leader IS NOT NULL"):
+                pid = json.loads(leader)["pid"]
+                if pid > 1 and process.pid != pid and is_trainee(pid):
+                    os.kill(pid, signal.SIGKILL)
+        process.kill()
+        process.communicate()
+        kills += 1
+        has_one = has(store, "SELECT 1 FROM experiments")
+        process = start(store, *(["--resume", "1", "--slots", "1"] if has_one else arguments),
+                        TRAINEE_MS="5")
+
+
+def is_trainee(pid):
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            return TRAINEE.encode() in file.read()
+    except OSError:
+        return False

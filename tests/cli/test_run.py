@@ -2,19 +2,13 @@
 """`det run` with real trials: what comes out, what is kept, and what a kill leaves."""
 import json
 import os
-import random
 import shutil
 import signal
 import subprocess
 
 from harness import DET, main, test
-from running import (ASHA, RANDOM, SINGLE, TRAINEE, config, has, rows, run, start, wait_until,
-                     write)
-
-
-def trials(store):
-    return rows(store, "SELECT request_id, hparams, state, (SELECT group_concat(length) FROM"
-                       " operations WHERE trial_id=trials.id) FROM trials ORDER BY request_id")
+from running import (ASHA, RANDOM, SINGLE, TRAINEE, config, has, kills_of_a_search, rows, run, start,
+                     trials, wait_until, what_is_kept, write)
 
 
 @test
@@ -247,60 +241,13 @@ def another_det_pauses_and_kills_what_runs(store):
     assert again.returncode == 10 and rows(store, "SELECT state FROM trials") == [("CANCELED",)]
 
 
-def kill_at_random(store, seed, arguments, seconds):
-    """Kills `det run` and its trials at random instants, until it ends by itself."""
-    chance = random.Random(seed)
-    kills = 0
-    process = start(store, *arguments, TRAINEE_MS="5")
-    while True:
-        try:
-            out = process.communicate(timeout=chance.uniform(0.05, seconds))[0]
-            # It may have been killed after it was done.
-            if process.returncode == 0 or "is COMPLETED" in out:
-                return kills, out
-            assert process.returncode < 0, out
-        except subprocess.TimeoutExpired:
-            pass
-        if chance.random() < 0.5 and has(store, "SELECT 1 FROM runs WHERE leader IS NOT NULL"):
-            for (leader,) in rows(store, "SELECT leader FROM runs WHERE leader IS NOT NULL"):
-                pid = json.loads(leader)["pid"]
-                if pid > 1 and process.pid != pid and is_trainee(pid):
-                    os.kill(pid, signal.SIGKILL)
-        process.kill()
-        process.communicate()
-        kills += 1
-        has_one = has(store, "SELECT 1 FROM experiments")
-        process = start(store, *(["--resume", "1", "--slots", "1"] if has_one else arguments),
-                        TRAINEE_MS="5")
-
-
-def is_trainee(pid):
-    try:
-        with open(f"/proc/{pid}/cmdline", "rb") as file:
-            return TRAINEE.encode() in file.read()
-    except OSError:
-        return False
-
-
 @test
 def kills_at_random_instants_change_nothing(store):
     text = config({**ASHA, "max_concurrent_trials": 1})
     run(store, text, slots="1")
-    expected = trials(store)
+    expected = what_is_kept(store)
     for seed in range(int(os.environ.get("DET_TEST_LIVES", "2"))):
-        other = type(store)()
-        try:
-            # A trial that is killed too often is an error of its own.
-            many = json.loads(text)
-            many["max_restarts"] = 1000
-            path = write(other, json.dumps(many))
-            kills, out = kill_at_random(other, seed, [path, "--slots", "1", "--", TRAINEE], 0.6)
-            assert trials(other) == expected, (kills, out)
-            assert rows(other, "SELECT state FROM experiments") == [("COMPLETED",)]
-            assert rows(other, "SELECT COUNT(*) FROM operations WHERE completed IS NULL") == [(0,)]
-            print(f"# {kills} kills", flush=True)
-        finally:
-            other.clean()
+        print(f"# {kills_of_a_search(text, expected, seed)} kills", flush=True)
 
 
 @test
