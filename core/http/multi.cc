@@ -30,6 +30,13 @@ int control(const Fd &epoll, int operation, int fd, uint32_t events) {
   return epoll_ctl(epoll.get(), operation, fd, &event);
 }
 
+// Whichever of the two the kernel wants: one that was refused before is not yet known to it.
+bool watch_for(const Fd &epoll, int fd, uint32_t events, bool is_known) {
+  if (control(epoll, is_known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, events) == 0) return true;
+  if (errno == EEXIST) return control(epoll, EPOLL_CTL_MOD, fd, events) == 0;
+  return errno == ENOENT && control(epoll, EPOLL_CTL_ADD, fd, events) == 0;
+}
+
 CURLM *make_multi() {
   // Thread-safe since libcurl 7.84, and for the whole process.
   static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
@@ -60,6 +67,12 @@ void Multi::add(CURL *handle) {
 void Multi::remove(CURL *handle) noexcept { curl_multi_remove_handle(multi_.get(), handle); }
 
 void Multi::step(milliseconds patience) {
+  if (!unwatched_.empty()) {
+    std::erase_if(unwatched_, [&](const auto &socket) {
+      return watch_for(epoll_, socket.first, socket.second, false);
+    });
+    patience = std::min(patience, milliseconds{50});
+  }
   if (due_) {
     const auto until = std::chrono::ceil<milliseconds>(*due_ - steady_clock::now());
     patience = std::clamp(until, milliseconds{0}, patience);
@@ -85,18 +98,24 @@ void Multi::step(milliseconds patience) {
   }
 }
 
-// Where the kernel refuses, the request runs into its timeout: a failure here would end all of
-// them, also those to come.
+// Where the kernel refuses, the next step tries again: a failure here would end all requests, also
+// those to come.
 int Multi::watch(CURL *, curl_socket_t socket, int events, void *self, void *known) {
   auto &multi = *static_cast<Multi *>(self);
+  std::erase_if(multi.unwatched_, [&](const auto &other) { return other.first == socket; });
   if (events == CURL_POLL_REMOVE) {
     control(multi.epoll_, EPOLL_CTL_DEL, socket, 0);
     return 0;
   }
   const uint32_t wanted = ((events & CURL_POLL_IN) != 0 ? uint32_t{EPOLLIN} : 0) |
                           ((events & CURL_POLL_OUT) != 0 ? uint32_t{EPOLLOUT} : 0);
-  control(multi.epoll_, known == nullptr ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, socket, wanted);
   curl_multi_assign(multi.multi_.get(), socket, self);
+  if (watch_for(multi.epoll_, socket, wanted, known != nullptr)) return 0;
+  try {
+    multi.unwatched_.emplace_back(socket, wanted);
+  } catch (const std::bad_alloc &) {
+    // The request runs into its timeout.
+  }
   return 0;
 }
 

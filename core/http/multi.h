@@ -5,8 +5,11 @@
 #include <curl/curl.h>
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "core/base/file.h"
 #include "core/base/wake.h"
@@ -48,6 +51,7 @@ class Multi {
 
   const Fd epoll_;
   const Wake wake_;
+  std::vector<std::pair<int, uint32_t>> unwatched_;  // sockets, and the events wanted
   std::optional<Time> due_;  // when libcurl wants to be called without any event
   // The last, since it still watches when it closes its connections.
   std::unique_ptr<CURLM, MultiFree> multi_;
