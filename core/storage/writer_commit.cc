@@ -96,7 +96,11 @@ void DirectoryWriter::announced() {
   if (state_ != State::committed)
     throw Error(Code::state, "announcing checkpoint '" + id_ + "': it is not committed");
   state_ = State::announced;
-  staging_.release(id_);
+  try {
+    staging_.release(id_);
+  } catch (const Error &) {
+    // The next sweep finds the lock without an owner, asks the master, and removes it.
+  }
   lock_.reset();
 }
 
