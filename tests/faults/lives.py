@@ -15,8 +15,8 @@ import masters
 
 ID = r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
-# A lock that all share, and locks in the making, which are removed when they are old.
-MAY_STAY = re.compile(rf"\.take-over|\.{ID}")
+# The lock of a user, and locks in the making, which are removed when they are old.
+MAY_STAY = re.compile(rf"\.take-over-[0-9]+|\.{ID}")
 
 
 @dataclasses.dataclass

@@ -74,19 +74,6 @@ class Neighbour:
             self.squat(folder)
             for attack, path in tries:
                 attack(path)
-        self.knock()
-
-    def knock(self):
-        """At sockets that have a name in the file system or an abstract one."""
-        with open("/proc/net/unix", encoding="utf-8", errors="replace") as sockets:
-            for line in sockets:
-                name = line.split()[-1]
-                if "det" not in name or name.isdigit():
-                    continue
-                with socket.socket(socket.AF_UNIX) as knocking:
-                    knocking.settimeout(0.01)
-                    self.attempt("connected", name, lambda: knocking.connect(
-                        name.replace("@", "\0", 1)))
 
     def attempt(self, what, path, attempt):
         try:
@@ -98,7 +85,11 @@ class Neighbour:
 
     def squat(self, folder):
         name = os.path.join(folder, f".taken.{self.chance.random()}")
-        self.attempt("made-in", folder, lambda: (os.mkdir(name), os.rmdir(name)))
+        try:
+            is_sticky = os.lstat(folder).st_mode & stat.S_ISVTX
+        except OSError:
+            return
+        self.attempt("made-in-sticky" if is_sticky else "made-in", folder, lambda: (os.mkdir(name), os.rmdir(name)))
 
     def attack(self, path):
         try:
@@ -156,15 +147,15 @@ class Neighbour:
 # Storage → what its mode is before the programs start, and whether everybody may do everything in it.
 STORAGES = {"private": (None, False), "sticky": (0o1777, False), "everybody": (0o777, True)}
 # What he may do anywhere: see what is not secret, since checkpoints follow the umask.
-PUBLIC = re.compile(r"read /checkpoints/ID/.*")
+PUBLIC = re.compile(r"read /checkpoints/(\.partial/)?(\.removed-)?ID/.*")
 
 
-def judge_deeds(place, deeds, everybody):
+def judge_deeds(place, deeds, kind, everybody):
     for what, path in sorted(deeds):
         deed = f"{what} {path.removeprefix(place.folder)}"
         in_storage = path.startswith(place.storage)
-        is_made_in_sticky = what == "made-in" and path == place.storage
-        if not (PUBLIC.fullmatch(deed) or (everybody and in_storage) or is_made_in_sticky):
+        is_shared = what == "made-in-sticky" and kind == "sticky" and in_storage
+        if not (PUBLIC.fullmatch(deed) or (everybody and in_storage) or is_shared):
             yield f"the neighbour {deed}"
 
 
@@ -229,7 +220,7 @@ def one(programs, kind, umask, lives, seed):
             wrong = list(run_lives(programs, place, lives, umask, everybody))
         finally:
             deeds = neighbour.stop()
-        wrong += judge_deeds(place, deeds, everybody)
+        wrong += judge_deeds(place, deeds, kind, everybody)
         wrong += judge_files(place, everybody)
         wrong += look(programs, place, lives)
         print(f"# storage {kind}, umask {umask:03o}: {lives} lives, {len(deeds)} deeds", flush=True)

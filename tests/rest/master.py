@@ -2,7 +2,7 @@
 far as clients of the Core API see it. See fake/control.py for what tests may ask of it, and
 fake/faults.py for how it fails on request. Standard library only.
 
-  master.py --version 0.38.1 [--port 0] [--tls CERTIFICATE KEY] [--setup FILE]
+  master.py --version 0.38.1 [--host 127.0.0.1] [--port 0] [--tls CERTIFICATE KEY] [--setup FILE]
 """
 
 import argparse
@@ -125,8 +125,8 @@ class Handler(serving.Handler):
 
 
 class Master(serving.Server):
-    def __init__(self, port, world):
-        super().__init__(("127.0.0.1", port), Handler)
+    def __init__(self, host, port, world):
+        super().__init__((host, port), Handler)
         self.world = world
         self.faults = faults.Faults()
         self.open_connections = set()
@@ -149,12 +149,13 @@ class Master(serving.Server):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--version", default="0.38.1")
+    parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--tls", nargs=2)
     parser.add_argument("--setup", type=argparse.FileType())
     options = parser.parse_args()
     setup = json.load(options.setup) if options.setup else {}
-    serving.serve(Master(options.port, World(options.version, setup)), options.tls)
+    serving.serve(Master(options.host, options.port, World(options.version, setup)), options.tls)
 
 
 if __name__ == "__main__":
