@@ -6,6 +6,7 @@
 
 #include "capi/guard.h"
 #include "core/base/log.h"
+#include "core/base/printable.h"
 
 static_assert(static_cast<int>(det::Code::internal) == DET_E_INTERNAL);
 static_assert(static_cast<int>(det::Code::no_memory) == DET_E_NOMEM);
@@ -26,15 +27,6 @@ static_assert(static_cast<int>(det::LogLevel::error) == DET_LOG_ERROR);
 
 namespace {
 
-// Cuts at a character, not inside one.
-size_t utf8_prefix(const char *text, size_t limit) {
-  size_t size = std::strlen(text);
-  if (size <= limit) return size;
-  size = limit;
-  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0U) == 0x80U) --size;
-  return size;
-}
-
 det_status fill(det_error *err, det_status code, const char *message, int os_errno = 0,
                 int http_status = 0) noexcept {
   if (err == nullptr) return code;
@@ -45,11 +37,7 @@ det_status fill(det_error *err, det_status code, const char *message, int os_err
   err->os_errno = os_errno;
   err->http_status = http_status;
   const size_t room = std::min(size, sizeof(det_error)) - offsetof(det_error, message);
-  if (room == 0) return code;
-  const size_t length = utf8_prefix(message, room - 1);
-  for (size_t i = 0; i < length; ++i)
-    err->message[i] = message[i] == '\n' ? ' ' : message[i];  // one line
-  err->message[length] = '\0';
+  det::copy_printable(message, err->message, room);
   return code;
 }
 

@@ -2,6 +2,8 @@
 
 #include <cstdio>
 
+#include "core/base/printable.h"
+
 namespace det {
 
 const char *log_level_name(LogLevel level) {
@@ -19,9 +21,10 @@ const char *log_level_name(LogLevel level) {
 
 void Logger::write(LogLevel level, const std::string &message) {
   if (level < threshold_) return;
+  const std::string line = printable(message);
   const std::lock_guard guard(mutex_);
-  if (sink_) sink_(level, message);
-  else std::fprintf(stderr, "%s: detcore: %s\n", log_level_name(level), message.c_str());
+  if (sink_) sink_(level, line);
+  else std::fprintf(stderr, "%s: detcore: %s\n", log_level_name(level), line.c_str());
 }
 
 void Logger::failure(LogLevel level, const char *tried, const std::exception &why) noexcept {

@@ -1,4 +1,5 @@
-// The library's own log lines: to the host's callback, or to standard error.
+// The library's own log lines: to the host's callback, or to standard error. They are printable():
+// what they quote may come from anywhere.
 #pragma once
 
 #include <exception>

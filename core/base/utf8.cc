@@ -56,4 +56,13 @@ std::string to_utf8(std::string_view text) {
   return out;
 }
 
+int32_t take_character(std::string_view &text) noexcept {
+  const size_t size = character_size(text);
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  int32_t character = size == 0 ? -1 : size == 1 ? byte(0) : byte(0) & (0x7F >> size);
+  for (size_t i = 1; i < size; ++i) character = (character << 6) | (byte(i) & 0x3F);
+  text.remove_prefix(size == 0 ? 1 : size);
+  return character;
+}
+
 }  // namespace det

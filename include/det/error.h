@@ -38,7 +38,7 @@ typedef struct det_error {
   det_status code;     /**< Same as the returned status. */
   int32_t os_errno;    /**< errno of the failed system call, or 0. */
   int32_t http_status; /**< Status of the master's answer, or 0. */
-  char message[500];   /**< UTF-8, one line: what was tried, on what, and what to do. */
+  char message[500];   /**< UTF-8, one line, safe to print: what was tried, on what, what to do. */
 } det_error;
 
 /** Initialiser for a `det_error` on the stack. det_error_init() does the same. */

@@ -66,6 +66,15 @@ static void messages_are_one_line_and_cut_between_characters(void **state) {
   assert_int_equal((unsigned char)f->err.message[length - 1], 0xa4); /* a whole ä at the end */
 }
 
+static void messages_do_not_steer_the_terminal_that_shows_them(void **state) {
+  struct fixture *f = *state;
+  assert_int_equal(det_checkpoint_delete(det_core_checkpoint(f->core),
+                                         "\x1b]0;owned\x07\xe2\x80\xae\xff", &f->err),
+                   DET_E_INVALID);
+  assert_non_null(strstr(f->err.message, "\\x1b]0;owned\\x07\\u202e\\xff"));
+  assert_null(strpbrk(f->err.message, "\x1b\x07\xe2\xff"));
+}
+
 static void the_version_is_that_of_the_headers(void **state) {
   (void)state;
   char text[32];
@@ -85,6 +94,7 @@ int test_error(void) {
       CASE(an_older_and_shorter_error_is_not_overrun),
       CASE(a_zeroed_error_counts_as_a_full_one),
       CASE(messages_are_one_line_and_cut_between_characters),
+      CASE(messages_do_not_steer_the_terminal_that_shows_them),
       cmocka_unit_test(the_version_is_that_of_the_headers),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

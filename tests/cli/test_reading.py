@@ -99,6 +99,21 @@ def metrics_as_json_are_the_reports(filled):
 
 
 @test
+def nothing_printed_steers_a_terminal_or_a_spreadsheet(store):
+    store.make("hostile")
+    for option in ("--csv", "--json"):
+        text = store.on_terminal("metrics", "1", option)
+        assert "=1+2" in text and "\x1b" not in text and "\u202e" not in text, text
+    text = store.run("metrics", "1", "--csv")
+    rows = list(csv.reader(io.StringIO(text)))
+    assert rows[0][4:] == ["'=1+2", "\x1b[31mred\u202e"], rows
+    assert rows[1][0] == "'@group" and rows[1][4:] == ["-0.5", "2.0"], rows
+    text = store.run("metrics", "1", "--json")
+    assert "\u202e" not in text, text
+    assert json.loads(text.splitlines()[1])["metrics"] == {"\x1b[31mred\u202e": 2}
+
+
+@test
 def metrics_come_page_by_page(filled):
     assert len(filled.run("metrics", "2").splitlines()) == 2501
     assert len(filled.run("metrics", "2", "--csv").splitlines()) == 2501

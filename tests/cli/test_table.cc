@@ -16,43 +16,6 @@ Terminal utf8_terminal() {
   return out;
 }
 
-void printable_keeps_text_of_any_language(void **) {
-  for (const char *text : {"", "loss", "größe", "損失", "😀", "a b~"}) {
-    assert_string_equal(printable(text).c_str(), text);
-  }
-}
-
-void printable_escapes_what_steers_a_terminal(void **) {
-  const struct {
-    std::string text;
-    const char *expected;
-  } cases[] = {
-      {"\x1b[31m", "\\x1b[31m"},       {std::string("\0", 1), "\\x00"}, {"\x7f", "\\x7f"},
-      {"a\nb\tc\r", "a\\nb\\tc\\x0d"}, {"\xc2\x9b", "\\u009b"},         {"\u202e", "\\u202e"},
-      {"\u2066", "\\u2066"},           {"\u2028", "\\u2028"},
-  };
-  for (const auto &[text, expected] : cases) {
-    assert_string_equal(printable(text).c_str(), expected);
-  }
-}
-
-void printable_escapes_bytes_that_are_not_utf8(void **) {
-  const struct {
-    const char *text, *expected;
-  } cases[] = {
-      {"\xff", "\\xff"},
-      {"a\x80z", "a\\x80z"},
-      {"\xc3", "\\xc3"},                             // cut off
-      {"\xc0\xaf", "\\xc0\\xaf"},                    // longer than needed
-      {"\xed\xa0\x80", "\\xed\\xa0\\x80"},           // a surrogate
-      {"\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"},  // beyond Unicode
-      {"\xc3\x28", "\\xc3("},
-  };
-  for (const auto &[text, expected] : cases) {
-    assert_string_equal(printable(text).c_str(), expected);
-  }
-}
-
 void width_counts_columns_and_not_bytes(void **) {
   assert_int_equal(display_width("loss"), 4);
   assert_int_equal(display_width("größe"), 5);
@@ -89,18 +52,54 @@ void values_read_as_people_write_them(void **) {
   assert_string_equal(age_of("yesterday").c_str(), "-");
 }
 
+void csv_keeps_spreadsheets_from_computing(void **) {
+  const std::pair<const char *, const char *> cells[] = {{"=1+2", "'=1+2\n"},
+                                                         {"+cmd", "'+cmd\n"},
+                                                         {"-2+3", "'-2+3\n"},
+                                                         {"@SUM(A1)", "'@SUM(A1)\n"},
+                                                         {"\t=1", "'\t=1\n"},
+                                                         {"=\"a\",b", "\"'=\"\"a\"\",b\"\n"},
+                                                         {"-nan(A1)", "'-nan(A1)\n"},
+                                                         // Numbers stay numbers.
+                                                         {"-1.5", "-1.5\n"},
+                                                         {"+2", "+2\n"},
+                                                         {"-1e-05", "-1e-05\n"},
+                                                         {"-Infinity", "-Infinity\n"},
+                                                         {"1-2", "1-2\n"},
+                                                         {"", "\n"}};
+  for (const auto &[cell, line] : cells)
+    assert_string_equal(csv_line({cell}, Terminal()).c_str(), line);
+  assert_string_equal(csv_line({"", "a", ""}, Terminal()).c_str(), ",a,\n");
+}
+
+void csv_is_exact_in_a_file_and_printable_on_a_terminal(void **) {
+  Terminal terminal;
+  assert_string_equal(csv_line({"\x1b[31m", "\u202e"}, terminal).c_str(), "\x1b[31m,\u202e\n");
+  terminal.interactive = true;
+  assert_string_equal(csv_line({"\x1b[31m", "\u202e"}, terminal).c_str(), "\\x1b[31m,\\u202e\n");
+}
+
+void json_escapes_what_steers_a_terminal_and_reads_the_same(void **) {
+  const Json value = {{"\u202ename", "\x7f\u009b\u2066"}, {"tag", "\U000e0041"}, {"word", "größe"}};
+  const std::string line = json_line(value);
+  assert_string_equal(line.c_str(),
+                      "{\"\\u202ename\":\"\\u007f\\u009b\\u2066\",\"tag\":\"\\udb40\\udc41\","
+                      "\"word\":\"größe\"}\n");
+  assert_true(Json::parse(line) == value);
+}
+
 }  // namespace
 
 int main() {
   std::setlocale(LC_CTYPE, "C.UTF-8");
   const CMUnitTest tests[] = {
-      cmocka_unit_test(printable_keeps_text_of_any_language),
-      cmocka_unit_test(printable_escapes_what_steers_a_terminal),
-      cmocka_unit_test(printable_escapes_bytes_that_are_not_utf8),
       cmocka_unit_test(width_counts_columns_and_not_bytes),
       cmocka_unit_test(shortened_cuts_at_columns_and_says_so),
       cmocka_unit_test(colours_need_a_terminal_that_shows_them),
       cmocka_unit_test(values_read_as_people_write_them),
+      cmocka_unit_test(csv_keeps_spreadsheets_from_computing),
+      cmocka_unit_test(csv_is_exact_in_a_file_and_printable_on_a_terminal),
+      cmocka_unit_test(json_escapes_what_steers_a_terminal_and_reads_the_same),
   };
   return cmocka_run_group_tests_name("table", tests, nullptr, nullptr);
 }

@@ -44,25 +44,25 @@ struct ExperimentsOptions {
   bool json = false;
 };
 
-void print_csv(Client &client) {
+void print_csv(Client &client, const Terminal &terminal) {
   const std::vector<std::string> keys = {
       "id",          "name",     "state",           "progress",   "trials",  "trials_done",
       "best_metric", "searcher", "searcher_metric", "start_time", "end_time"};
-  print(csv_line(keys));
+  print(csv_line(keys, terminal));
   client.each_experiment([&](const Json &experiment) {
     std::vector<std::string> cells;
     for (const std::string &key : keys) {
       const Json &value = field(experiment, key.c_str());
       cells.push_back(value.is_null() ? "" : text_of(value));
     }
-    print(csv_line(cells));
+    print(csv_line(cells, terminal));
     return true;
   });
 }
 
 void run_experiments(const Session &session, const ExperimentsOptions &options) {
   Client client = session.connect();
-  if (options.csv) return print_csv(client);
+  if (options.csv) return print_csv(client, session.terminal);
   Table table(session.terminal, {{"EXP", Align::right},
                                  {"NAME"},
                                  {"STATE"},

@@ -23,18 +23,18 @@ void print_fact(const std::string &label, const std::string &value) {
 void print_section(const std::string &title, const Facts &facts) {
   if (facts.empty()) return;
   size_t width = 0;
-  for (const auto &[name, value] : facts) width = std::max(width, display_width(name));
+  for (const auto &[name, value] : facts) width = std::max(width, display_width(printable(name)));
   print("\n" + title + "\n");
   for (const auto &[name, value] : facts) {
-    const std::string padding(width - display_width(name) + 2, ' ');
-    print("  " + name + padding + printable(value) + "\n");
+    const std::string label = printable(name);
+    const std::string padding(width - display_width(label) + 2, ' ');
+    print("  " + label + padding + printable(value) + "\n");
   }
 }
 
 void print_section(const std::string &title, const Json &value) {
   Facts facts;
-  for (const auto &[name, inner] : flattened(value))
-    facts.emplace_back(printable(name), text_of(inner));
+  for (const auto &[name, inner] : flattened(value)) facts.emplace_back(name, text_of(inner));
   print_section(title, facts);
 }
 

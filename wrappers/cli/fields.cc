@@ -1,11 +1,15 @@
 #include "fields.h"
 
+#include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <ctime>
 #include <limits>
 #include <optional>
+#include <string_view>
 
+#include "core/base/utf8.h"
 #include "series.h"
 
 namespace det::cli {
@@ -22,11 +26,44 @@ std::optional<long long> seconds_of(const Json &time) {
   return timegm(&parts);
 }
 
-std::string csv_field(const std::string &text) {
+bool is_number(std::string_view text) {
+  if (!text.empty() && (text[0] == '-' || text[0] == '+')) text.remove_prefix(1);
+  if (text == "Infinity") return true;
+  if (text.empty() || !(text[0] == '.' || (text[0] >= '0' && text[0] <= '9'))) return false;
+  double value = 0;
+  const char *end = text.data() + text.size();
+  return std::from_chars(text.data(), end, value).ptr == end;
+}
+
+bool looks_like_a_formula(const std::string &text) {
+  return text.find_first_of("=+-@\t\r\n") == 0 && !is_number(text);
+}
+
+std::string csv_field(std::string text, const Terminal &terminal) {
+  if (looks_like_a_formula(text)) text.insert(0, 1, '\'');
+  if (terminal.interactive) text = printable(text);
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
   for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
   return quoted + "\"";
+}
+
+// JSON text has other characters than those of ASCII only inside of its texts.
+std::string with_escapes(const std::string &json) {
+  std::string out;
+  for (std::string_view rest = json; !rest.empty();) {
+    const std::string_view before = rest;
+    const auto character = static_cast<uint32_t>(take_character(rest));
+    char escape[16] = "";
+    if (character > 0xFFFF && steers_text(static_cast<int32_t>(character)))
+      std::snprintf(escape, sizeof escape, "\\u%04x\\u%04x", 0xD7C0 + (character >> 10U),
+                    0xDC00 + (character & 0x3FFU));
+    else if (steers_text(static_cast<int32_t>(character)))
+      std::snprintf(escape, sizeof escape, "\\u%04x", character);
+    if (*escape) out += escape;
+    else out += before.substr(0, before.size() - rest.size());
+  }
+  return out;
 }
 
 void flatten(const std::string &prefix, const Json &value,
@@ -120,12 +157,15 @@ std::string clock_of(const Json &value) {
 }
 
 std::string json_line(const Json &value) {
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  std::string json = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const bool is_plain = std::ranges::all_of(json, [](char c) { return c > 0 && c < 0x7F; });
+  return (is_plain ? std::move(json) : with_escapes(json)) + "\n";
 }
 
-std::string csv_line(const std::vector<std::string> &texts) {
+std::string csv_line(const std::vector<std::string> &texts, const Terminal &terminal) {
   std::string line;
-  for (size_t i = 0; i < texts.size(); ++i) line += (i == 0 ? "" : ",") + csv_field(texts[i]);
+  for (size_t i = 0; i < texts.size(); ++i)
+    line += (i == 0 ? "" : ",") + csv_field(texts[i], terminal);
   return line + "\n";
 }
 

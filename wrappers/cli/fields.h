@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "client.h"
+#include "terminal.h"
 
 namespace det::cli {
 
@@ -29,11 +30,13 @@ std::string duration_text(double seconds);                  // "45s", "2m10s", "
 std::string duration_of(const Json &from, const Json &to);  // from a time to another, or to now
 std::string clock_of(const Json &value);  // a time to the second, in UTC: "2026-01-31 12:00:00"
 
-// One line of JSON with its end, as --json prints it.
+// One line of JSON with its end, as --json prints it. What steers a terminal is written as JSON's
+// own escapes: for programs it is the same.
 std::string json_line(const Json &value);
 
-// One line of comma-separated values with its end.
-std::string csv_line(const std::vector<std::string> &texts);
+// One line of comma-separated values with its end: printable on a terminal, exact elsewhere. A text
+// that a spreadsheet would take for a formula begins with an apostrophe.
+std::string csv_line(const std::vector<std::string> &texts, const Terminal &terminal);
 
 // The values of an object, those of nested groups with dots in their names: "optimizer.lr".
 std::vector<std::pair<std::string, Json>> flattened(const Json &object);

@@ -37,9 +37,9 @@ size_t severity(const std::string &level) {
 
 // A text of several lines becomes as many lines. What is written to a file stays as it is.
 std::string lines_of(const Json &entry, const Terminal &terminal) {
-  const std::string level = text_of(field(entry, "level"));
+  const std::string level = printable(text_of(field(entry, "level")));
   const Json &rank = field(entry, "rank");
-  std::string head = clock_of(field(entry, "time")) + " ";
+  std::string head = printable(clock_of(field(entry, "time"))) + " ";
   std::string tag = level;
   tag.resize(std::max<size_t>(tag.size(), 7), ' ');
   if (severity(level) == 2) tag = painted(terminal, Colour::yellow, tag);

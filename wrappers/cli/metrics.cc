@@ -124,11 +124,11 @@ void run_metrics(const Session &session, const MetricsOptions &options) {
   if (options.csv) {
     std::vector<std::string> titles = {"group", "steps_completed", "trial_run_id", "time"};
     titles.insert(titles.end(), names.begin(), names.end());
-    print(csv_line(titles));
+    print(csv_line(titles, session.terminal));
   }
   RowMerger merger(names, [&](const Row &row) {
     if (options.csv) {
-      print(csv_line(cells_of(row, text_of, "", true)));
+      print(csv_line(cells_of(row, text_of, "", true), session.terminal));
     } else {
       table.add(cells_of(row, number_of, "", false));
     }

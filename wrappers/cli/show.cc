@@ -138,7 +138,7 @@ void show_checkpoint(const Json &checkpoint) {
   print_section("Metadata", field(checkpoint, "metadata"));
   Facts files;
   for (const auto &[path, size] : field(checkpoint, "resources").items()) {
-    files.emplace_back(printable(path), path.ends_with('/') ? "" : bytes_of(size));
+    files.emplace_back(path, path.ends_with('/') ? "" : bytes_of(size));
   }
   print_section("Files, " + bytes_of(field(checkpoint, "size")), files);
 }

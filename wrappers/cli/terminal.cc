@@ -11,6 +11,7 @@
 #include <cstring>
 #include <cwchar>
 
+#include "core/base/utf8.h"
 #include "exit_code.h"
 
 namespace det::cli {
@@ -28,35 +29,6 @@ int number_in(const char *variable) {
 bool is_set(const char *variable) {
   const char *value = std::getenv(variable);
   return value && *value;
-}
-
-// Takes one character off the front of `text`. Answers -1, taking one byte, where it is not UTF-8.
-int32_t next_character(std::string_view &text) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  const size_t length = first < 0x80   ? 1
-                        : first < 0xC2 ? 0
-                        : first < 0xE0 ? 2
-                        : first < 0xF0 ? 3
-                        : first < 0xF5 ? 4
-                                       : 0;
-  int32_t value = length == 1 ? first : first & (0x7F >> length);
-  bool valid = length > 0 && length <= text.size();
-  for (size_t i = 1; valid && i < length; ++i) {
-    valid = (byte(i) & 0xC0) == 0x80;
-    value = (value << 6) | (byte(i) & 0x3F);
-  }
-  const int32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
-  valid =
-      valid && value >= smallest[length] && value <= 0x10FFFF && (value < 0xD800 || value > 0xDFFF);
-  text.remove_prefix(valid ? length : 1);
-  return valid ? value : -1;
-}
-
-bool reorders_text(int32_t character) {
-  return character == 0x061C || character == 0x200E || character == 0x200F ||
-         (character >= 0x202A && character <= 0x202E) ||
-         (character >= 0x2066 && character <= 0x2069);
 }
 
 size_t width_of(int32_t character) {
@@ -100,34 +72,9 @@ std::string painted(const Terminal &terminal, Colour colour, std::string_view te
   return "\x1b[" + std::to_string(static_cast<int>(colour)) + "m" + std::string(text) + "\x1b[0m";
 }
 
-std::string printable(std::string_view text) {
-  std::string out;
-  while (!text.empty()) {
-    const std::string_view before = text;
-    const int32_t character = next_character(text);
-    char escape[16] = "";
-    if (character == '\n') {
-      std::strcpy(escape, "\\n");
-    } else if (character == '\t') {
-      std::strcpy(escape, "\\t");
-    } else if (character < 0x20 || character == 0x7F) {
-      std::snprintf(escape, sizeof escape, "\\x%02x", static_cast<unsigned char>(before[0]));
-    } else if ((character >= 0x80 && character < 0xA0) || character == 0x2028 ||
-               character == 0x2029 || reorders_text(character)) {
-      std::snprintf(escape, sizeof escape, "\\u%04x", static_cast<unsigned>(character));
-    }
-    if (*escape) {
-      out += escape;
-    } else {
-      out.append(before.substr(0, before.size() - text.size()));
-    }
-  }
-  return out;
-}
-
 size_t display_width(std::string_view text) {
   size_t width = 0;
-  while (!text.empty()) width += width_of(next_character(text));
+  while (!text.empty()) width += width_of(take_character(text));
   return width;
 }
 
@@ -137,7 +84,7 @@ std::string shortened(std::string_view text, size_t columns, const Terminal &ter
   size_t width = 1;
   std::string_view rest = text;
   for (std::string_view ahead = text; !ahead.empty();) {
-    width += width_of(next_character(ahead));
+    width += width_of(take_character(ahead));
     if (width > columns) break;
     rest = ahead;
   }

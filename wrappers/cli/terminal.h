@@ -1,8 +1,11 @@
-// Standard output: what it can show, writing to it, and text from the store made safe for it.
+// Standard output: what it can show, and writing to it. Text from a store, a master or a file goes
+// through printable() first.
 #pragma once
 
 #include <string>
 #include <string_view>
+
+#include "core/base/printable.h"
 
 namespace det::cli {
 
@@ -24,10 +27,6 @@ enum class Colour : int { red = 31, green = 32, yellow = 33, blue = 34, magenta 
 
 // `text` as it is when the terminal shows no colours.
 std::string painted(const Terminal &terminal, Colour colour, std::string_view text);
-
-// Control characters, bytes that are not UTF-8, and the marks that reorder text become \n, \x1b,
-// \u202e: nothing from a store can steer the terminal or break a table.
-std::string printable(std::string_view text);
 
 // Columns that `text`, already printable, takes on the terminal.
 size_t display_width(std::string_view text);

@@ -112,14 +112,14 @@ std::string hparam_of(const TrialRow &row, const std::string &name,
   return found == row.hparams.end() ? missing : format(found->second);
 }
 
-void print_csv(const std::vector<TrialRow> &rows) {
+void print_csv(const std::vector<TrialRow> &rows, const Terminal &terminal) {
   const std::vector<std::string> keys = {"id",         "state",           "best_metric",
                                          "best_steps", "steps_completed", "runs",
                                          "restarts",   "start_time",      "end_time"};
   const std::vector<std::string> names = hparam_names(rows, true);
   std::vector<std::string> titles = keys;
   for (const std::string &name : names) titles.push_back("hparams." + name);
-  print(csv_line(titles));
+  print(csv_line(titles, terminal));
   for (const TrialRow &row : rows) {
     std::vector<std::string> cells;
     for (const std::string &key : keys) {
@@ -127,7 +127,7 @@ void print_csv(const std::vector<TrialRow> &rows) {
       cells.push_back(value.is_null() ? "" : text_of(value));
     }
     for (const std::string &name : names) cells.push_back(hparam_of(row, name, text_of, ""));
-    print(csv_line(cells));
+    print(csv_line(cells, terminal));
   }
 }
 
@@ -169,7 +169,7 @@ void run_trials(const Session &session, const TrialsOptions &options) {
   if (options.json) {
     for (const TrialRow &row : rows) print(json_line(row.entry));
   } else if (options.csv) {
-    print_csv(rows);
+    print_csv(rows, session.terminal);
   } else {
     print_table(session, rows, best);
   }

@@ -1,0 +1,22 @@
+// Text from anywhere, made safe to show to people.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace det {
+
+// Whether the character steers what shows it instead of being shown: control characters, and marks
+// that reorder, hide or break text.
+bool steers_text(int32_t character) noexcept;
+
+// On one line: such characters, and bytes that are not UTF-8, become \n, \x1b, \u202e.
+std::string printable(std::string_view text);
+
+// As much of that as fits into `size` bytes with a NUL at its end, cut between characters.
+// Allocates nothing.
+void copy_printable(std::string_view text, char *out, size_t size) noexcept;
+
+}  // namespace det
