@@ -31,12 +31,15 @@ std::optional<std::string> text_or_none(const char *argument) {
   return argument != nullptr ? std::optional<std::string>(argument) : std::nullopt;
 }
 
+std::string answer_text(const det::Json &answer) { return det::to_wire(answer); }
+std::string answer_text(std::string &&text) { return std::move(text); }
+
 // Every query: ask, and hand out the answer as text.
 template <class Ask>
 det_status query(det_client *client, char **out_json, det_error *err, Ask &&ask) noexcept {
   return guarded(err, [&] {
     give(out_json, "out_json",
-         [&] { return copy_text(det::to_wire(ask(*deref(client, "client").impl))); });
+         [&] { return copy_text(answer_text(ask(*deref(client, "client").impl))); });
   });
 }
 
@@ -124,8 +127,14 @@ det_status det_client_list_metrics(det_client *client, int64_t trial_id, const c
                                    const det_client_page *page, char **out_json,
                                    det_error *err) noexcept {
   return query(client, out_json, err, [&](det::Client &impl) {
-    return impl.list_metrics(trial_id, text_or_none(group), page_from(page));
+    return impl.metrics_text(trial_id, text_or_none(group), page_from(page));
   });
+}
+
+det_status det_client_list_metric_names(det_client *client, int64_t trial_id, char **out_json,
+                                        det_error *err) noexcept {
+  return query(client, out_json, err,
+               [&](det::Client &impl) { return impl.list_metric_names(trial_id); });
 }
 
 det_status det_client_list_checkpoints(det_client *client, int64_t trial_id,

@@ -1,5 +1,6 @@
 #include "core/base/printable.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstring>
@@ -66,7 +67,12 @@ bool steers_text(int32_t character) noexcept {
   return false;
 }
 
+bool is_plain(std::string_view text) noexcept {
+  return std::ranges::all_of(text, [](char c) { return c >= ' ' && c < '\x7f'; });
+}
+
 std::string printable(std::string_view text) {
+  if (is_plain(text)) return std::string(text);
   std::string out;
   out.reserve(text.size());
   show(text, [&](std::string_view shown) {

@@ -12,6 +12,9 @@ namespace det {
 // that reorder, hide or break text.
 bool steers_text(int32_t character) noexcept;
 
+// Whether it is ASCII without control characters, as nearly all text is.
+bool is_plain(std::string_view text) noexcept;
+
 // On one line: such characters, and bytes that are not UTF-8, become \n, \x1b, \u202e.
 std::string printable(std::string_view text);
 

@@ -35,8 +35,14 @@ class Client {
   virtual Json describe_experiment(int64_t experiment_id) = 0;
   virtual Json list_trials(int64_t experiment_id, const Page &page) = 0;  // 0: of all experiments
   virtual Json get_trial(int64_t trial_id) = 0;
-  virtual Json list_metrics(int64_t trial_id, const std::optional<std::string> &group,
-                            const Page &page) = 0;
+  // As text, which is what a store has of it: a page is long, and need not be taken apart here.
+  virtual std::string metrics_text(int64_t trial_id, const std::optional<std::string> &group,
+                                   const Page &page) = 0;
+  Json list_metrics(int64_t trial_id, const std::optional<std::string> &group, const Page &page) {
+    return parse_json(metrics_text(trial_id, group, page), "a list of metrics");
+  }
+  // Of all reports: {"training": ["loss"]}.
+  virtual Json list_metric_names(int64_t trial_id) = 0;
   virtual Json list_checkpoints(int64_t trial_id, const Page &page) = 0;  // 0: of all trials
   virtual Json get_checkpoint(const std::string &id) = 0;
   virtual Json list_logs(int64_t trial_id, const Page &page) = 0;

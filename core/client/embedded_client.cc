@@ -53,25 +53,6 @@ Json EmbeddedClient::list_trials(int64_t experiment_id, const Page &page) {
                    {"trials.id", "best_order", "trials"}, page, entry, experiment_id);
 }
 
-Json EmbeddedClient::list_metrics(int64_t trial_id, const std::optional<std::string> &group,
-                                  const Page &page) {
-  const std::lock_guard guard(mutex_);
-  require_trial(trial_id, "listing metrics");
-  // By that index rows come in the order of their ids, so that no page sorts the whole trial.
-  return list_page(
-      store_, "metrics",
-      "SELECT id, metric_group, steps, run_id, time, metrics, batches FROM metrics"
-      " INDEXED BY metrics_by_trial"
-      " WHERE trial_id=?1 AND archived=0 AND (?2 IS NULL OR metric_group=?2)",
-      {"id"}, page,
-      [](const Query &row) {
-        return Json{{"group", row.text(1)},           {"steps_completed", row.integer(2)},
-                    {"trial_run_id", row.integer(3)}, {"time", time_or_null(row.integer(4))},
-                    {"metrics", stored_json(row, 5)}, {"batch_metrics", stored_json(row, 6)}};
-      },
-      trial_id, group);
-}
-
 Json EmbeddedClient::list_checkpoints(int64_t trial_id, const Page &page) {
   const std::lock_guard guard(mutex_);
   return list_page(store_, "checkpoints",

@@ -19,8 +19,9 @@ class EmbeddedClient : public Client {
   Json describe_experiment(int64_t experiment_id) override;
   Json list_trials(int64_t experiment_id, const Page &page) override;
   Json get_trial(int64_t trial_id) override;
-  Json list_metrics(int64_t trial_id, const std::optional<std::string> &group,
-                    const Page &page) override;
+  std::string metrics_text(int64_t trial_id, const std::optional<std::string> &group,
+                           const Page &page) override;
+  Json list_metric_names(int64_t trial_id) override;
   Json list_checkpoints(int64_t trial_id, const Page &page) override;
   Json get_checkpoint(const std::string &id) override;
   Json list_logs(int64_t trial_id, const Page &page) override;

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/base/clock.h"
+#include "core/base/error.h"
 
 namespace det {
 
@@ -29,7 +30,11 @@ Json time_or_null(std::optional<int64_t> time_us) {
 
 Json stored_json(const Query &row, int column) {
   if (row.is_null(column)) return {};
-  return parse_json(row.view(column), "what is stored");
+  try {
+    return parse_json(row.view(column), "what is stored");
+  } catch (const Error &error) {
+    throw Error(Code::corrupt, error.what());
+  }
 }
 
 Json experiment_entry(const Query &row) {
@@ -78,6 +83,24 @@ Json checkpoint_entry(const Query &row) {
           {"time", time_or_null(row.integer(7))},
           {"metadata", stored_json(row, 8)},
           {"resources", stored_json(row, 9)}};
+}
+
+std::string page_sql(std::string sql, const RowOrder &order, const Page &page, int64_t limit) {
+  const std::string id = order.id;
+  const std::string direction = page.descending ? " DESC" : " ASC";
+  // Behind the cursor, in the direction of the page.
+  const bool from_start = page.after == 0;
+  if (!from_start) {
+    const std::string after = std::to_string(page.after);
+    sql += sql.find(" WHERE ") == sql.npos ? " WHERE " : " AND ";
+    if (order.before != nullptr)
+      sql += std::string("(") + order.before + ", " + id + ")" + (page.descending ? "<" : ">") +
+             "(SELECT " + order.before + ", id FROM " + order.table + " WHERE id=" + after + ")";
+    else sql += id + (page.descending ? "<" : ">") + after;
+  }
+  sql += " ORDER BY ";
+  if (order.before != nullptr) sql += order.before + direction + ", ";
+  return sql + id + direction + " LIMIT " + std::to_string(limit + 1);
 }
 
 }  // namespace det

@@ -48,40 +48,39 @@ struct RowOrder {
   const char *table = nullptr;   // that has it
 };
 
-// The part of a list that a page asks for: `sql` selects rows with their id in column 0.
+// `sql`, which selects rows with their id in column 0, for the part of them that a page asks for
+// and one row more.
+std::string page_sql(std::string sql, const RowOrder &order, const Page &page, int64_t limit);
+
+// Visits the rows of a page until it is full or `visit` answers that there is no room for more.
+// Gives the cursor of the next page.
+template <class Visit, class... Values>
+Json visit_page(Database &store, std::string sql, const RowOrder &order, const Page &page,
+                const Visit &visit, const Values &...values) {
+  const int64_t limit = page.limit > 0 ? page.limit : Page().limit;
+  Query rows = store.query(page_sql(std::move(sql), order, page, limit), values...);
+  int64_t last = 0;
+  bool has_room = true;
+  for (int64_t count = 0; rows.next(); ++count) {
+    if (count == limit || !has_room) return last;
+    last = rows.integer(0);
+    has_room = visit(rows);
+  }
+  return nullptr;
+}
+
+// The part of a list that a page asks for.
 template <class Entry, class... Values>
 Json list_page(Database &store, const char *name, std::string sql, const RowOrder &order,
                const Page &page, const Entry &entry, const Values &...values) {
-  const std::string id = order.id;
-  const std::string direction = page.descending ? " DESC" : " ASC";
-  // Behind the cursor, in the direction of the page.
-  const bool from_start = page.after == 0;
-  if (!from_start) {
-    const std::string after = std::to_string(page.after);
-    sql += sql.find(" WHERE ") == sql.npos ? " WHERE " : " AND ";
-    if (order.before != nullptr)
-      sql += std::string("(") + order.before + ", " + id + ")" + (page.descending ? "<" : ">") +
-             "(SELECT " + order.before + ", id FROM " + order.table + " WHERE id=" + after + ")";
-    else sql += id + (page.descending ? "<" : ">") + after;
-  }
-  sql += " ORDER BY ";
-  if (order.before != nullptr) sql += order.before + direction + ", ";
-  sql += id + direction;
-  const int64_t limit = page.limit > 0 ? page.limit : Page().limit;
-  sql += " LIMIT " + std::to_string(limit + 1);
-
   Json entries = Json::array();
-  Json next;
-  int64_t last = 0;
-  Query rows = store.query(sql, values...);
-  while (rows.next()) {
-    if (static_cast<int64_t>(entries.size()) == limit) {
-      next = last;
-      break;
-    }
-    last = rows.integer(0);
-    entries.push_back(entry(rows));
-  }
+  Json next = visit_page(
+      store, std::move(sql), order, page,
+      [&](const Query &row) {
+        entries.push_back(entry(row));
+        return true;
+      },
+      values...);
   return {{name, std::move(entries)}, {"next", std::move(next)}};
 }
 

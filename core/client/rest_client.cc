@@ -111,11 +111,15 @@ Json RestClient::list_trials(int64_t experiment_id, const Page &page) {
                    list.pagination);
 }
 
-Json RestClient::list_metrics(int64_t trial_id, const std::optional<std::string> &group,
-                              const Page &page) {
+std::string RestClient::metrics_text(int64_t trial_id, const std::optional<std::string> &group,
+                                     const Page &page) {
   const Trial trial = this->trial(trial_id, "listing metrics");
   const std::lock_guard guard(mutex_);
-  return metrics_.list(trial, group, page);
+  return to_wire(metrics_.list(trial, group, page));
+}
+
+Json RestClient::list_metric_names(int64_t trial_id) {
+  return metric_names(trial(trial_id, "listing the names of metrics"), INT64_MAX);
 }
 
 Json RestClient::list_checkpoints(int64_t trial_id, const Page &page) {

@@ -23,8 +23,9 @@ class RestClient : public Client {
   Json describe_experiment(int64_t experiment_id) override;
   Json list_trials(int64_t experiment_id, const Page &page) override;
   Json get_trial(int64_t trial_id) override;
-  Json list_metrics(int64_t trial_id, const std::optional<std::string> &group,
-                    const Page &page) override;
+  std::string metrics_text(int64_t trial_id, const std::optional<std::string> &group,
+                           const Page &page) override;
+  Json list_metric_names(int64_t trial_id) override;
   Json list_checkpoints(int64_t trial_id, const Page &page) override;
   Json get_checkpoint(const std::string &id) override;
   Json list_logs(int64_t trial_id, const Page &page) override;
@@ -42,7 +43,8 @@ class RestClient : public Client {
   std::vector<Json> all_trials(const Experiment &experiment);
   Json list_trials_by_metric(const Experiment &experiment, const Page &page);
   Json latest_checkpoint(int64_t trial_id);
-  Json metric_names(const Trial &trial);
+  // Where a master does not tell: those of so many of the first reports.
+  Json metric_names(const Trial &trial, int64_t most);
 
   const std::shared_ptr<MasterSession> session_;
   std::mutex mutex_;  // guards the two below

@@ -63,8 +63,8 @@ Json RestClient::latest_checkpoint(int64_t trial_id) {
   return {};
 }
 
-// By group. Masters before 0.33 do not tell: then those of the first reports.
-Json RestClient::metric_names(const Trial &trial) {
+// By group. Masters before 0.33 do not tell.
+Json RestClient::metric_names(const Trial &trial, int64_t most) {
   std::map<std::string, std::set<std::string>> groups;
   const auto add = [&](const std::string &group, const Json &metrics) {
     for (const auto &[name, value] : metrics.items()) groups[group].insert(name);
@@ -73,9 +73,14 @@ Json RestClient::metric_names(const Trial &trial) {
     for (const auto &[group, metrics] : trial.summary->items()) add(group_name(group), metrics);
   } else {
     const std::lock_guard guard(mutex_);
-    const Json first = metrics_.list(trial, std::nullopt, {0, 200, false});
-    for (const Json &report : first.at("metrics"))
-      add(report.at("group").get<std::string>(), report.at("metrics"));
+    Page page{0, std::min<int64_t>(most, 1000), false};
+    for (Json next = 0; !next.is_null() && most > 0; most -= page.limit) {
+      page.after = next.get<int64_t>();
+      const Json part = metrics_.list(trial, std::nullopt, page);
+      for (const Json &report : part.at("metrics"))
+        add(report.at("group").get<std::string>(), report.at("metrics"));
+      next = part.at("next");
+    }
   }
   return groups;
 }
@@ -90,7 +95,7 @@ Json RestClient::get_trial(int64_t trial_id) {
   entry["runs"] = nullptr;
   entry["operations"] = nullptr;
   entry["latest_checkpoint"] = latest_checkpoint(trial_id);
-  entry["metric_names"] = metric_names(trial);
+  entry["metric_names"] = metric_names(trial, 200);
   entry["waiting"] = nullptr;
   entry["resume"] = nullptr;
   return entry;

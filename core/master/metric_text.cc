@@ -6,6 +6,7 @@ namespace det {
 
 void MetricText::read(const Report &report) {
   batches_.clear();
+  is_reduced_ = false;
   if (report.kind == ReportKind::metrics_json) {
     metrics_ = to_wire(parse_json_object(report.text, "metrics"));
     if (report.batches.empty()) return;

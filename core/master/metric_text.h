@@ -23,7 +23,12 @@ class MetricText {
   // None when the report had no batches.
   std::optional<std::string_view> batches() const;
 
-  void replace_metrics(const Json &metrics) { metrics_ = to_wire(metrics); }
+  // Leaves only these.
+  void reduce_metrics(const Json &metrics) {
+    metrics_ = to_wire(metrics);
+    is_reduced_ = true;
+  }
+  bool is_reduced() const { return is_reduced_; }
   void drop_batches() { batches_.clear(); }
 
  private:
@@ -31,6 +36,7 @@ class MetricText {
 
   std::string metrics_;
   std::string batches_;
+  bool is_reduced_ = false;
   struct NameHash {
     using is_transparent = void;
     size_t operator()(std::string_view name) const { return std::hash<std::string_view>()(name); }

@@ -111,11 +111,17 @@ DET_API det_status det_client_get_trial(det_client *client, int64_t trial_id, ch
                                         det_error *err) DET_NOEXCEPT;
 
 /** Lists reports of a trial in the order they were made: {"metrics": [{"group", "steps_completed",
- * "trial_run_id", "time", "metrics": {...}, "batch_metrics"}], "next": cursor or null}.
+ * "trial_run_id", "time", "metrics": {...}, "batch_metrics"}], "next": cursor or null}. A page of
+ * long reports has fewer of them than its limit.
  * @param[in] group  NULL for every group.   @since 0.1 */
 DET_API det_status det_client_list_metrics(det_client *client, int64_t trial_id, const char *group,
                                            const det_client_page *page, char **out_json,
                                            det_error *err) DET_NOEXCEPT;
+
+/** The names in all reports of a trial, by group: {"training": ["loss", "accuracy"]}. Looks at
+ * every report, where det_client_get_trial() looks at some.   @since 0.1 */
+DET_API det_status det_client_list_metric_names(det_client *client, int64_t trial_id,
+                                                char **out_json, det_error *err) DET_NOEXCEPT;
 
 /** Lists checkpoints: {"checkpoints": [{"uuid", "trial_id", "steps_completed", "state", "size",
  * "time", "metadata", "resources"}], "next": cursor or null}.

@@ -122,6 +122,39 @@ void objects_are_told_from_other_values(void **) {
   assert_true(contains(message, "hparams_json") && contains(message, "array"));
 }
 
+std::string object_of(int keys) {
+  std::string text = "{";
+  for (int i = 0; i < keys; ++i) text += "\"weights/" + std::to_string(i) + "\":1,";
+  return text + "\"weights/3\":2,\"last\":3}";
+}
+
+void of_equal_keys_the_last_wins_where_the_first_stood(void **) {
+  for (const int keys : {4, 31, 32, 33, 1000}) {
+    const Json value = parse_json(object_of(keys), "x");
+    assert_int_equal(value.size(), keys + 1);
+    assert_int_equal(value["weights/3"].get<int>(), 2);
+    assert_string_equal(std::next(value.begin(), 3).key().c_str(), "weights/3");
+    assert_string_equal(std::next(value.begin(), keys).key().c_str(), "last");
+    assert_true(unpack(pack(value), "x") == value);
+  }
+}
+
+// One comparison for each pair of them would take minutes.
+void objects_may_have_many_keys(void **) {
+  const Json value = parse_json(object_of(300'000), "x");
+  assert_int_equal(value.size(), 300'001);
+  assert_int_equal(unpack(pack(value), "x").size(), 300'001);
+}
+
+void packed_values_are_as_shallow_as_texts(void **) {
+  const auto refused = [](const std::string &bytes) {
+    return expect_error(Code::corrupt, [&] { unpack(bytes, "a message"); });
+  };
+  assert_true(contains(refused(std::string(100'000, '\x81') + '\0'), "128"));
+  assert_true(contains(refused("\x81"), "a message"));
+  assert_true(contains(refused(""), "a message"));
+}
+
 void wire_form_has_texts_for_non_finite_numbers(void **) {
   const Json value = parse_json(R"({"a":[NaN,Infinity],"b":{"c":-Infinity},"d":1.5})", "x");
   assert_string_equal(to_wire(value).c_str(),
@@ -146,6 +179,9 @@ int test_json() {
       cmocka_unit_test(text_that_is_no_json_is_refused_by_name_and_place),
       cmocka_unit_test(nesting_is_limited),
       cmocka_unit_test(objects_are_told_from_other_values),
+      cmocka_unit_test(of_equal_keys_the_last_wins_where_the_first_stood),
+      cmocka_unit_test(objects_may_have_many_keys),
+      cmocka_unit_test(packed_values_are_as_shallow_as_texts),
       cmocka_unit_test(wire_form_has_texts_for_non_finite_numbers),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);

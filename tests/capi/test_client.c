@@ -60,8 +60,11 @@ static void pages_walk_through_a_long_list(void **state) {
   }
   assert_int_equal(reports, 25);
   assert_int_equal(pages, 3);
-  page.limit = -1;
   char *json;
+  assert_ok(det_client_list_metric_names(client, 1, &json, &f->err));
+  assert_string_equal(json, "{\"training\":[\"loss\"]}");
+  det_free(json);
+  page.limit = -1;
   assert_fails(det_client_list_metrics(client, 1, NULL, &page, &json, &f->err), DET_E_INVALID,
                "page");
   assert_null(json);
@@ -79,6 +82,7 @@ static void unknown_ids_are_not_found(void **state) {
   assert_fails(det_client_hparam_importance(client, 9, &json, &f->err), missing, "9");
   assert_fails(det_client_collect_garbage(client, 9, 1, &json, &f->err), missing, "9");
   assert_fails(det_client_list_metrics(client, 9, NULL, NULL, &json, &f->err), missing, "9");
+  assert_fails(det_client_list_metric_names(client, 9, &json, &f->err), missing, "9");
   assert_fails(det_client_list_logs(client, 9, NULL, &json, &f->err), missing, "9");
   assert_fails(det_client_get_checkpoint(client, "none", &json, &f->err), missing, "none");
   assert_fails(det_client_control(client, DET_CLIENT_TRIAL, 9, DET_CLIENT_PAUSE, NULL, &f->err),
@@ -169,6 +173,7 @@ static void null_handles_are_refused(void **state) {
   assert_fails(det_client_hparam_importance(NULL, 1, &json, &f->err), invalid, null_handle);
   assert_fails(det_client_collect_garbage(NULL, 1, 0, NULL, &f->err), invalid, null_handle);
   assert_fails(det_client_list_metrics(NULL, 1, NULL, NULL, &json, &f->err), invalid, null_handle);
+  assert_fails(det_client_list_metric_names(NULL, 1, &json, &f->err), invalid, null_handle);
   assert_fails(det_client_list_checkpoints(NULL, 1, NULL, &json, &f->err), invalid, null_handle);
   assert_fails(det_client_get_checkpoint(NULL, "i", &json, &f->err), invalid, null_handle);
   assert_fails(det_client_list_logs(NULL, 1, NULL, &json, &f->err), invalid, null_handle);

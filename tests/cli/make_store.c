@@ -61,6 +61,12 @@ static void report_many(det_core *core) {
   for (int64_t step = 1; step <= 2500; ++step) report(core, "training", step, "loss", 1);
 }
 
+// With a metric that only one report has, far from the first and the last.
+static void report_rarely(det_core *core) {
+  for (int64_t step = 1; step <= 1000; ++step)
+    report(core, "training", step, step == 500 ? "rare" : "loss", step == 500 ? 7 : 1);
+}
+
 // Names that mean something to a terminal or a spreadsheet.
 static void report_hostile(det_core *core) {
   report(core, "@group", 1, "=1+2", -0.5);
@@ -93,6 +99,7 @@ int main(int argc, char **argv) {
   check(det_core_init(&options, &core, &err), "init");
   if (strcmp(kind, "complete") == 0) complete(core);
   if (strcmp(kind, "many") == 0) report_many(core);
+  if (strcmp(kind, "rare") == 0) report_rarely(core);
   if (strcmp(kind, "hostile") == 0) report_hostile(core);
   if (strcmp(kind, "wait") == 0) wait_for_preemption(core);
   if (strcmp(kind, "die") == 0) {

@@ -121,6 +121,18 @@ def metrics_come_page_by_page(filled):
 
 
 @test
+def a_name_in_the_middle_of_many_reports_is_known(store):
+    store.make("rare")
+    lines = store.run("metrics", "1").splitlines()
+    assert lines[0].split() == ["GROUP", "STEPS", "loss", "rare"], lines[0]
+    assert lines[500].split() == ["training", "500", "7"], lines[500]
+    assert len(lines) == 1001
+    assert store.run("metrics", "1", "--csv").splitlines()[0].endswith(",loss,rare")
+    assert [r["metrics"] for r in store.lines("metrics", "1", "-n", "rare")] == [{"rare": 7}]
+    assert "training.rare" in store.run("plot", "1", "rare")
+
+
+@test
 def plot_draws_the_losses_unless_told_otherwise(filled):
     text = filled.run("plot", "1", env={"COLUMNS": "60"})
     assert "training.loss: last 0.1, lowest 0.1 at 20, highest 2 at 1, 1 not finite" in text

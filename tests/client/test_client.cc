@@ -111,6 +111,63 @@ void a_run_is_running_as_long_as_its_process(void **) {
   assert_true(client->get_trial(1).at("runs")[0].at("state") == "running");
 }
 
+void the_names_of_metrics_are_those_of_all_reports(void **) {
+  const Home home;
+  {
+    auto run = home.start();
+    std::vector<Report> reports;
+    for (int64_t step = 1; step <= 1000; ++step)
+      reports.push_back(metrics(static_cast<uint64_t>(step), "training", step,
+                                {{step == 500 ? "rare" : "loss", 1}}));
+    reports.push_back(metrics_json(1001, "wörter", 1, R"({"b": {"c": 1}, "a": [1]})"));
+    deliver(*run, reports);
+  }
+  const auto client = open_client(home.path());
+  assert_string_equal(client->list_metric_names(1).dump().c_str(),
+                      R"({"training":["loss","rare"],"wörter":["b","a"]})");
+  assert_code(Code::not_found, client->list_metric_names(9));
+}
+
+void a_page_of_long_reports_has_fewer(void **) {
+  const Home home;
+  {
+    const auto run = home.start();
+    const std::string batches =
+        R"([{"note":")" + std::string((3 << 20) - 20, 'x') + R"("}])";  // a page takes 4 MiB
+    for (uint64_t i = 1; i <= 5; ++i)
+      deliver(*run, {metrics_json(i, "training", static_cast<int64_t>(i), R"({"l": 1})", batches)});
+  }
+  const auto client = open_client(home.path());
+  std::string sizes;
+  Page page;
+  for (Json next = 0; !next.is_null();) {
+    page.after = next.get<int64_t>();
+    const Json part = client->list_metrics(1, std::nullopt, page);
+    sizes += std::to_string(part.at("metrics").size()) + " ";
+    next = part.at("next");
+  }
+  assert_string_equal(sizes.c_str(), "2 2 1 ");
+}
+
+// Whatever else wrote to the store: answers are JSON.
+void a_stored_report_that_is_no_json_is_told(void **) {
+  const Home home;
+  {
+    const auto run = home.start();
+    deliver(*run, {metrics(1, "training", 1, {{"loss", 1}}), metrics(2, "training", 2, {{"l", 1}})});
+  }
+  Database store = open_store(home.store(), false, {});
+  const auto client = open_client(home.path());
+  store.run("UPDATE metrics SET metrics='{\"loss\": NaN }' WHERE steps=1");
+  assert_true(client->list_metrics(1, std::nullopt, {}).at("metrics")[0].at("metrics").at("loss") ==
+              "NaN");
+  assert_string_equal(client->list_metric_names(1).dump().c_str(), R"({"training":["l"]})");
+  for (const char *stored : {"'{\"loss\":'", "'{\"loss\":\"' || x'ff' || '\"}'"}) {
+    store.run(std::string("UPDATE metrics SET metrics=") + stored + " WHERE steps=1");
+    assert_code(Code::corrupt, client->list_metrics(1, std::nullopt, {}));
+  }
+}
+
 void reports_are_listed_in_order_by_group_and_page(void **) {
   const Home home;
   fill(home);
@@ -324,6 +381,9 @@ int test_client() {
       cmocka_unit_test(experiments_are_listed_and_shown),
       cmocka_unit_test(a_trial_is_shown_with_all_there_is),
       cmocka_unit_test(a_run_is_running_as_long_as_its_process),
+      cmocka_unit_test(the_names_of_metrics_are_those_of_all_reports),
+      cmocka_unit_test(a_page_of_long_reports_has_fewer),
+      cmocka_unit_test(a_stored_report_that_is_no_json_is_told),
       cmocka_unit_test(reports_are_listed_in_order_by_group_and_page),
       cmocka_unit_test(checkpoints_are_listed_newest_first_and_shown),
       cmocka_unit_test(log_lines_are_listed),

@@ -132,6 +132,12 @@ void Client::LogReader::read_new(const Visit &visit) {
   }
 }
 
+Json Client::metric_names(int64_t trial_id) {
+  return ask_library([&](char **out, det_error *error) {
+    return det_client_list_metric_names(handle_.get(), trial_id, out, error);
+  });
+}
+
 Json Client::experiment(int64_t id) {
   return ask_library([&](char **out, det_error *error) {
     return det_client_get_experiment(handle_.get(), id, out, error);

@@ -48,6 +48,7 @@ class Client {
     size_t seen_ = 0;  // entries behind `cursor_` that were visited before
   };
 
+  Json metric_names(int64_t trial_id);  // by group
   Json experiment(int64_t id);
   Json trial(int64_t id);
   Json checkpoint(const std::string &id);

@@ -89,7 +89,8 @@ void offer_entries(const std::string &typed, Client &client, const std::string &
 
 void offer_metrics(const std::string &typed, Client &client, const std::string &kind,
                    const std::string &trial) {
-  const MetricNames names = metric_names(client.trial(parse_id(trial, "TRIAL")));
+  const Json known = client.trial(parse_id(trial, "TRIAL"));
+  const MetricNames names = metric_names(field(known, "metric_names"));
   if (kind == "METRIC") {
     for (const std::string &name : names.of(std::nullopt)) offer(typed, name, "metric");
   } else {

@@ -158,8 +158,8 @@ std::string clock_of(const Json &value) {
 
 std::string json_line(const Json &value) {
   std::string json = value.dump(-1, ' ', false, Json::error_handler_t::replace);
-  const bool is_plain = std::ranges::all_of(json, [](char c) { return c > 0 && c < 0x7F; });
-  return (is_plain ? std::move(json) : with_escapes(json)) + "\n";
+  if (!is_plain(json)) json = with_escapes(json);
+  return json + '\n';
 }
 
 std::string csv_line(const std::vector<std::string> &texts, const Terminal &terminal) {

@@ -51,29 +51,11 @@ void MetricNames::require(int64_t trial_id, const std::optional<std::string> &gr
                     (groups.empty() ? "it has no metrics yet" : "it has " + listed()));
 }
 
-MetricNames metric_names(const Json &trial) {
+MetricNames metric_names(const Json &groups) {
   MetricNames names;
-  for (const auto &[group, metrics] : field(trial, "metric_names").items()) {
+  for (const auto &[group, metrics] : groups.items()) {
     names.groups.emplace_back(group, metrics.get<std::vector<std::string>>());
   }
-  return names;
-}
-
-MetricNames every_metric_name(Client &client, int64_t trial_id) {
-  MetricNames names;
-  client.each_metric(trial_id, std::nullopt, [&](const Json &report) {
-    const std::string group = text_of(field(report, "group"));
-    auto found = std::find_if(names.groups.begin(), names.groups.end(),
-                              [&](const auto &it) { return it.first == group; });
-    if (found == names.groups.end()) {
-      found = names.groups.insert(found, {group, {}});
-    }
-    std::vector<std::string> &there = found->second;
-    for (const auto &[name, value] : field(report, "metrics").items()) {
-      if (std::find(there.begin(), there.end(), name) == there.end()) there.push_back(name);
-    }
-    return true;
-  });
   return names;
 }
 

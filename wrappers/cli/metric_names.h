@@ -27,10 +27,7 @@ struct MetricNames {
                const std::vector<std::string> &names) const;
 };
 
-// What the answer about a trial tells: those of its first and its last reports.
-MetricNames metric_names(const Json &trial);
-
-// Those of every report, which have to be read for that.
-MetricNames every_metric_name(Client &client, int64_t trial_id);
+// From the names by group, as Client::metric_names() and the answer about a trial have them.
+MetricNames metric_names(const Json &groups);
 
 }  // namespace det::cli

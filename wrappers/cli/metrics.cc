@@ -1,6 +1,7 @@
 // det metrics.
 #include <algorithm>
 #include <memory>
+#include <unordered_map>
 
 #include "command.h"
 #include "fields.h"
@@ -35,17 +36,17 @@ struct Row {
 class RowMerger {
  public:
   using Take = std::function<void(const Row &)>;
-  RowMerger(const std::vector<std::string> &columns, Take take)
-      : columns_(columns), take_(std::move(take)) {}
+  RowMerger(const std::vector<std::string> &columns, Take take) : take_(std::move(take)) {
+    for (const std::string &column : columns) places_.emplace(column, places_.size());
+  }
 
   void add(const Json &report) {
     const Json &steps = field(report, "steps_completed"), &run = field(report, "trial_run_id");
     if (!rows_.empty() && (rows_[0].steps != steps || rows_[0].run != run)) finish();
     Row &row = row_of(report);
-    const Json &metrics = field(report, "metrics");
-    for (size_t i = 0; i < columns_.size(); ++i) {
-      const auto found = metrics.find(columns_[i]);
-      if (found != metrics.end()) row.values[i] = *found;
+    for (const auto &[name, value] : field(report, "metrics").items()) {
+      const auto place = places_.find(name);
+      if (place != places_.end()) row.values[place->second] = value;
     }
   }
 
@@ -65,48 +66,49 @@ class RowMerger {
       if (row.group == group) return row;
     }
     rows_.push_back({group, field(report, "steps_completed"), field(report, "trial_run_id"),
-                     field(report, "time"), std::vector<Json>(columns_.size())});
+                     field(report, "time"), std::vector<Json>(places_.size())});
     return rows_.back();
   }
 
-  const std::vector<std::string> &columns_;
+  std::unordered_map<std::string, size_t> places_;  // of the columns
   Take take_;
   std::vector<Row> rows_;
 };
 
 // Reports as they are, or without the metrics that were not asked for.
-void print_json(Json report, const std::vector<std::string> &names) {
-  if (!names.empty()) {
-    Json chosen = Json::object();
-    for (const auto &[name, value] : field(report, "metrics").items()) {
-      if (std::find(names.begin(), names.end(), name) != names.end()) chosen[name] = value;
-    }
-    if (chosen.empty()) return;
-    report["metrics"] = std::move(chosen);
+void print_json(const Json &report, const std::vector<std::string> &names) {
+  if (names.empty()) return print(json_line(report));
+  Json chosen = Json::object();
+  for (const auto &[name, value] : field(report, "metrics").items()) {
+    if (std::find(names.begin(), names.end(), name) != names.end()) chosen[name] = value;
   }
-  print(json_line(report));
+  if (chosen.empty()) return;
+  Json part = report;
+  part["metrics"] = std::move(chosen);
+  print(json_line(part));
 }
 
 std::vector<std::string> cells_of(const Row &row, std::string (*format)(const Json &),
-                                  const std::string &missing, bool with_run_and_time) {
-  std::vector<std::string> cells = {text_of(row.group), text_of(row.steps)};
+                                  bool with_run_and_time) {
+  std::vector<std::string> cells;
+  const auto add = [&](const Json &value) {
+    cells.push_back(value.is_null() ? "" : format(value));
+  };
+  add(row.group);
+  add(row.steps);
   if (with_run_and_time) {
-    cells.push_back(text_of(row.run));
-    cells.push_back(text_of(row.time));
+    add(row.run);
+    add(row.time);
   }
-  for (const Json &value : row.values) cells.push_back(value.is_null() ? missing : format(value));
+  for (const Json &value : row.values) add(value);
   return cells;
 }
 
 void run_metrics(const Session &session, const MetricsOptions &options) {
   Client client = session.connect();
-  MetricNames known = metric_names(client.trial(options.trial));
   const std::optional<std::string> group =
       options.group.empty() ? std::nullopt : std::optional(options.group);
-  const bool all_columns = options.names.empty() && !options.json;
-  if (all_columns || !known.has(group, options.names)) {
-    known = every_metric_name(client, options.trial);
-  }
+  const MetricNames known = metric_names(client.metric_names(options.trial));
   known.require(options.trial, group, options.names);
 
   if (options.json) {
@@ -128,9 +130,9 @@ void run_metrics(const Session &session, const MetricsOptions &options) {
   }
   RowMerger merger(names, [&](const Row &row) {
     if (options.csv) {
-      print(csv_line(cells_of(row, text_of, "", true), session.terminal));
+      print(csv_line(cells_of(row, text_of, true), session.terminal));
     } else {
-      table.add(cells_of(row, number_of, "", false));
+      table.add(cells_of(row, number_of, false));
     }
   });
   client.each_metric(options.trial, group, [&](const Json &report) {

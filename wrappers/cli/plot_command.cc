@@ -77,13 +77,10 @@ Choices choose(const MetricNames &known, const std::vector<std::string> &argumen
   return choices;
 }
 
-std::vector<Choice> choose(Client &client, const Json &trial, const PlotOptions &options) {
-  const Choices quick = choose(metric_names(trial), options.metrics);
-  if (!quick.missing) return quick.found;
-  const MetricNames known = every_metric_name(client, options.trial);
-  const Choices sure = choose(known, options.metrics);
-  if (sure.missing) known.require(options.trial, std::nullopt, {*sure.missing});
-  return sure.found;
+std::vector<Choice> choose(const MetricNames &known, const PlotOptions &options) {
+  const Choices choices = choose(known, options.metrics);
+  if (choices.missing) known.require(options.trial, std::nullopt, {*choices.missing});
+  return choices.found;
 }
 
 // A line ends where the steps go back, as they may in groups of the user's own.
@@ -123,7 +120,8 @@ void write_picture(const std::string &path, const std::string &picture) {
 void run_plot(const Session &session, const PlotOptions &options) {
   Client client = session.connect();
   const Json trial = client.trial(options.trial);
-  const std::vector<Choice> choices = choose(client, trial, options);
+  const MetricNames known = metric_names(client.metric_names(options.trial));
+  const std::vector<Choice> choices = choose(known, options);
   const std::vector<Series> series = read_series(client, options.trial, choices);
 
   const std::string name = "trial " + std::to_string(options.trial);
@@ -134,7 +132,7 @@ void run_plot(const Session &session, const PlotOptions &options) {
           ? render_plot(series, terminal)
           : render_svg(series, name + ": " + printable(text_of(field(trial, "name"))));
   if (picture.empty()) {
-    const std::string metrics = metric_names(trial).listed();
+    const std::string metrics = known.listed();
     throw Failure(ExitCode::not_found,
                   name + " has no finite value to plot" +
                       (metrics.empty() ? " yet" : "; its metrics are " + metrics));

@@ -83,7 +83,7 @@ void show_trial(const Session &session, const Json &trial) {
   print_fact("Progress", percent_of(field(trial, "progress")));
   print_fact("Steps", text_of(field(trial, "steps_completed")));
   print_fact("Best metric", number_of(field(trial, "best_metric")));
-  print_fact("Metrics", metric_names(trial).listed());
+  print_fact("Metrics", metric_names(field(trial, "metric_names")).listed());
   print_fact("Started", time_and_age(field(trial, "start_time")));
   print_fact("Ended", time_and_age(field(trial, "end_time")));
   const Json &checkpoint = field(trial, "latest_checkpoint");

@@ -73,6 +73,7 @@ std::string painted(const Terminal &terminal, Colour colour, std::string_view te
 }
 
 size_t display_width(std::string_view text) {
+  if (is_plain(text)) return text.size();
   size_t width = 0;
   while (!text.empty()) width += width_of(take_character(text));
   return width;

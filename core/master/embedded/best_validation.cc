@@ -84,14 +84,15 @@ void BestValidations::load() {
   loaded_ = true;
 }
 
-void BestValidations::check(std::string_view metrics) {
+std::optional<double> BestValidations::read(std::string_view metrics) {
   load();
-  if (metric_) searcher_value(parse_json_object(metrics, "metrics"), *metric_);
+  if (!metric_) return std::nullopt;
+  return searcher_value(parse_json_object(metrics, "metrics"), *metric_);
 }
 
-void BestValidations::add(int64_t row, std::string_view metrics) {
+void BestValidations::add(int64_t row, std::optional<double> value) {
   load();
-  if (metric_) set(row, searcher_value(parse_json_object(metrics, "metrics"), *metric_));
+  if (metric_) set(row, value);
 }
 
 void BestValidations::set(int64_t row, std::optional<double> value) {

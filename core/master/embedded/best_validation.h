@@ -40,10 +40,11 @@ class BestValidations {
 
   // Finds out what the search is over; the others do so where they need it.
   void load();
-  // Throws Code::invalid for a validation whose metric is no number: it must not be stored.
-  void check(std::string_view metrics);
-  // A validation was stored in this row.
-  void add(int64_t row, std::string_view metrics);
+  // What a validation has for the searcher's metric. Throws Code::invalid where that is no number:
+  // it must not be stored.
+  std::optional<double> read(std::string_view metrics);
+  // A validation that has this was stored in this row.
+  void add(int64_t row, std::optional<double> value);
   // Validations were archived: if the best one was, the others decide.
   void rolled_back();
   // Finds the best validation of a trial in a store that did not keep it.

@@ -118,9 +118,10 @@ void ReportWriter::store_metrics(const JournalKey &journal, const Report &report
                                  Delivery &delivery) {
   const size_t kind = kind_of(report.group);
   if (kind == validation) best_.load();
+  std::optional<double> searched;
   try {
     text_.read(report);
-    if (kind == validation) best_.check(text_.metrics());
+    if (kind == validation) searched = best_.read(text_.metrics());
   } catch (const Error &e) {
     if (e.code != Code::invalid) throw;
     // It would be as wrong the next time: it must not keep those behind it from the store.
@@ -138,7 +139,10 @@ void ReportWriter::store_metrics(const JournalKey &journal, const Report &report
       " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
       journal.trial_id, journal.run_id, report.group, report.steps, report.time_us, text_.metrics(),
       text_.batches(), archived);
-  if (kind == validation && !archived) best_.add(store_.last_id(), text_.metrics());
+  if (kind != validation || archived) return;
+  // What is there already was taken out, and counts no second time.
+  if (text_.is_reduced()) searched = best_.read(text_.metrics());
+  best_.add(store_.last_id(), searched);
 }
 
 // A report takes the place of what earlier runs reported from its step on: in its own kind of group

@@ -51,7 +51,7 @@ bool Repeats::admit(std::string_view group, int64_t steps, MetricText &text,
     text.drop_batches();
   }
   const bool anything = !fresh.empty() || text.batches().has_value();
-  if (fresh.size() != given.size()) text.replace_metrics(fresh);
+  if (fresh.size() != given.size()) text.reduce_metrics(fresh);
   add(fresh, known.values);
   known.batches = known.batches || text.batches().has_value();
   return anything;

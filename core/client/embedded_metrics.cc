@@ -1,0 +1,72 @@
+// The reports of a trial. A trial may have millions of them, so they are handed on as the text that
+// is stored, without making values of it.
+#include "core/base/clock.h"
+#include "core/base/utf8.h"
+#include "core/client/embedded_client.h"
+#include "core/client/entries.h"
+
+namespace det {
+
+namespace {
+
+// Reports may be long: a page has fewer of them then.
+constexpr size_t most_bytes_of_page = 4 << 20;
+
+// A report cannot be taken for JSON without a look: something else may have written to the store.
+// Where the column of that answer says no, parsing it tells what is wrong.
+void append_stored(std::string &out, const Query &row, int column, int is_json) {
+  if (row.is_null(column)) out += "null";
+  else if (row.integer(is_json) != 0 && is_utf8(row.view(column))) out += row.view(column);
+  else out += to_wire(stored_json(row, column));
+}
+
+void append_report(std::string &out, const Query &row) {
+  out += R"({"group":)" + to_wire(row.text(1));
+  out += R"(,"steps_completed":)" + std::to_string(row.integer(2));
+  out += R"(,"trial_run_id":)" + std::to_string(row.integer(3));
+  out += R"(,"time":")" + iso8601(row.integer(4));
+  out += R"(","metrics":)";
+  append_stored(out, row, 5, 7);
+  out += R"(,"batch_metrics":)";
+  append_stored(out, row, 6, 8);
+  out += '}';
+}
+
+}  // namespace
+
+std::string EmbeddedClient::metrics_text(int64_t trial_id, const std::optional<std::string> &group,
+                                         const Page &page) {
+  const std::lock_guard guard(mutex_);
+  require_trial(trial_id, "listing metrics");
+  const std::string start = R"({"metrics":[)";
+  std::string text = start;
+  // By that index rows come in the order of their ids, so that no page sorts the whole trial.
+  const Json next = visit_page(
+      store_,
+      "SELECT id, metric_group, steps, run_id, time, metrics, batches, json_valid(metrics),"
+      " json_valid(batches) FROM metrics INDEXED BY metrics_by_trial"
+      " WHERE trial_id=?1 AND archived=0 AND (?2 IS NULL OR metric_group=?2)",
+      {"id"}, page,
+      [&](const Query &row) {
+        if (text.size() > start.size()) text += ',';
+        append_report(text, row);
+        return text.size() < most_bytes_of_page;
+      },
+      trial_id, group);
+  return text + R"(],"next":)" + next.dump() + "}";
+}
+
+Json EmbeddedClient::list_metric_names(int64_t trial_id) {
+  const std::lock_guard guard(mutex_);
+  require_trial(trial_id, "listing the names of metrics");
+  Json groups = Json::object();
+  Query names = store_.query(
+      "SELECT DISTINCT metric_group, key FROM metrics INDEXED BY metrics_by_trial,"
+      " json_each(CASE WHEN json_valid(metrics.metrics) THEN metrics.metrics ELSE '{}' END)"
+      " WHERE trial_id=? AND archived=0",
+      trial_id);
+  while (names.next()) groups[names.text(0)].push_back(names.text(1));
+  return groups;
+}
+
+}  // namespace det
