@@ -100,10 +100,11 @@ class JsonBuilder {
   }
 
  private:
+  using Places = std::unordered_map<std::string, size_t>;
   struct Open {
     Json value;
     std::string key = {};
-    std::unordered_map<std::string, size_t> places = {};  // of the keys, once they are many
+    std::unique_ptr<Places> places = {};  // of the keys, once they are many
   };
   static constexpr size_t many = 32;
 
@@ -139,9 +140,11 @@ class JsonBuilder {
       const auto found = std::ranges::find(members, into.key, &Json::object_t::value_type::first);
       return static_cast<size_t>(found - members.begin());
     }
-    if (into.places.empty())
-      for (const auto &[key, value] : members) into.places.emplace(key, into.places.size());
-    return into.places.try_emplace(into.key, members.size()).first->second;
+    if (!into.places) {
+      into.places = std::make_unique<Places>();
+      for (const auto &[key, value] : members) into.places->emplace(key, into.places->size());
+    }
+    return into.places->try_emplace(into.key, members.size()).first->second;
   }
 
   const std::string &what_;
@@ -149,7 +152,7 @@ class JsonBuilder {
   std::vector<Open> open_;
 };
 
-Json build(std::string_view text, const std::string &what) {
+Json build_json(std::string_view text, const std::string &what) {
   JsonBuilder builder(what);
   Json::sax_parse(text.begin(), text.end(), &builder);
   return builder.take();
@@ -204,7 +207,7 @@ void write_non_finite_as_texts(Json &value) {
   }
 }
 
-std::string dump(const Json &value) {
+std::string dump_text(const Json &value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -227,11 +230,12 @@ void det::Json::json_value::destroy(det::Json::value_t type) {
 namespace det {
 
 Json parse_json(std::string_view text, const std::string &what) {
-  if (text.find("NaN") == text.npos && text.find("Infinity") == text.npos) return build(text, what);
+  if (text.find("NaN") == text.npos && text.find("Infinity") == text.npos)
+    return build_json(text, what);
   const std::string mark = make_uuid();
   std::string quoted;
-  if (!quote_non_finite(text, mark, quoted)) return build(text, what);
-  Json value = build(quoted, what);
+  if (!quote_non_finite(text, mark, quoted)) return build_json(text, what);
+  Json value = build_json(quoted, what);
   restore_non_finite(value, mark);
   return value;
 }
@@ -246,10 +250,10 @@ Json parse_json_object(std::string_view text, const std::string &what) {
 }
 
 std::string to_wire(const Json &value) {
-  if (!has_non_finite(value)) return dump(value);
+  if (!has_non_finite(value)) return dump_text(value);
   Json copy = value;
   write_non_finite_as_texts(copy);
-  return dump(copy);
+  return dump_text(copy);
 }
 
 std::string to_metadata_text(const Json &value) {

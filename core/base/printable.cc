@@ -11,28 +11,28 @@ namespace det {
 
 namespace {
 
-struct Span {
+struct CharacterSpan {
   int32_t first, last;
 };
 
 // The joiners U+200C and U+200D are none of them: scripts and emoji are written with them.
-constexpr std::array<Span, 12> steering{{{0x0, 0x1F},
-                                         {0x7F, 0x9F},
-                                         {0x61C, 0x61C},
-                                         {0x180E, 0x180E},
-                                         {0x200B, 0x200B},
-                                         {0x200E, 0x200F},
-                                         {0x2028, 0x202E},
-                                         {0x2060, 0x206F},
-                                         {0xFEFF, 0xFEFF},
-                                         {0xFFF9, 0xFFFB},
-                                         {0x1D173, 0x1D17A},
-                                         {0xE0000, 0xE0FFF}}};
+constexpr std::array<CharacterSpan, 12> steering_characters{{{0x0, 0x1F},
+                                                             {0x7F, 0x9F},
+                                                             {0x61C, 0x61C},
+                                                             {0x180E, 0x180E},
+                                                             {0x200B, 0x200B},
+                                                             {0x200E, 0x200F},
+                                                             {0x2028, 0x202E},
+                                                             {0x2060, 0x206F},
+                                                             {0xFEFF, 0xFEFF},
+                                                             {0xFFF9, 0xFFFB},
+                                                             {0x1D173, 0x1D17A},
+                                                             {0xE0000, 0xE0FFF}}};
 
 // What stands for one character; `bytes` are its own.
-class Shown {
+class ShownCharacter {
  public:
-  Shown(int32_t character, std::string_view bytes) noexcept : text_(bytes) {
+  ShownCharacter(int32_t character, std::string_view bytes) noexcept : text_(bytes) {
     if (character >= 0 && !steers_text(character)) return;
     const char *format = character > 0xFFFF ? "\\U%08x" : character > 0x7F ? "\\u%04x" : "\\x%02x";
     const auto number = static_cast<unsigned>(character < 0 ? static_cast<unsigned char>(bytes[0])
@@ -51,18 +51,19 @@ class Shown {
 
 // `take` gets what to show, character by character, until it answers false.
 template <class Take>
-void show(std::string_view text, Take &&take) {
+void each_shown(std::string_view text, Take &&take) {
   while (!text.empty()) {
     const std::string_view before = text;
     const int32_t character = take_character(text);
-    if (!take(Shown(character, before.substr(0, before.size() - text.size())).text())) return;
+    if (!take(ShownCharacter(character, before.substr(0, before.size() - text.size())).text()))
+      return;
   }
 }
 
 }  // namespace
 
 bool steers_text(int32_t character) noexcept {
-  for (const Span &span : steering)
+  for (const CharacterSpan &span : steering_characters)
     if (character <= span.last) return character >= span.first;
   return false;
 }
@@ -75,7 +76,7 @@ std::string printable(std::string_view text) {
   if (is_plain(text)) return std::string(text);
   std::string out;
   out.reserve(text.size());
-  show(text, [&](std::string_view shown) {
+  each_shown(text, [&](std::string_view shown) {
     out += shown;
     return true;
   });
@@ -84,7 +85,7 @@ std::string printable(std::string_view text) {
 
 void copy_printable(std::string_view text, char *out, size_t size) noexcept {
   if (size == 0) return;
-  show(text, [&](std::string_view shown) {
+  each_shown(text, [&](std::string_view shown) {
     if (shown.size() >= size) return false;
     std::memcpy(out, shown.data(), shown.size());
     out += shown.size();

@@ -121,11 +121,7 @@ Json trial_entry(const Trial &trial, const Experiment &experiment) {
 
 Json checkpoint_entry(const Checkpoint &checkpoint) {
   uint64_t size = 0;
-  Json resources = Json::object();
-  for (const auto &[path, bytes] : checkpoint.resources) {
-    size += bytes;
-    resources[path] = bytes;
-  }
+  for (const auto &[path, bytes] : checkpoint.resources) size += bytes;
   const Json steps = at_path(checkpoint.metadata, {"steps_completed"});
   const auto state = static_cast<size_t>(checkpoint.state);
   return {{"uuid", checkpoint.uuid},
@@ -136,7 +132,7 @@ Json checkpoint_entry(const Checkpoint &checkpoint) {
           {"size", size},
           {"time", time_or_null(checkpoint.report_time)},
           {"metadata", checkpoint.metadata},
-          {"resources", std::move(resources)}};
+          {"resources", checkpoint.resources}};
 }
 
 Json storage_of(const Checkpoint &checkpoint) {

@@ -45,7 +45,7 @@ Json read_parts(const WireMessage &message, const char *what, std::string_view b
 
 std::string write_parts(const Json &parts) {
   std::string body;
-  for (const Json &part : parts) body += to_wire({{"result", part}}) + "\n";
+  for (const Json &part : parts) body += "{\"result\":" + to_wire(part) + "}\n";
   return body;
 }
 

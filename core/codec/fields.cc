@@ -145,8 +145,10 @@ void Fields::convert(Json &json, Name name, Time &value) {
 
 void Fields::convert(Json &json, Name name, Sizes &value) {
   if (!message_.is_read) {
-    json = Json::object();
-    for (const auto &[path, size] : value) json[path] = std::to_string(size);
+    // At once: one by one, each would be looked for among those before it.
+    std::map<std::string, std::string> texts;
+    for (const auto &[path, size] : value) texts.emplace(path, std::to_string(size));
+    json = texts;
     return;
   }
   if (!json.is_object()) refuse(name, "must be an object of sizes by path");

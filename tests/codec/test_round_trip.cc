@@ -127,6 +127,16 @@ void calls_about_checkpoints(void **) {
       "\"validationMetrics\":{\"a\":{\"b\":1},\"c\":\"\u00e9\"},\"searcherMetric\":0.5}}}");
 }
 
+// One comparison for each pair of them would take minutes.
+void a_checkpoint_may_have_many_files(void **) {
+  PatchCheckpoints call{{{.uuid = "u-1", .resources = Sizes{}}}};
+  Sizes &files = *call.checkpoints.at(0).resources;
+  for (uint64_t i = 0; i < 300'000; ++i) files["weights/" + std::to_string(i)] = i;
+  const auto read =
+      read_request<PatchCheckpoints>(write_request(call, WireVersion::v0_38), WireVersion::v0_38);
+  assert_true(read.value().checkpoints.at(0).resources == files);
+}
+
 void calls_of_unmanaged_trials(void **) {
   const CreateUnmanagedTrial trial{.experiment_id = 2, .hparams = object};
   request(CreateExperiment{.config = "name: n\n"});
@@ -257,6 +267,7 @@ int test_round_trip() {
       cmocka_unit_test(calls_of_preemption_and_search),
       cmocka_unit_test(reports_of_metrics),
       cmocka_unit_test(calls_about_checkpoints),
+      cmocka_unit_test(a_checkpoint_may_have_many_files),
       cmocka_unit_test(calls_of_unmanaged_trials),
       cmocka_unit_test(calls_of_containers),
       cmocka_unit_test(logs_and_notices),

@@ -1,5 +1,6 @@
 #include "client.h"
 
+#include "core/base/json.h"
 #include "exit_code.h"
 
 namespace det::cli {
@@ -49,7 +50,7 @@ Json ask_library(const LibraryCall &call) {
   const det_status status = call(&text, &error);
   const std::unique_ptr<char, void (*)(void *)> owned(text, det_free);
   if (status != DET_OK) fail(status, error);
-  return Json::parse(text);
+  return parse_json(text, "an answer of the library");
 }
 
 Client::Client(const std::string &master) {

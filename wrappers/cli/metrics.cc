@@ -108,8 +108,11 @@ void run_metrics(const Session &session, const MetricsOptions &options) {
   Client client = session.connect();
   const std::optional<std::string> group =
       options.group.empty() ? std::nullopt : std::optional(options.group);
-  const MetricNames known = metric_names(client.metric_names(options.trial));
-  known.require(options.trial, group, options.names);
+  MetricNames known;
+  if (group || !options.names.empty() || !options.json) {
+    known = metric_names(client.metric_names(options.trial));
+    known.require(options.trial, group, options.names);
+  }
 
   if (options.json) {
     return client.each_metric(options.trial, group, [&](const Json &report) {
