@@ -6,6 +6,7 @@
 #include "core/client/entries.h"
 #include "core/client/resume.h"
 #include "core/master/embedded/ranks.h"
+#include "core/master/embedded/recorded_search.h"
 #include "core/master/run_directory.h"
 #include "core/metrics/recovery.h"
 
@@ -90,6 +91,13 @@ Json latest_checkpoint(Database &store, int64_t trial_id) {
   return row.next() ? checkpoint_entry(row) : Json();
 }
 
+// Why the search failed: that ends the experiment, and with it its trials.
+Json failure_of(Database &store, const Json &how_it_stands, const Json &experiment_id) {
+  if (how_it_stands != state::error && how_it_stands != state::failing) return {};
+  const auto why = search_failure(store, experiment_id.get<int64_t>());
+  return why ? Json(*why) : Json();
+}
+
 void add_names(Query rows, std::set<std::string> &names) {
   while (rows.next()) {
     const Json metrics = stored_json(rows, 0);  // items() refers to it
@@ -153,6 +161,7 @@ Json EmbeddedClient::description(int64_t experiment_id) {
   Query config = store_.query("SELECT config FROM experiments WHERE id=?", experiment_id);
   config.next();
   experiment["config"] = stored_json(config, 0);
+  experiment["error"] = failure_of(store_, experiment.at("state"), experiment_id);
   return experiment;
 }
 
@@ -190,6 +199,7 @@ Json EmbeddedClient::get_trial(int64_t trial_id) {
   trial["latest_checkpoint"] = latest_checkpoint(store_, trial_id);
   trial["metric_names"] = metric_names(store_, trial_id);
   trial["waiting"] = waiting_reports(store_, store_directory_, trial_id);
+  trial["error"] = failure_of(store_, trial.at("state"), trial.at("experiment_id"));
   trial["resume"] = resume_command(store_, store_directory_, trial_id);
   return trial;
 }

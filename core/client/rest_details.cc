@@ -24,6 +24,7 @@ Json RestClient::describe_experiment(int64_t experiment_id) {
   const Experiment experiment = this->experiment(experiment_id, "reading an experiment");
   Json entry = experiment_entry(experiment);
   entry["config"] = experiment.config;
+  entry["error"] = nullptr;
   return entry;
 }
 
@@ -31,6 +32,7 @@ Json RestClient::get_experiment(int64_t experiment_id) {
   const Experiment experiment = this->experiment(experiment_id, "reading an experiment");
   Json entry = experiment_entry(experiment);
   entry["config"] = experiment.config;
+  entry["error"] = nullptr;
   std::vector<Json> trials = all_trials(experiment);
   entry["trials"] = trials;
   sort_by_metric(trials, experiment);
@@ -97,6 +99,7 @@ Json RestClient::get_trial(int64_t trial_id) {
   entry["latest_checkpoint"] = latest_checkpoint(trial_id);
   entry["metric_names"] = metric_names(trial, 200);
   entry["waiting"] = nullptr;
+  entry["error"] = nullptr;
   entry["resume"] = nullptr;
   return entry;
 }

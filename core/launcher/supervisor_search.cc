@@ -28,6 +28,7 @@ void Supervisor::decide(const std::function<SearchChanges()> &event) {
   } catch (const Error &error) {
     if (error.code != Code::invalid) throw;
     options_.log->error("searching in " + name_of(0) + ": " + error.what());
+    search_->failed(error.what());
     changes = {};
     set_experiment_state(store_, experiment_.id, state::failing, "ending " + name_of(0));
     states_changed_ = true;

@@ -154,7 +154,8 @@ void a_stored_report_that_is_no_json_is_told(void **) {
   const Home home;
   {
     const auto run = home.start();
-    deliver(*run, {metrics(1, "training", 1, {{"loss", 1}}), metrics(2, "training", 2, {{"l", 1}})});
+    deliver(*run,
+            {metrics(1, "training", 1, {{"loss", 1}}), metrics(2, "training", 2, {{"l", 1}})});
   }
   Database store = open_store(home.store(), false, {});
   const auto client = open_client(home.path());

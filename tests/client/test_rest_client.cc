@@ -41,7 +41,7 @@ void answers_have_the_keys_of_a_store(void **) {
         "end_time";
     expect_keys(client.list_experiments({}).at("experiments").at(0), experiment);
     expect_keys(client.get_experiment(of.experiment),
-                (std::string(experiment) + " config").c_str());
+                (std::string(experiment) + " config error").c_str());
     const char *trial =
         "id experiment_id name external_id state status progress steps_completed best_metric "
         "best_steps runs restarts hparams start_time end_time";
@@ -49,7 +49,7 @@ void answers_have_the_keys_of_a_store(void **) {
     expect_keys(client.list_trials(of.experiment, {}).at("trials").at(0), trial);
     expect_keys(client.get_trial(of.trial),
                 (std::string(trial) + " trial_seed task_id early_exit metadata operations "
-                                      "latest_checkpoint metric_names waiting resume")
+                                      "latest_checkpoint metric_names waiting error resume")
                     .c_str());
     expect_keys(client.list_metrics(of.trial, std::nullopt, {}).at("metrics").at(0),
                 "group steps_completed trial_run_id time metrics batch_metrics");

@@ -79,6 +79,7 @@ void show_trial(const Session &session, const Json &trial) {
         text_of(field(trial, "experiment_id")) + ": " + printable(text_of(field(trial, "name"))) +
         "\n");
   print_fact("State", state_of(trial));
+  print_fact("Search failed", text_of(field(trial, "error")));
   print_fact("External id", text_of(field(trial, "external_id")));
   print_fact("Progress", percent_of(field(trial, "progress")));
   print_fact("Steps", text_of(field(trial, "steps_completed")));
@@ -108,6 +109,7 @@ void show_experiment(const Session &session, const Json &experiment) {
   print("Experiment " + text_of(field(experiment, "id")) + ": " +
         printable(text_of(field(experiment, "name"))) + "\n");
   print_fact("State", state_of(experiment));
+  print_fact("Search failed", text_of(field(experiment, "error")));
   print_fact("Progress", percent_of(field(experiment, "progress")));
   print_fact("Best metric", number_of(field(experiment, "best_metric")));
   print_fact("Started", time_and_age(field(experiment, "start_time")));

@@ -16,16 +16,27 @@ struct Overloaded : Handlers... {
 template <class... Handlers>
 Overloaded(Handlers...) -> Overloaded<Handlers...>;
 
-void append(std::vector<int64_t> &ids, const std::vector<int64_t> &later) {
+// The record of why a search ended, which it is not told again.
+constexpr std::string_view search_failed = "failed";
+
+void append_ids(std::vector<int64_t> &ids, const std::vector<int64_t> &later) {
   ids.insert(ids.end(), later.begin(), later.end());
+}
+
+// The search names trials by request ids, which nobody else sees.
+std::string with_trial_number(std::string text, const std::string &request, int64_t trial_id) {
+  const std::string number = std::to_string(trial_id);
+  for (size_t at = 0; (at = text.find(request, at)) != text.npos; at += number.size())
+    text.replace(at, request.size(), number);
+  return text;
 }
 
 }  // namespace
 
 void SearchChanges::add(const SearchChanges &later) {
-  append(trials, later.trials);
-  append(stopped, later.stopped);
-  append(refused, later.refused);
+  append_ids(trials, later.trials);
+  append_ids(stopped, later.stopped);
+  append_ids(refused, later.refused);
   if (later.shutdown) shutdown = later.shutdown;
   if (later.progress) progress = later.progress;
 }
@@ -59,6 +70,7 @@ void RecordedSearch::replay() {
       experiment_id_);
   while (events.next()) {
     events_ = events.integer(0);
+    if (events.view(1) == search_failed) continue;
     const Json value =
         events.is_null(3) ? Json() : parse_json(events.view(3), "a recorded event of the search");
     const Decisions decisions = tell(events.view(1), events.maybe_integer(2), value);
@@ -123,15 +135,37 @@ void RecordedSearch::trial_progress(int64_t trial_id, double progress) {
 
 SearchChanges RecordedSearch::happened(std::string_view kind, std::optional<int64_t> trial_id,
                                        const Json &value) {
-  const Decisions decisions = tell(kind, trial_id, value);
+  Decisions decisions;
+  try {
+    decisions = tell(kind, trial_id, value);
+  } catch (const Error &error) {
+    if (error.code != Code::invalid || !trial_id) throw;
+    throw Error(error.code, with_trial_number(error.what(), requests_.at(*trial_id), *trial_id));
+  }
+  append(kind, trial_id, value);
+  SearchChanges changes = carry_out(decisions);
+  if (is_custom()) store_queue();
+  return changes;
+}
+
+void RecordedSearch::append(std::string_view kind, std::optional<int64_t> trial_id,
+                            const Json &value) {
   store_.run(
       "INSERT INTO search_events (experiment_id, number, kind, trial_id, value, time)"
       " VALUES (?, ?, ?, ?, ?, ?)",
       experiment_id_, ++events_, kind, trial_id,
       value.is_null() ? std::nullopt : std::optional(to_wire(value)), now_us());
-  SearchChanges changes = carry_out(decisions);
-  if (is_custom()) store_queue();
-  return changes;
+}
+
+void RecordedSearch::failed(const std::string &why) { append(search_failed, std::nullopt, why); }
+
+std::optional<std::string> search_failure(Database &store, int64_t experiment_id) {
+  Query last = store.query(
+      "SELECT value FROM search_events WHERE experiment_id=? AND kind=? ORDER BY number DESC"
+      " LIMIT 1",
+      experiment_id, search_failed);
+  if (!last.next()) return std::nullopt;
+  return parse_json(last.view(0), "why a search failed").get<std::string>();
 }
 
 Decisions RecordedSearch::tell(std::string_view kind, std::optional<int64_t> trial_id,

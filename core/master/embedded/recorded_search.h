@@ -51,6 +51,9 @@ class RecordedSearch {
   // such event waits.
   SearchChanges posted(int64_t event_id, const Json &operations, std::vector<std::string> &refused);
 
+  // Why the search ended in an error, for those who ask later.
+  void failed(const std::string &why);
+
   // Not on record: it steers nothing.
   void trial_progress(int64_t trial_id, double progress);
   double progress() const { return search_->progress(); }
@@ -59,6 +62,7 @@ class RecordedSearch {
 
  private:
   SearchChanges happened(std::string_view kind, std::optional<int64_t> trial_id, const Json &value);
+  void append(std::string_view kind, std::optional<int64_t> trial_id, const Json &value);
   Decisions tell(std::string_view kind, std::optional<int64_t> trial_id, const Json &value);
   void replay();
   void store_queue();
@@ -77,5 +81,8 @@ class RecordedSearch {
   std::unordered_map<std::string, int64_t> trials_;
   std::unordered_map<int64_t, std::string> requests_;
 };
+
+// Why the search of an experiment ended in an error; none where it did not.
+std::optional<std::string> search_failure(Database &store, int64_t experiment_id);
 
 }  // namespace det
