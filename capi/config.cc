@@ -45,18 +45,19 @@ det::ExperimentConfigSources sources_from(const char *config, const det_config_o
   return sources;
 }
 
+void add_problems(const std::vector<det::ConfigProblem> &problems, det::Json &list) {
+  for (const det::ConfigProblem &problem : problems) list.push_back(to_json(problem));
+}
+
 det::Json problems_of(const det::ExperimentConfigSources &sources) {
   det::Json list = det::Json::array();
+  std::vector<det::ConfigProblem> warnings;
   try {
-    det::read_experiment_config(sources);
+    det::read_experiment_config(sources, &warnings);
   } catch (const det::ConfigError &e) {
-    for (const det::ConfigProblem &problem : e.problems)
-      list.push_back({{"path", "<config>" + problem.path},
-                      {"kind", problem.kind},
-                      {"key", problem.key.empty() ? det::Json() : det::Json(problem.key)},
-                      {"line", problem.line},
-                      {"message", problem.message}});
+    add_problems(e.problems, list);
   }
+  add_problems(warnings, list);
   return list;
 }
 

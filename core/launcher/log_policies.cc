@@ -25,15 +25,20 @@ bool acts(const Json &policy) {
 std::unique_ptr<re2::RE2> compiled(const std::string &pattern) {
   RE2::Options options;
   options.set_log_errors(false);
-  auto expression = std::make_unique<RE2>(pattern, options);
-  if (!expression->ok())
-    throw Error(Code::invalid, "running an experiment: the pattern '" + pattern +
-                                   "' of log_policies is no regular expression (" +
-                                   expression->error() + "); the syntax is that of RE2");
-  return expression;
+  return std::make_unique<RE2>(pattern, options);
+}
+
+std::optional<std::string> problem_of(const re2::RE2 &expression) {
+  if (expression.ok()) return std::nullopt;
+  return "the pattern '" + expression.pattern() + "' of log_policies is no regular expression (" +
+         expression.error() + "); the syntax is that of RE2";
 }
 
 }  // namespace
+
+std::optional<std::string> pattern_problem(const std::string &pattern) {
+  return problem_of(*compiled(pattern));
+}
 
 LogPolicies::LogPolicies(const Json &config) {
   const Json policies = config.value("log_policies", Json());
@@ -43,6 +48,8 @@ LogPolicies::LogPolicies(const Json &config) {
     if (pattern.empty()) continue;  // it disables one of this name
     const std::string name = text_of(policy, "name");
     auto expression = compiled(pattern);
+    if (const auto problem = problem_of(*expression))
+      throw Error(Code::invalid, "running an experiment: " + *problem);
     if (acts(policy)) policies_.push_back({name.empty() ? pattern : name, std::move(expression)});
   }
 }

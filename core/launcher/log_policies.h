@@ -15,6 +15,9 @@ class RE2;
 
 namespace det {
 
+// Why `pattern` is no regular expression; none where it is one.
+std::optional<std::string> pattern_problem(const std::string &pattern);
+
 class LogPolicies {
  public:
   // Throws Code::invalid for a pattern that is no regular expression of RE2.

@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "core/base/error.h"
-#include "core/launcher/trial_environment.h"
+#include "core/launcher/runnable.h"
 #include "core/master/embedded/garbage.h"
 #include "core/master/embedded/transitions.h"
 #include "core/metrics/left_behind.h"
@@ -35,25 +35,6 @@ std::optional<uint64_t> length_of_each(const ExperimentRecord &experiment) {
 }
 
 }  // namespace
-
-void require_runnable(const Json &config, const LaunchPlan &plan, const Launcher &launcher) {
-  const Json resources = config.value("resources", Json::object());
-  const int64_t needed = whole_number(resources, "slots_per_trial", 1);
-  const int64_t most = whole_number(resources, "max_slots", 0);
-  const int64_t room =
-      most > 0 ? std::min<int64_t>(most, launcher.total_slots()) : launcher.total_slots();
-  if (needed > room)
-    throw Error(Code::invalid, "running an experiment: each trial needs " + std::to_string(needed) +
-                                   " slots (resources.slots_per_trial), and there are " +
-                                   std::to_string(room) + " here; give --slots, or lower it");
-  const LogPolicies patterns(config);
-  TrialLaunch launch;
-  launch.slots = static_cast<int>(needed);
-  launch.command = plan.command;
-  launch.directory = plan.directory;
-  launch.environment = configured_variables(config, launcher.has_gpus());
-  launcher.check(launch);
-}
 
 Supervisor::Supervisor(Options options, Launcher &launcher)
     : options_(std::move(options)),

@@ -27,11 +27,6 @@
 
 namespace det {
 
-// Throws for what cannot be run: trials that need more slots than there are, a pattern of the log
-// policies that is none (Code::invalid), a command that cannot be started (Code::not_found,
-// Code::access).
-void require_runnable(const Json &config, const LaunchPlan &plan, const Launcher &launcher);
-
 // Used by one thread. Throws what the store throws; then it is of no use any more, and what is on
 // record is what counts.
 class Supervisor {

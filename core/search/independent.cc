@@ -1,12 +1,16 @@
 // single, random and grid: trials that have nothing to do with each other, each with one length.
 #include <algorithm>
 
+#include "core/base/error.h"
 #include "core/search/grid.h"
 #include "core/search/method.h"
 
 namespace det {
 
 namespace {
+
+// More of them than anybody waits for.
+constexpr uint64_t most_points_of_search = 1'000'000;
 
 class IndependentTrials : public Method {
  public:
@@ -103,6 +107,11 @@ class GridSearch : public IndependentTrials {
                                                             : Grid::EmptyGroups::left_out),
         remaining_(grid_.size()) {
     check_at_once(settings, grid_.size());
+    if (grid_.size() > most_points_of_search)
+      throw Error(Code::invalid, "reading the configuration: the grid over hyperparameters has " +
+                                     std::to_string(grid_.size()) + " points, and a search takes " +
+                                     std::to_string(most_points_of_search) +
+                                     " at most; lower some count, or take the searcher random");
   }
 
   double progress(const TrialTotals &totals) const override {

@@ -31,6 +31,8 @@ static void check_tells_every_problem(void **state) {
                          "{\"path\":\"<config>.searcher\",\"kind\":\"unknown_key\","
                          "\"key\":\"metrics\",\"line\":2,"));
   assert_non_null(strstr(out, "did you mean 'metric'?"));
+  assert_non_null(strstr(out, "\"severity\":\"error\""));
+  assert_null(strstr(out, "warning"));
   assert_non_null(strstr(out,
                          "{\"path\":\"<config>\",\"kind\":\"unknown_key\",\"key\":\"foo\","
                          "\"line\":3,"));
@@ -44,6 +46,15 @@ static void check_of_a_complete_configuration_is_an_empty_list(void **state) {
   assert_int_equal(det_config_check(good, NULL, &out, NULL), DET_OK);
   assert_string_equal(out, "[]");
   det_free(out);
+}
+
+static void check_warns_of_what_may_be_meant_otherwise(void **state) {
+  char *out = NULL;
+  (void)state;
+  expect_text(det_config_check("debug: false\ndebug: true\n", NULL, &out, NULL), &out,
+              "{\"path\":\"<config>\",\"kind\":\"repeated_key\",\"key\":\"debug\",\"line\":2,"
+              "\"message\":\"the key 'debug' is in line 1 already; this one counts\","
+              "\"severity\":\"warning\"}");
 }
 
 static void check_takes_any_text(void **state) {
@@ -140,6 +151,7 @@ int test_config(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(check_tells_every_problem),
       cmocka_unit_test(check_of_a_complete_configuration_is_an_empty_list),
+      cmocka_unit_test(check_warns_of_what_may_be_meant_otherwise),
       cmocka_unit_test(check_takes_any_text),
       cmocka_unit_test(complete_fills_defaults_and_the_storage_of_the_store),
       cmocka_unit_test(complete_of_a_bad_configuration_fails_and_counts_the_problems),

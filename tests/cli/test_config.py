@@ -119,7 +119,59 @@ def storage_is_that_of_the_store_that_is_named(store):
 def files_that_cannot_be_read_are_named(store):
     assert "nowhere.yaml" in store.run("config", "check", "nowhere.yaml", expect=3)
     assert store.home in store.run("config", "check", store.home, expect=6)
-    assert "no text" in store.run("config", "check", write(store, "a: 1\n\0"), expect=2)
+    message = store.run("config", "check", write(store, "a: 1\n\0"), expect=2)
+    assert "line 2" in message and "NUL" in message, message
+
+
+@test
+def text_of_another_encoding_is_told(store):
+    for encoding in ("utf-16", "utf-16-le", "utf-16-be"):
+        path = os.path.join(store.home, encoding)
+        with open(path, "w", encoding=encoding) as file:
+            file.write(GOOD)
+        message = store.run("config", "check", path, expect=2)
+        assert "UTF-16; save it in UTF-8" in message, message
+    code, out, _ = run(store, "check", write(store, "searcher:\n\tname: single\n"))
+    assert code == 2 and "exp.yaml:2: <config>: not valid YAML" in out and "tab" in out, out
+
+
+@test
+def what_cannot_be_run_anywhere_is_a_problem(store):
+    def check(more, **replaced):
+        text = GOOD
+        for old, new in replaced.items():
+            text = text.replace(old, new)
+        code, out, _ = run(store, "check", write(store, text + more))
+        assert code == 2, out
+        return out
+    out = check('log_policies:\n- action: {type: cancel_retries}\n  pattern: "("\n')
+    assert ":8: <config>.log_policies[0]: the pattern '(' of log_policies is no regular" in out, out
+    out = check("resources:\n  slots_per_trial: 4\n  max_slots: 2\n")
+    assert ":8: <config>.resources: each trial needs 4 slots" in out and "max_slots" in out, out
+    # More points than there is time for.
+    grid = "".join(f"  x{i}: {{type: double, minval: 0, maxval: 1, count: 1000}}\n" for i in range(4))
+    text = "entrypoint: ./train\nhyperparameters:\n" + grid + \
+        "searcher: {name: grid, metric: loss, max_length: {batches: 10}}\n"
+    code, out, _ = run(store, "check", write(store, text))
+    assert code == 2 and ":7: <config>.searcher: the grid" in out and "1000000000000 points" in out, out
+    assert "points" in store.run_loudly("run", write(store, text), expect=2)
+
+
+@test
+def what_is_read_otherwise_than_meant_is_warned_of(store):
+    text = GOOD + "name: a\nname: b\nmax_restarts: 0\n"
+    text = text.replace("  lr:", "  y: 1\n  lr:")
+    path = write(store, text)
+    out = store.run("config", "check", path)
+    assert out.splitlines() == [
+        f"{path}:3: <config>.hyperparameters: warning: the key 'y' is read as true, as YAML has it; "
+        "to have a key of that name, write it in quotes",
+        f"{path}:8: <config>: warning: the key 'name' is in line 7 already; this one counts",
+        f"{path} is complete"], out
+    assert [(p["severity"], p["kind"]) for p in store.lines("config", "check", path)] == [
+        ("warning", "boolean_key"), ("warning", "repeated_key")]
+    out = store.run_loudly("run", path, "--", "/bin/false", expect=9)
+    assert ":3: <config>.hyperparameters: warning: the key 'y'" in out, out
 
 
 @test

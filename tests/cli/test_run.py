@@ -193,10 +193,28 @@ def a_line_of_the_log_can_end_the_restarts(store):
 
 
 @test
+def why_a_search_died_is_told_afterwards(store):
+    text = config({"name": "async_halving", "num_rungs": 2, "max_trials": 3, "divisor": 2,
+                   "time_metric": "batches", "max_time": 8})
+    out = store.run_loudly("run", write(store, text), "--rules", "0.38", "--slots", "1", "--", TRAINEE,
+                           expect=9)
+    why = "trial 1 has null for the time metric 'batches'; report a number"
+    request = rows(store, "SELECT request_id FROM trials")[0][0]
+    for told in (out, store.run("show", "-e", "1"), store.run("show", "1")):
+        assert why in told and request not in told, told
+    assert why in json.loads(store.run("show", "-e", "1", "--json"))["error"]
+    run(store, config(SINGLE))
+    assert json.loads(store.run("show", "-e", "2", "--json"))["error"] is None
+
+
+@test
 def what_cannot_be_run_makes_no_experiment(store):
     wide = config(SINGLE, resources={"slots_per_trial": 3})
     out = store.run_loudly("run", write(store, wide), "--slots", "2", "--", TRAINEE, expect=2)
     assert "slots_per_trial" in out, out
+    narrow = config(SINGLE, resources={"slots_per_trial": 2, "max_slots": 1})
+    out = store.run_loudly("run", write(store, narrow), "--slots", "2", "--", TRAINEE, expect=2)
+    assert "resources.max_slots" in out and "--slots" not in out, out
     policy = {"pattern": "(", "action": {"type": "cancel_retries"}}
     out = store.run_loudly("run", write(store, config(SINGLE, log_policies=[policy])), "--", TRAINEE,
                            expect=2)

@@ -42,6 +42,67 @@ void every_problem_of_every_stage_is_told_at_once(void **) {
                       "8 .searcher missing_required max_trials\n");
 }
 
+// As the original has it: what may only be one of some values has no type besides.
+void a_value_of_another_type_is_no_choice_either(void **) {
+  expect_problems("checkpoint_policy: 5\n", "3 .checkpoint_policy not_in_enum\n");
+  expect_problems("optimizations: {mixed_precision: [O1]}\n",
+                  "3 .optimizations.mixed_precision not_in_enum\n");
+  assert_string_equal(
+      problems_in("entrypoint: x\nsearcher: {name: custom, metric: m, unit: true}\n").c_str(),
+      "2 .searcher.unit not_in_enum\n");
+  assert_string_equal(
+      problems_in("entrypoint: x\nsearcher: {name: adaptive_asha, metric: m, max_trials: 16,\n"
+                  "  max_length: 64, mode: 1}\n")
+          .c_str(),
+      "3 .searcher.mode not_in_enum\n");
+  assert_true(with_minimal("checkpoint_policy: null\n")["checkpoint_policy"] == "best");
+}
+
+void kerberos_is_filled_in_and_needs_its_file(void **) {
+  const char *const filled = R"({"kerberos":{"config_file":""}})";
+  assert_string_equal(with_minimal("security: {}\n")["security"].dump().c_str(), filled);
+  assert_string_equal(with_minimal("security: {kerberos: null}\n")["security"].dump().c_str(),
+                      filled);
+  assert_false(with_minimal("security: null\n").contains("security"));
+  expect_problems("security: {kerberos: {}}\n",
+                  "3 .security.kerberos missing_required config_file\n");
+}
+
+void an_unknown_name_has_the_line_where_it_stands(void **) {
+  assert_string_equal(problems_in("entrypoint: x\n"
+                                  "searcher:\n"
+                                  "  metric: loss\n"
+                                  "  name: randon\n"
+                                  "checkpoint_storage:\n"
+                                  "  save_trial_best: 1\n"
+                                  "  type: ftp\n")
+                          .c_str(),
+                      "4 .searcher no_alternative\n7 .checkpoint_storage no_alternative\n");
+  assert_string_equal(problems_in("entrypoint: x\n"
+                                  "searcher:\n"
+                                  "  metric: loss\n"
+                                  "  name: adaptive\n")
+                          .c_str(),
+                      "4 .searcher searcher_not_runnable\n");
+}
+
+void warnings_are_no_problems(void **) {
+  std::vector<ConfigProblem> warnings;
+  const std::string text = std::string(minimal) + "hyperparameters:\n  y: 1\nname: a\nname: b\n";
+  const Json config = read_experiment_config(sources_of(text), &warnings);
+  assert_true(config["hyperparameters"].contains("true") && config["name"] == "b");
+  assert_int_equal(warnings.size(), 2);
+  assert_string_equal(describe("f", warnings[0]).c_str(),
+                      "f:4: <config>.hyperparameters: warning: the key 'y' is read as true, as "
+                      "YAML has it; to have a key of that name, write it in quotes");
+  assert_true(warnings[1].is_warning && warnings[1].kind == "repeated_key" &&
+              warnings[1].line == 6);
+  warnings.clear();
+  expect_error(Code::invalid,
+               [&] { read_experiment_config(sources_of(text + "nane: 1\n"), &warnings); });
+  assert_int_equal(warnings.size(), 2);
+}
+
 void messages_say_what_was_found_and_what_is_allowed(void **) {
   const std::pair<const char *, const char *> cases[] = {
       {"max_restarts: -1", "must be at least 0, found -1"},
@@ -53,6 +114,7 @@ void messages_say_what_was_found_and_what_is_allowed(void **) {
       {"internal: 1", "expected null, found 1"},
       {"resources: {priority: 100}", "must be from 1 to 99, found 100"},
       {"checkpoint_policy: some", "must be best, all or none, found the text 'some'"},
+      {"checkpoint_policy: 5", "must be best, all or none, found 5"},
       {"hyperparameters: {a: {type: log, minval: 0, maxval: 1, base: 0}}", "must be above 0"},
       {"hyperparameters: {a: {type: int, minval: 2, maxval: 1}}", "found 2 and 1"},
       {"min_validation_period: {steps: 1}", "exactly one of 'batches', 'records' and 'epochs'"},
@@ -214,6 +276,10 @@ int test_experiment_problems() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(unknown_key_is_named_with_its_line_and_a_suggestion),
       cmocka_unit_test(every_problem_of_every_stage_is_told_at_once),
+      cmocka_unit_test(a_value_of_another_type_is_no_choice_either),
+      cmocka_unit_test(kerberos_is_filled_in_and_needs_its_file),
+      cmocka_unit_test(an_unknown_name_has_the_line_where_it_stands),
+      cmocka_unit_test(warnings_are_no_problems),
       cmocka_unit_test(messages_say_what_was_found_and_what_is_allowed),
       cmocka_unit_test(long_texts_are_shortened_in_messages),
       cmocka_unit_test(error_is_one_line_that_counts_the_rest),

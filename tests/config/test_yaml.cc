@@ -82,7 +82,79 @@ void not_finite_numbers_are_refused(void **) {
 }
 
 void tags_decide_over_quotes(void **) {
-  expect_scalars({{"!!str 5", "\"5\""}, {"!!int '5'", "5"}, {"!mine 5", "\"5\""}});
+  expect_scalars({{"!!str 5", "\"5\""},
+                  {"!!int '5'", "5"},
+                  {"!!float 5", "5"},
+                  {"!!bool 'no'", "false"},
+                  {"!!null ''", "null"},
+                  {"!!timestamp 2020-01-01", "\"2020-01-01\""},
+                  {"!!seq 5", "\"5\""},
+                  {"!mine 5", "\"5\""}});
+  for (const char *text :
+       {"!!int x", "!!int 5.5", "a: !!int", "!!bool 5", "!!null x", "!!float on"})
+    assert_true(contains(refusal(text), "tag !!"));
+}
+
+void binary_is_base64(void **) {
+  expect_scalars({{"!!binary aGVsbG8=", "\"hello\""},
+                  {"!!binary 'aGVsbG8h'", "\"hello!\""},
+                  {"!!binary aGk=", "\"hi\""},
+                  {"!!binary aA==", "\"h\""},
+                  {"a: !!binary", R"({"a":""})"},
+                  {"!!binary |\n  aGVs\n  bG8=\n", "\"hello\""},
+                  {"{!!binary YQ==: 1}", R"({"a":1})"},
+                  {"!!binary /w==", "\"\xef\xbf\xbd\""}});
+  for (const char *text :
+       {"!!binary a", "!!binary aGVsbG8", "!!binary a===", "!!binary ====", "!!binary aG=k",
+        "!!binary aG!=", "!!binary |\n  aGVs bG8=\n", "!!binary _w=="})
+    assert_true(contains(refusal(text), "!!binary"));
+}
+
+std::string warnings_of(const std::string &text) {
+  std::string all;
+  for (const YamlWarning &warning : read_yaml(text).warnings)
+    all += std::to_string(warning.line) + " " + warning.path + " " + warning.kind + " " +
+           warning.key + "\n";
+  return all;
+}
+
+void keys_that_mean_something_else_are_warned_of(void **) {
+  assert_string_equal(warnings_of("h:\n  y: 1\n  n:\n  - {No: 2}\n  - x\n  - {off: 3}\n").c_str(),
+                      "2 .h boolean_key true\n"
+                      "3 .h boolean_key false\n"
+                      "4 .h.false[0] boolean_key false\n"
+                      "6 .h.false[2] boolean_key false\n");
+  assert_string_equal(warnings_of("'y': n\ntrue: on\nx: [y, n]\n").c_str(), "");
+  assert_string_equal(warnings_of("a: 1\nb: {c: 1,\n d: 2, c: 3}\na: 2\n").c_str(),
+                      "3 .b repeated_key c\n4  repeated_key a\n");
+  assert_string_equal(warnings_of("a: &x {k: 1}\nb: {<<: *x, k: 2}\nc: {<<: [*x, *x]}\n").c_str(),
+                      "");
+  assert_true(contains(read_yaml("a: 1\na: 2\n").warnings.at(0).message, "line 1"));
+  std::string many;
+  for (int i = 0; i < 5000; ++i) many += "n: 1\n";
+  assert_int_equal(read_yaml(many).warnings.size(), yaml_max_warnings);
+}
+
+void what_is_no_text_is_told_by_its_name(void **) {
+  assert_true(contains(refusal(std::string("a\0:\0 \0"
+                                           "1\0",
+                                           8)),
+                       "UTF-16"));
+  assert_true(contains(refusal(std::string("\0a\0:\0 \0"
+                                           "1",
+                                           8)),
+                       "UTF-16"));
+  assert_true(contains(refusal(std::string("\xff\xfe"
+                                           "a\0",
+                                           4)),
+                       "UTF-16"));
+  assert_true(contains(refusal(std::string("\xfe\xff\0a", 4)), "UTF-16"));
+  assert_true(contains(refusal(std::string("a: 1\nb: x\0y\n", 12)), "NUL"));
+  assert_int_equal(line_refused(std::string("a: 1\nb: x\0y\n", 12)), 2);
+  for (const char *text : {"a:\n\tb: 1\n", "a:\n  b: 1\n\tc: 2\n", "a:\n \t- 1\n", "\ta: 1\n"})
+    assert_true(contains(refusal(text), "tab"));
+  assert_string_equal(json_of("a: {b: 1,\n\tc: 2}\n").c_str(), R"({"a":{"b":1,"c":2}})");
+  assert_false(contains(refusal("a: b: c\n\t\n"), "tab"));
 }
 
 void keys_become_texts(void **) {
@@ -147,11 +219,7 @@ void texts_of_any_size_and_bytes_are_refused(void **) {
   assert_true(contains(refusal(std::string(10 << 20, 'a')), "at most"));
   assert_true(contains(refusal(std::string(yaml_max_size + 1, '[')), "at most"));
   assert_true(contains(refusal("a: \xff\xfe"), "UTF-8"));
-  assert_true(contains(refusal(std::string("\xff\xfe"
-                                           "a\0",
-                                           4)),
-                       "UTF-8"));
-  assert_true(contains(refusal(std::string("a: \0", 4)), "control character"));
+  assert_true(contains(refusal(std::string("a: \x01", 4)), "control character"));
 }
 
 void nesting_has_an_end(void **) {
@@ -214,6 +282,9 @@ int test_yaml() {
       cmocka_unit_test(what_only_looks_like_a_number_is_text),
       cmocka_unit_test(not_finite_numbers_are_refused),
       cmocka_unit_test(tags_decide_over_quotes),
+      cmocka_unit_test(binary_is_base64),
+      cmocka_unit_test(keys_that_mean_something_else_are_warned_of),
+      cmocka_unit_test(what_is_no_text_is_told_by_its_name),
       cmocka_unit_test(keys_become_texts),
       cmocka_unit_test(the_last_of_equal_keys_wins),
       cmocka_unit_test(merge_keys_fill_what_is_not_there),

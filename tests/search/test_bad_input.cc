@@ -92,6 +92,9 @@ void more_trials_at_once_than_fit_anywhere_are_refused(void **) {
       {R"({"searcher": {"name": "grid", "max_length": 1, "max_concurrent_trials": 2000000},
            "hyperparameters": {"x": {"type": "double", "minval": 0, "maxval": 1, "count": 1000001}}})",
        "searcher.max_concurrent_trials"},
+      {R"({"searcher": {"name": "grid", "max_length": 1},
+           "hyperparameters": {"x": {"type": "double", "minval": 0, "maxval": 1, "count": 1000001}}})",
+       "1000001 points"},
   });
   make_search(
       parse_json(R"({"searcher": {"name": "random", "max_length": 1, "max_trials": 1000001}})",

@@ -7,6 +7,8 @@
 #include <memory>
 #include <optional>
 
+#include "core/config/experiment/yaml.h"
+
 namespace det::cli {
 
 namespace {
@@ -45,8 +47,15 @@ std::string read_config_text(const std::string &file) {
   std::string text(most_bytes, '\0');
   text.resize(std::fread(text.data(), 1, text.size(), source));
   if (std::ferror(source)) fail();
-  if (text.find('\0') != text.npos)
-    throw Failure(ExitCode::usage, "reading '" + file + "': this is no text");
+  // A C string would hide what stands behind its first zero.
+  if (text.find('\0') != text.npos) {
+    try {
+      check_yaml_text(text);
+    } catch (const YamlError &error) {
+      throw Failure(ExitCode::usage, "reading '" + file + "', line " + std::to_string(error.line) +
+                                         ": " + error.what());
+    }
+  }
   return text;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "client.h"
+#include "core/base/error.h"
 #include "exit_code.h"
 #include "terminal.h"
 
@@ -30,6 +31,16 @@ int64_t parse_count(const std::string &text);
 // Declares a positional id. `kind`, such as "TRIAL", names it in the help and to the completion.
 CLI::Option *add_id(CLI::App *command, const std::string &kind, int64_t &id,
                     const std::string &description);
+
+// Faults of the core end the command as those of the C API do.
+template <class Action>
+auto with_exit_code(Action &&action) {
+  try {
+    return action();
+  } catch (const Error &error) {
+    throw Failure(exit_code_of(static_cast<det_status>(error.code)), error.what());
+  }
+}
 
 // One group of commands each, in the file of that name.
 void add_run_command(CLI::App &app, Session &session);          // run

@@ -5,7 +5,10 @@
 #include <cstdio>
 
 #include "command.h"
+#include "core/base/file.h"
+#include "core/config/location.h"
 #include "fields.h"
+#include "run_config.h"
 
 namespace det::cli {
 
@@ -39,23 +42,29 @@ Json ask(const Session &session, const ConfigOptions &given, Call call) {
       [&](char **out, det_error *error) { return call(text.c_str(), &options, out, error); });
 }
 
+// A master over HTTP has a storage of its own, which nobody here knows.
+std::filesystem::path home_of(const Session &session) {
+  const MasterLocation location = locate_master(session.master);
+  return location.embedded ? location.home : user_data_directory();
+}
+
 void check(const Session &session, const ConfigOptions &options) {
-  const Json problems = ask(session, options, det_config_check);
+  const ReadConfig read = with_exit_code([&] {
+    return read_run_config(run_sources(options.file, options.rules, home_of(session), true));
+  });
   const std::string name = printable(name_of(options.file));
-  for (const Json &problem : problems) {
-    if (options.json) print(json_line(problem));
-    else
-      print(name + ":" + text_of(field(problem, "line")) + ": " +
-            printable(text_of(field(problem, "path"))) + ": " +
-            printable(text_of(field(problem, "message"))) + "\n");
-  }
-  if (!problems.empty())
-    throw Failure(ExitCode::usage, name + " has " + std::to_string(problems.size()) +
-                                       (problems.size() > 1 ? " problems" : " problem"));
+  for (const auto *problems : {&read.problems, &read.warnings})
+    for (const ConfigProblem &problem : *problems)
+      print(options.json ? json_line(to_json(problem))
+                         : printable(describe(name_of(options.file), problem)) + "\n");
+  const size_t count = read.problems.size();
+  if (count > 0)
+    throw Failure(ExitCode::usage,
+                  name + " has " + std::to_string(count) + (count > 1 ? " problems" : " problem"));
   if (!options.json) print(name + " is complete\n");
 }
 
-bool is_plain(const std::string &text) {
+bool needs_no_quotes(const std::string &text) {
   static const std::vector<std::string> other = {"y",   "n",    "yes",   "no",  "on",
                                                  "off", "true", "false", "null"};
   const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
@@ -70,7 +79,7 @@ bool is_plain(const std::string &text) {
 
 // Where quotes are needed JSON's do: what they escape YAML reads as well.
 std::string scalar(const Json &value) {
-  const bool bare = value.is_string() && is_plain(value.get<std::string>());
+  const bool bare = value.is_string() && needs_no_quotes(value.get<std::string>());
   return bare ? value.get<std::string>() : printable(value.dump());
 }
 

@@ -9,12 +9,14 @@
 #include "core/config/experiment/experiment_config.h"
 #include "core/config/location.h"
 #include "core/launcher/process_launcher.h"
+#include "core/launcher/runnable.h"
 #include "core/launcher/supervisor.h"
 #include "core/master/embedded/store.h"
 #include "core/master/embedded/transitions.h"
 #include "core/storage/storage.h"
 #include "fields.h"
 #include "interrupts.h"
+#include "run_config.h"
 #include "run_display.h"
 #include "run_view.h"
 
@@ -47,16 +49,6 @@ struct RunOptions {
   std::string rules = "0.33";
 };
 
-// Faults of the core end the command as those of the C API do.
-template <class Action>
-auto with_exit_code(Action &&action) {
-  try {
-    return action();
-  } catch (const Error &error) {
-    throw Failure(exit_code_of(static_cast<det_status>(error.code)), error.what());
-  }
-}
-
 std::vector<std::string> command_of(const Json &config) {
   const Json entrypoint = config.value("entrypoint", Json());
   if (entrypoint.is_array()) return entrypoint.get<std::vector<std::string>>();
@@ -65,28 +57,23 @@ std::vector<std::string> command_of(const Json &config) {
 }
 
 // All problems of the file, each on a line of its own, then the failure.
-[[noreturn]] void refuse(const std::string &file, const ConfigError &error) {
-  for (const ConfigProblem &problem : error.problems)
+void tell(const std::string &file, const std::vector<ConfigProblem> &problems) {
+  for (const ConfigProblem &problem : problems)
     std::fprintf(stderr, "%s\n", printable(describe(file, problem)).c_str());
-  throw Failure(ExitCode::usage, "nothing was started: " + std::to_string(error.problems.size()) +
-                                     (error.problems.size() == 1 ? " problem" : " problems") +
-                                     " in " + file);
 }
 
 int64_t make_experiment(const RunOptions &options, const fs::path &home, const Launcher &launcher,
                         Database &store) {
-  ExperimentConfigSources sources;
-  sources.text = read_config_text(options.file);
-  sources.file_name = options.file;
-  sources.managed = options.command.empty();  // else the command is known
-  sources.rules = options.rules == "0.38" ? ConfigRules::v0_38 : ConfigRules::v0_33;
-  sources.master_storage = store_storage(home);
-  Json config;
-  try {
-    config = read_experiment_config(sources);
-  } catch (const ConfigError &error) {
-    refuse(options.file, error);
-  }
+  const ExperimentConfigSources sources =
+      run_sources(options.file, options.rules, home, options.command.empty());
+  const ReadConfig read = read_run_config(sources);
+  tell(sources.file_name, read.warnings);
+  tell(sources.file_name, read.problems);
+  if (!read.problems.empty())
+    throw Failure(ExitCode::usage, "nothing was started: " + std::to_string(read.problems.size()) +
+                                       (read.problems.size() == 1 ? " problem" : " problems") +
+                                       " in " + sources.file_name);
+  const Json &config = read.config;
   LaunchPlan plan;
   plan.command = options.command.empty() ? command_of(config) : options.command;
   plan.directory = fs::current_path();

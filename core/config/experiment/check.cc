@@ -103,13 +103,25 @@ bool is_whole(const Json &value) {
 }
 
 void ConfigChecker::report(const ConfigPath &at, const std::string &kind,
-                           const std::string &message, const std::string &key) {
-  if (++reported_ <= most_problems) report_(at, kind, message, key);
+                           const std::string &message, const std::string &key,
+                           const std::string &in) {
+  if (++reported_ > most_problems) return;
+  const std::string &inside = in.empty() ? key : in;
+  if (inside.empty()) report_(at, kind, message, key, at);
+  else report_(at, kind, message, key, at / inside);
+}
+
+void ConfigChecker::report_choice(const ConfigSchema &schema, const Json &value,
+                                  const ConfigPath &at) {
+  report(at, "not_in_enum",
+         "must be " + listed(schema.choices, " or ") + ", found " + found_value(value));
 }
 
 void ConfigChecker::check(const ConfigSchema &schema, const Json &value, const ConfigPath &at) {
   if (reported_ > most_problems) return;
-  if ((type_of(value) & schema.types) == 0)
+  const bool has_type = (type_of(value) & schema.types) != 0;
+  if (!has_type && !schema.choices.empty()) return report_choice(schema, value, at);
+  if (!has_type)
     return report(at, "wrong_type",
                   "expected " + expected(schema.types) + ", found " + found_value(value));
   if (value.is_null() && !(schema.types == config_type::any)) return;
@@ -120,8 +132,7 @@ void ConfigChecker::check(const ConfigSchema &schema, const Json &value, const C
     for (size_t i = 0; i < value.size(); ++i) check(*schema.elements, value[i], at[i]);
   if (value.is_string() && !schema.choices.empty() &&
       std::find(schema.choices.begin(), schema.choices.end(), value) == schema.choices.end())
-    report(at, "not_in_enum",
-           "must be " + listed(schema.choices, " or ") + ", found " + found_value(value));
+    report_choice(schema, value, at);
 }
 
 void ConfigChecker::check_number(const ConfigSchema &schema, const Json &value,
@@ -172,7 +183,8 @@ void ConfigChecker::check_unselected(const ConfigSchema &schema, const Json &val
     report(at, "no_alternative",
            "'" + schema.discriminator + "' must be " +
                listed(names_of(schema.alternatives), " or ") + ", found " +
-               found_value(value[schema.discriminator]));
+               found_value(value[schema.discriminator]),
+           {}, schema.discriminator);
   for (const auto &[key, inner] : value.items()) {
     if (has_field(schema.fields, key)) continue;
     const std::vector<std::string> owners = owners_of(schema, key);

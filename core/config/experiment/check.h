@@ -24,18 +24,22 @@ struct ConfigPath {
 
 class ConfigChecker {
  public:
-  using Report = std::function<void(const ConfigPath &at, const std::string &kind,
-                                    const std::string &message, const std::string &key)>;
+  // `place` is what to show the line of: `at`, or something inside of it.
+  using Report =
+      std::function<void(const ConfigPath &at, const std::string &kind, const std::string &message,
+                         const std::string &key, const ConfigPath &place)>;
 
   // `complete`: nothing more will be filled in, so what is needed must be there.
   ConfigChecker(bool complete, Report report) : complete_(complete), report_(std::move(report)) {}
 
   bool complete() const { return complete_; }
   void check(const ConfigSchema &schema, const Json &value, const ConfigPath &at);
+  // `key` is the one that is unknown or missing, if any; where the problem is in another, `in` is.
   void report(const ConfigPath &at, const std::string &kind, const std::string &message,
-              const std::string &key = {});
+              const std::string &key = {}, const std::string &in = {});
 
  private:
+  void report_choice(const ConfigSchema &schema, const Json &value, const ConfigPath &at);
   void check_number(const ConfigSchema &schema, const Json &value, const ConfigPath &at);
   void check_object(const ConfigSchema &schema, const Json &value, const ConfigPath &at);
   void check_unselected(const ConfigSchema &schema, const Json &value, const ConfigPath &at);

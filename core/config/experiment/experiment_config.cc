@@ -81,8 +81,13 @@ Json store_storage(const std::filesystem::path &home) {
   return {{"type", "shared_fs"}, {"host_path", home.string()}};
 }
 
-Json read_experiment_config(const ExperimentConfigSources &sources) {
+Json read_experiment_config(const ExperimentConfigSources &sources,
+                            std::vector<ConfigProblem> *warnings) {
   const YamlDocument document = read_document(sources);
+  if (warnings != nullptr)
+    for (const YamlWarning &found : document.warnings)
+      warnings->push_back(
+          {found.path, found.kind, found.key, found.line, found.message, ConfigStage::parse, true});
   const ConfigSchema &schema = experiment_schema(sources.rules);
   ConfigProblems problems(sources.file_name, document);
 
@@ -104,6 +109,11 @@ Json read_experiment_config(const ExperimentConfigSources &sources) {
     check_search(as_searched, config, sources.rules);
   }
   problems.throw_if_any();
+  if (sources.also_check) {
+    ConfigChecker as_wanted(true, problems.reporter(ConfigStage::search));
+    sources.also_check(as_wanted, config);
+    problems.throw_if_any();
+  }
   return config;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,8 @@
 #include "core/base/json.h"
 
 namespace det {
+
+class ConfigChecker;
 
 // Which release of the platform the configuration is read as.
 enum class ConfigRules { v0_33, v0_38 };
@@ -24,6 +27,7 @@ struct ConfigProblem {
   int line = 0;         // in the file, from 1; 0 where there is none to name
   std::string message;  // what was found, and what is allowed
   ConfigStage stage = ConfigStage::parse;
+  bool is_warning = false;  // it is read, but perhaps otherwise than it was meant
 };
 
 // Everything that is wrong with a configuration. what() tells the first problem, and how many more
@@ -35,7 +39,7 @@ class ConfigError : public Error {
   std::vector<ConfigProblem> problems;  // by stage, then by line
 };
 
-// "FILE:LINE: <config>.PATH: MESSAGE".
+// "FILE:LINE: <config>.PATH: MESSAGE", with "warning: " before the message of one.
 std::string describe(const std::string &file_name, const ConfigProblem &problem);
 
 // Sources of lower priority fill what the text leaves out; null: there is no such source.
@@ -48,12 +52,19 @@ struct ExperimentConfigSources {
   Json master_storage;     // likewise
   bool managed = true;     // trials are started from it: it must say how
   ConfigRules rules = ConfigRules::v0_33;
+  // What else there is to say against a complete configuration that has no problems so far.
+  std::function<void(ConfigChecker &, const Json &)> also_check;
 };
+
+// {"path": "<config>.searcher", "kind", "key", "line", "message", "severity"}.
+Json to_json(const ConfigProblem &problem);
 
 // What a store in the directory `home` has as `master_storage`.
 Json store_storage(const std::filesystem::path &home);
 
 // Complete: every default is filled in and every shorthand is written out. Throws ConfigError.
-Json read_experiment_config(const ExperimentConfigSources &sources);
+// What is no problem but worth a look is appended to `warnings`, also then.
+Json read_experiment_config(const ExperimentConfigSources &sources,
+                            std::vector<ConfigProblem> *warnings = nullptr);
 
 }  // namespace det

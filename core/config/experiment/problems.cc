@@ -34,7 +34,17 @@ std::string summary(const std::string &file_name, const std::vector<ConfigProble
 
 std::string describe(const std::string &file_name, const ConfigProblem &problem) {
   const std::string line = problem.line > 0 ? ":" + std::to_string(problem.line) : "";
-  return file_name + line + ": <config>" + problem.path + ": " + problem.message;
+  return file_name + line + ": <config>" + problem.path + ": " +
+         (problem.is_warning ? "warning: " : "") + problem.message;
+}
+
+Json to_json(const ConfigProblem &problem) {
+  return {{"path", "<config>" + problem.path},
+          {"kind", problem.kind},
+          {"key", problem.key.empty() ? Json() : Json(problem.key)},
+          {"line", problem.line},
+          {"message", problem.message},
+          {"severity", problem.is_warning ? "warning" : "error"}};
 }
 
 ConfigError::ConfigError(const std::string &file_name, std::vector<ConfigProblem> found)
@@ -42,8 +52,8 @@ ConfigError::ConfigError(const std::string &file_name, std::vector<ConfigProblem
 
 ConfigChecker::Report ConfigProblems::reporter(ConfigStage stage) {
   return [this, stage](const ConfigPath &at, const std::string &kind, const std::string &message,
-                       const std::string &key) {
-    const Line line = line_of(at, key);
+                       const std::string &key, const ConfigPath &place) {
+    const Line line = line_of(place);
     ConfigProblem problem{at.text(), kind, key, line.number, message, stage};
     if (stage != ConfigStage::parse && kind != "missing_required" && !line.is_exact &&
         at.parent != nullptr)
@@ -69,13 +79,11 @@ bool ConfigProblems::is_known(const ConfigProblem &problem) const {
 }
 
 // That of the last step which the file itself has: others come from other sources, or are missing.
-ConfigProblems::Line ConfigProblems::line_of(const ConfigPath &at, const std::string &key) const {
+ConfigProblems::Line ConfigProblems::line_of(const ConfigPath &at) const {
   std::vector<const ConfigPath *> steps;
   for (const ConfigPath *step = &at; step->parent != nullptr; step = step->parent)
     steps.push_back(step);
   std::reverse(steps.begin(), steps.end());
-  const ConfigPath last = at / key;
-  if (!key.empty()) steps.push_back(&last);
   const Json *value = &document_.value;
   const YamlPlace *place = &document_.place;
   for (const ConfigPath *step : steps) {

@@ -27,7 +27,7 @@ class ConfigProblems {
     int number;
     bool is_exact;  // else it is that of the nearest object around, since the file has no more
   };
-  Line line_of(const ConfigPath &at, const std::string &key) const;
+  Line line_of(const ConfigPath &at) const;
 
   std::string file_name_;
   const YamlDocument &document_;

@@ -145,7 +145,7 @@ void check_search(ConfigChecker &checker, const Json &config, ConfigRules rules)
   const Json &searcher = config.at("searcher");
   const std::string &name = name_of(searcher);
   const auto refuse = [&](const std::string &message) {
-    checker.report(at, "searcher_not_runnable", message);
+    checker.report(at, "searcher_not_runnable", message, {}, "name");
   };
   const bool is_halving = name == "adaptive_asha" || name == "async_halving";
   const bool is_removed = name == "sync_halving" || name == "adaptive" || name == "adaptive_simple";

@@ -9,6 +9,7 @@
 #include <array>
 #include <charconv>
 #include <cstdio>
+#include <cstring>
 #include <optional>
 #include <sstream>
 #include <unordered_map>
@@ -35,11 +36,22 @@ struct Node {
 int line_of(const YAML::Mark &mark) { return mark.line + 1; }
 
 Json scalar(const std::string &tag, const std::string &text, int line) {
-  const bool core = tag.starts_with(tag_prefix) && tag != std::string(tag_prefix) + "str";
-  if (tag != "?" && !core) return text;
-  const std::optional<Json> value = resolve_plain_scalar(text);
-  if (!value) refuse(line, "'" + text + "' is no number that a configuration can hold");
+  if (tag == "?") {
+    const std::optional<Json> value = resolve_plain_scalar(text);
+    if (!value) refuse(line, "'" + text + "' is no number that a configuration can hold");
+    return *value;
+  }
+  if (!tag.starts_with(tag_prefix)) return text;
+  const std::string kind = tag.substr(std::strlen(tag_prefix));
+  const std::optional<Json> value = resolve_tagged_scalar(kind, text);
+  if (!value)
+    refuse(line, "'" + text + "' is not what its tag !!" + kind + " says; correct one of them");
   return *value;
+}
+
+// Unquoted, it means true or false: a key of that name is a surprise, unless it is one of these.
+bool is_surprising_key(const Json &value, const std::string &text) {
+  return value.is_boolean() && text.size() <= 3;
 }
 
 std::string key_text(const Node &key) {
@@ -53,15 +65,19 @@ std::string key_text(const Node &key) {
 // Puts keys and values into an object in linear time; of equal keys the last one wins.
 class ObjectBuilder {
  public:
-  void set(const std::string &key, Json value, YamlPlace place) {
+  // Gives the line where the key was set before, or 0.
+  int set(const std::string &key, Json value, YamlPlace place) {
     const auto [found, is_new] = index_.try_emplace(key, keys().size());
     if (is_new) {
       keys().push_back({key, std::move(value)});
       node.place.children.push_back(std::move(place));
-    } else {
-      (keys().begin() + static_cast<std::ptrdiff_t>(found->second))->second = std::move(value);
-      node.place.children[found->second] = std::move(place);
+      return 0;
     }
+    (keys().begin() + static_cast<std::ptrdiff_t>(found->second))->second = std::move(value);
+    YamlPlace &known = node.place.children[found->second];
+    const int before = known.line;
+    known = std::move(place);
+    return before;
   }
   // What a merge key names: an object, or a list of them. What is there already stays.
   void merge(const Node &from) {
@@ -102,7 +118,9 @@ struct Open {
 
 class Builder : public YAML::EventHandler {
  public:
-  Node take() { return std::move(root_); }
+  YamlDocument take() {
+    return {std::move(root_.value), std::move(root_.place), std::move(warnings_)};
+  }
 
  private:
   void OnDocumentStart(const YAML::Mark &) override {}
@@ -117,7 +135,12 @@ class Builder : public YAML::EventHandler {
       open_.back().has_key = open_.back().merges = true;
       return;
     }
-    finish({scalar(tag, text, line), {line, {}}, 1 + text.size() / 32, 0}, anchor);
+    Json value = scalar(tag, text, line);
+    if (awaits_key() && tag == "?" && is_surprising_key(value, text))
+      warn("boolean_key", value.dump(), line,
+           "the key '" + text + "' is read as " + value.dump() +
+               ", as YAML has it; to have a key of that name, write it in quotes");
+    finish({std::move(value), {line, {}}, 1 + text.size() / 32, 0}, anchor);
   }
   void OnAlias(const YAML::Mark &mark, YAML::anchor_t anchor) override {
     const auto found = anchors_.find(anchor);
@@ -181,10 +204,22 @@ class Builder : public YAML::EventHandler {
     } else if (into.merges) {
       into.merged.push_back(std::move(node));
     } else {
-      node.place.line = into.key.place.line;
-      into.builder.set(key_text(into.key), std::move(node.value), std::move(node.place));
+      const int line = node.place.line = into.key.place.line;
+      const std::string key = key_text(into.key);
+      if (const int before = into.builder.set(key, std::move(node.value), std::move(node.place)))
+        warn("repeated_key", key, line,
+             "the key '" + key + "' is in line " + std::to_string(before) +
+                 " already; this one counts");
     }
     into.has_key = into.merges = false;
+  }
+  void warn(const char *kind, const std::string &key, int line, const std::string &message) {
+    if (warnings_.size() == yaml_max_warnings) return;
+    std::string path;
+    for (size_t i = 0; i + 1 < open_.size(); ++i)
+      path += open_[i].is_map ? "." + key_text(open_[i].key)
+                              : "[" + std::to_string(open_[i].builder.node.value.size()) + "]";
+    warnings_.push_back({path, kind, key, line, message});
   }
   static void check_depth(size_t depth, int line) {
     if (depth > yaml_max_depth)
@@ -200,6 +235,7 @@ class Builder : public YAML::EventHandler {
   std::vector<Open> open_;
   std::unordered_map<YAML::anchor_t, Node> anchors_;
   size_t values_ = 0;
+  std::vector<YamlWarning> warnings_;
   Node root_;
 };
 
@@ -233,17 +269,24 @@ class Rest : public YAML::EventHandler {
   const std::string &text_;
 };
 
-void check_text(const std::string &text) {
-  if (text.size() > yaml_max_size)
-    refuse(1, "it has " + std::to_string(text.size()) + " bytes; a configuration has at most " +
-                  std::to_string(yaml_max_size));
-  if (!is_utf8(text)) refuse(1, "it is not in UTF-8");
-  int line = 1;
-  for (const char c : text) {
-    if (c == '\n') ++line;
-    if (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\r' && c != '\t')
-      refuse(line, "there is a control character; this is no text");
+// Of UTF-16, as editors on Windows save it: with a mark at its start, or by its zeros.
+bool is_utf16(const std::string &text) {
+  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) return true;
+  const std::string start = text.substr(0, 64);
+  const auto zeros = static_cast<size_t>(std::ranges::count(start, '\0'));
+  return start.size() > 3 && zeros * 5 > start.size() * 2;
+}
+
+// Whether the line, from 1, is indented with a tab.
+bool has_tab_indent(const std::string &text, int line) {
+  size_t at = 0;
+  for (; line > 1; --line) {
+    const size_t end = text.find('\n', at);
+    if (end == text.npos) return false;
+    at = end + 1;
   }
+  at = text.find_first_not_of(' ', at);
+  return at != text.npos && text[at] == '\t';
 }
 
 }  // namespace
@@ -283,8 +326,23 @@ std::string with_yaml_escapes(const std::string &json) {
 
 }  // namespace
 
+void check_yaml_text(const std::string &text) {
+  if (text.size() > yaml_max_size)
+    refuse(1, "it has " + std::to_string(text.size()) + " bytes; a configuration has at most " +
+                  std::to_string(yaml_max_size));
+  if (is_utf16(text)) refuse(1, "it is in UTF-16; save it in UTF-8");
+  int line = 1;
+  for (const char c : text) {
+    if (c == '\n') ++line;
+    if (c == '\0') refuse(line, "there is a NUL byte; this is no text");
+    if (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\r' && c != '\t')
+      refuse(line, "there is a control character; this is no text");
+  }
+  if (!is_utf8(text)) refuse(1, "it is not in UTF-8; save it so");
+}
+
 YamlDocument read_yaml(const std::string &text) {
-  check_text(text);
+  check_yaml_text(text);
   const size_t begin = text.find_first_not_of(" \t\r\n");
   const bool is_json = begin != text.npos && text[begin] == '{';
   std::istringstream stream(is_json ? with_yaml_escapes(text) : text);
@@ -298,11 +356,13 @@ YamlDocument read_yaml(const std::string &text) {
     } catch (const Rest::Begins &) {
       // Another document, which nobody reads.
     }
-    Node root = builder.take();
-    return {std::move(root.value), std::move(root.place)};
+    return builder.take();
   } catch (const YAML::Exception &e) {
+    const int line = line_of(e.mark);
+    if (has_tab_indent(text, line))
+      refuse(line, "this line is indented with a tab; YAML takes only spaces");
     // "bad file" is how it calls nesting beyond its own limit.
-    refuse(line_of(e.mark), e.msg == "bad file" ? "it is nested too deep" : e.msg);
+    refuse(line, e.msg == "bad file" ? "it is nested too deep" : e.msg);
   }
 }
 

@@ -15,9 +15,19 @@ struct YamlPlace {
   std::vector<YamlPlace> children;
 };
 
+// What is read otherwise than whoever wrote it may have thought.
+struct YamlWarning {
+  std::string path;  // of the object with the key: ".hyperparameters"
+  std::string kind;  // "boolean_key", "repeated_key"
+  std::string key;   // as it is read
+  int line = 0;
+  std::string message;
+};
+
 struct YamlDocument {
   Json value;
   YamlPlace place;
+  std::vector<YamlWarning> warnings;
 };
 
 class YamlError : public Error {
@@ -30,8 +40,12 @@ class YamlError : public Error {
 // Configurations are a few kilobytes. The parser takes up to 250 times the size of a text.
 constexpr size_t yaml_max_size = 1 << 20;
 constexpr size_t yaml_max_depth = 100;
+constexpr size_t yaml_max_warnings = 100;
 // What aliases may expand a text to: keys and values, where 32 bytes of a text count as one more.
 constexpr size_t yaml_max_values = 200000;
+
+// Throws YamlError for bytes that are no text: too many, not in UTF-8, or with control characters.
+void check_yaml_text(const std::string &text);
 
 // The first document of `text`, as it comes out when each value is stored as JSON: keys are texts,
 // merge keys (<<) are resolved, of equal keys the last wins, and numbers are doubles, whole ones

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "core/base/utf8.h"
+
 namespace det {
 
 namespace {
@@ -61,6 +63,32 @@ std::optional<double> parse_float(std::string_view text) {
   return tiny ? std::optional(0.0) : std::nullopt;
 }
 
+std::string without_underscores(std::string text) {
+  std::erase(text, '_');
+  return text;
+}
+
+// Lines may end anywhere in it; characters beyond the last whole byte are padding.
+std::optional<std::string> decode_base64(const std::string &text) {
+  constexpr std::string_view digits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string bytes;
+  uint32_t bits = 0;
+  size_t count = 0, padding = 0;
+  for (const char c : text) {
+    if (c == '\n' || c == '\r') continue;
+    const size_t digit = c == '=' ? 0 : digits.find(c);
+    if (digit == digits.npos || (padding > 0 && c != '=')) return std::nullopt;
+    if (c == '=') ++padding;
+    bits = bits << 6U | static_cast<uint32_t>(digit);
+    if (++count % 4 != 0) continue;
+    for (const unsigned shift : {16U, 8U, 0U}) bytes += static_cast<char>(bits >> shift & 0xFFU);
+  }
+  if (count % 4 != 0 || padding > 2) return std::nullopt;
+  bytes.resize(bytes.size() - padding);
+  return bytes;
+}
+
 }  // namespace
 
 Json number_as_double(double value) {
@@ -77,11 +105,25 @@ std::optional<Json> resolve_plain_scalar(const std::string &text) {
   if (is_one_of(not_finite, text)) return std::nullopt;
   const char first = text[0];
   if (!is_digit(first) && first != '+' && first != '-' && first != '.') return Json(text);
-  std::string digits = text;
-  digits.erase(std::remove(digits.begin(), digits.end(), '_'), digits.end());
+  const std::string digits = without_underscores(text);
   std::optional<double> number = parse_integer(digits);
   if (!number) number = parse_float(digits);
   return number ? number_as_double(*number) : Json(text);
+}
+
+std::optional<Json> resolve_tagged_scalar(const std::string &tag, const std::string &text) {
+  if (tag == "binary") {
+    const std::optional<std::string> bytes = decode_base64(text);
+    return bytes ? std::optional<Json>(to_utf8(*bytes)) : std::nullopt;
+  }
+  const bool is_number = tag == "int" || tag == "float";
+  if (!is_number && tag != "null" && tag != "bool") return Json(text);
+  std::optional<Json> value = resolve_plain_scalar(text);
+  const bool fits = value && (tag == "null"   ? value->is_null()
+                              : tag == "bool" ? value->is_boolean()
+                                              : value->is_number());
+  if (!fits || (tag == "int" && !parse_integer(without_underscores(text)))) return std::nullopt;
+  return value;
 }
 
 }  // namespace det

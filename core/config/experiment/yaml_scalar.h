@@ -12,6 +12,10 @@ namespace det {
 // infinities, which JSON cannot hold.
 std::optional<Json> resolve_plain_scalar(const std::string &text);
 
+// An unquoted scalar with a tag of YAML's own, such as "int" for !!int. None for what is no such
+// thing, and as above.
+std::optional<Json> resolve_tagged_scalar(const std::string &tag, const std::string &text);
+
 // A number as JSON readers see it that know doubles only: whole when it is, as far as an int64_t
 // reaches.
 Json number_as_double(double value);

@@ -1,0 +1,85 @@
+#include "core/launcher/runnable.h"
+
+#include "core/base/error.h"
+#include "core/launcher/log_policies.h"
+#include "core/launcher/trial_environment.h"
+
+namespace det {
+
+namespace {
+
+struct SlotsWanted {
+  int64_t per_trial = 1;
+  int64_t most = 0;  // of all trials together; 0: as many as there are
+};
+
+SlotsWanted slots_wanted(const Json &config) {
+  const Json resources = config.value("resources", Json::object());
+  const auto number = [&](const char *key, int64_t otherwise) {
+    const Json value = resources.is_object() ? resources.value(key, Json()) : Json();
+    return value.is_number() ? value.get<int64_t>() : otherwise;
+  };
+  return {number("slots_per_trial", 1), number("max_slots", 0)};
+}
+
+std::optional<std::string> slots_problem(const SlotsWanted &slots) {
+  if (slots.most <= 0 || slots.per_trial <= slots.most) return std::nullopt;
+  return "each trial needs " + std::to_string(slots.per_trial) +
+         " slots (resources.slots_per_trial), and all trials together may have " +
+         std::to_string(slots.most) + " (resources.max_slots); raise that, or lower the other";
+}
+
+void check_patterns(ConfigChecker &checker, const Json &policies) {
+  if (!policies.is_array()) return;
+  const ConfigPath whole;
+  const ConfigPath section = whole / "log_policies";
+  for (size_t i = 0; i < policies.size(); ++i) {
+    const Json pattern = policies[i].value("pattern", Json());
+    if (!pattern.is_string()) continue;
+    const auto problem = pattern_problem(pattern.get<std::string>());
+    if (problem) checker.report(section[i], "rule", *problem, {}, "pattern");
+  }
+}
+
+void check_search_runs(ConfigChecker &checker, const Json &config, SearchRules rules) {
+  try {
+    make_search(config, rules);
+  } catch (const Error &error) {
+    if (error.code != Code::invalid) throw;
+    const std::string_view prefix = "reading the configuration: ";
+    std::string message = error.what();
+    if (message.starts_with(prefix)) message.erase(0, prefix.size());
+    const ConfigPath whole;
+    checker.report(whole / "searcher", "searcher_not_runnable", message, {}, "name");
+  }
+}
+
+}  // namespace
+
+void check_runnable(ConfigChecker &checker, const Json &config, SearchRules rules) {
+  const ConfigPath whole;
+  if (const auto problem = slots_problem(slots_wanted(config)))
+    checker.report(whole / "resources", "rule", *problem, {}, "max_slots");
+  check_patterns(checker, config.value("log_policies", Json()));
+  check_search_runs(checker, config, rules);
+}
+
+void require_runnable(const Json &config, const LaunchPlan &plan, const Launcher &launcher) {
+  const std::string tried = "running an experiment: ";
+  const SlotsWanted slots = slots_wanted(config);
+  if (const auto problem = slots_problem(slots)) throw Error(Code::invalid, tried + *problem);
+  if (slots.per_trial > launcher.total_slots())
+    throw Error(Code::invalid, tried + "each trial needs " + std::to_string(slots.per_trial) +
+                                   " slots (resources.slots_per_trial), and there are " +
+                                   std::to_string(launcher.total_slots()) +
+                                   " here; give --slots, or lower it");
+  const LogPolicies patterns(config);
+  TrialLaunch launch;
+  launch.slots = static_cast<int>(slots.per_trial);
+  launch.command = plan.command;
+  launch.directory = plan.directory;
+  launch.environment = configured_variables(config, launcher.has_gpus());
+  launcher.check(launch);
+}
+
+}  // namespace det

@@ -1,0 +1,20 @@
+// What keeps a configuration from being run.
+#pragma once
+
+#include "core/base/json.h"
+#include "core/config/experiment/check.h"
+#include "core/launcher/launcher.h"
+#include "core/master/embedded/experiment.h"
+#include "core/search/search.h"
+
+namespace det {
+
+// On any machine: `config` is complete.
+void check_runnable(ConfigChecker &checker, const Json &config, SearchRules rules);
+
+// Here. Throws for what cannot be run: trials that need more slots than there are, a pattern of the
+// log policies that is none (Code::invalid), a command that cannot be started (Code::not_found,
+// Code::access).
+void require_runnable(const Json &config, const LaunchPlan &plan, const Launcher &launcher);
+
+}  // namespace det
