@@ -38,13 +38,13 @@ void receive_from(std::string_view bytes) {
   SpareBuffers spare;
   Stream stream{Fd(ends[0]), "rank 1"};
   for (;;) {
-    Frame frame;
+    FrameHead head;
     Patience patience(std::chrono::milliseconds(0));
-    if (!stream.receive(frame, patience, spare)) return;
-    if (frame.payload.size() != frame.head.size) std::abort();
+    if (!stream.receive_head(head, patience)) return;
+    if (stream.receive_payload(head, patience, spare).size() != head.size) std::abort();
     std::string once(frame_head_size, '\0');
     std::string again = once;
-    encode_head(frame.head, once.data());
+    encode_head(head, once.data());
     encode_head(decode_head(once), again.data());
     if (once != again) std::abort();
   }

@@ -3,14 +3,13 @@
 
 #include <det/error.h>
 
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 
-#include "core/base/json.h"
-
 namespace leg {
 
-using det::Json;
+using Json = nlohmann::ordered_json;
 
 constexpr int64_t long_enough_ms = 30'000;
 
