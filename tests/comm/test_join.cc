@@ -129,7 +129,7 @@ void joining_costs_every_rank_the_same(void **) {
   const auto [messages, bytes] = cost(32);
   assert_in_range(messages, 1, 8 * few_messages + 100);
   assert_in_range(bytes, 1, 8 * few_bytes + 4000);
-  print_message("joining of 128 ranks: %zu messages, %zu bytes\n", messages, bytes);
+  print_message("# joining of 128 ranks: %zu messages, %zu bytes\n", messages, bytes);
 }
 
 void ranks_that_do_not_come_are_named(void **) {
