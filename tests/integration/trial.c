@@ -75,13 +75,16 @@ void assert_state(const char *home, int64_t trial_id, const char *expected) {
 
 int64_t count_reports(const char *home, int64_t trial_id) {
   det_client *client = open_client(home);
-  char *json;
   det_client_page page = DET_CLIENT_PAGE_INIT;
   page.limit = 100000;
-  must(det_client_list_metrics(client, trial_id, NULL, &page, &json, &trial_error));
   int64_t count = 0;
-  for (const char *at = json; (at = json_find(at, "steps_completed")) != NULL;) count++;
-  det_free(json);
+  do {
+    char *json;
+    must(det_client_list_metrics(client, trial_id, NULL, &page, &json, &trial_error));
+    for (const char *at = json; (at = json_find(at, "steps_completed")) != NULL;) count++;
+    page.after = (int64_t)json_number(json_find(json, "next"));
+    det_free(json);
+  } while (page.after != 0);
   det_client_free(client);
   return count;
 }
