@@ -17,6 +17,14 @@ inline bool memory_runs_out() {
 
 }  // namespace det::test
 
+// ThreadSanitizer has an operator new of its own: there, memory never runs out.
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define DET_TEST_MEMORY_NEVER_FAILS
+#endif
+#endif
+
+#ifndef DET_TEST_MEMORY_NEVER_FAILS
 // Not inlined: the compiler would see malloc() and operator delete as a pair that does not match.
 [[gnu::noinline]] void *operator new(size_t size) {
   void *memory = det::test::memory_runs_out() ? nullptr : std::malloc(size);
@@ -25,3 +33,4 @@ inline bool memory_runs_out() {
 }
 [[gnu::noinline]] void operator delete(void *memory) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete(void *memory, size_t) noexcept { std::free(memory); }
+#endif
