@@ -27,18 +27,7 @@ bool may_be_known(const Error &error) {
 }
 
 bool may_be_taken_later(const Error &error) {
-  switch (error.code) {
-    case Code::unavailable:
-    case Code::timeout:
-    case Code::busy:
-    case Code::full:
-    case Code::io:
-    case Code::access:
-    case Code::no_memory:
-      return true;
-    default:
-      return false;
-  }
+  return is_passing(error.code) || error.code == Code::full || error.code == Code::access;
 }
 
 }  // namespace
