@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <new>
 
+#include "tests/sanitizer.h"
+
 namespace det::test {
 
 // Of this thread: so many allocations go well, and then so many fail.
@@ -17,14 +19,7 @@ inline bool memory_runs_out() {
 
 }  // namespace det::test
 
-// ThreadSanitizer has an operator new of its own: there, memory never runs out.
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define DET_TEST_MEMORY_NEVER_FAILS
-#endif
-#endif
-
-#ifndef DET_TEST_MEMORY_NEVER_FAILS
+#if !DET_TEST_UNDER_TSAN  // which has an operator new of its own: there, memory never runs out
 // Not inlined: the compiler would see malloc() and operator delete as a pair that does not match.
 [[gnu::noinline]] void *operator new(size_t size) {
   void *memory = det::test::memory_runs_out() ? nullptr : std::malloc(size);

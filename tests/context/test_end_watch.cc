@@ -18,17 +18,12 @@
 #include "core/base/file.h"
 #include "core/context/signals.h"
 #include "tests/cmocka.h"
+#include "tests/sanitizer.h"
 #include "tests/temporary_directory.h"
 
 namespace {
 
 using namespace det;
-
-#if defined(__has_feature)
-constexpr bool under_tsan = __has_feature(thread_sanitizer);
-#else
-constexpr bool under_tsan = false;
-#endif
 
 // In the process of a case.
 

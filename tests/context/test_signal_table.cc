@@ -8,6 +8,7 @@
 
 #include "core/context/signals.h"
 #include "tests/context/child_process.h"
+#include "tests/sanitizer.h"
 #include "tests/temporary_directory.h"
 
 namespace {
@@ -143,7 +144,8 @@ void handler_below_may_end_the_process(void **) {
     std::raise(SIGTERM);
     return 0;
   });
-  assert_int_equal(end, 3);
+  // TSan reports exit() in a handler, which is what this handler does, with a status of its own.
+  if (!under_tsan) assert_int_equal(end, 3);
 }
 
 }  // namespace
