@@ -14,9 +14,9 @@
  * Collectives are called by all ranks in step and block until done. They carry byte strings of any
  * size, different on each rank; NULL data with size 0 is the null message, which stays
  * distinguishable from the empty one. Ranks that call different collectives, or different functions
- * of this API that use them, all get DET_E_CONFLICT, with both calls named: at that call, or for the
- * chief of a broadcast, which does not wait for the others, at one of the next 256. A rank that died
- * or left gives the others DET_E_UNAVAILABLE, and one that stays silent DET_E_TIMEOUT. After a
+ * of this API that use them, all get DET_E_CONFLICT, with both calls named: at that call, or for
+ * the chief of a broadcast, which does not wait for the others, at one of the next 256. A rank that
+ * died or left gives the others DET_E_UNAVAILABLE, and one that stays silent DET_E_TIMEOUT. After a
  * failure the handle gives the same error for every collective: free it. Global and local
  * collectives have an order each, on its own.
  */
