@@ -9,7 +9,6 @@
 #include <thread>
 #include <vector>
 
-#include "core/base/file.h"
 #include "core/metrics/recovery.h"
 #include "core/metrics/shipper.h"
 #include "tests/cmocka.h"
@@ -17,6 +16,7 @@
 #include "tests/failing_memory.h"
 #include "tests/metrics/journal.h"
 #include "tests/metrics/recording_sink.h"
+#include "tests/threads.h"
 
 namespace det {
 namespace {
@@ -406,10 +406,7 @@ void thread_has_a_name(void **) {
   RecordingSink sink;
   Log log;
   const Shipper shipper(*spool, sink, log.logger);
-  int named = 0;
-  for (const auto &task : std::filesystem::directory_iterator("/proc/self/task"))
-    named += read_file(task.path() / "comm") == "det-shipper\n" ? 1 : 0;
-  assert_int_equal(named, 1);
+  wait_until([] { return count_threads("det-shipper") == 1; });
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "core/master/rest/login.h"
 #include "tests/expect_error.h"
 #include "tests/rest/surroundings.h"
+#include "tests/threads.h"
 #include "tests/traced.h"
 
 namespace {
@@ -364,12 +365,6 @@ void journal_of_a_killed_process_is_shipped_by_sync(void **) {
   }
 }
 
-bool has_thread(const std::string &name) {
-  for (const auto &entry : fs::directory_iterator("/proc/self/task"))
-    if (read_file(entry.path() / "comm") == name + "\n") return true;
-  return false;
-}
-
 // Else the master takes it for dead while its last reports are on their way.
 void heartbeat_goes_on_while_closing(void **) {
   const FakeMaster &master = fresh_master("0.38.1");
@@ -388,11 +383,11 @@ void heartbeat_goes_on_while_closing(void **) {
     }
   });
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
-  assert_true(has_thread("det-watcher"));  // which sends it
+  assert_int_equal(count_threads("det-watcher"), 1);  // which sends it
   master.heal();
   master.restart();
   closing.join();
-  assert_false(has_thread("det-watcher"));
+  wait_until_so([] { return count_threads("det-watcher") == 0; });
   assert_true(trial_of(master, *core)["state"] == "STATE_COMPLETED");
 }
 
