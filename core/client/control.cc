@@ -6,9 +6,9 @@
 #include "core/client/kill_process.h"
 #include "core/client/resume.h"
 #include "core/client/supervised.h"
-#include "core/master/embedded/ranks.h"
-#include "core/master/embedded/signals.h"
-#include "core/master/run_directory.h"
+#include "core/engine/ranks.h"
+#include "core/engine/run_directory.h"
+#include "core/engine/signals.h"
 
 namespace det {
 

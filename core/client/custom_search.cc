@@ -5,8 +5,8 @@
 #include <thread>
 
 #include "core/base/error.h"
-#include "core/master/embedded/experiment.h"
-#include "core/master/embedded/lifecycle.h"
+#include "core/engine/experiment.h"
+#include "core/engine/lifecycle.h"
 
 namespace det {
 

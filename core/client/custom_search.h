@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "core/base/json.h"
-#include "core/master/embedded/sqlite.h"
+#include "core/engine/sqlite/database.h"
 
 namespace det {
 

@@ -5,9 +5,9 @@
 #include "core/client/embedded_client.h"
 #include "core/client/entries.h"
 #include "core/client/resume.h"
-#include "core/master/embedded/ranks.h"
-#include "core/master/embedded/recorded_search.h"
-#include "core/master/run_directory.h"
+#include "core/engine/ranks.h"
+#include "core/engine/recorded_search.h"
+#include "core/engine/run_directory.h"
 #include "core/metrics/recovery.h"
 
 namespace det {

@@ -8,8 +8,8 @@
 #include "core/client/custom_search.h"
 #include "core/client/entries.h"
 #include "core/client/sync.h"
-#include "core/master/embedded/garbage.h"
-#include "core/master/embedded/lifecycle.h"
+#include "core/engine/garbage.h"
+#include "core/engine/lifecycle.h"
 #include "core/metrics/left_behind.h"
 
 namespace det {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/client/client.h"
-#include "core/master/embedded/store.h"
+#include "core/engine/store.h"
 
 namespace det {
 

@@ -7,7 +7,7 @@
 
 #include "core/base/json.h"
 #include "core/client/client.h"
-#include "core/master/embedded/sqlite.h"
+#include "core/engine/sqlite/database.h"
 
 namespace det {
 

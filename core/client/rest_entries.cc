@@ -6,7 +6,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
-#include "core/master/embedded/best_validation.h"
+#include "core/engine/best_validation.h"
 
 namespace det {
 

@@ -4,7 +4,7 @@
 
 #include "core/base/file.h"
 #include "core/client/supervised.h"
-#include "core/master/embedded/lifecycle.h"
+#include "core/engine/lifecycle.h"
 
 namespace det {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/base/json.h"
-#include "core/master/embedded/sqlite.h"
+#include "core/engine/sqlite/database.h"
 
 namespace det {
 

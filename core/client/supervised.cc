@@ -6,10 +6,10 @@
 #include "core/base/error.h"
 #include "core/client/kill_process.h"
 #include "core/client/resume.h"
-#include "core/master/embedded/experiment.h"
-#include "core/master/embedded/signals.h"
-#include "core/master/embedded/transitions.h"
-#include "core/master/run_directory.h"
+#include "core/engine/experiment.h"
+#include "core/engine/run_directory.h"
+#include "core/engine/signals.h"
+#include "core/engine/transitions.h"
 
 namespace det {
 

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "core/client/client.h"
-#include "core/master/embedded/sqlite.h"
+#include "core/engine/sqlite/database.h"
 
 namespace det {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/base/json.h"
-#include "core/master/left_behind.h"
+#include "core/engine/left_behind.h"
 
 namespace det {
 

@@ -3,8 +3,8 @@
 
 #include "core/base/json.h"
 #include "core/config/experiment/check.h"
+#include "core/engine/experiment.h"
 #include "core/launcher/launcher.h"
-#include "core/master/embedded/experiment.h"
 #include "core/search/search.h"
 
 namespace det {

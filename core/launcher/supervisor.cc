@@ -8,9 +8,9 @@
 #include <cmath>
 
 #include "core/base/error.h"
+#include "core/engine/garbage.h"
+#include "core/engine/transitions.h"
 #include "core/launcher/runnable.h"
-#include "core/master/embedded/garbage.h"
-#include "core/master/embedded/transitions.h"
 #include "core/metrics/left_behind.h"
 #include "core/search/single.h"
 

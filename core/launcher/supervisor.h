@@ -15,14 +15,14 @@
 #include <utility>
 
 #include "core/base/log.h"
+#include "core/engine/experiment.h"
+#include "core/engine/lifecycle.h"
+#include "core/engine/recorded_search.h"
+#include "core/engine/store.h"
 #include "core/launcher/launcher.h"
 #include "core/launcher/log_follower.h"
 #include "core/launcher/log_policies.h"
 #include "core/launcher/verdict.h"
-#include "core/master/embedded/experiment.h"
-#include "core/master/embedded/lifecycle.h"
-#include "core/master/embedded/recorded_search.h"
-#include "core/master/embedded/store.h"
 #include "core/master/master.h"
 
 namespace det {

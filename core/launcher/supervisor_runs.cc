@@ -3,10 +3,10 @@
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
+#include "core/engine/lifecycle.h"
+#include "core/engine/start.h"
 #include "core/launcher/supervisor.h"
 #include "core/launcher/trial_environment.h"
-#include "core/master/embedded/lifecycle.h"
-#include "core/master/embedded/start.h"
 #include "core/metrics/left_behind.h"
 
 namespace det {

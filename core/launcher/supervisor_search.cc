@@ -3,10 +3,10 @@
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
+#include "core/engine/run_directory.h"
+#include "core/engine/signals.h"
+#include "core/engine/transitions.h"
 #include "core/launcher/supervisor.h"
-#include "core/master/embedded/signals.h"
-#include "core/master/embedded/transitions.h"
-#include "core/master/run_directory.h"
 
 namespace det {
 

@@ -1,6 +1,6 @@
 #include "core/launcher/verdict.h"
 
-#include "core/master/embedded/transitions.h"
+#include "core/engine/transitions.h"
 
 namespace det {
 

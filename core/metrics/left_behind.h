@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "core/base/log.h"
-#include "core/master/embedded/left_behind.h"
+#include "core/engine/left_behind.h"
 #include "core/master/rest/session.h"
 
 namespace det {

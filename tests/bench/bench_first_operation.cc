@@ -9,9 +9,9 @@
 
 #include <filesystem>
 
+#include "core/engine/transitions.h"
 #include "core/launcher/process_launcher.h"
 #include "core/launcher/supervisor.h"
-#include "core/master/embedded/transitions.h"
 #include "tests/bench/measure.h"
 #include "tests/temporary_directory.h"
 

@@ -3,8 +3,8 @@
 #include <cstdio>
 
 #include "core/client/client.h"
-#include "core/master/embedded/best_validation.h"
-#include "core/master/embedded/store.h"
+#include "core/engine/best_validation.h"
+#include "core/engine/store.h"
 #include "tests/bench/measure.h"
 #include "tests/temporary_directory.h"
 

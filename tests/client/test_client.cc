@@ -1,5 +1,5 @@
 #include "core/client/embedded_client.h"
-#include "core/master/embedded/delivery.h"
+#include "core/engine/delivery.h"
 #include "tests/cmocka.h"
 #include "tests/master/home.h"
 

@@ -7,7 +7,7 @@
 
 #include "core/client/client.h"
 #include "core/context/core.h"
-#include "core/master/embedded/store.h"
+#include "core/engine/store.h"
 
 namespace det::test {
 

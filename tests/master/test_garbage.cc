@@ -5,10 +5,10 @@
 #include <fstream>
 #include <set>
 
-#include "core/master/embedded/best_validation.h"
-#include "core/master/embedded/checkpoint_records.h"
-#include "core/master/embedded/delivery.h"
-#include "core/master/embedded/garbage.h"
+#include "core/engine/best_validation.h"
+#include "core/engine/checkpoint_records.h"
+#include "core/engine/delivery.h"
+#include "core/engine/garbage.h"
 #include "tests/cmocka.h"
 #include "tests/master/home.h"
 

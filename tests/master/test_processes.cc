@@ -1,8 +1,8 @@
 // Many processes and one store.
 #include <sys/wait.h>
 
-#include "core/master/embedded/left_behind.h"
-#include "core/master/run_directory.h"
+#include "core/engine/left_behind.h"
+#include "core/engine/run_directory.h"
 #include "tests/cmocka.h"
 #include "tests/master/home.h"
 

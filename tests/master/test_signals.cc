@@ -1,7 +1,7 @@
 #include <thread>
 
-#include "core/master/embedded/signals.h"
-#include "core/master/run_directory.h"
+#include "core/engine/run_directory.h"
+#include "core/engine/signals.h"
 #include "tests/cmocka.h"
 #include "tests/master/home.h"
 

@@ -3,8 +3,8 @@
 
 #include <fstream>
 
-#include "core/master/embedded/experiment.h"
-#include "core/master/embedded/migrations.h"
+#include "core/engine/experiment.h"
+#include "core/engine/sqlite/migrations.h"
 #include "core/metrics/spool.h"
 #include "tests/cmocka.h"
 #include "tests/master/home.h"

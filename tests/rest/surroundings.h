@@ -16,8 +16,8 @@
 
 #include "core/base/error.h"
 #include "core/context/core.h"
+#include "core/engine/run_directory.h"
 #include "core/master/rest/home.h"
-#include "core/master/run_directory.h"
 #include "tests/cmocka.h"
 #include "tests/rest/server.h"
 #include "tests/temporary_directory.h"

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "core/client/supervised.h"
+#include "core/engine/transitions.h"
 #include "core/launcher/supervisor.h"
-#include "core/master/embedded/transitions.h"
 #include "tests/cmocka.h"
 #include "tests/expect_error.h"
 #include "tests/supervisor/simulated_trials.h"

@@ -11,8 +11,8 @@
 #include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/base/wake.h"
+#include "core/engine/sqlite/database.h"
 #include "core/launcher/launcher.h"
-#include "core/master/embedded/sqlite.h"
 
 namespace det::test {
 

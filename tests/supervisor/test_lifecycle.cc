@@ -1,8 +1,8 @@
 // What becomes of trials and experiments: starts, ends and restarts.
 #include <fstream>
 
-#include "core/master/embedded/checkpoint_records.h"
-#include "core/master/embedded/start.h"
+#include "core/engine/checkpoint_records.h"
+#include "core/engine/start.h"
 #include "tests/expect_error.h"
 #include "tests/supervisor/experiment.h"
 

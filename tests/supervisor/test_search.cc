@@ -1,7 +1,7 @@
 // Whole experiments: every method, whatever happens to the supervisor in between.
 #include <random>
 
-#include "core/master/embedded/transitions.h"
+#include "core/engine/transitions.h"
 #include "tests/expect_error.h"
 #include "tests/supervisor/experiment.h"
 

@@ -1,7 +1,7 @@
 #include "run_view.h"
 
-#include "core/master/embedded/best_validation.h"
-#include "core/master/embedded/transitions.h"
+#include "core/engine/best_validation.h"
+#include "core/engine/transitions.h"
 #include "fields.h"
 
 namespace det::cli {

@@ -1,9 +1,9 @@
 #include "core/master/embedded/embedded_master.h"
 
-#include "core/master/embedded/lifecycle.h"
+#include "core/engine/lifecycle.h"
+#include "core/engine/run_directory.h"
+#include "core/engine/start.h"
 #include "core/master/embedded/running_trial.h"
-#include "core/master/embedded/start.h"
-#include "core/master/run_directory.h"
 
 namespace det {
 

@@ -2,45 +2,17 @@
 // `single`.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "core/base/json.h"
 #include "core/base/log.h"
-#include "core/master/embedded/ranks.h"
-#include "core/master/embedded/store.h"
+#include "core/engine/start.h"
+#include "core/engine/store.h"
 #include "core/master/master.h"
 
 namespace det {
-
-struct RunRequest {
-  std::filesystem::path store_directory;  // MasterLocation::store_directory()
-
-  // Which trial: this one, else the one with this external id, else a new one.
-  int64_t trial_id = 0;
-  std::string external_id;
-  // The run of a supervised trial that this process was started for; else 0.
-  int64_t run_id = 0;
-
-  // For a new experiment and trial. `config` also raises the length of a trial that is continued.
-  std::string name;
-  Json config;   // object or null
-  Json hparams;  // object or null
-  bool hparams_given = false;
-
-  std::string command;               // how this program was started, to tell how to start it again
-  std::vector<RankProcess> workers;  // the other processes of the job: ranks 1, 2, ...
-
-  // Sees the run before it is recorded; what it throws starts nothing.
-  std::function<void(const RunInfo &run)> accept;
-
-  std::shared_ptr<Logger> log;
-  StoreOptions options;
-};
 
 // Opens or makes the store and starts the next run of the trial. Throws Code::not_found (no such
 // trial), Code::state (another process runs it), Code::invalid (hyperparameters that are a search

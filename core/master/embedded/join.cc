@@ -1,9 +1,9 @@
 // How the other ranks of a job take part in the run that their chief has started.
 #include "core/base/error.h"
+#include "core/engine/run_directory.h"
 #include "core/master/embedded/embedded_master.h"
 #include "core/master/embedded/running_trial.h"
 #include "core/master/embedded/unreachable.h"
-#include "core/master/run_directory.h"
 
 namespace det {
 

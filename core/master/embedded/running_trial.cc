@@ -6,11 +6,11 @@
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
-#include "core/master/embedded/best_validation.h"
-#include "core/master/embedded/checkpoint_records.h"
-#include "core/master/embedded/experiment.h"
-#include "core/master/embedded/ranks.h"
-#include "core/master/run_directory.h"
+#include "core/engine/best_validation.h"
+#include "core/engine/checkpoint_records.h"
+#include "core/engine/experiment.h"
+#include "core/engine/ranks.h"
+#include "core/engine/run_directory.h"
 
 namespace det {
 

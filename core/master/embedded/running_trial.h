@@ -6,10 +6,10 @@
 #include <optional>
 #include <string>
 
-#include "core/master/embedded/delivery.h"
-#include "core/master/embedded/lifecycle.h"
-#include "core/master/embedded/signals.h"
-#include "core/master/embedded/start.h"
+#include "core/engine/delivery.h"
+#include "core/engine/lifecycle.h"
+#include "core/engine/signals.h"
+#include "core/engine/start.h"
 #include "core/master/master.h"
 
 namespace det {

@@ -5,10 +5,10 @@
 
 #include "core/base/error.h"
 #include "core/codec/unmanaged.h"
+#include "core/engine/run_directory.h"
 #include "core/master/rest/delivery.h"
 #include "core/master/rest/final_state.h"
 #include "core/master/rest/home.h"
-#include "core/master/run_directory.h"
 
 namespace det {
 

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "core/base/log.h"
-#include "core/master/left_behind.h"
+#include "core/engine/left_behind.h"
 #include "core/master/rest/session.h"
 
 namespace det {

@@ -6,11 +6,11 @@
 #include "core/base/uuid.h"
 #include "core/codec/run.h"
 #include "core/codec/unmanaged.h"
+#include "core/engine/run_directory.h"
 #include "core/master/rest/home.h"
 #include "core/master/rest/managed_trial.h"
 #include "core/master/rest/unmanaged_config.h"
 #include "core/master/rest/unmanaged_trial.h"
-#include "core/master/run_directory.h"
 
 namespace det {
 

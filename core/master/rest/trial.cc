@@ -4,8 +4,8 @@
 #include "core/base/error.h"
 #include "core/codec/checkpoints.h"
 #include "core/codec/run.h"
+#include "core/engine/run_directory.h"
 #include "core/master/rest/checkpoint_call.h"
-#include "core/master/run_directory.h"
 
 namespace det {
 

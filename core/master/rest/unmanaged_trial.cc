@@ -4,9 +4,9 @@
 
 #include "core/base/error.h"
 #include "core/codec/unmanaged.h"
+#include "core/engine/run_directory.h"
 #include "core/master/rest/final_state.h"
 #include "core/master/rest/wait.h"
-#include "core/master/run_directory.h"
 #include "core/search/single.h"
 
 namespace det {

@@ -1,0 +1,121 @@
+// The removal of checkpoints that are not kept.
+#include <map>
+#include <memory>
+
+#include "core/base/error.h"
+#include "core/engine/garbage.h"
+#include "core/engine/store.h"
+#include "core/storage/storage.h"
+
+namespace det {
+
+namespace {
+
+// What is announced as partially deleted before the first file goes is taken up again by whoever
+// comes next, and nobody restores it meanwhile.
+class Collector {
+ public:
+  Collector(Database store, Logger &logger) : store_(std::move(store)), logger_(logger) {}
+
+  Collected collect(std::vector<StoredCheckpoint> garbage) {
+    std::erase_if(garbage, [&](const StoredCheckpoint &one) { return !is_there(one); });
+    announce(garbage);
+    for (StoredCheckpoint &one : garbage) remove(std::move(one));
+    return std::move(collected_);
+  }
+
+ private:
+  void fail(const StoredCheckpoint &one, const std::exception &why) {
+    ++collected_.failures;
+    logger_.warning("deleting checkpoint " + one.uuid + " of trial " +
+                    std::to_string(one.trial_id) + ", which is not kept: " + why.what());
+  }
+
+  void mark(const StoredCheckpoint &one, std::string_view state) {
+    store_.run("UPDATE checkpoints SET state=? WHERE id=?", state, one.id);
+  }
+
+  Storage &storage_of(const StoredCheckpoint &one) {
+    auto &storage = storages_[one.storage];
+    if (!storage)
+      storage =
+          make_storage(parse_json_object(one.storage, "where the checkpoint is"), std::nullopt,
+                       // The caller's, for as long as it lives.
+                       std::shared_ptr<Logger>(std::shared_ptr<void>(), &logger_));
+    return *storage;
+  }
+
+  // A checkpoint that somebody else removed is left as it is.
+  bool is_there(const StoredCheckpoint &one) {
+    try {
+      storage_of(one).list(one.uuid);
+      return true;
+    } catch (const Error &e) {
+      if (e.code == Code::not_found && one.state == "PARTIALLY_DELETED") return true;
+      fail(one, e);
+      return false;
+    }
+  }
+
+  void announce(const std::vector<StoredCheckpoint> &garbage) {
+    if (garbage.empty()) return;
+    Transaction transaction(store_);
+    for (const StoredCheckpoint &one : garbage) mark(one, "PARTIALLY_DELETED");
+    transaction.commit();
+    logger_.debug("deleting " + std::to_string(garbage.size()) + " checkpoints that are not kept");
+  }
+
+  void remove(StoredCheckpoint one) {
+    try {
+      storage_of(one).remove(one.uuid);
+    } catch (const Error &e) {
+      fail(one, e);
+      return record_remains(one);
+    }
+    logger_.debug("deleted the files of checkpoint " + one.uuid);
+    mark(one, "DELETED");
+    collected_.deleted.push_back(std::move(one));
+  }
+
+  void record_remains(const StoredCheckpoint &one) {
+    try {
+      Resources remains = storage_of(one).list(one.uuid);
+      const Json before = parse_json_object(one.resources, "stored resources");
+      if (!before.contains("metadata.json")) remains.erase("metadata.json");
+      if (Json(remains) == before && one.state == "COMPLETED") return mark(one, one.state);
+      uint64_t size = 0;
+      for (const auto &[path, bytes] : remains) size += bytes;
+      store_.run("UPDATE checkpoints SET resources=?, size=? WHERE id=?", to_wire(Json(remains)),
+                 size, one.id);
+    } catch (const Error &e) {
+      if (e.code == Code::not_found) mark(one, "DELETED");
+    }
+  }
+
+  Database store_;
+  Logger &logger_;
+  std::map<std::string, std::unique_ptr<Storage>> storages_;  // by their configuration
+  Collected collected_;
+};
+
+}  // namespace
+
+Collected delete_garbage(const std::filesystem::path &store_directory, int64_t experiment_id,
+                         Logger &logger) {
+  Database store = open_store(store_directory, false, {});
+  std::vector<StoredCheckpoint> garbage = find_garbage(store, experiment_id);
+  return Collector(std::move(store), logger).collect(std::move(garbage));
+}
+
+void collect_garbage(const std::filesystem::path &store_directory, int64_t experiment_id,
+                     Logger &logger) {
+  try {
+    delete_garbage(store_directory, experiment_id, logger);
+  } catch (const std::exception &e) {
+    logger.warning("deleting the checkpoints of experiment " + std::to_string(experiment_id) +
+                   " that are not kept: " + e.what() + "; `det gc " +
+                   std::to_string(experiment_id) + "` tries again");
+  }
+}
+
+}  // namespace det

@@ -1,0 +1,122 @@
+#include "core/engine/experiment.h"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+
+#include "core/base/clock.h"
+#include "core/base/error.h"
+#include "core/base/fifo.h"
+#include "core/engine/checkpoint_records.h"
+#include "core/engine/lifecycle.h"
+
+namespace det {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+Json to_json(const LaunchPlan &plan) {
+  return {{"command", plan.command},
+          {"directory", plan.directory.string()},
+          {"slots", plan.slots ? Json(*plan.slots) : Json()},
+          {"by_metrics", plan.by_metrics},
+          {"warm_start", plan.warm_start ? Json(*plan.warm_start) : Json()}};
+}
+
+LaunchPlan plan_from_json(const Json &json) {
+  LaunchPlan plan;
+  plan.command = json.at("command").get<std::vector<std::string>>();
+  plan.directory = json.at("directory").get<std::string>();
+  if (!json.at("slots").is_null()) plan.slots = json.at("slots").get<int>();
+  plan.by_metrics = json.at("by_metrics").get<bool>();
+  if (!json.at("warm_start").is_null()) plan.warm_start = json.at("warm_start").get<std::string>();
+  return plan;
+}
+
+// The trial goes before the checkpoint, as on the platform.
+std::optional<std::string> find_warm_start(Database &store, const Json &config) {
+  const Json searcher = config.value("searcher", Json::object());
+  const Json trial = searcher.value("source_trial_id", Json());
+  const Json uuid = searcher.value("source_checkpoint_uuid", Json());
+  const std::string tried = "making an experiment: ";
+  if (trial.is_number_integer()) {
+    if (const auto latest = latest_checkpoint(store, trial.get<int64_t>())) return latest->uuid;
+    throw Error(Code::not_found, tried + "no checkpoint found for source trial " + trial.dump() +
+                                     " (searcher.source_trial_id); `det checkpoints` lists them");
+  }
+  if (!uuid.is_string()) return std::nullopt;
+  Query found = store.query("SELECT 1 FROM checkpoints WHERE uuid=? AND state='COMPLETED'",
+                            uuid.get<std::string>());
+  if (found.next()) return uuid.get<std::string>();
+  throw Error(Code::not_found, tried + "no checkpoint found with UUID " + uuid.dump() +
+                                   " (searcher.source_checkpoint_uuid); `det checkpoints` lists "
+                                   "them");
+}
+
+fs::path owner_path(const fs::path &directory) { return directory / "owner"; }
+fs::path wake_path(const fs::path &directory) { return directory / "wake"; }
+
+OwnerLock take_seat(const fs::path &directory, int64_t experiment_id) {
+  try {
+    return OwnerLock::acquire(owner_path(directory));
+  } catch (const Error &error) {
+    if (error.code != Code::busy) throw;
+    const std::string id = std::to_string(experiment_id);
+    throw Error(Code::busy, "running experiment " + id +
+                                ": another `det run` runs it; `det show -e " + id + "` shows it");
+  }
+}
+
+}  // namespace
+
+int64_t create_experiment(Database &store, const Json &config, const std::string &original,
+                          LaunchPlan launch) {
+  launch.warm_start = find_warm_start(store, config);
+  store.run(
+      "INSERT INTO experiments (name, state, config, created, managed, original_config, launch,"
+      " progress) VALUES (?, ?, ?, ?, 1, ?, ?, 0)",
+      config.at("name").get<std::string>(), state::paused, to_wire(config), now_us(), original,
+      to_wire(to_json(launch)));
+  return store.last_id();
+}
+
+ExperimentRecord read_experiment(Database &store, int64_t experiment_id) {
+  Query found = store.query(
+      "SELECT name, state, config, launch, managed FROM experiments WHERE id=?", experiment_id);
+  const std::string tried = "reading experiment " + std::to_string(experiment_id) + ": ";
+  if (!found.next())
+    throw Error(Code::not_found, tried + "there is none in '" + store.path().string() +
+                                     "'; `det experiments` shows the ones there are");
+  if (found.integer(4) == 0 || found.is_null(3))
+    throw Error(Code::state,
+                tried + "it belongs to a program that was started by itself; start that again");
+  return {experiment_id, found.text(0), found.text(1),
+          parse_json_object(found.view(2), "the stored configuration"),
+          plan_from_json(parse_json_object(found.view(3), "how trials are started"))};
+}
+
+fs::path experiment_directory(const fs::path &store_directory, int64_t experiment_id) {
+  return store_directory / "experiments" / std::to_string(experiment_id);
+}
+
+void wake_supervisor(const fs::path &store_directory, int64_t experiment_id) {
+  wake_fifo(wake_path(experiment_directory(store_directory, experiment_id)));
+}
+
+Liveness supervisor_liveness(const fs::path &store_directory, int64_t experiment_id) {
+  return owner_liveness(owner_path(experiment_directory(store_directory, experiment_id)));
+}
+
+SupervisorSeat::SupervisorSeat(const fs::path &store_directory, int64_t experiment_id)
+    : directory_(experiment_directory(store_directory, experiment_id)) {
+  make_directories(directory_ / "logs", 0700);
+  owner_ = take_seat(directory_, experiment_id);
+  const fs::path path = wake_path(directory_);
+  if (mkfifo(path.c_str(), 0600) != 0 && errno != EEXIST)
+    OsFailure{errno}.raise("making the FIFO '" + path.string() + "'");
+  wake_ = open_fifo(path);
+  if (!wake_) OsFailure{errno}.raise("opening the FIFO '" + path.string() + "'");
+}
+
+}  // namespace det

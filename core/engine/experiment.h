@@ -1,0 +1,71 @@
+// Experiments that a supervisor runs, and what is kept for them in HOME/experiments/ID/, where HOME
+// is the directory of the store:
+//   owner        locked by the supervisor
+//   wake         a FIFO: a byte in it says that the store holds news for the supervisor
+//   logs/        what each run printed, TRIAL.RUN.log
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/fifo.h"
+#include "core/base/json.h"
+#include "core/base/process.h"
+#include "core/engine/sqlite/database.h"
+
+namespace det {
+
+// How its trials are started.
+struct LaunchPlan {
+  std::vector<std::string> command;
+  std::filesystem::path directory;  // to start in
+  std::optional<int> slots;         // of this machine; none: what it has
+  bool by_metrics = false;          // metrics steer the search (SearchRules::metrics)
+  // What trials without a checkpoint of their own start from. create_experiment() finds it.
+  std::optional<std::string> warm_start;
+};
+
+struct ExperimentRecord {
+  int64_t id = 0;
+  std::string name;
+  std::string state;
+  Json config;
+  LaunchPlan launch;
+};
+
+// Makes it, paused. `config` is complete, `original` the text it came from. Throws Code::not_found
+// where `searcher.source_trial_id` or `source_checkpoint_uuid` names nothing to start from. The
+// caller holds a transaction.
+int64_t create_experiment(Database &store, const Json &config, const std::string &original,
+                          LaunchPlan launch);
+
+// Throws Code::not_found, or Code::state for one without a supervisor.
+ExperimentRecord read_experiment(Database &store, int64_t experiment_id);
+
+std::filesystem::path experiment_directory(const std::filesystem::path &store_directory,
+                                           int64_t experiment_id);
+
+// Wakes the supervisor of an experiment, if it has one.
+void wake_supervisor(const std::filesystem::path &store_directory, int64_t experiment_id);
+
+Liveness supervisor_liveness(const std::filesystem::path &store_directory, int64_t experiment_id);
+
+// A supervisor's hold on an experiment. Throws Code::busy when it has one.
+class SupervisorSeat {
+ public:
+  SupervisorSeat(const std::filesystem::path &store_directory, int64_t experiment_id);
+
+  const std::filesystem::path &directory() const { return directory_; }
+  int wake_fd() const { return wake_.get(); }  // readable when there may be news
+  void drain() const { drain_fifo(wake_); }
+
+ private:
+  std::filesystem::path directory_;
+  std::optional<OwnerLock> owner_;
+  Fd wake_;
+};
+
+}  // namespace det

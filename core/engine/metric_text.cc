@@ -1,0 +1,45 @@
+#include "core/engine/metric_text.h"
+
+#include <cmath>
+
+namespace det {
+
+void MetricText::read(const Report &report) {
+  batches_.clear();
+  is_reduced_ = false;
+  if (report.kind == ReportKind::metrics_json) {
+    metrics_ = to_wire(parse_json_object(report.text, "metrics"));
+    if (report.batches.empty()) return;
+    const Json batches = parse_json(report.batches, "batch metrics");
+    if (!batches.empty()) batches_ = to_wire(batches);
+    return;
+  }
+  metrics_ = '{';
+  for (const MetricValue &metric : report.values) {
+    if (metrics_.size() > 1) metrics_ += ',';
+    metrics_ += quoted(metric.name);
+    metrics_ += ':';
+    if (std::isfinite(metric.value)) {
+      append_number(metrics_, metric.value);
+    } else {
+      metrics_ += '"';
+      append_number(metrics_, metric.value);
+      metrics_ += '"';
+    }
+  }
+  metrics_ += '}';
+}
+
+std::optional<std::string_view> MetricText::batches() const {
+  if (batches_.empty()) return std::nullopt;
+  return batches_;
+}
+
+const std::string &MetricText::quoted(std::string_view name) {
+  if (const auto found = quoted_.find(name); found != quoted_.end()) return found->second;
+  constexpr size_t many = 100'000;  // names that are never the same again must not fill the memory
+  if (quoted_.size() > many) quoted_.clear();
+  return quoted_.emplace(name, to_wire(std::string(name))).first->second;
+}
+
+}  // namespace det

@@ -1,0 +1,50 @@
+// How a run learns that it was asked to stop.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+
+#include "core/base/wake.h"
+#include "core/engine/store.h"
+
+namespace det {
+
+// Records that a run was asked to stop; the first reason stays. The caller holds a transaction, and
+// wakes the run after it.
+void record_signal(Database &store, int64_t trial_id, int64_t run_id, std::string_view reason);
+
+// Waits at a run's FIFO. Whatever comes through it, the store says whether there is a signal, so
+// that a lost or a stray byte does no harm.
+class SignalWatch {
+ public:
+  SignalWatch(std::filesystem::path store_directory, const std::filesystem::path &run_directory,
+              int64_t trial_id, int64_t run_id, const StoreOptions &options);
+
+  // Until there is a signal (true) or `wake` is set (false). One thread at a time.
+  bool wait(const Wake &wake);
+
+  // There is a signal, whatever the store says. Any thread.
+  void raise();
+
+ private:
+  bool signalled();
+
+  const std::filesystem::path store_directory_;
+  const std::filesystem::path run_directory_;
+  const int64_t trial_id_;
+  const int64_t run_id_;
+  const StoreOptions options_;
+  std::chrono::milliseconds recheck_;
+  Fd fifo_;
+  Wake raised_;
+  std::atomic<bool> is_raised_{false};
+  // Of its own, opened by the thread that waits: the run's other one may be busy storing reports.
+  std::optional<Database> store_;
+  int64_t data_version_ = -1;
+};
+
+}  // namespace det
