@@ -52,9 +52,9 @@ std::string Group::consult(const MessageView &message, const Call &call, Answer 
       return receive_pieces();
     }
     const std::vector<int> &members = session_.members();
-    std::vector<std::string> answers = answer(collect(message));
-    for (size_t i = 1; i < members.size(); ++i) send_pieces(members[i], answers[i]);
-    return answers.front();
+    const std::vector<Message> answers = answer(collect(message));
+    for (size_t i = 1; i < members.size(); ++i) send_pieces(members[i], *answers[i]);
+    return *answers.front();
   });
 }
 

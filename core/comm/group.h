@@ -25,7 +25,7 @@ class Group {
 
   // Gives the root everybody's message, and each rank the root's answer to its own. What `answer`
   // throws is an error on every rank.
-  using Answer = std::vector<std::string> (*)(const std::vector<Message> &messages);
+  using Answer = std::vector<Message> (*)(const std::vector<Message> &messages);
   std::string consult(const MessageView &message, const Call &call, Answer answer);
 
   void leave() noexcept { session_.leave(); }

@@ -27,9 +27,8 @@ std::vector<int> everybody(int size) {
 // How far the ranks of a machine can go without a transport; what one of them cannot, none does.
 constexpr std::string_view no_memory = "0", shared_memory = "1", readable_memory = "2";
 
-std::vector<std::string> least(const std::vector<Message> &votes) {
-  const Message &lowest = *std::ranges::min_element(votes);
-  return std::vector<std::string>(votes.size(), lowest.value_or(std::string(no_memory)));
+std::vector<Message> least(const std::vector<Message> &votes) {
+  return std::vector<Message>(votes.size(), std::ranges::min_element(votes)->value_or(""));
 }
 
 class Joined : public Communicator {

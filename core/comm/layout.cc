@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -46,63 +46,109 @@ Introduction decode_introduction(const Message &message, size_t rank) {
                                  "; check the numbers that the launcher gave them");
 }
 
-constexpr int nobody = -1;
-
-// The ranks of each machine by local rank, and by the machine's number.
-using Seats = std::map<int, std::vector<int>>;
-
-void take_seat(const std::vector<Introduction> &all, const Ranks &mine, Seats &seats) {
-  std::vector<int> &machine = seats[mine.cross_rank];
-  if (machine.empty()) machine.assign(static_cast<size_t>(mine.local_size), nobody);
-  if (machine.size() != static_cast<size_t>(mine.local_size)) {
-    size_t other = 0;
-    while (all[other].ranks.cross_rank != mine.cross_rank) ++other;
-    contradict(static_cast<int>(other), mine.rank, "one machine, but their local_sizes differ");
-  }
-  int &seat = machine[static_cast<size_t>(mine.local_rank)];
-  if (seat != nobody) contradict(seat, mine.rank, "one machine, but they have the same local_rank");
-  seat = mine.rank;
+// What two ranks say of one machine.
+void compare(const Ranks &one, const Ranks &other) {
+  if (one.local_size != other.local_size)
+    contradict(one.rank, other.rank, "one machine, but their local_sizes differ");
+  if (one.local_rank == other.local_rank)
+    contradict(one.rank, other.rank, "one machine, but they have the same local_rank");
 }
 
-void check_complete(const std::vector<Introduction> &all, const Seats &seats) {
-  for (const auto &[number, machine] : seats) {
-    size_t here = 0;
-    int one = nobody;
-    for (const int rank : machine) {
-      if (rank == nobody) continue;
-      ++here;
-      one = rank;
-    }
-    if (here == machine.size()) continue;
-    throw Error(Code::invalid, "joining a job: rank " + std::to_string(one) +
-                                   " says that its machine has " +
-                                   std::to_string(all[static_cast<size_t>(one)].ranks.local_size) +
-                                   " ranks, but " + std::to_string(here) + " have cross_rank " +
-                                   std::to_string(number));
-  }
-}
+using Machines = std::vector<std::vector<const Introduction *>>;
 
-Seats check_layout(const std::vector<Introduction> &all) {
-  Seats seats;
+// Who says to be on each machine.
+Machines find_machines(const std::vector<Introduction> &all) {
   const Ranks &chief = all.front().ranks;
-  for (size_t i = 0; i < all.size(); ++i) {
-    const Ranks &mine = all[i].ranks;
-    const auto rank = static_cast<int>(i);
+  std::vector<bool> is_here(all.size());
+  Machines machines(all.size());
+  for (const Introduction &each : all) {
+    const Ranks &mine = each.ranks;
     check_ranks(mine);
-    if (mine.rank != rank) contradict(rank, mine.rank, "both have the same rank");
-    if (mine.size != chief.size) contradict(0, rank, "their sizes differ");
-    if (mine.cross_size != chief.cross_size) contradict(0, rank, "their cross_sizes differ");
-    take_seat(all, mine, seats);
+    if (static_cast<size_t>(mine.size) != all.size())
+      contradict(chief.rank, mine.rank, "their sizes differ");
+    if (mine.cross_size != chief.cross_size)
+      contradict(chief.rank, mine.rank, "their cross_sizes differ");
+    const auto rank = static_cast<size_t>(mine.rank);
+    if (is_here[rank])
+      throw Error(Code::invalid, "joining a job: two processes have the same rank, " +
+                                     std::to_string(mine.rank) +
+                                     "; check the numbers that the launcher gave them");
+    is_here[rank] = true;
+    machines[static_cast<size_t>(mine.cross_rank)].push_back(&each);
   }
-  check_complete(all, seats);
-  return seats;
+  return machines;
 }
 
-std::string encode_machine(const std::vector<int> &members, const Introduction &local_chief) {
-  std::string bytes(members.size() * sizeof(int32_t), '\0');
-  for (size_t i = 0; i < members.size(); ++i)
-    put_number(&bytes[i * sizeof(int32_t)], int32_t{members[i]});
-  return bytes + encode_texts(local_chief.local_address, local_chief.memory);
+void sort_machine(std::vector<const Introduction *> &machine) {
+  std::ranges::stable_sort(machine, {},
+                           [](const Introduction *each) { return each->ranks.local_rank; });
+  for (size_t i = 1; i < machine.size(); ++i) compare(machine[i - 1]->ranks, machine[i]->ranks);
+}
+
+void check_complete(const std::vector<const Introduction *> &machine) {
+  const Ranks &first = machine.front()->ranks;
+  if (machine.size() == static_cast<size_t>(first.local_size)) return;
+  throw Error(Code::invalid, "joining a job: rank " + std::to_string(first.rank) +
+                                 " says that its machine has " + std::to_string(first.local_size) +
+                                 " ranks, but " + std::to_string(machine.size()) +
+                                 " have cross_rank " + std::to_string(first.cross_rank));
+}
+
+void put(std::string &bytes, int32_t number) {
+  bytes.resize(bytes.size() + sizeof number);
+  put_number(&bytes[bytes.size() - sizeof number], number);
+}
+
+// How many numbers there are from `begin` on, each as far from the one before as the second from
+// the first.
+size_t length_of_run(const std::vector<int> &numbers, size_t begin) {
+  size_t end = std::min(begin + 2, numbers.size());
+  while (end < numbers.size() &&
+         numbers[end] - numbers[end - 1] == numbers[begin + 1] - numbers[begin])
+    ++end;
+  return end - begin;
+}
+
+// Launchers number machine by machine or around all of them: one run, of first, step and length.
+std::string encode_members(const std::vector<int> &members) {
+  std::string bytes;
+  for (size_t at = 0; at < members.size();) {
+    const size_t length = length_of_run(members, at);
+    put(bytes, members[at]);
+    put(bytes, length > 1 ? members[at + 1] - members[at] : 0);
+    put(bytes, static_cast<int32_t>(length));
+    at += length;
+  }
+  return bytes;
+}
+
+constexpr size_t run_size = 3 * sizeof(int32_t);
+
+// Takes the runs of `count` members off the front.
+std::vector<int> decode_members(std::string_view &bytes, size_t count, int size) {
+  std::vector<int> members;
+  while (members.size() < count) {
+    if (bytes.size() < run_size) refuse_introduction(0);
+    int64_t rank = take_number<int32_t>(&bytes[0]);
+    const int64_t step = take_number<int32_t>(&bytes[sizeof(int32_t)]);
+    const auto length = take_number<uint32_t>(&bytes[2 * sizeof(int32_t)]);
+    bytes.remove_prefix(run_size);
+    if (length == 0 || length > count - members.size()) refuse_introduction(0);
+    for (uint32_t i = 0; i < length; ++i, rank += step) {
+      if (rank < 0 || rank >= size) refuse_introduction(0);
+      members.push_back(static_cast<int>(rank));
+    }
+  }
+  return members;
+}
+
+// What the ranks of a machine are told, which differ in nothing.
+std::string answer_to(const std::vector<const Introduction *> &machine) {
+  std::vector<int> members;
+  members.reserve(machine.size());
+  for (const Introduction *each : machine) members.push_back(each->ranks.rank);
+  const Introduction &local_chief = *machine.front();
+  return encode_members(members) + encode_texts(local_chief.local_address, local_chief.memory);
 }
 
 }  // namespace
@@ -119,31 +165,31 @@ std::string encode(const Introduction &introduction) {
   return bytes + encode_texts(introduction.local_address, introduction.memory);
 }
 
-std::vector<std::string> answer_introductions(const std::vector<Message> &introductions) {
+std::vector<Message> answer_introductions(const std::vector<Message> &introductions) {
   std::vector<Introduction> all;
   all.reserve(introductions.size());
   for (const Message &message : introductions)
     all.push_back(decode_introduction(message, all.size()));
-  std::map<int, std::string> answers;
-  for (const auto &[number, machine] : check_layout(all)) {
-    const auto local_chief = static_cast<size_t>(machine.front());
-    answers[number] = encode_machine(machine, all[local_chief]);
+  Machines machines = find_machines(all);
+  std::ranges::for_each(machines, sort_machine);
+  std::vector<std::string> by_machine;
+  by_machine.reserve(machines.size());
+  for (const auto &machine : machines) {
+    if (!machine.empty()) check_complete(machine);
+    by_machine.push_back(machine.empty() ? "" : answer_to(machine));
   }
-  std::vector<std::string> by_rank;
-  by_rank.reserve(all.size());
-  for (const Introduction &each : all) by_rank.emplace_back(answers[each.ranks.cross_rank]);
-  return by_rank;
+  std::vector<Message> answers;
+  answers.reserve(all.size());
+  for (const Introduction &each : all)
+    answers.emplace_back(by_machine[static_cast<size_t>(each.ranks.cross_rank)]);
+  return answers;
 }
 
 Machine decode_machine(const std::string &answer, const Ranks &ranks) {
-  const size_t size = static_cast<size_t>(ranks.local_size) * sizeof(int32_t);
-  if (answer.size() < size) refuse_introduction(0);
+  std::string_view bytes = answer;
   Machine machine;
-  for (size_t at = 0; at < size; at += sizeof(int32_t)) {
-    machine.members.push_back(take_number<int32_t>(&answer[at]));
-    if (machine.members.back() < 0 || machine.members.back() >= ranks.size) refuse_introduction(0);
-  }
-  std::tie(machine.address, machine.memory) = decode_texts(answer.substr(size));
+  machine.members = decode_members(bytes, static_cast<size_t>(ranks.local_size), ranks.size);
+  std::tie(machine.address, machine.memory) = decode_texts(std::string(bytes));
   return machine;
 }
 

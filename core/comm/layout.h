@@ -23,10 +23,10 @@ struct Machine {
 
 std::string encode(const Introduction &introduction);
 
-// The chief's answers to what the ranks, in their order, said. Throws Code::invalid, naming two
-// that contradict each other, unless the ranks of every machine are numbered 0 to local_size - 1,
-// each once.
-std::vector<std::string> answer_introductions(const std::vector<Message> &introductions);
+// The chief's answers to what the ranks said, in that order; its own is the first. Throws
+// Code::invalid, naming two that contradict each other, unless the ranks of every machine are
+// numbered 0 to local_size - 1, each once.
+std::vector<Message> answer_introductions(const std::vector<Message> &introductions);
 
 // Throws Code::corrupt for what is no such answer.
 Machine decode_machine(const std::string &answer, const Ranks &ranks);

@@ -25,11 +25,11 @@ std::vector<Ranks> job_of(int nodes, int per_node) {
 
 void every_rank_is_told_of_its_machine(void **) {
   const std::vector<Ranks> all = job_of(256, 64);
-  const std::vector<std::string> answers = answer_introductions(introduce(all));
+  const std::vector<Message> answers = answer_introductions(introduce(all));
   assert_int_equal(answers.size(), all.size());
   for (const int rank : {0, 63, 64, 16'383}) {
     const Ranks &ranks = all[static_cast<size_t>(rank)];
-    const Machine machine = decode_machine(answers[static_cast<size_t>(rank)], ranks);
+    const Machine machine = decode_machine(*answers[static_cast<size_t>(rank)], ranks);
     assert_int_equal(machine.members.size(), 64);
     assert_int_equal(machine.members[static_cast<size_t>(ranks.local_rank)], rank);
     assert_string_equal(machine.address.c_str(),
@@ -58,6 +58,38 @@ void contradictions_name_two_ranks(void **) {
   answer_introductions(introduce(all));  // numbered across machines
 }
 
+// However large the machines are that the ranks speak of, each of them is looked at once: a square
+// of so many, in memory or in steps, would not end.
+void the_work_grows_with_the_ranks_alone(void **) {
+  constexpr int size = 300'000;
+  const std::vector<Ranks> machine = job_of(1, size);
+  const std::vector<Message> answers = answer_introductions(introduce(machine));
+  size_t bytes = 0;
+  for (const Message &answer : answers) bytes += answer->size();
+  assert_in_range(bytes, 1, 40 * size);
+  assert_int_equal(decode_machine(*answers[7], machine[7]).members.back(), size - 1);
+
+  std::vector<Ranks> alone = job_of(size, 1);
+  for (Ranks &ranks : alone) ranks.local_size = size;
+  assert_true(contains(expect_error(Code::invalid, [&] { answer_introductions(introduce(alone)); }),
+                       "says that"));
+}
+
+void members_in_any_order_are_told(void **) {
+  const std::vector<std::vector<int>> orders{{0, 1, 2, 3, 4, 5},
+                                             {0, 2, 4, 1, 3, 5},
+                                             {0, 5, 1, 4, 2, 3},
+                                             {0, 3, 5, 4, 2, 1},
+                                             {0, 1, 5, 4, 3, 2}};
+  for (const std::vector<int> &order : orders) {
+    std::vector<Ranks> all = job_of(1, 6);
+    for (size_t seat = 0; seat < order.size(); ++seat)
+      all[static_cast<size_t>(order[seat])].local_rank = static_cast<int>(seat);
+    const std::vector<Message> answers = answer_introductions(introduce(all));
+    assert_true(decode_machine(*answers[3], all[3]).members == order);
+  }
+}
+
 void what_makes_no_sense_is_refused(void **) {
   std::vector<Message> messages = introduce(job_of(1, 2));
   messages[1]->resize(23);
@@ -66,7 +98,13 @@ void what_makes_no_sense_is_refused(void **) {
   expect_error(Code::corrupt, [&] { answer_introductions(messages); });
   const Ranks ranks = ranks_of(0, 1, 2);
   expect_error(Code::corrupt, [&] { decode_machine("short", ranks); });
-  expect_error(Code::corrupt, [&] { decode_machine(std::string(8, '\x7f'), ranks); });
+  expect_error(Code::corrupt, [&] { decode_machine(std::string(12, '\x7f'), ranks); });
+  const std::string good = *answer_introductions(introduce(job_of(1, 2)))[0];
+  for (size_t at = 0; at < 12; ++at) {
+    std::string bad = good;
+    bad[at] = '\x7f';
+    expect_error(Code::corrupt, [&] { decode_machine(bad, ranks); });
+  }
 }
 
 }  // namespace
@@ -77,6 +115,8 @@ int test_layout() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(every_rank_is_told_of_its_machine),
       cmocka_unit_test(contradictions_name_two_ranks),
+      cmocka_unit_test(the_work_grows_with_the_ranks_alone),
+      cmocka_unit_test(members_in_any_order_are_told),
       cmocka_unit_test(what_makes_no_sense_is_refused),
   };
   return cmocka_run_group_tests_name("layout", tests, nullptr, nullptr);
