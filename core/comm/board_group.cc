@@ -11,9 +11,15 @@ namespace det {
 namespace {
 
 using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
 
-// What comes at once is there before a core that went to sleep would be awake again, if all ranks
-// have a core; else whoever looks keeps the others from coming.
+// What comes soon is there before a core that went to sleep would be awake again. Where that was in
+// vain, as on a machine that is busy with others, so many waits sleep sooner; and twice as many
+// when it is in vain again.
+constexpr std::chrono::microseconds look_for{200};
+constexpr uint32_t first_pause = 16, longest_pause = uint32_t{1} << 20U;
+
+// Then only what comes at once is waited for; ranks that share a core let each other run.
 constexpr int looks_on_own_core = 200;
 constexpr int looks_on_shared_core = 2;
 
@@ -29,7 +35,7 @@ bool has_core_for_each(size_t ranks) {
 // Sleepers look around this often: for ranks that are gone, or in another collective.
 constexpr milliseconds nap{50};
 
-void pause() {
+void relax() {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
 #elif defined(__aarch64__)
@@ -44,7 +50,8 @@ BoardGroup::BoardGroup(Place place, Group *far)
       board_(place_.board),
       far_(far),
       others_(place_.order),
-      looks_(has_core_for_each(others_.size()) ? looks_on_own_core : looks_on_shared_core) {
+      has_own_core_(has_core_for_each(place_.order.size())),
+      next_pause_(first_pause) {
   std::erase(others_, board_.seat());
 }
 
@@ -135,6 +142,10 @@ void BoardGroup::wait_for_all() {
   wait_until([&] { return board_.have_all_come(place_.channel, meeting); }, others_);
 }
 
+Message BoardGroup::copy(const MessageView &message) const {
+  return message ? Message(place_.transport.spare()->copy(*message)) : std::nullopt;
+}
+
 Message BoardGroup::message_of(size_t seat) const {
   const std::optional<Board::Said> said = board_.read(place_.channel, seat, head_.sequence);
   if (!said)
@@ -147,10 +158,11 @@ Message BoardGroup::message_of(size_t seat) const {
   return bulk;
 }
 
-std::vector<Message> BoardGroup::list() const {
+std::vector<Message> BoardGroup::list(const MessageView &message) const {
   std::vector<Message> list;
   list.reserve(place_.order.size());
-  for (const size_t seat : place_.order) list.push_back(message_of(seat));
+  for (const size_t seat : place_.order)
+    list.push_back(seat == board_.seat() ? copy(message) : message_of(seat));
   return list;
 }
 
@@ -160,7 +172,7 @@ std::optional<std::vector<Message>> BoardGroup::gather(const MessageView &messag
   return take_part(Collective::gather, message, call, [&]() -> List {
     const bool has_bulk = meet(message);
     if (has_bulk && far_ != nullptr) return far_->gather(message, call);
-    List result = is_root() ? List(list()) : std::nullopt;
+    List result = is_root() ? List(list(message)) : std::nullopt;
     if (has_bulk) wait_for_all();  // until the root has read it
     return result;
   });
@@ -170,7 +182,7 @@ std::vector<Message> BoardGroup::allgather(const MessageView &message, const Cal
   return take_part(Collective::allgather, message, call, [&] {
     const bool has_bulk = meet(message);
     if (has_bulk && far_ != nullptr) return far_->allgather(message, call);
-    std::vector<Message> result = list();
+    std::vector<Message> result = list(message);
     if (has_bulk) wait_for_all();  // until all have read it
     return result;
   });
@@ -184,7 +196,7 @@ Message BoardGroup::broadcast(const MessageView &message, const Call &call) {
       write(message);
       board_.ring(place_.channel);
       if (head_.is_bulk && far_ != nullptr) return far_->broadcast(message, call);
-      Message result = message ? Message(place_.transport.spare()->copy(*message)) : std::nullopt;
+      Message result = copy(message);
       if (head_.is_bulk) wait_for_all();  // until all have read it
       return result;
     }
@@ -199,11 +211,32 @@ Message BoardGroup::broadcast(const MessageView &message, const Call &call) {
   });
 }
 
+// For a while, before sleeping; whether it is over.
+template <class IsOver>
+bool BoardGroup::look(const IsOver &is_over) {
+  const int looks = has_own_core_ ? looks_on_own_core : looks_on_shared_core;
+  for (int i = 0; i < looks; ++i, relax())
+    if (is_over()) return true;
+  if (pause_ > 0) {
+    --pause_;
+    return false;
+  }
+  const Clock::time_point end = Clock::now() + look_for;
+  do {
+    if (has_own_core_) relax();
+    else sched_yield();
+    if (!is_over()) continue;
+    next_pause_ = first_pause;
+    return true;
+  } while (Clock::now() < end);
+  pause_ = next_pause_;
+  next_pause_ = std::min(2 * next_pause_, longest_pause);
+  return false;
+}
+
 template <class IsOver>
 void BoardGroup::wait_until(const IsOver &is_over, const std::vector<size_t> &for_seats) {
-  for (int look = 0; look < looks_; ++look, pause())
-    if (is_over()) return;
-  using Clock = std::chrono::steady_clock;
+  if (look(is_over)) return;
   const Clock::time_point end = Clock::now() + place_.timeout;
   for (bool slept = false;; slept = true) {
     const auto left =

@@ -50,7 +50,10 @@ class BoardGroup {
   void write(const MessageView &message);
   void wait_for_all();
   Message message_of(size_t seat) const;
-  std::vector<Message> list() const;
+  Message copy(const MessageView &message) const;
+  std::vector<Message> list(const MessageView &message) const;
+  template <class IsOver>
+  bool look(const IsOver &is_over);
   template <class IsOver>
   void wait_until(const IsOver &is_over, const std::vector<size_t> &for_seats);
   void look_around(const std::vector<size_t> &for_seats, bool is_late) const;
@@ -65,13 +68,15 @@ class BoardGroup {
   Board &board_;
   Group *const far_;
   std::vector<size_t> others_;
-  const int looks_;
+  const bool has_own_core_;  // as each rank has
 
   std::mutex mutex_;  // one collective at a time
   FrameHead head_;    // of this one
   std::string argument_;
   uint64_t meetings_ = 0;
   uint64_t all_ended_ = 0;  // what all others have ended, as far as known
+  uint32_t pause_ = 0;      // for so many waits there is no use in looking for long
+  uint32_t next_pause_;
 };
 
 }  // namespace det
