@@ -3,7 +3,7 @@
 
 #include "core/base/error.h"
 #include "core/client/client.h"
-#include "core/engine/best_validation.h"
+#include "core/engine/searcher_metric.h"
 #include "core/storage/location.h"
 
 namespace det {

@@ -9,21 +9,10 @@
 #include <string>
 
 #include "core/base/json.h"
+#include "core/engine/control.h"
+#include "core/engine/page.h"
 
 namespace det {
-
-struct Page {
-  int64_t after = 0;
-  int64_t limit = 1000;
-  bool descending = false;
-  bool by_metric = false;  // trials of one experiment: the best first, descending the worst
-};
-
-// Same numbers as DET_CLIENT_* in include/det/client.h.
-enum class Target : int { experiment = 1, trial = 2 };
-enum class Action : int { pause = 1, activate = 2, cancel = 3, kill = 4 };
-
-std::string action_name(Action action);  // for messages: "pausing"
 
 class Client {
  public:

@@ -1,11 +1,8 @@
 // The client of a store on this machine.
 #pragma once
 
-#include <mutex>
-#include <vector>
-
 #include "core/client/client.h"
-#include "core/engine/store.h"
+#include "core/engine/engine.h"
 
 namespace det {
 
@@ -14,33 +11,40 @@ class EmbeddedClient : public Client {
   // Opens an existing store.
   explicit EmbeddedClient(std::filesystem::path store_directory, StoreOptions options = {});
 
-  Json list_experiments(const Page &page) override;
-  Json get_experiment(int64_t experiment_id) override;
-  Json describe_experiment(int64_t experiment_id) override;
+  Json list_experiments(const Page &page) override { return engine_.list_experiments(page); }
+  Json get_experiment(int64_t id) override { return engine_.get_experiment(id); }
+  Json describe_experiment(int64_t id) override { return engine_.describe_experiment(id); }
   Json list_trials(int64_t experiment_id, const Page &page) override;
   Json get_trial(int64_t trial_id) override;
   std::string metrics_text(int64_t trial_id, const std::optional<std::string> &group,
-                           const Page &page) override;
-  Json list_metric_names(int64_t trial_id) override;
-  Json list_checkpoints(int64_t trial_id, const Page &page) override;
-  Json get_checkpoint(const std::string &id) override;
-  Json list_logs(int64_t trial_id, const Page &page) override;
-  Json control(Target target, int64_t id, Action action) override;
+                           const Page &page) override {
+    return engine_.metrics_text(trial_id, group, page);
+  }
+  Json list_metric_names(int64_t trial_id) override { return engine_.list_metric_names(trial_id); }
+  Json list_checkpoints(int64_t trial_id, const Page &page) override {
+    return engine_.list_checkpoints(trial_id, page);
+  }
+  Json get_checkpoint(const std::string &id) override { return engine_.get_checkpoint(id); }
+  Json list_logs(int64_t trial_id, const Page &page) override {
+    return engine_.list_logs(trial_id, page);
+  }
+  Json control(Target target, int64_t id, Action action) override {
+    return engine_.control(target, id, action);
+  }
   Json sync() override;
-  Json collect_garbage(int64_t experiment_id, bool dry) override;
-  Json search_events(int64_t experiment_id, std::chrono::milliseconds limit) override;
-  Json post_operations(int64_t experiment_id, int64_t event_id, const Json &operations) override;
+  Json collect_garbage(int64_t experiment_id, bool dry) override {
+    return engine_.collect_garbage(experiment_id, dry);
+  }
+  Json search_events(int64_t experiment_id, std::chrono::milliseconds limit) override {
+    return engine_.search_events(experiment_id, limit);
+  }
+  Json post_operations(int64_t experiment_id, int64_t event_id, const Json &operations) override {
+    return engine_.post_operations(experiment_id, event_id, operations);
+  }
 
  private:
-  void require_trial(int64_t trial_id, const char *tried);
-  // Throws Code::not_found, naming what was tried.
-  Json entry_of_experiment(int64_t experiment_id, const char *tried);
-  Json description(int64_t experiment_id);
-
-  std::mutex mutex_;  // guards the connection
   const std::filesystem::path store_directory_;
-  const StoreOptions options_;
-  Database store_;
+  Engine engine_;
 };
 
 }  // namespace det

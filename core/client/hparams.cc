@@ -7,7 +7,7 @@
 #include "core/base/error.h"
 #include "core/client/client.h"
 #include "core/client/importance.h"
-#include "core/engine/best_validation.h"
+#include "core/engine/searcher_metric.h"
 
 namespace det {
 

@@ -3,30 +3,12 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <string_view>
-#include <utility>
 
-#include "core/base/json.h"
+#include "core/engine/searcher_metric.h"
 #include "core/engine/sqlite/database.h"
 
 namespace det {
-
-struct SearcherMetric {
-  std::string name;
-  bool smaller_is_better = true;
-};
-
-// `searcher.metric` and its direction; none when the configuration names none.
-std::optional<SearcherMetric> searcher_metric(const Json &config);
-
-// What a validation has for it; none when it is missing or null. Texts of numbers are numbers.
-// Throws Code::invalid for what is no number.
-std::optional<double> searcher_value(const Json &metrics, const SearcherMetric &metric);
-
-// The less the better: numbers, then NaN, then none.
-using MetricRank = std::pair<int, double>;
-MetricRank rank_of(std::optional<double> value, const SearcherMetric &metric);
 
 // Keeps with each trial its best validation of those that are not archived: `best_validation` (the
 // row), `best_metric` (JSON; NULL where it has none) and `best_order`, which sorts trials. What is

@@ -25,50 +25,6 @@ std::string_view experiment_state(Database &store, int64_t experiment_id, std::s
 
 }  // namespace
 
-bool is_terminal(std::string_view state) {
-  return state == state::completed || state == state::canceled || state == state::error;
-}
-
-std::optional<int64_t> end_time(std::string_view state) {
-  return is_terminal(state) ? std::optional(now_us()) : std::nullopt;
-}
-
-std::string_view run_exit_name(RunExit how) {
-  switch (how) {
-    case RunExit::ok:
-      return "ok";
-    case RunExit::preempted:
-      return "preempted";
-    case RunExit::error:
-      return "error";
-    case RunExit::invalid_hp:
-      return "invalid_hp";
-    case RunExit::killed:
-      return "killed";
-    case RunExit::died:
-      return "died";
-  }
-  throw Error(Code::internal, "naming the end of a run: no such end");
-}
-
-std::string_view state_after(RunExit how, std::string_view before, bool acknowledged, bool done) {
-  if (is_terminal(before)) return before;
-  if (how == RunExit::killed) return state::canceled;
-  if (before == state::canceling)
-    return how == RunExit::error && !acknowledged ? state::error : state::canceled;
-  switch (how) {
-    case RunExit::error:
-      return state::error;
-    case RunExit::invalid_hp:
-      return state::completed;
-    case RunExit::ok:
-      // A paused trial that left unfinished without a word goes on when it is activated.
-      return done || before != state::paused ? state::completed : before;
-    default:
-      return before;
-  }
-}
-
 std::optional<RunRecord> latest_run(Database &store, int64_t trial_id) {
   Query found = store.query(
       "SELECT run_id, process, command, exit FROM runs WHERE trial_id=?"

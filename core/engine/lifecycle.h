@@ -1,4 +1,4 @@
-// States of experiments, trials and runs, and what the end of a run makes of them.
+// Runs, and what the end of one makes of its trial and experiment.
 #pragma once
 
 #include <cstdint>
@@ -9,33 +9,9 @@
 
 #include "core/base/process.h"
 #include "core/engine/sqlite/database.h"
+#include "core/engine/states.h"
 
 namespace det {
-
-namespace state {
-constexpr std::string_view active = "ACTIVE";
-constexpr std::string_view paused = "PAUSED";
-constexpr std::string_view completing = "STOPPING_COMPLETED";
-constexpr std::string_view canceling = "STOPPING_CANCELED";
-constexpr std::string_view killing = "STOPPING_KILLED";
-constexpr std::string_view failing = "STOPPING_ERROR";
-constexpr std::string_view completed = "COMPLETED";
-constexpr std::string_view canceled = "CANCELED";
-constexpr std::string_view error = "ERROR";
-}  // namespace state
-
-bool is_terminal(std::string_view state);
-
-// For what enters a state now: the time, where that is its end.
-std::optional<int64_t> end_time(std::string_view state);
-
-// How a run came to its end. Preempted: it left unfinished because it was asked to.
-enum class RunExit { ok, preempted, error, invalid_hp, killed, died };
-std::string_view run_exit_name(RunExit how);
-
-// The state of a trial after one of its runs ended. `acknowledged`: the run had told that it leaves
-// because it was asked to; `done`: its operation was completed.
-std::string_view state_after(RunExit how, std::string_view before, bool acknowledged, bool done);
 
 struct RunRecord {
   int64_t trial_id = 0;

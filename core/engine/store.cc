@@ -1,92 +1,11 @@
 #include "core/engine/store.h"
 
-#include <fcntl.h>
-#include <sqlite3.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
-#include <string>
-#include <thread>
-
-#include "core/base/error.h"
-#include "core/base/uuid.h"
-#include "core/engine/sqlite/migrations.h"
-
 namespace det {
 
-namespace fs = std::filesystem;
-
-namespace {
-
-// SQLite on a network file system is as good as its fcntl(2) locks. Tried on a file of their own:
-// closing a second descriptor of the store would drop this process's locks on it.
-void require_locks(const fs::path &directory) {
-  const fs::path path = directory / (".lock-test-" + make_uuid());
-  const Fd file = open_file(path, O_RDWR | O_CREAT | O_EXCL, 0600);
-  struct flock range {};
-  range.l_type = F_WRLCK;
-  range.l_whence = SEEK_SET;
-  const int result = fcntl(file.get(), F_SETLK, &range);
-  const int reason = errno;
-  unlink(path.c_str());
-  if (result == 0) return;
-  throw Error(Code::unsupported,
-              "opening a store in '" + directory.string() +
-                  "': this network file system refuses file locks (" + errno_text(reason) +
-                  "), so several processes could damage the store; set DET_HOME to a local disk",
-              reason);
-}
-
-// Tried for as long as others may take: SQLite itself does not wait here.
-void use_journal(Database &database, const std::string &mode, std::chrono::milliseconds patience) {
-  const auto deadline = std::chrono::steady_clock::now() + patience;
-  for (;;) {
-    try {
-      Query query = database.query("PRAGMA journal_mode=" + mode);
-      if (query.next() && query.view(0) == mode) return;
-      break;
-    } catch (const Error &e) {
-      if (e.code != Code::busy || std::chrono::steady_clock::now() >= deadline) throw;
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  }
-  throw Error(Code::unsupported, "opening the store '" + database.path().string() +
-                                     "': its journal cannot be switched to " + mode +
-                                     " here; set DET_HOME to a local disk");
-}
-
-}  // namespace
-
-fs::path store_path(const fs::path &store_directory) { return store_directory / "store.db"; }
-
-Database open_store(const fs::path &store_directory, bool create, const StoreOptions &options) {
-  const fs::path path = store_path(store_directory);
-  std::error_code failed;
-  const bool absent = !fs::exists(path, failed);
-  if (absent && !create)
-    throw Error(Code::not_found, "no store at '" + store_directory.string() +
-                                     "'; run a program that uses detcore once, or set DET_HOME");
-  if (absent) {
-    make_directories(store_directory.parent_path());
-    make_directories(store_directory, 0700);
-    // Private from its first moment; SQLite gives the files beside it the mode of this one.
-    if (mknod(path.c_str(), S_IFREG | 0600, 0) != 0 && errno != EEXIST)
-      OsFailure{errno}.raise("making the store '" + path.string() + "'");
-  }
-
-  const bool remote = options.on_network(store_directory);
-  if (remote) require_locks(store_directory);
-  Database database(path, SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0),
-                    options.busy_timeout);
-  const bool outdated = is_outdated(database);
-  // The index of a write-ahead log is shared memory, which other machines do not see.
-  use_journal(database, remote ? "delete" : "wal", options.busy_timeout);
-  if (remote) database.set_always_durable();
-  database.check_references();
-  if (outdated) migrate(database);
-  return database;
-}
+Store::Store(std::filesystem::path directory, bool create, StoreOptions options)
+    : directory_(std::move(directory)),
+      options_(std::move(options)),
+      database_(open_store(directory_, create, options_)),
+      waking_(make_fifo_waking(directory_)) {}
 
 }  // namespace det

@@ -1,12 +1,14 @@
-// The store of the embedded master: one SQLite database that many processes share.
+// The store: one database that many processes share, in a directory with what else they share.
 #pragma once
 
 #include <chrono>
 #include <filesystem>
 #include <functional>
+#include <memory>
 
 #include "core/base/file.h"
 #include "core/engine/sqlite/database.h"
+#include "core/engine/waking.h"
 
 namespace det {
 
@@ -21,8 +23,26 @@ struct StoreOptions {
 
 std::filesystem::path store_path(const std::filesystem::path &store_directory);
 
-// Opens the store and upgrades it; `create`: makes it when absent, else that is Code::not_found.
+// Opens the database and upgrades it; `create`: makes it when absent, else that is Code::not_found.
 Database open_store(const std::filesystem::path &store_directory, bool create,
                     const StoreOptions &options);
+
+// One connection to it, for the files of this room. Used by one thread at a time.
+class Store {
+ public:
+  // As open_store().
+  Store(std::filesystem::path directory, bool create, StoreOptions options = {});
+
+  const std::filesystem::path &directory() const { return directory_; }
+  const StoreOptions &options() const { return options_; }
+  const Waking &waking() const { return *waking_; }
+  Database &database() { return database_; }
+
+ private:
+  std::filesystem::path directory_;
+  StoreOptions options_;
+  Database database_;
+  std::unique_ptr<Waking> waking_;
+};
 
 }  // namespace det

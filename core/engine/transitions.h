@@ -1,5 +1,5 @@
-// What may become of an experiment that a supervisor runs, and of its trials. Experiments and
-// trials of programs that people start themselves have rules of their own: see lifecycle.h.
+// Changes of the states of experiments that a supervisor runs, and of their trials. Those of
+// programs that people start themselves have rules of their own: see lifecycle.h.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +8,6 @@
 #include "core/engine/lifecycle.h"
 
 namespace det {
-
-bool experiment_may_become(std::string_view from, std::string_view to);
-bool trial_may_become(std::string_view from, std::string_view to);
-
-// STOPPING_*: what is left of it is being ended.
-bool is_stopping(std::string_view state);
-
-// The terminal state that a stopping one leads to.
-std::string_view end_of(std::string_view stopping);
 
 // The following write; the caller holds a transaction.
 

@@ -1,7 +1,7 @@
 // An experiment in a store of its own, with a supervisor that can be killed and replaced.
 #pragma once
 
-#include "core/client/supervised.h"
+#include "core/engine/engine.h"
 #include "core/engine/transitions.h"
 #include "core/launcher/supervisor.h"
 #include "tests/cmocka.h"
@@ -46,7 +46,9 @@ inline Json random_of(int64_t trials, int64_t at_once = 2) {
 class Experiment {
  public:
   explicit Experiment(const Json &config, int slots = 4, bool by_metrics = false)
-      : store_(open_store(directory_ / "store", true, {})), slots_(slots) {
+      : store_(open_store(directory_ / "store", true, {})),
+        engine_(directory_ / "store"),
+        slots_(slots) {
     LaunchPlan plan{{"./train"}, "/", std::nullopt, by_metrics, std::nullopt};
     Transaction transaction(store_);
     id_ = create_experiment(store_, config, "text", plan);
@@ -112,6 +114,7 @@ class Experiment {
   }
   SimulatedTrials &trials() { return *trials_; }
   Database &store() { return store_; }
+  Engine &engine() { return engine_; }
   const std::vector<std::string> &complaints() const { return complaints_; }
   int64_t id() const { return id_; }
   std::filesystem::path store_directory() const { return directory_ / "store"; }
@@ -146,6 +149,7 @@ class Experiment {
  private:
   TemporaryDirectory directory_;
   Database store_;
+  Engine engine_;
   const int slots_;
   int64_t id_ = 0;
   std::unique_ptr<SimulatedTrials> trials_;
@@ -158,9 +162,7 @@ class Experiment {
 // What a person does to it, and how it stands once its supervisor has seen to that.
 inline std::string do_to(Experiment &experiment, Action action, Target target = Target::experiment,
                          int64_t id = 0) {
-  const Json answer =
-      control_supervised(experiment.store(), experiment.store_directory(), target,
-                         target == Target::experiment ? experiment.id() : id, action);
+  experiment.engine().control(target, target == Target::experiment ? experiment.id() : id, action);
   experiment.supervisor().step();
   experiment.supervisor().step();
   return experiment.state();

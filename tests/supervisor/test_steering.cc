@@ -121,8 +121,8 @@ void an_experiment_without_a_supervisor_can_be_ended(void **) {
   Experiment experiment(random_of(3));
   experiment.supervise().step();
   experiment.kill_supervisor();
-  const Json answer = control_supervised(experiment.store(), experiment.store_directory(),
-                                         Target::experiment, experiment.id(), Action::kill);
+  const Json answer =
+      experiment.engine().control(Target::experiment, experiment.id(), Action::kill);
   assert_true(answer.at("state") == "CANCELED");
   assert_int_equal(experiment.count("SELECT COUNT(*) FROM trials WHERE state<>'CANCELED'"), 0);
 }

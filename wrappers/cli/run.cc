@@ -5,11 +5,11 @@
 
 #include "command.h"
 #include "core/base/error.h"
-#include "core/client/resume.h"
 #include "core/config/experiment/experiment_config.h"
 #include "core/config/location.h"
-#include "core/engine/store.h"
-#include "core/engine/transitions.h"
+#include "core/engine/engine.h"
+#include "core/engine/resume.h"
+#include "core/engine/states.h"
 #include "core/launcher/process_launcher.h"
 #include "core/launcher/runnable.h"
 #include "core/launcher/supervisor.h"
@@ -63,7 +63,7 @@ void tell(const std::string &file, const std::vector<ConfigProblem> &problems) {
 }
 
 int64_t make_experiment(const RunOptions &options, const fs::path &home, const Launcher &launcher,
-                        Database &store) {
+                        Engine &engine) {
   const ExperimentConfigSources sources =
       run_sources(options.file, options.rules, home, options.command.empty());
   const ReadConfig read = read_run_config(sources);
@@ -84,10 +84,7 @@ int64_t make_experiment(const RunOptions &options, const fs::path &home, const L
                   "no command to run: give it behind '--', or as 'entrypoint' in " + options.file);
   require_runnable(config, plan, launcher);
   make_storage(config.at("checkpoint_storage"), std::nullopt, std::make_shared<Logger>());
-  Transaction transaction(store);
-  const int64_t id = create_experiment(store, config, sources.text, plan);
-  transaction.commit();
-  return id;
+  return engine.create_experiment(config, sources.text, plan);
 }
 
 // A display whose reader may go, or whose disk may be full: the experiment goes on.
@@ -123,9 +120,10 @@ class Display {
 };
 
 // Until the experiment has ended or rests. Gives how it then stands.
-RunState supervise(Supervisor &supervisor, Display &display, std::chrono::milliseconds interval) {
+RunState supervise(Supervisor &supervisor, Engine &engine, Display &display,
+                   std::chrono::milliseconds interval) {
   const Interrupts interrupts;
-  RunView view(supervisor);
+  RunView view(supervisor, engine);
   int times = 0;
   int64_t waits_for = 0;
   for (;;) {
@@ -164,16 +162,16 @@ void run_experiment_file(const Session &session, const RunOptions &options) {
                   "det run runs experiments on this machine, and " + location.url +
                       " is a master over HTTP; unset DET_MASTER, or give -m a directory");
   const fs::path home = fs::absolute(location.home);
-  Database store = open_store(location.store_directory(), options.resume == 0, {});
+  Engine engine(location.store_directory(), options.resume == 0);
   std::optional<ExperimentRecord> experiment;
-  if (options.resume != 0) experiment = read_experiment(store, options.resume);
+  if (options.resume != 0) experiment = engine.read_experiment(options.resume);
   if (experiment && is_terminal(experiment->state))
     throw Failure(ExitCode::state, "experiment " + std::to_string(experiment->id) + " is " +
                                        experiment->state + "; 'det best " +
                                        std::to_string(experiment->id) + "' shows its result");
   ProcessLauncher launcher(
       Slots::of_machine(options.slots || !experiment ? options.slots : experiment->launch.slots));
-  const int64_t id = experiment ? experiment->id : make_experiment(options, home, launcher, store);
+  const int64_t id = experiment ? experiment->id : make_experiment(options, home, launcher, engine);
   Display display(session.terminal);
   Supervisor::Options settings;
   settings.store_directory = location.store_directory();
@@ -186,7 +184,7 @@ void run_experiment_file(const Session &session, const RunOptions &options) {
   const auto interval = std::chrono::milliseconds(session.terminal.interactive ? 250 : 1000);
   RunState end;
   try {
-    end = supervise(supervisor, display, interval);
+    end = supervise(supervisor, engine, display, interval);
   } catch (const Error &error) {
     throw Error(error.code,
                 std::string(error.what()) + "; trials that run go on by themselves, and '" +

@@ -1,7 +1,7 @@
 #include "run_view.h"
 
-#include "core/engine/best_validation.h"
-#include "core/engine/transitions.h"
+#include "core/engine/searcher_metric.h"
+#include "core/engine/states.h"
 #include "fields.h"
 
 namespace det::cli {
@@ -25,9 +25,9 @@ double seconds_between(std::chrono::steady_clock::time_point start,
 
 }  // namespace
 
-RunView::RunView(Supervisor &supervisor)
+RunView::RunView(Supervisor &supervisor, Engine &engine)
     : supervisor_(supervisor),
-      store_(supervisor.store()),
+      engine_(engine),
       metric_name_(metric_name_of(supervisor.experiment().config)),
       first_progress_(supervisor.progress()) {}
 
@@ -61,53 +61,34 @@ int64_t RunView::paused_trial() {
   if (supervisor_.experiment().state != state::active || supervisor_.waiting() > 0 ||
       !supervisor_.running().empty())
     return 0;
-  Query row = store_.query(
-      "SELECT id FROM trials WHERE experiment_id=? AND state='PAUSED' ORDER BY id LIMIT 1",
-      supervisor_.experiment().id);
-  return row.next() ? row.integer(0) : 0;
+  return engine_.first_paused_trial(supervisor_.experiment().id).value_or(0);
 }
 
 RunningTrial RunView::running(int64_t trial_id) {
+  const TrialGlance glance = engine_.glance(trial_id);
   RunningTrial trial;
   trial.id = trial_id;
-  Query row = store_.query(
-      "SELECT status, progress, (SELECT steps FROM metrics WHERE trial_id=trials.id"
-      "  AND metric_group='training' AND archived=0 ORDER BY steps DESC LIMIT 1)"
-      " FROM trials WHERE id=?",
-      trial_id);
-  if (!row.next()) return trial;
-  trial.status = row.is_null(0) ? "" : row.text(0);
-  if (!row.is_null(1)) trial.progress = row.number(1);
-  trial.steps = row.is_null(2) ? 0 : row.integer(2);
-  trial.metric = latest_metric(trial_id);
+  trial.status = glance.status;
+  trial.progress = glance.progress;
+  trial.steps = glance.steps;
+  trial.metric = metric_of(glance);
   return trial;
 }
 
 LeftTrial RunView::left(int64_t trial_id) {
-  Query row = store_.query("SELECT state FROM trials WHERE id=?", trial_id);
-  return {trial_id, row.next() ? row.text(0) : "", latest_metric(trial_id)};
+  const TrialGlance glance = engine_.glance(trial_id);
+  return {trial_id, glance.state, metric_of(glance)};
 }
 
-std::optional<double> RunView::latest_metric(int64_t trial_id) {
-  Query row = store_.query(
-      "SELECT metrics FROM metrics WHERE trial_id=? AND metric_group='validation' AND archived=0"
-      " ORDER BY steps DESC LIMIT 1",
-      trial_id);
-  if (!row.next() || metric_name_.empty()) return std::nullopt;
-  return searcher_value(parse_json(row.view(0), "stored metrics"), {metric_name_, true});
+std::optional<double> RunView::metric_of(const TrialGlance &trial) const {
+  if (trial.validation.is_null() || metric_name_.empty()) return std::nullopt;
+  return searcher_value(trial.validation, {metric_name_, true});
 }
 
 void RunView::count_trials() {
-  counts_.clear();
-  {
-    Query rows =
-        store_.query("SELECT state, COUNT(*) FROM trials WHERE experiment_id=? GROUP BY state",
-                     supervisor_.experiment().id);
-    while (rows.next()) counts_[rows.text(0)] = rows.integer(1);
-  }
-  const auto best = best_trial(store_, supervisor_.experiment().id);
-  const auto value = best_validation(store_, supervisor_.experiment().id);
-  best_ = best && value ? std::optional(BestTrial{*best, *value}) : std::nullopt;
+  counts_ = engine_.count_trials(supervisor_.experiment().id);
+  const auto best = engine_.best_trial(supervisor_.experiment().id);
+  best_ = best ? std::optional(BestTrial{best->trial_id, best->value}) : std::nullopt;
 }
 
 RunSummary summary_of(Client &client, const RunState &state, const std::string &resume) {

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "client.h"
+#include "core/engine/engine.h"
 #include "core/launcher/supervisor.h"
 #include "run_text.h"
 
@@ -11,7 +12,7 @@ namespace det::cli {
 
 class RunView {
  public:
-  explicit RunView(Supervisor &supervisor);
+  RunView(Supervisor &supervisor, Engine &engine);
 
   RunState now();
 
@@ -21,11 +22,11 @@ class RunView {
   int64_t paused_trial();
   RunningTrial running(int64_t trial_id);
   LeftTrial left(int64_t trial_id);
-  std::optional<double> latest_metric(int64_t trial_id);
+  std::optional<double> metric_of(const TrialGlance &trial) const;
   void count_trials();
 
   Supervisor &supervisor_;
-  Database &store_;
+  Engine &engine_;
   const std::string metric_name_;
   const Clock::time_point start_ = Clock::now();
   const double first_progress_;

@@ -2,8 +2,8 @@
 // is stored, without making values of it.
 #include "core/base/clock.h"
 #include "core/base/utf8.h"
-#include "core/client/embedded_client.h"
-#include "core/client/entries.h"
+#include "core/engine/engine.h"
+#include "core/engine/entries.h"
 
 namespace det {
 
@@ -34,15 +34,15 @@ void append_report(std::string &out, const Query &row) {
 
 }  // namespace
 
-std::string EmbeddedClient::metrics_text(int64_t trial_id, const std::optional<std::string> &group,
-                                         const Page &page) {
+std::string Engine::metrics_text(int64_t trial_id, const std::optional<std::string> &group,
+                                 const Page &page) {
   const std::lock_guard guard(mutex_);
   require_trial(trial_id, "listing metrics");
   const std::string start = R"({"metrics":[)";
   std::string text = start;
   // By that index rows come in the order of their ids, so that no page sorts the whole trial.
   const Json next = visit_page(
-      store_,
+      records(),
       "SELECT id, metric_group, steps, run_id, time, metrics, batches, json_valid(metrics),"
       " json_valid(batches) FROM metrics INDEXED BY metrics_by_trial"
       " WHERE trial_id=?1 AND archived=0 AND (?2 IS NULL OR metric_group=?2)",
@@ -56,11 +56,11 @@ std::string EmbeddedClient::metrics_text(int64_t trial_id, const std::optional<s
   return text + R"(],"next":)" + next.dump() + "}";
 }
 
-Json EmbeddedClient::list_metric_names(int64_t trial_id) {
+Json Engine::list_metric_names(int64_t trial_id) {
   const std::lock_guard guard(mutex_);
   require_trial(trial_id, "listing the names of metrics");
   Json groups = Json::object();
-  Query names = store_.query(
+  Query names = records().query(
       "SELECT DISTINCT metric_group, key FROM metrics INDEXED BY metrics_by_trial,"
       " json_each(CASE WHEN json_valid(metrics.metrics) THEN metrics.metrics ELSE '{}' END)"
       " WHERE trial_id=? AND archived=0",

@@ -1,11 +1,13 @@
 // Steering what a supervisor runs.
 #pragma once
 
-#include <filesystem>
+#include <cstdint>
 #include <optional>
+#include <string>
 
-#include "core/client/client.h"
-#include "core/engine/sqlite/database.h"
+#include "core/base/json.h"
+#include "core/engine/control.h"
+#include "core/engine/store.h"
 
 namespace det {
 
@@ -17,8 +19,7 @@ std::optional<int64_t> supervised_experiment(Database &store, Target target, int
 
 // Records what is asked for; the supervisor carries it out. Without one the experiment is only
 // prepared for the next, and what is to end at once is ended here. The answer is that of
-// Client::control().
-Json control_supervised(Database &store, const std::filesystem::path &store_directory,
-                        Target target, int64_t id, Action action);
+// Engine::control().
+Json control_supervised(Store &store, Target target, int64_t id, Action action);
 
 }  // namespace det

@@ -2,13 +2,12 @@
 #include <set>
 
 #include "core/base/error.h"
-#include "core/client/embedded_client.h"
-#include "core/client/kill_process.h"
-#include "core/client/resume.h"
-#include "core/client/supervised.h"
+#include "core/engine/change.h"
+#include "core/engine/engine.h"
+#include "core/engine/kill_process.h"
 #include "core/engine/ranks.h"
-#include "core/engine/run_directory.h"
-#include "core/engine/signals.h"
+#include "core/engine/resume.h"
+#include "core/engine/supervised.h"
 
 namespace det {
 
@@ -77,20 +76,18 @@ std::vector<Subject> subjects(Database &store, const fs::path &store_directory, 
   return found;
 }
 
-// Whether the trial's run has to be woken. The caller holds a transaction.
-bool steer(Database &store, const Subject &trial, Action action, bool killed) {
+// Whether the trial's run is signalled.
+bool steer(Change &change, const Subject &trial, Action action, bool killed) {
   // A run that died without a word first becomes what it is.
   if (trial.run && !trial.run->exit && !trial.lives)
-    record_run_end(store, trial.trial_id, trial.run->run_id,
+    record_run_end(change.records(), trial.trial_id, trial.run->run_id,
                    killed ? RunExit::killed : RunExit::died);
   const auto next = next_state(action, trial);
   if (!next) return false;
-  set_trial_state(store, trial.trial_id, *next);
-  const bool signals = trial.lives && (action == Action::pause || action == Action::cancel);
-  if (signals)
-    record_signal(store, trial.trial_id, trial.run->run_id,
-                  action == Action::pause ? "pause" : "cancel");
-  return signals;
+  set_trial_state(change.records(), trial.trial_id, *next);
+  if (!trial.lives || (action != Action::pause && action != Action::cancel)) return false;
+  change.signal(trial.trial_id, trial.run->run_id, action == Action::pause ? "pause" : "cancel");
+  return true;
 }
 
 }  // namespace
@@ -109,47 +106,44 @@ std::string action_name(Action action) {
   throw Error(Code::invalid, "controlling a trial: no such action");
 }
 
-Json EmbeddedClient::control(Target target, int64_t id, Action action) {
+Json Engine::control(Target target, int64_t id, Action action) {
   const std::lock_guard guard(mutex_);
-  if (supervised_experiment(store_, target, id))
-    return control_supervised(store_, store_directory_, target, id, action);
+  if (supervised_experiment(records(), target, id))
+    return control_supervised(store_, target, id, action);
   const bool one = target == Target::trial;
-  if (state_of(store_, target, id).empty())
+  if (state_of(records(), target, id).empty())
     throw Error(Code::not_found, action_name(action) + (one ? " trial " : " experiment ") +
                                      std::to_string(id) + ": there is none in '" +
-                                     store_.path().string() + "'; `det " + (one ? "ls" : "ls -e") +
-                                     "` shows the ones there are");
+                                     records().path().string() + "'; `det " +
+                                     (one ? "ls" : "ls -e") + "` shows the ones there are");
   std::set<int64_t> killed;
   if (action == Action::kill) {
     // Before the write lock is taken: the process may hold it.
-    for (const Subject &trial : subjects(store_, store_directory_, target, id)) {
+    for (const Subject &trial : subjects(records(), store_.directory(), target, id)) {
       if (!trial.lives) continue;
-      kill_run(store_, trial);
+      kill_run(records(), trial);
       killed.insert(trial.trial_id);
     }
   }
 
-  std::vector<RunRecord> to_wake;
   int64_t signalled = 0;
-  Transaction transaction(store_);
-  std::vector<Subject> trials = subjects(store_, store_directory_, target, id);
+  Change change(store_);
+  std::vector<Subject> trials = subjects(records(), store_.directory(), target, id);
   if (!one && trials.size() > 1)
     std::erase_if(trials, [](const Subject &trial) { return is_terminal(trial.state); });
   for (const Subject &trial : trials) {
     if (action == Action::kill && trial.lives)
       refuse(action, trial, "its process has not died yet; try again");
-    if (!steer(store_, trial, action, killed.count(trial.trial_id) != 0)) continue;
-    to_wake.push_back(*trial.run);
-    ++signalled;
+    if (steer(change, trial, action, killed.count(trial.trial_id) != 0)) ++signalled;
   }
-  transaction.commit();
-  for (const RunRecord &run : to_wake) wake_run(store_directory_, run.trial_id, run.run_id);
-  const std::string state = state_of(store_, target, id);
+  change.commit();
+  const std::string state = state_of(records(), target, id);
   const bool resumable = trials.size() == 1 && !is_terminal(state) && state != state::canceling;
-  return {{"state", state},
-          {"signalled", signalled},
-          {"resume",
-           resumable ? resume_command(store_, store_directory_, trials.front().trial_id) : Json()}};
+  return {
+      {"state", state},
+      {"signalled", signalled},
+      {"resume", resumable ? resume_command(records(), store_.directory(), trials.front().trial_id)
+                           : Json()}};
 }
 
 }  // namespace det

@@ -1,21 +1,18 @@
-#include "core/client/supervised.h"
+#include "core/engine/supervised.h"
 
 #include <vector>
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
-#include "core/client/kill_process.h"
-#include "core/client/resume.h"
+#include "core/engine/change.h"
 #include "core/engine/experiment.h"
-#include "core/engine/run_directory.h"
-#include "core/engine/signals.h"
+#include "core/engine/kill_process.h"
+#include "core/engine/resume.h"
 #include "core/engine/transitions.h"
 
 namespace det {
 
 namespace {
-
-namespace fs = std::filesystem;
 
 std::string_view wanted_state(Action action) {
   switch (action) {
@@ -69,15 +66,15 @@ void kill_runs(Database &store, const std::vector<RunRecord> &runs) {
 }
 
 // Nobody else will.
-void end_here(Database &store, int64_t experiment_id) {
-  Transaction transaction(store);
-  store.run(
+void end_here(Store &store, int64_t experiment_id) {
+  Change change(store);
+  change.records().run(
       "UPDATE trials SET state='CANCELED', ended=?1 WHERE experiment_id=?2"
       " AND state NOT IN ('COMPLETED', 'CANCELED', 'ERROR')",
       now_us(), experiment_id);
-  set_experiment_state(store, experiment_id, state::canceled,
+  set_experiment_state(change.records(), experiment_id, state::canceled,
                        "ending experiment " + std::to_string(experiment_id));
-  transaction.commit();
+  change.commit();
 }
 
 }  // namespace
@@ -98,49 +95,49 @@ std::optional<int64_t> supervised_experiment(Database &store, Target target, int
   return row.next() ? std::optional(row.integer(0)) : std::nullopt;
 }
 
-Json control_supervised(Database &store, const fs::path &store_directory, Target target, int64_t id,
-                        Action action) {
-  const int64_t experiment_id = *supervised_experiment(store, target, id);
+Json control_supervised(Store &store, Target target, int64_t id, Action action) {
+  Database &records = store.database();
+  const int64_t experiment_id = *supervised_experiment(records, target, id);
   const std::string name =
       (target == Target::trial ? "trial " : "experiment ") + std::to_string(id);
   const std::string tried = action_name(action) + " " + name;
   const std::string_view wanted = wanted_state(action);
   {
-    Transaction transaction(store);
-    const std::string before = state_of(store, target, id);
+    Change change(store);
+    const std::string before = state_of(records, target, id);
     if (!is_over_for(action, before)) {
-      if (target == Target::experiment) set_experiment_state(store, id, wanted, tried);
-      else if (!set_supervised_trial_state(store, id, wanted))
+      if (target == Target::experiment) set_experiment_state(records, id, wanted, tried);
+      else if (!set_supervised_trial_state(records, id, wanted))
         throw Error(Code::state, tried + ": it is " + before + ", which does not allow that");
-      store.run("UPDATE experiments SET control=control+1 WHERE id=?", experiment_id);
+      records.run("UPDATE experiments SET control=control+1 WHERE id=?", experiment_id);
     }
-    transaction.commit();
+    change.tell_supervisor(experiment_id);
+    change.commit();
   }
-  const bool has_supervisor = supervisor_liveness(store_directory, experiment_id) != Liveness::dead;
-  wake_supervisor(store_directory, experiment_id);
-  std::vector<RunRecord> runs = live_runs(store, target, id);
+  const bool has_supervisor =
+      supervisor_liveness(store.directory(), experiment_id) != Liveness::dead;
+  std::vector<RunRecord> runs = live_runs(records, target, id);
   if (!has_supervisor) {
-    std::erase_if(runs, [&](const RunRecord &run) { return !run_lives(store_directory, run); });
-    const std::string now = state_of(store, Target::experiment, experiment_id);
-    if (action == Action::kill) kill_runs(store, runs);
-    if (action == Action::pause || action == Action::cancel)
-      for (const RunRecord &run : runs) {
-        Transaction transaction(store);
-        record_signal(store, run.trial_id, run.run_id,
-                      action == Action::pause ? "pause" : "cancel");
-        transaction.commit();
-        wake_run(store_directory, run.trial_id, run.run_id);
-      }
+    std::erase_if(runs, [&](const RunRecord &run) { return !run_lives(store.directory(), run); });
+    const std::string now = state_of(records, Target::experiment, experiment_id);
+    if (action == Action::kill) kill_runs(records, runs);
+    if (action == Action::pause || action == Action::cancel) {
+      Change change(store);
+      for (const RunRecord &run : runs)
+        change.signal(run.trial_id, run.run_id, action == Action::pause ? "pause" : "cancel");
+      change.commit();
+    }
     if (now == state::killing || (now == state::canceling && runs.empty()))
       end_here(store, experiment_id);
   }
-  const std::string now = state_of(store, target, id);
+  const std::string now = state_of(records, target, id);
   const bool told = action != Action::activate && !is_terminal(now);
   const bool resumable =
-      !has_supervisor && !is_terminal(state_of(store, Target::experiment, experiment_id));
-  return {{"state", now},
-          {"signalled", told ? static_cast<int64_t>(runs.size()) : 0},
-          {"resume", resumable ? Json(run_again_command(store_directory, experiment_id)) : Json()}};
+      !has_supervisor && !is_terminal(state_of(records, Target::experiment, experiment_id));
+  return {
+      {"state", now},
+      {"signalled", told ? static_cast<int64_t>(runs.size()) : 0},
+      {"resume", resumable ? Json(run_again_command(store.directory(), experiment_id)) : Json()}};
 }
 
 }  // namespace det

@@ -1,4 +1,4 @@
-#include "core/client/kill_process.h"
+#include "core/engine/kill_process.h"
 
 #include <poll.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-#include "core/client/entries.h"
+#include "core/engine/entries.h"
 
 #include <cmath>
 

@@ -1,10 +1,10 @@
-#include "core/client/resume.h"
+#include "core/engine/resume.h"
 
 #include <string>
 
 #include "core/base/file.h"
-#include "core/client/supervised.h"
 #include "core/engine/lifecycle.h"
+#include "core/engine/supervised.h"
 
 namespace det {
 

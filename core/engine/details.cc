@@ -2,13 +2,11 @@
 #include <set>
 
 #include "core/base/error.h"
-#include "core/client/embedded_client.h"
-#include "core/client/entries.h"
-#include "core/client/resume.h"
+#include "core/engine/engine.h"
+#include "core/engine/entries.h"
 #include "core/engine/ranks.h"
 #include "core/engine/recorded_search.h"
-#include "core/engine/run_directory.h"
-#include "core/metrics/recovery.h"
+#include "core/engine/resume.h"
 
 namespace det {
 
@@ -83,7 +81,7 @@ Json operations_of(Database &store, int64_t trial_id) {
   return operations;
 }
 
-Json latest_checkpoint(Database &store, int64_t trial_id) {
+Json latest_checkpoint_entry(Database &store, int64_t trial_id) {
   Query row = store.query(std::string(checkpoint_columns) +
                               " WHERE trial_id=? AND state='COMPLETED'"
                               " ORDER BY steps DESC, time DESC, id DESC LIMIT 1",
@@ -126,82 +124,79 @@ Json metric_names(Database &store, int64_t trial_id) {
   }
 }
 
-// Reports in the journals of ranks that are gone.
-uint64_t waiting_reports(Database &store, const fs::path &store_directory, int64_t trial_id) {
-  uint64_t waiting = 0;
-  Query ranks = store.query(
-      "SELECT run_id, IFNULL(rank, 0), journal_id FROM runs"
-      " LEFT JOIN ranks USING (trial_id, run_id) WHERE trial_id=?",
-      trial_id);
-  while (ranks.next()) {
-    const int rank = static_cast<int>(ranks.integer(1));
-    const fs::path directory = run_directory(store_directory, trial_id, ranks.integer(0), rank);
-    if (owner_liveness(owner_file(directory)) != Liveness::dead) continue;
-    Query delivered = store.query("SELECT sequence FROM journals WHERE journal_id=?",
-                                  rank_journal_id(ranks.text(2), rank));
-    const auto sequence = delivered.next() ? static_cast<uint64_t>(delivered.integer(0)) : 0;
-    waiting += count_waiting_reports(directory, sequence).reports;
-  }
-  return waiting;
-}
-
 }  // namespace
 
-Json EmbeddedClient::entry_of_experiment(int64_t experiment_id, const char *tried) {
+Json Engine::entry_of_experiment(int64_t experiment_id, const char *tried) {
   Query row =
-      store_.query(std::string(experiment_columns) + " WHERE experiments.id=?", experiment_id);
+      records().query(std::string(experiment_columns) + " WHERE experiments.id=?", experiment_id);
   if (row.next()) return experiment_entry(row);
   throw Error(Code::not_found,
               std::string(tried) + ": there is no experiment " + std::to_string(experiment_id) +
-                  " in '" + store_.path().string() + "'; `det ls -e` shows the ones there are");
+                  " in '" + records().path().string() + "'; `det ls -e` shows the ones there are");
 }
 
-Json EmbeddedClient::description(int64_t experiment_id) {
+Json Engine::description(int64_t experiment_id) {
   Json experiment = entry_of_experiment(experiment_id, "reading an experiment");
-  Query config = store_.query("SELECT config FROM experiments WHERE id=?", experiment_id);
+  Query config = records().query("SELECT config FROM experiments WHERE id=?", experiment_id);
   config.next();
   experiment["config"] = stored_json(config, 0);
-  experiment["error"] = failure_of(store_, experiment.at("state"), experiment_id);
+  experiment["error"] = failure_of(records(), experiment.at("state"), experiment_id);
   return experiment;
 }
 
-Json EmbeddedClient::describe_experiment(int64_t experiment_id) {
+Json Engine::describe_experiment(int64_t experiment_id) {
   const std::lock_guard guard(mutex_);
   return description(experiment_id);
 }
 
-Json EmbeddedClient::get_experiment(int64_t experiment_id) {
+Json Engine::get_experiment(int64_t experiment_id) {
   const std::lock_guard guard(mutex_);
   Json experiment = description(experiment_id);
   Json trials = Json::array();
-  Query rows = store_.query(
+  Query rows = records().query(
       std::string(trial_columns) + " WHERE experiment_id=? ORDER BY trials.id", experiment_id);
-  while (rows.next()) trials.push_back(trial_entry(store_, rows));
+  while (rows.next()) trials.push_back(trial_entry(records(), rows));
   experiment["trials"] = std::move(trials);
   return experiment;
 }
 
-Json EmbeddedClient::get_trial(int64_t trial_id) {
+Json Engine::get_trial(int64_t trial_id) {
   const std::lock_guard guard(mutex_);
   require_trial(trial_id, "reading a trial");
-  Query row = store_.query(std::string(trial_columns) + " WHERE trials.id=?", trial_id);
+  Query row = records().query(std::string(trial_columns) + " WHERE trials.id=?", trial_id);
   row.next();
-  Json trial = trial_entry(store_, row);
-  Query more =
-      store_.query("SELECT seed, task_id, early_exit, metadata FROM trials WHERE id=?", trial_id);
+  Json trial = trial_entry(records(), row);
+  Query more = records().query("SELECT seed, task_id, early_exit, metadata FROM trials WHERE id=?",
+                               trial_id);
   more.next();
   trial["trial_seed"] = more.integer(0);
   trial["task_id"] = more.text(1);
   trial["early_exit"] = more.is_null(2) ? Json() : Json(more.text(2));
   trial["metadata"] = stored_json(more, 3);
-  trial["runs"] = runs_of(store_, store_directory_, trial_id);
-  trial["operations"] = operations_of(store_, trial_id);
-  trial["latest_checkpoint"] = latest_checkpoint(store_, trial_id);
-  trial["metric_names"] = metric_names(store_, trial_id);
-  trial["waiting"] = waiting_reports(store_, store_directory_, trial_id);
-  trial["error"] = failure_of(store_, trial.at("state"), trial.at("experiment_id"));
-  trial["resume"] = resume_command(store_, store_directory_, trial_id);
+  trial["runs"] = runs_of(records(), store_.directory(), trial_id);
+  trial["operations"] = operations_of(records(), trial_id);
+  trial["latest_checkpoint"] = latest_checkpoint_entry(records(), trial_id);
+  trial["metric_names"] = metric_names(records(), trial_id);
+  trial["error"] = failure_of(records(), trial.at("state"), trial.at("experiment_id"));
+  trial["resume"] = resume_command(records(), store_.directory(), trial_id);
   return trial;
+}
+
+std::vector<DeliveredJournal> Engine::delivered_journals(int64_t trial_id) {
+  const std::lock_guard guard(mutex_);
+  std::vector<DeliveredJournal> journals;
+  Query ranks = records().query(
+      "SELECT run_id, IFNULL(rank, 0), journal_id FROM runs"
+      " LEFT JOIN ranks USING (trial_id, run_id) WHERE trial_id=?",
+      trial_id);
+  while (ranks.next()) {
+    const int rank = static_cast<int>(ranks.integer(1));
+    Query delivered = records().query("SELECT sequence FROM journals WHERE journal_id=?",
+                                      rank_journal_id(ranks.text(2), rank));
+    const auto sequence = delivered.next() ? static_cast<uint64_t>(delivered.integer(0)) : 0;
+    journals.push_back({ranks.integer(0), rank, sequence});
+  }
+  return journals;
 }
 
 }  // namespace det

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/base/json.h"
-#include "core/client/client.h"
+#include "core/engine/page.h"
 #include "core/engine/sqlite/database.h"
 
 namespace det {

@@ -1,12 +1,13 @@
-#include "core/client/custom_search.h"
-
+// The outside of a custom search: its events in, decisions about them out.
 #include <algorithm>
+#include <chrono>
 #include <string>
 #include <thread>
 
 #include "core/base/error.h"
-#include "core/engine/experiment.h"
-#include "core/engine/lifecycle.h"
+#include "core/engine/change.h"
+#include "core/engine/engine.h"
+#include "core/engine/states.h"
 
 namespace det {
 
@@ -25,17 +26,19 @@ void require_custom(const ExperimentRecord &experiment, const std::string &tried
                                ", which decides by itself; only one named custom does not");
 }
 
-std::string name_of(int64_t experiment_id) {
+std::string search_name(int64_t experiment_id) {
   return "the search of experiment " + std::to_string(experiment_id);
 }
 
 }  // namespace
 
-Json search_events(Database &store, int64_t experiment_id, milliseconds limit) {
+// Both wait, on connections of their own: others may use the engine meanwhile.
+Json Engine::search_events(int64_t experiment_id, milliseconds limit) {
+  Database store = open_store(store_.directory(), false, store_.options());
   const auto end = Clock::now() + limit;
   for (milliseconds pause{1};; pause = std::min(pause * 2, longest_pause)) {
-    const ExperimentRecord experiment = read_experiment(store, experiment_id);
-    require_custom(experiment, "reading the events of " + name_of(experiment_id));
+    const ExperimentRecord experiment = det::read_experiment(store, experiment_id);
+    require_custom(experiment, "reading the events of " + search_name(experiment_id));
     Json events = Json::array();
     if (experiment.state != state::active) {
       events.push_back({{"id", -1}, {"experimentInactive", {{"state", experiment.state}}}});
@@ -49,34 +52,40 @@ Json search_events(Database &store, int64_t experiment_id, milliseconds limit) {
   }
 }
 
-Json post_operations(Database &store, const std::filesystem::path &store_directory,
-                     int64_t experiment_id, int64_t event_id, const Json &operations) {
-  const std::string tried = "posting operations to " + name_of(experiment_id);
-  require_custom(read_experiment(store, experiment_id), tried);
+Json Engine::post_operations(int64_t experiment_id, int64_t event_id, const Json &operations) {
+  Store store(store_.directory(), false, store_.options());
+  const std::string tried = "posting operations to " + search_name(experiment_id);
+  require_custom(det::read_experiment(store.database(), experiment_id), tried);
   if (!operations.is_array())
     throw Error(Code::invalid, tried + ": a list is needed, like [{\"shutDown\": {}}]");
-  Transaction transaction(store);
-  store.run("INSERT INTO search_posts (experiment_id, event_id, operations) VALUES (?, ?, ?)",
-            experiment_id, event_id, to_wire(operations));
-  const int64_t post = store.last_id();
-  transaction.commit();
+  int64_t post = 0;
+  {
+    Change change(store);
+    change.records().run(
+        "INSERT INTO search_posts (experiment_id, event_id, operations) VALUES (?, ?, ?)",
+        experiment_id, event_id, to_wire(operations));
+    post = change.records().last_id();
+    change.tell_supervisor(experiment_id);
+    change.commit();
+  }
   for (milliseconds pause{1};; pause = std::min(pause * 2, longest_pause)) {
-    wake_supervisor(store_directory, experiment_id);
     {
-      Query row = store.query("SELECT accepted, answer FROM search_posts WHERE id=?", post);
+      Query row =
+          store.database().query("SELECT accepted, answer FROM search_posts WHERE id=?", post);
       row.next();
       if (!row.is_null(0)) {
         if (row.integer(0) == 0) throw Error(Code::not_found, tried + ": " + row.text(1));
         return {{"refused", row.view(1).empty() ? Json() : Json(row.text(1))}};
       }
     }
-    if (supervisor_liveness(store_directory, experiment_id) == Liveness::dead) {
-      store.run("DELETE FROM search_posts WHERE id=? AND accepted IS NULL", post);
-      if (store.changes() > 0)
+    if (supervisor_liveness(store.directory(), experiment_id) == Liveness::dead) {
+      store.database().run("DELETE FROM search_posts WHERE id=? AND accepted IS NULL", post);
+      if (store.database().changes() > 0)
         throw Error(Code::unavailable, tried + ": nobody runs it; start `det run --resume " +
                                            std::to_string(experiment_id) + "`, and post again");
     }
     std::this_thread::sleep_for(pause);
+    store.waking().wake_supervisor(experiment_id);
   }
 }
 

@@ -1,0 +1,64 @@
+#include "core/engine/engine.h"
+
+#include "core/base/error.h"
+#include "core/base/log.h"
+#include "core/engine/best_validation.h"
+#include "core/engine/change.h"
+#include "core/engine/garbage.h"
+#include "core/engine/states.h"
+
+namespace det {
+
+Engine::Engine(std::filesystem::path store_directory, bool create, StoreOptions options)
+    : store_(std::move(store_directory), create, std::move(options)) {}
+
+void Engine::require_trial(int64_t trial_id, const char *tried) {
+  if (records().query("SELECT 1 FROM trials WHERE id=?", trial_id).next()) return;
+  throw Error(Code::not_found, std::string(tried) + ": there is no trial " +
+                                   std::to_string(trial_id) + " in '" + records().path().string() +
+                                   "'; `det ls` shows the ones there are");
+}
+
+int64_t Engine::create_experiment(const Json &config, const std::string &original,
+                                  const LaunchPlan &launch) {
+  const std::lock_guard guard(mutex_);
+  Change change(store_);
+  const int64_t id = det::create_experiment(change.records(), config, original, launch);
+  change.commit();
+  return id;
+}
+
+ExperimentRecord Engine::read_experiment(int64_t experiment_id) {
+  const std::lock_guard guard(mutex_);
+  return det::read_experiment(records(), experiment_id);
+}
+
+Json Engine::collect_garbage(int64_t experiment_id, bool dry) {
+  const std::lock_guard guard(mutex_);
+  const Json experiment = entry_of_experiment(experiment_id, "deleting checkpoints");
+  Collected collected;
+  if (dry) {
+    collected.deleted = find_garbage(records(), experiment_id);
+  } else {
+    const auto state = experiment.at("state").get<std::string>();
+    if (!is_terminal(state))
+      throw Error(Code::state, "deleting checkpoints of experiment " +
+                                   std::to_string(experiment_id) + ": it is " + state +
+                                   " and may need them; wait until it is over");
+    Logger log;
+    collected = delete_garbage(store_.directory(), experiment_id, log);
+  }
+  Json checkpoints = Json::array();
+  int64_t bytes = 0;
+  for (const StoredCheckpoint &one : collected.deleted) {
+    bytes += one.size;
+    checkpoints.push_back({{"uuid", one.uuid},
+                           {"trial_id", one.trial_id},
+                           {"steps_completed", one.steps},
+                           {"size", one.size}});
+  }
+  return {
+      {"checkpoints", std::move(checkpoints)}, {"size", bytes}, {"failures", collected.failures}};
+}
+
+}  // namespace det
