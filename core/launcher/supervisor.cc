@@ -9,7 +9,6 @@
 
 #include "core/base/error.h"
 #include "core/engine/garbage.h"
-#include "core/engine/transitions.h"
 #include "core/launcher/runnable.h"
 #include "core/metrics/left_behind.h"
 #include "core/search/single.h"
@@ -39,9 +38,8 @@ std::optional<uint64_t> length_of_each(const ExperimentRecord &experiment) {
 Supervisor::Supervisor(Options options, Launcher &launcher)
     : options_(std::move(options)),
       launcher_(launcher),
-      store_(open_store(options_.store_directory, false, options_.store)),
-      seat_(options_.store_directory, options_.experiment_id),
-      experiment_(read_experiment(store_, options_.experiment_id)),
+      lead_(options_.store_directory, options_.experiment_id, options_.store),
+      experiment_(lead_.experiment()),
       log_policies_(experiment_.config) {
   const Json &config = experiment_.config;
   const Json resources = config.value("resources", Json::object());
@@ -52,52 +50,29 @@ Supervisor::Supervisor(Options options, Launcher &launcher)
   // Whoever goes on with it is to put that right first; what is ending starts nothing.
   if (!is_stopping(experiment_.state) && !ended())
     require_runnable(config, experiment_.launch, launcher_);
-  search_ = std::make_unique<RecordedSearch>(
-      store_, experiment_.id,
-      make_search(config,
-                  experiment_.launch.by_metrics ? SearchRules::metrics : SearchRules::operations),
-      length_of_each(experiment_));
+  lead_.take_up(make_search(config, experiment_.launch.by_metrics ? SearchRules::metrics
+                                                                  : SearchRules::operations),
+                length_of_each(experiment_));
   take_over();
 }
 
 void Supervisor::take_over() {
   recover_runs(options_.store_directory, *options_.log);
-  struct Found {
-    int64_t id = 0;
-    int64_t run_id = 0;
-    std::string leader;
-  };
-  std::vector<Found> running;
-  {
-    Query trials = store_.query(
-        "SELECT trials.id, runs.run_id, runs.leader FROM trials"
-        " LEFT JOIN runs ON trial_id=trials.id AND run_id=last_run"
-        " WHERE experiment_id=? AND trials.state NOT IN ('COMPLETED', 'CANCELED', 'ERROR')"
-        " ORDER BY trials.id",
-        experiment_.id);
-    while (trials.next()) {
-      trials_[trials.integer(0)];
-      touched_.push_back(trials.integer(0));
-      if (!trials.is_null(2))
-        running.push_back({trials.integer(0), trials.integer(1), trials.text(2)});
-    }
+  for (const TrialState &trial : lead_.open_trials()) {
+    trials_[trial.id];
+    touched_.push_back(trial.id);
   }
-  for (const Found &found : running) {
-    Trial &trial = trials_.at(found.id);
-    trial.run_id = found.run_id;
-    running_.insert(found.id);
-    take_over_run(found.id, trial, found.leader);
-  }
-  if (!ended() && !is_stopping(experiment_.state)) decide([&] { return search_->begin(); });
+  for (const LedRun &run : lead_.led_runs()) take_over_run(run);
+  if (!ended() && !is_stopping(experiment_.state)) carry_on(lead_.begin());
   states_changed_ = true;
 }
 
 void Supervisor::step() {
-  seat_.drain();
+  lead_.seat().drain();
   read_control();
   for (const LaunchedExit &exit : launcher_.take_exits()) run_gone(exit);
   for (const int64_t id : running()) look_at(id, trials_.at(id));
-  if (search_->is_custom()) hear_posts();
+  if (lead_.is_custom()) hear_posts();
   settle_touched();
   enforce_deadlines();
   launch_waiting();
@@ -112,7 +87,7 @@ void Supervisor::wait(int fd, std::chrono::milliseconds limit) {
   if (!running_.empty()) next = std::min(next, options_.now() + between_progress);
   const auto pause = std::chrono::ceil<std::chrono::milliseconds>(next - options_.now());
   std::array<pollfd, 3> news{
-      {{seat_.wake_fd(), POLLIN, 0}, {launcher_.exit_fd(), POLLIN, 0}, {fd, POLLIN, 0}}};
+      {{lead_.seat().wake_fd(), POLLIN, 0}, {launcher_.exit_fd(), POLLIN, 0}, {fd, POLLIN, 0}}};
   if (touched_.empty() &&
       poll(news.data(), news.size(), static_cast<int>(std::max<int64_t>(pause.count(), 0))) < 0 &&
       errno != EINTR)
@@ -120,15 +95,8 @@ void Supervisor::wait(int fd, std::chrono::milliseconds limit) {
 }
 
 void Supervisor::change_state(std::string_view to) {
-  set_state(to);
+  lead_.change_state(to);
   step();
-}
-
-void Supervisor::set_state(std::string_view to) {
-  Transaction transaction(store_);
-  set_experiment_state(store_, experiment_.id, to, "changing " + name_of(0));
-  store_.run("UPDATE experiments SET control=control+1 WHERE id=?", experiment_.id);
-  transaction.commit();
 }
 
 void Supervisor::kill_processes() {
@@ -145,7 +113,7 @@ bool Supervisor::at_rest() const {
 }
 
 double Supervisor::progress() const {
-  const double progress = search_->progress();
+  const double progress = lead_.progress();
   return std::isfinite(progress) ? std::clamp(progress, 0.0, 1.0) : 0;
 }
 
@@ -158,28 +126,17 @@ std::string Supervisor::name_of(int64_t trial_id) const {
 
 // What people did to the experiment or to its trials.
 void Supervisor::read_control() {
-  {
-    Query row = store_.query("SELECT state, control FROM experiments WHERE id=?", experiment_.id);
-    if (!row.next())
-      throw Error(Code::not_found, "running " + name_of(0) + ": it was removed from the store");
-    if (row.integer(1) != control_) states_changed_ = true;
-    control_ = row.integer(1);
-    experiment_.state = row.text(0);
-  }
+  ExperimentControl control = lead_.control();
+  if (control.count != control_) states_changed_ = true;
+  control_ = control.count;
+  experiment_.state = std::move(control.state);
   if (states_changed_) reload_states();
 }
 
 void Supervisor::reload_states() {
   states_changed_ = false;
-  Query rows = store_.query(
-      "SELECT id, state FROM trials"
-      " WHERE experiment_id=? AND state NOT IN ('COMPLETED', 'CANCELED', 'ERROR') ORDER BY id",
-      experiment_.id);
-  while (rows.next()) {
-    Trial &trial = trials_[rows.integer(0)];
-    if (trial.state == rows.view(1)) continue;
-    touched_.push_back(rows.integer(0));
-  }
+  for (const TrialState &now : lead_.open_trials())
+    if (trials_[now.id].state != now.state) touched_.push_back(now.id);
 }
 
 void Supervisor::settle_touched() {
@@ -195,23 +152,10 @@ void Supervisor::settle_touched() {
 void Supervisor::refresh(int64_t id) {
   Trial &trial = trials_.at(id);
   const std::string before = trial.state;
-  int64_t turn = 0;
-  {
-    Query row = store_.query(
-        "SELECT state, closed,"
-        " IFNULL((SELECT completed IS NOT NULL AND decided IS NOT NULL FROM operations"
-        "  WHERE trial_id=trials.id ORDER BY number DESC LIMIT 1), 1),"
-        " (SELECT asked FROM operations WHERE trial_id=trials.id ORDER BY number DESC LIMIT 1),"
-        " EXISTS (SELECT 1 FROM runs WHERE trial_id=trials.id AND run_id=last_run"
-        "  AND exit IS NOT 'ok')"
-        " FROM trials WHERE id=?",
-        id);
-    row.next();
-    trial.state = row.text(0);
-    trial.closed = row.integer(1) != 0;
-    trial.done = row.integer(2) != 0;
-    turn = row.integer(4) != 0 ? 0 : row.maybe_integer(3).value_or(0);
-  }
+  const TrialStanding standing = lead_.standing(id);
+  trial.state = standing.state;
+  trial.closed = standing.closed;
+  trial.done = standing.done;
   if (trial.state != before) apply_state(id, trial);
   if (trial.run_id != 0) return;  // judged when it has left
   const Verdict verdict =
@@ -219,7 +163,7 @@ void Supervisor::refresh(int64_t id) {
   if (!verdict.state.empty()) return conclude(id, verdict);
   if (trial.state != state::active || trial.done || trial.queued) return;
   trial.queued = true;
-  waiting_.emplace(turn, id);
+  waiting_.emplace(standing.turn, id);
 }
 
 void Supervisor::apply_state(int64_t id, Trial &trial) {
@@ -253,21 +197,13 @@ void Supervisor::enforce_deadlines() {
 void Supervisor::finish() {
   if (ended() || !trials_.empty()) return;
   if (!is_stopping(experiment_.state)) {
-    if (experiment_.state == state::active && !search_->is_custom())
-      fail_search("it has no trial left and did not end");
+    if (experiment_.state == state::active && !lead_.is_custom())
+      carry_on(lead_.fail("it has no trial left and did not end"));
     return;
   }
   recover_runs(options_.store_directory, *options_.log);
   collect_garbage(options_.store_directory, experiment_.id, *options_.log);
-  Transaction transaction(store_);
-  read_control();  // somebody may have asked for another end meanwhile
-  if (!is_stopping(experiment_.state)) return;
-  const std::string_view end = end_of(experiment_.state);
-  set_experiment_state(store_, experiment_.id, end, "ending " + name_of(0));
-  if (end == state::completed)
-    store_.run("UPDATE experiments SET progress=1 WHERE id=?", experiment_.id);
-  transaction.commit();
-  experiment_.state = end;
+  experiment_.state = lead_.finish();
 }
 
 void Supervisor::note_progress() {
@@ -275,9 +211,7 @@ void Supervisor::note_progress() {
   next_progress_ = options_.now() + limit_for_progress;
   const double now = progress();
   if (now == stored_progress_) return;
-  Transaction transaction(store_, Durability::relaxed);
-  store_.run("UPDATE experiments SET progress=? WHERE id=?", now, experiment_.id);
-  transaction.commit();
+  lead_.note_progress(now);
   stored_progress_ = now;
 }
 

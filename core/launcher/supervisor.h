@@ -15,15 +15,11 @@
 #include <utility>
 
 #include "core/base/log.h"
-#include "core/engine/experiment.h"
-#include "core/engine/lifecycle.h"
-#include "core/engine/recorded_search.h"
-#include "core/engine/store.h"
+#include "core/engine/lead.h"
 #include "core/launcher/launcher.h"
 #include "core/launcher/log_follower.h"
 #include "core/launcher/log_policies.h"
 #include "core/launcher/verdict.h"
-#include "core/master/master.h"
 
 namespace det {
 
@@ -64,8 +60,6 @@ class Supervisor {
   size_t waiting() const { return waiting_.size(); }
   // The trials whose processes have left since this was asked last.
   std::vector<int64_t> take_left() { return std::exchange(left_, {}); }
-  Database &store() { return store_; }
-  const RecordedSearch &search() const { return *search_; }
 
  private:
   struct Trial {
@@ -82,8 +76,7 @@ class Supervisor {
   };
 
   void take_over();
-  void take_over_run(int64_t id, Trial &trial, const std::string &leader);
-  void set_state(std::string_view to);
+  void take_over_run(const LedRun &run);
   void read_control();
   void reload_states();
   void settle_touched();
@@ -91,38 +84,31 @@ class Supervisor {
   void apply_state(int64_t id, Trial &trial);
   void ask_to_leave(int64_t id, Trial &trial, std::string_view reason);
   void look_at(int64_t id, Trial &trial);
-  void hear_completion(int64_t id, Trial &trial, uint64_t length, const Json &metric);
+  void hear_completion(int64_t id, Trial &trial, const TrialNews &news);
   void hear_validations(int64_t id);
   void hear_posts();
   void run_gone(const LaunchedExit &exit);
-  void record_end(const LaunchedExit &exit, const Trial &trial);
   bool shell_found_nothing(const LaunchedExit &exit);
   void tell_of_run(int64_t id, int64_t run_id, LogLevel level, const std::string &text);
   void conclude_run(int64_t id, Trial &trial, RunFacts facts, RunExit how);
-  void conclude(int64_t id, const Verdict &verdict, const std::function<void()> &record_run = {});
-  void decide(const std::function<SearchChanges()> &event);
-  void carry_on(const SearchChanges &changes);
-  void fail_search(const std::string &why);
+  void conclude(int64_t id, const Verdict &verdict, const std::optional<JudgedRun> &run = {});
+  void carry_on(const Decided &decided);
   void launch_waiting();
   void launch(int64_t id, Trial &trial);
   TrialLaunch describe(const RunInfo &run) const;
   std::filesystem::path log_file(int64_t trial_id, int64_t run_id) const;
   void enforce_deadlines();
   void follow_log(int64_t id, Trial &trial);
-  void store_line(int64_t id, int64_t run_id, LogLevel level, const std::string &text);
   void store_lines(int64_t id, int64_t run_id, const std::vector<std::string> &lines,
                    uint64_t read);
-  void forbid_restarts(int64_t id, const std::string &policy);
   void finish();
   void note_progress();
   std::string name_of(int64_t trial_id) const;
 
   const Options options_;
   Launcher &launcher_;
-  Database store_;
-  SupervisorSeat seat_;
+  Lead lead_;
   ExperimentRecord experiment_;
-  std::unique_ptr<RecordedSearch> search_;
   int64_t control_ = -1;
   int64_t slots_per_trial_ = 1, max_slots_ = 0, max_restarts_ = 5;
   std::chrono::seconds preemption_timeout_{3600};

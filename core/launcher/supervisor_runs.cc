@@ -1,15 +1,23 @@
 // The processes of the trials: starting them, and what follows when they leave.
 #include <algorithm>
 
-#include "core/base/clock.h"
 #include "core/base/error.h"
-#include "core/engine/lifecycle.h"
-#include "core/engine/start.h"
 #include "core/launcher/supervisor.h"
 #include "core/launcher/trial_environment.h"
 #include "core/metrics/left_behind.h"
 
 namespace det {
+
+namespace {
+
+// As its process ended it, which said nothing itself.
+RunExit end_of_process(const LaunchedExit &exit, bool killed) {
+  if (killed) return RunExit::killed;
+  if (exit.kind != LaunchedExit::Kind::exited) return RunExit::died;
+  return exit.status == 0 ? RunExit::ok : RunExit::error;
+}
+
+}  // namespace
 
 void Supervisor::launch_waiting() {
   while (!waiting_.empty() && experiment_.state == state::active) {
@@ -42,13 +50,9 @@ void Supervisor::launch_waiting() {
 // Throws Code::busy, with nothing done, where others have the GPUs it needs.
 // The process waits until its run is on record, so that there is none that nobody knows of.
 void Supervisor::launch(int64_t id, Trial &trial) {
-  const RunInfo run = describe_next_run(store_, id);
+  const RunInfo run = lead_.next_run(id);
   const ProcessIdentity leader = launcher_.prepare(describe(run));
-  {
-    Transaction transaction(store_, Durability::relaxed);
-    record_next_run(store_, run, leader);
-    transaction.commit();
-  }
+  lead_.start_run(run, leader);
   trial.run_id = run.run_id;
   trial.killed = trial.lost = false;
   trial.kill_at = Clock::time_point::max();
@@ -77,21 +81,22 @@ TrialLaunch Supervisor::describe(const RunInfo &run) const {
 }
 
 std::filesystem::path Supervisor::log_file(int64_t trial_id, int64_t run_id) const {
-  return seat_.directory() / "logs" /
+  return lead_.seat().directory() / "logs" /
          (std::to_string(trial_id) + "." + std::to_string(run_id) + ".log");
 }
 
-void Supervisor::take_over_run(int64_t id, Trial &trial, const std::string &leader) {
-  follow_log(id, trial);
-  const auto process =
-      ProcessIdentity::from_json(parse_json_object(leader, "the process of a run"));
+void Supervisor::take_over_run(const LedRun &run) {
+  Trial &trial = trials_.at(run.trial_id);
+  trial.run_id = run.run_id;
+  running_.insert(run.trial_id);
+  follow_log(run.trial_id, trial);
   // Where it is gone, what it said counts; where it said nothing, nobody knows whose fault it was.
-  trial.lost = liveness(process) == Liveness::dead;
+  trial.lost = liveness(run.leader) == Liveness::dead;
   TrialLaunch launch;
-  launch.trial_id = id;
-  launch.run_id = trial.run_id;
+  launch.trial_id = run.trial_id;
+  launch.run_id = run.run_id;
   launch.slots = static_cast<int>(slots_per_trial_);
-  launcher_.adopt(launch, process);
+  launcher_.adopt(launch, run.leader);
 }
 
 void Supervisor::run_gone(const LaunchedExit &exit) {
@@ -99,17 +104,12 @@ void Supervisor::run_gone(const LaunchedExit &exit) {
   if (found == trials_.end() || found->second.run_id != exit.run_id) return;
   Trial &trial = found->second;
   const bool is_known = exit.kind != LaunchedExit::Kind::unknown;
-  const auto read_end = [&] {
-    Query run = store_.query("SELECT exit FROM runs WHERE trial_id=? AND run_id=?", exit.trial_id,
-                             exit.run_id);
-    return run.next() ? run.maybe_text(0) : std::nullopt;
-  };
-  std::optional<std::string> recorded = read_end();
+  std::optional<std::string> recorded = lead_.run_exit(exit.trial_id, exit.run_id);
   if (!recorded) {
     // Its reports, which it could not deliver, and what it completed last.
-    if (is_known) record_end(exit, trial);
+    if (is_known) lead_.end_run(exit.trial_id, exit.run_id, end_of_process(exit, trial.killed));
     recover_runs(options_.store_directory, *options_.log);
-    recorded = read_end();
+    recorded = lead_.run_exit(exit.trial_id, exit.run_id);
   }
   look_at(exit.trial_id, trial);
   const bool said_nothing = !recorded || *recorded == run_exit_name(RunExit::died);
@@ -138,36 +138,13 @@ bool Supervisor::shell_found_nothing(const LaunchedExit &exit) {
   if (exit.kind != LaunchedExit::Kind::exited || (exit.status != 126 && exit.status != 127) ||
       command.size() != 3 || command[0] != "/bin/sh" || command[1] != "-c")
     return false;
-  return store_
-      .query("SELECT 1 FROM runs WHERE trial_id=? AND run_id=? AND journal_id=''", exit.trial_id,
-             exit.run_id)
-      .next();
+  return !lead_.was_taken_up(exit.trial_id, exit.run_id);
 }
 
 // To whoever looks on, and in the log of the trial for those who look later.
 void Supervisor::tell_of_run(int64_t id, int64_t run_id, LogLevel level, const std::string &text) {
   options_.log->write(level, text);
-  Transaction transaction(store_, Durability::relaxed);
-  store_line(id, run_id, level, "det run: " + text);
-  transaction.commit();
-}
-
-void Supervisor::store_line(int64_t id, int64_t run_id, LogLevel level, const std::string &text) {
-  store_.run(
-      "INSERT INTO logs (trial_id, run_id, rank, time, level, text) VALUES (?, ?, 0, ?, ?, ?)", id,
-      run_id, now_us(), static_cast<int64_t>(level), text);
-}
-
-// As its process ended it, which said nothing itself.
-void Supervisor::record_end(const LaunchedExit &exit, const Trial &trial) {
-  const bool exited = exit.kind == LaunchedExit::Kind::exited;
-  Transaction transaction(store_, Durability::relaxed);
-  record_run_end(store_, exit.trial_id, exit.run_id,
-                 trial.killed                 ? RunExit::killed
-                 : exited && exit.status == 0 ? RunExit::ok
-                 : exited                     ? RunExit::error
-                                              : RunExit::died);
-  transaction.commit();
+  lead_.log(id, run_id, level, "det run: " + text);
 }
 
 void Supervisor::conclude_run(int64_t id, Trial &trial, RunFacts facts, RunExit how) {
@@ -175,57 +152,32 @@ void Supervisor::conclude_run(int64_t id, Trial &trial, RunFacts facts, RunExit 
   if (trial.log) trial.log->finish();
   trial.log.reset();
   facts.max_restarts = max_restarts_;
-  {
-    Query row = store_.query(
-        "SELECT trials.state, restarts, closed, early_exit IS NOT NULL OR "
-        "IFNULL(exit='invalid_hp', 0),"
-        " out_of_operations OR EXISTS (SELECT 1 FROM signals WHERE trial_id=trials.id"
-        "  AND signals.run_id=runs.run_id AND acknowledged IS NOT NULL),"
-        " IFNULL((SELECT decided IS NOT NULL FROM operations WHERE trial_id=trials.id"
-        "  ORDER BY number DESC LIMIT 1), 1),"
-        " restarts_forbidden_by IS NOT NULL"
-        " FROM trials JOIN runs ON trial_id=trials.id AND run_id=? WHERE trials.id=?",
-        run_id, id);
-    row.next();
-    facts.state = row.text(0);
-    facts.restarts = row.integer(1);
-    facts.closed = row.integer(2) != 0;
-    facts.invalid_hp = row.integer(3) != 0;
-    facts.acknowledged = row.integer(4) != 0;
-    facts.done = row.integer(5) != 0;
-    facts.is_final = row.integer(6) != 0;
-  }
+  const RunStanding standing = lead_.run_standing(id, run_id);
+  facts.state = standing.trial_state;
+  facts.restarts = standing.restarts;
+  facts.closed = standing.closed;
+  facts.invalid_hp = standing.invalid_hp;
+  facts.acknowledged = standing.acknowledged;
+  facts.done = standing.done;
+  facts.is_final = standing.restarts_forbidden;
   const Verdict verdict = judge(facts);
-  const auto record = [&] {
-    record_run_end(store_, id, run_id, how);
-    store_.run("UPDATE runs SET leader=NULL WHERE trial_id=? AND run_id=?", id, run_id);
-    if (verdict.counts) store_.run("UPDATE trials SET restarts=restarts+1 WHERE id=?", id);
-  };
+  const JudgedRun judged{run_id, how, verdict.counts};
   running_.erase(id);
   left_.push_back(id);
   trial.run_id = 0;
-  if (!verdict.state.empty()) return conclude(id, verdict, record);
-  Transaction transaction(store_, Durability::relaxed);
-  record();
-  transaction.commit();
+  if (!verdict.state.empty()) return conclude(id, verdict, judged);
+  lead_.judge_run(id, judged);
   touched_.push_back(id);
   if (!facts.unstartable || experiment_.state != state::active) return;
   options_.log->error("pausing " + name_of(0) + ", since its trials cannot be started");
-  set_state(state::paused);
+  lead_.change_state(state::paused);
   read_control();
 }
 
-// What a run prints is stored with how far it was read, so that no line is lost or stored twice.
 void Supervisor::follow_log(int64_t id, Trial &trial) {
   const int64_t run_id = trial.run_id;
-  uint64_t offset = 0;
-  {
-    Query run =
-        store_.query("SELECT log_offset FROM runs WHERE trial_id=? AND run_id=?", id, run_id);
-    if (run.next()) offset = static_cast<uint64_t>(run.integer(0));
-  }
   trial.log = std::make_unique<LogFollower>(
-      log_file(id, run_id), offset,
+      log_file(id, run_id), lead_.log_offset(id, run_id),
       [this, id, run_id](const std::vector<std::string> &lines, uint64_t read) {
         store_lines(id, run_id, lines, read);
       });
@@ -234,22 +186,10 @@ void Supervisor::follow_log(int64_t id, Trial &trial) {
 void Supervisor::store_lines(int64_t id, int64_t run_id, const std::vector<std::string> &lines,
                              uint64_t read) {
   std::optional<std::string> policy;
-  Transaction transaction(store_, Durability::relaxed);
-  for (const std::string &line : lines) {
-    store_line(id, run_id, LogLevel::info, line);
+  for (const std::string &line : lines)
     if (!policy) policy = log_policies_.forbids_restarts(line);
-  }
-  if (policy) forbid_restarts(id, *policy);
-  store_.run("UPDATE runs SET log_offset=? WHERE trial_id=? AND run_id=?", read, id, run_id);
-  transaction.commit();
-}
-
-void Supervisor::forbid_restarts(int64_t id, const std::string &policy) {
-  store_.run(
-      "UPDATE trials SET restarts_forbidden_by=? WHERE id=? AND restarts_forbidden_by IS NULL",
-      policy, id);
-  if (store_.changes() > 0)
-    options_.log->warning(name_of(id) + " printed what the log policy '" + policy +
+  if (lead_.log_output(id, run_id, lines, read, policy))
+    options_.log->warning(name_of(id) + " printed what the log policy '" + *policy +
                           "' looks for: it is not started again when it fails");
 }
 

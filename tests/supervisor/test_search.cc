@@ -1,4 +1,6 @@
 // Whole experiments: every method, whatever happens to the supervisor in between.
+#include <sqlite3.h>
+
 #include <random>
 
 #include "core/engine/transitions.h"
@@ -181,15 +183,42 @@ void a_metric_that_is_no_number_ends_the_experiment(void **) {
   assert_false(experiment.complaints().empty());
 }
 
+// The first connection that this process opens to any database from now on.
+class FirstConnection {
+ public:
+  FirstConnection() {
+    first_ = nullptr;
+    sqlite3_auto_extension(reinterpret_cast<void (*)()>(opened));
+  }
+  ~FirstConnection() { sqlite3_cancel_auto_extension(reinterpret_cast<void (*)()>(opened)); }
+  sqlite3 *handle() const { return first_; }
+
+ private:
+  static int opened(sqlite3 *connection, char **, const sqlite3_api_routines *) {
+    if (first_ == nullptr) first_ = connection;
+    return SQLITE_OK;
+  }
+  static inline sqlite3 *first_ = nullptr;
+};
+
+void let_grow_no_more(sqlite3 *connection) {
+  // Less than it has means: what it has.
+  assert_int_equal(sqlite3_exec(connection, "PRAGMA max_page_count=1", nullptr, nullptr, nullptr),
+                   SQLITE_OK);
+}
+
 void a_full_disk_stops_it_clearly_and_it_goes_on_later(void **) {
   const Json expected = undisturbed(random_search(), 1);
   Experiment experiment(random_search(), 1);
   experiment.behave(in_order);
-  experiment.supervise().change_state(state::active);
+  sqlite3 *of_supervisor = nullptr;
+  {
+    const FirstConnection first;
+    experiment.supervise().change_state(state::active);
+    of_supervisor = first.handle();
+  }
   for (int step = 0; step < 10; ++step) experiment.advance();
-  Database &store = experiment.supervisor().store();
-  const int64_t pages = store.pragma("page_count");
-  store.run("PRAGMA max_page_count=" + std::to_string(pages));
+  let_grow_no_more(of_supervisor);
   bool was_full = false;
   try {
     while (experiment.advance()) {
