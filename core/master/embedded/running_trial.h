@@ -1,73 +1,63 @@
-// The embedded master as one rank of one run of one trial sees it.
+// A live run of a store as its master.
 #pragma once
 
-#include <memory>
-#include <mutex>
-#include <optional>
-#include <string>
-
-#include "core/engine/delivery.h"
-#include "core/engine/lifecycle.h"
-#include "core/engine/signals.h"
-#include "core/engine/start.h"
+#include "core/engine/live_run.h"
 #include "core/master/master.h"
 
 namespace det {
 
 class RunningTrial : public Master {
  public:
-  RunningTrial(Database store, StartedRun run, std::filesystem::path store_directory,
-               const StoreOptions &options, std::shared_ptr<Logger> log);
-  ~RunningTrial() override;
+  explicit RunningTrial(std::unique_ptr<LiveRun> run) : run_(std::move(run)) {}
 
-  const RunInfo &info() const override { return run_.info; }
-  std::filesystem::path run_directory() const override { return run_directory_; }
-  std::string journal_id() const override { return run_.journal_id; }
+  const RunInfo &info() const override { return run_->info(); }
+  std::filesystem::path run_directory() const override { return run_->directory(); }
+  std::string journal_id() const override { return run_->journal_id(); }
 
-  Delivery deliver(const JournalKey &journal, std::span<const Report> reports) override;
+  Delivery deliver(const JournalKey &journal, std::span<const Report> reports) override {
+    return run_->deliver(journal, reports);
+  }
 
-  bool wait_preemption(const Wake &wake) override { return signals_.wait(wake); }
-  void note_preemption(const std::string &reason) override;
-  void acknowledge_preemption() override;
+  bool wait_preemption(const Wake &wake) override { return run_->wait_signal(wake); }
+  void note_preemption(const std::string &reason) override { run_->note_signal(reason); }
+  void acknowledge_preemption() override { run_->acknowledge_signal(); }
 
-  SearchOperation current_operation() override;
-  void complete_operation(uint64_t length, const Json &metric) override;
-  void acknowledge_out_of_operations() override;
+  SearchOperation current_operation() override { return run_->current_operation(); }
+  void complete_operation(uint64_t length, const Json &metric) override {
+    run_->complete_operation(length, metric);
+  }
+  void acknowledge_out_of_operations() override { run_->acknowledge_out_of_operations(); }
 
-  void report_checkpoint(const CheckpointReport &report) override;
-  bool knows_checkpoint(const std::string &id) override;
-  std::optional<Json> checkpoint_metadata(const std::string &id) override;
-  bool has_made_checkpoint(const std::string &id) override;
-  bool withdraw_checkpoint(const std::string &id) override;
-  bool reinstate_checkpoint(const std::string &id) override;
-  void checkpoint_deleted(const std::string &id) override;
+  void report_checkpoint(const CheckpointReport &report) override {
+    run_->report_checkpoint(report);
+  }
+  bool knows_checkpoint(const std::string &id) override { return run_->knows_checkpoint(id); }
+  std::optional<Json> checkpoint_metadata(const std::string &id) override {
+    return run_->checkpoint_metadata(id);
+  }
+  bool has_made_checkpoint(const std::string &id) override { return run_->has_made_checkpoint(id); }
+  bool withdraw_checkpoint(const std::string &id) override { return run_->withdraw_checkpoint(id); }
+  bool reinstate_checkpoint(const std::string &id) override {
+    return run_->reinstate_checkpoint(id);
+  }
+  void checkpoint_deleted(const std::string &id) override { run_->checkpoint_deleted(id); }
 
-  void set_metadata(const Json &metadata) override;
-  Json metadata() override;
+  void set_metadata(const Json &metadata) override { run_->set_metadata(metadata); }
+  Json metadata() override { return run_->metadata(); }
 
-  bool report_early_exit(const std::string &reason) override;
-  std::optional<double> best_validation() override;
+  bool report_early_exit(const std::string &reason) override {
+    return run_->report_early_exit(reason);
+  }
+  std::optional<double> best_validation() override { return run_->best_validation(); }
 
-  void end_run(RunEnd how) override;
+  void end_run(RunEnd how) override {
+    run_->end(how == RunEnd::ok           ? RunExit::ok
+              : how == RunEnd::invalid_hp ? RunExit::invalid_hp
+                                          : RunExit::error);
+  }
 
  private:
-  std::string trial_name() const;
-  SearchOperation read_operation();
-  void record_completion(uint64_t length, const Json &metric);
-  void await_decision();
-  void end(RunExit how);
-  RunExit judged_by_ranks();
-  bool move_checkpoint(const std::string &id, std::string_view from, std::string_view to);
-
-  std::mutex mutex_;  // guards the connection and what stands on it
-  Database store_;
-  ReportWriter writer_;
-  StartedRun run_;
-  const std::shared_ptr<Logger> log_;
-  const std::filesystem::path store_directory_;
-  const std::filesystem::path run_directory_;
-  SignalWatch signals_;
-  bool ended_ = false;
+  const std::unique_ptr<LiveRun> run_;
 };
 
 }  // namespace det

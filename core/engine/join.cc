@@ -1,9 +1,8 @@
-// How the other ranks of a job take part in the run that their chief has started.
+#include "core/engine/join.h"
+
 #include "core/base/error.h"
+#include "core/engine/change.h"
 #include "core/engine/run_directory.h"
-#include "core/master/embedded/embedded_master.h"
-#include "core/master/embedded/running_trial.h"
-#include "core/master/embedded/unreachable.h"
 
 namespace det {
 
@@ -35,13 +34,14 @@ std::string absence(const RunTicket &ticket, bool same_machine, const StoreOptio
   return {};
 }
 
-StartedRun join(Database &store, const RunTicket &ticket, int rank) {
+StartedRun join(Store &store, const RunTicket &ticket, int rank) {
   const RunInfo &run = ticket.info;
   const std::string journal_id = rank_journal_id(ticket.journal_id, rank);
-  Transaction transaction(store, Durability::relaxed);
+  // Nobody else makes or clears a directory meanwhile.
+  Change change(store, Durability::relaxed);
   OwnerLock owner = make_run_directory(
       ticket.store_directory, {run.trial_id, run.run_id, rank, journal_id}, {.with_signal = true});
-  transaction.commit();
+  change.commit();
   return {run, rank, false, false, journal_id, std::move(owner)};
 }
 
@@ -54,18 +54,16 @@ std::string unreachable(const RunTicket &ticket, int rank, const std::string &wh
 
 }  // namespace
 
-std::unique_ptr<Master> join_embedded_run(const RunTicket &ticket, int rank,
-                                          std::shared_ptr<Logger> log,
-                                          const StoreOptions &options) {
+JoinedRun join_live_run(const RunTicket &ticket, int rank, std::shared_ptr<Logger> log,
+                        const StoreOptions &options) {
   const bool same_machine = on_machine_of(ticket.chief);
   std::string why = absence(ticket, same_machine, options);
   if (why.empty()) {
     try {
-      Database store = open_store(ticket.store_directory, false, options);
-      if (is_that_store(store, ticket)) {
+      Store store(ticket.store_directory, false, options);
+      if (is_that_store(store.database(), ticket)) {
         StartedRun run = join(store, ticket, rank);
-        return std::make_unique<RunningTrial>(std::move(store), std::move(run),
-                                              ticket.store_directory, options, std::move(log));
+        return {std::make_unique<LiveRun>(std::move(store), std::move(run), std::move(log)), {}};
       }
       why = "another store is at this path";
     } catch (const Error &e) {
@@ -73,7 +71,7 @@ std::unique_ptr<Master> join_embedded_run(const RunTicket &ticket, int rank,
       why = e.what();
     }
   }
-  return std::make_unique<UnreachableMaster>(ticket.info, unreachable(ticket, rank, why));
+  return {nullptr, unreachable(ticket, rank, why)};
 }
 
 Json to_json(const RunTicket &ticket) {
