@@ -27,4 +27,6 @@ extern "C" {
     print_error("ERROR: " text "\n" __VA_OPT__(, ) __VA_ARGS__); \
     _fail(__FILE__, __LINE__);                                   \
   } while (0)
+
+#include "tests/assert_equal.h"
 #endif

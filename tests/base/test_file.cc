@@ -28,7 +28,7 @@ void durable_write_makes_and_replaces(void **) {
   write_file_durably(path, "old");
   assert_string_equal(read_file(path).c_str(), "old");
   write_file_durably(path, std::string("n\0w", 3), 0600);
-  assert_true(read_file(path) == std::string("n\0w", 3));
+  assert_equal(read_file(path), std::string("n\0w", 3));
   assert_int_equal(fs::status(path).permissions() & fs::perms::mask, 0600);
   assert_int_equal(entries(directory.path()), 1);
 }

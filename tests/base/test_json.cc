@@ -80,16 +80,20 @@ void integers_keep_64_bits(void **) {
 void bare_non_finite_numbers_are_understood(void **) {
   const Json value = parse_json(R"([NaN, Infinity, -Infinity, {"a": NaN}])", "x");
   assert_true(std::isnan(value[0].get<double>()));
-  assert_true(value[1] == HUGE_VAL && value[2] == -HUGE_VAL);
+  assert_equal(value[1], HUGE_VAL);
+  assert_equal(value[2], -HUGE_VAL);
   assert_true(std::isnan(value[3]["a"].get<double>()));
   assert_string_equal(to_metadata_text(value[1]).c_str(), "Infinity");
 }
 
 void texts_that_look_like_numbers_stay_texts(void **) {
   const Json value = parse_json(R"(["NaN", "a\"NaN", "\\", NaN, "\u0001NaN", "NaN\\"])", "x");
-  assert_true(value[0] == "NaN" && value[1] == "a\"NaN" && value[2] == "\\");
+  assert_equal(value[0], "NaN");
+  assert_equal(value[1], "a\"NaN");
+  assert_equal(value[2], "\\");
   assert_true(value[3].is_number_float());
-  assert_true(value[4] == "\x01NaN" && value[5] == "NaN\\");
+  assert_equal(value[4], "\x01NaN");
+  assert_equal(value[5], "NaN\\");
 }
 
 void misplaced_non_finite_numbers_are_refused(void **) {
@@ -135,7 +139,7 @@ void of_equal_keys_the_last_wins_where_the_first_stood(void **) {
     assert_int_equal(value["weights/3"].get<int>(), 2);
     assert_string_equal(std::next(value.begin(), 3).key().c_str(), "weights/3");
     assert_string_equal(std::next(value.begin(), keys).key().c_str(), "last");
-    assert_true(unpack(pack(value), "x") == value);
+    assert_equal(unpack(pack(value), "x"), value);
   }
 }
 

@@ -77,7 +77,7 @@ void a_thread_of_the_host_is_called_back_at_once(void **) {
   relay.write(LogLevel::info, "b");
   assert_string_equal(host.lines().c_str(), "a b ");
   for (const std::thread::id thread : host.threads())
-    assert_true(thread == std::this_thread::get_id());
+    assert_equal(thread, std::this_thread::get_id());
 }
 
 void threads_of_the_library_do_not_wait_for_the_host(void **) {

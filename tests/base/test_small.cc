@@ -56,9 +56,13 @@ void uuids_are_of_version_4_and_differ(void **) {
   for (int i = 0; i < 1000; ++i) {
     const std::string uuid = make_uuid();
     assert_int_equal(uuid.size(), 36);
-    assert_true(uuid[8] == '-' && uuid[13] == '-' && uuid[18] == '-' && uuid[23] == '-');
-    assert_true(uuid[14] == '4' && std::string("89ab").find(uuid[19]) != std::string::npos);
-    assert_true(uuid.find_first_not_of("0123456789abcdef-") == uuid.npos);
+    assert_equal(uuid[8], '-');
+    assert_equal(uuid[13], '-');
+    assert_equal(uuid[18], '-');
+    assert_equal(uuid[23], '-');
+    assert_equal(uuid[14], '4');
+    assert_true(std::string("89ab").find(uuid[19]) != std::string::npos);
+    assert_equal(uuid.find_first_not_of("0123456789abcdef-"), uuid.npos);
     seen.insert(uuid);
   }
   assert_int_equal(seen.size(), 1000);
@@ -113,7 +117,7 @@ void log_lines_below_the_threshold_are_dropped(void **) {
   logger.info("b");
   logger.warning("c");
   logger.error("d");
-  assert_true((lines == std::vector<std::string>{"WARNING c", "ERROR d"}));
+  assert_equal(lines, std::vector<std::string>{"WARNING c", "ERROR d"});
 }
 
 void system_errors_become_codes_with_a_remedy(void **) {
@@ -164,10 +168,13 @@ void a_job_of_one_gives_every_message_back(void **) {
   assert_true(job->is_chief() && job->is_local_chief());
   assert_int_equal(job->ranks().size, 1);
   for (const Message &message : {Message(), Message(""), Message(std::string(2 << 20, 'x'))}) {
-    assert_true(job->broadcast(message) == message && job->broadcast_local(message) == message);
+    assert_equal(job->broadcast(message), message);
+    assert_equal(job->broadcast_local(message), message);
     const std::vector<Message> list{message};
-    assert_true(job->allgather(message) == list && job->allgather_local(message) == list);
-    assert_true(job->gather(message) == list && job->gather_local(message) == list);
+    assert_equal(job->allgather(message), list);
+    assert_equal(job->allgather_local(message), list);
+    assert_equal(job->gather(message), list);
+    assert_equal(job->gather_local(message), list);
   }
 }
 

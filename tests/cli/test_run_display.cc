@@ -117,8 +117,8 @@ void nothing_from_a_trial_steers_the_terminal(void **) {
   state.counts = {{"\x1b[1m", 1}};
   const std::string text = joined_lines(block_lines(state, screen(200))) + progress_line(state) +
                            left_line({1, "\x1b[3m", 1.0}, state.metric_name);
-  assert_true(text.find('\x1b') == text.npos);
-  assert_true(text.find('\x07') == text.npos);
+  assert_equal(text.find('\x1b'), text.npos);
+  assert_equal(text.find('\x07'), text.npos);
   assert_true(text.find("NaN") != text.npos);
 }
 

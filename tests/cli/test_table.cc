@@ -85,7 +85,7 @@ void json_escapes_what_steers_a_terminal_and_reads_the_same(void **) {
   assert_string_equal(line.c_str(),
                       "{\"\\u202ename\":\"\\u007f\\u009b\\u2066\",\"tag\":\"\\udb40\\udc41\","
                       "\"word\":\"größe\"}\n");
-  assert_true(Json::parse(line) == value);
+  assert_equal(Json::parse(line), value);
 }
 
 }  // namespace

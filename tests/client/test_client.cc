@@ -67,11 +67,12 @@ void experiments_are_listed_and_shown(void **) {
   assert_string_equal(keys_of(entry).c_str(),
                       "id name state progress trials trials_done best_metric searcher "
                       "searcher_metric start_time end_time");
-  assert_true(entry.at("trials_done") == 1 && entry.at("searcher").is_null());
-  assert_true(entry.at("searcher_metric") == "loss");
+  assert_equal(entry.at("trials_done"), 1);
+  assert_true(entry.at("searcher").is_null());
+  assert_equal(entry.at("searcher_metric"), "loss");
   assert_string_equal(entry.at("state").get<std::string>().c_str(), "COMPLETED");
-  assert_true(entry.at("best_metric") == 0.25);
-  assert_true(entry.at("progress") == 1.0);
+  assert_equal(entry.at("best_metric"), 0.25);
+  assert_equal(entry.at("progress"), 1.0);
   const Json experiment = client->get_experiment(1);
   assert_string_equal(experiment.at("config").at("searcher").dump().c_str(),
                       R"({"metric":"loss","max_length":20})");
@@ -86,19 +87,21 @@ void a_trial_is_shown_with_all_there_is(void **) {
   assert_string_equal(keys_of(entry).c_str(),
                       "id experiment_id name external_id state status progress steps_completed "
                       "best_metric best_steps runs restarts hparams start_time end_time");
-  assert_true(entry.at("steps_completed") == 20 && entry.at("runs") == 2);
-  assert_true(entry.at("best_metric") == 0.25 && entry.at("best_steps") == 20);
+  assert_equal(entry.at("steps_completed"), 20);
+  assert_equal(entry.at("runs"), 2);
+  assert_equal(entry.at("best_metric"), 0.25);
+  assert_equal(entry.at("best_steps"), 20);
   const Json trial = client->get_trial(1);
   assert_string_equal(trial.at("hparams").dump().c_str(), R"({"lr":0.5})");
   assert_int_equal(trial.at("runs").size(), 2);
-  assert_true(trial.at("runs")[0].at("exit") == "preempted");
-  assert_true(trial.at("runs")[1].at("state") == "ended");
-  assert_true(trial.at("operations")[0].at("completed") == true);
-  assert_true(trial.at("operations")[0].at("metric") == 0.25);
-  assert_true(trial.at("latest_checkpoint").at("uuid") == "second");
+  assert_equal(trial.at("runs")[0].at("exit"), "preempted");
+  assert_equal(trial.at("runs")[1].at("state"), "ended");
+  assert_equal(trial.at("operations")[0].at("completed"), true);
+  assert_equal(trial.at("operations")[0].at("metric"), 0.25);
+  assert_equal(trial.at("latest_checkpoint").at("uuid"), "second");
   assert_string_equal(trial.at("metric_names").dump().c_str(),
                       R"({"training":["loss","lr"],"validation":["loss"]})");
-  assert_true(trial.at("waiting") == 0);
+  assert_equal(trial.at("waiting"), 0);
   assert_string_equal(
       trial.at("resume").get<std::string>().c_str(),
       ("DET_TRIAL_ID=1 DET_HOME=" + home.path().string() + " ./digits --fast").c_str());
@@ -108,7 +111,7 @@ void a_run_is_running_as_long_as_its_process(void **) {
   const Home home;
   const auto run = home.start();
   const auto client = open_client(home.path());
-  assert_true(client->get_trial(1).at("runs")[0].at("state") == "running");
+  assert_equal(client->get_trial(1).at("runs")[0].at("state"), "running");
 }
 
 void the_names_of_metrics_are_those_of_all_reports(void **) {
@@ -160,8 +163,8 @@ void a_stored_report_that_is_no_json_is_told(void **) {
   Database store = open_store(home.store(), false, {});
   const auto client = open_client(home.path());
   store.run("UPDATE metrics SET metrics='{\"loss\": NaN }' WHERE steps=1");
-  assert_true(client->list_metrics(1, std::nullopt, {}).at("metrics")[0].at("metrics").at("loss") ==
-              "NaN");
+  assert_equal(client->list_metrics(1, std::nullopt, {}).at("metrics")[0].at("metrics").at("loss"),
+               "NaN");
   assert_string_equal(client->list_metric_names(1).dump().c_str(), R"({"training":["l"]})");
   for (const char *stored : {"'{\"loss\":'", "'{\"loss\":\"' || x'ff' || '\"}'"}) {
     store.run(std::string("UPDATE metrics SET metrics=") + stored + " WHERE steps=1");
@@ -192,8 +195,8 @@ void reports_are_listed_in_order_by_group_and_page(void **) {
   assert_int_equal(rest.at("metrics").size(), 1);
   assert_true(rest.at("next").is_null());
   page = {0, 1, true};
-  assert_true(client->list_metrics(1, std::nullopt, page).at("metrics")[0].at("steps_completed") ==
-              20);
+  assert_equal(client->list_metrics(1, std::nullopt, page).at("metrics")[0].at("steps_completed"),
+               20);
 }
 
 void checkpoints_are_listed_newest_first_and_shown(void **) {
@@ -204,16 +207,16 @@ void checkpoints_are_listed_newest_first_and_shown(void **) {
   page.descending = true;
   page.limit = 1;
   Json list = client->list_checkpoints(1, page);
-  assert_true(list.at("checkpoints")[0].at("uuid") == "second");
+  assert_equal(list.at("checkpoints")[0].at("uuid"), "second");
   page.after = list.at("next").get<int64_t>();
   list = client->list_checkpoints(0, page);
-  assert_true(list.at("checkpoints")[0].at("uuid") == "first");
+  assert_equal(list.at("checkpoints")[0].at("uuid"), "first");
   assert_true(list.at("next").is_null());
   const Json shown = client->get_checkpoint("first");
   assert_string_equal(keys_of(shown).c_str(),
                       "uuid trial_id trial_run_id steps_completed state size time metadata "
                       "resources storage");
-  assert_true(shown.at("storage").at("type") == "directory");
+  assert_equal(shown.at("storage").at("type"), "directory");
 }
 
 void log_lines_are_listed(void **) {
@@ -222,7 +225,8 @@ void log_lines_are_listed(void **) {
   const auto client = open_client(home.path());
   const Json line = client->list_logs(1, {}).at("logs").at(0);
   assert_string_equal(keys_of(line).c_str(), "time level rank trial_run_id text");
-  assert_true(line.at("level") == "warning" && line.at("text") == "careful");
+  assert_equal(line.at("level"), "warning");
+  assert_equal(line.at("text"), "careful");
 }
 
 // An experiment of trials with these losses and learning rates; null: no validation.
@@ -267,8 +271,8 @@ void trials_are_listed_by_their_metric(void **) {
     }
     return ids;
   };
-  assert_true(all(false) == std::vector<int64_t>({6, 3, 1, 5, 4, 2}));
-  assert_true(all(true) == std::vector<int64_t>({2, 4, 5, 1, 3, 6}));
+  assert_equal(all(false), std::vector<int64_t>({6, 3, 1, 5, 4, 2}));
+  assert_equal(all(true), std::vector<int64_t>({2, 4, 5, 1, 3, 6}));
   assert_code(Code::invalid, client->list_trials(0, {0, 10, false, true}));
 }
 
@@ -280,9 +284,10 @@ void the_best_trial_comes_with_the_checkpoint_of_its_best_step(void **) {
   assert_string_equal(
       keys_of(best).c_str(),
       "experiment_id name state searcher_metric smaller_is_better trial checkpoint");
-  assert_true(best.at("trial").at("id") == 1 && best.at("trial").at("hparams").at("lr") == 0.5);
-  assert_true(best.at("checkpoint").at("uuid") == "second");
-  assert_true(best.at("checkpoint").at("storage").at("type") == "directory");
+  assert_equal(best.at("trial").at("id"), 1);
+  assert_equal(best.at("trial").at("hparams").at("lr"), 0.5);
+  assert_equal(best.at("checkpoint").at("uuid"), "second");
+  assert_equal(best.at("checkpoint").at("storage").at("type"), "directory");
   assert_true(best.at("checkpoint").at("directory").is_null());
   // Without that one, the latest.
   home.look().run("UPDATE checkpoints SET state='DELETED' WHERE uuid='second'");
@@ -290,8 +295,8 @@ void the_best_trial_comes_with_the_checkpoint_of_its_best_step(void **) {
       "UPDATE checkpoints SET storage="
       "'{\"type\":\"shared_fs\",\"host_path\":\"/a\",\"storage_path\":\"b\"}'");
   best = best_trial(*client, 1);
-  assert_true(best.at("checkpoint").at("uuid") == "first");
-  assert_true(best.at("checkpoint").at("directory") == "/a/b/first");
+  assert_equal(best.at("checkpoint").at("uuid"), "first");
+  assert_equal(best.at("checkpoint").at("directory"), "/a/b/first");
 }
 
 void without_a_validation_there_is_no_best_trial(void **) {
@@ -300,7 +305,7 @@ void without_a_validation_there_is_no_best_trial(void **) {
   const auto client = open_client(home.path());
   const Json best = best_trial(*client, 1);
   assert_true(best.at("trial").is_null() && best.at("checkpoint").is_null());
-  assert_true(best.at("searcher_metric") == "loss");
+  assert_equal(best.at("searcher_metric"), "loss");
   assert_code(Code::not_found, best_trial(*client, 2));
 }
 
@@ -310,12 +315,16 @@ void hyperparameters_that_vary_are_ranked(void **) {
               {{8, 0.8}, {7, 0.7}, {6, 0.6}, {5, 0.5}, {4, 0.4}, {3, 0.3}, {2, 0.2}, {1, 0.1}});
   const auto client = open_client(home.path());
   const Json answer = hparam_importance(*client, 1);
-  assert_true(answer.at("trials") == 8 && answer.at("hparams").size() == 1);
+  assert_equal(answer.at("trials"), 8);
+  assert_equal(answer.at("hparams").size(), 1);
   const Json &lr = answer.at("hparams")[0];
   assert_string_equal(keys_of(lr).c_str(), "name type log importance p_value trend trials groups");
-  assert_true(lr.at("name") == "opt.lr" && lr.at("type") == "number" && lr.at("log") == true);
+  assert_equal(lr.at("name"), "opt.lr");
+  assert_equal(lr.at("type"), "number");
+  assert_equal(lr.at("log"), true);
   // Every rank follows from the learning rate.
-  assert_true(lr.at("importance") == 1.0 && lr.at("trend") == 1.0);
+  assert_equal(lr.at("importance"), 1.0);
+  assert_equal(lr.at("trend"), 1.0);
   assert_true(lr.at("p_value") < 0.01);
   // Low, middle and high: 3, 3 and 2 of 8, the lowest first.
   assert_int_equal(lr.at("groups").size(), 3);
@@ -343,8 +352,9 @@ void garbage_is_told_and_then_deleted(void **) {
       "UPDATE experiments SET config=json_set(config, '$.checkpoint_storage.save_trial_latest', "
       "0)");
   const Json told = client->collect_garbage(1, true);
-  assert_true(told.at("checkpoints").size() == 1 && told.at("size") == 100);
-  assert_true(told.at("checkpoints")[0].at("uuid") == "first");
+  assert_equal(told.at("checkpoints").size(), 1);
+  assert_equal(told.at("size"), 100);
+  assert_equal(told.at("checkpoints")[0].at("uuid"), "first");
   const std::filesystem::path files = home.path() / "files";
   std::filesystem::create_directories(files / "first");
   home.look().run("UPDATE checkpoints SET storage=?",
@@ -352,7 +362,7 @@ void garbage_is_told_and_then_deleted(void **) {
   home.look().run("UPDATE experiments SET state='ACTIVE'");
   assert_code(Code::state, client->collect_garbage(1, false));
   home.look().run("UPDATE experiments SET state='COMPLETED'");
-  assert_true(client->collect_garbage(1, false) == told);
+  assert_equal(client->collect_garbage(1, false), told);
   assert_false(std::filesystem::exists(files / "first"));
   assert_true(client->collect_garbage(1, true).at("checkpoints").empty());
   assert_code(Code::not_found, client->collect_garbage(9, true));

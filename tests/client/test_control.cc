@@ -157,7 +157,8 @@ void a_killed_process_is_gone_and_its_trial_canceled(void **) {
   const Answer answer = control(home, Action::kill);
   int status = 0;
   assert_int_equal(waitpid(child, &status, 0), child);
-  assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+  assert_true(WIFSIGNALED(status));
+  assert_equal(WTERMSIG(status), SIGKILL);
   assert_string_equal(answer.state.c_str(), "CANCELED");
   assert_string_equal(home.text("SELECT exit FROM runs").c_str(), "killed");
 }
@@ -180,16 +181,16 @@ void sync_ships_what_a_killed_process_left(void **) {
     spool->append_metrics("training", 1, &value, 1);
   });
   const auto client = open_client(home.path());
-  assert_true(client->sync().at("busy") == 1);
-  assert_true(client->get_trial(1).at("waiting") == 0);  // its owner lives and ships it
+  assert_equal(client->sync().at("busy"), 1);
+  assert_equal(client->get_trial(1).at("waiting"), 0);  // its owner lives and ships it
   bury(child);
-  assert_true(client->get_trial(1).at("waiting") == 1);
-  assert_true(client->get_trial(1).at("runs")[0].at("state") == "died");
+  assert_equal(client->get_trial(1).at("waiting"), 1);
+  assert_equal(client->get_trial(1).at("runs")[0].at("state"), "died");
   const Json answer = client->sync();
   assert_string_equal(
       answer.at("spools").dump().c_str(),
       R"([{"trial_id":1,"trial_run_id":1,"reports":1,"lost_bytes":0,"refused":0}])");
-  assert_true(client->get_trial(1).at("waiting") == 0);
+  assert_equal(client->get_trial(1).at("waiting"), 0);
   assert_int_equal(client->list_metrics(1, "training", {}).at("metrics").size(), 1);
   assert_true(client->sync().at("spools").empty());
 }

@@ -12,15 +12,15 @@ using Values = std::vector<double>;
 using Parts = std::vector<size_t>;
 
 void equal_values_share_the_mean_of_their_ranks(void **) {
-  assert_true(ranks_of({3, 1, 2, 2, NAN}) == Values({4, 1, 2.5, 2.5, 5}));
-  assert_true(ranks_of({NAN, 1, NAN, -INFINITY}) == Values({3.5, 2, 3.5, 1}));
+  assert_equal(ranks_of({3, 1, 2, 2, NAN}), Values({4, 1, 2.5, 2.5, 5}));
+  assert_equal(ranks_of({NAN, 1, NAN, -INFINITY}), Values({3.5, 2, 3.5, 1}));
 }
 
 void parts_have_about_as_many_values_and_keep_equal_ones_together(void **) {
-  assert_true(parts_of({6, 5, 4, 3, 2, 1}, 3) == Parts({2, 2, 1, 1, 0, 0}));
-  assert_true(parts_of({1, 1, 1, 1, 2, 3}, 3) == Parts({0, 0, 0, 0, 1, 1}));
-  assert_true(parts_of({1, 1, 1}, 3) == Parts({0, 0, 0}));
-  assert_true(parts_of({2, 1, 2, 3}, 4) == Parts({1, 0, 1, 2}));
+  assert_equal(parts_of({6, 5, 4, 3, 2, 1}, 3), Parts({2, 2, 1, 1, 0, 0}));
+  assert_equal(parts_of({1, 1, 1, 1, 2, 3}, 3), Parts({0, 0, 0, 0, 1, 1}));
+  assert_equal(parts_of({1, 1, 1}, 3), Parts({0, 0, 0}));
+  assert_equal(parts_of({2, 1, 2, 3}, 4), Parts({1, 0, 1, 2}));
 }
 
 // Means 1.5 and 3.5 around 2.5: 4 × 1 of 2 × (1.5² + 0.5²).
@@ -37,12 +37,14 @@ void importance_is_what_chance_does_not_explain(void **) {
   assert_float_equal(seen.importance, (0.8 - 1.0 / 3) / (2.0 / 3), 0.03F);
   assert_float_equal(seen.p_value, 1.0 / 3, 0.05F);
   const Influence none = influence_of({1, 4, 2, 3}, {0, 0, 1, 1}, nullptr);
-  assert_true(none.importance == 0 && none.p_value == 1);
+  assert_equal(none.importance, 0);
+  assert_equal(none.p_value, 1);
 }
 
 void a_category_of_its_own_for_each_trial_tells_nothing(void **) {
   const Influence seen = influence_of({1, 2, 3, 4}, {0, 1, 2, 3}, nullptr);
-  assert_true(seen.importance == 0 && seen.p_value == 1);
+  assert_equal(seen.importance, 0);
+  assert_equal(seen.p_value, 1);
 }
 
 void a_trend_counts_with_its_direction(void **) {

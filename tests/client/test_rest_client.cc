@@ -67,17 +67,19 @@ void answers_have_the_keys_of_a_store(void **) {
 void a_trial_is_what_the_master_says(void **) {
   Replayed master("cli-0.38.1");
   const Json trial = master.client().get_trial(1);
-  assert_true(trial.at("name") == "s1-single" && trial.at("state") == "COMPLETED");
-  assert_true(trial.at("status") == "training" && trial.at("progress") == 1.0);
-  assert_true(trial.at("steps_completed") == 1000);
-  assert_true(trial.at("best_metric") == 0.049999999999999996);
+  assert_equal(trial.at("name"), "s1-single");
+  assert_equal(trial.at("state"), "COMPLETED");
+  assert_equal(trial.at("status"), "training");
+  assert_equal(trial.at("progress"), 1.0);
+  assert_equal(trial.at("steps_completed"), 1000);
+  assert_equal(trial.at("best_metric"), 0.049999999999999996);
   assert_true(trial.at("runs").is_null() && trial.at("resume").is_null());
-  assert_true(trial.at("start_time") == "2026-11-21T09:34:16.311798+00:00");
-  assert_true(trial.at("latest_checkpoint").at("steps_completed") == 100);
+  assert_equal(trial.at("start_time"), "2026-11-21T09:34:16.311798+00:00");
+  assert_equal(trial.at("latest_checkpoint").at("steps_completed"), 100);
   assert_string_equal(trial.at("metric_names").dump().c_str(),
                       R"({"inference":["bleu"],"training":["acc","loss"],)"
                       R"("validation":["batches","nan","s","val_loss"]})");
-  assert_true(master.client().get_experiment(1).at("best_metric") == trial.at("best_metric"));
+  assert_equal(master.client().get_experiment(1).at("best_metric"), trial.at("best_metric"));
 }
 
 void an_old_master_names_no_metrics_but_its_reports_do(void **) {
@@ -89,9 +91,10 @@ void an_old_master_names_no_metrics_but_its_reports_do(void **) {
 void a_checkpoint_says_where_it_is(void **) {
   Replayed master("cli-0.38.1");
   const Json checkpoint = master.client().get_checkpoint(recordings[0].checkpoint);
-  assert_true(checkpoint.at("size") == 1060 && checkpoint.at("trial_run_id") == 1);
-  assert_true(checkpoint.at("resources").at("sub/w.bin") == 1000);
-  assert_true(checkpoint.at("storage").at("type") == "shared_fs");
+  assert_equal(checkpoint.at("size"), 1060);
+  assert_equal(checkpoint.at("trial_run_id"), 1);
+  assert_equal(checkpoint.at("resources").at("sub/w.bin"), 1000);
+  assert_equal(checkpoint.at("storage").at("type"), "shared_fs");
   for (const char *id : {"00000000-0000-0000-0000-000000000000", "../first", "x", ""})
     assert_true(contains(expect_error(Code::not_found, [&] { master.client().get_checkpoint(id); }),
                          "`det checkpoints` shows"));
@@ -100,10 +103,10 @@ void a_checkpoint_says_where_it_is(void **) {
 void the_best_trial_comes_with_the_checkpoint_of_its_best_step(void **) {
   Replayed master("cli-0.38.1");
   const Json best = best_trial(master.client(), 1);
-  assert_true(best.at("trial").at("best_metric") == 0.049999999999999996);
-  assert_true(best.at("trial").at("best_steps") == 100);
-  assert_true(best.at("checkpoint").at("uuid") == recordings[0].checkpoint);
-  assert_true(best.at("checkpoint").at("steps_completed") == 100);
+  assert_equal(best.at("trial").at("best_metric"), 0.049999999999999996);
+  assert_equal(best.at("trial").at("best_steps"), 100);
+  assert_equal(best.at("checkpoint").at("uuid"), recordings[0].checkpoint);
+  assert_equal(best.at("checkpoint").at("steps_completed"), 100);
   assert_true(best.at("checkpoint")
                   .at("directory")
                   .get<std::string>()
@@ -203,9 +206,11 @@ void lists_come_page_by_page_in_both_directions(void **) {
 void the_best_of_an_experiment_is_that_of_its_trials(void **) {
   Replayed master("cli-0.38.1", six_experiments());
   const Json four = master.client().get_experiment(4);
-  assert_true(four.at("best_metric") == 2.0);  // larger is better, and NaN is not
-  assert_true(four.at("trials").size() == 5 && four.at("trials")[1].at("best_metric") == "NaN");
-  assert_true(four.at("trials")[0].at("state") == "QUEUED" && four.at("state") == "RUNNING");
+  assert_equal(four.at("best_metric"), 2.0);  // larger is better, and NaN is not
+  assert_equal(four.at("trials").size(), 5);
+  assert_equal(four.at("trials")[1].at("best_metric"), "NaN");
+  assert_equal(four.at("trials")[0].at("state"), "QUEUED");
+  assert_equal(four.at("state"), "RUNNING");
   assert_true(master.client().get_experiment(1).at("best_metric").is_null());
 }
 
@@ -272,7 +277,8 @@ void reports_of_all_groups_come_page_by_page(void **) {
   assert_string_equal(first.at("batch_metrics").dump().c_str(), R"([{"a":0}])");
   assert_true(first.at("trial_run_id").is_null());
   const Json own = client.list_metrics(1, "eta", {}).at("metrics").at(1);
-  assert_true(own.at("trial_run_id") == 2 && own.at("metrics").at("e") == 3);
+  assert_equal(own.at("trial_run_id"), 2);
+  assert_equal(own.at("metrics").at("e"), 3);
   assert_true(own.at("batch_metrics").is_null());
 }
 
@@ -322,9 +328,11 @@ void a_line_has_a_level_a_rank_and_a_text(void **) {
   const Json page = master.client().list_logs(1, {});
   const Json &logs = page.at("logs");
   const char *levels[] = {"debug", "warning", "error", "info", "info"};
-  for (size_t i = 0; i < 5; ++i) assert_true(logs.at(i).at("level") == levels[i]);
-  assert_true(logs[0].at("text") == "1" && logs[0].at("rank").is_null());
-  assert_true(logs[4].at("text") == "[t] c || old" && logs[4].at("rank") == 3);
+  for (size_t i = 0; i < 5; ++i) assert_equal(logs.at(i).at("level"), levels[i]);
+  assert_equal(logs[0].at("text"), "1");
+  assert_true(logs[0].at("rank").is_null());
+  assert_equal(logs[4].at("text"), "[t] c || old");
+  assert_equal(logs[4].at("rank"), 3);
   assert_true(logs[4].at("time").is_null());
 }
 

@@ -56,7 +56,7 @@ void one_of_several_trials_can_only_be_killed(void **) {
     assert_true(contains(expect_error(Code::unsupported,
                                       [&] { master.client().control(Target::trial, 15, action); }),
                          "use -e 8"));
-  assert_true(master.client().control(Target::trial, 15, Action::kill).at("state") == "CANCELED");
+  assert_equal(master.client().control(Target::trial, 15, Action::kill).at("state"), "CANCELED");
 }
 
 void what_is_over_stays_as_it_is(void **) {
@@ -68,7 +68,8 @@ void what_is_over_stays_as_it_is(void **) {
                    "it is COMPLETED"));
     for (const Action action : {Action::cancel, Action::kill}) {
       const Json answer = master.client().control(target, 1, action);
-      assert_true(answer.at("state") == "COMPLETED" && answer.at("signalled") == 0);
+      assert_equal(answer.at("state"), "COMPLETED");
+      assert_equal(answer.at("signalled"), 0);
     }
   }
 }
@@ -152,7 +153,7 @@ void odd_values_inside_are_taken_for_nothing(void **) {
                   {{"$raw", Json{{"workloads", {{{"training", report}}, Json::object()}},
                                  {"pagination", pagination}}
                                 .dump()}})});
-    assert_true(master.client().get_trial(1).at("id") == 1);
+    assert_equal(master.client().get_trial(1).at("id"), 1);
     const Json reports = master.client().list_metrics(1, std::nullopt, {});
     assert_true(reports.at("metrics").at(0).at("metrics").is_object());
   }

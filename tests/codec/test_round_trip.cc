@@ -26,7 +26,7 @@ void request(const Call &call) {
     assert_string_equal(second.path.c_str(), first.path.c_str());
     assert_string_equal(second.query.c_str(), first.query.c_str());
     assert_string_equal(second.body.c_str(), first.body.c_str());
-    assert_true(first.path.find('{') == first.path.npos);
+    assert_equal(first.path.find('{'), first.path.npos);
   }
 }
 
@@ -134,7 +134,7 @@ void a_checkpoint_may_have_many_files(void **) {
   for (uint64_t i = 0; i < 300'000; ++i) files["weights/" + std::to_string(i)] = i;
   const auto read =
       read_request<PatchCheckpoints>(write_request(call, WireVersion::v0_38), WireVersion::v0_38);
-  assert_true(read.value().checkpoints.at(0).resources == files);
+  assert_equal(read.value().checkpoints.at(0).resources, files);
 }
 
 void calls_of_unmanaged_trials(void **) {

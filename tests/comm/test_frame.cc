@@ -31,8 +31,8 @@ void a_head_is_what_it_was(void **) {
   assert_false(back.is_null);
   assert_int_equal(back.code, -14);
   assert_int_equal(back.api, ApiCall::checkpoint_download);
-  assert_true(back.digest == head.digest);
-  assert_true(back.sequence == head.sequence);
+  assert_equal(back.digest, head.digest);
+  assert_equal(back.sequence, head.sequence);
   assert_int_equal(back.size, 77);
 }
 
@@ -55,7 +55,7 @@ void a_head_that_makes_no_sense_is_refused(void **) {
 
 void a_list_keeps_null_and_empty_apart(void **) {
   const std::vector<Message> list{"a", std::nullopt, "", std::string(3, '\0')};
-  assert_true(decode_messages(encode_messages(list), 4) == list);
+  assert_equal(decode_messages(encode_messages(list), 4), list);
   assert_true(decode_messages("", 0).empty());
 }
 

@@ -86,7 +86,7 @@ void members_in_any_order_are_told(void **) {
     for (size_t seat = 0; seat < order.size(); ++seat)
       all[static_cast<size_t>(order[seat])].local_rank = static_cast<int>(seat);
     const std::vector<Message> answers = answer_introductions(introduce(all));
-    assert_true(decode_machine(*answers[3], all[3]).members == order);
+    assert_equal(decode_machine(*answers[3], all[3]).members, order);
   }
 }
 

@@ -7,9 +7,9 @@ using namespace det;
 namespace {
 
 void tasks_per_node_are_counted_out(void **) {
-  assert_true(parse_tasks_per_node("3") == std::vector<int>({3}));
-  assert_true(parse_tasks_per_node("4(x2),3") == std::vector<int>({4, 4, 3}));
-  assert_true(parse_tasks_per_node("1,2,1(x3)") == std::vector<int>({1, 2, 1, 1, 1}));
+  assert_equal(parse_tasks_per_node("3"), std::vector<int>({3}));
+  assert_equal(parse_tasks_per_node("4(x2),3"), std::vector<int>({4, 4, 3}));
+  assert_equal(parse_tasks_per_node("1,2,1(x3)"), std::vector<int>({1, 2, 1, 1, 1}));
 }
 
 void tasks_per_node_of_another_form_are_refused(void **) {

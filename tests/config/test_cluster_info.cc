@@ -68,17 +68,17 @@ void expect_equal(const ClusterInfo &a, const ClusterInfo &b) {
         i.user_token, i.session_token, i.latest_checkpoint.value_or("-"),
         i.cert_name,  i.cert_file};
   };
-  assert_true(all(a) == all(b));
-  assert_true(a.slot_ids == b.slot_ids);
+  assert_equal(all(a), all(b));
+  assert_equal(a.slot_ids, b.slot_ids);
   assert_int_equal(a.trial.has_value(), b.trial.has_value());
   if (!a.trial) return;
   const auto numbers = [](const ClusterTrial &t) {
     return std::vector<int64_t>{t.trial_id, t.experiment_id, t.trial_seed, t.run_id,
                                 t.steps_completed};
   };
-  assert_true(numbers(*a.trial) == numbers(*b.trial));
-  assert_true(a.trial->hparams == b.trial->hparams);
-  assert_true(a.trial->config == b.trial->config);
+  assert_equal(numbers(*a.trial), numbers(*b.trial));
+  assert_equal(a.trial->hparams, b.trial->hparams);
+  assert_equal(a.trial->config, b.trial->config);
 }
 
 void process_without_files_and_variables_is_on_no_cluster(void **) {
@@ -124,7 +124,7 @@ void trial_is_read_in_full(void **) {
   assert_true(info.met);
   assert_int_equal(info.container_rank, 1);
   assert_int_equal(info.container_addresses.size(), 2);
-  assert_true(info.container_slot_counts == (std::vector<int64_t>{2, 2}));
+  assert_equal(info.container_slot_counts, (std::vector<int64_t>{2, 2}));
 }
 
 void restarted_trial_knows_its_checkpoint(void **) {
@@ -135,7 +135,7 @@ void restarted_trial_knows_its_checkpoint(void **) {
     assert_int_equal(info.latest_checkpoint.value().size(), 36);
     assert_int_equal(info.trial->run_id, 2);
     assert_true(info.trial->steps_completed > 0);
-    assert_true(info.container_slot_counts == std::vector<int64_t>{1});
+    assert_equal(info.container_slot_counts, std::vector<int64_t>{1});
   }
 }
 
@@ -159,7 +159,7 @@ void other_tasks_are_alone_and_have_no_checkpoint(void **) {
   assert_false(info.latest_checkpoint.has_value());
   assert_true(info.met);
   assert_string_equal(info.container_addresses.at(0).c_str(), "127.0.0.1");
-  assert_true(info.container_slot_counts == std::vector<int64_t>{2});
+  assert_equal(info.container_slot_counts, std::vector<int64_t>{2});
 }
 
 void unknown_keys_are_ignored_and_null_is_none(void **) {

@@ -20,7 +20,7 @@ void json_is_yaml(void **) {
 void null_takes_the_default(void **) {
   const Json config = with_minimal("max_restarts: null\nlabels:\n");
   assert_int_equal(config["max_restarts"].get<int>(), 5);
-  assert_true(config["labels"] == Json::array());
+  assert_equal(config["labels"], Json::array());
   assert_int_equal(with_minimal("max_restarts: 0\n")["max_restarts"].get<int>(), 0);
 }
 
@@ -41,7 +41,7 @@ void complete_configuration_is_its_own_fixed_point(void **) {
                                    "resources: {shm_size: 1 kb, devices: ['/a:/b']}\n",
                                rules);
     const Json twice = complete(once.dump(), rules);
-    assert_true(twice == once);
+    assert_equal(twice, once);
   }
 }
 
@@ -91,7 +91,7 @@ void variables_of_the_template_come_first_for_every_device(void **) {
   sources.config_template = {{"environment", {{"environment_variables", {"A=0", "B=2"}}}}};
   const Json variables = read_experiment_config(sources)["environment"]["environment_variables"];
   for (const char *device : {"cpu", "cuda", "rocm"})
-    assert_true(variables[device] == Json({"A=0", "B=2", "A=1"}));
+    assert_equal(variables[device], Json({"A=0", "B=2", "A=1"}));
 }
 
 void azure_credentials_come_from_one_source(void **) {
@@ -101,14 +101,17 @@ void azure_credentials_come_from_one_source(void **) {
       {"type", "azure"}, {"container", "c"}, {"account_url", "u"}, {"credential", "k"}};
   const Json storage = read_experiment_config(sources)["checkpoint_storage"];
   assert_false(storage.contains("account_url") || storage.contains("credential"));
-  assert_true(storage["container"] == "c" && storage["connection_string"] == "mine");
+  assert_equal(storage["container"], "c");
+  assert_equal(storage["connection_string"], "mine");
 }
 
 void images_that_a_pool_leaves_out_are_empty(void **) {
   ExperimentConfigSources sources = sources_of(minimal);
   sources.task_container_defaults = {{"image", {{"gpu", "g"}}}};
   const Json image = read_experiment_config(sources)["environment"]["image"];
-  assert_true(image["cpu"] == "" && image["cuda"] == "g" && image["rocm"] == "");
+  assert_equal(image["cpu"], "");
+  assert_equal(image["cuda"], "g");
+  assert_equal(image["rocm"], "");
 }
 
 void large_configurations_merge_in_linear_time(void **) {
@@ -125,7 +128,8 @@ void storage_of_a_store_is_its_directory(void **) {
   ExperimentConfigSources sources = sources_of(minimal);
   sources.master_storage = store_storage("/data/store");
   const Json storage = read_experiment_config(sources)["checkpoint_storage"];
-  assert_true(storage["type"] == "shared_fs" && storage["host_path"] == "/data/store");
+  assert_equal(storage["type"], "shared_fs");
+  assert_equal(storage["host_path"], "/data/store");
 }
 
 void expect_documented(const std::string &docs, const ConfigSchema &schema);

@@ -55,7 +55,7 @@ void a_value_of_another_type_is_no_choice_either(void **) {
                   "  max_length: 64, mode: 1}\n")
           .c_str(),
       "3 .searcher.mode not_in_enum\n");
-  assert_true(with_minimal("checkpoint_policy: null\n")["checkpoint_policy"] == "best");
+  assert_equal(with_minimal("checkpoint_policy: null\n")["checkpoint_policy"], "best");
 }
 
 void kerberos_is_filled_in_and_needs_its_file(void **) {
@@ -90,13 +90,15 @@ void warnings_are_no_problems(void **) {
   std::vector<ConfigProblem> warnings;
   const std::string text = std::string(minimal) + "hyperparameters:\n  y: 1\nname: a\nname: b\n";
   const Json config = read_experiment_config(sources_of(text), &warnings);
-  assert_true(config["hyperparameters"].contains("true") && config["name"] == "b");
+  assert_true(config["hyperparameters"].contains("true"));
+  assert_equal(config["name"], "b");
   assert_int_equal(warnings.size(), 2);
   assert_string_equal(describe("f", warnings[0]).c_str(),
                       "f:4: <config>.hyperparameters: warning: the key 'y' is read as true, as "
                       "YAML has it; to have a key of that name, write it in quotes");
-  assert_true(warnings[1].is_warning && warnings[1].kind == "repeated_key" &&
-              warnings[1].line == 6);
+  assert_true(warnings[1].is_warning);
+  assert_equal(warnings[1].kind, "repeated_key");
+  assert_equal(warnings[1].line, 6);
   warnings.clear();
   expect_error(Code::invalid,
                [&] { read_experiment_config(sources_of(text + "nane: 1\n"), &warnings); });
@@ -207,7 +209,7 @@ void a_grid_from_a_template_needs_counts(void **) {
   const std::vector<ConfigProblem> problems = problems_of(sources);
   assert_int_equal(problems.size(), 1);
   assert_string_equal(problems[0].kind.c_str(), "grid_count_missing");
-  assert_true(problems[0].stage == ConfigStage::complete);
+  assert_equal(problems[0].stage, ConfigStage::complete);
 }
 
 std::string halving(const std::string &name, const std::string &rest) {

@@ -50,9 +50,9 @@ void one_rank_of_each_machine_downloads(void **) {
   const std::string id = store(job);
   std::vector<int> downloads;
   assert_no_failure(download(job, id, {nullptr, nullptr, nullptr, nullptr}, &downloads));
-  assert_true(downloads == (std::vector<int>{1, 0, 1, 0}));
-  assert_true(target(job, 0) == everything);
-  assert_true(target(job, 2) == everything);
+  assert_equal(downloads, (std::vector<int>{1, 0, 1, 0}));
+  assert_equal(target(job, 0), everything);
+  assert_equal(target(job, 2), everything);
   assert_false(has_target(job, 1) || has_target(job, 3));
 }
 
@@ -64,27 +64,27 @@ void a_rank_without_selector_wants_everything(void **) {
                                          seen.insert(path);
                                          return path == "d/b";
                                        }}));
-  assert_true(target(job, 0) == everything);
-  assert_true(seen == (std::set<std::string>{"a", "d/", "d/b", "d/c", "metadata.json"}));
+  assert_equal(target(job, 0), everything);
+  assert_equal(seen, (std::set<std::string>{"a", "d/", "d/b", "d/c", "metadata.json"}));
   fs::remove_all(job.path("target0"));
   assert_no_failure(download(job, id, {only("a"), nullptr}));
-  assert_true(target(job, 0) == everything);
+  assert_equal(target(job, 0), everything);
 }
 
 void selections_of_one_machine_are_united(void **) {
   Job job(2, 2);
   const std::string id = store(job);
   assert_no_failure(download(job, id, {only("a"), only("d/c"), nullptr, nullptr}));
-  assert_true(target(job, 0) == (Resources{{"a", 1}, {"d/", 0}, {"d/c", 3}}));
-  assert_true(target(job, 2) == everything);
+  assert_equal(target(job, 0), (Resources{{"a", 1}, {"d/", 0}, {"d/c", 3}}));
+  assert_equal(target(job, 2), everything);
 }
 
 void a_machine_of_one_rank_selects_by_itself(void **) {
   Job job(2, 1);
   const std::string id = store(job);
   assert_no_failure(download(job, id, {only("a"), nullptr}));
-  assert_true(target(job, 0) == (Resources{{"a", 1}}));
-  assert_true(target(job, 1) == everything);
+  assert_equal(target(job, 0), (Resources{{"a", 1}}));
+  assert_equal(target(job, 1), everything);
 }
 
 void selecting_nothing_makes_no_directory(void **) {
@@ -118,7 +118,7 @@ void without_sharing_a_rank_downloads_alone(void **) {
       rank.checkpoints.download(id, job.path("target1"),
                                 {DownloadMode::no_shared, only("a"), true});
   }));
-  assert_true(target(job, 1) == (Resources{{"a", 1}}));
+  assert_equal(target(job, 1), (Resources{{"a", 1}}));
   const auto thrown = job.run([&](Rank &rank) {
     if (rank.number == 1)
       rank.checkpoints.begin_restore("absent", {DownloadMode::no_shared, nullptr, true});
@@ -176,7 +176,7 @@ void one_rank_of_each_machine_restores_for_all(void **) {
   for (const std::string &path : paths)
     assert_string_equal(path.c_str(), (job.base() / id).c_str());
   for (const std::string &text : read) assert_string_equal(text.c_str(), "BB");
-  assert_true(restores == (std::vector<int>{1, 0, 1, 0}));
+  assert_equal(restores, (std::vector<int>{1, 0, 1, 0}));
   assert_true(fs::exists(job.base() / id));
 }
 

@@ -50,13 +50,13 @@ void all_ranks_write_into_one_directory(void **) {
   }));
   for (const std::string &path : paths) assert_string_equal(path.c_str(), paths[0].c_str());
   for (const std::string &id : ids) assert_string_equal(id.c_str(), ids[0].c_str());
-  assert_true(job.stored() == std::vector<std::string>{ids[0]});
+  assert_equal(job.stored(), std::vector<std::string>{ids[0]});
   assert_true(job.staged().empty());
   assert_int_equal(job.reports.size(), 1);
   assert_int_equal(job.reports[0].first, 0);
   const Resources expected{{"metadata.json", 26}, {"own0", 9}, {"own1", 9},    {"own2", 9},
                            {"own3", 9},           {"sub/", 0}, {"sub/of 3", 5}};
-  assert_true(job.reports[0].second.resources == expected);
+  assert_equal(job.reports[0].second.resources, expected);
   assert_string_equal(read_file(job.base() / ids[0] / "metadata.json").c_str(),
                       "{\n  \"steps_completed\": 1\n}");
   // Every file is in the manifest.
@@ -106,7 +106,7 @@ void a_link_within_the_checkpoint_is_stored(void **) {
     store->commit();
   }));
   const Resources expected{{"latest", 7}, {"metadata.json", 26}, {"model", 7}};
-  assert_true(job.reports.at(0).second.resources == expected);
+  assert_equal(job.reports.at(0).second.resources, expected);
 }
 
 // `leave` is what one rank does instead of its commit.
@@ -234,14 +234,14 @@ void a_job_saves_into_its_store_what_the_next_job_restores(void **) {
     ids[static_cast<size_t>(communicator.ranks().rank)] = store->id();
     core->close(RunEnd::ok);
   }));
-  assert_true(ids == std::vector<std::string>(3, home.text("SELECT uuid FROM checkpoints")));
+  assert_equal(ids, std::vector<std::string>(3, home.text("SELECT uuid FROM checkpoints")));
   assert_no_failure(run_ranks(1, 2, [&](Communicator &communicator) {
     const auto core = home.start(communicator);
     const auto reader = core->checkpoint().begin_restore(ids[0], {});
     read[static_cast<size_t>(communicator.ranks().rank)] = read_file(reader->path() / "own2");
     core->close(RunEnd::ok);
   }));
-  assert_true(read == (std::vector<std::string>{"x", "x"}));
+  assert_equal(read, (std::vector<std::string>{"x", "x"}));
 }
 
 // Every step of every rank fails once.
@@ -265,8 +265,8 @@ void a_fault_of_any_rank_at_any_step_reaches_all(void **) {
       const std::string text = text_of(thrown[static_cast<size_t>(job.faulty_rank)]);
       seen.insert(text.substr(0, text.find(':')));
     }
-  assert_true(seen == (std::set<std::string>{"beginning", "committing", "finishing", "joining",
-                                             "listing", "reporting"}));
+  assert_equal(seen, (std::set<std::string>{"beginning", "committing", "finishing", "joining",
+                                            "listing", "reporting"}));
 }
 
 }  // namespace

@@ -38,8 +38,8 @@ void assert_stored(const Job &job, const Uploaded &uploaded, const Resources &ex
   assert_no_failure(uploaded.thrown);
   for (const std::string &id : uploaded.ids)
     assert_string_equal(id.c_str(), uploaded.ids[0].c_str());
-  assert_true(uploaded.reported == std::vector<int>(uploaded.ids.size(), 1));
-  assert_true(job.stored() == std::vector<std::string>{uploaded.ids[0]});
+  assert_equal(uploaded.reported, std::vector<int>(uploaded.ids.size(), 1));
+  assert_equal(job.stored(), std::vector<std::string>{uploaded.ids[0]});
   assert_true(job.staged().empty());
   assert_int_equal(job.reports.size(), 1);
   const auto &[rank, report] = job.reports[0];
@@ -47,8 +47,8 @@ void assert_stored(const Job &job, const Uploaded &uploaded, const Resources &ex
   assert_string_equal(report.id.c_str(), uploaded.ids[0].c_str());
   for (const auto &[path, size] : expected)
     if (!report.resources.contains(path)) fail_msg("'%s' is not reported", path.c_str());
-  assert_true(report.resources == expected);
-  assert_true(list_directory(job.base() / uploaded.ids[0]) == expected);
+  assert_equal(report.resources, expected);
+  assert_equal(list_directory(job.base() / uploaded.ids[0]), expected);
   assert_string_equal(read_file(job.base() / uploaded.ids[0] / "metadata.json").c_str(),
                       "{\n  \"steps_completed\": 1\n}");
   make_storage_from_uri(job.base().string(), std::make_shared<Logger>())
@@ -286,8 +286,8 @@ void a_fault_of_any_rank_at_any_step_of_an_upload_reaches_all(void **) {
       const std::string text = text_of(uploaded.thrown[static_cast<size_t>(job.faulty_rank)]);
       seen.insert(text.substr(0, text.find(':')));
     }
-  assert_true(seen == (std::set<std::string>{"adding", "beginning", "committing", "finishing",
-                                             "joining", "reporting"}));
+  assert_equal(seen, (std::set<std::string>{"adding", "beginning", "committing", "finishing",
+                                            "joining", "reporting"}));
 }
 
 }  // namespace

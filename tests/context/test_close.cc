@@ -59,7 +59,7 @@ void a_store_that_stays_locked_leaves_the_reports_for_later(void **) {
   client->sync();
   const Json metrics = client->list_metrics(1, std::nullopt, {})["metrics"];
   assert_int_equal(metrics.size(), 1);
-  assert_true(metrics[0]["metrics"]["loss"] == 0.125);
+  assert_equal(metrics[0]["metrics"]["loss"], 0.125);
 }
 
 }  // namespace

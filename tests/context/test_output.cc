@@ -142,7 +142,7 @@ void much_output_arrives_whole(void **) {
     return lines == text ? 0 : 1;
   });
   assert_int_equal(status, 0);
-  assert_true(home.text("out") == text);
+  assert_equal(home.text("out"), text);
 }
 
 void sink_that_blocks_does_not_hold_up_the_output(void **) {
@@ -249,7 +249,7 @@ void child_that_goes_on_after_the_end_is_not_cut_off(void **) {
   assert_int_equal(status, 0);
   std::string late;
   for (int i = 0; i < 100'000; ++i) late += "late\n";
-  assert_true(home.text("out") == "early\nparent\n" + late);
+  assert_equal(home.text("out"), "early\nparent\n" + late);
   assert_string_equal(home.text("lines").c_str(), "1 early\n");
 }
 

@@ -133,10 +133,10 @@ void workers_ask_master_for_themselves(void **) {
 void a_failed_acknowledgement_is_told_and_tried_again(void **) {
   const auto single = make_single_communicator();
   PreemptingRank job(*single, PreemptMode::workers_ask_chief);
-  assert_true(job.preempt.request() == PreemptContext::Request::noted);
+  assert_equal(job.preempt.request(), PreemptContext::Request::noted);
   job.master.failing = true;
   for (int i = 0; i < 2; ++i)
-    assert_true(failure_of([&] { job.preempt.should_preempt(true); }) == Code::busy);
+    assert_equal(failure_of([&] { job.preempt.should_preempt(true); }), Code::busy);
   job.master.failing = false;
   assert_true(job.preempt.should_preempt(true));
   assert_int_equal(job.master.acknowledgements, 1);

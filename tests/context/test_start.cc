@@ -55,7 +55,7 @@ void signals_that_cannot_be_handled_start_nothing(void **) {
   trial.refuses("signal 9999");
   struct sigaction now {};
   sigaction(SIGUSR1, nullptr, &now);
-  assert_true(now.sa_handler == SIG_DFL);
+  assert_equal(now.sa_handler, SIG_DFL);
 }
 
 void a_second_capture_starts_nothing(void **) {
@@ -122,10 +122,10 @@ void a_trial_that_is_refused_makes_no_store(void **) {
   const Home home;
   CoreOptions options = home.options();
   options.preempt_signals = {SIGKILL};
-  assert_true(failure_of([&] { Core::start(options); }) == Code::invalid);
+  assert_equal(failure_of([&] { Core::start(options); }), Code::invalid);
   options.preempt_signals = {};
   options.config_text = R"({"nmae": "x"})";
-  assert_true(failure_of([&] { Core::start(options); }) == Code::invalid);
+  assert_equal(failure_of([&] { Core::start(options); }), Code::invalid);
   assert_false(home.has_store());
 }
 

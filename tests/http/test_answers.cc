@@ -51,7 +51,7 @@ void bodies_are_optional_with_every_method(void **) {
 
 void gzipped_answer_is_unpacked(void **) {
   HttpClient client = make_client();
-  assert_true(client.perform(get("/gzip?bytes=100000")).body == std::string(100000, 'x'));
+  assert_equal(client.perform(get("/gzip?bytes=100000")).body, std::string(100000, 'x'));
 }
 
 void truncated_gzip_gives_no_more_than_was_there(void **) {

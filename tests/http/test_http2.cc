@@ -89,8 +89,8 @@ void cancel_ends_one_stream_alone(void **) {
 void large_answer_arrives_whole(void **) {
   const Http2Master master;
   HttpClient client(master.options(), std::make_shared<Logger>());
-  assert_true(client.perform({.url = master.url("/large")}).body ==
-              std::string(size_t{64} << 20U, 'x'));
+  assert_equal(client.perform({.url = master.url("/large")}).body,
+               std::string(size_t{64} << 20U, 'x'));
 }
 
 }  // namespace

@@ -17,12 +17,12 @@ void others_get_what_is_left(void **) {
   const TemporaryDirectory machine;
   Slots mine = gpus(machine), theirs = gpus(machine);
   const std::vector<int> first = mine.take(1);
-  assert_true(first == std::vector{0});
-  assert_true(theirs.take(1) == std::vector{1});
+  assert_equal(first, std::vector{0});
+  assert_equal(theirs.take(1), std::vector{1});
   const std::string why = expect_error(Code::busy, [&] { theirs.take(1); });
   assert_true(contains(why, "another `det run`"));
   mine.give_back(first);
-  assert_true(theirs.take(1) == std::vector{0});
+  assert_equal(theirs.take(1), std::vector{0});
 }
 
 void too_few_of_them_are_left_to_others(void **) {
@@ -30,7 +30,7 @@ void too_few_of_them_are_left_to_others(void **) {
   Slots mine = gpus(machine), theirs = gpus(machine), third = gpus(machine);
   mine.take(1);
   expect_error(Code::busy, [&] { theirs.take(2); });
-  assert_true(third.take(1) == std::vector{1});
+  assert_equal(third.take(1), std::vector{1});
 }
 
 void fewer_slots_than_gpus_may_be_any_of_them(void **) {
@@ -41,8 +41,8 @@ void fewer_slots_than_gpus_may_be_any_of_them(void **) {
   }
   std::filesystem::create_directory(machine / "tmp");
   Slots mine = Slots::of_machine(1, machine.path()), theirs = Slots::of_machine(1, machine.path());
-  assert_true(mine.take(1) == std::vector{0});
-  assert_true(theirs.take(1) == std::vector{1});
+  assert_equal(mine.take(1), std::vector{0});
+  assert_equal(theirs.take(1), std::vector{1});
   assert_int_equal(theirs.total(), 1);
   expect_error(Code::busy, [&] { theirs.take(1); });
 }
@@ -62,12 +62,12 @@ void trial_keeps_its_gpu_when_its_supervisor_is_gone(void **) {
     assert_int_equal(first.wait_for_exits(1).size(), 1);
     wait_until([&] { return file_has(next.directory / "told", "[0]"); });
   }
-  assert_true(others.take(1) == std::vector{1});
+  assert_equal(others.take(1), std::vector{1});
   expect_error(Code::busy, [&] { others.take(1); });
   next.launcher.adopt(next.script(1, ""), trial);
   next.launcher.kill(1);
   next.wait_for_exits(1);
-  assert_true(others.take(1) == std::vector{0});
+  assert_equal(others.take(1), std::vector{0});
 }
 
 void second_trial_frees_its_gpu_while_the_first_runs(void **) {
@@ -79,7 +79,7 @@ void second_trial_frees_its_gpu_while_the_first_runs(void **) {
   here.start(here.script(3, "exec sleep 1000", 0));
   here.launcher.kill(1);
   here.wait_for_exits(1);
-  assert_true(others.take(1) == std::vector{0});
+  assert_equal(others.take(1), std::vector{0});
   here.launcher.kill(2);
   here.launcher.kill(3);
   here.wait_for_exits(2);

@@ -96,7 +96,7 @@ void visible_devices_are_honoured(void **) {
   };
   for (const auto &[variable, gpus] : cases) {
     const VisibleDevices set(variable);
-    assert_true(visible_gpus(machine.root()) == gpus);
+    assert_equal(visible_gpus(machine.root()), gpus);
   }
 }
 
@@ -149,7 +149,7 @@ void slots_held_by_others_count_even_if_too_many(void **) {
   assert_int_equal(slots.free(), -1);
   expect_error(Code::busy, [&] { slots.take(1); });
   slots.give_back({2, 3});
-  assert_true(slots.take(1) == std::vector<int>{0});
+  assert_equal(slots.take(1), std::vector<int>{0});
 }
 
 }  // namespace

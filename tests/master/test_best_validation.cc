@@ -23,22 +23,22 @@ std::optional<double> best_of(const Json &config, const std::vector<double> &los
 }
 
 void the_smallest_is_best_unless_the_configuration_says_otherwise(void **) {
-  assert_true(best_of(searching(true), {3, 1, 2}) == 1);
-  assert_true(best_of(Json{{"searcher", {{"metric", "loss"}}}}, {3, 1, 2}) == 1);
-  assert_true(best_of(searching(false), {1, 3, 2}) == 3);
+  assert_equal(best_of(searching(true), {3, 1, 2}), 1);
+  assert_equal(best_of(Json{{"searcher", {{"metric", "loss"}}}}, {3, 1, 2}), 1);
+  assert_equal(best_of(searching(false), {1, 3, 2}), 3);
 }
 
 void nan_is_worse_than_any_number(void **) {
   for (const bool smaller : {true, false}) {
-    assert_true(best_of(searching(smaller), {NAN, 5}) == 5);
-    assert_true(best_of(searching(smaller), {5, NAN}) == 5);
+    assert_equal(best_of(searching(smaller), {NAN, 5}), 5);
+    assert_equal(best_of(searching(smaller), {5, NAN}), 5);
     assert_true(std::isnan(best_of(searching(smaller), {NAN}).value_or(0)));
   }
 }
 
 void infinities_are_numbers(void **) {
-  assert_true(best_of(searching(true), {1, -INFINITY}) == -INFINITY);
-  assert_true(best_of(searching(false), {1, -INFINITY}) == 1);
+  assert_equal(best_of(searching(true), {1, -INFINITY}), -INFINITY);
+  assert_equal(best_of(searching(false), {1, -INFINITY}), 1);
 }
 
 void without_a_validation_or_a_metric_there_is_none(void **) {
@@ -76,7 +76,7 @@ void texts_of_numbers_are_numbers_and_null_is_none(void **) {
   deliver(*run, {metrics_json(1, "validation", 1, R"({"loss": " +2.5 "})"),
                  metrics_json(2, "validation", 2, R"({"loss": null})"),
                  metrics_json(3, "validation", 3, R"({"loss": "nan"})")});
-  assert_true(run->best_validation() == 2.5);
+  assert_equal(run->best_validation(), 2.5);
 }
 
 void the_first_of_equal_validations_is_the_best(void **) {
@@ -95,7 +95,7 @@ void a_metric_reported_again_with_another_value_does_not_count(void **) {
   deliver(*run,
           {metrics(1, "validation", 1, {{"other", 1}}), metrics(2, "validation", 1, {{"loss", 3}}),
            metrics(3, "validation", 1, {{"loss", 1}, {"more", 1}})});
-  assert_true(run->best_validation() == 3);
+  assert_equal(run->best_validation(), 3);
 }
 
 void the_best_trial_comes_from_an_index(void **) {
@@ -118,7 +118,7 @@ void a_rollback_of_the_best_leaves_the_best_of_the_rest(void **) {
   run->end_run(RunEnd::ok);
   run = home.resume(1);
   deliver(*run, {metrics(1, "validation", 20, {{"loss", 5}})});
-  assert_true(run->best_validation() == 2);
+  assert_equal(run->best_validation(), 2);
 }
 
 void archived_validations_do_not_count(void **) {
@@ -128,7 +128,7 @@ void archived_validations_do_not_count(void **) {
   run->end_run(RunEnd::ok);
   run = home.resume(1);
   deliver(*run, {metrics(1, "validation", 5, {{"loss", 2}})});
-  assert_true(run->best_validation() == 2);
+  assert_equal(run->best_validation(), 2);
 }
 
 }  // namespace

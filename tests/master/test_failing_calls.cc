@@ -166,7 +166,7 @@ void live(const Home &home, const std::function<void()> &start_faults,
   end_faults();
   for (const std::string &conflict : conflicts) print_error("%s\n", conflict.c_str());
   assert_int_equal(conflicts.size(), 0);
-  assert_true(best == 7.0);
+  assert_equal(best, 7.0);
   const std::string of_trial = " WHERE trial_id=" + std::to_string(run->info().trial_id);
   assert_int_equal(home.count("SELECT COUNT(*) FROM metrics" + of_trial), 9);
   assert_int_equal(home.count("SELECT COUNT(*) FROM checkpoints" + of_trial), 1);

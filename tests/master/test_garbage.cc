@@ -90,7 +90,7 @@ bool play(World &world, const Json &event) {
         trial, id,
         event.contains("no_steps_completed") ? Json::object() : Json{{"steps_completed", steps}});
   } catch (const Error &e) {
-    assert_true(e.code == Code::invalid);
+    assert_equal(e.code, Code::invalid);
     return true;
   }
   if (event.contains("state"))
@@ -117,7 +117,7 @@ std::unique_ptr<World> played(const Json &recording, const Json &recorded) {
     expected.insert(event.at("event").get<size_t>());
   // A checkpoint that does not say its step: here it is refused.
   if (recorded.at("name") == "no-steps-completed") expected.insert(0);
-  assert_true(refused == expected);
+  assert_equal(refused, expected);
   return world;
 }
 
@@ -159,7 +159,7 @@ void trials_have_the_recorded_best_validations(void **) {
       assert_string_equal(seen.c_str(), (steps.dump() + " " + to_wire(number)).c_str());
     }
     if (recorded.contains("best_trial"))
-      assert_true(best_trial(world->store(), 1) == recorded.at("best_trial").get<int64_t>());
+      assert_equal(best_trial(world->store(), 1), recorded.at("best_trial").get<int64_t>());
   }
 }
 
@@ -198,20 +198,24 @@ void the_newest_of_each_trial_can_be_kept_whether_validated_or_not(void **) {
       {{2, 1, 1}, {5, 7, 8, 10}, {5, 7, 8, 10}},
   };
   for (const Row &row : rows) {
-    assert_true(kept(row.rule, false) == row.actual);
-    assert_true(kept(row.rule, true) == row.documented);
+    assert_equal(kept(row.rule, false), row.actual);
+    assert_equal(kept(row.rule, true), row.documented);
   }
 }
 
 void the_rule_is_that_of_the_configuration(void **) {
   const KeepRule usual = keep_rule(Json::object());
-  assert_true(usual.experiment_best == 0 && usual.trial_best == 1 && usual.trial_latest == 1);
+  assert_equal(usual.experiment_best, 0);
+  assert_equal(usual.trial_best, 1);
+  assert_equal(usual.trial_latest, 1);
   const KeepRule rule = keep_rule({{"checkpoint_storage",
                                     {{"save_experiment_best", 3},
                                      {"save_trial_best", nullptr},
                                      {"save_trial_latest", 0},
                                      {"gc_latest_per_trial", true}}}});
-  assert_true(rule.experiment_best == 3 && rule.trial_best == 1 && rule.trial_latest == 0);
+  assert_equal(rule.experiment_best, 3);
+  assert_equal(rule.trial_best, 1);
+  assert_equal(rule.trial_latest, 0);
   assert_true(rule.latest_per_trial && !usual.latest_per_trial);
 }
 
@@ -219,7 +223,7 @@ void the_checkpoint_that_a_trial_was_started_from_stays(void **) {
   World world(searching("loss", true), 1);
   for (int i = 1; i <= 3; ++i) world.add_checkpoint(1, std::to_string(i), {{"steps_completed", i}});
   world.add_experiment({{"searcher", {{"source_trial_id", 1}}}});
-  assert_true(garbage(world, {0, 0, 0}) == Ids({1, 2}));
+  assert_equal(garbage(world, {0, 0, 0}), Ids({1, 2}));
 }
 
 void a_metric_that_is_no_number_stops_the_collection(void **) {

@@ -162,7 +162,8 @@ void of_processes_that_are_one_rank_at_once_one_gets_its_directory(void **) {
                      })),
                      0);
     int begin[2], end[2];
-    assert_true(pipe(begin) == 0 && pipe(end) == 0);
+    assert_equal(pipe(begin), 0);
+    assert_equal(pipe(end), 0);
     std::vector<pid_t> children;
     for (int i = 0; i < processes; ++i)
       children.push_back(spawn([&] {

@@ -107,7 +107,7 @@ void upgrade(const std::string &file, int64_t logs) {
   assert_int_equal(run->info().trial_seed, 42);
   assert_int_equal(run->info().steps_completed, 10);
   assert_string_equal(run->info().cluster_id.c_str(), "7b0c2f0e-4d7e-4b53-9a55-0d8c1f6a2e11");
-  assert_true(run->best_validation().value_or(0) == 0.875);
+  assert_equal(run->best_validation().value_or(0), 0.875);
 }
 
 void old_stores_are_upgraded_with_all_their_data(void **) {

@@ -60,15 +60,15 @@ void metrics_come_back_bit_for_bit(void **) {
                 .count = values.size()});
   Report report;
   RecordCursor cursor = bytes.cursor();
-  assert_true(cursor.next(report) == RecordCursor::Step::record);
-  assert_true(cursor.next(report) == RecordCursor::Step::unpublished);
+  assert_equal(cursor.next(report), RecordCursor::Step::record);
+  assert_equal(cursor.next(report), RecordCursor::Step::unpublished);
   assert_int_equal(report.sequence, base);
   assert_int_equal(report.time_us, 7);
   assert_int_equal(report.steps, -3);
-  assert_true(report.group == "training");
+  assert_equal(report.group, "training");
   assert_int_equal(report.values.size(), values.size());
   for (size_t i = 0; i < values.size(); ++i) {
-    assert_true(report.values[i].name == values[i].name);
+    assert_equal(report.values[i].name, values[i].name);
     assert_memory_equal(&report.values[i].value, &values[i].value, sizeof(double));
   }
 }
@@ -86,19 +86,30 @@ void every_kind_comes_back(void **) {
   bytes.add(at, {.group = "empty"});
   RecordCursor cursor = bytes.cursor();
   Report report;
-  assert_true(cursor.next(report) == RecordCursor::Step::record);
-  assert_true(report.kind == ReportKind::metrics_json && report.steps == 9 && report.group == "g");
-  assert_true(report.text == "{\"a\":[1]}" && report.batches == "[{}]");
-  assert_true(cursor.next(report) == RecordCursor::Step::record);
-  assert_true(report.kind == ReportKind::status && report.text == "validating");
-  assert_true(report.group.empty() && report.batches.empty() && report.steps == 0);
-  assert_true(cursor.next(report) == RecordCursor::Step::record);
-  assert_true(report.kind == ReportKind::progress && report.number == 0.25 && report.steps == 0);
-  assert_true(cursor.next(report) == RecordCursor::Step::record);
-  assert_true(report.kind == ReportKind::log && report.level == 3 && report.text.empty());
-  assert_true(cursor.next(report) == RecordCursor::Step::record);
-  assert_true(report.kind == ReportKind::metrics && report.values.empty());
-  assert_true(report.group == "empty");
+  assert_equal(cursor.next(report), RecordCursor::Step::record);
+  assert_equal(report.kind, ReportKind::metrics_json);
+  assert_equal(report.steps, 9);
+  assert_equal(report.group, "g");
+  assert_equal(report.text, "{\"a\":[1]}");
+  assert_equal(report.batches, "[{}]");
+  assert_equal(cursor.next(report), RecordCursor::Step::record);
+  assert_equal(report.kind, ReportKind::status);
+  assert_equal(report.text, "validating");
+  assert_true(report.group.empty());
+  assert_true(report.batches.empty());
+  assert_equal(report.steps, 0);
+  assert_equal(cursor.next(report), RecordCursor::Step::record);
+  assert_equal(report.kind, ReportKind::progress);
+  assert_equal(report.number, 0.25);
+  assert_equal(report.steps, 0);
+  assert_equal(cursor.next(report), RecordCursor::Step::record);
+  assert_equal(report.kind, ReportKind::log);
+  assert_equal(report.level, 3);
+  assert_true(report.text.empty());
+  assert_equal(cursor.next(report), RecordCursor::Step::record);
+  assert_equal(report.kind, ReportKind::metrics);
+  assert_true(report.values.empty());
+  assert_equal(report.group, "empty");
 }
 
 void torn_tail_is_cut_at_every_byte(void **) {
@@ -108,7 +119,7 @@ void torn_tail_is_cut_at_every_byte(void **) {
   for (uint64_t cut = first; cut < last - 7; ++cut) {
     Bytes torn = whole;
     std::memset(torn.data() + cut, 0, Bytes::size - cut);
-    assert_true(texts_left_behind(torn.cursor()) == std::vector<std::string>{"first"});
+    assert_equal(texts_left_behind(torn.cursor()), std::vector<std::string>{"first"});
   }
 }
 
@@ -120,7 +131,7 @@ void tail_without_its_first_bytes_is_cut(void **) {
   for (uint64_t begin = first + 1; begin < last - 7; ++begin) {
     Bytes torn = whole;
     std::memset(torn.data() + first, 0, begin - first);
-    assert_true(texts_left_behind(torn.cursor()) == std::vector<std::string>{"first"});
+    assert_equal(texts_left_behind(torn.cursor()), std::vector<std::string>{"first"});
   }
 }
 
@@ -130,8 +141,8 @@ void hole_in_the_middle_is_skipped(void **) {
   at += record_size(status("never published"));
   bytes.add(at, status("behind"));
   uint64_t skipped = 0;
-  assert_true(texts_left_behind(bytes.cursor(), &skipped) ==
-              (std::vector<std::string>{"before", "behind"}));
+  assert_equal(texts_left_behind(bytes.cursor(), &skipped),
+               (std::vector<std::string>{"before", "behind"}));
   assert_int_equal(skipped, record_size(status("never published")));
 }
 
@@ -142,13 +153,13 @@ void hole_is_waited_for_while_the_writer_lives(void **) {
   bytes.add(behind, status("behind"));
   RecordCursor cursor = bytes.cursor();
   Report report;
-  assert_true(cursor.next(report) == RecordCursor::Step::record);
-  assert_true(cursor.next(report) == RecordCursor::Step::unpublished);
+  assert_equal(cursor.next(report), RecordCursor::Step::record);
+  assert_equal(cursor.next(report), RecordCursor::Step::unpublished);
   bytes.add(first, status("slow"));
-  assert_true(cursor.next(report) == RecordCursor::Step::record);
-  assert_true(report.text == "slow");
-  assert_true(cursor.next(report) == RecordCursor::Step::record);
-  assert_true(report.text == "behind");
+  assert_equal(cursor.next(report), RecordCursor::Step::record);
+  assert_equal(report.text, "slow");
+  assert_equal(cursor.next(report), RecordCursor::Step::record);
+  assert_equal(report.text, "behind");
 }
 
 void every_flipped_bit_costs_one_record_only(void **) {
@@ -161,8 +172,8 @@ void every_flipped_bit_costs_one_record_only(void **) {
     Bytes flipped = whole;
     flipped.data()[bit / 8] ^= std::byte{1} << (bit % 8);
     uint64_t skipped = 0;
-    assert_true(texts_left_behind(flipped.cursor(), &skipped) ==
-                (std::vector<std::string>{"first", "third"}));
+    assert_equal(texts_left_behind(flipped.cursor(), &skipped),
+                 (std::vector<std::string>{"first", "third"}));
     assert_int_equal(skipped, second - first);
   }
 }
@@ -175,14 +186,14 @@ void seal_forged_by_a_text_does_not_end_a_damaged_segment(void **) {
   const uint64_t first = bytes.add(0, status(forged));
   bytes.add(first, status("behind"));
   bytes.data()[20] ^= std::byte{1};
-  assert_true(texts_left_behind(bytes.cursor()) == std::vector<std::string>{"behind"});
+  assert_equal(texts_left_behind(bytes.cursor()), std::vector<std::string>{"behind"});
 }
 
 void record_counts_only_where_it_was_written(void **) {
   Bytes bytes;
   const uint64_t end = bytes.add(0, status("here"));
   std::memcpy(bytes.data() + end, bytes.data(), end);
-  assert_true(texts_left_behind(bytes.cursor()) == std::vector<std::string>{"here"});
+  assert_equal(texts_left_behind(bytes.cursor()), std::vector<std::string>{"here"});
 }
 
 void seal_ends_a_segment(void **) {
@@ -191,8 +202,8 @@ void seal_ends_a_segment(void **) {
   write_seal(bytes.data() + end, base + end);
   RecordCursor cursor = bytes.cursor();
   Report report;
-  assert_true(cursor.next(report) == RecordCursor::Step::record);
-  assert_true(cursor.next(report) == RecordCursor::Step::end);
+  assert_equal(cursor.next(report), RecordCursor::Step::record);
+  assert_equal(cursor.next(report), RecordCursor::Step::end);
   assert_int_equal(cursor.position(), base + Bytes::size);
 }
 

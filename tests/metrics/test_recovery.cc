@@ -98,8 +98,8 @@ void damaged_header_sets_the_file_aside_and_delivers_the_others(void **) {
     RecordingSink sink;
     const RecoveredSpool recovered = recover_spool(journal.directory.path(), sink);
     assert_int_equal(recovered.damaged.size(), 1);
-    assert_true(recovered.damaged[0] == journal.directory / "2.spool.damaged");
-    assert_true(journal.files() == std::vector<std::string>{"2.spool.damaged"});
+    assert_equal(recovered.damaged[0], journal.directory / "2.spool.damaged");
+    assert_equal(journal.files(), std::vector<std::string>{"2.spool.damaged"});
     assert_true(recovered.reports > 100 && recovered.reports < 300);
     assert_int_equal(sink.kept().back().steps, 299);
   }

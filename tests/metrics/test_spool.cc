@@ -60,7 +60,7 @@ void reports_come_back_in_order_over_many_files(void **) {
   const auto spool = journal.open();
   for (int64_t round = 0; round < 20; ++round) {
     for (int64_t i = 0; i < 100; ++i) report_step(*spool, round * 100 + i);
-    assert_true(drain(*spool) == numbers(round * 100, round * 100 + 100));
+    assert_equal(drain(*spool), numbers(round * 100, round * 100 + 100));
     assert_true(journal.files().size() <= 2);
   }
 }
@@ -120,7 +120,7 @@ void report_larger_than_a_file_keeps_its_place(void **) {
     std::vector<Report> batch;
     assert_int_equal(spool->read(batch, 10, 1'000'000), 3);
     assert_int_equal(batch[0].steps, 0);
-    assert_true(batch[1].text == text);
+    assert_equal(batch[1].text, text);
     assert_int_equal(batch[2].steps, 2);
     spool->release();
   }
@@ -136,7 +136,7 @@ void report_beyond_the_limit_of_size_is_refused(void **) {
       contains(expect_error(Code::invalid, [&] { spool->append_status(text.substr(0, 2 << 20)); }),
                "raise its limit"));
   report_step(*spool, 1);
-  assert_true(drain(*spool) == numbers(1, 2));
+  assert_equal(drain(*spool), numbers(1, 2));
 }
 
 // Appends until the journal refuses; gives how many it took.
@@ -158,7 +158,7 @@ void full_journal_refuses_records_nothing_and_works_again(void **) {
     const int64_t taken = fill(*spool);
     assert_true(taken > 50);
     assert_true(contains(expect_error(Code::full, [&] { report_step(*spool, 0); }), "limit"));
-    assert_true(drain(*spool) == numbers(0, taken));
+    assert_equal(drain(*spool), numbers(0, taken));
   }
 }
 
@@ -173,7 +173,7 @@ void full_journal_waits_for_a_reader_that_keeps_up(void **) {
   while (seen.size() < 1000)
     for (const int64_t step : drain(*spool)) seen.push_back(step);
   writer.join();
-  assert_true(seen == numbers(0, 1000));
+  assert_equal(seen, numbers(0, 1000));
 }
 
 void full_journal_does_not_wait_while_deliveries_fail(void **) {
@@ -209,7 +209,7 @@ void full_disk_is_an_error_and_the_journal_stays_readable(void **) {
   disk_is_full = false;
   assert_true(taken > 20);
   report_step(*spool, taken);
-  assert_true(drain(*spool) == numbers(0, taken + 1));
+  assert_equal(drain(*spool), numbers(0, taken + 1));
   assert_int_equal(journal.files().size(), 1);
 }
 
@@ -234,7 +234,7 @@ void nobody_waits_for_the_next_file_before_it_is_needed(void **) {
   spool->close();
   disk_is_stuck = false;
   reader.join();
-  assert_true(drain(*spool) == numbers(1, 2));
+  assert_equal(drain(*spool), numbers(1, 2));
   assert_true(journal.files().empty());
 }
 
@@ -278,7 +278,7 @@ void second_journal_in_a_directory_is_refused(void **) {
   report_step(*spool, 1);
   assert_true(contains(expect_error(Code::busy, [&] { journal.open(); }), "1.spool"));
   report_step(*spool, 2);
-  assert_true(drain(*spool) == numbers(1, 3));
+  assert_equal(drain(*spool), numbers(1, 3));
 }
 
 void closed_journal_refuses(void **) {
@@ -290,7 +290,7 @@ void closed_journal_refuses(void **) {
   expect_error(Code::state, [&] { report_step(*spool, 2); });
   expect_error(Code::state, [&] { spool->append_status(std::string(10'000, 'x')); });
   assert_false(spool->drained());
-  assert_true(drain(*spool) == numbers(1, 2));
+  assert_equal(drain(*spool), numbers(1, 2));
   assert_true(spool->drained());
   assert_true(journal.files().empty());
 }
@@ -335,7 +335,7 @@ void forked_child_cannot_append_and_the_parent_goes_on(void **) {
   assert_int_equal(waitpid(child, &status, 0), child);
   assert_int_equal(status, 0);
   for (int64_t i = 10; i < 500; ++i) report_step(*spool, i);
-  assert_true(drain(*spool) == numbers(0, 500));
+  assert_equal(drain(*spool), numbers(0, 500));
 }
 
 void append_rings_a_sleeping_reader(void **) {
@@ -366,11 +366,11 @@ void record_overwritten_by_the_host_costs_only_itself(void **) {
   report_step(*spool, 2);
   const Fd file = open_file(journal.directory / "1.spool", O_RDWR);
   assert_int_equal(pwrite(file.get(), "overwritten!", 12, static_cast<off_t>(offset) + 30), 12);
-  assert_true(drain(*spool) == (std::vector<int64_t>{0, 2}));
+  assert_equal(drain(*spool), (std::vector<int64_t>{0, 2}));
   const uint64_t damaged = spool->damaged_bytes();
   assert_true(damaged > 0);
   for (int64_t i = 3; i < 200; ++i) report_step(*spool, i);  // into further files
-  assert_true(drain(*spool) == numbers(3, 200));
+  assert_equal(drain(*spool), numbers(3, 200));
   assert_int_equal(spool->damaged_bytes(), damaged);
 }
 

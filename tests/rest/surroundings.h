@@ -228,7 +228,8 @@ inline void run_and_kill(const std::function<std::shared_ptr<Core>()> &work) {
   }
   int status = 0;
   assert_int_equal(waitpid(child, &status, 0), child);
-  assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+  assert_true(WIFSIGNALED(status));
+  assert_equal(WTERMSIG(status), SIGKILL);
 }
 
 }  // namespace det::test

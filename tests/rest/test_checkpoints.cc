@@ -52,7 +52,7 @@ void checkpoint_does_not_wait_for_reports_that_are_not_taken(void **) {
     assert_int_equal(steps_of(master.state()).size(), 0);
     recover(master);
     core->close(RunEnd::ok);
-    assert_true(steps_of(master.state()) == steps_to(5));
+    assert_equal(steps_of(master.state()), steps_to(5));
     assert_int_equal(master.state()["checkpoints"].size(), 1);
   }
 }
@@ -77,7 +77,7 @@ void checkpoint_waits_in_the_journal_for_a_master_that_is_away(void **) {
       recover(master);
       core->close(RunEnd::ok);
       assert_string_equal(checkpoint_state(master, id).c_str(), "STATE_COMPLETED");
-      assert_true(steps_of(master.state()) == steps_to(1));
+      assert_equal(steps_of(master.state()), steps_to(1));
       assert_true(place.left_behind(master.url()).empty());
     }
 }
@@ -133,7 +133,7 @@ void sync_registers_a_checkpoint_that_waited(void **) {
     place.as_user(master.url());
     open_client(master.url())->sync();
     assert_string_equal(checkpoint_state(master, id).c_str(), "STATE_COMPLETED");
-    assert_true(steps_of(master.state()) == steps_to(1));
+    assert_equal(steps_of(master.state()), steps_to(1));
     assert_true(place.left_behind(master.url()).empty());
   }
 }

@@ -42,20 +42,22 @@ void every_kind_of_report_arrives(void **) {
 
     const Json state = run.master.state();
     assert_int_equal(state["metrics"].size(), is_old(version) ? 3 : 4);
-    assert_true(row_of(state, "training", 1)["values"] == Json({{"loss", 0.5}}));
+    assert_equal(row_of(state, "training", 1)["values"], Json({{"loss", 0.5}}));
     const Json validation{{"loss", "NaN"}, {"note", "x"}};
-    assert_true(row_of(state, "validation", 2)["values"] == validation);
-    assert_true(row_of(state, "training", 3)["batches"] == Json::parse(R"([{"a": 1}, {"a": 2}])"));
+    assert_equal(row_of(state, "validation", 2)["values"], validation);
+    assert_equal(row_of(state, "training", 3)["batches"], Json::parse(R"([{"a": 1}, {"a": 2}])"));
     const Json &trial = state["trials"]["7"];
-    assert_true(trial["statuses"] == Json({"validating"}));
+    assert_equal(trial["statuses"], Json({"validating"}));
     // In the searcher's units where the master counts in them.
-    assert_true(trial["progress"] == Json::array({version == "0.38.1" ? 0.5 : 50}));
+    assert_equal(trial["progress"], Json::array({version == "0.38.1" ? 0.5 : 50}));
     if (is_old(version)) continue;  // the agent takes the lines from the container's output
     const Json &line = state["logs"][0];
     assert_string_equal(line["log"].get<std::string>().c_str(), "hello\n");
-    assert_true(line["rank_id"] == 3 && line["level"] == "LOG_LEVEL_WARNING");
-    assert_true(line["task_id"] == "1.aaaa" && line["allocation_id"] == "1.aaaa.1");
-    assert_true(parse_iso8601(line["timestamp"].get<std::string>()) == reports[5].time_us);
+    assert_equal(line["rank_id"], 3);
+    assert_equal(line["level"], "LOG_LEVEL_WARNING");
+    assert_equal(line["task_id"], "1.aaaa");
+    assert_equal(line["allocation_id"], "1.aaaa.1");
+    assert_equal(parse_iso8601(line["timestamp"].get<std::string>()), reports[5].time_us);
   }
 }
 
@@ -70,11 +72,13 @@ void unmanaged_trials_have_a_way_of_their_own_for_logs_and_progress(void **) {
     const Json state = run.master.state();
     assert_int_equal(run.asked("/task-logs").size(), 1);
     const Json &line = state["logs"][0];
-    assert_true(line["level"] == "ERROR" && line["rank_id"] == 3 && line["log"] == "hello\n");
+    assert_equal(line["level"], "ERROR");
+    assert_equal(line["rank_id"], 3);
+    assert_equal(line["log"], "hello\n");
     assert_false(line.contains("allocation_id"));
     // The older master has no place for progress of such a trial: it is not even asked.
     const Json progress = version == "0.38.1" ? Json{0.25} : Json::array();
-    assert_true(state["trials"]["7"]["progress"] == progress);
+    assert_equal(state["trials"]["7"]["progress"], progress);
     assert_int_equal(run.asked("/progress").size(), progress.size());
   }
 }
@@ -87,7 +91,7 @@ void late_reports_say_when_they_were_made(void **) {
   for (const Json &body : run.asked("/metrics")) {
     const Json time = body["metrics"].value("reportTime", Json());
     if (body["metrics"]["stepsCompleted"] == 2) assert_true(time.is_null());
-    else assert_true(parse_iso8601(time.get<std::string>()) == reports[0].time_us);
+    else assert_equal(parse_iso8601(time.get<std::string>()), reports[0].time_us);
   }
 }
 
@@ -116,7 +120,7 @@ void refused_report_is_kept_and_told_once(void **) {
     });
     assert_int_equal(offered, 2);
     assert_int_equal(run.delivery->refused().count(), 0);
-    assert_true(run.stored("validation") == all_of(10));
+    assert_equal(run.stored("validation"), all_of(10));
     assert_string_equal(run.refused().c_str(), "");
   }
 }
@@ -191,7 +195,7 @@ void deliver_in_spite_of(const Failure &failure, const std::string &version,
   assert_true(run.stored().size() < 80);
 
   assert_true(run.deliver(reports).conflicts.empty());
-  assert_true(run.stored() == all_of(80));
+  assert_equal(run.stored(), all_of(80));
   assert_string_equal(run.refused().c_str(), "");
   assert_int_equal(run.asked("metrics").size(), 81);  // the failed one again, and no other
 }
@@ -238,7 +242,7 @@ void conflict_is_no_repeat(void **) {
     const std::vector<Report> reports{metrics_report(8, "training", 1, 0.5),
                                       metrics_report(16, "training", 1, 0.75)};
     assert_int_equal(run.deliver(reports).conflicts.size(), 1);
-    assert_true(run.stored() == (std::map<int64_t, double>{{1, 0.5}}));  // the first value stays
+    assert_equal(run.stored(), (std::map<int64_t, double>{{1, 0.5}}));  // the first value stays
     assert_true(contains(run.refused(), "0.75"));
   }
 }
@@ -253,7 +257,7 @@ void another_process_goes_on_where_the_killed_one_was(void **) {
     expect_error(Code::unavailable, [&] { run.deliver(std::span(reports).subspan(20)); });
     run.begin();
     assert_true(run.deliver(reports).conflicts.empty());
-    assert_true(run.stored() == all_of(60));
+    assert_equal(run.stored(), all_of(60));
     assert_string_equal(run.refused().c_str(), "");
     // Only those that were under way are sent again.
     assert_true(run.asked("metrics").size() <= 60 + 32);
@@ -279,12 +283,14 @@ void validations_leave_one_after_the_other(void **) {
   assert_int_equal(run.asked("/metrics").size(), 1);
 
   run.deliver(reports);
-  assert_true(run.stored("validation") == all_of(12) && run.stored() == all_of(12));
+  assert_equal(run.stored("validation"), all_of(12));
+  assert_equal(run.stored(), all_of(12));
   std::vector<int64_t> order;
   for (const Json &body : run.asked("/metrics"))
     if (body["group"] == "validation") order.push_back(body["metrics"]["stepsCompleted"]);
   order.erase(order.begin());  // the one that hung
-  assert_true(std::ranges::is_sorted(order) && order.size() == 12);
+  assert_equal(order.size(), 12);
+  assert_true(std::ranges::is_sorted(order));
 }
 
 void training_does_not_wait_for_training(void **) {
@@ -310,7 +316,8 @@ void old_masters_get_training_before_validation_of_a_step(void **) {
                                          static_cast<double>(step) / 4));
     const Delivery delivery = run.deliver(reports);
     assert_string_equal(delivery.conflicts.empty() ? "" : delivery.conflicts[0].c_str(), "");
-    assert_true(run.stored() == all_of(10) && run.stored("validation") == all_of(10));
+    assert_equal(run.stored(), all_of(10));
+    assert_equal(run.stored("validation"), all_of(10));
     assert_int_equal(run.asked("metrics").size(), 20);
   }
 }
@@ -327,7 +334,7 @@ void master_without_its_database_refuses_nothing(void **) {
     assert_string_equal(run.refused().c_str(), "");
     run.master.heal();
     assert_true(run.deliver(reports).conflicts.empty());
-    assert_true(run.stored() == all_of(10));
+    assert_equal(run.stored(), all_of(10));
   }
 }
 
@@ -337,7 +344,7 @@ void each_report_counts_as_soon_as_the_master_has_it(void **) {
   run.delivery->on_progress([&](uint64_t below) { told.push_back(below); });
   run.master.add_fault({{"path", "metrics$"}, {"how", "drop"}, {"skip", 3}});
   expect_error(Code::unavailable, [&] { run.deliver(training_reports(10, "validation")); });
-  assert_true(told == (std::vector<uint64_t>{16, 24, 32}));
+  assert_equal(told, (std::vector<uint64_t>{16, 24, 32}));
 }
 
 void delivery_ends_when_its_time_is_up(void **) {
@@ -366,8 +373,8 @@ void last_status_and_progress_of_a_batch_count(void **) {
   }
   run.deliver(reports);
   const Json trial = run.master.state()["trials"]["7"];
-  assert_true(trial["progress"] == Json::array({0.5}));
-  assert_true(trial["statuses"] == Json({"last"}));
+  assert_equal(trial["progress"], Json::array({0.5}));
+  assert_equal(trial["statuses"], Json({"last"}));
 }
 
 void lines_of_log_share_requests(void **) {
@@ -399,7 +406,7 @@ void no_report_is_refused_while_the_version_is_unknown(void **) {
     assert_true(has_failed);
     assert_string_equal(run.refused().c_str(), "");
     run.deliver(reports);
-    assert_true(run.stored() == all_of(3));
+    assert_equal(run.stored(), all_of(3));
   }
 }
 

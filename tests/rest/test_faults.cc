@@ -185,7 +185,8 @@ std::map<int64_t, double> stored(const Json &state) {
   std::map<int64_t, double> found;
   for (const Json &row : state["metrics"]) {
     const int64_t step = row["step"];
-    assert_true(row["group"] == group_at(step) && row["values"]["loss"] == value_at(step));
+    assert_equal(row["group"], group_at(step));
+    assert_equal(row["values"]["loss"], value_at(step));
     if (!found.emplace(step, value_at(step)).second) fail_msg("step %ld is there twice", step);
   }
   return found;
@@ -199,7 +200,7 @@ std::map<int64_t, double> kept_aside(const fs::path &directory) {
     RefusedReports(entry.path().parent_path()).offer([&found](const Json &report) {
       if (report.contains("steps_completed")) {
         const int64_t step = report["steps_completed"];
-        assert_true(report["metrics"]["loss"] == value_at(step));
+        assert_equal(report["metrics"]["loss"], value_at(step));
         found[step] = value_at(step);
       }
       return false;  // it stays
@@ -248,7 +249,7 @@ void reports_of_a_cluster_arrive_once_whatever_happens(void **) {
                   version.c_str(), taken, lives, in_order, proxy.mode()["counts"].dump().c_str());
     assert_true(taken > lives * reports_a_life / 8);
     for (const Json &ack : state["allocations"]["1.aaaa.1"]["acks"])
-      assert_true(ack["preempted"] == true);
+      assert_equal(ack["preempted"], true);
     // Where a flipped bit hid that the master has a report, it is kept aside as well.
     for (const auto &[step, value] : kept_aside(place.directory.path())) {
       assert_string_equal(version.c_str(), "0.19.10");
@@ -324,7 +325,7 @@ void nothing_grows_while_the_master_is_away(void **) {
 
   master.heal();
   core->close(RunEnd::ok);
-  assert_true(steps_of(master.state()) == steps_to(taken));
+  assert_equal(steps_of(master.state()), steps_to(taken));
   assert_true(place.left_behind(master.url()).empty());
 }
 

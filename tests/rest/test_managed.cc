@@ -27,7 +27,7 @@ void run_without_incident_leaves_nothing(void **) {
     report_training(*core, 1, 0.5);
     core->close(RunEnd::ok);
     const Json state = master.state();
-    assert_true(steps_of(state) == steps_to(1));
+    assert_equal(steps_of(state), steps_to(1));
     assert_true(acknowledgements(master).empty());
     // Each process says that it takes part, where there is a call for that.
     assert_int_equal(state["trials"]["7"]["starts"].get<int>(), version == "0.19.10" ? 0 : 1);
@@ -55,7 +55,8 @@ void preemption_is_seen_and_acknowledged_once(void **) {
     assert_true(core->preempt().should_preempt(true));
     core->close(RunEnd::ok);
     const Json acks = acknowledgements(master);
-    assert_true(acks.size() == 1 && acks[0]["preempted"] == true);
+    assert_equal(acks.size(), 1);
+    assert_equal(acks[0]["preempted"], true);
   }
 }
 
@@ -84,7 +85,8 @@ void signal_to_the_process_is_announced_where_the_master_listens(void **) {
     core->close(RunEnd::ok);
     const Json acks = acknowledgements(master);
     if (version == "0.38.1") {
-      assert_true(acks.size() == 1 && acks[0]["preempted"] == true);
+      assert_equal(acks.size(), 1);
+      assert_equal(acks[0]["preempted"], true);
       continue;
     }
     // One that is not pending there would start the trial again and again.
@@ -127,10 +129,13 @@ void operations_are_done_one_after_the_other(void **) {
     const Json completed = master.state()["trials"]["7"]["completed_operations"];
     if (version == "0.38.1") {
       // The one operation is made up here: neither its end nor the acknowledgement is sent.
-      assert_true(lengths == std::vector<uint64_t>{100} && acks.empty() && completed.empty());
+      assert_equal(lengths, std::vector<uint64_t>{100});
+      assert_true(acks.empty() && completed.empty());
     } else {
-      assert_true((lengths == std::vector<uint64_t>{10, 40}) && completed.size() == 2);
-      assert_true(acks.size() == 1 && acks[0]["operations_done"] == true);
+      assert_equal(lengths, std::vector<uint64_t>{10, 40});
+      assert_equal(completed.size(), 2);
+      assert_equal(acks.size(), 1);
+      assert_equal(acks[0]["operations_done"], true);
     }
     core->close(RunEnd::ok);
     assert_int_equal(acknowledgements(master).size(), acks.size());
@@ -189,7 +194,7 @@ void operation_that_the_master_refuses_is_an_error(void **) {
     master.add_fault({{"path", "completed_operation"}});
     expect_error(Code::state, [&] { operation->report_completed(0.5); });
     operation->report_completed(0.5);  // it was not: once more
-    assert_true(core->searcher().next() == nullptr);
+    assert_equal(core->searcher().next(), nullptr);
     core->close(RunEnd::ok);
   }
 }
@@ -215,7 +220,7 @@ void lost_answer_to_a_checkpoint_is_reconciled(void **) {
       core->close(RunEnd::ok);
       const Json state = master.state();
       assert_int_equal(state["checkpoints"].size(), 1);
-      assert_true(state["checkpoints"][0]["state"] == "STATE_COMPLETED");
+      assert_equal(state["checkpoints"][0]["state"], "STATE_COMPLETED");
       assert_int_equal(requests_to(master, "/checkpoints").size(), 2);
       // After the report that was made before it.
       const Json requests = master.requests();
@@ -314,7 +319,7 @@ void best_validation_is_none_before_the_first(void **) {
     report_validation(*core, 2, 0.25);
     report_validation(*core, 3, 0.75);
     core->train().flush(std::nullopt);
-    assert_true(core->train().best_validation() == 0.25);
+    assert_equal(core->train().best_validation(), 0.25);
     core->close(RunEnd::ok);
   }
 }
@@ -326,7 +331,7 @@ void early_exit_is_told(void **) {
     place.in_task(master.url());
     const auto core = Core::start(place.options());
     core->close(RunEnd::invalid_hp);
-    assert_true(master.state()["trials"]["7"]["early_exits"] == Json({"EXITED_REASON_INVALID_HP"}));
+    assert_equal(master.state()["trials"]["7"]["early_exits"], Json({"EXITED_REASON_INVALID_HP"}));
   }
 }
 
@@ -365,7 +370,7 @@ void containers_meet_by_what_the_variables_say(void **) {
     const ClusterInfo cluster = meet();
     assert_int_equal(cluster.container_rank, 1);
     assert_int_equal(cluster.container_addresses.size(), 2);
-    assert_true(other.answer()["rendezvousInfo"]["rank"] == 0);
+    assert_equal(other.answer()["rendezvousInfo"]["rank"], 0);
   }
 }
 
@@ -385,8 +390,8 @@ void containers_on_slurm_tell_each_other(void **) {
   unsetenv("SLURM_NPROCS");
   unsetenv("SLURM_PROCID");
   assert_int_equal(cluster.container_rank, 1);
-  assert_true((cluster.container_addresses == std::vector<std::string>{"10.0.0.9", "127.0.0.1"}));
-  assert_true((cluster.container_slot_counts == std::vector<int64_t>{4, 1}));
+  assert_equal(cluster.container_addresses, std::vector<std::string>{"10.0.0.9", "127.0.0.1"});
+  assert_equal(cluster.container_slot_counts, std::vector<int64_t>{4, 1});
 }
 
 void container_without_its_name_cannot_meet(void **) {
@@ -419,7 +424,7 @@ void journal_of_a_killed_process_reaches_the_master(void **) {
   const auto core = Core::start(place.options());
   for (int64_t step = 41; step <= 60; ++step) report_training(*core, step, 0.5);
   core->close(RunEnd::ok);
-  assert_true(steps_of(master.state()) == steps_to(60));
+  assert_equal(steps_of(master.state()), steps_to(60));
   assert_true(place.left_behind(master.url()).empty());
 }
 

@@ -58,18 +58,20 @@ void trial_is_made_where_none_is_named(void **) {
     report_training(*core, 1, 0.5);
     core->train().log(LogLevel::info, "hello");
     wait_until_so([&] { return trial_of(master, *core)["heartbeats"] > 0; });
-    assert_true(trial_of(master, *core)["state"] == "STATE_RUNNING");
+    assert_equal(trial_of(master, *core)["state"], "STATE_RUNNING");
     assert_false(core->preempt().should_preempt(true));
     assert_false(core->info().on_cluster());
     core->close(RunEnd::ok);
     const Json trial = trial_of(master, *core);
-    assert_true((trial["states"] == Json{"STATE_RUNNING", "STATE_COMPLETED"}));
-    assert_true(trial["run_id"] == 1 && trial["hparams"] == Json({{"lr", 0.5}}));
+    assert_equal(trial["states"], Json{"STATE_RUNNING", "STATE_COMPLETED"});
+    assert_equal(trial["run_id"], 1);
+    assert_equal(trial["hparams"], Json({{"lr", 0.5}}));
     const Json state = master.state();
     const Json &experiment = state["experiments"][trial["experiment"].dump()];
-    assert_true(experiment["config"]["name"] == "nameless" && experiment["is_managed"] == false);
-    assert_true(steps_of(master, *core) == steps_to(1));
-    assert_true(state["logs"][0]["task_id"] == trial["task_id"]);
+    assert_equal(experiment["config"]["name"], "nameless");
+    assert_equal(experiment["is_managed"], false);
+    assert_equal(steps_of(master, *core), steps_to(1));
+    assert_equal(state["logs"][0]["task_id"], trial["task_id"]);
     assert_true(place.left_behind(master.url()).empty());
     place.assert_no_token_shown();
   }
@@ -91,7 +93,7 @@ void trial_goes_on_by_its_external_ids(void **) {
       assert_int_equal(core->info().run().run_id, run);
       report_training(*core, run, 0.5);
       core->close(RunEnd::ok);
-      assert_true(steps_of(master, *core) == steps_to(run));
+      assert_equal(steps_of(master, *core), steps_to(run));
       // From now on 0.38 answers 500 to PUT for this trial.
       if (version == "0.38.1")
         ask(master, "/api/v1/runs/" + std::to_string(trial_id) + "/metadata",
@@ -114,7 +116,7 @@ void trial_goes_on_from_its_latest_checkpoint(void **) {
                                                     R"({"steps_completed": 30})", false, {});
   first->close(RunEnd::error);
   const auto second = Core::start(options);
-  assert_true(second->info().run().latest_checkpoint == id);
+  assert_equal(second->info().run().latest_checkpoint, id);
   assert_int_equal(second->info().run().steps_completed, 30);
   second->close(RunEnd::ok);
 }
@@ -178,7 +180,7 @@ void trial_goes_on_by_its_number(void **) {
     assert_int_equal(core->info().run().run_id, 2);
     report_training(*core, 1, 0.5);
     core->close(RunEnd::ok);
-    assert_true(steps_of(master, *core) == steps_to(1));
+    assert_equal(steps_of(master, *core), steps_to(1));
     options.trial_id = 999;
     const std::string message = expect_error(Code::not_found, [&] { Core::start(options); });
     assert_true(contains(message, "999") && contains(message, master.url()));
@@ -198,7 +200,7 @@ void end_is_told_as_it_was(void **) {
       }
       const auto last_state = [&] { return trial_of(master, *core)["states"].back(); };
       core->close(end == "STATE_ERROR" ? RunEnd::error : RunEnd::ok);
-      assert_true(last_state() == end);
+      assert_equal(last_state(), end);
     }
   }
 }
@@ -210,7 +212,7 @@ void core_that_is_dropped_ends_in_error(void **) {
   auto core = Core::start(place.options());
   const std::string trial = std::to_string(core->info().run().trial_id);
   core.reset();
-  assert_true(master.state()["trials"][trial]["states"].back() == "STATE_ERROR");
+  assert_equal(master.state()["trials"][trial]["states"].back(), "STATE_ERROR");
 }
 
 void reports_and_end_that_could_not_be_told_are_told_by_sync(void **) {
@@ -225,19 +227,19 @@ void reports_and_end_that_could_not_be_told_are_told_by_sync(void **) {
     for (int64_t step = 1; step <= 100; ++step) report_training(*core, step, 0.5);
     const auto [message, trial] = leave(std::move(core), RunEnd::error, Code::timeout);
     assert_true(contains(message, "det sync") && contains(message, master.url()));
-    assert_true((trial_of(master, trial)["states"] == Json{"STATE_RUNNING"}));
+    assert_equal(trial_of(master, trial)["states"], Json{"STATE_RUNNING"});
     assert_int_equal(place.left_behind(master.url()).size(), 1);
 
     const auto client = open_client(master.url());
     expect_error(Code::access, [&] { client->sync(); });  // still away: nothing gets lost
     master.heal();
     const Json done = client->sync();
-    assert_true(done["spools"][0]["reports"] == 100);
-    assert_true(test::steps_of(master.state()) == steps_to(100));
-    assert_true((trial_of(master, trial)["states"] == Json{"STATE_RUNNING", "STATE_ERROR"}));
+    assert_equal(done["spools"][0]["reports"], 100);
+    assert_equal(test::steps_of(master.state()), steps_to(100));
+    assert_equal(trial_of(master, trial)["states"], Json{"STATE_RUNNING", "STATE_ERROR"});
     assert_true(place.left_behind(master.url()).empty());
     // The end comes after the reports.
-    assert_true(master.requests().back()["method"] == "PATCH");
+    assert_equal(master.requests().back()["method"], "PATCH");
     place.assert_no_token_shown();
   }
 }
@@ -252,10 +254,10 @@ void end_does_not_overtake_the_reports(void **) {
   master.add_fault({{"path", "metrics$"}, {"status", 503}, {"count", 100'000}});
   report_training(*core, 1, 0.5);
   const auto [message, trial] = leave(std::move(core), RunEnd::ok, Code::timeout);
-  assert_true((trial_of(master, trial)["states"] == Json{"STATE_RUNNING"}));
+  assert_equal(trial_of(master, trial)["states"], Json{"STATE_RUNNING"});
   master.heal();
   open_client(master.url())->sync();
-  assert_true((trial_of(master, trial)["states"] == Json{"STATE_RUNNING", "STATE_COMPLETED"}));
+  assert_equal(trial_of(master, trial)["states"], Json{"STATE_RUNNING", "STATE_COMPLETED"});
 }
 
 void directory_half_made_is_cleared_by_sync(void **) {
@@ -281,7 +283,7 @@ void end_alone_that_could_not_be_told_is_told_by_sync(void **) {
   assert_true(contains(message, master.url()));
   master.heal();
   open_client(master.url())->sync();
-  assert_true((trial_of(master, trial)["states"] == Json{"STATE_RUNNING", "STATE_COMPLETED"}));
+  assert_equal(trial_of(master, trial)["states"], Json{"STATE_RUNNING", "STATE_COMPLETED"});
   assert_true(place.left_behind(master.url()).empty());
 }
 
@@ -315,9 +317,9 @@ void end_of_an_earlier_run_does_not_end_a_later_one(void **) {
   master.add_fault({{"path", "PATCH"}, {"status", 401}});
   const auto second = Core::start(options);
   open_client(master.url())->sync();
-  assert_true(trial_of(master, *second)["state"] == "STATE_RUNNING");
+  assert_equal(trial_of(master, *second)["state"], "STATE_RUNNING");
   second->close(RunEnd::ok);
-  assert_true(trial_of(master, *second)["state"] == "STATE_COMPLETED");
+  assert_equal(trial_of(master, *second)["state"], "STATE_COMPLETED");
 }
 
 // In a process of its own, which is killed.
@@ -346,7 +348,7 @@ void journal_of_a_killed_process_is_shipped_by_the_next_start(void **) {
     options.external_id = "t";
     const auto core = Core::start(options);
     // Before the new run, which fences off the one before.
-    assert_true(steps_of(master, *core).size() == 50);
+    assert_equal(steps_of(master, *core).size(), 50);
     assert_int_equal(core->info().run().run_id, 2);
     core->close(RunEnd::ok);
     assert_true(place.left_behind(master.url()).empty());
@@ -360,7 +362,7 @@ void journal_of_a_killed_process_is_shipped_by_sync(void **) {
     place.as_user(master.url());
     report_to_nobody(master, place);
     open_client(master.url())->sync();
-    assert_true(test::steps_of(master.state()).size() == 50);
+    assert_equal(test::steps_of(master.state()).size(), 50);
     assert_true(place.left_behind(master.url()).empty());
   }
 }
@@ -388,7 +390,7 @@ void heartbeat_goes_on_while_closing(void **) {
   master.restart();
   closing.join();
   wait_until_so([] { return count_threads("det-watcher") == 0; });
-  assert_true(trial_of(master, *core)["state"] == "STATE_COMPLETED");
+  assert_equal(trial_of(master, *core)["state"], "STATE_COMPLETED");
 }
 
 // A token of this user, as `det login` gets one.
@@ -450,7 +452,7 @@ void login_by_hand_is_seen_at_once(void **) {
   expect_error(Code::timeout, [&] { core->train().flush(std::chrono::seconds(1)); });
   store_token(master.url(), "bob", log_in_by_hand(master, "bob"), true);
   core->train().flush(std::chrono::seconds(30));  // half of what lies between two logins
-  assert_true(steps_of(master, *core) == steps_to(1));
+  assert_equal(steps_of(master, *core), steps_to(1));
   core->close(RunEnd::ok);
 }
 

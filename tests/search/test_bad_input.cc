@@ -18,7 +18,7 @@ void expect_refusals(const std::vector<std::pair<const char *, const char *>> &c
     const std::string message = expect_error(Code::invalid, [&] { make_search(config, rules); });
     if (!contains(message, field)) print_error("%s: %s\n", text, message.c_str());
     assert_true(contains(message, field));
-    assert_true(message.find('\n') == std::string::npos);
+    assert_equal(message.find('\n'), std::string::npos);
   }
 }
 
@@ -187,7 +187,7 @@ void metrics_mean_nothing_to_searches_that_do_not_rank(void **) {
   driver.created(1);
   assert_string_equal(driver.done(1, 0, "abc").c_str(), "");
   driver.closed(1);
-  assert_true(driver.progress() == 0.5);
+  assert_equal(driver.progress(), 0.5);
 }
 
 void trials_the_search_did_not_make_are_refused(void **) {
@@ -213,7 +213,7 @@ void progress_that_is_no_number_is_ignored(void **) {
   driver.created(2);
   driver.units(1, 5);
   for (const double none : {std::nan(""), HUGE_VAL, -HUGE_VAL, 1e300}) driver.units(1, none);
-  assert_true(driver.progress() == 0.25);
+  assert_equal(driver.progress(), 0.25);
 }
 
 void events_of_the_other_rules_decide_nothing(void **) {
@@ -262,8 +262,8 @@ void snapshots_that_do_not_fit_are_refused(void **) {
 void reasons_have_names(void **) {
   for (const ExitReason reason : {ExitReason::errored, ExitReason::user_requested_stop,
                                   ExitReason::user_canceled, ExitReason::invalid_hp})
-    assert_true(exit_reason_named(exit_reason_name(reason)) == reason);
-  assert_true(exit_reason_named("INIT_INVALID_HP") == ExitReason::invalid_hp);
+    assert_equal(exit_reason_named(exit_reason_name(reason)), reason);
+  assert_equal(exit_reason_named("INIT_INVALID_HP"), ExitReason::invalid_hp);
   assert_true(contains(expect_error(Code::invalid, [] { exit_reason_named("TIRED"); }), "TIRED"));
 }
 

@@ -143,12 +143,12 @@ void number_of_rungs_counts_whole_powers(void **) {
 }
 
 void lengths_of_rungs_shrink_by_the_divisor(void **) {
-  assert_true(rung_lengths(3, 9, 3) == (std::vector<uint64_t>{1, 3, 9}));
-  assert_true(rung_lengths(4, 10, 2) == (std::vector<uint64_t>{1, 2, 5, 10}));
-  assert_true(rung_lengths(1, 9, 3) == (std::vector<uint64_t>{9}));
-  assert_true(rung_lengths(3, 900, 3) == (std::vector<uint64_t>{100, 300, 900}));
-  assert_true(rung_lengths(3, 12, 3) == (std::vector<uint64_t>{1, 4, 12}));
-  assert_true(rung_lengths(3, 576000, 3) == (std::vector<uint64_t>{64000, 192000, 576000}));
+  assert_equal(rung_lengths(3, 9, 3), (std::vector<uint64_t>{1, 3, 9}));
+  assert_equal(rung_lengths(4, 10, 2), (std::vector<uint64_t>{1, 2, 5, 10}));
+  assert_equal(rung_lengths(1, 9, 3), (std::vector<uint64_t>{9}));
+  assert_equal(rung_lengths(3, 900, 3), (std::vector<uint64_t>{100, 300, 900}));
+  assert_equal(rung_lengths(3, 12, 3), (std::vector<uint64_t>{1, 4, 12}));
+  assert_equal(rung_lengths(3, 576000, 3), (std::vector<uint64_t>{64000, 192000, 576000}));
 }
 
 void times_make_the_brackets_where_metrics_steer(void **) {

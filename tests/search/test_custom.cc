@@ -96,8 +96,8 @@ void events_and_operations_are_those_of_the_platform(void **) {
       if (!is_same(queue_of(custom), step.at("queue")))
         fail_msg("%s: after %s the queue is %s", name, step.dump().c_str(),
                  queue_of(custom).dump().c_str());
-      assert_true(search->progress() == step.at("progress").get<double>());
-      assert_true(search->snapshot().at("trials_requested") == step.at("trials_requested"));
+      assert_equal(search->progress(), step.at("progress").get<double>());
+      assert_equal(search->snapshot().at("trials_requested"), step.at("trials_requested"));
     }
   }
 }
@@ -127,8 +127,8 @@ void nothing_is_decided_that_was_not_posted(void **) {
 void invalid_hyperparameters_have_one_name_on_the_wire(void **) {
   CustomSearch search(0);
   search.exited_early(first, exit_reason_named("INIT_INVALID_HP"));
-  assert_true(search.queue().front().at("trialExitedEarly").at("exitedReason") ==
-              "EXITED_REASON_INVALID_HP");
+  assert_equal(search.queue().front().at("trialExitedEarly").at("exitedReason"),
+               "EXITED_REASON_INVALID_HP");
 }
 
 void operations_that_cannot_be_read_are_left_out_and_told(void **) {

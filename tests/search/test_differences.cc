@@ -89,7 +89,7 @@ void trials_killed_while_they_wait_keep_their_result_and_are_gone_past(void **) 
   expect(driver.done(4, 4, 0.8), "X3 X4");
   expect(driver.closed(3), "");
   expect(driver.closed(4), "end");
-  assert_true(driver.progress() == 1);
+  assert_equal(driver.progress(), 1);
 
   expect_difference("asha-waiting-trial-killed-2", "exited_early 1: ");
 }

@@ -44,7 +44,7 @@ bool is_same(const Json &ours, const Json &recorded, const Json &space) {
 void assert_same(const Json &ours, const Json &recorded, const std::string &what) {
   if (ours != recorded)
     print_error("%s: %s, not %s\n", what.c_str(), ours.dump().c_str(), recorded.dump().c_str());
-  assert_true(ours == recorded);
+  assert_equal(ours, recorded);
 }
 
 // The next value of a kind of draw. Texts stand for numbers that a double cannot hold.
@@ -119,7 +119,7 @@ void generator_goes_on_from_its_snapshot(void **) {
   for (int i = 0; i < 1000; ++i) random.u32();
   RandomState other(8);
   other.restore(random.snapshot());
-  for (int i = 0; i < 1000; ++i) assert_true(random.u32() == other.u32());
+  for (int i = 0; i < 1000; ++i) assert_equal(random.u32(), other.u32());
 }
 
 void draws_of_the_only_choice_take_no_word(void **) {
@@ -180,7 +180,7 @@ void integers_reach_both_ends_and_doubles_not_the_upper_one(void **) {
     seen.insert(drawn.at("i").get<int64_t>());
     assert_true(drawn.at("d").get<double>() >= 0 && drawn.at("d").get<double>() < 1);
   }
-  assert_true(seen == (std::set<int64_t>{-3, -2, -1, 0, 1, 2, 3}));
+  assert_equal(seen, (std::set<int64_t>{-3, -2, -1, 0, 1, 2, 3}));
 }
 
 void constants_change_no_request_id_and_ranges_change_all(void **) {
@@ -193,7 +193,7 @@ void constants_change_no_request_id_and_ranges_change_all(void **) {
   };
   const Json range{{"type", "double"}, {"minval", 0}, {"maxval", 1}};
   const auto before = ids({{"x", range}});
-  assert_true(ids({{"x", range}, {"c", 5}, {"d", {{"type", "const"}, {"val", {1, 2}}}}}) == before);
+  assert_equal(ids({{"x", range}, {"c", 5}, {"d", {{"type", "const"}, {"val", {1, 2}}}}}), before);
   const auto after = ids({{"x", range}, {"y", range}});
   for (size_t i = 0; i < before.size(); ++i) assert_true(after[i] != before[i]);
 }

@@ -16,8 +16,9 @@ void assert_same(Ranking &ranking, const std::vector<Entry> &plain) {
   assert_int_equal(ranking.size(), plain.size());
   size_t place = 0;
   ranking.each([&](const Entry &entry) {
-    assert_true(entry.trial == plain[place].trial && entry.metric == plain[place].metric);
-    assert_true(ranking.at(place).trial == entry.trial);
+    assert_equal(entry.trial, plain[place].trial);
+    assert_equal(entry.metric, plain[place].metric);
+    assert_equal(ranking.at(place).trial, entry.trial);
     ++place;
   });
   assert_int_equal(place, plain.size());

@@ -141,8 +141,8 @@ void plans_are_those_of_the_platform(void **) {
     assert_int_equal(planned.size(), run.at("preview").size());
     for (size_t i = 0; i < planned.size(); ++i) {
       const Json &row = run.at("preview")[i];
-      assert_true(row.at("count") == planned[i].trials);
-      assert_true(row.value("value", Json(0)) == (row.contains("value") ? planned[i].length : 0));
+      assert_equal(row.at("count"), planned[i].trials);
+      assert_equal(row.value("value", Json(0)), (row.contains("value") ? planned[i].length : 0));
     }
   }
   assert_true(plans >= 15);

@@ -159,7 +159,8 @@ void progress_of_undisturbed_experiments_never_falls(void **) {
     const std::string name = experiment.name;
     const bool is_mean = name == "random of 0.38" || name == "grid of 0.38";
     const auto &progress = simulation->progress();
-    assert_true(progress.front() == 0 && progress.back() == 1);
+    assert_equal(progress.front(), 0);
+    assert_equal(progress.back(), 1);
     for (size_t i = 1; i < progress.size() && !is_mean; ++i)
       assert_true(progress[i] >= progress[i - 1] - 1e-12);
   }
@@ -203,11 +204,11 @@ void searches_restored_in_the_middle_go_on_alike(void **) {
       if (i == record.size() / 3 || i == record.size() / 2 || i + 10 == record.size()) {
         const Json state = again.search().snapshot();
         again.restore(state);
-        assert_true(again.search().snapshot() == state);
+        assert_equal(again.search().snapshot(), state);
       }
       assert_string_equal(tell(again, record[i]).c_str(), record[i].answer.c_str());
     }
-    assert_true(again.search().snapshot() == simulation->driver().search().snapshot());
+    assert_equal(again.search().snapshot(), simulation->driver().search().snapshot());
   }
 }
 
@@ -243,7 +244,7 @@ void expect_lengths(const Json &config, const std::vector<double> &metrics,
     const Lengths &lengths = found == expected.end() ? others : found->second;
     if (simulation.lengths(trial) != lengths)
       print_error("trial %zu got %zu lengths\n", trial, simulation.lengths(trial).size());
-    assert_true(simulation.lengths(trial) == lengths);
+    assert_equal(simulation.lengths(trial), lengths);
   }
 }
 
@@ -347,21 +348,23 @@ void metrics_stop_all_but_the_best_where_later_trials_are_worse(void **) {
     return counts;
   };
   using Counts = std::map<uint64_t, size_t>;
-  assert_true(trained(simulated_config({{"name", "async_halving"},
-                                        {"num_rungs", 3},
-                                        {"divisor", 3},
-                                        {"max_time", 900},
-                                        {"time_metric", "batches"},
-                                        {"max_trials", 10},
-                                        {"max_concurrent_trials", 3}}),
-                      100, 900) == (Counts{{100, 9}, {900, 1}}));
-  assert_true(trained(simulated_config({{"name", "adaptive_asha"},
-                                        {"divisor", 3},
-                                        {"max_time", 90},
-                                        {"time_metric", "batches"},
-                                        {"max_trials", 9},
-                                        {"max_concurrent_trials", 3}}),
-                      10, 90) == (Counts{{10, 5}, {30, 2}, {90, 2}}));
+  assert_equal(trained(simulated_config({{"name", "async_halving"},
+                                         {"num_rungs", 3},
+                                         {"divisor", 3},
+                                         {"max_time", 900},
+                                         {"time_metric", "batches"},
+                                         {"max_trials", 10},
+                                         {"max_concurrent_trials", 3}}),
+                       100, 900),
+               (Counts{{100, 9}, {900, 1}}));
+  assert_equal(trained(simulated_config({{"name", "adaptive_asha"},
+                                         {"divisor", 3},
+                                         {"max_time", 90},
+                                         {"time_metric", "batches"},
+                                         {"max_trials", 9},
+                                         {"max_concurrent_trials", 3}}),
+                       10, 90),
+               (Counts{{10, 5}, {30, 2}, {90, 2}}));
 }
 
 }  // namespace

@@ -75,7 +75,7 @@ void linked_directory_named_in_paths_is_empty(void **state) {
   const auto writer = at.storage->begin("one");
   writer->add(at.root / "d", {{"lnk/"}});
   const Resources expected{{"lnk/", 0}};
-  assert_true(writer->commit() == expected);
+  assert_equal(writer->commit(), expected);
 }
 
 void link_to_a_directory_above_is_refused(void **state) {
@@ -137,10 +137,10 @@ void odd_names_come_back(void **state) {
         "\xc0\xaf", "\xf4\x90\x80\x80", " ", "-rf"})
     at.file(std::string("d/") + name, name);
   const Resources stored = at.store("one", at.root / "d");
-  assert_true(stored == list_directory(at.root / "d"));
+  assert_equal(stored, list_directory(at.root / "d"));
   at.storage->restore("one", nullptr, true);
   at.storage->download("one", at.root / "target", nullptr, true);
-  assert_true(list_directory(at.root / "target") == stored);
+  assert_equal(list_directory(at.root / "target"), stored);
 }
 
 void file_that_grows_while_copied_is_a_conflict(void **state) {
@@ -211,7 +211,7 @@ void link_within_a_checkpoint_is_kept_and_downloaded_as_content(void **state) {
   fs::create_symlink("epoch-1", writer->path() / "latest");
   fs::create_symlink("latest/model", writer->path() / "model");
   const Resources expected{{"epoch-1/", 0}, {"epoch-1/model", 7}, {"latest/", 0}, {"model", 7}};
-  assert_true(writer->commit() == expected);
+  assert_equal(writer->commit(), expected);
   writer->announced();
   at.storage->restore("one", nullptr, true);
   at.storage->download("one", at.root / "target", nullptr, true);
@@ -244,9 +244,9 @@ void large_file_is_copied_in_pieces(void **state) {
   at.storage->download("one", at.root / "target", nullptr, true);
   at.storage->download("one", at.root / "unchecked", nullptr, false);
   const std::string expected = read_file(file);
-  assert_true(read_file(at.base / "one/large") == expected);
-  assert_true(read_file(at.root / "target/large") == expected);
-  assert_true(read_file(at.root / "unchecked/large") == expected);
+  assert_equal(read_file(at.base / "one/large"), expected);
+  assert_equal(read_file(at.root / "target/large"), expected);
+  assert_equal(read_file(at.root / "unchecked/large"), expected);
   const Fd fd = open_file(at.base / "one/large", O_WRONLY);
   assert_int_equal(pwrite(fd.get(), "!", 1, off_t{100} << 20), 1);
   assert_throws(Code::corrupt, "large", [&] { at.storage->restore("one", nullptr, true); });

@@ -107,7 +107,7 @@ void crash_at_each_step(Fixture &at, bool many) {
     if (fs::exists(at.base / "one")) {
       at.storage->restore("one", nullptr, true);
       assert_int_equal(list_directory(at.base / "one").size(), list_directory(source).size() + 1);
-      assert_true(unannounced == std::vector<std::string>{"one"});
+      assert_equal(unannounced, std::vector<std::string>{"one"});
       ++committed_unannounced;
       at.storage->remove("one");
     }
@@ -280,8 +280,8 @@ void sweep_names_the_unannounced_until_settled(void **state) {
       _exit(0);
     });
   const std::vector<std::string> both{"one", "two"};
-  assert_true(at.storage->sweep() == both);
-  assert_true(at.storage->sweep() == both);
+  assert_equal(at.storage->sweep(), both);
+  assert_equal(at.storage->sweep(), both);
   const auto elsewhere = make_storage_from_uri(at.base.string(), at.logger);
   assert_true(elsewhere->sweep().empty());  // ours to decide now
   at.storage->settle("one");

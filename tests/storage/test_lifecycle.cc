@@ -23,7 +23,7 @@ void checkpoint_lives_from_begin_to_remove(void **state) {
   fs::create_directory(writer->path() / "empty");
   assert_false(fs::exists(at.base / id));
   const Resources expected{{"model", 7}, {"empty/", 0}};
-  assert_true(writer->commit() == expected);
+  assert_equal(writer->commit(), expected);
   writer->announced();
   assert_int_equal(at.names_in_partial(), 0);
   const auto reader = at.storage->restore(id, nullptr, true);
@@ -37,9 +37,9 @@ void checkpoint_lives_from_begin_to_remove(void **state) {
 
 void what_was_added_comes_back(void **state) {
   Fixture &at = fixture_of(state);
-  assert_true(at.store("one", at.sample()) == sample_resources);
+  assert_equal(at.store("one", at.sample()), sample_resources);
   at.storage->download("one", at.root / "new/target", nullptr, true);
-  assert_true(list_directory(at.root / "new/target") == sample_resources);
+  assert_equal(list_directory(at.root / "new/target"), sample_resources);
   assert_string_equal(read_file(at.root / "new/target/subdir/file1.txt").c_str(), "nested file 1");
   assert_false(fs::exists(at.root / "new/target" / manifest_name));
 }
@@ -49,7 +49,7 @@ void add_takes_exactly_the_given_paths(void **state) {
   const auto writer = at.storage->begin("part");
   writer->add(at.sample(), {{"subdir/file1.txt", "empty_dir/"}});
   const Resources expected{{"subdir/", 0}, {"subdir/file1.txt", 13}, {"empty_dir/", 0}};
-  assert_true(writer->commit() == expected);
+  assert_equal(writer->commit(), expected);
 }
 
 void add_of_nothing_makes_an_empty_checkpoint(void **state) {
@@ -94,7 +94,7 @@ void selector_limits_a_download(void **state) {
       },
       true);
   const Resources expected{{"subdir/", 0}, {"subdir/file2.txt", 13}, {"empty_dir/", 0}};
-  assert_true(list_directory(at.root / "target") == expected);
+  assert_equal(list_directory(at.root / "target"), expected);
   assert_int_equal(seen.size(), sample_resources.size());
 }
 
@@ -122,7 +122,7 @@ void restore_warns_about_a_selector_and_ignores_it(void **state) {
   {
     const auto reader = at.storage->restore(
         "one", [](const std::string &) { return false; }, true);
-    assert_true(list_directory(reader->path()) == sample_resources);
+    assert_equal(list_directory(reader->path()), sample_resources);
   }
   assert_true(at.log.find("selector is ignored") != std::string::npos);
   assert_true(fs::exists(at.base / "one"));
@@ -207,11 +207,11 @@ void globs_remove_what_they_match(void **state) {
   };
   for (const Row &row : rows) {
     at.store("one", at.sample());
-    assert_true(at.storage->remove_matching("one", row.globs) == row.remaining);
+    assert_equal(at.storage->remove_matching("one", row.globs), row.remaining);
     if (row.remaining.empty()) {
       assert_false(fs::exists(at.base / "one"));
     } else {
-      assert_true(list_directory(at.base / "one") == row.remaining);
+      assert_equal(list_directory(at.base / "one"), row.remaining);
       at.storage->restore("one", nullptr, true);  // the manifest was rewritten
       at.storage->remove("one");
     }
@@ -226,7 +226,7 @@ void globs_spare_hidden_names_the_manifest_and_what_lies_outside(void **state) {
   const Resources remaining =
       at.storage->remove_matching("one", {"*", ".detcore*", "../two/*", "/etc/*"});
   const Resources expected{{".hidden", 1}};
-  assert_true(remaining == expected);
+  assert_equal(remaining, expected);
   assert_true(at.log.find("'../two/*' leads out") != std::string::npos);
   assert_true(at.log.find("'/etc/*' leads out") != std::string::npos);
   at.storage->restore("one", nullptr, true);
@@ -239,7 +239,7 @@ void validation_leaves_nothing_behind(void **state) {
   Fixture &at = fixture_of(state);
   validate_storage(*at.storage);
   assert_int_equal(at.names_in_partial(), 0);
-  assert_true(list_directory(at.base).size() == 1);  // .partial/
+  assert_equal(list_directory(at.base).size(), 1);  // .partial/
 }
 
 void writer_keeps_to_its_order(void **state) {
@@ -268,7 +268,7 @@ void abort_removes_what_was_written_or_committed(void **state) {
   committed->abort();
   { const auto dropped = at.storage->begin("dropped"); }
   assert_int_equal(at.names_in_partial(), 0);
-  assert_true(list_directory(at.base).size() == 1);
+  assert_equal(list_directory(at.base).size(), 1);
 }
 
 int make_directory_fixture(void **state) {

@@ -17,7 +17,7 @@ void list_names_files_and_directories_but_not_the_root(void **state) {
                            {"nested/nested.txt", 0},
                            {"nested/another.txt", 1},
                            {".hidden/", 0}};
-  assert_true(list_directory(at.root / "d") == expected);
+  assert_equal(list_directory(at.root / "d"), expected);
 }
 
 void list_of_missing_directory_is_not_found(void **state) {
@@ -37,7 +37,7 @@ void list_does_not_enter_linked_directories(void **state) {
   fs::create_symlink(at.root / "elsewhere", at.root / "d/lnk");
   fs::create_symlink("real", at.root / "d/file_lnk");
   const Resources expected{{"lnk/", 0}, {"real", 3}, {"file_lnk", 3}};
-  assert_true(list_directory(at.root / "d") == expected);
+  assert_equal(list_directory(at.root / "d"), expected);
 }
 
 void list_with_dangling_link_is_not_found(void **state) {
@@ -51,7 +51,7 @@ void list_keeps_names_that_are_no_text(void **state) {
   at.file("d/\xff\xfe", "1");
   at.file("d/line\nbreak", "12");
   const Resources expected{{"\xff\xfe", 1}, {"line\nbreak", 2}};
-  assert_true(list_directory(at.root / "d") == expected);
+  assert_equal(list_directory(at.root / "d"), expected);
 }
 
 void list_leaves_out_the_manifest_of_the_root_only(void **state) {
@@ -59,7 +59,7 @@ void list_leaves_out_the_manifest_of_the_root_only(void **state) {
   at.file(std::string("d/") + manifest_name);
   at.file(std::string("d/sub/") + manifest_name, "1");
   const Resources expected{{"sub/", 0}, {std::string("sub/") + manifest_name, 1}};
-  assert_true(list_directory(at.root / "d") == expected);
+  assert_equal(list_directory(at.root / "d"), expected);
 }
 
 void deep_trees_need_no_file_descriptors(void **state) {

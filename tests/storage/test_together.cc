@@ -37,13 +37,13 @@ void what_all_writers_brought_is_one_checkpoint(void **state) {
   guest->add(at.root / "second", std::nullopt);
   write(*guest, "direct", "by hand");
   const Resources expected{{"a", 12}, {"direct", 7}, {"sub/", 0}, {"sub/b", 13}};
-  assert_true(owner->list() == expected);
+  assert_equal(owner->list(), expected);
   const std::string of_guest = guest->finish({"direct"});
-  assert_true(owner->commit({owner->finish({}), of_guest}) == expected);
+  assert_equal(owner->commit({owner->finish({}), of_guest}), expected);
   owner->announced();
   assert_int_equal(read_manifest(Tree(at.base / "one"))->size(), 3);
   at.storage->restore("one", nullptr, true);
-  assert_true(at.storage->list("one") == expected);
+  assert_equal(at.storage->list("one"), expected);
   assert_int_equal(at.names_in_partial(), 0);
 }
 
@@ -150,7 +150,7 @@ void checksums_follow_links_and_need_no_whole_file(void **state) {
   fs::create_symlink("../outside", at.root / "d/link");
   const auto sums = checksums_of(at.root / "d", {"a", "link", "sub/large"});
   assert_int_equal(sums.size(), 3);
-  assert_true(sums.at("a") == sums.at("link"));
+  assert_equal(sums.at("a"), sums.at("link"));
   assert_false(sums.at("a") == sums.at("sub/large"));
 }
 

@@ -123,7 +123,7 @@ void an_experiment_without_a_supervisor_can_be_ended(void **) {
   experiment.kill_supervisor();
   const Json answer =
       experiment.engine().control(Target::experiment, experiment.id(), Action::kill);
-  assert_true(answer.at("state") == "CANCELED");
+  assert_equal(answer.at("state"), "CANCELED");
   assert_int_equal(experiment.count("SELECT COUNT(*) FROM trials WHERE state<>'CANCELED'"), 0);
 }
 

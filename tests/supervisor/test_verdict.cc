@@ -21,7 +21,7 @@ void expect(const RunFacts &run, std::string_view state, bool counts = false,
   const Verdict verdict = judge(run);
   assert_string_equal(std::string(verdict.state).c_str(), std::string(state).c_str());
   assert_int_equal(verdict.counts, counts);
-  assert_true(verdict.reason == reason);
+  assert_equal(verdict.reason, reason);
 }
 
 void one_that_was_asked_to_leave_goes_on_later(void **) {
@@ -139,7 +139,7 @@ void a_trial_without_a_process_ends_at_once(void **) {
   // It waited for a promotion: the search hears of it when it wants more of it.
   assert_false(verdict.reason.has_value());
   trial.done = false;
-  assert_true(judge_without_process(trial).reason == ExitReason::user_canceled);
+  assert_equal(judge_without_process(trial).reason, ExitReason::user_canceled);
   assert_true(judge_without_process(running()).state.empty());
 }
 

@@ -82,15 +82,15 @@ using Points = std::map<std::pair<std::string, int64_t>, float>;
 void training_metrics_are_tagged_by_name(void **) {
   Plot plot;
   plot.write(metrics("training", 5, {{"loss", 0.25}}));
-  assert_true((plot.points() == Points{{{"Determined/loss", 5}, 0.25F}}));
+  assert_equal(plot.points(), Points{{{"Determined/loss", 5}, 0.25F}});
 }
 
 void validation_metrics_get_a_prefix_once(void **) {
   Plot plot;
   plot.write(metrics("validation", 5, {{"loss", 1}, {"val_x", 2}, {"value", 3}}));
-  assert_true((plot.points() == Points{{{"Determined/val_loss", 5}, 1},
-                                       {{"Determined/val_x", 5}, 2},
-                                       {{"Determined/value", 5}, 3}}));
+  assert_equal(plot.points(), Points{{{"Determined/val_loss", 5}, 1},
+                                     {{"Determined/val_x", 5}, 2},
+                                     {{"Determined/value", 5}, 3}});
 }
 
 void other_groups_and_kinds_make_no_file(void **) {
@@ -108,15 +108,15 @@ void a_name_in_a_batch_is_plotted_per_batch_only(void **) {
   Plot plot;
   plot.write(metrics_json("training", 10, R"({"loss": 3.5, "acc": 0.75, "note": 1})",
                           R"([{"loss": 3, "note": "text"}, {"loss": 4}])"));
-  assert_true((plot.points() == Points{{{"Determined/loss", 8}, 3},
-                                       {{"Determined/loss", 9}, 4},
-                                       {{"Determined/acc", 10}, 0.75F}}));
+  assert_equal(plot.points(), Points{{{"Determined/loss", 8}, 3},
+                                     {{"Determined/loss", 9}, 4},
+                                     {{"Determined/acc", 10}, 0.75F}});
 }
 
 void batches_of_a_validation_are_not_plotted(void **) {
   Plot plot;
   plot.write(metrics_json("validation", 10, R"({"loss": 3.5})", R"([{"loss": 3}])"));
-  assert_true((plot.points() == Points{{{"Determined/val_loss", 10}, 3.5F}}));
+  assert_equal(plot.points(), Points{{{"Determined/val_loss", 10}, 3.5F}});
 }
 
 void only_numbers_and_truth_values_are_scalars(void **) {
@@ -124,10 +124,10 @@ void only_numbers_and_truth_values_are_scalars(void **) {
   plot.write(metrics_json("training", 1,
                           R"({"s": "1", "o": {"x": 1}, "l": [1], "n": null, "t": true, "f": false,
                               "i": 9007199254740993, "big": 1e300})"));
-  assert_true((plot.points() == Points{{{"Determined/t", 1}, 1},
-                                       {{"Determined/f", 1}, 0},
-                                       {{"Determined/i", 1}, 9007199254740992.0F},
-                                       {{"Determined/big", 1}, HUGE_VALF}}));
+  assert_equal(plot.points(), Points{{{"Determined/t", 1}, 1},
+                                     {{"Determined/f", 1}, 0},
+                                     {{"Determined/i", 1}, 9007199254740992.0F},
+                                     {{"Determined/big", 1}, HUGE_VALF}});
 }
 
 void non_finite_metrics_are_plotted_as_such(void **) {
@@ -137,8 +137,8 @@ void non_finite_metrics_are_plotted_as_such(void **) {
   const auto points = plot.points();
   assert_int_equal(points.size(), 3);
   assert_true(std::isnan(points.at({"Determined/a", 1})));
-  assert_true(points.at({"Determined/b", 1}) == -HUGE_VALF);
-  assert_true(points.at({"Determined/a", 2}) == HUGE_VALF);
+  assert_equal(points.at({"Determined/b", 1}), -HUGE_VALF);
+  assert_equal(points.at({"Determined/a", 2}), HUGE_VALF);
 }
 
 void events_carry_the_time_of_the_report(void **) {
@@ -146,7 +146,7 @@ void events_carry_the_time_of_the_report(void **) {
   Report report = metrics("training", 1, {{"loss", 1}});
   report.time_us = 1'600'000'000'500'000;
   plot.write(report);
-  assert_true(plot.scalars().at(0).wall_time == 1'600'000'000.5);
+  assert_equal(plot.scalars().at(0).wall_time, 1'600'000'000.5);
 }
 
 void one_file_serves_the_whole_run(void **) {

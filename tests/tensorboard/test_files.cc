@@ -150,7 +150,7 @@ void upload_keeps_names_contents_and_permissions(void **) {
   fs::permissions(files.path() / "sub/any name", fs::perms::owner_read);
   files.upload(nullptr, nullptr);
   const fs::path target = place.storage / remote;
-  assert_true((files_in(target) == std::vector<std::string>{"sub/any name", "\xff\xfe.bin"}));
+  assert_equal(files_in(target), std::vector<std::string>{"sub/any name", "\xff\xfe.bin"});
   assert_string_equal(read_file(target / "sub/any name").c_str(), "text");
   assert_int_equal(mode_of(target / "sub/any name"), 0400);
 }
@@ -169,7 +169,7 @@ void second_upload_copies_only_what_changed(void **) {
   asked.clear();
   write(files.path() / "b", "2", 120);  // older than the last upload, and still a change
   files.upload(selector, nullptr);
-  assert_true((asked == std::vector<std::string>{(files.path() / "b").string()}));
+  assert_equal(asked, std::vector<std::string>{(files.path() / "b").string()});
   assert_string_equal(read_file(place.storage / remote / "b").c_str(), "2");
 }
 
@@ -214,8 +214,7 @@ void mangler_renames_in_storage(void **) {
   TensorboardFiles files = place.files(TensorboardMode::manual, 3);
   write(files.path() / "sub/w.pt.trace.json", "1");
   files.upload(nullptr, rank_aware_name);
-  assert_true(
-      (files_in(place.storage / remote) == std::vector<std::string>{"sub/w#3.pt.trace.json"}));
+  assert_equal(files_in(place.storage / remote), std::vector<std::string>{"sub/w#3.pt.trace.json"});
 }
 
 void mangled_names_that_escape_are_refused(void **) {
@@ -247,7 +246,7 @@ void links_in_storage_are_not_followed(void **) {
   fs::create_directory_symlink(elsewhere.path(), place.storage / remote / "sub");
   write(files.path() / "sub/a", "12");
   expect_error(Code::access, [&] { files.upload(nullptr, nullptr); });
-  assert_true((files_in(elsewhere.path()) == std::vector<std::string>{"b"}));
+  assert_equal(files_in(elsewhere.path()), std::vector<std::string>{"b"});
 }
 
 void upload_in_automatic_mode_is_refused(void **) {
