@@ -106,7 +106,7 @@ bool on_network_filesystem(const fs::path &path) {
   struct statfs about {};
   if (statfs(path.c_str(), &about) != 0)
     OsFailure{errno}.raise("looking at the file system of '" + path.string() + "'");
-  static constexpr std::array<uint32_t, 11> network{
+  static constexpr std::array<uint32_t, 12> network{
       0x6969,      // NFS
       0x517B,      // SMB
       0xFE534D42,  // SMB2
@@ -118,6 +118,7 @@ bool on_network_filesystem(const fs::path &path) {
       0x5346414F,  // AFS
       0x01021997,  // 9P
       0xAAD7AAEA,  // PanFS
+      0x65735546,  // FUSE, which does not tell whether sshfs or a disk is behind it
   };
   return std::find(network.begin(), network.end(), static_cast<uint32_t>(about.f_type)) !=
          network.end();

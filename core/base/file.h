@@ -57,7 +57,7 @@ void sync_directory(const std::filesystem::path &path);
 // mkdir -p; throws, naming the part that failed.
 void make_directories(const std::filesystem::path &path, unsigned mode = default_directory_mode);
 
-// Whether the file system of `path` lives on another machine (NFS, SMB, Lustre, ...).
+// Whether the file system of `path` lives on another machine (NFS, SMB, Lustre, ...), or may.
 bool on_network_filesystem(const std::filesystem::path &path);
 
 // lexically_normal() without the '/' that it keeps at the end.

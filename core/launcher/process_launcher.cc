@@ -6,8 +6,8 @@
 #include <cerrno>
 
 #include "core/base/error.h"
+#include "core/base/pidfd.h"
 #include "core/launcher/environment.h"
-#include "core/launcher/pidfd.h"
 #include "core/launcher/program.h"
 #include "core/launcher/session.h"
 

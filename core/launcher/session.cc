@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "core/base/error.h"
-#include "core/launcher/pidfd.h"
+#include "core/base/pidfd.h"
 
 namespace det {
 

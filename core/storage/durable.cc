@@ -1,11 +1,14 @@
 #include "core/storage/durable.h"
 
 #include <fcntl.h>
+#include <sys/utsname.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <cstdio>
+#include <utility>
 
 #include "core/storage/pool.h"
 
@@ -16,9 +19,19 @@ namespace {
 // From here on, one sync of the whole file system beats one of each file (docs/checkpoints.md).
 constexpr size_t many_entries = 24;
 
+bool kernel_is_at_least(int major, int minor) {
+  utsname system{};
+  int has_major = 0, has_minor = 0;
+  if (uname(&system) != 0 || std::sscanf(system.release, "%d.%d", &has_major, &has_minor) != 2)
+    return false;
+  return std::pair(has_major, has_minor) >= std::pair(major, minor);
+}
+
 // Local file systems whose syncfs(2) is known to wait for everything and to report failures;
 // elsewhere, in particular over a network or FUSE, each file is synced by itself.
 bool has_trusted_syncfs(const Tree &root) {
+  static const bool reports_failures = kernel_is_at_least(5, 8);
+  if (!reports_failures) return false;
   struct statfs about {};
   if (fstatfs(root.fd.get(), &about) != 0) return false;
   switch (static_cast<uint32_t>(about.f_type)) {

@@ -4,6 +4,8 @@
 
 #include <sys/types.h>
 
+#include <chrono>
+
 #include "core/base/file.h"
 
 namespace det {
@@ -14,7 +16,10 @@ Fd open_process(pid_t pid);
 // Whether it has ended, all its threads included. (It may still have to be waited for.)
 bool has_ended(const Fd &process);
 
-// SIGKILL; does nothing to a process that has ended.
-void send_kill(const Fd &process);
+// The same, waiting for it for so long.
+bool ends_within(const Fd &process, std::chrono::milliseconds limit);
+
+// SIGKILL; does nothing to a process that has ended. False with errno where it may not be sent.
+bool send_kill(const Fd &process);
 
 }  // namespace det

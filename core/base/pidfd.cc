@@ -1,4 +1,4 @@
-#include "core/launcher/pidfd.h"
+#include "core/base/pidfd.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -24,13 +24,15 @@ Fd open_process(pid_t pid) {
   OsFailure{errno}.raise("watching process " + std::to_string(pid));
 }
 
-bool has_ended(const Fd &process) {
+bool has_ended(const Fd &process) { return ends_within(process, std::chrono::milliseconds(0)); }
+
+bool ends_within(const Fd &process, std::chrono::milliseconds limit) {
   pollfd end{process.get(), POLLIN, 0};
-  return poll(&end, 1, 0) == 1;
+  return poll(&end, 1, static_cast<int>(limit.count())) == 1;
 }
 
-void send_kill(const Fd &process) {
-  syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0);
+bool send_kill(const Fd &process) {
+  return syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0) == 0 || errno == ESRCH;
 }
 
 }  // namespace det
