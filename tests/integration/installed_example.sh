@@ -29,7 +29,7 @@ case $way in
       -o minimal
     ;;
   cmake)
-    command -v cmake >/dev/null || exit 77
+    command -v cmake >/dev/null || { echo "skipped: there is no cmake"; exit 77; }
     cat >CMakeLists.txt <<'END'
 cmake_minimum_required(VERSION 3.16)
 project(example C)
