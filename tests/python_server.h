@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -65,11 +66,12 @@ class ServerProcess {
   std::vector<int> ports_;
 };
 
+// One of tests/servers.
 class PythonServer : public ServerProcess {
  public:
-  explicit PythonServer(const std::string &script, const std::vector<std::string> &arguments = {},
+  explicit PythonServer(const std::string &name, const std::vector<std::string> &arguments = {},
                         std::string scheme = "http")
-      : ServerProcess(command(script, arguments)), scheme_(std::move(scheme)) {}
+      : ServerProcess(command(name, arguments)), scheme_(std::move(scheme)) {}
 
   int port() const { return ports().front(); }
   std::string url(const std::string &path = "", const std::string &host = "127.0.0.1") const {
@@ -89,9 +91,11 @@ class PythonServer : public ServerProcess {
   }
 
  private:
-  static std::vector<std::string> command(const std::string &script,
+  static std::vector<std::string> command(const std::string &name,
                                           const std::vector<std::string> &arguments) {
-    std::vector<std::string> command{"python3", script};
+    const char *servers = std::getenv("DET_TEST_SERVERS");
+    if (servers == nullptr) throw std::runtime_error("DET_TEST_SERVERS must name tests/servers");
+    std::vector<std::string> command{"python3", servers, name};
     command.insert(command.end(), arguments.begin(), arguments.end());
     return command;
   }

@@ -1,5 +1,5 @@
 // Reports to a master that needs some time for each, and stores those of one trial one after the
-// other: bench_delivery MASTER_PY. For one trial and for eight at once, against sending one report
+// other: bench_delivery. For one trial and for eight at once, against sending one report
 // after the other as the original does, and against 32 under way whatever happens.
 #include <deque>
 #include <functional>
@@ -96,8 +96,8 @@ double rate_of(const std::string &url, int trials, const Way &way) {
 
 }  // namespace
 
-int main(int, char **argv) {
-  const PythonServer master(argv[1], {"--version", "0.38.1"});
+int main() {
+  const PythonServer master("master", {"--version", "0.38.1"});
   master.control("POST", "/test/setup", {{"database", database}});
   for (const int trials : {1, 8}) {
     const double original = rate_of(master.url(), trials, one_by_one);

@@ -1,4 +1,4 @@
-/* Accounts on a master, which login_server.py plays. */
+/* Accounts on a master, which tests/servers/login.py plays. */
 #include <det/client.h>
 #include <signal.h>
 #include <stdio.h>
@@ -32,7 +32,7 @@ static int set_up(void **state) {
     dup2(life[0], STDIN_FILENO);
     dup2(port[1], STDOUT_FILENO);
     close(life[1]);
-    execlp("python3", "python3", getenv("DET_TEST_SERVER"), (char *)NULL);
+    execlp("python3", "python3", getenv("DET_TEST_SERVERS"), "login", (char *)NULL);
     _exit(127);
   }
   close(life[0]);

@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "rest"))
+sys.path.insert(1, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.dont_write_bytecode = True
 
 from harness import DET, Store, main, test  # noqa: E402
@@ -20,7 +20,7 @@ class Container(Store):
 
     def __init__(self, version, task_type):
         super().__init__()
-        self.master = Server("master.py", "--version", version)
+        self.master = Server("master", "--version", version)
         self.storage = os.path.join(self.home, "shared")
         for name in IDS:
             os.makedirs(os.path.join(self.storage, name))

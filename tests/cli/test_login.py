@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Logging in to a master, which login_server.py plays."""
+"""Logging in to a master, which tests/servers/login.py plays."""
 import json
 import os
 import pty
@@ -12,14 +12,14 @@ import urllib.request
 
 from harness import DET, main, test
 
-SERVER = sys.argv[3]
+SERVERS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "servers")
 
 
 class Master:
     """A master of a test's own, and a store object to run `det` with."""
 
     def __init__(self, store, *tls):
-        self.process = subprocess.Popen([sys.executable, SERVER, *tls], stdin=subprocess.PIPE,
+        self.process = subprocess.Popen([sys.executable, SERVERS, "login", *tls], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE)
         store.processes.append(self.process)
         self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self.process.stdout.readline().decode().strip()}"

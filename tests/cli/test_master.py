@@ -22,7 +22,7 @@ class Master(Store):
         with open(path, "w", encoding="utf-8") as file:
             file.writelines(json.dumps(answer) + "\n" for answer in made)
         self.server = subprocess.Popen(
-            [sys.executable, os.path.join(SOURCE, "client", "replay.py"),
+            [sys.executable, os.path.join(SOURCE, "servers"), "recorded_answers",
              os.path.join(SOURCE, "data", "wire", version, "answers.jsonl"), path],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.url = f"http://127.0.0.1:{int(self.server.stdout.readline())}"

@@ -21,7 +21,7 @@ class Replayed {
  public:
   // `made` takes the place of what is recorded.
   explicit Replayed(const std::string &version, const std::vector<Json> &made = {})
-      : server_(REPLAY, {recorded(version), write(made)}), client_(connect()) {}
+      : server_("recorded_answers", {recorded(version), write(made)}), client_(connect()) {}
 
   RestClient &client() { return *client_; }
   std::unique_ptr<RestClient> connect(const std::string &token = "token") const {

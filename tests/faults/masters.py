@@ -1,18 +1,18 @@
-"""Lives with a master over HTTP: the stand-in of tests/rest, and what it was told."""
+"""Lives with a master over HTTP: the stand-in of tests/servers, and what it was told."""
 
 import json
 import pathlib
 import sys
 import urllib.request
 
-sys.path.insert(1, str(pathlib.Path(__file__).resolve().parent.parent / "rest"))
+sys.path.insert(1, str(pathlib.Path(__file__).resolve().parent.parent))
 
 import servers  # noqa: E402
 
 
 def start(version, host="127.0.0.1"):
     """The server, which ends with this process or by stop(), and its URL."""
-    server = servers.Server("master.py", "--version", version, "--host", host)
+    server = servers.Server("master", "--version", version, "--host", host)
     return server, f"http://{host}:{server.ports[0]}"
 
 

@@ -22,10 +22,9 @@ class Http2Master {
     write_file_durably(directory_ / "certificate", identity.certificate);
     write_file_durably(directory_ / "key", identity.key);
     write_file_durably(directory_ / "large", std::string(size_t{64} << 20U, 'x'));
-    process_.emplace(
-        std::getenv("DET_TEST_SERVERS") + std::string("/http2.py"),
-        std::vector<std::string>{std::getenv("DET_TEST_NGHTTPD"), directory_ / "certificate",
-                                 directory_ / "key", directory_.path()});
+    process_.emplace("http2", std::vector<std::string>{std::getenv("DET_TEST_NGHTTPD"),
+                                                       directory_ / "certificate",
+                                                       directory_ / "key", directory_.path()});
   }
 
   std::string url(const std::string &path) const {

@@ -13,7 +13,7 @@ using namespace det;
 
 class Proxy : public PythonServer {
  public:
-  Proxy() : PythonServer(std::getenv("DET_TEST_SERVERS") + std::string("/proxy.py")) {}
+  Proxy() : PythonServer("proxy") {}
 
   // What came through: [{"method", "target", "headers"}].
   Json requests() const { return control("GET", "/stats")["requests"]; }

@@ -17,7 +17,7 @@ namespace {
 
 using namespace det;
 
-// A user's machine and a master with the users that login_server.py lists.
+// A user's machine and a master with the users that tests/servers/login.py lists.
 struct Site {
   Site() {
     for (const char *name : {"DET_USER", "DET_PASS", "DET_USER_TOKEN", "DET_MASTER_CERT_FILE",
@@ -39,7 +39,7 @@ struct Site {
   }
 
   TemporaryDirectory directory;
-  Server master;
+  Server master{"login"};
   std::string url = master.url("");
   std::shared_ptr<std::string> log = std::make_shared<std::string>();
   std::shared_ptr<Logger> logger = std::make_shared<Logger>(
@@ -241,7 +241,7 @@ void certificate_comes_from_the_file_the_variable_or_the_store(void **) {
   write_file_durably(files / "right", authority.certificate());
   write_file_durably(files / "wrong", other.certificate());
   const Site site;
-  const Server master(files / "certificate", files / "key");
+  const Server master(files / "certificate", files / "key", "login");
   const std::string url = master.url("");
   const auto ask = [&](const std::string &cert_file) {
     MasterSession session(user_session_options(url, cert_file, 0, *site.logger), site.logger);

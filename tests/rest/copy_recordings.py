@@ -1,7 +1,7 @@
 """Copies the recordings that the tests play: copy_recordings.py SOURCE DESTINATION.
 
 Leaves out what is big and unneeded, and writes beside each the calls that the recorded trial made,
-as NAME.script.json (see recording/calls.py).
+as NAME.script.json (see tests/servers/recording/calls.py).
 """
 
 import json
@@ -9,10 +9,11 @@ import pathlib
 import sys
 
 sys.dont_write_bytecode = True
+sys.path.insert(1, str(pathlib.Path(__file__).resolve().parent.parent))
 
-from fake.yaml import parse_yaml  # noqa: E402
-from recording.calls import calls_of  # noqa: E402
-from recording.exchanges import (  # noqa: E402
+from servers.fake.yaml import parse_yaml  # noqa: E402
+from servers.recording.calls import calls_of  # noqa: E402
+from servers.recording.exchanges import (  # noqa: E402
     assign_legs, first_trials, is_of_trial, load, managed_legs, shorten)
 
 FOLDERS = {"0.38.1": "s*", "0.33.0": "o*", "0.19.10": "p*", "unmanaged-0.33.0": "unmanaged_*",

@@ -1,5 +1,5 @@
 // A recorded scenario, played leg by leg and rank by rank in processes of their own (leg/main.cc),
-// against a master that answers as the recorded one did (replay.py).
+// against a master that answers as the recorded one did (tests/servers/replay.py).
 #pragma once
 
 #include <netinet/in.h>
@@ -28,7 +28,7 @@ class PlayedScenario {
     std::istringstream lines(read_file(recording_));
     for (std::string line; std::getline(lines, line);) rows_.push_back(Json::parse(line));
     script_ = Json::parse(read_file(script_file_));
-    master_.emplace(rest_script("replay.py"), std::vector<std::string>{recording_});
+    master_.emplace("replay", std::vector<std::string>{recording_});
   }
 
   bool is_managed() const { return script_["managed"]; }
@@ -45,7 +45,7 @@ class PlayedScenario {
   // The paths in it become ones of this test.
   std::string copy(const std::string &name, const std::string &suffix) const {
     const std::filesystem::path file = directory_ / (name + suffix);
-    std::string text = read_file(rest_script("../data/wire/" + name + suffix));
+    std::string text = read_file(TEST_DATA "/wire/" + name + suffix);
     const std::string old = "/data/checkpoints", own = (directory_ / "checkpoints").string();
     for (size_t at = 0; (at = text.find(old, at)) != text.npos; at += own.size())
       text.replace(at, old.size(), own);

@@ -1,8 +1,7 @@
 // The other side of the client of real masters: one that stands in for them, one that plays a
-// recording, and a proxy between, that spoils what goes through it. The scripts tell more.
+// recording, and a proxy between, that spoils what goes through it. tests/servers tells more.
 #pragma once
 
-#include <cstdlib>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -11,22 +10,18 @@
 
 namespace det {
 
-inline std::string rest_script(const std::string &name) {
-  return std::getenv("DET_TEST_REST") + ("/" + name);
-}
-
-// Keeps state; its tokens are "user-token" and "task-token". What it knows is in fake/control.py.
+// Keeps state; its tokens are "user-token" and "task-token". What it knows is in fake/control.py
+// there.
 class FakeMaster : public PythonServer {
  public:
   explicit FakeMaster(const std::string &version, const Json &setup = {})
-      : PythonServer(rest_script("master.py"), {"--version", version}) {
+      : PythonServer("master", {"--version", version}) {
     if (!setup.is_null()) set_up(setup);
   }
 
   // With TLS; both are PEM files.
   FakeMaster(const std::string &version, const std::string &certificate, const std::string &key)
-      : PythonServer(rest_script("master.py"), {"--version", version, "--tls", certificate, key},
-                     "https") {}
+      : PythonServer("master", {"--version", version, "--tls", certificate, key}, "https") {}
 
   // Forgets everything, and begins with what `setup` says.
   void set_up(const Json &setup) const { control("POST", "/test/setup", setup); }
@@ -56,27 +51,25 @@ inline const FakeMaster &fresh_master(const std::string &version, Json setup = J
 class ReplayedMaster : public PythonServer {
  public:
   explicit ReplayedMaster(const std::string &scenario)
-      : PythonServer(rest_script("replay.py"), {wire_file(scenario + ".jsonl")}) {}
+      : PythonServer("replay", {wire_file(scenario + ".jsonl")}) {}
 
   Json report() const { return control("GET", "/test/report"); }
 
-  // The calls that the recorded trial made; see recording/calls.py.
+  // The calls that the recorded trial made; see recording/calls.py there.
   static Json script(const std::string &scenario) {
     std::ifstream file(wire_file(scenario + ".script.json"));
     return Json::parse(file);
   }
 
  private:
-  static std::string wire_file(const std::string &name) {
-    return rest_script("../data/wire/" + name);
-  }
+  static std::string wire_file(const std::string &name) { return TEST_DATA "/wire/" + name; }
 };
 
 // Before the server on `port`. Without faults until change() says so.
 class SpoilingProxy : public PythonServer {
  public:
   SpoilingProxy(int port, int seed)
-      : PythonServer(rest_script("proxy.py"),
+      : PythonServer("spoiling_proxy",
                      {"--to", std::to_string(port), "--seed", std::to_string(seed)}) {}
 
   // {"cut_answer": 0.1, ...}: the probabilities from now on.

@@ -1,11 +1,13 @@
 """The stand-in master against single recorded exchanges with real ones."""
 
+import pathlib
 import sys
 import unittest
 
 sys.dont_write_bytecode = True
+sys.path.insert(1, str(pathlib.Path(__file__).resolve().parent.parent))
 
-from recording.cases import CASES, is_comparable, request_of, state_of  # noqa: E402
+from servers.recording.cases import CASES, is_comparable, request_of, state_of  # noqa: E402
 from servers import USER, Server  # noqa: E402
 
 # Data of users, and what is there only where something was stored before.
@@ -33,7 +35,7 @@ def lacks(answer, recorded, path=""):
 
 class CasesTest(unittest.TestCase):
     def check(self, version):
-        server = Server("master.py", "--version", version)
+        server = Server("master", "--version", version)
         self.addCleanup(server.stop)
         cases = [case for case in CASES if case["version"] == version and is_comparable(case)]
         self.assertGreater(len(cases), 15)

@@ -2,13 +2,17 @@
 in each way that a program can end."""
 
 import os
+import pathlib
 import signal
 import subprocess
 import sys
 import tempfile
 import unittest
 
-import servers
+sys.dont_write_bytecode = True
+sys.path.insert(1, str(pathlib.Path(__file__).resolve().parent.parent))
+
+import servers  # noqa: E402
 
 ENDINGS, EXAMPLE = sys.argv.pop(), sys.argv.pop()
 
@@ -17,7 +21,7 @@ class Detached(unittest.TestCase):
     def setUp(self):
         self.home = tempfile.TemporaryDirectory()
         self.addCleanup(self.home.cleanup)
-        self.master = servers.Server("master.py", "--version", "0.38.1")
+        self.master = servers.Server("master", "--version", "0.38.1")
         self.addCleanup(self.master.stop)
 
     def environment(self):
@@ -66,7 +70,7 @@ class Detached(unittest.TestCase):
                 (signal.SIGSEGV, -signal.SIGSEGV, "STATE_ERROR"),
                 ("_exit", 0, "STATE_RUNNING"), (signal.SIGKILL, -signal.SIGKILL, "STATE_RUNNING")]:
             with self.subTest(how=how):
-                self.master = servers.Server("master.py", "--version", "0.33.0")
+                self.master = servers.Server("master", "--version", "0.33.0")
                 self.addCleanup(self.master.stop)
                 text = how if isinstance(how, str) else str(int(how))
                 done = self.run_example(ENDINGS, text)

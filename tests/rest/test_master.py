@@ -1,12 +1,14 @@
 """What the stand-in master does that single recorded exchanges do not show."""
 
 import http.client
+import pathlib
 import sys
 import threading
 import time
 import unittest
 
 sys.dont_write_bytecode = True
+sys.path.insert(1, str(pathlib.Path(__file__).resolve().parent.parent))
 
 from servers import TASK, USER, Server  # noqa: E402
 
@@ -45,7 +47,7 @@ class Waiting(threading.Thread):
 
 class MasterTest(unittest.TestCase):
     def master(self, version="0.38.1", setup=None):
-        server = Server("master.py", "--version", version)
+        server = Server("master", "--version", version)
         self.addCleanup(server.stop)
         if setup:
             server.control("POST", "setup", setup)

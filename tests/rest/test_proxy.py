@@ -1,10 +1,12 @@
 """The proxy between a client and the stand-in master."""
 
 import http.client
+import pathlib
 import sys
 import unittest
 
 sys.dont_write_bytecode = True
+sys.path.insert(1, str(pathlib.Path(__file__).resolve().parent.parent))
 
 from servers import Server  # noqa: E402
 
@@ -14,11 +16,11 @@ STATUS = "/api/v1/trials/7/runner/metadata"
 
 class ProxyTest(unittest.TestCase):
     def setUp(self):
-        self.master = Server("master.py")
+        self.master = Server("master")
         self.addCleanup(self.master.stop)
 
     def proxy(self, *arguments):
-        proxy = Server("proxy.py", "--to", self.master.ports[0], *arguments)
+        proxy = Server("spoiling_proxy", "--to", self.master.ports[0], *arguments)
         self.addCleanup(proxy.stop)
         return proxy
 

@@ -2,15 +2,17 @@
 
 import http.client
 import json
+import pathlib
 import socket
 import sys
 import threading
 import unittest
 
 sys.dont_write_bytecode = True
+sys.path.insert(1, str(pathlib.Path(__file__).resolve().parent.parent))
 
 from servers import WIRE, Server  # noqa: E402
-from recording.exchanges import POLL  # noqa: E402
+from servers.recording.exchanges import POLL  # noqa: E402
 
 SCENARIOS = sorted(path for path in WIRE.glob("*/*.jsonl") if path.stem != "answers")
 PAUSED = WIRE / "0.38.1" / "s3_pause.jsonl"
@@ -76,7 +78,7 @@ def play(server, rows):
 
 class ReplayTest(unittest.TestCase):
     def replay(self, path, rows):
-        server = Server("replay.py", path)
+        server = Server("replay", path)
         self.addCleanup(server.stop)
         polls = play(server, rows)
         report = server.control("GET", "report")
@@ -127,7 +129,7 @@ class ReplayTest(unittest.TestCase):
         for row in rows:
             if isinstance(row.get("body"), dict) and "reportTime" in row["body"]:
                 row["body"]["reportTime"] = "2020-01-02T03:04:05Z"
-        server = Server("replay.py", path)
+        server = Server("replay", path)
         self.addCleanup(server.stop)
         for row in rows:
             answer = server.call(row["method"], row["path"], row.get("body"))

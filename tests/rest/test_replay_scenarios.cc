@@ -99,8 +99,7 @@ void reaches_the_master_as_recorded(void **state) {
 std::vector<std::string> scenarios_of(const std::string &folder) {
   const std::string suffix = ".script.json";
   std::vector<std::string> names;
-  for (const auto &entry :
-       std::filesystem::directory_iterator(rest_script("../data/wire/" + folder)))
+  for (const auto &entry : std::filesystem::directory_iterator(TEST_DATA "/wire/" + folder))
     if (const std::string file = entry.path().filename(); file.ends_with(suffix))
       names.push_back(folder + "/" + file.substr(0, file.size() - suffix.size()));
   std::sort(names.begin(), names.end());

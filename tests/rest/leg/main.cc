@@ -1,6 +1,7 @@
 // Plays one leg of a recorded trial as one of its ranks, as any program would: through the public
-// API alone. SCRIPT LEG RANK DIRECTORY; what there is to call is in recording/calls.py. Status 99:
-// something went otherwise than it was recorded; standard error says what.
+// API alone. SCRIPT LEG RANK DIRECTORY; what there is to call is in
+// tests/servers/recording/calls.py. Status 99: something went otherwise than it was recorded;
+// standard error says what.
 #include <det/core.h>
 #include <signal.h>
 

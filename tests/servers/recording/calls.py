@@ -18,7 +18,7 @@ Uuids are the recorded trial's; a client chooses its own.
 
 import re
 
-from fake.metrics import PROFILER_GROUPS
+from ..fake.metrics import PROFILER_GROUPS
 
 from .exchanges import POLL
 

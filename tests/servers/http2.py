@@ -1,6 +1,6 @@
-"""nghttpd, which speaks HTTP/2 alone and echoes what is uploaded: http2.py NGHTTPD CERTIFICATE KEY FOLDER.
+"""nghttpd, which speaks HTTP/2 alone and echoes what is uploaded: http2 NGHTTPD CERTIFICATE KEY FOLDER.
 
-FOLDER holds what may be fetched. Prints its port when it listens; ends with its stdin.
+FOLDER holds what may be fetched.
 """
 
 import ctypes
@@ -37,8 +37,9 @@ def start(program, certificate, key, folder):
         # Somebody else took the port meanwhile: try another one.
 
 
-server, port = start(*sys.argv[1:])
-os.write(1, b"%d\n" % port)
-sys.stdin.buffer.read()
-server.terminate()
-server.wait()
+if __name__ == "__main__":
+    server, port = start(*sys.argv[1:])
+    os.write(1, b"%d\n" % port)
+    sys.stdin.buffer.read()
+    server.terminate()
+    server.wait()

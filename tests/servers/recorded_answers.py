@@ -1,20 +1,19 @@
-"""A master that answers what is recorded. Prints its port; ends with its stdin.
+"""A master that answers what is recorded: recorded_answers FILE...
 
-Arguments: files of answers, one JSON object a line (see tests/data/wire/README.md); a later file
-takes the place of an earlier one, path by path. Beyond what is recorded it pages, sorts and filters
-lists, as masters do; lets `admin` in; and knows of an answer:
+The files hold answers, one JSON object a line (see tests/data/wire/README.md); a later file takes
+the place of an earlier one, path by path. Beyond what is recorded it pages, sorts and filters lists,
+as masters do; lets `admin` in; and knows of an answer:
   "response": {"$raw": TEXT}   exactly this body
   "then": [ANSWERS]            what else is answered from now on
-Standard library only.
 """
 
-import http.server
 import json
-import os
 import re
 import sys
 import threading
 import urllib.parse
+
+from . import serving
 
 TOKEN = "token"
 LISTS = ("experiments", "trials", "checkpoints", "workloads")
@@ -126,14 +125,10 @@ def answer_to(method, path, query):
     return refusal(501, 12, "Unimplemented")
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-
-    def handle_any(self):
+class Handler(serving.Handler):
+    def respond(self, _body):
         url = urllib.parse.urlsplit(self.path)
         query = dict(urllib.parse.parse_qsl(url.query))
-        self.rfile.read(int(self.headers.get("Content-Length", 0)))
         user = {"id": 1, "username": "admin", "admin": True, "active": True}
         with lock:
             requests.append(f"{self.command} {self.path}")
@@ -148,35 +143,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 status, body = 200, json.dumps({"user": user})
             else:
                 status, body = answer_to(self.command, url.path, query)
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body.encode())))
-        self.end_headers()
-        self.wfile.write(body.encode())
-
-    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = handle_any
-
-    def log_message(self, *args):
-        pass
+        self.answer(status, body.encode())
 
 
-class Server(http.server.ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 128
-
-    def handle_error(self, request, client_address):
-        pass  # clients may leave
-
-
-def end_with_stdin():
-    sys.stdin.buffer.read()
-    os._exit(0)
-
-
-for name in sys.argv[1:]:
-    with open(name, encoding="utf-8") as file:
-        load(json.loads(line) for line in file)
-server = Server(("127.0.0.1", 0), Handler)
-threading.Thread(target=end_with_stdin, daemon=True).start()
-os.write(1, b"%d\n" % server.server_address[1])
-server.serve_forever()
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        with open(name, encoding="utf-8") as file:
+            load(json.loads(line) for line in file)
+    serving.serve(serving.Server(("127.0.0.1", 0), Handler))

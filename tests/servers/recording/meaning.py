@@ -3,9 +3,9 @@
 
 import re
 
-from fake.message import Message, as_time
-from fake.refusal import Refusal
-from fake.yaml import parse_yaml
+from ..fake.message import Message, as_time
+from ..fake.refusal import Refusal
+from ..fake.yaml import parse_yaml
 
 # Below these keys the user's own data begins, which is compared as it is.
 USER_DATA = {"avgMetrics", "batchMetrics", "metadata", "hparams", "checkpointStorage"}

@@ -3,7 +3,7 @@
 import json
 import re
 
-from servers import WIRE
+from .. import WIRE
 
 CASES = [json.loads(line) for line in (WIRE / "cases.jsonl").read_text().splitlines()]
 

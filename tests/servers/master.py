@@ -1,26 +1,24 @@
 """A stand-in for a real master: keeps state and answers as a master of the given version does, so
 far as clients of the Core API see it. See fake/control.py for what tests may ask of it, and
-fake/faults.py for how it fails on request. Standard library only.
+fake/faults.py for how it fails on request.
 
-  master.py --version 0.38.1 [--host 127.0.0.1] [--port 0] [--tls CERTIFICATE KEY] [--setup FILE]
+  master --version 0.38.1 [--host 127.0.0.1] [--port 0] [--tls CERTIFICATE KEY] [--setup FILE]
 """
 
 import argparse
 import json
 import socket
-import sys
 import time
 import urllib.parse
 
-sys.dont_write_bytecode = True  # this folder belongs to the source
-
-from fake import faults, identity, serving  # noqa: E402
-from fake.control import CONTROLS  # noqa: E402
-from fake.message import NOTHING, parse_body  # noqa: E402
-from fake.refusal import Refusal, invalid  # noqa: E402
-from fake.routes import V19, find_route, unknown_plain_path  # noqa: E402
-from fake.world import World  # noqa: E402
-from fake import (  # noqa: E402, F401  (for their routes)
+from . import serving
+from .fake import faults, identity
+from .fake.control import CONTROLS
+from .fake.message import NOTHING, parse_body
+from .fake.refusal import Refusal, invalid
+from .fake.routes import V19, find_route, unknown_plain_path
+from .fake.world import World
+from .fake import (  # noqa: F401  (for their routes)
     checkpoints, logs, meeting, metrics, searcher, signals, training, unmanaged)
 
 
@@ -91,7 +89,7 @@ class Handler(serving.Handler):
             faults.give(fault, self, status, data)
         else:
             record["status"] = status
-            self.answer(status, data, compress=world.version > V19, headers=call.headers)
+            self.answer(status, data, call.headers, compress=world.version > V19)
 
     def carry_out(self, world, call, record, path, data):
         with world.changed:
@@ -116,12 +114,12 @@ class Handler(serving.Handler):
     def control(self, path, body):
         function = CONTROLS.get((self.command, path))
         if function is None:
-            return self.answer(404, b'{"message":"no such control"}', compress=False)
+            return self.answer(404, b'{"message":"no such control"}')
         world = self.server.world
         with world.changed:
             text = serving.to_json(function(self, json.loads(body or b"{}")))
             world.changed.notify_all()
-        self.answer(200, text, compress=False)
+        self.answer(200, text)
 
 
 class Master(serving.Server):

@@ -14,8 +14,8 @@ import json
 import re
 import time
 
+from ..serving import to_json
 from .refusal import error_body
-from .serving import to_json
 
 
 class Faults:
@@ -61,7 +61,7 @@ def give(fault, handler, status, body):
         else:
             said = error_body(fault["status"], "a fault of the test")
             body = to_json(said if text is None else text)
-        handler.answer(fault["status"], body, headers=list(fault.get("headers", {}).items()))
+        handler.answer(fault["status"], body, list(fault.get("headers", {}).items()), compress=True)
         return
     handler.close_connection = True
     if how == "hang":
@@ -78,6 +78,6 @@ def give(fault, handler, status, body):
         handler.wfile.write(_head(status, data, "Content-Encoding: gzip") + data)
     elif how == "redirect":
         handler.close_connection = False
-        handler.answer(302, b"", compress=False, headers=[("Location", fault["to"])])
+        handler.answer(302, headers=[("Location", fault["to"])])
     elif how != "drop":
         raise ValueError(f"no fault '{how}': {json.dumps(fault)}")

@@ -1,5 +1,5 @@
-"""What the servers of these tests share: HTTP/1.1 with kept connections, and the way they start
-and end. They print their port, or ports, on the first line, and end with their standard input."""
+"""What the servers share: HTTP/1.1 with kept connections, and the way they start and end. They print
+their port, or ports, on the first line, and end with their standard input."""
 
 import gzip
 import http.server
@@ -39,7 +39,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = do_OPTIONS = handle_request
 
-    def answer(self, status, body, compress=True, headers=()):
+    def answer(self, status, body=b"", headers=(), compress=False):
         if compress and "gzip" in self.headers.get("Accept-Encoding", ""):
             body = gzip.compress(body, compresslevel=1)
             headers = [*headers, ("Content-Encoding", "gzip")]

@@ -1,6 +1,6 @@
 """A proxy that spoils some of the exchanges which it passes on:
 
-  proxy.py --to PORT [--seed N] [--FAULT PROBABILITY]...
+  spoiling_proxy --to PORT [--seed N] [--FAULT PROBABILITY]...
 
 Prints two ports: its own, and that of its control: POST /test/mode {"cut_answer": 0.1, ...} changes
 the probabilities, GET /test/mode tells them and how often each fault happened. At most one fault
@@ -24,13 +24,10 @@ import random
 import select
 import socket
 import struct
-import sys
 import threading
 import time
 
-sys.dont_write_bytecode = True
-
-from fake import serving  # noqa: E402
+from . import serving
 
 FAULTS = ["refuse", "delay", "cut_request", "cut_answer", "flip", "unavailable", "hang"]
 
@@ -153,7 +150,7 @@ class Control(serving.Handler):
         if self.command == "POST":
             mode.change(json.loads(body))
         shown = {**mode.chances, "delay_seconds": mode.delay_seconds, "counts": mode.counts}
-        self.answer(200, serving.to_json(shown), compress=False)
+        self.answer(200, serving.to_json(shown))
 
 
 def accept(listener, mode):

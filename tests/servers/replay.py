@@ -1,10 +1,10 @@
-"""A master's side, played from a recording: replay.py SCENARIO.jsonl
+"""A master's side, played from a recording: replay SCENARIO.jsonl
 
 Every request gets the recorded answer. Requests of one stream (a method and path, for metrics a
 group, and the trial or task that a body names) are expected in the recorded order; between streams
-any order goes, as it does with a real client. A poll ends when all has come that came before its end in the recording; one that the client
-ended waits until this client ends it too. Uuids of checkpoints are the client's own: the first one
-that it reports stands for the first recorded one, and so on.
+any order goes, as it does with a real client. A poll ends when all has come that came before its end
+in the recording; one that the client ended waits until this client ends it too. Uuids of checkpoints
+are the client's own: the first one that it reports stands for the first recorded one, and so on.
 
 GET /test/report, once the client is done:
   missing, unexpected     requests that never came, and that came and were not recorded
@@ -24,15 +24,13 @@ import sys
 import threading
 import urllib.parse
 
-sys.dont_write_bytecode = True
-
-from fake import serving  # noqa: E402
-from fake.identity import token_headers  # noqa: E402
-from fake.message import NOTHING, parse_body  # noqa: E402
-from fake.metrics import PROFILER_GROUPS  # noqa: E402
-from fake.refusal import error_body  # noqa: E402
-from recording.exchanges import POLL, SHIPPED  # noqa: E402
-from recording.meaning import group_of, meaning  # noqa: E402
+from . import serving
+from .fake.identity import token_headers
+from .fake.message import NOTHING, parse_body
+from .fake.metrics import PROFILER_GROUPS
+from .fake.refusal import error_body
+from .recording.exchanges import POLL, SHIPPED
+from .recording.meaning import group_of, meaning
 
 OPTIONAL = {
     ("GET", "/api/v1/master"), ("GET", "/api/v1/me"), ("GET", "/info"),
@@ -169,7 +167,7 @@ class Handler(serving.Handler):
         if url.path == "/test/report":
             with replay.changed:
                 report = {**replay.report, "missing": replay.missing()}
-                return self.answer(200, serving.to_json(report), compress=False)
+                return self.answer(200, serving.to_json(report))
         body = parse_body(data)
         body = None if body is NOTHING or body == {} else body
         path = urllib.parse.unquote(url.path)
@@ -189,7 +187,7 @@ class Handler(serving.Handler):
     def give(self, row):
         if row is None:
             body = serving.to_json(error_body(404, "this was not recorded"))
-            return self.answer(404, body)
+            return self.answer(404, body, compress=True)
         if "ended" in row:
             self.close_connection = True
             return

@@ -1,4 +1,5 @@
-"""Starts the servers of these tests as other processes, and talks to them."""
+"""The servers that tests start: each is a module here, run as `python3 tests/servers NAME ARGUMENT...`.
+Standard library only. From Python, Server starts them and talks to them."""
 
 import http.client
 import json
@@ -13,10 +14,10 @@ USER = {"Authorization": "Bearer user-token"}
 
 
 class Server:
-    """One of the scripts here; ends with stop(), or with this process."""
+    """One of the modules here; ends with stop(), or with this process."""
 
-    def __init__(self, script, *arguments):
-        self.process = subprocess.Popen([sys.executable, FOLDER / script, *map(str, arguments)],
+    def __init__(self, name, *arguments):
+        self.process = subprocess.Popen([sys.executable, FOLDER, name, *map(str, arguments)],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.ports = [int(port) for port in self.process.stdout.readline().split()]
         self.connection = self.connect()
