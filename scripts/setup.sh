@@ -6,7 +6,7 @@ set -eu
 packages="build-essential ccache libcli11-dev libcurl4-openssl-dev libopenmpi-dev libre2-dev libsqlite3-dev
   libssl-dev libxxhash-dev libyaml-cpp-dev meson ninja-build nlohmann-json3-dev pkg-config python3"
 if [ "${1:-build}" = test ]; then
-  packages="$packages clang-14 clang-format-14 clang-tidy-14 cmake doxygen git iproute2
+  packages="$packages abigail-tools clang-14 clang-format-14 clang-tidy-14 cmake doxygen git iproute2
     libclang-rt-14-dev libcmocka-dev libmpich-dev nghttp2-server openmpi-bin slurm-wlm"
   command -v rustc >/dev/null || packages="$packages rustc"
 fi
