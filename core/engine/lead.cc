@@ -45,8 +45,8 @@ std::string Lead::finish() {
   return std::string(end);
 }
 
-std::vector<TrialState> Lead::open_trials() {
-  std::vector<TrialState> trials;
+std::vector<OpenTrial> Lead::open_trials() {
+  std::vector<OpenTrial> trials;
   Query rows = records().query(
       "SELECT id, state FROM trials"
       " WHERE experiment_id=? AND state NOT IN ('COMPLETED', 'CANCELED', 'ERROR') ORDER BY id",
@@ -73,11 +73,11 @@ std::vector<LedRun> Lead::led_runs() {
 TrialStanding Lead::standing(int64_t trial_id) {
   Query row = records().query(
       "SELECT state, closed,"
-      " IFNULL((SELECT completed IS NOT NULL AND decided IS NOT NULL FROM operations"
-      "  WHERE trial_id=trials.id ORDER BY number DESC LIMIT 1), 1),"
+      " COALESCE((SELECT completed IS NOT NULL AND decided IS NOT NULL FROM operations"
+      "  WHERE trial_id=trials.id ORDER BY number DESC LIMIT 1), TRUE),"
       " (SELECT asked FROM operations WHERE trial_id=trials.id ORDER BY number DESC LIMIT 1),"
       " EXISTS (SELECT 1 FROM runs WHERE trial_id=trials.id AND run_id=last_run"
-      "  AND exit IS NOT 'ok')"
+      "  AND (exit IS NULL OR exit<>'ok'))"
       " FROM trials WHERE id=?",
       trial_id);
   row.next();

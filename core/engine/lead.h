@@ -26,7 +26,7 @@ struct ExperimentControl {
   int64_t count = 0;  // grows with each thing they did
 };
 
-struct TrialState {
+struct OpenTrial {
   int64_t id = 0;
   std::string state;
 };
@@ -106,8 +106,8 @@ class Lead {
   // Where it is stopping, it has ended now. Gives its state.
   std::string finish();
 
-  std::vector<TrialState> open_trials();  // those that have not ended, in order
-  std::vector<LedRun> led_runs();         // of those
+  std::vector<OpenTrial> open_trials();  // those that have not ended, in order
+  std::vector<LedRun> led_runs();        // of those
   TrialStanding standing(int64_t trial_id);
   TrialNews news(int64_t trial_id);
   std::vector<TrialValidation> new_validations(int64_t trial_id);

@@ -58,7 +58,7 @@ Supervisor::Supervisor(Options options, Launcher &launcher)
 
 void Supervisor::take_over() {
   recover_runs(options_.store_directory, *options_.log);
-  for (const TrialState &trial : lead_.open_trials()) {
+  for (const OpenTrial &trial : lead_.open_trials()) {
     trials_[trial.id];
     touched_.push_back(trial.id);
   }
@@ -135,7 +135,7 @@ void Supervisor::read_control() {
 
 void Supervisor::reload_states() {
   states_changed_ = false;
-  for (const TrialState &now : lead_.open_trials())
+  for (const OpenTrial &now : lead_.open_trials())
     if (trials_[now.id].state != now.state) touched_.push_back(now.id);
 }
 
