@@ -6,13 +6,6 @@ namespace det {
 
 namespace {
 
-// The row and the rest of a trial's columns; `?2` is the metric as JSON, `?3` its signed value.
-// SQLite sorts texts behind numbers and blobs behind both, and takes NaN for NULL.
-constexpr const char *keep =
-    "UPDATE trials SET best_validation=?1, best_metric=?2, best_order=order_of"
-    " FROM (SELECT CASE WHEN ?2 IS NULL THEN x'' ELSE IFNULL(?3, 'NaN') END AS order_of)"
-    " WHERE id=?4 AND (best_validation IS NULL OR best_order>order_of)";
-
 Query first_trial(Database &store, int64_t experiment_id) {
   return store.query(
       "SELECT id, best_metric FROM trials WHERE experiment_id=? ORDER BY best_order, id LIMIT 1",
@@ -51,7 +44,8 @@ void BestValidations::add(int64_t row, std::optional<double> value) {
 
 void BestValidations::set(int64_t row, std::optional<double> value) {
   const double sign = metric_->smaller_is_better ? 1 : -1;
-  store_.run(keep, row, value ? std::optional(to_wire(Json(*value))) : std::nullopt,
+  store_.run(store_.dialect().keep_best_validation, row,
+             value ? std::optional(to_wire(Json(*value))) : std::nullopt,
              value ? std::optional(sign * *value) : std::nullopt, trial_id_);
 }
 
@@ -67,8 +61,7 @@ void BestValidations::rolled_back() {
 void BestValidations::find_again() {
   load();
   if (!metric_) return;
-  store_.run("UPDATE trials SET best_validation=NULL, best_metric=NULL, best_order=x'' WHERE id=?",
-             trial_id_);
+  store_.run(store_.dialect().forget_best_validation, trial_id_);
   Query rows = store_.query(
       "SELECT id, metrics FROM metrics"
       " WHERE trial_id=? AND metric_group='validation' AND archived=0 ORDER BY id",

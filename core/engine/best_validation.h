@@ -5,8 +5,8 @@
 #include <optional>
 #include <string_view>
 
+#include "core/engine/database.h"
 #include "core/engine/searcher_metric.h"
-#include "core/engine/sqlite/database.h"
 
 namespace det {
 

@@ -1,8 +1,8 @@
 // What the store knows of a checkpoint.
 #pragma once
 
+#include "core/engine/database.h"
 #include "core/engine/run_info.h"
-#include "core/engine/sqlite/database.h"
 
 namespace det {
 

@@ -10,9 +10,9 @@
 
 #include "core/base/report.h"
 #include "core/engine/best_validation.h"
+#include "core/engine/database.h"
 #include "core/engine/metric_text.h"
 #include "core/engine/repeats.h"
-#include "core/engine/sqlite/database.h"
 
 namespace det {
 

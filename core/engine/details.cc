@@ -127,8 +127,8 @@ Json metric_names(Database &store, int64_t trial_id) {
 }  // namespace
 
 Json Engine::entry_of_experiment(int64_t experiment_id, const char *tried) {
-  Query row =
-      records().query(std::string(experiment_columns) + " WHERE experiments.id=?", experiment_id);
+  Query row = records().query(experiment_columns(records().dialect()) + " WHERE experiments.id=?",
+                              experiment_id);
   if (row.next()) return experiment_entry(row);
   throw Error(Code::not_found,
               std::string(tried) + ": there is no experiment " + std::to_string(experiment_id) +
@@ -186,7 +186,7 @@ std::vector<DeliveredJournal> Engine::delivered_journals(int64_t trial_id) {
   const std::lock_guard guard(mutex_);
   std::vector<DeliveredJournal> journals;
   Query ranks = records().query(
-      "SELECT run_id, IFNULL(rank, 0), journal_id FROM runs"
+      "SELECT run_id, COALESCE(rank, 0), journal_id FROM runs"
       " LEFT JOIN ranks USING (trial_id, run_id) WHERE trial_id=?",
       trial_id);
   while (ranks.next()) {

@@ -37,6 +37,19 @@ Json stored_json(const Query &row, int column) {
   }
 }
 
+std::string experiment_columns(const Dialect &dialect) {
+  return std::string(
+             "SELECT experiments.id, name, state, created, ended,"
+             " (SELECT COUNT(*) FROM trials WHERE experiment_id=experiments.id),"
+             " COALESCE(progress,"
+             " (SELECT AVG(COALESCE(progress, 0)) FROM trials"
+             "  WHERE experiment_id=experiments.id)),"
+             " (SELECT COUNT(ended) FROM trials WHERE experiment_id=experiments.id),"
+             " (SELECT best_metric FROM trials WHERE experiment_id=experiments.id"
+             " ORDER BY best_order, id LIMIT 1), ") +
+         dialect.searcher_name + ", " + dialect.searcher_metric_name + " FROM experiments";
+}
+
 Json experiment_entry(const Query &row) {
   return {{"id", row.integer(0)},
           {"name", row.text(1)},

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "core/base/json.h"
+#include "core/engine/database.h"
 #include "core/engine/page.h"
-#include "core/engine/sqlite/database.h"
 
 namespace det {
 
@@ -15,18 +15,9 @@ Json time_or_null(std::optional<int64_t> time_us);
 // What a statement of the store's JSON column holds.
 Json stored_json(const Query &row, int column);
 
-// Each takes a row of the statement below it.
+// Each takes a row of the statement below it, which ends without a WHERE.
 Json experiment_entry(const Query &row);
-constexpr const char *experiment_columns =
-    "SELECT experiments.id, name, state, created, ended,"
-    " (SELECT COUNT(*) FROM trials WHERE experiment_id=experiments.id),"
-    " IFNULL(progress,"
-    " (SELECT AVG(IFNULL(progress, 0)) FROM trials WHERE experiment_id=experiments.id)),"
-    " (SELECT COUNT(ended) FROM trials WHERE experiment_id=experiments.id),"
-    " (SELECT best_metric FROM trials WHERE experiment_id=experiments.id"
-    " ORDER BY best_order, id LIMIT 1),"
-    " config->'$.searcher.name', config->'$.searcher.metric'"
-    " FROM experiments";
+std::string experiment_columns(const Dialect &dialect);
 
 Json trial_entry(Database &store, const Query &row);
 constexpr const char *trial_columns =

@@ -14,7 +14,7 @@
 #include "core/base/fifo.h"
 #include "core/base/json.h"
 #include "core/base/process.h"
-#include "core/engine/sqlite/database.h"
+#include "core/engine/database.h"
 
 namespace det {
 

@@ -38,14 +38,14 @@ Json experiment_config(Database &store, int64_t experiment_id) {
 // All checkpoints of the experiment but those that trials of any experiment start from: the one
 // that a configuration names, or the latest that the trial it names had by then. A row for each
 // report of validation at the step of the checkpoint.
-constexpr const char *candidates_with_reports = R"sql(
-WITH sources AS (
-  SELECT json_extract(config, '$.searcher.source_checkpoint_uuid') AS uuid FROM experiments
-  UNION ALL
-  SELECT (SELECT uuid FROM checkpoints
-          WHERE trial_id=json_extract(config, '$.searcher.source_trial_id')
-            AND state='COMPLETED' AND time<=experiments.created
-          ORDER BY steps DESC, time DESC, id DESC LIMIT 1) FROM experiments)
+std::string candidates_with_reports(const Dialect &dialect) {
+  return std::string("WITH sources AS (SELECT ") + dialect.source_checkpoint +
+         " AS uuid FROM experiments UNION ALL"
+         " SELECT (SELECT uuid FROM checkpoints WHERE trial_id=" +
+         dialect.source_trial_id +
+         R"sql(
+              AND state='COMPLETED' AND time<=experiments.created
+            ORDER BY steps DESC, time DESC, id DESC LIMIT 1) FROM experiments)
 SELECT checkpoints.id, uuid, checkpoints.trial_id, checkpoints.steps, size, checkpoints.state,
   resources, storage, registered, metrics.id, metrics
 FROM trials JOIN checkpoints ON checkpoints.trial_id=trials.id
@@ -54,10 +54,11 @@ LEFT JOIN metrics ON metrics.trial_id=trials.id AND metric_group='validation'
 WHERE experiment_id=? AND uuid NOT IN (SELECT uuid FROM sources WHERE uuid IS NOT NULL)
 ORDER BY checkpoints.id, metrics.id
 )sql";
+}
 
 std::vector<Candidate> find_candidates(Database &store, int64_t experiment_id) {
   std::vector<Candidate> candidates;
-  Query rows = store.query(candidates_with_reports, experiment_id);
+  Query rows = store.query(candidates_with_reports(store.dialect()), experiment_id);
   while (rows.next()) {
     if (candidates.empty() || candidates.back().checkpoint.id != rows.integer(0))
       candidates.push_back({{rows.integer(0), rows.text(1), rows.integer(2), rows.integer(3),

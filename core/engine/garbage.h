@@ -8,7 +8,7 @@
 
 #include "core/base/json.h"
 #include "core/base/log.h"
-#include "core/engine/sqlite/database.h"
+#include "core/engine/database.h"
 
 namespace det {
 

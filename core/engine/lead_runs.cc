@@ -42,11 +42,11 @@ void Lead::end_run(int64_t trial_id, int64_t run_id, RunExit how) {
 RunStanding Lead::run_standing(int64_t trial_id, int64_t run_id) {
   Query row = records().query(
       "SELECT trials.state, restarts, closed, early_exit IS NOT NULL OR "
-      "IFNULL(exit='invalid_hp', 0),"
-      " out_of_operations OR EXISTS (SELECT 1 FROM signals WHERE trial_id=trials.id"
+      "COALESCE(exit='invalid_hp', FALSE),"
+      " out_of_operations<>0 OR EXISTS (SELECT 1 FROM signals WHERE trial_id=trials.id"
       "  AND signals.run_id=runs.run_id AND acknowledged IS NOT NULL),"
-      " IFNULL((SELECT decided IS NOT NULL FROM operations WHERE trial_id=trials.id"
-      "  ORDER BY number DESC LIMIT 1), 1),"
+      " COALESCE((SELECT decided IS NOT NULL FROM operations WHERE trial_id=trials.id"
+      "  ORDER BY number DESC LIMIT 1), TRUE),"
       " restarts_forbidden_by IS NOT NULL"
       " FROM trials JOIN runs ON trial_id=trials.id AND run_id=? WHERE trials.id=?",
       run_id, trial_id);

@@ -11,8 +11,10 @@ namespace {
 // What an experiment is while its trials are as counted.
 std::string_view experiment_state(Database &store, int64_t experiment_id, std::string_view before) {
   Query count = store.query(
-      "SELECT COUNT(*), SUM(state='ACTIVE'), SUM(state='PAUSED'), SUM(state='STOPPING_CANCELED'),"
-      " SUM(state='CANCELED'), SUM(state='ERROR') FROM trials WHERE experiment_id=?",
+      "SELECT COUNT(*), COUNT(*) FILTER (WHERE state='ACTIVE'),"
+      " COUNT(*) FILTER (WHERE state='PAUSED'), COUNT(*) FILTER (WHERE state='STOPPING_CANCELED'),"
+      " COUNT(*) FILTER (WHERE state='CANCELED'), COUNT(*) FILTER (WHERE state='ERROR')"
+      " FROM trials WHERE experiment_id=?",
       experiment_id);
   count.next();
   if (count.integer(1) > 0) return state::active;
@@ -48,7 +50,7 @@ bool run_lives(const std::filesystem::path &store_directory, const RunRecord &ru
 bool is_supervised(Database &store, int64_t trial_id) {
   Query experiment = store.query(
       "SELECT 1 FROM trials JOIN experiments ON experiments.id=experiment_id"
-      " WHERE trials.id=? AND managed",
+      " WHERE trials.id=? AND managed<>0",
       trial_id);
   return experiment.next();
 }
@@ -91,7 +93,7 @@ void record_run_end(Database &store, int64_t trial_id, int64_t run_id, RunExit h
   if (several)
     store.run(
         "UPDATE ranks SET ended=?, exit=?"
-        " WHERE trial_id=? AND run_id=? AND (rank=0 OR ?) AND exit IS NULL",
+        " WHERE trial_id=? AND run_id=? AND (rank=0 OR ?<>0) AND exit IS NULL",
         now, run_exit_name(how), trial_id, run_id, how == RunExit::killed);
   // A supervisor judges by more than what the process said.
   if (found.integer(3) == run_id && found.integer(5) == 0)

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "core/base/process.h"
-#include "core/engine/sqlite/database.h"
+#include "core/engine/database.h"
 #include "core/engine/states.h"
 
 namespace det {

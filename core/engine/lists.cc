@@ -18,8 +18,8 @@ const char *level_name(int64_t level) {
 
 Json Engine::list_experiments(const Page &page) {
   const std::lock_guard guard(mutex_);
-  return list_page(records(), "experiments", experiment_columns, {"experiments.id"}, page,
-                   experiment_entry);
+  return list_page(records(), "experiments", experiment_columns(records().dialect()),
+                   {"experiments.id"}, page, experiment_entry);
 }
 
 Json Engine::list_trials(int64_t experiment_id, const Page &page) {

@@ -71,7 +71,7 @@ void LiveRun::acknowledge_signal() {
   const std::lock_guard guard(mutex_);
   Change change(store_, Durability::relaxed);
   records().run(
-      "UPDATE signals SET acknowledged=IFNULL(acknowledged, ?) WHERE trial_id=? AND run_id=?",
+      "UPDATE signals SET acknowledged=COALESCE(acknowledged, ?) WHERE trial_id=? AND run_id=?",
       now_us(), run_.info.trial_id, run_.info.run_id);
   if (records().changes() == 0)
     throw Error(Code::state,

@@ -40,12 +40,13 @@ std::string Engine::metrics_text(int64_t trial_id, const std::optional<std::stri
   require_trial(trial_id, "listing metrics");
   const std::string start = R"({"metrics":[)";
   std::string text = start;
-  // By that index rows come in the order of their ids, so that no page sorts the whole trial.
+  const Dialect &dialect = records().dialect();
   const Json next = visit_page(
       records(),
-      "SELECT id, metric_group, steps, run_id, time, metrics, batches, json_valid(metrics),"
-      " json_valid(batches) FROM metrics INDEXED BY metrics_by_trial"
-      " WHERE trial_id=?1 AND archived=0 AND (?2 IS NULL OR metric_group=?2)",
+      std::string("SELECT id, metric_group, steps, run_id, time, metrics, batches, ") +
+          dialect.is_metrics_json + ", " + dialect.is_batches_json + " FROM metrics" +
+          dialect.metrics_by_trial +
+          " WHERE trial_id=?1 AND archived=0 AND (?2 IS NULL OR metric_group=?2)",
       {"id"}, page,
       [&](const Query &row) {
         if (text.size() > start.size()) text += ',';
@@ -60,11 +61,7 @@ Json Engine::list_metric_names(int64_t trial_id) {
   const std::lock_guard guard(mutex_);
   require_trial(trial_id, "listing the names of metrics");
   Json groups = Json::object();
-  Query names = records().query(
-      "SELECT DISTINCT metric_group, key FROM metrics INDEXED BY metrics_by_trial,"
-      " json_each(CASE WHEN json_valid(metrics.metrics) THEN metrics.metrics ELSE '{}' END)"
-      " WHERE trial_id=? AND archived=0",
-      trial_id);
+  Query names = records().query(records().dialect().metric_names, trial_id);
   while (names.next()) groups[names.text(0)].push_back(names.text(1));
   return groups;
 }

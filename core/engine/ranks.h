@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/base/process.h"
+#include "core/engine/database.h"
 #include "core/engine/lifecycle.h"
-#include "core/engine/sqlite/database.h"
 
 namespace det {
 

@@ -58,7 +58,7 @@ RecordedSearch::RecordedSearch(Database &store, int64_t experiment_id,
   replay();
   if (!is_custom()) return;
   Query queued = store_.query(
-      "SELECT IFNULL(MAX(number), 0) FROM search_queue WHERE experiment_id=?", experiment_id_);
+      "SELECT COALESCE(MAX(number), 0) FROM search_queue WHERE experiment_id=?", experiment_id_);
   queued.next();
   queued_ = queued.integer(0);
 }
@@ -261,7 +261,7 @@ void RecordedSearch::set_length(int64_t trial_id, uint64_t length, SearchChanges
   }
   store_.run(
       "INSERT INTO operations (trial_id, number, length, asked)"
-      " SELECT ?1, IFNULL(MAX(number), 0) + 1, ?2, ?3 FROM operations WHERE trial_id=?1",
+      " SELECT ?1, COALESCE(MAX(number), 0) + 1, ?2, ?3 FROM operations WHERE trial_id=?1",
       trial_id, length, events_);
 }
 

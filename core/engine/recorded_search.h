@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/engine/sqlite/database.h"
+#include "core/engine/database.h"
 #include "core/search/custom.h"
 #include "core/search/search.h"
 

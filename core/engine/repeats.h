@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/base/json.h"
+#include "core/engine/database.h"
 #include "core/engine/metric_text.h"
-#include "core/engine/sqlite/database.h"
 
 namespace det {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/base/json.h"
-#include "core/engine/sqlite/database.h"
+#include "core/engine/database.h"
 
 namespace det {
 

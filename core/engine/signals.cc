@@ -24,8 +24,10 @@ constexpr milliseconds network_recheck{1000};
 }  // namespace
 
 void record_signal(Database &store, int64_t trial_id, int64_t run_id, std::string_view reason) {
-  store.run("INSERT OR IGNORE INTO signals (trial_id, run_id, reason, time) VALUES (?, ?, ?, ?)",
-            trial_id, run_id, reason, now_us());
+  store.run(
+      "INSERT INTO signals (trial_id, run_id, reason, time) VALUES (?, ?, ?, ?)"
+      " ON CONFLICT DO NOTHING",
+      trial_id, run_id, reason, now_us());
 }
 
 SignalWatch::SignalWatch(fs::path store_directory, const fs::path &run_directory, int64_t trial_id,

@@ -120,7 +120,7 @@ int64_t next_run(Database &store, int64_t trial_id) {
 RunInfo read_info(Database &store, int64_t trial_id, int64_t run_id) {
   Query trial = store.query(
       "SELECT experiment_id, seed, hparams, config, task_id,"
-      " (SELECT value FROM meta WHERE key='cluster_id'), json_extract(launch, '$.warm_start')"
+      " (SELECT value FROM meta WHERE key='cluster_id'), launch"
       " FROM trials JOIN experiments ON experiments.id=experiment_id WHERE trials.id=?",
       trial_id);
   if (!trial.next())
@@ -140,8 +140,11 @@ RunInfo read_info(Database &store, int64_t trial_id, int64_t run_id) {
   if (const auto own = latest_checkpoint(store, trial_id)) {
     info.latest_checkpoint = own->uuid;
     info.steps_completed = own->steps;
-  } else {
-    info.latest_checkpoint = trial.maybe_text(6);  // another trial's, whose steps are not its own
+  } else if (!trial.is_null(6)) {
+    // Another trial's, whose steps are not its own.
+    const Json launch = parse_json_object(trial.view(6), "how trials are started");
+    if (const Json warm = launch.value("warm_start", Json()); warm.is_string())
+      info.latest_checkpoint = warm.get<std::string>();
   }
   return info;
 }

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "core/base/file.h"
-#include "core/engine/sqlite/database.h"
+#include "core/engine/database.h"
 #include "core/engine/waking.h"
 
 namespace det {

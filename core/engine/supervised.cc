@@ -89,8 +89,8 @@ std::string state_of(Database &store, Target target, int64_t id) {
 std::optional<int64_t> supervised_experiment(Database &store, Target target, int64_t id) {
   Query row = store.query(target == Target::trial
                               ? "SELECT experiments.id FROM trials JOIN experiments"
-                                " ON experiments.id=experiment_id WHERE trials.id=? AND managed"
-                              : "SELECT id FROM experiments WHERE id=? AND managed",
+                                " ON experiments.id=experiment_id WHERE trials.id=? AND managed<>0"
+                              : "SELECT id FROM experiments WHERE id=? AND managed<>0",
                           id);
   return row.next() ? std::optional(row.integer(0)) : std::nullopt;
 }

@@ -15,9 +15,9 @@ namespace {
 // A database at the place of the store, made by `sql`.
 void make_database(const Home &home, const std::string &sql) {
   make_directories(home.store(), 0700);
-  Database database(store_path(home.store()), SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
-                    std::chrono::milliseconds(1000));
-  database.run_script(sql.c_str());
+  SqliteConnection connection(store_path(home.store()), SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
+                              std::chrono::milliseconds(1000));
+  connection.run_script(sql.c_str());
 }
 
 void an_absent_store_is_made_only_when_asked_for(void **) {
@@ -93,7 +93,7 @@ void a_store_in_the_place_of_another_is_not_written_to(void **) {
 void upgrade(const std::string &file, int64_t logs) {
   const Home home;
   make_database(home, read_file(TEST_DATA "/store/" + file));
-  assert_int_equal(home.look().pragma("user_version"), 5);
+  assert_int_equal(home.count("PRAGMA user_version"), 5);
   assert_int_equal(home.count("SELECT COUNT(*) FROM logs"), logs);
   Database store = home.look();
   const std::vector<RankRecord> ranks = ranks_of(store, 1, 1);
@@ -128,9 +128,9 @@ void the_database_of_another_program_is_left_alone(void **) {
   const Home home;
   make_database(home, "CREATE TABLE bookmarks (url TEXT)");
   assert_code(Code::corrupt, home.start());
-  Database database(store_path(home.store()), SQLITE_OPEN_READWRITE,
-                    std::chrono::milliseconds(1000));
-  Query mode = database.query("PRAGMA journal_mode");
+  SqliteConnection connection(store_path(home.store()), SQLITE_OPEN_READWRITE,
+                              std::chrono::milliseconds(1000));
+  Query mode(connection, "PRAGMA journal_mode");
   assert_true(mode.next());
   assert_string_equal(mode.text(0).c_str(), "delete");
 }
@@ -166,8 +166,7 @@ void a_store_that_stays_locked_is_busy(void **) {
 void a_full_disk_is_told_and_harms_nothing(void **) {
   const Home home;
   Database store = open_store(home.store(), true, {});
-  const int64_t pages = store.pragma("page_count");
-  store.pragma(("max_page_count=" + std::to_string(pages)).c_str());
+  store.run("PRAGMA max_page_count=1");  // less than it has means: what it has
   assert_code(Code::full, store.run("INSERT INTO meta VALUES ('x', ?)", std::string(100'000, 'x')));
   assert_int_equal(home.count("SELECT COUNT(*) FROM meta"), 1);
 }

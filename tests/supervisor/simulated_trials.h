@@ -11,7 +11,7 @@
 #include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/base/wake.h"
-#include "core/engine/sqlite/database.h"
+#include "core/engine/database.h"
 #include "core/launcher/launcher.h"
 
 namespace det::test {

@@ -263,12 +263,16 @@ bool is_outdated(Database &database) {
   return owner != application || version < current;
 }
 
-void migrate(Database &database) {
+void migrate(Database &database, SqliteConnection &connection) {
   Transaction transaction(database);
   if (!is_outdated(database)) return;  // another process was faster
-  const int64_t before = database.pragma("user_version");
+  int64_t before = 0;
+  {
+    Query version = database.query("PRAGMA user_version");
+    if (version.next()) before = version.integer(0);
+  }
   for (int64_t version = before; version < current; ++version)
-    database.run_script(migrations[static_cast<size_t>(version)]);
+    connection.run_script(migrations[static_cast<size_t>(version)]);
   if (before <= without_best_validations) find_best_validations(database);
   database.run("INSERT OR IGNORE INTO meta (key, value) VALUES ('cluster_id', ?)", make_uuid());
   database.run("PRAGMA application_id=" + std::to_string(application));

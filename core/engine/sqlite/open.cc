@@ -78,14 +78,16 @@ Database open_store(const fs::path &store_directory, bool create, const StoreOpt
 
   const bool remote = options.on_network(store_directory);
   if (remote) require_locks(store_directory);
-  Database database(path, SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0),
-                    options.busy_timeout);
+  auto connection = std::make_unique<SqliteConnection>(
+      path, SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0), options.busy_timeout);
+  SqliteConnection &sqlite = *connection;
+  Database database(std::move(connection));
   const bool outdated = is_outdated(database);
   // The index of a write-ahead log is shared memory, which other machines do not see.
   use_journal(database, remote ? "delete" : "wal", options.busy_timeout);
-  if (remote) database.set_always_durable();
-  database.check_references();
-  if (outdated) migrate(database);
+  if (remote) sqlite.set_always_durable();
+  sqlite.check_references();
+  if (outdated) migrate(database, sqlite);
   return database;
 }
 

@@ -1,4 +1,4 @@
-#include "core/engine/sqlite/database.h"
+#include "core/engine/sqlite/connection.h"
 
 #include <sqlite3.h>
 #include <sys/stat.h>
@@ -9,7 +9,9 @@
 #include <thread>
 
 #include "core/base/error.h"
+#include "core/engine/sqlite/dialect.h"
 #include "core/engine/sqlite/locks.h"
+#include "core/engine/sqlite/statement.h"
 
 namespace det {
 
@@ -73,10 +75,9 @@ std::string remedy(int result, Code code, int os_errno) {
 }  // namespace
 
 void CloseDatabase::operator()(sqlite3 *handle) const { sqlite3_close_v2(handle); }
-void FinalizeStatement::operator()(sqlite3_stmt *statement) const { sqlite3_finalize(statement); }
 
-Database::Database(const std::filesystem::path &path, int flags,
-                   std::chrono::milliseconds busy_timeout)
+SqliteConnection::SqliteConnection(const std::filesystem::path &path, int flags,
+                                   std::chrono::milliseconds busy_timeout)
     : path_(path),
       flags_(flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE),
       patience_(std::make_unique<Patience>(Patience{busy_timeout, {}})) {
@@ -88,7 +89,9 @@ Database::Database(const std::filesystem::path &path, int flags,
   flags_ &= ~SQLITE_OPEN_CREATE;
 }
 
-void Database::connect() {
+SqliteConnection::~SqliteConnection() = default;
+
+void SqliteConnection::connect() {
   sqlite3 *handle = nullptr;
   const int result = sqlite3_open_v2(path_.c_str(), &handle, flags_, nullptr);
   handle_.reset(handle);
@@ -104,13 +107,13 @@ void Database::connect() {
 
 // Gone before the next one is there, which would share its locks. What a query still has of it goes
 // with that query.
-void Database::disconnect() {
+void SqliteConnection::disconnect() {
   if (handle_ && sqlite3_get_autocommit(handle_.get()) == 0) return;  // the transaction goes first
   for (auto &[sql, statement] : statements_) statement.reset();
   handle_.reset();
 }
 
-void Database::reconnect_if_lost() {
+void SqliteConnection::reconnect_if_lost() {
   if (!lost_) return;
   disconnect();
   if (handle_) return;
@@ -119,7 +122,7 @@ void Database::reconnect_if_lost() {
   lost_ = false;
 }
 
-void Database::require_in_place() const {
+void SqliteConnection::require_in_place() const {
   struct stat about {};
   const bool found = stat(path_.c_str(), &about) == 0;
   if (!found && errno != ENOENT && errno != ENOTDIR) return;  // it cannot be told now
@@ -133,7 +136,7 @@ void Database::require_in_place() const {
 
 // SQLite's own waits grow to a tenth of a second: among several busy writers one that sleeps so
 // long may never find the store free.
-int Database::wait_for_others(void *patience, int attempt) {
+int SqliteConnection::wait_for_others(void *patience, int attempt) {
   auto &mine = *static_cast<Patience *>(patience);
   const auto now = std::chrono::steady_clock::now();
   if (attempt == 0) mine.deadline = now + mine.limit;
@@ -143,7 +146,7 @@ int Database::wait_for_others(void *patience, int attempt) {
   return 1;
 }
 
-void Database::throw_error(int result, std::string_view sql) {
+void SqliteConnection::throw_error(int result, std::string_view sql) {
   const int primary = result & 0xff;
   lost_ = lost_ || primary == SQLITE_IOERR || primary == SQLITE_PROTOCOL;
   // Of errors of other kinds it would be what some earlier one has left.
@@ -168,137 +171,72 @@ void Database::throw_error(int result, std::string_view sql) {
   throw Error(code, message, os_errno);
 }
 
-void Database::run_script(const char *sql) {
+void SqliteConnection::run_script(const char *sql) {
   const int result = sqlite3_exec(handle_.get(), sql, nullptr, nullptr, nullptr);
   if (result != SQLITE_OK) throw_error(result, sql);
 }
 
-int64_t Database::pragma(const char *name) {
-  Query query = this->query(std::string("PRAGMA ") + name);
-  return query.next() ? query.integer(0) : 0;
+int64_t SqliteConnection::data_version() {
+  Query version(*this, "PRAGMA data_version");
+  version.next();
+  return connections_ * (int64_t{1} << 32U) + version.integer(0);
 }
 
-int64_t Database::data_version() {
-  const int64_t version = pragma("data_version");
-  return connections_ * (int64_t{1} << 32U) + version;
-}
+int64_t SqliteConnection::last_id() const { return sqlite3_last_insert_rowid(handle_.get()); }
+int64_t SqliteConnection::changes() const { return sqlite3_changes64(handle_.get()); }
 
-int64_t Database::last_id() const { return sqlite3_last_insert_rowid(handle_.get()); }
-int64_t Database::changes() const { return sqlite3_changes64(handle_.get()); }
-
-void Database::set_durable(bool durable) {
+void SqliteConnection::set_durable(bool durable) {
   if (always_durable_) durable = true;
   if (durable_ == durable) return;
-  run(durable ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL");
+  execute(durable ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL");
   durable_ = durable;
 }
 
-void Database::check_references() {
+void SqliteConnection::check_references() {
   checks_references_ = true;
-  run("PRAGMA foreign_keys=ON");
+  execute("PRAGMA foreign_keys=ON");
 }
 
-void Database::set_always_durable() {
+void SqliteConnection::set_always_durable() {
   always_durable_ = true;
   set_durable(true);
 }
 
-StatementPtr &Database::place_of(std::string_view sql) {
+const Dialect &SqliteConnection::dialect() const { return sqlite_dialect; }
+
+std::unique_ptr<Statement> SqliteConnection::take(std::string_view sql) {
   reconnect_if_lost();
-  if (const auto found = statements_.find(sql); found != statements_.end()) return found->second;
-  return statements_.emplace(sql, nullptr).first->second;
+  auto found = statements_.find(sql);
+  if (found == statements_.end()) found = statements_.emplace(sql, nullptr).first;
+  std::unique_ptr<Statement> &place = found->second;
+  if (place) return std::move(place);
+  return std::make_unique<SqliteStatement>(*this, sql, &place);
 }
 
-Query::Query(Database &database, std::string_view sql)
-    : database_(&database), place_(&database.place_of(sql)), statement_(std::move(*place_)) {
-  if (statement_) return;
-  sqlite3_stmt *statement = nullptr;
-  const int result =
-      sqlite3_prepare_v3(database.handle_.get(), sql.data(), static_cast<int>(sql.size()),
-                         SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
-  if (result != SQLITE_OK) database.throw_error(result, sql);
-  statement_.reset(statement);
+void SqliteConnection::give_back(std::unique_ptr<Statement> statement) {
+  auto &ours = static_cast<SqliteStatement &>(*statement);
+  ours.reset();
+  if (ours.is_of(handle_.get()) && !*ours.place()) *ours.place() = std::move(statement);
 }
 
-Query::~Query() {
-  if (!statement_) return;
-  sqlite3_reset(statement_.get());
-  sqlite3_clear_bindings(statement_.get());
-  const bool is_current = sqlite3_db_handle(statement_.get()) == database_->handle_.get();
-  if (is_current && !*place_) *place_ = std::move(statement_);
+void SqliteConnection::begin(Durability durability) {
+  require_in_place();
+  reconnect_if_lost();
+  set_durable(durability == Durability::durable);
+  execute("BEGIN IMMEDIATE");
 }
 
-bool Query::next() {
-  const int result = sqlite3_step(statement_.get());
-  if (result == SQLITE_ROW) return true;
-  if (result == SQLITE_DONE) return false;
-  database_->throw_error(result, sqlite3_sql(statement_.get()));
-}
+void SqliteConnection::commit() { execute("COMMIT"); }
 
-void Query::check(int result) const {
-  if (result != SQLITE_OK) database_->throw_error(result, sqlite3_sql(statement_.get()));
-}
-
-void Query::bind_value(int index, int64_t value, bool) {
-  check(sqlite3_bind_int64(statement_.get(), index, value));
-}
-void Query::bind_value(int index, uint64_t value, bool in_place) {
-  bind_value(index, static_cast<int64_t>(value), in_place);
-}
-void Query::bind_value(int index, int value, bool in_place) {
-  bind_value(index, static_cast<int64_t>(value), in_place);
-}
-void Query::bind_value(int index, bool value, bool in_place) {
-  bind_value(index, static_cast<int64_t>(value), in_place);
-}
-void Query::bind_value(int index, double value, bool) {
-  check(sqlite3_bind_double(statement_.get(), index, value));
-}
-void Query::bind_value(int index, std::string_view value, bool in_place) {
-  // An empty view may have no address, which SQLite would take for NULL.
-  check(sqlite3_bind_text64(statement_.get(), index, value.empty() ? "" : value.data(),
-                            value.size(), in_place ? SQLITE_STATIC : SQLITE_TRANSIENT,
-                            SQLITE_UTF8));
-}
-void Query::bind_value(int index, std::nullptr_t, bool) {
-  check(sqlite3_bind_null(statement_.get(), index));
-}
-
-bool Query::is_null(int column) const {
-  return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL;
-}
-int64_t Query::integer(int column) const { return sqlite3_column_int64(statement_.get(), column); }
-double Query::number(int column) const { return sqlite3_column_double(statement_.get(), column); }
-std::string_view Query::view(int column) const {
-  const auto *text = reinterpret_cast<const char *>(sqlite3_column_text(statement_.get(), column));
-  if (text == nullptr) return {};
-  return {text, static_cast<size_t>(sqlite3_column_bytes(statement_.get(), column))};
-}
-std::optional<int64_t> Query::maybe_integer(int column) const {
-  if (is_null(column)) return std::nullopt;
-  return integer(column);
-}
-std::optional<std::string> Query::maybe_text(int column) const {
-  if (is_null(column)) return std::nullopt;
-  return text(column);
-}
-
-Transaction::Transaction(Database &database, Durability durability) : database_(database) {
-  database.require_in_place();
-  database.reconnect_if_lost();
-  database.set_durable(durability == Durability::durable);
-  database.run("BEGIN IMMEDIATE");
-}
-
-Transaction::~Transaction() {
-  if (!open_) return;
+void SqliteConnection::roll_back() noexcept {
   // Some errors have rolled back by themselves; then this one fails, and that is right.
-  sqlite3_exec(database_.handle_.get(), "ROLLBACK", nullptr, nullptr, nullptr);
+  sqlite3_exec(handle_.get(), "ROLLBACK", nullptr, nullptr, nullptr);
 }
 
-void Transaction::commit() {
-  database_.run("COMMIT");
-  open_ = false;
+void SqliteConnection::execute(std::string_view sql) {
+  Query query(*this, sql);
+  while (query.next()) {
+  }
 }
 
 }  // namespace det
