@@ -1,0 +1,113 @@
+// What the engine does, over every store there is: a store is done when this list passes over it.
+// A test gets a World, with a store of its own.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "core/engine/engine.h"
+#include "core/engine/live_run.h"
+#include "tests/cmocka.h"
+#include "tests/expect_error.h"
+#include "tests/temporary_directory.h"
+
+namespace det::test {
+
+struct StoreKind {
+  const char *name;
+  bool on_network;
+};
+inline constexpr StoreKind store_kinds[] = {{"SQLite", false}, {"SQLite on a network", true}};
+
+class World {
+ public:
+  explicit World(const StoreKind &kind) {
+    // A loaded machine with a sanitizer is slow.
+    options_.busy_timeout = std::chrono::minutes(2);
+    options_.on_network = [on = kind.on_network](const std::filesystem::path &) { return on; };
+    Engine(directory(), true, options_);
+  }
+
+  std::filesystem::path directory() const { return home_ / ".detcore"; }
+  const StoreOptions &options() const { return options_; }
+  Engine engine() const { return Engine(directory(), false, options_); }
+
+  RunRequest request() const {
+    RunRequest request;
+    request.store_directory = directory();
+    request.name = "digits";
+    request.command = "./digits --fast";
+    request.config = {{"searcher", {{"name", "single"}, {"metric", "loss"}, {"max_length", 10}}}};
+    request.options = options_;
+    return request;
+  }
+  std::unique_ptr<LiveRun> start() const { return start_live_run(request()); }
+  std::unique_ptr<LiveRun> resume(int64_t trial_id) const {
+    RunRequest asked = request();
+    asked.trial_id = trial_id;
+    return start_live_run(asked);
+  }
+
+ private:
+  TemporaryDirectory home_;
+  StoreOptions options_;
+};
+
+inline Report validation(uint64_t sequence, int64_t steps, double loss) {
+  Report report;
+  report.sequence = sequence;
+  report.group = "validation";
+  report.steps = steps;
+  report.values = {{"loss", loss}};
+  return report;
+}
+
+inline void deliver(LiveRun &run, const std::vector<Report> &reports) {
+  run.deliver({run.info().trial_id, run.info().run_id, 0, run.journal_id()}, reports);
+}
+
+inline CheckpointReport checkpoint(const std::string &id, int64_t steps) {
+  return {id,
+          {{"steps_completed", steps}},
+          {{"model", 100}},
+          {{"type", "shared_fs"}, {"host_path", "/nowhere"}}};
+}
+
+inline std::string state_of_trial(Engine &engine, int64_t trial_id) {
+  return engine.get_trial(trial_id).at("state").get<std::string>();
+}
+
+using BehaviourTest = void (*)(const World &);
+struct Behaviour {
+  const char *name;
+  BehaviourTest test;
+};
+
+// Each of them over each store.
+inline int run_over_stores(const char *area, const std::vector<Behaviour> &behaviours) {
+  struct Case {
+    BehaviourTest test;
+    const StoreKind *kind;
+  };
+  static constexpr auto run_case = [](void **state) {
+    const Case &one = *static_cast<const Case *>(*state);
+    const World world(*one.kind);
+    one.test(world);
+  };
+  std::deque<std::string> names;
+  std::deque<Case> cases;
+  std::vector<CMUnitTest> tests;
+  for (const StoreKind &kind : store_kinds)
+    for (const Behaviour &behaviour : behaviours) {
+      names.push_back(std::string(behaviour.name) + " (" + kind.name + ")");
+      cases.push_back({behaviour.test, &kind});
+      tests.push_back({names.back().c_str(), run_case, nullptr, nullptr, &cases.back()});
+    }
+  return _cmocka_run_group_tests(area, tests.data(), tests.size(), nullptr, nullptr);
+}
+
+}  // namespace det::test
+
+#define behaviour(name) \
+  det::test::Behaviour { #name, name }

@@ -1,0 +1,78 @@
+// Checkpoints: reported, withdrawn, started from and not kept.
+#include "tests/engine/suite.h"
+
+namespace det::test {
+namespace {
+
+void a_checkpoint_is_recorded_once(const World &world) {
+  auto run = world.start();
+  run->report_checkpoint(checkpoint("a", 5));
+  run->report_checkpoint(checkpoint("a", 5));
+  expect_error(Code::conflict, [&] { run->report_checkpoint(checkpoint("a", 6)); });
+  expect_error(Code::invalid, [&] { run->report_checkpoint(checkpoint("b", -1)); });
+  Engine engine = world.engine();
+  assert_int_equal(engine.list_checkpoints(0, {}).at("checkpoints").size(), 1);
+  assert_int_equal(engine.get_checkpoint("a").at("size").get<int64_t>(), 100);
+  expect_error(Code::not_found, [&] { engine.get_checkpoint("b"); });
+}
+
+void the_next_run_starts_from_the_latest_that_is_whole(const World &world) {
+  auto run = world.start();
+  run->report_checkpoint(checkpoint("early", 5));
+  run->report_checkpoint(checkpoint("late", 8));
+  assert_true(run->withdraw_checkpoint("late"));
+  assert_false(run->withdraw_checkpoint("late"));
+  assert_false(run->knows_checkpoint("late"));
+  assert_true(run->has_made_checkpoint("late"));
+  run->end(RunExit::error);
+  auto next = world.resume(run->info().trial_id);
+  assert_equal(*next->info().latest_checkpoint, "early");
+  assert_int_equal(next->info().steps_completed, 5);
+  assert_true(next->reinstate_checkpoint("late"));
+  next->end(RunExit::error);
+  assert_equal(*world.resume(run->info().trial_id)->info().latest_checkpoint, "late");
+}
+
+void the_best_and_the_latest_are_kept(const World &world) {
+  auto run = world.start();
+  const std::vector<double> losses{0.5, 0.1, 0.9, 0.8};
+  int64_t steps = 0;
+  for (const double loss : losses) {
+    ++steps;
+    deliver(*run, {validation(static_cast<uint64_t>(steps), steps, loss)});
+    run->report_checkpoint(checkpoint("at" + std::to_string(steps), steps));
+  }
+  run->complete_operation(10, {});
+  run->end(RunExit::ok);
+  Engine engine = world.engine();
+  const Json garbage = engine.collect_garbage(run->info().experiment_id, true);
+  assert_int_equal(garbage.at("checkpoints").size(), 2);
+  assert_equal(garbage.at("checkpoints")[0].at("uuid").get<std::string>(), "at1");
+  assert_equal(garbage.at("checkpoints")[1].at("uuid").get<std::string>(), "at3");
+}
+
+void one_that_an_experiment_starts_from_is_kept(const World &world) {
+  auto run = world.start();
+  run->report_checkpoint(checkpoint("source", 1));
+  run->report_checkpoint(checkpoint("latest", 2));
+  Engine engine = world.engine();
+  const auto garbage = [&] {
+    return engine.collect_garbage(run->info().experiment_id, true).at("checkpoints").size();
+  };
+  assert_int_equal(garbage(), 1);
+  engine.create_experiment({{"name", "heir"}, {"searcher", {{"source_checkpoint_uuid", "source"}}}},
+                           "", {});
+  assert_int_equal(garbage(), 0);
+}
+
+}  // namespace
+}  // namespace det::test
+
+int test_checkpoints() {
+  using namespace det::test;
+  return run_over_stores("checkpoints",
+                         {behaviour(a_checkpoint_is_recorded_once),
+                          behaviour(the_next_run_starts_from_the_latest_that_is_whole),
+                          behaviour(the_best_and_the_latest_are_kept),
+                          behaviour(one_that_an_experiment_starts_from_is_kept)});
+}

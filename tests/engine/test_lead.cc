@@ -1,0 +1,146 @@
+// A supervisor's records: its seat, the search, its runs.
+#include <poll.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "core/engine/lead.h"
+#include "tests/engine/suite.h"
+
+namespace det::test {
+namespace {
+
+const Json random_search{
+    {"name", "search"},
+    {"searcher",
+     {{"name", "random"},
+      {"metric", "loss"},
+      {"smaller_is_better", true},
+      {"max_trials", 3},
+      {"max_concurrent_trials", 1},
+      {"max_length", 10}}},
+    {"hyperparameters", {{"x", {{"type", "double"}, {"minval", 0.0}, {"maxval", 1.0}}}}},
+    {"reproducibility", {{"experiment_seed", 7}}}};
+
+int64_t new_search(const World &world) {
+  Engine engine = world.engine();
+  return engine.create_experiment(random_search, "text", {{"./train"}, "/", {}, false, {}});
+}
+
+std::unique_ptr<Lead> lead(const World &world, int64_t experiment) {
+  auto lead = std::make_unique<Lead>(world.directory(), experiment, world.options());
+  lead->take_up(make_search(random_search, SearchRules::operations), std::nullopt);
+  return lead;
+}
+
+void an_experiment_has_one_supervisor(const World &world) {
+  const int64_t experiment = new_search(world);
+  auto first = lead(world, experiment);
+  expect_error(Code::busy, [&] { lead(world, experiment); });
+  first.reset();
+  lead(world, experiment);
+}
+
+void decisions_outlive_the_supervisor(const World &world) {
+  const int64_t experiment = new_search(world);
+  auto first = lead(world, experiment);
+  first->change_state(state::active);
+  assert_equal(first->begin().trials.front(), 1);
+  assert_equal(first->standing(1).state, "ACTIVE");
+  assert_false(first->standing(1).done);
+  first.reset();
+  auto second = lead(world, experiment);
+  assert_true(second->begin().trials.empty());
+  assert_equal(second->open_trials().size(), 1U);
+}
+
+// As a supervisor does that hears of it.
+void hear_completion(Lead &lead, int64_t trial) {
+  pollfd news{lead.seat().wake_fd(), POLLIN, 0};
+  while (!lead.news(trial).metric) poll(&news, 1, 1000);
+  const TrialNews said = lead.news(trial);
+  lead.completed(trial, said.length, *said.metric);
+}
+
+void a_run_hears_what_the_search_decides(const World &world) {
+  const int64_t experiment = new_search(world);
+  auto led = lead(world, experiment);
+  led->change_state(state::active);
+  led->begin();
+  led->start_run(led->next_run(1), ProcessIdentity::of(getsid(0)));
+  assert_equal(led->led_runs().size(), 1U);
+  assert_false(led->was_taken_up(1, 1));
+  RunRequest request = world.request();
+  request.trial_id = 1;
+  request.run_id = 1;
+  auto run = start_live_run(request);
+  assert_true(led->was_taken_up(1, 1));
+  std::thread search([&] { hear_completion(*led, 1); });
+  run->complete_operation(10, {{"loss", 0.5}});
+  search.join();
+  assert_true(run->current_operation().completed);
+  run->end(RunExit::ok);
+  assert_equal(*led->run_exit(1, 1), "ok");
+  const RunStanding standing = led->run_standing(1, 1);
+  assert_true(standing.done && standing.closed && !standing.invalid_hp);
+  const Decided after = led->end_trial(1, state::completed, {}, JudgedRun{1, RunExit::ok, false});
+  assert_equal(after.trials.back(), 2);
+  assert_true(led->led_runs().empty());
+}
+
+void what_a_run_prints_is_there_once_with_where_to_go_on(const World &world) {
+  const int64_t experiment = new_search(world);
+  auto led = lead(world, experiment);
+  led->begin();
+  led->start_run(led->next_run(1), ProcessIdentity::current());
+  led->log_output(1, 1, {"one", "two"}, 8, {});
+  assert_true(led->log_output(1, 1, {"CUDA error"}, 19, "CUDA"));
+  assert_false(led->log_output(1, 1, {"CUDA error"}, 30, "CUDA"));
+  assert_equal(led->log_offset(1, 1), 30U);
+  assert_true(led->run_standing(1, 1).restarts_forbidden);
+  Engine engine = world.engine();
+  assert_equal(engine.list_logs(1, {}).at("logs").size(), 4U);
+}
+
+void a_search_that_fails_ends_its_experiment_and_says_why(const World &world) {
+  const int64_t experiment = new_search(world);
+  auto led = lead(world, experiment);
+  led->change_state(state::active);
+  led->begin();
+  const Decided decided = led->fail("there is no way");
+  assert_equal(*decided.failure, "there is no way");
+  assert_equal(led->control().state, "STOPPING_ERROR");
+  assert_equal(led->finish(), "ERROR");
+  Engine engine = world.engine();
+  assert_equal(engine.describe_experiment(experiment).at("error").get<std::string>(),
+               "there is no way");
+}
+
+void what_people_do_reaches_the_supervisor(const World &world) {
+  const int64_t experiment = new_search(world);
+  auto led = lead(world, experiment);
+  led->change_state(state::active);
+  led->begin();
+  const int64_t before = led->control().count;
+  Engine engine = world.engine();
+  engine.control(Target::experiment, experiment, Action::pause);
+  pollfd news{led->seat().wake_fd(), POLLIN, 0};
+  assert_int_equal(poll(&news, 1, -1), 1);
+  assert_true(led->control().count > before);
+  assert_equal(led->control().state, "PAUSED");
+  assert_equal(led->open_trials()[0].state, "PAUSED");
+  expect_error(Code::state, [&] { led->change_state(state::completed); });
+}
+
+}  // namespace
+}  // namespace det::test
+
+int test_lead() {
+  using namespace det::test;
+  return run_over_stores("lead", {behaviour(an_experiment_has_one_supervisor),
+                                  behaviour(decisions_outlive_the_supervisor),
+                                  behaviour(a_run_hears_what_the_search_decides),
+                                  behaviour(what_a_run_prints_is_there_once_with_where_to_go_on),
+                                  behaviour(a_search_that_fails_ends_its_experiment_and_says_why),
+                                  behaviour(what_people_do_reaches_the_supervisor)});
+}
