@@ -191,6 +191,40 @@ Fd connect_to(const Endpoint &endpoint, Patience &patience) {
   }
 }
 
+namespace {
+
+std::string host_of(const Address &address) {
+  std::array<char, NI_MAXHOST> host{};
+  if (getnameinfo(address.get(), address.size, host.data(), host.size(), nullptr, 0,
+                  NI_NUMERICHOST) != 0)
+    return {};
+  return host.data();
+}
+
+}  // namespace
+
+// A datagram socket finds its way without a packet.
+std::string own_host(const Endpoint &to_reach) {
+  for (const Address &address : tcp_addresses(to_reach, false)) {
+    const Fd fd(socket(address.storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    Address own;
+    own.size = sizeof own.storage;
+    if (fd && connect(fd.get(), address.get(), address.size) == 0 &&
+        getsockname(fd.get(), reinterpret_cast<sockaddr *>(&own.storage), &own.size) == 0)
+      return host_of(own);
+  }
+  throw Error(Code::unavailable, "joining a job: there is no way to '" + to_reach.text() +
+                                     "'; check chief_ip or DET_CHIEF_IP, and the network");
+}
+
+std::string host_of_peer(const Fd &connection) {
+  Address peer;
+  peer.size = sizeof peer.storage;
+  if (getpeername(connection.get(), reinterpret_cast<sockaddr *>(&peer.storage), &peer.size) != 0)
+    OsFailure{errno}.raise("asking for the address of another machine");
+  return host_of(peer);
+}
+
 int port_of(const Fd &listener) {
   Address address;
   address.size = sizeof address.storage;
@@ -208,6 +242,11 @@ bool is_own_peer(const Fd &connection, Endpoint::Kind kind) {
   socklen_t size = sizeof peer;
   return getsockopt(connection.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
          peer.uid == geteuid();
+}
+
+bool send_whole(const Fd &connection, const std::string &bytes) {
+  return send(connection.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) ==
+         static_cast<ssize_t>(bytes.size());
 }
 
 }  // namespace det

@@ -1,4 +1,4 @@
-// Where a chief can be reached: an abstract Unix socket on its machine, or TCP.
+// Where a leader can be reached: an abstract Unix socket on its machine, or TCP.
 #pragma once
 
 #include <string>
@@ -33,10 +33,18 @@ Fd connect_to(const Endpoint &endpoint, Patience &patience);
 // For a TCP connection: a machine that lost its power says nothing, and this notices in a minute.
 void keep_alive(const Fd &connection);
 
+// The address of this machine by which it reaches an endpoint, and that by which another one came
+// here; as numbers.
+std::string own_host(const Endpoint &to_reach);
+std::string host_of_peer(const Fd &connection);
+
 // The port that a listener got.
 int port_of(const Fd &listener);
 
 // Whether the process at the other end of a Unix socket is of this user. Always true for TCP.
 bool is_own_peer(const Fd &connection, Endpoint::Kind kind);
+
+// Of the few bytes of a handshake, which fit into the buffer of a fresh socket.
+bool send_whole(const Fd &connection, const std::string &bytes);
 
 }  // namespace det

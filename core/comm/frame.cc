@@ -7,12 +7,14 @@ namespace det {
 
 namespace {
 
-constexpr uint64_t frame_magic = 0x32746564;  // "det2"
+constexpr uint64_t frame_magic = 0x33746564;  // "det3"
 constexpr uint8_t null_flag = 1;
 constexpr uint8_t bulk_flag = 2;
 constexpr uint8_t answer_flag = 4;
+constexpr uint8_t local_flag = 8;
 constexpr uint64_t largest_payload = uint64_t{1} << 48U;
 constexpr uint64_t null_size = UINT64_MAX;
+constexpr uint64_t size_of_a_repeated = UINT64_MAX - 1;
 
 [[noreturn]] void refuse(const char *what) {
   throw Error(Code::corrupt, std::string("receiving from another rank: ") + what +
@@ -27,7 +29,8 @@ void encode_head(const FrameHead &head, char *bytes) {
     return static_cast<uint64_t>(static_cast<uint8_t>(value)) << shift;
   };
   const uint64_t flags = (head.is_null ? null_flag : 0) | (head.is_bulk ? bulk_flag : 0) |
-                         (head.wants_answer ? answer_flag : 0);
+                         (head.wants_answer ? answer_flag : 0) |
+                         (head.channel == Channel::local ? local_flag : 0);
   put_number(&bytes[0], frame_magic | small(head.kind, 32) | small(head.collective, 40) |
                             small(flags, 48) | small(head.code, 56));
   put_number(&bytes[8], small(head.api, 0) | head.digest << 8U);
@@ -45,6 +48,7 @@ FrameHead decode_head(std::string_view bytes) {
   FrameHead head;
   head.kind = static_cast<FrameKind>(kind);
   head.collective = static_cast<Collective>(collective);
+  head.channel = (flags & local_flag) != 0 ? Channel::local : Channel::global;
   head.is_null = (flags & null_flag) != 0;
   head.is_bulk = (flags & bulk_flag) != 0;
   head.wants_answer = (flags & answer_flag) != 0;
@@ -56,31 +60,47 @@ FrameHead decode_head(std::string_view bytes) {
   head.size = take_number<uint64_t>(&bytes[24]);
   if (kind > static_cast<uint8_t>(FrameKind::leave) ||
       collective > static_cast<uint8_t>(Collective::broadcast) ||
-      flags > (null_flag | bulk_flag | answer_flag) || head.api > last_api_call ||
+      flags > (null_flag | bulk_flag | answer_flag | local_flag) || head.api > last_api_call ||
       head.size > largest_payload || (head.is_null && head.size != 0))
     refuse("a message makes no sense");
   return head;
 }
 
-std::string encode_messages(const std::vector<Message> &messages) {
-  size_t size = 8 * messages.size();
-  for (const Message &message : messages) size += message ? message->size() : 0;
-  std::string payload(8 * messages.size(), '\0');
+// Their number, the size of each, and the bytes of each.
+std::string encode_messages(std::span<const Message> messages) {
+  const auto is_repeated = [&](size_t i) {
+    return i > 0 && messages[i] && messages[i] == messages[i - 1];
+  };
+  size_t size = 8 * (messages.size() + 1);
+  std::string payload(size, '\0');
+  for (size_t i = 0; i < messages.size(); ++i)
+    if (messages[i] && !is_repeated(i)) size += messages[i]->size();
   payload.reserve(size);
+  put_number(&payload[0], uint64_t{messages.size()});
   for (size_t i = 0; i < messages.size(); ++i) {
-    put_number(&payload[8 * i], messages[i] ? uint64_t{messages[i]->size()} : null_size);
-    if (messages[i]) payload += *messages[i];
+    const bool repeated = is_repeated(i);
+    const uint64_t own_size = messages[i] ? messages[i]->size() : null_size;
+    put_number(&payload[8 * (i + 1)], repeated ? size_of_a_repeated : own_size);
+    if (messages[i] && !repeated) payload += *messages[i];
   }
   return payload;
 }
 
-std::vector<Message> decode_messages(std::string_view payload, size_t count) {
-  if (payload.size() / 8 < count) refuse("a list of messages is cut short");
+std::vector<Message> decode_messages(std::string_view payload, std::optional<size_t> expected) {
+  if (payload.size() < 8) refuse("a list of messages is cut short");
+  const auto count = take_number<uint64_t>(&payload[0]);
+  if (payload.size() / 8 - 1 < count) refuse("a list of messages is cut short");
+  if (expected && count != *expected) refuse("a list has more messages or less than ranks");
   std::vector<Message> messages(count);
-  size_t at = 8 * count;
+  size_t at = 8 * (count + 1);
   for (size_t i = 0; i < count; ++i) {
-    const auto size = take_number<uint64_t>(&payload[8 * i]);
+    const auto size = take_number<uint64_t>(&payload[8 * (i + 1)]);
     if (size == null_size) continue;
+    if (size == size_of_a_repeated) {
+      if (i == 0 || !messages[i - 1]) refuse("a list of messages repeats what is not there");
+      messages[i] = messages[i - 1];
+      continue;
+    }
     if (size > payload.size() - at) refuse("a list of messages is cut short");
     messages[i] = payload.substr(at, size);
     at += size;

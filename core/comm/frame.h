@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,10 +18,10 @@ enum class Channel : uint8_t { global, local };
 
 enum class FrameKind : uint8_t {
   call,   // a rank takes part in a collective, with its message
-  done,   // the root's answer; a member's, to a broadcast that wants one
+  done,   // the answer from above; from below, to a broadcast that wants one
   ready,  // the sender is there for the bulk that was announced
   go,     // everybody is: it comes now
-  ask,    // the root is in this collective and has waited for a while: are you in another one?
+  ask,    // the sender is in this collective and has waited for a while: are you in another one?
   abort,  // the collective failed; the payload says why
   leave   // the sender left the job
 };
@@ -28,6 +30,7 @@ enum class Collective : uint8_t { gather, allgather, broadcast };
 
 struct FrameHead {
   FrameKind kind = FrameKind::call;
+  Channel channel = Channel::global;
   Collective collective = Collective::gather;
   bool is_null = false;
   bool is_bulk = false;       // the payload does not follow here: see Transport::bulk_above()
@@ -51,10 +54,10 @@ void encode_head(const FrameHead &head, char *bytes);
 // Throws Code::corrupt for anything that encode_head() does not make.
 FrameHead decode_head(std::string_view bytes);
 
-// A list of messages as one payload.
-std::string encode_messages(const std::vector<Message> &messages);
-// Throws Code::corrupt unless it is a list of exactly `count` messages.
-std::vector<Message> decode_messages(std::string_view payload, size_t count);
+// A list of messages as one payload, in which those that follow their like take no room.
+std::string encode_messages(std::span<const Message> messages);
+// Throws Code::corrupt unless it is a list of messages, of exactly `count` where that is known.
+std::vector<Message> decode_messages(std::string_view payload, std::optional<size_t> count = {});
 
 const char *name_of(Collective collective, Channel channel);
 

@@ -1,7 +1,9 @@
-// Collectives over a transport. They go through a root, the chief, unless any two ranks may talk:
-// then short messages of few ranks go straight to everybody.
+// Collectives over a transport. They go up a tree to its root and down again, and what is between
+// two ranks of it is one list of those below, unless any two ranks may talk: then short messages of
+// few ranks go straight to everybody.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,7 +17,9 @@ class Group {
   // As of Session.
   Group(Transport &transport, Channel channel, const std::vector<int> &members, int rank,
         std::chrono::milliseconds timeout, JobFailure &failure)
-      : session_(transport, channel, members, rank, timeout, failure), transport_(transport) {}
+      : session_(transport, channel, members, rank, timeout, failure),
+        transport_(transport),
+        below_(session_.children().size(), 1) {}
 
   void know(Group &other_channel) { session_.know(other_channel.session_); }
 
@@ -23,20 +27,26 @@ class Group {
   std::vector<Message> allgather(const MessageView &message, const Call &call);
   Message broadcast(const MessageView &message, const Call &call);
 
-  // Gives the root everybody's message, and each rank the root's answer to its own. What `answer`
-  // throws is an error on every rank.
-  using Answer = std::vector<Message> (*)(const std::vector<Message> &messages);
-  std::string consult(const MessageView &message, const Call &call, Answer answer);
+  // Gives the root everybody's message, in the order of the tree, and each rank the root's answer
+  // to its own. What `answer` throws is an error on every rank. The first collective of a tree with
+  // more than one level: by it the ranks learn who is below them.
+  using Answer = std::function<std::vector<Message>(const std::vector<Message> &messages)>;
+  std::string consult(const MessageView &message, const Call &call, const Answer &answer);
 
   void leave() noexcept { session_.leave(); }
 
  private:
   std::vector<Message> collect(const MessageView &message);
-  void give_to_root(const MessageView &message);
-  void send_to_all(FrameKind kind, const MessageView &message, bool wants_answer = false);
-  Message receive_from_root(FrameKind kind);
-  void send_list(const std::vector<Message> &list);
-  std::vector<Message> receive_list();
+  std::vector<Message> in_order(std::vector<Message> list);
+  void give_to_parent(const MessageView &message);
+  void send_to_parent(const MessageView &message);
+  Message receive_from_parent(FrameKind kind);
+  Message receive_from_child(int child, Patience &patience);
+  void send_to_children(FrameKind kind, const MessageView &message, bool wants_answer = false);
+  void pass_on(const MessageView &message);
+  std::vector<Message> receive_list_and_pass_it_on();
+  std::vector<Message> hear_all(const MessageView &message);
+  void know_order(const std::vector<int> &speakers);
   void send_pieces(int peer, std::string_view text);
   std::string receive_pieces();
   std::vector<Message> exchange(const MessageView &message, bool to_all);
@@ -48,6 +58,8 @@ class Group {
 
   Session session_;
   Transport &transport_;
+  std::vector<size_t> below_;   // ranks below each child, with itself
+  std::vector<size_t> places_;  // in the members, of those who speak in the order of the tree
 };
 
 }  // namespace det

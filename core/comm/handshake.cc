@@ -6,6 +6,7 @@
 #include <sys/random.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 
 #include "core/base/environment.h"
@@ -16,8 +17,9 @@ namespace det {
 
 namespace {
 
-constexpr std::string_view handshake_magic = "detcomm2";
+constexpr std::string_view handshake_magic = "detcomm3";
 constexpr std::string_view refusal_magic = "detcomm!";
+constexpr std::string_view directions_magic = "detcomm>";
 
 std::string random_bytes(size_t size) {
   std::string bytes(size, '\0');
@@ -44,6 +46,22 @@ bool is_proof(std::string_view given, const std::string &expected) {
          CRYPTO_memcmp(given.data(), expected.data(), expected.size()) == 0;
 }
 
+template <size_t count>
+std::array<int, count> take_numbers(std::string_view bytes) {
+  std::array<int, count> numbers;
+  for (size_t i = 0; i < count; ++i) numbers[i] = take_number<int32_t>(&bytes[i * sizeof(int32_t)]);
+  return numbers;
+}
+
+std::string make_notice(std::string_view magic, int number, const std::string &text) {
+  const std::string part = text.substr(0, longest_notice);
+  std::string bytes(magic);
+  append_number(bytes, int32_t{number});
+  append_number(bytes, static_cast<int32_t>(part.size()));
+  bytes.resize(welcome_size);
+  return bytes + part;
+}
+
 std::string transcript_of(std::string_view challenge, std::string_view hello) {
   std::string transcript(challenge);
   transcript += hello.substr(0, hello_size - proof_size);
@@ -66,33 +84,25 @@ std::string Applicant::answer(std::string_view challenge) {
                 "joining a job: what listens at the chief's address is no detcore of this release; "
                 "set another port (pub_port or INTER_TRAIN_PROCESS_COMM_PORT_1)");
   std::string hello = std::string(handshake_magic) + random_bytes(nonce_size);
-  hello += static_cast<char>(hello_.channel);
-  std::string numbers(2 * sizeof(int32_t), '\0');
-  put_number(&numbers[0], int32_t{hello_.rank});
-  put_number(&numbers[sizeof(int32_t)], int32_t{hello_.size});
-  hello += numbers;
+  const Ranks &mine = hello_.ranks;
+  for (const int32_t number : {mine.rank, mine.size, mine.local_rank, mine.local_size,
+                               mine.cross_rank, mine.cross_size, hello_.door})
+    append_number(hello, number);
   transcript_ = std::string(challenge) + hello;
   return hello + proof(secret_, "hello", transcript_);
 }
 
-void Applicant::judge(std::string_view welcome) const {
+Welcome Applicant::judge(std::string_view welcome) const {
+  constexpr size_t proof_at = welcome_size - proof_size;
   const bool proven =
       welcome.size() == welcome_size && welcome.starts_with(handshake_magic) &&
-      is_proof(welcome.substr(handshake_magic.size()), proof(secret_, "welcome", transcript_));
+      is_proof(welcome.substr(proof_at), proof(secret_, welcome.substr(0, proof_at), transcript_));
   if (!proven)
     throw Error(Code::access,
                 "joining a job: what listens at the chief's address does not know the secret of "
                 "this job; give all ranks the same DET_DISTRIBUTED_SECRET");
-}
-
-std::optional<size_t> Applicant::text_of_refusal(std::string_view refusal) {
-  if (refusal.size() != welcome_size || !refusal.starts_with(refusal_magic)) return std::nullopt;
-  const auto size = take_number<uint32_t>(&refusal[refusal_magic.size() + sizeof(int32_t)]);
-  return std::min<size_t>(size, longest_refusal);
-}
-
-Error Applicant::refused(std::string_view refusal, const std::string &text) {
-  return {code_from(take_number<int32_t>(&refusal[refusal_magic.size()])), text};
+  const auto [rank, number] = take_numbers<2>(welcome.substr(handshake_magic.size()));
+  return {rank, number};
 }
 
 std::optional<Hello> verify_hello(std::string_view challenge, std::string_view hello,
@@ -101,25 +111,32 @@ std::optional<Hello> verify_hello(std::string_view challenge, std::string_view h
   if (!is_proof(hello.substr(hello_size - proof_size),
                 proof(secret, "hello", transcript_of(challenge, hello))))
     return std::nullopt;
-  const std::string_view facts = hello.substr(handshake_magic.size() + nonce_size);
-  const auto channel = static_cast<unsigned char>(facts[0]);
-  if (channel > static_cast<unsigned char>(Channel::local)) return std::nullopt;
-  return Hello{static_cast<Channel>(channel), take_number<int32_t>(&facts[1]),
-               take_number<int32_t>(&facts[5])};
+  const auto n = take_numbers<7>(hello.substr(handshake_magic.size() + nonce_size));
+  return Hello{{n[0], n[1], n[2], n[3], n[4], n[5]}, n[6]};
 }
 
 std::string make_welcome(std::string_view challenge, std::string_view hello,
-                         const std::string &secret) {
-  return std::string(handshake_magic) + proof(secret, "welcome", transcript_of(challenge, hello));
+                         const std::string &secret, const Welcome &welcome) {
+  std::string bytes(handshake_magic);
+  append_number(bytes, int32_t{welcome.rank});
+  append_number(bytes, int32_t{welcome.number});
+  return bytes + proof(secret, bytes, transcript_of(challenge, hello));
+}
+
+std::optional<Notice> read_notice(std::string_view reply) {
+  const bool is_refusal = reply.starts_with(refusal_magic);
+  if (reply.size() != welcome_size || !(is_refusal || reply.starts_with(directions_magic)))
+    return std::nullopt;
+  const auto [number, size] = take_numbers<2>(reply.substr(refusal_magic.size()));
+  return Notice{is_refusal, number, std::min(static_cast<size_t>(size), longest_notice)};
 }
 
 std::string make_refusal(const Error &why) {
-  const std::string text = std::string(why.what()).substr(0, longest_refusal);
-  std::string bytes(welcome_size, '\0');
-  refusal_magic.copy(bytes.data(), refusal_magic.size());
-  put_number(&bytes[refusal_magic.size()], static_cast<int32_t>(why.code));
-  put_number(&bytes[refusal_magic.size() + sizeof(int32_t)], static_cast<uint32_t>(text.size()));
-  return bytes + text;
+  return make_notice(refusal_magic, static_cast<int>(why.code), why.what());
+}
+
+std::string make_directions(int number, const std::string &endpoint) {
+  return make_notice(directions_magic, number, endpoint);
 }
 
 }  // namespace det

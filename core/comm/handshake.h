@@ -1,9 +1,9 @@
 // How two processes that just connected make sure that they belong to the same job.
 //
 // The side that accepted sends a challenge; the other answers with who it is and a proof that it
-// knows the secret; the first proves the same and welcomes it, or says why it does not. The secret
-// itself never travels. Within one machine the kernel also tells whose process the other is, and
-// that is enough where there is no secret.
+// knows the secret; the first proves the same and welcomes it, sends it on to another rank, or says
+// why it does neither. The secret itself never travels. Within one machine the kernel also tells
+// whose process the other is, and that is enough where there is no secret.
 #pragma once
 
 #include <array>
@@ -24,20 +24,29 @@ std::string job_secret();
 constexpr size_t nonce_size = 32;
 constexpr size_t proof_size = 32;
 constexpr size_t challenge_size = 8 + nonce_size;
-constexpr size_t hello_size = 8 + nonce_size + 1 + 2 * sizeof(int32_t) + proof_size;
-constexpr size_t welcome_size = 8 + proof_size;
+constexpr size_t hello_size = 8 + nonce_size + 7 * sizeof(int32_t) + proof_size;
+constexpr size_t welcome_size = 8 + 2 * sizeof(int32_t) + proof_size;
 
-// Who connects, and for what.
+// Who connects.
 struct Hello {
-  Channel channel = Channel::global;
-  int rank = 0;
-  int size = 1;  // of the job
+  Ranks ranks;
+  int door = 0;  // the port at which other machines may come to it
 };
 
-std::string make_challenge();
+struct Welcome {
+  int rank = 0;    // who welcomes
+  int number = 0;  // of the machine that comes: see core/comm/tree.h
+};
 
-// A refusal has the size of a welcome; so many bytes of text follow it.
-constexpr size_t longest_refusal = 500;
+// What is no welcome has the size of one; so many bytes of text follow it.
+struct Notice {
+  bool is_refusal = false;
+  int number = 0;  // the code of an error; else as in a welcome that the other rank would give
+  size_t text_size = 0;
+};
+constexpr size_t longest_notice = 500;
+
+std::string make_challenge();
 
 // The connecting side: answers a challenge, then judges what came back. Both throw Code::access for
 // a process that is not of this job or release.
@@ -45,10 +54,7 @@ class Applicant {
  public:
   Applicant(const Hello &hello, std::string secret) : hello_(hello), secret_(std::move(secret)) {}
   std::string answer(std::string_view challenge);
-  void judge(std::string_view welcome) const;
-  // How much text follows, where this is no welcome but a refusal; with it, what that says.
-  static std::optional<size_t> text_of_refusal(std::string_view refusal);
-  static Error refused(std::string_view refusal, const std::string &text);
+  Welcome judge(std::string_view welcome) const;
 
  private:
   const Hello hello_;
@@ -60,7 +66,11 @@ class Applicant {
 std::optional<Hello> verify_hello(std::string_view challenge, std::string_view hello,
                                   const std::string &secret);
 std::string make_welcome(std::string_view challenge, std::string_view hello,
-                         const std::string &secret);
+                         const std::string &secret, const Welcome &welcome);
+
+// Nothing for a welcome.
+std::optional<Notice> read_notice(std::string_view reply);
 std::string make_refusal(const Error &why);
+std::string make_directions(int number, const std::string &endpoint);
 
 }  // namespace det

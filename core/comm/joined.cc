@@ -43,23 +43,17 @@ class Joined : public Communicator {
     SharedMemory memory;
     if (may_share() && is_local_chief()) memory = SharedMemory::create(memory_size());
     const std::string known = memory.name();
-    Introduction introduction{ranks, transport_->local_address()};
+    Introduction introduction{ranks};
     if (memory) introduction.memory = known + " " + invite_to_read(known);
     const Machine machine =
         decode_machine(global_.consult(encode(introduction), joining, answer_introductions), ranks);
-    const std::string vote = open_memory(machine, memory);
-    // On one machine, all have a connection to the one that counts the votes.
+    local_.emplace(*transport_, Channel::local, machine.members, ranks.rank, timeout_, failure_);
+    local_->know(global_);
     std::string verdict;
-    if (is_one_machine()) verdict = global_.consult(vote, joining, least);
-    if (verdict != readable_memory) {
-      open_local(machine);
-      if (!is_one_machine() && ranks.local_size > 1)
-        verdict = local_->consult(vote, joining, least);
-      // Nobody goes on before everybody can.
-      global_.gather(std::nullopt, joining);
-    } else {
-      open_alone();
-    }
+    if (ranks.local_size > 1)
+      verdict = local_->consult(open_memory(machine, memory), joining, least);
+    // Nobody goes on before everybody can.
+    if (!is_one_machine()) global_.gather(std::nullopt, joining);
     memory.hide();
     if (verdict >= shared_memory) meet_in_memory(std::move(memory), machine, verdict);
   }
@@ -116,18 +110,6 @@ class Joined : public Communicator {
   size_t memory_size() const { return Board::size_for(static_cast<size_t>(ranks().local_size)); }
 
   bool is_one_machine() const { return ranks().local_size == ranks().size; }
-  Patience patience() const { return Patience(timeout_); }
-
-  void open_local(const Machine &machine) {
-    Patience limit = patience();
-    transport_->open_local(machine.members, machine.address, limit);
-    local_.emplace(*transport_, Channel::local, machine.members, ranks().rank, timeout_, failure_);
-    local_->know(global_);
-  }
-  void open_alone() {
-    Patience limit = patience();
-    transport_->open_local({ranks().rank}, "", limit);
-  }
 
   // Maps what the local chief shares; gives this rank's vote.
   std::string open_memory(const Machine &machine, SharedMemory &memory) const {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 #include "core/base/error.h"
@@ -14,16 +13,6 @@ namespace det {
 namespace {
 
 constexpr size_t numbers_size = 6 * sizeof(int32_t);
-
-std::string encode_texts(const std::string &address, const std::string &memory) {
-  return address + '\0' + memory;
-}
-
-// Address and memory; a text without a NUL is an address.
-std::pair<std::string, std::string> decode_texts(const std::string &texts) {
-  const size_t end = std::min(texts.find('\0'), texts.size());
-  return {texts.substr(0, end), texts.substr(std::min(end + 1, texts.size()))};
-}
 
 [[noreturn]] void refuse_introduction(size_t rank) {
   throw Error(Code::corrupt, "joining a job: rank " + std::to_string(rank) +
@@ -36,8 +25,7 @@ Introduction decode_introduction(const Message &message, size_t rank) {
   std::array<int32_t, 6> n;
   for (size_t i = 0; i < n.size(); ++i)
     n[i] = take_number<int32_t>(&(*message)[i * sizeof(int32_t)]);
-  auto [address, memory] = decode_texts(message->substr(numbers_size));
-  return {{n[0], n[1], n[2], n[3], n[4], n[5]}, std::move(address), std::move(memory)};
+  return {{n[0], n[1], n[2], n[3], n[4], n[5]}, message->substr(numbers_size)};
 }
 
 [[noreturn]] void contradict(int rank, int other, const std::string &what) {
@@ -46,28 +34,21 @@ Introduction decode_introduction(const Message &message, size_t rank) {
                                  "; check the numbers that the launcher gave them");
 }
 
-// What two ranks say of one machine.
-void compare(const Ranks &one, const Ranks &other) {
-  if (one.local_size != other.local_size)
-    contradict(one.rank, other.rank, "one machine, but their local_sizes differ");
-  if (one.local_rank == other.local_rank)
-    contradict(one.rank, other.rank, "one machine, but they have the same local_rank");
-}
-
 using Machines = std::vector<std::vector<const Introduction *>>;
 
 // Who says to be on each machine.
 Machines find_machines(const std::vector<Introduction> &all) {
   const Ranks &chief = all.front().ranks;
+  if (static_cast<size_t>(chief.size) != all.size())
+    throw Error(Code::invalid, "joining a job of " + std::to_string(chief.size) +
+                                   " ranks: its machines have " + std::to_string(all.size()) +
+                                   " in all; check the numbers that the launcher gave them");
   std::vector<bool> is_here(all.size());
   Machines machines(all.size());
   for (const Introduction &each : all) {
     const Ranks &mine = each.ranks;
     check_ranks(mine);
-    if (static_cast<size_t>(mine.size) != all.size())
-      contradict(chief.rank, mine.rank, "their sizes differ");
-    if (mine.cross_size != chief.cross_size)
-      contradict(chief.rank, mine.rank, "their cross_sizes differ");
+    if (&each != &all.front()) compare(chief, mine);
     const auto rank = static_cast<size_t>(mine.rank);
     if (is_here[rank])
       throw Error(Code::invalid, "joining a job: two processes have the same rank, " +
@@ -94,11 +75,6 @@ void check_complete(const std::vector<const Introduction *> &machine) {
                                  " have cross_rank " + std::to_string(first.cross_rank));
 }
 
-void put(std::string &bytes, int32_t number) {
-  bytes.resize(bytes.size() + sizeof number);
-  put_number(&bytes[bytes.size() - sizeof number], number);
-}
-
 // How many numbers there are from `begin` on, each as far from the one before as the second from
 // the first.
 size_t length_of_run(const std::vector<int> &numbers, size_t begin) {
@@ -114,9 +90,9 @@ std::string encode_members(const std::vector<int> &members) {
   std::string bytes;
   for (size_t at = 0; at < members.size();) {
     const size_t length = length_of_run(members, at);
-    put(bytes, members[at]);
-    put(bytes, length > 1 ? members[at + 1] - members[at] : 0);
-    put(bytes, static_cast<int32_t>(length));
+    append_number(bytes, int32_t{members[at]});
+    append_number(bytes, int32_t{length > 1 ? members[at + 1] - members[at] : 0});
+    append_number(bytes, static_cast<int32_t>(length));
     at += length;
   }
   return bytes;
@@ -147,22 +123,29 @@ std::string answer_to(const std::vector<const Introduction *> &machine) {
   std::vector<int> members;
   members.reserve(machine.size());
   for (const Introduction *each : machine) members.push_back(each->ranks.rank);
-  const Introduction &local_chief = *machine.front();
-  return encode_members(members) + encode_texts(local_chief.local_address, local_chief.memory);
+  return encode_members(members) + machine.front()->memory;
 }
 
 }  // namespace
 
+void compare(const Ranks &one, const Ranks &other) {
+  const auto check = [&](bool right, const char *what) {
+    if (!right) contradict(one.rank, other.rank, what);
+  };
+  check(one.size == other.size, "their sizes differ");
+  check(one.cross_size == other.cross_size, "their cross_sizes differ");
+  if (one.cross_rank != other.cross_rank) return;
+  check(one.local_size == other.local_size, "one machine, but their local_sizes differ");
+  check(one.local_rank != other.local_rank, "one machine, but they have the same local_rank");
+}
+
 std::string encode(const Introduction &introduction) {
   const Ranks &r = introduction.ranks;
-  std::string bytes(numbers_size, '\0');
-  size_t at = 0;
+  std::string bytes;
   for (const int32_t number :
-       {r.rank, r.size, r.local_rank, r.local_size, r.cross_rank, r.cross_size}) {
-    put_number(&bytes[at], number);
-    at += sizeof number;
-  }
-  return bytes + encode_texts(introduction.local_address, introduction.memory);
+       {r.rank, r.size, r.local_rank, r.local_size, r.cross_rank, r.cross_size})
+    append_number(bytes, number);
+  return bytes + introduction.memory;
 }
 
 std::vector<Message> answer_introductions(const std::vector<Message> &introductions) {
@@ -189,7 +172,7 @@ Machine decode_machine(const std::string &answer, const Ranks &ranks) {
   std::string_view bytes = answer;
   Machine machine;
   machine.members = decode_members(bytes, static_cast<size_t>(ranks.local_size), ranks.size);
-  std::tie(machine.address, machine.memory) = decode_texts(std::string(bytes));
+  machine.memory = bytes;
   return machine;
 }
 

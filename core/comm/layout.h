@@ -10,16 +10,17 @@ namespace det {
 
 struct Introduction {
   Ranks ranks;
-  std::string local_address = {};  // of a local chief: where those of its machine find it
-  std::string memory = {};         // what it shares with them
+  std::string memory = {};  // of a local chief: what it shares with those of its machine
 };
 
 // What a rank is told of its machine.
 struct Machine {
   std::vector<int> members;  // ranks of the job, by local rank
-  std::string address;       // of the first of them
-  std::string memory;        // what it shares
+  std::string memory;        // what the first of them shares
 };
+
+// Throws Code::invalid, naming both, where two ranks of a job contradict each other.
+void compare(const Ranks &one, const Ranks &other);
 
 std::string encode(const Introduction &introduction);
 

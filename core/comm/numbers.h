@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstring>
+#include <string>
 
 namespace det {
 
@@ -19,6 +20,12 @@ template <class Integer>
 void put_number(char *at, Integer value) {
   value = little_endian(value);
   std::memcpy(at, &value, sizeof value);
+}
+
+template <class Integer>
+void append_number(std::string &bytes, Integer value) {
+  bytes.resize(bytes.size() + sizeof value);
+  put_number(&bytes[bytes.size() - sizeof value], value);
 }
 
 template <class Integer>

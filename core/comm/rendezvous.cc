@@ -10,38 +10,20 @@
 
 #include "core/base/error.h"
 #include "core/comm/frame.h"
+#include "core/comm/layout.h"
+#include "core/comm/tree.h"
 
 namespace det {
 
 namespace {
 
-// A stranger who says nothing is sent away after this long, and no more than these wait beside the
-// ranks that are still missing. A rank that was taken for one, because it was stopped, comes again.
-constexpr std::chrono::seconds visit(5);
-constexpr size_t most_strangers = 64;
-constexpr std::chrono::milliseconds retry_pause(20);
-
-// The few bytes of a handshake fit into the buffer of a fresh socket.
-bool send_whole(const Fd &fd, const std::string &bytes) {
-  return send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) ==
-         static_cast<ssize_t>(bytes.size());
-}
-
-// Reads until `size` bytes are there; false when the other side is gone or silent.
-bool receive_whole(const Fd &fd, std::string &bytes, size_t size, Patience &patience) {
-  bytes.resize(size);
-  size_t done = 0;
-  while (done < size) {
-    const ssize_t got = recv(fd.get(), &bytes[done], size - done, 0);
-    if (got > 0) {
-      done += static_cast<size_t>(got);
-      continue;
-    }
-    const bool may_come = got < 0 && (errno == EAGAIN || errno == EINTR);
-    if (!may_come || !wait_for(fd.get(), POLLIN, patience)) return false;
-  }
-  return true;
-}
+// A stranger who says nothing is sent away after this long, or where too many wait inside, after a
+// moment. A rank that was taken for one, because it was stopped, comes again.
+constexpr std::chrono::milliseconds visit(5000), moment(500);
+constexpr size_t most_visitors = 128;
+// Whoever found the door closed knocks again within a tenth of a second.
+constexpr int times_to_refuse = 15;
+constexpr std::chrono::milliseconds between_refusals(20);
 
 }  // namespace
 
@@ -49,27 +31,34 @@ Rendezvous::Rendezvous(const std::vector<Endpoint> &endpoints, std::string secre
     : secret_(std::move(secret)) {
   for (const Endpoint &endpoint : endpoints) {
     for (Fd &fd : listen_at(endpoint)) {
-      if (endpoint.kind == Endpoint::Kind::tcp && port_ == 0) port_ = port_of(fd);
+      if (endpoint.from_afar && port_ == 0) port_ = port_of(fd);
       listeners_.push_back({std::move(fd), endpoint.kind});
     }
   }
 }
 
+// Those who belong to the job speak at once: the one that waits longest is none of them, if it has
+// waited for a moment.
+bool Rendezvous::is_full() {
+  if (visitors_.size() < most_visitors) return false;
+  if (visitors_.front().patience.left() > visit - moment) return true;
+  visitors_.erase(visitors_.begin());
+  return false;
+}
+
 // Takes those who knock now.
 void Rendezvous::let_in(const Listener &listener) {
-  for (;;) {
+  while (!is_full()) {
     Fd fd(accept4(listener.fd.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!fd) {
       const int reason = errno;
       if (reason != EMFILE && reason != ENFILE && reason != ENOMEM && reason != ENOBUFS) return;
       OsFailure{reason}.raise("joining a job of " + std::to_string(mine_.size) +
                               " ranks: letting in one more beside " +
-                              std::to_string(expected_.size() - missing_) + " that came");
+                              std::to_string(members_.size()) + " that came");
     }
     if (!is_own_peer(fd, listener.kind)) continue;
     if (listener.kind == Endpoint::Kind::tcp) keep_alive(fd);
-    // Those who belong to the job speak at once: the one that waits longest is none of them.
-    if (visitors_.size() >= missing_ + most_strangers) visitors_.erase(visitors_.begin());
     Visitor visitor{std::move(fd), make_challenge(), {}, Patience(visit)};
     visitor.patience.left();
     if (send_whole(visitor.fd, visitor.challenge)) visitors_.push_back(std::move(visitor));
@@ -85,20 +74,57 @@ bool Rendezvous::listen_to(Visitor &visitor) {
   return visitor.received.size() == hello_size;
 }
 
-// Where a rank belongs. Throws for one that cannot be.
-size_t Rendezvous::place_of(const Hello &hello) const {
-  const auto place = std::ranges::find(expected_, hello.rank);
-  const std::string rank = std::to_string(hello.rank);
-  if (hello.size != mine_.size || place == expected_.end())
-    throw Error(Code::invalid, "joining a job of " + std::to_string(mine_.size) +
-                                   " ranks: a process came that is rank " + rank + " of " +
-                                   std::to_string(hello.size) +
-                                   "; check the numbers that the launcher gave it");
-  const auto at = static_cast<size_t>(place - expected_.begin());
-  if (members_[at])
-    throw Error(Code::invalid, "joining a job: two processes are rank " + rank +
+// Throws for a rank that cannot be, or not here.
+void Rendezvous::check(const Ranks &theirs) const {
+  const bool is_here = theirs.cross_rank == mine_.cross_rank;
+  const bool is_leader = !is_here && theirs.local_rank == 0;
+  if (theirs.size != mine_.size || theirs.rank < 0 || theirs.rank >= mine_.size ||
+      !(is_here || (is_leader && doors_.size() < static_cast<size_t>(machines_))))
+    throw Error(Code::invalid,
+                "joining a job of " + std::to_string(mine_.size) +
+                    " ranks: a process came that is rank " + std::to_string(theirs.rank) + " of " +
+                    std::to_string(theirs.size) + "; check the numbers that the launcher gave it");
+  check_ranks(theirs);
+  if (theirs.rank == mine_.rank || ranks_.contains(theirs.rank))
+    throw Error(Code::invalid, "joining a job: two processes are rank " +
+                                   std::to_string(theirs.rank) +
                                    "; check the numbers that the launcher gave them");
-  return at;
+  compare(mine_, theirs);
+  const auto seated = came_.find({theirs.cross_rank, theirs.local_rank});
+  if (seated == came_.end()) return;
+  Ranks other = theirs;
+  other.rank = seated->second.rank;
+  compare(other, theirs);
+}
+
+// A rank of this machine, or the leader of another one, stays, or is told where to go. That may be
+// told twice.
+void Rendezvous::seat(Visitor &visitor, const Hello &hello) {
+  const Ranks &theirs = hello.ranks;
+  const std::pair place(theirs.cross_rank, theirs.local_rank);
+  const auto before = came_.find(place);
+  if (before != came_.end() && before->second.number > fan_out &&
+      before->second.rank == theirs.rank) {
+    send_on(visitor, before->second.number);
+    return;
+  }
+  check(theirs);
+  const bool is_here = theirs.cross_rank == mine_.cross_rank;
+  const int number = is_here ? 0 : static_cast<int>(doors_.size()) + 1;
+  const bool stays = number <= fan_out;
+  const std::string welcome =
+      make_welcome(visitor.challenge, visitor.received, secret_, {mine_.rank, number});
+  const std::string host = is_here ? "" : host_of_peer(visitor.fd);
+  if (!(stays ? send_whole(visitor.fd, welcome) : send_on(visitor, number))) return;
+  came_.insert({place, {theirs.rank, number}});
+  ranks_.insert(theirs.rank);
+  if (!is_here) doors_.push_back({Endpoint::Kind::tcp, host, hello.door, true});
+  if (stays) members_.push_back({theirs.rank, std::move(visitor.fd)});
+}
+
+bool Rendezvous::send_on(const Visitor &visitor, int number) const {
+  const Endpoint &parent = doors_[static_cast<size_t>(parent_of(number)) - 1];
+  return send_whole(visitor.fd, make_directions(number, parent.text()));
 }
 
 // Makes a visitor that has said who it is a member, or sends it away.
@@ -112,12 +138,8 @@ void Rendezvous::judge(Visitor &visitor) {
                                   "DET_DISTRIBUTED_SECRET")));
     return;
   }
-  if (hello->channel != mine_.channel) return;
   try {
-    const size_t place = place_of(*hello);
-    if (!send_whole(visitor.fd, make_welcome(visitor.challenge, visitor.received, secret_))) return;
-    members_[place] = std::move(visitor.fd);
-    --missing_;
+    seat(visitor, *hello);
   } catch (const Error &e) {
     send_whole(visitor.fd, make_refusal(e));
     throw;
@@ -126,9 +148,11 @@ void Rendezvous::judge(Visitor &visitor) {
 
 void Rendezvous::wait_for_visitors(Patience &patience) {
   std::vector<pollfd> waiting;
-  for (const Listener &listener : listeners_) waiting.push_back({listener.fd.get(), POLLIN, 0});
+  const bool full = is_full();
+  for (const Listener &listener : listeners_)
+    waiting.push_back({full ? -1 : listener.fd.get(), POLLIN, 0});
   for (const Visitor &visitor : visitors_) waiting.push_back({visitor.fd.get(), POLLIN, 0});
-  const auto pause = std::min<int64_t>(patience.left().count(), 1000);
+  const auto pause = std::min(patience.left(), moment).count();
   if (poll(waiting.data(), waiting.size(), static_cast<int>(pause)) < 0 && errno != EINTR)
     OsFailure{errno}.raise("waiting for the ranks of a job");
 
@@ -144,17 +168,36 @@ void Rendezvous::wait_for_visitors(Patience &patience) {
     if (waiting[i].revents != 0) let_in(listeners_[i]);
 }
 
+size_t Rendezvous::missing() const {
+  return static_cast<size_t>(mine_.local_size - 1 + machines_) - came_.size();
+}
+
+// The chief knows all machines, another leader only how many are to come to it.
 void Rendezvous::miss() const {
+  const auto note = [](std::string &list, int number) {
+    list += (list.empty() ? "" : ", ") + std::to_string(number);
+  };
+  std::string here, machines;
+  for (int i = 0; i < mine_.local_size; ++i)
+    if (i != mine_.local_rank && !came_.contains({mine_.cross_rank, i})) note(here, i);
+  const bool knows_all = machines_ == mine_.cross_size - 1;
+  for (int i = 0; knows_all && i < mine_.cross_size; ++i)
+    if (i != mine_.cross_rank && !came_.contains({i, 0})) note(machines, i);
   std::string absent;
-  for (size_t i = 0; i < expected_.size(); ++i)
-    if (!members_[i]) absent += (absent.empty() ? "" : ", ") + std::to_string(expected_[i]);
+  if (!here.empty())
+    absent = "local ranks " + here + " of machine " + std::to_string(mine_.cross_rank);
+  if (!machines.empty()) absent += (absent.empty() ? "" : ", and ") + ("machines " + machines);
+  if (const size_t known = doors_.size(); !knows_all && known < static_cast<size_t>(machines_))
+    absent += (absent.empty() ? "" : ", and ") +
+              std::to_string(static_cast<size_t>(machines_) - known) +
+              " of the machines that are sent to this one";
   throw Error(Code::timeout, "joining a job of " + std::to_string(mine_.size) +
                                  " ranks: these did not come in time: " + absent +
                                  "; see whether they started");
 }
 
-// Members wait for the first frame of the job, visitors to be welcomed.
-void Rendezvous::tell(const Error &error) const {
+// They wait for the first frame of the job.
+void Rendezvous::tell_members(const Error &error) const {
   FrameHead head;
   head.kind = FrameKind::abort;
   head.code = static_cast<int8_t>(error.code);
@@ -162,59 +205,40 @@ void Rendezvous::tell(const Error &error) const {
   head.size = text.size();
   std::string frame(frame_head_size, '\0');
   encode_head(head, frame.data());
-  for (const Fd &member : members_)
-    if (member) send_whole(member, frame + text);
-  for (const Visitor &visitor : visitors_) send_whole(visitor.fd, make_refusal(error));
+  for (const Member &member : members_) send_whole(member.connection, frame + text);
 }
 
-std::vector<Fd> Rendezvous::gather(const Hello &mine, std::vector<int> expected,
-                                   Patience &patience) {
+void Rendezvous::refuse(const Error &error) {
+  std::vector<Visitor> told;
+  for (int times = 0; times < times_to_refuse; ++times) {
+    try {
+      for (const Listener &listener : listeners_) let_in(listener);
+    } catch (const Error &) {  // no room for more of them
+    }
+    for (Visitor &visitor : visitors_) {
+      send_whole(visitor.fd, make_refusal(error));
+      told.push_back(std::move(visitor));
+    }
+    visitors_.clear();
+    std::this_thread::sleep_for(between_refusals);
+  }
+}
+
+std::vector<Rendezvous::Member> Rendezvous::gather(const Ranks &mine, int machines,
+                                                   Patience &patience) {
   mine_ = mine;
-  expected_ = std::move(expected);
-  members_.resize(expected_.size());
-  missing_ = expected_.size();
+  machines_ = machines;
   try {
-    while (missing_ > 0) {
+    while (missing() > 0) {
       if (patience.left().count() == 0) miss();
       wait_for_visitors(patience);
     }
   } catch (const Error &e) {
-    tell(e);
+    tell_members(e);
     throw;
   }
+  std::ranges::sort(members_, {}, &Member::rank);
   return std::move(members_);
-}
-
-Fd apply_at(const Endpoint &endpoint, const Hello &mine, const std::string &secret,
-            Patience &patience) {
-  for (;;) {
-    Fd fd = connect_to(endpoint, patience);
-    if (!is_own_peer(fd, endpoint.kind))
-      throw Error(Code::access, "joining a job: what listens at '" + endpoint.text() +
-                                    "' belongs to another user; set another port (pub_port or "
-                                    "INTER_TRAIN_PROCESS_COMM_PORT_1)");
-    std::string challenge, welcome;
-    // The chief of an earlier job may just have closed its door, or this one may have taken a rank
-    // that was stopped for a stranger.
-    Applicant applicant(mine, secret);
-    const bool challenged = receive_whole(fd, challenge, challenge_size, patience);
-    // A refusal may be here although nobody takes the answer any more.
-    if (challenged) send_whole(fd, applicant.answer(challenge));
-    if (challenged && receive_whole(fd, welcome, welcome_size, patience)) {
-      if (const std::optional<size_t> size = Applicant::text_of_refusal(welcome)) {
-        std::string text;
-        receive_whole(fd, text, *size, patience);
-        throw Applicant::refused(welcome, text);
-      }
-      applicant.judge(welcome);
-      return fd;
-    }
-    std::this_thread::sleep_for(retry_pause);
-    if (patience.left().count() == 0)
-      throw Error(Code::timeout, "joining a job: '" + endpoint.text() +
-                                     "' takes connections but does not say in time whether this "
-                                     "process belongs to the job; see what rank 0 is doing");
-  }
 }
 
 }  // namespace det

@@ -1,8 +1,12 @@
-// Brings a root and its members together: the root listens, the members come and prove that they
-// belong to the job.
+// Brings a leader and those next to it together: the leader listens, the others come and prove that
+// they belong to the job. They are the ranks of its machine, and the leaders of other machines; of
+// those that are too many for one, the later ones are sent to the earlier ones.
 #pragma once
 
+#include <map>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/comm/endpoint.h"
@@ -16,12 +20,19 @@ class Rendezvous {
  public:
   Rendezvous(const std::vector<Endpoint> &endpoints, std::string secret);
 
-  // The port of the first TCP endpoint.
+  // Where other machines come, if they do.
   int port() const { return port_; }
 
-  // Waits for one connection from each of `expected` (ranks of a job), in that order.
-  // What goes wrong is told to those that have come.
-  std::vector<Fd> gather(const Hello &mine, std::vector<int> expected, Patience &patience);
+  struct Member {
+    int rank;
+    Fd connection;
+  };
+  // Waits for all other ranks of this machine, and so many machines; gives those that stay, by
+  // rank. What goes wrong is told to those; to others, by refuse().
+  std::vector<Member> gather(const Ranks &mine, int machines, Patience &patience);
+
+  // Tells those who knock, for a moment, why nobody will let them in.
+  void refuse(const Error &error);
 
  private:
   struct Listener {
@@ -35,13 +46,21 @@ class Rendezvous {
     Patience patience;
     bool is_gone = false;
   };
+  struct Arrival {
+    int rank;
+    int number;  // of its machine; 0 of this one
+  };
+  bool is_full();
   void wait_for_visitors(Patience &patience);
   void let_in(const Listener &listener);
   bool listen_to(Visitor &visitor);
   void judge(Visitor &visitor);
-  size_t place_of(const Hello &hello) const;
+  void check(const Ranks &theirs) const;
+  void seat(Visitor &visitor, const Hello &hello);
+  bool send_on(const Visitor &visitor, int number) const;
+  size_t missing() const;
   [[noreturn]] void miss() const;
-  void tell(const Error &error) const;
+  void tell_members(const Error &error) const;
 
   const std::string secret_;
   std::vector<Listener> listeners_;
@@ -49,14 +68,12 @@ class Rendezvous {
   int port_ = 0;
 
   // Of the job that is being gathered.
-  Hello mine_;
-  std::vector<int> expected_;
-  std::vector<Fd> members_;
-  size_t missing_ = 0;
+  Ranks mine_;
+  int machines_ = 0;
+  std::map<std::pair<int, int>, Arrival> came_;  // by machine and local rank
+  std::set<int> ranks_;                          // of those
+  std::vector<Endpoint> doors_;                  // of the machines that came, by number
+  std::vector<Member> members_;
 };
-
-// The member's side. Throws Code::access when the other side is not of this job.
-Fd apply_at(const Endpoint &endpoint, const Hello &mine, const std::string &secret,
-            Patience &patience);
 
 }  // namespace det

@@ -9,10 +9,11 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A root that has waited this long asks what the others are doing. Whoever waits in vain looks
-// this often whether another channel has failed.
+// Who has waited this long asks what the others are doing, and asks again so many times before it
+// gives up. Whoever waits in vain looks this often whether another channel has failed.
 constexpr milliseconds usual_silence{250};
-// What the root finds out at the end of its own patience, the others should hear from it.
+constexpr int questions = 8;
+// What one finds out at the end of its patience, those who wait for it should hear from it.
 constexpr milliseconds for_the_verdict{5000};
 // A broadcast does not wait for those who receive it. So that a root hears of one that is lost or
 // calls something else, it looks for what they say, and asks for an answer, this often; so that it
@@ -26,6 +27,12 @@ std::vector<int> all_but(int rank, std::vector<int> members) {
   return members;
 }
 
+std::vector<int> neighbours(const Branch &branch) {
+  std::vector<int> all = branch.children;
+  if (branch.parent) all.push_back(*branch.parent);
+  return all;
+}
+
 }  // namespace
 
 Session::Session(Transport &transport, Channel channel, std::vector<int> members, int rank,
@@ -33,12 +40,14 @@ Session::Session(Transport &transport, Channel channel, std::vector<int> members
     : transport_(transport),
       channel_(channel),
       members_(std::move(members)),
-      others_(all_but(rank, members_)),
       rank_(rank),
+      branch_(transport.branch(channel, members_, rank)),
+      others_(transport.any_pair() ? all_but(rank, members_) : neighbours(branch_)),
       bulk_above_(transport.bulk_above()),
       timeout_(timeout),
       silence_(std::min(usual_silence, timeout / 4)),
       failure_(failure) {
+  head_.channel = channel;
   failure_.add(*this);
 }
 
@@ -47,17 +56,16 @@ void Session::know(Session &other_channel) {
   other_channel.other_channel_ = this;
 }
 
+Patience Session::patience_with_leaders() const { return Patience(timeout_ + for_the_verdict); }
+
 void Session::begin(Collective collective, const Call &call) {
   head_.collective = collective;
   head_.api = call.api;
   head_.digest = call.digest();
   ++head_.sequence;
   argument_ = call.argument;
-  has_asked_ = false;
-}
-
-bool Session::talks_to(int peer) const {
-  return peer != rank_ && (is_root() || peer == root() || transport_.any_pair());
+  has_called_ = false;
+  ask_at_ = {};
 }
 
 FrameHead Session::head_of(FrameKind kind) const {
@@ -72,6 +80,7 @@ void Session::send(int peer, FrameKind kind, const MessageView &message, bool wa
   head.is_null = !message;
   head.is_bulk = is_bulk(message);
   head.size = message ? message->size() : 0;
+  if (kind == FrameKind::call && branch_.parent == peer) has_called_ = true;
   Patience patience(timeout_);
   const std::string_view payload = message && !head.is_bulk ? *message : std::string_view();
   if (transport_.send(peer, channel_, head, payload, patience)) return;
@@ -92,15 +101,21 @@ bool Session::receive(int peer, FrameHead &head, Patience &patience) {
     patience.spend(piece);
     failure_.check();
     if (patience.left().count() == 0) return false;
-    ask_all();
+    ask_those_who_wait(peer);
   }
 }
 
-// Whoever is in another collective waits for the root as the root waits for it. The others learn
-// that the root is here and will tell what comes of it.
-void Session::ask_all() {
-  if (!is_root() || is_mesh() || std::exchange(has_asked_, true)) return;
-  for (const int peer : others_) send(peer, FrameKind::ask, std::nullopt);
+// Whoever is in another collective waits for this rank as this rank waits for `peer`. The others
+// learn that it is here and will tell what comes of it: those below, and, where it has not said so
+// yet, the one above.
+void Session::ask_those_who_wait(int peer) {
+  const auto now = std::chrono::steady_clock::now();
+  if (is_mesh() || now < ask_at_) return;
+  ask_at_ = now + std::max(silence_, timeout_ / questions);
+  for (const int child : branch_.children) send(child, FrameKind::ask, std::nullopt);
+  if (branch_.parent && branch_.parent != peer && !has_called_ &&
+      head_.collective != Collective::broadcast)
+    send(*branch_.parent, FrameKind::ask, std::nullopt);
 }
 
 FrameHead Session::await(int peer, FrameKind kind, Patience &patience) {
@@ -124,11 +139,12 @@ std::optional<FrameHead> Session::look(int peer, FrameKind kind) {
   FrameHead head;
   Patience none(milliseconds(0));
   if (!transport_.receive_head(peer, channel_, head, none)) return std::nullopt;
-  if (!take_answer(peer, head)) check(peer, head, kind);
+  const bool is_old = head.kind == FrameKind::ask && head.sequence < head_.sequence;
+  if (!is_old && !take_answer(peer, head)) check(peer, head, kind);
   return head;
 }
 
-// An answer to a broadcast may come when the root is in a later collective.
+// An answer to a broadcast may come when this rank is in a later collective.
 bool Session::take_answer(int peer, const FrameHead &head) {
   if (head.kind != FrameKind::done || head.collective != Collective::broadcast ||
       head.sequence > asking_)
@@ -138,19 +154,21 @@ bool Session::take_answer(int peer, const FrameHead &head) {
 }
 
 bool Session::asks_for_answers(bool &must_wait) {
+  must_wait = false;
+  if (branch_.children.empty()) return false;
   const auto now = std::chrono::steady_clock::now();
   const bool is_time = now - asked_at_ >= std::min(answer_interval, silence_);
   must_wait = head_.sequence % wait_interval == 0;
-  // Until the root has sent this broadcast nobody is past it: what is already here was said in
-  // another collective, or answers an earlier one.
+  // Until this rank has sent the broadcast none of them is past it: what is already here was said
+  // in another collective, or answers an earlier one.
   if (must_wait || is_time || head_.sequence % look_interval == 0)
-    for (const int peer : others_)
+    for (const int peer : branch_.children)
       while (look(peer, FrameKind::done)) continue;
   if (!not_answered_.empty() && now - asked_at_ > timeout_) throw silence_of(not_answered_.front());
   if (!must_wait && (!is_time || !not_answered_.empty())) return false;
   asking_ = head_.sequence;
   asked_at_ = now;
-  not_answered_ = others_;
+  not_answered_ = branch_.children;
   return true;
 }
 
@@ -177,8 +195,7 @@ Error Session::silence_of(int peer) {
 // What a peer has called on this channel and this rank has not.
 std::optional<FrameHead> Session::call_waiting(int peer) {
   const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock || !talks_to(peer) || std::ranges::find(members_, peer) == members_.end())
-    return std::nullopt;
+  if (!lock || std::ranges::find(others_, peer) == others_.end()) return std::nullopt;
   FrameHead head;
   Patience none(milliseconds(0));
   while (transport_.receive_head(peer, channel_, head, none))

@@ -1,4 +1,5 @@
-// What one rank says to the others of its channel, over a transport, one collective at a time.
+// What one rank says to those next to it in the tree of its channel, over a transport, one
+// collective at a time.
 //
 // Each collective has a number and a name in its channel, and is a part of some call of the API.
 // Every frame carries all of that, so ranks that call different things find out and say what each
@@ -50,13 +51,18 @@ class Session : public Herald {
   std::string payload_of(int peer, const FrameHead &head, Patience &patience);
   // For a wait in which the others do their part.
   Patience patience() const { return Patience(timeout_); }
+  // For one in which a leader may wait as long for others before it comes.
+  Patience patience_with_leaders() const;
 
   // Without waiting for the others: that something failed, or that this rank is no longer there.
   void tell(const Error &error) noexcept override;
   void leave() noexcept;
 
   const std::vector<int> &members() const { return members_; }
+  // All that this one talks to: in a mesh, all others.
   const std::vector<int> &others() const { return others_; }
+  int parent() const { return *branch_.parent; }
+  const std::vector<int> &children() const { return branch_.children; }
   int root() const { return members_.front(); }
   int rank() const { return rank_; }
   bool is_root() const { return root() == rank_; }
@@ -67,8 +73,8 @@ class Session : public Herald {
   Channel channel() const { return channel_; }
   Transport &transport() { return transport_; }
 
-  // A root of broadcasts that nobody answers asks now and then who is still there. True when this
-  // one is to ask; `must_wait`: it is also to wait until all of them have answered.
+  // Nobody answers a broadcast, so who passes one on asks now and then which of its children are
+  // still there. True when this one is to ask; `must_wait`: it is also to wait for all answers.
   bool asks_for_answers(bool &must_wait);
 
  private:
@@ -77,12 +83,11 @@ class Session : public Herald {
 
   void begin(Collective collective, const Call &call);
   bool receive(int peer, FrameHead &head, Patience &patience);
-  void ask_all();
+  void ask_those_who_wait(int peer);
   bool take_answer(int peer, const FrameHead &head);
   void check(int peer, const FrameHead &head, FrameKind expected);
   Error silence_of(int peer);
   std::optional<FrameHead> call_waiting(int peer);
-  bool talks_to(int peer) const;
   FrameHead head_of(FrameKind kind) const;
   Caller self() const { return {rank_, head_, argument_}; }
   std::string here() const { return self().call(channel_); }
@@ -95,8 +100,10 @@ class Session : public Herald {
 
   Transport &transport_;
   const Channel channel_;
-  const std::vector<int> members_, others_;
+  const std::vector<int> members_;
   const int rank_;
+  const Branch branch_;
+  const std::vector<int> others_;
   const size_t bulk_above_;
   const std::chrono::milliseconds timeout_, silence_;
   JobFailure &failure_;
@@ -105,8 +112,9 @@ class Session : public Herald {
   std::mutex mutex_;  // one collective at a time
   FrameHead head_;    // of this one
   std::string argument_;
-  bool has_asked_ = false;  // in this collective
-  bool told_ = false;       // the others, of a failure
+  bool has_called_ = false;  // those above know that this rank is in this collective
+  std::chrono::steady_clock::time_point ask_at_{};
+  bool told_ = false;  // the others, of a failure
 
   // Of broadcasts that want an answer: the last one, when it was sent, and whom it waits for.
   uint64_t asking_ = 0;

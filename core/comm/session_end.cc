@@ -24,16 +24,16 @@ void Session::tell(const Error &error) noexcept {
   if (lock) tell_all(error);
 }
 
-// Who is gone may have said why before, or called something else.
+// Who is gone may have said why before, or called something else; a later broadcast is neither.
 Error Session::last_words(const Error &error) {
   for (const int peer : others_) {
-    if (!talks_to(peer)) continue;
     try {
       FrameHead head;
       Patience none(std::chrono::milliseconds(0));
       while (transport_.receive_head(peer, channel_, head, none))
         if (head.kind == FrameKind::abort) return reason_of(peer, head);
-        else if (head.kind == FrameKind::call && !is_same_call(head, head_))
+        else if (head.kind == FrameKind::call && head.sequence == head_.sequence &&
+                 !is_same_call(head, head_))
           return mismatch({peer, head}, self(), channel_);
     } catch (const Error &) {
       continue;  // this one said nothing
@@ -64,14 +64,12 @@ void Session::send_text(int peer, FrameKind kind, const Error &why) noexcept {
 
 void Session::tell_all(const Error &error) noexcept {
   if (std::exchange(told_, true)) return;
-  for (const int peer : others_)
-    if (talks_to(peer)) send_text(peer, FrameKind::abort, error);
+  for (const int peer : others_) send_text(peer, FrameKind::abort, error);
 }
 
 void Session::leave() noexcept {
   const std::lock_guard guard(mutex_);
-  for (const int peer : others_)
-    if (talks_to(peer)) send_text(peer, FrameKind::leave, Error(Code::unavailable, ""));
+  for (const int peer : others_) send_text(peer, FrameKind::leave, Error(Code::unavailable, ""));
 }
 
 }  // namespace det

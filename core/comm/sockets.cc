@@ -1,123 +1,171 @@
 #include "core/comm/sockets.h"
 
+#include <arpa/inet.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <numeric>
+#include <map>
 #include <optional>
 
 #include "core/base/error.h"
-#include "core/base/uuid.h"
+#include "core/comm/apply.h"
 #include "core/comm/rendezvous.h"
+#include "core/comm/tree.h"
 
 namespace det {
 
 namespace {
 
-constexpr const char *this_machine = "127.0.0.1";
+// Whoever is gone or does not listen must not hold up the one who fails to join.
+constexpr std::chrono::milliseconds for_a_last_word{100};
+
+// The leader of the chief's machine is the chief itself.
+bool is_leader(const Ranks &ranks) {
+  return ranks.rank == 0 || (ranks.cross_rank != 0 && ranks.local_rank == 0);
+}
+
+// Where the ranks of a machine find its leader. So that machines may be simulated on one, each has
+// an own name, or one of the addresses that all lead back to a machine.
+Endpoint door_within(int machine, const SocketOptions &options) {
+  if (!options.force_tcp)
+    return {Endpoint::Kind::unix_socket, "detcore/" + std::to_string(geteuid()) + "/" +
+                                             std::to_string(options.port) +
+                                             (machine == 0 ? "" : "/" + std::to_string(machine))};
+  const in_addr address{htonl(INADDR_LOOPBACK + static_cast<in_addr_t>(machine))};
+  return {Endpoint::Kind::tcp, inet_ntoa(address), options.port};
+}
 
 class SocketTransport : public Transport {
  public:
   SocketTransport(const Ranks &ranks, const SocketOptions &options, Patience &patience)
-      : ranks_(ranks), force_tcp_(options.force_tcp), secret_(job_secret()) {
-    const bool several_machines = ranks.local_size != ranks.size;
-    if ((several_machines || force_tcp_) && secret_.empty())
+      : ranks_(ranks), options_(options), secret_(job_secret()) {
+    if ((has_others() || options.force_tcp) && secret_.empty())
       throw Error(Code::invalid,
                   "joining a job over TCP: there is no secret, and an open port would let anybody "
                   "in; set DET_DISTRIBUTED_SECRET to the same random value on all ranks");
-    const Endpoint on_machine{
-        Endpoint::Kind::unix_socket,
-        "detcore/" + std::to_string(geteuid()) + "/" + std::to_string(options.port), 0};
-    const Endpoint over_network{Endpoint::Kind::tcp,
-                                several_machines ? options.chief_ip : this_machine, options.port,
-                                several_machines};
-    // Ranks on the chief's machine need no network.
-    const bool near = !force_tcp_ && ranks.cross_rank == 0;
-    if (ranks.rank == 0) {
-      std::vector<Endpoint> endpoints;
-      if (!force_tcp_) endpoints.push_back(on_machine);
-      if (several_machines || force_tcp_) endpoints.push_back(over_network);
-      std::vector<int> others(static_cast<size_t>(ranks.size - 1));
-      std::iota(others.begin(), others.end(), 1);
-      meet(Rendezvous(endpoints, secret_), Channel::global, others, patience);
-    } else {
-      apply(near ? on_machine : over_network, Channel::global, 0, patience);
-    }
-    if (ranks.local_rank == 0 && ranks.local_size > 1) open_door();
+    if (ranks.rank == 0) gather(Rendezvous(doors_of_chief(), secret_), 0, patience);
+    else if (is_leader(ranks)) lead(patience);
+    else apply(near(), 0, patience);
   }
 
-  bool send(int peer, Channel channel, const FrameHead &head, std::string_view payload,
+  bool send(int peer, Channel /*channel*/, const FrameHead &head, std::string_view payload,
             Patience &patience) override {
-    return stream(peer, channel).send(head, payload, patience);
+    return streams_.at(peer).send(head, payload, patience);
   }
   bool receive_head(int peer, Channel channel, FrameHead &head, Patience &patience) override {
-    return stream(peer, channel).receive_head(head, patience);
+    return streams_.at(peer).receive_head(channel, head, patience);
   }
-  std::string receive_payload(int peer, Channel channel, const FrameHead &head,
+  std::string receive_payload(int peer, Channel channel, const FrameHead & /*head*/,
                               Patience &patience) override {
-    return stream(peer, channel).receive_payload(head, patience, *spare());
+    return streams_.at(peer).receive_payload(channel, patience);
   }
 
   void check_peer(int peer) override {
-    for (const Streams *streams : {&global_, &local_})
-      if (!streams->empty() && (*streams)[static_cast<size_t>(peer)])
-        (*streams)[static_cast<size_t>(peer)]->check_peer();
+    if (const auto stream = streams_.find(peer); stream != streams_.end())
+      stream->second.check_peer();
   }
   // Who asks for TCP gets TCP.
-  bool shares_memory() const override { return !force_tcp_; }
+  bool shares_memory() const override { return !options_.force_tcp; }
 
-  std::string local_address() override { return door_ ? address_ : ""; }
-
-  void open_local(const std::vector<int> &members, const std::string &address,
-                  Patience &patience) override {
-    if (members.size() == 1) return door_.reset();
-    if (door_) {
-      meet(std::move(*door_), Channel::local, {members.begin() + 1, members.end()}, patience);
-      door_.reset();
-    } else {
-      apply(parse_endpoint(address), Channel::local, members.front(), patience);
-    }
+  // In a machine all go through its leader, also where its first rank is another one.
+  Branch branch(Channel channel, const std::vector<int> &members, int rank) const override {
+    if (channel == Channel::global) return {parent_, children_};
+    const int root = members.front();
+    const int leader = is_leader(ranks_) ? rank : *parent_;
+    if (rank != leader) return rank == root ? Branch{{}, {leader}} : Branch{leader, {}};
+    Branch branch{root, members};
+    std::erase(branch.children, root);
+    std::erase(branch.children, rank);
+    if (rank == root) branch.parent.reset();
+    return branch;
   }
 
  private:
-  using Streams = std::vector<std::unique_ptr<Stream>>;  // by rank; only a root's and its members'
+  bool has_others() const { return ranks_.local_size != ranks_.size; }
 
-  Stream &stream(int peer, Channel channel) {
-    return *(channel == Channel::global ? global_ : local_)[static_cast<size_t>(peer)];
+  Endpoint chief_from_afar() const {
+    return {Endpoint::Kind::tcp, options_.chief_ip, options_.port, true};
   }
-  Hello hello(Channel channel) const { return {channel, ranks_.rank, ranks_.size}; }
-
-  void keep(Fd fd, Channel channel, int peer) {
-    Streams &streams = channel == Channel::global ? global_ : local_;
-    streams.resize(static_cast<size_t>(ranks_.size));
-    streams[static_cast<size_t>(peer)] =
-        std::make_unique<Stream>(std::move(fd), "rank " + std::to_string(peer));
+  std::vector<Endpoint> doors_of_chief() const {
+    std::vector<Endpoint> doors;
+    if (!options_.force_tcp || !has_others()) doors.push_back(door_within(0, options_));
+    if (has_others()) doors.push_back(chief_from_afar());
+    return doors;
   }
-  void meet(Rendezvous rendezvous, Channel channel, const std::vector<int> &members,
-            Patience &patience) {
-    std::vector<Fd> connections = rendezvous.gather(hello(channel), members, patience);
-    for (size_t i = 0; i < members.size(); ++i)
-      keep(std::move(connections[i]), channel, members[i]);
-  }
-  void apply(const Endpoint &endpoint, Channel channel, int root, Patience &patience) {
-    keep(apply_at(endpoint, hello(channel), secret_, patience), channel, root);
+  Endpoint near() const {
+    const bool at_chief = ranks_.cross_rank == 0 && options_.force_tcp && has_others();
+    return at_chief ? chief_from_afar() : door_within(ranks_.cross_rank, options_);
   }
 
-  // Where the ranks of this machine find their local chief.
-  void open_door() {
-    Endpoint endpoint{Endpoint::Kind::unix_socket, "detcore/" + make_uuid()};
-    if (force_tcp_) endpoint = {Endpoint::Kind::tcp, this_machine};
-    door_.emplace(std::vector{endpoint}, secret_);
-    if (force_tcp_) endpoint.port = door_->port();
-    address_ = endpoint.text();
+  // A leader that fails has others who wait for it, above and below.
+  void lead(Patience &patience) {
+    std::optional<Rendezvous> door;
+    std::optional<Error> closed;
+    try {
+      door.emplace(doors(), secret_);
+    } catch (const Error &e) {
+      closed = e;
+    }
+    int number = 0;
+    try {
+      number = apply(chief_from_afar(), door ? door->port() : 0, patience);
+    } catch (const Error &e) {
+      if (door) door->refuse(e);
+      throw;
+    }
+    if (door) return gather(std::move(*door), number, patience);
+    tell_parent(*closed);
+    throw Error(*closed);
+  }
+  std::vector<Endpoint> doors() const {
+    std::vector<Endpoint> doors;
+    if (ranks_.local_size > 1) doors.push_back(near());
+    if (ranks_.cross_size - 1 > fan_out)
+      doors.push_back({Endpoint::Kind::tcp, own_host(chief_from_afar()), 0, true});
+    return doors;
+  }
+
+  void gather(Rendezvous door, int number, Patience &patience) try {
+    const int machines =
+        number == 0 ? ranks_.cross_size - 1 : children_of(number, ranks_.cross_size);
+    for (Rendezvous::Member &member : door.gather(ranks_, machines, patience)) {
+      keep(member.rank, std::move(member.connection));
+      children_.push_back(member.rank);
+    }
+  } catch (const Error &e) {
+    if (parent_) tell_parent(e);
+    door.refuse(e);
+    throw;
+  }
+  // The number of this machine.
+  int apply(const Endpoint &endpoint, int door, Patience &patience) {
+    Admission admission = apply_at(endpoint, {ranks_, door}, secret_, patience);
+    parent_ = admission.welcome.rank;
+    keep(*parent_, std::move(admission.connection));
+    return admission.welcome.number;
+  }
+  void keep(int peer, Fd connection) {
+    streams_.try_emplace(peer, std::move(connection), "rank " + std::to_string(peer), spare());
+  }
+
+  void tell_parent(const Error &error) noexcept try {
+    FrameHead head;
+    head.kind = FrameKind::abort;
+    head.code = static_cast<int8_t>(error.code);
+    const std::string text = error.what();
+    head.size = text.size();
+    Patience brief(for_a_last_word);
+    streams_.at(*parent_).send(head, text, brief);
+  } catch (const std::exception &) {
+    return;
   }
 
   const Ranks ranks_;
-  const bool force_tcp_;
+  const SocketOptions options_;
   const std::string secret_;
-  Streams global_, local_;
-  std::optional<Rendezvous> door_;
-  std::string address_;
+  std::map<int, Stream> streams_;  // by the rank at the other end
+  std::optional<int> parent_;      // in the tree of all ranks
+  std::vector<int> children_;
 };
 
 }  // namespace

@@ -15,7 +15,8 @@ struct SocketOptions {
   bool force_tcp = false;
 };
 
-// Collective over all ranks: connects every rank with the chief. Throws Code::invalid when TCP is
+// Collective over all ranks: connects every rank with the leader of its machine, and the leaders
+// with the chief, through each other where they are many. Throws Code::invalid when TCP is
 // needed and there is no secret.
 std::unique_ptr<Transport> make_socket_transport(const Ranks &ranks, const SocketOptions &options,
                                                  Patience &patience);

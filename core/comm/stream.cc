@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
+#include <thread>
 
 #include "core/base/error.h"
 
@@ -62,13 +62,15 @@ void Stream::check_peer() const {
 // Whether the peer, instead of reading what is sent with `head`, says what it would not say in that
 // collective: two that send each other more than the kernel holds would both wait for ever.
 bool Stream::peer_interrupts(const FrameHead &head) {
-  if (not_taken_ > 0 || (ahead_.size() < frame_head_size && !read_ahead())) return false;
-  if (ahead_.size() < frame_head_size) return false;
-  const FrameHead theirs = decode_head(ahead_);
-  if (theirs.kind == FrameKind::abort || theirs.kind == FrameKind::leave) return true;
-  return theirs.kind == FrameKind::call &&
-         (theirs.sequence != head.sequence || theirs.collective != head.collective ||
-          theirs.api != head.api || theirs.digest != head.digest);
+  const std::lock_guard guard(reading_);
+  while (read_some()) continue;
+  return std::ranges::any_of(inbox(head.channel).frames, [&](const auto &frame) {
+    const FrameHead &theirs = frame->head;
+    return theirs.kind == FrameKind::abort || theirs.kind == FrameKind::leave ||
+           (theirs.kind == FrameKind::call &&
+            (theirs.sequence != head.sequence || theirs.collective != head.collective ||
+             theirs.api != head.api || theirs.digest != head.digest));
+  });
 }
 
 bool Stream::send(const FrameHead &head, std::string_view payload, Patience &patience) {
@@ -77,7 +79,12 @@ bool Stream::send(const FrameHead &head, std::string_view payload, Patience &pat
   std::array<iovec, 2> parts{iovec{bytes.data(), bytes.size()},
                              iovec{const_cast<char *>(payload.data()), payload.size()}};
   size_t left = bytes.size() + payload.size();
-  short events = POLLOUT | POLLIN;
+  std::unique_lock lock(writing_, std::try_to_lock);
+  while (!lock && patience.left().count() > 0) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    lock.try_lock();
+  }
+  if (!lock) stall();
   for (;;) {
     msghdr message{};
     message.msg_iov = parts.data();
@@ -86,11 +93,9 @@ bool Stream::send(const FrameHead &head, std::string_view payload, Patience &pat
     if (sent < 0) {
       if (errno == EINTR) continue;
       if (errno != EAGAIN && errno != EWOULDBLOCK) lose(errno);
-      const short ready = wait_for(fd_.get(), events, patience);
+      const short ready = wait_for(fd_.get(), POLLOUT | POLLIN, patience);
       if ((ready & POLLOUT) != 0) continue;
       const bool interrupted = (ready & POLLIN) != 0 && peer_interrupts(head);
-      // What is ahead is not looked at twice.
-      if (ahead_.size() >= frame_head_size || not_taken_ > 0) events = POLLOUT;
       if (ready != 0 && !interrupted) continue;
       // What comes after a part of a frame would be taken for the rest of it.
       if (left < bytes.size() + payload.size()) shutdown(fd_.get(), SHUT_WR);
@@ -110,7 +115,7 @@ bool Stream::send(const FrameHead &head, std::string_view payload, Patience &pat
 }
 
 // Bytes read; 0 when there are none yet.
-size_t Stream::read_some(char *to, size_t capacity) {
+size_t Stream::read_into(char *to, size_t capacity) {
   for (;;) {
     const ssize_t got = recv(fd_.get(), to, capacity, MSG_DONTWAIT);
     if (got > 0) return static_cast<size_t>(got);
@@ -120,63 +125,86 @@ size_t Stream::read_some(char *to, size_t capacity) {
   }
 }
 
-// One read takes a head and what follows it; a head in pieces stays ahead_ until it is whole.
-bool Stream::read_ahead() {
-  std::array<char, 4096> buffer;
-  const size_t got = read_some(buffer.data(), buffer.size());
-  ahead_.append(buffer.data(), got);
+// Takes some of what is here to where it belongs; false when there is nothing.
+bool Stream::read_some() {
+  if (!growing_) {
+    std::array<char, 4096> buffer;
+    const size_t got = read_into(buffer.data(), buffer.size());
+    ahead_.append(buffer.data(), got);
+    sort_out();
+    return got > 0;
+  }
+  Incoming &frame = *growing_;
+  if (frame.done == frame.payload.size())  // memory follows what came
+    frame.payload.resize(std::min<size_t>(frame.head.size, 2 * frame.done));
+  const size_t got = read_into(&frame.payload[frame.done], frame.payload.size() - frame.done);
+  frame.done += got;
+  if (frame.is_whole()) growing_.reset();
   return got > 0;
 }
 
-bool Stream::read_all(char *to, size_t size, Patience &patience) {
-  const size_t here = std::min(size, ahead_.size());
-  std::copy_n(ahead_.begin(), here, to);
-  ahead_.erase(0, here);
-  for (size_t done = here; done < size;) {
-    const size_t got = read_some(to + done, size - done);
-    if (got == 0 && wait_for(fd_.get(), POLLIN, patience) == 0) return false;
-    done += got;
+void Stream::sort_out() {
+  while (!growing_ && ahead_.size() >= frame_head_size) {
+    auto frame = std::make_shared<Incoming>();
+    FrameHead &head = frame->head;
+    head = decode_head(ahead_);
+    if (head.is_bulk)
+      throw Error(Code::corrupt, "talking to " + peer_ + ": there is no bulk over sockets");
+    // What was announced may never come.
+    frame->payload = spare_->take(std::min<size_t>(head.size, at_once));
+    frame->done = std::min<size_t>(head.size, ahead_.size() - frame_head_size);
+    ahead_.copy(frame->payload.data(), frame->done, frame_head_size);
+    ahead_.erase(0, frame_head_size + frame->done);
+    if (!frame->is_whole()) growing_ = frame;
+    inbox(head.channel).frames.push_back(std::move(frame));
   }
-  return true;
 }
 
-bool Stream::skip_payload(Patience &patience) {
-  std::array<char, 4096> buffer;
-  while (not_taken_ > 0) {
-    size_t got = std::min<uint64_t>(not_taken_, ahead_.size());
-    if (got > 0) ahead_.erase(0, got);
-    else got = read_some(buffer.data(), std::min<uint64_t>(not_taken_, buffer.size()));
-    if (got == 0 && wait_for(fd_.get(), POLLIN, patience) == 0) return false;
-    not_taken_ -= got;
-  }
-  return true;
+// What is here another thread may take, and with it what this one waits for.
+bool Stream::wait_to_read(Patience &patience) {
+  if (readers_ == 1) return wait_for(fd_.get(), POLLIN, patience) != 0;
+  Patience moment(std::chrono::milliseconds(1));
+  wait_for(fd_.get(), POLLIN, moment);
+  return patience.left().count() > 0;
 }
 
-bool Stream::receive_head(FrameHead &head, Patience &patience) {
-  if (!skip_payload(patience)) return false;
+// Counts those who wait.
+class Stream::Reader {
+ public:
+  explicit Reader(std::atomic<int> &readers) : readers_(readers) { ++readers_; }
+  ~Reader() { --readers_; }
+  Reader(const Reader &) = delete;
+  Reader &operator=(const Reader &) = delete;
+
+ private:
+  std::atomic<int> &readers_;
+};
+
+bool Stream::receive_head(Channel channel, FrameHead &head, Patience &patience) {
+  const Reader reader(readers_);
   int looks = quick_looks;
-  while (ahead_.size() < frame_head_size)
-    if (!read_ahead() && looks-- <= 0 && wait_for(fd_.get(), POLLIN, patience) == 0) return false;
-  head = decode_head(ahead_);
-  ahead_.erase(0, frame_head_size);
-  if (head.is_bulk)
-    throw Error(Code::corrupt, "talking to " + peer_ + ": there is no bulk over sockets");
-  not_taken_ = head.size;
-  return true;
+  do {
+    const std::lock_guard guard(reading_);
+    Inbox &mine = inbox(channel);
+    while (mine.frames.empty() && read_some()) continue;
+    if (mine.frames.empty()) continue;
+    mine.taken = std::move(mine.frames.front());
+    mine.frames.pop_front();
+    head = mine.taken->head;
+    return true;
+  } while (looks-- > 0 || wait_to_read(patience));
+  return false;
 }
 
-std::string Stream::receive_payload(const FrameHead &head, Patience &patience,
-                                    SpareBuffers &spare) {
-  const size_t size = head.size;
-  // What was announced may never come: memory follows what did.
-  std::string payload = spare.take(std::min(size, at_once));
-  for (size_t done = 0;;) {
-    if (!read_all(&payload[done], payload.size() - done, patience)) stall();
-    not_taken_ -= payload.size() - done;
-    done = payload.size();
-    if (done == size) return payload;
-    payload.resize(std::min(size, 2 * done));
-  }
+std::string Stream::receive_payload(Channel channel, Patience &patience) {
+  const Reader reader(readers_);
+  do {
+    const std::lock_guard guard(reading_);
+    Incoming &frame = *inbox(channel).taken;
+    while (!frame.is_whole() && read_some()) continue;
+    if (frame.is_whole()) return std::move(frame.payload);
+  } while (wait_to_read(patience));
+  stall();
 }
 
 }  // namespace det

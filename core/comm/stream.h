@@ -1,6 +1,11 @@
-// One connection between two ranks: frames over a stream socket.
+// One connection between two ranks: the frames of both channels over a stream socket.
 #pragma once
 
+#include <array>
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -14,31 +19,52 @@ namespace det {
 // 0 when `patience` ends first.
 short wait_for(int fd, short events, Patience &patience);
 
+// Each channel may have a thread of its own: what one reads that is another's waits for that one.
 class Stream {
  public:
   // `fd` does not block. `peer` is how errors call the other side.
-  Stream(Fd fd, std::string peer) : fd_(std::move(fd)), peer_(std::move(peer)) {}
+  Stream(Fd fd, std::string peer, std::shared_ptr<SpareBuffers> spare)
+      : fd_(std::move(fd)), peer_(std::move(peer)), spare_(std::move(spare)) {}
   ~Stream();
 
   // As those of Transport.
   bool send(const FrameHead &head, std::string_view payload, Patience &patience);
-  bool receive_head(FrameHead &head, Patience &patience);
-  std::string receive_payload(const FrameHead &head, Patience &patience, SpareBuffers &spare);
+  bool receive_head(Channel channel, FrameHead &head, Patience &patience);
+  std::string receive_payload(Channel channel, Patience &patience);
   void check_peer() const;
 
  private:
+  struct Incoming {
+    FrameHead head;
+    std::string payload;
+    size_t done = 0;  // of it
+    bool is_whole() const { return done == head.size; }
+  };
+  class Reader;
+  struct Inbox {
+    std::deque<std::shared_ptr<Incoming>> frames;
+    std::shared_ptr<Incoming> taken;  // the last one whose head was
+  };
+
+  Inbox &inbox(Channel channel) { return inboxes_[static_cast<size_t>(channel)]; }
   bool peer_interrupts(const FrameHead &head);
-  size_t read_some(char *to, size_t capacity);
-  bool read_ahead();
-  bool read_all(char *to, size_t size, Patience &patience);
-  bool skip_payload(Patience &patience);
+  size_t read_into(char *to, size_t capacity);
+  bool read_some();
+  void sort_out();
+  bool wait_to_read(Patience &patience);
   [[noreturn]] void lose(int os_errno) const;
   [[noreturn]] void stall() const;
 
-  Fd fd_;
-  std::string peer_;
-  std::string ahead_;       // read together with an earlier frame
-  uint64_t not_taken_ = 0;  // of the last head's payload
+  const Fd fd_;
+  const std::string peer_;
+  const std::shared_ptr<SpareBuffers> spare_;
+
+  std::mutex writing_;  // one frame at a time
+  std::mutex reading_;  // what follows
+  std::string ahead_;   // less than a head
+  std::shared_ptr<Incoming> growing_;
+  std::array<Inbox, 2> inboxes_;
+  std::atomic<int> readers_{0};
 };
 
 }  // namespace det

@@ -39,6 +39,12 @@ class Patience {
   std::optional<std::chrono::steady_clock::time_point> end_;
 };
 
+// Whom a rank speaks to in a channel: one above it, unless it is the root, and those below.
+struct Branch {
+  std::optional<int> parent = {};
+  std::vector<int> children = {};
+};
+
 class Transport {
  public:
   virtual ~Transport() = default;
@@ -46,9 +52,10 @@ class Transport {
   // For large payloads.
   const std::shared_ptr<SpareBuffers> &spare() const { return spare_; }
 
-  // `peer` is a rank of the job. All throw Code::unavailable for a peer that is gone. send() throws
-  // Code::timeout at the end of `patience`; it is false when it gave up because the peer, which
-  // takes no data, says something else than it would in this collective: that is to be received.
+  // `peer` is a rank of the job; `head` is of that channel. All throw Code::unavailable for a peer
+  // that is gone. send() throws Code::timeout at the end of `patience`; it is false when it gave up
+  // because the peer, which takes no data, says something else than it would in this collective:
+  // that is to be received.
   virtual bool send(int peer, Channel channel, const FrameHead &head, std::string_view payload,
                     Patience &patience) = 0;
   // The head of the next frame; false at the end of `patience`. A payload that nobody took is gone.
@@ -64,7 +71,7 @@ class Transport {
   // Whether the ranks of a machine may also meet in memory that they share.
   virtual bool shares_memory() const { return false; }
 
-  // Whether any two ranks may talk; else only a root and its members do.
+  // Whether any two ranks may talk; else only those that are next to each other in a tree do.
   virtual bool any_pair() const { return false; }
 
   // Payloads above this many bytes are bulk: announced by a head alone, and moved once both sides
@@ -79,11 +86,12 @@ class Transport {
   virtual void broadcast_bulk(int /*root*/, Channel /*channel*/, char * /*data*/, size_t /*size*/,
                               Patience & /*patience*/) {}
 
-  // The local channel opens once the global one stands: where this rank, a local chief, can be
-  // reached, and then with whom; with none but itself where the channel needs no transport.
-  virtual std::string local_address() { return {}; }
-  virtual void open_local(const std::vector<int> & /*members*/, const std::string & /*address*/,
-                          Patience & /*patience*/) {}
+  // The place of a rank in the tree of a channel, whose members begin with the root: by itself,
+  // all others are the root's children.
+  virtual Branch branch(Channel /*channel*/, const std::vector<int> &members, int rank) const {
+    if (rank != members.front()) return {members.front()};
+    return {std::nullopt, {members.begin() + 1, members.end()}};
+  }
 
  private:
   const std::shared_ptr<SpareBuffers> spare_ = std::make_shared<SpareBuffers>();

@@ -7,9 +7,10 @@
  * of the job makes its own, and all wait for each other.
  *
  * Ranks of one machine meet in memory that they share, for all that is short. Without MPI they also
- * talk over Unix sockets, and machines over TCP, to rank 0. Every process proves that it belongs to
- * the job: within a machine the kernel tells whose process it is; TCP needs a secret that all ranks
- * share, in the variable DET_DISTRIBUTED_SECRET (else DET_SESSION_TOKEN). With MPI see det/mpi.h.
+ * talk over Unix sockets, and machines over TCP, through one rank of each. Every process proves
+ * that it belongs to the job: within a machine the kernel tells whose process it is; TCP needs a
+ * secret that all ranks share, in the variable DET_DISTRIBUTED_SECRET (else DET_SESSION_TOKEN).
+ * With MPI see det/mpi.h.
  *
  * Collectives are called by all ranks in step and block until done. They carry byte strings of any
  * size, different on each rank; NULL data with size 0 is the null message, which stays

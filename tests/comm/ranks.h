@@ -25,6 +25,13 @@ inline Ranks ranks_of(int rank, int nodes, int per_node) {
   return {rank, nodes * per_node, rank % per_node, per_node, rank / per_node, nodes};
 }
 
+// What ranks that say their numbers have said.
+inline std::vector<Message> numbers(int first, int count) {
+  std::vector<Message> list;
+  for (int i = 0; i < count; ++i) list.emplace_back(std::to_string(first + i));
+  return list;
+}
+
 // A port that nobody uses now.
 inline int free_port() {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);

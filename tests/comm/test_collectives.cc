@@ -49,12 +49,6 @@ void on_everything(const std::function<void(Communicator &)> &work) {
       assert_string_equal(run(shape.nodes, shape.per_node, work).all().c_str(), "");
 }
 
-Messages numbers(int first, int count) {
-  Messages list;
-  for (int i = 0; i < count; ++i) list.emplace_back(std::to_string(first + i));
-  return list;
-}
-
 void every_rank_gets_what_the_collective_says(void **) {
   on_everything([](Communicator &job) {
     const Ranks &ranks = job.ranks();

@@ -17,6 +17,7 @@ std::string bytes_of(const FrameHead &head) {
 void a_head_is_what_it_was(void **) {
   FrameHead head;
   head.kind = FrameKind::abort;
+  head.channel = Channel::local;
   head.collective = Collective::broadcast;
   head.is_bulk = true;
   head.code = -14;
@@ -26,6 +27,7 @@ void a_head_is_what_it_was(void **) {
   head.size = 77;
   const FrameHead back = decode_head(bytes_of(head));
   assert_int_equal(back.kind, FrameKind::abort);
+  assert_int_equal(back.channel, Channel::local);
   assert_int_equal(back.collective, Collective::broadcast);
   assert_true(back.is_bulk);
   assert_false(back.is_null);
@@ -56,19 +58,35 @@ void a_head_that_makes_no_sense_is_refused(void **) {
 void a_list_keeps_null_and_empty_apart(void **) {
   const std::vector<Message> list{"a", std::nullopt, "", std::string(3, '\0')};
   assert_equal(decode_messages(encode_messages(list), 4), list);
-  assert_true(decode_messages("", 0).empty());
+  assert_equal(decode_messages(encode_messages(list)), list);
+  assert_true(decode_messages(encode_messages({}), 0).empty());
+}
+
+// As the votes of a machine are, or what its ranks are told.
+void a_list_packs_what_is_repeated_once(void **) {
+  std::vector<Message> list(1000, std::string(5000, 'x'));
+  list[10] = std::nullopt;
+  list[11] = std::nullopt;
+  list[20] = "";
+  const std::string packed = encode_messages(list);
+  assert_in_range(packed.size(), 3 * 5000, 3 * 5000 + 8 * 1001);
+  assert_equal(decode_messages(packed, 1000), list);
 }
 
 void a_list_that_is_cut_or_too_long_is_refused(void **) {
-  const std::string payload = encode_messages({"abc", "d"});
+  const auto refusal = [](const std::string &payload, std::optional<size_t> count) {
+    return expect_error(Code::corrupt, [&] { decode_messages(payload, count); });
+  };
+  const std::string payload = encode_messages(std::vector<Message>{"abc", "d"});
   for (size_t size = 0; size < payload.size(); ++size)
-    assert_true(
-        contains(expect_error(Code::corrupt, [&] { decode_messages(payload.substr(0, size), 2); }),
-                 "cut short"));
-  assert_true(contains(expect_error(Code::corrupt, [&] { decode_messages(payload + "x", 2); }),
-                       "too long"));
-  assert_true(contains(expect_error(Code::corrupt, [&] { decode_messages(payload, SIZE_MAX / 4); }),
-                       "cut short"));
+    assert_true(contains(refusal(payload.substr(0, size), 2), "cut short"));
+  assert_true(contains(refusal(payload + "x", 2), "too long"));
+  assert_true(contains(refusal(payload, 3), "than ranks"));
+  assert_true(contains(refusal(std::string(8, '\x7f'), {}), "cut short"));
+  assert_true(contains(refusal(std::string(8, '\xff'), {}), "cut short"));
+  std::string repeated = encode_messages(std::vector<Message>{"a", "a"});
+  repeated.replace(8, 8, repeated.substr(16, 8));
+  assert_true(contains(refusal(repeated, 2), "repeats"));
 }
 
 }  // namespace
@@ -80,6 +98,7 @@ int test_frame() {
       cmocka_unit_test(a_head_is_what_it_was),
       cmocka_unit_test(a_head_that_makes_no_sense_is_refused),
       cmocka_unit_test(a_list_keeps_null_and_empty_apart),
+      cmocka_unit_test(a_list_packs_what_is_repeated_once),
       cmocka_unit_test(a_list_that_is_cut_or_too_long_is_refused),
   };
   return cmocka_run_group_tests_name("frame", tests, nullptr, nullptr);

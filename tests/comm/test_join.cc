@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include "core/comm/apply.h"
 #include "core/comm/endpoint.h"
 #include "core/comm/handshake.h"
 #include "core/comm/rendezvous.h"
@@ -66,7 +67,7 @@ void a_rank_that_was_taken_for_a_stranger_comes_again(void **) {
   const Outcome outcome = run_threads(2, [&](int who) {
     Patience patience(std::chrono::seconds(20));
     if (who == 1) {
-      apply_at(endpoint, {Channel::global, 1, 2}, "secret", patience);
+      apply_at(endpoint, {ranks_of(1, 1, 2)}, "secret", patience);
       return;
     }
     {
@@ -78,7 +79,7 @@ void a_rank_that_was_taken_for_a_stranger_comes_again(void **) {
       (void)!::send(visitor.get(), challenge.data(), challenge.size(), MSG_NOSIGNAL);
     }
     Rendezvous door({endpoint}, "secret");
-    require(door.gather({Channel::global, 0, 2}, {1}, patience).size() == 1, "it comes again");
+    require(door.gather(ranks_of(0, 1, 2), 0, patience).size() == 1, "it comes again");
   });
   assert_string_equal(outcome.all().c_str(), "");
 }
@@ -204,12 +205,12 @@ void strangers_are_kept_out(void **) {
   const Outcome outcome = run_threads(3, [&](int who) {
     Patience patience(std::chrono::seconds(20));
     if (who == 0) {
-      require(door.gather({Channel::global, 0, 2}, {1}, patience).size() == 1, "the member");
+      require(door.gather(ranks_of(0, 1, 2), 0, patience).size() == 1, "the member");
     } else if (who == 1) {
-      apply_at(endpoint, {Channel::global, 1, 2}, "wrong", patience);
+      apply_at(endpoint, {ranks_of(1, 1, 2)}, "wrong", patience);
     } else {
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
-      apply_at(endpoint, {Channel::global, 1, 2}, "secret", patience);
+      apply_at(endpoint, {ranks_of(1, 1, 2)}, "secret", patience);
     }
   });
   assert_string_equal(outcome.text(0).c_str(), "");
@@ -220,18 +221,27 @@ void strangers_are_kept_out(void **) {
 
 void a_false_chief_is_recognised(void **) {
   const std::string challenge = make_challenge();
-  Applicant applicant({Channel::global, 1, 2}, "secret");
+  Applicant applicant({ranks_of(1, 1, 2), 7}, "secret");
   const std::string hello = applicant.answer(challenge);
-  const std::string welcome = make_welcome(challenge, hello, "secret");
-  applicant.judge(welcome);
-  assert_true(contains(
-      expect_error(Code::access, [&] { applicant.judge(make_welcome(challenge, hello, "guess")); }),
-      "chief"));
+  const std::string welcome = make_welcome(challenge, hello, "secret", {5, 6});
+  const Welcome known = applicant.judge(welcome);
+  assert_int_equal(known.rank, 5);
+  assert_int_equal(known.number, 6);
+  for (size_t at = 0; at < welcome.size(); ++at) {
+    std::string other = welcome;
+    other[at] = static_cast<char>(other[at] ^ 1);
+    expect_error(Code::access, [&] { applicant.judge(other); });
+  }
+  const std::string guessed = make_welcome(challenge, hello, "guess", {5, 6});
+  assert_true(contains(expect_error(Code::access, [&] { applicant.judge(guessed); }), "chief"));
   assert_true(contains(expect_error(Code::access, [&] { applicant.judge(""); }), "chief"));
   assert_true(contains(expect_error(Code::access, [&] { applicant.answer("SSH-2.0-OpenSSH_9.2"); }),
                        "no detcore"));
   // An answer counts for the challenge it was made for only.
-  assert_true(verify_hello(challenge, hello, "secret").has_value());
+  const std::optional<Hello> verified = verify_hello(challenge, hello, "secret");
+  assert_int_equal(verified.value().ranks.rank, 1);
+  assert_int_equal(verified.value().ranks.local_size, 2);
+  assert_int_equal(verified.value().door, 7);
   assert_false(verify_hello(make_challenge(), hello, "secret").has_value());
   for (size_t at = 0; at < hello.size(); ++at) {
     std::string other = hello;

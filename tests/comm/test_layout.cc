@@ -12,7 +12,7 @@ namespace {
 std::vector<Message> introduce(const std::vector<Ranks> &all) {
   std::vector<Message> messages;
   for (const Ranks &ranks : all)
-    messages.emplace_back(encode({ranks, "address " + std::to_string(ranks.rank), "memory"}));
+    messages.emplace_back(encode({ranks, "memory of " + std::to_string(ranks.rank)}));
   return messages;
 }
 
@@ -32,9 +32,8 @@ void every_rank_is_told_of_its_machine(void **) {
     const Machine machine = decode_machine(*answers[static_cast<size_t>(rank)], ranks);
     assert_int_equal(machine.members.size(), 64);
     assert_int_equal(machine.members[static_cast<size_t>(ranks.local_rank)], rank);
-    assert_string_equal(machine.address.c_str(),
-                        ("address " + std::to_string(machine.members[0])).c_str());
-    assert_string_equal(machine.memory.c_str(), "memory");
+    assert_string_equal(machine.memory.c_str(),
+                        ("memory of " + std::to_string(machine.members[0])).c_str());
   }
 }
 
