@@ -180,7 +180,7 @@ void deliver_in_spite_of(const Failure &failure, const std::string &version,
                          const std::string &after) {
   Delivering run(version);
   if (failure.code == Code::timeout) {
-    run.patience = std::chrono::milliseconds(500);
+    run.patience = std::chrono::milliseconds(2000);
     run.begin();
   }
   Json fault = failure.fault;
@@ -275,7 +275,7 @@ void validations_leave_one_after_the_other(void **) {
     reports.push_back(report);
     reports.back().sequence += 12 * 8;
   }
-  run.patience = std::chrono::milliseconds(1000);
+  run.patience = std::chrono::milliseconds(3000);
   run.begin();
   run.master.add_fault({{"path", "metrics$"}, {"how", "hang"}});
   expect_error(Code::timeout, [&] { run.deliver(reports); });
@@ -295,7 +295,7 @@ void validations_leave_one_after_the_other(void **) {
 
 void training_does_not_wait_for_training(void **) {
   Delivering run("0.38.1");
-  run.patience = std::chrono::milliseconds(1000);
+  run.patience = std::chrono::milliseconds(3000);
   run.begin();
   run.master.add_fault({{"path", "metrics$"}, {"how", "hang"}});
   expect_error(Code::timeout, [&] { run.deliver(training_reports(2)); });
@@ -349,10 +349,13 @@ void each_report_counts_as_soon_as_the_master_has_it(void **) {
 
 void delivery_ends_when_its_time_is_up(void **) {
   Delivering run("0.38.1");
-  run.master.add_fault({{"path", "metrics$"}, {"how", "hang"}, {"skip", 2}, {"count", 100'000}});
+  std::vector<Report> reports = training_reports(1000);
+  run.deliver(std::span(reports).first(2));
+  reports.erase(reports.begin(), reports.begin() + 2);
+  run.master.add_fault({{"path", "metrics$"}, {"how", "hang"}, {"count", 100'000}});
   const auto stopped = [&](std::chrono::milliseconds after) {
     run.delivery->end_by(std::chrono::steady_clock::now() + after);
-    return expect_error(Code::timeout, [&] { run.deliver(training_reports(1000)); });
+    return expect_error(Code::timeout, [&] { run.deliver(reports); });
   };
   assert_true(contains(stopped(std::chrono::milliseconds(300)), "when the time was up"));
   assert_int_equal(run.stored().size(), 2);
