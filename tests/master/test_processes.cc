@@ -53,8 +53,9 @@ void many_processes_make_and_use_one_store(void **) {
 void of_processes_that_start_one_trial_at_once_one_runs_it(void **) {
   const Home home;
   home.start()->end_run(RunEnd::ok);
-  int gate[2];
+  int gate[2], tried[2];
   assert_int_equal(pipe(gate), 0);
+  assert_int_equal(pipe(tried), 0);
   std::vector<pid_t> children;
   for (int i = 0; i < 6; ++i) {
     children.push_back(spawn([&] {
@@ -62,14 +63,16 @@ void of_processes_that_start_one_trial_at_once_one_runs_it(void **) {
       std::unique_ptr<Master> run;
       const Code code = code_of([&] { run = home.resume(1); });
       char byte = 0;
+      (void)!write(tried[1], &byte, 1);
       (void)!read(gate[0], &byte, 1);  // until the parent lets all go: the winner stays that long
       return run ? 1 : code == Code::state ? 0 : 98;
     }));
   }
   close(gate[0]);
-  // Whoever lost has recorded nothing; whoever won is recorded.
-  while (home.count("SELECT last_run FROM trials") < 2) usleep(1000);
-  usleep(200'000);
+  close(tried[1]);
+  char byte = 0;
+  for (size_t i = 0; i < children.size(); ++i) assert_int_equal(read(tried[0], &byte, 1), 1);
+  assert_int_equal(home.count("SELECT last_run FROM trials"), 2);  // the winner's
   close(gate[1]);
   int winners = 0;
   for (const pid_t child : children) {
