@@ -151,6 +151,8 @@ void a_rank_that_is_silent_is_named_to_all(void **) {
         while (waiting > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
         return;
       }
+      // It waits for its own when the chief would have given it up.
+      if (missing == 3 && job.ranks().rank == 2) std::this_thread::sleep_for(brief / 2);
       try {
         job.allgather("x");
       } catch (...) {
