@@ -91,6 +91,8 @@ def main():
             for reason in outcome.skipped:
                 unexpected = options.no_skips and not any(text in reason for text in allowed)
                 (failures if unexpected else skips).append(f"SKIPPED {log.stem}: {test['name']}: {reason}")
+                if unexpected:
+                    part.update(failed=1, skipped=-1)
         if not sum(part.values()):
             failures.append(f"FAILED {log.stem}: no test ran")
         print(f"{log.stem:<12}: {describe(part)}")
