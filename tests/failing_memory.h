@@ -3,8 +3,11 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <exception>
 #include <new>
+#include <utility>
 
+#include "core/base/error.h"
 #include "tests/sanitizer.h"
 
 namespace det::test {
@@ -15,6 +18,22 @@ inline thread_local int64_t allocations_to_fail = 0;
 
 inline bool memory_runs_out() {
   return allocations_to_fail > 0 && allocations_before-- <= 0 && allocations_to_fail-- > 0;
+}
+
+// Makes a call with its first allocation failing, then with its second, and so on, until it gets
+// all that it asks for.
+template <class Call>
+void with_each_allocation_failing(const Call &call) {
+  for (int64_t before = 0;; ++before) {
+    allocations_before = before;
+    allocations_to_fail = 1;
+    try {
+      call();
+    } catch (const std::exception &e) {
+      if (as_error(e).code != Code::no_memory) throw;
+    }
+    if (std::exchange(allocations_to_fail, 0) == 1) return;
+  }
 }
 
 }  // namespace det::test

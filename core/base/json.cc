@@ -284,6 +284,18 @@ Json unpack(std::string_view bytes, const std::string &what) {
   return builder.take();
 }
 
+void erase_key(Json &object, std::string_view key) {
+  auto &members = object.get_ref<Json::object_t &>();
+  Json::object_t rest;
+  rest.reserve(members.size());
+  for (const auto &[name, value] : members)
+    if (name != key) rest.emplace_back(name, nullptr);
+  auto kept = rest.begin();
+  for (auto &[name, value] : members)
+    if (name != key) (kept++)->second.swap(value);
+  members.swap(rest);
+}
+
 void append_number(std::string &out, double value) {
   if (std::isnan(value)) {
     out += "NaN";

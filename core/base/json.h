@@ -12,6 +12,14 @@ void nlohmann::ordered_json::json_value::destroy(value_t type);
 template <>
 void nlohmann::json::json_value::destroy(value_t type);
 
+// Those of the library copy the text behind a noexcept, where a failed allocation ends the process.
+namespace nlohmann {
+inline bool operator==(const ordered_json &value, const char *text) {
+  return value.is_string() && value.get_ref<const std::string &>() == text;
+}
+inline bool operator!=(const ordered_json &value, const char *text) { return !(value == text); }
+}  // namespace nlohmann
+
 namespace det {
 
 using Json = nlohmann::ordered_json;
@@ -35,6 +43,9 @@ std::string to_metadata_text(const Json &value);
 // parse_json().
 std::string pack(const Json &value);
 Json unpack(std::string_view bytes, const std::string &what);
+
+// As the erase() of an object, which leaves it in pieces where there is no memory.
+void erase_key(Json &object, std::string_view key);
 
 // Appends a double in the shortest form that reads back the same, always with a point or exponent:
 // 1.0, 0.1, 1e-05, 1e+16. Non-finite: NaN, Infinity, -Infinity.

@@ -53,7 +53,7 @@ bool upgrade(Json &cache, const std::string &path, const std::string &master_url
                                        "file and log in again");
   // Version 0 knew one master, and did not say which.
   if (version == 0) {
-    cache.erase("version");
+    erase_key(cache, "version");
     cache = {{"masters", Json::object({{master_url, cache}})}};
   } else if (cache.size() != 2 || !cache.contains("masters") || !cache["masters"].is_object()) {
     return false;
@@ -107,14 +107,14 @@ void store_token(const std::string &master_url, const std::string &user, const s
 
 void drop_token(const std::string &master_url, const std::string &user, const std::string &token) {
   change_entry(master_url, [&](Json &entry) {
-    if (entry["tokens"].value(user, "") == token) entry["tokens"].erase(user);
+    if (entry["tokens"].value(user, "") == token) erase_key(entry["tokens"], user);
   });
 }
 
 void forget_user(const std::string &master_url, const std::string &user) {
   change_entry(master_url, [&](Json &entry) {
-    entry["tokens"].erase(user);
-    if (entry.value("active_user", "") == user) entry.erase("active_user");
+    erase_key(entry["tokens"], user);
+    if (entry.value("active_user", "") == user) erase_key(entry, "active_user");
   });
 }
 

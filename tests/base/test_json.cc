@@ -4,6 +4,7 @@
 #include "core/base/json.h"
 #include "tests/cmocka.h"
 #include "tests/expect_error.h"
+#include "tests/failing_memory.h"
 
 namespace {
 
@@ -167,6 +168,32 @@ void wire_form_has_texts_for_non_finite_numbers(void **) {
   assert_string_equal(to_wire(Json("\xff\u00e9")).c_str(), "\"\ufffd\u00e9\"");
 }
 
+void a_comparison_with_a_text_needs_no_memory(void **) {
+  const Json value = "the same", object = Json::object();
+  test::allocations_to_fail = 1;
+  const bool same = value == "the same" && !(value != "the same");
+  const bool other = value != "another" && !(value == "another") && object != "the same";
+  assert_int_equal(std::exchange(test::allocations_to_fail, 0), 1);
+  assert_true(same && other);
+}
+
+void a_key_is_erased_as_a_whole_or_not_at_all(void **) {
+  const Json all{{"first", 1}, {"a name that is long", "a"}, {"another long name", {1, 2}}};
+  const Json rest{{"a name that is long", "a"}, {"another long name", {1, 2}}};
+  test::with_each_allocation_failing([&] {
+    Json object = all;
+    try {
+      erase_key(object, "first");
+    } catch (const std::bad_alloc &) {
+      assert_true(object == all);
+      throw;
+    }
+    assert_true(object == rest);
+    erase_key(object, "first");
+    assert_true(object == rest);
+  });
+}
+
 }  // namespace
 
 int test_json() {
@@ -187,6 +214,8 @@ int test_json() {
       cmocka_unit_test(objects_may_have_many_keys),
       cmocka_unit_test(packed_values_are_as_shallow_as_texts),
       cmocka_unit_test(wire_form_has_texts_for_non_finite_numbers),
+      cmocka_unit_test(a_comparison_with_a_text_needs_no_memory),
+      cmocka_unit_test(a_key_is_erased_as_a_whole_or_not_at_all),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

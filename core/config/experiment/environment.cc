@@ -53,7 +53,7 @@ Json for_each_device(Json value) {
   }
   if (value.contains("gpu")) {
     if (config_member(value, "cuda").is_null()) value["cuda"] = value["gpu"];
-    value.erase("gpu");
+    erase_key(value, "gpu");
   }
   return value;
 }

@@ -55,7 +55,7 @@ Json merge_storage(const ConfigSchema &schema, const Json &first, const Json &se
   if (!first.is_object() || !second.is_object()) return first;
   Json rest = second;
   if (is_set(first, "connection_string") || is_set(first, "account_url"))
-    for (const char *key : {"connection_string", "account_url", "credential"}) rest.erase(key);
+    for (const char *key : {"connection_string", "account_url", "credential"}) erase_key(rest, key);
   return merge_objects(schema, first, rest);
 }
 
