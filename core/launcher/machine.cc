@@ -50,12 +50,11 @@ size_t count_by_tool() {
 }
 
 size_t count_gpus(const fs::path &root) {
-  std::error_code error;
-  fs::directory_iterator gpu(root / "proc/driver/nvidia/gpus", error);
-  if (error)
+  const fs::path list = root / "proc/driver/nvidia/gpus";
+  if (!fs::exists(list))
     return fs::exists(root / "dev/nvidiactl") || fs::exists(root / "dev/dxg") ? count_by_tool() : 0;
-  return static_cast<size_t>(std::count_if(
-      fs::begin(gpu), fs::end(gpu), [&](const auto &entry) { return has_device(root, entry); }));
+  return static_cast<size_t>(std::ranges::count_if(
+      entry_names(list), [&](const std::string &gpu) { return has_device(root, list / gpu); }));
 }
 
 // Processors worth of time a control group may use, rounded up; 0 for no limit.

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <filesystem>
 #include <string_view>
 
 #include "core/base/error.h"
@@ -13,16 +12,11 @@
 
 namespace det {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 std::vector<pid_t> all_processes() {
   std::vector<pid_t> pids;
-  std::error_code error;
-  for (fs::directory_iterator entry("/proc", error), end; !error && entry != end;
-       entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
+  for (const std::string &name : entry_names("/proc")) {
     pid_t pid = 0;
     const char *const last = name.data() + name.size();
     if (std::from_chars(name.data(), last, pid).ptr == last && pid > 0) pids.push_back(pid);

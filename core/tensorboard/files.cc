@@ -49,19 +49,23 @@ Fd open_private_directory(const fs::path &path) {
   return directory;
 }
 
+void add_files_below(const fs::path &directory, std::vector<fs::path> *files) {
+  for (const std::string &name : entry_names(directory)) {
+    const fs::path path = directory / name;
+    struct stat about {
+    }, target{};
+    if (lstat(path.c_str(), &about) != 0) continue;  // removed since it was listed
+    if (S_ISDIR(about.st_mode)) add_files_below(path, files);
+    else if (stat(path.c_str(), &target) == 0 && S_ISREG(target.st_mode)) files->push_back(path);
+  }
+}
+
 // Regular files below `root` in order of their paths, links to files among them.
 std::vector<fs::path> files_below(const fs::path &root) {
-  std::vector<fs::path> found;
-  std::error_code failed;
-  fs::recursive_directory_iterator entry(root, failed);
-  for (; !failed && entry != fs::recursive_directory_iterator(); entry.increment(failed)) {
-    std::error_code gone;
-    if (entry->is_regular_file(gone)) found.push_back(entry->path());
-  }
-  if (failed && failed.value() != ENOENT)
-    OsFailure{failed.value()}.raise("listing '" + root.string() + "'");
-  std::sort(found.begin(), found.end());
-  return found;
+  std::vector<fs::path> files;
+  add_files_below(root, &files);
+  std::sort(files.begin(), files.end());
+  return files;
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "core/tensorboard/files.h"
 #include "tests/cmocka.h"
 #include "tests/expect_error.h"
+#include "tests/failing_memory.h"
 #include "tests/temporary_directory.h"
 
 namespace {
@@ -155,6 +156,18 @@ void upload_keeps_names_contents_and_permissions(void **) {
   assert_int_equal(mode_of(target / "sub/any name"), 0400);
 }
 
+void without_memory_an_upload_is_done_another_time(void **) {
+  const Place place;
+  TensorboardFiles files = place.files(TensorboardMode::manual);
+  write(files.path() / "in a directory/a file", "text");
+  write(files.path() / "another file", "bytes");
+  test::with_each_allocation_failing([&] { files.upload(nullptr, nullptr); });
+  const fs::path target = place.storage / remote;
+  assert_true(
+      (files_in(target) == std::vector<std::string>{"another file", "in a directory/a file"}));
+  assert_string_equal(read_file(target / "in a directory/a file").c_str(), "text");
+}
+
 void second_upload_copies_only_what_changed(void **) {
   const Place place;
   TensorboardFiles files = place.files(TensorboardMode::manual);
@@ -295,6 +308,7 @@ int test_files() {
       cmocka_unit_test(ids_that_would_leave_the_storage_are_refused),
       cmocka_unit_test(without_a_trial_the_path_ends_at_the_experiment),
       cmocka_unit_test(upload_keeps_names_contents_and_permissions),
+      cmocka_unit_test(without_memory_an_upload_is_done_another_time),
       cmocka_unit_test(second_upload_copies_only_what_changed),
       cmocka_unit_test(a_file_just_written_is_copied_again),
       cmocka_unit_test(a_rejected_file_is_asked_about_again_only_once_changed),
