@@ -50,6 +50,8 @@ BoardGroup::BoardGroup(Place place, Group *far)
       board_(place_.board),
       far_(far),
       others_(place_.order),
+      out_of_memory_(Code::no_memory,
+                     "rank " + std::to_string(place_.ranks[board_.seat()]) + ": out of memory"),
       has_own_core_(has_core_for_each(place_.order.size())),
       next_pause_(first_pause) {
   std::erase(others_, board_.seat());
@@ -66,21 +68,28 @@ auto BoardGroup::take_part(Collective collective, const MessageView &message, co
     auto result = work();
     board_.leave_collective(place_.channel, head_.sequence);
     return result;
-  } catch (const Error &e) {
-    place_.failure.note(e);
-    throw;
-  } catch (const std::bad_alloc &) {
-    const Error error(Code::no_memory, here() + ": out of memory");
+  } catch (const std::exception &e) {
+    const Error error = verdict(e);
     place_.failure.note(error);
     throw Error(error);
   }
 }
 
+Error BoardGroup::verdict(const std::exception &failure) const noexcept {
+  try {
+    if (dynamic_cast<const std::bad_alloc *>(&failure) != nullptr)
+      return {Code::no_memory, here() + ": out of memory"};
+    return as_error(failure);
+  } catch (const std::bad_alloc &) {
+    return out_of_memory_;
+  }
+}
+
 void BoardGroup::begin(Collective collective, const MessageView &message, const Call &call) {
+  argument_ = call.argument;  // before anything else: it may fail
   head_.collective = collective;
   head_.api = call.api;
   head_.digest = call.digest();
-  argument_ = call.argument;
   ++head_.sequence;
   head_.is_null = !message;
   head_.size = message ? message->size() : 0;

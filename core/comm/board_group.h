@@ -60,6 +60,7 @@ class BoardGroup {
   void look_at(size_t seat, bool is_late) const;
   void check(size_t seat, const FrameHead &theirs) const;
   Error silence_of(size_t seat) const;
+  Error verdict(const std::exception &failure) const noexcept;
   Caller self() const { return {place_.ranks[board_.seat()], head_, argument_}; }
   std::string here() const { return self().call(place_.channel); }
   bool is_root() const { return place_.order.front() == board_.seat(); }
@@ -68,7 +69,8 @@ class BoardGroup {
   Board &board_;
   Group *const far_;
   std::vector<size_t> others_;
-  const bool has_own_core_;  // as each rank has
+  const Error out_of_memory_;  // copied without any
+  const bool has_own_core_;    // as each rank has
 
   std::mutex mutex_;  // one collective at a time
   FrameHead head_;    // of this one

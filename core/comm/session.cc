@@ -46,6 +46,7 @@ Session::Session(Transport &transport, Channel channel, std::vector<int> members
       bulk_above_(transport.bulk_above()),
       timeout_(timeout),
       silence_(std::min(usual_silence, timeout / 4)),
+      out_of_memory_(Code::no_memory, "rank " + std::to_string(rank) + ": out of memory"),
       failure_(failure) {
   head_.channel = channel;
   failure_.add(*this);
@@ -59,11 +60,11 @@ void Session::know(Session &other_channel) {
 Patience Session::patience_with_leaders() const { return Patience(timeout_ + for_the_verdict); }
 
 void Session::begin(Collective collective, const Call &call) {
+  argument_ = call.argument;  // before anything else: it may fail
   head_.collective = collective;
   head_.api = call.api;
   head_.digest = call.digest();
   ++head_.sequence;
-  argument_ = call.argument;
   has_called_ = false;
   ask_at_ = {};
 }

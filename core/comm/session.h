@@ -10,6 +10,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/error.h"
@@ -36,10 +37,8 @@ class Session : public Herald {
     try {
       failure_.check();  // of any channel
       return work();
-    } catch (const Error &e) {
-      fail(e.code == Code::unavailable ? last_words(e) : e);
-    } catch (const std::bad_alloc &) {
-      fail(Error(Code::no_memory, here() + ": out of memory"));
+    } catch (const std::exception &e) {
+      fail(verdict(e));
     }
   }
 
@@ -93,10 +92,11 @@ class Session : public Herald {
   std::string here() const { return self().call(channel_); }
 
   [[noreturn]] void fail(const Error &error);
+  Error verdict(const std::exception &failure) noexcept;
   Error last_words(const Error &error);
   Error reason_of(int peer, const FrameHead &abort);
   void tell_all(const Error &error) noexcept;
-  void send_text(int peer, FrameKind kind, const Error &why) noexcept;
+  void send_text(int peer, FrameKind kind, Code code, std::string_view text) noexcept;
 
   Transport &transport_;
   const Channel channel_;
@@ -106,6 +106,7 @@ class Session : public Herald {
   const std::vector<int> others_;
   const size_t bulk_above_;
   const std::chrono::milliseconds timeout_, silence_;
+  const Error out_of_memory_;  // copied without any
   JobFailure &failure_;
   Session *other_channel_ = nullptr;
 

@@ -18,6 +18,17 @@ void Session::fail(const Error &error) {
   throw Error(error);
 }
 
+Error Session::verdict(const std::exception &failure) noexcept {
+  try {
+    if (dynamic_cast<const std::bad_alloc *>(&failure) != nullptr)
+      return {Code::no_memory, here() + ": out of memory"};
+    const Error error = as_error(failure);
+    return error.code == Code::unavailable ? last_words(error) : error;
+  } catch (const std::bad_alloc &) {
+    return out_of_memory_;
+  }
+}
+
 // A thread that is in a collective finds out, and tells, itself.
 void Session::tell(const Error &error) noexcept {
   const std::unique_lock lock(mutex_, std::try_to_lock);
@@ -49,11 +60,10 @@ Error Session::reason_of(int peer, const FrameHead &abort) {
   return with_own_argument(error, self(), channel_);
 }
 
-void Session::send_text(int peer, FrameKind kind, const Error &why) noexcept {
+void Session::send_text(int peer, FrameKind kind, Code code, std::string_view text) noexcept {
   try {
     FrameHead head = head_of(kind);
-    head.code = static_cast<int8_t>(why.code);
-    const std::string text = why.what();
+    head.code = static_cast<int8_t>(code);
     head.size = text.size();
     Patience brief(to_tell);
     transport_.send(peer, channel_, head, text, brief);
@@ -64,12 +74,12 @@ void Session::send_text(int peer, FrameKind kind, const Error &why) noexcept {
 
 void Session::tell_all(const Error &error) noexcept {
   if (std::exchange(told_, true)) return;
-  for (const int peer : others_) send_text(peer, FrameKind::abort, error);
+  for (const int peer : others_) send_text(peer, FrameKind::abort, error.code, error.what());
 }
 
 void Session::leave() noexcept {
   const std::lock_guard guard(mutex_);
-  for (const int peer : others_) send_text(peer, FrameKind::leave, Error(Code::unavailable, ""));
+  for (const int peer : others_) send_text(peer, FrameKind::leave, Code::unavailable, "");
 }
 
 }  // namespace det
