@@ -223,14 +223,25 @@ void SqliteConnection::begin(Durability durability) {
   require_in_place();
   reconnect_if_lost();
   set_durable(durability == Durability::durable);
-  execute("BEGIN IMMEDIATE");
+  try {
+    execute("BEGIN IMMEDIATE");
+  } catch (...) {
+    roll_back();  // without memory it may have begun all the same
+    throw;
+  }
 }
 
 void SqliteConnection::commit() { execute("COMMIT"); }
 
 void SqliteConnection::roll_back() noexcept {
+  if (!handle_) return;
   // Some errors have rolled back by themselves; then this one fails, and that is right.
   sqlite3_exec(handle_.get(), "ROLLBACK", nullptr, nullptr, nullptr);
+  if (sqlite3_get_autocommit(handle_.get()) != 0) return;
+  // Without memory; the transaction goes with its connection.
+  lost_ = true;
+  for (auto &[sql, statement] : statements_) statement.reset();
+  handle_.reset();
 }
 
 void SqliteConnection::execute(std::string_view sql) {
