@@ -17,7 +17,7 @@
 
 namespace {
 
-enum class Call { none, random, lock, unlock, open, read, write };
+enum class Call { none, random, lock, unlock, make, open, read, write };
 
 // The call that fails next, and those before it that do not.
 struct Fault {
@@ -63,7 +63,11 @@ ssize_t failing_pwrite(int fd, const void *data, size_t size, off_t at) {
 
 }  // namespace
 
-// Stands before getrandom(2) in this program.
+// Stand before getrandom(2) and mknod(2) in this program.
+extern "C" int __real_mknod(const char *path, mode_t mode, dev_t device);
+extern "C" int __wrap_mknod(const char *path, mode_t mode, dev_t device) {
+  return fails(Call::make) ? -1 : __real_mknod(path, mode, device);
+}
 extern "C" ssize_t __real_getrandom(void *bytes, size_t size, unsigned flags);
 extern "C" ssize_t __wrap_getrandom(void *bytes, size_t size, unsigned flags) {
   return fails(Call::random) ? -1 : __real_getrandom(bytes, size, flags);
@@ -216,6 +220,31 @@ void too_few_descriptors_are_told_as_such(void **) {
   if (!contains(message, "ulimit -n")) fail_msg("%s", message.c_str());
 }
 
+void a_store_that_cannot_be_made_or_opened_says_why(void **) {
+  const auto failure_of = [](const Home &home, bool create) {
+    try {
+      open_store(home.store(), create, {});
+    } catch (const Error &error) {
+      return error;
+    }
+    return Error(Code::internal, "it went well");
+  };
+  const Home home;
+  arm(Call::make, ENOSPC, 0);
+  const Error full = failure_of(home, true);
+  assert_int_equal(static_cast<int>(full.code), static_cast<int>(Code::full));
+  assert_int_equal(full.os_errno, ENOSPC);
+  open_store(home.store(), true, {});
+  for (const int times : {1, never_reached}) {
+    arm(Call::open, ESTALE, 0, times);
+    const Error stale = failure_of(home, false);
+    disarm();
+    assert_int_equal(static_cast<int>(stale.code), static_cast<int>(Code::io));
+    assert_int_equal(stale.os_errno, times == 1 ? 0 : ESTALE);
+  }
+  open_store(home.store(), false, {});
+}
+
 void memory_that_is_not_there_loses_no_report(void **) {
   bool has_failed = true;
   for (int64_t before = 0; has_failed; before += 1 + before / 40) {
@@ -242,6 +271,7 @@ int main() {
       cmocka_unit_test(a_file_that_cannot_be_opened_loses_no_report),
       cmocka_unit_test(a_disk_that_fails_loses_no_report),
       cmocka_unit_test(too_few_descriptors_are_told_as_such),
+      cmocka_unit_test(a_store_that_cannot_be_made_or_opened_says_why),
       cmocka_unit_test(memory_that_is_not_there_loses_no_report),
   };
   return cmocka_run_group_tests_name("failing_calls", tests, replace_calls, restore_calls);

@@ -2,6 +2,7 @@
 
 #include <sqlite3.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -20,7 +21,7 @@ namespace {
 // Whether it says something of the system, and nothing of the file.
 bool is_shortage(int os_errno) {
   return os_errno == EMFILE || os_errno == ENFILE || os_errno == ENOMEM || os_errno == EIO ||
-         os_errno == ENOSPC || os_errno == EDQUOT;
+         os_errno == ENOSPC || os_errno == EDQUOT || os_errno == ESTALE;
 }
 
 // `os_errno`: what the system said last, where it was asked.
@@ -92,10 +93,19 @@ SqliteConnection::SqliteConnection(const std::filesystem::path &path, int flags,
 SqliteConnection::~SqliteConnection() = default;
 
 void SqliteConnection::connect() {
+  // Of a file that it cannot make or write, SQLite tells what came of reading it instead.
+  if ((flags_ & SQLITE_OPEN_CREATE) != 0 && mknod(path_.c_str(), S_IFREG | 0644, 0) != 0 &&
+      errno != EEXIST)
+    OsFailure{errno}.raise("making the store '" + path_.string() + "'");
   sqlite3 *handle = nullptr;
   const int result = sqlite3_open_v2(path_.c_str(), &handle, flags_, nullptr);
   handle_.reset(handle);
   if (result != SQLITE_OK) throw_error(result, "open");
+  if ((flags_ & SQLITE_OPEN_READWRITE) != 0 && sqlite3_db_readonly(handle, "main") == 1 &&
+      access(path_.c_str(), W_OK) == 0)
+    throw Error(Code::io, "using the store '" + path_.string() +
+                              "': it could be opened for reading only, though it may be written; "
+                              "try again");
   ++connections_;
   durable_.reset();
   // The last one to close would copy the write-ahead log into the database and sync it twice.
