@@ -86,6 +86,21 @@ Manifest from_text(const std::string &text) {
                                  "; the checkpoint is damaged, restore another one");
 }
 
+// Null for what says nothing of the checkpoint itself.
+const char *damage_of(int os_errno) {
+  switch (os_errno) {
+    case ENOENT:
+    case ENOTDIR:
+      return "the file is missing";
+    case EXDEV:
+      return "a link leads out of the checkpoint";
+    case ELOOP:
+      return "the file cannot be reached";
+    default:
+      return nullptr;
+  }
+}
+
 }  // namespace
 
 void write_manifest(const Tree &root, const Manifest &manifest) {
@@ -149,11 +164,9 @@ void verify(const Tree &root, const Manifest &manifest, const Selector &wanted, 
     struct stat about {};
     const Fd file(open_beneath(root.fd.get(), path, O_PATH));
     if (!file || fstat(file.get(), &about) != 0) {
-      if (errno == EACCES) OsFailure{errno}.raise("opening " + root.name_of(path));
-      throw_damaged(root, path,
-                    errno == ENOENT  ? "the file is missing"
-                    : errno == EXDEV ? "a link leads out of the checkpoint"
-                                     : "the file cannot be reached");
+      const int reason = errno;
+      if (const char *how = damage_of(reason)) throw_damaged(root, path, how);
+      OsFailure{reason}.raise("opening " + root.name_of(path));
     }
     if (!S_ISREG(about.st_mode)) throw_damaged(root, path, "it is not a file any more");
     if (static_cast<uint64_t>(about.st_size) != expected.size)

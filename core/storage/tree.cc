@@ -63,11 +63,12 @@ int open_beneath(int root, const std::string &path, int flags, unsigned mode) {
   how.flags = static_cast<uint64_t>(flags | O_CLOEXEC);
   how.mode = mode;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
-  // EAGAIN: something was renamed meanwhile, so that the kernel could not be sure.
+  // EAGAIN: something was renamed meanwhile, so that the kernel could not be sure. What is said to
+  // lead out is looked at twice, since that is taken for damage.
   for (int attempt = 0; attempt < 16; ++attempt) {
     const long fd = syscall(SYS_openat2, root, path.c_str(), &how, sizeof how);
     if (fd >= 0) return static_cast<int>(fd);
-    if (errno != EAGAIN) break;
+    if (errno != EAGAIN && (errno != EXDEV || attempt > 0)) break;
   }
   // EPERM: a container's filter that does not know the call.
   if (errno != ENOSYS && errno != EPERM) return -1;

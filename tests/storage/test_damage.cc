@@ -1,18 +1,23 @@
 // Stored checkpoints that are damaged or want to lead the reader out.
 #include <sys/syscall.h>
 
+#include <atomic>
 #include <cerrno>
 
 #include "tests/storage/fixture.h"
 
 namespace {
 bool old_kernel = false;  // one without openat2
-}
+// The openat2 that fails, and how often from then on.
+std::atomic<int> openings_before, openings_to_fail, failure;
+}  // namespace
 
 extern "C" long __real_syscall(long number, ...);
 extern "C" long __wrap_syscall(long number, long a, long b, long c, long d) {
-  if (!old_kernel || number != SYS_openat2) return __real_syscall(number, a, b, c, d);
-  errno = ENOSYS;
+  const bool fails = number == SYS_openat2 && openings_to_fail > 0 && openings_before-- <= 0 &&
+                     openings_to_fail-- > 0;
+  if (!fails && (!old_kernel || number != SYS_openat2)) return __real_syscall(number, a, b, c, d);
+  errno = fails ? failure.load() : ENOSYS;
   return -1;
 }
 
@@ -52,6 +57,25 @@ void shorter_file_is_corrupt(void **state) {
   Damaged &at = damaged(state);
   at.rewrite("subdir/file1.txt", "nested");
   at.assert_unusable(Code::corrupt, "subdir/file1.txt': it has 6 bytes instead of 13");
+}
+
+void what_fails_for_other_reasons_is_not_taken_for_damage(void **state) {
+  Damaged &at = damaged(state);
+  for (const int os_errno : {EIO, ENOMEM, EMFILE, EXDEV}) {
+    failure = os_errno;
+    for (int before = 0;; ++before) {
+      openings_before = before;
+      openings_to_fail = 1;
+      try {
+        at.storage->restore("one", nullptr, true);
+      } catch (const Error &error) {
+        assert_int_equal(error.os_errno, os_errno);
+        assert_int_equal(static_cast<int>(error.code),
+                         static_cast<int>(OsFailure{os_errno}.code()));
+      }
+      if (openings_to_fail.exchange(0) == 1) break;
+    }
+  }
 }
 
 void changed_byte_is_corrupt_where_checksums_are_compared(void **state) {
@@ -254,6 +278,7 @@ int main() {
   using namespace det;
   const CMUnitTest tests[] = {
       DAMAGE_TEST(shorter_file_is_corrupt),
+      DAMAGE_TEST(what_fails_for_other_reasons_is_not_taken_for_damage),
       DAMAGE_TEST(changed_byte_is_corrupt_where_checksums_are_compared),
       DAMAGE_TEST(missing_file_is_corrupt_if_wanted),
       DAMAGE_TEST(garbled_manifest_is_corrupt),
