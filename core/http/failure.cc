@@ -115,11 +115,17 @@ bool is_token(const std::string &text) {
   });
 }
 
+// Whether it went well; a lack of memory says nothing of the URL.
+bool is_ok(CURLUcode code) {
+  if (code == CURLUE_OUT_OF_MEMORY) throw Error(Code::no_memory, "preparing a request: no memory");
+  return code == CURLUE_OK;
+}
+
 bool has_part(CURLU *url, CURLUPart part) {
   char *text = nullptr;
-  const bool found = curl_url_get(url, part, &text, 0) == CURLUE_OK;
+  const CURLUcode code = curl_url_get(url, part, &text, 0);
   curl_free(text);
-  return found;
+  return is_ok(code);
 }
 
 }  // namespace
@@ -130,12 +136,12 @@ std::string asked_of(const HttpRequest &request) {
 
 void check_request(const HttpRequest &request) {
   const std::unique_ptr<CURLU, void (*)(CURLU *)> url(curl_url(), curl_url_cleanup);
-  if (!url) throw Error(Code::no_memory, "preparing a request: no memory");
+  if (!url) is_ok(CURLUE_OUT_OF_MEMORY);
   if (!request.url.starts_with("http://") && !request.url.starts_with("https://"))
     refuse("its URL must begin with http:// or https://");
   // Neither text may be repeated: where parsing fails there may be a password in it.
   if (request.url.find('\0') != std::string::npos ||
-      curl_url_set(url.get(), CURLUPART_URL, request.url.c_str(), 0) != CURLUE_OK)
+      !is_ok(curl_url_set(url.get(), CURLUPART_URL, request.url.c_str(), 0)))
     refuse("its URL is malformed; expected http(s)://host[:port][/path]");
   if (has_part(url.get(), CURLUPART_USER) || has_part(url.get(), CURLUPART_PASSWORD))
     refuse("its URL holds a user or password; take them out and log in instead");
