@@ -19,21 +19,13 @@ const char *log_level_name(LogLevel level) {
   }
 }
 
-void Logger::write(LogLevel level, const std::string &message) {
+void Logger::write_line(LogLevel level, const std::string &text) {
   if (level < threshold_) return;
-  const std::string line = printable(message);
+  const std::string line = printable(text);
   if (outlet_) return outlet_->write(level, line);
   const std::lock_guard guard(mutex_);
   if (sink_) sink_(level, line);
   else std::fprintf(stderr, "%s: detcore: %s\n", log_level_name(level), line.c_str());
-}
-
-void Logger::tell(LogLevel level, const char *doing, const std::exception &failure) noexcept {
-  try {
-    write(level, std::string(doing) + ": " + failure.what());
-  } catch (const std::exception &) {
-    return;
-  }
 }
 
 }  // namespace det

@@ -39,19 +39,40 @@ class Logger {
   Logger(LogLevel threshold, std::shared_ptr<LogOutlet> outlet)
       : threshold_(threshold), outlet_(std::move(outlet)) {}
 
-  void write(LogLevel level, const std::string &message);
-  void debug(const std::string &message) { write(LogLevel::debug, message); }
-  void info(const std::string &message) { write(LogLevel::info, message); }
-  void warning(const std::string &message) { write(LogLevel::warning, message); }
-  void error(const std::string &message) { write(LogLevel::error, message); }
-
-  // "DOING: what failed", where nothing may be thrown, such as at the end of a thread. Nothing when
-  // there is no memory for that.
-  void tell(LogLevel level, const char *doing, const std::exception &failure) noexcept;
+  // A line of texts, one after the other. What is done stays done, whether or not it can be told: a
+  // line that there is no memory for is left out.
+  template <class... Texts>
+  void write(LogLevel level, const Texts &...texts) noexcept {
+    try {
+      std::string line;
+      (line.append(texts), ...);
+      write_line(level, line);
+    } catch (const std::exception &) {
+      return;
+    }
+  }
+  template <class... Texts>
+  void debug(const Texts &...texts) noexcept {
+    write(LogLevel::debug, texts...);
+  }
+  template <class... Texts>
+  void info(const Texts &...texts) noexcept {
+    write(LogLevel::info, texts...);
+  }
+  template <class... Texts>
+  void warning(const Texts &...texts) noexcept {
+    write(LogLevel::warning, texts...);
+  }
+  template <class... Texts>
+  void error(const Texts &...texts) noexcept {
+    write(LogLevel::error, texts...);
+  }
 
   LogOutlet *outlet() const { return outlet_.get(); }  // null: there is none
 
  private:
+  void write_line(LogLevel level, const std::string &text);
+
   const LogLevel threshold_;
   const Sink sink_;
   const std::shared_ptr<LogOutlet> outlet_;

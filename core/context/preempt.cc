@@ -43,7 +43,7 @@ void PreemptContext::watch() {
   try {
     while (!stopping_ && master_.keep_alive(wake_)) wake_.clear();
   } catch (const std::exception &e) {
-    logger_.tell(LogLevel::error, "keeping the trial alive", e);
+    logger_.error("keeping the trial alive: ", e.what());
   }
 }
 
@@ -58,7 +58,7 @@ void PreemptContext::watch_for_preemption() {
       note_if_told_by_process();
       return;
     } catch (const std::exception &e) {
-      logger_.tell(LogLevel::warning, "watching for a preemption signal", e);
+      logger_.warning("watching for a preemption signal: ", e.what());
       // The answer may be known although the master could not be told: acknowledge() tries again.
       if (preempted_) return;
       pollfd woken = {wake_.fd(), POLLIN, 0};
@@ -105,7 +105,7 @@ void PreemptContext::pass_on_to_chief() noexcept {
   try {
     note_if_told_by_process();
   } catch (const std::exception &e) {
-    logger_.tell(LogLevel::warning, "telling rank 0 to stop", e);
+    logger_.warning("telling rank 0 to stop: ", e.what());
     noted_ = true;
   }
 }

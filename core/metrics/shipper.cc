@@ -84,7 +84,7 @@ struct Shipper::State {
       try {
         going = work();
       } catch (const std::exception &error) {  // no memory; nothing was lost
-        logger->tell(LogLevel::error, "shipping reports", error);
+        logger->error("shipping reports: ", error.what());
         spool.wait(options.interval);
         going = !late();
       }
@@ -154,7 +154,7 @@ struct Shipper::State {
     try {
       observer(reports);
     } catch (const std::exception &error) {
-      logger->tell(LogLevel::warning, "writing reports for plots", error);
+      logger->warning("writing reports for plots: ", error.what());
     }
   }
 
