@@ -72,20 +72,22 @@ std::string chief_decides(Communicator &communicator, const Call &call, const Wo
   if (communicator.ranks().size == 1) return work();
   if (!communicator.is_chief())
     return value_of(communicator.broadcast(std::nullopt, call), "rank 0");
-  const Outcome mine = run(work);
+  Outcome mine = run(work);
   communicator.broadcast(mine.text, call);
   if (mine.thrown) std::rethrow_exception(mine.thrown);
-  return mine.text.substr(1);
+  mine.text.erase(0, 1);  // what all agree on, this rank does not lose
+  return std::move(mine.text);
 }
 
 std::string local_chief_decides(Communicator &communicator, const Call &call, const Work &work) {
   if (communicator.ranks().local_size == 1) return work();
   if (!communicator.is_local_chief())
     return value_of(communicator.broadcast_local(std::nullopt, call), "local rank 0");
-  const Outcome mine = run(work);
+  Outcome mine = run(work);
   communicator.broadcast_local(mine.text, call);
   if (mine.thrown) std::rethrow_exception(mine.thrown);
-  return mine.text.substr(1);
+  mine.text.erase(0, 1);  // what all agree on, this rank does not lose
+  return std::move(mine.text);
 }
 
 }  // namespace det

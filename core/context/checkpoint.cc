@@ -69,10 +69,11 @@ std::string CheckpointContext::upload(const fs::path &directory, const std::stri
     for (const auto &[path, size] : list_directory(directory))
       if (selector(path)) paths->push_back(path);
   }
-  const std::unique_ptr<CheckpointWriter> writer = storage_.begin(make_uuid());
+  std::string id = make_uuid();
+  const std::unique_ptr<CheckpointWriter> writer = storage_.begin(id);
   writer->add(directory, paths);
   publish(*writer, metadata, {});
-  return writer->id();
+  return id;
 }
 
 std::unique_ptr<CheckpointStore> CheckpointContext::begin_store(const std::string &metadata_json,
@@ -87,19 +88,17 @@ std::unique_ptr<CheckpointStore> CheckpointContext::begin_store(const std::strin
 
 void CheckpointContext::publish(CheckpointWriter &writer, const Json &metadata,
                                 const std::vector<std::string> &shares) {
-  const CheckpointReport report{writer.id(), metadata, writer.commit(shares), storage_.config()};
+  CheckpointReport report{writer.id(), metadata, {}, storage_.config()};
+  report.resources = writer.commit(shares);  // from here on it is visible
   train_.give_way_to_reports();
   try {
     master_.report_checkpoint(report);
-  } catch (const Error &error) {
-    publish_later(writer, report, error);
+  } catch (const std::exception &failure) {
+    publish_later(writer, report, as_error(failure));
     return;
-  } catch (...) {
-    writer.abort();
-    throw;
   }
   writer.announced();
-  logger_.info("saved checkpoint " + writer.id());
+  logger_.info("saved checkpoint ", writer.id());
 }
 
 // The bytes are safe: nothing that passes makes them be given up.
@@ -109,12 +108,13 @@ void CheckpointContext::publish_later(CheckpointWriter &writer, const Checkpoint
   try {
     if (may_be_taken_later(reason) && keep(report)) {
       writer.announced();
-      logger_.warning("saved checkpoint " + id +
-                      ", and the master is told of it later: " + reason.what());
+      logger_.warning("saved checkpoint ", id,
+                      ", and the master is told of it later: ", reason.what());
       return;
     }
-  } catch (const Error &unkept) {
+  } catch (const std::exception &failure) {
     writer.announced();
+    const Error unkept = as_error(failure);
     throw Error(unkept.code,
                 "reporting checkpoint " + id + ", which is safe in storage: " + reason.what() +
                     "; keeping the report for later: " + unkept.what(),
