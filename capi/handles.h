@@ -3,6 +3,7 @@
 
 #include <det/core.h>
 
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -38,13 +39,13 @@ struct det_train {
 };
 
 struct det_searcher_op {
-  det::SearcherOperation &impl;
+  det::SearcherOperation *impl = nullptr;
 };
 
 struct det_searcher {
   det::SearcherContext &impl;
   std::mutex mutex;
-  std::vector<std::unique_ptr<det_searcher_op>> operations;  // those handed out
+  std::list<det_searcher_op> operations;  // those handed out
 };
 
 struct det_profiler {

@@ -18,11 +18,12 @@ det_status det_searcher_next(det_searcher *searcher, det_searcher_op **out,
   return answered(err, [&] {
     det_searcher_op *&result = cleared(out, "out");
     det_searcher &handle = deref(searcher, "searcher");
-    det::SearcherOperation *operation = handle.impl.next();
-    if (operation == nullptr) return DET_DONE;
+    std::list<det_searcher_op> one(1);  // before there is an operation to lose
+    one.front().impl = handle.impl.next();
+    if (one.front().impl == nullptr) return DET_DONE;
     const std::lock_guard guard(handle.mutex);
-    handle.operations.push_back(std::make_unique<det_searcher_op>(det_searcher_op{*operation}));
-    result = handle.operations.back().get();
+    handle.operations.splice(handle.operations.end(), one);
+    result = &handle.operations.back();
     return DET_OK;
   });
 }
@@ -36,23 +37,23 @@ det_unit det_searcher_configured_units(const det_searcher *searcher) noexcept {
 }
 
 uint64_t det_searcher_op_length(const det_searcher_op *op) noexcept {
-  return op != nullptr ? op->impl.length() : 0;
+  return op != nullptr ? op->impl->length() : 0;
 }
 
 det_status det_searcher_op_report_progress(det_searcher_op *op, double length,
                                            det_error *err) noexcept {
-  return guarded(err, [&] { deref(op, "op").impl.report_progress(length); });
+  return guarded(err, [&] { deref(op, "op").impl->report_progress(length); });
 }
 
 det_status det_searcher_op_report_completed(det_searcher_op *op, double metric,
                                             det_error *err) noexcept {
-  return guarded(err, [&] { deref(op, "op").impl.report_completed(metric); });
+  return guarded(err, [&] { deref(op, "op").impl->report_completed(metric); });
 }
 
 det_status det_searcher_op_report_completed_json(det_searcher_op *op, const char *metric_json,
                                                  det_error *err) noexcept {
   return guarded(err, [&] {
-    deref(op, "op").impl.report_completed(
+    deref(op, "op").impl->report_completed(
         det::parse_json(text(metric_json, "metric_json"), "metric_json"));
   });
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "core/base/error.h"
 #include "core/comm/agreement.h"
@@ -60,6 +61,8 @@ void SearcherContext::configure(SearcherMode mode, bool auto_acknowledge) {
 
 SearcherOperation *SearcherContext::next() {
   gate_.check();
+  Room room;
+  room.emplace_back(*this);  // before there is an operation to lose
   SearcherMode mode;
   {
     const std::lock_guard guard(mutex_);
@@ -68,23 +71,24 @@ SearcherOperation *SearcherContext::next() {
   }
   if (mode == SearcherMode::chief_only) {
     check_chief("searcher.operations in chief-only mode");
-    return hand_out(next_of_chief());
+    return hand_out(std::move(room), next_of_chief());
   }
   // Every length is an operation, also 0; the empty text is none.
   const std::string length = chief_decides(communicator_, {ApiCall::searcher_next}, [&] {
     const std::optional<uint64_t> next = next_of_chief();
     return next ? std::to_string(*next) : std::string();
   });
-  return hand_out(length.empty() ? std::nullopt : std::optional<uint64_t>(std::stoull(length)));
+  return hand_out(std::move(room),
+                  length.empty() ? std::nullopt : std::optional<uint64_t>(std::stoull(length)));
 }
 
 std::optional<uint64_t> SearcherContext::next_of_chief() {
   const std::lock_guard guard(mutex_);
-  if (!operations_.empty() && !operations_.back()->completed_)
+  if (!operations_.empty() && !operations_.back().completed_)
     throw Error(Code::state,
                 "asking for the next operation: must call op.report_completed() on "
                 "the operation of length " +
-                    std::to_string(operations_.back()->length_) + " first");
+                    std::to_string(operations_.back().length_) + " first");
   const SearchOperation operation = master_.current_operation();
   if (!operation.completed) return operation.length;
   if (auto_acknowledge_ && !acknowledged_) {
@@ -94,13 +98,15 @@ std::optional<uint64_t> SearcherContext::next_of_chief() {
   return std::nullopt;
 }
 
-SearcherOperation *SearcherContext::hand_out(std::optional<uint64_t> length) {
+SearcherOperation *SearcherContext::hand_out(Room room, std::optional<uint64_t> length) {
   const std::lock_guard guard(mutex_);
   exhausted_ = !length;
   if (!length) return nullptr;
-  operations_.push_back(std::unique_ptr<SearcherOperation>(new SearcherOperation(*this, *length)));
-  return operations_.back().get();
+  room.back().length_ = *length;
+  operations_.splice(operations_.end(), room);
+  return &operations_.back();
 }
+
 void SearcherContext::acknowledge_out_of_operations() {
   gate_.check();
   const std::lock_guard guard(mutex_);

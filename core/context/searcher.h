@@ -2,10 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <list>
 #include <mutex>
 #include <optional>
-#include <vector>
 
 #include "core/base/json.h"
 #include "core/comm/communicator.h"
@@ -27,17 +26,15 @@ Unit configured_units(const Json &config);
 // On any rank but the chief it has a length and nothing else.
 class SearcherOperation {
  public:
+  explicit SearcherOperation(SearcherContext &searcher) : searcher_(searcher) {}
   uint64_t length() const { return length_; }
   void report_progress(double length);
   void report_completed(const Json &metric);
 
  private:
   friend class SearcherContext;
-  SearcherOperation(SearcherContext &searcher, uint64_t length)
-      : searcher_(searcher), length_(length) {}
-
   SearcherContext &searcher_;
-  const uint64_t length_;
+  uint64_t length_ = 0;
   bool completed_ = false;
 };
 
@@ -57,7 +54,8 @@ class SearcherContext {
   friend class SearcherOperation;
   void check_chief(const char *call) const;
   std::optional<uint64_t> next_of_chief();
-  SearcherOperation *hand_out(std::optional<uint64_t> length);
+  using Room = std::list<SearcherOperation>;  // for one
+  SearcherOperation *hand_out(Room room, std::optional<uint64_t> length);
   const Gate &gate_;
   Communicator &communicator_;
   Master &master_;
@@ -70,7 +68,7 @@ class SearcherContext {
   bool started_ = false;
   bool exhausted_ = false;
   bool acknowledged_ = false;
-  std::vector<std::unique_ptr<SearcherOperation>> operations_;
+  std::list<SearcherOperation> operations_;
 };
 
 }  // namespace det
