@@ -74,6 +74,13 @@ std::string errno_text(int os_errno) {
 
 Code OsFailure::code() const { return meaning_of(os_errno_).code; }
 const char *OsFailure::remedy() const { return meaning_of(os_errno_).remedy; }
+
+bool is_shortage_of_memory(const std::exception &failure) noexcept {
+  const auto *error = dynamic_cast<const Error *>(&failure);
+  return error != nullptr ? error->code == Code::no_memory
+                          : dynamic_cast<const std::bad_alloc *>(&failure) != nullptr;
+}
+
 Error as_error(const std::exception &failure) {
   if (const auto *error = dynamic_cast<const Error *>(&failure)) return *error;
   if (dynamic_cast<const std::bad_alloc *>(&failure) != nullptr)

@@ -41,6 +41,9 @@ class Error : public std::runtime_error {
   int http_status;
 };
 
+// Whether there was no memory for it. Needs none itself.
+bool is_shortage_of_memory(const std::exception &failure) noexcept;
+
 // Any failure as one of ours: what the standard library throws has a code as well.
 Error as_error(const std::exception &failure);
 

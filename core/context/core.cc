@@ -16,7 +16,8 @@ constexpr Call starting{ApiCall::core_init};
 // Runs steps one after the other, each whatever the ones before did, and keeps the first failure.
 class Steps {
  public:
-  void run(const std::function<void()> &step) noexcept {
+  template <class Step>
+  void run(const Step &step) noexcept {
     try {
       step();
     } catch (...) {
@@ -163,8 +164,27 @@ void Core::watch_end() {
 }
 
 void Core::close(RunEnd how, std::chrono::milliseconds limit) {
-  if (gate_.in_child() || !gate_.close()) return;
+  if (gate_.in_child()) return;
+  const std::unique_lock lock(closing_, std::try_to_lock);
+  if (!lock) return;
   Steps steps;
+  if (gate_.close()) {
+    end_ = how;
+    take_down(steps, limit);
+  }
+  steps.run([&] { end_run(); });
+  steps.run([&] {
+    if (!shipper_) return;
+    if (const std::optional<std::string> conflict = shipper_->take_conflict())
+      throw Error(Code::conflict, *conflict);
+  });
+  constexpr std::chrono::milliseconds patience_with_host{1000};
+  if (logger_->outlet() != nullptr) logger_->outlet()->flush(patience_with_host);
+  steps.rethrow();
+}
+
+template <class Steps>
+void Core::take_down(Steps &steps, std::chrono::milliseconds limit) {
   steps.run([&] { end_watch_.reset(); });
   steps.run([&] { output_.reset(); });
   steps.run([&] { stack_trace_.reset(); });
@@ -174,17 +194,17 @@ void Core::close(RunEnd how, std::chrono::milliseconds limit) {
   steps.run([&] {
     if (preempt_) preempt_->stop();
   });
-  steps.run([&] {
-    if (place_.master) place_.master->end_run(how);
-  });
-  steps.run([&] {
-    if (!shipper_) return;
-    if (const std::optional<std::string> conflict = shipper_->take_conflict())
-      throw Error(Code::conflict, *conflict);
-  });
-  constexpr std::chrono::milliseconds patience_with_host{1000};
-  if (logger_->outlet() != nullptr) logger_->outlet()->flush(patience_with_host);
-  steps.rethrow();
+}
+
+void Core::end_run() {
+  if (std::exchange(ended_, true) || !place_.master) return;
+  try {
+    place_.master->end_run(end_);
+  } catch (const std::exception &failure) {
+    ended_ =
+        !is_shortage_of_memory(failure);  // a run that is not ended looks like one that goes on
+    throw;
+  }
 }
 
 void Core::deliver_last(std::chrono::milliseconds limit) {

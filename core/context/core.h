@@ -42,7 +42,8 @@ class Core {
   }
   ~Core();
 
-  // Every step is done even when one fails; throws the first failure. Repeats do nothing.
+  // Every step is done even when one fails; throws the first failure. A repeat ends the run, as the
+  // first one was to, where there was no memory for that; else it does nothing.
   void close(RunEnd how) { close(how, close_limit_); }
   bool in_child() const { return gate_.in_child(); }
 
@@ -65,10 +66,17 @@ class Core {
   void open_contexts(const CoreOptions &options);
   void begin_capture();
   void close(RunEnd how, std::chrono::milliseconds limit);
+  template <class Steps>
+  void take_down(Steps &steps, std::chrono::milliseconds limit);
   void deliver_last(std::chrono::milliseconds limit);
+  void end_run();
 
   const std::chrono::milliseconds close_limit_;
   std::atomic<bool> opened_{false};
+
+  std::mutex closing_;
+  RunEnd end_ = RunEnd::error;
+  bool ended_ = false;
 
   // In the order of making; taken down in the opposite one.
   Gate gate_;

@@ -161,8 +161,9 @@ typedef int32_t det_exit;
 /** Ends the run (seed: leaving the context): carries every report to the master and tells it how
  * the run ended. Every step is done even when one fails; the first failure is returned. Reports
  * that cannot be delivered stay in the journal for `det sync`. Afterwards every function of the
- * core and its views answers DET_E_STATE; the memory stays until det_core_free(). Repeats do
- * nothing. Blocks. In a forked child it does nothing.
+ * core and its views answers DET_E_STATE; the memory stays until det_core_free(). A
+ * repeat does nothing, but for what there was no memory for. Blocks. In a forked child it does
+ * nothing.
  *
  * Each rank closes for itself, in any order: no rank waits for another, and reports of one that
  * closes after the chief still arrive. The run ends as the chief says, unless that is DET_EXIT_OK
@@ -170,7 +171,7 @@ typedef int32_t det_exit;
  * then it ends as that rank did.
  * @param[in] how  One of DET_EXIT_*.
  * @return DET_OK; DET_E_INVALID; DET_E_CONFLICT (see det_train_flush()); DET_E_TIMEOUT,
- * DET_E_UNAVAILABLE, DET_E_BUSY, DET_E_IO, DET_E_FULL.   @since 0.1 */
+ * DET_E_UNAVAILABLE, DET_E_BUSY, DET_E_IO, DET_E_FULL, DET_E_NOMEM.   @since 0.1 */
 DET_API det_status det_core_close(det_core *core, det_exit how, det_error *err) DET_NOEXCEPT;
 
 /** Releases the core, its views and operations. Closes first with DET_EXIT_ERROR if that was not

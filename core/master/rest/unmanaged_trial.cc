@@ -96,7 +96,6 @@ bool UnmanagedTrial::is_error_by_another_rank() {
 }
 
 void UnmanagedTrial::end_run(RunEnd how) {
-  if (ended_.exchange(true)) return;
   const TrialState state = state_after(how);
   if (run().rank != 0 && state != TrialState::error) return remove_directory();
   const FinalState final_state(run().directory);
@@ -109,7 +108,7 @@ void UnmanagedTrial::end_run(RunEnd how) {
     if (state == TrialState::error || !is_error_by_another_rank())
       session().read<PatchTrial>(
           in_time(session().send(PatchTrial{run().info.trial_id, state}, repeatable)));
-  } catch (const Error &) {
+  } catch (...) {
     final_state.keep(state);
     throw;
   }

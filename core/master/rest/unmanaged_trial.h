@@ -37,7 +37,6 @@ class UnmanagedTrial : public RestTrial {
   std::atomic<bool> beat_failed_{false};
   std::atomic<bool> acknowledged_{false};
   std::atomic<bool> completed_{false};  // the one operation
-  std::atomic<bool> ended_{false};
 };
 
 }  // namespace det
