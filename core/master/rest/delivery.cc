@@ -1,6 +1,7 @@
 #include "core/master/rest/delivery.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "core/base/clock.h"
@@ -38,7 +39,7 @@ RestDelivery::RestDelivery(std::shared_ptr<MasterSession> session, ReportOrigin 
       refused_(run_directory),
       sent_before_(watermark_.attempted()) {}
 
-Delivery RestDelivery::deliver(const JournalKey &, std::span<const Report> reports) {
+Delivery RestDelivery::deliver(const JournalKey &, std::span<const Report> reports) try {
   Delivery delivery;
   failure_.reset();
   static_cast<void>(session_->version());  // its failure is not that of a report
@@ -57,6 +58,9 @@ Delivery RestDelivery::deliver(const JournalKey &, std::span<const Report> repor
   undelivered_ = {};
   if (failure_) throw *failure_;
   return delivery;
+} catch (const std::bad_alloc &) {
+  sent_before_ = watermark_.attempted();
+  throw;
 }
 
 // A search goes by the order of validations, and the first value of a step is the one that stays.

@@ -101,7 +101,7 @@ class RestDelivery : public ReportSink {
   std::deque<Ahead> ahead_;
 
   // Of the thread that delivers.
-  const uint64_t sent_before_;           // what an earlier process may have sent
+  uint64_t sent_before_;  // what an earlier process may have sent, or an attempt without memory
   std::set<uint64_t> maybe_stored_;      // sent, without an answer
   std::set<uint64_t> done_;              // above the watermark
   std::span<const Report> undelivered_;  // of the batch; begins above the watermark
