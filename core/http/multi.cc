@@ -39,7 +39,11 @@ bool watch_for(const Fd &epoll, int fd, uint32_t events, bool is_known) {
 
 CURLM *make_multi() {
   // Thread-safe since libcurl 7.84, and for the whole process.
-  static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
+  static const CURLcode ready = [] {
+    const CURLcode code = curl_global_init(CURL_GLOBAL_DEFAULT);
+    if (code == CURLE_OUT_OF_MEMORY) throw std::bad_alloc();  // tried again the next time
+    return code;
+  }();
   if (ready != CURLE_OK)
     throw Error(Code::internal, std::string("starting libcurl: ") + curl_easy_strerror(ready));
   CURLM *multi = curl_multi_init();
@@ -60,7 +64,9 @@ Multi::Multi(size_t spare_connections) : epoll_(make_epoll()), multi_(make_multi
 }
 
 void Multi::add(CURL *handle) {
-  if (const CURLMcode code = curl_multi_add_handle(multi_.get(), handle); code != CURLM_OK)
+  const CURLMcode code = curl_multi_add_handle(multi_.get(), handle);
+  if (code == CURLM_OUT_OF_MEMORY) throw std::bad_alloc();
+  if (code != CURLM_OK)
     throw Error(Code::internal, std::string("starting a request: ") + curl_multi_strerror(code));
 }
 
