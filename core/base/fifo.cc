@@ -18,10 +18,12 @@ void drain_fifo(const Fd &fifo) {
   }
 }
 
-void wake_fifo(const std::filesystem::path &path) {
+bool wake_fifo(const std::filesystem::path &path) {
   const Fd fifo(open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
   const char byte = 1;
-  if (fifo) (void)!write(fifo.get(), &byte, 1);  // full: it is awake already
+  if (!fifo) return false;
+  (void)!write(fifo.get(), &byte, 1);  // full: it is awake already
+  return true;
 }
 
 }  // namespace det

@@ -13,7 +13,7 @@ Fd open_fifo(const std::filesystem::path &path);
 // Takes out what woke it.
 void drain_fifo(const Fd &fifo);
 
-// Wakes who waits at it, if somebody does.
-void wake_fifo(const std::filesystem::path &path);
+// Wakes who waits at it. False where nobody does, and errno says why.
+bool wake_fifo(const std::filesystem::path &path);
 
 }  // namespace det

@@ -16,6 +16,7 @@ void Change::commit() {
   transaction_.commit();
   for (const auto &[trial_id, run_id] : runs_) store_.waking().wake_run(trial_id, run_id);
   for (const int64_t experiment_id : supervisors_) store_.waking().wake_supervisor(experiment_id);
+  for (const int64_t experiment_id : listeners_) store_.waking().wake_listeners(experiment_id);
 }
 
 }  // namespace det

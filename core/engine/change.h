@@ -21,6 +21,8 @@ class Change {
   void signal(int64_t trial_id, int64_t run_id, std::string_view reason);
   // There is news for the supervisor of an experiment.
   void tell_supervisor(int64_t experiment_id) { supervisors_.push_back(experiment_id); }
+  // There is news for those who wait for the search of an experiment.
+  void tell_listeners(int64_t experiment_id) { listeners_.push_back(experiment_id); }
   void commit();
 
  private:
@@ -28,6 +30,7 @@ class Change {
   Transaction transaction_;
   std::vector<std::pair<int64_t, int64_t>> runs_;
   std::vector<int64_t> supervisors_;
+  std::vector<int64_t> listeners_;
 };
 
 }  // namespace det

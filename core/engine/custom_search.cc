@@ -1,22 +1,28 @@
 // The outside of a custom search: its events in, decisions about them out.
-#include <algorithm>
 #include <chrono>
 #include <string>
-#include <thread>
 
 #include "core/base/error.h"
 #include "core/engine/change.h"
 #include "core/engine/engine.h"
 #include "core/engine/states.h"
+#include "core/engine/time_left.h"
 
 namespace det {
 
 namespace {
 
 using std::chrono::milliseconds;
-using Clock = std::chrono::steady_clock;
 
-constexpr milliseconds longest_pause{50};
+// What was posted is taken back.
+[[noreturn]] void refuse_post(const std::string &tried, int64_t experiment_id, bool is_dead) {
+  if (is_dead)
+    throw Error(Code::unavailable, tried + ": nobody runs it; start `det run --resume " +
+                                       std::to_string(experiment_id) + "`, and post again");
+  throw Error(Code::timeout, tried +
+                                 ": its `det run` lives and does not answer; see whether it is "
+                                 "stopped, and post again when it goes on");
+}
 
 // Throws unless decisions come from outside.
 void require_custom(const ExperimentRecord &experiment, const std::string &tried) {
@@ -34,57 +40,55 @@ std::string search_name(int64_t experiment_id) {
 
 // Both wait, on connections of their own: others may use the engine meanwhile.
 Json Engine::search_events(int64_t experiment_id, milliseconds limit) {
-  Database store = open_store(store_.directory(), false, store_.options());
-  const auto end = Clock::now() + limit;
-  for (milliseconds pause{1};; pause = std::min(pause * 2, longest_pause)) {
-    const ExperimentRecord experiment = det::read_experiment(store, experiment_id);
+  Store store(store_.directory(), false, store_.options());
+  Database &records = store.database();
+  const auto listener = store.waking().listen(experiment_id);
+  for (TimeLeft left(limit);; listener->wait(left.now())) {
+    const ExperimentRecord experiment = det::read_experiment(records, experiment_id);
     require_custom(experiment, "reading the events of " + search_name(experiment_id));
     Json events = Json::array();
     if (experiment.state != state::active) {
       events.push_back({{"id", -1}, {"experimentInactive", {{"state", experiment.state}}}});
     } else {
-      Query rows = store.query(
+      Query rows = records.query(
           "SELECT event FROM search_queue WHERE experiment_id=? ORDER BY number", experiment_id);
       while (rows.next()) events.push_back(parse_json(rows.view(0), "an event of the search"));
     }
-    if (!events.empty() || Clock::now() >= end) return {{"events", events}};
-    std::this_thread::sleep_for(pause);
+    if (!events.empty() || left.is_over()) return {{"events", events}};
   }
 }
 
 Json Engine::post_operations(int64_t experiment_id, int64_t event_id, const Json &operations) {
   Store store(store_.directory(), false, store_.options());
+  Database &records = store.database();
   const std::string tried = "posting operations to " + search_name(experiment_id);
-  require_custom(det::read_experiment(store.database(), experiment_id), tried);
+  require_custom(det::read_experiment(records, experiment_id), tried);
   if (!operations.is_array())
     throw Error(Code::invalid, tried + ": a list is needed, like [{\"shutDown\": {}}]");
+  const auto listener = store.waking().listen(experiment_id);
   int64_t post = 0;
   {
     Change change(store);
-    change.records().run(
-        "INSERT INTO search_posts (experiment_id, event_id, operations) VALUES (?, ?, ?)",
-        experiment_id, event_id, to_wire(operations));
-    post = change.records().last_id();
+    records.run("INSERT INTO search_posts (experiment_id, event_id, operations) VALUES (?, ?, ?)",
+                experiment_id, event_id, to_wire(operations));
+    post = records.last_id();
     change.tell_supervisor(experiment_id);
     change.commit();
   }
-  for (milliseconds pause{1};; pause = std::min(pause * 2, longest_pause)) {
+  for (TimeLeft left(store.options().answer_limit);; listener->wait(left.now())) {
     {
-      Query row =
-          store.database().query("SELECT accepted, answer FROM search_posts WHERE id=?", post);
+      Query row = records.query("SELECT accepted, answer FROM search_posts WHERE id=?", post);
       row.next();
       if (!row.is_null(0)) {
         if (row.integer(0) == 0) throw Error(Code::not_found, tried + ": " + row.text(1));
         return {{"refused", row.view(1).empty() ? Json() : Json(row.text(1))}};
       }
     }
-    if (supervisor_liveness(store.directory(), experiment_id) == Liveness::dead) {
-      store.database().run("DELETE FROM search_posts WHERE id=? AND accepted IS NULL", post);
-      if (store.database().changes() > 0)
-        throw Error(Code::unavailable, tried + ": nobody runs it; start `det run --resume " +
-                                           std::to_string(experiment_id) + "`, and post again");
+    const bool is_dead = supervisor_liveness(store.directory(), experiment_id) == Liveness::dead;
+    if (is_dead || left.is_over()) {
+      records.run("DELETE FROM search_posts WHERE id=? AND accepted IS NULL", post);
+      if (records.changes() > 0) refuse_post(tried, experiment_id, is_dead);
     }
-    std::this_thread::sleep_for(pause);
     store.waking().wake_supervisor(experiment_id);
   }
 }

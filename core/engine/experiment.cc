@@ -100,6 +100,10 @@ fs::path experiment_directory(const fs::path &store_directory, int64_t experimen
   return store_directory / "experiments" / std::to_string(experiment_id);
 }
 
+fs::path listeners_directory(const fs::path &store_directory, int64_t experiment_id) {
+  return experiment_directory(store_directory, experiment_id) / "listeners";
+}
+
 void wake_supervisor(const fs::path &store_directory, int64_t experiment_id) {
   wake_fifo(wake_path(experiment_directory(store_directory, experiment_id)));
 }

@@ -2,6 +2,7 @@
 // is the directory of the store:
 //   owner        locked by the supervisor
 //   wake         a FIFO: a byte in it says that the store holds news for the supervisor
+//   listeners/   FIFOs of those who wait for what the search decides
 //   logs/        what each run printed, TRIAL.RUN.log
 #pragma once
 
@@ -47,6 +48,9 @@ ExperimentRecord read_experiment(Database &store, int64_t experiment_id);
 
 std::filesystem::path experiment_directory(const std::filesystem::path &store_directory,
                                            int64_t experiment_id);
+
+std::filesystem::path listeners_directory(const std::filesystem::path &store_directory,
+                                          int64_t experiment_id);
 
 // Wakes the supervisor of an experiment, if it has one.
 void wake_supervisor(const std::filesystem::path &store_directory, int64_t experiment_id);

@@ -24,6 +24,7 @@ void Lead::change_state(std::string_view to) {
   Change change(store_);
   set_experiment_state(records(), experiment_id_, to, "changing " + name());
   records().run("UPDATE experiments SET control=control+1 WHERE id=?", experiment_id_);
+  change.tell_listeners(experiment_id_);
   change.commit();
 }
 
@@ -41,6 +42,7 @@ std::string Lead::finish() {
   set_experiment_state(records(), experiment_id_, end, "ending " + name());
   if (end == state::completed)
     records().run("UPDATE experiments SET progress=1 WHERE id=?", experiment_id_);
+  change.tell_listeners(experiment_id_);
   change.commit();
   return std::string(end);
 }

@@ -37,6 +37,7 @@ Decided Lead::decide(const std::function<SearchChanges()> &event) {
   }
   for (const int64_t id : changes.stopped)
     set_supervised_trial_state(records(), id, state::completing);
+  change.tell_listeners(experiment_id_);
   change.commit();
   decided.trials = std::move(changes.trials);
   return decided;

@@ -1,8 +1,6 @@
 #include "core/engine/live_run.h"
 
-#include <algorithm>
 #include <chrono>
-#include <thread>
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
@@ -13,6 +11,7 @@
 #include "core/engine/lifecycle.h"
 #include "core/engine/ranks.h"
 #include "core/engine/run_directory.h"
+#include "core/engine/time_left.h"
 
 namespace det {
 
@@ -95,8 +94,10 @@ SearchOperation LiveRun::current_operation() {
 }
 
 void LiveRun::complete_operation(uint64_t length, const Json &metric) {
+  if (!run_.supervised) return record_completion(length, metric);
+  const auto listener = store_.waking().listen(run_.info.experiment_id);
   record_completion(length, metric);
-  if (run_.supervised) await_decision();
+  await_decision(*listener);
 }
 
 void LiveRun::record_completion(uint64_t length, const Json &metric) {
@@ -117,27 +118,31 @@ void LiveRun::record_completion(uint64_t length, const Json &metric) {
   change.commit();
 }
 
-// The next operation, or that there is none for now, is what the search makes of this one. Without
-// a supervisor it waits for the next one, and so does the trial, having left.
-void LiveRun::await_decision() {
-  using std::chrono::milliseconds;
-  constexpr milliseconds longest_pause{5}, until_next_check{1000};
-  std::chrono::microseconds pause{200};
-  auto check = std::chrono::steady_clock::now() + until_next_check;
-  for (;;) {
-    {
-      const std::lock_guard guard(mutex_);
-      Query undecided = records().query(
+bool LiveRun::is_undecided() {
+  const std::lock_guard guard(mutex_);
+  return records()
+      .query(
           "SELECT 1 FROM operations WHERE trial_id=? AND completed IS NOT NULL AND decided IS NULL",
-          run_.info.trial_id);
-      if (!undecided.next()) return;
+          run_.info.trial_id)
+      .next();
+}
+
+// The next operation, or that there is none for now, is what the search makes of this one. Without
+// a supervisor that answers it waits for one, and so does the trial, having left.
+void LiveRun::await_decision(Listener &answer) {
+  const int64_t experiment_id = run_.info.experiment_id;
+  TimeLeft left(store_.options().answer_limit);
+  while (is_undecided()) {
+    if (left.is_over()) {
+      if (log_)
+        log_->warning("waiting for the search of " + trial_name() +
+                      ": its `det run` lives and does not answer; it may be stopped. The trial "
+                      "leaves, and goes on when it does");
+      return;
     }
-    std::this_thread::sleep_for(pause);
-    pause = std::min<std::chrono::microseconds>(pause * 2, longest_pause);
-    if (std::chrono::steady_clock::now() < check) continue;
-    if (supervisor_liveness(store_.directory(), run_.info.experiment_id) == Liveness::dead) return;
-    store_.waking().wake_supervisor(run_.info.experiment_id);
-    check = std::chrono::steady_clock::now() + until_next_check;
+    answer.wait(left.now());
+    if (supervisor_liveness(store_.directory(), experiment_id) == Liveness::dead) return;
+    store_.waking().wake_supervisor(experiment_id);
   }
 }
 

@@ -42,7 +42,7 @@ class LiveRun {
 
   SearchOperation current_operation();
   // Throws Code::state where that is not its operation. Waits until the search has decided, where
-  // there is a supervisor.
+  // there is a supervisor that answers.
   void complete_operation(uint64_t length, const Json &metric);
   void acknowledge_out_of_operations();
 
@@ -69,7 +69,8 @@ class LiveRun {
   std::string trial_name() const { return "trial " + std::to_string(run_.info.trial_id); }
   SearchOperation read_operation();
   void record_completion(uint64_t length, const Json &metric);
-  void await_decision();
+  bool is_undecided();
+  void await_decision(Listener &answer);
   void record_end(RunExit how);
   RunExit judged_by_ranks();
   bool move_checkpoint(const std::string &id, std::string_view from, std::string_view to);

@@ -15,9 +15,10 @@ namespace det {
 struct StoreOptions {
   // How long to wait for another process to finish writing.
   std::chrono::milliseconds busy_timeout{5000};
-  // How often a waiting run looks for a signal that its FIFO did not tell of. Zero: as the file
-  // system asks for.
+  // How often who waits looks for what its FIFO did not tell of. Zero: as the file system asks for.
   std::chrono::milliseconds recheck{0};
+  // How long to wait for a supervisor that lives, and says nothing: it may be stopped.
+  std::chrono::milliseconds answer_limit{std::chrono::minutes(5)};
   std::function<bool(const std::filesystem::path &)> on_network = on_network_filesystem;
 };
 

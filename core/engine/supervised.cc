@@ -112,6 +112,7 @@ Json control_supervised(Store &store, Target target, int64_t id, Action action) 
       records.run("UPDATE experiments SET control=control+1 WHERE id=?", experiment_id);
     }
     change.tell_supervisor(experiment_id);
+    change.tell_listeners(experiment_id);
     change.commit();
   }
   const bool has_supervisor =

@@ -1,6 +1,7 @@
 #include "core/engine/waking.h"
 
 #include "core/engine/experiment.h"
+#include "core/engine/listener.h"
 #include "core/engine/run_directory.h"
 
 namespace det {
@@ -9,8 +10,8 @@ namespace {
 
 class FifoWaking : public Waking {
  public:
-  explicit FifoWaking(std::filesystem::path store_directory)
-      : store_directory_(std::move(store_directory)) {}
+  FifoWaking(std::filesystem::path store_directory, FifoWakingOptions options)
+      : store_directory_(std::move(store_directory)), options_(std::move(options)) {}
 
   void wake_run(int64_t trial_id, int64_t run_id) const override {
     det::wake_run(store_directory_, trial_id, run_id);
@@ -19,14 +20,24 @@ class FifoWaking : public Waking {
     det::wake_supervisor(store_directory_, experiment_id);
   }
 
+  void wake_listeners(int64_t experiment_id) const override {
+    wake_fifo_listeners(listeners_directory(store_directory_, experiment_id));
+  }
+  std::unique_ptr<Listener> listen(int64_t experiment_id) const override {
+    return std::make_unique<FifoListener>(listeners_directory(store_directory_, experiment_id),
+                                          !options_.on_network(store_directory_), options_.recheck);
+  }
+
  private:
   const std::filesystem::path store_directory_;
+  const FifoWakingOptions options_;
 };
 
 }  // namespace
 
-std::unique_ptr<Waking> make_fifo_waking(const std::filesystem::path &store_directory) {
-  return std::make_unique<FifoWaking>(store_directory);
+std::unique_ptr<Waking> make_fifo_waking(const std::filesystem::path &store_directory,
+                                         FifoWakingOptions options) {
+  return std::make_unique<FifoWaking>(store_directory, std::move(options));
 }
 
 }  // namespace det

@@ -194,7 +194,9 @@ DET_API det_status det_client_search_events(det_client *client, int64_t experime
  * @param[out] out_json    May be NULL. Receives {"refused": why some of them were left out, or
  *                         null}, to release with det_free().
  * @return As det_client_search_events(); DET_E_NOT_FOUND (no such event waits: it was acknowledged
- * before); DET_E_INVALID (no list); DET_E_UNAVAILABLE (no `det run` runs it).   @since 0.1 */
+ * before); DET_E_INVALID (no list); DET_E_UNAVAILABLE (no `det run` runs it);
+ * DET_E_TIMEOUT (it has not answered for minutes: it may be stopped). Nothing was posted
+ * then.   @since 0.1 */
 DET_API det_status det_client_post_operations(det_client *client, int64_t experiment_id,
                                               int64_t event_id, const char *operations,
                                               char **out_json, det_error *err) DET_NOEXCEPT;

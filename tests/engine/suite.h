@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,14 @@ class World {
     // A loaded machine with a sanitizer is slow.
     options_.busy_timeout = std::chrono::minutes(2);
     options_.on_network = [on = kind.on_network](const std::filesystem::path &) { return on; };
+    // Who is not woken waits for longer than a test may take.
+    options_.recheck = std::chrono::hours(1);
+    Engine(directory(), true, options_);
+  }
+  // Another store of the same kind, with other options.
+  World(const World &like, const std::function<void(StoreOptions &)> &change)
+      : options_(like.options_) {
+    change(options_);
     Engine(directory(), true, options_);
   }
 

@@ -10,6 +10,8 @@
 namespace det::test {
 namespace {
 
+using std::chrono::milliseconds;
+
 const Json random_search{
     {"name", "search"},
     {"searcher",
@@ -62,18 +64,22 @@ void hear_completion(Lead &lead, int64_t trial) {
   lead.completed(trial, said.length, *said.metric);
 }
 
-void a_run_hears_what_the_search_decides(const World &world) {
-  const int64_t experiment = new_search(world);
-  auto led = lead(world, experiment);
-  led->change_state(state::active);
-  led->begin();
-  led->start_run(led->next_run(1), ProcessIdentity::of(getsid(0)));
-  assert_equal(led->led_runs().size(), 1U);
-  assert_false(led->was_taken_up(1, 1));
+// The first run of trial 1, taken up by this process.
+std::unique_ptr<LiveRun> take_up_run(const World &world, Lead &led) {
+  led.change_state(state::active);
+  led.begin();
+  led.start_run(led.next_run(1), ProcessIdentity::of(getsid(0)));
   RunRequest request = world.request();
   request.trial_id = 1;
   request.run_id = 1;
-  auto run = start_live_run(request);
+  return start_live_run(request);
+}
+
+void a_run_hears_what_the_search_decides(const World &world) {
+  const int64_t experiment = new_search(world);
+  auto led = lead(world, experiment);
+  auto run = take_up_run(world, *led);
+  assert_equal(led->led_runs().size(), 1U);
   assert_true(led->was_taken_up(1, 1));
   std::thread search([&] { hear_completion(*led, 1); });
   run->complete_operation(10, {{"loss", 0.5}});
@@ -86,6 +92,29 @@ void a_run_hears_what_the_search_decides(const World &world) {
   const Decided after = led->end_trial(1, state::completed, {}, JudgedRun{1, RunExit::ok, false});
   assert_equal(after.trials.back(), 2);
   assert_true(led->led_runs().empty());
+}
+
+void a_run_does_not_wait_for_ever_for_a_supervisor_that_is_stopped(const World &world) {
+  const World hasty(world, [](StoreOptions &options) { options.answer_limit = milliseconds(20); });
+  const int64_t experiment = new_search(hasty);
+  auto led = lead(hasty, experiment);
+  auto run = take_up_run(hasty, *led);
+  run->complete_operation(10, {{"loss", 0.5}});
+  assert_true(run->current_operation().completed);
+  assert_true(led->news(1).metric.has_value());  // heard when it goes on
+}
+
+void who_posts_does_not_wait_for_ever_either(const World &world) {
+  const World hasty(world, [](StoreOptions &options) { options.answer_limit = milliseconds(20); });
+  Engine engine = hasty.engine();
+  Json config = random_search;
+  config["searcher"] = {{"name", "custom"}};
+  const int64_t experiment =
+      engine.create_experiment(config, "text", {{"./train"}, "/", {}, false, {}});
+  expect_error(Code::unavailable, [&] { engine.post_operations(experiment, 1, Json::array()); });
+  Lead led(hasty.directory(), experiment, hasty.options());
+  expect_error(Code::timeout, [&] { engine.post_operations(experiment, 1, Json::array()); });
+  assert_true(led.posts().empty());
 }
 
 void what_a_run_prints_is_there_once_with_where_to_go_on(const World &world) {
@@ -137,10 +166,13 @@ void what_people_do_reaches_the_supervisor(const World &world) {
 
 int test_lead() {
   using namespace det::test;
-  return run_over_stores("lead", {behaviour(an_experiment_has_one_supervisor),
-                                  behaviour(decisions_outlive_the_supervisor),
-                                  behaviour(a_run_hears_what_the_search_decides),
-                                  behaviour(what_a_run_prints_is_there_once_with_where_to_go_on),
-                                  behaviour(a_search_that_fails_ends_its_experiment_and_says_why),
-                                  behaviour(what_people_do_reaches_the_supervisor)});
+  return run_over_stores(
+      "lead",
+      {behaviour(an_experiment_has_one_supervisor), behaviour(decisions_outlive_the_supervisor),
+       behaviour(a_run_hears_what_the_search_decides),
+       behaviour(a_run_does_not_wait_for_ever_for_a_supervisor_that_is_stopped),
+       behaviour(who_posts_does_not_wait_for_ever_either),
+       behaviour(what_a_run_prints_is_there_once_with_where_to_go_on),
+       behaviour(a_search_that_fails_ends_its_experiment_and_says_why),
+       behaviour(what_people_do_reaches_the_supervisor)});
 }
