@@ -1,0 +1,57 @@
+// Checkpoints of a run that lives.
+#include "core/engine/change.h"
+#include "core/engine/checkpoint_records.h"
+#include "core/engine/live_run.h"
+
+namespace det {
+
+void LiveRun::report_checkpoint(const CheckpointReport &report) {
+  const std::lock_guard guard(mutex_);
+  Change change(store_);
+  record_checkpoint(records(), run_.info, report);
+  change.commit();
+}
+
+bool LiveRun::knows_checkpoint(const std::string &id) {
+  const std::lock_guard guard(mutex_);
+  return records().query("SELECT 1 FROM checkpoints WHERE uuid=? AND state='COMPLETED'", id).next();
+}
+
+// Only this library reports to a store.
+bool LiveRun::has_made_checkpoint(const std::string &id) {
+  const std::lock_guard guard(mutex_);
+  return records().query("SELECT 1 FROM checkpoints WHERE uuid=?", id).next();
+}
+
+bool LiveRun::move_checkpoint(const std::string &id, std::string_view from, std::string_view to) {
+  const std::lock_guard guard(mutex_);
+  Change change(store_);
+  records().run("UPDATE checkpoints SET state=? WHERE uuid=? AND state=?", to, id, from);
+  const bool moved = records().changes() > 0;
+  change.commit();
+  return moved;
+}
+
+bool LiveRun::withdraw_checkpoint(const std::string &id) {
+  return move_checkpoint(id, "COMPLETED", "PARTIALLY_DELETED");
+}
+
+bool LiveRun::reinstate_checkpoint(const std::string &id) {
+  return move_checkpoint(id, "PARTIALLY_DELETED", "COMPLETED");
+}
+
+std::optional<Json> LiveRun::checkpoint_metadata(const std::string &id) {
+  const std::lock_guard guard(mutex_);
+  Query found = records().query("SELECT metadata FROM checkpoints WHERE uuid=?", id);
+  if (!found.next()) return std::nullopt;
+  return parse_json_object(found.view(0), "the metadata of checkpoint " + id);
+}
+
+void LiveRun::checkpoint_deleted(const std::string &id) {
+  const std::lock_guard guard(mutex_);
+  Change change(store_);
+  records().run("UPDATE checkpoints SET state='DELETED' WHERE uuid=?", id);
+  change.commit();
+}
+
+}  // namespace det
