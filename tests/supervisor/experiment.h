@@ -1,6 +1,9 @@
 // An experiment in a store of its own, with a supervisor that can be killed and replaced.
 #pragma once
 
+#include <memory>
+#include <utility>
+
 #include "core/engine/engine.h"
 #include "core/engine/transitions.h"
 #include "core/launcher/supervisor.h"
@@ -46,9 +49,16 @@ inline Json random_of(int64_t trials, int64_t at_once = 2) {
 class Experiment {
  public:
   explicit Experiment(const Json &config, int slots = 4, bool by_metrics = false)
-      : store_(open_store(directory_ / "store", true, {})),
-        engine_(directory_ / "store"),
+      : Experiment(config, std::make_shared<TemporaryDirectory>(), slots, by_metrics) {}
+  // The one that is in `home` already, if there is one.
+  Experiment(const Json &config, std::shared_ptr<const TemporaryDirectory> home, int slots = 4,
+             bool by_metrics = false)
+      : home_(std::move(home)),
+        store_(open_store(store_directory(), true, {})),
+        engine_(store_directory()),
         slots_(slots) {
+    id_ = count("SELECT coalesce(max(id), 0) FROM experiments");
+    if (id_ != 0) return;
     LaunchPlan plan{{"./train"}, "/", std::nullopt, by_metrics, std::nullopt};
     Transaction transaction(store_);
     id_ = create_experiment(store_, config, "text", plan);
@@ -74,7 +84,7 @@ class Experiment {
     if (!trials_) behave();
     kill_supervisor();
     Supervisor::Options options;
-    options.store_directory = directory_ / "store";
+    options.store_directory = store_directory();
     options.experiment_id = id_;
     options.log =
         std::make_shared<Logger>(LogLevel::debug, [this](LogLevel level, const std::string &line) {
@@ -117,7 +127,7 @@ class Experiment {
   Engine &engine() { return engine_; }
   const std::vector<std::string> &complaints() const { return complaints_; }
   int64_t id() const { return id_; }
-  std::filesystem::path store_directory() const { return directory_ / "store"; }
+  std::filesystem::path store_directory() const { return *home_ / "store"; }
 
   std::string state() {
     Query row = store_.query("SELECT state FROM experiments WHERE id=?", id_);
@@ -147,7 +157,7 @@ class Experiment {
   }
 
  private:
-  TemporaryDirectory directory_;
+  const std::shared_ptr<const TemporaryDirectory> home_;
   Database store_;
   Engine engine_;
   const int slots_;

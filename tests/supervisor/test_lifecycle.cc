@@ -1,4 +1,8 @@
 // What becomes of trials and experiments: starts, ends and restarts.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
 #include <fstream>
 
 #include "core/engine/checkpoint_records.h"
@@ -229,17 +233,13 @@ void a_trial_that_its_metrics_stop_is_asked_to_leave(void **) {
   assert_int_equal(experiment.count("SELECT COUNT(*) FROM trials WHERE state='COMPLETED'"), 3);
 }
 
-struct Killed {};
-
-// The end of an experiment comes last: whoever follows does what is left to do.
-void one_that_is_killed_while_it_deletes_checkpoints_is_followed_by_one_that_does(void **) {
-  const TemporaryDirectory checkpoints;
-  Json config = single();
-  config["checkpoint_storage"] = {{"save_trial_best", 0}, {"save_trial_latest", 0}};
-  Experiment experiment(config);
+// A supervisor in a process of its own, which ends while it deletes what the experiment has saved.
+void be_killed_while_deleting(const Json &config, std::shared_ptr<const TemporaryDirectory> home,
+                              const std::filesystem::path &checkpoints) {
+  Experiment experiment(config, std::move(home));
   experiment.supervise();
   experiment.on_log([](const std::string &line) {
-    if (contains(line, "deleting 1 checkpoints")) throw Killed();
+    if (contains(line, "deleting 1 checkpoints")) raise(SIGKILL);
   });
   experiment.supervisor().change_state(state::active);
   std::filesystem::create_directories(checkpoints / "c");
@@ -250,18 +250,28 @@ void one_that_is_killed_while_it_deletes_checkpoints_is_followed_by_one_that_doe
                     {"c",
                      {{"steps_completed", 5}},
                      {{"weights", 7}},
-                     {{"type", "directory"}, {"container_path", checkpoints.path().string()}}});
-  bool killed = false;
-  try {
-    experiment.run_to_end();
-  } catch (const Killed &) {
-    killed = true;
+                     {{"type", "directory"}, {"container_path", checkpoints.string()}}});
+  experiment.run_to_end();
+}
+
+// The end of an experiment comes last: whoever follows does what is left to do.
+void one_that_is_killed_while_it_deletes_checkpoints_is_followed_by_one_that_does(void **) {
+  const TemporaryDirectory checkpoints;
+  const auto home = std::make_shared<const TemporaryDirectory>();
+  Json config = single();
+  config["checkpoint_storage"] = {{"save_trial_best", 0}, {"save_trial_latest", 0}};
+  const pid_t child = fork();
+  if (child == 0) {
+    be_killed_while_deleting(config, home, checkpoints.path());
+    _exit(0);
   }
-  assert_true(killed);
+  int status = 0;
+  waitpid(child, &status, 0);
+  assert_true(WIFSIGNALED(status));
+
+  Experiment experiment(config, home);
   assert_string_equal(experiment.state().c_str(), "STOPPING_COMPLETED");
   assert_true(std::filesystem::exists(checkpoints / "c"));
-
-  experiment.on_log({});
   experiment.supervise();
   experiment.run_to_end();
   assert_string_equal(experiment.state().c_str(), "COMPLETED");
