@@ -72,8 +72,7 @@ def trials(store):
 
 def what_is_kept(store):
     """The whole of a search, and which of its checkpoints stay."""
-    # Killed between its last checkpoint and its completion, a trial saves that step again.
-    stay = rows(store, "SELECT DISTINCT request_id, checkpoints.steps FROM checkpoints JOIN trials ON"
+    stay = rows(store, "SELECT request_id, checkpoints.steps FROM checkpoints JOIN trials ON"
                        " trials.id=trial_id WHERE checkpoints.state='COMPLETED' ORDER BY 1, 2")
     unfinished = rows(store, "SELECT COUNT(*) FROM operations WHERE completed IS NULL")
     return trials(store), rows(store, "SELECT state FROM experiments"), unfinished, stay

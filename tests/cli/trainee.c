@@ -99,7 +99,7 @@ int main(int argc, char **argv) {
   check(det_core_init(NULL, &core, &err));
   const det_info *info = det_core_info(core);
   const double x = det_info_hparam_double(info, "x", 0);
-  int64_t step = restored_step(core);
+  int64_t step = restored_step(core), saved = step;
   printf("run %lld begins at %lld\n", (long long)det_info_trial_run_id(info), (long long)step);
   fflush(stdout);
 
@@ -121,7 +121,8 @@ int main(int argc, char **argv) {
     }
     const det_metric metric = {"loss", loss};
     check(det_train_report_validation_metrics(det_core_train(core), step, &metric, 1, &err));
-    save(core, step);
+    if (step != saved) save(core, step); /* not again, killed after it was saved */
+    saved = step;
     check(det_searcher_op_report_completed(op, loss, &err));
   }
 leave:
