@@ -3,8 +3,8 @@
 #include "core/base/log.h"
 #include "core/client/sync.h"
 #include "core/engine/run_directory.h"
+#include "core/journal/recovery.h"
 #include "core/metrics/left_behind.h"
-#include "core/metrics/recovery.h"
 
 namespace det {
 

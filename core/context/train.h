@@ -12,9 +12,9 @@
 #include "core/base/json.h"
 #include "core/base/log.h"
 #include "core/context/gate.h"
+#include "core/journal/spool.h"
 #include "core/master/master.h"
 #include "core/metrics/shipper.h"
-#include "core/metrics/spool.h"
 #include "core/tensorboard/files.h"
 
 namespace det {

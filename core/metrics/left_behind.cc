@@ -1,7 +1,7 @@
 #include "core/metrics/left_behind.h"
 
+#include "core/journal/recovery.h"
 #include "core/master/rest/left_behind.h"
-#include "core/metrics/recovery.h"
 
 namespace det {
 

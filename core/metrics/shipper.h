@@ -11,7 +11,7 @@
 
 #include "core/base/log.h"
 #include "core/base/report.h"
-#include "core/metrics/spool.h"
+#include "core/journal/spool.h"
 
 namespace det {
 

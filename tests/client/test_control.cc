@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "core/client/embedded_client.h"
-#include "core/metrics/spool.h"
+#include "core/journal/spool.h"
 #include "tests/cmocka.h"
 #include "tests/master/home.h"
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/metrics/record.h"
-#include "core/metrics/segment.h"
+#include "core/journal/record.h"
+#include "core/journal/segment.h"
 
 namespace {
 

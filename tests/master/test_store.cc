@@ -5,7 +5,7 @@
 
 #include "core/engine/experiment.h"
 #include "core/engine/sqlite/migrations.h"
-#include "core/metrics/spool.h"
+#include "core/journal/spool.h"
 #include "tests/cmocka.h"
 #include "tests/master/home.h"
 

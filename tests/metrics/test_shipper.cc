@@ -9,13 +9,13 @@
 #include <thread>
 #include <vector>
 
-#include "core/metrics/recovery.h"
+#include "core/journal/recovery.h"
 #include "core/metrics/shipper.h"
 #include "tests/cmocka.h"
 #include "tests/expect_error.h"
 #include "tests/failing_memory.h"
-#include "tests/metrics/journal.h"
-#include "tests/metrics/recording_sink.h"
+#include "tests/journal/journal.h"
+#include "tests/journal/recording_sink.h"
 #include "tests/threads.h"
 
 namespace det {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/metrics/spool.h"
+#include "core/journal/spool.h"
 #include "tests/temporary_directory.h"
 
 namespace det {

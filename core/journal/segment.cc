@@ -1,4 +1,4 @@
-#include "core/metrics/segment.h"
+#include "core/journal/segment.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -21,8 +21,8 @@
 
 #include "core/base/fork_guard.h"
 #include "core/base/report.h"
-#include "core/metrics/record.h"
-#include "core/metrics/segment.h"
+#include "core/journal/record.h"
+#include "core/journal/segment.h"
 
 namespace det {
 

@@ -16,12 +16,12 @@
 
 #include "core/base/file.h"
 #include "core/base/hash.h"
-#include "core/metrics/recovery.h"
+#include "core/journal/recovery.h"
 #include "core/metrics/shipper.h"
 #include "tests/cmocka.h"
 #include "tests/expect_error.h"
-#include "tests/metrics/journal.h"
-#include "tests/metrics/recording_sink.h"
+#include "tests/journal/journal.h"
+#include "tests/journal/recording_sink.h"
 
 namespace det {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/metrics/recovery.h"
+#include "core/journal/recovery.h"
 
 #include <algorithm>
 #include <charconv>
@@ -10,8 +10,8 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
-#include "core/metrics/record.h"
-#include "core/metrics/segment.h"
+#include "core/journal/record.h"
+#include "core/journal/segment.h"
 
 namespace det {
 

@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-#include "core/metrics/record.h"
+#include "core/journal/record.h"
 
 namespace det {
 

@@ -1,4 +1,4 @@
-#include "core/metrics/spool.h"
+#include "core/journal/spool.h"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
-#include "core/metrics/names.h"
+#include "core/journal/metric_names.h"
 
 namespace det {
 

@@ -1,4 +1,4 @@
-#include "core/metrics/record.h"
+#include "core/journal/record.h"
 
 #include <algorithm>
 #include <atomic>

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "core/metrics/names.h"
-#include "core/metrics/record.h"
+#include "core/journal/metric_names.h"
+#include "core/journal/record.h"
 #include "tests/cmocka.h"
 #include "tests/expect_error.h"
 

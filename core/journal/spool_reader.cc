@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <new>
 
-#include "core/metrics/spool.h"
+#include "core/journal/spool.h"
 
 namespace det {
 

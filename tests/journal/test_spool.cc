@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "core/base/file.h"
-#include "core/metrics/spool.h"
+#include "core/journal/spool.h"
 #include "tests/cmocka.h"
 #include "tests/expect_error.h"
-#include "tests/metrics/journal.h"
-#include "tests/metrics/recording_sink.h"
+#include "tests/journal/journal.h"
+#include "tests/journal/recording_sink.h"
 
 namespace {
 std::atomic<bool> disk_is_full{false};

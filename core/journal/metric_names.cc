@@ -1,4 +1,4 @@
-#include "core/metrics/names.h"
+#include "core/journal/metric_names.h"
 
 #include <algorithm>
 #include <cstring>
