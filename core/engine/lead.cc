@@ -65,10 +65,7 @@ std::vector<LedRun> Lead::led_runs() {
       " WHERE experiment_id=? AND trials.state NOT IN ('COMPLETED', 'CANCELED', 'ERROR')"
       " ORDER BY trials.id",
       experiment_id_);
-  while (rows.next()) {
-    const Json leader = parse_json_object(rows.view(2), "the process of a run");
-    runs.push_back({rows.integer(0), rows.integer(1), ProcessIdentity::from_json(leader)});
-  }
+  while (rows.next()) runs.push_back({rows.integer(0), rows.integer(1), rows.text(2)});
   return runs;
 }
 

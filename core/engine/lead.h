@@ -31,11 +31,11 @@ struct OpenTrial {
   std::string state;
 };
 
-// A run whose process a supervisor started, and whose end none has judged.
+// A run that a supervisor started, and whose end none has judged.
 struct LedRun {
   int64_t trial_id = 0;
   int64_t run_id = 0;
-  ProcessIdentity leader;
+  std::string leader;
 };
 
 // Whether a trial is to be started.
@@ -129,7 +129,9 @@ class Lead {
   Decided fail(const std::string &why);
 
   RunInfo next_run(int64_t trial_id);
-  void start_run(const RunInfo &run, const ProcessIdentity &leader);
+  // `leader` is what its launcher knows it by, the text of a JSON object: that of a process of a
+  // machine is its ProcessIdentity.
+  void start_run(const RunInfo &run, const std::string &leader);
   void ask_to_leave(int64_t trial_id, int64_t run_id, std::string_view reason);
   std::optional<std::string> run_exit(int64_t trial_id, int64_t run_id);
   // Whether its program has called the library.

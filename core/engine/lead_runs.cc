@@ -8,7 +8,7 @@ namespace det {
 
 RunInfo Lead::next_run(int64_t trial_id) { return describe_next_run(records(), trial_id); }
 
-void Lead::start_run(const RunInfo &run, const ProcessIdentity &leader) {
+void Lead::start_run(const RunInfo &run, const std::string &leader) {
   Change change(store_, Durability::relaxed);
   record_next_run(records(), run, leader);
   change.commit();

@@ -156,13 +156,13 @@ struct OwnRun {
 };
 
 void insert_run(Database &store, const RunInfo &info, const std::string &journal_id,
-                const ProcessIdentity &process, const std::string &command,
+                const std::string &process, const std::string &command,
                 const std::optional<std::string> &leader) {
   store.run(
       "INSERT INTO runs (trial_id, run_id, allocation_id, journal_id, process, command, started,"
       " leader) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-      info.trial_id, info.run_id, info.allocation_id, journal_id, to_wire(process.to_json()),
-      command, now_us(), leader);
+      info.trial_id, info.run_id, info.allocation_id, journal_id, process, command, now_us(),
+      leader);
 }
 
 // Whatever its environment says, a process that was started for one trial is none of another's.
@@ -219,10 +219,11 @@ StartedRun start_run(Database &store, const RunRequest &request) {
   if (request.accept) request.accept(info);
   const std::string journal_id = make_uuid();
   const RankProcess chief{0, ProcessIdentity::current()};
+  const std::string process = to_wire(chief.process.to_json());
   if (supervised)
     store.run("UPDATE runs SET journal_id=?, process=?, command=? WHERE trial_id=? AND run_id=?",
-              journal_id, to_wire(chief.process.to_json()), request.command, trial_id, run_id);
-  else insert_run(store, info, journal_id, chief.process, request.command, std::nullopt);
+              journal_id, process, request.command, trial_id, run_id);
+  else insert_run(store, info, journal_id, process, request.command, std::nullopt);
   if (!request.workers.empty()) record_rank(store, trial_id, run_id, 0, chief);
   int rank = 0;
   for (const RankProcess &worker : request.workers)
@@ -247,11 +248,11 @@ RunInfo describe_next_run(Database &store, int64_t trial_id) {
   return read_info(store, trial_id, last + 1);
 }
 
-void record_next_run(Database &store, const RunInfo &run, const ProcessIdentity &leader) {
+void record_next_run(Database &store, const RunInfo &run, const std::string &leader) {
   if (next_run(store, run.trial_id) != run.run_id)
     throw Error(Code::conflict, "starting trial " + std::to_string(run.trial_id) +
                                     ": another process has started it");
-  insert_run(store, run, "", leader, "", to_wire(leader.to_json()));
+  insert_run(store, run, "", leader, "", leader);
 }
 
 }  // namespace det

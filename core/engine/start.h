@@ -55,10 +55,9 @@ struct StartedRun {
 // In one transaction; the run's directory is there when it is done. Throws as start_embedded_run().
 StartedRun start_run(Database &store, const RunRequest &request);
 
-// For the supervisor of a trial, which starts a process for each of its runs: what the next run is
-// to do, and with the process that is to do it the record of that run, for which the caller holds a
-// transaction.
+// For the supervisor of a trial, which starts each of its runs: what the next run is to do, and the
+// record of that run with its leader (Lead::start_run()), for which the caller holds a transaction.
 RunInfo describe_next_run(Database &store, int64_t trial_id);
-void record_next_run(Database &store, const RunInfo &run, const ProcessIdentity &leader);
+void record_next_run(Database &store, const RunInfo &run, const std::string &leader);
 
 }  // namespace det

@@ -1,4 +1,5 @@
-// Runs trials somewhere. The supervisor decides what runs; a launcher knows how.
+// Runs trials somewhere. The supervisor decides what runs; a launcher knows how: local/ runs them
+// as processes of this machine.
 #pragma once
 
 #include <cstdint>
@@ -7,27 +8,26 @@
 #include <string>
 #include <vector>
 
-#include "core/base/process.h"
-
 namespace det {
 
 struct TrialLaunch {
   int64_t trial_id = 0;
   int64_t run_id = 0;
-  int slots = 1;  // more than 1: as many ranks, through mpirun; 0: needs none
+  int slots = 1;  // more than 1: as many ranks; 0: needs none
   std::vector<std::string> command;
-  std::map<std::string, std::string> environment;  // added to that of this process
+  std::map<std::string, std::string> environment;  // added to what it would have anyway
   std::filesystem::path directory;                 // to start in; empty: that of this process
   std::filesystem::path log_file;                  // what it prints is appended here
 };
 
-// How a launched process left.
+// How what was launched left.
 struct LaunchedExit {
   int64_t trial_id = 0;
   int64_t run_id = 0;
-  // Of an adopted process nobody knows.
+  // Of what was adopted perhaps nobody knows.
   enum class Kind { exited, signaled, unknown } kind = Kind::exited;
-  int status = 0;  // the exit code, or the signal
+  int status = 0;     // the exit code, or the signal
+  bool lost = false;  // while nobody watched, or with its machine: nobody's fault
 };
 
 // Used by one thread.
@@ -37,32 +37,34 @@ class Launcher {
 
   // Whether so many slots are free.
   virtual bool has_room(int slots) const = 0;
-  // The most slots there can ever be.
+  // The most slots that one trial can ever have.
   virtual int total_slots() const = 0;
+  // Whether slots are GPUs.
   virtual bool has_gpus() const { return false; }
 
   // Throws what would keep the command of this launch from starting now (Code::not_found,
   // Code::access, ...).
   virtual void check(const TrialLaunch &) const {}
 
-  // Makes a process that waits, and says who it is: the leader of a session of its own. It becomes
-  // `launch.command` with go(), and is gone when this process ends before that. Throws Code::busy
-  // where there is no room.
-  virtual ProcessIdentity prepare(const TrialLaunch &launch) = 0;
-  // Throws what kept the command from starting (Code::not_found, Code::access, ...); the process is
-  // gone then and no exit follows.
+  // Makes all ready for a run, which begins with go(), and says what it is known by: the text of a
+  // JSON object, which goes on record in between. Where go() does not come, whatever becomes of
+  // this process, the run never begins. Throws Code::busy where there is no room.
+  virtual std::string prepare(const TrialLaunch &launch) = 0;
+  // Throws what is known to keep the command from starting (Code::not_found, Code::access, ...);
+  // then nothing is left of the run and no exit follows.
   virtual void go(int64_t trial_id) = 0;
 
-  // Takes over a process that another supervisor started with prepare(). Where it is gone already,
-  // what it left in its session is ended, and its exit follows.
-  virtual void adopt(const TrialLaunch &launch, const ProcessIdentity &leader) = 0;
+  // Takes over a run that another launcher of this kind has prepared: `identity` is what that gave
+  // it. Where it has left already its exit follows. Throws Code::unsupported for one that cannot be
+  // judged from here.
+  virtual void adopt(const TrialLaunch &launch, const std::string &identity) = 0;
 
-  // Ends the session of a trial at once. Its exit follows.
+  // Ends all that belongs to the run of a trial at once. Its exit follows.
   virtual void kill(int64_t trial_id) = 0;
 
   // Readable when there are exits.
   virtual int exit_fd() const = 0;
-  // When a process is gone, all that it started in its session is as well.
+  // Of runs of which nothing is left.
   virtual std::vector<LaunchedExit> take_exits() = 0;
 };
 

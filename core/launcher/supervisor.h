@@ -69,7 +69,6 @@ class Supervisor {
     // Of its process:
     int64_t run_id = 0;  // 0: it has none
     bool killed = false;
-    bool lost = false;  // it went while nobody watched
     bool queued = false;
     Clock::time_point kill_at = Clock::time_point::max();
     std::unique_ptr<LogFollower> log;

@@ -51,10 +51,9 @@ void Supervisor::launch_waiting() {
 // The process waits until its run is on record, so that there is none that nobody knows of.
 void Supervisor::launch(int64_t id, Trial &trial) {
   const RunInfo run = lead_.next_run(id);
-  const ProcessIdentity leader = launcher_.prepare(describe(run));
-  lead_.start_run(run, leader);
+  lead_.start_run(run, launcher_.prepare(describe(run)));
   trial.run_id = run.run_id;
-  trial.killed = trial.lost = false;
+  trial.killed = false;
   trial.kill_at = Clock::time_point::max();
   running_.insert(id);
   follow_log(id, trial);
@@ -90,8 +89,6 @@ void Supervisor::take_over_run(const LedRun &run) {
   trial.run_id = run.run_id;
   running_.insert(run.trial_id);
   follow_log(run.trial_id, trial);
-  // Where it is gone, what it said counts; where it said nothing, nobody knows whose fault it was.
-  trial.lost = liveness(run.leader) == Liveness::dead;
   TrialLaunch launch;
   launch.trial_id = run.trial_id;
   launch.run_id = run.run_id;
@@ -127,7 +124,7 @@ void Supervisor::run_gone(const LaunchedExit &exit) {
   conclude_run(exit.trial_id, trial,
                {.killed = trial.killed,
                 .failed = !left_well || said_error,
-                .lost = trial.lost && said_nothing,
+                .lost = exit.lost && said_nothing,
                 .unstartable = shell_found_nothing(exit)},
                left_well ? RunExit::ok : RunExit::died);
 }

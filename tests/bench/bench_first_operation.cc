@@ -10,7 +10,7 @@
 #include <filesystem>
 
 #include "core/engine/transitions.h"
-#include "core/launcher/process_launcher.h"
+#include "core/launcher/local/local_launcher.h"
 #include "core/launcher/supervisor.h"
 #include "tests/bench/measure.h"
 #include "tests/temporary_directory.h"
@@ -28,19 +28,19 @@ class TimedLauncher final : public Launcher {
  public:
   bool has_room(int slots) const override { return launcher_.has_room(slots); }
   int total_slots() const override { return launcher_.total_slots(); }
-  ProcessIdentity prepare(const TrialLaunch &launch) override {
+  std::string prepare(const TrialLaunch &launch) override {
     forked_ = now_ns();
     return launcher_.prepare(launch);
   }
   void go(int64_t trial_id) override { launcher_.go(trial_id); }
-  void adopt(const TrialLaunch &, const ProcessIdentity &) override {}
+  void adopt(const TrialLaunch &, const std::string &) override {}
   void kill(int64_t trial_id) override { launcher_.kill(trial_id); }
   int exit_fd() const override { return launcher_.exit_fd(); }
   std::vector<LaunchedExit> take_exits() override { return launcher_.take_exits(); }
   int64_t forked() const { return forked_; }
 
  private:
-  ProcessLauncher launcher_{Slots(1)};
+  LocalLauncher launcher_{Slots(1)};
   int64_t forked_ = 0;
 };
 

@@ -14,7 +14,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "core/launcher/process_launcher.h"
+#include "core/launcher/local/local_launcher.h"
 #include "tests/bench/measure.h"
 #include "tests/temporary_directory.h"
 
@@ -97,7 +97,7 @@ class Bench {
   const std::string pipe_ = directory_ / "pipe";
   const std::string log_ = directory_ / "log";
   int fd_ = -1;
-  det::ProcessLauncher launcher_{det::Slots(1)};
+  det::LocalLauncher launcher_{det::Slots(1)};
 };
 
 }  // namespace

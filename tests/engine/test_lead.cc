@@ -68,7 +68,7 @@ void hear_completion(Lead &lead, int64_t trial) {
 std::unique_ptr<LiveRun> take_up_run(const World &world, Lead &led) {
   led.change_state(state::active);
   led.begin();
-  led.start_run(led.next_run(1), ProcessIdentity::of(getsid(0)));
+  led.start_run(led.next_run(1), to_wire(ProcessIdentity::of(getsid(0)).to_json()));
   RunRequest request = world.request();
   request.trial_id = 1;
   request.run_id = 1;
@@ -121,7 +121,7 @@ void what_a_run_prints_is_there_once_with_where_to_go_on(const World &world) {
   const int64_t experiment = new_search(world);
   auto led = lead(world, experiment);
   led->begin();
-  led->start_run(led->next_run(1), ProcessIdentity::current());
+  led->start_run(led->next_run(1), "{}");
   led->log_output(1, 1, {"one", "two"}, 8, {});
   assert_true(led->log_output(1, 1, {"CUDA error"}, 19, "CUDA"));
   assert_false(led->log_output(1, 1, {"CUDA error"}, 30, "CUDA"));

@@ -8,7 +8,8 @@
 #include <thread>
 #include <vector>
 
-#include "core/launcher/process_launcher.h"
+#include "core/base/process.h"
+#include "core/launcher/local/local_launcher.h"
 #include "tests/cmocka.h"
 #include "tests/temporary_directory.h"
 
@@ -16,7 +17,7 @@ namespace det::test {
 
 struct Launching {
   TemporaryDirectory directory;
-  ProcessLauncher launcher;
+  LocalLauncher launcher;
 
   explicit Launching(int cores = 4) : Launching(Slots(cores)) {}
   explicit Launching(Slots slots) : launcher(std::move(slots)) {}
@@ -27,10 +28,16 @@ struct Launching {
   TrialLaunch script(int64_t trial_id, const std::string &text, int slots = 1) const {
     return launch(trial_id, {"sh", "-c", text}, slots);
   }
+  ProcessIdentity prepare(const TrialLaunch &what) {
+    return ProcessIdentity::from_json(parse_json(launcher.prepare(what), "the leader of a run"));
+  }
   ProcessIdentity start(const TrialLaunch &what) {
-    ProcessIdentity leader = launcher.prepare(what);
+    ProcessIdentity leader = prepare(what);
     launcher.go(what.trial_id);
     return leader;
+  }
+  void adopt(const TrialLaunch &what, const ProcessIdentity &leader) {
+    launcher.adopt(what, to_wire(leader.to_json()));
   }
   std::filesystem::path log(int64_t trial_id) const {
     return directory / ("log" + std::to_string(trial_id));

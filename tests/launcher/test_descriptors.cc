@@ -1,4 +1,4 @@
-#include "core/launcher/descriptors.h"
+#include "core/launcher/local/descriptors.h"
 
 #include <fcntl.h>
 #include <linux/filter.h>

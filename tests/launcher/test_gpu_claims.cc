@@ -2,7 +2,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "core/launcher/gpu_claim.h"
+#include "core/launcher/local/gpu_claim.h"
 #include "tests/expect_error.h"
 #include "tests/launcher/launching.h"
 
@@ -64,7 +64,7 @@ void trial_keeps_its_gpu_when_its_supervisor_is_gone(void **) {
   }
   assert_equal(others.take(1), std::vector{1});
   expect_error(Code::busy, [&] { others.take(1); });
-  next.launcher.adopt(next.script(1, ""), trial);
+  next.adopt(next.script(1, ""), trial);
   next.launcher.kill(1);
   next.wait_for_exits(1);
   assert_equal(others.take(1), std::vector{0});

@@ -4,8 +4,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/launcher/machine.h"
-#include "core/launcher/session.h"
+#include "core/launcher/local/machine.h"
+#include "core/launcher/local/process_session.h"
 #include "tests/cmocka.h"
 #include "tests/failing_memory.h"
 #include "tests/temporary_directory.h"

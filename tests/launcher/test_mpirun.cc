@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/launcher/environment.h"
+#include "core/launcher/local/process_environment.h"
 #include "tests/expect_error.h"
 #include "tests/launcher/launching.h"
 
@@ -83,7 +83,7 @@ void kill_ends_all_ranks(void **) {
 void command_that_is_not_there_is_told_before_mpirun_starts(void **) {
   if (!has_mpirun()) skip();
   Launching here(2);
-  here.launcher.prepare(here.launch(1, {"no-such-command-"}, 2));
+  here.prepare(here.launch(1, {"no-such-command-"}, 2));
   assert_true(contains(expect_error(Code::not_found, [&] { here.launcher.go(1); }), "PATH"));
   assert_true(here.launcher.has_room(2));
 }
@@ -92,7 +92,7 @@ void machine_without_mpirun_says_what_to_install(void **) {
   Launching here(2);
   TrialLaunch launch = here.launch(1, {"/bin/true"}, 2);
   launch.environment["PATH"] = here.directory.path().string();
-  here.launcher.prepare(launch);
+  here.prepare(launch);
   assert_true(contains(expect_error(Code::not_found, [&] { here.launcher.go(1); }), "openmpi-bin"));
 }
 

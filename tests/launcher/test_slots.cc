@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "core/base/file.h"
-#include "core/launcher/machine.h"
-#include "core/launcher/slots.h"
+#include "core/launcher/local/machine.h"
+#include "core/launcher/local/slots.h"
 #include "tests/cmocka.h"
 #include "tests/expect_error.h"
 #include "tests/temporary_directory.h"

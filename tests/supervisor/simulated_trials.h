@@ -34,23 +34,25 @@ class SimulatedTrials : public Launcher {
     return static_cast<int>(runs_.size()) + slots <= slots_;
   }
   int total_slots() const override { return slots_; }
-  ProcessIdentity prepare(const TrialLaunch &launch) override {
+  std::string prepare(const TrialLaunch &launch) override {
     if (runs_.contains(launch.trial_id))
       throw Error(Code::state, "simulating: this trial runs already");
     if (others_have_slots_) throw Error(Code::busy, "simulating: others have the slots");
     runs_[launch.trial_id] = {launch.run_id, launch, false};
     most_at_once_ = std::max(most_at_once_, runs_.size());
-    return ProcessIdentity::current();
+    return identity_of(launch);
   }
   void go(int64_t trial_id) override {
     ++starts_;
     runs_.at(trial_id).has_begun = true;
     train(trial_id);
   }
-  void adopt(const TrialLaunch &launch, const ProcessIdentity &) override {
-    // It went while nobody looked.
-    if (!runs_.contains(launch.trial_id))
-      exits_.push_back({launch.trial_id, launch.run_id, LaunchedExit::Kind::unknown, 0});
+  void adopt(const TrialLaunch &launch, const std::string &identity) override {
+    if (runs_.contains(launch.trial_id) && identity == identity_of(launch)) return;
+    exits_.push_back({.trial_id = launch.trial_id,
+                      .run_id = launch.run_id,
+                      .kind = LaunchedExit::Kind::unknown,
+                      .lost = true});
   }
   void kill(int64_t trial_id) override { leave(trial_id, LaunchedExit::Kind::signaled, 9); }
   int exit_fd() const override { return news_.fd(); }
@@ -111,6 +113,11 @@ class SimulatedTrials : public Launcher {
       return std::tie(time, trial_id) > std::tie(other.time, other.trial_id);
     }
   };
+
+  // No process: what such a launcher is to have back is on record, whatever it is.
+  static std::string identity_of(const TrialLaunch &launch) {
+    return to_wire({{"simulated", launch.trial_id}, {"run", launch.run_id}});
+  }
 
   void train(int64_t id) {
     Query operation = store_.query(

@@ -141,6 +141,18 @@ void processes_lost_with_their_machine_are_nobodys_fault(void **) {
   assert_string_equal(experiment.state().c_str(), "COMPLETED");
 }
 
+// What names a run is the launcher's own affair.
+void a_launcher_is_given_back_what_it_named_a_run(void **) {
+  Experiment experiment(single());
+  experiment.supervise().change_state(state::active);
+  assert_int_equal(experiment.count("SELECT COUNT(*) FROM runs WHERE leader LIKE '%simulated%'"),
+                   1);
+  experiment.supervise().step();
+  experiment.run_to_end();
+  assert_string_equal(experiment.state().c_str(), "COMPLETED");
+  assert_int_equal(experiment.trials().starts(), 1);
+}
+
 void one_that_leaves_without_a_word_wants_no_more(void **) {
   Experiment experiment(random_of(3, 1));
   experiment.supervise().change_state(state::active);
@@ -312,6 +324,7 @@ int test_lifecycle() {
       cmocka_unit_test(a_crash_counts_up_to_max_restarts),
       cmocka_unit_test(a_trial_that_recovers_is_no_failure),
       cmocka_unit_test(processes_lost_with_their_machine_are_nobodys_fault),
+      cmocka_unit_test(a_launcher_is_given_back_what_it_named_a_run),
       cmocka_unit_test(one_that_leaves_without_a_word_wants_no_more),
       cmocka_unit_test(a_crash_after_it_was_asked_to_leave_is_none),
       cmocka_unit_test(refused_hyperparameters_are_replaced_and_not_tried_again),

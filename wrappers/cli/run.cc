@@ -10,7 +10,7 @@
 #include "core/engine/engine.h"
 #include "core/engine/resume.h"
 #include "core/engine/states.h"
-#include "core/launcher/process_launcher.h"
+#include "core/launcher/local/local_launcher.h"
 #include "core/launcher/runnable.h"
 #include "core/launcher/supervisor.h"
 #include "core/storage/storage.h"
@@ -169,7 +169,7 @@ void run_experiment_file(const Session &session, const RunOptions &options) {
     throw Failure(ExitCode::state, "experiment " + std::to_string(experiment->id) + " is " +
                                        experiment->state + "; 'det best " +
                                        std::to_string(experiment->id) + "' shows its result");
-  ProcessLauncher launcher(
+  LocalLauncher launcher(
       Slots::of_machine(options.slots || !experiment ? options.slots : experiment->launch.slots));
   const int64_t id = experiment ? experiment->id : make_experiment(options, home, launcher, engine);
   Display display(session.terminal);

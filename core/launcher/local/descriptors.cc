@@ -1,4 +1,4 @@
-#include "core/launcher/descriptors.h"
+#include "core/launcher/local/descriptors.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "core/launcher/held_process.h"
+#include "core/launcher/local/held_process.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -10,7 +10,7 @@
 #include <span>
 
 #include "core/base/error.h"
-#include "core/launcher/descriptors.h"
+#include "core/launcher/local/descriptors.h"
 #include "core/launcher/program.h"
 
 namespace det {

@@ -1,4 +1,4 @@
-#include "core/launcher/session.h"
+#include "core/launcher/local/process_session.h"
 
 #include <sys/wait.h>
 #include <unistd.h>

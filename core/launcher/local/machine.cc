@@ -1,4 +1,4 @@
-#include "core/launcher/machine.h"
+#include "core/launcher/local/machine.h"
 
 #include <sched.h>
 #include <unistd.h>

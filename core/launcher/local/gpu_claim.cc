@@ -1,4 +1,4 @@
-#include "core/launcher/gpu_claim.h"
+#include "core/launcher/local/gpu_claim.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -8,7 +8,7 @@
 #include <cerrno>
 
 #include "core/base/error.h"
-#include "core/launcher/descriptors.h"
+#include "core/launcher/local/descriptors.h"
 
 namespace det {
 

@@ -1,4 +1,4 @@
-#include "core/launcher/process_launcher.h"
+#include "core/launcher/local/local_launcher.h"
 
 #include <sys/epoll.h>
 #include <sys/wait.h>
@@ -7,9 +7,9 @@
 
 #include "core/base/error.h"
 #include "core/base/pidfd.h"
-#include "core/launcher/environment.h"
-#include "core/launcher/program.h"
-#include "core/launcher/session.h"
+#include "core/launcher/local/child.h"
+#include "core/launcher/local/process_session.h"
+#include "core/launcher/local/trial_start.h"
 
 namespace det {
 
@@ -18,49 +18,6 @@ namespace {
 constexpr int64_t no_trial = -1;
 
 std::string trial_name(int64_t trial_id) { return "trial " + std::to_string(trial_id); }
-
-Variables identity_variables(const TrialLaunch &launch) {
-  return {{"DET_TRIAL_ID", std::to_string(launch.trial_id)},
-          {"DET_TRIAL_RUN_ID", std::to_string(launch.run_id)}};
-}
-
-std::filesystem::path directory_of(const TrialLaunch &launch) {
-  return launch.directory.empty() ? std::filesystem::current_path() : launch.directory;
-}
-
-// What is to be started, and what else it needs in the environment.
-void set_program(const TrialLaunch &launch, Variables &variables, Start &start) {
-  if (launch.command.empty())
-    throw Error(Code::invalid, "starting a trial: its command is empty; name a program");
-  if (!std::filesystem::is_directory(start.directory))
-    throw Error(Code::not_found, "starting a trial in '" + start.directory.string() +
-                                     "': there is no such directory");
-  start.program = find_program(launch.command[0], search_path(variables), start.directory);
-  if (launch.slots > 1) {
-    start.arguments = through_mpirun(launch.command, launch.slots, variables);
-    start.program = start.arguments[0];
-  }
-}
-
-// How a child ended, without forgetting its number. Nothing while it lives.
-std::optional<LaunchedExit> peek_exit(const Fd &child) {
-  siginfo_t how{};
-  if (waitid(P_PIDFD, static_cast<id_t>(child.get()), &how, WEXITED | WNOHANG | WNOWAIT) != 0)
-    // Somebody has the kernel forget children that end.
-    return has_ended(child) ? std::optional(LaunchedExit{0, 0, LaunchedExit::Kind::unknown, 0})
-                            : std::nullopt;
-  if (how.si_pid == 0) return std::nullopt;
-  const bool exited = how.si_code == CLD_EXITED;
-  return LaunchedExit{0, 0, exited ? LaunchedExit::Kind::exited : LaunchedExit::Kind::signaled,
-                      how.si_status};
-}
-
-// For one that has ended, or is about to. Does nothing for the child of another.
-void wait_for(const Fd &child) {
-  siginfo_t how{};
-  while (waitid(P_PIDFD, static_cast<id_t>(child.get()), &how, WEXITED) != 0 && errno == EINTR) {
-  }
-}
 
 // The slots a process was started with, as Slots::variables() told it. Where it does not say, as
 // many that are not among those of this machine: they still count.
@@ -74,7 +31,7 @@ std::vector<int> slots_held_by(pid_t pid, int count) {
 
 }  // namespace
 
-ProcessLauncher::ProcessLauncher(Slots slots)
+LocalLauncher::LocalLauncher(Slots slots)
     : slots_(std::move(slots)), news_(epoll_create1(EPOLL_CLOEXEC)) {
   if (!news_) OsFailure{errno}.raise("making an epoll");
   epoll_event event{};
@@ -84,34 +41,23 @@ ProcessLauncher::ProcessLauncher(Slots slots)
     OsFailure{errno}.raise("watching an eventfd");
 }
 
-void ProcessLauncher::check(const TrialLaunch &launch) const {
-  Variables variables = inherited_variables();
-  for (const auto &[name, value] : launch.environment) variables[name] = value;
-  Start start{{}, launch.command, {}, directory_of(launch), {}};
-  set_program(launch, variables, start);
+void LocalLauncher::check(const TrialLaunch &launch) const {
+  if (const std::exception_ptr defect = trial_start(launch, {}).defect)
+    std::rethrow_exception(defect);
 }
 
-ProcessIdentity ProcessLauncher::prepare(const TrialLaunch &launch) {
+std::string LocalLauncher::prepare(const TrialLaunch &launch) {
   check_is_new(launch.trial_id);
   Run run;
   run.run_id = launch.run_id;
   run.is_child = true;
+  run.marks = marks_of(launch);
   run.slots = slots_.take(launch.slots);
   try {
-    Variables variables = inherited_variables();
-    const Variables identity = identity_variables(launch);
-    for (const Variables &added : {launch.environment, identity, slots_.variables(run.slots)})
-      for (const auto &[name, value] : added) variables[name] = value;
-    Start start{{}, launch.command, {}, directory_of(launch), launch.log_file};
-    try {
-      set_program(launch, variables, start);
-    } catch (const Error &) {
-      run.defect = std::current_exception();
-    }
-    start.environment = assignments(variables);
-    start.inherited = slots_.claims(run.slots);
-    run.marks = assignments(identity);
-    run.held.emplace(std::move(start));
+    TrialStart trial = trial_start(launch, slots_.variables(run.slots));
+    run.defect = trial.defect;
+    trial.start.inherited = slots_.claims(run.slots);
+    run.held.emplace(std::move(trial.start));
     run.leader = run.held->pid();
     run.process = open_process(run.leader);
   } catch (...) {
@@ -122,12 +68,12 @@ ProcessIdentity ProcessLauncher::prepare(const TrialLaunch &launch) {
     }
     throw;
   }
-  const ProcessIdentity leader = ProcessIdentity::of(run.leader);
+  const std::string identity = to_wire(ProcessIdentity::of(run.leader).to_json());
   add(launch.trial_id, std::move(run));
-  return leader;
+  return identity;
 }
 
-void ProcessLauncher::go(int64_t trial_id) {
+void LocalLauncher::go(int64_t trial_id) {
   const auto found = runs_.find(trial_id);
   if (found == runs_.end() || !found->second.held)
     throw Error(Code::state, "starting " + trial_name(trial_id) + ": nothing is prepared for it");
@@ -141,11 +87,13 @@ void ProcessLauncher::go(int64_t trial_id) {
   }
 }
 
-void ProcessLauncher::adopt(const TrialLaunch &launch, const ProcessIdentity &leader) {
+void LocalLauncher::adopt(const TrialLaunch &launch, const std::string &identity) {
   check_is_new(launch.trial_id);
+  const ProcessIdentity leader =
+      ProcessIdentity::from_json(parse_json_object(identity, "the process of a run"));
   Run run;
   run.run_id = launch.run_id;
-  run.marks = assignments(identity_variables(launch));
+  run.marks = marks_of(launch);
   run.process = open_process(static_cast<pid_t>(leader.pid));
   // What is held is the leader if that lives now: its number was its own all the time.
   const Liveness life = liveness(leader);
@@ -162,14 +110,14 @@ void ProcessLauncher::adopt(const TrialLaunch &launch, const ProcessIdentity &le
   add(launch.trial_id, std::move(run));
 }
 
-void ProcessLauncher::kill(int64_t trial_id) {
+void LocalLauncher::kill(int64_t trial_id) {
   const auto found = runs_.find(trial_id);
   if (found == runs_.end()) return;
   if (found->second.process) send_kill(found->second.process);
   kill_session_of(found->second);
 }
 
-std::vector<LaunchedExit> ProcessLauncher::take_exits() {
+std::vector<LaunchedExit> LocalLauncher::take_exits() {
   std::vector<LaunchedExit> exits;
   for (const int64_t trial_id : trials_with_news()) {
     const auto found = runs_.find(trial_id);
@@ -181,8 +129,9 @@ std::vector<LaunchedExit> ProcessLauncher::take_exits() {
   return exits;
 }
 
-std::optional<LaunchedExit> ProcessLauncher::ended(int64_t trial_id, Run &run) {
-  LaunchedExit exit{0, 0, LaunchedExit::Kind::unknown, 0};
+std::optional<LaunchedExit> LocalLauncher::ended(int64_t trial_id, Run &run) {
+  // Without a process it was gone before it was adopted.
+  LaunchedExit exit{.kind = LaunchedExit::Kind::unknown, .lost = !run.process};
   if (run.is_child) {
     const std::optional<LaunchedExit> how = peek_exit(run.process);
     if (!how) return std::nullopt;
@@ -200,13 +149,13 @@ std::optional<LaunchedExit> ProcessLauncher::ended(int64_t trial_id, Run &run) {
   return run.left.empty() ? std::optional(exit) : std::nullopt;
 }
 
-std::vector<Fd> ProcessLauncher::kill_session_of(const Run &run) const {
+std::vector<Fd> LocalLauncher::kill_session_of(const Run &run) const {
   // As long as a child is not waited for, the number of its session cannot be another's.
   return kill_session(run.leader,
                       [&](pid_t pid) { return run.is_child || started_with(pid, run.marks); });
 }
 
-void ProcessLauncher::discard(int64_t trial_id) {
+void LocalLauncher::discard(int64_t trial_id) {
   const auto found = runs_.find(trial_id);
   Run &run = found->second;
   run.held.reset();
@@ -218,12 +167,12 @@ void ProcessLauncher::discard(int64_t trial_id) {
   runs_.erase(found);
 }
 
-void ProcessLauncher::check_is_new(int64_t trial_id) const {
+void LocalLauncher::check_is_new(int64_t trial_id) const {
   if (runs_.contains(trial_id))
     throw Error(Code::state, "starting " + trial_name(trial_id) + ": it is running");
 }
 
-void ProcessLauncher::add(int64_t trial_id, Run run) {
+void LocalLauncher::add(int64_t trial_id, Run run) {
   if (run.process) {
     watch(run.process, trial_id);
   } else {
@@ -232,7 +181,7 @@ void ProcessLauncher::add(int64_t trial_id, Run run) {
   runs_.emplace(trial_id, std::move(run));
 }
 
-void ProcessLauncher::watch(const Fd &process, int64_t trial_id) {
+void LocalLauncher::watch(const Fd &process, int64_t trial_id) {
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.u64 = static_cast<uint64_t>(trial_id);
@@ -240,11 +189,11 @@ void ProcessLauncher::watch(const Fd &process, int64_t trial_id) {
     OsFailure{errno}.raise("watching " + trial_name(trial_id));
 }
 
-void ProcessLauncher::unwatch(const Fd &process) {
+void LocalLauncher::unwatch(const Fd &process) {
   epoll_ctl(news_.get(), EPOLL_CTL_DEL, process.get(), nullptr);
 }
 
-std::set<int64_t> ProcessLauncher::trials_with_news() {
+std::set<int64_t> LocalLauncher::trials_with_news() {
   std::set<int64_t> trials;
   epoll_event events[64];
   const int count = epoll_wait(news_.get(), events, 64, 0);

@@ -1,11 +1,11 @@
-#include "core/launcher/slots.h"
+#include "core/launcher/local/slots.h"
 
 #include <algorithm>
 
 #include "core/base/error.h"
 #include "core/base/json.h"
-#include "core/launcher/gpu_claim.h"
-#include "core/launcher/machine.h"
+#include "core/launcher/local/gpu_claim.h"
+#include "core/launcher/local/machine.h"
 
 namespace det {
 

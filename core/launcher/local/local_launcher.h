@@ -14,23 +14,23 @@
 
 #include "core/base/file.h"
 #include "core/base/wake.h"
-#include "core/launcher/held_process.h"
 #include "core/launcher/launcher.h"
-#include "core/launcher/slots.h"
+#include "core/launcher/local/held_process.h"
+#include "core/launcher/local/slots.h"
 
 namespace det {
 
-class ProcessLauncher final : public Launcher {
+class LocalLauncher final : public Launcher {
  public:
-  explicit ProcessLauncher(Slots slots);
+  explicit LocalLauncher(Slots slots);
 
   bool has_room(int slots) const override { return slots <= slots_.free() || slots == 0; }
   int total_slots() const override { return slots_.total(); }
   bool has_gpus() const override { return slots_.are_gpus(); }
   void check(const TrialLaunch &launch) const override;
-  ProcessIdentity prepare(const TrialLaunch &launch) override;
+  std::string prepare(const TrialLaunch &launch) override;
   void go(int64_t trial_id) override;
-  void adopt(const TrialLaunch &launch, const ProcessIdentity &leader) override;
+  void adopt(const TrialLaunch &launch, const std::string &identity) override;
   void kill(int64_t trial_id) override;
   int exit_fd() const override { return news_.get(); }
   std::vector<LaunchedExit> take_exits() override;

@@ -1,4 +1,4 @@
-#include "core/launcher/environment.h"
+#include "core/launcher/local/process_environment.h"
 
 #include <unistd.h>
 

@@ -42,7 +42,7 @@ void exit_is_told_once(void **) {
 
 void nothing_runs_before_go(void **) {
   Launching here;
-  const ProcessIdentity leader = here.launcher.prepare(here.script(1, "echo ran"));
+  const ProcessIdentity leader = here.prepare(here.script(1, "echo ran"));
   assert_int_equal(static_cast<int>(liveness(leader)), static_cast<int>(Liveness::alive));
   here.launcher.kill(1);
   assert_exit(here.wait_for_exits(1)[0], 1, Kind::signaled, SIGKILL);
@@ -50,9 +50,19 @@ void nothing_runs_before_go(void **) {
   expect_error(Code::state, [&] { here.launcher.go(1); });
 }
 
+// Stores have it so, and a program that is started knows its own session by it.
+void identity_of_a_run_is_that_of_its_leader(void **) {
+  Launching here;
+  const std::string identity = here.launcher.prepare(here.script(1, "exec sleep 1000"));
+  const int64_t pid = parse_json(identity, "identity").at("pid").get<int64_t>();
+  assert_string_equal(identity.c_str(), to_wire(ProcessIdentity::of(pid).to_json()).c_str());
+  here.launcher.kill(1);
+  here.wait_for_exits(1);
+}
+
 void go_after_a_kill_says_nothing_and_the_exit_follows(void **) {
   Launching here;
-  const ProcessIdentity leader = here.launcher.prepare(here.script(1, "echo ran"));
+  const ProcessIdentity leader = here.prepare(here.script(1, "echo ran"));
   here.launcher.kill(1);
   wait_until([&] { return is_gone(leader); });
   here.launcher.go(1);
@@ -66,8 +76,8 @@ void leader_has_a_session_of_its_own_and_default_signals(void **) {
   sigemptyset(&blocked);
   sigaddset(&blocked, SIGTERM);
   sigprocmask(SIG_BLOCK, &blocked, nullptr);
-  here.launcher.prepare(here.launch(1, {"cat", "/proc/self/status"}));
-  const ProcessIdentity leader = here.launcher.prepare(here.launch(2, {"sleep", "100"}));
+  here.prepare(here.launch(1, {"cat", "/proc/self/status"}));
+  const ProcessIdentity leader = here.prepare(here.launch(2, {"sleep", "100"}));
   here.launcher.go(1);
   here.launcher.go(2);
   sigprocmask(SIG_UNBLOCK, &blocked, nullptr);
@@ -84,7 +94,7 @@ void only_standard_files_are_open(void **) {
   Launching here;
   const Fd other = open_file("/dev/null", O_RDONLY);
   const Fd inherited(dup(other.get()));
-  here.launcher.prepare(here.script(2, "true"));
+  here.prepare(here.script(2, "true"));
   here.start(here.script(1, "ls /proc/$$/fd; readlink /proc/$$/fd/0; echo to stderr >&2"));
   here.wait_for_exits(1);
   assert_string_equal(here.printed(1).c_str(), "0\n1\n2\n/dev/null\nto stderr\n");
@@ -126,7 +136,7 @@ void environment_is_ours_with_what_is_added(void **) {
 
 // Starts a command that cannot be, and gives the error. Nothing of it is left.
 std::string refused(Launching &here, const std::vector<std::string> &command, Code code) {
-  here.launcher.prepare(here.launch(1, command));
+  here.prepare(here.launch(1, command));
   const std::string message = expect_error(code, [&] { here.launcher.go(1); });
   assert_true(here.launcher.has_room(4));
   assert_true(here.launcher.take_exits().empty());
@@ -154,7 +164,7 @@ void directory_that_is_not_there_is_told(void **) {
   Launching here;
   TrialLaunch launch = here.launch(1, {"/bin/true"});
   launch.directory = here.directory / "missing";
-  here.launcher.prepare(launch);
+  here.prepare(launch);
   assert_true(contains(expect_error(Code::not_found, [&] { here.launcher.go(1); }), "missing"));
 }
 
@@ -162,7 +172,7 @@ void log_that_cannot_be_opened_keeps_no_slot(void **) {
   Launching here(1);
   TrialLaunch launch = here.script(1, "true");
   launch.log_file = here.directory / "missing" / "log";
-  expect_error(Code::not_found, [&] { here.launcher.prepare(launch); });
+  expect_error(Code::not_found, [&] { here.prepare(launch); });
   assert_true(here.launcher.has_room(1));
 }
 
@@ -203,7 +213,7 @@ void kill_ends_what_ignores_other_signals(void **) {
 void fifty_run_at_once(void **) {
   Launching here(50);
   for (int trial = 1; trial <= 50; ++trial)
-    here.launcher.prepare(here.script(trial, "read x; exit $DET_TRIAL_ID"));
+    here.prepare(here.script(trial, "read x; exit $DET_TRIAL_ID"));
   assert_false(here.launcher.has_room(1));
   for (int trial = 1; trial <= 50; ++trial) here.launcher.go(trial);
   std::vector<LaunchedExit> exits = here.wait_for_exits(50);
@@ -215,12 +225,12 @@ void fifty_run_at_once(void **) {
 
 void no_more_start_than_there_are_slots(void **) {
   Launching here(3);
-  here.launcher.prepare(here.script(1, "echo $DET_SLOT_IDS"));
-  here.launcher.prepare(here.script(2, "true", 2));
+  here.prepare(here.script(1, "echo $DET_SLOT_IDS"));
+  here.prepare(here.script(2, "true", 2));
   assert_false(here.launcher.has_room(1));
   assert_true(here.launcher.has_room(0));
-  expect_error(Code::busy, [&] { here.launcher.prepare(here.script(3, "true")); });
-  expect_error(Code::state, [&] { here.launcher.prepare(here.script(1, "true")); });
+  expect_error(Code::busy, [&] { here.prepare(here.script(3, "true")); });
+  expect_error(Code::state, [&] { here.prepare(here.script(1, "true")); });
   here.launcher.go(1);
   here.wait_for_exits(1);
   assert_string_equal(here.printed(1).c_str(), "[0]\n");
@@ -230,11 +240,12 @@ void no_more_start_than_there_are_slots(void **) {
 
 }  // namespace
 
-int test_process_launcher() {
+int test_local_launcher() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(exit_code_and_signal_are_told),
       cmocka_unit_test(exit_is_told_once),
       cmocka_unit_test(nothing_runs_before_go),
+      cmocka_unit_test(identity_of_a_run_is_that_of_its_leader),
       cmocka_unit_test(go_after_a_kill_says_nothing_and_the_exit_follows),
       cmocka_unit_test(leader_has_a_session_of_its_own_and_default_signals),
       cmocka_unit_test(only_standard_files_are_open),
@@ -249,5 +260,5 @@ int test_process_launcher() {
       cmocka_unit_test(fifty_run_at_once),
       cmocka_unit_test(no_more_start_than_there_are_slots),
   };
-  return cmocka_run_group_tests_name("process_launcher", tests, nullptr, nullptr);
+  return cmocka_run_group_tests_name("local_launcher", tests, nullptr, nullptr);
 }
