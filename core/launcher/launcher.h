@@ -10,6 +10,9 @@
 
 namespace det {
 
+// For messages.
+inline std::string trial_name(int64_t trial_id) { return "trial " + std::to_string(trial_id); }
+
 struct TrialLaunch {
   int64_t trial_id = 0;
   int64_t run_id = 0;

@@ -2,31 +2,19 @@
 
 #include "core/base/error.h"
 #include "core/launcher/log_policies.h"
-#include "core/launcher/trial_environment.h"
+#include "core/launcher/run_policy.h"
+#include "core/launcher/trial_launch.h"
 
 namespace det {
 
 namespace {
 
-struct SlotsWanted {
-  int64_t per_trial = 1;
-  int64_t most = 0;  // of all trials together; 0: as many as there are
-};
-
-SlotsWanted slots_wanted(const Json &config) {
-  const Json resources = config.value("resources", Json::object());
-  const auto number = [&](const char *key, int64_t otherwise) {
-    const Json value = resources.is_object() ? resources.value(key, Json()) : Json();
-    return value.is_number() ? value.get<int64_t>() : otherwise;
-  };
-  return {number("slots_per_trial", 1), number("max_slots", 0)};
-}
-
-std::optional<std::string> slots_problem(const SlotsWanted &slots) {
-  if (slots.most <= 0 || slots.per_trial <= slots.most) return std::nullopt;
-  return "each trial needs " + std::to_string(slots.per_trial) +
+std::optional<std::string> slots_problem(const RunPolicy &policy) {
+  if (policy.allows_another(0)) return std::nullopt;
+  return "each trial needs " + std::to_string(policy.slots_per_trial) +
          " slots (resources.slots_per_trial), and all trials together may have " +
-         std::to_string(slots.most) + " (resources.max_slots); raise that, or lower the other";
+         std::to_string(policy.max_slots) +
+         " (resources.max_slots); raise that, or lower the other";
 }
 
 void check_patterns(ConfigChecker &checker, const Json &policies) {
@@ -58,7 +46,7 @@ void check_search_runs(ConfigChecker &checker, const Json &config, SearchRules r
 
 void check_runnable(ConfigChecker &checker, const Json &config, SearchRules rules) {
   const ConfigPath whole;
-  if (const auto problem = slots_problem(slots_wanted(config)))
+  if (const auto problem = slots_problem(run_policy(config)))
     checker.report(whole / "resources", "rule", *problem, {}, "max_slots");
   check_patterns(checker, config.value("log_policies", Json()));
   check_search_runs(checker, config, rules);
@@ -66,20 +54,15 @@ void check_runnable(ConfigChecker &checker, const Json &config, SearchRules rule
 
 void require_runnable(const Json &config, const LaunchPlan &plan, const Launcher &launcher) {
   const std::string tried = "running an experiment: ";
-  const SlotsWanted slots = slots_wanted(config);
-  if (const auto problem = slots_problem(slots)) throw Error(Code::invalid, tried + *problem);
-  if (slots.per_trial > launcher.total_slots())
-    throw Error(Code::invalid, tried + "each trial needs " + std::to_string(slots.per_trial) +
-                                   " slots (resources.slots_per_trial), and there are " +
-                                   std::to_string(launcher.total_slots()) +
-                                   " here; give --slots, or lower it");
+  const RunPolicy policy = run_policy(config);
+  if (const auto problem = slots_problem(policy)) throw Error(Code::invalid, tried + *problem);
+  if (policy.slots_per_trial > launcher.total_slots())
+    throw Error(Code::invalid,
+                tried + "each trial needs " + std::to_string(policy.slots_per_trial) +
+                    " slots (resources.slots_per_trial), and there are " +
+                    std::to_string(launcher.total_slots()) + " here; give --slots, or lower it");
   const LogPolicies patterns(config);
-  TrialLaunch launch;
-  launch.slots = static_cast<int>(slots.per_trial);
-  launch.command = plan.command;
-  launch.directory = plan.directory;
-  launch.environment = configured_variables(config, launcher.has_gpus());
-  launcher.check(launch);
+  launcher.check(trial_launch(config, plan, launcher.has_gpus()));
 }
 
 }  // namespace det

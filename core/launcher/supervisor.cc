@@ -6,31 +6,23 @@
 #include <array>
 #include <cerrno>
 #include <cmath>
+#include <utility>
 
 #include "core/base/error.h"
 #include "core/engine/garbage.h"
 #include "core/launcher/runnable.h"
 #include "core/metrics/left_behind.h"
-#include "core/search/single.h"
 
 namespace det {
 
 namespace {
 
-constexpr std::chrono::milliseconds between_progress{500};
-constexpr std::chrono::seconds limit_for_progress{1};
+constexpr std::chrono::milliseconds between_looks_at_logs{500};
+constexpr std::chrono::seconds between_notes_of_progress{1};
+constexpr std::chrono::seconds time_to_leave_after_refusal{10};
 
-int64_t whole_number(const Json &section, const char *key, int64_t otherwise) {
-  const Json value = section.is_object() ? section.value(key, Json()) : Json();
-  return value.is_number() ? value.get<int64_t>() : otherwise;
-}
-
-// Where metrics steer the search, each trial is to train to its end by itself.
-std::optional<uint64_t> length_of_each(const ExperimentRecord &experiment) {
-  if (!experiment.launch.by_metrics) return std::nullopt;
-  const Json &searcher = experiment.config.at("searcher");
-  const int64_t time = whole_number(searcher, "max_time", 0);
-  return time > 0 ? static_cast<uint64_t>(time) : single_length(experiment.config);
+std::string name_of(const ExperimentRecord &experiment) {
+  return "experiment " + std::to_string(experiment.id);
 }
 
 }  // namespace
@@ -40,58 +32,52 @@ Supervisor::Supervisor(Options options, Launcher &launcher)
       launcher_(launcher),
       lead_(options_.store_directory, options_.experiment_id, options_.store),
       experiment_(lead_.experiment()),
-      log_policies_(experiment_.config) {
+      policy_(run_policy(experiment_.config)),
+      runs_(lead_, launcher_, experiment_, options_.store_directory, options_.log) {
   const Json &config = experiment_.config;
-  const Json resources = config.value("resources", Json::object());
-  slots_per_trial_ = whole_number(resources, "slots_per_trial", 1);
-  max_slots_ = whole_number(resources, "max_slots", 0);
-  max_restarts_ = whole_number(config, "max_restarts", 5);
-  preemption_timeout_ = std::chrono::seconds(whole_number(config, "preemption_timeout", 3600));
+  const bool by_metrics = experiment_.launch.by_metrics;
   // Whoever goes on with it is to put that right first; what is ending starts nothing.
   if (!is_stopping(experiment_.state) && !ended())
     require_runnable(config, experiment_.launch, launcher_);
-  lead_.take_up(make_search(config, experiment_.launch.by_metrics ? SearchRules::metrics
-                                                                  : SearchRules::operations),
-                length_of_each(experiment_));
+  lead_.take_up(make_search(config, by_metrics ? SearchRules::metrics : SearchRules::operations),
+                by_metrics ? std::optional(length_by_metrics(config)) : std::nullopt);
   take_over();
 }
 
 void Supervisor::take_over() {
   recover_runs(options_.store_directory, *options_.log);
-  for (const OpenTrial &trial : lead_.open_trials()) {
-    trials_[trial.id];
-    touched_.push_back(trial.id);
-  }
-  for (const LedRun &run : lead_.led_runs()) take_over_run(run);
-  if (!ended() && !is_stopping(experiment_.state)) carry_on(lead_.begin());
-  states_changed_ = true;
+  for (const OpenTrial &trial : lead_.open_trials()) trials_.touch(trial.id);
+  for (const LedRun &run : lead_.led_runs()) runs_.take_over(run);
+  if (!ended() && !is_stopping(experiment_.state)) follow_up(lead_.begin());
+  trials_.touch_all();
 }
 
 void Supervisor::step() {
   lead_.seat().drain();
-  read_control();
-  for (const LaunchedExit &exit : launcher_.take_exits()) run_gone(exit);
-  for (const int64_t id : running()) look_at(id, trials_.at(id));
-  if (lead_.is_custom()) hear_posts();
-  settle_touched();
-  enforce_deadlines();
-  launch_waiting();
-  settle_touched();
+  hear_people();
+  for (const LaunchedExit &exit : launcher_.take_exits()) hear_exit(exit);
+  for (const int64_t trial_id : running()) hear_run(trial_id);
+  if (lead_.is_custom())
+    for (const SearchPost &post : lead_.posts()) follow_up(lead_.answer(post));
+  settle();
+  runs_.kill_overdue(options_.now());
+  start_waiting();
+  settle();
   finish();
   note_progress();
 }
 
 void Supervisor::wait(int fd, std::chrono::milliseconds limit) {
-  Clock::time_point next = options_.now() + limit;
-  for (const int64_t id : running_) next = std::min(next, trials_.at(id).kill_at);
-  if (!running_.empty()) next = std::min(next, options_.now() + between_progress);
-  const auto pause = std::chrono::ceil<std::chrono::milliseconds>(next - options_.now());
+  if (trials_.has_touched()) return;
+  const Clock::time_point now = options_.now();
+  Clock::time_point next = std::min(now + limit, runs_.next_deadline());
+  if (runs_.size() > 0) next = std::min(next, now + between_looks_at_logs);
+  const auto pause = std::chrono::ceil<std::chrono::milliseconds>(next - now);
   std::array<pollfd, 3> news{
       {{lead_.seat().wake_fd(), POLLIN, 0}, {launcher_.exit_fd(), POLLIN, 0}, {fd, POLLIN, 0}}};
-  if (touched_.empty() &&
-      poll(news.data(), news.size(), static_cast<int>(std::max<int64_t>(pause.count(), 0))) < 0 &&
+  if (poll(news.data(), news.size(), static_cast<int>(std::max<int64_t>(pause.count(), 0))) < 0 &&
       errno != EINTR)
-    OsFailure{errno}.raise("waiting for news of " + name_of(0));
+    OsFailure{errno}.raise("waiting for news of " + name_of(experiment_));
 }
 
 void Supervisor::change_state(std::string_view to) {
@@ -99,17 +85,10 @@ void Supervisor::change_state(std::string_view to) {
   step();
 }
 
-void Supervisor::kill_processes() {
-  for (const int64_t id : running_) {
-    trials_.at(id).killed = true;
-    launcher_.kill(id);
-  }
-}
-
 bool Supervisor::ended() const { return is_terminal(experiment_.state); }
 
 bool Supervisor::at_rest() const {
-  return running_.empty() && touched_.empty() && experiment_.state == state::paused;
+  return runs_.size() == 0 && !trials_.has_touched() && experiment_.state == state::paused;
 }
 
 double Supervisor::progress() const {
@@ -117,79 +96,98 @@ double Supervisor::progress() const {
   return std::isfinite(progress) ? std::clamp(progress, 0.0, 1.0) : 0;
 }
 
-std::vector<int64_t> Supervisor::running() const { return {running_.begin(), running_.end()}; }
-
-std::string Supervisor::name_of(int64_t trial_id) const {
-  return trial_id == 0 ? "experiment " + std::to_string(experiment_.id)
-                       : "trial " + std::to_string(trial_id);
-}
-
-// What people did to the experiment or to its trials.
-void Supervisor::read_control() {
+// What they did to the experiment or to its trials.
+void Supervisor::hear_people() {
   ExperimentControl control = lead_.control();
-  if (control.count != control_) states_changed_ = true;
-  control_ = control.count;
   experiment_.state = std::move(control.state);
-  if (states_changed_) reload_states();
+  if (std::exchange(control_, control.count) != control.count) trials_.touch_all();
+  if (trials_.all_touched()) trials_.compare(lead_.open_trials());
 }
 
-void Supervisor::reload_states() {
-  states_changed_ = false;
-  for (const OpenTrial &now : lead_.open_trials())
-    if (trials_[now.id].state != now.state) touched_.push_back(now.id);
+void Supervisor::hear_run(int64_t trial_id) {
+  runs_.follow_log(trial_id);
+  const TrialNews news = lead_.news(trial_id);
+  const bool by_metrics = experiment_.launch.by_metrics;
+  if (by_metrics)
+    for (const TrialValidation &validation : lead_.new_validations(trial_id))
+      follow_up(lead_.validated(trial_id, validation));
+  const double units = by_metrics ? 1 : static_cast<double>(news.length);
+  lead_.trial_progress(trial_id, news.metric ? units : news.progress * units);
+  if (news.metric) {
+    trials_.touch(trial_id);
+    follow_up(lead_.completed(trial_id, news.length, *news.metric));
+  }
+  if (news.refused) runs_.leave_by(trial_id, options_.now() + time_to_leave_after_refusal);
 }
 
-void Supervisor::settle_touched() {
-  while (!touched_.empty() || states_changed_) {
-    if (states_changed_) read_control();
-    if (touched_.empty()) break;
-    const int64_t id = touched_.front();
-    touched_.pop_front();
-    if (trials_.contains(id)) refresh(id);
+void Supervisor::hear_exit(const LaunchedExit &exit) {
+  if (!runs_.record_end(exit)) return;
+  hear_run(exit.trial_id);  // what it completed last
+  conclude_run(exit.trial_id, runs_.end_of(exit));
+}
+
+void Supervisor::follow_up(const Decided &decided) {
+  if (decided.failure)
+    options_.log->error("searching in " + name_of(experiment_) + ": " + *decided.failure);
+  if (decided.states_changed) trials_.touch_all();
+  for (const int64_t trial_id : decided.trials) trials_.touch(trial_id);
+}
+
+void Supervisor::settle() {
+  while (trials_.has_touched()) {
+    if (trials_.all_touched()) hear_people();
+    if (const auto trial_id = trials_.take_touched()) look_at(*trial_id);
   }
 }
 
-void Supervisor::refresh(int64_t id) {
-  Trial &trial = trials_.at(id);
-  const std::string before = trial.state;
-  const TrialStanding standing = lead_.standing(id);
-  trial.state = standing.state;
-  trial.closed = standing.closed;
-  trial.done = standing.done;
-  if (trial.state != before) apply_state(id, trial);
-  if (trial.run_id != 0) return;  // judged when it has left
+void Supervisor::look_at(int64_t trial_id) {
+  const TrialStanding now = lead_.standing(trial_id);
+  if (trials_.update(trial_id, now))
+    runs_.carry_out(trial_id, order_for(now.state, experiment_.launch.by_metrics), options_.now());
+  if (runs_.has(trial_id)) return;  // judged when it has left
   const Verdict verdict =
-      judge_without_process({.state = trial.state, .done = trial.done, .closed = trial.closed});
-  if (!verdict.state.empty()) return conclude(id, verdict);
-  if (trial.state != state::active || trial.done || trial.queued) return;
-  trial.queued = true;
-  waiting_.emplace(standing.turn, id);
+      judge_without_process({.state = now.state, .done = now.done, .closed = now.closed});
+  if (!verdict.state.empty()) return conclude(trial_id, verdict, std::nullopt);
+  if (trials_.wants_run(trial_id)) queue_.add(trial_id, now.turn);
 }
 
-void Supervisor::apply_state(int64_t id, Trial &trial) {
-  if (trial.run_id == 0) return;
-  if (trial.state == state::paused) ask_to_leave(id, trial, "pause");
-  if (trial.state == state::canceling) ask_to_leave(id, trial, "cancel");
-  // The platform lets those that their metrics stop train on to their end.
-  if (trial.state == state::completing && experiment_.launch.by_metrics)
-    ask_to_leave(id, trial, "stop");
-  if (trial.state == state::killing || trial.state == state::failing) {
-    trial.killed = true;
-    launcher_.kill(id);
+void Supervisor::start_waiting() {
+  const auto slots = static_cast<int>(policy_.slots_per_trial);
+  while (experiment_.state == state::active && policy_.allows_another(runs_.size()) &&
+         launcher_.has_room(slots)) {
+    const std::optional<int64_t> next = queue_.first();
+    if (!next) return;
+    // It may have been paused while it waited.
+    if (trials_.wants_run(*next) && !runs_.has(*next)) {
+      const Launched how = runs_.start(*next);
+      if (how == Launched::no_room) return;
+      if (how == Launched::failed) conclude_run(*next, {.failed = true, .unstartable = true});
+    }
+    queue_.remove(*next);
   }
 }
 
-void Supervisor::enforce_deadlines() {
-  const Clock::time_point now = options_.now();
-  for (const int64_t id : running_) {
-    Trial &trial = trials_.at(id);
-    if (now < trial.kill_at) continue;
-    options_.log->warning("ending " + name_of(id) +
-                          ": it did not leave in time after it was asked to");
-    trial.kill_at = Clock::time_point::max();
-    trial.killed = true;
-    launcher_.kill(id);
-  }
+void Supervisor::conclude_run(int64_t trial_id, const RunFacts &run) {
+  const int64_t run_id = runs_.remove(trial_id);
+  const Verdict verdict =
+      judge(with_standing(run, lead_.run_standing(trial_id, run_id), policy_.max_restarts));
+  // For one whose end is not on record: it never began, or nobody knows.
+  const RunExit how = run.unstartable ? RunExit::error : RunExit::died;
+  const JudgedRun judged{run_id, how, verdict.counts};
+  if (!verdict.state.empty()) return conclude(trial_id, verdict, judged);
+  lead_.judge_run(trial_id, judged);
+  trials_.touch(trial_id);
+  if (!run.unstartable || experiment_.state != state::active) return;
+  options_.log->error("pausing " + name_of(experiment_) + ", since its trials cannot be started");
+  lead_.change_state(state::paused);
+  hear_people();
+}
+
+// The end of a trial, recorded with what the search makes of it.
+void Supervisor::conclude(int64_t trial_id, const Verdict &verdict,
+                          const std::optional<JudgedRun> &run) {
+  follow_up(lead_.end_trial(trial_id, verdict.state, verdict.reason, run));
+  trials_.remove(trial_id);
 }
 
 // Where nothing is left to end, the experiment has ended. That is recorded when all is done that
@@ -198,7 +196,7 @@ void Supervisor::finish() {
   if (ended() || !trials_.empty()) return;
   if (!is_stopping(experiment_.state)) {
     if (experiment_.state == state::active && !lead_.is_custom())
-      carry_on(lead_.fail("it has no trial left and did not end"));
+      follow_up(lead_.fail("it has no trial left and did not end"));
     return;
   }
   recover_runs(options_.store_directory, *options_.log);
@@ -207,12 +205,11 @@ void Supervisor::finish() {
 }
 
 void Supervisor::note_progress() {
-  if (ended() || options_.now() < next_progress_) return;
-  next_progress_ = options_.now() + limit_for_progress;
-  const double now = progress();
-  if (now == stored_progress_) return;
-  lead_.note_progress(now);
-  stored_progress_ = now;
+  const Clock::time_point now = options_.now();
+  if (ended() || now < next_note_) return;
+  next_note_ = now + between_notes_of_progress;
+  if (const double reached = progress(); reached != std::exchange(noted_progress_, reached))
+    lead_.note_progress(reached);
 }
 
 }  // namespace det

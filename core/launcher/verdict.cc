@@ -22,6 +22,28 @@ Verdict ended(std::string_view end, const RunFacts &run) {
 
 }  // namespace
 
+RunOrder order_for(std::string_view trial_state, bool by_metrics) {
+  using Kind = RunOrder::Kind;
+  if (trial_state == state::paused) return {Kind::leave, "pause"};
+  if (trial_state == state::canceling) return {Kind::leave, "cancel"};
+  // The platform lets those that their metrics stop train on to their end.
+  if (trial_state == state::completing && by_metrics) return {Kind::leave, "stop"};
+  if (trial_state == state::killing || trial_state == state::failing) return {Kind::end};
+  return {};
+}
+
+RunFacts with_standing(RunFacts run, const RunStanding &standing, int64_t max_restarts) {
+  run.state = standing.trial_state;
+  run.acknowledged = standing.acknowledged;
+  run.invalid_hp = standing.invalid_hp;
+  run.done = standing.done;
+  run.closed = standing.closed;
+  run.is_final = standing.restarts_forbidden;
+  run.restarts = standing.restarts;
+  run.max_restarts = max_restarts;
+  return run;
+}
+
 Verdict judge(const RunFacts &run) {
   // One that was asked to leave may leave as it likes; one that was killed has no say.
   const bool error = run.failed && !run.killed && !run.acknowledged && !run.lost;

@@ -1,4 +1,5 @@
-// What follows for a supervised trial when the process of one of its runs has left.
+// What a supervisor decides about a trial: what its run is to do, and what follows when that has
+// left.
 #pragma once
 
 #include <cstdint>
@@ -6,9 +7,19 @@
 #include <string>
 #include <string_view>
 
+#include "core/engine/lead.h"
 #include "core/search/search.h"
 
 namespace det {
+
+// What the run of a trial is to do.
+struct RunOrder {
+  enum class Kind { go_on, leave, end } kind = Kind::go_on;
+  std::string_view reason = {};  // for which it is to leave
+};
+
+// As its trial comes into a state.
+RunOrder order_for(std::string_view trial_state, bool by_metrics);
 
 struct RunFacts {
   std::string state = {};     // of the trial
@@ -30,6 +41,9 @@ struct Verdict {
   bool counts = false;               // as one of its restarts
   std::optional<ExitReason> reason;  // for the search, where it did not end as planned
 };
+
+// With what is on record of its trial.
+RunFacts with_standing(RunFacts run, const RunStanding &standing, int64_t max_restarts);
 
 Verdict judge(const RunFacts &run);
 

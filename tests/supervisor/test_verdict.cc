@@ -143,6 +143,45 @@ void a_trial_without_a_process_ends_at_once(void **) {
   assert_true(judge_without_process(running()).state.empty());
 }
 
+void expect_order(std::string_view state, bool by_metrics, RunOrder::Kind kind,
+                  std::string_view reason = {}) {
+  const RunOrder order = order_for(state, by_metrics);
+  assert_equal(order.kind, kind);
+  assert_equal(order.reason, reason);
+}
+
+void a_run_leaves_when_its_trial_is_paused_canceled_or_stopped(void **) {
+  using Kind = RunOrder::Kind;
+  for (const bool by_metrics : {false, true}) {
+    expect_order(state::active, by_metrics, Kind::go_on);
+    expect_order(state::paused, by_metrics, Kind::leave, "pause");
+    expect_order(state::canceling, by_metrics, Kind::leave, "cancel");
+    expect_order(state::killing, by_metrics, Kind::end);
+    expect_order(state::failing, by_metrics, Kind::end);
+  }
+  expect_order(state::completing, true, Kind::leave, "stop");
+  expect_order(state::completing, false, Kind::go_on);  // it trains to its end
+}
+
+void what_is_on_record_of_a_trial_counts_as_well(void **) {
+  RunStanding standing;
+  standing.trial_state = state::active;
+  standing.restarts = 2;
+  RunFacts run;
+  run.failed = true;
+  assert_true(judge(with_standing(run, standing, 3)).state.empty());
+  assert_equal(judge(with_standing(run, standing, 2)).state, state::error);
+  standing.acknowledged = true;
+  assert_true(judge(with_standing(run, standing, 2)).state.empty());
+  standing.invalid_hp = true;
+  assert_equal(judge(with_standing(run, standing, 2)).reason, ExitReason::invalid_hp);
+  standing = {};
+  standing.restarts_forbidden = true;
+  assert_equal(judge(with_standing(run, standing, 3)).state, state::error);
+  standing.closed = standing.done = true;
+  assert_equal(judge(with_standing({}, standing, 3)).state, state::completed);
+}
+
 void states_change_as_the_table_says(void **) {
   assert_true(experiment_may_become(state::paused, state::active));
   assert_true(experiment_may_become(state::canceling, state::killing));
@@ -175,6 +214,8 @@ int test_verdict() {
       cmocka_unit_test(refused_hyperparameters_are_not_tried_again),
       cmocka_unit_test(what_is_being_ended_ends_as_it_shall),
       cmocka_unit_test(a_trial_without_a_process_ends_at_once),
+      cmocka_unit_test(a_run_leaves_when_its_trial_is_paused_canceled_or_stopped),
+      cmocka_unit_test(what_is_on_record_of_a_trial_counts_as_well),
       cmocka_unit_test(states_change_as_the_table_says),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);

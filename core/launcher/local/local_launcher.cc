@@ -17,8 +17,6 @@ namespace {
 
 constexpr int64_t no_trial = -1;
 
-std::string trial_name(int64_t trial_id) { return "trial " + std::to_string(trial_id); }
-
 // The slots a process was started with, as Slots::variables() told it. Where it does not say, as
 // many that are not among those of this machine: they still count.
 std::vector<int> slots_held_by(pid_t pid, int count) {

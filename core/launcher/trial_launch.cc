@@ -1,4 +1,6 @@
-#include "core/launcher/trial_environment.h"
+#include "core/launcher/trial_launch.h"
+
+#include "core/launcher/run_policy.h"
 
 namespace det {
 
@@ -7,13 +9,12 @@ namespace {
 // execve(2) takes no longer text; who needs more reads it through det/info.h.
 constexpr size_t longest_variable = 120'000;
 
-}  // namespace
-
-std::map<std::string, std::string> configured_variables(const Json &config, bool for_gpus) {
+// Those that a configuration gives its trials.
+std::map<std::string, std::string> configured_variables(const Json &config, bool on_gpus) {
   const Json environment = config.value("environment", Json());
   const Json lists =
       environment.is_object() ? environment.value("environment_variables", Json()) : Json();
-  const Json list = lists.is_object() ? lists.value(for_gpus ? "cuda" : "cpu", Json()) : lists;
+  const Json list = lists.is_object() ? lists.value(on_gpus ? "cuda" : "cpu", Json()) : lists;
   std::map<std::string, std::string> variables;
   if (!list.is_array()) return variables;
   for (const Json &assignment : list) {
@@ -23,6 +24,17 @@ std::map<std::string, std::string> configured_variables(const Json &config, bool
       variables[text.substr(0, end)] = text.substr(end + 1);
   }
   return variables;
+}
+
+}  // namespace
+
+TrialLaunch trial_launch(const Json &config, const LaunchPlan &plan, bool on_gpus) {
+  TrialLaunch launch;
+  launch.slots = static_cast<int>(run_policy(config).slots_per_trial);
+  launch.command = plan.command;
+  launch.environment = configured_variables(config, on_gpus);
+  launch.directory = plan.directory;
+  return launch;
 }
 
 std::map<std::string, std::string> trial_environment(const RunInfo &run,

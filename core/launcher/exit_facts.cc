@@ -1,0 +1,43 @@
+#include "core/launcher/exit_facts.h"
+
+namespace det {
+
+namespace {
+
+bool is_known(const LaunchedExit &exit) { return exit.kind != LaunchedExit::Kind::unknown; }
+
+bool has_succeeded(const LaunchedExit &exit) {
+  return exit.kind == LaunchedExit::Kind::exited && exit.status == 0;
+}
+
+}  // namespace
+
+std::optional<RunExit> exit_for_record(const LaunchedExit &exit, bool killed) {
+  if (!is_known(exit)) return std::nullopt;
+  if (killed) return RunExit::killed;
+  if (exit.kind != LaunchedExit::Kind::exited) return RunExit::died;
+  return exit.status == 0 ? RunExit::ok : RunExit::error;
+}
+
+RunFacts facts_of(const LaunchedExit &exit, bool killed, const std::optional<std::string> &said) {
+  const bool said_nothing = !said || *said == run_exit_name(RunExit::died);
+  const bool said_error = said == run_exit_name(RunExit::error);
+  const bool left_well = is_known(exit) ? has_succeeded(exit) : !said_nothing;
+  return {.killed = killed, .failed = !left_well || said_error, .lost = exit.lost && said_nothing};
+}
+
+std::optional<std::string> complaint_about(const LaunchedExit &exit, bool killed) {
+  if (killed || !is_known(exit) || has_succeeded(exit)) return std::nullopt;
+  return trial_name(exit.trial_id) +
+         (exit.kind == LaunchedExit::Kind::exited ? " left with exit code "
+                                                  : " was ended by signal ") +
+         std::to_string(exit.status) + "; `det logs " + std::to_string(exit.trial_id) +
+         "` shows what it printed";
+}
+
+bool may_be_unstartable(const LaunchedExit &exit, const std::vector<std::string> &command) {
+  return exit.kind == LaunchedExit::Kind::exited && (exit.status == 126 || exit.status == 127) &&
+         command.size() == 3 && command[0] == "/bin/sh" && command[1] == "-c";
+}
+
+}  // namespace det

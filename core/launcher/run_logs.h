@@ -1,0 +1,40 @@
+// What the runs of an experiment print, on its way from their files into the records.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/json.h"
+#include "core/base/log.h"
+#include "core/engine/lead.h"
+#include "core/launcher/log_follower.h"
+#include "core/launcher/log_policies.h"
+
+namespace det {
+
+class RunLogs {
+ public:
+  // Throws Code::invalid for a log policy of `config` that is none. `lead` must outlive this.
+  RunLogs(Lead &lead, const Json &config, std::shared_ptr<Logger> log);
+
+  std::filesystem::path file(int64_t trial_id, int64_t run_id) const;
+
+  // From where its lines are on record already. This must outlive it.
+  std::unique_ptr<LogFollower> follow(int64_t trial_id, int64_t run_id);
+
+  // Of a run: to whoever looks on, and in the log of its trial for those who look later.
+  void tell(int64_t trial_id, int64_t run_id, LogLevel level, const std::string &text);
+
+ private:
+  void store(int64_t trial_id, int64_t run_id, const std::vector<std::string> &lines,
+             uint64_t read);
+
+  Lead &lead_;
+  const LogPolicies policies_;
+  const std::shared_ptr<Logger> log_;
+};
+
+}  // namespace det

@@ -1,0 +1,160 @@
+#include "core/launcher/trial_runs.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/launcher/exit_facts.h"
+#include "core/launcher/trial_launch.h"
+#include "core/metrics/left_behind.h"
+
+namespace det {
+
+TrialRuns::TrialRuns(Lead &lead, Launcher &launcher, const ExperimentRecord &experiment,
+                     std::filesystem::path store_directory, std::shared_ptr<Logger> log)
+    : lead_(lead),
+      launcher_(launcher),
+      plan_(experiment.launch),
+      policy_(run_policy(experiment.config)),
+      store_directory_(std::move(store_directory)),
+      log_(std::move(log)),
+      logs_(lead, experiment.config, log_) {}
+
+Launched TrialRuns::start(int64_t trial_id) {
+  const RunInfo run = lead_.next_run(trial_id);
+  const std::optional<std::string> identity = prepare(run);
+  if (!identity) return Launched::no_room;
+  // It waits until it is on record, so that there is none that nobody knows of.
+  lead_.start_run(run, *identity);
+  add(trial_id, run.run_id);
+  try {
+    launcher_.go(trial_id);
+  } catch (const Error &error) {
+    logs_.tell(trial_id, run.run_id, LogLevel::error,
+               "starting " + trial_name(trial_id) + ": " + error.what());
+    return Launched::failed;
+  }
+  return Launched::yes;
+}
+
+// Nothing where others have what it needs.
+std::optional<std::string> TrialRuns::prepare(const RunInfo &run) {
+  try {
+    std::string identity = launcher_.prepare(describe(run));
+    waits_for_others_ = false;
+    return identity;
+  } catch (const Error &error) {
+    if (error.code != Code::busy) throw;
+    if (!std::exchange(waits_for_others_, true))
+      log_->warning(std::string(error.what()) + "; waiting");
+    return std::nullopt;
+  }
+}
+
+TrialLaunch TrialRuns::describe(const RunInfo &run) const {
+  TrialLaunch launch = trial_launch(run.config, plan_, launcher_.has_gpus());
+  launch.trial_id = run.trial_id;
+  launch.run_id = run.run_id;
+  for (const auto &[name, value] : trial_environment(run, store_directory_))
+    launch.environment[name] = value;
+  launch.log_file = logs_.file(run.trial_id, run.run_id);
+  return launch;
+}
+
+void TrialRuns::take_over(const LedRun &run) {
+  add(run.trial_id, run.run_id);
+  TrialLaunch launch;
+  launch.trial_id = run.trial_id;
+  launch.run_id = run.run_id;
+  launch.slots = static_cast<int>(policy_.slots_per_trial);
+  launcher_.adopt(launch, run.leader);
+}
+
+void TrialRuns::add(int64_t trial_id, int64_t run_id) {
+  runs_[trial_id] = {run_id, logs_.follow(trial_id, run_id)};
+}
+
+std::vector<int64_t> TrialRuns::trials() const {
+  std::vector<int64_t> trials;
+  for (const auto &[trial_id, run] : runs_) trials.push_back(trial_id);
+  return trials;
+}
+
+void TrialRuns::carry_out(int64_t trial_id, const RunOrder &order, Clock::time_point now) {
+  const auto found = runs_.find(trial_id);
+  if (found == runs_.end()) return;
+  switch (order.kind) {
+    case RunOrder::Kind::go_on:
+      return;
+    case RunOrder::Kind::leave:
+      lead_.ask_to_leave(trial_id, found->second.id, order.reason);
+      return leave_by(trial_id, now + policy_.preemption_timeout);
+    case RunOrder::Kind::end:
+      return kill(trial_id, found->second);
+  }
+}
+
+void TrialRuns::leave_by(int64_t trial_id, Clock::time_point time) {
+  Run &run = runs_.at(trial_id);
+  if (!run.killed) run.kill_at = std::min(run.kill_at, time);
+}
+
+TrialRuns::Clock::time_point TrialRuns::next_deadline() const {
+  Clock::time_point next = Clock::time_point::max();
+  for (const auto &[trial_id, run] : runs_) next = std::min(next, run.kill_at);
+  return next;
+}
+
+void TrialRuns::kill_overdue(Clock::time_point now) {
+  for (auto &[trial_id, run] : runs_) {
+    if (now < run.kill_at) continue;
+    log_->warning("ending " + trial_name(trial_id) +
+                  ": it did not leave in time after it was asked to");
+    kill(trial_id, run);
+  }
+}
+
+void TrialRuns::kill_all() {
+  for (auto &[trial_id, run] : runs_) kill(trial_id, run);
+}
+
+void TrialRuns::kill(int64_t trial_id, Run &run) {
+  run.killed = true;
+  run.kill_at = Clock::time_point::max();
+  launcher_.kill(trial_id);
+}
+
+bool TrialRuns::record_end(const LaunchedExit &exit) {
+  const auto found = runs_.find(exit.trial_id);
+  if (found == runs_.end() || found->second.id != exit.run_id) return false;
+  Run &run = found->second;
+  run.said = lead_.run_exit(exit.trial_id, exit.run_id);
+  if (run.said) return true;
+  if (const auto how = exit_for_record(exit, run.killed))
+    lead_.end_run(exit.trial_id, exit.run_id, *how);
+  recover_runs(store_directory_, *log_);
+  run.said = lead_.run_exit(exit.trial_id, exit.run_id);
+  return true;
+}
+
+RunFacts TrialRuns::end_of(const LaunchedExit &exit) {
+  const Run &run = runs_.at(exit.trial_id);
+  run.log->finish();
+  if (const auto complaint = complaint_about(exit, run.killed))
+    logs_.tell(exit.trial_id, exit.run_id, LogLevel::warning, *complaint);
+  RunFacts facts = facts_of(exit, run.killed, run.said);
+  // Before it could take up its run.
+  facts.unstartable =
+      may_be_unstartable(exit, plan_.command) && !lead_.was_taken_up(exit.trial_id, exit.run_id);
+  return facts;
+}
+
+int64_t TrialRuns::remove(int64_t trial_id) {
+  const auto found = runs_.find(trial_id);
+  const int64_t run_id = found->second.id;
+  found->second.log->finish();
+  runs_.erase(found);
+  left_.push_back(trial_id);
+  return run_id;
+}
+
+}  // namespace det

@@ -1,0 +1,93 @@
+// The runs of trials that go on: starts them, follows what they print, asks them to leave and ends
+// those that do not.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/log.h"
+#include "core/engine/lead.h"
+#include "core/launcher/launcher.h"
+#include "core/launcher/run_logs.h"
+#include "core/launcher/run_policy.h"
+#include "core/launcher/verdict.h"
+
+namespace det {
+
+// What came of starting one. `no_room`: nothing was done, since others have what it needs.
+// `failed`: its command could not be started.
+enum class Launched { yes, no_room, failed };
+
+// A trial has one run at a time, and is what its run is known by. `lead` and `launcher` must
+// outlive this.
+class TrialRuns {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  TrialRuns(Lead &lead, Launcher &launcher, const ExperimentRecord &experiment,
+            std::filesystem::path store_directory, std::shared_ptr<Logger> log);
+
+  // The next run of a trial.
+  Launched start(int64_t trial_id);
+  // Of another supervisor, which is gone.
+  void take_over(const LedRun &run);
+
+  bool has(int64_t trial_id) const { return runs_.contains(trial_id); }
+  size_t size() const { return runs_.size(); }
+  std::vector<int64_t> trials() const;
+
+  // Puts on record what it has printed.
+  void follow_log(int64_t trial_id) { runs_.at(trial_id).log->follow(); }
+
+  void carry_out(int64_t trial_id, const RunOrder &order, Clock::time_point now);
+  // It is ended at that time, if it has not left by then.
+  void leave_by(int64_t trial_id, Clock::time_point time);
+  Clock::time_point next_deadline() const;
+  void kill_overdue(Clock::time_point now);
+  void kill_all();
+
+  // Puts on record how a run left that did not say so itself, and what it could not deliver. False
+  // where it is none of these.
+  bool record_end(const LaunchedExit &exit);
+  // What its exit says, told to people; after record_end().
+  RunFacts end_of(const LaunchedExit &exit);
+  // Of a trial whose run has left. Gives which run that was.
+  int64_t remove(int64_t trial_id);
+  // The trials whose runs have left since this was asked last.
+  std::vector<int64_t> take_left() { return std::exchange(left_, {}); }
+
+ private:
+  struct Run {
+    int64_t id = 0;
+    std::unique_ptr<LogFollower> log;
+    bool killed = false;
+    std::optional<std::string> said = {};  // how it left
+    Clock::time_point kill_at = Clock::time_point::max();
+  };
+
+  TrialLaunch describe(const RunInfo &run) const;
+  std::optional<std::string> prepare(const RunInfo &run);
+  void add(int64_t trial_id, int64_t run_id);
+  void kill(int64_t trial_id, Run &run);
+
+  Lead &lead_;
+  Launcher &launcher_;
+  const LaunchPlan plan_;
+  const RunPolicy policy_;
+  const std::filesystem::path store_directory_;
+  const std::shared_ptr<Logger> log_;
+  RunLogs logs_;
+  std::map<int64_t, Run> runs_;
+  std::vector<int64_t> left_;
+  bool waits_for_others_ = false;
+};
+
+}  // namespace det
