@@ -5,9 +5,9 @@
 
 namespace {
 
-static_assert(static_cast<int>(det::DownloadMode::no_shared) == DET_DOWNLOAD_NO_SHARED);
+static_assert(static_cast<int>(det::context::DownloadMode::no_shared) == DET_DOWNLOAD_NO_SHARED);
 
-det::Selector to_core(det_checkpoint_selector selector, void *user_data) {
+det::storage::Selector to_core(det_checkpoint_selector selector, void *user_data) {
   if (selector == nullptr) return nullptr;
   return [selector, user_data](const std::string &path) {
     const int32_t answer = selector(path.c_str(), user_data);
@@ -23,14 +23,14 @@ det_checkpoint_options read(const det_checkpoint_options *options) {
   return read_options<det_checkpoint_options>(options, DET_CHECKPOINT_OPTIONS_INIT, "options");
 }
 
-det::DownloadRequest request_from(const det_download_options *options) {
+det::context::DownloadRequest request_from(const det_download_options *options) {
   const auto given =
       read_options<det_download_options>(options, DET_DOWNLOAD_OPTIONS_INIT, "options");
   if (given.mode < DET_DOWNLOAD_LOCAL_WORKERS_SHARE || given.mode > DET_DOWNLOAD_NO_SHARED)
     throw det::Error(det::Code::invalid, "reading a checkpoint: there is no download mode " +
                                              std::to_string(given.mode));
-  return {static_cast<det::DownloadMode>(given.mode), to_core(given.selector, given.user_data),
-          given.skip_verification == 0};
+  return {static_cast<det::context::DownloadMode>(given.mode),
+          to_core(given.selector, given.user_data), given.skip_verification == 0};
 }
 
 // With several ranks, one that has nothing to say need not.
@@ -68,7 +68,7 @@ det_status det_checkpoint_store_begin(det_checkpoint *checkpoint, const char *me
                                       det_checkpoint_store **out, det_error *err) noexcept {
   return guarded(err, [&] {
     give(out, "out", [&] {
-      const std::shared_ptr<det::Core> &core = deref(checkpoint, "checkpoint").core;
+      const std::shared_ptr<det::context::Core> &core = deref(checkpoint, "checkpoint").core;
       const det_checkpoint_options given = read(options);
       return new det_checkpoint_store{
           core,
@@ -111,7 +111,7 @@ det_status det_checkpoint_restore_begin(det_checkpoint *checkpoint, const char *
                                         det_checkpoint_restore **out, det_error *err) noexcept {
   return guarded(err, [&] {
     give(out, "out", [&] {
-      const std::shared_ptr<det::Core> &core = deref(checkpoint, "checkpoint").core;
+      const std::shared_ptr<det::context::Core> &core = deref(checkpoint, "checkpoint").core;
       return new det_checkpoint_restore{
           core,
           core->checkpoint().begin_restore(text(storage_id, "storage_id"), request_from(options))};

@@ -8,23 +8,23 @@
 #include "core/client/account.h"
 #include "core/client/client.h"
 
-static_assert(static_cast<int>(det::Target::trial) == DET_CLIENT_TRIAL);
-static_assert(static_cast<int>(det::Action::kill) == DET_CLIENT_KILL);
+static_assert(static_cast<int>(det::engine::Target::trial) == DET_CLIENT_TRIAL);
+static_assert(static_cast<int>(det::engine::Action::kill) == DET_CLIENT_KILL);
 
 struct det_client {
-  std::unique_ptr<det::Client> impl;
+  std::unique_ptr<det::client::Client> impl;
 };
 
 namespace {
 
-det::Page page_from(const det_client_page *page) {
+det::engine::Page page_from(const det_client_page *page) {
   const auto given = read_options<det_client_page>(page, DET_CLIENT_PAGE_INIT, "page");
   if (given.after < 0 || given.limit < 0)
     throw det::Error(det::Code::invalid,
                      "reading a list: page.after and page.limit must be 0 or "
                      "more");
-  return {given.after, given.limit != 0 ? given.limit : det::Page().limit, given.descending != 0,
-          given.by_metric != 0};
+  return {given.after, given.limit != 0 ? given.limit : det::engine::Page().limit,
+          given.descending != 0, given.by_metric != 0};
 }
 
 std::optional<std::string> text_or_none(const char *argument) {
@@ -66,7 +66,8 @@ void det_client_page_init(det_client_page *page) noexcept {
 
 det_status det_client_open(const char *master, det_client **out, det_error *err) noexcept {
   return guarded(err, [&] {
-    give(out, "out", [&] { return new det_client{det::open_client(text_or_empty(master))}; });
+    give(out, "out",
+         [&] { return new det_client{det::client::open_client(text_or_empty(master))}; });
   });
 }
 
@@ -75,7 +76,7 @@ void det_client_free(det_client *client) noexcept { delete client; }
 det_status det_client_login(const char *master, const char *user, const char *password,
                             const char *cert_file, char **out_json, det_error *err) noexcept {
   return act(out_json, err, [&] {
-    return det::log_in_account(
+    return det::client::log_in_account(
         text_or_empty(master),
         {text_or_none(user), text_or_none(password), text_or_empty(cert_file)},
         std::make_shared<det::Logger>());
@@ -85,16 +86,16 @@ det_status det_client_login(const char *master, const char *user, const char *pa
 det_status det_client_logout(const char *master, const char *user, char **out_json,
                              det_error *err) noexcept {
   return act(out_json, err, [&] {
-    return det::log_out_account(text_or_empty(master), text_or_none(user),
-                                std::make_shared<det::Logger>());
+    return det::client::log_out_account(text_or_empty(master), text_or_none(user),
+                                        std::make_shared<det::Logger>());
   });
 }
 
 det_status det_client_whoami(const char *master, char **out_json, det_error *err) noexcept {
   return guarded(err, [&] {
     give(out_json, "out_json", [&] {
-      return copy_text(
-          det::to_wire(det::show_account(text_or_empty(master), std::make_shared<det::Logger>())));
+      return copy_text(det::to_wire(
+          det::client::show_account(text_or_empty(master), std::make_shared<det::Logger>())));
     });
   });
 }
@@ -102,31 +103,33 @@ det_status det_client_whoami(const char *master, char **out_json, det_error *err
 det_status det_client_list_experiments(det_client *client, const det_client_page *page,
                                        char **out_json, det_error *err) noexcept {
   return query(client, out_json, err,
-               [&](det::Client &impl) { return impl.list_experiments(page_from(page)); });
+               [&](det::client::Client &impl) { return impl.list_experiments(page_from(page)); });
 }
 
 det_status det_client_get_experiment(det_client *client, int64_t experiment_id, char **out_json,
                                      det_error *err) noexcept {
   return query(client, out_json, err,
-               [&](det::Client &impl) { return impl.get_experiment(experiment_id); });
+               [&](det::client::Client &impl) { return impl.get_experiment(experiment_id); });
 }
 
 det_status det_client_list_trials(det_client *client, int64_t experiment_id,
                                   const det_client_page *page, char **out_json,
                                   det_error *err) noexcept {
-  return query(client, out_json, err,
-               [&](det::Client &impl) { return impl.list_trials(experiment_id, page_from(page)); });
+  return query(client, out_json, err, [&](det::client::Client &impl) {
+    return impl.list_trials(experiment_id, page_from(page));
+  });
 }
 
 det_status det_client_get_trial(det_client *client, int64_t trial_id, char **out_json,
                                 det_error *err) noexcept {
-  return query(client, out_json, err, [&](det::Client &impl) { return impl.get_trial(trial_id); });
+  return query(client, out_json, err,
+               [&](det::client::Client &impl) { return impl.get_trial(trial_id); });
 }
 
 det_status det_client_list_metrics(det_client *client, int64_t trial_id, const char *group,
                                    const det_client_page *page, char **out_json,
                                    det_error *err) noexcept {
-  return query(client, out_json, err, [&](det::Client &impl) {
+  return query(client, out_json, err, [&](det::client::Client &impl) {
     return impl.metrics_text(trial_id, text_or_none(group), page_from(page));
   });
 }
@@ -134,51 +137,55 @@ det_status det_client_list_metrics(det_client *client, int64_t trial_id, const c
 det_status det_client_list_metric_names(det_client *client, int64_t trial_id, char **out_json,
                                         det_error *err) noexcept {
   return query(client, out_json, err,
-               [&](det::Client &impl) { return impl.list_metric_names(trial_id); });
+               [&](det::client::Client &impl) { return impl.list_metric_names(trial_id); });
 }
 
 det_status det_client_list_checkpoints(det_client *client, int64_t trial_id,
                                        const det_client_page *page, char **out_json,
                                        det_error *err) noexcept {
-  return query(client, out_json, err,
-               [&](det::Client &impl) { return impl.list_checkpoints(trial_id, page_from(page)); });
+  return query(client, out_json, err, [&](det::client::Client &impl) {
+    return impl.list_checkpoints(trial_id, page_from(page));
+  });
 }
 
 det_status det_client_get_checkpoint(det_client *client, const char *storage_id, char **out_json,
                                      det_error *err) noexcept {
-  return query(client, out_json, err, [&](det::Client &impl) {
+  return query(client, out_json, err, [&](det::client::Client &impl) {
     return impl.get_checkpoint(text(storage_id, "storage_id"));
   });
 }
 
 det_status det_client_list_logs(det_client *client, int64_t trial_id, const det_client_page *page,
                                 char **out_json, det_error *err) noexcept {
-  return query(client, out_json, err,
-               [&](det::Client &impl) { return impl.list_logs(trial_id, page_from(page)); });
+  return query(client, out_json, err, [&](det::client::Client &impl) {
+    return impl.list_logs(trial_id, page_from(page));
+  });
 }
 
 det_status det_client_best_trial(det_client *client, int64_t experiment_id, char **out_json,
                                  det_error *err) noexcept {
-  return query(client, out_json, err,
-               [&](det::Client &impl) { return det::best_trial(impl, experiment_id); });
+  return query(client, out_json, err, [&](det::client::Client &impl) {
+    return det::client::best_trial(impl, experiment_id);
+  });
 }
 
 det_status det_client_hparam_importance(det_client *client, int64_t experiment_id, char **out_json,
                                         det_error *err) noexcept {
-  return query(client, out_json, err,
-               [&](det::Client &impl) { return det::hparam_importance(impl, experiment_id); });
+  return query(client, out_json, err, [&](det::client::Client &impl) {
+    return det::client::hparam_importance(impl, experiment_id);
+  });
 }
 
 det_status det_client_collect_garbage(det_client *client, int64_t experiment_id, int32_t dry_run,
                                       char **out_json, det_error *err) noexcept {
-  return command(client, out_json, err, [&](det::Client &impl) {
+  return command(client, out_json, err, [&](det::client::Client &impl) {
     return impl.collect_garbage(experiment_id, dry_run != 0);
   });
 }
 
 det_status det_client_search_events(det_client *client, int64_t experiment_id, int64_t timeout_ms,
                                     char **out_json, det_error *err) noexcept {
-  return query(client, out_json, err, [&](det::Client &impl) {
+  return query(client, out_json, err, [&](det::client::Client &impl) {
     if (timeout_ms < 0)
       throw det::Error(det::Code::invalid, "reading the events of a search: timeout_ms is " +
                                                std::to_string(timeout_ms) + "; give 0 or more");
@@ -189,7 +196,7 @@ det_status det_client_search_events(det_client *client, int64_t experiment_id, i
 det_status det_client_post_operations(det_client *client, int64_t experiment_id, int64_t event_id,
                                       const char *operations, char **out_json,
                                       det_error *err) noexcept {
-  return command(client, out_json, err, [&](det::Client &impl) {
+  return command(client, out_json, err, [&](det::client::Client &impl) {
     return impl.post_operations(experiment_id, event_id,
                                 det::parse_json(text_or_empty(operations), "operations"));
   });
@@ -197,17 +204,18 @@ det_status det_client_post_operations(det_client *client, int64_t experiment_id,
 
 det_status det_client_control(det_client *client, det_client_target target, int64_t id,
                               det_client_action action, char **out_json, det_error *err) noexcept {
-  return command(client, out_json, err, [&](det::Client &impl) {
+  return command(client, out_json, err, [&](det::client::Client &impl) {
     if (target < DET_CLIENT_EXPERIMENT || target > DET_CLIENT_TRIAL)
       throw det::Error(det::Code::invalid,
                        "steering: there is no target " + std::to_string(target));
     if (action < DET_CLIENT_PAUSE || action > DET_CLIENT_KILL)
       throw det::Error(det::Code::invalid,
                        "steering: there is no action " + std::to_string(action));
-    return impl.control(static_cast<det::Target>(target), id, static_cast<det::Action>(action));
+    return impl.control(static_cast<det::engine::Target>(target), id,
+                        static_cast<det::engine::Action>(action));
   });
 }
 
 det_status det_client_sync(det_client *client, char **out_json, det_error *err) noexcept {
-  return command(client, out_json, err, [](det::Client &impl) { return impl.sync(); });
+  return command(client, out_json, err, [](det::client::Client &impl) { return impl.sync(); });
 }

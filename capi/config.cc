@@ -5,8 +5,8 @@
 #include "core/config/experiment/experiment_config.h"
 #include "core/config/location.h"
 
-static_assert(static_cast<int>(det::ConfigRules::v0_33) == DET_CONFIG_RULES_0_33);
-static_assert(static_cast<int>(det::ConfigRules::v0_38) == DET_CONFIG_RULES_0_38);
+static_assert(static_cast<int>(det::config::ConfigRules::v0_33) == DET_CONFIG_RULES_0_33);
+static_assert(static_cast<int>(det::config::ConfigRules::v0_38) == DET_CONFIG_RULES_0_38);
 
 namespace {
 
@@ -21,17 +21,18 @@ det::Json json_or_null(const char *text, const char *name) {
 
 // A master over HTTP has a storage of its own, which nobody here knows.
 det::Json storage_of(const char *master) {
-  const det::MasterLocation location = det::locate_master(text_or_empty(master));
-  return det::store_storage(location.embedded ? location.home : det::user_data_directory());
+  const det::config::MasterLocation location = det::config::locate_master(text_or_empty(master));
+  return det::config::store_storage(location.embedded ? location.home : det::user_data_directory());
 }
 
-det::ExperimentConfigSources sources_from(const char *config, const det_config_options *options) {
+det::config::ExperimentConfigSources sources_from(const char *config,
+                                                  const det_config_options *options) {
   const auto given =
       read_options<det_config_options>(options, DET_CONFIG_OPTIONS_INIT, "det_config_options");
   if (given.rules != DET_CONFIG_RULES_0_33 && given.rules != DET_CONFIG_RULES_0_38)
     throw det::Error(det::Code::invalid,
                      "det_config_options.rules must be one of DET_CONFIG_RULES_*");
-  det::ExperimentConfigSources sources;
+  det::config::ExperimentConfigSources sources;
   sources.text = text(config, "text");
   if (given.file_name != nullptr) sources.file_name = given.file_name;
   sources.config_template = json_or_null(given.template_json, "template_json");
@@ -41,20 +42,21 @@ det::ExperimentConfigSources sources_from(const char *config, const det_config_o
                                ? json_or_null(given.master_storage_json, "master_storage_json")
                                : storage_of(given.master);
   sources.managed = given.unmanaged == 0;
-  sources.rules = static_cast<det::ConfigRules>(given.rules);
+  sources.rules = static_cast<det::config::ConfigRules>(given.rules);
   return sources;
 }
 
-void add_problems(const std::vector<det::ConfigProblem> &problems, det::Json &list) {
-  for (const det::ConfigProblem &problem : problems) list.push_back(to_json(problem));
+void add_problems(const std::vector<det::config::ConfigProblem> &problems, det::Json &list) {
+  for (const det::config::ConfigProblem &problem : problems)
+    list.push_back(det::config::to_json(problem));
 }
 
-det::Json problems_of(const det::ExperimentConfigSources &sources) {
+det::Json problems_of(const det::config::ExperimentConfigSources &sources) {
   det::Json list = det::Json::array();
-  std::vector<det::ConfigProblem> warnings;
+  std::vector<det::config::ConfigProblem> warnings;
   try {
-    det::read_experiment_config(sources, &warnings);
-  } catch (const det::ConfigError &e) {
+    det::config::read_experiment_config(sources, &warnings);
+  } catch (const det::config::ConfigError &e) {
     add_problems(e.problems, list);
   }
   add_problems(warnings, list);
@@ -79,7 +81,8 @@ det_status det_config_complete(const char *text, const det_config_options *optio
                                det_error *err) noexcept {
   return guarded(err, [&] {
     give(out_json, "out_json", [&] {
-      return copy_text(det::to_wire(det::read_experiment_config(sources_from(text, options))));
+      return copy_text(
+          det::to_wire(det::config::read_experiment_config(sources_from(text, options))));
     });
   });
 }

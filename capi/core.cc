@@ -5,10 +5,11 @@
 
 namespace {
 
-static_assert(static_cast<int>(det::PreemptMode::workers_ask_master) ==
+static_assert(static_cast<int>(det::context::PreemptMode::workers_ask_master) ==
               DET_PREEMPT_WORKERS_ASK_MASTER);
-static_assert(static_cast<int>(det::PreemptMode::chief_only) == DET_PREEMPT_CHIEF_ONLY);
-static_assert(static_cast<int>(det::TensorboardMode::manual) == DET_TENSORBOARD_MANUAL);
+static_assert(static_cast<int>(det::context::PreemptMode::chief_only) == DET_PREEMPT_CHIEF_ONLY);
+static_assert(static_cast<int>(det::tensorboard::TensorboardMode::manual) ==
+              DET_TENSORBOARD_MANUAL);
 
 constexpr size_t most_preempt_signals = 8;
 
@@ -20,8 +21,8 @@ Mode mode_from(int32_t value, int32_t last, const char *name) {
   return static_cast<Mode>(value);
 }
 
-det::CoreOptions to_core(const det_core_options &given) {
-  det::CoreOptions options;
+det::context::CoreOptions to_core(const det_core_options &given) {
+  det::context::CoreOptions options;
   options.master = text_or_empty(given.master);
   options.trial_id = given.trial_id;
   options.external_id = text_or_empty(given.external_id);
@@ -30,9 +31,9 @@ det::CoreOptions to_core(const det_core_options &given) {
   options.config_text = text_or_empty(given.config_json);
   options.hparams_text = text_or_empty(given.hparams_json);
   options.checkpoint_storage = text_or_empty(given.checkpoint_storage);
-  options.preempt_mode = mode_from<det::PreemptMode>(
+  options.preempt_mode = mode_from<det::context::PreemptMode>(
       given.preempt_mode, DET_PREEMPT_WORKERS_ASK_MASTER, "preempt_mode");
-  options.tensorboard_mode = mode_from<det::TensorboardMode>(
+  options.tensorboard_mode = mode_from<det::tensorboard::TensorboardMode>(
       given.tensorboard_mode, DET_TENSORBOARD_MANUAL, "tensorboard_mode");
   if (given.preempt_signal_count > most_preempt_signals)
     throw det::Error(det::Code::invalid, "starting: preempt_signal_count " +
@@ -76,17 +77,18 @@ det_status det_core_init(const det_core_options *options, det_core **out, det_er
   return guarded(err, [&] {
     give(out, "out", [&] {
       const auto given = read_options<det_core_options>(options, DET_CORE_OPTIONS_INIT, "options");
-      det::Communicator *communicator =
+      det::comm::Communicator *communicator =
           given.distributed != nullptr ? given.distributed->impl : nullptr;
-      return new det_core(det::Core::start(communicator, [&] { return to_core(given); }));
+      return new det_core(det::context::Core::start(communicator, [&] { return to_core(given); }));
     });
   });
 }
 
 det_status det_core_close(det_core *core, det_exit how, det_error *err) noexcept {
   return guarded(err, [&] {
-    static_assert(static_cast<int>(det::RunEnd::invalid_hp) == DET_EXIT_INVALID_HP);
-    deref(core, "core").impl->close(mode_from<det::RunEnd>(how, DET_EXIT_INVALID_HP, "how"));
+    static_assert(static_cast<int>(det::master::RunEnd::invalid_hp) == DET_EXIT_INVALID_HP);
+    deref(core, "core")
+        .impl->close(mode_from<det::master::RunEnd>(how, DET_EXIT_INVALID_HP, "how"));
   });
 }
 

@@ -11,20 +11,20 @@
 
 namespace {
 
-static_assert(det::short_message_limit == DET_SHORT_MESSAGE);
+static_assert(det::comm::short_message_limit == DET_SHORT_MESSAGE);
 
-det_distributed *handle_for(std::unique_ptr<det::Communicator> communicator) {
+det_distributed *handle_for(std::unique_ptr<det::comm::Communicator> communicator) {
   auto handle = std::make_unique<det_distributed>();
   handle->owned = std::move(communicator);
   handle->impl = handle->owned.get();
   return handle.release();
 }
 
-det_distributed *handle_for(const det::Launch &launch) {
-  return handle_for(det::join(launch, det::JoinOptions()));
+det_distributed *handle_for(const det::comm::Launch &launch) {
+  return handle_for(det::comm::join(launch, det::comm::JoinOptions()));
 }
 
-det::Launch launch_from(const det_distributed_options &options) {
+det::comm::Launch launch_from(const det_distributed_options &options) {
   const std::array numbers{options.rank,       options.size,       options.local_rank,
                            options.local_size, options.cross_rank, options.cross_size};
   const auto unset = std::count(numbers.begin(), numbers.end(), -1);
@@ -33,10 +33,10 @@ det::Launch launch_from(const det_distributed_options &options) {
     throw det::Error(det::Code::invalid,
                      "joining a job: set all of rank, size, local_rank, local_size, cross_rank and "
                      "cross_size, or none");
-  det::Launch launch;
+  det::comm::Launch launch;
   launch.ranks = {options.rank,       options.size,       options.local_rank,
                   options.local_size, options.cross_rank, options.cross_size};
-  launch.chief_ip = det::chief_or_variable(text_or_empty(options.chief_ip));
+  launch.chief_ip = det::comm::chief_or_variable(text_or_empty(options.chief_ip));
   return launch;
 }
 
@@ -48,7 +48,7 @@ std::chrono::milliseconds timeout_from(const det_distributed_options &options) {
 }
 
 // An MPI that does not know the launcher starts every rank as a job of its own.
-void check_size(det_distributed *&handle, const det::Launch &launch) {
+void check_size(det_distributed *&handle, const det::comm::Launch &launch) {
   const int size = handle->impl->ranks().size;
   if (launch.ranks.size == 0 || launch.ranks.size == size) return;
   det_distributed_free(std::exchange(handle, nullptr));
@@ -60,36 +60,36 @@ void check_size(det_distributed *&handle, const det::Launch &launch) {
 }
 
 // The caller's transport, destroyed whatever happens.
-std::unique_ptr<det::Transport> transport_from(const det_communicator_functions *functions,
-                                               void *user_data) {
+std::unique_ptr<det::comm::Transport> transport_from(const det_communicator_functions *functions,
+                                                     void *user_data) {
   det_communicator_functions nothing;
   det_communicator_functions_init(&nothing);
   const det_communicator_functions given =
       read_options(&deref(functions, "functions"), nothing, "functions");
-  std::unique_ptr<det::Transport> transport =
-      det::make_function_transport({given.send, given.receive, given.broadcast, given.destroy,
-                                    given.any_pair != 0, given.shared_memory != 0},
-                                   user_data);
+  std::unique_ptr<det::comm::Transport> transport =
+      det::comm::make_function_transport({given.send, given.receive, given.broadcast, given.destroy,
+                                          given.any_pair != 0, given.shared_memory != 0},
+                                         user_data);
   if (given.send == nullptr || given.receive == nullptr)
     throw det::Error(det::Code::invalid, "functions.send and functions.receive must not be NULL");
   return transport;
 }
 
-det::MessageView message_from(const void *data, size_t size) {
+det::comm::MessageView message_from(const void *data, size_t size) {
   if (data != nullptr) return std::string_view(static_cast<const char *>(data), size);
   if (size != 0)
     throw det::Error(det::Code::invalid, "data must not be NULL with size " + std::to_string(size));
   return std::nullopt;
 }
 
-bool is_large(const det::Message &message) {
-  return message && message->size() >= det::SpareBuffers::smallest;
+bool is_large(const det::comm::Message &message) {
+  return message && message->size() >= det::comm::SpareBuffers::smallest;
 }
 
-using List = std::vector<det::Message>;
+using List = std::vector<det::comm::Message>;
 std::optional<List> as_list(List list) { return list; }
 std::optional<List> as_list(std::optional<List> list) { return list; }
-std::optional<List> as_list(det::Message message) {
+std::optional<List> as_list(det::comm::Message message) {
   List list;
   list.push_back(std::move(message));
   return list;
@@ -99,12 +99,13 @@ std::optional<List> as_list(det::Message message) {
 template <class Result>
 det_status collective(det_distributed *distributed, const void *data, size_t size,
                       det_messages **out, det_error *err,
-                      Result (det::Communicator::*call)(const det::MessageView &,
-                                                        const det::Call &)) noexcept {
+                      Result (det::comm::Communicator::*call)(const det::comm::MessageView &,
+                                                              const det::comm::Call &)) noexcept {
   return guarded(err, [&] {
     det_messages *&messages = cleared(out, "out");
-    det::Communicator &communicator = *deref(distributed, "distributed").impl;
-    std::optional<List> list = as_list((communicator.*call)(message_from(data, size), det::Call()));
+    det::comm::Communicator &communicator = *deref(distributed, "distributed").impl;
+    std::optional<List> list =
+        as_list((communicator.*call)(message_from(data, size), det::comm::Call()));
     if (!list) return;
     messages = new det_messages{std::move(*list), nullptr};
     if (std::any_of(messages->list.begin(), messages->list.end(), is_large))
@@ -112,8 +113,8 @@ det_status collective(det_distributed *distributed, const void *data, size_t siz
   });
 }
 
-const det::Ranks &ranks_of(const det_distributed *distributed) {
-  static constexpr det::Ranks one_process;
+const det::comm::Ranks &ranks_of(const det_distributed *distributed) {
+  static constexpr det::comm::Ranks one_process;
   return distributed != nullptr ? distributed->impl->ranks() : one_process;
 }
 
@@ -134,8 +135,9 @@ det_status det_distributed_create(const det_distributed_options *options, det_di
     give(out, "out", [&] {
       const auto given =
           read_options<det_distributed_options>(options, DET_DISTRIBUTED_OPTIONS_INIT, "options");
-      return handle_for(det::join(launch_from(given), {given.pub_port, given.port_offset,
-                                                       given.force_tcp != 0, timeout_from(given)}));
+      return handle_for(det::comm::join(
+          launch_from(given),
+          {given.pub_port, given.port_offset, given.force_tcp != 0, timeout_from(given)}));
     });
   });
 }
@@ -143,7 +145,8 @@ det_status det_distributed_create(const det_distributed_options *options, det_di
 det_status det_distributed_from_horovod(const char *chief_ip, det_distributed **out,
                                         det_error *err) noexcept {
   return guarded(err, [&] {
-    give(out, "out", [&] { return handle_for(det::launch_from_horovod(text_or_empty(chief_ip))); });
+    give(out, "out",
+         [&] { return handle_for(det::comm::launch_from_horovod(text_or_empty(chief_ip))); });
   });
 }
 
@@ -151,26 +154,28 @@ det_status det_distributed_from_deepspeed(const char *chief_ip, det_distributed 
                                           det_error *err) noexcept {
   return guarded(err, [&] {
     give(out, "out",
-         [&] { return handle_for(det::launch_from_deepspeed(text_or_empty(chief_ip))); });
+         [&] { return handle_for(det::comm::launch_from_deepspeed(text_or_empty(chief_ip))); });
   });
 }
 
 det_status det_distributed_from_torch(const char *chief_ip, det_distributed **out,
                                       det_error *err) noexcept {
   return guarded(err, [&] {
-    give(out, "out", [&] { return handle_for(det::launch_from_torch(text_or_empty(chief_ip))); });
+    give(out, "out",
+         [&] { return handle_for(det::comm::launch_from_torch(text_or_empty(chief_ip))); });
   });
 }
 
 det_status det_distributed_from_tf_config(det_distributed **out, det_error *err) noexcept {
-  return guarded(
-      err, [&] { give(out, "out", [&] { return handle_for(det::launch_from_tf_config()); }); });
+  return guarded(err, [&] {
+    give(out, "out", [&] { return handle_for(det::comm::launch_from_tf_config()); });
+  });
 }
 
 det_status det_distributed_from_env(det_distributed **out, det_error *err) noexcept {
   return answered(err, [&] {
     det_distributed *&handle = cleared(out, "out");
-    const det::Launch launch = det::launch_from_environment();
+    const det::comm::Launch launch = det::comm::launch_from_environment();
     const JoinMpiWorld join_mpi_world = launch.through_mpi ? load_mpi_library(launch) : nullptr;
     if (join_mpi_world == nullptr) {
       handle = handle_for(launch);
@@ -188,15 +193,15 @@ det_status det_distributed_from_functions(const det_distributed_options *options
                                           det_error *err) noexcept {
   return guarded(err, [&] {
     if (out != nullptr) *out = nullptr;
-    std::unique_ptr<det::Transport> transport = transport_from(functions, user_data);
+    std::unique_ptr<det::comm::Transport> transport = transport_from(functions, user_data);
     give(out, "out", [&] {
       const auto given =
           read_options<det_distributed_options>(options, DET_DISTRIBUTED_OPTIONS_INIT, "options");
-      const det::Ranks ranks = launch_from(given).ranks;
-      det::check_ranks(ranks);
+      const det::comm::Ranks ranks = launch_from(given).ranks;
+      det::comm::check_ranks(ranks);
       auto timeout = timeout_from(given);
-      if (timeout.count() == 0) timeout = det::default_join_timeout();
-      return handle_for(det::make_joined_communicator(ranks, std::move(transport), timeout));
+      if (timeout.count() == 0) timeout = det::comm::default_join_timeout();
+      return handle_for(det::comm::make_joined_communicator(ranks, std::move(transport), timeout));
     });
   });
 }
@@ -226,34 +231,34 @@ int32_t det_distributed_cross_size(const det_distributed *distributed) noexcept 
 
 det_status det_distributed_gather(det_distributed *distributed, const void *data, size_t size,
                                   det_messages **out, det_error *err) noexcept {
-  return collective(distributed, data, size, out, err, &det::Communicator::gather);
+  return collective(distributed, data, size, out, err, &det::comm::Communicator::gather);
 }
 
 det_status det_distributed_gather_local(det_distributed *distributed, const void *data, size_t size,
                                         det_messages **out, det_error *err) noexcept {
-  return collective(distributed, data, size, out, err, &det::Communicator::gather_local);
+  return collective(distributed, data, size, out, err, &det::comm::Communicator::gather_local);
 }
 
 det_status det_distributed_allgather(det_distributed *distributed, const void *data, size_t size,
                                      det_messages **out, det_error *err) noexcept {
-  return collective(distributed, data, size, out, err, &det::Communicator::allgather);
+  return collective(distributed, data, size, out, err, &det::comm::Communicator::allgather);
 }
 
 det_status det_distributed_allgather_local(det_distributed *distributed, const void *data,
                                            size_t size, det_messages **out,
                                            det_error *err) noexcept {
-  return collective(distributed, data, size, out, err, &det::Communicator::allgather_local);
+  return collective(distributed, data, size, out, err, &det::comm::Communicator::allgather_local);
 }
 
 det_status det_distributed_broadcast(det_distributed *distributed, const void *data, size_t size,
                                      det_messages **out, det_error *err) noexcept {
-  return collective(distributed, data, size, out, err, &det::Communicator::broadcast);
+  return collective(distributed, data, size, out, err, &det::comm::Communicator::broadcast);
 }
 
 det_status det_distributed_broadcast_local(det_distributed *distributed, const void *data,
                                            size_t size, det_messages **out,
                                            det_error *err) noexcept {
-  return collective(distributed, data, size, out, err, &det::Communicator::broadcast_local);
+  return collective(distributed, data, size, out, err, &det::comm::Communicator::broadcast_local);
 }
 
 size_t det_messages_count(const det_messages *messages) noexcept {
@@ -263,7 +268,7 @@ size_t det_messages_count(const det_messages *messages) noexcept {
 const void *det_messages_data(const det_messages *messages, size_t index, size_t *size) noexcept {
   if (size != nullptr) *size = 0;
   if (messages == nullptr || index >= messages->list.size()) return nullptr;
-  const det::Message &message = messages->list[index];
+  const det::comm::Message &message = messages->list[index];
   if (!message) return nullptr;
   if (size != nullptr) *size = message->size();
   return message->data();
@@ -273,7 +278,7 @@ void det_messages_free(det_messages *messages) noexcept {
   if (messages == nullptr) return;
   or_else(0, [&] {
     if (messages->spare)
-      for (det::Message &message : messages->list)
+      for (det::comm::Message &message : messages->list)
         if (message) messages->spare->give(std::move(*message));
     return 0;
   });

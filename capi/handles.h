@@ -12,8 +12,8 @@
 #include "core/context/core.h"
 
 struct det_distributed {
-  det::Communicator *impl = nullptr;
-  std::unique_ptr<det::Communicator> owned;  // empty in the view that a core lends
+  det::comm::Communicator *impl = nullptr;
+  std::unique_ptr<det::comm::Communicator> owned;  // empty in the view that a core lends
 };
 
 struct det_log_queue {
@@ -21,54 +21,54 @@ struct det_log_queue {
 };
 
 struct det_messages {
-  std::vector<det::Message> list;
-  std::shared_ptr<det::SpareBuffers> spare;  // takes their memory back
+  std::vector<det::comm::Message> list;
+  std::shared_ptr<det::comm::SpareBuffers> spare;  // takes their memory back
 };
 
 struct det_info {
-  const det::Info &impl;
+  const det::context::Info &impl;
   det::Logger &logger;
 };
 
 struct det_preempt {
-  det::PreemptContext &impl;
+  det::context::PreemptContext &impl;
 };
 
 struct det_train {
-  det::TrainContext &impl;
+  det::context::TrainContext &impl;
 };
 
 struct det_searcher_op {
-  det::SearcherOperation *impl = nullptr;
+  det::context::SearcherOperation *impl = nullptr;
 };
 
 struct det_searcher {
-  det::SearcherContext &impl;
+  det::context::SearcherContext &impl;
   std::mutex mutex;
   std::list<det_searcher_op> operations;  // those handed out
 };
 
 struct det_profiler {
-  det::ProfilerContext &impl;
+  det::context::ProfilerContext &impl;
 };
 
 // Stores and readers keep the core's memory alive, so that the order of freeing does not matter.
 struct det_checkpoint {
-  std::shared_ptr<det::Core> core;
+  std::shared_ptr<det::context::Core> core;
 };
 
 struct det_checkpoint_store {
-  std::shared_ptr<det::Core> core;
-  std::unique_ptr<det::CheckpointStore> impl;
+  std::shared_ptr<det::context::Core> core;
+  std::unique_ptr<det::context::CheckpointStore> impl;
 };
 
 struct det_checkpoint_restore {
-  std::shared_ptr<det::Core> core;
-  std::unique_ptr<det::CheckpointReader> impl;
+  std::shared_ptr<det::context::Core> core;
+  std::unique_ptr<det::storage::CheckpointReader> impl;
 };
 
 struct det_core {
-  explicit det_core(std::shared_ptr<det::Core> started)
+  explicit det_core(std::shared_ptr<det::context::Core> started)
       : impl(std::move(started)),
         info{impl->info(), impl->logger()},
         checkpoint{impl},
@@ -79,7 +79,7 @@ struct det_core {
     distributed.impl = &impl->communicator();
   }
 
-  std::shared_ptr<det::Core> impl;
+  std::shared_ptr<det::context::Core> impl;
   det_info info;
   det_distributed distributed;
   det_checkpoint checkpoint;

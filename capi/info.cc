@@ -85,15 +85,15 @@ const char *det_info_json(const det_info *info) noexcept {
 }
 
 double det_info_hparam_double(const det_info *info, const char *name, double fallback) noexcept {
-  return get_or(info, name, fallback, number, det::as_double);
+  return get_or(info, name, fallback, number, det::context::as_double);
 }
 
 int64_t det_info_hparam_int(const det_info *info, const char *name, int64_t fallback) noexcept {
-  return get_or(info, name, fallback, integer, det::as_integer);
+  return get_or(info, name, fallback, integer, det::context::as_integer);
 }
 
 int32_t det_info_hparam_bool(const det_info *info, const char *name, int32_t fallback) noexcept {
-  return get_or(info, name, fallback, truth, det::as_bool);
+  return get_or(info, name, fallback, truth, det::context::as_bool);
 }
 
 const char *det_info_hparam_string(const det_info *info, const char *name,
@@ -106,17 +106,17 @@ const char *det_info_hparam_string(const det_info *info, const char *name,
 
 det_status det_info_get_hparam_double(const det_info *info, const char *name, double *out,
                                       det_error *err) noexcept {
-  return guarded(err, [&] { get(info, name, out, number, det::as_double); });
+  return guarded(err, [&] { get(info, name, out, number, det::context::as_double); });
 }
 
 det_status det_info_get_hparam_int(const det_info *info, const char *name, int64_t *out,
                                    det_error *err) noexcept {
-  return guarded(err, [&] { get(info, name, out, integer, det::as_integer); });
+  return guarded(err, [&] { get(info, name, out, integer, det::context::as_integer); });
 }
 
 det_status det_info_get_hparam_bool(const det_info *info, const char *name, int32_t *out,
                                     det_error *err) noexcept {
-  return guarded(err, [&] { get(info, name, out, truth, det::as_bool); });
+  return guarded(err, [&] { get(info, name, out, truth, det::context::as_bool); });
 }
 
 det_status det_info_get_hparam_json(const det_info *info, const char *name, char **out,

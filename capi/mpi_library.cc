@@ -23,12 +23,12 @@ void *open_library() {
 
 }  // namespace
 
-JoinMpiWorld load_mpi_library(const det::Launch &launch) {
+JoinMpiWorld load_mpi_library(const det::comm::Launch &launch) {
   if (void *handle = open_library())
     if (void *symbol = dlsym(handle, "det_distributed_from_mpi_world"))
       return reinterpret_cast<JoinMpiWorld>(symbol);
   const char *reason = dlerror();
-  const det::Ranks &ranks = launch.ranks;
+  const det::comm::Ranks &ranks = launch.ranks;
   // One machine, and every number known: no MPI is needed to find the others.
   if (ranks.size == ranks.local_size && ranks.size > 0) return nullptr;
   throw det::Error(det::Code::unsupported,

@@ -22,11 +22,11 @@ det_status det_preempt_acknowledge(det_preempt *preempt, det_error *err) noexcep
 det_status det_preempt_request(det_preempt *preempt) noexcept {
   if (preempt == nullptr) return DET_E_INVALID;
   switch (preempt->impl.request()) {
-    case det::PreemptContext::Request::noted:
+    case det::context::PreemptContext::Request::noted:
       return DET_OK;
-    case det::PreemptContext::Request::out_of_reach:
+    case det::context::PreemptContext::Request::out_of_reach:
       return DET_E_UNSUPPORTED;
-    case det::PreemptContext::Request::closed:
+    case det::context::PreemptContext::Request::closed:
       break;
   }
   return DET_E_STATE;

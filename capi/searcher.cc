@@ -3,13 +3,14 @@
 #include "capi/guard.h"
 #include "capi/handles.h"
 
-static_assert(static_cast<int>(det::SearcherMode::chief_only) == DET_SEARCHER_CHIEF_ONLY);
-static_assert(static_cast<int>(det::Unit::batches) == DET_UNIT_BATCHES);
+static_assert(static_cast<int>(det::context::SearcherMode::chief_only) == DET_SEARCHER_CHIEF_ONLY);
+static_assert(static_cast<int>(det::context::Unit::batches) == DET_UNIT_BATCHES);
 
 det_status det_searcher_configure(det_searcher *searcher, det_searcher_mode mode, int32_t auto_ack,
                                   det_error *err) noexcept {
   return guarded(err, [&] {
-    deref(searcher, "searcher").impl.configure(static_cast<det::SearcherMode>(mode), auto_ack != 0);
+    deref(searcher, "searcher")
+        .impl.configure(static_cast<det::context::SearcherMode>(mode), auto_ack != 0);
   });
 }
 

@@ -6,17 +6,17 @@
 #include "capi/handles.h"
 
 // Reports go to the core without a copy.
-static_assert(sizeof(det_metric) == sizeof(det::NamedValue));
-static_assert(offsetof(det_metric, name) == offsetof(det::NamedValue, name));
-static_assert(offsetof(det_metric, value) == offsetof(det::NamedValue, value));
+static_assert(sizeof(det_metric) == sizeof(det::journal::NamedValue));
+static_assert(offsetof(det_metric, name) == offsetof(det::journal::NamedValue, name));
+static_assert(offsetof(det_metric, value) == offsetof(det::journal::NamedValue, value));
 
 namespace {
 
-const det::NamedValue *values_from(const det_metric *metrics, size_t count) {
+const det::journal::NamedValue *values_from(const det_metric *metrics, size_t count) {
   if (metrics == nullptr && count > 0)
     throw det::Error(det::Code::invalid,
                      "metrics must not be NULL with count " + std::to_string(count));
-  return reinterpret_cast<const det::NamedValue *>(metrics);
+  return reinterpret_cast<const det::journal::NamedValue *>(metrics);
 }
 
 std::string reason_name(det_exit_reason reason) {
@@ -31,7 +31,7 @@ std::string reason_name(det_exit_reason reason) {
   }
 }
 
-det::Selector to_selector(det_tensorboard_selector selector, void *user_data) {
+det::storage::Selector to_selector(det_tensorboard_selector selector, void *user_data) {
   if (selector == nullptr) return nullptr;
   return [selector, user_data](const std::string &path) {
     const int32_t answer = selector(path.c_str(), user_data);
@@ -42,7 +42,7 @@ det::Selector to_selector(det_tensorboard_selector selector, void *user_data) {
   };
 }
 
-det::Mangler to_mangler(det_tensorboard_mangler mangler, void *user_data) {
+det::tensorboard::Mangler to_mangler(det_tensorboard_mangler mangler, void *user_data) {
   if (mangler == nullptr) return nullptr;
   return [mangler, user_data](const std::string &path, int rank) {
     std::array<char, 4096> name{};

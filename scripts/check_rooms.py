@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks the arrows of docs/conventions.md: an include points down only, and nothing but the engine
-knows the store."""
+"""Checks the arrows of docs/conventions.md: an include points down only, nothing but the engine knows
+the store, and each room has its namespace."""
 
 import re
 import sys
@@ -32,6 +32,11 @@ def look_at(path):
     for number, line in enumerate(text.splitlines(), 1):
         def tell(problem):
             failures.append(f"{path}:{number}: {problem}")
+
+        namespace = re.match(r"(?:inline )?namespace (det(?:::\w+)*) ", line)
+        own = {"base": "det", "cli": "det::cli"}.get(room, f"det::{room}")
+        if namespace and room != "capi" and namespace.group(1) != own:
+            tell(f"the room's namespace is {own}")
 
         include = re.match(r'#include [<"]([^>"]+)[>"]', line)
         if include:

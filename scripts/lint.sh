@@ -16,19 +16,8 @@ files() {
   fi
 }
 
-# Two types of one name in headers of one namespace would be one to the linker: undefined behaviour that
-# no compiler sees. Those of the command line have a namespace of their own.
-types_have_names_of_their_own() {
-  local twice
-  twice=$(git ls-files core capi | grep '\.h$' |
-    xargs grep -hoE '^(struct|class|union|enum class) \w+( final)?( :.*)? \{' |
-    sed -E 's/^(enum )?\w+ (\w+).*/\2/' | sort | uniq -d)
-  [ -z "$twice" ] || { echo "defined in more than one header:" $twice; return 1; }
-}
-
 case $mode in
   format)
-    types_have_names_of_their_own
     files "$@" | grep -E '\.(c|cc|h)$' | xargs --no-run-if-empty clang-format-14 --dry-run -Werror
     ;;
   tidy)

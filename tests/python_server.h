@@ -80,12 +80,12 @@ class PythonServer : public ServerProcess {
 
   // What tests ask of the server itself.
   Json control(const std::string &method, const std::string &path, const Json &body = {}) const {
-    HttpOptions options;
+    http::HttpOptions options;
     options.tls.verify = false;
-    HttpClient client(options, std::make_shared<Logger>());
-    HttpRequest request{.method = method, .url = url_of(ports().back(), path, "127.0.0.1")};
+    http::HttpClient client(options, std::make_shared<Logger>());
+    http::HttpRequest request{.method = method, .url = url_of(ports().back(), path, "127.0.0.1")};
     if (!body.is_null()) request.body = body.dump();
-    const HttpAnswer answer = client.perform(std::move(request));
+    const http::HttpAnswer answer = client.perform(std::move(request));
     if (answer.status != 200) throw std::runtime_error(path + ": " + answer.body);
     return parse_json(answer.body, path);
   }

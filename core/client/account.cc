@@ -10,7 +10,7 @@
 #include "core/master/rest/connect.h"
 #include "core/master/rest/login.h"
 
-namespace det {
+namespace det::client {
 
 namespace {
 
@@ -18,7 +18,7 @@ constexpr int no_retries = 0;
 
 // Of a master over HTTP.
 std::string url_of(const std::string &master, const std::string &tried) {
-  const MasterLocation location = locate_master(master);
+  const config::MasterLocation location = config::locate_master(master);
   if (location.embedded)
     throw Error(Code::invalid, tried + ": '" + location.home.string() +
                                    "' is the directory of a store, which has no users; give the "
@@ -36,16 +36,16 @@ std::string given_or_variable(const std::optional<std::string> &given, const cha
   return value;
 }
 
-Json entry(const std::string &url, const User &user) {
+Json entry(const std::string &url, const codec::User &user) {
   return {{"master", url}, {"username", user.username}, {"id", user.id}, {"admin", user.admin}};
 }
 
 // Whether the master has ended the token. It may be down, or have ended it before.
 bool revoke(const std::string &url, const std::string &token, std::shared_ptr<Logger> logger) {
   try {
-    SessionOptions options = user_session_options(url, "", no_retries, *logger);
-    options.credential = {Credential::Kind::user, token};
-    MasterSession(std::move(options), logger).call(Logout{});
+    master::SessionOptions options = master::user_session_options(url, "", no_retries, *logger);
+    options.credential = {master::Credential::Kind::user, token};
+    master::MasterSession(std::move(options), logger).call(codec::Logout{});
     return true;
   } catch (const Error &error) {
     return error.http_status == 401;
@@ -60,33 +60,34 @@ Json log_in_account(const std::string &master, const AccountLogin &login,
   const std::string tried = "logging in to " + url;
   const std::string user = given_or_variable(login.user, "DET_USER", tried, "user");
   const std::string password = given_or_variable(login.password, "DET_PASS", tried, "password");
-  SessionOptions options = user_session_options(url, login.cert_file, no_retries, *logger);
+  master::SessionOptions options =
+      master::user_session_options(url, login.cert_file, no_retries, *logger);
   const std::string certificates = options.http.tls.certificates;
-  MasterSession session(std::move(options), std::move(logger));
-  const Login::Answer answer = log_in(session, user, password);
-  if (!login.cert_file.empty()) store_certificate(url, certificates);
-  store_token(url, answer.user.username, answer.token, true);
+  master::MasterSession session(std::move(options), std::move(logger));
+  const codec::Login::Answer answer = master::log_in(session, user, password);
+  if (!login.cert_file.empty()) config::store_certificate(url, certificates);
+  config::store_token(url, answer.user.username, answer.token, true);
   return entry(url, answer.user);
 }
 
 Json log_out_account(const std::string &master, const std::optional<std::string> &user,
                      std::shared_ptr<Logger> logger) {
   const std::string url = url_of(master, "logging out");
-  const KnownUsers known = read_known_users(url);
+  const config::KnownUsers known = config::read_known_users(url);
   const std::string name = user ? *user : known.active;
   const auto token = known.tokens.find(name);
   if (name.empty() || (token == known.tokens.end() && name != known.active))
     throw Error(Code::not_found, "logging out of " + url + ": " +
                                      (name.empty() ? "nobody is" : "'" + name + "' is not") +
                                      " logged in");
-  forget_user(url, name);
+  config::forget_user(url, name);
   const bool revoked = token == known.tokens.end() || revoke(url, token->second, logger);
   return {{"master", url}, {"username", name}, {"revoked", revoked}};
 }
 
 Json show_account(const std::string &master, std::shared_ptr<Logger> logger) {
   const std::string url = url_of(master, "asking who is logged in");
-  return entry(url, connect_as_user(url, std::move(logger))->call(GetMe{}).user);
+  return entry(url, master::connect_as_user(url, std::move(logger))->call(codec::GetMe{}).user);
 }
 
-}  // namespace det
+}  // namespace det::client

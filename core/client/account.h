@@ -9,7 +9,7 @@
 #include "core/base/json.h"
 #include "core/base/log.h"
 
-namespace det {
+namespace det::client {
 
 // Without a user or password, those of DET_USER and DET_PASS.
 struct AccountLogin {
@@ -29,4 +29,4 @@ Json log_out_account(const std::string &master, const std::optional<std::string>
 // Who the commands on this master act as.
 Json show_account(const std::string &master, std::shared_ptr<Logger> logger);
 
-}  // namespace det
+}  // namespace det::client

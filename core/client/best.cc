@@ -6,7 +6,7 @@
 #include "core/engine/searcher_metric.h"
 #include "core/storage/location.h"
 
-namespace det {
+namespace det::client {
 
 namespace {
 
@@ -14,7 +14,7 @@ namespace {
 // there is none.
 Json checkpoint_of(Client &client, int64_t trial_id, const Json &best_steps) {
   Json chosen;
-  Page page;
+  engine::Page page;
   page.descending = true;
   for (Json next = 0; !next.is_null();) {
     page.after = next.get<int64_t>();
@@ -39,7 +39,8 @@ Json directory_of(const Json &storage, const std::string &uuid) {
   if (!storage.is_object()) return {};
   try {
     if (text("type") == "shared_fs" && text("host_path"))
-      return (shared_directory(*text("host_path"), text("storage_path"), std::nullopt) / uuid)
+      return (storage::shared_directory(*text("host_path"), text("storage_path"), std::nullopt) /
+              uuid)
           .string();
   } catch (const Error &) {
     return {};  // that of a master, which may allow more
@@ -60,7 +61,7 @@ void require_one_experiment(int64_t experiment_id) {
 
 Json best_trial(Client &client, int64_t experiment_id) {
   const Json experiment = client.describe_experiment(experiment_id);
-  const auto metric = searcher_metric(experiment.at("config"));
+  const auto metric = engine::searcher_metric(experiment.at("config"));
   Json answer{{"experiment_id", experiment_id},
               {"name", experiment.at("name")},
               {"state", experiment.at("state")},
@@ -68,7 +69,7 @@ Json best_trial(Client &client, int64_t experiment_id) {
               {"smaller_is_better", metric ? Json(metric->smaller_is_better) : Json()},
               {"trial", nullptr},
               {"checkpoint", nullptr}};
-  Page first;
+  engine::Page first;
   first.limit = 1;
   first.by_metric = true;
   Json trials = client.list_trials(experiment_id, first).at("trials");
@@ -85,4 +86,4 @@ Json best_trial(Client &client, int64_t experiment_id) {
   return answer;
 }
 
-}  // namespace det
+}  // namespace det::client

@@ -12,30 +12,33 @@
 #include "core/engine/control.h"
 #include "core/engine/page.h"
 
-namespace det {
+namespace det::client {
 
 class Client {
  public:
   virtual ~Client() = default;
 
-  virtual Json list_experiments(const Page &page) = 0;
+  virtual Json list_experiments(const engine::Page &page) = 0;
   virtual Json get_experiment(int64_t experiment_id) = 0;
   // As get_experiment(), without the trials.
   virtual Json describe_experiment(int64_t experiment_id) = 0;
-  virtual Json list_trials(int64_t experiment_id, const Page &page) = 0;  // 0: of all experiments
+  virtual Json list_trials(int64_t experiment_id,
+                           const engine::Page &page) = 0;  // 0: of all experiments
   virtual Json get_trial(int64_t trial_id) = 0;
   // As text, which is what a store has of it: a page is long, and need not be taken apart here.
   virtual std::string metrics_text(int64_t trial_id, const std::optional<std::string> &group,
-                                   const Page &page) = 0;
-  Json list_metrics(int64_t trial_id, const std::optional<std::string> &group, const Page &page) {
+                                   const engine::Page &page) = 0;
+  Json list_metrics(int64_t trial_id, const std::optional<std::string> &group,
+                    const engine::Page &page) {
     return parse_json(metrics_text(trial_id, group, page), "a list of metrics");
   }
   // Of all reports: {"training": ["loss"]}.
   virtual Json list_metric_names(int64_t trial_id) = 0;
-  virtual Json list_checkpoints(int64_t trial_id, const Page &page) = 0;  // 0: of all trials
+  virtual Json list_checkpoints(int64_t trial_id,
+                                const engine::Page &page) = 0;  // 0: of all trials
   virtual Json get_checkpoint(const std::string &id) = 0;
-  virtual Json list_logs(int64_t trial_id, const Page &page) = 0;
-  virtual Json control(Target target, int64_t id, Action action) = 0;
+  virtual Json list_logs(int64_t trial_id, const engine::Page &page) = 0;
+  virtual Json control(engine::Target target, int64_t id, engine::Action action) = 0;
   virtual Json sync() = 0;
   // Deletes the checkpoints that the experiment's configuration does not keep; `dry`: only tells
   // which ones these are.
@@ -55,4 +58,4 @@ Json hparam_importance(Client &client, int64_t experiment_id);
 // `master` as in det_core_options; empty for the default. Makes nothing.
 std::unique_ptr<Client> open_client(const std::string &master);
 
-}  // namespace det
+}  // namespace det::client

@@ -6,13 +6,13 @@
 #include "core/journal/recovery.h"
 #include "core/metrics/left_behind.h"
 
-namespace det {
+namespace det::client {
 
-EmbeddedClient::EmbeddedClient(std::filesystem::path store_directory, StoreOptions options)
+EmbeddedClient::EmbeddedClient(std::filesystem::path store_directory, engine::StoreOptions options)
     : store_directory_(std::move(store_directory)),
       engine_(store_directory_, false, std::move(options)) {}
 
-Json EmbeddedClient::list_trials(int64_t experiment_id, const Page &page) {
+Json EmbeddedClient::list_trials(int64_t experiment_id, const engine::Page &page) {
   if (page.by_metric) require_one_experiment(experiment_id);
   return engine_.list_trials(experiment_id, page);
 }
@@ -21,10 +21,11 @@ Json EmbeddedClient::get_trial(int64_t trial_id) {
   Json trial = engine_.get_trial(trial_id);
   // Reports in the journals of ranks that are gone.
   uint64_t waiting = 0;
-  for (const DeliveredJournal &journal : engine_.delivered_journals(trial_id)) {
-    const auto directory = run_directory(store_directory_, trial_id, journal.run_id, journal.rank);
-    if (owner_liveness(owner_file(directory)) == Liveness::dead)
-      waiting += count_waiting_reports(directory, journal.sequence).reports;
+  for (const engine::DeliveredJournal &journal : engine_.delivered_journals(trial_id)) {
+    const auto directory =
+        engine::run_directory(store_directory_, trial_id, journal.run_id, journal.rank);
+    if (owner_liveness(engine::owner_file(directory)) == Liveness::dead)
+      waiting += journal::count_waiting_reports(directory, journal.sequence).reports;
   }
   trial["waiting"] = waiting;
   return trial;
@@ -33,7 +34,7 @@ Json EmbeddedClient::get_trial(int64_t trial_id) {
 Json EmbeddedClient::sync() {
   // What could not be recovered is thrown; what is told besides that has no reader here.
   Logger quiet(LogLevel::error, [](LogLevel, const std::string &) {});
-  return to_json(recover_runs(store_directory_, quiet));
+  return to_json(metrics::recover_runs(store_directory_, quiet));
 }
 
-}  // namespace det
+}  // namespace det::client

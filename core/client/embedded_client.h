@@ -4,31 +4,33 @@
 #include "core/client/client.h"
 #include "core/engine/engine.h"
 
-namespace det {
+namespace det::client {
 
 class EmbeddedClient : public Client {
  public:
   // Opens an existing store.
-  explicit EmbeddedClient(std::filesystem::path store_directory, StoreOptions options = {});
+  explicit EmbeddedClient(std::filesystem::path store_directory, engine::StoreOptions options = {});
 
-  Json list_experiments(const Page &page) override { return engine_.list_experiments(page); }
+  Json list_experiments(const engine::Page &page) override {
+    return engine_.list_experiments(page);
+  }
   Json get_experiment(int64_t id) override { return engine_.get_experiment(id); }
   Json describe_experiment(int64_t id) override { return engine_.describe_experiment(id); }
-  Json list_trials(int64_t experiment_id, const Page &page) override;
+  Json list_trials(int64_t experiment_id, const engine::Page &page) override;
   Json get_trial(int64_t trial_id) override;
   std::string metrics_text(int64_t trial_id, const std::optional<std::string> &group,
-                           const Page &page) override {
+                           const engine::Page &page) override {
     return engine_.metrics_text(trial_id, group, page);
   }
   Json list_metric_names(int64_t trial_id) override { return engine_.list_metric_names(trial_id); }
-  Json list_checkpoints(int64_t trial_id, const Page &page) override {
+  Json list_checkpoints(int64_t trial_id, const engine::Page &page) override {
     return engine_.list_checkpoints(trial_id, page);
   }
   Json get_checkpoint(const std::string &id) override { return engine_.get_checkpoint(id); }
-  Json list_logs(int64_t trial_id, const Page &page) override {
+  Json list_logs(int64_t trial_id, const engine::Page &page) override {
     return engine_.list_logs(trial_id, page);
   }
-  Json control(Target target, int64_t id, Action action) override {
+  Json control(engine::Target target, int64_t id, engine::Action action) override {
     return engine_.control(target, id, action);
   }
   Json sync() override;
@@ -44,7 +46,7 @@ class EmbeddedClient : public Client {
 
  private:
   const std::filesystem::path store_directory_;
-  Engine engine_;
+  engine::Engine engine_;
 };
 
-}  // namespace det
+}  // namespace det::client

@@ -9,7 +9,7 @@
 #include "core/client/importance.h"
 #include "core/engine/searcher_metric.h"
 
-namespace det {
+namespace det::client {
 
 namespace {
 
@@ -30,14 +30,14 @@ void flatten(const Json &hparams, const std::string &prefix, std::map<std::strin
 }
 
 std::vector<Finished> finished_trials(Client &client, int64_t experiment_id,
-                                      const SearcherMetric &metric) {
+                                      const engine::SearcherMetric &metric) {
   std::vector<Finished> finished;
-  Page page;
+  engine::Page page;
   for (Json next = 0; !next.is_null();) {
     page.after = next.get<int64_t>();
     const Json list = client.list_trials(experiment_id, page);
     for (const Json &trial : list.at("trials")) {
-      const auto value = searcher_value({{metric.name, trial.at("best_metric")}}, metric);
+      const auto value = engine::searcher_value({{metric.name, trial.at("best_metric")}}, metric);
       if (!value || trial.at("end_time").is_null()) continue;
       finished.push_back({{}, metric.smaller_is_better ? *value : -*value});
       if (trial.at("hparams").is_object())
@@ -152,7 +152,7 @@ Json hparam_importance(Client &client, int64_t experiment_id) {
   const Json experiment = client.describe_experiment(experiment_id);
   const std::string tried =
       "ranking the hyperparameters of experiment " + std::to_string(experiment_id) + ": ";
-  const auto metric = searcher_metric(experiment.at("config"));
+  const auto metric = engine::searcher_metric(experiment.at("config"));
   if (!metric)
     throw Error(Code::state, tried + "its configuration names no searcher.metric to rank them by");
   const std::vector<Finished> trials = finished_trials(client, experiment_id, *metric);
@@ -183,4 +183,4 @@ Json hparam_importance(Client &client, int64_t experiment_id) {
           {"hparams", entries}};
 }
 
-}  // namespace det
+}  // namespace det::client

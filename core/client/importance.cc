@@ -5,7 +5,7 @@
 #include <numeric>
 #include <random>
 
-namespace det {
+namespace det::client {
 
 namespace {
 
@@ -113,4 +113,4 @@ Influence influence_of(const std::vector<double> &metric, const std::vector<size
   return found;
 }
 
-}  // namespace det
+}  // namespace det::client

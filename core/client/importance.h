@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace det {
+namespace det::client {
 
 // A hyperparameter and the metric over trials: one element each for a trial.
 struct Influence {
@@ -34,4 +34,4 @@ double between_parts(const std::vector<double> &metric, const std::vector<size_t
 Influence influence_of(const std::vector<double> &metric, const std::vector<size_t> &part,
                        const std::vector<double> *ranks);
 
-}  // namespace det
+}  // namespace det::client

@@ -3,14 +3,14 @@
 #include "core/config/location.h"
 #include "core/master/rest/connect.h"
 
-namespace det {
+namespace det::client {
 
 std::unique_ptr<Client> open_client(const std::string &master) {
-  const MasterLocation location = locate_master(master);
+  const config::MasterLocation location = config::locate_master(master);
   if (location.embedded) return std::make_unique<EmbeddedClient>(location.store_directory());
   // What is not thrown has no reader here.
   auto quiet = std::make_shared<Logger>(LogLevel::error, [](LogLevel, const std::string &) {});
-  return std::make_unique<RestClient>(connect_as_user(location.url, std::move(quiet)));
+  return std::make_unique<RestClient>(master::connect_as_user(location.url, std::move(quiet)));
 }
 
-}  // namespace det
+}  // namespace det::client

@@ -11,7 +11,7 @@
 #include "core/codec/unmanaged.h"
 #include "core/metrics/left_behind.h"
 
-namespace det {
+namespace det::client {
 
 namespace {
 
@@ -24,96 +24,99 @@ bool is_uuid(const std::string &text) {
   });
 }
 
-Json list_page(const char *name, const Page &page, Json entries, const Pagination &pagination) {
+Json list_page(const char *name, const engine::Page &page, Json entries,
+               const codec::Pagination &pagination) {
   Json next = cursor_behind(page.after, entries.size(), pagination);
   return {{name, std::move(entries)}, {"next", std::move(next)}};
 }
 
-ExperimentPart part_from(const std::vector<Trial> &trials, const Experiment &experiment,
-                         const Pagination &pagination) {
+ExperimentPart part_from(const std::vector<codec::Trial> &trials,
+                         const codec::Experiment &experiment, const codec::Pagination &pagination) {
   ExperimentPart part{{}, pagination};
-  for (const Trial &trial : trials) part.entries.push_back(trial_entry(trial, experiment));
+  for (const codec::Trial &trial : trials) part.entries.push_back(trial_entry(trial, experiment));
   return part;
 }
 
-ExperimentPart part_from(const CheckpointList &list) {
+ExperimentPart part_from(const codec::CheckpointList &list) {
   ExperimentPart part{{}, list.pagination};
-  for (const Checkpoint &checkpoint : list.checkpoints)
+  for (const codec::Checkpoint &checkpoint : list.checkpoints)
     part.entries.push_back(checkpoint_entry(checkpoint));
   return part;
 }
 
 // Of every user, and archived ones as well.
-Json list_all_trials(MasterSession &session, const Page &page) {
-  const auto ask = [&](const Experiment &experiment, int64_t offset, int64_t limit) {
+Json list_all_trials(master::MasterSession &session, const engine::Page &page) {
+  const auto ask = [&](const codec::Experiment &experiment, int64_t offset, int64_t limit) {
     return session.send(
-        ListTrials{experiment.id, part_of({offset, limit, page.descending}, sort_by_id)});
+        codec::ListTrials{experiment.id, part_of({offset, limit, page.descending}, sort_by_id)});
   };
-  const auto read = [&](const Experiment &experiment, const HttpAnswer &answer) {
-    const auto list = session.read<ListTrials>(answer);
+  const auto read = [&](const codec::Experiment &experiment, const http::HttpAnswer &answer) {
+    const auto list = session.read<codec::ListTrials>(answer);
     return part_from(list.trials, experiment, list.pagination);
   };
   return walk_experiments(
-      session, {"trials", [](const Experiment &of) { return of.trial_count; }, ask, read}, page);
+      session, {"trials", [](const codec::Experiment &of) { return of.trial_count; }, ask, read},
+      page);
 }
 
-Json list_all_checkpoints(MasterSession &session, const Page &page) {
-  const auto ask = [&](const Experiment &experiment, int64_t offset, int64_t limit) {
-    return session.send(ListExperimentCheckpoints{
+Json list_all_checkpoints(master::MasterSession &session, const engine::Page &page) {
+  const auto ask = [&](const codec::Experiment &experiment, int64_t offset, int64_t limit) {
+    return session.send(codec::ListExperimentCheckpoints{
         experiment.id, part_of({offset, limit, page.descending}, by_time)});
   };
-  const auto read = [&](const Experiment &, const HttpAnswer &answer) {
-    return part_from(session.read<ListExperimentCheckpoints>(answer));
+  const auto read = [&](const codec::Experiment &, const http::HttpAnswer &answer) {
+    return part_from(session.read<codec::ListExperimentCheckpoints>(answer));
   };
   return walk_experiments(
-      session, {"checkpoints", [](const Experiment &of) { return of.checkpoint_count; }, ask, read},
+      session,
+      {"checkpoints", [](const codec::Experiment &of) { return of.checkpoint_count; }, ask, read},
       page);
 }
 
 }  // namespace
 
-RestClient::RestClient(std::shared_ptr<MasterSession> session)
+RestClient::RestClient(std::shared_ptr<master::MasterSession> session)
     : session_(std::move(session)), metrics_(session_), logs_(session_) {}
 
-Experiment RestClient::experiment(int64_t id, const std::string &tried) {
+codec::Experiment RestClient::experiment(int64_t id, const std::string &tried) {
   try {
-    return session_->call(GetExperiment{id}).experiment;
+    return session_->call(codec::GetExperiment{id}).experiment;
   } catch (const Error &error) {
     if (error.http_status != 404) throw;
     throw_not_found(tried, "experiment", std::to_string(id), session_->url(), "det ls -e");
   }
 }
 
-Trial RestClient::trial(int64_t id, const std::string &tried) {
+codec::Trial RestClient::trial(int64_t id, const std::string &tried) {
   try {
-    return session_->call(GetTrial{id}).trial;
+    return session_->call(codec::GetTrial{id}).trial;
   } catch (const Error &error) {
     if (error.http_status != 404) throw;
     throw_not_found(tried, "trial", std::to_string(id), session_->url(), "det ls");
   }
 }
 
-Json RestClient::list_experiments(const Page &page) {
-  const auto list = session_->call(ListExperiments{.part = part_of(page, sort_by_id)});
+Json RestClient::list_experiments(const engine::Page &page) {
+  const auto list = session_->call(codec::ListExperiments{.part = part_of(page, sort_by_id)});
   Json entries = Json::array();
-  for (const Experiment &experiment : list.experiments)
+  for (const codec::Experiment &experiment : list.experiments)
     entries.push_back(experiment_entry(experiment));
   return list_page("experiments", page, std::move(entries), list.pagination);
 }
 
-Json RestClient::list_trials(int64_t experiment_id, const Page &page) {
+Json RestClient::list_trials(int64_t experiment_id, const engine::Page &page) {
   if (page.by_metric) require_one_experiment(experiment_id);
   if (experiment_id == 0) return list_all_trials(*session_, page);
-  const Experiment experiment = this->experiment(experiment_id, "listing trials");
+  const codec::Experiment experiment = this->experiment(experiment_id, "listing trials");
   if (page.by_metric) return list_trials_by_metric(experiment, page);
-  const auto list = session_->call(ListTrials{experiment_id, part_of(page, sort_by_id)});
+  const auto list = session_->call(codec::ListTrials{experiment_id, part_of(page, sort_by_id)});
   return list_page("trials", page, part_from(list.trials, experiment, list.pagination).entries,
                    list.pagination);
 }
 
 std::string RestClient::metrics_text(int64_t trial_id, const std::optional<std::string> &group,
-                                     const Page &page) {
-  const Trial trial = this->trial(trial_id, "listing metrics");
+                                     const engine::Page &page) {
+  const codec::Trial trial = this->trial(trial_id, "listing metrics");
   const std::lock_guard guard(mutex_);
   return to_wire(metrics_.list(trial, group, page));
 }
@@ -122,11 +125,11 @@ Json RestClient::list_metric_names(int64_t trial_id) {
   return metric_names(trial(trial_id, "listing the names of metrics"), INT64_MAX);
 }
 
-Json RestClient::list_checkpoints(int64_t trial_id, const Page &page) {
+Json RestClient::list_checkpoints(int64_t trial_id, const engine::Page &page) {
   if (trial_id == 0) return list_all_checkpoints(*session_, page);
-  CheckpointList list;
+  codec::CheckpointList list;
   try {
-    list = session_->call(ListTrialCheckpoints{trial_id, part_of(page, by_time)});
+    list = session_->call(codec::ListTrialCheckpoints{trial_id, part_of(page, by_time)});
   } catch (const Error &error) {
     if (error.http_status != 404) throw;
     throw_not_found("listing checkpoints", "trial", std::to_string(trial_id), session_->url(),
@@ -141,7 +144,7 @@ Json RestClient::get_checkpoint(const std::string &id) {
   };
   if (!is_uuid(id)) not_found();  // masters fail on anything else
   try {
-    const Checkpoint checkpoint = session_->call(GetCheckpoint{id}).checkpoint;
+    const codec::Checkpoint checkpoint = session_->call(codec::GetCheckpoint{id}).checkpoint;
     Json entry = checkpoint_entry(checkpoint);
     entry["storage"] = storage_of(checkpoint);
     return entry;
@@ -151,7 +154,7 @@ Json RestClient::get_checkpoint(const std::string &id) {
   }
 }
 
-Json RestClient::list_logs(int64_t trial_id, const Page &page) {
+Json RestClient::list_logs(int64_t trial_id, const engine::Page &page) {
   const std::lock_guard guard(mutex_);
   try {
     return logs_.list(trial_id, page);
@@ -183,7 +186,7 @@ Json RestClient::sync() {
   // What could not be recovered is thrown; what is told besides that has no reader here.
   const auto quiet =
       std::make_shared<Logger>(LogLevel::error, [](LogLevel, const std::string &) {});
-  return to_json(recover_runs(session_, true, quiet));
+  return to_json(metrics::recover_runs(session_, true, quiet));
 }
 
-}  // namespace det
+}  // namespace det::client

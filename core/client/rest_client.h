@@ -10,26 +10,26 @@
 #include "core/codec/trial.h"
 #include "core/master/rest/session.h"
 
-namespace det {
+namespace det::client {
 
 // Cursors are places in a list, counted from its start (of lines of a log: their ids), so what is
 // added before a place while a list is walked moves the rest. Any thread.
 class RestClient : public Client {
  public:
-  explicit RestClient(std::shared_ptr<MasterSession> session);
+  explicit RestClient(std::shared_ptr<master::MasterSession> session);
 
-  Json list_experiments(const Page &page) override;
+  Json list_experiments(const engine::Page &page) override;
   Json get_experiment(int64_t experiment_id) override;
   Json describe_experiment(int64_t experiment_id) override;
-  Json list_trials(int64_t experiment_id, const Page &page) override;
+  Json list_trials(int64_t experiment_id, const engine::Page &page) override;
   Json get_trial(int64_t trial_id) override;
   std::string metrics_text(int64_t trial_id, const std::optional<std::string> &group,
-                           const Page &page) override;
+                           const engine::Page &page) override;
   Json list_metric_names(int64_t trial_id) override;
-  Json list_checkpoints(int64_t trial_id, const Page &page) override;
+  Json list_checkpoints(int64_t trial_id, const engine::Page &page) override;
   Json get_checkpoint(const std::string &id) override;
-  Json list_logs(int64_t trial_id, const Page &page) override;
-  Json control(Target target, int64_t id, Action action) override;
+  Json list_logs(int64_t trial_id, const engine::Page &page) override;
+  Json control(engine::Target target, int64_t id, engine::Action action) override;
   Json sync() override;
   Json collect_garbage(int64_t experiment_id, bool dry) override;
   Json search_events(int64_t experiment_id, std::chrono::milliseconds limit) override;
@@ -37,19 +37,19 @@ class RestClient : public Client {
 
  private:
   // Both throw Code::not_found, naming what was tried.
-  Experiment experiment(int64_t id, const std::string &tried);
-  Trial trial(int64_t id, const std::string &tried);
+  codec::Experiment experiment(int64_t id, const std::string &tried);
+  codec::Trial trial(int64_t id, const std::string &tried);
 
-  std::vector<Json> all_trials(const Experiment &experiment);
-  Json list_trials_by_metric(const Experiment &experiment, const Page &page);
+  std::vector<Json> all_trials(const codec::Experiment &experiment);
+  Json list_trials_by_metric(const codec::Experiment &experiment, const engine::Page &page);
   Json latest_checkpoint(int64_t trial_id);
   // Where a master does not tell: those of so many of the first reports.
-  Json metric_names(const Trial &trial, int64_t most);
+  Json metric_names(const codec::Trial &trial, int64_t most);
 
-  const std::shared_ptr<MasterSession> session_;
+  const std::shared_ptr<master::MasterSession> session_;
   std::mutex mutex_;  // guards the two below
   MetricReader metrics_;
   LogReader logs_;
 };
 
-}  // namespace det
+}  // namespace det::client

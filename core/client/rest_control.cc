@@ -4,52 +4,52 @@
 #include "core/client/rest_entries.h"
 #include "core/codec/control.h"
 
-namespace det {
+namespace det::client {
 
 namespace {
 
-void steer_experiment(MasterSession &session, int64_t id, Action action) {
+void steer_experiment(master::MasterSession &session, int64_t id, engine::Action action) {
   switch (action) {
-    case Action::pause:
-      session.call(PauseExperiment{{id}});
+    case engine::Action::pause:
+      session.call(codec::PauseExperiment{{id}});
       return;
-    case Action::activate:
-      session.call(ActivateExperiment{{id}});
+    case engine::Action::activate:
+      session.call(codec::ActivateExperiment{{id}});
       return;
-    case Action::cancel:
-      session.call(CancelExperiment{{id}});
+    case engine::Action::cancel:
+      session.call(codec::CancelExperiment{{id}});
       return;
-    case Action::kill:
-      session.call(KillExperiment{{id}});
+    case engine::Action::kill:
+      session.call(codec::KillExperiment{{id}});
       return;
   }
 }
 
 // Whether there is anything to do to what is in this state.
-bool may_act(Action action, const std::string &tried, const std::string &state) {
+bool may_act(engine::Action action, const std::string &tried, const std::string &state) {
   if (!is_over(state)) return true;
-  if (action == Action::pause || action == Action::activate)
+  if (action == engine::Action::pause || action == engine::Action::activate)
     throw Error(Code::state, tried + ": it is " + state +
-                                 (action == Action::pause ? ", so there is nothing to pause"
-                                                          : ", so it cannot go on"));
+                                 (action == engine::Action::pause ? ", so there is nothing to pause"
+                                                                  : ", so it cannot go on"));
   return false;
 }
 
 }  // namespace
 
-Json RestClient::control(Target target, int64_t id, Action action) {
-  const bool is_trial = target == Target::trial;
+Json RestClient::control(engine::Target target, int64_t id, engine::Action action) {
+  const bool is_trial = target == engine::Target::trial;
   const std::string tried =
-      action_name(action) + (is_trial ? " trial " : " experiment ") + std::to_string(id);
+      engine::action_name(action) + (is_trial ? " trial " : " experiment ") + std::to_string(id);
   std::string state;
   int64_t experiment_id = id;
   if (is_trial) {
-    const Trial trial = this->trial(id, tried);
+    const codec::Trial trial = this->trial(id, tried);
     state = state_name(trial.state);
     experiment_id = trial.experiment_id;
   }
-  if (!is_trial || action != Action::kill) {
-    const Experiment of = experiment(experiment_id, tried);
+  if (!is_trial || action != engine::Action::kill) {
+    const codec::Experiment of = experiment(experiment_id, tried);
     if (!is_trial) state = state_name(of.state);
     if (is_trial && of.trial_count != 1)
       throw Error(Code::unsupported, tried + ": " + session_->url() +
@@ -60,7 +60,7 @@ Json RestClient::control(Target target, int64_t id, Action action) {
   const bool acts = may_act(action, tried, state);
   if (acts) {
     try {
-      if (is_trial && action == Action::kill) session_->call(KillTrial{id});
+      if (is_trial && action == engine::Action::kill) session_->call(codec::KillTrial{id});
       else steer_experiment(*session_, experiment_id, action);
     } catch (const Error &error) {
       if (error.http_status != 404) throw;
@@ -75,4 +75,4 @@ Json RestClient::control(Target target, int64_t id, Action action) {
   return {{"state", state}, {"signalled", acts ? Json() : Json(0)}, {"resume", nullptr}};
 }
 
-}  // namespace det
+}  // namespace det::client

@@ -6,22 +6,22 @@
 #include "core/client/rest_client.h"
 #include "core/client/rest_entries.h"
 
-namespace det {
+namespace det::client {
 
-std::vector<Json> RestClient::all_trials(const Experiment &experiment) {
+std::vector<Json> RestClient::all_trials(const codec::Experiment &experiment) {
   std::vector<Json> trials;
-  Page page;
+  engine::Page page;
   for (Json next = 0; !next.is_null();) {
     page.after = next.get<int64_t>();
-    const auto list = session_->call(ListTrials{experiment.id, part_of(page, sort_by_id)});
-    for (const Trial &trial : list.trials) trials.push_back(trial_entry(trial, experiment));
+    const auto list = session_->call(codec::ListTrials{experiment.id, part_of(page, sort_by_id)});
+    for (const codec::Trial &trial : list.trials) trials.push_back(trial_entry(trial, experiment));
     next = cursor_behind(page.after, list.trials.size(), list.pagination);
   }
   return trials;
 }
 
 Json RestClient::describe_experiment(int64_t experiment_id) {
-  const Experiment experiment = this->experiment(experiment_id, "reading an experiment");
+  const codec::Experiment experiment = this->experiment(experiment_id, "reading an experiment");
   Json entry = experiment_entry(experiment);
   entry["config"] = experiment.config;
   entry["error"] = nullptr;
@@ -29,7 +29,7 @@ Json RestClient::describe_experiment(int64_t experiment_id) {
 }
 
 Json RestClient::get_experiment(int64_t experiment_id) {
-  const Experiment experiment = this->experiment(experiment_id, "reading an experiment");
+  const codec::Experiment experiment = this->experiment(experiment_id, "reading an experiment");
   Json entry = experiment_entry(experiment);
   entry["config"] = experiment.config;
   entry["error"] = nullptr;
@@ -41,7 +41,8 @@ Json RestClient::get_experiment(int64_t experiment_id) {
 }
 
 // Not left to the master: its order is not that of the search in every version.
-Json RestClient::list_trials_by_metric(const Experiment &experiment, const Page &page) {
+Json RestClient::list_trials_by_metric(const codec::Experiment &experiment,
+                                       const engine::Page &page) {
   std::vector<Json> trials = all_trials(experiment);
   sort_by_metric(trials, experiment);
   if (page.descending) std::ranges::reverse(trials);
@@ -53,20 +54,21 @@ Json RestClient::list_trials_by_metric(const Experiment &experiment, const Page 
 }
 
 Json RestClient::latest_checkpoint(int64_t trial_id) {
-  Page page{0, 10, true};  // each comes with the whole configuration
+  engine::Page page{0, 10, true};  // each comes with the whole configuration
   for (Json next = 0; !next.is_null();) {
     page.after = next.get<int64_t>();
-    const auto list =
-        session_->call(ListTrialCheckpoints{trial_id, part_of(page, "SORT_BY_BATCH_NUMBER")});
-    for (const Checkpoint &checkpoint : list.checkpoints)
-      if (checkpoint.state == CheckpointState::completed) return checkpoint_entry(checkpoint);
+    const auto list = session_->call(
+        codec::ListTrialCheckpoints{trial_id, part_of(page, "SORT_BY_BATCH_NUMBER")});
+    for (const codec::Checkpoint &checkpoint : list.checkpoints)
+      if (checkpoint.state == codec::CheckpointState::completed)
+        return checkpoint_entry(checkpoint);
     next = cursor_behind(page.after, list.checkpoints.size(), list.pagination);
   }
   return {};
 }
 
 // By group. Masters before 0.33 do not tell.
-Json RestClient::metric_names(const Trial &trial, int64_t most) {
+Json RestClient::metric_names(const codec::Trial &trial, int64_t most) {
   std::map<std::string, std::set<std::string>> groups;
   const auto add = [&](const std::string &group, const Json &metrics) {
     for (const auto &[name, value] : metrics.items()) groups[group].insert(name);
@@ -75,7 +77,7 @@ Json RestClient::metric_names(const Trial &trial, int64_t most) {
     for (const auto &[group, metrics] : trial.summary->items()) add(group_name(group), metrics);
   } else {
     const std::lock_guard guard(mutex_);
-    Page page{0, std::min<int64_t>(most, 1000), false};
+    engine::Page page{0, std::min<int64_t>(most, 1000), false};
     for (Json next = 0; !next.is_null() && most > 0; most -= page.limit) {
       page.after = next.get<int64_t>();
       const Json part = metrics_.list(trial, std::nullopt, page);
@@ -88,7 +90,7 @@ Json RestClient::metric_names(const Trial &trial, int64_t most) {
 }
 
 Json RestClient::get_trial(int64_t trial_id) {
-  const Trial trial = this->trial(trial_id, "reading a trial");
+  const codec::Trial trial = this->trial(trial_id, "reading a trial");
   Json entry = trial_entry(trial, experiment(trial.experiment_id, "reading a trial"));
   entry["trial_seed"] = nullptr;
   entry["task_id"] = trial.task_id;
@@ -104,4 +106,4 @@ Json RestClient::get_trial(int64_t trial_id) {
   return entry;
 }
 
-}  // namespace det
+}  // namespace det::client

@@ -8,11 +8,11 @@
 #include "core/base/error.h"
 #include "core/engine/best_validation.h"
 
-namespace det {
+namespace det::client {
 
 namespace {
 
-Json time_or_null(const std::optional<Time> &time) {
+Json time_or_null(const std::optional<codec::Time> &time) {
   return time ? Json(iso8601(time->us)) : Json();
 }
 
@@ -33,7 +33,7 @@ Json at_path(const Json &json, std::initializer_list<const char *> keys) {
 }
 
 // The trial's best validation, by the metric that its experiment searches for.
-Json best_metric(const Trial &trial, const Experiment &experiment) {
+Json best_metric(const codec::Trial &trial, const codec::Experiment &experiment) {
   const Json name = at_path(experiment.config, {"searcher", "metric"});
   if (!name.is_string() || !trial.best_validation || !trial.best_validation->metrics) return {};
   return at_path(*trial.best_validation->metrics,
@@ -76,15 +76,15 @@ std::string state_name(const std::string &wire_name) {
   return wire_name.starts_with(prefix) ? wire_name.substr(prefix.size()) : wire_name;
 }
 
-std::string state_name(TrialState state) {
-  return state_name(std::string(wire_names(state)[static_cast<size_t>(state)]));
+std::string state_name(codec::TrialState state) {
+  return state_name(std::string(codec::wire_names(state)[static_cast<size_t>(state)]));
 }
 
 bool is_over(const std::string &state_name) {
   return state_name == "COMPLETED" || state_name == "CANCELED" || state_name == "ERROR";
 }
 
-Json experiment_entry(const Experiment &experiment) {
+Json experiment_entry(const codec::Experiment &experiment) {
   return {{"id", experiment.id},
           {"name", experiment.name},
           {"state", state_name(experiment.state)},
@@ -98,7 +98,7 @@ Json experiment_entry(const Experiment &experiment) {
           {"end_time", time_or_null(experiment.end_time)}};
 }
 
-Json trial_entry(const Trial &trial, const Experiment &experiment) {
+Json trial_entry(const codec::Trial &trial, const codec::Experiment &experiment) {
   // Masters tell the progress of experiments only.
   const bool is_alone = experiment.trial_count == 1 && experiment.progress;
   return {
@@ -119,7 +119,7 @@ Json trial_entry(const Trial &trial, const Experiment &experiment) {
       {"end_time", time_or_null(trial.end_time)}};
 }
 
-Json checkpoint_entry(const Checkpoint &checkpoint) {
+Json checkpoint_entry(const codec::Checkpoint &checkpoint) {
   uint64_t size = 0;
   for (const auto &[path, bytes] : checkpoint.resources) size += bytes;
   const Json steps = at_path(checkpoint.metadata, {"steps_completed"});
@@ -128,25 +128,27 @@ Json checkpoint_entry(const Checkpoint &checkpoint) {
           {"trial_id", integer_or_null(checkpoint.training.trial_id)},
           {"trial_run_id", run_of(checkpoint.allocation_id)},
           {"steps_completed", steps.is_number_integer() ? steps : Json()},
-          {"state", state_name(std::string(wire_names(checkpoint.state)[state]))},
+          {"state", state_name(std::string(codec::wire_names(checkpoint.state)[state]))},
           {"size", size},
           {"time", time_or_null(checkpoint.report_time)},
           {"metadata", checkpoint.metadata},
           {"resources", checkpoint.resources}};
 }
 
-Json storage_of(const Checkpoint &checkpoint) {
+Json storage_of(const codec::Checkpoint &checkpoint) {
   return at_path(checkpoint.training.experiment_config.value_or(Json()), {"checkpoint_storage"});
 }
 
-void sort_by_metric(std::vector<Json> &trial_entries, const Experiment &experiment) {
-  const SearcherMetric metric = searcher_metric(experiment.config).value_or(SearcherMetric());
+void sort_by_metric(std::vector<Json> &trial_entries, const codec::Experiment &experiment) {
+  const engine::SearcherMetric metric =
+      engine::searcher_metric(experiment.config).value_or(engine::SearcherMetric());
   std::ranges::stable_sort(trial_entries, {}, [&](const Json &entry) {
-    return rank_of(searcher_value({{metric.name, entry.at("best_metric")}}, metric), metric);
+    return engine::rank_of(engine::searcher_value({{metric.name, entry.at("best_metric")}}, metric),
+                           metric);
   });
 }
 
-Json log_entry(const StoredLogLine &line) {
+Json log_entry(const codec::StoredLogLine &line) {
   std::string text = line.log.value_or(line.message);
   if (text.ends_with('\n')) text.pop_back();
   return {{"time", time_or_null(line.time)},
@@ -156,7 +158,7 @@ Json log_entry(const StoredLogLine &line) {
           {"text", std::move(text)}};
 }
 
-Json report_entry(const char *group, const StepMetrics &report) {
+Json report_entry(const char *group, const codec::StepMetrics &report) {
   const Json metrics = report.metrics.value_or(Json::object());
   return {{"group", group},
           {"steps_completed", report.steps_completed},
@@ -166,7 +168,7 @@ Json report_entry(const char *group, const StepMetrics &report) {
           {"batch_metrics", batches_or_null(at_path(metrics, {"batchMetrics"}))}};
 }
 
-Json report_entry(const StoredReport &report) {
+Json report_entry(const codec::StoredReport &report) {
   return {{"group", report.group},
           {"steps_completed", report.steps_completed},
           {"trial_run_id", report.run_id},
@@ -180,14 +182,14 @@ std::string group_name(const std::string &summary_name) {
   return summary_name == "validation_metrics" ? "validation" : summary_name;
 }
 
-ListPart part_of(const Page &page, const char *sort) {
+codec::ListPart part_of(const engine::Page &page, const char *sort) {
   return {.offset = page.after,
-          .limit = std::min(page.limit, Page().limit),
+          .limit = std::min(page.limit, engine::Page().limit),
           .sort = sort,
-          .order = page.descending ? ListOrder::descending : ListOrder::ascending};
+          .order = page.descending ? codec::ListOrder::descending : codec::ListOrder::ascending};
 }
 
-Json cursor_behind(int64_t after, size_t entries, const Pagination &pagination) {
+Json cursor_behind(int64_t after, size_t entries, const codec::Pagination &pagination) {
   const int64_t end = after + static_cast<int64_t>(entries);
   return entries != 0 && end < pagination.total ? Json(end) : Json();
 }
@@ -200,4 +202,4 @@ void throw_not_found(const std::string &tried, const char *kind, const std::stri
               0, 404);
 }
 
-}  // namespace det
+}  // namespace det::client

@@ -6,14 +6,14 @@
 #include "core/base/error.h"
 #include "core/client/rest_entries.h"
 
-namespace det {
+namespace det::client {
 
 namespace {
 
 // Lines come to the master up to so much later than lines of other sources that are newer.
 constexpr int64_t lateness_us = 60'000'000;
 
-int64_t id_of(const StoredLogLine &line, const MasterSession &session) {
+int64_t id_of(const codec::StoredLogLine &line, const master::MasterSession &session) {
   int64_t id = 0;
   const char *end = line.id.data() + line.id.size();
   if (line.id.empty() || std::from_chars(line.id.data(), end, id).ptr != end || id <= 0)
@@ -26,27 +26,27 @@ int64_t id_of(const StoredLogLine &line, const MasterSession &session) {
 
 }  // namespace
 
-ListTrialLogs LogReader::request(int64_t trial_id, const Page &page) const {
-  const Page whole{0, page.limit, page.descending};
-  ListTrialLogs call{.trial_id = trial_id, .follow = false, .part = part_of(whole, "")};
+codec::ListTrialLogs LogReader::request(int64_t trial_id, const engine::Page &page) const {
+  const engine::Page whole{0, page.limit, page.descending};
+  codec::ListTrialLogs call{.trial_id = trial_id, .follow = false, .part = part_of(whole, "")};
   call.part.offset.reset();
   call.part.sort.reset();
   if (page.after == 0 || mark_.trial_id != trial_id || mark_.id != page.after) return call;
-  if (page.descending) call.before = Time{mark_.time.us + lateness_us};
-  else call.after = Time{mark_.time.us - lateness_us};
+  if (page.descending) call.before = codec::Time{mark_.time.us + lateness_us};
+  else call.after = codec::Time{mark_.time.us - lateness_us};
   return call;
 }
 
-Json LogReader::list(int64_t trial_id, const Page &page) {
-  ListTrialLogs call = request(trial_id, page);
+Json LogReader::list(int64_t trial_id, const engine::Page &page) {
+  codec::ListTrialLogs call = request(trial_id, page);
   const auto wanted = static_cast<size_t>(*call.part.limit);
   // One more tells whether there are more.
   for (int64_t limit = *call.part.limit + 1;; limit *= 2) {
     call.part.limit = limit;
     const auto lines = session_->call(call).lines;
     const bool is_all = static_cast<int64_t>(lines.size()) < limit;
-    std::vector<const StoredLogLine *> unread;
-    for (const StoredLogLine &line : lines) {
+    std::vector<const codec::StoredLogLine *> unread;
+    for (const codec::StoredLogLine &line : lines) {
       const int64_t id = id_of(line, *session_);
       if (page.after == 0 || (page.descending ? id < page.after : id > page.after))
         unread.push_back(&line);
@@ -56,11 +56,11 @@ Json LogReader::list(int64_t trial_id, const Page &page) {
     for (size_t i = 0; i < std::min(wanted, unread.size()); ++i)
       entries.push_back(log_entry(*unread[i]));
     if (unread.size() <= wanted) return {{"logs", std::move(entries)}, {"next", nullptr}};
-    const StoredLogLine &last = *unread[wanted - 1];
+    const codec::StoredLogLine &last = *unread[wanted - 1];
     const int64_t next = id_of(last, *session_);
-    mark_ = {last.time ? trial_id : 0, next, last.time.value_or(Time())};
+    mark_ = {last.time ? trial_id : 0, next, last.time.value_or(codec::Time())};
     return {{"logs", std::move(entries)}, {"next", next}};
   }
 }
 
-}  // namespace det
+}  // namespace det::client

@@ -7,28 +7,29 @@
 #include "core/codec/logs.h"
 #include "core/master/rest/session.h"
 
-namespace det {
+namespace det::client {
 
 // The cursor is the id of a line: masters list lines by id, but cannot begin behind one. They can
 // begin at a time, so we begin a little before that of the cursor's line and drop what was read
 // before. One thread at a time.
 class LogReader {
  public:
-  explicit LogReader(std::shared_ptr<MasterSession> session) : session_(std::move(session)) {}
+  explicit LogReader(std::shared_ptr<master::MasterSession> session)
+      : session_(std::move(session)) {}
 
-  Json list(int64_t trial_id, const Page &page);
+  Json list(int64_t trial_id, const engine::Page &page);
 
  private:
-  ListTrialLogs request(int64_t trial_id, const Page &page) const;
+  codec::ListTrialLogs request(int64_t trial_id, const engine::Page &page) const;
 
-  const std::shared_ptr<MasterSession> session_;
+  const std::shared_ptr<master::MasterSession> session_;
 
   // The line of the last cursor given out.
   struct Mark {
     int64_t trial_id = 0;
     int64_t id = 0;
-    Time time = {};
+    codec::Time time = {};
   } mark_;
 };
 
-}  // namespace det
+}  // namespace det::client

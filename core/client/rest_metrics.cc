@@ -4,7 +4,7 @@
 
 #include "core/client/rest_entries.h"
 
-namespace det {
+namespace det::client {
 
 // The place in the low bits, the source above them.
 struct MetricReader::Cursor {
@@ -27,7 +27,7 @@ bool is_of_workloads(const std::string &group) {
   return group == "training" || group == "validation";
 }
 
-std::vector<std::string> other_groups(const Trial &trial) {
+std::vector<std::string> other_groups(const codec::Trial &trial) {
   std::vector<std::string> groups;
   if (!trial.summary) return groups;
   for (const auto &[name, metrics] : trial.summary->items())
@@ -39,15 +39,15 @@ std::vector<std::string> other_groups(const Trial &trial) {
 }  // namespace
 
 void MetricReader::add_workloads(int64_t trial_id, const std::optional<std::string> &group,
-                                 const Page &page, Cursor &cursor, Json &entries) {
-  Page rest = page;
+                                 const engine::Page &page, Cursor &cursor, Json &entries) {
+  engine::Page rest = page;
   rest.after = cursor.place;
   rest.limit -= static_cast<int64_t>(entries.size());
-  ListPart part = part_of(rest, "");
+  codec::ListPart part = part_of(rest, "");
   part.sort.reset();  // by step
-  const auto answer =
-      session_->call(ListWorkloads{.trial_id = trial_id, .part = part, .with_batches = true});
-  for (const Workload &workload : answer.workloads)
+  const auto answer = session_->call(
+      codec::ListWorkloads{.trial_id = trial_id, .part = part, .with_batches = true});
+  for (const codec::Workload &workload : answer.workloads)
     for (const auto &[name, report] :
          {std::pair("training", &workload.training), {"validation", &workload.validation}})
       if (*report && (!group || *group == name)) entries.push_back(report_entry(name, **report));
@@ -56,13 +56,13 @@ void MetricReader::add_workloads(int64_t trial_id, const std::optional<std::stri
   else cursor.place = next.get<int64_t>();
 }
 
-void MetricReader::add_reports(int64_t trial_id, const std::string &group, const Page &page,
+void MetricReader::add_reports(int64_t trial_id, const std::string &group, const engine::Page &page,
                                Cursor &cursor, Json &entries) {
   if (cursor.place == 0 || kept_.trial_id != trial_id || kept_.group != group) {
     kept_ = {trial_id, group, {}};
-    auto answer = session_->call(ListReports{.trial_id = trial_id, .group = group});
+    auto answer = session_->call(codec::ListReports{.trial_id = trial_id, .group = group});
     for (auto &part : answer.parts)
-      for (StoredReport &report : part.reports)
+      for (codec::StoredReport &report : part.reports)
         if (!report.archived) kept_.reports.push_back(std::move(report));
     if (page.descending) std::ranges::reverse(kept_.reports);
   }
@@ -74,8 +74,8 @@ void MetricReader::add_reports(int64_t trial_id, const std::string &group, const
   cursor.next_source();
 }
 
-Json MetricReader::list(const Trial &trial, const std::optional<std::string> &group,
-                        const Page &page) {
+Json MetricReader::list(const codec::Trial &trial, const std::optional<std::string> &group,
+                        const engine::Page &page) {
   std::vector<std::string> groups = other_groups(trial);
   if (group) std::erase_if(groups, [&](const std::string &name) { return name != *group; });
   const size_t sources = 1 + groups.size();
@@ -90,4 +90,4 @@ Json MetricReader::list(const Trial &trial, const std::optional<std::string> &gr
           {"next", cursor.source < sources ? Json(cursor.number()) : Json()}};
 }
 
-}  // namespace det
+}  // namespace det::client

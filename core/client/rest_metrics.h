@@ -9,33 +9,35 @@
 #include "core/codec/reports.h"
 #include "core/master/rest/session.h"
 
-namespace det {
+namespace det::client {
 
 // A master lists training and validation together, by step and page by page, and each other group
 // by itself as a whole. So the cursor is a source (0 for those two, then the other groups by name)
 // and a place in it. One thread at a time.
 class MetricReader {
  public:
-  explicit MetricReader(std::shared_ptr<MasterSession> session) : session_(std::move(session)) {}
+  explicit MetricReader(std::shared_ptr<master::MasterSession> session)
+      : session_(std::move(session)) {}
 
-  Json list(const Trial &trial, const std::optional<std::string> &group, const Page &page);
+  Json list(const codec::Trial &trial, const std::optional<std::string> &group,
+            const engine::Page &page);
 
  private:
   struct Cursor;
 
-  void add_workloads(int64_t trial_id, const std::optional<std::string> &group, const Page &page,
-                     Cursor &cursor, Json &entries);
-  void add_reports(int64_t trial_id, const std::string &group, const Page &page, Cursor &cursor,
-                   Json &entries);
+  void add_workloads(int64_t trial_id, const std::optional<std::string> &group,
+                     const engine::Page &page, Cursor &cursor, Json &entries);
+  void add_reports(int64_t trial_id, const std::string &group, const engine::Page &page,
+                   Cursor &cursor, Json &entries);
 
-  const std::shared_ptr<MasterSession> session_;
+  const std::shared_ptr<master::MasterSession> session_;
 
   // The group that is being walked, so that each page need not ask for all of it.
   struct Kept {
     int64_t trial_id = 0;
     std::string group;
-    std::vector<StoredReport> reports;
+    std::vector<codec::StoredReport> reports;
   } kept_;
 };
 
-}  // namespace det
+}  // namespace det::client

@@ -6,7 +6,7 @@
 #include "core/base/error.h"
 #include "core/client/rest_entries.h"
 
-namespace det {
+namespace det::client {
 
 namespace {
 
@@ -21,7 +21,8 @@ struct Cursor {
 };
 
 // What was deleted since its experiment was listed is empty.
-ExperimentPart read(const ExperimentWalk &walk, const Experiment &experiment, HttpCall &call) {
+ExperimentPart read(const ExperimentWalk &walk, const codec::Experiment &experiment,
+                    http::HttpCall &call) {
   try {
     return walk.read(experiment, call.wait());
   } catch (const Error &error) {
@@ -31,16 +32,17 @@ ExperimentPart read(const ExperimentWalk &walk, const Experiment &experiment, Ht
 }
 
 struct Asked {
-  const Experiment *experiment;
-  std::optional<HttpCall> call;  // none where there is nothing to ask for
+  const codec::Experiment *experiment;
+  std::optional<http::HttpCall> call;  // none where there is nothing to ask for
 };
 
 // From the first on, as many as may fill the page.
-std::vector<Asked> ask(const ExperimentWalk &walk, const std::vector<Experiment> &experiments,
-                       int64_t place, int64_t wanted) {
+std::vector<Asked> ask(const ExperimentWalk &walk,
+                       const std::vector<codec::Experiment> &experiments, int64_t place,
+                       int64_t wanted) {
   std::vector<Asked> asked;
   int64_t expected = 0;
-  for (const Experiment &experiment : experiments) {
+  for (const codec::Experiment &experiment : experiments) {
     if (expected >= wanted) break;
     const auto count = walk.count(experiment);
     const int64_t offset = asked.empty() ? place : 0;
@@ -53,15 +55,16 @@ std::vector<Asked> ask(const ExperimentWalk &walk, const std::vector<Experiment>
 
 }  // namespace
 
-Json walk_experiments(MasterSession &session, const ExperimentWalk &walk, const Page &page) {
+Json walk_experiments(master::MasterSession &session, const ExperimentWalk &walk,
+                      const engine::Page &page) {
   Cursor cursor{page.after & ((int64_t{1} << place_bits) - 1), page.after >> place_bits};
   const int64_t limit = *part_of(page, "").limit;
   Json entries = Json::array();
   const auto missing = [&] { return limit - static_cast<int64_t>(entries.size()); };
   bool more = true;
   while (more && missing() != 0) {
-    const Page some{cursor.experiment, at_once, page.descending};
-    const auto list = session.call(ListExperiments{.part = part_of(some, sort_by_id)});
+    const engine::Page some{cursor.experiment, at_once, page.descending};
+    const auto list = session.call(codec::ListExperiments{.part = part_of(some, sort_by_id)});
     for (Asked &next : ask(walk, list.experiments, cursor.place, missing())) {
       if (missing() == 0) break;
       ExperimentPart part;
@@ -84,4 +87,4 @@ Json walk_experiments(MasterSession &session, const ExperimentWalk &walk, const 
   return {{walk.name, std::move(entries)}, {"next", more ? Json(cursor.number()) : Json()}};
 }
 
-}  // namespace det
+}  // namespace det::client

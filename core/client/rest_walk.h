@@ -9,24 +9,25 @@
 #include "core/codec/lists.h"
 #include "core/master/rest/session.h"
 
-namespace det {
+namespace det::client {
 
 // Entries of one experiment.
 struct ExperimentPart {
   std::vector<Json> entries;
-  Pagination pagination;
+  codec::Pagination pagination;
 };
 
 struct ExperimentWalk {
   const char *name;  // of the list
   // How many entries the experiment has; none where that is not known.
-  std::function<std::optional<int64_t>(const Experiment &)> count;
-  std::function<HttpCall(const Experiment &, int64_t offset, int64_t limit)> ask;
-  std::function<ExperimentPart(const Experiment &, const HttpAnswer &)> read;
+  std::function<std::optional<int64_t>(const codec::Experiment &)> count;
+  std::function<http::HttpCall(const codec::Experiment &, int64_t offset, int64_t limit)> ask;
+  std::function<ExperimentPart(const codec::Experiment &, const http::HttpAnswer &)> read;
 };
 
 // One experiment after the other, several asked at a time. The cursor is the place of an experiment
 // in the list of experiments, and above it the place in the experiment.
-Json walk_experiments(MasterSession &session, const ExperimentWalk &walk, const Page &page);
+Json walk_experiments(master::MasterSession &session, const ExperimentWalk &walk,
+                      const engine::Page &page);
 
-}  // namespace det
+}  // namespace det::client

@@ -2,11 +2,11 @@
 
 #include <utility>
 
-namespace det {
+namespace det::client {
 
-Json to_json(const Recovery &recovery) {
+Json to_json(const engine::Recovery &recovery) {
   Json spools = Json::array();
-  for (const LeftBehind &run : recovery.runs)
+  for (const engine::LeftBehind &run : recovery.runs)
     spools.push_back({{"trial_id", run.trial_id},
                       {"trial_run_id", run.run_id},
                       {"reports", run.reports},
@@ -15,4 +15,4 @@ Json to_json(const Recovery &recovery) {
   return {{"spools", std::move(spools)}, {"busy", recovery.busy}};
 }
 
-}  // namespace det
+}  // namespace det::client

@@ -3,9 +3,9 @@
 #include "core/base/json.h"
 #include "core/engine/left_behind.h"
 
-namespace det {
+namespace det::client {
 
 // As docs/client.md has the answer of det_client_sync().
-Json to_json(const Recovery &recovery);
+Json to_json(const engine::Recovery &recovery);
 
-}  // namespace det
+}  // namespace det::client

@@ -4,7 +4,7 @@
 
 #include "core/base/error.h"
 
-namespace det {
+namespace det::codec {
 
 Json read_body(const WireMessage &message, std::string_view body) {
   if (!message.is_answer && body.find_first_not_of(" \t\r\n") == body.npos) return Json::object();
@@ -65,4 +65,4 @@ std::optional<WireMessage> take_request(const Route &route, const WireRequest &r
   return message;
 }
 
-}  // namespace det
+}  // namespace det::codec

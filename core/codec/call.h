@@ -12,7 +12,7 @@
 #include "core/codec/refusal.h"
 #include "core/codec/route.h"
 
-namespace det {
+namespace det::codec {
 
 // The answer of calls that only confirm.
 struct Nothing {
@@ -102,4 +102,4 @@ typename Call::Answer read_answer(const WireAnswer &answer, WireVersion version)
   return result;
 }
 
-}  // namespace det
+}  // namespace det::codec

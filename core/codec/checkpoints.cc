@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace det {
+namespace det::codec {
 
 std::span<const char *const> wire_names(CheckpointState) {
   static constexpr std::array names{"STATE_UNSPECIFIED", "STATE_ACTIVE",
@@ -36,4 +36,4 @@ void CheckpointRemains::fields(Fields &f) {
   if (wrapped) resources = std::move(wrapped->sizes);
 }
 
-}  // namespace det
+}  // namespace det::codec

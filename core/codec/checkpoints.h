@@ -3,7 +3,7 @@
 
 #include "core/codec/call.h"
 
-namespace det {
+namespace det::codec {
 
 enum class CheckpointState { unspecified, active, completed, error, deleted, partially_deleted };
 std::span<const char *const> wire_names(CheckpointState);
@@ -118,4 +118,4 @@ struct PatchCheckpoints {
   using Answer = Nothing;
 };
 
-}  // namespace det
+}  // namespace det::codec

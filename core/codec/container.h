@@ -3,7 +3,7 @@
 
 #include "core/codec/call.h"
 
-namespace det {
+namespace det::codec {
 
 // Blocks until all containers of the allocation ask.
 struct GetRendezvous {
@@ -119,4 +119,4 @@ struct MarkAsDaemon {
   using Answer = Nothing;
 };
 
-}  // namespace det
+}  // namespace det::codec

@@ -3,7 +3,7 @@
 
 #include "core/codec/call.h"
 
-namespace det {
+namespace det::codec {
 
 struct SteerExperiment {
   int64_t experiment_id = 0;
@@ -43,4 +43,4 @@ struct KillTrial {
   using Answer = Nothing;
 };
 
-}  // namespace det
+}  // namespace det::codec

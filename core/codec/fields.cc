@@ -11,7 +11,7 @@
 #include "core/base/error.h"
 #include "core/codec/refusal.h"
 
-namespace det {
+namespace det::codec {
 
 namespace {
 
@@ -177,4 +177,4 @@ void Fields::convert_enum(Json &json, Name name, size_t &value,
   value = static_cast<size_t>(found - names.begin());
 }
 
-}  // namespace det
+}  // namespace det::codec

@@ -18,7 +18,7 @@
 #include "core/base/json.h"
 #include "core/codec/route.h"
 
-namespace det {
+namespace det::codec {
 
 struct Time {
   int64_t us = 0;  // since 1970 in UTC
@@ -166,4 +166,4 @@ class Fields {
   std::string name_;
 };
 
-}  // namespace det
+}  // namespace det::codec

@@ -4,7 +4,7 @@
 #include "core/codec/checkpoints.h"
 #include "core/codec/trial.h"
 
-namespace det {
+namespace det::codec {
 
 enum class ListOrder { unspecified, ascending, descending };
 std::span<const char *const> wire_names(ListOrder);
@@ -148,4 +148,4 @@ struct ListTrialCheckpoints {
   using Answer = CheckpointList;
 };
 
-}  // namespace det
+}  // namespace det::codec

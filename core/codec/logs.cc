@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace det {
+namespace det::codec {
 
 void ShipTaskLogs::fields(Fields &f) {
   static constexpr std::array<std::string_view, 7> levels{
@@ -15,4 +15,4 @@ void ShipTaskLogs::fields(Fields &f) {
       f.refuse("logs.level", "must be one of LOG_LEVEL_INFO, ...");
 }
 
-}  // namespace det
+}  // namespace det::codec

@@ -3,7 +3,7 @@
 
 #include "core/codec/lists.h"
 
-namespace det {
+namespace det::codec {
 
 struct LogLine {
   std::optional<std::string> task_id = {};
@@ -102,4 +102,4 @@ struct ListTrialLogs {
   };
 };
 
-}  // namespace det
+}  // namespace det::codec

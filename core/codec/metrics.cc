@@ -1,6 +1,6 @@
 #include "core/codec/metrics.h"
 
-namespace det {
+namespace det::codec {
 
 void ReportMetrics::fields(Fields &f) {
   const bool is_old = f.message().is_old_form;
@@ -35,4 +35,4 @@ void ReportMetrics::fields(Fields &f) {
   report(f);
 }
 
-}  // namespace det
+}  // namespace det::codec

@@ -3,7 +3,7 @@
 
 #include "core/codec/call.h"
 
-namespace det {
+namespace det::codec {
 
 // Masters before 0.33 have a path of their own for each of the two groups that they know, training
 // and validation, and want another form of the body there.
@@ -28,4 +28,4 @@ struct ReportMetrics {
   using Answer = Nothing;
 };
 
-}  // namespace det
+}  // namespace det::codec

@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace det {
+namespace det::codec {
 
 std::span<const char *const> wire_names(TrialSource) {
   static constexpr std::array names{"TRIAL_SOURCE_INFO_TYPE_UNSPECIFIED",
@@ -40,4 +40,4 @@ void SendAlert::fields(Fields &f) {
   f("trialId", trial_id);
 }
 
-}  // namespace det
+}  // namespace det::codec

@@ -3,7 +3,7 @@
 
 #include "core/codec/call.h"
 
-namespace det {
+namespace det::codec {
 
 enum class TrialSource { unspecified, inference, fine_tuning };
 std::span<const char *const> wire_names(TrialSource);
@@ -50,4 +50,4 @@ struct SendAlert {
   using Answer = Nothing;
 };
 
-}  // namespace det
+}  // namespace det::codec

@@ -3,7 +3,7 @@
 
 #include "core/codec/call.h"
 
-namespace det {
+namespace det::codec {
 
 // The master holds the request for up to `timeout_seconds`. It answers false at once for an
 // allocation that is gone, so a loop needs a floor on its period; and with a timeout of 0 it may
@@ -52,4 +52,4 @@ struct AnnouncePreemption {
   using Answer = Nothing;
 };
 
-}  // namespace det
+}  // namespace det::codec

@@ -7,7 +7,7 @@
 #include "core/base/json.h"
 #include "core/base/utf8.h"
 
-namespace det {
+namespace det::codec {
 
 namespace {
 
@@ -134,4 +134,4 @@ WireAnswer write_refusal(const Error &error, bool is_plain) {
   return {found->http_status, to_wire(body)};
 }
 
-}  // namespace det
+}  // namespace det::codec

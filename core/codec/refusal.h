@@ -7,7 +7,7 @@
 #include "core/base/error.h"
 #include "core/codec/route.h"
 
-namespace det {
+namespace det::codec {
 
 struct Refusal {
   int http_status = 0;
@@ -29,4 +29,4 @@ WireAnswer write_refusal(const Error &error, bool is_plain);
 // On one line of well-formed UTF-8, short, and with every token in it masked.
 std::string for_people(std::string_view text);
 
-}  // namespace det
+}  // namespace det::codec

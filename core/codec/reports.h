@@ -3,7 +3,7 @@
 
 #include "core/codec/lists.h"
 
-namespace det {
+namespace det::codec {
 
 // One of the three.
 struct Workload {
@@ -91,4 +91,4 @@ struct ListReports {
   };
 };
 
-}  // namespace det
+}  // namespace det::codec

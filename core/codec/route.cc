@@ -5,7 +5,7 @@
 
 #include "core/base/error.h"
 
-namespace det {
+namespace det::codec {
 
 namespace {
 
@@ -127,4 +127,4 @@ const char *path_in(const Route &route, WireVersion version) {
   return route.path;
 }
 
-}  // namespace det
+}  // namespace det::codec

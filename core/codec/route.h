@@ -8,7 +8,7 @@
 
 #include "core/codec/version.h"
 
-namespace det {
+namespace det::codec {
 
 struct WireRequest {
   std::string method;
@@ -45,4 +45,4 @@ Parameters read_query(std::string_view query);
 // Throws Code::unsupported where masters of `version` do not have the call.
 const char *path_in(const Route &route, WireVersion version);
 
-}  // namespace det
+}  // namespace det::codec

@@ -3,7 +3,7 @@
 #include <array>
 #include <cmath>
 
-namespace det {
+namespace det::codec {
 
 std::span<const char *const> wire_names(EarlyExit) {
   static constexpr std::array names{"EXITED_REASON_UNSPECIFIED", "EXITED_REASON_INVALID_HP",
@@ -23,4 +23,4 @@ void ReportProgress::fields(Fields &f) {
   if (!std::isfinite(progress)) f.refuse("progress", "must be a finite number");
 }
 
-}  // namespace det
+}  // namespace det::codec

@@ -3,7 +3,7 @@
 
 #include "core/codec/call.h"
 
-namespace det {
+namespace det::codec {
 
 // Before any other call of the run, by each of its processes.
 struct StartRun {
@@ -120,4 +120,4 @@ struct SetRunMetadata {
   using Answer = RunMetadata;
 };
 
-}  // namespace det
+}  // namespace det::codec

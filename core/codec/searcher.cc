@@ -2,7 +2,7 @@
 
 #include "core/search/single.h"
 
-namespace det {
+namespace det::codec {
 
 Operation configured_operation(const Json &experiment_config) {
   const Json searcher =
@@ -12,7 +12,7 @@ Operation configured_operation(const Json &experiment_config) {
     throw Error(Code::invalid,
                 "asking for the next operation: the experiment's configuration has no "
                 "searcher.max_length, such as 100 or {\"epochs\": 10}; add one");
-  return {single_length(experiment_config)};
+  return {search::single_length(experiment_config)};
 }
 
-}  // namespace det
+}  // namespace det::codec

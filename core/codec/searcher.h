@@ -4,7 +4,7 @@
 
 #include "core/codec/call.h"
 
-namespace det {
+namespace det::codec {
 
 struct Operation {
   uint64_t length = 0;  // absolute
@@ -61,4 +61,4 @@ struct CompleteOperation {
 // Code::invalid where it says nothing, or none.
 Operation configured_operation(const Json &experiment_config);
 
-}  // namespace det
+}  // namespace det::codec

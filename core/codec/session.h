@@ -3,7 +3,7 @@
 
 #include "core/codec/call.h"
 
-namespace det {
+namespace det::codec {
 
 // Needs no token.
 struct GetMaster {
@@ -110,4 +110,4 @@ struct Logout {
   using Answer = Nothing;
 };
 
-}  // namespace det
+}  // namespace det::codec

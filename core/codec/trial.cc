@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace det {
+namespace det::codec {
 
 std::span<const char *const> wire_names(TrialState) {
   static constexpr std::array names{"STATE_UNSPECIFIED",     "STATE_ACTIVE",
@@ -15,4 +15,4 @@ std::span<const char *const> wire_names(TrialState) {
   return names;
 }
 
-}  // namespace det
+}  // namespace det::codec

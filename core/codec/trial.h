@@ -4,7 +4,7 @@
 
 #include "core/codec/call.h"
 
-namespace det {
+namespace det::codec {
 
 enum class TrialState {
   unspecified,
@@ -113,4 +113,4 @@ struct Experiment {
   }
 };
 
-}  // namespace det
+}  // namespace det::codec

@@ -1,6 +1,6 @@
 #include "core/codec/unmanaged.h"
 
-namespace det {
+namespace det::codec {
 
 namespace {
 
@@ -29,4 +29,4 @@ void StartTrial::fields(Fields &f) {
   or_false(f, "resume", resume);
 }
 
-}  // namespace det
+}  // namespace det::codec

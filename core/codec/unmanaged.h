@@ -4,7 +4,7 @@
 #include "core/codec/call.h"
 #include "core/codec/trial.h"
 
-namespace det {
+namespace det::codec {
 
 struct CreateExperiment {
   static constexpr Route route{"creating the experiment", "POST", "/api/v1/experiments",
@@ -143,4 +143,4 @@ struct GetTrial {
   using Answer = TrialAnswer;
 };
 
-}  // namespace det
+}  // namespace det::codec

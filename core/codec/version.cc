@@ -3,7 +3,7 @@
 #include <array>
 #include <charconv>
 
-namespace det {
+namespace det::codec {
 
 WireVersion wire_version(std::string_view master) {
   std::array<int, 3> parts{};
@@ -28,4 +28,4 @@ const char *name_of(WireVersion version) {
   return names.at(static_cast<size_t>(version));
 }
 
-}  // namespace det
+}  // namespace det::codec

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-namespace det {
+namespace det::codec {
 
 enum class WireVersion { v0_19, v0_33, v0_38 };  // as recorded from 0.19.10, 0.33.0 and 0.38.1
 
@@ -13,4 +13,4 @@ WireVersion wire_version(std::string_view master);
 
 const char *name_of(WireVersion version);  // "0.38"
 
-}  // namespace det
+}  // namespace det::codec

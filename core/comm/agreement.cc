@@ -5,7 +5,7 @@
 #include "core/base/error.h"
 #include "core/base/json.h"
 
-namespace det {
+namespace det::comm {
 
 namespace {
 
@@ -90,4 +90,4 @@ std::string local_chief_decides(Communicator &communicator, const Call &call, co
   return std::move(mine.text);
 }
 
-}  // namespace det
+}  // namespace det::comm

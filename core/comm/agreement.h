@@ -8,7 +8,7 @@
 
 #include "core/comm/communicator.h"
 
-namespace det {
+namespace det::comm {
 
 using Work = std::function<std::string()>;
 
@@ -25,4 +25,4 @@ std::vector<std::string> all_agree_local(Communicator &communicator, const Call 
                                          const Work &work);
 std::string local_chief_decides(Communicator &communicator, const Call &call, const Work &work);
 
-}  // namespace det
+}  // namespace det::comm

@@ -10,7 +10,7 @@
 #include "core/base/error.h"
 #include "core/comm/stream.h"
 
-namespace det {
+namespace det::comm {
 
 namespace {
 
@@ -72,4 +72,4 @@ Admission apply_at(Endpoint endpoint, const Hello &mine, const std::string &secr
   }
 }
 
-}  // namespace det
+}  // namespace det::comm

@@ -6,7 +6,7 @@
 #include "core/comm/endpoint.h"
 #include "core/comm/handshake.h"
 
-namespace det {
+namespace det::comm {
 
 struct Admission {
   Fd connection;
@@ -16,4 +16,4 @@ struct Admission {
 Admission apply_at(Endpoint endpoint, const Hello &mine, const std::string &secret,
                    Patience &patience);
 
-}  // namespace det
+}  // namespace det::comm

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <ctime>
 
-namespace det {
+namespace det::comm {
 
 namespace {
 
@@ -173,4 +173,4 @@ bool Board::has_quit(size_t seat) const {
   return seat_of(Channel::global, seat).has_quit.load() != 0;
 }
 
-}  // namespace det
+}  // namespace det::comm

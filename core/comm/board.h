@@ -20,7 +20,7 @@
 #include "core/comm/frame.h"
 #include "core/comm/shared_memory.h"
 
-namespace det {
+namespace det::comm {
 
 class Board {
  public:
@@ -114,4 +114,4 @@ class Board {
   const size_t seats_, seat_;
 };
 
-}  // namespace det
+}  // namespace det::comm

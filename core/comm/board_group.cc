@@ -6,7 +6,7 @@
 #include <thread>
 #include <utility>
 
-namespace det {
+namespace det::comm {
 
 namespace {
 
@@ -295,4 +295,4 @@ Error BoardGroup::silence_of(size_t seat) const {
   return silence(place_.ranks[seat], self(), place_.channel, elsewhere, place_.timeout);
 }
 
-}  // namespace det
+}  // namespace det::comm

@@ -11,7 +11,7 @@
 #include "core/comm/group.h"
 #include "core/comm/job_failure.h"
 
-namespace det {
+namespace det::comm {
 
 // The board as something that other ranks may be waiting at.
 class BoardHerald : public Herald {
@@ -81,4 +81,4 @@ class BoardGroup {
   uint32_t next_pause_;
 };
 
-}  // namespace det
+}  // namespace det::comm

@@ -2,7 +2,7 @@
 
 #include "core/base/hash.h"
 
-namespace det {
+namespace det::comm {
 
 namespace {
 
@@ -44,4 +44,4 @@ std::string Call::text() const {
   return text;
 }
 
-}  // namespace det
+}  // namespace det::comm

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace det {
+namespace det::comm {
 
 // The call of the API that a collective is a part of. The numbers travel: new ones go at the end.
 enum class ApiCall : uint8_t {
@@ -33,4 +33,4 @@ struct Call {
   std::string text() const;
 };
 
-}  // namespace det
+}  // namespace det::comm

@@ -10,7 +10,7 @@
 #include "core/comm/call.h"
 #include "core/comm/spare_buffers.h"
 
-namespace det {
+namespace det::comm {
 
 // A byte string, or the null message, which is not the empty one.
 using Message = std::optional<std::string>;
@@ -63,4 +63,4 @@ class Communicator {
 // The job of one process: every collective gives the message back.
 std::unique_ptr<Communicator> make_single_communicator();
 
-}  // namespace det
+}  // namespace det::comm

@@ -1,6 +1,6 @@
 #include "core/comm/disagreement.h"
 
-namespace det {
+namespace det::comm {
 
 namespace {
 
@@ -54,4 +54,4 @@ Error silence(int peer, const Caller &mine, Channel channel, const std::string &
                              "DET_DISTRIBUTED_TIMEOUT"};
 }
 
-}  // namespace det
+}  // namespace det::comm

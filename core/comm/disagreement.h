@@ -8,7 +8,7 @@
 #include "core/base/error.h"
 #include "core/comm/frame.h"
 
-namespace det {
+namespace det::comm {
 
 // A rank in a collective; of others the argument is not known.
 struct Caller {
@@ -32,4 +32,4 @@ Error with_own_argument(const Error &error, const Caller &mine, Channel channel)
 Error silence(int peer, const Caller &mine, Channel channel, const std::string &elsewhere,
               std::chrono::milliseconds timeout);
 
-}  // namespace det
+}  // namespace det::comm

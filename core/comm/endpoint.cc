@@ -21,7 +21,7 @@
 #include "core/base/error.h"
 #include "core/comm/stream.h"
 
-namespace det {
+namespace det::comm {
 
 namespace {
 
@@ -249,4 +249,4 @@ bool send_whole(const Fd &connection, const std::string &bytes) {
          static_cast<ssize_t>(bytes.size());
 }
 
-}  // namespace det
+}  // namespace det::comm

@@ -7,7 +7,7 @@
 #include "core/base/file.h"
 #include "core/comm/transport.h"
 
-namespace det {
+namespace det::comm {
 
 struct Endpoint {
   enum class Kind { unix_socket, tcp };
@@ -47,4 +47,4 @@ bool is_own_peer(const Fd &connection, Endpoint::Kind kind);
 // Of the few bytes of a handshake, which fit into the buffer of a fresh socket.
 bool send_whole(const Fd &connection, const std::string &bytes);
 
-}  // namespace det
+}  // namespace det::comm

@@ -8,7 +8,7 @@
 
 #include "core/base/error.h"
 
-namespace det {
+namespace det::comm {
 
 void read_memory(const Bulk &from, char *to, size_t size) {
   for (size_t done = 0; done < size;) {
@@ -41,4 +41,4 @@ bool can_read(const std::string &invitation, const std::string &known) noexcept 
   return false;
 }
 
-}  // namespace det
+}  // namespace det::comm

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-namespace det {
+namespace det::comm {
 
 // Some bytes in some process.
 struct Bulk {
@@ -22,4 +22,4 @@ std::string invite_to_read(const std::string &known);
 // Whether it worked, and was no other process.
 bool can_read(const std::string &invitation, const std::string &known) noexcept;
 
-}  // namespace det
+}  // namespace det::comm

@@ -3,7 +3,7 @@
 #include "core/base/error.h"
 #include "core/comm/numbers.h"
 
-namespace det {
+namespace det::comm {
 
 namespace {
 
@@ -122,4 +122,4 @@ const char *name_of(Collective collective, Channel channel) {
   return local ? "broadcast_local" : "broadcast";
 }
 
-}  // namespace det
+}  // namespace det::comm

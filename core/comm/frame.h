@@ -11,7 +11,7 @@
 #include "core/comm/call.h"
 #include "core/comm/communicator.h"
 
-namespace det {
+namespace det::comm {
 
 // Global: all ranks of the job. Local: those of one machine. Each keeps an order of its own.
 enum class Channel : uint8_t { global, local };
@@ -61,4 +61,4 @@ std::vector<Message> decode_messages(std::string_view payload, std::optional<siz
 
 const char *name_of(Collective collective, Channel channel);
 
-}  // namespace det
+}  // namespace det::comm

@@ -7,7 +7,7 @@
 
 #include "core/base/error.h"
 
-namespace det {
+namespace det::comm {
 
 namespace {
 
@@ -119,4 +119,4 @@ std::unique_ptr<Transport> make_function_transport(const TransportFunctions &fun
   return std::make_unique<FunctionTransport>(functions, user_data);
 }
 
-}  // namespace det
+}  // namespace det::comm

@@ -7,7 +7,7 @@
 
 #include "core/comm/transport.h"
 
-namespace det {
+namespace det::comm {
 
 // As det_communicator_functions in include/det/distributed.h.
 struct TransportFunctions {
@@ -29,4 +29,4 @@ std::unique_ptr<Transport> make_function_transport(const TransportFunctions &fun
 // Every MPI sends messages up to this long without waiting for the receiver.
 constexpr size_t short_message_limit = 4000;
 
-}  // namespace det
+}  // namespace det::comm

@@ -8,7 +8,7 @@
 
 #include "core/comm/numbers.h"
 
-namespace det {
+namespace det::comm {
 
 namespace {
 
@@ -193,4 +193,4 @@ void Group::give_to_parent(const MessageView &message) {
   send_list(collect(message), [&](const MessageView &one) { send_to_parent(one); });
 }
 
-}  // namespace det
+}  // namespace det::comm

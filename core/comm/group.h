@@ -10,7 +10,7 @@
 
 #include "core/comm/session.h"
 
-namespace det {
+namespace det::comm {
 
 class Group {
  public:
@@ -62,4 +62,4 @@ class Group {
   std::vector<size_t> places_;  // in the members, of those who speak in the order of the tree
 };
 
-}  // namespace det
+}  // namespace det::comm

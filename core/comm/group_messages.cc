@@ -4,7 +4,7 @@
 
 #include "core/comm/group.h"
 
-namespace det {
+namespace det::comm {
 
 // Bulk is for all children at once: what is for one goes in pieces that are none, with the null
 // message after the last.
@@ -148,4 +148,4 @@ Message Group::copy_of(const MessageView &message) {
   return transport_.spare()->copy(*message);
 }
 
-}  // namespace det
+}  // namespace det::comm

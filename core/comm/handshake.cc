@@ -13,7 +13,7 @@
 #include "core/base/error.h"
 #include "core/comm/numbers.h"
 
-namespace det {
+namespace det::comm {
 
 namespace {
 
@@ -139,4 +139,4 @@ std::string make_directions(int number, const std::string &endpoint) {
   return make_notice(directions_magic, number, endpoint);
 }
 
-}  // namespace det
+}  // namespace det::comm

@@ -16,7 +16,7 @@
 #include "core/comm/communicator.h"
 #include "core/comm/frame.h"
 
-namespace det {
+namespace det::comm {
 
 // DET_DISTRIBUTED_SECRET, else DET_SESSION_TOKEN; empty when there is none.
 std::string job_secret();
@@ -73,4 +73,4 @@ std::optional<Notice> read_notice(std::string_view reply);
 std::string make_refusal(const Error &why);
 std::string make_directions(int number, const std::string &endpoint);
 
-}  // namespace det
+}  // namespace det::comm

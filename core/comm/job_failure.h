@@ -8,7 +8,7 @@
 
 #include "core/base/error.h"
 
-namespace det {
+namespace det::comm {
 
 // What other ranks may be waiting in.
 class Herald {
@@ -47,4 +47,4 @@ class JobFailure {
   std::vector<Herald *> heralds_;
 };
 
-}  // namespace det
+}  // namespace det::comm

@@ -5,7 +5,7 @@
 #include "core/comm/joined.h"
 #include "core/comm/sockets.h"
 
-namespace det {
+namespace det::comm {
 
 namespace {
 
@@ -43,4 +43,4 @@ std::unique_ptr<Communicator> join(const Launch &launch, const JoinOptions &opti
       timeout);
 }
 
-}  // namespace det
+}  // namespace det::comm

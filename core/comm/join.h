@@ -7,7 +7,7 @@
 #include "core/comm/communicator.h"
 #include "core/comm/launch.h"
 
-namespace det {
+namespace det::comm {
 
 struct JoinOptions {
   int port = 0;         // of the chief; 0: INTER_TRAIN_PROCESS_COMM_PORT_1, else 12360
@@ -20,4 +20,4 @@ struct JoinOptions {
 // contradict those of other ranks, and for a job of several machines without the chief's address.
 std::unique_ptr<Communicator> join(const Launch &launch, const JoinOptions &options);
 
-}  // namespace det
+}  // namespace det::comm

@@ -12,7 +12,7 @@
 #include "core/comm/group.h"
 #include "core/comm/layout.h"
 
-namespace det {
+namespace det::comm {
 
 namespace {
 
@@ -171,4 +171,4 @@ std::unique_ptr<Communicator> make_joined_communicator(const Ranks &ranks,
   return std::make_unique<Joined>(ranks, std::move(transport), timeout);
 }
 
-}  // namespace det
+}  // namespace det::comm

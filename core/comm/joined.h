@@ -7,7 +7,7 @@
 #include "core/comm/communicator.h"
 #include "core/comm/transport.h"
 
-namespace det {
+namespace det::comm {
 
 // How long a silent rank is waited for where nobody says otherwise: DET_DISTRIBUTED_TIMEOUT in
 // seconds, else ten minutes.
@@ -19,4 +19,4 @@ std::unique_ptr<Communicator> make_joined_communicator(const Ranks &ranks,
                                                        std::unique_ptr<Transport> transport,
                                                        std::chrono::milliseconds timeout);
 
-}  // namespace det
+}  // namespace det::comm

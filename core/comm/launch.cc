@@ -7,7 +7,7 @@
 #include "core/comm/slurm.h"
 #include "core/comm/variables.h"
 
-namespace det {
+namespace det::comm {
 
 namespace {
 
@@ -86,4 +86,4 @@ Launch launch_from_environment() {
   return {};
 }
 
-}  // namespace det
+}  // namespace det::comm

@@ -5,7 +5,7 @@
 
 #include "core/comm/communicator.h"
 
-namespace det {
+namespace det::comm {
 
 struct Launch {
   Ranks ranks;
@@ -30,4 +30,4 @@ Launch launch_from_tf_config();
 // Whichever launcher left its variables; one process when none did.
 Launch launch_from_environment();
 
-}  // namespace det
+}  // namespace det::comm

@@ -4,7 +4,7 @@
 #include "core/comm/slurm.h"
 #include "core/comm/variables.h"
 
-namespace det {
+namespace det::comm {
 
 namespace {
 
@@ -73,4 +73,4 @@ std::optional<Launch> launch_from_mpi() {
   return std::nullopt;
 }
 
-}  // namespace det
+}  // namespace det::comm

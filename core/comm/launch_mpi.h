@@ -5,9 +5,9 @@
 
 #include "core/comm/launch.h"
 
-namespace det {
+namespace det::comm {
 
 // Nothing when no MPI launcher left its variables. Throws as launch_from_environment().
 std::optional<Launch> launch_from_mpi();
 
-}  // namespace det
+}  // namespace det::comm

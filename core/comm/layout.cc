@@ -8,7 +8,7 @@
 #include "core/base/error.h"
 #include "core/comm/numbers.h"
 
-namespace det {
+namespace det::comm {
 
 namespace {
 
@@ -176,4 +176,4 @@ Machine decode_machine(const std::string &answer, const Ranks &ranks) {
   return machine;
 }
 
-}  // namespace det
+}  // namespace det::comm

@@ -6,7 +6,7 @@
 
 #include "core/comm/communicator.h"
 
-namespace det {
+namespace det::comm {
 
 struct Introduction {
   Ranks ranks;
@@ -32,4 +32,4 @@ std::vector<Message> answer_introductions(const std::vector<Message> &introducti
 // Throws Code::corrupt for what is no such answer.
 Machine decode_machine(const std::string &answer, const Ranks &ranks);
 
-}  // namespace det
+}  // namespace det::comm

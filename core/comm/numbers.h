@@ -6,7 +6,7 @@
 #include <cstring>
 #include <string>
 
-namespace det {
+namespace det::comm {
 
 template <class Integer>
 Integer little_endian(Integer value) {
@@ -35,4 +35,4 @@ Integer take_number(const char *at) {
   return little_endian(value);
 }
 
-}  // namespace det
+}  // namespace det::comm

@@ -13,7 +13,7 @@
 #include "core/comm/layout.h"
 #include "core/comm/tree.h"
 
-namespace det {
+namespace det::comm {
 
 namespace {
 
@@ -241,4 +241,4 @@ std::vector<Rendezvous::Member> Rendezvous::gather(const Ranks &mine, int machin
   return std::move(members_);
 }
 
-}  // namespace det
+}  // namespace det::comm

@@ -13,7 +13,7 @@
 #include "core/comm/handshake.h"
 #include "core/comm/stream.h"
 
-namespace det {
+namespace det::comm {
 
 // Accepts strangers only as far as their first message; closes its sockets when it ends.
 class Rendezvous {
@@ -76,4 +76,4 @@ class Rendezvous {
   std::vector<Member> members_;
 };
 
-}  // namespace det
+}  // namespace det::comm

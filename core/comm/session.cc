@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace det {
+namespace det::comm {
 
 namespace {
 
@@ -206,4 +206,4 @@ std::optional<FrameHead> Session::call_waiting(int peer) {
   return std::nullopt;
 }
 
-}  // namespace det
+}  // namespace det::comm

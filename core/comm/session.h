@@ -18,7 +18,7 @@
 #include "core/comm/job_failure.h"
 #include "core/comm/transport.h"
 
-namespace det {
+namespace det::comm {
 
 class Session : public Herald {
  public:
@@ -123,4 +123,4 @@ class Session : public Herald {
   std::vector<int> not_answered_;
 };
 
-}  // namespace det
+}  // namespace det::comm

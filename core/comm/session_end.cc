@@ -3,7 +3,7 @@
 
 #include "core/comm/session.h"
 
-namespace det {
+namespace det::comm {
 
 namespace {
 
@@ -82,4 +82,4 @@ void Session::leave() noexcept {
   for (const int peer : others_) send_text(peer, FrameKind::leave, Code::unavailable, "");
 }
 
-}  // namespace det
+}  // namespace det::comm

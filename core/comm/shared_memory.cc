@@ -12,7 +12,7 @@
 #include "core/base/file.h"
 #include "core/base/uuid.h"
 
-namespace det {
+namespace det::comm {
 
 namespace {
 
@@ -74,4 +74,4 @@ SharedMemory SharedMemory::open(const std::string &name, size_t size) noexcept t
   return {};
 }
 
-}  // namespace det
+}  // namespace det::comm

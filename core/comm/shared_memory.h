@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-namespace det {
+namespace det::comm {
 
 class SharedMemory {
  public:
@@ -33,4 +33,4 @@ class SharedMemory {
   bool has_name_ = false;
 };
 
-}  // namespace det
+}  // namespace det::comm

@@ -1,7 +1,7 @@
 #include "core/base/error.h"
 #include "core/comm/communicator.h"
 
-namespace det {
+namespace det::comm {
 
 namespace {
 
@@ -49,4 +49,4 @@ void check_ranks(const Ranks &ranks) {
 
 std::unique_ptr<Communicator> make_single_communicator() { return std::make_unique<Single>(); }
 
-}  // namespace det
+}  // namespace det::comm

@@ -8,7 +8,7 @@
 #include "core/base/error.h"
 #include "core/comm/variables.h"
 
-namespace det {
+namespace det::comm {
 
 namespace {
 
@@ -145,4 +145,4 @@ std::optional<SlurmStep> slurm_step() {
   return step;
 }
 
-}  // namespace det
+}  // namespace det::comm

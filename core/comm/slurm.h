@@ -8,7 +8,7 @@
 
 #include "core/comm/communicator.h"
 
-namespace det {
+namespace det::comm {
 
 struct SlurmStep {
   Ranks ranks;
@@ -27,4 +27,4 @@ std::vector<int> parse_tasks_per_node(std::string_view text);
 // The first host of a list: "node01" of "node[01-03,7],other". Throws Code::invalid.
 std::string first_host(std::string_view list);
 
-}  // namespace det
+}  // namespace det::comm

@@ -12,7 +12,7 @@
 #include "core/comm/rendezvous.h"
 #include "core/comm/tree.h"
 
-namespace det {
+namespace det::comm {
 
 namespace {
 
@@ -175,4 +175,4 @@ std::unique_ptr<Transport> make_socket_transport(const Ranks &ranks, const Socke
   return std::make_unique<SocketTransport>(ranks, options, patience);
 }
 
-}  // namespace det
+}  // namespace det::comm

@@ -7,7 +7,7 @@
 #include "core/comm/communicator.h"
 #include "core/comm/transport.h"
 
-namespace det {
+namespace det::comm {
 
 struct SocketOptions {
   std::string chief_ip;  // needed when the job has several machines
@@ -21,4 +21,4 @@ struct SocketOptions {
 std::unique_ptr<Transport> make_socket_transport(const Ranks &ranks, const SocketOptions &options,
                                                  Patience &patience);
 
-}  // namespace det
+}  // namespace det::comm

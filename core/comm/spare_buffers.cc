@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace det {
+namespace det::comm {
 
 namespace {
 
@@ -43,4 +43,4 @@ void SpareBuffers::give(std::string buffer) {
   buffers_.push_back(std::move(buffer));
 }
 
-}  // namespace det
+}  // namespace det::comm

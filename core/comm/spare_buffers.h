@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace det {
+namespace det::comm {
 
 class SpareBuffers {
  public:
@@ -25,4 +25,4 @@ class SpareBuffers {
   std::vector<std::string> buffers_;
 };
 
-}  // namespace det
+}  // namespace det::comm

@@ -11,7 +11,7 @@
 
 #include "core/base/error.h"
 
-namespace det {
+namespace det::comm {
 
 namespace {
 
@@ -207,4 +207,4 @@ std::string Stream::receive_payload(Channel channel, Patience &patience) {
   stall();
 }
 
-}  // namespace det
+}  // namespace det::comm

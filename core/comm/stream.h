@@ -13,7 +13,7 @@
 #include "core/comm/frame.h"
 #include "core/comm/transport.h"
 
-namespace det {
+namespace det::comm {
 
 // Waits until `fd` is ready for one of `events` of poll(2), and gives those that it is ready for;
 // 0 when `patience` ends first.
@@ -67,4 +67,4 @@ class Stream {
   std::atomic<int> readers_{0};
 };
 
-}  // namespace det
+}  // namespace det::comm

@@ -11,7 +11,7 @@
 
 #include "core/comm/frame.h"
 
-namespace det {
+namespace det::comm {
 
 // A limit on waiting. The clock starts when somebody has to look at it, so that what is there at
 // once costs no look.
@@ -97,4 +97,4 @@ class Transport {
   const std::shared_ptr<SpareBuffers> spare_ = std::make_shared<SpareBuffers>();
 };
 
-}  // namespace det
+}  // namespace det::comm

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace det {
+namespace det::comm {
 
 constexpr int fan_out = 64;
 
@@ -16,4 +16,4 @@ constexpr int children_of(int number, int machines) {
   return std::clamp(machines - 1 - number * fan_out, 0, fan_out);
 }
 
-}  // namespace det
+}  // namespace det::comm

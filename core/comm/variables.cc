@@ -3,7 +3,7 @@
 #include "core/base/environment.h"
 #include "core/base/error.h"
 
-namespace det {
+namespace det::comm {
 
 namespace {
 
@@ -71,4 +71,4 @@ Ranks read_ranks(const RankNames &names) {
   return ranks;
 }
 
-}  // namespace det
+}  // namespace det::comm

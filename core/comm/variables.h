@@ -5,7 +5,7 @@
 
 #include "core/comm/communicator.h"
 
-namespace det {
+namespace det::comm {
 
 // Where a launcher puts each number; null where it does not.
 struct RankNames {
@@ -33,4 +33,4 @@ void check_ranks(const Ranks &ranks, const RankNames &names);
 // Reads and checks all that have a name; the others stay as in a job of one process.
 Ranks read_ranks(const RankNames &names);
 
-}  // namespace det
+}  // namespace det::comm

@@ -6,7 +6,7 @@
 #include "core/base/error.h"
 #include "core/config/user_file.h"
 
-namespace det {
+namespace det::config {
 
 namespace fs = std::filesystem;
 
@@ -49,4 +49,4 @@ void store_certificate(const std::string &master_url, const std::string &pem) {
   certificates_file().change([&](Json &certificates) { certificates[master_url] = pem; });
 }
 
-}  // namespace det
+}  // namespace det::config

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace det {
+namespace det::config {
 
 // PEM; empty: none is stored. `master_url` is canonical. Takes over master.crt, which older
 // releases had for the one master they knew. Throws as the token cache does.
@@ -12,4 +12,4 @@ std::string stored_certificate(const std::string &master_url);
 
 void store_certificate(const std::string &master_url, const std::string &pem);
 
-}  // namespace det
+}  // namespace det::config

@@ -9,7 +9,7 @@
 #include "core/config/master_url.h"
 #include "core/config/task_facts.h"
 
-namespace det {
+namespace det::config {
 
 namespace fs = std::filesystem;
 
@@ -167,4 +167,4 @@ std::optional<std::string> shared_mount() {
   return fs::is_directory(mounted, absent) ? std::optional<std::string>(mounted) : std::nullopt;
 }
 
-}  // namespace det
+}  // namespace det::config

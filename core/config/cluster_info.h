@@ -8,7 +8,7 @@
 
 #include "core/base/json.h"
 
-namespace det {
+namespace det::config {
 
 // Of tasks of type TRIAL.
 struct ClusterTrial {
@@ -50,4 +50,4 @@ std::optional<ClusterInfo> read_cluster_info();
 // Where the container of a cluster has the file system that is shared; none elsewhere.
 std::optional<std::string> shared_mount();
 
-}  // namespace det
+}  // namespace det::config

@@ -7,7 +7,7 @@
 #include "core/base/file.h"
 #include "core/config/master_url.h"
 
-namespace det {
+namespace det::config {
 
 namespace fs = std::filesystem;
 
@@ -58,4 +58,4 @@ MasterLocation locate_master(const std::string &option) {
   return {true, user_data_directory(), {}};
 }
 
-}  // namespace det
+}  // namespace det::config

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-namespace det {
+namespace det::config {
 
 struct MasterLocation {
   bool embedded = true;
@@ -19,4 +19,4 @@ struct MasterLocation {
 // naming where the value came from.
 MasterLocation locate_master(const std::string &option);
 
-}  // namespace det
+}  // namespace det::config

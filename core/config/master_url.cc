@@ -10,7 +10,7 @@
 
 #include "core/base/error.h"
 
-namespace det {
+namespace det::config {
 
 namespace {
 
@@ -108,4 +108,4 @@ std::string canonical_master_url(const std::string &text, const std::string &ori
   return scheme + "://" + host + ":" + std::to_string(port) + std::string(path);
 }
 
-}  // namespace det
+}  // namespace det::config

@@ -7,7 +7,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 
-namespace det {
+namespace det::config {
 
 namespace fs = std::filesystem;
 
@@ -117,4 +117,4 @@ std::vector<std::string> TaskFacts::texts(const std::string &key) const {
   return texts;
 }
 
-}  // namespace det
+}  // namespace det::config

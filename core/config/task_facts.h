@@ -10,7 +10,7 @@
 
 #include "core/base/json.h"
 
-namespace det {
+namespace det::config {
 
 // A key of a file, and the variable with the same value.
 struct FactName {
@@ -59,4 +59,4 @@ class TaskFacts {
   std::vector<FactName> variables_;
 };
 
-}  // namespace det
+}  // namespace det::config

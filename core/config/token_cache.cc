@@ -6,7 +6,7 @@
 #include "core/config/master_url.h"
 #include "core/config/user_file.h"
 
-namespace det {
+namespace det::config {
 
 namespace {
 
@@ -118,4 +118,4 @@ void forget_user(const std::string &master_url, const std::string &user) {
   });
 }
 
-}  // namespace det
+}  // namespace det::config

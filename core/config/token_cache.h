@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-namespace det {
+namespace det::config {
 
 struct KnownUsers {
   std::string active;                         // who is logged in; empty: nobody
@@ -26,4 +26,4 @@ void drop_token(const std::string &master_url, const std::string &user, const st
 // Removes the user with the token.
 void forget_user(const std::string &master_url, const std::string &user);
 
-}  // namespace det
+}  // namespace det::config

@@ -2,7 +2,7 @@
 
 #include "core/base/environment.h"
 
-namespace det {
+namespace det::config {
 
 TrialVariables read_trial_variables() {
   TrialVariables variables;
@@ -15,4 +15,4 @@ TrialVariables read_trial_variables() {
   return variables;
 }
 
-}  // namespace det
+}  // namespace det::config

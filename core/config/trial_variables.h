@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-namespace det {
+namespace det::config {
 
 // Absent ones are empty or 0.
 struct TrialVariables {
@@ -19,4 +19,4 @@ struct TrialVariables {
 // Throws Code::invalid, naming the variable.
 TrialVariables read_trial_variables();
 
-}  // namespace det
+}  // namespace det::config

@@ -9,7 +9,7 @@
 #include "core/base/error.h"
 #include "core/base/process.h"
 
-namespace det {
+namespace det::config {
 
 namespace fs = std::filesystem;
 
@@ -99,4 +99,4 @@ void UserFile::set_aside() const {
                                  aside.string() + "'; " + remedy_);
 }
 
-}  // namespace det
+}  // namespace det::config

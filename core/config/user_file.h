@@ -9,7 +9,7 @@
 #include "core/base/file.h"
 #include "core/base/json.h"
 
-namespace det {
+namespace det::config {
 
 // $DET_DEBUG_CONFIG_PATH, else $XDG_CONFIG_HOME/determined, else ~/.config/determined. Empty
 // where there is no home either.
@@ -46,4 +46,4 @@ class UserFile {
   std::string remedy_;
 };
 
-}  // namespace det
+}  // namespace det::config

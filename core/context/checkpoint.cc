@@ -8,7 +8,7 @@
 #include "core/context/checkpoint_metadata.h"
 #include "core/context/train.h"
 
-namespace det {
+namespace det::context {
 
 namespace fs = std::filesystem;
 
@@ -32,8 +32,9 @@ bool may_be_taken_later(const Error &error) {
 
 }  // namespace
 
-CheckpointContext::CheckpointContext(const Gate &gate, Communicator &communicator, Master &master,
-                                     Storage &storage, TrainContext &train, Logger &logger)
+CheckpointContext::CheckpointContext(const Gate &gate, comm::Communicator &communicator,
+                                     master::Master &master, storage::Storage &storage,
+                                     TrainContext &train, Logger &logger)
     : gate_(gate),
       communicator_(communicator),
       master_(master),
@@ -51,7 +52,7 @@ void CheckpointContext::check_rank(const char *call) const {
 }
 
 std::string CheckpointContext::upload(const fs::path &directory, const std::string &metadata_json,
-                                      bool sharded, const Selector &selector) {
+                                      bool sharded, const storage::Selector &selector) {
   gate_.check();
   if (sharded) return upload_sharded(directory, metadata_json, selector);
   check_rank("upload");
@@ -66,11 +67,11 @@ std::string CheckpointContext::upload(const fs::path &directory, const std::stri
   std::optional<std::vector<std::string>> paths;
   if (selector) {
     paths.emplace();
-    for (const auto &[path, size] : list_directory(directory))
+    for (const auto &[path, size] : storage::list_directory(directory))
       if (selector(path)) paths->push_back(path);
   }
   std::string id = make_uuid();
-  const std::unique_ptr<CheckpointWriter> writer = storage_.begin(id);
+  const std::unique_ptr<storage::CheckpointWriter> writer = storage_.begin(id);
   writer->add(directory, paths);
   publish(*writer, metadata, {});
   return id;
@@ -86,9 +87,9 @@ std::unique_ptr<CheckpointStore> CheckpointContext::begin_store(const std::strin
       new CheckpointStore(*this, std::move(metadata), false, storage_.begin(make_uuid())));
 }
 
-void CheckpointContext::publish(CheckpointWriter &writer, const Json &metadata,
+void CheckpointContext::publish(storage::CheckpointWriter &writer, const Json &metadata,
                                 const std::vector<std::string> &shares) {
-  CheckpointReport report{writer.id(), metadata, {}, storage_.config()};
+  engine::CheckpointReport report{writer.id(), metadata, {}, storage_.config()};
   report.resources = writer.commit(shares);  // from here on it is visible
   train_.give_way_to_reports();
   try {
@@ -102,8 +103,8 @@ void CheckpointContext::publish(CheckpointWriter &writer, const Json &metadata,
 }
 
 // The bytes are safe: nothing that passes makes them be given up.
-void CheckpointContext::publish_later(CheckpointWriter &writer, const CheckpointReport &report,
-                                      const Error &reason) {
+void CheckpointContext::publish_later(storage::CheckpointWriter &writer,
+                                      const engine::CheckpointReport &report, const Error &reason) {
   const std::string &id = report.id;
   try {
     if (may_be_taken_later(reason) && keep(report)) {
@@ -132,7 +133,7 @@ void CheckpointContext::publish_later(CheckpointWriter &writer, const Checkpoint
 }
 
 // In the journal; false where this rank has none.
-bool CheckpointContext::keep(const CheckpointReport &report) {
+bool CheckpointContext::keep(const engine::CheckpointReport &report) {
   const std::optional<uint64_t> sequence = train_.keep_checkpoint(report);
   if (!sequence) return false;
   const std::lock_guard lock(waiting_mutex_);
@@ -155,7 +156,7 @@ void CheckpointContext::settle_waiting(const std::string &id) {
 // this one is to be settled at the next start.
 void CheckpointContext::remove(const std::string &id) {
   gate_.check();
-  check_storage_id(id);
+  storage::check_storage_id(id);
   settle_waiting(id);
   storage_.withdraw(id);
   bool was_complete = false;
@@ -186,7 +187,7 @@ void CheckpointContext::remove_withdrawn(const std::string &id, bool was_complet
 
 Json CheckpointContext::metadata(const std::string &id) {
   gate_.check();
-  check_storage_id(id);
+  storage::check_storage_id(id);
   {
     const std::lock_guard lock(waiting_mutex_);
     if (const auto found = waiting_.find(id); found != waiting_.end())
@@ -194,7 +195,7 @@ Json CheckpointContext::metadata(const std::string &id) {
   }
   if (std::optional<Json> known = master_.checkpoint_metadata(id)) return *known;
   // Saved before this store existed, or by another program: storage keeps a copy.
-  const std::unique_ptr<CheckpointReader> reader = storage_.restore(id, nullptr, false);
+  const std::unique_ptr<storage::CheckpointReader> reader = storage_.restore(id, nullptr, false);
   const fs::path file = reader->path() / metadata_file;
   if (!fs::exists(file)) return Json::object();
   return parse_json_object(read_file(file), "'" + file.string() + "'");
@@ -218,4 +219,4 @@ void CheckpointContext::finish_removal(const std::string &id) try {
   logger_.warning("removing checkpoint " + id + ", which a killed process left: " + error.what());
 }
 
-}  // namespace det
+}  // namespace det::context

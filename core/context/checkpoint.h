@@ -17,7 +17,7 @@
 #include "core/master/master.h"
 #include "core/storage/storage.h"
 
-namespace det {
+namespace det::context {
 
 class TrainContext;
 
@@ -26,7 +26,7 @@ enum class DownloadMode : int { local_workers_share = 0, no_shared = 1 };
 
 struct DownloadRequest {
   DownloadMode mode = DownloadMode::local_workers_share;
-  Selector selector = {};
+  storage::Selector selector = {};
   bool checksums = true;
 };
 
@@ -47,7 +47,7 @@ class CheckpointStore {
   enum class State { open, committed, aborted, failed };
 
   CheckpointStore(CheckpointContext &context, Json metadata, bool sharded,
-                  std::unique_ptr<CheckpointWriter> writer);
+                  std::unique_ptr<storage::CheckpointWriter> writer);
   void commit_sharded();
   void tell_aborted();
 
@@ -56,25 +56,25 @@ class CheckpointStore {
   const bool sharded_;
   const std::string id_, path_;
   std::mutex mutex_;
-  std::unique_ptr<CheckpointWriter> writer_;
+  std::unique_ptr<storage::CheckpointWriter> writer_;
   State state_ = State::open;
 };
 
 class CheckpointContext {
  public:
-  CheckpointContext(const Gate &gate, Communicator &communicator, Master &master, Storage &storage,
-                    TrainContext &train, Logger &logger);
+  CheckpointContext(const Gate &gate, comm::Communicator &communicator, master::Master &master,
+                    storage::Storage &storage, TrainContext &train, Logger &logger);
 
   // The id of the new checkpoint. `sharded`: all ranks in step; `directory` may then be empty.
   // The metadata is text, so that an error in it on one rank reaches the others.
   std::string upload(const std::filesystem::path &directory, const std::string &metadata_json,
-                     bool sharded, const Selector &selector);
+                     bool sharded, const storage::Selector &selector);
   std::unique_ptr<CheckpointStore> begin_store(const std::string &metadata_json, bool sharded);
 
   void download(const std::string &id, const std::filesystem::path &directory,
                 const DownloadRequest &request);
-  std::unique_ptr<CheckpointReader> begin_restore(const std::string &id,
-                                                  const DownloadRequest &request);
+  std::unique_ptr<storage::CheckpointReader> begin_restore(const std::string &id,
+                                                           const DownloadRequest &request);
   void remove(const std::string &id);
   Json metadata(const std::string &id);
 
@@ -86,30 +86,34 @@ class CheckpointContext {
   friend class CheckpointStore;
 
   std::string upload_sharded(const std::filesystem::path &directory,
-                             const std::string &metadata_json, const Selector &selector);
+                             const std::string &metadata_json, const storage::Selector &selector);
   std::unique_ptr<CheckpointStore> begin_sharded(const std::string &metadata_json);
-  std::string begin_writing(const Call &call, std::unique_ptr<CheckpointWriter> &writer);
-  void publish(CheckpointWriter &writer, const Json &metadata,
+  std::string begin_writing(const comm::Call &call,
+                            std::unique_ptr<storage::CheckpointWriter> &writer);
+  void publish(storage::CheckpointWriter &writer, const Json &metadata,
                const std::vector<std::string> &shares);
-  void publish_later(CheckpointWriter &writer, const CheckpointReport &report, const Error &reason);
-  bool keep(const CheckpointReport &report);
+  void publish_later(storage::CheckpointWriter &writer, const engine::CheckpointReport &report,
+                     const Error &reason);
+  bool keep(const engine::CheckpointReport &report);
   void settle_waiting(const std::string &id);
   void check_rank(const char *call) const;
 
   void remove_withdrawn(const std::string &id, bool was_complete);
   void finish_removal(const std::string &id);
-  HadManifest had_manifest(const std::string &id);
-  bool anybody_selects(const Call &call, const std::string &id, const DownloadRequest &request);
-  Selector choose_together(const Call &call, const std::string &id, const Selector &selector);
+  storage::HadManifest had_manifest(const std::string &id);
+  bool anybody_selects(const comm::Call &call, const std::string &id,
+                       const DownloadRequest &request);
+  storage::Selector choose_together(const comm::Call &call, const std::string &id,
+                                    const storage::Selector &selector);
 
   const Gate &gate_;
-  Communicator &communicator_;
-  Master &master_;
-  Storage &storage_;
+  comm::Communicator &communicator_;
+  master::Master &master_;
+  storage::Storage &storage_;
   TrainContext &train_;
   Logger &logger_;
   std::mutex waiting_mutex_;
-  std::map<std::string, CheckpointReport> waiting_;  // for the master, in the journal
+  std::map<std::string, engine::CheckpointReport> waiting_;  // for the master, in the journal
 };
 
-}  // namespace det
+}  // namespace det::context

@@ -13,7 +13,7 @@
 #include "core/context/checkpoint_merge.h"
 #include "core/context/checkpoint_metadata.h"
 
-namespace det {
+namespace det::context {
 
 namespace fs = std::filesystem;
 
@@ -52,36 +52,36 @@ Numbers unpack_numbers(const std::string &bytes) {
 }
 
 // The metadata is made anew for the whole, whatever is there of it.
-Resources list_selected(const fs::path &directory, const Selector &selector) {
-  Resources listing = list_directory(directory);
+storage::Resources list_selected(const fs::path &directory, const storage::Selector &selector) {
+  storage::Resources listing = storage::list_directory(directory);
   listing.erase(metadata_file);
   if (selector)
     std::erase_if(listing, [&](const auto &resource) { return !selector(resource.first); });
   return listing;
 }
 
-[[noreturn]] void refuse(const Communicator &communicator, const std::string &what,
+[[noreturn]] void refuse(const comm::Communicator &communicator, const std::string &what,
                          const RanksByName &conflicts) {
   throw Error(Code::conflict,
               what + (communicator.is_chief() ? list_conflicts(conflicts) : " rank 0 says which"));
 }
 
-std::vector<Numbers> gather_numbers(Communicator &communicator, const Call &call,
+std::vector<Numbers> gather_numbers(comm::Communicator &communicator, const comm::Call &call,
                                     const std::function<Numbers()> &make) {
   std::vector<Numbers> all;
   for (const std::string &bytes :
-       all_agree(communicator, call, [&] { return pack_numbers(make()); }))
+       comm::all_agree(communicator, call, [&] { return pack_numbers(make()); }))
     all.push_back(unpack_numbers(bytes));
   return all;
 }
 
 }  // namespace
 
-std::vector<Contribution> gather_contributions(Communicator &communicator, const Call &call,
-                                               const fs::path &directory,
+std::vector<Contribution> gather_contributions(comm::Communicator &communicator,
+                                               const comm::Call &call, const fs::path &directory,
                                                const std::string &metadata_json, bool selects) {
   std::vector<Contribution> all;
-  const auto messages = all_agree(communicator, call, [&] {
+  const auto messages = comm::all_agree(communicator, call, [&] {
     if (selects && directory.empty())
       throw Error(Code::state,
                   "uploading a checkpoint: a selector without a directory; give both or neither");
@@ -104,7 +104,7 @@ bool stores(const std::vector<Contribution> &all, size_t rank) {
                       [&](const auto &other) { return other.directory == all[rank].directory; });
 }
 
-Json merged_metadata(const Communicator &communicator, const std::vector<Json> &of_ranks) {
+Json merged_metadata(const comm::Communicator &communicator, const std::vector<Json> &of_ranks) {
   MergedMetadata metadata = merge_metadata(of_ranks);
   if (!metadata.conflicts.empty())
     refuse(communicator, "refusing to save with metadata conflicts:", metadata.conflicts);
@@ -112,8 +112,8 @@ Json merged_metadata(const Communicator &communicator, const std::vector<Json> &
   return std::move(metadata.merged);
 }
 
-std::vector<std::string> settle_files(Communicator &communicator, const Call &call,
-                                      const fs::path &directory, const Selector &selector,
+std::vector<std::string> settle_files(comm::Communicator &communicator, const comm::Call &call,
+                                      const fs::path &directory, const storage::Selector &selector,
                                       const std::vector<Contribution> &all) {
   const auto rank = static_cast<size_t>(communicator.ranks().rank);
   const std::vector<Numbers> listings = gather_numbers(communicator, call, [&] {
@@ -127,11 +127,11 @@ std::vector<std::string> settle_files(Communicator &communicator, const Call &ca
              std::vector<std::string> paths;
              for (const auto &[path, ranks] : shared.undecided)
                if (listings[rank].contains(path)) paths.push_back(path);
-             return paths.empty() ? Numbers() : checksums_of(directory, paths);
+             return paths.empty() ? Numbers() : storage::checksums_of(directory, paths);
            }));
   if (!shared.conflicting.empty())
     refuse(communicator, "refusing to upload with files conflicts:", shared.conflicting);
   return paths_to_store(communicator.ranks().rank, listings[rank], shared.equal);
 }
 
-}  // namespace det
+}  // namespace det::context

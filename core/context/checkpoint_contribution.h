@@ -10,7 +10,7 @@
 #include "core/comm/communicator.h"
 #include "core/storage/storage.h"
 
-namespace det {
+namespace det::context {
 
 // NOLINTNEXTLINE(bugprone-exception-escape): an empty Json throws nothing
 struct Contribution {
@@ -20,7 +20,8 @@ struct Contribution {
 };
 
 // Collective. Of all ranks; throws on all of them when a rank's is wrong or none has a directory.
-std::vector<Contribution> gather_contributions(Communicator &communicator, const Call &call,
+std::vector<Contribution> gather_contributions(comm::Communicator &communicator,
+                                               const comm::Call &call,
                                                const std::filesystem::path &directory,
                                                const std::string &metadata_json, bool selects);
 
@@ -29,13 +30,13 @@ std::vector<Contribution> gather_contributions(Communicator &communicator, const
 bool stores(const std::vector<Contribution> &all, size_t rank);
 
 // The metadata of the whole. Throws, on each rank alike, when it is contradictory or incomplete.
-Json merged_metadata(const Communicator &communicator, const std::vector<Json> &of_ranks);
+Json merged_metadata(const comm::Communicator &communicator, const std::vector<Json> &of_ranks);
 
 // Collective. What this rank stores of its directory. Throws on all ranks when what they bring
 // cannot lie in one checkpoint.
-std::vector<std::string> settle_files(Communicator &communicator, const Call &call,
+std::vector<std::string> settle_files(comm::Communicator &communicator, const comm::Call &call,
                                       const std::filesystem::path &directory,
-                                      const Selector &selector,
+                                      const storage::Selector &selector,
                                       const std::vector<Contribution> &all);
 
-}  // namespace det
+}  // namespace det::context

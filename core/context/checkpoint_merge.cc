@@ -7,13 +7,13 @@
 #include <set>
 #include <utility>
 
-namespace det {
+namespace det::context {
 
 namespace {
 
 size_t at(int rank) { return static_cast<size_t>(rank); }
 
-std::set<std::string> directories_of(const Resources &listing) {
+std::set<std::string> directories_of(const storage::Resources &listing) {
   std::set<std::string> directories;
   for (const auto &[path, size] : listing)
     for (size_t slash = path.rfind('/'); slash != path.npos && slash > 0;
@@ -30,12 +30,12 @@ bool agree(const std::vector<int> &ranks, F &&of) {
 
 }  // namespace
 
-RanksByName shared_names(const std::vector<Resources> &listings) {
+RanksByName shared_names(const std::vector<storage::Resources> &listings) {
   RanksByName names;
-  for (const Resources &listing : listings)
+  for (const storage::Resources &listing : listings)
     for (const auto &[path, size] : listing)
       if (!path.ends_with('/')) names.try_emplace(path);
-  for (int rank = 0; const Resources &listing : listings) {
+  for (int rank = 0; const storage::Resources &listing : listings) {
     const std::set<std::string> directories = directories_of(listing);
     for (const std::string &path : directories)
       if (const auto name = names.find(path); name != names.end()) name->second.push_back(rank);
@@ -47,7 +47,7 @@ RanksByName shared_names(const std::vector<Resources> &listings) {
   return names;
 }
 
-SharedFiles compare_listings(const std::vector<Resources> &listings,
+SharedFiles compare_listings(const std::vector<storage::Resources> &listings,
                              const std::vector<std::string> &directories) {
   SharedFiles shared;
   for (auto &[name, ranks] : shared_names(listings)) {
@@ -72,7 +72,7 @@ void decide(SharedFiles &shared, const std::vector<std::map<std::string, uint64_
   }
 }
 
-std::vector<std::string> paths_to_store(int rank, const Resources &listing,
+std::vector<std::string> paths_to_store(int rank, const storage::Resources &listing,
                                         const RanksByName &equal) {
   std::vector<std::string> paths;
   for (const auto &[path, size] : listing) {
@@ -82,7 +82,7 @@ std::vector<std::string> paths_to_store(int rank, const Resources &listing,
   return paths;
 }
 
-std::vector<std::vector<std::string>> share_out(const Resources &files, size_t ranks) {
+std::vector<std::vector<std::string>> share_out(const storage::Resources &files, size_t ranks) {
   constexpr uint64_t for_each_file = uint64_t{64} << 10;  // opening and syncing, in bytes
   std::vector<std::pair<uint64_t, std::string>> by_size;
   for (const auto &[path, size] : files)
@@ -101,4 +101,4 @@ std::vector<std::vector<std::string>> share_out(const Resources &files, size_t r
   return shares;
 }
 
-}  // namespace det
+}  // namespace det::context

@@ -8,7 +8,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 
-namespace det {
+namespace det::context {
 
 namespace fs = std::filesystem;
 
@@ -91,4 +91,4 @@ std::string list_conflicts(const std::map<std::string, std::vector<int>> &confli
   return text;
 }
 
-}  // namespace det
+}  // namespace det::context

@@ -8,7 +8,7 @@
 
 #include "core/base/json.h"
 
-namespace det {
+namespace det::context {
 
 inline constexpr const char *metadata_file = "metadata.json";
 
@@ -31,4 +31,4 @@ MergedMetadata merge_metadata(const std::vector<Json> &of_ranks);
 // One line for each name, with its ranks.
 std::string list_conflicts(const std::map<std::string, std::vector<int>> &conflicts);
 
-}  // namespace det
+}  // namespace det::context

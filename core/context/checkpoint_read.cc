@@ -7,7 +7,7 @@
 #include "core/comm/agreement.h"
 #include "core/context/checkpoint.h"
 
-namespace det {
+namespace det::context {
 
 namespace fs = std::filesystem;
 
@@ -16,7 +16,7 @@ namespace {
 constexpr const char *everything = "*";  // the vote of a rank that does not select
 
 // What another rank of this machine opened.
-class OpenedElsewhere : public CheckpointReader {
+class OpenedElsewhere : public storage::CheckpointReader {
  public:
   explicit OpenedElsewhere(fs::path path) : path_(std::move(path)) {}
   const fs::path &path() const override { return path_; }
@@ -27,30 +27,30 @@ class OpenedElsewhere : public CheckpointReader {
 
 }  // namespace
 
-HadManifest CheckpointContext::had_manifest(const std::string &id) {
+storage::HadManifest CheckpointContext::had_manifest(const std::string &id) {
   return [this, id] { return master_.has_made_checkpoint(id); };
 }
 
-bool CheckpointContext::anybody_selects(const Call &call, const std::string &id,
+bool CheckpointContext::anybody_selects(const comm::Call &call, const std::string &id,
                                         const DownloadRequest &request) {
-  const std::vector<std::string> selects = all_agree(communicator_, call, [&] {
-    check_storage_id(id);
+  const std::vector<std::string> selects = comm::all_agree(communicator_, call, [&] {
+    storage::check_storage_id(id);
     return std::string(request.selector ? "selects" : "");
   });
   return std::ranges::any_of(selects, [](const std::string &text) { return !text.empty(); });
 }
 
 // What any rank of this machine wants. Empty, for everything, where one of them does not select.
-Selector CheckpointContext::choose_together(const Call &call, const std::string &id,
-                                            const Selector &selector) {
+storage::Selector CheckpointContext::choose_together(const comm::Call &call, const std::string &id,
+                                                     const storage::Selector &selector) {
   if (communicator_.ranks().local_size == 1) return selector;
-  const std::string list = local_chief_decides(communicator_, call, [&] {
+  const std::string list = comm::local_chief_decides(communicator_, call, [&] {
     Json names = Json::array();
     for (const auto &[path, size] : storage_.list(id)) names.push_back(path);
     return pack(names);
   });
   const auto paths = unpack(list, "the files of a checkpoint").get<std::vector<std::string>>();
-  const std::vector<std::string> votes = all_agree_local(communicator_, call, [&] {
+  const std::vector<std::string> votes = comm::all_agree_local(communicator_, call, [&] {
     if (!selector) return std::string(everything);
     std::string vote;
     for (const std::string &path : paths) vote += selector(path) ? '1' : '0';
@@ -68,32 +68,32 @@ void CheckpointContext::download(const std::string &id, const fs::path &director
                                  const DownloadRequest &request) {
   gate_.check();
   if (request.mode == DownloadMode::no_shared) {
-    check_storage_id(id);
+    storage::check_storage_id(id);
     storage_.download(id, directory, request.selector, request.checksums, had_manifest(id));
     return;
   }
-  const Call call{ApiCall::checkpoint_download, id};
-  Selector selector;
+  const comm::Call call{comm::ApiCall::checkpoint_download, id};
+  storage::Selector selector;
   if (anybody_selects(call, id, request)) selector = choose_together(call, id, request.selector);
-  local_chief_decides(communicator_, call, [&] {
+  comm::local_chief_decides(communicator_, call, [&] {
     storage_.download(id, directory, selector, request.checksums, had_manifest(id));
     return std::string();
   });
 }
 
-std::unique_ptr<CheckpointReader> CheckpointContext::begin_restore(const std::string &id,
-                                                                   const DownloadRequest &request) {
+std::unique_ptr<storage::CheckpointReader> CheckpointContext::begin_restore(
+    const std::string &id, const DownloadRequest &request) {
   gate_.check();
   if (request.mode == DownloadMode::no_shared) {
-    check_storage_id(id);
+    storage::check_storage_id(id);
     return storage_.restore(id, request.selector, request.checksums, had_manifest(id));
   }
-  const Call call{ApiCall::checkpoint_restore, id};
+  const comm::Call call{comm::ApiCall::checkpoint_restore, id};
   // Storage hands out what is stored: a selector of any rank only earns its warning.
-  Selector selector;
+  storage::Selector selector;
   if (anybody_selects(call, id, request)) selector = [](const std::string &) { return true; };
-  std::unique_ptr<CheckpointReader> reader;
-  const std::string path = local_chief_decides(communicator_, call, [&] {
+  std::unique_ptr<storage::CheckpointReader> reader;
+  const std::string path = comm::local_chief_decides(communicator_, call, [&] {
     reader = storage_.restore(id, selector, request.checksums, had_manifest(id));
     return reader->path().string();
   });
@@ -101,4 +101,4 @@ std::unique_ptr<CheckpointReader> CheckpointContext::begin_restore(const std::st
   return reader;
 }
 
-}  // namespace det
+}  // namespace det::context

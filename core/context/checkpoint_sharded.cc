@@ -9,14 +9,14 @@
 #include "core/context/checkpoint_metadata.h"
 #include "core/context/train.h"
 
-namespace det {
+namespace det::context {
 
 namespace fs = std::filesystem;
 
 // On the chief, `writer` receives the owner's.
-std::string CheckpointContext::begin_writing(const Call &call,
-                                             std::unique_ptr<CheckpointWriter> &writer) {
-  return chief_decides(communicator_, call, [&] {
+std::string CheckpointContext::begin_writing(const comm::Call &call,
+                                             std::unique_ptr<storage::CheckpointWriter> &writer) {
+  return comm::chief_decides(communicator_, call, [&] {
     writer = storage_.begin(make_uuid());
     return writer->id();
   });
@@ -24,8 +24,8 @@ std::string CheckpointContext::begin_writing(const Call &call,
 
 std::string CheckpointContext::upload_sharded(const fs::path &directory,
                                               const std::string &metadata_json,
-                                              const Selector &selector) {
-  constexpr Call call{ApiCall::checkpoint_upload};
+                                              const storage::Selector &selector) {
+  constexpr comm::Call call{comm::ApiCall::checkpoint_upload};
   const std::vector<Contribution> all = gather_contributions(
       communicator_, call, directory, metadata_json, static_cast<bool>(selector));
   std::vector<Json> metadata_of_ranks;
@@ -36,9 +36,9 @@ std::string CheckpointContext::upload_sharded(const fs::path &directory,
   size_t first = 0;  // of the ranks that store something
   while (!stores(all, first)) ++first;
 
-  std::unique_ptr<CheckpointWriter> writer;
+  std::unique_ptr<storage::CheckpointWriter> writer;
   const std::string id = begin_writing(call, writer);
-  std::vector<std::string> finished = all_agree(communicator_, call, [&] {
+  std::vector<std::string> finished = comm::all_agree(communicator_, call, [&] {
     std::string share;
     if (rank == first) {
       write_metadata(directory, metadata);
@@ -52,7 +52,7 @@ std::string CheckpointContext::upload_sharded(const fs::path &directory,
     train_.give_way_to_reports();  // the chief can only wait for its own
     return share;
   });
-  return chief_decides(communicator_, call, [&] {
+  return comm::chief_decides(communicator_, call, [&] {
     std::erase(finished, std::string());
     publish(*writer, metadata, finished);
     return id;
@@ -61,16 +61,16 @@ std::string CheckpointContext::upload_sharded(const fs::path &directory,
 
 std::unique_ptr<CheckpointStore> CheckpointContext::begin_sharded(
     const std::string &metadata_json) {
-  constexpr Call call{ApiCall::checkpoint_begin};
+  constexpr comm::Call call{comm::ApiCall::checkpoint_begin};
   std::vector<Json> metadata_of_ranks;
-  for (const std::string &bytes : all_agree(communicator_, call, [&] {
+  for (const std::string &bytes : comm::all_agree(communicator_, call, [&] {
          return pack(parse_json_object(metadata_json, "metadata_json"));
        }))
     metadata_of_ranks.push_back(unpack(bytes, "the metadata of a rank"));
   Json metadata = merged_metadata(communicator_, metadata_of_ranks);
-  std::unique_ptr<CheckpointWriter> writer;
+  std::unique_ptr<storage::CheckpointWriter> writer;
   const std::string id = begin_writing(call, writer);
-  all_agree(communicator_, call, [&] {
+  comm::all_agree(communicator_, call, [&] {
     if (!writer) writer = storage_.join(id);
     return std::string();
   });
@@ -78,4 +78,4 @@ std::unique_ptr<CheckpointStore> CheckpointContext::begin_sharded(
       new CheckpointStore(*this, std::move(metadata), true, std::move(writer)));
 }
 
-}  // namespace det
+}  // namespace det::context

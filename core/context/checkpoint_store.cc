@@ -7,10 +7,10 @@
 #include "core/context/checkpoint_metadata.h"
 #include "core/context/train.h"
 
-namespace det {
+namespace det::context {
 
 CheckpointStore::CheckpointStore(CheckpointContext &context, Json metadata, bool sharded,
-                                 std::unique_ptr<CheckpointWriter> writer)
+                                 std::unique_ptr<storage::CheckpointWriter> writer)
     : context_(context),
       metadata_(std::move(metadata)),
       sharded_(sharded),
@@ -42,22 +42,22 @@ void CheckpointStore::commit() {
 }
 
 void CheckpointStore::commit_sharded() try {
-  Communicator &communicator = context_.communicator_;
-  const Call call{ApiCall::checkpoint_commit, id_};
+  comm::Communicator &communicator = context_.communicator_;
+  const comm::Call call{comm::ApiCall::checkpoint_commit, id_};
   // From here on nobody writes into the directory any more.
-  all_agree(communicator, call, [] { return std::string(); });
-  const std::string shares = chief_decides(communicator, call, [&] {
+  comm::all_agree(communicator, call, [] { return std::string(); });
+  const std::string shares = comm::chief_decides(communicator, call, [&] {
     writer_->put(metadata_file, to_metadata_text(metadata_));
     return pack(share_out(writer_->list(), static_cast<size_t>(communicator.ranks().size)));
   });
   const Json mine =
       unpack(shares, "what each rank finishes").at(static_cast<size_t>(communicator.ranks().rank));
-  const std::vector<std::string> finished = all_agree(communicator, call, [&] {
+  const std::vector<std::string> finished = comm::all_agree(communicator, call, [&] {
     std::string share = writer_->finish(mine.get<std::vector<std::string>>());
     context_.train_.give_way_to_reports();  // the chief can only wait for its own
     return share;
   });
-  chief_decides(communicator, call, [&] {
+  comm::chief_decides(communicator, call, [&] {
     context_.publish(*writer_, metadata_, finished);
     return std::string();
   });
@@ -87,12 +87,13 @@ void CheckpointStore::abort() {
 void CheckpointStore::tell_aborted() {
   if (!sharded_ || !context_.gate_.open()) return;
   try {
-    all_agree(context_.communicator_, {ApiCall::checkpoint_commit, id_}, [this]() -> std::string {
-      throw Error(Code::state, "committing checkpoint " + id_ + ": it was aborted here");
-    });
+    comm::all_agree(
+        context_.communicator_, {comm::ApiCall::checkpoint_commit, id_}, [this]() -> std::string {
+          throw Error(Code::state, "committing checkpoint " + id_ + ": it was aborted here");
+        });
   } catch (...) {
     // The one above, or nobody is left to tell.
   }
 }
 
-}  // namespace det
+}  // namespace det::context

@@ -7,11 +7,11 @@
 #include "core/base/log_relay.h"
 #include "core/comm/agreement.h"
 
-namespace det {
+namespace det::context {
 
 namespace {
 
-constexpr Call starting{ApiCall::core_init};
+constexpr comm::Call starting{comm::ApiCall::core_init};
 
 // Runs steps one after the other, each whatever the ones before did, and keeps the first failure.
 class Steps {
@@ -41,13 +41,13 @@ std::shared_ptr<Logger> make_logger(const CoreOptions &options) {
 
 }  // namespace
 
-std::shared_ptr<Core> Core::start(Communicator *communicator,
+std::shared_ptr<Core> Core::start(comm::Communicator *communicator,
                                   const std::function<CoreOptions()> &read_options) {
-  const auto alone = communicator == nullptr ? make_single_communicator() : nullptr;
-  Communicator &job = communicator == nullptr ? *alone : *communicator;
+  const auto alone = communicator == nullptr ? comm::make_single_communicator() : nullptr;
+  comm::Communicator &job = communicator == nullptr ? *alone : *communicator;
   CoreOptions options;
   std::shared_ptr<Core> core;
-  const std::vector<std::string> introductions = all_agree(job, starting, [&] {
+  const std::vector<std::string> introductions = comm::all_agree(job, starting, [&] {
     options = read_options();
     core.reset(new Core(options, communicator));
     return introduction(options, job.ranks());
@@ -57,26 +57,26 @@ std::shared_ptr<Core> Core::start(Communicator *communicator,
   return core;
 }
 
-Core::Core(const CoreOptions &options, Communicator *communicator)
+Core::Core(const CoreOptions &options, comm::Communicator *communicator)
     : close_limit_(options.close_limit),
       logger_(make_logger(options)),
-      own_communicator_(communicator == nullptr ? make_single_communicator() : nullptr),
+      own_communicator_(communicator == nullptr ? comm::make_single_communicator() : nullptr),
       communicator_(communicator == nullptr ? own_communicator_.get() : communicator) {}
 
 void Core::open(const CoreOptions &options, const std::vector<std::string> &introductions) {
   try {
-    const Ranks &ranks = communicator_->ranks();
-    const std::string choice =
-        chief_decides(*communicator_, starting, [&] { return choose_master(options, place_); });
-    all_agree(*communicator_, starting, [&] {
+    const comm::Ranks &ranks = communicator_->ranks();
+    const std::string choice = comm::chief_decides(*communicator_, starting,
+                                                   [&] { return choose_master(options, place_); });
+    comm::all_agree(*communicator_, starting, [&] {
       reach_master(choice, ranks, logger_, place_);
       claim(options);
       return std::string();
     });
-    const std::string ticket = chief_decides(*communicator_, starting, [&] {
+    const std::string ticket = comm::chief_decides(*communicator_, starting, [&] {
       return start_run(choice, options, introductions, ranks, logger_, place_);
     });
-    all_agree(*communicator_, starting, [&] {
+    comm::all_agree(*communicator_, starting, [&] {
       if (!communicator_->is_chief()) join_run(choice, ticket, options, ranks, logger_, place_);
       open_journal(options);
       open_contexts(options);
@@ -87,7 +87,7 @@ void Core::open(const CoreOptions &options, const std::vector<std::string> &intr
   } catch (...) {
     const std::exception_ptr failure = std::current_exception();
     // What was opened so far must not look like a run that goes on.
-    Steps().run([&] { close(RunEnd::error); });
+    Steps().run([&] { close(master::RunEnd::error); });
     std::rethrow_exception(failure);
   }
 }
@@ -105,31 +105,32 @@ void Core::claim(const CoreOptions &options) {
 }
 
 void Core::open_journal(const CoreOptions &options) {
-  Master &master = *place_.master;
-  const RunInfo &run = master.info();
-  const Ranks &ranks = communicator_->ranks();
+  master::Master &master = *place_.master;
+  const engine::RunInfo &run = master.info();
+  const comm::Ranks &ranks = communicator_->ranks();
   info_ = std::make_unique<Info>(run, ranks, place_.location, place_.storage->config(),
                                  place_.cluster.has_value());
-  tensorboard_ = std::make_shared<TensorboardFiles>(
+  tensorboard_ = std::make_shared<tensorboard::TensorboardFiles>(
       options.tensorboard_mode,
-      TensorboardPlace{place_.tensorboard_directory.empty() ? place_.storage->directory()
-                                                            : place_.tensorboard_directory,
-                       run.cluster_id, run.experiment_id, run.trial_id, run.allocation_id,
-                       ranks.rank});
+      tensorboard::TensorboardPlace{
+          place_.tensorboard_directory.empty() ? place_.storage->directory()
+                                               : place_.tensorboard_directory,
+          run.cluster_id, run.experiment_id, run.trial_id, run.allocation_id, ranks.rank});
   if (!master.unreachable().empty()) return;
-  Shipper::Observer observer;
-  if (options.tensorboard_mode == TensorboardMode::automatic && communicator_->is_chief()) {
-    events_ = std::make_unique<EventWriter>(tensorboard_, logger_);
+  metrics::Shipper::Observer observer;
+  if (options.tensorboard_mode == tensorboard::TensorboardMode::automatic &&
+      communicator_->is_chief()) {
+    events_ = std::make_unique<tensorboard::EventWriter>(tensorboard_, logger_);
     observer = [this](std::span<const Report> reports) { events_->write(reports); };
   }
-  spool_ = Spool::create(
+  spool_ = journal::Spool::create(
       master.run_directory(), JournalKey{run.trial_id, run.run_id, ranks.rank, master.journal_id()},
-      SpoolOptions{.limit_bytes = options.spool_limit, .wait_ms = options.spool_wait_ms});
-  shipper_ = std::make_unique<Shipper>(*spool_, master, logger_, std::move(observer));
+      journal::SpoolOptions{.limit_bytes = options.spool_limit, .wait_ms = options.spool_wait_ms});
+  shipper_ = std::make_unique<metrics::Shipper>(*spool_, master, logger_, std::move(observer));
 }
 
 void Core::open_contexts(const CoreOptions &options) {
-  Master &master = *place_.master;
+  master::Master &master = *place_.master;
   train_ = std::make_unique<TrainContext>(gate_, master, spool_.get(), shipper_.get(),
                                           *tensorboard_, *logger_);
   checkpoint_ = std::make_unique<CheckpointContext>(gate_, *communicator_, master, *place_.storage,
@@ -158,12 +159,13 @@ void Core::watch_end() {
         // In the middle of the start the parts belong to the thread that makes them; the run is
         // left to the recovery.
         if (!opened_) return;
-        close(status == 0 ? RunEnd::ok : RunEnd::error, status < 0 ? hurry : close_limit_);
+        close(status == 0 ? master::RunEnd::ok : master::RunEnd::error,
+              status < 0 ? hurry : close_limit_);
       },
       patience);
 }
 
-void Core::close(RunEnd how, std::chrono::milliseconds limit) {
+void Core::close(master::RunEnd how, std::chrono::milliseconds limit) {
   if (gate_.in_child()) return;
   const std::unique_lock lock(closing_, std::try_to_lock);
   if (!lock) return;
@@ -217,7 +219,7 @@ void Core::deliver_last(std::chrono::milliseconds limit) {
 }
 
 Core::~Core() {
-  Steps().run([&] { close(RunEnd::error); });
+  Steps().run([&] { close(master::RunEnd::error); });
 }
 
-}  // namespace det
+}  // namespace det::context

@@ -28,29 +28,29 @@
 #include "core/tensorboard/event_writer.h"
 #include "core/tensorboard/files.h"
 
-namespace det {
+namespace det::context {
 
 class Core {
  public:
   // All ranks of `communicator` (borrowed; null: one process) in step: an error on one of them,
   // reading its options included, is an error on all, and no run goes on.
-  static std::shared_ptr<Core> start(Communicator *communicator,
+  static std::shared_ptr<Core> start(comm::Communicator *communicator,
                                      const std::function<CoreOptions()> &read_options);
   static std::shared_ptr<Core> start(const CoreOptions &options,
-                                     Communicator *communicator = nullptr) {
+                                     comm::Communicator *communicator = nullptr) {
     return start(communicator, [&options] { return options; });
   }
   ~Core();
 
   // Every step is done even when one fails; throws the first failure. A repeat ends the run, as the
   // first one was to, where there was no memory for that; else it does nothing.
-  void close(RunEnd how) { close(how, close_limit_); }
+  void close(master::RunEnd how) { close(how, close_limit_); }
   bool in_child() const { return gate_.in_child(); }
 
   const Info &info() const { return *info_; }
   Logger &logger() { return *logger_; }
   const std::shared_ptr<Logger> &shared_logger() const { return logger_; }
-  Communicator &communicator() { return *communicator_; }
+  comm::Communicator &communicator() { return *communicator_; }
   CheckpointContext &checkpoint() { return *checkpoint_; }
   PreemptContext &preempt() { return *preempt_; }
   TrainContext &train() { return *train_; }
@@ -58,14 +58,14 @@ class Core {
   ProfilerContext &profiler() { return *profiler_; }
 
  private:
-  Core(const CoreOptions &options, Communicator *communicator);
+  Core(const CoreOptions &options, comm::Communicator *communicator);
   void open(const CoreOptions &options, const std::vector<std::string> &introductions);
   void claim(const CoreOptions &options);
   void watch_end();
   void open_journal(const CoreOptions &options);
   void open_contexts(const CoreOptions &options);
   void begin_capture();
-  void close(RunEnd how, std::chrono::milliseconds limit);
+  void close(master::RunEnd how, std::chrono::milliseconds limit);
   template <class Steps>
   void take_down(Steps &steps, std::chrono::milliseconds limit);
   void deliver_last(std::chrono::milliseconds limit);
@@ -75,21 +75,21 @@ class Core {
   std::atomic<bool> opened_{false};
 
   std::mutex closing_;
-  RunEnd end_ = RunEnd::error;
+  master::RunEnd end_ = master::RunEnd::error;
   bool ended_ = false;
 
   // In the order of making; taken down in the opposite one.
   Gate gate_;
   std::shared_ptr<Logger> logger_;
-  std::unique_ptr<Communicator> own_communicator_;
-  Communicator *communicator_;
+  std::unique_ptr<comm::Communicator> own_communicator_;
+  comm::Communicator *communicator_;
   Place place_;
   std::unique_ptr<Info> info_;
-  std::shared_ptr<TensorboardFiles> tensorboard_;
-  std::unique_ptr<EventWriter> events_;
+  std::shared_ptr<tensorboard::TensorboardFiles> tensorboard_;
+  std::unique_ptr<tensorboard::EventWriter> events_;
   // Neither where this rank cannot reach the master.
-  std::unique_ptr<Spool> spool_;
-  std::unique_ptr<Shipper> shipper_;
+  std::unique_ptr<journal::Spool> spool_;
+  std::unique_ptr<metrics::Shipper> shipper_;
   std::unique_ptr<TrainContext> train_;
   std::unique_ptr<CheckpointContext> checkpoint_;
   std::unique_ptr<SearcherContext> searcher_;
@@ -101,4 +101,4 @@ class Core {
   std::unique_ptr<EndWatch> end_watch_;
 };
 
-}  // namespace det
+}  // namespace det::context

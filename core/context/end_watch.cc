@@ -18,7 +18,7 @@
 #include "core/base/wake.h"
 #include "core/context/fatal_signals.h"
 
-namespace det {
+namespace det::context {
 
 // Shared with those who are telling, since what they tell may destroy the watch.
 class EndWatch::State {
@@ -146,4 +146,4 @@ EndWatch::EndWatch(Told told, std::chrono::milliseconds patience)
 
 EndWatch::~EndWatch() { State::end(state_); }
 
-}  // namespace det
+}  // namespace det::context

@@ -5,7 +5,7 @@
 #include <functional>
 #include <memory>
 
-namespace det {
+namespace det::context {
 
 // While it lives, the end of the process is told before it happens: by exit(), which the return
 // from main() and std::exit() come to, or by one of the signals SIGHUP, SIGINT, SIGQUIT, SIGILL,
@@ -35,4 +35,4 @@ class EndWatch {
   std::shared_ptr<State> state_;
 };
 
-}  // namespace det
+}  // namespace det::context

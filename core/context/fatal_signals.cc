@@ -15,7 +15,7 @@
 
 #include "core/base/error.h"
 
-namespace det {
+namespace det::context {
 
 namespace {
 
@@ -151,4 +151,4 @@ void FatalSignalHook::work_is_done() noexcept {
 
 void FatalSignalHook::work_in_this_thread() const noexcept { slots[slot_].worker.store(gettid()); }
 
-}  // namespace det
+}  // namespace det::context

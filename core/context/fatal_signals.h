@@ -8,7 +8,7 @@
 #include "core/base/wake.h"
 #include "core/context/signal_table.h"
 
-namespace det {
+namespace det::context {
 
 // While it lives, a signal that ends the process, since nobody handles it, sets `begin` first; a
 // forked child ends at once. A crash then waits where it is, until `done` is set or `patience` is
@@ -37,4 +37,4 @@ class FatalSignalHook {
   std::deque<HandledSignal> handled_;
 };
 
-}  // namespace det
+}  // namespace det::context

@@ -6,7 +6,7 @@
 #include "core/base/error.h"
 #include "core/base/fork_guard.h"
 
-namespace det {
+namespace det::context {
 
 class Gate {
  public:
@@ -36,4 +36,4 @@ class Gate {
   ForkGuard fork_guard_;
 };
 
-}  // namespace det
+}  // namespace det::context

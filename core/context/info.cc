@@ -4,7 +4,7 @@
 
 #include "core/base/error.h"
 
-namespace det {
+namespace det::context {
 
 namespace {
 
@@ -37,8 +37,8 @@ Json section(const Json &config, const char *name) {
 
 }  // namespace
 
-Info::Info(const RunInfo &run, const Ranks &ranks, const MasterLocation &master,
-           const Json &storage, bool on_cluster)
+Info::Info(const engine::RunInfo &run, const comm::Ranks &ranks,
+           const config::MasterLocation &master, const Json &storage, bool on_cluster)
     : run_(run),
       on_cluster_(on_cluster),
       hparams_text_(to_wire(run.hparams)),
@@ -98,4 +98,4 @@ std::optional<bool> as_bool(const Json &value) {
   return std::nullopt;
 }
 
-}  // namespace det
+}  // namespace det::context

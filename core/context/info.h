@@ -8,15 +8,15 @@
 #include "core/config/location.h"
 #include "core/master/master.h"
 
-namespace det {
+namespace det::context {
 
 class Info {
  public:
   // `on_cluster`: a cluster has started this process.
-  Info(const RunInfo &run, const Ranks &ranks, const MasterLocation &master, const Json &storage,
-       bool on_cluster);
+  Info(const engine::RunInfo &run, const comm::Ranks &ranks, const config::MasterLocation &master,
+       const Json &storage, bool on_cluster);
 
-  const RunInfo &run() const { return run_; }
+  const engine::RunInfo &run() const { return run_; }
   bool on_cluster() const { return on_cluster_; }
   const std::string &hparams_text() const { return hparams_text_; }
   const std::string &config_text() const { return config_text_; }
@@ -31,7 +31,7 @@ class Info {
   const Json &hparam(const std::string &name) const;
 
  private:
-  const RunInfo run_;
+  const engine::RunInfo run_;
   const bool on_cluster_;
   std::string hparams_text_, config_text_, user_data_text_, text_;
 };
@@ -41,4 +41,4 @@ std::optional<double> as_double(const Json &value);
 std::optional<int64_t> as_integer(const Json &value);
 std::optional<bool> as_bool(const Json &value);
 
-}  // namespace det
+}  // namespace det::context

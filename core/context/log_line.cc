@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace det {
+namespace det::context {
 
 namespace {
 
@@ -46,4 +46,4 @@ size_t LineCutter::whole_characters() const {
   return end - (at - 1) < size ? at - 1 : end;
 }
 
-}  // namespace det
+}  // namespace det::context

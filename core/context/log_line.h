@@ -8,7 +8,7 @@
 
 #include "core/base/log.h"
 
-namespace det {
+namespace det::context {
 
 // From the form of Python's logging, "WARNING: text", with or without "[rank=3] " before it; info
 // for any other line.
@@ -52,4 +52,4 @@ class LineCutter {
   std::string begun_;
 };
 
-}  // namespace det
+}  // namespace det::context

@@ -12,7 +12,7 @@
 #include "core/context/preempt.h"
 #include "core/tensorboard/files.h"
 
-namespace det {
+namespace det::context {
 
 // As det_core_options; empty texts and 0 stand for the defaults named there.
 struct CoreOptions {
@@ -24,7 +24,7 @@ struct CoreOptions {
   // The same on all ranks.
   PreemptMode preempt_mode = PreemptMode::workers_ask_chief;
   // Each rank's own.
-  TensorboardMode tensorboard_mode = TensorboardMode::automatic;
+  tensorboard::TensorboardMode tensorboard_mode = tensorboard::TensorboardMode::automatic;
   std::vector<int> preempt_signals;
   int stack_trace_signal = 0;
   uint64_t spool_limit = uint64_t{1} << 30U;
@@ -38,4 +38,4 @@ struct CoreOptions {
   LogLevel log_level = LogLevel::warning;
 };
 
-}  // namespace det
+}  // namespace det::context

@@ -15,7 +15,7 @@
 #include "core/context/log_line.h"
 #include "core/context/passed_stream.h"
 
-namespace det {
+namespace det::context {
 
 namespace {
 
@@ -110,4 +110,4 @@ void OutputCapture::stop() {
   state_.reset();
 }
 
-}  // namespace det
+}  // namespace det::context

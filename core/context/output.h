@@ -10,7 +10,7 @@
 #include "core/base/fork_guard.h"
 #include "core/base/log.h"
 
-namespace det {
+namespace det::context {
 
 // From begin() on, pipes stand in for file descriptors 1 and 2: what this process, the native code
 // in it and its children write passes through to where it went before, at once, and its lines go to
@@ -48,4 +48,4 @@ class OutputCapture {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace det
+}  // namespace det::context

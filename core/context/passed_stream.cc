@@ -15,7 +15,7 @@
 #include "core/base/error.h"
 #include "core/base/thread.h"
 
-namespace det {
+namespace det::context {
 
 namespace {
 
@@ -152,4 +152,4 @@ bool PassedStream::write_original(std::string_view bytes) const {
   return true;
 }
 
-}  // namespace det
+}  // namespace det::context

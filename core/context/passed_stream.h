@@ -13,7 +13,7 @@
 #include "core/base/file.h"
 #include "core/base/wake.h"
 
-namespace det {
+namespace det::context {
 
 class PassedStream : public std::enable_shared_from_this<PassedStream> {
  public:
@@ -50,4 +50,4 @@ class PassedStream : public std::enable_shared_from_this<PassedStream> {
   std::thread thread_;
 };
 
-}  // namespace det
+}  // namespace det::context

@@ -11,15 +11,15 @@
 #include "core/master/rest/session.h"
 #include "core/storage/storage.h"
 
-namespace det {
+namespace det::context {
 
 struct Place {
-  MasterLocation location;
-  std::optional<ClusterInfo> cluster;      // of a trial that a cluster started
-  std::shared_ptr<MasterSession> session;  // with a master over HTTP
-  std::unique_ptr<Storage> storage;
+  config::MasterLocation location;
+  std::optional<config::ClusterInfo> cluster;      // of a trial that a cluster started
+  std::shared_ptr<master::MasterSession> session;  // with a master over HTTP
+  std::unique_ptr<storage::Storage> storage;
   std::filesystem::path tensorboard_directory;  // beside the checkpoints of the configuration
-  std::unique_ptr<Master> master;
+  std::unique_ptr<master::Master> master;
 };
 
-}  // namespace det
+}  // namespace det::context

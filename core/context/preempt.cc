@@ -8,10 +8,10 @@
 #include "core/base/thread.h"
 #include "core/comm/agreement.h"
 
-namespace det {
+namespace det::context {
 
-PreemptContext::PreemptContext(const Gate &gate, Communicator &communicator, Master &master,
-                               Logger &logger, PreemptMode mode,
+PreemptContext::PreemptContext(const Gate &gate, comm::Communicator &communicator,
+                               master::Master &master, Logger &logger, PreemptMode mode,
                                std::unique_ptr<SignalHooks> signals)
     : gate_(gate),
       communicator_(communicator),
@@ -85,9 +85,9 @@ bool PreemptContext::ask(bool auto_acknowledge) {
   if (!watches_) pass_on_to_chief();
   // So short a text takes no memory. An error of the chief is one on every rank: none is left
   // waiting for an answer.
-  const std::string answer = chief_decides(communicator_, {ApiCall::should_preempt}, [&] {
-    return std::string(decide(auto_acknowledge) ? "1" : "0");
-  });
+  const std::string answer =
+      comm::chief_decides(communicator_, {comm::ApiCall::should_preempt},
+                          [&] { return std::string(decide(auto_acknowledge) ? "1" : "0"); });
   if (answer == "1") preempted_ = true;
   return answer == "1";
 }
@@ -132,4 +132,4 @@ PreemptContext::Request PreemptContext::request() noexcept {
   return Request::noted;
 }
 
-}  // namespace det
+}  // namespace det::context

@@ -13,15 +13,15 @@
 #include "core/context/signals.h"
 #include "core/master/master.h"
 
-namespace det {
+namespace det::context {
 
 // Same numbers as DET_PREEMPT_* in include/det/preempt.h.
 enum class PreemptMode : int { workers_ask_chief = 0, chief_only = 1, workers_ask_master = 2 };
 
 class PreemptContext {
  public:
-  PreemptContext(const Gate &gate, Communicator &communicator, Master &master, Logger &logger,
-                 PreemptMode mode, std::unique_ptr<SignalHooks> signals);
+  PreemptContext(const Gate &gate, comm::Communicator &communicator, master::Master &master,
+                 Logger &logger, PreemptMode mode, std::unique_ptr<SignalHooks> signals);
   ~PreemptContext() { stop(); }
 
   bool should_preempt(bool auto_acknowledge) {
@@ -50,8 +50,8 @@ class PreemptContext {
   void note_if_told_by_process();
 
   const Gate &gate_;
-  Communicator &communicator_;
-  Master &master_;
+  comm::Communicator &communicator_;
+  master::Master &master_;
   Logger &logger_;
   const bool watches_;      // this rank asks the master
   const bool shares_;       // the chief's answer is everybody's
@@ -69,4 +69,4 @@ class PreemptContext {
   std::thread watcher_;
 };
 
-}  // namespace det
+}  // namespace det::context

@@ -4,7 +4,7 @@
 
 #include "core/base/error.h"
 
-namespace det {
+namespace det::context {
 
 void ProfilerContext::on(double sampling_interval, int samples_per_report) const {
   gate_.check();
@@ -19,4 +19,4 @@ void ProfilerContext::on(double sampling_interval, int samples_per_report) const
               "starting the profiler: sampling of system metrics is not in this release");
 }
 
-}  // namespace det
+}  // namespace det::context

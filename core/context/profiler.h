@@ -3,7 +3,7 @@
 
 #include "core/context/gate.h"
 
-namespace det {
+namespace det::context {
 
 class ProfilerContext {
  public:
@@ -16,4 +16,4 @@ class ProfilerContext {
   const Gate &gate_;
 };
 
-}  // namespace det
+}  // namespace det::context

@@ -9,7 +9,7 @@
 #include "core/comm/agreement.h"
 #include "core/context/train.h"
 
-namespace det {
+namespace det::context {
 
 namespace {
 
@@ -31,8 +31,8 @@ Unit configured_units(const Json &config) {
   return unit_named(length->begin().key());
 }
 
-SearcherContext::SearcherContext(const Gate &gate, Communicator &communicator, Master &master,
-                                 TrainContext &train)
+SearcherContext::SearcherContext(const Gate &gate, comm::Communicator &communicator,
+                                 master::Master &master, TrainContext &train)
     : gate_(gate),
       communicator_(communicator),
       master_(master),
@@ -74,10 +74,11 @@ SearcherOperation *SearcherContext::next() {
     return hand_out(std::move(room), next_of_chief());
   }
   // Every length is an operation, also 0; the empty text is none.
-  const std::string length = chief_decides(communicator_, {ApiCall::searcher_next}, [&] {
-    const std::optional<uint64_t> next = next_of_chief();
-    return next ? std::to_string(*next) : std::string();
-  });
+  const std::string length =
+      comm::chief_decides(communicator_, {comm::ApiCall::searcher_next}, [&] {
+        const std::optional<uint64_t> next = next_of_chief();
+        return next ? std::to_string(*next) : std::string();
+      });
   return hand_out(std::move(room),
                   length.empty() ? std::nullopt : std::optional<uint64_t>(std::stoull(length)));
 }
@@ -89,7 +90,7 @@ std::optional<uint64_t> SearcherContext::next_of_chief() {
                 "asking for the next operation: must call op.report_completed() on "
                 "the operation of length " +
                     std::to_string(operations_.back().length_) + " first");
-  const SearchOperation operation = master_.current_operation();
+  const engine::SearchOperation operation = master_.current_operation();
   if (!operation.completed) return operation.length;
   if (auto_acknowledge_ && !acknowledged_) {
     master_.acknowledge_out_of_operations();
@@ -147,4 +148,4 @@ void SearcherOperation::report_completed(const Json &metric) {
   completed_ = true;
 }
 
-}  // namespace det
+}  // namespace det::context

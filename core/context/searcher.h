@@ -11,7 +11,7 @@
 #include "core/context/gate.h"
 #include "core/master/master.h"
 
-namespace det {
+namespace det::context {
 
 class TrainContext;
 class SearcherContext;
@@ -40,7 +40,7 @@ class SearcherOperation {
 
 class SearcherContext {
  public:
-  SearcherContext(const Gate &gate, Communicator &communicator, Master &master,
+  SearcherContext(const Gate &gate, comm::Communicator &communicator, master::Master &master,
                   TrainContext &train);
 
   void configure(SearcherMode mode, bool auto_acknowledge);
@@ -57,8 +57,8 @@ class SearcherContext {
   using Room = std::list<SearcherOperation>;  // for one
   SearcherOperation *hand_out(Room room, std::optional<uint64_t> length);
   const Gate &gate_;
-  Communicator &communicator_;
-  Master &master_;
+  comm::Communicator &communicator_;
+  master::Master &master_;
   TrainContext &train_;
   const Unit units_;
 
@@ -71,4 +71,4 @@ class SearcherContext {
   std::list<SearcherOperation> operations_;
 };
 
-}  // namespace det
+}  // namespace det::context

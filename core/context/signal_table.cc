@@ -16,7 +16,7 @@
 
 #include "core/base/error.h"
 
-namespace det {
+namespace det::context {
 
 namespace {
 
@@ -190,4 +190,4 @@ void wait_for_running_handlers() {
   while (telling_handlers.load() > 0) std::this_thread::yield();
 }
 
-}  // namespace det
+}  // namespace det::context

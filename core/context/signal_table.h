@@ -3,7 +3,7 @@
 // default. It may end the process, but must not jump out.
 #pragma once
 
-namespace det {
+namespace det::context {
 
 // While it lives, the signal comes to our handler. When the last one for a signal goes, what was
 // there before is back, unless somebody has installed another handler meanwhile: that one may call
@@ -31,4 +31,4 @@ void wait_for_running_handlers();
 bool tell_signal_hooks(int signal) noexcept;    // false: nobody wants it
 void end_by_fatal_signal(int signal) noexcept;  // for those that nobody wants; not for others
 
-}  // namespace det
+}  // namespace det::context

@@ -13,7 +13,7 @@
 
 #include "core/base/error.h"
 
-namespace det {
+namespace det::context {
 
 namespace {
 
@@ -96,4 +96,4 @@ StackTraceHook::~StackTraceHook() {
   print_stack[static_cast<size_t>(handled_.signal())].fetch_sub(1);
 }
 
-}  // namespace det
+}  // namespace det::context

@@ -7,7 +7,7 @@
 #include "core/base/wake.h"
 #include "core/context/signal_table.h"
 
-namespace det {
+namespace det::context {
 
 // While it lives, arriving signals mark the hook and set its wake; the handler that was there
 // before is called as well, unless it was the default. Several hooks may share a signal.
@@ -54,4 +54,4 @@ class StackTraceHook {
   const HandledSignal handled_;
 };
 
-}  // namespace det
+}  // namespace det::context

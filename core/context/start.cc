@@ -7,7 +7,7 @@
 #include "core/context/start_on_store.h"
 #include "core/context/start_over_http.h"
 
-namespace det {
+namespace det::context {
 
 namespace {
 
@@ -27,8 +27,8 @@ Json parse_introduction(const std::vector<std::string> &introductions, size_t ra
   return parse_json_object(introductions[rank], "the introduction of rank " + std::to_string(rank));
 }
 
-std::vector<RankProcess> workers_of(const std::vector<std::string> &introductions) {
-  std::vector<RankProcess> workers;
+std::vector<engine::RankProcess> workers_of(const std::vector<std::string> &introductions) {
+  std::vector<engine::RankProcess> workers;
   for (size_t rank = 1; rank < introductions.size(); ++rank) {
     const Json worker = parse_introduction(introductions, rank);
     workers.push_back({worker.at("node"), ProcessIdentity::from_json(worker.at("process"))});
@@ -50,7 +50,7 @@ Kind kind_in(const std::string &choice) { return static_cast<Kind>(choice.at(0))
 // An option decides, else the cluster that started this task, else the environment.
 Kind choose(const CoreOptions &options, Place &place) {
   if (options.master.empty()) {
-    place.cluster = read_cluster_info();
+    place.cluster = config::read_cluster_info();
     // Other tasks, such as notebooks, are no trials to their master; nobody wants one there.
     if (place.cluster && place.cluster->task_type == "CHECKPOINT_GC") refuse_collection();
     if (place.cluster && !place.cluster->trial) place.cluster.reset();
@@ -59,13 +59,13 @@ Kind choose(const CoreOptions &options, Place &place) {
       return Kind::managed;
     }
   }
-  place.location = locate_master(options.master);
+  place.location = config::locate_master(options.master);
   return place.location.embedded ? Kind::store : Kind::unmanaged;
 }
 
 }  // namespace
 
-std::string introduction(const CoreOptions &options, const Ranks &ranks) {
+std::string introduction(const CoreOptions &options, const comm::Ranks &ranks) {
   if (ranks.size == 1) return {};
   return to_wire({{"node", ranks.cross_rank},
                   {"process", ProcessIdentity::current().to_json()},
@@ -90,7 +90,7 @@ std::string choose_master(const CoreOptions &options, Place &place) {
   return static_cast<char>(kind) + place.location.url;
 }
 
-void reach_master(const std::string &choice, const Ranks &ranks,
+void reach_master(const std::string &choice, const comm::Ranks &ranks,
                   const std::shared_ptr<Logger> &logger, Place &place) {
   place.location.embedded = kind_in(choice) == Kind::store;
   place.location.url = choice.substr(1);
@@ -99,7 +99,7 @@ void reach_master(const std::string &choice, const Ranks &ranks,
 }
 
 std::string start_run(const std::string &choice, const CoreOptions &options,
-                      const std::vector<std::string> &introductions, const Ranks &ranks,
+                      const std::vector<std::string> &introductions, const comm::Ranks &ranks,
                       const std::shared_ptr<Logger> &logger, Place &place) {
   switch (kind_in(choice)) {
     case Kind::managed:
@@ -112,7 +112,7 @@ std::string start_run(const std::string &choice, const CoreOptions &options,
 }
 
 void join_run(const std::string &choice, const std::string &ticket, const CoreOptions &options,
-              const Ranks &ranks, const std::shared_ptr<Logger> &logger, Place &place) {
+              const comm::Ranks &ranks, const std::shared_ptr<Logger> &logger, Place &place) {
   const Json told = parse_json_object(ticket, "what rank 0 tells of the run");
   switch (kind_in(choice)) {
     case Kind::managed:
@@ -124,4 +124,4 @@ void join_run(const std::string &choice, const std::string &ticket, const CoreOp
   }
 }
 
-}  // namespace det
+}  // namespace det::context

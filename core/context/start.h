@@ -11,10 +11,10 @@
 #include "core/context/options.h"
 #include "core/context/place.h"
 
-namespace det {
+namespace det::context {
 
 // What a rank says of itself before anything is started.
-std::string introduction(const CoreOptions &options, const Ranks &ranks);
+std::string introduction(const CoreOptions &options, const comm::Ranks &ranks);
 
 // Throws Code::invalid, on every rank the same, when options differ that must not.
 void check_agreement(const std::vector<std::string> &introductions);
@@ -23,17 +23,17 @@ void check_agreement(const std::vector<std::string> &introductions);
 std::string choose_master(const CoreOptions &options, Place &place);
 
 // On every rank: a session with a master over HTTP. The containers of a cluster meet here.
-void reach_master(const std::string &choice, const Ranks &ranks,
+void reach_master(const std::string &choice, const comm::Ranks &ranks,
                   const std::shared_ptr<Logger> &logger, Place &place);
 
 // On the chief: recovers what was left behind and starts the run. `place` has it as soon as there
 // is one, so that whoever fails afterwards can end it. Gives the ticket for the other ranks.
 std::string start_run(const std::string &choice, const CoreOptions &options,
-                      const std::vector<std::string> &introductions, const Ranks &ranks,
+                      const std::vector<std::string> &introductions, const comm::Ranks &ranks,
                       const std::shared_ptr<Logger> &logger, Place &place);
 
 // On the others.
 void join_run(const std::string &choice, const std::string &ticket, const CoreOptions &options,
-              const Ranks &ranks, const std::shared_ptr<Logger> &logger, Place &place);
+              const comm::Ranks &ranks, const std::shared_ptr<Logger> &logger, Place &place);
 
-}  // namespace det
+}  // namespace det::context

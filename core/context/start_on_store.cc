@@ -8,12 +8,12 @@
 #include "core/context/trial_options.h"
 #include "core/metrics/left_behind.h"
 
-namespace det {
+namespace det::context {
 
-Json start_on_store(const CoreOptions &options, std::vector<RankProcess> workers,
+Json start_on_store(const CoreOptions &options, std::vector<engine::RankProcess> workers,
                     const std::shared_ptr<Logger> &logger, Place &place) {
   TrialOptions trial = trial_options(options);
-  RunRequest request;
+  engine::RunRequest request;
   request.store_directory = place.location.store_directory();
   request.trial_id = trial.trial_id;
   request.run_id = trial.run_id;
@@ -27,33 +27,35 @@ Json start_on_store(const CoreOptions &options, std::vector<RankProcess> workers
   request.log = logger;
 
   // What the arguments say is checked before a run exists.
-  if (request.config.is_object()) check_written_config(request.config, trial.config_origin);
+  if (request.config.is_object()) config::check_written_config(request.config, trial.config_origin);
   place.storage = options.checkpoint_storage.empty()
                       ? storage_from_config(request.config, std::nullopt, logger)
                       : storage_from_option(options.checkpoint_storage, logger);
   try {
-    recover_runs(request.store_directory, *logger);
+    metrics::recover_runs(request.store_directory, *logger);
   } catch (const Error &e) {
     logger->warning(std::string(e.what()) + "; `det sync` tries again");  // not this run's trouble
   }
-  request.accept = [&](const RunInfo &run) {
+  request.accept = [&](const engine::RunInfo &run) {
     if (!place.storage) place.storage = storage_from_config(run.config, std::nullopt, logger);
-    if (!place.storage) place.storage = make_storage_from_uri(place.location.home.string(), logger);
+    if (!place.storage)
+      place.storage = storage::make_storage_from_uri(place.location.home.string(), logger);
   };
-  place.master = start_embedded_run(request);
-  const RunInfo &run = place.master->info();
-  const RunTicket ticket{request.store_directory, place.master->journal_id(),
-                         ProcessIdentity::current(), run};
+  place.master = master::start_embedded_run(request);
+  const engine::RunInfo &run = place.master->info();
+  const engine::RunTicket ticket{request.store_directory, place.master->journal_id(),
+                                 ProcessIdentity::current(), run};
   return {{"home", place.location.home.string()},
           {"storage", place.storage->config()},
-          {"run", to_json(ticket)}};
+          {"run", engine::to_json(ticket)}};
 }
 
-void join_on_store(const Json &ticket, const CoreOptions &options, const Ranks &ranks,
+void join_on_store(const Json &ticket, const CoreOptions &options, const comm::Ranks &ranks,
                    const std::shared_ptr<Logger> &logger, Place &place) {
   place.location.home = ticket.at("home").get<std::string>();
-  place.master = join_embedded_run(ticket_from_json(ticket.at("run")), ranks.rank, logger);
-  place.storage = make_storage(ticket.at("storage"), std::nullopt, logger);
+  place.master =
+      master::join_embedded_run(engine::ticket_from_json(ticket.at("run")), ranks.rank, logger);
+  place.storage = storage::make_storage(ticket.at("storage"), std::nullopt, logger);
   const std::string unreachable = place.master->unreachable();
   if (unreachable.empty()) return;
   if (options.preempt_mode == PreemptMode::workers_ask_master)
@@ -62,4 +64,4 @@ void join_on_store(const Json &ticket, const CoreOptions &options, const Ranks &
   logger->info(unreachable);
 }
 
-}  // namespace det
+}  // namespace det::context

@@ -12,13 +12,13 @@
 #include "core/context/place.h"
 #include "core/master/embedded/embedded_master.h"
 
-namespace det {
+namespace det::context {
 
 // On the chief; gives the ticket for the other ranks.
-Json start_on_store(const CoreOptions &options, std::vector<RankProcess> workers,
+Json start_on_store(const CoreOptions &options, std::vector<engine::RankProcess> workers,
                     const std::shared_ptr<Logger> &logger, Place &place);
 
-void join_on_store(const Json &ticket, const CoreOptions &options, const Ranks &ranks,
+void join_on_store(const Json &ticket, const CoreOptions &options, const comm::Ranks &ranks,
                    const std::shared_ptr<Logger> &logger, Place &place);
 
-}  // namespace det
+}  // namespace det::context

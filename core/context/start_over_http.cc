@@ -14,11 +14,11 @@
 #include "core/metrics/left_behind.h"
 #include "core/search/single.h"
 
-namespace det {
+namespace det::context {
 
 namespace {
 
-void check_slots(const ClusterInfo &cluster, const Ranks &ranks) {
+void check_slots(const config::ClusterInfo &cluster, const comm::Ranks &ranks) {
   const size_t containers = cluster.container_addresses.size();
   if (ranks.size > 1 || (containers <= 1 && cluster.slot_ids.size() <= 1)) return;
   throw Error(Code::invalid, "starting in a task with " + std::to_string(containers) +
@@ -35,11 +35,11 @@ void recover(const Place &place, bool begins_run, const std::shared_ptr<Logger> 
   constexpr int attempts = 5;
   for (int attempt = 1;; ++attempt) {
     try {
-      recover_runs(place.session, false, logger);
+      metrics::recover_runs(place.session, false, logger);
       return;
     } catch (const Error &e) {
       // What is damaged is not this run's trouble.
-      if (!begins_run || !may_work_later(e))
+      if (!begins_run || !master::may_work_later(e))
         return logger->warning(std::string(e.what()) + "; `det sync` tries again");
       if (attempt == attempts)
         throw Error(e.code, "delivering what an earlier run left behind: " + std::string(e.what()),
@@ -53,7 +53,8 @@ void recover(const Place &place, bool begins_run, const std::shared_ptr<Logger> 
 Json open_storage_of_trial(const CoreOptions &options, const std::shared_ptr<Logger> &logger,
                            Place &place) {
   const Json &config = place.cluster->trial->config;
-  std::unique_ptr<Storage> configured = storage_from_config(config, shared_mount(), logger);
+  std::unique_ptr<storage::Storage> configured =
+      storage_from_config(config, config::shared_mount(), logger);
   if (configured) place.tensorboard_directory = configured->directory();
   if (!options.checkpoint_storage.empty()) {
     place.storage = storage_from_option(options.checkpoint_storage, logger);
@@ -68,55 +69,58 @@ Json open_storage_of_trial(const CoreOptions &options, const std::shared_ptr<Log
 }
 
 // Newer masters want a directory of this machine called that.
-Json as_directory(const Json &storage, WireVersion version) {
-  if (version < WireVersion::v0_38 || storage.value("type", "") != "shared_fs") return storage;
+Json as_directory(const Json &storage, codec::WireVersion version) {
+  if (version < codec::WireVersion::v0_38 || storage.value("type", "") != "shared_fs")
+    return storage;
   return {{"type", "directory"}, {"container_path", storage.at("host_path")}};
 }
 
 Json open_storage_of_user(const CoreOptions &options, const Json &config,
                           const std::shared_ptr<Logger> &logger, Place &place) {
-  const WireVersion version = place.session->version();
+  const codec::WireVersion version = place.session->version();
   if (!options.checkpoint_storage.empty()) {
     place.storage = storage_from_option(options.checkpoint_storage, logger);
     return as_directory(place.storage->config(), version);
   }
   place.storage = storage_from_config(config, std::nullopt, logger);
   if (place.storage) return place.storage->config();
-  place.storage = make_storage_from_uri((user_data_directory() / "checkpoints").string(), logger);
+  place.storage =
+      storage::make_storage_from_uri((user_data_directory() / "checkpoints").string(), logger);
   // An older master takes none, or one that its cluster has.
-  return version >= WireVersion::v0_38 ? as_directory(place.storage->config(), version) : Json();
+  return version >= codec::WireVersion::v0_38 ? as_directory(place.storage->config(), version)
+                                              : Json();
 }
 
 }  // namespace
 
-void reach_cluster(const Ranks &ranks, const std::shared_ptr<Logger> &logger, Place &place) {
-  if (!place.cluster) place.cluster = read_cluster_info();
+void reach_cluster(const comm::Ranks &ranks, const std::shared_ptr<Logger> &logger, Place &place) {
+  if (!place.cluster) place.cluster = config::read_cluster_info();
   if (!place.cluster || !place.cluster->trial)
     throw Error(Code::invalid, "starting: rank 0 is in a trial of the master " +
                                    place.location.url +
                                    ", but nothing here says so; start all "
                                    "ranks with the variables DET_* of their container");
-  place.session = connect_to_task_master(*place.cluster, logger);
-  if (ranks.local_rank == 0) meet_containers(*place.session, *place.cluster);
+  place.session = master::connect_to_task_master(*place.cluster, logger);
+  if (ranks.local_rank == 0) master::meet_containers(*place.session, *place.cluster);
   check_slots(*place.cluster, ranks);
   recover(place, false, logger);
 }
 
 void reach_as_user(const std::shared_ptr<Logger> &logger, Place &place) {
-  place.session = connect_as_user(place.location.url, logger);
+  place.session = master::connect_as_user(place.location.url, logger);
   recover(place, true, logger);
 }
 
-Json start_in_cluster(const CoreOptions &options, const Ranks &ranks,
+Json start_in_cluster(const CoreOptions &options, const comm::Ranks &ranks,
                       const std::shared_ptr<Logger> &logger, Place &place) {
   const Json storage = open_storage_of_trial(options, logger, place);
-  place.master = start_managed_run({place.session, logger, ranks, storage}, *place.cluster);
+  place.master = master::start_managed_run({place.session, logger, ranks, storage}, *place.cluster);
   return {{"trial_id", place.master->info().trial_id}, {"run_id", place.master->info().run_id}};
 }
 
-void join_in_cluster(const Json &ticket, const CoreOptions &options, const Ranks &ranks,
+void join_in_cluster(const Json &ticket, const CoreOptions &options, const comm::Ranks &ranks,
                      const std::shared_ptr<Logger> &logger, Place &place) {
-  const ClusterTrial &trial = *place.cluster->trial;
+  const config::ClusterTrial &trial = *place.cluster->trial;
   if (ticket.at("trial_id") != trial.trial_id || ticket.at("run_id") != trial.run_id)
     throw Error(Code::invalid, "starting: rank 0 is in run " + ticket.at("run_id").dump() +
                                    " of trial " + ticket.at("trial_id").dump() +
@@ -124,32 +128,33 @@ void join_in_cluster(const Json &ticket, const CoreOptions &options, const Ranks
                                    " of trial " + std::to_string(trial.trial_id) + " (" +
                                    place.cluster->origin + "); start them all in one task");
   const Json storage = open_storage_of_trial(options, logger, place);
-  place.master = start_managed_run({place.session, logger, ranks, storage}, *place.cluster);
+  place.master = master::start_managed_run({place.session, logger, ranks, storage}, *place.cluster);
 }
 
-Json start_unmanaged(const CoreOptions &options, const Ranks &ranks,
+Json start_unmanaged(const CoreOptions &options, const comm::Ranks &ranks,
                      const std::shared_ptr<Logger> &logger, Place &place) {
   TrialOptions trial = trial_options(options);
   const Json storage = open_storage_of_user(options, trial.config, logger, place);
   if (trial.hparams.is_null() && trial.config.is_object())
-    trial.hparams = constant_hparams(trial.config);
-  UnmanagedRequest request{.trial_id = trial.trial_id,
-                           .external_experiment_id = std::move(trial.external_experiment_id),
-                           .external_trial_id = std::move(trial.external_id),
-                           .name = trial.name.empty() ? program_name() : std::move(trial.name),
-                           .config = std::move(trial.config),
-                           .hparams = std::move(trial.hparams)};
-  place.master = start_unmanaged_run({place.session, logger, ranks, storage}, request);
-  return {{"run", to_json(place.master->info())},
+    trial.hparams = search::constant_hparams(trial.config);
+  master::UnmanagedRequest request{
+      .trial_id = trial.trial_id,
+      .external_experiment_id = std::move(trial.external_experiment_id),
+      .external_trial_id = std::move(trial.external_id),
+      .name = trial.name.empty() ? program_name() : std::move(trial.name),
+      .config = std::move(trial.config),
+      .hparams = std::move(trial.hparams)};
+  place.master = master::start_unmanaged_run({place.session, logger, ranks, storage}, request);
+  return {{"run", engine::to_json(place.master->info())},
           {"announced", storage},
           {"storage", place.storage->config()}};
 }
 
-void join_unmanaged(const Json &ticket, const Ranks &ranks, const std::shared_ptr<Logger> &logger,
-                    Place &place) {
-  place.storage = make_storage(ticket.at("storage"), std::nullopt, logger);
-  place.master = join_unmanaged_run({place.session, logger, ranks, ticket.at("announced")},
-                                    run_info_from_json(ticket.at("run")));
+void join_unmanaged(const Json &ticket, const comm::Ranks &ranks,
+                    const std::shared_ptr<Logger> &logger, Place &place) {
+  place.storage = storage::make_storage(ticket.at("storage"), std::nullopt, logger);
+  place.master = master::join_unmanaged_run({place.session, logger, ranks, ticket.at("announced")},
+                                            engine::run_info_from_json(ticket.at("run")));
 }
 
-}  // namespace det
+}  // namespace det::context

@@ -4,7 +4,7 @@
 #include "core/base/utf8.h"
 #include "core/journal/metric_names.h"
 
-namespace det {
+namespace det::context {
 
 namespace {
 
@@ -50,12 +50,12 @@ void TrainContext::refuse_step_back(std::string_view group, const std::atomic<in
                                  "stretch again, start a new run with det_core_init()");
 }
 
-void TrainContext::report(std::string_view group, int64_t steps, const NamedValue *values,
+void TrainContext::report(std::string_view group, int64_t steps, const journal::NamedValue *values,
                           size_t count) {
   if (group == "training") return report_training(steps, values, count);
   if (group == "validation") return report_validation(steps, values, count);
   gate_.check();
-  check_group(group);
+  journal::check_group(group);
   check_steps(group, steps);
   spool().append_metrics(group, steps, values, count);
   gate_.check();
@@ -64,7 +64,7 @@ void TrainContext::report(std::string_view group, int64_t steps, const NamedValu
 void TrainContext::report_json(const std::string &group, int64_t steps, const Json &metrics,
                                const std::optional<Json> &batches) {
   gate_.check();
-  check_group(group);
+  journal::check_group(group);
   check_steps(group, steps);
   check_metrics(group, metrics, batches);
   std::atomic<int64_t> *last = group == "training"     ? &training_steps_
@@ -126,9 +126,9 @@ void TrainContext::give_way_to_reports() noexcept {
   }
 }
 
-std::optional<uint64_t> TrainContext::keep_checkpoint(const CheckpointReport &report) {
+std::optional<uint64_t> TrainContext::keep_checkpoint(const engine::CheckpointReport &report) {
   if (spool_ == nullptr) return std::nullopt;
-  return spool_->append_checkpoint(pack(to_json(report)));
+  return spool_->append_checkpoint(pack(engine::to_json(report)));
 }
 
 void TrainContext::report_early_exit(const std::string &reason) {
@@ -160,9 +160,10 @@ std::filesystem::path TrainContext::tensorboard_path() {
   return tensorboard_.path();
 }
 
-void TrainContext::upload_tensorboard_files(const Selector &selector, const Mangler &mangler) {
+void TrainContext::upload_tensorboard_files(const storage::Selector &selector,
+                                            const tensorboard::Mangler &mangler) {
   gate_.check();
   tensorboard_.upload(selector, mangler);
 }
 
-}  // namespace det
+}  // namespace det::context

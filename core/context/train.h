@@ -17,13 +17,14 @@
 #include "core/metrics/shipper.h"
 #include "core/tensorboard/files.h"
 
-namespace det {
+namespace det::context {
 
 class TrainContext {
  public:
   // Without a spool and its shipper where the master is unreachable().
-  TrainContext(const Gate &gate, Master &master, Spool *spool, Shipper *shipper,
-               TensorboardFiles &tensorboard, Logger &logger)
+  TrainContext(const Gate &gate, master::Master &master, journal::Spool *spool,
+               metrics::Shipper *shipper, tensorboard::TensorboardFiles &tensorboard,
+               Logger &logger)
       : gate_(gate),
         master_(master),
         spool_(spool),
@@ -31,13 +32,14 @@ class TrainContext {
         tensorboard_(tensorboard),
         logger_(logger) {}
 
-  void report_training(int64_t steps, const NamedValue *values, size_t count) {
+  void report_training(int64_t steps, const journal::NamedValue *values, size_t count) {
     report_forward("training", training_steps_, steps, values, count);
   }
-  void report_validation(int64_t steps, const NamedValue *values, size_t count) {
+  void report_validation(int64_t steps, const journal::NamedValue *values, size_t count) {
     report_forward("validation", validation_steps_, steps, values, count);
   }
-  void report(std::string_view group, int64_t steps, const NamedValue *values, size_t count);
+  void report(std::string_view group, int64_t steps, const journal::NamedValue *values,
+              size_t count);
   void report_json(const std::string &group, int64_t steps, const Json &metrics,
                    const std::optional<Json> &batches);
 
@@ -58,7 +60,7 @@ class TrainContext {
   void give_way_to_reports() noexcept;
 
   // Into the journal. None where there is no journal; throws as a report does.
-  std::optional<uint64_t> keep_checkpoint(const CheckpointReport &report);
+  std::optional<uint64_t> keep_checkpoint(const engine::CheckpointReport &report);
 
   void report_early_exit(const std::string &reason);
   void set_metadata(const Json &metadata);
@@ -66,11 +68,12 @@ class TrainContext {
   std::optional<double> best_validation();
 
   std::filesystem::path tensorboard_path();
-  void upload_tensorboard_files(const Selector &selector, const Mangler &mangler);
+  void upload_tensorboard_files(const storage::Selector &selector,
+                                const tensorboard::Mangler &mangler);
 
  private:
   void report_forward(std::string_view group, std::atomic<int64_t> &last, int64_t steps,
-                      const NamedValue *values, size_t count) {
+                      const journal::NamedValue *values, size_t count) {
     gate_.check();
     if (steps < last.load(std::memory_order_relaxed)) [[unlikely]]
       refuse_step_back(group, last, steps);
@@ -79,7 +82,7 @@ class TrainContext {
     gate_.check();  // a close meanwhile may not have seen the report
   }
 
-  Spool &spool() const {
+  journal::Spool &spool() const {
     if (spool_ == nullptr) [[unlikely]]
       refuse();
     return *spool_;
@@ -96,13 +99,13 @@ class TrainContext {
                                             const std::atomic<int64_t> &last, int64_t steps);
 
   const Gate &gate_;
-  Master &master_;
-  Spool *const spool_;
-  Shipper *const shipper_;
-  TensorboardFiles &tensorboard_;
+  master::Master &master_;
+  journal::Spool *const spool_;
+  metrics::Shipper *const shipper_;
+  tensorboard::TensorboardFiles &tensorboard_;
   Logger &logger_;
   std::atomic<int64_t> training_steps_{0};
   std::atomic<int64_t> validation_steps_{0};
 };
 
-}  // namespace det
+}  // namespace det::context

@@ -6,7 +6,7 @@
 #include "core/base/utf8.h"
 #include "core/config/trial_variables.h"
 
-namespace det {
+namespace det::context {
 
 namespace {
 
@@ -33,7 +33,7 @@ void require_utf8(const std::string &name, const char *what) {
 }  // namespace
 
 TrialOptions trial_options(const CoreOptions &options) {
-  const TrialVariables variables = read_trial_variables();
+  const config::TrialVariables variables = config::read_trial_variables();
   TrialOptions trial;
   trial.trial_id = options.trial_id != 0 ? options.trial_id : variables.trial_id;
   if (trial.trial_id == variables.trial_id) trial.run_id = variables.run_id;
@@ -60,27 +60,27 @@ TrialOptions trial_options(const CoreOptions &options) {
 }
 
 // A JSON object, or a path or URI.
-std::unique_ptr<Storage> storage_from_option(const std::string &option,
-                                             std::shared_ptr<Logger> logger) {
+std::unique_ptr<storage::Storage> storage_from_option(const std::string &option,
+                                                      std::shared_ptr<Logger> logger) {
   const size_t first = option.find_first_not_of(" \t\n");
   if (first == option.npos || option[first] != '{')
-    return make_storage_from_uri(option, std::move(logger));
+    return storage::make_storage_from_uri(option, std::move(logger));
   const Json config = parse_json_object(option, "checkpoint_storage");
   if (config.value("type", Json()) == "shared_fs")
     throw Error(Code::invalid,
                 "reading checkpoint_storage: an object of type shared_fs is not allowed here; give "
                 "the directory itself as a path");
-  return make_storage(config, std::nullopt, std::move(logger));
+  return storage::make_storage(config, std::nullopt, std::move(logger));
 }
 
-std::unique_ptr<Storage> storage_from_config(const Json &config,
-                                             const std::optional<std::string> &mounted,
-                                             std::shared_ptr<Logger> logger) {
+std::unique_ptr<storage::Storage> storage_from_config(const Json &config,
+                                                      const std::optional<std::string> &mounted,
+                                                      std::shared_ptr<Logger> logger) {
   if (!config.is_object()) return nullptr;
   const auto section = config.find("checkpoint_storage");
   if (section == config.end() || section->is_null()) return nullptr;
-  if (section->is_string()) return make_storage_from_uri(*section, std::move(logger));
-  return make_storage(*section, mounted, std::move(logger));
+  if (section->is_string()) return storage::make_storage_from_uri(*section, std::move(logger));
+  return storage::make_storage(*section, mounted, std::move(logger));
 }
 
-}  // namespace det
+}  // namespace det::context

@@ -9,7 +9,7 @@
 #include "core/context/options.h"
 #include "core/storage/storage.h"
 
-namespace det {
+namespace det::context {
 
 struct TrialOptions {
   int64_t trial_id = 0;
@@ -24,13 +24,13 @@ struct TrialOptions {
 TrialOptions trial_options(const CoreOptions &options);
 
 // From det_core_options.checkpoint_storage: a JSON object, or a path or URI.
-std::unique_ptr<Storage> storage_from_option(const std::string &option,
-                                             std::shared_ptr<Logger> logger);
+std::unique_ptr<storage::Storage> storage_from_option(const std::string &option,
+                                                      std::shared_ptr<Logger> logger);
 
 // From an experiment configuration; null where it has none. `mounted`: where a container has the
 // file system that is shared, if it has.
-std::unique_ptr<Storage> storage_from_config(const Json &config,
-                                             const std::optional<std::string> &mounted,
-                                             std::shared_ptr<Logger> logger);
+std::unique_ptr<storage::Storage> storage_from_config(const Json &config,
+                                                      const std::optional<std::string> &mounted,
+                                                      std::shared_ptr<Logger> logger);
 
-}  // namespace det
+}  // namespace det::context

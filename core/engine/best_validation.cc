@@ -2,7 +2,7 @@
 
 #include "core/base/error.h"
 
-namespace det {
+namespace det::engine {
 
 namespace {
 
@@ -94,4 +94,4 @@ std::optional<double> best_validation(Database &store, int64_t experiment_id) {
   return searcher_value({{"best", parse_json(first.view(1), "a stored metric")}}, {"best"});
 }
 
-}  // namespace det
+}  // namespace det::engine

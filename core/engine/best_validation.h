@@ -8,7 +8,7 @@
 #include "core/engine/database.h"
 #include "core/engine/searcher_metric.h"
 
-namespace det {
+namespace det::engine {
 
 // Keeps with each trial its best validation of those that are not archived: `best_validation` (the
 // row), `best_metric` (JSON; NULL where it has none) and `best_order`, which sorts trials. What is
@@ -47,4 +47,4 @@ std::optional<int64_t> best_trial(Database &store, int64_t experiment_id);
 // The best value over all trials of an experiment. NaN is the worst of all.
 std::optional<double> best_validation(Database &store, int64_t experiment_id);
 
-}  // namespace det
+}  // namespace det::engine

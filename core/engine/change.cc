@@ -2,7 +2,7 @@
 
 #include "core/engine/signals.h"
 
-namespace det {
+namespace det::engine {
 
 Change::Change(Store &store, Durability durability)
     : store_(store), transaction_(store.database(), durability) {}
@@ -19,4 +19,4 @@ void Change::commit() {
   for (const int64_t experiment_id : listeners_) store_.waking().wake_listeners(experiment_id);
 }
 
-}  // namespace det
+}  // namespace det::engine

@@ -9,7 +9,7 @@
 
 #include "core/engine/store.h"
 
-namespace det {
+namespace det::engine {
 
 class Change {
  public:
@@ -33,4 +33,4 @@ class Change {
   std::vector<int64_t> listeners_;
 };
 
-}  // namespace det
+}  // namespace det::engine

@@ -3,7 +3,7 @@
 #include "core/base/clock.h"
 #include "core/base/error.h"
 
-namespace det {
+namespace det::engine {
 
 namespace {
 
@@ -50,4 +50,4 @@ void record_checkpoint(Database &store, const RunInfo &run, const CheckpointRepo
       to_wire(report.storage));
 }
 
-}  // namespace det
+}  // namespace det::engine

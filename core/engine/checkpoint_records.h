@@ -4,7 +4,7 @@
 #include "core/engine/database.h"
 #include "core/engine/run_info.h"
 
-namespace det {
+namespace det::engine {
 
 // Records a checkpoint that is complete in its storage; the same one again changes nothing. The
 // caller holds a transaction. Throws Code::invalid (steps_completed), Code::conflict (another
@@ -18,4 +18,4 @@ struct LatestCheckpoint {
 };
 std::optional<LatestCheckpoint> latest_checkpoint(Database &store, int64_t trial_id);
 
-}  // namespace det
+}  // namespace det::engine

@@ -7,7 +7,7 @@
 #include "core/engine/store.h"
 #include "core/storage/storage.h"
 
-namespace det {
+namespace det::engine {
 
 namespace {
 
@@ -35,13 +35,13 @@ class Collector {
     store_.run("UPDATE checkpoints SET state=? WHERE id=?", state, one.id);
   }
 
-  Storage &storage_of(const StoredCheckpoint &one) {
+  storage::Storage &storage_of(const StoredCheckpoint &one) {
     auto &storage = storages_[one.storage];
     if (!storage)
-      storage =
-          make_storage(parse_json_object(one.storage, "where the checkpoint is"), std::nullopt,
-                       // The caller's, for as long as it lives.
-                       std::shared_ptr<Logger>(std::shared_ptr<void>(), &logger_));
+      storage = storage::make_storage(parse_json_object(one.storage, "where the checkpoint is"),
+                                      std::nullopt,
+                                      // The caller's, for as long as it lives.
+                                      std::shared_ptr<Logger>(std::shared_ptr<void>(), &logger_));
     return *storage;
   }
 
@@ -79,7 +79,7 @@ class Collector {
 
   void record_remains(const StoredCheckpoint &one) {
     try {
-      Resources remains = storage_of(one).list(one.uuid);
+      storage::Resources remains = storage_of(one).list(one.uuid);
       const Json before = parse_json_object(one.resources, "stored resources");
       if (!before.contains("metadata.json")) remains.erase("metadata.json");
       if (Json(remains) == before && one.state == "COMPLETED") return mark(one, one.state);
@@ -94,7 +94,7 @@ class Collector {
 
   Database store_;
   Logger &logger_;
-  std::map<std::string, std::unique_ptr<Storage>> storages_;  // by their configuration
+  std::map<std::string, std::unique_ptr<storage::Storage>> storages_;  // by their configuration
   Collected collected_;
 };
 
@@ -118,4 +118,4 @@ void collect_garbage(const std::filesystem::path &store_directory, int64_t exper
   }
 }
 
-}  // namespace det
+}  // namespace det::engine

@@ -9,7 +9,7 @@
 #include "core/engine/resume.h"
 #include "core/engine/supervised.h"
 
-namespace det {
+namespace det::engine {
 
 namespace {
 
@@ -146,4 +146,4 @@ Json Engine::control(Target target, int64_t id, Action action) {
                            : Json()}};
 }
 
-}  // namespace det
+}  // namespace det::engine

@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace det {
+namespace det::engine {
 
 // Same numbers as DET_CLIENT_* in include/det/client.h.
 enum class Target : int { experiment = 1, trial = 2 };
@@ -11,4 +11,4 @@ enum class Action : int { pause = 1, activate = 2, cancel = 3, kill = 4 };
 
 std::string action_name(Action action);  // for messages: "pausing"
 
-}  // namespace det
+}  // namespace det::engine

@@ -8,7 +8,7 @@
 #include "core/engine/states.h"
 #include "core/engine/time_left.h"
 
-namespace det {
+namespace det::engine {
 
 namespace {
 
@@ -44,7 +44,7 @@ Json Engine::search_events(int64_t experiment_id, milliseconds limit) {
   Database &records = store.database();
   const auto listener = store.waking().listen(experiment_id);
   for (TimeLeft left(limit);; listener->wait(left.now())) {
-    const ExperimentRecord experiment = det::read_experiment(records, experiment_id);
+    const ExperimentRecord experiment = det::engine::read_experiment(records, experiment_id);
     require_custom(experiment, "reading the events of " + search_name(experiment_id));
     Json events = Json::array();
     if (experiment.state != state::active) {
@@ -62,7 +62,7 @@ Json Engine::post_operations(int64_t experiment_id, int64_t event_id, const Json
   Store store(store_.directory(), false, store_.options());
   Database &records = store.database();
   const std::string tried = "posting operations to " + search_name(experiment_id);
-  require_custom(det::read_experiment(records, experiment_id), tried);
+  require_custom(det::engine::read_experiment(records, experiment_id), tried);
   if (!operations.is_array())
     throw Error(Code::invalid, tried + ": a list is needed, like [{\"shutDown\": {}}]");
   const auto listener = store.waking().listen(experiment_id);
@@ -93,4 +93,4 @@ Json Engine::post_operations(int64_t experiment_id, int64_t event_id, const Json
   }
 }
 
-}  // namespace det
+}  // namespace det::engine

@@ -11,7 +11,7 @@
 
 #include "core/engine/dialect.h"
 
-namespace det {
+namespace det::engine {
 
 // What survives a power cut: `durable`, this transaction and all before it; `relaxed`, all up to
 // some earlier point. Either survives the death of the process. A sync of the disk can take longer
@@ -173,4 +173,4 @@ class Transaction {
   bool open_ = true;
 };
 
-}  // namespace det
+}  // namespace det::engine

@@ -5,7 +5,7 @@
 #include "core/base/error.h"
 #include "core/engine/checkpoint_records.h"
 
-namespace det {
+namespace det::engine {
 
 namespace {
 
@@ -181,4 +181,4 @@ bool ReportWriter::is_rolled_back(size_t kind, int64_t steps) const {
   return false;
 }
 
-}  // namespace det
+}  // namespace det::engine

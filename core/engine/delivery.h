@@ -14,7 +14,7 @@
 #include "core/engine/metric_text.h"
 #include "core/engine/repeats.h"
 
-namespace det {
+namespace det::engine {
 
 class ReportWriter {
  public:
@@ -49,4 +49,4 @@ class ReportWriter {
   std::optional<double> progress_;
 };
 
-}  // namespace det
+}  // namespace det::engine

@@ -8,7 +8,7 @@
 #include "core/engine/recorded_search.h"
 #include "core/engine/resume.h"
 
-namespace det {
+namespace det::engine {
 
 namespace {
 
@@ -199,4 +199,4 @@ std::vector<DeliveredJournal> Engine::delivered_journals(int64_t trial_id) {
   return journals;
 }
 
-}  // namespace det
+}  // namespace det::engine

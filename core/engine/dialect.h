@@ -2,7 +2,7 @@
 // PostgreSQL both read; a database in its folder brings these, its schema and how it locks.
 #pragma once
 
-namespace det {
+namespace det::engine {
 
 struct Dialect {
   // Columns of experiments.
@@ -27,4 +27,4 @@ struct Dialect {
   const char *forget_best_validation;  // of trial ?
 };
 
-}  // namespace det
+}  // namespace det::engine

@@ -7,7 +7,7 @@
 #include "core/engine/garbage.h"
 #include "core/engine/states.h"
 
-namespace det {
+namespace det::engine {
 
 Engine::Engine(std::filesystem::path store_directory, bool create, StoreOptions options)
     : store_(std::move(store_directory), create, std::move(options)) {}
@@ -23,14 +23,14 @@ int64_t Engine::create_experiment(const Json &config, const std::string &origina
                                   const LaunchPlan &launch) {
   const std::lock_guard guard(mutex_);
   Change change(store_);
-  const int64_t id = det::create_experiment(change.records(), config, original, launch);
+  const int64_t id = det::engine::create_experiment(change.records(), config, original, launch);
   change.commit();
   return id;
 }
 
 ExperimentRecord Engine::read_experiment(int64_t experiment_id) {
   const std::lock_guard guard(mutex_);
-  return det::read_experiment(records(), experiment_id);
+  return det::engine::read_experiment(records(), experiment_id);
 }
 
 Json Engine::collect_garbage(int64_t experiment_id, bool dry) {
@@ -61,4 +61,4 @@ Json Engine::collect_garbage(int64_t experiment_id, bool dry) {
       {"checkpoints", std::move(checkpoints)}, {"size", bytes}, {"failures", collected.failures}};
 }
 
-}  // namespace det
+}  // namespace det::engine

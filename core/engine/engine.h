@@ -17,7 +17,7 @@
 #include "core/engine/page.h"
 #include "core/engine/store.h"
 
-namespace det {
+namespace det::engine {
 
 // The journal of one rank of a run, and how much of it is stored.
 struct DeliveredJournal {
@@ -97,4 +97,4 @@ class Engine {
   Store store_;
 };
 
-}  // namespace det
+}  // namespace det::engine

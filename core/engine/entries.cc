@@ -5,7 +5,7 @@
 #include "core/base/clock.h"
 #include "core/base/error.h"
 
-namespace det {
+namespace det::engine {
 
 namespace {
 
@@ -116,4 +116,4 @@ std::string page_sql(std::string sql, const RowOrder &order, const Page &page, i
   return sql + id + direction + " LIMIT " + std::to_string(limit + 1);
 }
 
-}  // namespace det
+}  // namespace det::engine

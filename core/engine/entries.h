@@ -9,7 +9,7 @@
 #include "core/engine/database.h"
 #include "core/engine/page.h"
 
-namespace det {
+namespace det::engine {
 
 Json time_or_null(std::optional<int64_t> time_us);
 // What a statement of the store's JSON column holds.
@@ -75,4 +75,4 @@ Json list_page(Database &store, const char *name, std::string sql, const RowOrde
   return {{name, std::move(entries)}, {"next", std::move(next)}};
 }
 
-}  // namespace det
+}  // namespace det::engine

@@ -10,7 +10,7 @@
 #include "core/engine/checkpoint_records.h"
 #include "core/engine/lifecycle.h"
 
-namespace det {
+namespace det::engine {
 
 namespace fs = std::filesystem;
 
@@ -123,4 +123,4 @@ SupervisorSeat::SupervisorSeat(const fs::path &store_directory, int64_t experime
   if (!wake_) OsFailure{errno}.raise("opening the FIFO '" + path.string() + "'");
 }
 
-}  // namespace det
+}  // namespace det::engine

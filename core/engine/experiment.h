@@ -17,7 +17,7 @@
 #include "core/base/process.h"
 #include "core/engine/database.h"
 
-namespace det {
+namespace det::engine {
 
 // How its trials are started.
 struct LaunchPlan {
@@ -72,4 +72,4 @@ class SupervisorSeat {
   Fd wake_;
 };
 
-}  // namespace det
+}  // namespace det::engine

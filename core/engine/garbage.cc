@@ -7,7 +7,7 @@
 #include "core/base/error.h"
 #include "core/engine/best_validation.h"
 
-namespace det {
+namespace det::engine {
 
 namespace {
 
@@ -151,4 +151,4 @@ std::vector<StoredCheckpoint> find_garbage(Database &store, int64_t experiment_i
   return garbage;
 }
 
-}  // namespace det
+}  // namespace det::engine

@@ -10,7 +10,7 @@
 #include "core/base/log.h"
 #include "core/engine/database.h"
 
-namespace det {
+namespace det::engine {
 
 // `checkpoint_storage.save_*`: how many of the best validated checkpoints of the experiment and of
 // each trial are kept, and how many of the newest of each trial.
@@ -56,4 +56,4 @@ Collected delete_garbage(const std::filesystem::path &store_directory, int64_t e
 void collect_garbage(const std::filesystem::path &store_directory, int64_t experiment_id,
                      Logger &logger);
 
-}  // namespace det
+}  // namespace det::engine

@@ -2,7 +2,7 @@
 #include "core/engine/best_validation.h"
 #include "core/engine/engine.h"
 
-namespace det {
+namespace det::engine {
 
 TrialGlance Engine::glance(int64_t trial_id) {
   const std::lock_guard guard(mutex_);
@@ -43,10 +43,10 @@ std::map<std::string, int64_t> Engine::count_trials(int64_t experiment_id) {
 
 std::optional<BestTrialRecord> Engine::best_trial(int64_t experiment_id) {
   const std::lock_guard guard(mutex_);
-  const auto best = det::best_trial(records(), experiment_id);
+  const auto best = det::engine::best_trial(records(), experiment_id);
   const auto value = best_validation(records(), experiment_id);
   if (!best || !value) return std::nullopt;
   return BestTrialRecord{*best, *value};
 }
 
-}  // namespace det
+}  // namespace det::engine

@@ -4,7 +4,7 @@
 #include "core/engine/change.h"
 #include "core/engine/run_directory.h"
 
-namespace det {
+namespace det::engine {
 
 namespace fs = std::filesystem;
 
@@ -86,4 +86,4 @@ RunTicket ticket_from_json(const Json &json) {
           ProcessIdentity::from_json(json.at("chief")), run_info_from_json(json.at("info"))};
 }
 
-}  // namespace det
+}  // namespace det::engine

@@ -10,7 +10,7 @@
 #include "core/base/process.h"
 #include "core/engine/live_run.h"
 
-namespace det {
+namespace det::engine {
 
 // What the chief of a job tells its other ranks about the run it has started.
 struct RunTicket {
@@ -32,4 +32,4 @@ struct JoinedRun {
 JoinedRun join_live_run(const RunTicket &ticket, int rank, std::shared_ptr<Logger> log,
                         const StoreOptions &options);
 
-}  // namespace det
+}  // namespace det::engine

@@ -6,7 +6,7 @@
 #include "core/base/error.h"
 #include "core/base/pidfd.h"
 
-namespace det {
+namespace det::engine {
 
 namespace {
 
@@ -25,4 +25,4 @@ void kill_process(const ProcessIdentity &process) {
   ends_within(handle, death);
 }
 
-}  // namespace det
+}  // namespace det::engine

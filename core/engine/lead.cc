@@ -3,7 +3,7 @@
 #include "core/base/error.h"
 #include "core/engine/transitions.h"
 
-namespace det {
+namespace det::engine {
 
 Lead::Lead(const std::filesystem::path &store_directory, int64_t experiment_id,
            const StoreOptions &options)
@@ -114,4 +114,4 @@ std::vector<TrialValidation> Lead::new_validations(int64_t trial_id) {
   return found;
 }
 
-}  // namespace det
+}  // namespace det::engine

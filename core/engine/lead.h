@@ -18,7 +18,7 @@
 #include "core/engine/states.h"
 #include "core/engine/store.h"
 
-namespace det {
+namespace det::engine {
 
 // What people make of an experiment.
 struct ExperimentControl {
@@ -113,7 +113,7 @@ class Lead {
   std::vector<TrialValidation> new_validations(int64_t trial_id);
 
   // The search, told all that is on record. Before anything of it that follows.
-  void take_up(std::unique_ptr<Search> search, std::optional<uint64_t> length);
+  void take_up(std::unique_ptr<search::Search> search, std::optional<uint64_t> length);
   bool is_custom() const { return search_->is_custom(); }
   double progress() const { return search_->progress(); }
   void trial_progress(int64_t trial_id, double units) { search_->trial_progress(trial_id, units); }
@@ -124,8 +124,8 @@ class Lead {
   Decided validated(int64_t trial_id, const TrialValidation &validation);
   std::vector<SearchPost> posts();
   Decided answer(const SearchPost &post);
-  Decided end_trial(int64_t trial_id, std::string_view state, std::optional<ExitReason> reason,
-                    const std::optional<JudgedRun> &run);
+  Decided end_trial(int64_t trial_id, std::string_view state,
+                    std::optional<search::ExitReason> reason, const std::optional<JudgedRun> &run);
   Decided fail(const std::string &why);
 
   RunInfo next_run(int64_t trial_id);
@@ -162,4 +162,4 @@ class Lead {
   std::unique_ptr<RecordedSearch> search_;
 };
 
-}  // namespace det
+}  // namespace det::engine

@@ -4,7 +4,7 @@
 #include "core/engine/lifecycle.h"
 #include "core/engine/start.h"
 
-namespace det {
+namespace det::engine {
 
 RunInfo Lead::next_run(int64_t trial_id) { return describe_next_run(records(), trial_id); }
 
@@ -109,4 +109,4 @@ bool Lead::log_output(int64_t trial_id, int64_t run_id, const std::vector<std::s
   return forbidden;
 }
 
-}  // namespace det
+}  // namespace det::engine

@@ -4,9 +4,9 @@
 #include "core/engine/lead.h"
 #include "core/engine/transitions.h"
 
-namespace det {
+namespace det::engine {
 
-void Lead::take_up(std::unique_ptr<Search> search, std::optional<uint64_t> length) {
+void Lead::take_up(std::unique_ptr<search::Search> search, std::optional<uint64_t> length) {
   search_ = std::make_unique<RecordedSearch>(records(), experiment_id_, std::move(search), length);
 }
 
@@ -18,16 +18,16 @@ Decided Lead::decide(const std::function<SearchChanges()> &event) {
     changes = event();
     // Each refusal is an event of its own, and may have others in its wake.
     for (size_t next = 0; next < changes.refused.size(); ++next)
-      changes.add(search_->exited_early(changes.refused[next], ExitReason::user_canceled));
+      changes.add(search_->exited_early(changes.refused[next], search::ExitReason::user_canceled));
   } catch (const Error &error) {
     if (error.code != Code::invalid) throw;
     search_->failed(error.what());
     changes = {};
-    changes.shutdown = Shutdown{.cancel = false, .failure = true};
+    changes.shutdown = search::Shutdown{.cancel = false, .failure = true};
     decided.failure = error.what();
   }
   if (changes.shutdown) {
-    const Shutdown &how = *changes.shutdown;
+    const search::Shutdown &how = *changes.shutdown;
     set_experiment_state(records(), experiment_id_,
                          how.failure  ? state::failing
                          : how.cancel ? state::canceling
@@ -55,7 +55,8 @@ Decided Lead::validated(int64_t trial_id, const TrialValidation &validation) {
   return decide([&] { return search_->validated(trial_id, validation.row, validation.metrics); });
 }
 
-Decided Lead::end_trial(int64_t trial_id, std::string_view state, std::optional<ExitReason> reason,
+Decided Lead::end_trial(int64_t trial_id, std::string_view state,
+                        std::optional<search::ExitReason> reason,
                         const std::optional<JudgedRun> &run) {
   return decide([&] {
     if (run) record_judged(trial_id, *run);
@@ -101,4 +102,4 @@ Decided Lead::answer(const SearchPost &post) {
   });
 }
 
-}  // namespace det
+}  // namespace det::engine

@@ -9,7 +9,7 @@
 #include "core/engine/ranks.h"
 #include "core/engine/run_directory.h"
 
-namespace det {
+namespace det::engine {
 
 namespace fs = std::filesystem;
 
@@ -81,4 +81,4 @@ Recovery recover_left_behind(const fs::path &store_directory, const ShipJournals
   return recovery;
 }
 
-}  // namespace det
+}  // namespace det::engine

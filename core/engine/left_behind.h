@@ -10,7 +10,7 @@
 #include "core/base/report.h"
 #include "core/engine/store.h"
 
-namespace det {
+namespace det::engine {
 
 struct LeftBehind {
   int64_t trial_id = 0;
@@ -37,4 +37,4 @@ using ShipJournals = std::function<void(const std::filesystem::path &run_directo
 Recovery recover_left_behind(const std::filesystem::path &store_directory, const ShipJournals &ship,
                              Logger &log, const StoreOptions &options = {});
 
-}  // namespace det
+}  // namespace det::engine

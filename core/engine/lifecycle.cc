@@ -4,7 +4,7 @@
 #include "core/base/error.h"
 #include "core/engine/run_directory.h"
 
-namespace det {
+namespace det::engine {
 
 namespace {
 
@@ -112,4 +112,4 @@ void revise_run_end(Database &store, int64_t trial_id, int64_t run_id) {
   if (trial.next()) set_trial_state(store, trial_id, state::error);
 }
 
-}  // namespace det
+}  // namespace det::engine

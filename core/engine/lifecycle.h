@@ -11,7 +11,7 @@
 #include "core/engine/database.h"
 #include "core/engine/states.h"
 
-namespace det {
+namespace det::engine {
 
 struct RunRecord {
   int64_t trial_id = 0;
@@ -41,4 +41,4 @@ void record_run_end(Database &store, int64_t trial_id, int64_t run_id, RunExit h
 // A run that had ended well turns out to be an error, and its trial with it.
 void revise_run_end(Database &store, int64_t trial_id, int64_t run_id);
 
-}  // namespace det
+}  // namespace det::engine

@@ -11,7 +11,7 @@
 #include "core/base/fifo.h"
 #include "core/base/uuid.h"
 
-namespace det {
+namespace det::engine {
 
 namespace fs = std::filesystem;
 using std::chrono::milliseconds;
@@ -63,4 +63,4 @@ void wake_fifo_listeners(const fs::path &directory) {
   }
 }
 
-}  // namespace det
+}  // namespace det::engine

@@ -6,7 +6,7 @@
 #include "core/base/file.h"
 #include "core/engine/waking.h"
 
-namespace det {
+namespace det::engine {
 
 // Has a FIFO of its own in `directory` while it waits, where there can be one.
 class FifoListener : public Listener {
@@ -27,4 +27,4 @@ class FifoListener : public Listener {
 // Wakes all who have one there.
 void wake_fifo_listeners(const std::filesystem::path &directory);
 
-}  // namespace det
+}  // namespace det::engine

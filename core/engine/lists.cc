@@ -5,7 +5,7 @@
 #include "core/engine/engine.h"
 #include "core/engine/entries.h"
 
-namespace det {
+namespace det::engine {
 
 namespace {
 
@@ -68,4 +68,4 @@ Json Engine::list_logs(int64_t trial_id, const Page &page) {
       trial_id);
 }
 
-}  // namespace det
+}  // namespace det::engine

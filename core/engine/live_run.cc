@@ -12,7 +12,7 @@
 #include "core/engine/run_directory.h"
 #include "core/engine/time_left.h"
 
-namespace det {
+namespace det::engine {
 
 namespace {
 
@@ -184,7 +184,7 @@ bool LiveRun::report_early_exit(const std::string &reason) {
 
 std::optional<double> LiveRun::best_validation() {
   const std::lock_guard guard(mutex_);
-  return det::best_validation(records(), run_.info.experiment_id);
+  return det::engine::best_validation(records(), run_.info.experiment_id);
 }
 
 void LiveRun::end(RunExit how) {
@@ -232,4 +232,4 @@ std::unique_ptr<LiveRun> start_live_run(const RunRequest &request) {
   }
 }
 
-}  // namespace det
+}  // namespace det::engine

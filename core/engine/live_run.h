@@ -19,7 +19,7 @@
 #include "core/engine/states.h"
 #include "core/engine/store.h"
 
-namespace det {
+namespace det::engine {
 
 // Used by any thread.
 class LiveRun {
@@ -90,4 +90,4 @@ class LiveRun {
 // space, a length that is none), and what open_store() throws.
 std::unique_ptr<LiveRun> start_live_run(const RunRequest &request);
 
-}  // namespace det
+}  // namespace det::engine

@@ -3,7 +3,7 @@
 #include "core/engine/checkpoint_records.h"
 #include "core/engine/live_run.h"
 
-namespace det {
+namespace det::engine {
 
 void LiveRun::report_checkpoint(const CheckpointReport &report) {
   const std::lock_guard guard(mutex_);
@@ -54,4 +54,4 @@ void LiveRun::checkpoint_deleted(const std::string &id) {
   change.commit();
 }
 
-}  // namespace det
+}  // namespace det::engine

@@ -5,7 +5,7 @@
 #include "core/engine/engine.h"
 #include "core/engine/entries.h"
 
-namespace det {
+namespace det::engine {
 
 namespace {
 
@@ -66,4 +66,4 @@ Json Engine::list_metric_names(int64_t trial_id) {
   return groups;
 }
 
-}  // namespace det
+}  // namespace det::engine

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-namespace det {
+namespace det::engine {
 
 void MetricText::read(const Report &report) {
   batches_.clear();
@@ -42,4 +42,4 @@ const std::string &MetricText::quoted(std::string_view name) {
   return quoted_.emplace(name, to_wire(std::string(name))).first->second;
 }
 
-}  // namespace det
+}  // namespace det::engine

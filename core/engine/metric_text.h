@@ -9,7 +9,7 @@
 #include "core/base/json.h"
 #include "core/base/report.h"
 
-namespace det {
+namespace det::engine {
 
 // Holds one report at a time and is used again for the next, so that it needs no memory of its own
 // for each.
@@ -44,4 +44,4 @@ class MetricText {
   std::unordered_map<std::string, std::string, NameHash, std::equal_to<>> quoted_;
 };
 
-}  // namespace det
+}  // namespace det::engine

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace det {
+namespace det::engine {
 
 struct Page {
   int64_t after = 0;
@@ -12,4 +12,4 @@ struct Page {
   bool by_metric = false;  // trials of one experiment: the best first, descending the worst
 };
 
-}  // namespace det
+}  // namespace det::engine

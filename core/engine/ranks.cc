@@ -5,7 +5,7 @@
 #include "core/base/clock.h"
 #include "core/engine/run_directory.h"
 
-namespace det {
+namespace det::engine {
 
 std::string rank_journal_id(const std::string &journal_id_of_run, int rank) {
   return rank == 0 ? journal_id_of_run : journal_id_of_run + "." + std::to_string(rank);
@@ -67,4 +67,4 @@ RunExit worst_rank_exit(Database &store, int64_t trial_id, int64_t run_id) {
   return worst;
 }
 
-}  // namespace det
+}  // namespace det::engine

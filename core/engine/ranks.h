@@ -12,7 +12,7 @@
 #include "core/engine/database.h"
 #include "core/engine/lifecycle.h"
 
-namespace det {
+namespace det::engine {
 
 // Where a rank runs.
 struct RankProcess {
@@ -50,4 +50,4 @@ std::vector<int> record_lost_ranks(Database &store, const std::filesystem::path 
 // How the run ended when its chief ended well: as the worst of its ranks did.
 RunExit worst_rank_exit(Database &store, int64_t trial_id, int64_t run_id);
 
-}  // namespace det
+}  // namespace det::engine

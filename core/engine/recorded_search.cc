@@ -5,7 +5,7 @@
 #include "core/base/uuid.h"
 #include "core/engine/transitions.h"
 
-namespace det {
+namespace det::engine {
 
 namespace {
 
@@ -42,11 +42,12 @@ void SearchChanges::add(const SearchChanges &later) {
 }
 
 RecordedSearch::RecordedSearch(Database &store, int64_t experiment_id,
-                               std::unique_ptr<Search> search, std::optional<uint64_t> length)
+                               std::unique_ptr<search::Search> search,
+                               std::optional<uint64_t> length)
     : store_(store),
       experiment_id_(experiment_id),
       search_(std::move(search)),
-      custom_(dynamic_cast<CustomSearch *>(search_.get())),
+      custom_(dynamic_cast<search::CustomSearch *>(search_.get())),
       length_(length) {
   Query trials = store_.query(
       "SELECT id, request_id FROM trials WHERE experiment_id=? AND request_id IS NOT NULL",
@@ -73,9 +74,9 @@ void RecordedSearch::replay() {
     if (events.view(1) == search_failed) continue;
     const Json value =
         events.is_null(3) ? Json() : parse_json(events.view(3), "a recorded event of the search");
-    const Decisions decisions = tell(events.view(1), events.maybe_integer(2), value);
-    for (const Decision &decision : decisions)
-      if (const auto *trial = std::get_if<CreateTrial>(&decision);
+    const search::Decisions decisions = tell(events.view(1), events.maybe_integer(2), value);
+    for (const search::Decision &decision : decisions)
+      if (const auto *trial = std::get_if<search::CreateTrial>(&decision);
           trial != nullptr && trial_of(trial->request_id))
         search_->created(trial->request_id);
   }
@@ -98,8 +99,8 @@ SearchChanges RecordedSearch::validated(int64_t trial_id, int64_t row, const Jso
   return happened("validated", trial_id, metrics);
 }
 
-SearchChanges RecordedSearch::exited_early(int64_t trial_id, ExitReason reason) {
-  return happened("exited_early", trial_id, std::string(exit_reason_name(reason)));
+SearchChanges RecordedSearch::exited_early(int64_t trial_id, search::ExitReason reason) {
+  return happened("exited_early", trial_id, std::string(search::exit_reason_name(reason)));
 }
 
 SearchChanges RecordedSearch::closed(int64_t trial_id) {
@@ -108,7 +109,7 @@ SearchChanges RecordedSearch::closed(int64_t trial_id) {
 
 SearchChanges RecordedSearch::posted(int64_t event_id, const Json &operations,
                                      std::vector<std::string> &refused) {
-  read_operations(operations, refused);  // those that cannot be read are told once
+  search::read_operations(operations, refused);  // those that cannot be read are told once
   SearchChanges changes =
       happened("posted", std::nullopt, {{"event_id", event_id}, {"operations", operations}});
   store_.run("DELETE FROM search_queue WHERE experiment_id=? AND number<=?", experiment_id_,
@@ -135,7 +136,7 @@ void RecordedSearch::trial_progress(int64_t trial_id, double progress) {
 
 SearchChanges RecordedSearch::happened(std::string_view kind, std::optional<int64_t> trial_id,
                                        const Json &value) {
-  Decisions decisions;
+  search::Decisions decisions;
   try {
     decisions = tell(kind, trial_id, value);
   } catch (const Error &error) {
@@ -168,12 +169,12 @@ std::optional<std::string> search_failure(Database &store, int64_t experiment_id
   return parse_json(last.view(0), "why a search failed").get<std::string>();
 }
 
-Decisions RecordedSearch::tell(std::string_view kind, std::optional<int64_t> trial_id,
-                               const Json &value) {
+search::Decisions RecordedSearch::tell(std::string_view kind, std::optional<int64_t> trial_id,
+                                       const Json &value) {
   if (kind == "initial") return search_->initial();
   if (kind == "posted" && is_custom()) {
     std::vector<std::string> refused;
-    Decisions decisions = read_operations(value.at("operations"), refused);
+    search::Decisions decisions = search::read_operations(value.at("operations"), refused);
     custom_->post(value.at("event_id").get<int64_t>(), decisions);
     return decisions;
   }
@@ -188,7 +189,7 @@ Decisions RecordedSearch::tell(std::string_view kind, std::optional<int64_t> tri
                                          value.at("metric"));
   if (kind == "validated") return search_->validated(request, value);
   if (kind == "exited_early")
-    return search_->exited_early(request, exit_reason_named(value.get<std::string>()));
+    return search_->exited_early(request, search::exit_reason_named(value.get<std::string>()));
   if (kind == "closed") return search_->closed(request);
   throw Error(Code::unsupported, "reading the record of the search of experiment " +
                                      std::to_string(experiment_id_) + ": an event '" +
@@ -200,7 +201,7 @@ std::optional<int64_t> RecordedSearch::trial_of(const std::string &request_id) c
   return found == trials_.end() ? std::nullopt : std::optional(found->second);
 }
 
-SearchChanges RecordedSearch::carry_out(const Decisions &decisions) {
+SearchChanges RecordedSearch::carry_out(const search::Decisions &decisions) {
   SearchChanges changes;
   {
     // What is ending takes no more work.
@@ -213,29 +214,29 @@ SearchChanges RecordedSearch::carry_out(const Decisions &decisions) {
     change(*trial);
     changes.trials.push_back(*trial);
   };
-  for (const Decision &decision : decisions)
-    std::visit(Overloaded{[&](const CreateTrial &trial) { create(trial, changes); },
-                          [&](const ValidateAfter &next) {
+  for (const search::Decision &decision : decisions)
+    std::visit(Overloaded{[&](const search::CreateTrial &trial) { create(trial, changes); },
+                          [&](const search::ValidateAfter &next) {
                             with_trial(next.request_id, [&](int64_t trial) {
                               set_length(trial, next.length, changes);
                             });
                           },
-                          [&](const CloseTrial &close) {
+                          [&](const search::CloseTrial &close) {
                             with_trial(close.request_id, [&](int64_t trial) {
                               store_.run("UPDATE trials SET closed=1 WHERE id=?", trial);
                             });
                           },
-                          [&](const StopTrial &stop) {
+                          [&](const search::StopTrial &stop) {
                             with_trial(stop.request_id,
                                        [&](int64_t trial) { changes.stopped.push_back(trial); });
                           },
-                          [&](const Shutdown &shutdown) { changes.shutdown = shutdown; },
-                          [&](const SetProgress &set) { changes.progress = set.progress; }},
+                          [&](const search::Shutdown &shutdown) { changes.shutdown = shutdown; },
+                          [&](const search::SetProgress &set) { changes.progress = set.progress; }},
                decision);
   return changes;
 }
 
-void RecordedSearch::create(const CreateTrial &trial, SearchChanges &changes) {
+void RecordedSearch::create(const search::CreateTrial &trial, SearchChanges &changes) {
   store_.run(
       "INSERT INTO trials (experiment_id, state, hparams, seed, task_id, request_id, created)"
       " SELECT id, state, ?, ?, ?, ?, ? FROM experiments WHERE id=?",
@@ -265,4 +266,4 @@ void RecordedSearch::set_length(int64_t trial_id, uint64_t length, SearchChanges
       trial_id, length, events_);
 }
 
-}  // namespace det
+}  // namespace det::engine

@@ -15,14 +15,14 @@
 #include "core/search/custom.h"
 #include "core/search/search.h"
 
-namespace det {
+namespace det::engine {
 
 // What the decisions of one event changed.
 struct SearchChanges {
   std::vector<int64_t> trials;   // new, or with another operation, or closed
   std::vector<int64_t> stopped;  // those that shall leave
   std::vector<int64_t> refused;  // those that were given an operation, but had ended
-  std::optional<Shutdown> shutdown;
+  std::optional<search::Shutdown> shutdown;
   std::optional<double> progress;  // set by a custom search
 
   void add(const SearchChanges &later);
@@ -32,7 +32,7 @@ class RecordedSearch {
  public:
   // Tells `search`, which is new, all that is on record. `store` must outlive this. Where metrics
   // steer the search, each trial has one operation, of `length`.
-  RecordedSearch(Database &store, int64_t experiment_id, std::unique_ptr<Search> search,
+  RecordedSearch(Database &store, int64_t experiment_id, std::unique_ptr<search::Search> search,
                  std::optional<uint64_t> length);
 
   // Each of these is one event. The caller holds a transaction; should that fail, this is ahead of
@@ -41,7 +41,7 @@ class RecordedSearch {
   SearchChanges begin();  // nothing where it began before
   SearchChanges completed(int64_t trial_id, uint64_t length, const Json &metric);
   SearchChanges validated(int64_t trial_id, int64_t row, const Json &metrics);
-  SearchChanges exited_early(int64_t trial_id, ExitReason reason);
+  SearchChanges exited_early(int64_t trial_id, search::ExitReason reason);
   SearchChanges closed(int64_t trial_id);
 
   // Whether decisions come from outside.
@@ -57,24 +57,24 @@ class RecordedSearch {
   // Not on record: it steers nothing.
   void trial_progress(int64_t trial_id, double progress);
   double progress() const { return search_->progress(); }
-  Search &search() { return *search_; }
+  search::Search &search() { return *search_; }
   int64_t events() const { return events_; }
 
  private:
   SearchChanges happened(std::string_view kind, std::optional<int64_t> trial_id, const Json &value);
   void append(std::string_view kind, std::optional<int64_t> trial_id, const Json &value);
-  Decisions tell(std::string_view kind, std::optional<int64_t> trial_id, const Json &value);
+  search::Decisions tell(std::string_view kind, std::optional<int64_t> trial_id, const Json &value);
   void replay();
   void store_queue();
-  SearchChanges carry_out(const Decisions &decisions);
-  void create(const CreateTrial &trial, SearchChanges &changes);
+  SearchChanges carry_out(const search::Decisions &decisions);
+  void create(const search::CreateTrial &trial, SearchChanges &changes);
   void set_length(int64_t trial_id, uint64_t length, SearchChanges &changes);
   std::optional<int64_t> trial_of(const std::string &request_id) const;
 
   Database &store_;
   const int64_t experiment_id_;
-  const std::unique_ptr<Search> search_;
-  CustomSearch *const custom_;  // the search, where it is one
+  const std::unique_ptr<search::Search> search_;
+  search::CustomSearch *const custom_;  // the search, where it is one
   const std::optional<uint64_t> length_;
   int64_t queued_ = 0;  // the last event that was stored for who decides
   int64_t events_ = 0;
@@ -85,4 +85,4 @@ class RecordedSearch {
 // Why the search of an experiment ended in an error; none where it did not.
 std::optional<std::string> search_failure(Database &store, int64_t experiment_id);
 
-}  // namespace det
+}  // namespace det::engine

@@ -1,6 +1,6 @@
 #include "core/engine/repeats.h"
 
-namespace det {
+namespace det::engine {
 
 namespace {
 
@@ -85,4 +85,4 @@ void Repeats::load(std::string_view group, Step &step) {
   step.pending.clear();
 }
 
-}  // namespace det
+}  // namespace det::engine

@@ -12,7 +12,7 @@
 #include "core/engine/database.h"
 #include "core/engine/metric_text.h"
 
-namespace det {
+namespace det::engine {
 
 // Remembers the last step of each group: a report of a later one, the normal case, repeats nothing
 // and costs no look into the store.
@@ -56,4 +56,4 @@ class Repeats {
   std::unordered_map<std::string, Step, GroupHash, std::equal_to<>> last_;
 };
 
-}  // namespace det
+}  // namespace det::engine

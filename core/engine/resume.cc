@@ -6,7 +6,7 @@
 #include "core/engine/lifecycle.h"
 #include "core/engine/supervised.h"
 
-namespace det {
+namespace det::engine {
 
 namespace {
 
@@ -44,4 +44,4 @@ Json resume_command(Database &store, const std::filesystem::path &store_director
          run->command;
 }
 
-}  // namespace det
+}  // namespace det::engine

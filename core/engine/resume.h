@@ -8,7 +8,7 @@
 #include "core/base/json.h"
 #include "core/engine/database.h"
 
-namespace det {
+namespace det::engine {
 
 // For an experiment that a supervisor runs.
 std::string run_again_command(const std::filesystem::path &store_directory, int64_t experiment_id);
@@ -18,4 +18,4 @@ std::string run_again_command(const std::filesystem::path &store_directory, int6
 Json resume_command(Database &store, const std::filesystem::path &store_directory,
                     int64_t trial_id);
 
-}  // namespace det
+}  // namespace det::engine

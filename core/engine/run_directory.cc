@@ -16,7 +16,7 @@
 #include "core/base/file.h"
 #include "core/base/uuid.h"
 
-namespace det {
+namespace det::engine {
 
 namespace fs = std::filesystem;
 
@@ -176,4 +176,4 @@ void wake_run(const fs::path &home, int64_t trial_id, int64_t run_id) {
   }
 }
 
-}  // namespace det
+}  // namespace det::engine

@@ -16,7 +16,7 @@
 #include "core/base/process.h"
 #include "core/base/report.h"
 
-namespace det {
+namespace det::engine {
 
 std::filesystem::path run_directory(const std::filesystem::path &home, int64_t trial_id,
                                     int64_t run_id, int rank = 0);
@@ -63,4 +63,4 @@ void remove_run_directory(const std::filesystem::path &run_directory);
 // Wakes every rank of a run that waits at its FIFO.
 void wake_run(const std::filesystem::path &home, int64_t trial_id, int64_t run_id);
 
-}  // namespace det
+}  // namespace det::engine

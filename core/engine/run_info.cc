@@ -1,6 +1,6 @@
 #include "core/engine/run_info.h"
 
-namespace det {
+namespace det::engine {
 
 Json to_json(const RunInfo &info) {
   return {{"experiment_id", info.experiment_id},
@@ -45,4 +45,4 @@ CheckpointReport checkpoint_report_from_json(const Json &json) {
           json.at("resources").get<std::map<std::string, uint64_t>>(), json.at("storage")};
 }
 
-}  // namespace det
+}  // namespace det::engine

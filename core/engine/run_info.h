@@ -8,7 +8,7 @@
 
 #include "core/base/json.h"
 
-namespace det {
+namespace det::engine {
 
 // What this run was asked to train. Fixed once the run has started, and the same on all its ranks.
 struct RunInfo {
@@ -45,4 +45,4 @@ struct SearchOperation {
   bool completed = false;  // no work for now
 };
 
-}  // namespace det
+}  // namespace det::engine

@@ -6,7 +6,7 @@
 
 #include "core/base/error.h"
 
-namespace det {
+namespace det::engine {
 
 namespace {
 
@@ -52,4 +52,4 @@ MetricRank rank_of(std::optional<double> value, const SearcherMetric &metric) {
   return {0, metric.smaller_is_better ? *value : -*value};
 }
 
-}  // namespace det
+}  // namespace det::engine

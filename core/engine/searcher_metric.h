@@ -7,7 +7,7 @@
 
 #include "core/base/json.h"
 
-namespace det {
+namespace det::engine {
 
 struct SearcherMetric {
   std::string name;
@@ -25,4 +25,4 @@ std::optional<double> searcher_value(const Json &metrics, const SearcherMetric &
 using MetricRank = std::pair<int, double>;
 MetricRank rank_of(std::optional<double> value, const SearcherMetric &metric);
 
-}  // namespace det
+}  // namespace det::engine

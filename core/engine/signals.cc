@@ -10,7 +10,7 @@
 #include "core/base/fifo.h"
 #include "core/engine/run_directory.h"
 
-namespace det {
+namespace det::engine {
 
 namespace fs = std::filesystem;
 using std::chrono::milliseconds;
@@ -73,4 +73,4 @@ bool SignalWatch::signalled() {
   return found;
 }
 
-}  // namespace det
+}  // namespace det::engine

@@ -11,7 +11,7 @@
 #include "core/base/wake.h"
 #include "core/engine/store.h"
 
-namespace det {
+namespace det::engine {
 
 // Records that a run was asked to stop; the first reason stays. The caller holds a transaction, and
 // wakes the run after it.
@@ -47,4 +47,4 @@ class SignalWatch {
   int64_t data_version_ = -1;
 };
 
-}  // namespace det
+}  // namespace det::engine

@@ -12,7 +12,7 @@
 #include "core/engine/run_directory.h"
 #include "core/search/single.h"
 
-namespace det {
+namespace det::engine {
 
 namespace {
 
@@ -40,8 +40,8 @@ std::string name_of(const RunRequest &request, const Json &config) {
 int64_t make_trial(Database &store, const RunRequest &request) {
   const Json config = object_or_empty(request.config);
   const Json hparams =
-      request.hparams_given ? object_or_empty(request.hparams) : constant_hparams(config);
-  const uint64_t length = single_length(config);
+      request.hparams_given ? object_or_empty(request.hparams) : search::constant_hparams(config);
+  const uint64_t length = search::single_length(config);
   const int64_t seed = seed_of(config);
   store.run("INSERT INTO experiments (name, state, config, created) VALUES (?, ?, ?, ?)",
             name_of(request, config), state::active, to_wire(config), now_us());
@@ -90,7 +90,7 @@ void require_no_live_run(Database &store, const RunRequest &request, int64_t tri
 // A longer length in the configuration of this start is more work for the same trial.
 void extend(Database &store, const Json &given, int64_t trial_id) {
   if (!given.is_object() || !given.contains("searcher")) return;
-  const uint64_t length = single_length(given);
+  const uint64_t length = search::single_length(given);
   Query found = store.query(
       "SELECT number, length, completed IS NOT NULL, experiments.id, config FROM operations"
       " JOIN trials ON trials.id=trial_id JOIN experiments ON experiments.id=experiment_id"
@@ -255,4 +255,4 @@ void record_next_run(Database &store, const RunInfo &run, const std::string &lea
   insert_run(store, run, "", leader, "", leader);
 }
 
-}  // namespace det
+}  // namespace det::engine

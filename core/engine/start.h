@@ -15,7 +15,7 @@
 #include "core/engine/run_info.h"
 #include "core/engine/store.h"
 
-namespace det {
+namespace det::engine {
 
 struct RunRequest {
   std::filesystem::path store_directory;  // MasterLocation::store_directory()
@@ -60,4 +60,4 @@ StartedRun start_run(Database &store, const RunRequest &request);
 RunInfo describe_next_run(Database &store, int64_t trial_id);
 void record_next_run(Database &store, const RunInfo &run, const std::string &leader);
 
-}  // namespace det
+}  // namespace det::engine

@@ -7,7 +7,7 @@
 #include "core/base/clock.h"
 #include "core/base/error.h"
 
-namespace det {
+namespace det::engine {
 
 namespace {
 
@@ -104,4 +104,4 @@ std::string_view end_of(std::string_view stopping) {
   return stopping == state::failing ? state::error : state::canceled;
 }
 
-}  // namespace det
+}  // namespace det::engine

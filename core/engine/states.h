@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-namespace det {
+namespace det::engine {
 
 namespace state {
 constexpr std::string_view active = "ACTIVE";
@@ -43,4 +43,4 @@ bool is_stopping(std::string_view state);
 // The terminal state that a stopping one leads to.
 std::string_view end_of(std::string_view stopping);
 
-}  // namespace det
+}  // namespace det::engine

@@ -1,6 +1,6 @@
 #include "core/engine/store.h"
 
-namespace det {
+namespace det::engine {
 
 Store::Store(std::filesystem::path directory, bool create, StoreOptions options)
     : directory_(std::move(directory)),
@@ -8,4 +8,4 @@ Store::Store(std::filesystem::path directory, bool create, StoreOptions options)
       database_(open_store(directory_, create, options_)),
       waking_(make_fifo_waking(directory_, {options_.recheck, options_.on_network})) {}
 
-}  // namespace det
+}  // namespace det::engine

@@ -10,7 +10,7 @@
 #include "core/engine/database.h"
 #include "core/engine/waking.h"
 
-namespace det {
+namespace det::engine {
 
 struct StoreOptions {
   // How long to wait for another process to finish writing.
@@ -46,4 +46,4 @@ class Store {
   std::unique_ptr<Waking> waking_;
 };
 
-}  // namespace det
+}  // namespace det::engine

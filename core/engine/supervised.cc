@@ -10,7 +10,7 @@
 #include "core/engine/resume.h"
 #include "core/engine/transitions.h"
 
-namespace det {
+namespace det::engine {
 
 namespace {
 
@@ -141,4 +141,4 @@ Json control_supervised(Store &store, Target target, int64_t id, Action action) 
       {"resume", resumable ? Json(run_again_command(store.directory(), experiment_id)) : Json()}};
 }
 
-}  // namespace det
+}  // namespace det::engine

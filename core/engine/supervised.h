@@ -9,7 +9,7 @@
 #include "core/engine/control.h"
 #include "core/engine/store.h"
 
-namespace det {
+namespace det::engine {
 
 // The state of an experiment or trial of any kind; empty where there is none.
 std::string state_of(Database &store, Target target, int64_t id);
@@ -22,4 +22,4 @@ std::optional<int64_t> supervised_experiment(Database &store, Target target, int
 // Engine::control().
 Json control_supervised(Store &store, Target target, int64_t id, Action action);
 
-}  // namespace det
+}  // namespace det::engine

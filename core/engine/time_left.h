@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-namespace det {
+namespace det::engine {
 
 // Of a wait that has a limit.
 class TimeLeft {
@@ -22,4 +22,4 @@ class TimeLeft {
   const Clock::time_point end_;
 };
 
-}  // namespace det
+}  // namespace det::engine

@@ -2,7 +2,7 @@
 
 #include "core/base/error.h"
 
-namespace det {
+namespace det::engine {
 
 void set_experiment_state(Database &store, int64_t experiment_id, std::string_view to,
                           const std::string &tried) {
@@ -42,4 +42,4 @@ bool set_supervised_trial_state(Database &store, int64_t trial_id, std::string_v
   return true;
 }
 
-}  // namespace det
+}  // namespace det::engine

@@ -7,7 +7,7 @@
 
 #include "core/engine/lifecycle.h"
 
-namespace det {
+namespace det::engine {
 
 // The following write; the caller holds a transaction.
 
@@ -21,4 +21,4 @@ void set_experiment_state(Database &store, int64_t experiment_id, std::string_vi
 // become that.
 bool set_supervised_trial_state(Database &store, int64_t trial_id, std::string_view to);
 
-}  // namespace det
+}  // namespace det::engine

@@ -4,7 +4,7 @@
 #include "core/engine/listener.h"
 #include "core/engine/run_directory.h"
 
-namespace det {
+namespace det::engine {
 
 namespace {
 
@@ -14,10 +14,10 @@ class FifoWaking : public Waking {
       : store_directory_(std::move(store_directory)), options_(std::move(options)) {}
 
   void wake_run(int64_t trial_id, int64_t run_id) const override {
-    det::wake_run(store_directory_, trial_id, run_id);
+    det::engine::wake_run(store_directory_, trial_id, run_id);
   }
   void wake_supervisor(int64_t experiment_id) const override {
-    det::wake_supervisor(store_directory_, experiment_id);
+    det::engine::wake_supervisor(store_directory_, experiment_id);
   }
 
   void wake_listeners(int64_t experiment_id) const override {
@@ -40,4 +40,4 @@ std::unique_ptr<Waking> make_fifo_waking(const std::filesystem::path &store_dire
   return std::make_unique<FifoWaking>(store_directory, std::move(options));
 }
 
-}  // namespace det
+}  // namespace det::engine

@@ -7,7 +7,7 @@
 #include <functional>
 #include <memory>
 
-namespace det {
+namespace det::engine {
 
 // Waits for what the search of an experiment makes of events, from its making on.
 class Listener {
@@ -37,4 +37,4 @@ struct FifoWakingOptions {
 std::unique_ptr<Waking> make_fifo_waking(const std::filesystem::path &store_directory,
                                          FifoWakingOptions options);
 
-}  // namespace det
+}  // namespace det::engine

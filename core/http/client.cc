@@ -5,7 +5,7 @@
 #include "core/http/engine.h"
 #include "core/http/failure.h"
 
-namespace det {
+namespace det::http {
 
 HttpCall::HttpCall(std::shared_ptr<HttpEngine> engine, std::shared_ptr<HttpExchange> exchange)
     : engine_(std::move(engine)), exchange_(std::move(exchange)) {}
@@ -52,4 +52,4 @@ void HttpClient::cancel_all() { engine_->cancel_all(); }
 
 void HttpClient::close() { engine_->stop(); }
 
-}  // namespace det
+}  // namespace det::http

@@ -13,7 +13,7 @@
 #include "core/http/retry.h"
 #include "core/http/tls.h"
 
-namespace det {
+namespace det::http {
 
 struct HttpOptions {
   TlsOptions tls;
@@ -77,4 +77,4 @@ class HttpClient {
   std::shared_ptr<HttpEngine> engine_;
 };
 
-}  // namespace det
+}  // namespace det::http

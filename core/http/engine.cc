@@ -8,7 +8,7 @@
 #include "core/base/thread.h"
 #include "core/http/failure.h"
 
-namespace det {
+namespace det::http {
 
 namespace {
 
@@ -221,4 +221,4 @@ void HttpEngine::forget(const Exchange &exchange) noexcept {
   room_.notify_one();
 }
 
-}  // namespace det
+}  // namespace det::http

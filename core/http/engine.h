@@ -20,7 +20,7 @@
 #include "core/http/outcome.h"
 #include "core/http/transfer.h"
 
-namespace det {
+namespace det::http {
 
 // A request from send() to its answer. All but the outcome belongs to the thread.
 struct HttpExchange {
@@ -100,4 +100,4 @@ class HttpEngine {
   std::thread thread_;
 };
 
-}  // namespace det
+}  // namespace det::http

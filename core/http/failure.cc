@@ -6,7 +6,7 @@
 
 #include "core/base/utf8.h"
 
-namespace det {
+namespace det::http {
 
 namespace {
 
@@ -193,4 +193,4 @@ Error answer_error(const HttpAnswer &answer, const std::string &reason) {
   return {meaning.code, message + meaning.remedy, 0, answer.status};
 }
 
-}  // namespace det
+}  // namespace det::http

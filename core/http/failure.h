@@ -8,7 +8,7 @@
 #include "core/base/error.h"
 #include "core/http/message.h"
 
-namespace det {
+namespace det::http {
 
 // Method and URL, without the query.
 std::string asked_of(const HttpRequest &request);
@@ -27,4 +27,4 @@ bool is_transient(CURLcode code);
 // For an answer that is no success: the code follows from its status. `reason` is the master's.
 Error answer_error(const HttpAnswer &answer, const std::string &reason);
 
-}  // namespace det
+}  // namespace det::http

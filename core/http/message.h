@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace det {
+namespace det::http {
 
 // Whether a request may be sent again after an attempt that failed.
 enum class Replay {
@@ -37,4 +37,4 @@ struct HttpAnswer {
   std::string asked;     // for messages: method and URL without its query
 };
 
-}  // namespace det
+}  // namespace det::http

@@ -10,7 +10,7 @@
 
 #include "core/base/error.h"
 
-namespace det {
+namespace det::http {
 
 namespace {
 
@@ -132,4 +132,4 @@ int Multi::set_timer(CURLM *, long patience, void *self) {
   return 0;
 }
 
-}  // namespace det
+}  // namespace det::http

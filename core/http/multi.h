@@ -14,7 +14,7 @@
 #include "core/base/file.h"
 #include "core/base/wake.h"
 
-namespace det {
+namespace det::http {
 
 // Of one thread, but for wake().
 class Multi {
@@ -57,4 +57,4 @@ class Multi {
   std::unique_ptr<CURLM, MultiFree> multi_;
 };
 
-}  // namespace det
+}  // namespace det::http

@@ -6,7 +6,7 @@
 
 #include "core/base/error.h"
 
-namespace det {
+namespace det::http {
 
 template <class Value>
 void set_option(CURL *handle, CURLoption option, Value value) {
@@ -18,4 +18,4 @@ void set_option(CURL *handle, CURLoption option, Value value) {
                                        "; libcurl 7.88 with OpenSSL is needed");
 }
 
-}  // namespace det
+}  // namespace det::http

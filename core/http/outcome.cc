@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <new>
 
-namespace det {
+namespace det::http {
 
 void Outcome::end(Ending ending) noexcept {
   {
@@ -42,4 +42,4 @@ bool Outcome::wait_unless(const Wake &wake) {
   return watched[0].revents != 0;
 }
 
-}  // namespace det
+}  // namespace det::http

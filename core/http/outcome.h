@@ -11,7 +11,7 @@
 #include "core/base/wake.h"
 #include "core/http/message.h"
 
-namespace det {
+namespace det::http {
 
 // Shared by both threads. Endings are moved through, so that no two threads own parts of an error
 // or an answer.
@@ -38,4 +38,4 @@ class Outcome {
   std::optional<Wake> wake_;  // of who waits in poll(2)
 };
 
-}  // namespace det
+}  // namespace det::http

@@ -5,7 +5,7 @@
 #include "core/base/environment.h"
 #include "core/http/option.h"
 
-namespace det {
+namespace det::http {
 
 namespace {
 
@@ -37,4 +37,4 @@ void ProxyOptions::apply(CURL *handle, const std::string &url) const {
   set_option(handle, CURLOPT_NOPROXY, none.c_str());
 }
 
-}  // namespace det
+}  // namespace det::http

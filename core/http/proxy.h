@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace det {
+namespace det::http {
 
 // Which proxy stands before which master; empty: none.
 struct ProxyOptions {
@@ -18,4 +18,4 @@ struct ProxyOptions {
   void apply(CURL *handle, const std::string &url) const;
 };
 
-}  // namespace det
+}  // namespace det::http

@@ -7,7 +7,7 @@
 #include "core/base/error.h"
 #include "core/base/json.h"
 
-namespace det {
+namespace det::http {
 
 namespace {
 
@@ -109,4 +109,4 @@ std::optional<milliseconds> Retries::after(const Attempt &attempt, double random
   return milliseconds{std::llround(longest * (0.5 + 0.5 * random))};
 }
 
-}  // namespace det
+}  // namespace det::http

@@ -8,7 +8,7 @@
 
 #include "core/http/message.h"
 
-namespace det {
+namespace det::http {
 
 struct RetryPolicy {
   static constexpr int unlimited = -1;
@@ -52,4 +52,4 @@ class Retries {
   int total_ = 0, connect_ = 0, read_ = 0, status_ = 0;
 };
 
-}  // namespace det
+}  // namespace det::http

@@ -11,7 +11,7 @@
 #include "core/base/file.h"
 #include "core/http/option.h"
 
-namespace det {
+namespace det::http {
 
 namespace {
 
@@ -98,4 +98,4 @@ CURLcode Tls::prepare_context(CURL *, void *context, void *self) {
              : CURLE_SSL_CERTPROBLEM;
 }
 
-}  // namespace det
+}  // namespace det::http

@@ -10,7 +10,7 @@
 
 #include "core/base/log.h"
 
-namespace det {
+namespace det::http {
 
 struct TlsOptions {
   bool verify = true;
@@ -44,4 +44,4 @@ class Tls {
   std::vector<std::unique_ptr<X509, Free>> certificates_;
 };
 
-}  // namespace det
+}  // namespace det::http

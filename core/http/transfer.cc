@@ -9,7 +9,7 @@
 #include "core/http/failure.h"
 #include "core/http/option.h"
 
-namespace det {
+namespace det::http {
 
 namespace {
 
@@ -167,4 +167,4 @@ Error Transfer::failure(CURLcode code, const HttpRequest &request) const {
   return transfer_error(asked_of(request), code, detail, static_cast<int>(os_errno));
 }
 
-}  // namespace det
+}  // namespace det::http

@@ -12,7 +12,7 @@
 #include "core/http/retry.h"
 #include "core/http/tls.h"
 
-namespace det {
+namespace det::http {
 
 // Frees what libcurl made.
 struct CurlFree {
@@ -49,4 +49,4 @@ class Transfer {
   int sendings_ = 0;
 };
 
-}  // namespace det
+}  // namespace det::http

@@ -9,7 +9,7 @@
 #include "core/base/error.h"
 #include "core/base/utf8.h"
 
-namespace det {
+namespace det::journal {
 
 namespace {
 
@@ -65,4 +65,4 @@ void check_group(std::string_view group) {
                                    "': a group has 1 to 255 bytes and no '.'");
 }
 
-}  // namespace det
+}  // namespace det::journal

@@ -10,7 +10,7 @@
 #include "core/base/error.h"
 #include "core/base/hash.h"
 
-namespace det {
+namespace det::journal {
 
 namespace {
 
@@ -227,4 +227,4 @@ bool RecordCursor::skip_damage(Report &report, bool in_use) {
   return false;
 }
 
-}  // namespace det
+}  // namespace det::journal

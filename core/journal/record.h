@@ -11,7 +11,7 @@
 
 #include "core/base/report.h"
 
-namespace det {
+namespace det::journal {
 
 // One value as the caller has it: the layout of det_metric.
 struct NamedValue {
@@ -78,4 +78,4 @@ class RecordCursor {
   uint64_t skipped_ = 0;
 };
 
-}  // namespace det
+}  // namespace det::journal

@@ -13,7 +13,7 @@
 #include "core/journal/record.h"
 #include "core/journal/segment.h"
 
-namespace det {
+namespace det::journal {
 
 namespace fs = std::filesystem;
 
@@ -127,4 +127,4 @@ RecoveredSpool count_waiting_reports(const fs::path &run_directory, uint64_t del
   return result;
 }
 
-}  // namespace det
+}  // namespace det::journal

@@ -8,7 +8,7 @@
 
 #include "core/base/report.h"
 
-namespace det {
+namespace det::journal {
 
 struct RecoveredSpool {
   JournalKey key;                              // of the first file; empty when there was none
@@ -31,4 +31,4 @@ RecoveredSpool recover_spool(const std::filesystem::path &run_directory, ReportS
 RecoveredSpool count_waiting_reports(const std::filesystem::path &run_directory,
                                      uint64_t delivered = 0);
 
-}  // namespace det
+}  // namespace det::journal

@@ -16,7 +16,7 @@
 #include "core/base/file.h"
 #include "core/base/hash.h"
 
-namespace det {
+namespace det::journal {
 
 namespace fs = std::filesystem;
 
@@ -162,4 +162,4 @@ void Segment::populate() const noexcept {
 
 void Segment::remove_file() const noexcept { unlink(path_.c_str()); }
 
-}  // namespace det
+}  // namespace det::journal

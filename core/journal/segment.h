@@ -8,7 +8,7 @@
 
 #include "core/base/report.h"
 
-namespace det {
+namespace det::journal {
 
 // What the header of a segment file says.
 struct SegmentHeader {
@@ -57,4 +57,4 @@ class Segment {
   uint64_t sequence_ = 0;
 };
 
-}  // namespace det
+}  // namespace det::journal

@@ -10,7 +10,7 @@
 #include "core/base/error.h"
 #include "core/journal/metric_names.h"
 
-namespace det {
+namespace det::journal {
 
 namespace fs = std::filesystem;
 
@@ -303,4 +303,4 @@ uint64_t Spool::end_position() const noexcept {
   return tail < segment_bytes_ ? slot->segment.sequence() + tail : next_sequence_;
 }
 
-}  // namespace det
+}  // namespace det::journal

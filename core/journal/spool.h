@@ -24,7 +24,7 @@
 #include "core/journal/record.h"
 #include "core/journal/segment.h"
 
-namespace det {
+namespace det::journal {
 
 struct SpoolOptions {
   uint64_t limit_bytes = uint64_t{1} << 30U;    // all files together
@@ -169,4 +169,4 @@ class Spool {
   uint64_t damaged_bytes_ = 0;
 };
 
-}  // namespace det
+}  // namespace det::journal

@@ -4,7 +4,7 @@
 
 #include "core/journal/spool.h"
 
-namespace det {
+namespace det::journal {
 
 namespace {
 
@@ -117,4 +117,4 @@ void Spool::notify_reader() noexcept {
   waiting_->rung.notify_one();
 }
 
-}  // namespace det
+}  // namespace det::journal

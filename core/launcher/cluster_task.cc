@@ -12,7 +12,7 @@
 #include "core/launcher/collect_task.h"
 #include "core/launcher/program.h"
 
-namespace det {
+namespace det::launcher {
 
 namespace {
 
@@ -57,7 +57,7 @@ bool is_cluster_task(const std::vector<std::string> &arguments) {
 int run_cluster_task(const std::vector<std::string> &arguments,
                      const std::shared_ptr<Logger> &logger) {
   if (is_cluster_preparation(arguments)) return 0;
-  const std::optional<ClusterInfo> cluster = read_cluster_info();
+  const std::optional<config::ClusterInfo> cluster = config::read_cluster_info();
   if (!cluster)
     throw Error(Code::invalid,
                 "running a task of a cluster: DET_MASTER is no address of a master over HTTP");
@@ -70,4 +70,4 @@ int run_cluster_task(const std::vector<std::string> &arguments,
                                      "DET_PYTHON_EXECUTABLE");
 }
 
-}  // namespace det
+}  // namespace det::launcher

@@ -8,7 +8,7 @@
 
 #include "core/base/log.h"
 
-namespace det {
+namespace det::launcher {
 
 // Whether an interpreter's arguments these are ("-m MODULE ...", "SCRIPT.py ..."), in the task of a
 // cluster.
@@ -19,4 +19,4 @@ bool is_cluster_task(const std::vector<std::string> &arguments);
 int run_cluster_task(const std::vector<std::string> &arguments,
                      const std::shared_ptr<Logger> &logger);
 
-}  // namespace det
+}  // namespace det::launcher

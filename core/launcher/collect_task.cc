@@ -11,7 +11,7 @@
 #include "core/storage/shared_directory.h"
 #include "core/storage/storage.h"
 
-namespace det {
+namespace det::launcher {
 
 namespace fs = std::filesystem;
 
@@ -63,7 +63,7 @@ std::vector<std::string> collect_list(const CollectOptions &options, const std::
 }
 
 // Not through a link that somebody has put there.
-void remove_tensorboards(const Storage &storage, const ClusterInfo &cluster,
+void remove_tensorboards(const storage::Storage &storage, const config::ClusterInfo &cluster,
                          int64_t experiment_id) {
   const fs::path base = storage.directory();
   if (base.empty()) throw Error(Code::unsupported, "not in this kind of storage");
@@ -71,7 +71,7 @@ void remove_tensorboards(const Storage &storage, const ClusterInfo &cluster,
                         "experiment" / std::to_string(experiment_id);
   if (fs::weakly_canonical(path) != path)
     throw Error(Code::access, "'" + path.string() + "' leads elsewhere");
-  remove_tree(path);
+  storage::remove_tree(path);
 }
 
 }  // namespace
@@ -95,9 +95,10 @@ CollectRequest read_collect_request(const std::vector<std::string> &arguments) {
   return request;
 }
 
-int collect_for_cluster(const CollectRequest &request, const ClusterInfo &cluster,
+int collect_for_cluster(const CollectRequest &request, const config::ClusterInfo &cluster,
                         const std::shared_ptr<Logger> &logger) {
-  const std::unique_ptr<Storage> storage = make_storage(request.storage, shared_mount(), logger);
+  const std::unique_ptr<storage::Storage> storage =
+      storage::make_storage(request.storage, config::shared_mount(), logger);
   int status = 0;
   const auto attempt = [&](const std::string &what, const auto &step) {
     try {
@@ -112,23 +113,23 @@ int collect_for_cluster(const CollectRequest &request, const ClusterInfo &cluste
     for (const std::string &id : request.ids) logger->warning("would delete checkpoint " + id);
     return 0;
   }
-  std::vector<CheckpointRemains> remains;
+  std::vector<codec::CheckpointRemains> remains;
   for (const std::string &id : request.ids)
     attempt("deleting checkpoint " + id, [&] {
-      check_storage_id(id);
-      const Resources left = storage->remove_matching(id, request.globs);
-      remains.push_back({id, Sizes(left.begin(), left.end())});
+      storage::check_storage_id(id);
+      const storage::Resources left = storage->remove_matching(id, request.globs);
+      remains.push_back({id, codec::Sizes(left.begin(), left.end())});
     });
   if (request.tensorboards)
     attempt("deleting the TensorBoard files of experiment " + std::to_string(request.experiment_id),
             [&] { remove_tensorboards(*storage, cluster, request.experiment_id); });
   if (!remains.empty())
     attempt("telling the master what is left", [&] {
-      const auto session = connect_to_task_master(cluster, logger);
-      if (has_call<PatchCheckpoints>(session->version()))
-        session->call(PatchCheckpoints{std::move(remains)}, {.replay = Replay::safe});
+      const auto session = master::connect_to_task_master(cluster, logger);
+      if (codec::has_call<codec::PatchCheckpoints>(session->version()))
+        session->call(codec::PatchCheckpoints{std::move(remains)}, {.replay = http::Replay::safe});
     });
   return status;
 }
 
-}  // namespace det
+}  // namespace det::launcher

@@ -10,7 +10,7 @@
 #include "core/base/log.h"
 #include "core/config/cluster_info.h"
 
-namespace det {
+namespace det::launcher {
 
 struct CollectRequest {
   int64_t experiment_id = 0;
@@ -27,7 +27,7 @@ CollectRequest read_collect_request(const std::vector<std::string> &arguments);
 
 // Deletes, and tells the master what is left. Gives the exit status: 1 when something of it failed,
 // which is in the log, and stopped nothing else.
-int collect_for_cluster(const CollectRequest &request, const ClusterInfo &cluster,
+int collect_for_cluster(const CollectRequest &request, const config::ClusterInfo &cluster,
                         const std::shared_ptr<Logger> &logger);
 
-}  // namespace det
+}  // namespace det::launcher

@@ -1,6 +1,6 @@
 #include "core/launcher/exit_facts.h"
 
-namespace det {
+namespace det::launcher {
 
 namespace {
 
@@ -12,16 +12,16 @@ bool has_succeeded(const LaunchedExit &exit) {
 
 }  // namespace
 
-std::optional<RunExit> exit_for_record(const LaunchedExit &exit, bool killed) {
+std::optional<engine::RunExit> exit_for_record(const LaunchedExit &exit, bool killed) {
   if (!is_known(exit)) return std::nullopt;
-  if (killed) return RunExit::killed;
-  if (exit.kind != LaunchedExit::Kind::exited) return RunExit::died;
-  return exit.status == 0 ? RunExit::ok : RunExit::error;
+  if (killed) return engine::RunExit::killed;
+  if (exit.kind != LaunchedExit::Kind::exited) return engine::RunExit::died;
+  return exit.status == 0 ? engine::RunExit::ok : engine::RunExit::error;
 }
 
 RunFacts facts_of(const LaunchedExit &exit, bool killed, const std::optional<std::string> &said) {
-  const bool said_nothing = !said || *said == run_exit_name(RunExit::died);
-  const bool said_error = said == run_exit_name(RunExit::error);
+  const bool said_nothing = !said || *said == engine::run_exit_name(engine::RunExit::died);
+  const bool said_error = said == engine::run_exit_name(engine::RunExit::error);
   const bool left_well = is_known(exit) ? has_succeeded(exit) : !said_nothing;
   return {.killed = killed, .failed = !left_well || said_error, .lost = exit.lost && said_nothing};
 }
@@ -40,4 +40,4 @@ bool may_be_unstartable(const LaunchedExit &exit, const std::vector<std::string>
          command.size() == 3 && command[0] == "/bin/sh" && command[1] == "-c";
 }
 
-}  // namespace det
+}  // namespace det::launcher

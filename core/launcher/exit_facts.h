@@ -9,10 +9,10 @@
 #include "core/launcher/launcher.h"
 #include "core/launcher/verdict.h"
 
-namespace det {
+namespace det::launcher {
 
 // For the record of a run that said nothing itself. Nothing where nobody knows.
-std::optional<RunExit> exit_for_record(const LaunchedExit &exit, bool killed);
+std::optional<engine::RunExit> exit_for_record(const LaunchedExit &exit, bool killed);
 
 // `said` is the exit on record. What its trial is to be judged by besides is left out.
 RunFacts facts_of(const LaunchedExit &exit, bool killed, const std::optional<std::string> &said);
@@ -23,4 +23,4 @@ std::optional<std::string> complaint_about(const LaunchedExit &exit, bool killed
 // Whether a shell that was given an entrypoint may not have found what that names, or no program.
 bool may_be_unstartable(const LaunchedExit &exit, const std::vector<std::string> &command);
 
-}  // namespace det
+}  // namespace det::launcher

@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-namespace det {
+namespace det::launcher {
 
 class LaunchQueue {
  public:
@@ -32,4 +32,4 @@ class LaunchQueue {
   std::map<int64_t, int64_t> turns_;
 };
 
-}  // namespace det
+}  // namespace det::launcher

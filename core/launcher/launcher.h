@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace det {
+namespace det::launcher {
 
 // For messages.
 inline std::string trial_name(int64_t trial_id) { return "trial " + std::to_string(trial_id); }
@@ -71,4 +71,4 @@ class Launcher {
   virtual std::vector<LaunchedExit> take_exits() = 0;
 };
 
-}  // namespace det
+}  // namespace det::launcher

@@ -10,7 +10,7 @@
 #include "core/base/error.h"
 #include "core/base/utf8.h"
 
-namespace det {
+namespace det::launcher {
 
 namespace {
 
@@ -90,4 +90,4 @@ bool LogFollower::read(bool last) {
   return more;
 }
 
-}  // namespace det
+}  // namespace det::launcher

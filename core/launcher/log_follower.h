@@ -9,7 +9,7 @@
 
 #include "core/base/file.h"
 
-namespace det {
+namespace det::launcher {
 
 class LogFollower {
  public:
@@ -39,4 +39,4 @@ class LogFollower {
   uint64_t seen_ = 0;  // the size of the file when it had no more complete lines
 };
 
-}  // namespace det
+}  // namespace det::launcher

@@ -4,7 +4,7 @@
 
 #include "core/base/error.h"
 
-namespace det {
+namespace det::launcher {
 
 namespace {
 
@@ -64,4 +64,4 @@ std::optional<std::string> LogPolicies::forbids_restarts(std::string_view line) 
   return std::nullopt;
 }
 
-}  // namespace det
+}  // namespace det::launcher

@@ -13,7 +13,7 @@ namespace re2 {
 class RE2;
 }
 
-namespace det {
+namespace det::launcher {
 
 // Why `pattern` is no regular expression; none where it is one.
 std::optional<std::string> pattern_problem(const std::string &pattern);
@@ -37,4 +37,4 @@ class LogPolicies {
   std::vector<Policy> policies_;
 };
 
-}  // namespace det
+}  // namespace det::launcher

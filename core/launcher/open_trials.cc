@@ -1,15 +1,15 @@
 #include "core/launcher/open_trials.h"
 
-namespace det {
+namespace det::launcher {
 
 void OpenTrials::touch(int64_t id) {
   trials_[id];
   touched_.push_back(id);
 }
 
-void OpenTrials::compare(const std::vector<OpenTrial> &now) {
+void OpenTrials::compare(const std::vector<engine::OpenTrial> &now) {
   all_touched_ = false;
-  for (const OpenTrial &trial : now)
+  for (const engine::OpenTrial &trial : now)
     if (trials_[trial.id].state != trial.state) touch(trial.id);
 }
 
@@ -22,8 +22,8 @@ std::optional<int64_t> OpenTrials::take_touched() {
   return std::nullopt;
 }
 
-bool OpenTrials::update(int64_t id, const TrialStanding &now) {
-  TrialStanding &trial = trials_.at(id);
+bool OpenTrials::update(int64_t id, const engine::TrialStanding &now) {
+  engine::TrialStanding &trial = trials_.at(id);
   const bool is_other = trial.state != now.state;
   trial = now;
   return is_other;
@@ -31,7 +31,8 @@ bool OpenTrials::update(int64_t id, const TrialStanding &now) {
 
 bool OpenTrials::wants_run(int64_t id) const {
   const auto found = trials_.find(id);
-  return found != trials_.end() && found->second.state == state::active && !found->second.done;
+  return found != trials_.end() && found->second.state == engine::state::active &&
+         !found->second.done;
 }
 
-}  // namespace det
+}  // namespace det::launcher

@@ -10,7 +10,7 @@
 
 #include "core/engine/lead.h"
 
-namespace det {
+namespace det::launcher {
 
 class OpenTrials {
  public:
@@ -22,12 +22,12 @@ class OpenTrials {
   bool has_touched() const { return all_touched_ || !touched_.empty(); }
   bool all_touched() const { return all_touched_; }
   // For touch_all(): leaves those touched whose state is not the one they had.
-  void compare(const std::vector<OpenTrial> &now);
+  void compare(const std::vector<engine::OpenTrial> &now);
   // The next to be looked at, by when it was touched.
   std::optional<int64_t> take_touched();
 
   // How it stands now. Whether its state is not the one it had.
-  bool update(int64_t id, const TrialStanding &now);
+  bool update(int64_t id, const engine::TrialStanding &now);
   // Whether it has work that it may do now.
   bool wants_run(int64_t id) const;
 
@@ -35,9 +35,9 @@ class OpenTrials {
   bool empty() const { return trials_.empty(); }
 
  private:
-  std::map<int64_t, TrialStanding> trials_;
+  std::map<int64_t, engine::TrialStanding> trials_;
   std::deque<int64_t> touched_;
   bool all_touched_ = false;
 };
 
-}  // namespace det
+}  // namespace det::launcher

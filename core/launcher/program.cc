@@ -8,7 +8,7 @@
 
 #include "core/base/error.h"
 
-namespace det {
+namespace det::launcher {
 
 namespace fs = std::filesystem;
 
@@ -105,4 +105,4 @@ void throw_not_started(int os_errno, const fs::path &program) {
   }
 }
 
-}  // namespace det
+}  // namespace det::launcher

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-namespace det {
+namespace det::launcher {
 
 // As a shell finds it: `name` itself when it has a slash, else in the folders of `search_path`;
 // relative ones from `directory`. Throws Code::not_found, or Code::access for what cannot be run.
@@ -14,4 +14,4 @@ std::filesystem::path find_program(const std::string &name, const std::string &s
 // Throws for an execve(2) of `program` that failed.
 [[noreturn]] void throw_not_started(int os_errno, const std::filesystem::path &program);
 
-}  // namespace det
+}  // namespace det::launcher

@@ -2,9 +2,9 @@
 
 #include "core/launcher/launcher.h"
 
-namespace det {
+namespace det::launcher {
 
-RunLogs::RunLogs(Lead &lead, const Json &config, std::shared_ptr<Logger> log)
+RunLogs::RunLogs(engine::Lead &lead, const Json &config, std::shared_ptr<Logger> log)
     : lead_(lead), policies_(config), log_(std::move(log)) {}
 
 std::filesystem::path RunLogs::file(int64_t trial_id, int64_t run_id) const {
@@ -35,4 +35,4 @@ void RunLogs::store(int64_t trial_id, int64_t run_id, const std::vector<std::str
                   "' looks for: it is not started again when it fails");
 }
 
-}  // namespace det
+}  // namespace det::launcher

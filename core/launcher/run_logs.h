@@ -13,12 +13,12 @@
 #include "core/launcher/log_follower.h"
 #include "core/launcher/log_policies.h"
 
-namespace det {
+namespace det::launcher {
 
 class RunLogs {
  public:
   // Throws Code::invalid for a log policy of `config` that is none. `lead` must outlive this.
-  RunLogs(Lead &lead, const Json &config, std::shared_ptr<Logger> log);
+  RunLogs(engine::Lead &lead, const Json &config, std::shared_ptr<Logger> log);
 
   std::filesystem::path file(int64_t trial_id, int64_t run_id) const;
 
@@ -32,9 +32,9 @@ class RunLogs {
   void store(int64_t trial_id, int64_t run_id, const std::vector<std::string> &lines,
              uint64_t read);
 
-  Lead &lead_;
+  engine::Lead &lead_;
   const LogPolicies policies_;
   const std::shared_ptr<Logger> log_;
 };
 
-}  // namespace det
+}  // namespace det::launcher

@@ -2,7 +2,7 @@
 
 #include "core/search/single.h"
 
-namespace det {
+namespace det::launcher {
 
 namespace {
 
@@ -29,7 +29,7 @@ RunPolicy run_policy(const Json &config) {
 
 uint64_t length_by_metrics(const Json &config) {
   const int64_t time = whole_number(config.at("searcher"), "max_time", 0);
-  return time > 0 ? static_cast<uint64_t>(time) : single_length(config);
+  return time > 0 ? static_cast<uint64_t>(time) : search::single_length(config);
 }
 
-}  // namespace det
+}  // namespace det::launcher

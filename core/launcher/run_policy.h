@@ -7,7 +7,7 @@
 
 #include "core/base/json.h"
 
-namespace det {
+namespace det::launcher {
 
 struct RunPolicy {
   int64_t slots_per_trial = 1;
@@ -24,4 +24,4 @@ RunPolicy run_policy(const Json &config);
 // What each trial is to train to by itself where metrics steer the search.
 uint64_t length_by_metrics(const Json &config);
 
-}  // namespace det
+}  // namespace det::launcher

@@ -5,7 +5,7 @@
 #include "core/launcher/run_policy.h"
 #include "core/launcher/trial_launch.h"
 
-namespace det {
+namespace det::launcher {
 
 namespace {
 
@@ -17,10 +17,10 @@ std::optional<std::string> slots_problem(const RunPolicy &policy) {
          " (resources.max_slots); raise that, or lower the other";
 }
 
-void check_patterns(ConfigChecker &checker, const Json &policies) {
+void check_patterns(config::ConfigChecker &checker, const Json &policies) {
   if (!policies.is_array()) return;
-  const ConfigPath whole;
-  const ConfigPath section = whole / "log_policies";
+  const config::ConfigPath whole;
+  const config::ConfigPath section = whole / "log_policies";
   for (size_t i = 0; i < policies.size(); ++i) {
     const Json pattern = policies[i].value("pattern", Json());
     if (!pattern.is_string()) continue;
@@ -29,30 +29,32 @@ void check_patterns(ConfigChecker &checker, const Json &policies) {
   }
 }
 
-void check_search_runs(ConfigChecker &checker, const Json &config, SearchRules rules) {
+void check_search_runs(config::ConfigChecker &checker, const Json &config,
+                       search::SearchRules rules) {
   try {
-    make_search(config, rules);
+    search::make_search(config, rules);
   } catch (const Error &error) {
     if (error.code != Code::invalid) throw;
     const std::string_view prefix = "reading the configuration: ";
     std::string message = error.what();
     if (message.starts_with(prefix)) message.erase(0, prefix.size());
-    const ConfigPath whole;
+    const config::ConfigPath whole;
     checker.report(whole / "searcher", "searcher_not_runnable", message, {}, "name");
   }
 }
 
 }  // namespace
 
-void check_runnable(ConfigChecker &checker, const Json &config, SearchRules rules) {
-  const ConfigPath whole;
+void check_runnable(config::ConfigChecker &checker, const Json &config, search::SearchRules rules) {
+  const config::ConfigPath whole;
   if (const auto problem = slots_problem(run_policy(config)))
     checker.report(whole / "resources", "rule", *problem, {}, "max_slots");
   check_patterns(checker, config.value("log_policies", Json()));
   check_search_runs(checker, config, rules);
 }
 
-void require_runnable(const Json &config, const LaunchPlan &plan, const Launcher &launcher) {
+void require_runnable(const Json &config, const engine::LaunchPlan &plan,
+                      const Launcher &launcher) {
   const std::string tried = "running an experiment: ";
   const RunPolicy policy = run_policy(config);
   if (const auto problem = slots_problem(policy)) throw Error(Code::invalid, tried + *problem);
@@ -65,4 +67,4 @@ void require_runnable(const Json &config, const LaunchPlan &plan, const Launcher
   launcher.check(trial_launch(config, plan, launcher.has_gpus()));
 }
 
-}  // namespace det
+}  // namespace det::launcher

@@ -7,14 +7,14 @@
 #include "core/launcher/launcher.h"
 #include "core/search/search.h"
 
-namespace det {
+namespace det::launcher {
 
 // On any machine: `config` is complete.
-void check_runnable(ConfigChecker &checker, const Json &config, SearchRules rules);
+void check_runnable(config::ConfigChecker &checker, const Json &config, search::SearchRules rules);
 
 // Here. Throws for what cannot be run: trials that need more slots than there are, a pattern of the
 // log policies that is none (Code::invalid), a command that cannot be started (Code::not_found,
 // Code::access).
-void require_runnable(const Json &config, const LaunchPlan &plan, const Launcher &launcher);
+void require_runnable(const Json &config, const engine::LaunchPlan &plan, const Launcher &launcher);
 
-}  // namespace det
+}  // namespace det::launcher

@@ -13,7 +13,7 @@
 #include "core/launcher/runnable.h"
 #include "core/metrics/left_behind.h"
 
-namespace det {
+namespace det::launcher {
 
 namespace {
 
@@ -21,7 +21,7 @@ constexpr std::chrono::milliseconds between_looks_at_logs{500};
 constexpr std::chrono::seconds between_notes_of_progress{1};
 constexpr std::chrono::seconds time_to_leave_after_refusal{10};
 
-std::string name_of(const ExperimentRecord &experiment) {
+std::string name_of(const engine::ExperimentRecord &experiment) {
   return "experiment " + std::to_string(experiment.id);
 }
 
@@ -37,18 +37,19 @@ Supervisor::Supervisor(Options options, Launcher &launcher)
   const Json &config = experiment_.config;
   const bool by_metrics = experiment_.launch.by_metrics;
   // Whoever goes on with it is to put that right first; what is ending starts nothing.
-  if (!is_stopping(experiment_.state) && !ended())
+  if (!engine::is_stopping(experiment_.state) && !ended())
     require_runnable(config, experiment_.launch, launcher_);
-  lead_.take_up(make_search(config, by_metrics ? SearchRules::metrics : SearchRules::operations),
+  lead_.take_up(search::make_search(config, by_metrics ? search::SearchRules::metrics
+                                                       : search::SearchRules::operations),
                 by_metrics ? std::optional(length_by_metrics(config)) : std::nullopt);
   take_over();
 }
 
 void Supervisor::take_over() {
-  recover_runs(options_.store_directory, *options_.log);
-  for (const OpenTrial &trial : lead_.open_trials()) trials_.touch(trial.id);
-  for (const LedRun &run : lead_.led_runs()) runs_.take_over(run);
-  if (!ended() && !is_stopping(experiment_.state)) follow_up(lead_.begin());
+  metrics::recover_runs(options_.store_directory, *options_.log);
+  for (const engine::OpenTrial &trial : lead_.open_trials()) trials_.touch(trial.id);
+  for (const engine::LedRun &run : lead_.led_runs()) runs_.take_over(run);
+  if (!ended() && !engine::is_stopping(experiment_.state)) follow_up(lead_.begin());
   trials_.touch_all();
 }
 
@@ -58,7 +59,7 @@ void Supervisor::step() {
   for (const LaunchedExit &exit : launcher_.take_exits()) hear_exit(exit);
   for (const int64_t trial_id : running()) hear_run(trial_id);
   if (lead_.is_custom())
-    for (const SearchPost &post : lead_.posts()) follow_up(lead_.answer(post));
+    for (const engine::SearchPost &post : lead_.posts()) follow_up(lead_.answer(post));
   settle();
   runs_.kill_overdue(options_.now());
   start_waiting();
@@ -85,10 +86,10 @@ void Supervisor::change_state(std::string_view to) {
   step();
 }
 
-bool Supervisor::ended() const { return is_terminal(experiment_.state); }
+bool Supervisor::ended() const { return engine::is_terminal(experiment_.state); }
 
 bool Supervisor::at_rest() const {
-  return runs_.size() == 0 && !trials_.has_touched() && experiment_.state == state::paused;
+  return runs_.size() == 0 && !trials_.has_touched() && experiment_.state == engine::state::paused;
 }
 
 double Supervisor::progress() const {
@@ -98,7 +99,7 @@ double Supervisor::progress() const {
 
 // What they did to the experiment or to its trials.
 void Supervisor::hear_people() {
-  ExperimentControl control = lead_.control();
+  engine::ExperimentControl control = lead_.control();
   experiment_.state = std::move(control.state);
   if (std::exchange(control_, control.count) != control.count) trials_.touch_all();
   if (trials_.all_touched()) trials_.compare(lead_.open_trials());
@@ -106,10 +107,10 @@ void Supervisor::hear_people() {
 
 void Supervisor::hear_run(int64_t trial_id) {
   runs_.follow_log(trial_id);
-  const TrialNews news = lead_.news(trial_id);
+  const engine::TrialNews news = lead_.news(trial_id);
   const bool by_metrics = experiment_.launch.by_metrics;
   if (by_metrics)
-    for (const TrialValidation &validation : lead_.new_validations(trial_id))
+    for (const engine::TrialValidation &validation : lead_.new_validations(trial_id))
       follow_up(lead_.validated(trial_id, validation));
   const double units = by_metrics ? 1 : static_cast<double>(news.length);
   lead_.trial_progress(trial_id, news.metric ? units : news.progress * units);
@@ -126,7 +127,7 @@ void Supervisor::hear_exit(const LaunchedExit &exit) {
   conclude_run(exit.trial_id, runs_.end_of(exit));
 }
 
-void Supervisor::follow_up(const Decided &decided) {
+void Supervisor::follow_up(const engine::Decided &decided) {
   if (decided.failure)
     options_.log->error("searching in " + name_of(experiment_) + ": " + *decided.failure);
   if (decided.states_changed) trials_.touch_all();
@@ -141,7 +142,7 @@ void Supervisor::settle() {
 }
 
 void Supervisor::look_at(int64_t trial_id) {
-  const TrialStanding now = lead_.standing(trial_id);
+  const engine::TrialStanding now = lead_.standing(trial_id);
   if (trials_.update(trial_id, now))
     runs_.carry_out(trial_id, order_for(now.state, experiment_.launch.by_metrics), options_.now());
   if (runs_.has(trial_id)) return;  // judged when it has left
@@ -153,7 +154,7 @@ void Supervisor::look_at(int64_t trial_id) {
 
 void Supervisor::start_waiting() {
   const auto slots = static_cast<int>(policy_.slots_per_trial);
-  while (experiment_.state == state::active && policy_.allows_another(runs_.size()) &&
+  while (experiment_.state == engine::state::active && policy_.allows_another(runs_.size()) &&
          launcher_.has_room(slots)) {
     const std::optional<int64_t> next = queue_.first();
     if (!next) return;
@@ -172,20 +173,20 @@ void Supervisor::conclude_run(int64_t trial_id, const RunFacts &run) {
   const Verdict verdict =
       judge(with_standing(run, lead_.run_standing(trial_id, run_id), policy_.max_restarts));
   // For one whose end is not on record: it never began, or nobody knows.
-  const RunExit how = run.unstartable ? RunExit::error : RunExit::died;
-  const JudgedRun judged{run_id, how, verdict.counts};
+  const engine::RunExit how = run.unstartable ? engine::RunExit::error : engine::RunExit::died;
+  const engine::JudgedRun judged{run_id, how, verdict.counts};
   if (!verdict.state.empty()) return conclude(trial_id, verdict, judged);
   lead_.judge_run(trial_id, judged);
   trials_.touch(trial_id);
-  if (!run.unstartable || experiment_.state != state::active) return;
+  if (!run.unstartable || experiment_.state != engine::state::active) return;
   options_.log->error("pausing " + name_of(experiment_) + ", since its trials cannot be started");
-  lead_.change_state(state::paused);
+  lead_.change_state(engine::state::paused);
   hear_people();
 }
 
 // The end of a trial, recorded with what the search makes of it.
 void Supervisor::conclude(int64_t trial_id, const Verdict &verdict,
-                          const std::optional<JudgedRun> &run) {
+                          const std::optional<engine::JudgedRun> &run) {
   follow_up(lead_.end_trial(trial_id, verdict.state, verdict.reason, run));
   trials_.remove(trial_id);
 }
@@ -194,13 +195,13 @@ void Supervisor::conclude(int64_t trial_id, const Verdict &verdict,
 // follows from it, which takes time: whoever is killed meanwhile is followed by one that goes on.
 void Supervisor::finish() {
   if (ended() || !trials_.empty()) return;
-  if (!is_stopping(experiment_.state)) {
-    if (experiment_.state == state::active && !lead_.is_custom())
+  if (!engine::is_stopping(experiment_.state)) {
+    if (experiment_.state == engine::state::active && !lead_.is_custom())
       follow_up(lead_.fail("it has no trial left and did not end"));
     return;
   }
-  recover_runs(options_.store_directory, *options_.log);
-  collect_garbage(options_.store_directory, experiment_.id, *options_.log);
+  metrics::recover_runs(options_.store_directory, *options_.log);
+  engine::collect_garbage(options_.store_directory, experiment_.id, *options_.log);
   experiment_.state = lead_.finish();
 }
 
@@ -212,4 +213,4 @@ void Supervisor::note_progress() {
     lead_.note_progress(reached);
 }
 
-}  // namespace det
+}  // namespace det::launcher

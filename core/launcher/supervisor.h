@@ -22,7 +22,7 @@
 #include "core/launcher/trial_runs.h"
 #include "core/launcher/verdict.h"
 
-namespace det {
+namespace det::launcher {
 
 // Used by one thread. Throws what the store throws; then it is of no use any more, and what is on
 // record is what counts.
@@ -35,7 +35,7 @@ class Supervisor {
     int64_t experiment_id = 0;
     std::shared_ptr<Logger> log;
     std::function<Clock::time_point()> now = Clock::now;
-    StoreOptions store;
+    engine::StoreOptions store;
   };
 
   // Throws Code::busy when the experiment has a supervisor.
@@ -52,7 +52,7 @@ class Supervisor {
   // Ends all runs; their trials go on later, from their latest checkpoints.
   void kill_processes() { runs_.kill_all(); }
 
-  const ExperimentRecord &experiment() const { return experiment_; }
+  const engine::ExperimentRecord &experiment() const { return experiment_; }
   bool ended() const;
   // Nothing runs, and nothing will before somebody activates it.
   bool at_rest() const;
@@ -67,19 +67,20 @@ class Supervisor {
   void hear_people();
   void hear_run(int64_t trial_id);
   void hear_exit(const LaunchedExit &exit);
-  void follow_up(const Decided &decided);
+  void follow_up(const engine::Decided &decided);
   void settle();
   void look_at(int64_t trial_id);
   void start_waiting();
   void conclude_run(int64_t trial_id, const RunFacts &run);
-  void conclude(int64_t trial_id, const Verdict &verdict, const std::optional<JudgedRun> &run);
+  void conclude(int64_t trial_id, const Verdict &verdict,
+                const std::optional<engine::JudgedRun> &run);
   void finish();
   void note_progress();
 
   const Options options_;
   Launcher &launcher_;
-  Lead lead_;
-  ExperimentRecord experiment_;
+  engine::Lead lead_;
+  engine::ExperimentRecord experiment_;
   const RunPolicy policy_;
   OpenTrials trials_;
   LaunchQueue queue_;
@@ -89,4 +90,4 @@ class Supervisor {
   Clock::time_point next_note_{};
 };
 
-}  // namespace det
+}  // namespace det::launcher

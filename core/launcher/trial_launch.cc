@@ -2,7 +2,7 @@
 
 #include "core/launcher/run_policy.h"
 
-namespace det {
+namespace det::launcher {
 
 namespace {
 
@@ -28,7 +28,7 @@ std::map<std::string, std::string> configured_variables(const Json &config, bool
 
 }  // namespace
 
-TrialLaunch trial_launch(const Json &config, const LaunchPlan &plan, bool on_gpus) {
+TrialLaunch trial_launch(const Json &config, const engine::LaunchPlan &plan, bool on_gpus) {
   TrialLaunch launch;
   launch.slots = static_cast<int>(run_policy(config).slots_per_trial);
   launch.command = plan.command;
@@ -37,7 +37,7 @@ TrialLaunch trial_launch(const Json &config, const LaunchPlan &plan, bool on_gpu
   return launch;
 }
 
-std::map<std::string, std::string> trial_environment(const RunInfo &run,
+std::map<std::string, std::string> trial_environment(const engine::RunInfo &run,
                                                      const std::filesystem::path &store_directory) {
   std::map<std::string, std::string> variables{
       {"DET_MASTER", store_directory.parent_path().string()},
@@ -62,4 +62,4 @@ std::map<std::string, std::string> trial_environment(const RunInfo &run,
   return variables;
 }
 
-}  // namespace det
+}  // namespace det::launcher

@@ -11,13 +11,13 @@
 #include "core/engine/run_info.h"
 #include "core/launcher/launcher.h"
 
-namespace det {
+namespace det::launcher {
 
 // What is the same for each run of an experiment with this configuration, on processors or on GPUs.
-TrialLaunch trial_launch(const Json &config, const LaunchPlan &plan, bool on_gpus);
+TrialLaunch trial_launch(const Json &config, const engine::LaunchPlan &plan, bool on_gpus);
 
 // What tells one run from the others.
-std::map<std::string, std::string> trial_environment(const RunInfo &run,
+std::map<std::string, std::string> trial_environment(const engine::RunInfo &run,
                                                      const std::filesystem::path &store_directory);
 
-}  // namespace det
+}  // namespace det::launcher

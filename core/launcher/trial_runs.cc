@@ -7,9 +7,10 @@
 #include "core/launcher/trial_launch.h"
 #include "core/metrics/left_behind.h"
 
-namespace det {
+namespace det::launcher {
 
-TrialRuns::TrialRuns(Lead &lead, Launcher &launcher, const ExperimentRecord &experiment,
+TrialRuns::TrialRuns(engine::Lead &lead, Launcher &launcher,
+                     const engine::ExperimentRecord &experiment,
                      std::filesystem::path store_directory, std::shared_ptr<Logger> log)
     : lead_(lead),
       launcher_(launcher),
@@ -20,7 +21,7 @@ TrialRuns::TrialRuns(Lead &lead, Launcher &launcher, const ExperimentRecord &exp
       logs_(lead, experiment.config, log_) {}
 
 Launched TrialRuns::start(int64_t trial_id) {
-  const RunInfo run = lead_.next_run(trial_id);
+  const engine::RunInfo run = lead_.next_run(trial_id);
   const std::optional<std::string> identity = prepare(run);
   if (!identity) return Launched::no_room;
   // It waits until it is on record, so that there is none that nobody knows of.
@@ -37,7 +38,7 @@ Launched TrialRuns::start(int64_t trial_id) {
 }
 
 // Nothing where others have what it needs.
-std::optional<std::string> TrialRuns::prepare(const RunInfo &run) {
+std::optional<std::string> TrialRuns::prepare(const engine::RunInfo &run) {
   try {
     std::string identity = launcher_.prepare(describe(run));
     waits_for_others_ = false;
@@ -50,7 +51,7 @@ std::optional<std::string> TrialRuns::prepare(const RunInfo &run) {
   }
 }
 
-TrialLaunch TrialRuns::describe(const RunInfo &run) const {
+TrialLaunch TrialRuns::describe(const engine::RunInfo &run) const {
   TrialLaunch launch = trial_launch(run.config, plan_, launcher_.has_gpus());
   launch.trial_id = run.trial_id;
   launch.run_id = run.run_id;
@@ -60,7 +61,7 @@ TrialLaunch TrialRuns::describe(const RunInfo &run) const {
   return launch;
 }
 
-void TrialRuns::take_over(const LedRun &run) {
+void TrialRuns::take_over(const engine::LedRun &run) {
   add(run.trial_id, run.run_id);
   TrialLaunch launch;
   launch.trial_id = run.trial_id;
@@ -131,7 +132,7 @@ bool TrialRuns::record_end(const LaunchedExit &exit) {
   if (run.said) return true;
   if (const auto how = exit_for_record(exit, run.killed))
     lead_.end_run(exit.trial_id, exit.run_id, *how);
-  recover_runs(store_directory_, *log_);
+  metrics::recover_runs(store_directory_, *log_);
   run.said = lead_.run_exit(exit.trial_id, exit.run_id);
   return true;
 }
@@ -157,4 +158,4 @@ int64_t TrialRuns::remove(int64_t trial_id) {
   return run_id;
 }
 
-}  // namespace det
+}  // namespace det::launcher

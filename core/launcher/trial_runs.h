@@ -20,7 +20,7 @@
 #include "core/launcher/run_policy.h"
 #include "core/launcher/verdict.h"
 
-namespace det {
+namespace det::launcher {
 
 // What came of starting one. `no_room`: nothing was done, since others have what it needs.
 // `failed`: its command could not be started.
@@ -32,13 +32,13 @@ class TrialRuns {
  public:
   using Clock = std::chrono::steady_clock;
 
-  TrialRuns(Lead &lead, Launcher &launcher, const ExperimentRecord &experiment,
+  TrialRuns(engine::Lead &lead, Launcher &launcher, const engine::ExperimentRecord &experiment,
             std::filesystem::path store_directory, std::shared_ptr<Logger> log);
 
   // The next run of a trial.
   Launched start(int64_t trial_id);
   // Of another supervisor, which is gone.
-  void take_over(const LedRun &run);
+  void take_over(const engine::LedRun &run);
 
   bool has(int64_t trial_id) const { return runs_.contains(trial_id); }
   size_t size() const { return runs_.size(); }
@@ -73,14 +73,14 @@ class TrialRuns {
     Clock::time_point kill_at = Clock::time_point::max();
   };
 
-  TrialLaunch describe(const RunInfo &run) const;
-  std::optional<std::string> prepare(const RunInfo &run);
+  TrialLaunch describe(const engine::RunInfo &run) const;
+  std::optional<std::string> prepare(const engine::RunInfo &run);
   void add(int64_t trial_id, int64_t run_id);
   void kill(int64_t trial_id, Run &run);
 
-  Lead &lead_;
+  engine::Lead &lead_;
   Launcher &launcher_;
-  const LaunchPlan plan_;
+  const engine::LaunchPlan plan_;
   const RunPolicy policy_;
   const std::filesystem::path store_directory_;
   const std::shared_ptr<Logger> log_;
@@ -90,4 +90,4 @@ class TrialRuns {
   bool waits_for_others_ = false;
 };
 
-}  // namespace det
+}  // namespace det::launcher

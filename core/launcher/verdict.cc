@@ -2,18 +2,18 @@
 
 #include "core/engine/transitions.h"
 
-namespace det {
+namespace det::launcher {
 
 namespace {
 
 // The search is not told of a trial that waits for a promotion: it hears of its end when it has
 // another operation for it.
-std::optional<ExitReason> reason_of(std::string_view end, const RunFacts &run) {
+std::optional<search::ExitReason> reason_of(std::string_view end, const RunFacts &run) {
   if (run.done && !run.closed) return std::nullopt;
-  if (run.invalid_hp) return ExitReason::invalid_hp;
-  if (end == state::error) return ExitReason::errored;
-  if (end == state::canceled) return ExitReason::user_canceled;
-  return run.done ? std::nullopt : std::optional(ExitReason::user_requested_stop);
+  if (run.invalid_hp) return search::ExitReason::invalid_hp;
+  if (end == engine::state::error) return search::ExitReason::errored;
+  if (end == engine::state::canceled) return search::ExitReason::user_canceled;
+  return run.done ? std::nullopt : std::optional(search::ExitReason::user_requested_stop);
 }
 
 Verdict ended(std::string_view end, const RunFacts &run) {
@@ -24,15 +24,16 @@ Verdict ended(std::string_view end, const RunFacts &run) {
 
 RunOrder order_for(std::string_view trial_state, bool by_metrics) {
   using Kind = RunOrder::Kind;
-  if (trial_state == state::paused) return {Kind::leave, "pause"};
-  if (trial_state == state::canceling) return {Kind::leave, "cancel"};
+  if (trial_state == engine::state::paused) return {Kind::leave, "pause"};
+  if (trial_state == engine::state::canceling) return {Kind::leave, "cancel"};
   // The platform lets those that their metrics stop train on to their end.
-  if (trial_state == state::completing && by_metrics) return {Kind::leave, "stop"};
-  if (trial_state == state::killing || trial_state == state::failing) return {Kind::end};
+  if (trial_state == engine::state::completing && by_metrics) return {Kind::leave, "stop"};
+  if (trial_state == engine::state::killing || trial_state == engine::state::failing)
+    return {Kind::end};
   return {};
 }
 
-RunFacts with_standing(RunFacts run, const RunStanding &standing, int64_t max_restarts) {
+RunFacts with_standing(RunFacts run, const engine::RunStanding &standing, int64_t max_restarts) {
   run.state = standing.trial_state;
   run.acknowledged = standing.acknowledged;
   run.invalid_hp = standing.invalid_hp;
@@ -47,27 +48,31 @@ RunFacts with_standing(RunFacts run, const RunStanding &standing, int64_t max_re
 Verdict judge(const RunFacts &run) {
   // One that was asked to leave may leave as it likes; one that was killed has no say.
   const bool error = run.failed && !run.killed && !run.acknowledged && !run.lost;
-  if (is_stopping(run.state)) return ended(error ? state::error : end_of(run.state), run);
-  if (run.invalid_hp) return ended(state::completed, run);  // another start would end the same
-  if (run.done && run.closed) return ended(error ? state::error : state::completed, run);
+  if (engine::is_stopping(run.state))
+    return ended(error ? engine::state::error : engine::end_of(run.state), run);
+  if (run.invalid_hp)
+    return ended(engine::state::completed, run);  // another start would end the same
+  if (run.done && run.closed)
+    return ended(error ? engine::state::error : engine::state::completed, run);
   if (run.unstartable) return {};  // no fault of its own: it waits until somebody has put it right
   if (error) {
-    if (run.is_final) return ended(state::error, run);
+    if (run.is_final) return ended(engine::state::error, run);
     Verdict verdict;
-    if (run.restarts >= run.max_restarts) verdict = ended(state::error, run);
+    if (run.restarts >= run.max_restarts) verdict = ended(engine::state::error, run);
     verdict.counts = true;
     return verdict;
   }
   // Left in good order, without a word, in the middle of its work: it wants no more.
   const bool stopped = !run.failed && !run.killed && !run.acknowledged && !run.lost;
-  if (stopped && !run.done && run.state != state::paused) return ended(state::completed, run);
+  if (stopped && !run.done && run.state != engine::state::paused)
+    return ended(engine::state::completed, run);
   return {};
 }
 
 Verdict judge_without_process(const RunFacts &trial) {
-  if (is_stopping(trial.state)) return ended(end_of(trial.state), trial);
-  if (trial.done && trial.closed) return ended(state::completed, trial);
+  if (engine::is_stopping(trial.state)) return ended(engine::end_of(trial.state), trial);
+  if (trial.done && trial.closed) return ended(engine::state::completed, trial);
   return {};
 }
 
-}  // namespace det
+}  // namespace det::launcher

@@ -10,7 +10,7 @@
 #include "core/engine/lead.h"
 #include "core/search/search.h"
 
-namespace det {
+namespace det::launcher {
 
 // What the run of a trial is to do.
 struct RunOrder {
@@ -37,17 +37,17 @@ struct RunFacts {
 };
 
 struct Verdict {
-  std::string_view state;            // the terminal state of the trial; empty: it goes on
-  bool counts = false;               // as one of its restarts
-  std::optional<ExitReason> reason;  // for the search, where it did not end as planned
+  std::string_view state;                    // the terminal state of the trial; empty: it goes on
+  bool counts = false;                       // as one of its restarts
+  std::optional<search::ExitReason> reason;  // for the search, where it did not end as planned
 };
 
 // With what is on record of its trial.
-RunFacts with_standing(RunFacts run, const RunStanding &standing, int64_t max_restarts);
+RunFacts with_standing(RunFacts run, const engine::RunStanding &standing, int64_t max_restarts);
 
 Verdict judge(const RunFacts &run);
 
 // As a trial ends that has no process.
 Verdict judge_without_process(const RunFacts &trial);
 
-}  // namespace det
+}  // namespace det::launcher

@@ -13,13 +13,13 @@
 #include "core/base/wake.h"
 #include "core/engine/run_info.h"
 
-namespace det {
+namespace det::master {
 
 enum class RunEnd { ok, error, invalid_hp };
 
 class Master : public ReportSink {
  public:
-  virtual const RunInfo &info() const = 0;
+  virtual const engine::RunInfo &info() const = 0;
 
   // Why this rank cannot reach the master that its chief has, and what to do about it; then all
   // that needs one throws this as Code::unsupported. Empty where all is well.
@@ -40,14 +40,14 @@ class Master : public ReportSink {
   virtual void note_preemption(const std::string &reason) = 0;
   virtual void acknowledge_preemption() = 0;
 
-  virtual SearchOperation current_operation() = 0;
+  virtual engine::SearchOperation current_operation() = 0;
   virtual void complete_operation(uint64_t length, const Json &metric) = 0;
   virtual void acknowledge_out_of_operations() = 0;
 
-  virtual void report_checkpoint(const CheckpointReport &report) = 0;
+  virtual void report_checkpoint(const engine::CheckpointReport &report) = 0;
   // One that could not be reported and is in the journal, as `sequence`: it may leave ahead of the
   // reports before it.
-  virtual void send_ahead(uint64_t /*sequence*/, const CheckpointReport &) {}
+  virtual void send_ahead(uint64_t /*sequence*/, const engine::CheckpointReport &) {}
   // As one that is complete.
   virtual bool knows_checkpoint(const std::string &id) = 0;
   virtual std::optional<Json> checkpoint_metadata(const std::string &id) = 0;
@@ -73,4 +73,4 @@ class Master : public ReportSink {
   virtual void end_run(RunEnd how) = 0;
 };
 
-}  // namespace det
+}  // namespace det::master

@@ -3,15 +3,15 @@
 #include "core/journal/recovery.h"
 #include "core/master/rest/left_behind.h"
 
-namespace det {
+namespace det::metrics {
 
 namespace fs = std::filesystem;
 
 namespace {
 
-ShipJournals ship_to(Logger &logger) {
-  return [&logger](const fs::path &run_directory, ReportSink &sink, LeftBehind &found) {
-    const RecoveredSpool spool = recover_spool(run_directory, sink);
+engine::ShipJournals ship_to(Logger &logger) {
+  return [&logger](const fs::path &run_directory, ReportSink &sink, engine::LeftBehind &found) {
+    const journal::RecoveredSpool spool = journal::recover_spool(run_directory, sink);
     found.reports += spool.reports;
     found.lost_bytes += spool.lost_bytes;
     if (!spool.conflicts.empty())
@@ -27,14 +27,14 @@ ShipJournals ship_to(Logger &logger) {
 
 }  // namespace
 
-Recovery recover_runs(const fs::path &store_directory, Logger &logger) {
-  if (!fs::exists(store_path(store_directory))) return {};
-  return recover_left_behind(store_directory, ship_to(logger), logger);
+engine::Recovery recover_runs(const fs::path &store_directory, Logger &logger) {
+  if (!fs::exists(engine::store_path(store_directory))) return {};
+  return engine::recover_left_behind(store_directory, ship_to(logger), logger);
 }
 
-Recovery recover_runs(const std::shared_ptr<MasterSession> &session, bool offer_refused,
-                      const std::shared_ptr<Logger> &logger) {
-  return recover_rest_runs(session, ship_to(*logger), offer_refused, logger);
+engine::Recovery recover_runs(const std::shared_ptr<master::MasterSession> &session,
+                              bool offer_refused, const std::shared_ptr<Logger> &logger) {
+  return master::recover_rest_runs(session, ship_to(*logger), offer_refused, logger);
 }
 
-}  // namespace det
+}  // namespace det::metrics

@@ -8,13 +8,13 @@
 #include "core/engine/left_behind.h"
 #include "core/master/rest/session.h"
 
-namespace det {
+namespace det::metrics {
 
 // recover_left_behind() with the journals of this room. Does nothing where there is no store.
-Recovery recover_runs(const std::filesystem::path &store_directory, Logger &logger);
+engine::Recovery recover_runs(const std::filesystem::path &store_directory, Logger &logger);
 
 // recover_rest_runs() with them.
-Recovery recover_runs(const std::shared_ptr<MasterSession> &session, bool offer_refused,
-                      const std::shared_ptr<Logger> &logger);
+engine::Recovery recover_runs(const std::shared_ptr<master::MasterSession> &session,
+                              bool offer_refused, const std::shared_ptr<Logger> &logger);
 
-}  // namespace det
+}  // namespace det::metrics

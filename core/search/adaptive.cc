@@ -6,7 +6,7 @@
 #include "core/base/error.h"
 #include "core/search/asha.h"
 
-namespace det {
+namespace det::search {
 
 namespace {
 
@@ -112,4 +112,4 @@ std::unique_ptr<Method> make_asha(const SearchSettings &settings, SearchRules ru
   return std::make_unique<AdaptiveAsha>(std::move(halvings), rules, trials);
 }
 
-}  // namespace det
+}  // namespace det::search

@@ -7,7 +7,7 @@
 
 #include "core/base/error.h"
 
-namespace det {
+namespace det::search {
 
 const double worst_metric = std::numeric_limits<double>::max();
 
@@ -99,4 +99,4 @@ void Asha::forget_results(TrialIndex index) {
   for (size_t rung = 0; rung < reached; ++rung) rungs_[rung].ranking.erase(index);
 }
 
-}  // namespace det
+}  // namespace det::search

@@ -12,7 +12,7 @@
 #include "core/search/method.h"
 #include "core/search/ranking.h"
 
-namespace det {
+namespace det::search {
 
 class Asha : public Method {
  public:
@@ -76,4 +76,4 @@ std::unique_ptr<Method> make_asha_stopping(const SearchSettings &settings, const
 std::unique_ptr<Method> make_asha_metrics(const SearchSettings &settings, const Bracket &bracket,
                                           TrialTable &trials);
 
-}  // namespace det
+}  // namespace det::search

@@ -8,7 +8,7 @@
 #include "core/base/error.h"
 #include "core/search/asha.h"
 
-namespace det {
+namespace det::search {
 
 namespace {
 
@@ -73,4 +73,4 @@ std::unique_ptr<Method> make_asha_metrics(const SearchSettings &settings, const 
   return std::make_unique<AshaMetrics>(settings, SearchRules::metrics, bracket, trials);
 }
 
-}  // namespace det
+}  // namespace det::search

@@ -5,7 +5,7 @@
 
 #include "core/search/asha.h"
 
-namespace det {
+namespace det::search {
 
 namespace {
 
@@ -106,4 +106,4 @@ std::unique_ptr<Method> make_asha_promotion(const SearchSettings &settings, cons
   return std::make_unique<AshaPromotion>(settings, SearchRules::operations, bracket, trials);
 }
 
-}  // namespace det
+}  // namespace det::search

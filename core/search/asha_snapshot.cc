@@ -5,7 +5,7 @@
 
 #include "core/search/asha.h"
 
-namespace det {
+namespace det::search {
 
 Json Asha::snapshot() const {
   const bool operations = rules_ == SearchRules::operations;
@@ -83,4 +83,4 @@ void Asha::restore(const Json &state) {
   invalid_ = state.at("invalid_trials").get<uint64_t>();
 }
 
-}  // namespace det
+}  // namespace det::search

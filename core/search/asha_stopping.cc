@@ -5,7 +5,7 @@
 
 #include "core/search/asha.h"
 
-namespace det {
+namespace det::search {
 
 namespace {
 
@@ -68,4 +68,4 @@ std::unique_ptr<Method> make_asha_stopping(const SearchSettings &settings, const
   return std::make_unique<AshaStopping>(settings, SearchRules::operations, bracket, trials);
 }
 
-}  // namespace det
+}  // namespace det::search

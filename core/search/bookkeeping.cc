@@ -7,7 +7,7 @@
 
 #include "core/base/error.h"
 
-namespace det {
+namespace det::search {
 
 namespace {
 
@@ -156,4 +156,4 @@ void Bookkeeping::restore(const Json &state, TrialTable &trials) {
               operation.at("Length").get<uint64_t>());
 }
 
-}  // namespace det
+}  // namespace det::search

@@ -9,7 +9,7 @@
 #include "core/search/method.h"
 #include "core/search/search.h"
 
-namespace det {
+namespace det::search {
 
 class Bookkeeping {
  public:
@@ -57,4 +57,4 @@ class Bookkeeping {
   bool shut_down_ = false;
 };
 
-}  // namespace det
+}  // namespace det::search

@@ -5,7 +5,7 @@
 #include <functional>
 #include <numeric>
 
-namespace det {
+namespace det::search {
 
 namespace {
 
@@ -110,4 +110,4 @@ double natural_logarithm(double x) {
   return k * ln2_high - ((h - (s * (h + r) + k * ln2_low)) - f);
 }
 
-}  // namespace det
+}  // namespace det::search

@@ -7,7 +7,7 @@
 
 #include "core/search/settings.h"
 
-namespace det {
+namespace det::search {
 
 // One successive halving.
 struct Bracket {
@@ -29,4 +29,4 @@ std::vector<Bracket> brackets(const SearchSettings &settings);
 // is exact for powers, ln 3^5 / ln 3 = 5, which the C library's is not.
 double natural_logarithm(double x);
 
-}  // namespace det
+}  // namespace det::search

@@ -5,7 +5,7 @@
 
 #include "core/base/error.h"
 
-namespace det {
+namespace det::search {
 
 namespace {
 
@@ -118,4 +118,4 @@ void BuiltInSearch::restore(const Json &state) {
   });
 }
 
-}  // namespace det
+}  // namespace det::search

@@ -9,7 +9,7 @@
 #include "core/search/search.h"
 #include "core/search/settings.h"
 
-namespace det {
+namespace det::search {
 
 class BuiltInSearch : public Search {
  public:
@@ -41,4 +41,4 @@ class BuiltInSearch : public Search {
   std::unique_ptr<Method> method_;
 };
 
-}  // namespace det
+}  // namespace det::search

@@ -6,7 +6,7 @@
 
 #include "core/base/error.h"
 
-namespace det {
+namespace det::search {
 
 CustomSearch::CustomSearch(uint32_t seed) : trials_({}, seed) {}
 
@@ -100,4 +100,4 @@ void CustomSearch::restore(const Json &state) {
   });
 }
 
-}  // namespace det
+}  // namespace det::search

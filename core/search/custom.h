@@ -12,7 +12,7 @@
 #include "core/search/method.h"
 #include "core/search/search.h"
 
-namespace det {
+namespace det::search {
 
 class CustomSearch : public Search {
  public:
@@ -56,4 +56,4 @@ class CustomSearch : public Search {
 // out, and said in `refused`.
 Decisions read_operations(const Json &operations, std::vector<std::string> &refused);
 
-}  // namespace det
+}  // namespace det::search

@@ -7,7 +7,7 @@
 
 #include "core/base/error.h"
 
-namespace det {
+namespace det::search {
 
 namespace {
 
@@ -108,4 +108,4 @@ Json Grid::group_at(const HyperparameterGroup &group, uint64_t index, size_t &ax
   return values;
 }
 
-}  // namespace det
+}  // namespace det::search

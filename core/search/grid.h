@@ -7,7 +7,7 @@
 #include "core/base/json.h"
 #include "core/search/hyperparameters.h"
 
-namespace det {
+namespace det::search {
 
 // The points are counted, not stored. Axes are in the order of their names, and the last one varies
 // fastest.
@@ -37,4 +37,4 @@ class Grid {
   uint64_t size_ = 1;
 };
 
-}  // namespace det
+}  // namespace det::search

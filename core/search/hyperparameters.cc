@@ -6,7 +6,7 @@
 #include "core/base/error.h"
 #include "core/search/exact.h"
 
-namespace det {
+namespace det::search {
 
 namespace {
 
@@ -126,4 +126,4 @@ Json sample(const HyperparameterGroup &space, RandomState &random) {
   return values;
 }
 
-}  // namespace det
+}  // namespace det::search

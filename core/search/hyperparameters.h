@@ -12,7 +12,7 @@
 #include "core/base/json.h"
 #include "core/search/random.h"
 
-namespace det {
+namespace det::search {
 
 struct Hyperparameter;
 
@@ -52,4 +52,4 @@ HyperparameterGroup read_hyperparameters(const Json &section);
 
 Json sample(const HyperparameterGroup &space, RandomState &random);
 
-}  // namespace det
+}  // namespace det::search

@@ -5,7 +5,7 @@
 #include "core/search/grid.h"
 #include "core/search/method.h"
 
-namespace det {
+namespace det::search {
 
 namespace {
 
@@ -155,4 +155,4 @@ std::unique_ptr<Method> make_grid(const SearchSettings &settings, SearchRules ru
   return std::make_unique<GridSearch>(settings, rules, trials);
 }
 
-}  // namespace det
+}  // namespace det::search

@@ -6,7 +6,7 @@
 
 #include "core/base/error.h"
 
-namespace det {
+namespace det::search {
 
 TrialIndex TrialTable::create(Decisions &decisions) {
   return create(sample(space_, random_), decisions);
@@ -59,4 +59,4 @@ const Json &object_in(const Json &snapshot, const char *name) {
   return object;
 }
 
-}  // namespace det
+}  // namespace det::search

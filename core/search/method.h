@@ -17,7 +17,7 @@
 #include "core/search/search.h"
 #include "core/search/settings.h"
 
-namespace det {
+namespace det::search {
 
 using TrialIndex = size_t;  // the n-th trial that this process heard of
 
@@ -88,4 +88,4 @@ Json sorted_object(std::vector<std::pair<std::string, Json>> entries);
 void reading_snapshot(const std::function<void()> &read);
 const Json &object_in(const Json &snapshot, const char *name);
 
-}  // namespace det
+}  // namespace det::search

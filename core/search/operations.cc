@@ -6,7 +6,7 @@
 #include "core/base/error.h"
 #include "core/search/custom.h"
 
-namespace det {
+namespace det::search {
 
 namespace {
 
@@ -94,4 +94,4 @@ Decisions read_operations(const Json &operations, std::vector<std::string> &refu
   return decisions;
 }
 
-}  // namespace det
+}  // namespace det::search

@@ -7,7 +7,7 @@
 #include "core/search/search.h"
 #include "core/search/settings.h"
 
-namespace det {
+namespace det::search {
 
 namespace {
 
@@ -45,4 +45,4 @@ std::vector<PlannedTrials> plan_search(const Json &config, SearchRules rules) {
   return plan;
 }
 
-}  // namespace det
+}  // namespace det::search

@@ -5,7 +5,7 @@
 
 #include "core/base/uuid.h"
 
-namespace det {
+namespace det::search {
 
 namespace {
 
@@ -88,4 +88,4 @@ void RandomState::restore(const Json &snapshot) {
   position_ = std::min(snapshot.at("pos").get<size_t>(), words);
 }
 
-}  // namespace det
+}  // namespace det::search

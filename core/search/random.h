@@ -10,7 +10,7 @@
 
 #include "core/base/json.h"
 
-namespace det {
+namespace det::search {
 
 // MT19937, and the draws that a search makes from it. Each says how many of its words it takes,
 // since that decides what all later draws give.
@@ -41,4 +41,4 @@ class RandomState {
   size_t position_ = words;
 };
 
-}  // namespace det
+}  // namespace det::search

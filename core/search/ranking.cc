@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace det {
+namespace det::search {
 
 namespace {
 
@@ -76,4 +76,4 @@ void Ranking::clear() {
   size_ = 0;
 }
 
-}  // namespace det
+}  // namespace det::search

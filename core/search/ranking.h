@@ -7,7 +7,7 @@
 
 #include "core/search/method.h"
 
-namespace det {
+namespace det::search {
 
 class Ranking {
  public:
@@ -46,4 +46,4 @@ class Ranking {
   size_t size_ = 0;
 };
 
-}  // namespace det
+}  // namespace det::search

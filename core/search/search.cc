@@ -11,7 +11,7 @@
 #include "core/search/hyperparameters.h"
 #include "core/search/settings.h"
 
-namespace det {
+namespace det::search {
 
 namespace {
 
@@ -62,4 +62,4 @@ std::unique_ptr<Search> make_search(const Json &config, SearchRules rules) {
       settings, rules, read_hyperparameters(config.value("hyperparameters", Json())), seed);
 }
 
-}  // namespace det
+}  // namespace det::search

@@ -12,7 +12,7 @@
 
 #include "core/base/json.h"
 
-namespace det {
+namespace det::search {
 
 // Trials are named by request ids, UUIDs that the search draws from its own random numbers.
 struct CreateTrial {
@@ -95,4 +95,4 @@ struct PlannedTrials {
 // when they do. Throws Code::invalid.
 std::vector<PlannedTrials> plan_search(const Json &config, SearchRules rules);
 
-}  // namespace det
+}  // namespace det::search

@@ -9,7 +9,7 @@
 #include "core/base/error.h"
 #include "core/search/exact.h"
 
-namespace det {
+namespace det::search {
 
 namespace {
 
@@ -192,4 +192,4 @@ void check_at_once(const SearchSettings &settings, uint64_t trials) {
         "from 1 to " + std::to_string(most_at_once) + " for " + std::to_string(trials) + " trials");
 }
 
-}  // namespace det
+}  // namespace det::search

@@ -8,7 +8,7 @@
 #include "core/base/json.h"
 #include "core/search/search.h"
 
-namespace det {
+namespace det::search {
 
 struct SearchSettings {
   enum class Method { single, random, grid, asha, adaptive_asha, custom };
@@ -38,4 +38,4 @@ SearchSettings read_search_settings(const Json &searcher, SearchRules rules);
 // Throws Code::invalid when a search of so many trials would make more at once than fit anywhere.
 void check_at_once(const SearchSettings &settings, uint64_t trials);
 
-}  // namespace det
+}  // namespace det::search

@@ -6,7 +6,7 @@
 #include "core/base/error.h"
 #include "core/search/exact.h"
 
-namespace det {
+namespace det::search {
 
 namespace {
 
@@ -53,4 +53,4 @@ Json constant_hparams(const Json &config) {
   return resolved;
 }
 
-}  // namespace det
+}  // namespace det::search

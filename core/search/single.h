@@ -5,7 +5,7 @@
 
 #include "core/base/json.h"
 
-namespace det {
+namespace det::search {
 
 // `searcher.max_length` of an experiment configuration: a number, or {"batches": number} and the
 // like; 1 when absent. Throws Code::invalid.
@@ -15,4 +15,4 @@ uint64_t single_length(const Json &config);
 // can choose.
 Json constant_hparams(const Json &config);
 
-}  // namespace det
+}  // namespace det::search

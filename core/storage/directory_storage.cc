@@ -12,7 +12,7 @@
 #include "core/storage/shared_directory.h"
 #include "core/storage/writer.h"
 
-namespace det {
+namespace det::storage {
 
 namespace fs = std::filesystem;
 
@@ -231,4 +231,4 @@ void DirectoryStorage::settle(const std::string &id) {
     staging->release(id);
 }
 
-}  // namespace det
+}  // namespace det::storage

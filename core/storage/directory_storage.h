@@ -9,7 +9,7 @@
 #include "core/storage/storage.h"
 #include "core/storage/tree.h"
 
-namespace det {
+namespace det::storage {
 
 class DirectoryStorage : public Storage {
  public:
@@ -53,4 +53,4 @@ class DirectoryStorage : public Storage {
   std::map<std::string, OwnerLock> unsettled_;  // swept or withdrawn
 };
 
-}  // namespace det
+}  // namespace det::storage

@@ -12,7 +12,7 @@
 
 #include "core/storage/pool.h"
 
-namespace det {
+namespace det::storage {
 
 namespace {
 
@@ -90,4 +90,4 @@ void sync_tree(const Tree &root, const std::vector<TreeEntry> &entries) {
     OsFailure{errno}.raise("syncing '" + root.name.string() + "'");
 }
 
-}  // namespace det
+}  // namespace det::storage

@@ -10,7 +10,7 @@
 
 #include "core/base/hash.h"
 
-namespace det {
+namespace det::storage {
 
 namespace {
 
@@ -220,4 +220,4 @@ void FileTransfer::finish(File &file) {
   done_.push_back({file.path, FileStamp::of(after), options_.checksums ? combine(file.sums) : 0});
 }
 
-}  // namespace det
+}  // namespace det::storage

@@ -3,7 +3,7 @@
 
 #include "core/storage/transfer.h"
 
-namespace det {
+namespace det::storage {
 
 class FileTransfer {
  public:
@@ -39,4 +39,4 @@ class FileTransfer {
 // Returns what is there now, the mode aside.
 struct stat set_attributes(int fd, const struct stat &like, const std::string &described);
 
-}  // namespace det
+}  // namespace det::storage

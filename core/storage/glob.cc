@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <span>
 
-namespace det {
+namespace det::storage {
 
 namespace {
 
@@ -75,4 +75,4 @@ Matches match_globs(const Resources &resources, const std::vector<std::string> &
   return result;
 }
 
-}  // namespace det
+}  // namespace det::storage

@@ -6,7 +6,7 @@
 
 #include "core/storage/storage.h"
 
-namespace det {
+namespace det::storage {
 
 struct Matches {
   std::vector<std::string>
@@ -20,4 +20,4 @@ struct Matches {
 Matches match_globs(const Resources &resources, const std::vector<std::string> &globs,
                     Logger &logger);
 
-}  // namespace det
+}  // namespace det::storage

@@ -5,7 +5,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 
-namespace det {
+namespace det::storage {
 
 namespace fs = std::filesystem;
 
@@ -88,4 +88,4 @@ StorageLocation parse_storage_uri(const std::string &uri) {
   return {scheme == "s3" ? "s3" : "gcs", {}, host, normalized_prefix(rest)};
 }
 
-}  // namespace det
+}  // namespace det::storage

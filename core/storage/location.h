@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-namespace det {
+namespace det::storage {
 
 // The base directory of shared_fs storage (spec 4.4). `storage_path` must lie below `host_path`.
 std::filesystem::path shared_directory(const std::string &host_path,
@@ -25,4 +25,4 @@ struct StorageLocation {
 
 StorageLocation parse_storage_uri(const std::string &uri);
 
-}  // namespace det
+}  // namespace det::storage

@@ -6,7 +6,7 @@
 #include "core/storage/location.h"
 #include "core/storage/storage.h"
 
-namespace det {
+namespace det::storage {
 
 namespace fs = std::filesystem;
 
@@ -155,4 +155,4 @@ void check_storage_id(const std::string &id) {
                                    "no dot");
 }
 
-}  // namespace det
+}  // namespace det::storage

@@ -11,7 +11,7 @@
 #include "core/base/utf8.h"
 #include "core/base/uuid.h"
 
-namespace det {
+namespace det::storage {
 
 namespace {
 
@@ -186,4 +186,4 @@ void verify_checksum(const Tree &root, const Manifest &manifest, const HashedFil
     throw_damaged(root, file.path, "its checksum differs from the manifest's");
 }
 
-}  // namespace det
+}  // namespace det::storage

@@ -9,7 +9,7 @@
 #include "core/storage/storage.h"
 #include "core/storage/transfer.h"
 
-namespace det {
+namespace det::storage {
 
 struct ManifestEntry {
   uint64_t size = 0;
@@ -34,4 +34,4 @@ void verify(const Tree &root, const Manifest &manifest, const Selector &wanted, 
 // Throws Code::corrupt unless `file` is what the manifest says, or it says nothing.
 void verify_checksum(const Tree &root, const Manifest &manifest, const HashedFile &file);
 
-}  // namespace det
+}  // namespace det::storage

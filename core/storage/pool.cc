@@ -5,7 +5,7 @@
 
 #include "core/base/thread.h"
 
-namespace det {
+namespace det::storage {
 
 namespace {
 constexpr size_t most_waiting = 256;
@@ -106,4 +106,4 @@ void Pool::add_thread() {
   }
 }
 
-}  // namespace det
+}  // namespace det::storage

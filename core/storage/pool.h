@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-namespace det {
+namespace det::storage {
 
 // Room to copy through; each thread has its own. It fits the processor's cache, and larger writes
 // make the kernel look for larger pages than it has at hand.
@@ -58,4 +58,4 @@ class Pool {
   std::vector<std::thread> threads_;
 };
 
-}  // namespace det
+}  // namespace det::storage

@@ -12,7 +12,7 @@
 #include "core/base/error.h"
 #include "core/storage/shared_directory.h"
 
-namespace det {
+namespace det::storage {
 
 namespace {
 
@@ -72,4 +72,4 @@ void remove_tree(const std::filesystem::path &path) {
   remove_beneath(AT_FDCWD, path.string(), path);
 }
 
-}  // namespace det
+}  // namespace det::storage

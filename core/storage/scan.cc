@@ -9,7 +9,7 @@
 #include "core/storage/storage.h"
 #include "core/storage/tree.h"
 
-namespace det {
+namespace det::storage {
 
 std::vector<Name> names_in(const Fd &directory, const std::string &described) {
   // fdopendir takes over what it is given, and the caller still needs the directory.
@@ -149,4 +149,4 @@ Resources list_directory(const std::filesystem::path &root) {
   return resources_of(scan_tree(Tree(root), {}));
 }
 
-}  // namespace det
+}  // namespace det::storage

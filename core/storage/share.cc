@@ -2,7 +2,7 @@
 
 #include "core/base/json.h"
 
-namespace det {
+namespace det::storage {
 
 std::string pack_share(const HashedFiles &files) {
   Json list = Json::array();
@@ -26,4 +26,4 @@ HashedFiles unpack_shares(const std::vector<std::string> &shares) {
   return files;
 }
 
-}  // namespace det
+}  // namespace det::storage

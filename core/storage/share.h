@@ -7,7 +7,7 @@
 
 #include "core/storage/transfer.h"
 
-namespace det {
+namespace det::storage {
 
 using HashedFiles = std::map<std::string, HashedFile>;  // by relative path
 
@@ -16,4 +16,4 @@ std::string pack_share(const HashedFiles &files);
 // All shares together; Code::corrupt when one cannot be understood.
 HashedFiles unpack_shares(const std::vector<std::string> &shares);
 
-}  // namespace det
+}  // namespace det::storage

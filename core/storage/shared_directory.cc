@@ -8,7 +8,7 @@
 
 #include "core/base/error.h"
 
-namespace det {
+namespace det::storage {
 
 namespace fs = std::filesystem;
 
@@ -90,4 +90,4 @@ void tighten_directory(int fd, int parent) {
     const int ignored = fchmod(fd, mode);
 }
 
-}  // namespace det
+}  // namespace det::storage

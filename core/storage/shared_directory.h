@@ -5,7 +5,7 @@
 
 #include "core/base/file.h"
 
-namespace det {
+namespace det::storage {
 
 // Who may write into a new directory besides those whom the umask lets.
 enum class Sharing {
@@ -32,4 +32,4 @@ void remove_beneath(int parent, const std::string &leaf, const std::filesystem::
 // The same for a path.
 void remove_tree(const std::filesystem::path &path);
 
-}  // namespace det
+}  // namespace det::storage

@@ -13,7 +13,7 @@
 #include "core/base/uuid.h"
 #include "core/storage/shared_directory.h"
 
-namespace det {
+namespace det::storage {
 
 namespace fs = std::filesystem;
 
@@ -173,4 +173,4 @@ bool Staging::discard(const Tree &from, const std::string &id) const {
   return true;
 }
 
-}  // namespace det
+}  // namespace det::storage

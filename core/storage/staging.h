@@ -14,7 +14,7 @@
 #include "core/base/process.h"
 #include "core/storage/tree.h"
 
-namespace det {
+namespace det::storage {
 
 class Staging {
  public:
@@ -82,4 +82,4 @@ class Staging {
   std::string lock_suffix_;
 };
 
-}  // namespace det
+}  // namespace det::storage

@@ -13,7 +13,7 @@
 #include "core/base/json.h"
 #include "core/base/log.h"
 
-namespace det {
+namespace det::storage {
 
 // Relative path → bytes. A directory ends in '/' and has 0.
 using Resources = std::map<std::string, uint64_t>;
@@ -158,4 +158,4 @@ std::unique_ptr<Storage> make_storage_from_uri(const std::string &uri,
 // Stores, reads back and removes a small checkpoint; throws when any of it fails.
 void validate_storage(Storage &storage);
 
-}  // namespace det
+}  // namespace det::storage

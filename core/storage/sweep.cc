@@ -13,7 +13,7 @@
 #include "core/storage/shared_directory.h"
 #include "core/storage/staging.h"
 
-namespace det {
+namespace det::storage {
 
 namespace {
 
@@ -104,4 +104,4 @@ std::vector<Staging::Orphan> Staging::sweep(Logger &logger) const {
   return orphans;
 }
 
-}  // namespace det
+}  // namespace det::storage

@@ -9,7 +9,7 @@
 #include "core/storage/file_transfer.h"
 #include "core/storage/storage.h"
 
-namespace det {
+namespace det::storage {
 
 namespace fs = std::filesystem;
 
@@ -84,4 +84,4 @@ std::map<std::string, uint64_t> checksums_of(const fs::path &root,
   return checksums;
 }
 
-}  // namespace det
+}  // namespace det::storage

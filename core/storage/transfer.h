@@ -9,7 +9,7 @@
 #include "core/storage/pool.h"
 #include "core/storage/tree.h"
 
-namespace det {
+namespace det::storage {
 
 // Tells whether a file is still what it was when it was hashed.
 struct FileStamp {
@@ -45,4 +45,4 @@ std::vector<HashedFile> copy_tree(const Tree &source, const std::vector<TreeEntr
 std::vector<HashedFile> hash_files(const Tree &root, const std::vector<std::string> &paths,
                                    bool confined = true);
 
-}  // namespace det
+}  // namespace det::storage

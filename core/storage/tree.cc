@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace det {
+namespace det::storage {
 
 namespace fs = std::filesystem;
 
@@ -85,4 +85,4 @@ Fd open_parent_beneath(const Tree &root, const std::string &path, std::string *l
   return parent;
 }
 
-}  // namespace det
+}  // namespace det::storage

@@ -14,7 +14,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 
-namespace det {
+namespace det::storage {
 
 // Written into the root of each checkpoint; no resource, and reserved.
 inline constexpr const char *manifest_name = ".detcore-manifest.json";
@@ -68,4 +68,4 @@ std::vector<TreeEntry> scan_tree(const Tree &root, const ScanOptions &options);
 // Their paths and sizes; 0 for what is not a file.
 std::map<std::string, uint64_t> resources_of(const std::vector<TreeEntry> &entries);
 
-}  // namespace det
+}  // namespace det::storage

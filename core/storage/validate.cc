@@ -5,7 +5,7 @@
 #include "core/base/uuid.h"
 #include "core/storage/storage.h"
 
-namespace det {
+namespace det::storage {
 
 void validate_storage(Storage &storage) {
   constexpr const char *name = "VALIDATE.txt";
@@ -27,4 +27,4 @@ void validate_storage(Storage &storage) {
   writer->abort();
 }
 
-}  // namespace det
+}  // namespace det::storage

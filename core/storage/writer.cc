@@ -9,7 +9,7 @@
 #include <unordered_set>
 #include <utility>
 
-namespace det {
+namespace det::storage {
 
 namespace fs = std::filesystem;
 
@@ -112,4 +112,4 @@ void DirectoryWriter::abort() {
   lock_.reset();
 }
 
-}  // namespace det
+}  // namespace det::storage

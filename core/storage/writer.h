@@ -9,7 +9,7 @@
 #include "core/storage/staging.h"
 #include "core/storage/storage.h"
 
-namespace det {
+namespace det::storage {
 
 class DirectoryWriter : public CheckpointWriter {
  public:
@@ -51,4 +51,4 @@ class DirectoryWriter : public CheckpointWriter {
   HashedFiles hashed_;  // while copying, so as not to read again
 };
 
-}  // namespace det
+}  // namespace det::storage

@@ -5,7 +5,7 @@
 #include "core/storage/manifest.h"
 #include "core/storage/writer.h"
 
-namespace det {
+namespace det::storage {
 
 namespace {
 
@@ -104,4 +104,4 @@ void DirectoryWriter::announced() {
   lock_.reset();
 }
 
-}  // namespace det
+}  // namespace det::storage

@@ -12,7 +12,7 @@
 #include "core/base/uuid.h"
 #include "core/storage/shared_directory.h"
 
-namespace det {
+namespace det::tensorboard {
 
 namespace fs = std::filesystem;
 
@@ -37,7 +37,8 @@ Fd make_directories_beneath(const Fd &root, const fs::path &path, const fs::path
   for (const fs::path &part : path) {
     if (part.empty() || part == ".") continue;
     reached /= part;
-    directory = make_directory_at(directory.get(), part.string(), Sharing::storage, reached);
+    directory = storage::make_directory_at(directory.get(), part.string(),
+                                           storage::Sharing::storage, reached);
   }
   return directory;
 }
@@ -64,4 +65,4 @@ void copy_beneath(const Fd &source, const Fd &root, const fs::path &path, const 
   }
 }
 
-}  // namespace det
+}  // namespace det::tensorboard

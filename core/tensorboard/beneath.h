@@ -6,7 +6,7 @@
 
 #include "core/base/file.h"
 
-namespace det {
+namespace det::tensorboard {
 
 // Throws Code::invalid unless `path` is relative, names something, and has no "..". `what` begins
 // the message.
@@ -22,4 +22,4 @@ Fd make_directories_beneath(const Fd &root, const std::filesystem::path &path,
 void copy_beneath(const Fd &source, const Fd &root, const std::filesystem::path &path,
                   const std::filesystem::path &name);
 
-}  // namespace det
+}  // namespace det::tensorboard

@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace det {
+namespace det::tensorboard {
 
 namespace {
 
@@ -38,4 +38,4 @@ uint32_t crc32c(std::string_view bytes) noexcept {
   return ~crc;
 }
 
-}  // namespace det
+}  // namespace det::tensorboard

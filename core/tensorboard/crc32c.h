@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
-namespace det {
+namespace det::tensorboard {
 
 uint32_t crc32c(std::string_view bytes) noexcept;
 
-}  // namespace det
+}  // namespace det::tensorboard

@@ -5,7 +5,7 @@
 
 #include "core/tensorboard/crc32c.h"
 
-namespace det {
+namespace det::tensorboard {
 
 namespace {
 
@@ -81,4 +81,4 @@ void append_scalar_event(std::string &out, double wall_time, int64_t step, std::
   append_record(out, event);
 }
 
-}  // namespace det
+}  // namespace det::tensorboard

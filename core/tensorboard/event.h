@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace det {
+namespace det::tensorboard {
 
 // The first record of every file. `wall_time` in seconds since 1970.
 void append_version_event(std::string &out, double wall_time);
@@ -13,4 +13,4 @@ void append_version_event(std::string &out, double wall_time);
 void append_scalar_event(std::string &out, double wall_time, int64_t step, std::string_view tag,
                          float value);
 
-}  // namespace det
+}  // namespace det::tensorboard

@@ -11,7 +11,7 @@
 #include "core/base/json.h"
 #include "core/tensorboard/event.h"
 
-namespace det {
+namespace det::tensorboard {
 
 namespace {
 
@@ -121,4 +121,4 @@ void EventWriter::open(int64_t second) {
   events_.insert(0, version);
 }
 
-}  // namespace det
+}  // namespace det::tensorboard

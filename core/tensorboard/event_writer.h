@@ -12,7 +12,7 @@
 #include "core/base/report.h"
 #include "core/tensorboard/files.h"
 
-namespace det {
+namespace det::tensorboard {
 
 // Not thread-safe: one thread writes. The file is made when the first event is there to write, and
 // serves the whole run: it grows where it is kept, so there is nothing to upload in between.
@@ -46,4 +46,4 @@ class EventWriter {
   bool warned_ = false;
 };
 
-}  // namespace det
+}  // namespace det::tensorboard

@@ -15,7 +15,7 @@
 #include "core/storage/shared_directory.h"
 #include "core/tensorboard/beneath.h"
 
-namespace det {
+namespace det::tensorboard {
 
 namespace fs = std::filesystem;
 
@@ -87,7 +87,7 @@ fs::path TensorboardFiles::remote_path() const {
 }
 
 Fd TensorboardFiles::open_remote() const {
-  make_shared_directories(place_.storage);
+  storage::make_shared_directories(place_.storage);
   const Fd storage = open_file(place_.storage, O_RDONLY | O_DIRECTORY);
   return make_directories_beneath(storage, remote_path(), place_.storage);
 }
@@ -105,7 +105,7 @@ fs::path TensorboardFiles::path() const {
   return is_remote() ? place_.storage / remote_path() : local_;
 }
 
-void TensorboardFiles::upload(const Selector &selector, const Mangler &mangler) {
+void TensorboardFiles::upload(const storage::Selector &selector, const Mangler &mangler) {
   if (mode_ == TensorboardMode::automatic)
     throw Error(Code::state,
                 "uploading TensorBoard files: the automatic mode keeps them already; choose the "
@@ -119,8 +119,8 @@ void TensorboardFiles::upload(const Selector &selector, const Mangler &mangler) 
   for (const fs::path &file : files_below(local_)) upload_file(file, remote, selector, mangler);
 }
 
-void TensorboardFiles::upload_file(const fs::path &file, Fd &remote, const Selector &selector,
-                                   const Mangler &mangler) {
+void TensorboardFiles::upload_file(const fs::path &file, Fd &remote,
+                                   const storage::Selector &selector, const Mangler &mangler) {
   struct stat about {};
   if (stat(file.c_str(), &about) != 0) {
     if (errno == ENOENT) return;  // removed since it was listed
@@ -143,4 +143,4 @@ void TensorboardFiles::upload_file(const fs::path &file, Fd &remote, const Selec
   if (settled) uploaded_[relative] = version;
 }
 
-}  // namespace det
+}  // namespace det::tensorboard

@@ -11,7 +11,7 @@
 #include "core/base/file.h"
 #include "core/storage/storage.h"
 
-namespace det {
+namespace det::tensorboard {
 
 // Same numbers as DET_TENSORBOARD_* in include/det/train.h.
 enum class TensorboardMode : int { automatic = 0, manual = 1 };
@@ -41,7 +41,7 @@ class TensorboardFiles {
 
   // Copies files changed since the last upload into storage. `selector` sees absolute paths; a file
   // it leaves is asked about again once it has changed. Code::state in automatic mode.
-  void upload(const Selector &selector, const Mangler &mangler);
+  void upload(const storage::Selector &selector, const Mangler &mangler);
 
  private:
   // A file is taken for unchanged while this stays the same.
@@ -54,7 +54,7 @@ class TensorboardFiles {
 
   bool is_remote() const;
   Fd open_remote() const;
-  void upload_file(const std::filesystem::path &file, Fd &remote, const Selector &selector,
+  void upload_file(const std::filesystem::path &file, Fd &remote, const storage::Selector &selector,
                    const Mangler &mangler);
   std::filesystem::path remote_path() const;  // relative to the storage
 
@@ -69,4 +69,4 @@ class TensorboardFiles {
 // other names stay. A mangler.
 std::string rank_aware_name(const std::string &path, int rank);
 
-}  // namespace det
+}  // namespace det::tensorboard

@@ -3,7 +3,7 @@
 
 #include "core/tensorboard/files.h"
 
-namespace det {
+namespace det::tensorboard {
 
 namespace {
 
@@ -33,4 +33,4 @@ std::string rank_aware_name(const std::string &path, int rank) {
   return path.substr(0, at) + "#" + std::to_string(rank) + path.substr(at);
 }
 
-}  // namespace det
+}  // namespace det::tensorboard

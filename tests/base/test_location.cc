@@ -17,13 +17,13 @@ int clear_variables(void **) {
 }
 
 std::string home(const std::string &option) {
-  const MasterLocation location = locate_master(option);
+  const config::MasterLocation location = config::locate_master(option);
   assert_true(location.embedded);
   return location.home.string();
 }
 
 std::string url(const std::string &option) {
-  const MasterLocation location = locate_master(option);
+  const config::MasterLocation location = config::locate_master(option);
   assert_false(location.embedded);
   return location.url;
 }
@@ -77,13 +77,14 @@ void web_addresses_name_a_master(void **) {
 void other_addresses_are_refused_by_origin(void **) {
   for (const char *text :
        {"s3://bucket", "ftp://host/x", "file://host/x", "file://", "file:", "://x"})
-    assert_true(contains(expect_error(Code::invalid, [&] { locate_master(text); }), text));
+    assert_true(contains(expect_error(Code::invalid, [&] { config::locate_master(text); }), text));
   setenv("DET_MASTER", "gs://bucket", 1);
-  assert_true(contains(expect_error(Code::invalid, [] { locate_master(""); }), "DET_MASTER"));
+  assert_true(
+      contains(expect_error(Code::invalid, [] { config::locate_master(""); }), "DET_MASTER"));
 }
 
 void store_is_hidden_in_the_home(void **) {
-  assert_string_equal(locate_master("/data").store_directory().c_str(), "/data/.detcore");
+  assert_string_equal(config::locate_master("/data").store_directory().c_str(), "/data/.detcore");
 }
 
 }  // namespace

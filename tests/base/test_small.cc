@@ -164,13 +164,14 @@ void bytes_that_are_not_utf8_are_replaced_one_by_one(void **) {
 }
 
 void a_job_of_one_gives_every_message_back(void **) {
-  const auto job = make_single_communicator();
+  const auto job = comm::make_single_communicator();
   assert_true(job->is_chief() && job->is_local_chief());
   assert_int_equal(job->ranks().size, 1);
-  for (const Message &message : {Message(), Message(""), Message(std::string(2 << 20, 'x'))}) {
+  for (const comm::Message &message :
+       {comm::Message(), comm::Message(""), comm::Message(std::string(2 << 20, 'x'))}) {
     assert_equal(job->broadcast(message), message);
     assert_equal(job->broadcast_local(message), message);
-    const std::vector<Message> list{message};
+    const std::vector<comm::Message> list{message};
     assert_equal(job->allgather(message), list);
     assert_equal(job->allgather_local(message), list);
     assert_equal(job->gather(message), list);
@@ -179,14 +180,14 @@ void a_job_of_one_gives_every_message_back(void **) {
 }
 
 void impossible_ranks_are_refused_with_their_numbers(void **) {
-  check_ranks({3, 4, 1, 2, 1, 2});
-  for (const Ranks &ranks :
-       {Ranks{4, 4, 0, 1, 0, 1}, Ranks{-1, 4, 0, 1, 0, 1}, Ranks{0, 0, 0, 1, 0, 1},
-        Ranks{0, 4, 2, 2, 0, 1}, Ranks{0, 4, 0, 1, 1, 1}, Ranks{0, 1, 0, 2, 0, 1}})
-    expect_error(Code::invalid, [&] { check_ranks(ranks); });
+  comm::check_ranks({3, 4, 1, 2, 1, 2});
+  for (const comm::Ranks &ranks : {comm::Ranks{4, 4, 0, 1, 0, 1}, comm::Ranks{-1, 4, 0, 1, 0, 1},
+                                   comm::Ranks{0, 0, 0, 1, 0, 1}, comm::Ranks{0, 4, 2, 2, 0, 1},
+                                   comm::Ranks{0, 4, 0, 1, 1, 1}, comm::Ranks{0, 1, 0, 2, 0, 1}})
+    expect_error(Code::invalid, [&] { comm::check_ranks(ranks); });
   assert_true(contains(expect_error(Code::invalid,
                                     [] {
-                                      check_ranks({7, 4, 0, 1, 0, 1});
+                                      comm::check_ranks({7, 4, 0, 1, 0, 1});
                                     }),
                        "7 of 4"));
 }

@@ -22,54 +22,56 @@ constexpr int reports_each = 300;
 // work takes more than twice as long.
 const Json database{{"own_seconds", 0.0015}, {"row_seconds", 0.0035}, {"crowding", 0.04}};
 
-std::shared_ptr<MasterSession> connect(const std::string &url) {
-  return std::make_shared<MasterSession>(
-      SessionOptions{.url = url, .credential = {Credential::Kind::user, "user-token"}},
+std::shared_ptr<master::MasterSession> connect(const std::string &url) {
+  return std::make_shared<master::MasterSession>(
+      master::SessionOptions{.url = url,
+                             .credential = {master::Credential::Kind::user, "user-token"}},
       std::make_shared<Logger>());
 }
 
-std::vector<int64_t> make_trials(MasterSession &session, int count) {
+std::vector<int64_t> make_trials(master::MasterSession &session, int count) {
   const Json config{{"name", "bench"},
                     {"searcher", {{"name", "single"}, {"metric", "loss"}, {"max_length", 100}}}};
   const int64_t experiment =
-      session.call(CreateExperiment{.config = to_wire(config)}).experiment.id;
+      session.call(codec::CreateExperiment{.config = to_wire(config)}).experiment.id;
   std::vector<int64_t> trials;
   for (int i = 0; i < count; ++i) {
-    trials.push_back(session.call(CreateUnmanagedTrial{.experiment_id = experiment}).trial.id);
-    session.call(StartTrial{trials.back()});
+    trials.push_back(
+        session.call(codec::CreateUnmanagedTrial{.experiment_id = experiment}).trial.id);
+    session.call(codec::StartTrial{trials.back()});
   }
   return trials;
 }
 
-using Way = std::function<void(MasterSession &, int64_t trial)>;
+using Way = std::function<void(master::MasterSession &, int64_t trial)>;
 
-void one_by_one(MasterSession &session, int64_t trial) {
+void one_by_one(master::MasterSession &session, int64_t trial) {
   for (int step = 1; step <= reports_each; ++step)
-    session.call(ReportMetrics{.trial_id = trial,
-                               .run_id = 1,
-                               .group = "training",
-                               .steps_completed = step,
-                               .values = {{"loss", 0.5}, {"accuracy", 0.25}}});
+    session.call(codec::ReportMetrics{.trial_id = trial,
+                                      .run_id = 1,
+                                      .group = "training",
+                                      .steps_completed = step,
+                                      .values = {{"loss", 0.5}, {"accuracy", 0.25}}});
 }
 
-void thirty_two(MasterSession &session, int64_t trial) {
-  std::deque<HttpCall> under_way;
+void thirty_two(master::MasterSession &session, int64_t trial) {
+  std::deque<http::HttpCall> under_way;
   for (int step = 1; step <= reports_each || !under_way.empty(); ++step) {
     if (under_way.size() == 32 || step > reports_each) {
-      session.read<ReportMetrics>(under_way.front().wait());
+      session.read<codec::ReportMetrics>(under_way.front().wait());
       under_way.pop_front();
     }
     if (step <= reports_each)
       under_way.push_back(
-          session.send(ReportMetrics{.trial_id = trial,
-                                     .run_id = 1,
-                                     .group = "training",
-                                     .steps_completed = step,
-                                     .values = {{"loss", 0.5}, {"accuracy", 0.25}}}));
+          session.send(codec::ReportMetrics{.trial_id = trial,
+                                            .run_id = 1,
+                                            .group = "training",
+                                            .steps_completed = step,
+                                            .values = {{"loss", 0.5}, {"accuracy", 0.25}}}));
   }
 }
 
-void as_we_do(MasterSession &session, int64_t trial) {
+void as_we_do(master::MasterSession &session, int64_t trial) {
   const TemporaryDirectory directory;
   std::vector<Report> reports(reports_each);
   for (int i = 0; i < reports_each; ++i) {
@@ -79,9 +81,9 @@ void as_we_do(MasterSession &session, int64_t trial) {
     reports[static_cast<size_t>(i)].group = "training";
     reports[static_cast<size_t>(i)].values = {{"loss", 0.5}, {"accuracy", 0.25}};
   }
-  const std::shared_ptr<MasterSession> borrowed(&session, [](MasterSession *) {});
-  RestDelivery(borrowed, {false, trial, 1, 0, "t", "t"}, directory.path(),
-               std::make_shared<Logger>())
+  const std::shared_ptr<master::MasterSession> borrowed(&session, [](master::MasterSession *) {});
+  master::RestDelivery(borrowed, {false, trial, 1, 0, "t", "t"}, directory.path(),
+                       std::make_shared<Logger>())
       .deliver({}, reports);
 }
 

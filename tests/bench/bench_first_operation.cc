@@ -24,23 +24,23 @@ using bench::now_ns;
 constexpr double budget_ms = 30;
 
 // Notes when each trial is about to be forked.
-class TimedLauncher final : public Launcher {
+class TimedLauncher final : public launcher::Launcher {
  public:
   bool has_room(int slots) const override { return launcher_.has_room(slots); }
   int total_slots() const override { return launcher_.total_slots(); }
-  std::string prepare(const TrialLaunch &launch) override {
+  std::string prepare(const launcher::TrialLaunch &launch) override {
     forked_ = now_ns();
     return launcher_.prepare(launch);
   }
   void go(int64_t trial_id) override { launcher_.go(trial_id); }
-  void adopt(const TrialLaunch &, const std::string &) override {}
+  void adopt(const launcher::TrialLaunch &, const std::string &) override {}
   void kill(int64_t trial_id) override { launcher_.kill(trial_id); }
   int exit_fd() const override { return launcher_.exit_fd(); }
-  std::vector<LaunchedExit> take_exits() override { return launcher_.take_exits(); }
+  std::vector<launcher::LaunchedExit> take_exits() override { return launcher_.take_exits(); }
   int64_t forked() const { return forked_; }
 
  private:
-  LocalLauncher launcher_{Slots(1)};
+  launcher::LocalLauncher launcher_{launcher::Slots(1)};
   int64_t forked_ = 0;
 };
 
@@ -76,19 +76,20 @@ std::vector<int64_t> first_operations(const std::filesystem::path &store_directo
       {"hyperparameters", {{"x", {{"type", "double"}, {"minval", 0.0}, {"maxval", 1.0}}}}},
       {"reproducibility", {{"experiment_seed", 1}}},
       {"max_restarts", 0}};
-  Supervisor::Options options;
+  launcher::Supervisor::Options options;
   options.store_directory = store_directory;
   options.log = std::make_shared<Logger>();
   {
-    Database store = open_store(store_directory, true, {});
-    Transaction transaction(store);
-    options.experiment_id =
-        create_experiment(store, config, "text", {{trial}, "/", std::nullopt, false, std::nullopt});
+    engine::Database store = engine::open_store(store_directory, true, {});
+    engine::Transaction transaction(store);
+    options.experiment_id = engine::create_experiment(
+        store, config, "text", {{trial}, "/", std::nullopt, false, std::nullopt});
     transaction.commit();
   }
   TimedLauncher launcher;
-  Supervisor supervisor(options, launcher);
-  if (supervisor.experiment().state == state::paused) supervisor.change_state(state::active);
+  launcher::Supervisor supervisor(options, launcher);
+  if (supervisor.experiment().state == engine::state::paused)
+    supervisor.change_state(engine::state::active);
   std::vector<int64_t> times;
   while (!supervisor.ended()) {
     supervisor.step();

@@ -15,7 +15,7 @@ using std::chrono::steady_clock;
 
 constexpr std::chrono::seconds measured{2};
 
-HttpRequest report(const std::string &url, size_t step) {
+http::HttpRequest report(const std::string &url, size_t step) {
   return {.method = "POST",
           .url = url + "/api/v1/trials/7/metrics",
           .headers = {{"Authorization", "Bearer v2.public.token"},
@@ -27,8 +27,8 @@ HttpRequest report(const std::string &url, size_t step) {
                   R"("batchMetrics":null}}})"};
 }
 
-double drained(HttpClient &client, const std::string &url, size_t window) {
-  std::deque<HttpCall> under_way;
+double drained(http::HttpClient &client, const std::string &url, size_t window) {
+  std::deque<http::HttpCall> under_way;
   size_t done = 0;
   const auto begin = steady_clock::now();
   while (steady_clock::now() < begin + measured || !under_way.empty()) {
@@ -46,7 +46,7 @@ double drained(HttpClient &client, const std::string &url, size_t window) {
 }  // namespace
 
 int main(int argc, char **argv) {
-  HttpClient client({}, std::make_shared<Logger>());
+  http::HttpClient client({}, std::make_shared<Logger>());
   for (int i = 2; i < argc; ++i)
     std::printf("%s %.0f\n", argv[i], drained(client, argv[1], std::strtoul(argv[i], nullptr, 10)));
   return 0;

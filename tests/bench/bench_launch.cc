@@ -97,7 +97,7 @@ class Bench {
   const std::string pipe_ = directory_ / "pipe";
   const std::string log_ = directory_ / "log";
   int fd_ = -1;
-  det::LocalLauncher launcher_{det::Slots(1)};
+  det::launcher::LocalLauncher launcher_{det::launcher::Slots(1)};
 };
 
 }  // namespace

@@ -70,7 +70,7 @@ double drain(det_core *core, size_t count) {
 
 double signal_ms(const std::string &url) {
   det_core *core = start();
-  det::HttpClient client({}, std::make_shared<det::Logger>());
+  det::http::HttpClient client({}, std::make_shared<det::Logger>());
   sleep(1);  // until the long poll is there
   const int64_t begin = now_ns();
   client.perform({.method = "POST", .url = url + "/preempt"});

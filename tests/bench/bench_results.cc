@@ -13,8 +13,8 @@ namespace {
 using namespace det;
 
 // Trials of one experiment, in an order that has nothing to do with their metric.
-void fill(Database &store, int64_t count) {
-  Transaction transaction(store, Durability::relaxed);
+void fill(engine::Database &store, int64_t count) {
+  engine::Transaction transaction(store, engine::Durability::relaxed);
   store.run("INSERT INTO experiments (name, state, config, created) VALUES ('e', 'ACTIVE', ?, 1)",
             R"({"searcher":{"name":"random","metric":"loss"}})");
   for (int64_t i = 1; i <= count; ++i) {
@@ -25,7 +25,7 @@ void fill(Database &store, int64_t count) {
         "INSERT INTO metrics (trial_id, run_id, metric_group, steps, time, metrics)"
         " VALUES (?, 1, 'validation', 10, 1, '{}')",
         i);
-    BestValidations best(store);
+    engine::BestValidations best(store);
     best.begin(i);
     best.add(store.last_id(), static_cast<double>(i * 7919 % 1'000'003) / 1'000'003);
   }
@@ -34,18 +34,18 @@ void fill(Database &store, int64_t count) {
 
 void measure_with(int64_t trials) {
   const TemporaryDirectory home;
-  Database store = open_store(home / ".detcore", true, {});
+  engine::Database store = engine::open_store(home / ".detcore", true, {});
   const int64_t begin = bench::now_ns();
   fill(store, trials);
   const int64_t filled = bench::now_ns();
-  const auto client = open_client(home.path().string());
+  const auto client = client::open_client(home.path().string());
   std::printf("%lld trials, ns: %34s %9s %11s\n", static_cast<long long>(trials), "median", "p99",
               "max");
   bench::print("best validation of the experiment",
-               bench::measure(1000, 0, [&](size_t) { best_validation(store, 1); }));
+               bench::measure(1000, 0, [&](size_t) { engine::best_validation(store, 1); }));
   bench::print("best trial with all about it",
-               bench::measure(200, 0, [&](size_t) { best_trial(*client, 1); }));
-  Page page{0, 20, false, true};
+               bench::measure(200, 0, [&](size_t) { client::best_trial(*client, 1); }));
+  engine::Page page{0, 20, false, true};
   bench::print("20 best trials",
                bench::measure(200, 0, [&](size_t) { client->list_trials(1, page); }));
   page.after = client->list_trials(1, {0, trials / 2, false, true}).at("next").get<int64_t>();

@@ -18,8 +18,8 @@ constexpr uint64_t concurrent = 16;
 // Trials that take turns: each does its next operation at once, and leaves when it is closed.
 class Experiment {
  public:
-  Experiment(const Json &config, det::SearchRules rules)
-      : rules_(rules), search_(det::make_search(config, rules)) {
+  Experiment(const Json &config, det::search::SearchRules rules)
+      : rules_(rules), search_(det::search::make_search(config, rules)) {
     obey(search_->initial());
   }
 
@@ -49,15 +49,15 @@ class Experiment {
     }
     if (work.length == 0) {
       obey(search_->created(work.trial));
-      if (rules_ == det::SearchRules::metrics) ready_.push_back({work.trial, 10});
+      if (rules_ == det::search::SearchRules::metrics) ready_.push_back({work.trial, 10});
       return 1;
     }
     noise_ = noise_ * 6364136223846793005U + 1442695040888963407U;
     const double metric = static_cast<double>(noise_ >> 11U);
-    search_->trial_progress(work.trial, rules_ == det::SearchRules::metrics
+    search_->trial_progress(work.trial, rules_ == det::search::SearchRules::metrics
                                             ? static_cast<double>(work.length) / 810
                                             : static_cast<double>(work.length));
-    if (rules_ == det::SearchRules::operations) {
+    if (rules_ == det::search::SearchRules::operations) {
       obey(search_->validation_completed(work.trial, work.length, metric));
       return 2;
     }
@@ -70,21 +70,21 @@ class Experiment {
     return 2;
   }
 
-  void obey(const det::Decisions &decisions) {
-    for (const det::Decision &decision : decisions) {
-      if (const auto *create = std::get_if<det::CreateTrial>(&decision)) {
+  void obey(const det::search::Decisions &decisions) {
+    for (const det::search::Decision &decision : decisions) {
+      if (const auto *create = std::get_if<det::search::CreateTrial>(&decision)) {
         ++created_;
         ready_.push_back({create->request_id});
-      } else if (const auto *validate = std::get_if<det::ValidateAfter>(&decision)) {
+      } else if (const auto *validate = std::get_if<det::search::ValidateAfter>(&decision)) {
         ready_.push_back({validate->request_id, validate->length});
-      } else if (const auto *close = std::get_if<det::CloseTrial>(&decision)) {
+      } else if (const auto *close = std::get_if<det::search::CloseTrial>(&decision)) {
         ready_.push_back({close->request_id, 0, true});
       }
     }
   }
 
-  const det::SearchRules rules_;
-  std::unique_ptr<det::Search> search_;
+  const det::search::SearchRules rules_;
+  std::unique_ptr<det::search::Search> search_;
   std::deque<Work> ready_;
   uint64_t created_ = 0;
   uint64_t noise_ = 1;
@@ -106,7 +106,7 @@ Json config(Json searcher) {
 }
 
 void measure(const char *name, const Json &searcher,
-             det::SearchRules rules = det::SearchRules::operations) {
+             det::search::SearchRules rules = det::search::SearchRules::operations) {
   Experiment experiment(config(searcher), rules);
   const double first = experiment.run_to(1'000);
   experiment.run_to(100'000);
@@ -127,7 +127,7 @@ int main() {
   measure("asha", asha);
   measure("asha, stopping", stopping);
   measure("adaptive_asha", {{"name", "adaptive_asha"}, {"divisor", 3}});
-  measure("asha of 0.38", asha, det::SearchRules::metrics);
+  measure("asha of 0.38", asha, det::search::SearchRules::metrics);
   measure("adaptive_asha of 0.38", {{"name", "adaptive_asha"}, {"divisor", 3}},
-          det::SearchRules::metrics);
+          det::search::SearchRules::metrics);
 }

@@ -35,7 +35,7 @@ double median_decision(Experiment &experiment, int decisions) {
 
 void measure(const char *method, const Json &searcher, int64_t trials) {
   Experiment experiment(configuration(searcher), 1);
-  experiment.supervise().change_state(state::active);
+  experiment.supervise().change_state(engine::state::active);
   const double first = median_decision(experiment, 200);
   while (experiment.count("SELECT MAX(id) FROM trials") < trials)
     for (int i = 0; i < 1000; ++i) experiment.advance();

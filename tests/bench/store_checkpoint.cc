@@ -11,7 +11,7 @@ int main(int argc, char **argv) try {
     return 2;
   }
   const bool relaxed = argc > 3 && std::strcmp(argv[3], "relaxed") == 0;
-  det::DirectoryStorage storage(
+  det::storage::DirectoryStorage storage(
       {.base = argv[2], .config = {}, .base_key = "host_path", .durable = !relaxed},
       std::make_shared<det::Logger>());
   const auto writer = storage.begin("checkpoint");

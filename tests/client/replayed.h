@@ -7,7 +7,7 @@
 #include "tests/python_server.h"
 #include "tests/temporary_directory.h"
 
-namespace det {
+namespace det::client {
 
 inline std::string recorded(const std::string &version) {
   return std::string(TEST_DATA "/wire/") + version + "/answers.jsonl";
@@ -25,10 +25,11 @@ class Replayed {
 
   RestClient &client() { return *client_; }
   std::unique_ptr<RestClient> connect(const std::string &token = "token") const {
-    SessionOptions options{.url = server_.url(""), .credential = {Credential::Kind::user, token}};
+    master::SessionOptions options{.url = server_.url(""),
+                                   .credential = {master::Credential::Kind::user, token}};
     options.http.retry.total = 0;
     return std::make_unique<RestClient>(
-        std::make_shared<MasterSession>(std::move(options), std::make_shared<Logger>()));
+        std::make_shared<master::MasterSession>(std::move(options), std::make_shared<Logger>()));
   }
 
  private:
@@ -44,4 +45,4 @@ class Replayed {
   std::unique_ptr<RestClient> client_;
 };
 
-}  // namespace det
+}  // namespace det::client

@@ -6,7 +6,7 @@
 namespace det::test {
 namespace {
 
-CheckpointReport checkpoint(const std::string &id, int64_t steps) {
+engine::CheckpointReport checkpoint(const std::string &id, int64_t steps) {
   return {id, Json{{"steps_completed", steps}}, {{"weights", 100}}, Json{{"type", "directory"}}};
 }
 
@@ -30,27 +30,27 @@ void fill(const Home &home) {
   run->report_checkpoint(checkpoint("first", 10));
   run->note_preemption("SIGTERM");
   run->acknowledge_preemption();
-  run->end_run(RunEnd::ok);
+  run->end_run(master::RunEnd::ok);
   run = home.resume(1);
   deliver(*run, {metrics(1, "training", 20, {{"loss", 0.5}, {"lr", 1}}),
                  metrics(2, "validation", 20, {{"loss", 0.25}})});
   run->report_checkpoint(checkpoint("second", 20));
   run->complete_operation(20, 0.25);
-  run->end_run(RunEnd::ok);
+  run->end_run(master::RunEnd::ok);
 }
 
 void a_store_that_is_not_there_is_not_found(void **) {
   const Home home;
   std::string message;
-  assert_int_equal(static_cast<int>(code_of([&] { open_client(home.path()); }, &message)),
+  assert_int_equal(static_cast<int>(code_of([&] { client::open_client(home.path()); }, &message)),
                    static_cast<int>(Code::not_found));
   assert_true(contains(message, "no store at"));
 }
 
 void an_empty_store_has_empty_lists(void **) {
   const Home home;
-  open_store(home.store(), true, {});
-  const auto client = open_client(home.path());
+  engine::open_store(home.store(), true, {});
+  const auto client = client::open_client(home.path());
   assert_string_equal(to_wire(client->list_experiments({})).c_str(),
                       R"({"experiments":[],"next":null})");
   assert_string_equal(to_wire(client->list_trials(0, {})).c_str(), R"({"trials":[],"next":null})");
@@ -62,7 +62,7 @@ void an_empty_store_has_empty_lists(void **) {
 void experiments_are_listed_and_shown(void **) {
   const Home home;
   fill(home);
-  const auto client = open_client(home.path());
+  const auto client = client::open_client(home.path());
   const Json entry = client->list_experiments({}).at("experiments").at(0);
   assert_string_equal(keys_of(entry).c_str(),
                       "id name state progress trials trials_done best_metric searcher "
@@ -82,7 +82,7 @@ void experiments_are_listed_and_shown(void **) {
 void a_trial_is_shown_with_all_there_is(void **) {
   const Home home;
   fill(home);
-  const auto client = open_client(home.path());
+  const auto client = client::open_client(home.path());
   const Json entry = client->list_trials(1, {}).at("trials").at(0);
   assert_string_equal(keys_of(entry).c_str(),
                       "id experiment_id name external_id state status progress steps_completed "
@@ -110,7 +110,7 @@ void a_trial_is_shown_with_all_there_is(void **) {
 void a_run_is_running_as_long_as_its_process(void **) {
   const Home home;
   const auto run = home.start();
-  const auto client = open_client(home.path());
+  const auto client = client::open_client(home.path());
   assert_equal(client->get_trial(1).at("runs")[0].at("state"), "running");
 }
 
@@ -125,7 +125,7 @@ void the_names_of_metrics_are_those_of_all_reports(void **) {
     reports.push_back(metrics_json(1001, "wörter", 1, R"({"b": {"c": 1}, "a": [1]})"));
     deliver(*run, reports);
   }
-  const auto client = open_client(home.path());
+  const auto client = client::open_client(home.path());
   assert_string_equal(client->list_metric_names(1).dump().c_str(),
                       R"({"training":["loss","rare"],"wörter":["b","a"]})");
   assert_code(Code::not_found, client->list_metric_names(9));
@@ -140,9 +140,9 @@ void a_page_of_long_reports_has_fewer(void **) {
     for (uint64_t i = 1; i <= 5; ++i)
       deliver(*run, {metrics_json(i, "training", static_cast<int64_t>(i), R"({"l": 1})", batches)});
   }
-  const auto client = open_client(home.path());
+  const auto client = client::open_client(home.path());
   std::string sizes;
-  Page page;
+  engine::Page page;
   for (Json next = 0; !next.is_null();) {
     page.after = next.get<int64_t>();
     const Json part = client->list_metrics(1, std::nullopt, page);
@@ -160,8 +160,8 @@ void a_stored_report_that_is_no_json_is_told(void **) {
     deliver(*run,
             {metrics(1, "training", 1, {{"loss", 1}}), metrics(2, "training", 2, {{"l", 1}})});
   }
-  Database store = open_store(home.store(), false, {});
-  const auto client = open_client(home.path());
+  engine::Database store = engine::open_store(home.store(), false, {});
+  const auto client = client::open_client(home.path());
   store.run("UPDATE metrics SET metrics='{\"loss\": NaN }' WHERE steps=1");
   assert_equal(client->list_metrics(1, std::nullopt, {}).at("metrics")[0].at("metrics").at("loss"),
                "NaN");
@@ -175,7 +175,7 @@ void a_stored_report_that_is_no_json_is_told(void **) {
 void reports_are_listed_in_order_by_group_and_page(void **) {
   const Home home;
   fill(home);
-  const auto client = open_client(home.path());
+  const auto client = client::open_client(home.path());
   const Json all = client->list_metrics(1, std::nullopt, {});
   assert_int_equal(all.at("metrics").size(), 4);
   assert_true(all.at("next").is_null());
@@ -186,7 +186,7 @@ void reports_are_listed_in_order_by_group_and_page(void **) {
   assert_string_equal(first.at("batch_metrics").dump().c_str(), R"([{"b":1}])");
 
   assert_int_equal(client->list_metrics(1, "training", {}).at("metrics").size(), 2);
-  Page page;
+  engine::Page page;
   page.limit = 3;
   const Json part = client->list_metrics(1, std::nullopt, page);
   assert_int_equal(part.at("metrics").size(), 3);
@@ -202,8 +202,8 @@ void reports_are_listed_in_order_by_group_and_page(void **) {
 void checkpoints_are_listed_newest_first_and_shown(void **) {
   const Home home;
   fill(home);
-  const auto client = open_client(home.path());
-  Page page;
+  const auto client = client::open_client(home.path());
+  engine::Page page;
   page.descending = true;
   page.limit = 1;
   Json list = client->list_checkpoints(1, page);
@@ -222,7 +222,7 @@ void checkpoints_are_listed_newest_first_and_shown(void **) {
 void log_lines_are_listed(void **) {
   const Home home;
   fill(home);
-  const auto client = open_client(home.path());
+  const auto client = client::open_client(home.path());
   const Json line = client->list_logs(1, {}).at("logs").at(0);
   assert_string_equal(keys_of(line).c_str(), "time level rank trial_run_id text");
   assert_equal(line.at("level"), "warning");
@@ -231,11 +231,11 @@ void log_lines_are_listed(void **) {
 
 // An experiment of trials with these losses and learning rates; null: no validation.
 void fill_search(const Home &home, const std::vector<std::pair<Json, Json>> &trials) {
-  Database store = open_store(home.store(), true, {});
+  engine::Database store = engine::open_store(home.store(), true, {});
   store.run("INSERT INTO experiments (name, state, config, created) VALUES ('s', 'ACTIVE', ?, 1)",
             R"({"searcher":{"name":"random","metric":"loss","smaller_is_better":true},)"
             R"("hyperparameters":{"opt":{"lr":{"type":"log","base":10,"minval":-3,"maxval":0}}}})");
-  ReportWriter writer(store);
+  engine::ReportWriter writer(store);
   int64_t id = 0;
   for (const auto &[loss, lr] : trials) {
     store.run(
@@ -259,10 +259,10 @@ std::vector<int64_t> ids_of(const Json &list) {
 void trials_are_listed_by_their_metric(void **) {
   const Home home;
   fill_search(home, {{0.5, 1}, {nullptr, 1}, {0.25, 1}, {"NaN", 1}, {0.5, 1}, {0.125, 1}});
-  const auto client = open_client(home.path());
+  const auto client = client::open_client(home.path());
   const auto all = [&](bool descending) {
     std::vector<int64_t> ids;
-    Page page{0, 2, descending, true};
+    engine::Page page{0, 2, descending, true};
     for (Json next = 0; !next.is_null();) {
       page.after = next.get<int64_t>();
       const Json list = client->list_trials(1, page);
@@ -279,8 +279,8 @@ void trials_are_listed_by_their_metric(void **) {
 void the_best_trial_comes_with_the_checkpoint_of_its_best_step(void **) {
   const Home home;
   fill(home);
-  auto client = open_client(home.path());
-  Json best = best_trial(*client, 1);
+  auto client = client::open_client(home.path());
+  Json best = client::best_trial(*client, 1);
   assert_string_equal(
       keys_of(best).c_str(),
       "experiment_id name state searcher_metric smaller_is_better trial checkpoint");
@@ -294,7 +294,7 @@ void the_best_trial_comes_with_the_checkpoint_of_its_best_step(void **) {
   home.look().run(
       "UPDATE checkpoints SET storage="
       "'{\"type\":\"shared_fs\",\"host_path\":\"/a\",\"storage_path\":\"b\"}'");
-  best = best_trial(*client, 1);
+  best = client::best_trial(*client, 1);
   assert_equal(best.at("checkpoint").at("uuid"), "first");
   assert_equal(best.at("checkpoint").at("directory"), "/a/b/first");
 }
@@ -302,19 +302,19 @@ void the_best_trial_comes_with_the_checkpoint_of_its_best_step(void **) {
 void without_a_validation_there_is_no_best_trial(void **) {
   const Home home;
   fill_search(home, {{nullptr, 1}, {nullptr, 2}});
-  const auto client = open_client(home.path());
-  const Json best = best_trial(*client, 1);
+  const auto client = client::open_client(home.path());
+  const Json best = client::best_trial(*client, 1);
   assert_true(best.at("trial").is_null() && best.at("checkpoint").is_null());
   assert_equal(best.at("searcher_metric"), "loss");
-  assert_code(Code::not_found, best_trial(*client, 2));
+  assert_code(Code::not_found, client::best_trial(*client, 2));
 }
 
 void hyperparameters_that_vary_are_ranked(void **) {
   const Home home;
   fill_search(home,
               {{8, 0.8}, {7, 0.7}, {6, 0.6}, {5, 0.5}, {4, 0.4}, {3, 0.3}, {2, 0.2}, {1, 0.1}});
-  const auto client = open_client(home.path());
-  const Json answer = hparam_importance(*client, 1);
+  const auto client = client::open_client(home.path());
+  const Json answer = client::hparam_importance(*client, 1);
   assert_equal(answer.at("trials"), 8);
   assert_equal(answer.at("hparams").size(), 1);
   const Json &lr = answer.at("hparams")[0];
@@ -337,17 +337,18 @@ void hyperparameters_that_vary_are_ranked(void **) {
 void too_few_finished_trials_tell_nothing(void **) {
   const Home home;
   fill_search(home, {{1, 1}, {2, 2}, {3, 3}, {nullptr, 4}});
-  const auto client = open_client(home.path());
+  const auto client = client::open_client(home.path());
   std::string message;
-  assert_int_equal(static_cast<int>(code_of([&] { hparam_importance(*client, 1); }, &message)),
-                   static_cast<int>(Code::state));
+  assert_int_equal(
+      static_cast<int>(code_of([&] { client::hparam_importance(*client, 1); }, &message)),
+      static_cast<int>(Code::state));
   assert_true(contains(message, "3 finished trial(s) with a value of 'loss'"));
 }
 
 void garbage_is_told_and_then_deleted(void **) {
   const Home home;
   fill(home);  // its files are nowhere: nothing can be deleted
-  const auto client = open_client(home.path());
+  const auto client = client::open_client(home.path());
   home.look().run(
       "UPDATE experiments SET config=json_set(config, '$.checkpoint_storage.save_trial_latest', "
       "0)");
@@ -371,14 +372,15 @@ void garbage_is_told_and_then_deleted(void **) {
 void unknown_ids_are_not_found(void **) {
   const Home home;
   fill(home);
-  const auto client = open_client(home.path());
+  const auto client = client::open_client(home.path());
   assert_code(Code::not_found, client->get_experiment(9));
   assert_code(Code::not_found, client->get_trial(9));
   assert_code(Code::not_found, client->get_checkpoint("../first"));
   assert_code(Code::not_found, client->list_metrics(9, std::nullopt, {}));
   assert_code(Code::not_found, client->list_logs(9, {}));
-  assert_code(Code::not_found, client->control(Target::trial, 9, Action::pause));
-  assert_code(Code::not_found, client->control(Target::experiment, 9, Action::kill));
+  assert_code(Code::not_found, client->control(engine::Target::trial, 9, engine::Action::pause));
+  assert_code(Code::not_found,
+              client->control(engine::Target::experiment, 9, engine::Action::kill));
 }
 
 }  // namespace

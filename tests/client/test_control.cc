@@ -17,8 +17,9 @@ struct Answer {
   bool resumable = false;
 };
 
-Answer control(const Home &home, Action action, Target target = Target::trial) {
-  const Json answer = open_client(home.path())->control(target, 1, action);
+Answer control(const Home &home, engine::Action action,
+               engine::Target target = engine::Target::trial) {
+  const Json answer = client::open_client(home.path())->control(target, 1, action);
   return {answer.at("state").get<std::string>(), answer.at("signalled").get<int64_t>(),
           !answer.at("resume").is_null()};
 }
@@ -47,7 +48,7 @@ pid_t spawn_running(const Home &home, const Work &work) {
 }
 
 pid_t spawn_running(const Home &home) {
-  return spawn_running(home, [](Master &) {});
+  return spawn_running(home, [](master::Master &) {});
 }
 
 void bury(pid_t child) {
@@ -61,14 +62,14 @@ void a_paused_run_learns_of_it_and_its_trial_stays_paused(void **) {
   const Wake wake;
   bool asked = false;
   std::thread waiter([&] { asked = run->wait_preemption(wake); });
-  const Answer answer = control(home, Action::pause);
+  const Answer answer = control(home, engine::Action::pause);
   waiter.join();
   assert_true(asked);
   assert_string_equal(answer.state.c_str(), "PAUSED");
   assert_int_equal(answer.signalled, 1);
   assert_true(answer.resumable);
   run->acknowledge_preemption();
-  run->end_run(RunEnd::ok);
+  run->end_run(master::RunEnd::ok);
   assert_string_equal(home.text("SELECT state FROM trials").c_str(), "PAUSED");
   assert_string_equal(experiment_state(home).c_str(), "PAUSED");
 }
@@ -76,20 +77,20 @@ void a_paused_run_learns_of_it_and_its_trial_stays_paused(void **) {
 void the_signal_stays_when_the_trial_is_activated(void **) {
   const Home home;
   const auto run = home.start();
-  control(home, Action::pause);
-  const Answer answer = control(home, Action::activate);
+  control(home, engine::Action::pause);
+  const Answer answer = control(home, engine::Action::activate);
   assert_string_equal(answer.state.c_str(), "ACTIVE");
   const Wake wake;
   assert_true(run->wait_preemption(wake));
   run->acknowledge_preemption();
-  run->end_run(RunEnd::ok);
+  run->end_run(master::RunEnd::ok);
   assert_string_equal(experiment_state(home).c_str(), "ACTIVE");
 }
 
 void starting_a_paused_trial_activates_it(void **) {
   const Home home;
   home.start().reset();
-  assert_string_equal(control(home, Action::pause).state.c_str(), "PAUSED");
+  assert_string_equal(control(home, engine::Action::pause).state.c_str(), "PAUSED");
   const auto run = home.resume(1);
   assert_string_equal(experiment_state(home).c_str(), "ACTIVE");
 }
@@ -97,30 +98,30 @@ void starting_a_paused_trial_activates_it(void **) {
 void pausing_again_changes_nothing(void **) {
   const Home home;
   const auto run = home.start();
-  control(home, Action::pause);
-  assert_string_equal(control(home, Action::pause).state.c_str(), "PAUSED");
+  control(home, engine::Action::pause);
+  assert_string_equal(control(home, engine::Action::pause).state.c_str(), "PAUSED");
   assert_int_equal(home.count("SELECT COUNT(*) FROM signals"), 1);
 }
 
 void a_canceled_run_ends_its_trial(void **) {
   const Home home;
   const auto run = home.start();
-  const Answer answer = control(home, Action::cancel, Target::experiment);
+  const Answer answer = control(home, engine::Action::cancel, engine::Target::experiment);
   assert_string_equal(answer.state.c_str(), "STOPPING_CANCELED");
   assert_int_equal(answer.signalled, 1);
   assert_false(answer.resumable);
-  assert_code(Code::state, control(home, Action::pause));
-  assert_code(Code::state, control(home, Action::activate));
+  assert_code(Code::state, control(home, engine::Action::pause));
+  assert_code(Code::state, control(home, engine::Action::activate));
   run->acknowledge_preemption();
-  run->end_run(RunEnd::ok);
+  run->end_run(master::RunEnd::ok);
   assert_string_equal(experiment_state(home).c_str(), "CANCELED");
 }
 
 void a_canceled_run_that_fails_is_an_error_of_a_canceled_experiment(void **) {
   const Home home;
   const auto run = home.start();
-  control(home, Action::cancel);
-  run->end_run(RunEnd::error);
+  control(home, engine::Action::cancel);
+  run->end_run(master::RunEnd::error);
   assert_string_equal(home.text("SELECT state FROM trials").c_str(), "ERROR");
   assert_string_equal(experiment_state(home).c_str(), "CANCELED");
 }
@@ -128,7 +129,7 @@ void a_canceled_run_that_fails_is_an_error_of_a_canceled_experiment(void **) {
 void what_does_not_run_is_canceled_at_once(void **) {
   const Home home;
   bury(spawn_running(home));
-  const Answer answer = control(home, Action::cancel);
+  const Answer answer = control(home, engine::Action::cancel);
   assert_string_equal(answer.state.c_str(), "CANCELED");
   assert_int_equal(answer.signalled, 0);
   assert_string_equal(home.text("SELECT exit FROM runs").c_str(), "died");
@@ -137,24 +138,24 @@ void what_does_not_run_is_canceled_at_once(void **) {
 void what_does_not_run_is_paused_at_once(void **) {
   const Home home;
   bury(spawn_running(home));
-  const Answer answer = control(home, Action::pause);
+  const Answer answer = control(home, engine::Action::pause);
   assert_string_equal(answer.state.c_str(), "PAUSED");
   assert_int_equal(answer.signalled, 0);
 }
 
 void a_finished_trial_can_be_canceled_but_not_paused(void **) {
   const Home home;
-  home.start()->end_run(RunEnd::ok);
-  assert_code(Code::state, control(home, Action::pause));
-  assert_code(Code::state, control(home, Action::activate));
-  assert_string_equal(control(home, Action::cancel).state.c_str(), "COMPLETED");
-  assert_string_equal(control(home, Action::kill).state.c_str(), "COMPLETED");
+  home.start()->end_run(master::RunEnd::ok);
+  assert_code(Code::state, control(home, engine::Action::pause));
+  assert_code(Code::state, control(home, engine::Action::activate));
+  assert_string_equal(control(home, engine::Action::cancel).state.c_str(), "COMPLETED");
+  assert_string_equal(control(home, engine::Action::kill).state.c_str(), "COMPLETED");
 }
 
 void a_killed_process_is_gone_and_its_trial_canceled(void **) {
   const Home home;
   const pid_t child = spawn_running(home);
-  const Answer answer = control(home, Action::kill);
+  const Answer answer = control(home, engine::Action::kill);
   int status = 0;
   assert_int_equal(waitpid(child, &status, 0), child);
   assert_true(WIFSIGNALED(status));
@@ -168,19 +169,20 @@ void a_process_on_another_host_is_not_killed(void **) {
   const auto run = home.start();
   home.look().run("UPDATE runs SET process=json_set(process, '$.host', 'far', '$.boot_id', 'x')");
   std::string message;
-  assert_int_equal(static_cast<int>(code_of([&] { control(home, Action::kill); }, &message)),
-                   static_cast<int>(Code::state));
+  assert_int_equal(
+      static_cast<int>(code_of([&] { control(home, engine::Action::kill); }, &message)),
+      static_cast<int>(Code::state));
   assert_true(contains(message, "on host far"));
 }
 
 void sync_ships_what_a_killed_process_left(void **) {
   const Home home;
-  const pid_t child = spawn_running(home, [](Master &run) {
-    const auto spool = Spool::create(run.run_directory(), journal_of(run)).release();
-    const NamedValue value{"loss", 0.5};
+  const pid_t child = spawn_running(home, [](master::Master &run) {
+    const auto spool = journal::Spool::create(run.run_directory(), journal_of(run)).release();
+    const journal::NamedValue value{"loss", 0.5};
     spool->append_metrics("training", 1, &value, 1);
   });
-  const auto client = open_client(home.path());
+  const auto client = client::open_client(home.path());
   assert_equal(client->sync().at("busy"), 1);
   assert_equal(client->get_trial(1).at("waiting"), 0);  // its owner lives and ships it
   bury(child);

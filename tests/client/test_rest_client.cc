@@ -9,6 +9,7 @@
 namespace {
 
 using namespace det;
+using namespace det::client;
 
 std::string keys_of(const Json &object) {
   std::string keys;
@@ -165,7 +166,7 @@ std::vector<Json> six_experiments() {
 
 // What the pages of a list have under `key`, in their order.
 template <class List>
-std::string walked(const char *key, Page page, const List &list) {
+std::string walked(const char *key, engine::Page page, const List &list) {
   std::string seen;
   for (int pages = 0; pages < 100; ++pages) {
     const Json answer = list(page);
@@ -182,10 +183,12 @@ std::string walked(const char *key, Page page, const List &list) {
 void lists_come_page_by_page_in_both_directions(void **) {
   Replayed master("cli-0.38.1", six_experiments());
   RestClient &client = master.client();
-  const auto experiments = [&](const Page &page) { return client.list_experiments(page); };
-  const auto trials = [&](const Page &page) { return client.list_trials(0, page); };
-  const auto some = [&](const Page &page) { return client.list_trials(4, page); };
-  const auto checkpoints = [&](const Page &page) { return client.list_checkpoints(0, page); };
+  const auto experiments = [&](const engine::Page &page) { return client.list_experiments(page); };
+  const auto trials = [&](const engine::Page &page) { return client.list_trials(0, page); };
+  const auto some = [&](const engine::Page &page) { return client.list_trials(4, page); };
+  const auto checkpoints = [&](const engine::Page &page) {
+    return client.list_checkpoints(0, page);
+  };
   for (const int64_t limit : {1, 2, 3, 4, 100}) {
     const auto up = [&](const auto &list) { return walked("id", {0, limit, false}, list); };
     const auto down = [&](const auto &list) { return walked("id", {0, limit, true}, list); };
@@ -262,7 +265,7 @@ void reports_of_all_groups_come_page_by_page(void **) {
   for (const int64_t limit : {1, 2, 3, 100}) {
     const auto walk = [&](std::optional<std::string> group, bool descending, const char *key) {
       return walked(key, {0, limit, descending},
-                    [&](const Page &page) { return client.list_metrics(1, group, page); });
+                    [&](const engine::Page &page) { return client.list_metrics(1, group, page); });
     };
     assert_string_equal(walk(std::nullopt, false, "steps_completed").c_str(),
                         "1 2 2 3 4 4 1 3 1 3");
@@ -307,8 +310,10 @@ void a_log_comes_page_by_page_in_both_directions(void **) {
   }
   for (const std::string &lines : {spread, equal, back}) {
     Replayed master("cli-0.38.1", log_of(lines));
-    const auto kept = [&](const Page &page) { return master.client().list_logs(1, page); };
-    const auto fresh = [&](const Page &page) { return master.connect()->list_logs(1, page); };
+    const auto kept = [&](const engine::Page &page) { return master.client().list_logs(1, page); };
+    const auto fresh = [&](const engine::Page &page) {
+      return master.connect()->list_logs(1, page);
+    };
     for (const int64_t limit : {1, 4, 25, 100})
       for (const bool descending : {false, true}) {
         const std::string seen = walked("text", {0, limit, descending}, kept);
@@ -357,8 +362,10 @@ void unknown_ids_are_not_found(void **) {
   gone([&] { client.list_metrics(4711, std::nullopt, {}); }, "no trial 4711");
   gone([&] { client.list_checkpoints(4711, {}); }, "no trial 4711");
   gone([&] { client.list_logs(4711, {}); }, "no trial 4711");
-  gone([&] { client.control(Target::trial, 4711, Action::kill); }, "killing trial 4711");
-  gone([&] { client.control(Target::experiment, 4711, Action::pause); }, "`det ls -e` shows");
+  gone([&] { client.control(engine::Target::trial, 4711, engine::Action::kill); },
+       "killing trial 4711");
+  gone([&] { client.control(engine::Target::experiment, 4711, engine::Action::pause); },
+       "`det ls -e` shows");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 namespace {
 
 using namespace det;
+using namespace det::client;
 
 Json experiment_is(const char *state, int64_t trials = 1) {
   return answered("/api/v1/experiments/8",
@@ -27,22 +28,22 @@ Json making(const std::string &path, const char *state) {
 }
 
 void each_action_is_a_request_of_its_own(void **) {
-  const std::tuple<Action, const char *, const char *> actions[] = {
-      {Action::pause, "pause", "STATE_PAUSED"},
-      {Action::activate, "activate", "STATE_ACTIVE"},
-      {Action::cancel, "cancel", "STATE_STOPPING_CANCELED"},
-      {Action::kill, "kill", "STATE_STOPPING_KILLED"},
+  const std::tuple<engine::Action, const char *, const char *> actions[] = {
+      {engine::Action::pause, "pause", "STATE_PAUSED"},
+      {engine::Action::activate, "activate", "STATE_ACTIVE"},
+      {engine::Action::cancel, "cancel", "STATE_STOPPING_CANCELED"},
+      {engine::Action::kill, "kill", "STATE_STOPPING_KILLED"},
   };
   for (const char *version : {"cli-0.38.1", "cli-0.33.0", "cli-0.19.10"})
     for (const auto &[action, verb, state] : actions)
-      for (const Target target : {Target::experiment, Target::trial}) {
+      for (const engine::Target target : {engine::Target::experiment, engine::Target::trial}) {
         // The only trial of an experiment is steered as that, but killed by itself.
-        const bool is_own = target == Target::trial && action == Action::kill;
+        const bool is_own = target == engine::Target::trial && action == engine::Action::kill;
         const std::string path =
             std::string(is_own ? "/api/v1/trials/15/" : "/api/v1/experiments/8/") + verb;
         Replayed master(version, {experiment_is("STATE_RUNNING"), trial_is("STATE_RUNNING"),
                                   making(path, state)});
-        const int64_t id = target == Target::trial ? 15 : 8;
+        const int64_t id = target == engine::Target::trial ? 15 : 8;
         const Json answer = master.client().control(target, id, action);
         assert_string_equal(("STATE_" + answer.at("state").get<std::string>()).c_str(), state);
         assert_true(answer.at("signalled").is_null() && answer.at("resume").is_null());
@@ -52,21 +53,24 @@ void each_action_is_a_request_of_its_own(void **) {
 void one_of_several_trials_can_only_be_killed(void **) {
   Replayed master("cli-0.38.1", {experiment_is("STATE_RUNNING", 2), trial_is("STATE_RUNNING"),
                                  making("/api/v1/trials/15/kill", "STATE_CANCELED")});
-  for (const Action action : {Action::pause, Action::activate, Action::cancel})
-    assert_true(contains(expect_error(Code::unsupported,
-                                      [&] { master.client().control(Target::trial, 15, action); }),
-                         "use -e 8"));
-  assert_equal(master.client().control(Target::trial, 15, Action::kill).at("state"), "CANCELED");
+  for (const engine::Action action :
+       {engine::Action::pause, engine::Action::activate, engine::Action::cancel})
+    assert_true(
+        contains(expect_error(Code::unsupported,
+                              [&] { master.client().control(engine::Target::trial, 15, action); }),
+                 "use -e 8"));
+  assert_equal(master.client().control(engine::Target::trial, 15, engine::Action::kill).at("state"),
+               "CANCELED");
 }
 
 void what_is_over_stays_as_it_is(void **) {
   Replayed master("cli-0.38.1");
-  for (const Target target : {Target::experiment, Target::trial}) {
-    for (const Action action : {Action::pause, Action::activate})
+  for (const engine::Target target : {engine::Target::experiment, engine::Target::trial}) {
+    for (const engine::Action action : {engine::Action::pause, engine::Action::activate})
       assert_true(
           contains(expect_error(Code::state, [&] { master.client().control(target, 1, action); }),
                    "it is COMPLETED"));
-    for (const Action action : {Action::cancel, Action::kill}) {
+    for (const engine::Action action : {engine::Action::cancel, engine::Action::kill}) {
       const Json answer = master.client().control(target, 1, action);
       assert_equal(answer.at("state"), "COMPLETED");
       assert_equal(answer.at("signalled"), 0);
@@ -76,10 +80,12 @@ void what_is_over_stays_as_it_is(void **) {
 
 void what_the_master_does_not_schedule_is_not_steered(void **) {
   Replayed master("cli-0.38.1", {experiment_is("STATE_PAUSED")});
-  assert_true(contains(
-      expect_error(Code::state,
-                   [&] { master.client().control(Target::experiment, 8, Action::activate); }),
-      "does not schedule it"));
+  assert_true(contains(expect_error(Code::state,
+                                    [&] {
+                                      master.client().control(engine::Target::experiment, 8,
+                                                              engine::Action::activate);
+                                    }),
+                       "does not schedule it"));
 }
 
 void a_refusal_by_the_master_is_told(void **) {
@@ -91,10 +97,12 @@ void a_refusal_by_the_master_is_told(void **) {
         {"status", 400},
         {"response",
          {{"error", {{"code", 9}, {"reason", "FailedPrecondition"}, {"error", "busy"}}}}}}});
-  assert_true(
-      contains(expect_error(Code::state,
-                            [&] { master.client().control(Target::experiment, 8, Action::pause); }),
-               "pausing the experiment: the master answered 400 FailedPrecondition: busy"));
+  assert_true(contains(expect_error(Code::state,
+                                    [&] {
+                                      master.client().control(engine::Target::experiment, 8,
+                                                              engine::Action::pause);
+                                    }),
+                       "pausing the experiment: the master answered 400 FailedPrecondition: busy"));
 }
 
 void a_token_that_is_not_good_says_to_log_in(void **) {

@@ -15,7 +15,7 @@
 #include "core/codec/session.h"
 #include "core/codec/unmanaged.h"
 
-namespace det {
+namespace det::codec {
 
 constexpr WireVersion all_versions[] = {WireVersion::v0_19, WireVersion::v0_33, WireVersion::v0_38};
 
@@ -39,4 +39,4 @@ bool any_call(Visit visit) {
       PauseExperiment, ActivateExperiment, CancelExperiment, KillExperiment, KillTrial>(visit);
 }
 
-}  // namespace det
+}  // namespace det::codec

@@ -9,7 +9,7 @@
 #include "core/base/json.h"
 #include "tests/cmocka.h"
 
-namespace det {
+namespace det::codec {
 
 inline std::string in_one_case(std::string_view name) {
   std::string out;
@@ -65,4 +65,4 @@ inline void assert_part_of_meaning(const Json &ours, const Json &theirs) {
   }
 }
 
-}  // namespace det
+}  // namespace det::codec

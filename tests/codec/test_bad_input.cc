@@ -8,6 +8,7 @@
 namespace {
 
 using namespace det;
+using namespace det::codec;
 
 constexpr WireVersion newest = WireVersion::v0_38;
 

@@ -10,6 +10,7 @@
 namespace {
 
 using namespace det;
+using namespace det::codec;
 
 struct Case {
   std::string name;

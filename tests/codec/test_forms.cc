@@ -8,6 +8,7 @@
 namespace {
 
 using namespace det;
+using namespace det::codec;
 
 void expect(const WireRequest &request, const char *path, const char *body) {
   assert_string_equal(request.path.c_str(), path);

@@ -6,6 +6,7 @@
 namespace {
 
 using namespace det;
+using namespace det::codec;
 
 constexpr Time time{1767225600000001};
 const Json object{{"a", {{"b", 1}}}, {"c", "\u00e9"}};

@@ -21,13 +21,13 @@
 namespace det::test {
 
 // Ranks of `nodes` machines with `per_node` ranks each, numbered machine by machine.
-inline Ranks ranks_of(int rank, int nodes, int per_node) {
+inline comm::Ranks ranks_of(int rank, int nodes, int per_node) {
   return {rank, nodes * per_node, rank % per_node, per_node, rank / per_node, nodes};
 }
 
 // What ranks that say their numbers have said.
-inline std::vector<Message> numbers(int first, int count) {
-  std::vector<Message> list;
+inline std::vector<comm::Message> numbers(int first, int count) {
+  std::vector<comm::Message> list;
   for (int i = 0; i < count; ++i) list.emplace_back(std::to_string(first + i));
   return list;
 }
@@ -107,15 +107,16 @@ struct JobOptions {
 };
 
 // Runs `work` on every rank of a job.
-inline Outcome run_ranks(int nodes, int per_node, const std::function<void(Communicator &)> &work,
+inline Outcome run_ranks(int nodes, int per_node,
+                         const std::function<void(comm::Communicator &)> &work,
                          const JobOptions &job = {}) {
   setenv("DET_DISTRIBUTED_SECRET", "of the tests", 1);
   const int port = free_port();
   return run_threads(nodes * per_node, [&](int rank) {
-    Launch launch;
+    comm::Launch launch;
     launch.ranks = ranks_of(rank, nodes, per_node);
     launch.chief_ip = "127.0.0.1";
-    work(*join(launch, {port, 0, job.force_tcp, job.timeout}));
+    work(*comm::join(launch, {port, 0, job.force_tcp, job.timeout}));
   });
 }
 

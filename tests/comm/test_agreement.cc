@@ -10,21 +10,21 @@ namespace {
 using Texts = std::vector<std::string>;
 
 void all_ranks_get_all_values(void **) {
-  const Outcome outcome = run_ranks(2, 2, [](Communicator &communicator) {
-    const Ranks &ranks = communicator.ranks();
+  const Outcome outcome = run_ranks(2, 2, [](comm::Communicator &communicator) {
+    const comm::Ranks &ranks = communicator.ranks();
     const Texts values =
-        all_agree(communicator, {}, [&] { return "of " + std::to_string(ranks.rank); });
+        comm::all_agree(communicator, {}, [&] { return "of " + std::to_string(ranks.rank); });
     require(values == Texts{"of 0", "of 1", "of 2", "of 3"}, "values of all");
     const Texts local =
-        all_agree_local(communicator, {}, [&] { return std::to_string(ranks.rank); });
+        comm::all_agree_local(communicator, {}, [&] { return std::to_string(ranks.rank); });
     require(local == (ranks.cross_rank == 0 ? Texts{"0", "1"} : Texts{"2", "3"}), "local values");
   });
   assert_string_equal(outcome.all().c_str(), "");
 }
 
 void an_error_on_one_rank_is_an_error_on_all(void **) {
-  const Outcome outcome = run_ranks(1, 3, [](Communicator &communicator) {
-    all_agree(communicator, {}, [&]() -> std::string {
+  const Outcome outcome = run_ranks(1, 3, [](comm::Communicator &communicator) {
+    comm::all_agree(communicator, {}, [&]() -> std::string {
       if (communicator.ranks().rank == 1) throw Error(Code::full, "writing 'x': no room");
       return "";
     });
@@ -36,13 +36,15 @@ void an_error_on_one_rank_is_an_error_on_all(void **) {
 }
 
 void what_the_chief_decides_is_everybodys(void **) {
-  const Outcome outcome = run_ranks(2, 2, [](Communicator &communicator) {
-    const Ranks &ranks = communicator.ranks();
+  const Outcome outcome = run_ranks(2, 2, [](comm::Communicator &communicator) {
+    const comm::Ranks &ranks = communicator.ranks();
     const auto decide = [&] { return std::to_string(ranks.rank); };
-    require(chief_decides(communicator, {}, decide) == "0", "the chief's value");
-    require(local_chief_decides(communicator, {}, decide) == std::to_string(2 * ranks.cross_rank),
-            "the local chief's value");
-    chief_decides(communicator, {}, []() -> std::string { throw Error(Code::state, "too late"); });
+    require(comm::chief_decides(communicator, {}, decide) == "0", "the chief's value");
+    require(
+        comm::local_chief_decides(communicator, {}, decide) == std::to_string(2 * ranks.cross_rank),
+        "the local chief's value");
+    comm::chief_decides(communicator, {},
+                        []() -> std::string { throw Error(Code::state, "too late"); });
   });
   for (int rank = 0; rank < 4; ++rank) assert_int_equal(outcome.code(rank), Code::state);
   assert_string_equal(outcome.text(3).c_str(), "rank 0: too late");

@@ -13,25 +13,30 @@
 namespace det::test {
 namespace {
 
-using Messages = std::vector<Message>;
-using Run = Outcome (*)(int nodes, int per_node, const std::function<void(Communicator &)> &work);
+using Messages = std::vector<comm::Message>;
+using Run = Outcome (*)(int nodes, int per_node,
+                        const std::function<void(comm::Communicator &)> &work);
 
-Outcome over_sockets(int nodes, int per_node, const std::function<void(Communicator &)> &work) {
+Outcome over_sockets(int nodes, int per_node,
+                     const std::function<void(comm::Communicator &)> &work) {
   return run_ranks(nodes, per_node, work);
 }
-Outcome over_tcp(int nodes, int per_node, const std::function<void(Communicator &)> &work) {
+Outcome over_tcp(int nodes, int per_node, const std::function<void(comm::Communicator &)> &work) {
   return run_ranks(nodes, per_node, work, {.force_tcp = true});
 }
-Outcome over_functions(int nodes, int per_node, const std::function<void(Communicator &)> &work) {
+Outcome over_functions(int nodes, int per_node,
+                       const std::function<void(comm::Communicator &)> &work) {
   ThreadNetwork network(nodes * per_node, false);
   return network.run(nodes, per_node, work);
 }
-Outcome over_a_mesh(int nodes, int per_node, const std::function<void(Communicator &)> &work) {
+Outcome over_a_mesh(int nodes, int per_node,
+                    const std::function<void(comm::Communicator &)> &work) {
   ThreadNetwork network(nodes * per_node, true);
   return network.run(nodes, per_node, work);
 }
 
-Outcome over_memory(int nodes, int per_node, const std::function<void(Communicator &)> &work) {
+Outcome over_memory(int nodes, int per_node,
+                    const std::function<void(comm::Communicator &)> &work) {
   ThreadNetwork network(nodes * per_node, true, true);
   return network.run(nodes, per_node, work);
 }
@@ -43,16 +48,16 @@ struct Shape {
 };
 constexpr Shape shapes[] = {{1, 1}, {1, 2}, {2, 1}, {2, 2}, {1, 4}, {4, 1}, {3, 3}, {1, 9}};
 
-void on_everything(const std::function<void(Communicator &)> &work) {
+void on_everything(const std::function<void(comm::Communicator &)> &work) {
   for (const Run run : transports)
     for (const Shape &shape : shapes)
       assert_string_equal(run(shape.nodes, shape.per_node, work).all().c_str(), "");
 }
 
 void every_rank_gets_what_the_collective_says(void **) {
-  on_everything([](Communicator &job) {
-    const Ranks &ranks = job.ranks();
-    const Message mine = std::to_string(ranks.rank);
+  on_everything([](comm::Communicator &job) {
+    const comm::Ranks &ranks = job.ranks();
+    const comm::Message mine = std::to_string(ranks.rank);
     const int first_here = ranks.cross_rank * ranks.local_size;
     require(job.broadcast(mine) == "0", "broadcast");
     require(job.broadcast_local(mine) == std::to_string(first_here), "broadcast_local");
@@ -69,9 +74,9 @@ void every_rank_gets_what_the_collective_says(void **) {
 
 // Of any size, and different on every rank.
 void messages_arrive_as_they_were_sent(void **) {
-  on_everything([](Communicator &job) {
+  on_everything([](comm::Communicator &job) {
     const int size = job.ranks().size;
-    const auto message_of = [](int rank, size_t round) -> Message {
+    const auto message_of = [](int rank, size_t round) -> comm::Message {
       constexpr size_t sizes[] = {0, 1, 24, 2008, 2009, 3968, 3969, 8192, 70'000, 1'500'000};
       if ((static_cast<size_t>(rank) + round) % 4 == 3) return std::nullopt;
       return std::string(sizes[(round + static_cast<size_t>(rank)) % std::size(sizes)],
@@ -80,7 +85,7 @@ void messages_arrive_as_they_were_sent(void **) {
     for (size_t round = 0; round < 11; ++round) {
       Messages expected;
       for (int rank = 0; rank < size; ++rank) expected.push_back(message_of(rank, round));
-      const Message mine = message_of(job.ranks().rank, round);
+      const comm::Message mine = message_of(job.ranks().rank, round);
       require(job.allgather(mine) == expected, "allgather " + std::to_string(round));
       require(job.broadcast(mine) == expected[0], "broadcast " + std::to_string(round));
       const auto list = job.gather(mine);
@@ -92,7 +97,7 @@ void messages_arrive_as_they_were_sent(void **) {
 void gather_and_allgather_wait_for_everybody(void **) {
   for (const Run run : transports) {
     std::atomic<int> arrived{0};
-    const Outcome outcome = run(1, 3, [&](Communicator &job) {
+    const Outcome outcome = run(1, 3, [&](comm::Communicator &job) {
       for (int round = 1; round <= 20; ++round) {
         if (job.ranks().rank == round % 3)
           std::this_thread::sleep_for(std::chrono::milliseconds(2));
@@ -108,7 +113,7 @@ void gather_and_allgather_wait_for_everybody(void **) {
 
 void no_broadcast_to_a_rank_that_sleeps_is_lost(void **) {
   for (const Run run : transports) {
-    const Outcome outcome = run(1, 2, [](Communicator &job) {
+    const Outcome outcome = run(1, 2, [](comm::Communicator &job) {
       if (job.ranks().rank == 1) std::this_thread::sleep_for(std::chrono::milliseconds(300));
       for (int i = 0; i < 10'000; ++i)
         require(job.broadcast(std::to_string(i)) == std::to_string(i), std::to_string(i));
@@ -119,11 +124,11 @@ void no_broadcast_to_a_rank_that_sleeps_is_lost(void **) {
 
 // The two channels keep an order each.
 void local_calls_may_come_between_global_ones_in_any_order(void **) {
-  const Outcome outcome = over_sockets(2, 2, [](Communicator &job) {
+  const Outcome outcome = over_sockets(2, 2, [](comm::Communicator &job) {
     const bool chief = job.is_chief();
     for (int i = 0; i < 100; ++i) {
-      const Message mine = std::to_string(job.ranks().rank);
-      Message global, local;
+      const comm::Message mine = std::to_string(job.ranks().rank);
+      comm::Message global, local;
       if (chief) global = job.broadcast(mine);
       if (job.is_local_chief()) local = job.broadcast_local(mine);
       if (!job.is_local_chief()) local = job.broadcast_local(mine);
@@ -140,7 +145,7 @@ void without_shared_memory_all_is_the_same(void **) {
   getrlimit(RLIMIT_FSIZE, &before);
   const rlimit small{4096, before.rlim_max};
   setrlimit(RLIMIT_FSIZE, &small);
-  const Outcome outcome = over_sockets(1, 3, [](Communicator &job) {
+  const Outcome outcome = over_sockets(1, 3, [](comm::Communicator &job) {
     require(job.allgather(std::to_string(job.ranks().rank)) == numbers(0, 3), "allgather");
     require(job.broadcast_local(std::to_string(job.ranks().rank)) == "0", "broadcast_local");
   });
@@ -152,8 +157,8 @@ void without_shared_memory_all_is_the_same(void **) {
 void a_long_mixture_stays_in_step(void **) {
   const char *count = std::getenv("DET_SOAK");
   const int rounds = count != nullptr ? std::atoi(count) : 4'000;
-  const Outcome outcome = over_sockets(2, 2, [rounds](Communicator &job) {
-    const Ranks &ranks = job.ranks();
+  const Outcome outcome = over_sockets(2, 2, [rounds](comm::Communicator &job) {
+    const comm::Ranks &ranks = job.ranks();
     std::mt19937 plan(7);
     std::mt19937 pauses(static_cast<unsigned>(ranks.rank));
     for (int round = 0; round < rounds; ++round) {
@@ -161,13 +166,13 @@ void a_long_mixture_stays_in_step(void **) {
       std::vector<size_t> sizes(static_cast<size_t>(ranks.size));
       for (size_t &size : sizes) size = plan() % (plan() % 100 == 0 ? 300'000 : 200);
       const auto of = [&](int rank) {
-        return Message(
+        return comm::Message(
             std::string(sizes[static_cast<size_t>(rank)], static_cast<char>('a' + rank)));
       };
       if (pauses() % 100 == 0)
         std::this_thread::sleep_for(std::chrono::microseconds(pauses() % 500));
       const int first = 2 * ranks.cross_rank;
-      const Message mine = of(ranks.rank);
+      const comm::Message mine = of(ranks.rank);
       const Messages all{of(0), of(1), of(2), of(3)};
       const Messages here{of(first), of(first + 1)};
       bool right = false;

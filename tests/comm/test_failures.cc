@@ -13,22 +13,22 @@
 namespace det::test {
 namespace {
 
-using Part = std::function<void(Communicator &)>;
+using Part = std::function<void(comm::Communicator &)>;
 
 // Short ones, such as are announced first, and such as a socket does not hold.
 size_t message_size = 1;
-void gather(Communicator &job) { job.gather(std::string(message_size, 'x')); }
-void allgather(Communicator &job) { job.allgather(std::string(message_size, 'x')); }
-void broadcast(Communicator &job) { job.broadcast(std::string(message_size, 'x')); }
+void gather(comm::Communicator &job) { job.gather(std::string(message_size, 'x')); }
+void allgather(comm::Communicator &job) { job.allgather(std::string(message_size, 'x')); }
+void broadcast(comm::Communicator &job) { job.broadcast(std::string(message_size, 'x')); }
 
 struct Named {
   const char *name;
-  void (*call)(Communicator &);
+  void (*call)(comm::Communicator &);
 };
 constexpr Named calls[] = {{"gather", gather}, {"allgather", allgather}, {"broadcast", broadcast}};
 
 // A broadcast waits for nobody: its root may hear of a mismatch some calls later.
-void call_and_then_some(Communicator &job, const Named &named) {
+void call_and_then_some(comm::Communicator &job, const Named &named) {
   named.call(job);
   for (int i = 0; i < 256; ++i) named.call(job);
 }
@@ -63,7 +63,7 @@ void a_mismatch_is_an_error_on_every_rank_that_names_both_calls(void **) {
     for (const Named &of_chief : calls) {
       for (const Named &of_others : calls) {
         if (of_chief.call == of_others.call) continue;
-        const auto work = [&](Communicator &job) {
+        const auto work = [&](comm::Communicator &job) {
           call_and_then_some(job, job.is_chief() ? of_chief : of_others);
         };
         for (const Outcome &outcome : everywhere(3, work))
@@ -77,10 +77,11 @@ void a_mismatch_is_an_error_on_every_rank_that_names_both_calls(void **) {
 // With the same collectives underneath.
 void calls_of_the_api_are_told_apart(void **) {
   const auto nothing = [] { return std::string("x"); };
-  const auto work = [&](Communicator &job) {
-    const Call download{ApiCall::checkpoint_download, "some-id"};
-    const Call restore{ApiCall::checkpoint_restore, "some-id"};
-    for (int i = 0; i < 300; ++i) chief_decides(job, job.is_chief() ? download : restore, nothing);
+  const auto work = [&](comm::Communicator &job) {
+    const comm::Call download{comm::ApiCall::checkpoint_download, "some-id"};
+    const comm::Call restore{comm::ApiCall::checkpoint_restore, "some-id"};
+    for (int i = 0; i < 300; ++i)
+      comm::chief_decides(job, job.is_chief() ? download : restore, nothing);
   };
   for (const Outcome &outcome : everywhere(3, work)) {
     for (int rank = 0; rank < 3; ++rank) {
@@ -92,9 +93,9 @@ void calls_of_the_api_are_told_apart(void **) {
 }
 
 void a_step_of_the_api_is_no_collective_of_the_caller(void **) {
-  const auto work = [](Communicator &job) {
+  const auto work = [](comm::Communicator &job) {
     if (job.ranks().rank == 2) job.allgather("x");
-    all_agree(job, {ApiCall::checkpoint_upload}, [] { return std::string(); });
+    comm::all_agree(job, {comm::ApiCall::checkpoint_upload}, [] { return std::string(); });
   };
   for (const Outcome &outcome : everywhere(3, work)) {
     for (int rank = 0; rank < 3; ++rank) {
@@ -106,9 +107,9 @@ void a_step_of_the_api_is_no_collective_of_the_caller(void **) {
 }
 
 void arguments_that_must_agree_are_compared(void **) {
-  const auto work = [](Communicator &job) {
+  const auto work = [](comm::Communicator &job) {
     const std::string id = "id-of-rank-" + std::to_string(job.ranks().rank / 2);
-    all_agree(job, {ApiCall::checkpoint_download, id}, [] { return std::string(); });
+    comm::all_agree(job, {comm::ApiCall::checkpoint_download, id}, [] { return std::string(); });
   };
   for (const Outcome &outcome : everywhere(4, work)) {
     for (int rank = 0; rank < 4; ++rank) {
@@ -122,7 +123,7 @@ void arguments_that_must_agree_are_compared(void **) {
 
 // Each waits for the other, in different channels.
 void a_global_call_against_a_local_one_names_both(void **) {
-  const auto work = [](Communicator &job) {
+  const auto work = [](comm::Communicator &job) {
     if (job.is_chief()) job.gather("x");
     else job.gather_local("x");
   };
@@ -139,7 +140,7 @@ void a_global_call_against_a_local_one_names_both(void **) {
 void the_silent_rank_is_blamed_and_not_the_chief(void **) {
   constexpr std::chrono::milliseconds timeout(1200);
   std::atomic<int> waiting{0};
-  const auto work = [&](Communicator &job) {
+  const auto work = [&](comm::Communicator &job) {
     if (job.ranks().rank == 2) {
       while (waiting < 2) std::this_thread::sleep_for(std::chrono::milliseconds(1));
       return;
@@ -170,7 +171,7 @@ void the_silent_rank_is_blamed_and_not_the_chief(void **) {
 // Its root waits for nobody, and still hears of a rank that is cut off.
 void a_loop_of_broadcasts_finds_a_silent_rank(void **) {
   std::atomic<bool> is_over{false};
-  const auto work = [&](Communicator &job) {
+  const auto work = [&](comm::Communicator &job) {
     if (!job.is_chief()) {
       while (!is_over) std::this_thread::sleep_for(std::chrono::milliseconds(1));
       return;
@@ -199,7 +200,7 @@ void a_loop_of_broadcasts_finds_a_silent_rank(void **) {
 void a_mismatch_of_one_rank_leaves_nobody_in_bulk(void **) {
   message_size = 10'000;
   for (const bool any_pair : {false, true}) {
-    const Outcome outcome = ThreadNetwork(3, any_pair).run(1, 3, [](Communicator &job) {
+    const Outcome outcome = ThreadNetwork(3, any_pair).run(1, 3, [](comm::Communicator &job) {
       if (job.ranks().rank == 2) allgather(job);
       broadcast(job);
     });
@@ -208,7 +209,7 @@ void a_mismatch_of_one_rank_leaves_nobody_in_bulk(void **) {
 }
 
 void one_call_too_many_is_a_mismatch_too(void **) {
-  const Outcome outcome = run_ranks(1, 2, [](Communicator &job) {
+  const Outcome outcome = run_ranks(1, 2, [](comm::Communicator &job) {
     job.broadcast("x");
     if (job.is_chief()) job.broadcast("y");
     job.gather("z");
@@ -220,7 +221,7 @@ void one_call_too_many_is_a_mismatch_too(void **) {
 }
 
 void a_rank_that_leaves_is_an_error_on_the_others(void **) {
-  const Outcome outcome = run_ranks(1, 3, [](Communicator &job) {
+  const Outcome outcome = run_ranks(1, 3, [](comm::Communicator &job) {
     if (job.ranks().rank == 2) return;
     job.allgather("x");
   });
@@ -238,7 +239,7 @@ void a_silent_rank_is_an_error_after_the_timeout(void **) {
       // The chief of a short broadcast waits for nobody.
       if (named.call == broadcast && size == 1) continue;
       std::atomic<int> waiting{2};
-      const auto work = [&](Communicator &job) {
+      const auto work = [&](comm::Communicator &job) {
         if (job.ranks().rank == 1) {
           while (waiting > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
           return;
@@ -270,7 +271,7 @@ void a_silent_rank_is_an_error_after_the_timeout(void **) {
 }
 
 void a_failure_is_final(void **) {
-  const Outcome outcome = run_ranks(1, 2, [](Communicator &job) {
+  const Outcome outcome = run_ranks(1, 2, [](comm::Communicator &job) {
     if (!job.is_chief()) return;
     std::string first, second;
     for (std::string *text : {&first, &second}) {
@@ -300,9 +301,9 @@ void a_killed_rank_is_an_error_on_the_others(void **) {
     if (child == 0) {
       int status = 1;
       try {
-        Launch launch;
+        comm::Launch launch;
         launch.ranks = ranks_of(rank, 1, 3);
-        const auto job = join(launch, {port, 0, false, std::chrono::seconds(60)});
+        const auto job = comm::join(launch, {port, 0, false, std::chrono::seconds(60)});
         job->broadcast("ready");
         if (rank == 1) raise(SIGKILL);
         for (int i = 0; i < 100'000; ++i) job->allgather("x");
@@ -322,7 +323,7 @@ void a_killed_rank_is_an_error_on_the_others(void **) {
 }
 
 void a_forked_child_is_refused_and_harms_nothing(void **) {
-  const Outcome outcome = run_ranks(1, 2, [](Communicator &job) {
+  const Outcome outcome = run_ranks(1, 2, [](comm::Communicator &job) {
     if (job.is_chief()) {
       const pid_t child = fork();
       if (child == 0) {
@@ -347,9 +348,9 @@ void a_forked_child_may_free_its_copy(void **) {
   setenv("DET_DISTRIBUTED_SECRET", "of the tests", 1);
   const int port = free_port();
   const Outcome outcome = run_threads(2, [&](int rank) {
-    Launch launch;
+    comm::Launch launch;
     launch.ranks = ranks_of(rank, 1, 2);
-    auto job = join(launch, {port, 0, false, std::chrono::seconds(60)});
+    auto job = comm::join(launch, {port, 0, false, std::chrono::seconds(60)});
     if (rank == 0) {
       // The other rank's message is here already when the child frees its copy.
       std::this_thread::sleep_for(std::chrono::milliseconds(200));
@@ -369,7 +370,7 @@ void a_forked_child_may_free_its_copy(void **) {
 
 void the_callers_transport_is_destroyed_once(void **) {
   ThreadNetwork network(3, true);
-  network.run(1, 3, [](Communicator &job) { job.allgather("x"); });
+  network.run(1, 3, [](comm::Communicator &job) { job.allgather("x"); });
   assert_int_equal(network.destroyed(), 3);
 }
 

@@ -17,20 +17,20 @@ namespace det::test {
 namespace {
 
 // Joins with whatever numbers each rank is given.
-Outcome join_all(const std::vector<Ranks> &all,
+Outcome join_all(const std::vector<comm::Ranks> &all,
                  std::chrono::milliseconds timeout = std::chrono::seconds(2)) {
   setenv("DET_DISTRIBUTED_SECRET", "of the tests", 1);
   const int port = free_port();
   return run_threads(static_cast<int>(all.size()), [&](int rank) {
-    Launch launch;
+    comm::Launch launch;
     launch.ranks = all[static_cast<size_t>(rank)];
     launch.chief_ip = "127.0.0.1";
-    join(launch, {port, 0, false, timeout});
+    comm::join(launch, {port, 0, false, timeout});
   });
 }
 
 void numbers_that_contradict_each_other_are_refused_on_every_rank(void **) {
-  const std::vector<std::vector<Ranks>> wrong{
+  const std::vector<std::vector<comm::Ranks>> wrong{
       {{0, 2, 0, 2, 0, 1}, {1, 2, 0, 2, 0, 1}},                      // both local rank 0
       {{0, 2, 0, 1, 0, 2}, {1, 2, 0, 1, 0, 2}},                      // both machine 0
       {{0, 3, 0, 2, 0, 2}, {1, 3, 1, 2, 0, 2}, {2, 3, 0, 1, 0, 2}},  // three on one machine
@@ -63,22 +63,22 @@ void a_rank_of_another_job_is_told_so(void **) {
 
 // The chief sends away whoever is silent for too long: a rank that was stopped comes again.
 void a_rank_that_was_taken_for_a_stranger_comes_again(void **) {
-  const Endpoint endpoint{Endpoint::Kind::tcp, "127.0.0.1", free_port()};
+  const comm::Endpoint endpoint{comm::Endpoint::Kind::tcp, "127.0.0.1", free_port()};
   const Outcome outcome = run_threads(2, [&](int who) {
-    Patience patience(std::chrono::seconds(20));
+    comm::Patience patience(std::chrono::seconds(20));
     if (who == 1) {
-      apply_at(endpoint, {ranks_of(1, 1, 2)}, "secret", patience);
+      comm::apply_at(endpoint, {ranks_of(1, 1, 2)}, "secret", patience);
       return;
     }
     {
-      const std::vector<Fd> door = listen_at(endpoint);
+      const std::vector<Fd> door = comm::listen_at(endpoint);
       pollfd knocks{door[0].get(), POLLIN, 0};
       poll(&knocks, 1, -1);
       const Fd visitor(accept(door[0].get(), nullptr, nullptr));
-      const std::string challenge = make_challenge();
+      const std::string challenge = comm::make_challenge();
       (void)!::send(visitor.get(), challenge.data(), challenge.size(), MSG_NOSIGNAL);
     }
-    Rendezvous door({endpoint}, "secret");
+    comm::Rendezvous door({endpoint}, "secret");
     require(door.gather(ranks_of(0, 1, 2), 0, patience).size() == 1, "it comes again");
   });
   assert_string_equal(outcome.all().c_str(), "");
@@ -89,9 +89,9 @@ void a_chief_out_of_descriptors_says_so_to_all(void **) {
   constexpr int size = 40;
   const int port = free_port();
   const auto join_as = [&](int rank) {
-    Launch launch;
+    comm::Launch launch;
     launch.ranks = ranks_of(rank, 1, size);
-    join(launch, {port, 0, false, std::chrono::seconds(3)});
+    comm::join(launch, {port, 0, false, std::chrono::seconds(3)});
   };
   int said[2];
   assert_int_equal(pipe(said), 0);
@@ -123,7 +123,7 @@ void a_chief_out_of_descriptors_says_so_to_all(void **) {
 void joining_costs_every_rank_the_same(void **) {
   const auto cost = [](int nodes) {
     ThreadNetwork network(nodes * 4, false);
-    assert_string_equal(network.run(nodes, 4, [](Communicator &) {}).all().c_str(), "");
+    assert_string_equal(network.run(nodes, 4, [](comm::Communicator &) {}).all().c_str(), "");
     return std::pair(network.messages(), network.bytes());
   };
   const auto [few_messages, few_bytes] = cost(4);
@@ -148,53 +148,55 @@ void a_chief_that_does_not_come_is_an_error(void **) {
 void several_machines_need_an_address_and_a_secret(void **) {
   unsetenv("DET_DISTRIBUTED_SECRET");
   unsetenv("DET_SESSION_TOKEN");
-  Launch launch;
+  comm::Launch launch;
   launch.ranks = {0, 2, 0, 1, 0, 2};
-  assert_true(contains(expect_error(Code::invalid, [&] { join(launch, {}); }), "chief_ip"));
+  assert_true(contains(expect_error(Code::invalid, [&] { comm::join(launch, {}); }), "chief_ip"));
   launch.chief_ip = "127.0.0.1";
-  assert_true(
-      contains(expect_error(Code::invalid, [&] { join(launch, {}); }), "DET_DISTRIBUTED_SECRET"));
+  assert_true(contains(expect_error(Code::invalid, [&] { comm::join(launch, {}); }),
+                       "DET_DISTRIBUTED_SECRET"));
 }
 
 void impossible_ports_are_refused(void **) {
-  Launch launch;
+  comm::Launch launch;
   launch.ranks = {0, 2, 0, 2, 0, 1};
+  assert_true(contains(expect_error(Code::invalid, [&] { comm::join(launch, {.port = 70'000}); }),
+                       "70000"));
   assert_true(
-      contains(expect_error(Code::invalid, [&] { join(launch, {.port = 70'000}); }), "70000"));
-  assert_true(contains(
-      expect_error(Code::invalid, [&] { join(launch, {.port = 65'000, .port_offset = 1'000}); }),
-      "66000"));
+      contains(expect_error(Code::invalid,
+                            [&] { comm::join(launch, {.port = 65'000, .port_offset = 1'000}); }),
+               "66000"));
 }
 
 void two_jobs_need_two_ports(void **) {
   const int port = free_port();
-  const Endpoint endpoint{Endpoint::Kind::tcp, "127.0.0.1", port};
-  const Rendezvous first({endpoint}, "secret");
-  assert_true(
-      contains(expect_error(Code::busy, [&] { Rendezvous({endpoint}, "secret"); }), "pub_port"));
+  const comm::Endpoint endpoint{comm::Endpoint::Kind::tcp, "127.0.0.1", port};
+  const comm::Rendezvous first({endpoint}, "secret");
+  assert_true(contains(expect_error(Code::busy, [&] { comm::Rendezvous({endpoint}, "secret"); }),
+                       "pub_port"));
 }
 
 void an_address_that_is_none_is_refused(void **) {
-  assert_true(contains(expect_error(Code::invalid,
-                                    [&] {
-                                      listen_at({Endpoint::Kind::tcp, "no such host.invalid", 1});
-                                    }),
-                       "chief_ip"));
+  assert_true(contains(
+      expect_error(Code::invalid,
+                   [&] {
+                     comm::listen_at({comm::Endpoint::Kind::tcp, "no such host.invalid", 1});
+                   }),
+      "chief_ip"));
+  assert_true(contains(expect_error(Code::corrupt, [&] { comm::parse_endpoint("tcp:nowhere"); }),
+                       "address"));
   assert_true(
-      contains(expect_error(Code::corrupt, [&] { parse_endpoint("tcp:nowhere"); }), "address"));
-  assert_true(
-      contains(expect_error(Code::corrupt, [&] { parse_endpoint("http://x"); }), "address"));
-  const Endpoint endpoint = parse_endpoint("tcp:[::1]:99");
+      contains(expect_error(Code::corrupt, [&] { comm::parse_endpoint("http://x"); }), "address"));
+  const comm::Endpoint endpoint = comm::parse_endpoint("tcp:[::1]:99");
   assert_int_equal(endpoint.port, 99);
 }
 
 // What a stranger sends must not disturb those who belong to the job.
 void strangers_are_kept_out(void **) {
-  const Endpoint endpoint{Endpoint::Kind::tcp, "127.0.0.1", free_port()};
-  Rendezvous door({endpoint}, "secret");
+  const comm::Endpoint endpoint{comm::Endpoint::Kind::tcp, "127.0.0.1", free_port()};
+  comm::Rendezvous door({endpoint}, "secret");
   const auto stranger = [&](const std::string &says) {
-    Patience patience(std::chrono::seconds(5));
-    Fd fd = connect_to(endpoint, patience);
+    comm::Patience patience(std::chrono::seconds(5));
+    Fd fd = comm::connect_to(endpoint, patience);
     (void)!::send(fd.get(), says.data(), says.size(), MSG_NOSIGNAL);
     return fd;
   };
@@ -203,14 +205,14 @@ void strangers_are_kept_out(void **) {
   const Fd web = stranger("GET / HTTP/1.1\r\n\r\n");
   const Fd half = stranger("detcomm1");
   const Outcome outcome = run_threads(3, [&](int who) {
-    Patience patience(std::chrono::seconds(20));
+    comm::Patience patience(std::chrono::seconds(20));
     if (who == 0) {
       require(door.gather(ranks_of(0, 1, 2), 0, patience).size() == 1, "the member");
     } else if (who == 1) {
-      apply_at(endpoint, {ranks_of(1, 1, 2)}, "wrong", patience);
+      comm::apply_at(endpoint, {ranks_of(1, 1, 2)}, "wrong", patience);
     } else {
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
-      apply_at(endpoint, {ranks_of(1, 1, 2)}, "secret", patience);
+      comm::apply_at(endpoint, {ranks_of(1, 1, 2)}, "secret", patience);
     }
   });
   assert_string_equal(outcome.text(0).c_str(), "");
@@ -220,11 +222,11 @@ void strangers_are_kept_out(void **) {
 }
 
 void a_false_chief_is_recognised(void **) {
-  const std::string challenge = make_challenge();
-  Applicant applicant({ranks_of(1, 1, 2), 7}, "secret");
+  const std::string challenge = comm::make_challenge();
+  comm::Applicant applicant({ranks_of(1, 1, 2), 7}, "secret");
   const std::string hello = applicant.answer(challenge);
-  const std::string welcome = make_welcome(challenge, hello, "secret", {5, 6});
-  const Welcome known = applicant.judge(welcome);
+  const std::string welcome = comm::make_welcome(challenge, hello, "secret", {5, 6});
+  const comm::Welcome known = applicant.judge(welcome);
   assert_int_equal(known.rank, 5);
   assert_int_equal(known.number, 6);
   for (size_t at = 0; at < welcome.size(); ++at) {
@@ -232,21 +234,21 @@ void a_false_chief_is_recognised(void **) {
     other[at] = static_cast<char>(other[at] ^ 1);
     expect_error(Code::access, [&] { applicant.judge(other); });
   }
-  const std::string guessed = make_welcome(challenge, hello, "guess", {5, 6});
+  const std::string guessed = comm::make_welcome(challenge, hello, "guess", {5, 6});
   assert_true(contains(expect_error(Code::access, [&] { applicant.judge(guessed); }), "chief"));
   assert_true(contains(expect_error(Code::access, [&] { applicant.judge(""); }), "chief"));
   assert_true(contains(expect_error(Code::access, [&] { applicant.answer("SSH-2.0-OpenSSH_9.2"); }),
                        "no detcore"));
   // An answer counts for the challenge it was made for only.
-  const std::optional<Hello> verified = verify_hello(challenge, hello, "secret");
+  const std::optional<comm::Hello> verified = comm::verify_hello(challenge, hello, "secret");
   assert_int_equal(verified.value().ranks.rank, 1);
   assert_int_equal(verified.value().ranks.local_size, 2);
   assert_int_equal(verified.value().door, 7);
-  assert_false(verify_hello(make_challenge(), hello, "secret").has_value());
+  assert_false(comm::verify_hello(comm::make_challenge(), hello, "secret").has_value());
   for (size_t at = 0; at < hello.size(); ++at) {
     std::string other = hello;
     other[at] = static_cast<char>(other[at] ^ 1);
-    assert_false(verify_hello(challenge, other, "secret").has_value());
+    assert_false(comm::verify_hello(challenge, other, "secret").has_value());
   }
 }
 

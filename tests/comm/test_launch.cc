@@ -10,6 +10,7 @@
 #include "tests/expect_error.h"
 
 using namespace det;
+using namespace det::comm;
 
 namespace {
 

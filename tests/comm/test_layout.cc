@@ -9,27 +9,27 @@
 namespace det::test {
 namespace {
 
-std::vector<Message> introduce(const std::vector<Ranks> &all) {
-  std::vector<Message> messages;
-  for (const Ranks &ranks : all)
-    messages.emplace_back(encode({ranks, "memory of " + std::to_string(ranks.rank)}));
+std::vector<comm::Message> introduce(const std::vector<comm::Ranks> &all) {
+  std::vector<comm::Message> messages;
+  for (const comm::Ranks &ranks : all)
+    messages.emplace_back(comm::encode({ranks, "memory of " + std::to_string(ranks.rank)}));
   return messages;
 }
 
-std::vector<Ranks> job_of(int nodes, int per_node) {
-  std::vector<Ranks> all;
+std::vector<comm::Ranks> job_of(int nodes, int per_node) {
+  std::vector<comm::Ranks> all;
   for (int rank = 0; rank < nodes * per_node; ++rank)
     all.push_back(ranks_of(rank, nodes, per_node));
   return all;
 }
 
 void every_rank_is_told_of_its_machine(void **) {
-  const std::vector<Ranks> all = job_of(256, 64);
-  const std::vector<Message> answers = answer_introductions(introduce(all));
+  const std::vector<comm::Ranks> all = job_of(256, 64);
+  const std::vector<comm::Message> answers = comm::answer_introductions(introduce(all));
   assert_int_equal(answers.size(), all.size());
   for (const int rank : {0, 63, 64, 16'383}) {
-    const Ranks &ranks = all[static_cast<size_t>(rank)];
-    const Machine machine = decode_machine(*answers[static_cast<size_t>(rank)], ranks);
+    const comm::Ranks &ranks = all[static_cast<size_t>(rank)];
+    const comm::Machine machine = comm::decode_machine(*answers[static_cast<size_t>(rank)], ranks);
     assert_int_equal(machine.members.size(), 64);
     assert_int_equal(machine.members[static_cast<size_t>(ranks.local_rank)], rank);
     assert_string_equal(machine.memory.c_str(),
@@ -38,40 +38,41 @@ void every_rank_is_told_of_its_machine(void **) {
 }
 
 void contradictions_name_two_ranks(void **) {
-  const auto refusal = [](size_t rank, const std::function<void(Ranks &)> &change) {
-    std::vector<Ranks> all = job_of(2, 2);
+  const auto refusal = [](size_t rank, const std::function<void(comm::Ranks &)> &change) {
+    std::vector<comm::Ranks> all = job_of(2, 2);
     change(all[rank]);
-    return expect_error(Code::invalid, [&] { answer_introductions(introduce(all)); });
+    return expect_error(Code::invalid, [&] { comm::answer_introductions(introduce(all)); });
   };
-  assert_true(contains(refusal(3, [](Ranks &r) { r.size = 5; }), "ranks 0 and 3"));
-  assert_true(contains(refusal(2, [](Ranks &r) { r.cross_size = 3; }), "ranks 0 and 2"));
-  assert_true(contains(refusal(3, [](Ranks &r) { r.local_rank = 0; }), "ranks 2 and 3"));
-  assert_true(contains(refusal(3, [](Ranks &r) { r.local_size = 3; }), "ranks 2 and 3"));
-  assert_true(contains(refusal(1, [](Ranks &r) { r.rank = 0; }), "the same rank"));
-  assert_true(contains(refusal(1, [](Ranks &r) { r.cross_rank = 1; }), "ranks 1 and 3"));
-  std::vector<Ranks> all = job_of(2, 2);
+  assert_true(contains(refusal(3, [](comm::Ranks &r) { r.size = 5; }), "ranks 0 and 3"));
+  assert_true(contains(refusal(2, [](comm::Ranks &r) { r.cross_size = 3; }), "ranks 0 and 2"));
+  assert_true(contains(refusal(3, [](comm::Ranks &r) { r.local_rank = 0; }), "ranks 2 and 3"));
+  assert_true(contains(refusal(3, [](comm::Ranks &r) { r.local_size = 3; }), "ranks 2 and 3"));
+  assert_true(contains(refusal(1, [](comm::Ranks &r) { r.rank = 0; }), "the same rank"));
+  assert_true(contains(refusal(1, [](comm::Ranks &r) { r.cross_rank = 1; }), "ranks 1 and 3"));
+  std::vector<comm::Ranks> all = job_of(2, 2);
   all[3].cross_rank = 0;
   all[3].local_rank = 1;
   all[1].cross_rank = 1;
   all[1].local_rank = 1;
-  answer_introductions(introduce(all));  // numbered across machines
+  comm::answer_introductions(introduce(all));  // numbered across machines
 }
 
 // However large the machines are that the ranks speak of, each of them is looked at once: a square
 // of so many, in memory or in steps, would not end.
 void the_work_grows_with_the_ranks_alone(void **) {
   constexpr int size = 300'000;
-  const std::vector<Ranks> machine = job_of(1, size);
-  const std::vector<Message> answers = answer_introductions(introduce(machine));
+  const std::vector<comm::Ranks> machine = job_of(1, size);
+  const std::vector<comm::Message> answers = comm::answer_introductions(introduce(machine));
   size_t bytes = 0;
-  for (const Message &answer : answers) bytes += answer->size();
+  for (const comm::Message &answer : answers) bytes += answer->size();
   assert_in_range(bytes, 1, 40 * size);
-  assert_int_equal(decode_machine(*answers[7], machine[7]).members.back(), size - 1);
+  assert_int_equal(comm::decode_machine(*answers[7], machine[7]).members.back(), size - 1);
 
-  std::vector<Ranks> alone = job_of(size, 1);
-  for (Ranks &ranks : alone) ranks.local_size = size;
-  assert_true(contains(expect_error(Code::invalid, [&] { answer_introductions(introduce(alone)); }),
-                       "says that"));
+  std::vector<comm::Ranks> alone = job_of(size, 1);
+  for (comm::Ranks &ranks : alone) ranks.local_size = size;
+  assert_true(
+      contains(expect_error(Code::invalid, [&] { comm::answer_introductions(introduce(alone)); }),
+               "says that"));
 }
 
 void members_in_any_order_are_told(void **) {
@@ -81,28 +82,28 @@ void members_in_any_order_are_told(void **) {
                                              {0, 3, 5, 4, 2, 1},
                                              {0, 1, 5, 4, 3, 2}};
   for (const std::vector<int> &order : orders) {
-    std::vector<Ranks> all = job_of(1, 6);
+    std::vector<comm::Ranks> all = job_of(1, 6);
     for (size_t seat = 0; seat < order.size(); ++seat)
       all[static_cast<size_t>(order[seat])].local_rank = static_cast<int>(seat);
-    const std::vector<Message> answers = answer_introductions(introduce(all));
-    assert_equal(decode_machine(*answers[3], all[3]).members, order);
+    const std::vector<comm::Message> answers = comm::answer_introductions(introduce(all));
+    assert_equal(comm::decode_machine(*answers[3], all[3]).members, order);
   }
 }
 
 void what_makes_no_sense_is_refused(void **) {
-  std::vector<Message> messages = introduce(job_of(1, 2));
+  std::vector<comm::Message> messages = introduce(job_of(1, 2));
   messages[1]->resize(23);
-  expect_error(Code::corrupt, [&] { answer_introductions(messages); });
+  expect_error(Code::corrupt, [&] { comm::answer_introductions(messages); });
   messages[1].reset();
-  expect_error(Code::corrupt, [&] { answer_introductions(messages); });
-  const Ranks ranks = ranks_of(0, 1, 2);
-  expect_error(Code::corrupt, [&] { decode_machine("short", ranks); });
-  expect_error(Code::corrupt, [&] { decode_machine(std::string(12, '\x7f'), ranks); });
-  const std::string good = *answer_introductions(introduce(job_of(1, 2)))[0];
+  expect_error(Code::corrupt, [&] { comm::answer_introductions(messages); });
+  const comm::Ranks ranks = ranks_of(0, 1, 2);
+  expect_error(Code::corrupt, [&] { comm::decode_machine("short", ranks); });
+  expect_error(Code::corrupt, [&] { comm::decode_machine(std::string(12, '\x7f'), ranks); });
+  const std::string good = *comm::answer_introductions(introduce(job_of(1, 2)))[0];
   for (size_t at = 0; at < 12; ++at) {
     std::string bad = good;
     bad[at] = '\x7f';
-    expect_error(Code::corrupt, [&] { decode_machine(bad, ranks); });
+    expect_error(Code::corrupt, [&] { comm::decode_machine(bad, ranks); });
   }
 }
 

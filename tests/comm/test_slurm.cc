@@ -3,6 +3,7 @@
 #include "tests/expect_error.h"
 
 using namespace det;
+using namespace det::comm;
 
 namespace {
 

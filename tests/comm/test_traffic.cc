@@ -22,11 +22,12 @@ class Post {
   const Plan &plan() const { return plan_; }
   void begin(int rank, std::optional<Step> step) { box(rank).step = step; }
 
-  void send(int from, int to, const FrameHead &head, std::string_view payload) {
+  void send(int from, int to, const comm::FrameHead &head, std::string_view payload) {
     // The answers that are asked for once a second are not counted.
-    const bool is_answer = head.kind == FrameKind::done && head.collective == Collective::broadcast;
+    const bool is_answer =
+        head.kind == comm::FrameKind::done && head.collective == comm::Collective::broadcast;
     const std::optional<Step> step = is_answer ? std::nullopt : box(from).step;
-    const size_t size = frame_head_size + payload.size();
+    const size_t size = comm::frame_head_size + payload.size();
     if (step) box(from).sent[static_cast<size_t>(*step)].add(size);
     Box &theirs = box(to);
     const std::lock_guard guard(theirs.mutex);
@@ -35,13 +36,13 @@ class Post {
     theirs.filled.notify_one();
   }
   // Waits as long as it takes: nobody asks what others are doing.
-  std::optional<Frame> take(int from, int to, Channel channel, bool can_wait) {
+  std::optional<comm::Frame> take(int from, int to, comm::Channel channel, bool can_wait) {
     Box &mine = box(to);
     std::unique_lock lock(mine.mutex);
-    std::deque<Frame> &frames = mine.frames[{from, channel}];
+    std::deque<comm::Frame> &frames = mine.frames[{from, channel}];
     mine.filled.wait(lock, [&] { return !frames.empty() || !can_wait; });
     if (frames.empty()) return std::nullopt;
-    Frame frame = std::move(frames.front());
+    comm::Frame frame = std::move(frames.front());
     frames.pop_front();
     return frame;
   }
@@ -57,7 +58,7 @@ class Post {
   struct Box {
     std::mutex mutex;
     std::condition_variable filled;
-    std::map<std::pair<int, Channel>, std::deque<Frame>> frames;
+    std::map<std::pair<int, comm::Channel>, std::deque<comm::Frame>> frames;
     std::optional<Step> step = Step::join;  // that this rank is in
     std::array<Load, steps> sent, received;
   };
@@ -67,26 +68,28 @@ class Post {
   std::vector<Box> boxes_;
 };
 
-class PostTransport : public Transport {
+class PostTransport : public comm::Transport {
  public:
   PostTransport(Post &post, int rank) : post_(post), rank_(rank) {}
-  bool send(int peer, Channel, const FrameHead &head, std::string_view payload,
-            Patience &) override {
+  bool send(int peer, comm::Channel, const comm::FrameHead &head, std::string_view payload,
+            comm::Patience &) override {
     post_.send(rank_, peer, head, payload);
     return true;
   }
-  bool receive_head(int peer, Channel channel, FrameHead &head, Patience &patience) override {
+  bool receive_head(int peer, comm::Channel channel, comm::FrameHead &head,
+                    comm::Patience &patience) override {
     const bool can_wait = patience.for_one_wait().count() > 0;
-    std::optional<Frame> frame = post_.take(peer, rank_, channel, can_wait);
+    std::optional<comm::Frame> frame = post_.take(peer, rank_, channel, can_wait);
     if (!frame) return false;
     head = frame->head;
     payload_ = std::move(frame->payload);
     return true;
   }
-  std::string receive_payload(int, Channel, const FrameHead &, Patience &) override {
+  std::string receive_payload(int, comm::Channel, const comm::FrameHead &,
+                              comm::Patience &) override {
     return std::move(payload_);
   }
-  Branch branch(Channel channel, const std::vector<int> &, int rank) const override {
+  comm::Branch branch(comm::Channel channel, const std::vector<int> &, int rank) const override {
     return post_.plan().branch(channel, rank);
   }
 
@@ -98,9 +101,9 @@ class PostTransport : public Transport {
 
 void take_part(Post &post, int rank) {
   const Plan &plan = post.plan();
-  const auto job = make_joined_communicator(ranks_of(rank, plan.machines(), plan.per_machine()),
-                                            std::make_unique<PostTransport>(post, rank),
-                                            std::chrono::seconds(600));
+  const auto job = comm::make_joined_communicator(
+      ranks_of(rank, plan.machines(), plan.per_machine()),
+      std::make_unique<PostTransport>(post, rank), std::chrono::seconds(600));
   const auto message_of = [](size_t of) {
     std::string message = std::to_string(of);
     return message.insert(0, eight - message.size(), '0');
@@ -109,9 +112,9 @@ void take_part(Post &post, int rank) {
   post.begin(rank, Step::gather);
   const auto gathered = job->gather(mine);
   post.begin(rank, Step::allgather);
-  const std::vector<Message> list = job->allgather(mine);
+  const std::vector<comm::Message> list = job->allgather(mine);
   post.begin(rank, Step::broadcast);
-  const Message told = job->broadcast(mine);
+  const comm::Message told = job->broadcast(mine);
   post.begin(rank, std::nullopt);
   require(gathered.has_value() == (rank == 0), "gather");
   require(list.size() == plan.size(), "allgather");
@@ -146,7 +149,7 @@ void nothing_grows_with_the_square(void **) {
        {std::pair(1, 1024), std::pair(16, 64), std::pair(128, 8), std::pair(2048, 8)}) {
     const Plan plan(machines, per_machine);
     const size_t size = plan.size();
-    const size_t most = static_cast<size_t>(std::min(fan_out, machines) + per_machine);
+    const size_t most = static_cast<size_t>(std::min(comm::fan_out, machines) + per_machine);
     for (int rank = 0; rank < static_cast<int>(size); ++rank)
       assert_in_range(plan.connections(rank), 1, most);
     const auto check = [&](Step step, size_t messages, size_t bytes) {

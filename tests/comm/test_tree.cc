@@ -26,19 +26,19 @@ void every_machine_has_a_place(void **) {
   for (const int machines : {1, 2, 64, 65, 66, 129, 2048, 100'000}) {
     std::vector<int> children(static_cast<size_t>(machines));
     for (int number = 1; number < machines; ++number) {
-      assert_in_range(parent_of(number), 0, number - 1);
-      ++children[static_cast<size_t>(parent_of(number))];
+      assert_in_range(comm::parent_of(number), 0, number - 1);
+      ++children[static_cast<size_t>(comm::parent_of(number))];
     }
     for (int number = 0; number < machines; ++number) {
-      assert_int_equal(children[static_cast<size_t>(number)], children_of(number, machines));
-      assert_in_range(children_of(number, machines), 0, fan_out);
+      assert_int_equal(children[static_cast<size_t>(number)], comm::children_of(number, machines));
+      assert_in_range(comm::children_of(number, machines), 0, comm::fan_out);
     }
   }
 }
 
-void meet(Communicator &job) {
-  const Ranks &ranks = job.ranks();
-  const Message mine = std::to_string(ranks.rank);
+void meet(comm::Communicator &job) {
+  const comm::Ranks &ranks = job.ranks();
+  const comm::Message mine = std::to_string(ranks.rank);
   const int first = ranks.cross_rank * ranks.local_size;
   for (int round = 0; round < 3; ++round) {
     require(job.allgather(mine) == numbers(0, ranks.size), "allgather");
@@ -55,7 +55,7 @@ void many_machines_meet_through_each_other(void **) {
     const int size = machines * per_machine;
     const int before = open_files();
     std::atomic<int> met{0}, counted{0}, files{0};
-    const Outcome outcome = run_ranks(machines, per_machine, [&](Communicator &job) {
+    const Outcome outcome = run_ranks(machines, per_machine, [&](comm::Communicator &job) {
       meet(job);
       ++met;
       if (job.is_chief()) {
@@ -75,21 +75,21 @@ void a_chief_need_not_be_the_first_of_its_machine(void **) {
   setenv("DET_DISTRIBUTED_SECRET", "of the tests", 1);
   for (const bool force_tcp : {false, true}) {
     const int port = free_port();
-    const std::vector<Ranks> all{{0, 5, 2, 3, 0, 2},
-                                 {1, 5, 0, 3, 0, 2},
-                                 {2, 5, 1, 3, 0, 2},
-                                 {3, 5, 1, 2, 1, 2},
-                                 {4, 5, 0, 2, 1, 2}};
+    const std::vector<comm::Ranks> all{{0, 5, 2, 3, 0, 2},
+                                       {1, 5, 0, 3, 0, 2},
+                                       {2, 5, 1, 3, 0, 2},
+                                       {3, 5, 1, 2, 1, 2},
+                                       {4, 5, 0, 2, 1, 2}};
     const Outcome outcome = run_threads(5, [&](int rank) {
-      Launch launch;
+      comm::Launch launch;
       launch.ranks = all[static_cast<size_t>(rank)];
       launch.chief_ip = "127.0.0.1";
-      const auto job = join(launch, {port, 0, force_tcp, std::chrono::seconds(60)});
-      const Message mine = std::to_string(rank);
+      const auto job = comm::join(launch, {port, 0, force_tcp, std::chrono::seconds(60)});
+      const comm::Message mine = std::to_string(rank);
       require(job->allgather(mine) == numbers(0, 5), "allgather");
       require(job->broadcast_local(mine) == (rank < 3 ? "1" : "4"), "broadcast_local");
-      const std::vector<Message> here =
-          rank < 3 ? std::vector<Message>{"1", "2", "0"} : std::vector<Message>{"4", "3"};
+      const std::vector<comm::Message> here = rank < 3 ? std::vector<comm::Message>{"1", "2", "0"}
+                                                       : std::vector<comm::Message>{"4", "3"};
       require(job->allgather_local(mine) == here, "allgather_local");
       require(job->gather_local(mine).value_or(here) == here, "gather_local");
     });
@@ -99,21 +99,21 @@ void a_chief_need_not_be_the_first_of_its_machine(void **) {
 
 // A thread for each, over one connection.
 void both_channels_may_be_used_at_once(void **) {
-  const auto work = [](Communicator &job) {
-    const Ranks &ranks = job.ranks();
+  const auto work = [](comm::Communicator &job) {
+    const comm::Ranks &ranks = job.ranks();
     const auto of = [](int rank, int round) {
-      return Message(std::string(round % 50 == 0 ? 400'000 : static_cast<size_t>(round % 300),
-                                 static_cast<char>('a' + rank)));
+      return comm::Message(std::string(round % 50 == 0 ? 400'000 : static_cast<size_t>(round % 300),
+                                       static_cast<char>('a' + rank)));
     };
     const auto list = [&](int first, int count, int round) {
-      std::vector<Message> messages;
+      std::vector<comm::Message> messages;
       for (int i = 0; i < count; ++i) messages.push_back(of(first + i, round));
       return messages;
     };
     const Outcome outcome = run_threads(2, [&](int thread) {
       const int first = ranks.cross_rank * ranks.local_size;
       for (int round = 0; round < 300; ++round) {
-        const Message mine = of(ranks.rank, round);
+        const comm::Message mine = of(ranks.rank, round);
         if (thread == 0) require(job.allgather(mine) == list(0, ranks.size, round), "global");
         else require(job.allgather_local(mine) == list(first, ranks.local_size, round), "local");
       }
@@ -130,7 +130,7 @@ constexpr int machines = 3, per_machine = 2, size = machines * per_machine;
 // Whichever rank it is: a leader, one of its machine, or the chief.
 void a_rank_that_leaves_is_named_to_all(void **) {
   for (int missing = 0; missing < size; ++missing) {
-    const Outcome outcome = run_ranks(machines, per_machine, [&](Communicator &job) {
+    const Outcome outcome = run_ranks(machines, per_machine, [&](comm::Communicator &job) {
       meet(job);
       if (job.ranks().rank != missing) job.allgather("x");
     });
@@ -146,7 +146,7 @@ void a_rank_that_leaves_is_named_to_all(void **) {
 void a_rank_that_is_silent_is_named_to_all(void **) {
   for (int missing = 0; missing < size; ++missing) {
     std::atomic<int> waiting{size - 1};
-    const auto work = [&](Communicator &job) {
+    const auto work = [&](comm::Communicator &job) {
       if (job.ranks().rank == missing) {
         while (waiting > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
         return;
@@ -173,7 +173,7 @@ void a_rank_that_is_silent_is_named_to_all(void **) {
 
 void a_rank_that_calls_something_else_is_named_to_all(void **) {
   for (int other = 0; other < size; ++other) {
-    const Outcome outcome = run_ranks(machines, per_machine, [&](Communicator &job) {
+    const Outcome outcome = run_ranks(machines, per_machine, [&](comm::Communicator &job) {
       const std::string message(job.ranks().rank % 2 == 0 ? 1 : 3'000'000, 'x');
       if (job.ranks().rank == other) job.gather(message);
       else job.allgather(message);
@@ -189,7 +189,7 @@ void a_rank_that_calls_something_else_is_named_to_all(void **) {
 // A loop of broadcasts, which wait for nobody.
 void broadcasts_find_a_rank_that_is_gone(void **) {
   for (int missing = 1; missing < size; ++missing) {
-    const Outcome outcome = run_ranks(machines, per_machine, [&](Communicator &job) {
+    const Outcome outcome = run_ranks(machines, per_machine, [&](comm::Communicator &job) {
       if (job.ranks().rank == missing) return;
       for (int i = 0; i < 2'000; ++i) job.broadcast("x");
     });
@@ -208,10 +208,10 @@ Outcome join_without(int missing) {
   const int port = free_port();
   return run_threads(size, [&](int rank) {
     if (rank == missing) return;
-    Launch launch;
+    comm::Launch launch;
     launch.ranks = ranks_of(rank, machines, per_machine);
     launch.chief_ip = "127.0.0.1";
-    join(launch, {port, 0, false, brief});
+    comm::join(launch, {port, 0, false, brief});
   });
 }
 
@@ -231,11 +231,11 @@ void a_leader_that_is_refused_tells_its_machine(void **) {
   setenv("DET_DISTRIBUTED_SECRET", "of the tests", 1);
   const int port = free_port();
   const Outcome outcome = run_threads(4, [&](int rank) {
-    Launch launch;
+    comm::Launch launch;
     launch.ranks = ranks_of(rank, 2, 2);
     if (rank >= 2) ++launch.ranks.size;
     launch.chief_ip = "127.0.0.1";
-    join(launch, {port, 0, false, std::chrono::seconds(20)});
+    comm::join(launch, {port, 0, false, std::chrono::seconds(20)});
   });
   for (int rank = 0; rank < 4; ++rank) {
     if (!contains(outcome.text(rank), "a process came that is rank 2 of 5"))

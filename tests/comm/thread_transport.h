@@ -22,13 +22,13 @@ class ThreadNetwork {
     for (int rank = 0; rank < size; ++rank) seats_.push_back({this, rank});
   }
 
-  Outcome run(int nodes, int per_node, const std::function<void(Communicator &)> &work,
+  Outcome run(int nodes, int per_node, const std::function<void(comm::Communicator &)> &work,
               std::chrono::milliseconds timeout = std::chrono::seconds(60)) {
     return run_threads(nodes * per_node, [&](int rank) {
-      if (nodes * per_node == 1) return work(*make_single_communicator());
-      work(*make_joined_communicator(
+      if (nodes * per_node == 1) return work(*comm::make_single_communicator());
+      work(*comm::make_joined_communicator(
           ranks_of(rank, nodes, per_node),
-          make_function_transport(functions(), &seats_[static_cast<size_t>(rank)]), timeout));
+          comm::make_function_transport(functions(), &seats_[static_cast<size_t>(rank)]), timeout));
     });
   }
 
@@ -43,8 +43,8 @@ class ThreadNetwork {
   };
   using Line = std::tuple<int, int, int>;  // from, to, channel
 
-  TransportFunctions functions() const {
-    TransportFunctions functions;
+  comm::TransportFunctions functions() const {
+    comm::TransportFunctions functions;
     functions.send = [](int32_t peer, int32_t channel, const void *data, size_t size, int32_t,
                         void *user_data) {
       const auto *seat = static_cast<Seat *>(user_data);

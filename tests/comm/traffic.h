@@ -45,21 +45,21 @@ class Plan {
   bool is_leader(int rank) const { return rank % per_machine_ == 0; }
   int leader(int rank) const { return rank - rank % per_machine_; }
   int parent(int rank) const {
-    return is_leader(rank) ? parent_of(rank / per_machine_) * per_machine_ : leader(rank);
+    return is_leader(rank) ? comm::parent_of(rank / per_machine_) * per_machine_ : leader(rank);
   }
-  Branch branch(Channel channel, int rank) const {
-    Branch branch;
-    const bool global = channel == Channel::global;
+  comm::Branch branch(comm::Channel channel, int rank) const {
+    comm::Branch branch;
+    const bool global = channel == comm::Channel::global;
     if (rank != 0 && (global || !is_leader(rank))) branch.parent = parent(rank);
     if (!is_leader(rank)) return branch;
     for (int i = 1; i < per_machine_; ++i) branch.children.push_back(rank + i);
     const int number = rank / per_machine_;
-    for (int i = 1; global && i <= children_of(number, machines_); ++i)
-      branch.children.push_back((number * fan_out + i) * per_machine_);
+    for (int i = 1; global && i <= comm::children_of(number, machines_); ++i)
+      branch.children.push_back((number * comm::fan_out + i) * per_machine_);
     return branch;
   }
   size_t connections(int rank) const {
-    const Branch around = branch(Channel::global, rank);
+    const comm::Branch around = branch(comm::Channel::global, rank);
     return around.children.size() + (around.parent ? 1 : 0);
   }
 
@@ -73,7 +73,7 @@ class Plan {
 
  private:
   static size_t at(int rank) { return static_cast<size_t>(rank); }
-  static size_t frame(size_t payload) { return frame_head_size + payload; }
+  static size_t frame(size_t payload) { return comm::frame_head_size + payload; }
   static size_t list(size_t count, size_t bytes) { return frame(8 * (count + 1) + bytes); }
 
   // Between a rank and the one above it.
@@ -91,9 +91,11 @@ class Plan {
     const size_t up = count == 1 ? frame(message) : list(count, count * message);
     switch (step) {
       case Step::handshake:
-        add({challenge_size, hello_size, welcome_size});
-        if (is_leader(rank) && rank / per_machine_ > fan_out)
-          add_between(rank, 0, {challenge_size, hello_size, welcome_size + longest_address});
+        add({comm::challenge_size, comm::hello_size, comm::welcome_size});
+        if (is_leader(rank) && rank / per_machine_ > comm::fan_out)
+          add_between(
+              rank, 0,
+              {comm::challenge_size, comm::hello_size, comm::welcome_size + longest_address});
         break;
       case Step::join:
         add_join(add, rank, count);

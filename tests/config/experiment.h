@@ -8,7 +8,7 @@
 #include "core/config/experiment/experiment_config.h"
 #include "tests/expect_error.h"
 
-namespace det {
+namespace det::config {
 
 // The least that a configuration needs, besides what a test is about.
 constexpr const char *minimal =
@@ -68,4 +68,4 @@ inline std::string message_in(const std::string &text) {
   return describe("exp.yaml", problems.front());
 }
 
-}  // namespace det
+}  // namespace det::config

@@ -15,6 +15,7 @@
 namespace {
 
 using namespace det;
+using namespace det::config;
 
 constexpr std::array<const char *, 4> recordings{"0.19.10-restarted", "0.33.0-restarted",
                                                  "0.38.1-second-node", "0.38.1-checkpoint-gc"};

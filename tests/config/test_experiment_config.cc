@@ -5,7 +5,7 @@
 #include "core/config/experiment/schema.h"
 #include "tests/config/experiment.h"
 
-namespace det {
+namespace det::config {
 
 namespace {
 
@@ -161,10 +161,10 @@ void every_field_is_documented(void **) {
 
 }  // namespace
 
-}  // namespace det
+}  // namespace det::config
 
 int test_experiment_config() {
-  using namespace det;
+  using namespace det::config;
   const CMUnitTest tests[] = {
       cmocka_unit_test(json_is_yaml),
       cmocka_unit_test(null_takes_the_default),

@@ -2,7 +2,7 @@
 #include "core/config/experiment/schema.h"
 #include "tests/config/experiment.h"
 
-namespace det {
+namespace det::config {
 
 namespace {
 
@@ -271,10 +271,10 @@ void problems_of_the_template_say_so(void **) {
 
 }  // namespace
 
-}  // namespace det
+}  // namespace det::config
 
 int test_experiment_problems() {
-  using namespace det;
+  using namespace det::config;
   const CMUnitTest tests[] = {
       cmocka_unit_test(unknown_key_is_named_with_its_line_and_a_suggestion),
       cmocka_unit_test(every_problem_of_every_stage_is_told_at_once),

@@ -5,6 +5,7 @@
 namespace {
 
 using namespace det;
+using namespace det::config;
 
 void expect_url(const std::string &text, const std::string &url) {
   assert_string_equal(canonical_master_url(text, "master").c_str(), url.c_str());

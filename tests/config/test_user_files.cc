@@ -19,6 +19,7 @@
 namespace {
 
 using namespace det;
+using namespace det::config;
 namespace fs = std::filesystem;
 
 const std::string master = "http://host:8080";

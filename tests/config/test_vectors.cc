@@ -8,7 +8,7 @@
 #include "core/config/experiment/yaml.h"
 #include "tests/config/experiment.h"
 
-namespace det {
+namespace det::config {
 
 namespace {
 
@@ -195,10 +195,10 @@ void every_deviation_has_its_case_and_stands_in_the_docs(void **) {
 
 }  // namespace
 
-}  // namespace det
+}  // namespace det::config
 
 int test_vectors() {
-  using namespace det;
+  using namespace det::config;
   const CMUnitTest tests[] = {
       cmocka_unit_test(every_configuration_is_read_as_by_the_original),
       cmocka_unit_test(every_deviation_has_its_case_and_stands_in_the_docs),

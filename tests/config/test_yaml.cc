@@ -3,7 +3,7 @@
 
 #include "tests/expect_error.h"
 
-namespace det {
+namespace det::config {
 
 namespace {
 
@@ -272,10 +272,10 @@ void many_keys_take_linear_time(void **) {
 
 }  // namespace
 
-}  // namespace det
+}  // namespace det::config
 
 int test_yaml() {
-  using namespace det;
+  using namespace det::config;
   const CMUnitTest tests[] = {
       cmocka_unit_test(unquoted_words_are_truths_and_nulls),
       cmocka_unit_test(numbers_are_integers_of_any_base_and_doubles),

@@ -18,32 +18,36 @@
 namespace det::test {
 
 // Stands before the communicator of a rank.
-class CountingCommunicator : public Communicator {
+class CountingCommunicator : public comm::Communicator {
  public:
-  explicit CountingCommunicator(Communicator &real) : Communicator(real.ranks()), real_(real) {}
+  explicit CountingCommunicator(comm::Communicator &real)
+      : comm::Communicator(real.ranks()), real_(real) {}
 
-  std::optional<std::vector<Message>> gather(const MessageView &m, const Call &call) override {
+  std::optional<std::vector<comm::Message>> gather(const comm::MessageView &m,
+                                                   const comm::Call &call) override {
     ++others;
     return real_.gather(m, call);
   }
-  std::vector<Message> allgather(const MessageView &m, const Call &call) override {
+  std::vector<comm::Message> allgather(const comm::MessageView &m,
+                                       const comm::Call &call) override {
     ++others;
     return real_.allgather(m, call);
   }
-  Message broadcast(const MessageView &m, const Call &call) override {
+  comm::Message broadcast(const comm::MessageView &m, const comm::Call &call) override {
     ++broadcasts;
     return real_.broadcast(m, call);
   }
-  std::optional<std::vector<Message>> gather_local(const MessageView &m,
-                                                   const Call &call) override {
+  std::optional<std::vector<comm::Message>> gather_local(const comm::MessageView &m,
+                                                         const comm::Call &call) override {
     ++others;
     return real_.gather_local(m, call);
   }
-  std::vector<Message> allgather_local(const MessageView &m, const Call &call) override {
+  std::vector<comm::Message> allgather_local(const comm::MessageView &m,
+                                             const comm::Call &call) override {
     ++others;
     return real_.allgather_local(m, call);
   }
-  Message broadcast_local(const MessageView &m, const Call &call) override {
+  comm::Message broadcast_local(const comm::MessageView &m, const comm::Call &call) override {
     ++others;
     return real_.broadcast_local(m, call);
   }
@@ -52,15 +56,15 @@ class CountingCommunicator : public Communicator {
   int others = 0;
 
  private:
-  Communicator &real_;
+  comm::Communicator &real_;
 };
 
-class FakeMaster : public Master {
+class FakeMaster : public master::Master {
  public:
   explicit FakeMaster(std::string why_unreachable = {}) : far_away(std::move(why_unreachable)) {}
 
   Delivery deliver(const JournalKey &, std::span<const Report>) override { return {}; }
-  const RunInfo &info() const override { return run; }
+  const engine::RunInfo &info() const override { return run; }
   std::string unreachable() const override { return far_away; }
   std::filesystem::path run_directory() const override { return {}; }
   std::string journal_id() const override { return {}; }
@@ -79,7 +83,7 @@ class FakeMaster : public Master {
     answer();
     ++acknowledgements;
   }
-  SearchOperation current_operation() override {
+  engine::SearchOperation current_operation() override {
     answer();
     return {lengths.front(), lengths.size() == 1 && completed};
   }
@@ -92,7 +96,7 @@ class FakeMaster : public Master {
     answer();
     ++out_of_operations;
   }
-  void report_checkpoint(const CheckpointReport &) override {}
+  void report_checkpoint(const engine::CheckpointReport &) override {}
   bool knows_checkpoint(const std::string &) override { return false; }
   std::optional<Json> checkpoint_metadata(const std::string &) override { return {}; }
   bool has_made_checkpoint(const std::string &) override { return false; }
@@ -103,9 +107,9 @@ class FakeMaster : public Master {
   Json metadata() override { return Json::object(); }
   bool report_early_exit(const std::string &) override { return true; }
   std::optional<double> best_validation() override { return {}; }
-  void end_run(RunEnd) override {}
+  void end_run(master::RunEnd) override {}
 
-  RunInfo run;
+  engine::RunInfo run;
   Wake signal;
   std::deque<uint64_t> lengths{1};
   bool completed = false;

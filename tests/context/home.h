@@ -23,32 +23,32 @@ class Home {
 
   const std::string &path() const { return path_; }
   std::filesystem::path store() const { return std::filesystem::path(path_) / ".detcore"; }
-  bool has_store() const { return std::filesystem::exists(store_path(store())); }
+  bool has_store() const { return std::filesystem::exists(engine::store_path(store())); }
   bool has_run_directories() const { return !std::filesystem::is_empty(store() / "runs"); }
 
-  CoreOptions options() const {
-    CoreOptions options;
+  context::CoreOptions options() const {
+    context::CoreOptions options;
     options.master = path_;
     options.log_level = LogLevel::error;
     return options;
   }
-  std::shared_ptr<Core> start(Communicator &communicator) const {
-    return Core::start(options(), &communicator);
+  std::shared_ptr<context::Core> start(comm::Communicator &communicator) const {
+    return context::Core::start(options(), &communicator);
   }
 
   std::string text(const std::string &sql) const {
-    Database database = open_store(store(), false, {});
-    Query query = database.query(sql);
+    engine::Database database = engine::open_store(store(), false, {});
+    engine::Query query = database.query(sql);
     return query.next() ? query.text(0) : "(no row)";
   }
-  std::unique_ptr<Client> client() const { return open_client(path_); }
+  std::unique_ptr<client::Client> client() const { return client::open_client(path_); }
 
  private:
   std::string path_;
 };
 
-inline void report(Core &core, const std::string &group, int64_t steps) {
-  const NamedValue loss{"loss", 0.5};
+inline void report(context::Core &core, const std::string &group, int64_t steps) {
+  const journal::NamedValue loss{"loss", 0.5};
   core.train().report(group, steps, &loss, 1);
 }
 

@@ -38,9 +38,9 @@ struct Faults {
   }
 };
 
-class FaultyWriter : public CheckpointWriter {
+class FaultyWriter : public storage::CheckpointWriter {
  public:
-  FaultyWriter(std::unique_ptr<CheckpointWriter> real, Faults &faults)
+  FaultyWriter(std::unique_ptr<storage::CheckpointWriter> real, Faults &faults)
       : real_(std::move(real)), faults_(faults) {}
 
   const std::string &id() const override { return real_->id(); }
@@ -50,7 +50,7 @@ class FaultyWriter : public CheckpointWriter {
     real_->add(source, paths);
   }
   void put(const std::string &name, std::string_view bytes) override { real_->put(name, bytes); }
-  Resources list() const override {
+  storage::Resources list() const override {
     faults_.pass("listing");
     return real_->list();
   }
@@ -58,7 +58,7 @@ class FaultyWriter : public CheckpointWriter {
     faults_.pass("finishing");
     return real_->finish(paths);
   }
-  Resources commit(const std::vector<std::string> &finished) override {
+  storage::Resources commit(const std::vector<std::string> &finished) override {
     faults_.pass("committing");
     return real_->commit(finished);
   }
@@ -66,46 +66,47 @@ class FaultyWriter : public CheckpointWriter {
   void abort() override { real_->abort(); }
 
  private:
-  const std::unique_ptr<CheckpointWriter> real_;
+  const std::unique_ptr<storage::CheckpointWriter> real_;
   Faults &faults_;
 };
 
-class FaultyStorage : public Storage {
+class FaultyStorage : public storage::Storage {
  public:
-  FaultyStorage(std::unique_ptr<Storage> real, Faults &faults)
+  FaultyStorage(std::unique_ptr<storage::Storage> real, Faults &faults)
       : real_(std::move(real)), faults_(faults) {}
 
   void serve(const std::string &cluster_id) override { real_->serve(cluster_id); }
-  std::unique_ptr<CheckpointWriter> begin(const std::string &id) override {
+  std::unique_ptr<storage::CheckpointWriter> begin(const std::string &id) override {
     faults_.pass("beginning");
     return std::make_unique<FaultyWriter>(real_->begin(id), faults_);
   }
-  std::unique_ptr<CheckpointWriter> join(const std::string &id) override {
+  std::unique_ptr<storage::CheckpointWriter> join(const std::string &id) override {
     faults_.pass("joining");
     return std::make_unique<FaultyWriter>(real_->join(id), faults_);
   }
-  Resources list(const std::string &id) override {
+  storage::Resources list(const std::string &id) override {
     faults_.pass("listing");
     return real_->list(id);
   }
-  void download(const std::string &id, const fs::path &target, const Selector &selector,
-                bool checksums, const HadManifest &had_manifest) override {
+  void download(const std::string &id, const fs::path &target, const storage::Selector &selector,
+                bool checksums, const storage::HadManifest &had_manifest) override {
     faults_.pass("downloading");
     ++downloads;
     real_->download(id, target, selector, checksums, had_manifest);
   }
-  std::unique_ptr<CheckpointReader> restore(const std::string &id, const Selector &selector,
-                                            bool checksums,
-                                            const HadManifest &had_manifest) override {
+  std::unique_ptr<storage::CheckpointReader> restore(
+      const std::string &id, const storage::Selector &selector, bool checksums,
+      const storage::HadManifest &had_manifest) override {
     faults_.pass("restoring");
     ++restores;
     return real_->restore(id, selector, checksums, had_manifest);
   }
-  using Storage::download;
-  using Storage::restore;
+  using storage::Storage::download;
+  using storage::Storage::restore;
   void withdraw(const std::string &id) override { real_->withdraw(id); }
   void remove(const std::string &id) override { real_->remove(id); }
-  Resources remove_matching(const std::string &id, const std::vector<std::string> &globs) override {
+  storage::Resources remove_matching(const std::string &id,
+                                     const std::vector<std::string> &globs) override {
     return real_->remove_matching(id, globs);
   }
   std::vector<std::string> sweep() override { return real_->sweep(); }
@@ -116,14 +117,14 @@ class FaultyStorage : public Storage {
   int downloads = 0, restores = 0;
 
  private:
-  const std::unique_ptr<Storage> real_;
+  const std::unique_ptr<storage::Storage> real_;
   Faults &faults_;
 };
 
 // One rank while it runs.
 struct Rank {
-  Communicator &communicator;
-  CheckpointContext &checkpoints;
+  comm::Communicator &communicator;
+  context::CheckpointContext &checkpoints;
   FaultyStorage &storage;
   int number;
 };
@@ -137,7 +138,7 @@ class Job {
     log.clear();
     reports.clear();
     fault_happened = false;
-    return run_ranks(nodes_, per_node_, [&](Communicator &c) { run_rank(c, work); });
+    return run_ranks(nodes_, per_node_, [&](comm::Communicator &c) { run_rank(c, work); });
   }
 
   fs::path path(const std::string &name) const { return root_ / name; }
@@ -165,7 +166,7 @@ class Job {
   int faulty_rank = -1, faulty_step = 0;
 
   // Of the last run.
-  std::vector<std::pair<int, CheckpointReport>> reports;  // with the rank that reported
+  std::vector<std::pair<int, engine::CheckpointReport>> reports;  // with the rank that reported
   bool fault_happened = false;
   std::string log;
 
@@ -173,7 +174,7 @@ class Job {
   class ReportingMaster : public FakeMaster {
    public:
     ReportingMaster(Job &job, int rank, Faults &faults) : job_(job), rank_(rank), faults_(faults) {}
-    void report_checkpoint(const CheckpointReport &report) override {
+    void report_checkpoint(const engine::CheckpointReport &report) override {
       faults_.pass("reporting");
       const std::lock_guard lock(job_.mutex_);
       job_.reports.emplace_back(rank_, report);
@@ -194,7 +195,7 @@ class Job {
     return names;
   }
 
-  void run_rank(Communicator &communicator, const std::function<void(Rank &)> &work) {
+  void run_rank(comm::Communicator &communicator, const std::function<void(Rank &)> &work) {
     const int rank = communicator.ranks().rank;
     Faults faults{rank == faulty_rank ? faulty_step : -1};
     const auto logger =
@@ -202,17 +203,18 @@ class Job {
           const std::lock_guard lock(mutex_);
           log += line + "\n";
         });
-    const Gate gate;
+    const context::Gate gate;
     ReportingMaster master(*this, rank, faults);
     const TemporaryDirectory journal;
-    const auto spool = Spool::create(journal.path(), JournalKey{1, 1, rank, "journal"});
-    Shipper shipper(*spool, master, logger);
-    TensorboardFiles tensorboard(TensorboardMode::manual, {});
-    TrainContext train(gate, master, spool.get(), &shipper, tensorboard, *logger);
-    FaultyStorage storage(std::make_unique<DirectoryStorage>(
-                              DirectoryStorage::Options{base(), {}, "host_path", durable}, logger),
-                          faults);
-    CheckpointContext checkpoints(gate, communicator, master, storage, train, *logger);
+    const auto spool = journal::Spool::create(journal.path(), JournalKey{1, 1, rank, "journal"});
+    metrics::Shipper shipper(*spool, master, logger);
+    tensorboard::TensorboardFiles tensorboard(tensorboard::TensorboardMode::manual, {});
+    context::TrainContext train(gate, master, spool.get(), &shipper, tensorboard, *logger);
+    FaultyStorage storage(
+        std::make_unique<storage::DirectoryStorage>(
+            storage::DirectoryStorage::Options{base(), {}, "host_path", durable}, logger),
+        faults);
+    context::CheckpointContext checkpoints(gate, communicator, master, storage, train, *logger);
     Rank self{communicator, checkpoints, storage, rank};
     std::exception_ptr thrown;
     try {
@@ -251,7 +253,7 @@ inline void assert_nothing_stored(const Job &job) {
 }
 
 // Takes one path and no other.
-inline Selector only(const std::string &wanted) {
+inline storage::Selector only(const std::string &wanted) {
   return [wanted](const std::string &path) { return path == wanted; };
 }
 

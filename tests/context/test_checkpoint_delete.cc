@@ -10,6 +10,7 @@
 namespace {
 
 using namespace det;
+using namespace det::context;
 using namespace det::test;
 namespace fs = std::filesystem;
 
@@ -77,7 +78,7 @@ void killed_at_any_step_it_is_whole_or_goes_at_the_next_start(void **) {
   {
     const auto core = at.start();
     kept = at.save(*core, 1);
-    core->close(RunEnd::error);
+    core->close(master::RunEnd::error);
   }
   int whole = 0, finished_later = 0;
   for (int step = 0;; ++step) {
@@ -102,7 +103,7 @@ void killed_at_any_step_it_is_whole_or_goes_at_the_next_start(void **) {
     assert_false(fs::exists(at.storage / id));
     assert_string_equal(at.left_behind().c_str(), "");
     restore(*core, kept);
-    core->close(RunEnd::error);
+    core->close(master::RunEnd::error);
     if (!killed) break;
   }
   assert_in_range(whole, 1, 10'000);
@@ -114,7 +115,7 @@ void killed_at_any_step_it_is_whole_or_goes_at_the_next_start(void **) {
 void what_another_store_knows_is_left_to_it(void **) {
   const Deleting at;
   const Home other;
-  at.start()->close(RunEnd::error);
+  at.start()->close(master::RunEnd::error);
   const std::string completed = "SELECT count(*) FROM checkpoints";
   Traced saving([&](const auto &watched) {
     const auto core = at.start();
@@ -130,13 +131,13 @@ void what_another_store_knows_is_left_to_it(void **) {
   assert_true(contains(at.left_behind(), id));
   CoreOptions options = other.options();
   options.checkpoint_storage = at.storage.string();
-  for (int start = 0; start < 2; ++start) Core::start(options)->close(RunEnd::ok);
+  for (int start = 0; start < 2; ++start) Core::start(options)->close(master::RunEnd::ok);
   assert_true(contains(at.left_behind(), id));
   const auto core = at.start();
   assert_string_equal(core->info().run().latest_checkpoint.value_or("").c_str(), id.c_str());
   restore(*core, id);
   assert_string_equal(at.left_behind().c_str(), "");
-  core->close(RunEnd::ok);
+  core->close(master::RunEnd::ok);
 }
 
 void deleting_twice_and_what_is_not_there_succeeds(void **) {
@@ -148,7 +149,7 @@ void deleting_twice_and_what_is_not_there_succeeds(void **) {
   core->checkpoint().remove("absent");
   assert_string_equal(at.state_of(id).c_str(), "DELETED");
   assert_string_equal(at.left_behind().c_str(), "");
-  core->close(RunEnd::ok);
+  core->close(master::RunEnd::ok);
 }
 
 // A mount point cannot be moved.
@@ -159,7 +160,7 @@ void removal_that_fails_leaves_it_complete(void **) {
   const fs::path stored = at.storage / id;
   if (mount(stored.c_str(), stored.c_str(), nullptr, MS_BIND, nullptr) != 0) {
     print_message("# SKIPPED: only root can mount\n");
-    core->close(RunEnd::ok);
+    core->close(master::RunEnd::ok);
     skip();
   }
   std::string message;
@@ -175,7 +176,7 @@ void removal_that_fails_leaves_it_complete(void **) {
   restore(*core, id);
   core->checkpoint().remove(id);
   assert_string_equal(at.state_of(id).c_str(), "DELETED");
-  core->close(RunEnd::ok);
+  core->close(master::RunEnd::ok);
 }
 
 void our_own_without_its_manifest_is_corrupt(void **) {
@@ -184,7 +185,7 @@ void our_own_without_its_manifest_is_corrupt(void **) {
   const std::string id = at.save(*core, 1);
   fs::copy(at.storage / id, at.storage / "of-another-program", fs::copy_options::recursive);
   for (const std::string &each : {id, std::string("of-another-program")})
-    fs::remove(at.storage / each / manifest_name);
+    fs::remove(at.storage / each / storage::manifest_name);
   const fs::path target = fs::path(at.home.path()) / "target";
   for (const DownloadMode mode : {DownloadMode::no_shared, DownloadMode::local_workers_share}) {
     expect_error(Code::corrupt, [&] { core->checkpoint().begin_restore(id, {.mode = mode}); });
@@ -192,7 +193,7 @@ void our_own_without_its_manifest_is_corrupt(void **) {
     core->checkpoint().begin_restore("of-another-program", {.mode = mode});
     core->checkpoint().download("of-another-program", target, {.mode = mode});
   }
-  core->close(RunEnd::ok);
+  core->close(master::RunEnd::ok);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 namespace det::test {
 namespace {
 
-const DownloadRequest shared{};
+const context::DownloadRequest shared{};
 
 // A stored checkpoint with a, d/b, d/c and metadata.json; gives its id.
 std::string store(Job &job) {
@@ -23,23 +23,24 @@ std::string store(Job &job) {
   return id;
 }
 
-const Resources everything{{"a", 1}, {"d/", 0}, {"d/b", 2}, {"d/c", 3}, {"metadata.json", 26}};
+const storage::Resources everything{
+    {"a", 1}, {"d/", 0}, {"d/b", 2}, {"d/c", 3}, {"metadata.json", 26}};
 
 // Each rank downloads into a directory of its own, with its selector.
 std::vector<std::exception_ptr> download(Job &job, const std::string &id,
-                                         const std::vector<Selector> &selectors,
+                                         const std::vector<storage::Selector> &selectors,
                                          std::vector<int> *downloads = nullptr) {
   if (downloads != nullptr) downloads->assign(selectors.size(), 0);
   return job.run([&](Rank &rank) {
     const auto at = static_cast<size_t>(rank.number);
     rank.checkpoints.download(id, job.path("target" + std::to_string(rank.number)),
-                              {DownloadMode::local_workers_share, selectors[at], true});
+                              {context::DownloadMode::local_workers_share, selectors[at], true});
     if (downloads != nullptr) (*downloads)[at] = rank.storage.downloads;
   });
 }
 
-Resources target(const Job &job, int rank) {
-  return list_directory(job.path("target" + std::to_string(rank)));
+storage::Resources target(const Job &job, int rank) {
+  return storage::list_directory(job.path("target" + std::to_string(rank)));
 }
 bool has_target(const Job &job, int rank) {
   return fs::exists(job.path("target" + std::to_string(rank)));
@@ -75,7 +76,7 @@ void selections_of_one_machine_are_united(void **) {
   Job job(2, 2);
   const std::string id = store(job);
   assert_no_failure(download(job, id, {only("a"), only("d/c"), nullptr, nullptr}));
-  assert_equal(target(job, 0), (Resources{{"a", 1}, {"d/", 0}, {"d/c", 3}}));
+  assert_equal(target(job, 0), (storage::Resources{{"a", 1}, {"d/", 0}, {"d/c", 3}}));
   assert_equal(target(job, 2), everything);
 }
 
@@ -83,7 +84,7 @@ void a_machine_of_one_rank_selects_by_itself(void **) {
   Job job(2, 1);
   const std::string id = store(job);
   assert_no_failure(download(job, id, {only("a"), nullptr}));
-  assert_equal(target(job, 0), (Resources{{"a", 1}}));
+  assert_equal(target(job, 0), (storage::Resources{{"a", 1}}));
   assert_equal(target(job, 1), everything);
 }
 
@@ -105,7 +106,9 @@ void a_chosen_file_that_is_missing_is_named(void **) {
 void what_a_selector_throws_reaches_all(void **) {
   Job job(1, 3);
   const std::string id = store(job);
-  const Selector stops = [](const std::string &) -> bool { throw Error(Code::callback, "stop"); };
+  const storage::Selector stops = [](const std::string &) -> bool {
+    throw Error(Code::callback, "stop");
+  };
   assert_all_threw(download(job, id, {nullptr, stops, only("a")}), Code::callback, "stop");
   assert_false(has_target(job, 0));
 }
@@ -116,12 +119,12 @@ void without_sharing_a_rank_downloads_alone(void **) {
   assert_no_failure(job.run([&](Rank &rank) {
     if (rank.number == 1)
       rank.checkpoints.download(id, job.path("target1"),
-                                {DownloadMode::no_shared, only("a"), true});
+                                {context::DownloadMode::no_shared, only("a"), true});
   }));
-  assert_equal(target(job, 1), (Resources{{"a", 1}}));
+  assert_equal(target(job, 1), (storage::Resources{{"a", 1}}));
   const auto thrown = job.run([&](Rank &rank) {
     if (rank.number == 1)
-      rank.checkpoints.begin_restore("absent", {DownloadMode::no_shared, nullptr, true});
+      rank.checkpoints.begin_restore("absent", {context::DownloadMode::no_shared, nullptr, true});
   });
   assert_non_null(strstr(text_of(thrown[1]).c_str(), "absent"));
 }
@@ -184,9 +187,9 @@ void a_selector_of_any_rank_is_ignored_on_restoring_with_a_warning(void **) {
   Job job(1, 2);
   const std::string id = store(job);
   assert_no_failure(job.run([&](Rank &rank) {
-    const Selector selector = rank.number == 1 ? only("a") : nullptr;
-    const auto reader =
-        rank.checkpoints.begin_restore(id, {DownloadMode::local_workers_share, selector, true});
+    const storage::Selector selector = rank.number == 1 ? only("a") : nullptr;
+    const auto reader = rank.checkpoints.begin_restore(
+        id, {context::DownloadMode::local_workers_share, selector, true});
     if (!fs::exists(reader->path() / "d/c")) throw std::runtime_error("something is missing");
   }));
   assert_non_null(strstr(job.log.c_str(), "selector is ignored"));
@@ -196,7 +199,7 @@ void a_fault_of_the_reading_rank_reaches_its_machine(void **) {
   Job job(2, 2);
   const std::string id = store(job);
   job.faulty_rank = 2;
-  for (const Selector &selector : {Selector(), only("a")}) {
+  for (const storage::Selector &selector : {storage::Selector(), only("a")}) {
     for (job.faulty_step = 0;; ++job.faulty_step) {
       const auto thrown = download(job, id, {selector, selector, selector, selector});
       if (!job.fault_happened) break;

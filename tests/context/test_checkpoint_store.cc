@@ -54,14 +54,15 @@ void all_ranks_write_into_one_directory(void **) {
   assert_true(job.staged().empty());
   assert_int_equal(job.reports.size(), 1);
   assert_int_equal(job.reports[0].first, 0);
-  const Resources expected{{"metadata.json", 26}, {"own0", 9}, {"own1", 9},    {"own2", 9},
-                           {"own3", 9},           {"sub/", 0}, {"sub/of 3", 5}};
+  const storage::Resources expected{{"metadata.json", 26}, {"own0", 9}, {"own1", 9},    {"own2", 9},
+                                    {"own3", 9},           {"sub/", 0}, {"sub/of 3", 5}};
   assert_equal(job.reports[0].second.resources, expected);
   assert_string_equal(read_file(job.base() / ids[0] / "metadata.json").c_str(),
                       "{\n  \"steps_completed\": 1\n}");
   // Every file is in the manifest.
   write((job.base() / ids[0]).string(), "own2", "of a rogue"); /* other bytes */
-  const auto storage = make_storage_from_uri(job.base().string(), std::make_shared<Logger>());
+  const auto storage =
+      storage::make_storage_from_uri(job.base().string(), std::make_shared<Logger>());
   try {
     storage->restore(ids[0], nullptr, true);
     fail_msg("a damaged file was not noticed");
@@ -105,13 +106,13 @@ void a_link_within_the_checkpoint_is_stored(void **) {
     }
     store->commit();
   }));
-  const Resources expected{{"latest", 7}, {"metadata.json", 26}, {"model", 7}};
+  const storage::Resources expected{{"latest", 7}, {"metadata.json", 26}, {"model", 7}};
   assert_equal(job.reports.at(0).second.resources, expected);
 }
 
 // `leave` is what one rank does instead of its commit.
 void assert_leaving_fails_the_others(int leaving,
-                                     const std::function<void(CheckpointStore &)> &leave) {
+                                     const std::function<void(context::CheckpointStore &)> &leave) {
   Job job(2, 2);
   std::vector<std::exception_ptr> thrown = job.run([&](Rank &rank) {
     const auto store = rank.checkpoints.begin_store(steps, true);
@@ -127,7 +128,7 @@ void assert_leaving_fails_the_others(int leaving,
 
 void an_abort_of_any_rank_fails_the_commit_of_the_others(void **) {
   for (int rank = 0; rank < 4; ++rank)
-    assert_leaving_fails_the_others(rank, [](CheckpointStore &store) {
+    assert_leaving_fails_the_others(rank, [](context::CheckpointStore &store) {
       store.abort();
       store.abort();
     });
@@ -135,7 +136,7 @@ void an_abort_of_any_rank_fails_the_commit_of_the_others(void **) {
 
 void a_store_that_is_freed_fails_the_commit_of_the_others(void **) {
   for (int rank = 0; rank < 4; ++rank)
-    assert_leaving_fails_the_others(rank, [](CheckpointStore &) {});
+    assert_leaving_fails_the_others(rank, [](context::CheckpointStore &) {});
 }
 
 void all_ranks_may_abort(void **) {
@@ -150,7 +151,7 @@ void a_failed_commit_can_only_be_freed(void **) {
   std::vector<std::string> second(2);
   const auto thrown = job.run([&](Rank &rank) {
     const auto store = rank.checkpoints.begin_store(steps, true);
-    if (rank.number == 1) write(store->path(), manifest_name, "reserved");
+    if (rank.number == 1) write(store->path(), storage::manifest_name, "reserved");
     std::exception_ptr first;
     try {
       store->commit();
@@ -191,18 +192,19 @@ void a_storage_that_not_all_machines_see_is_an_error_on_all(void **) {
       return;
     }
     Faults none;
-    Gate gate;
+    context::Gate gate;
     FakeMaster master;
     Logger logger;
     // A context over a directory of this machine alone; its metadata calls report nothing.
     const TemporaryDirectory journal, local;
-    const auto spool = Spool::create(journal.path(), JournalKey{1, 1, 9, "journal"});
+    const auto spool = journal::Spool::create(journal.path(), JournalKey{1, 1, 9, "journal"});
     const auto shared_logger = std::make_shared<Logger>();
-    Shipper shipper(*spool, master, shared_logger);
-    TensorboardFiles tensorboard(TensorboardMode::manual, {});
-    TrainContext train(gate, master, spool.get(), &shipper, tensorboard, logger);
-    FaultyStorage storage(make_storage_from_uri((local / "base").string(), shared_logger), none);
-    CheckpointContext(gate, rank.communicator, master, storage, train, logger)
+    metrics::Shipper shipper(*spool, master, shared_logger);
+    tensorboard::TensorboardFiles tensorboard(tensorboard::TensorboardMode::manual, {});
+    context::TrainContext train(gate, master, spool.get(), &shipper, tensorboard, logger);
+    FaultyStorage storage(storage::make_storage_from_uri((local / "base").string(), shared_logger),
+                          none);
+    context::CheckpointContext(gate, rank.communicator, master, storage, train, logger)
         .begin_store(steps, true);
   });
   assert_all_threw(thrown, Code::not_found, "all machines share");
@@ -225,21 +227,21 @@ void a_sweep_spares_what_ranks_still_write(void **) {
 void a_job_saves_into_its_store_what_the_next_job_restores(void **) {
   const Home home;
   std::vector<std::string> ids(3), read(2);
-  assert_no_failure(run_ranks(1, 3, [&](Communicator &communicator) {
+  assert_no_failure(run_ranks(1, 3, [&](comm::Communicator &communicator) {
     const auto core = home.start(communicator);
     report(*core, "validation" + std::to_string(communicator.ranks().rank), 1);
     const auto store = core->checkpoint().begin_store(steps, true);
     write(store->path(), "own" + std::to_string(communicator.ranks().rank), "x");
     store->commit();
     ids[static_cast<size_t>(communicator.ranks().rank)] = store->id();
-    core->close(RunEnd::ok);
+    core->close(master::RunEnd::ok);
   }));
   assert_equal(ids, std::vector<std::string>(3, home.text("SELECT uuid FROM checkpoints")));
-  assert_no_failure(run_ranks(1, 2, [&](Communicator &communicator) {
+  assert_no_failure(run_ranks(1, 2, [&](comm::Communicator &communicator) {
     const auto core = home.start(communicator);
     const auto reader = core->checkpoint().begin_restore(ids[0], {});
     read[static_cast<size_t>(communicator.ranks().rank)] = read_file(reader->path() / "own2");
-    core->close(RunEnd::ok);
+    core->close(master::RunEnd::ok);
   }));
   assert_equal(read, (std::vector<std::string>{"x", "x"}));
 }

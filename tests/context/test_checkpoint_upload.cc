@@ -11,7 +11,7 @@ namespace {
 
 // The directory each rank names; "" for none.
 using Directories = std::vector<std::string>;
-using Selectors = std::vector<Selector>;
+using Selectors = std::vector<storage::Selector>;
 
 struct Uploaded {
   std::vector<std::exception_ptr> thrown;
@@ -34,7 +34,7 @@ Uploaded upload(Job &job, const Directories &directories, const Selectors &selec
 }
 
 // One report, by the chief, of a stored checkpoint with these files.
-void assert_stored(const Job &job, const Uploaded &uploaded, const Resources &expected) {
+void assert_stored(const Job &job, const Uploaded &uploaded, const storage::Resources &expected) {
   assert_no_failure(uploaded.thrown);
   for (const std::string &id : uploaded.ids)
     assert_string_equal(id.c_str(), uploaded.ids[0].c_str());
@@ -48,10 +48,10 @@ void assert_stored(const Job &job, const Uploaded &uploaded, const Resources &ex
   for (const auto &[path, size] : expected)
     if (!report.resources.contains(path)) fail_msg("'%s' is not reported", path.c_str());
   assert_equal(report.resources, expected);
-  assert_equal(list_directory(job.base() / uploaded.ids[0]), expected);
+  assert_equal(storage::list_directory(job.base() / uploaded.ids[0]), expected);
   assert_string_equal(read_file(job.base() / uploaded.ids[0] / "metadata.json").c_str(),
                       "{\n  \"steps_completed\": 1\n}");
-  make_storage_from_uri(job.base().string(), std::make_shared<Logger>())
+  storage::make_storage_from_uri(job.base().string(), std::make_shared<Logger>())
       ->restore(uploaded.ids[0], nullptr, true);
 }
 
@@ -100,7 +100,7 @@ void directories_of_two_machines_are_united(void **) {
 
 void each_rank_brings_its_own_shard(void **) {
   Job job(1, 4);
-  Resources expected{{"metadata.json", 26}, {"empty/", 0}};
+  storage::Resources expected{{"metadata.json", 26}, {"empty/", 0}};
   for (int rank = 0; rank < 4; ++rank) {
     const std::string name = "shard" + std::to_string(rank);
     job.file("d" + std::to_string(rank) + "/" + name, std::string(static_cast<size_t>(rank), 'x'));
@@ -112,7 +112,7 @@ void each_rank_brings_its_own_shard(void **) {
 
 void many_files_of_each_rank_arrive(void **) {
   Job job(1, 2);
-  Resources expected{{"metadata.json", 26}};
+  storage::Resources expected{{"metadata.json", 26}};
   for (int i = 0; i < 60; ++i) {
     const std::string name = "file" + std::to_string(i);
     job.file("d" + std::to_string(i % 2) + "/" + name, name);
@@ -189,7 +189,9 @@ void selecting_nothing_leaves_the_metadata(void **) {
 void what_a_selector_of_uploads_throws_reaches_all(void **) {
   Job job(1, 2);
   job.file("d/a", "A");
-  const Selector stops = [](const std::string &) -> bool { throw Error(Code::callback, "stop"); };
+  const storage::Selector stops = [](const std::string &) -> bool {
+    throw Error(Code::callback, "stop");
+  };
   assert_all_threw(upload(job, {"d", "d"}, {nullptr, stops}).thrown, Code::callback, "stop");
   assert_nothing_stored(job);
 }

@@ -13,6 +13,7 @@
 namespace {
 
 using namespace det;
+using namespace det::context;
 
 struct PlainHome {
   PlainHome() {
@@ -43,18 +44,18 @@ void a_store_that_stays_locked_leaves_the_reports_for_later(void **) {
   {
     const std::shared_ptr<Core> core = Core::start(options);
     const LockedStore locked(home);
-    const NamedValue loss{"loss", 0.125};
+    const journal::NamedValue loss{"loss", 0.125};
     core->train().report_training(1, &loss, 1);
     try {
-      core->close(RunEnd::ok);
+      core->close(master::RunEnd::ok);
       fail_msg("the lock was not noticed");
     } catch (const Error &e) {
       assert_int_equal(static_cast<int>(e.code), static_cast<int>(Code::timeout));
       assert_non_null(strstr(e.what(), "det sync"));
     }
-    core->close(RunEnd::ok);  // a repeat does nothing
+    core->close(master::RunEnd::ok);  // a repeat does nothing
   }
-  const std::unique_ptr<Client> client = open_client(home.path);
+  const std::unique_ptr<client::Client> client = client::open_client(home.path);
   assert_int_equal(client->list_metrics(1, std::nullopt, {})["metrics"].size(), 0);
   client->sync();
   const Json metrics = client->list_metrics(1, std::nullopt, {})["metrics"];

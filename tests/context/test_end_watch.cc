@@ -25,6 +25,7 @@
 namespace {
 
 using namespace det;
+using namespace det::context;
 
 // In the process of a case.
 

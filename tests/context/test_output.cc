@@ -19,6 +19,7 @@
 namespace {
 
 using namespace det;
+using namespace det::context;
 using test::run_in_child;
 
 std::string lines_of(const std::vector<std::string> &parts) {

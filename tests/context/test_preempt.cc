@@ -8,13 +8,14 @@
 namespace {
 
 using namespace det;
+using namespace det::context;
 using test::assert_no_failure;
 using test::failure_of;
 using test::run_ranks;
 
 // One rank.
 struct PreemptingRank {
-  PreemptingRank(Communicator &real, PreemptMode mode, const char *far_away = "")
+  PreemptingRank(comm::Communicator &real, PreemptMode mode, const char *far_away = "")
       : communicator(real),
         master(far_away),
         preempt(gate, communicator, master, logger, mode, std::make_unique<SignalHooks>()) {}
@@ -34,7 +35,7 @@ struct PreemptingRank {
 };
 
 void workers_take_the_answer_of_their_chief(void **) {
-  assert_no_failure(run_ranks(1, 2, [](Communicator &real) {
+  assert_no_failure(run_ranks(1, 2, [](comm::Communicator &real) {
     PreemptingRank job(real, PreemptMode::workers_ask_chief);
     REQUIRE(!job.preempt.should_preempt(true));
     if (real.is_chief()) job.raise();
@@ -48,7 +49,7 @@ void workers_take_the_answer_of_their_chief(void **) {
 }
 
 void an_error_of_the_chief_is_one_on_every_rank(void **) {
-  assert_no_failure(run_ranks(1, 3, [](Communicator &real) {
+  assert_no_failure(run_ranks(1, 3, [](comm::Communicator &real) {
     PreemptingRank job(real, PreemptMode::workers_ask_chief);
     job.preempt.request();
     job.master.failing = true;
@@ -62,7 +63,7 @@ void an_error_of_the_chief_is_one_on_every_rank(void **) {
 }
 
 void without_acknowledgement_the_master_is_not_told(void **) {
-  assert_no_failure(run_ranks(1, 2, [](Communicator &real) {
+  assert_no_failure(run_ranks(1, 2, [](comm::Communicator &real) {
     PreemptingRank job(real, PreemptMode::workers_ask_chief);
     if (real.is_chief()) job.preempt.request();
     REQUIRE(job.preempt.should_preempt(false));
@@ -73,7 +74,7 @@ void without_acknowledgement_the_master_is_not_told(void **) {
 }
 
 void a_request_that_cannot_reach_the_chief_is_refused(void **) {
-  assert_no_failure(run_ranks(2, 1, [](Communicator &real) {
+  assert_no_failure(run_ranks(2, 1, [](comm::Communicator &real) {
     PreemptingRank job(real, PreemptMode::workers_ask_chief,
                        real.is_chief() ? "" : "no shared file system");
     if (!real.is_chief()) REQUIRE(job.preempt.request() == PreemptContext::Request::out_of_reach);
@@ -84,7 +85,7 @@ void a_request_that_cannot_reach_the_chief_is_refused(void **) {
 }
 
 void a_request_on_a_worker_goes_to_the_master(void **) {
-  assert_no_failure(run_ranks(1, 2, [](Communicator &real) {
+  assert_no_failure(run_ranks(1, 2, [](comm::Communicator &real) {
     PreemptingRank job(real, PreemptMode::workers_ask_chief);
     if (!real.is_chief()) REQUIRE(job.preempt.request() == PreemptContext::Request::noted);
     for (int i = 0; i < 2; ++i) REQUIRE(!job.preempt.should_preempt(true));
@@ -95,7 +96,7 @@ void a_request_on_a_worker_goes_to_the_master(void **) {
 }
 
 void a_worker_that_cannot_tell_of_its_request_goes_on(void **) {
-  assert_no_failure(run_ranks(1, 2, [](Communicator &real) {
+  assert_no_failure(run_ranks(1, 2, [](comm::Communicator &real) {
     PreemptingRank job(real, PreemptMode::workers_ask_chief);
     job.master.failing = true;
     if (!real.is_chief()) job.preempt.request();
@@ -105,7 +106,7 @@ void a_worker_that_cannot_tell_of_its_request_goes_on(void **) {
 }
 
 void chief_only_preemption_refuses_a_worker_and_does_not_communicate(void **) {
-  assert_no_failure(run_ranks(1, 2, [](Communicator &real) {
+  assert_no_failure(run_ranks(1, 2, [](comm::Communicator &real) {
     PreemptingRank job(real, PreemptMode::chief_only);
     if (real.is_chief()) {
       REQUIRE(!job.preempt.should_preempt(true));
@@ -120,7 +121,7 @@ void chief_only_preemption_refuses_a_worker_and_does_not_communicate(void **) {
 }
 
 void workers_ask_master_for_themselves(void **) {
-  assert_no_failure(run_ranks(1, 2, [](Communicator &real) {
+  assert_no_failure(run_ranks(1, 2, [](comm::Communicator &real) {
     PreemptingRank job(real, PreemptMode::workers_ask_master);
     REQUIRE(!job.preempt.should_preempt(true));
     job.raise();
@@ -131,7 +132,7 @@ void workers_ask_master_for_themselves(void **) {
 }
 
 void a_failed_acknowledgement_is_told_and_tried_again(void **) {
-  const auto single = make_single_communicator();
+  const auto single = comm::make_single_communicator();
   PreemptingRank job(*single, PreemptMode::workers_ask_chief);
   assert_equal(job.preempt.request(), PreemptContext::Request::noted);
   job.master.failing = true;

@@ -11,14 +11,15 @@
 namespace {
 
 using namespace det;
+using namespace det::context;
 using test::Home;
 using test::report;
 
 // Two ranks of one machine.
-std::unique_ptr<Communicator> join_pair(int rank, int port) {
-  Launch launch;
+std::unique_ptr<comm::Communicator> join_pair(int rank, int port) {
+  comm::Launch launch;
   launch.ranks = {rank, 2, rank, 2, 0, 1};
-  return join(launch, {.port = port});
+  return comm::join(launch, {.port = port});
 }
 
 // Runs `work` as a rank in a child, until it is killed.
@@ -60,7 +61,7 @@ class RankProcess {
 class Locked {
  public:
   explicit Locked(const Home &home) {
-    assert_int_equal(sqlite3_open(store_path(home.store()).c_str(), &database_), 0);
+    assert_int_equal(sqlite3_open(engine::store_path(home.store()).c_str(), &database_), 0);
     assert_int_equal(sqlite3_exec(database_, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), 0);
   }
   ~Locked() { sqlite3_close(database_); }
@@ -72,7 +73,7 @@ class Locked {
 constexpr int reports = 5;
 
 // A rank that reports once the store is locked, and waits for its death.
-void report_and_wait(const Home &home, Communicator &communicator) {
+void report_and_wait(const Home &home, comm::Communicator &communicator) {
   const auto core = home.start(communicator);
   communicator.allgather("locked");
   for (int64_t step = 1; step <= reports; ++step) report(*core, "dead", step);
@@ -90,13 +91,13 @@ CoreOptions logging_to(const Home &home, std::string &logged) {
 // One rank here, and one in a process that reports and waits for its death.
 struct Pair {
   Pair(const Home &home, int rank)
-      : dying(1 - rank, port, [&](Communicator &c) { report_and_wait(home, c); }),
+      : dying(1 - rank, port, [&](comm::Communicator &c) { report_and_wait(home, c); }),
         communicator(join_pair(rank, port)),
         core(Core::start(logging_to(home, logged), communicator.get())) {}
 
   const int port = test::free_port();
   RankProcess dying;
-  const std::unique_ptr<Communicator> communicator;
+  const std::unique_ptr<comm::Communicator> communicator;
   std::string logged;
   const std::shared_ptr<Core> core;
 };
@@ -110,7 +111,7 @@ void the_death_of_a_worker_is_the_death_of_the_run(void **) {
     pair.communicator->allgather("reported");
     pair.dying.kill_it();
   }
-  pair.core->close(RunEnd::ok);
+  pair.core->close(master::RunEnd::ok);
   assert_non_null(strstr(pair.logged.c_str(), "rank 1 died without closing"));
   assert_string_equal(home.text("SELECT exit FROM runs").c_str(), "died");
   assert_string_equal(home.text("SELECT group_concat(exit) FROM ranks").c_str(), "ok,died");
@@ -140,7 +141,7 @@ void a_dead_worker_that_others_recover_counts_all_the_same(void **) {
   assert_string_equal(home.text("SELECT COUNT(*) FROM runs WHERE exit IS NULL").c_str(), "1");
   assert_int_equal(home.client()->list_metrics(1, "dead", {}).at("metrics").size(), reports);
 
-  pair.core->close(RunEnd::ok);
+  pair.core->close(master::RunEnd::ok);
   assert_non_null(strstr(pair.logged.c_str(), "rank 1 died without closing"));
   assert_string_equal(home.text("SELECT exit FROM runs").c_str(), "died");
   assert_int_equal(home.client()->list_metrics(1, "alive", {}).at("metrics").size(), 1);
@@ -160,7 +161,7 @@ void a_worker_outlives_its_chief_and_loses_nothing(void **) {
   assert_int_equal(sync.at("busy").get<int>(), 1);
   assert_string_equal(home.text("SELECT exit FROM runs").c_str(), "died");
   report(*pair.core, "alive", 1);
-  pair.core->close(RunEnd::ok);
+  pair.core->close(master::RunEnd::ok);
   assert_string_equal(home.text("SELECT group_concat(exit) FROM ranks").c_str(), "died,ok");
   assert_int_equal(home.client()->list_metrics(1, "alive", {}).at("metrics").size(), 1);
   assert_int_equal(home.client()->list_metrics(1, "dead", {}).at("metrics").size(), reports);
@@ -172,7 +173,7 @@ void a_kill_ends_all_ranks(void **) {
   const int port = test::free_port();
   int ready[2];
   assert_int_equal(pipe(ready), 0);
-  const auto work = [&](Communicator &communicator) {
+  const auto work = [&](comm::Communicator &communicator) {
     const auto core = home.start(communicator);
     if (communicator.is_chief()) test::require(write(ready[1], "", 1) == 1, "told");
     for (;;) pause();
@@ -181,7 +182,7 @@ void a_kill_ends_all_ranks(void **) {
   RankProcess worker(1, port, work);
   char byte = 0;
   assert_int_equal(read(ready[0], &byte, 1), 1);
-  home.client()->control(Target::trial, 1, Action::kill);
+  home.client()->control(engine::Target::trial, 1, engine::Action::kill);
   assert_int_equal(chief.end(), SIGKILL);
   assert_int_equal(worker.end(), SIGKILL);
   assert_string_equal(home.text("SELECT exit FROM runs").c_str(), "killed");

@@ -6,6 +6,7 @@
 namespace {
 
 using namespace det;
+using namespace det::context;
 using test::assert_no_failure;
 using test::failure_of;
 using test::Home;
@@ -13,51 +14,55 @@ using test::report;
 using test::run_ranks;
 
 // A rank on a machine where other directories are at the chief's paths.
-class Elsewhere : public Communicator {
+class Elsewhere : public comm::Communicator {
  public:
-  Elsewhere(Communicator &real, const Home &home) : Communicator(real.ranks()), real_(real) {
+  Elsewhere(comm::Communicator &real, const Home &home)
+      : comm::Communicator(real.ranks()), real_(real) {
     path_ = home.path();
   }
-  Message broadcast(const MessageView &m, const Call &call) override {
-    Message heard = real_.broadcast(m, call);
+  comm::Message broadcast(const comm::MessageView &m, const comm::Call &call) override {
+    comm::Message heard = real_.broadcast(m, call);
     if (is_chief() || !heard) return heard;
     for (size_t at = 0; (at = heard->find(path_, at)) != std::string::npos; at += path_.size())
       heard->replace(at, 5, "/nil/");
     return heard;
   }
-  std::optional<std::vector<Message>> gather(const MessageView &m, const Call &call) override {
+  std::optional<std::vector<comm::Message>> gather(const comm::MessageView &m,
+                                                   const comm::Call &call) override {
     return real_.gather(m, call);
   }
-  std::vector<Message> allgather(const MessageView &m, const Call &call) override {
+  std::vector<comm::Message> allgather(const comm::MessageView &m,
+                                       const comm::Call &call) override {
     return real_.allgather(m, call);
   }
-  std::optional<std::vector<Message>> gather_local(const MessageView &m,
-                                                   const Call &call) override {
+  std::optional<std::vector<comm::Message>> gather_local(const comm::MessageView &m,
+                                                         const comm::Call &call) override {
     return real_.gather_local(m, call);
   }
-  std::vector<Message> allgather_local(const MessageView &m, const Call &call) override {
+  std::vector<comm::Message> allgather_local(const comm::MessageView &m,
+                                             const comm::Call &call) override {
     return real_.allgather_local(m, call);
   }
-  Message broadcast_local(const MessageView &m, const Call &call) override {
+  comm::Message broadcast_local(const comm::MessageView &m, const comm::Call &call) override {
     return real_.broadcast_local(m, call);
   }
 
  private:
-  Communicator &real_;
+  comm::Communicator &real_;
   std::string path_;
 };
 
 void four_ranks_are_one_run_and_lose_no_report(void **) {
   constexpr int reports = 2000;
   const Home home;
-  assert_no_failure(run_ranks(2, 2, [&](Communicator &communicator) {
+  assert_no_failure(run_ranks(2, 2, [&](comm::Communicator &communicator) {
     const auto core = home.start(communicator);
     REQUIRE(core->info().run().trial_id == 1);
     REQUIRE(core->info().run().run_id == 1);
     const std::string group = "rank" + std::to_string(communicator.ranks().rank);
     for (int64_t step = 1; step <= reports; ++step) report(*core, group, step);
     core->train().log(LogLevel::info, group);
-    core->close(RunEnd::ok);
+    core->close(master::RunEnd::ok);
   }));
   assert_string_equal(home.text("SELECT COUNT(*) || ' ' || COUNT(DISTINCT metric_group || steps)"
                                 " FROM metrics")
@@ -86,20 +91,21 @@ void four_ranks_are_one_run_and_lose_no_report(void **) {
 void the_next_start_is_the_next_run_on_every_rank(void **) {
   const Home home;
   for (int64_t run = 1; run <= 2; ++run) {
-    assert_no_failure(run_ranks(1, static_cast<int>(run) + 1, [&](Communicator &communicator) {
-      CoreOptions options = home.options();
-      options.external_id = "job";
-      const auto core = Core::start(options, &communicator);
-      REQUIRE(core->info().run().run_id == run);
-      core->close(RunEnd::ok);
-    }));
+    assert_no_failure(
+        run_ranks(1, static_cast<int>(run) + 1, [&](comm::Communicator &communicator) {
+          CoreOptions options = home.options();
+          options.external_id = "job";
+          const auto core = Core::start(options, &communicator);
+          REQUIRE(core->info().run().run_id == run);
+          core->close(master::RunEnd::ok);
+        }));
   }
   assert_int_equal(home.client()->get_trial(1).at("runs")[1].at("ranks").size(), 3);
 }
 
 void what_the_chief_was_given_counts(void **) {
   const Home home;
-  assert_no_failure(run_ranks(1, 2, [&](Communicator &communicator) {
+  assert_no_failure(run_ranks(1, 2, [&](comm::Communicator &communicator) {
     CoreOptions options = home.options();
     if (communicator.is_chief()) {
       options.name = "chief";
@@ -114,14 +120,14 @@ void what_the_chief_was_given_counts(void **) {
     const auto core = Core::start(options, &communicator);
     REQUIRE(core->info().hparams_text() == R"({"lr":0.5})");
     REQUIRE(core->info().text().find(home.path() + "/checkpoints") != std::string::npos);
-    core->close(RunEnd::ok);
+    core->close(master::RunEnd::ok);
   }));
   assert_string_equal(home.text("SELECT name FROM experiments").c_str(), "chief");
 }
 
 void modes_that_differ_start_nothing(void **) {
   const Home home;
-  assert_no_failure(run_ranks(1, 2, [&](Communicator &communicator) {
+  assert_no_failure(run_ranks(1, 2, [&](comm::Communicator &communicator) {
     CoreOptions options = home.options();
     if (!communicator.is_chief()) options.preempt_mode = PreemptMode::chief_only;
     REQUIRE(failure_of([&] { Core::start(options, &communicator); },
@@ -132,7 +138,7 @@ void modes_that_differ_start_nothing(void **) {
 
 void options_that_one_rank_cannot_read_start_nothing(void **) {
   const Home home;
-  assert_no_failure(run_ranks(1, 2, [&](Communicator &communicator) {
+  assert_no_failure(run_ranks(1, 2, [&](comm::Communicator &communicator) {
     const auto read = [&] {
       if (!communicator.is_chief()) throw Error(Code::invalid, "a bad option");
       return home.options();
@@ -144,7 +150,7 @@ void options_that_one_rank_cannot_read_start_nothing(void **) {
 
 void a_start_that_fails_on_the_chief_fails_everywhere(void **) {
   const Home home;
-  assert_no_failure(run_ranks(1, 2, [&](Communicator &communicator) {
+  assert_no_failure(run_ranks(1, 2, [&](comm::Communicator &communicator) {
     CoreOptions options = home.options();
     options.trial_id = 99;
     REQUIRE(failure_of([&] { Core::start(options, &communicator); }, "trial 99") ==
@@ -154,7 +160,7 @@ void a_start_that_fails_on_the_chief_fails_everywhere(void **) {
 
 void what_one_rank_cannot_have_starts_nothing(void **) {
   const Home home;
-  assert_no_failure(run_ranks(1, 3, [&](Communicator &communicator) {
+  assert_no_failure(run_ranks(1, 3, [&](comm::Communicator &communicator) {
     CoreOptions options = home.options();
     if (communicator.ranks().rank == 2) options.stack_trace_signal = 9999;
     const std::string fragment = communicator.ranks().rank == 2 ? "9999" : "rank 2: ";
@@ -166,16 +172,16 @@ void what_one_rank_cannot_have_starts_nothing(void **) {
 // Closes the chief and a worker in either order, the worker with an error.
 void expect_error_of_the_run(bool chief_first) {
   const Home home;
-  assert_no_failure(run_ranks(1, 2, [&](Communicator &communicator) {
+  assert_no_failure(run_ranks(1, 2, [&](comm::Communicator &communicator) {
     const auto core = home.start(communicator);
     if (communicator.is_chief() == chief_first) {
-      core->close(chief_first ? RunEnd::ok : RunEnd::error);
+      core->close(chief_first ? master::RunEnd::ok : master::RunEnd::error);
       communicator.allgather("closed");
       return;
     }
     communicator.allgather("");
     report(*core, "late", 1);
-    core->close(chief_first ? RunEnd::error : RunEnd::ok);
+    core->close(chief_first ? master::RunEnd::error : master::RunEnd::ok);
   }));
   assert_string_equal(home.text("SELECT exit FROM runs").c_str(), "error");
   assert_string_equal(home.text("SELECT exit FROM ranks WHERE rank=0").c_str(), "ok");
@@ -188,13 +194,13 @@ void an_error_of_a_worker_counts_after_the_chief_too(void **) { expect_error_of_
 
 void a_worker_may_report_and_close_after_the_chief(void **) {
   const Home home;
-  assert_no_failure(run_ranks(1, 2, [&](Communicator &communicator) {
+  assert_no_failure(run_ranks(1, 2, [&](comm::Communicator &communicator) {
     const auto core = home.start(communicator);
-    if (communicator.is_chief()) core->close(RunEnd::ok);
+    if (communicator.is_chief()) core->close(master::RunEnd::ok);
     communicator.allgather("");
     if (communicator.is_chief()) return;
     report(*core, "late", 1);
-    core->close(RunEnd::ok);
+    core->close(master::RunEnd::ok);
   }));
   assert_string_equal(home.text("SELECT exit FROM runs").c_str(), "ok");
   assert_string_equal(home.text("SELECT state FROM trials").c_str(), "COMPLETED");
@@ -209,16 +215,17 @@ void wait_for_a_signal(Core &core) {
 
 void a_pause_reaches_every_rank(PreemptMode mode) {
   const Home home;
-  assert_no_failure(run_ranks(1, 3, [&](Communicator &communicator) {
+  assert_no_failure(run_ranks(1, 3, [&](comm::Communicator &communicator) {
     CoreOptions options = home.options();
     options.preempt_mode = mode;
     const auto core = Core::start(options, &communicator);
     REQUIRE(!core->preempt().should_preempt(true));
     communicator.allgather("");
-    if (communicator.ranks().rank == 1) home.client()->control(Target::trial, 1, Action::pause);
+    if (communicator.ranks().rank == 1)
+      home.client()->control(engine::Target::trial, 1, engine::Action::pause);
     wait_for_a_signal(*core);
     communicator.allgather("");
-    core->close(RunEnd::ok);
+    core->close(master::RunEnd::ok);
   }));
   assert_string_equal(home.text("SELECT exit FROM runs").c_str(), "preempted");
   assert_string_equal(home.text("SELECT state FROM trials").c_str(), "PAUSED");
@@ -233,14 +240,14 @@ void a_pause_reaches_each_that_asks_the_master(void **) {
 
 void a_request_on_one_rank_stops_all(PreemptMode mode) {
   const Home home;
-  assert_no_failure(run_ranks(1, 3, [&](Communicator &communicator) {
+  assert_no_failure(run_ranks(1, 3, [&](comm::Communicator &communicator) {
     CoreOptions options = home.options();
     options.preempt_mode = mode;
     const auto core = Core::start(options, &communicator);
     if (communicator.ranks().rank == 2) core->preempt().request();
     wait_for_a_signal(*core);
     communicator.allgather("");
-    core->close(RunEnd::ok);
+    core->close(master::RunEnd::ok);
   }));
   assert_string_equal(home.text("SELECT exit FROM runs").c_str(), "preempted");
 }
@@ -255,7 +262,7 @@ void a_request_on_a_worker_stops_all_that_ask_the_master(void **) {
 // Both are broadcasts of the chief.
 void asking_for_preemption_is_not_asking_for_work(void **) {
   const Home home;
-  assert_no_failure(run_ranks(1, 3, [&](Communicator &communicator) {
+  assert_no_failure(run_ranks(1, 3, [&](comm::Communicator &communicator) {
     const auto core = home.start(communicator);
     const auto ask = [&] {
       if (!communicator.is_chief()) core->searcher().next();
@@ -263,13 +270,13 @@ void asking_for_preemption_is_not_asking_for_work(void **) {
     };
     REQUIRE(failure_of(ask, "called det_preempt_should_preempt (broadcast") == Code::conflict);
     REQUIRE(failure_of(ask, "called det_searcher_next (broadcast") == Code::conflict);
-    core->close(RunEnd::ok);
+    core->close(master::RunEnd::ok);
   }));
 }
 
 void a_worker_without_the_store_takes_part_without_reports(void **) {
   const Home home;
-  assert_no_failure(run_ranks(2, 1, [&](Communicator &real) {
+  assert_no_failure(run_ranks(2, 1, [&](comm::Communicator &real) {
     Elsewhere communicator(real, home);
     const auto core = home.start(communicator);
     REQUIRE(!core->preempt().should_preempt(true));
@@ -288,7 +295,7 @@ void a_worker_without_the_store_takes_part_without_reports(void **) {
       core->train().flush(std::nullopt);
     }
     REQUIRE(core->searcher().next() == nullptr);
-    core->close(RunEnd::ok);
+    core->close(master::RunEnd::ok);
   }));
   const Json run = home.client()->get_trial(1).at("runs")[0];
   assert_string_equal(run.at("exit").get<std::string>().c_str(), "ok");
@@ -297,7 +304,7 @@ void a_worker_without_the_store_takes_part_without_reports(void **) {
 
 void asking_a_master_that_is_out_of_reach_is_refused_at_once(void **) {
   const Home home;
-  assert_no_failure(run_ranks(2, 1, [&](Communicator &real) {
+  assert_no_failure(run_ranks(2, 1, [&](comm::Communicator &real) {
     Elsewhere communicator(real, home);
     CoreOptions options = home.options();
     options.preempt_mode = PreemptMode::workers_ask_master;

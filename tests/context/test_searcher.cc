@@ -8,24 +8,25 @@
 namespace {
 
 using namespace det;
+using namespace det::context;
 using test::assert_no_failure;
 using test::failure_of;
 using test::run_ranks;
 
 struct SearchingRank {
-  explicit SearchingRank(Communicator &real) : communicator(real) {}
+  explicit SearchingRank(comm::Communicator &real) : communicator(real) {}
 
   Gate gate;
   Logger logger{LogLevel::error};
   test::CountingCommunicator communicator;
   test::FakeMaster master;
-  TensorboardFiles tensorboard{TensorboardMode::automatic, {}};
+  tensorboard::TensorboardFiles tensorboard{tensorboard::TensorboardMode::automatic, {}};
   TrainContext train{gate, master, nullptr, nullptr, tensorboard, logger};
   SearcherContext searcher{gate, communicator, master, train};
 };
 
 void one_broadcast_for_each_operation_and_one_for_the_end(void **) {
-  assert_no_failure(run_ranks(1, 3, [](Communicator &real) {
+  assert_no_failure(run_ranks(1, 3, [](comm::Communicator &real) {
     SearchingRank job(real);
     job.master.lengths = {0, 10, 15};
     for (const uint64_t length : {0, 10, 15}) {
@@ -43,7 +44,7 @@ void one_broadcast_for_each_operation_and_one_for_the_end(void **) {
 }
 
 void without_automatic_acknowledgement_the_chief_gives_it(void **) {
-  assert_no_failure(run_ranks(1, 2, [](Communicator &real) {
+  assert_no_failure(run_ranks(1, 2, [](comm::Communicator &real) {
     SearchingRank job(real);
     job.searcher.configure(SearcherMode::workers_ask_chief, false);
     SearcherOperation *operation = job.searcher.next();
@@ -57,7 +58,7 @@ void without_automatic_acknowledgement_the_chief_gives_it(void **) {
 }
 
 void an_operation_left_open_is_an_error_on_every_rank(void **) {
-  assert_no_failure(run_ranks(1, 2, [](Communicator &real) {
+  assert_no_failure(run_ranks(1, 2, [](comm::Communicator &real) {
     SearchingRank job(real);
     job.searcher.next();
     REQUIRE(failure_of([&] { job.searcher.next(); }, "must call op.report_completed") ==
@@ -66,7 +67,7 @@ void an_operation_left_open_is_an_error_on_every_rank(void **) {
 }
 
 void a_failing_master_is_an_error_on_every_rank(void **) {
-  assert_no_failure(run_ranks(1, 2, [](Communicator &real) {
+  assert_no_failure(run_ranks(1, 2, [](comm::Communicator &real) {
     SearchingRank job(real);
     job.master.failing = true;
     REQUIRE(failure_of([&] { job.searcher.next(); }, "the master is busy") == Code::busy);
@@ -76,7 +77,7 @@ void a_failing_master_is_an_error_on_every_rank(void **) {
 }
 
 void a_failing_acknowledgement_is_an_error_on_every_rank(void **) {
-  assert_no_failure(run_ranks(1, 2, [](Communicator &real) {
+  assert_no_failure(run_ranks(1, 2, [](comm::Communicator &real) {
     SearchingRank job(real);
     SearcherOperation *operation = job.searcher.next();
     if (real.is_chief()) operation->report_completed(0.5);
@@ -88,7 +89,7 @@ void a_failing_acknowledgement_is_an_error_on_every_rank(void **) {
 }
 
 void a_worker_reports_nothing_about_an_operation(void **) {
-  assert_no_failure(run_ranks(1, 2, [](Communicator &real) {
+  assert_no_failure(run_ranks(1, 2, [](comm::Communicator &real) {
     SearchingRank job(real);
     SearcherOperation *operation = job.searcher.next();
     if (real.is_chief()) {
@@ -106,7 +107,7 @@ void a_worker_reports_nothing_about_an_operation(void **) {
 }
 
 void chief_only_refuses_a_worker_and_does_not_communicate(void **) {
-  assert_no_failure(run_ranks(1, 2, [](Communicator &real) {
+  assert_no_failure(run_ranks(1, 2, [](comm::Communicator &real) {
     SearchingRank job(real);
     job.searcher.configure(SearcherMode::chief_only, true);
     if (real.is_chief()) {

@@ -14,6 +14,7 @@
 namespace {
 
 using namespace det;
+using namespace det::context;
 
 // Gives the exit status, or minus the signal that ended the process.
 template <class Body>

@@ -9,6 +9,7 @@
 namespace {
 
 using namespace det;
+using namespace det::context;
 using test::failure_of;
 using test::Home;
 
@@ -21,7 +22,7 @@ class CompletedTrial {
                           storage() + R"("}})";
     const auto core = Core::start(options);
     core->searcher().next()->report_completed(0.5);
-    core->close(RunEnd::ok);
+    core->close(master::RunEnd::ok);
     options.config_text.clear();
   }
 
@@ -114,7 +115,7 @@ void a_configuration_need_not_be_complete(void **) {
     const Home home;
     CoreOptions options = home.options();
     options.config_text = config;
-    Core::start(options)->close(RunEnd::ok);
+    Core::start(options)->close(master::RunEnd::ok);
   }
 }
 

@@ -29,21 +29,21 @@ class World {
     options_.on_network = [on = kind.on_network](const std::filesystem::path &) { return on; };
     // Who is not woken waits for longer than a test may take.
     options_.recheck = std::chrono::hours(1);
-    Engine(directory(), true, options_);
+    engine::Engine(directory(), true, options_);
   }
   // Another store of the same kind, with other options.
-  World(const World &like, const std::function<void(StoreOptions &)> &change)
+  World(const World &like, const std::function<void(engine::StoreOptions &)> &change)
       : options_(like.options_) {
     change(options_);
-    Engine(directory(), true, options_);
+    engine::Engine(directory(), true, options_);
   }
 
   std::filesystem::path directory() const { return home_ / ".detcore"; }
-  const StoreOptions &options() const { return options_; }
-  Engine engine() const { return Engine(directory(), false, options_); }
+  const engine::StoreOptions &options() const { return options_; }
+  engine::Engine engine() const { return engine::Engine(directory(), false, options_); }
 
-  RunRequest request() const {
-    RunRequest request;
+  engine::RunRequest request() const {
+    engine::RunRequest request;
     request.store_directory = directory();
     request.name = "digits";
     request.command = "./digits --fast";
@@ -51,16 +51,16 @@ class World {
     request.options = options_;
     return request;
   }
-  std::unique_ptr<LiveRun> start() const { return start_live_run(request()); }
-  std::unique_ptr<LiveRun> resume(int64_t trial_id) const {
-    RunRequest asked = request();
+  std::unique_ptr<engine::LiveRun> start() const { return engine::start_live_run(request()); }
+  std::unique_ptr<engine::LiveRun> resume(int64_t trial_id) const {
+    engine::RunRequest asked = request();
     asked.trial_id = trial_id;
-    return start_live_run(asked);
+    return engine::start_live_run(asked);
   }
 
  private:
   TemporaryDirectory home_;
-  StoreOptions options_;
+  engine::StoreOptions options_;
 };
 
 inline Report validation(uint64_t sequence, int64_t steps, double loss) {
@@ -72,18 +72,18 @@ inline Report validation(uint64_t sequence, int64_t steps, double loss) {
   return report;
 }
 
-inline void deliver(LiveRun &run, const std::vector<Report> &reports) {
+inline void deliver(engine::LiveRun &run, const std::vector<Report> &reports) {
   run.deliver({run.info().trial_id, run.info().run_id, 0, run.journal_id()}, reports);
 }
 
-inline CheckpointReport checkpoint(const std::string &id, int64_t steps) {
+inline engine::CheckpointReport checkpoint(const std::string &id, int64_t steps) {
   return {id,
           {{"steps_completed", steps}},
           {{"model", 100}},
           {{"type", "shared_fs"}, {"host_path", "/nowhere"}}};
 }
 
-inline std::string state_of_trial(Engine &engine, int64_t trial_id) {
+inline std::string state_of_trial(engine::Engine &engine, int64_t trial_id) {
   return engine.get_trial(trial_id).at("state").get<std::string>();
 }
 

@@ -10,7 +10,7 @@ void a_checkpoint_is_recorded_once(const World &world) {
   run->report_checkpoint(checkpoint("a", 5));
   expect_error(Code::conflict, [&] { run->report_checkpoint(checkpoint("a", 6)); });
   expect_error(Code::invalid, [&] { run->report_checkpoint(checkpoint("b", -1)); });
-  Engine engine = world.engine();
+  engine::Engine engine = world.engine();
   assert_int_equal(engine.list_checkpoints(0, {}).at("checkpoints").size(), 1);
   assert_int_equal(engine.get_checkpoint("a").at("size").get<int64_t>(), 100);
   expect_error(Code::not_found, [&] { engine.get_checkpoint("b"); });
@@ -24,12 +24,12 @@ void the_next_run_starts_from_the_latest_that_is_whole(const World &world) {
   assert_false(run->withdraw_checkpoint("late"));
   assert_false(run->knows_checkpoint("late"));
   assert_true(run->has_made_checkpoint("late"));
-  run->end(RunExit::error);
+  run->end(engine::RunExit::error);
   auto next = world.resume(run->info().trial_id);
   assert_equal(*next->info().latest_checkpoint, "early");
   assert_int_equal(next->info().steps_completed, 5);
   assert_true(next->reinstate_checkpoint("late"));
-  next->end(RunExit::error);
+  next->end(engine::RunExit::error);
   assert_equal(*world.resume(run->info().trial_id)->info().latest_checkpoint, "late");
 }
 
@@ -43,8 +43,8 @@ void the_best_and_the_latest_are_kept(const World &world) {
     run->report_checkpoint(checkpoint("at" + std::to_string(steps), steps));
   }
   run->complete_operation(10, {});
-  run->end(RunExit::ok);
-  Engine engine = world.engine();
+  run->end(engine::RunExit::ok);
+  engine::Engine engine = world.engine();
   const Json garbage = engine.collect_garbage(run->info().experiment_id, true);
   assert_int_equal(garbage.at("checkpoints").size(), 2);
   assert_equal(garbage.at("checkpoints")[0].at("uuid").get<std::string>(), "at1");
@@ -55,7 +55,7 @@ void one_that_an_experiment_starts_from_is_kept(const World &world) {
   auto run = world.start();
   run->report_checkpoint(checkpoint("source", 1));
   run->report_checkpoint(checkpoint("latest", 2));
-  Engine engine = world.engine();
+  engine::Engine engine = world.engine();
   const auto garbage = [&] {
     return engine.collect_garbage(run->info().experiment_id, true).at("checkpoints").size();
   };

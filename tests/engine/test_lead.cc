@@ -25,13 +25,13 @@ const Json random_search{
     {"reproducibility", {{"experiment_seed", 7}}}};
 
 int64_t new_search(const World &world) {
-  Engine engine = world.engine();
+  engine::Engine engine = world.engine();
   return engine.create_experiment(random_search, "text", {{"./train"}, "/", {}, false, {}});
 }
 
-std::unique_ptr<Lead> lead(const World &world, int64_t experiment) {
-  auto lead = std::make_unique<Lead>(world.directory(), experiment, world.options());
-  lead->take_up(make_search(random_search, SearchRules::operations), std::nullopt);
+std::unique_ptr<engine::Lead> lead(const World &world, int64_t experiment) {
+  auto lead = std::make_unique<engine::Lead>(world.directory(), experiment, world.options());
+  lead->take_up(search::make_search(random_search, search::SearchRules::operations), std::nullopt);
   return lead;
 }
 
@@ -46,7 +46,7 @@ void an_experiment_has_one_supervisor(const World &world) {
 void decisions_outlive_the_supervisor(const World &world) {
   const int64_t experiment = new_search(world);
   auto first = lead(world, experiment);
-  first->change_state(state::active);
+  first->change_state(engine::state::active);
   assert_equal(first->begin().trials.front(), 1);
   assert_equal(first->standing(1).state, "ACTIVE");
   assert_false(first->standing(1).done);
@@ -57,22 +57,22 @@ void decisions_outlive_the_supervisor(const World &world) {
 }
 
 // As a supervisor does that hears of it.
-void hear_completion(Lead &lead, int64_t trial) {
+void hear_completion(engine::Lead &lead, int64_t trial) {
   pollfd news{lead.seat().wake_fd(), POLLIN, 0};
   while (!lead.news(trial).metric) poll(&news, 1, 1000);
-  const TrialNews said = lead.news(trial);
+  const engine::TrialNews said = lead.news(trial);
   lead.completed(trial, said.length, *said.metric);
 }
 
 // The first run of trial 1, taken up by this process.
-std::unique_ptr<LiveRun> take_up_run(const World &world, Lead &led) {
-  led.change_state(state::active);
+std::unique_ptr<engine::LiveRun> take_up_run(const World &world, engine::Lead &led) {
+  led.change_state(engine::state::active);
   led.begin();
   led.start_run(led.next_run(1), to_wire(ProcessIdentity::of(getsid(0)).to_json()));
-  RunRequest request = world.request();
+  engine::RunRequest request = world.request();
   request.trial_id = 1;
   request.run_id = 1;
-  return start_live_run(request);
+  return engine::start_live_run(request);
 }
 
 void a_run_hears_what_the_search_decides(const World &world) {
@@ -85,17 +85,19 @@ void a_run_hears_what_the_search_decides(const World &world) {
   run->complete_operation(10, {{"loss", 0.5}});
   search.join();
   assert_true(run->current_operation().completed);
-  run->end(RunExit::ok);
+  run->end(engine::RunExit::ok);
   assert_equal(*led->run_exit(1, 1), "ok");
-  const RunStanding standing = led->run_standing(1, 1);
+  const engine::RunStanding standing = led->run_standing(1, 1);
   assert_true(standing.done && standing.closed && !standing.invalid_hp);
-  const Decided after = led->end_trial(1, state::completed, {}, JudgedRun{1, RunExit::ok, false});
+  const engine::Decided after = led->end_trial(1, engine::state::completed, {},
+                                               engine::JudgedRun{1, engine::RunExit::ok, false});
   assert_equal(after.trials.back(), 2);
   assert_true(led->led_runs().empty());
 }
 
 void a_run_does_not_wait_for_ever_for_a_supervisor_that_is_stopped(const World &world) {
-  const World hasty(world, [](StoreOptions &options) { options.answer_limit = milliseconds(20); });
+  const World hasty(world,
+                    [](engine::StoreOptions &options) { options.answer_limit = milliseconds(20); });
   const int64_t experiment = new_search(hasty);
   auto led = lead(hasty, experiment);
   auto run = take_up_run(hasty, *led);
@@ -105,14 +107,15 @@ void a_run_does_not_wait_for_ever_for_a_supervisor_that_is_stopped(const World &
 }
 
 void who_posts_does_not_wait_for_ever_either(const World &world) {
-  const World hasty(world, [](StoreOptions &options) { options.answer_limit = milliseconds(20); });
-  Engine engine = hasty.engine();
+  const World hasty(world,
+                    [](engine::StoreOptions &options) { options.answer_limit = milliseconds(20); });
+  engine::Engine engine = hasty.engine();
   Json config = random_search;
   config["searcher"] = {{"name", "custom"}};
   const int64_t experiment =
       engine.create_experiment(config, "text", {{"./train"}, "/", {}, false, {}});
   expect_error(Code::unavailable, [&] { engine.post_operations(experiment, 1, Json::array()); });
-  Lead led(hasty.directory(), experiment, hasty.options());
+  engine::Lead led(hasty.directory(), experiment, hasty.options());
   expect_error(Code::timeout, [&] { engine.post_operations(experiment, 1, Json::array()); });
   assert_true(led.posts().empty());
 }
@@ -127,20 +130,20 @@ void what_a_run_prints_is_there_once_with_where_to_go_on(const World &world) {
   assert_false(led->log_output(1, 1, {"CUDA error"}, 30, "CUDA"));
   assert_equal(led->log_offset(1, 1), 30U);
   assert_true(led->run_standing(1, 1).restarts_forbidden);
-  Engine engine = world.engine();
+  engine::Engine engine = world.engine();
   assert_equal(engine.list_logs(1, {}).at("logs").size(), 4U);
 }
 
 void a_search_that_fails_ends_its_experiment_and_says_why(const World &world) {
   const int64_t experiment = new_search(world);
   auto led = lead(world, experiment);
-  led->change_state(state::active);
+  led->change_state(engine::state::active);
   led->begin();
-  const Decided decided = led->fail("there is no way");
+  const engine::Decided decided = led->fail("there is no way");
   assert_equal(*decided.failure, "there is no way");
   assert_equal(led->control().state, "STOPPING_ERROR");
   assert_equal(led->finish(), "ERROR");
-  Engine engine = world.engine();
+  engine::Engine engine = world.engine();
   assert_equal(engine.describe_experiment(experiment).at("error").get<std::string>(),
                "there is no way");
 }
@@ -148,17 +151,17 @@ void a_search_that_fails_ends_its_experiment_and_says_why(const World &world) {
 void what_people_do_reaches_the_supervisor(const World &world) {
   const int64_t experiment = new_search(world);
   auto led = lead(world, experiment);
-  led->change_state(state::active);
+  led->change_state(engine::state::active);
   led->begin();
   const int64_t before = led->control().count;
-  Engine engine = world.engine();
-  engine.control(Target::experiment, experiment, Action::pause);
+  engine::Engine engine = world.engine();
+  engine.control(engine::Target::experiment, experiment, engine::Action::pause);
   pollfd news{led->seat().wake_fd(), POLLIN, 0};
   assert_int_equal(poll(&news, 1, -1), 1);
   assert_true(led->control().count > before);
   assert_equal(led->control().state, "PAUSED");
   assert_equal(led->open_trials()[0].state, "PAUSED");
-  expect_error(Code::state, [&] { led->change_state(state::completed); });
+  expect_error(Code::state, [&] { led->change_state(engine::state::completed); });
 }
 
 }  // namespace

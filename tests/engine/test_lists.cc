@@ -13,7 +13,7 @@ std::vector<int64_t> ids_of(const Json &trials) {
 }
 
 // Of all pages, which have two entries each.
-std::vector<int64_t> walk(Engine &engine, int64_t experiment_id, Page page) {
+std::vector<int64_t> walk(engine::Engine &engine, int64_t experiment_id, engine::Page page) {
   std::vector<int64_t> ids;
   page.limit = 2;
   for (Json next = 0; !next.is_null();) {
@@ -27,8 +27,8 @@ std::vector<int64_t> walk(Engine &engine, int64_t experiment_id, Page page) {
 }
 
 void pages_lead_through_all_in_either_direction(const World &world) {
-  for (int i = 0; i < 5; ++i) world.start()->end(RunExit::ok);
-  Engine engine = world.engine();
+  for (int i = 0; i < 5; ++i) world.start()->end(engine::RunExit::ok);
+  engine::Engine engine = world.engine();
   assert_equal(walk(engine, 0, {}), (std::vector<int64_t>{1, 2, 3, 4, 5}));
   assert_equal(walk(engine, 0, {.descending = true}), (std::vector<int64_t>{5, 4, 3, 2, 1}));
   assert_equal(engine.list_experiments({}).at("experiments").size(), 5U);
@@ -38,8 +38,8 @@ void pages_lead_through_all_in_either_direction(const World &world) {
 
 // A search with a trial for each of these; none: without a validation.
 int64_t search_with(const World &world, const std::vector<std::optional<double>> &losses) {
-  Engine engine = world.engine();
-  Store store(world.directory(), false, world.options());
+  engine::Engine engine = world.engine();
+  engine::Store store(world.directory(), false, world.options());
   const int64_t experiment = engine.create_experiment(
       {{"name", "search"}, {"searcher", {{"name", "random"}, {"metric", "loss"}}}}, "", {});
   for (const std::optional<double> &loss : losses) {
@@ -49,7 +49,7 @@ int64_t search_with(const World &world, const std::vector<std::optional<double>>
         experiment);
     const int64_t trial = store.database().last_id();
     if (loss)
-      ReportWriter(store.database())
+      engine::ReportWriter(store.database())
           .deliver({trial, 1, 0, std::to_string(trial)}, std::vector{validation(1, 1, *loss)});
   }
   return experiment;
@@ -57,7 +57,7 @@ int64_t search_with(const World &world, const std::vector<std::optional<double>>
 
 void trials_come_by_their_metric_with_those_without_one_last(const World &world) {
   const int64_t experiment = search_with(world, {0.5, std::nullopt, NAN, 0.1, INFINITY, 0.3});
-  Engine engine = world.engine();
+  engine::Engine engine = world.engine();
   assert_equal(walk(engine, experiment, {.by_metric = true}),
                (std::vector<int64_t>{4, 6, 1, 5, 3, 2}));
   const auto best = engine.best_trial(experiment);
@@ -75,7 +75,7 @@ void a_report_is_shown_as_it_was_made(const World &world) {
   report.text = R"({"a":{"b":[1,2]},"größe":null})";
   report.batches = R"([{"loss":1},{"loss":2}])";
   deliver(*run, {report, validation(2, 7, NAN)});
-  Engine engine = world.engine();
+  engine::Engine engine = world.engine();
   const int64_t trial = run->info().trial_id;
   const Json all = parse_json(engine.metrics_text(trial, {}, {}), "metrics").at("metrics");
   assert_equal(all.size(), 2U);
@@ -99,7 +99,7 @@ void lines_of_a_log_keep_their_order(const World &world) {
     lines[i].text = texts[i];
   }
   deliver(*run, lines);
-  Engine engine = world.engine();
+  engine::Engine engine = world.engine();
   const Json logs = engine.list_logs(run->info().trial_id, {}).at("logs");
   for (size_t i = 0; i < lines.size(); ++i) {
     assert_equal(logs[i].at("text").get<std::string>(), texts[i]);

@@ -19,7 +19,7 @@ void train(const World &world, int number) {
     deliver(*run, {validation(static_cast<uint64_t>(step), step, 1.0 / static_cast<double>(step))});
   run->report_checkpoint(checkpoint("of" + std::to_string(number), reports));
   run->complete_operation(10, {{"loss", 0.1}});
-  run->end(RunExit::ok);
+  run->end(engine::RunExit::ok);
 }
 
 void eight_processes_lose_nothing(const World &world) {
@@ -43,7 +43,7 @@ void eight_processes_lose_nothing(const World &world) {
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
   }
-  Engine engine = world.engine();
+  engine::Engine engine = world.engine();
   const Json trials = engine.list_trials(0, {}).at("trials");
   assert_equal(trials.size(), static_cast<size_t>(processes));
   for (const Json &trial : trials) {

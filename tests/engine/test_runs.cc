@@ -12,8 +12,8 @@ void a_run_that_ends_well_completes_its_trial(const World &world) {
   assert_int_equal(run->current_operation().length, 10);
   run->complete_operation(10, {{"loss", 0.5}});
   assert_true(run->current_operation().completed);
-  run->end(RunExit::ok);
-  Engine engine = world.engine();
+  run->end(engine::RunExit::ok);
+  engine::Engine engine = world.engine();
   const Json trial = engine.get_trial(run->info().trial_id);
   assert_equal(trial.at("state").get<std::string>(), "COMPLETED");
   assert_equal(trial.at("runs")[0].at("exit").get<std::string>(), "ok");
@@ -33,7 +33,7 @@ void reports_that_come_again_are_stored_once(const World &world) {
   auto run = world.start();
   deliver(*run, {validation(1, 1, 0.9), validation(2, 2, 0.8)});
   deliver(*run, {validation(2, 2, 0.8), validation(3, 3, 0.7)});
-  Engine engine = world.engine();
+  engine::Engine engine = world.engine();
   const Json list = parse_json(engine.metrics_text(run->info().trial_id, {}, {}), "metrics");
   assert_int_equal(list.at("metrics").size(), 3);
   assert_int_equal(engine.delivered_journals(run->info().trial_id)[0].sequence, 3);
@@ -42,11 +42,11 @@ void reports_that_come_again_are_stored_once(const World &world) {
 void a_run_takes_the_place_of_what_earlier_ones_reported_from_there_on(const World &world) {
   auto first = world.start();
   deliver(*first, {validation(1, 1, 0.1), validation(2, 2, 0.2), validation(3, 3, 0.3)});
-  first->end(RunExit::error);
+  first->end(engine::RunExit::error);
   auto second = world.resume(first->info().trial_id);
   assert_int_equal(second->info().run_id, 2);
   deliver(*second, {validation(1, 2, 0.5)});
-  Engine engine = world.engine();
+  engine::Engine engine = world.engine();
   const Json list = parse_json(engine.metrics_text(first->info().trial_id, {}, {}), "metrics");
   assert_int_equal(list.at("metrics").size(), 2);
   assert_int_equal(list.at("metrics")[1].at("trial_run_id").get<int64_t>(), 2);
@@ -56,13 +56,13 @@ void a_trial_has_one_run_at_a_time(const World &world) {
   auto run = world.start();
   expect_error(Code::state, [&] { world.resume(run->info().trial_id); });
   expect_error(Code::not_found, [&] { world.resume(99); });
-  run->end(RunExit::error);
+  run->end(engine::RunExit::error);
   assert_int_equal(world.resume(run->info().trial_id)->info().run_id, 2);
 }
 
 void a_run_that_was_not_ended_has_died(const World &world) {
   const int64_t trial = world.start()->info().trial_id;
-  Engine engine = world.engine();
+  engine::Engine engine = world.engine();
   const Json found = engine.get_trial(trial);
   assert_equal(found.at("runs")[0].at("exit").get<std::string>(), "died");
   assert_equal(found.at("state").get<std::string>(), "ACTIVE");
@@ -72,15 +72,15 @@ void who_pauses_a_trial_wakes_its_run(const World &world) {
   auto run = world.start();
   const int64_t trial = run->info().trial_id;
   expect_error(Code::state, [&] { run->acknowledge_signal(); });
-  Engine engine = world.engine();
+  engine::Engine engine = world.engine();
   bool asked = false;
   std::thread waiter([&] { asked = run->wait_signal(Wake()); });
-  const Json answer = engine.control(Target::trial, trial, Action::pause);
+  const Json answer = engine.control(engine::Target::trial, trial, engine::Action::pause);
   waiter.join();
   assert_true(asked);
   assert_int_equal(answer.at("signalled").get<int64_t>(), 1);
   run->acknowledge_signal();
-  run->end(RunExit::ok);
+  run->end(engine::RunExit::ok);
   const Json found = engine.get_trial(trial);
   assert_equal(found.at("state").get<std::string>(), "PAUSED");
   assert_equal(found.at("runs")[0].at("exit").get<std::string>(), "preempted");
@@ -92,7 +92,7 @@ void what_a_trial_says_first_stays(const World &world) {
   assert_false(run->report_early_exit("USER_REQUESTED_STOP"));
   run->set_metadata({{"notes", "first"}});
   run->set_metadata({{"notes", "second"}});
-  Engine engine = world.engine();
+  engine::Engine engine = world.engine();
   const Json trial = engine.get_trial(run->info().trial_id);
   assert_equal(trial.at("early_exit").get<std::string>(), "INVALID_HP");
   assert_equal(trial.at("metadata").at("notes").get<std::string>(), "second");

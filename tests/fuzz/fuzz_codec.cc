@@ -16,27 +16,30 @@ std::string_view cut_line(std::string_view &rest) {
 }
 
 template <class Call>
-void take_request(const WireRequest &request, WireVersion version) {
+void take_request(const codec::WireRequest &request, codec::WireVersion version) {
   try {
-    const auto call = read_request<Call>(request, version);
+    const auto call = codec::read_request<Call>(request, version);
     if (!call) return;
-    const WireRequest first = write_request(*call, version);
-    const auto again = read_request<Call>(first, version);
-    if (!again || write_request(*again, version).body != first.body) std::abort();
+    const codec::WireRequest first = codec::write_request(*call, version);
+    const auto again = codec::read_request<Call>(first, version);
+    if (!again || codec::write_request(*again, version).body != first.body) std::abort();
   } catch (const Error &e) {
     if (e.code != Code::invalid && e.code != Code::unsupported) std::abort();
   }
 }
 
 template <class Call>
-void take_answer(const WireAnswer &answer, WireVersion version) {
+void take_answer(const codec::WireAnswer &answer, codec::WireVersion version) {
   try {
-    const std::string first = write_answer<Call>(read_answer<Call>(answer, version), version);
-    if (write_answer<Call>(read_answer<Call>({200, first}, version), version) != first)
+    const std::string first =
+        codec::write_answer<Call>(codec::read_answer<Call>(answer, version), version);
+    if (codec::write_answer<Call>(codec::read_answer<Call>({200, first}, version), version) !=
+        first)
       std::abort();
   } catch (const Error &e) {
     // In the midst of parts there may be a refusal.
-    if (comes_in_parts<typename Call::Answer> && answer.status == 200 && e.http_status != 0) return;
+    if (codec::comes_in_parts<typename Call::Answer> && answer.status == 200 && e.http_status != 0)
+      return;
     if (e.http_status != (answer.status == 200 ? 0 : answer.status)) std::abort();
     if (answer.status == 200 && e.code != Code::corrupt) std::abort();
     if (e.code == Code::internal || std::string_view(e.what()).size() > 480) std::abort();
@@ -51,9 +54,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const std::string path(cut_line(rest));
   const std::string query(cut_line(rest));
   const std::string body(rest);
-  wire_version(method);
-  const WireVersion version = all_versions[size % 3];  // one at a time: exceptions take their time
-  any_call([&]<class Call>() {
+  codec::wire_version(method);
+  const codec::WireVersion version =
+      codec::all_versions[size % 3];  // one at a time: exceptions take their time
+  codec::any_call([&]<class Call>() {
     take_request<Call>({method, path, query, body}, version);
     // Also where no path fits.
     const char *own = version < Call::route.since && Call::route.old_path != nullptr
@@ -63,6 +67,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     take_answer<Call>({200, body}, version);
     return false;
   });
-  take_answer<StartRun>({std::atoi(method.c_str()) % 1000, body}, version);
+  take_answer<codec::StartRun>({std::atoi(method.c_str()) % 1000, body}, version);
   return 0;
 }

@@ -35,16 +35,16 @@ void receive_from(std::string_view bytes) {
   setsockopt(ends[1], SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
   (void)!send(ends[1], bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
   close(ends[1]);
-  Stream stream{Fd(ends[0]), "rank 1", std::make_shared<SpareBuffers>()};
+  comm::Stream stream{Fd(ends[0]), "rank 1", std::make_shared<comm::SpareBuffers>()};
   for (;;) {
-    FrameHead head;
-    Patience patience(std::chrono::milliseconds(0));
-    if (!stream.receive_head(Channel::global, head, patience)) return;
-    if (stream.receive_payload(Channel::global, patience).size() != head.size) std::abort();
-    std::string once(frame_head_size, '\0');
+    comm::FrameHead head;
+    comm::Patience patience(std::chrono::milliseconds(0));
+    if (!stream.receive_head(comm::Channel::global, head, patience)) return;
+    if (stream.receive_payload(comm::Channel::global, patience).size() != head.size) std::abort();
+    std::string once(comm::frame_head_size, '\0');
     std::string again = once;
-    encode_head(head, once.data());
-    encode_head(decode_head(once), again.data());
+    comm::encode_head(head, once.data());
+    comm::encode_head(comm::decode_head(once), again.data());
     if (once != again) std::abort();
   }
 }
@@ -54,19 +54,19 @@ void receive_from(std::string_view bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const std::string text(reinterpret_cast<const char *>(data), size);
   take([&] { receive_from(text); });
-  take([&] { decode_messages(text); });
-  take([&] { read_notice(text); });
-  const std::string challenge(challenge_size, 'c');
-  if (verify_hello(challenge, text, "a secret that no input knows")) std::abort();
-  take([&] { Applicant({}, "secret").answer(text); });
+  take([&] { comm::decode_messages(text); });
+  take([&] { comm::read_notice(text); });
+  const std::string challenge(comm::challenge_size, 'c');
+  if (comm::verify_hello(challenge, text, "a secret that no input knows")) std::abort();
+  take([&] { comm::Applicant({}, "secret").answer(text); });
   take([&] {
-    Applicant applicant({}, "secret");
-    applicant.answer(make_challenge());
+    comm::Applicant applicant({}, "secret");
+    applicant.answer(comm::make_challenge());
     applicant.judge(text);
     std::abort();  // nobody can know what proves it
   });
-  take([&] { parse_endpoint(text); });
-  take([&] { parse_tasks_per_node(text); });
-  take([&] { first_host(text); });
+  take([&] { comm::parse_endpoint(text); });
+  take([&] { comm::parse_tasks_per_node(text); });
+  take([&] { comm::first_host(text); });
   return 0;
 }

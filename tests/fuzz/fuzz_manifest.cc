@@ -9,18 +9,18 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static const det::TemporaryDirectory directory;
-  static const det::Tree root(directory.path());
-  std::ofstream(directory / det::manifest_name, std::ios::binary)
+  static const det::storage::Tree root(directory.path());
+  std::ofstream(directory / det::storage::manifest_name, std::ios::binary)
       .write(reinterpret_cast<const char *>(data), static_cast<std::streamsize>(size));
   try {
-    const auto manifest = det::read_manifest(root);
+    const auto manifest = det::storage::read_manifest(root);
     if (!manifest) std::abort();
-    std::filesystem::remove(directory / det::manifest_name);
-    det::write_manifest(root, *manifest);
-    if (det::read_manifest(root)->size() != manifest->size()) std::abort();
+    std::filesystem::remove(directory / det::storage::manifest_name);
+    det::storage::write_manifest(root, *manifest);
+    if (det::storage::read_manifest(root)->size() != manifest->size()) std::abort();
     for (const auto &[path, entry] : *manifest)
-      if (!det::is_plain_path(path)) std::abort();
-    det::verify(root, *manifest, nullptr, true);
+      if (!det::storage::is_plain_path(path)) std::abort();
+    det::storage::verify(root, *manifest, nullptr, true);
   } catch (const det::Error &e) {
     if (e.code != det::Code::corrupt && e.code != det::Code::unsupported) std::abort();
   }

@@ -18,11 +18,12 @@ constexpr uint64_t first_sequence = 1000;
 // Walks all records; gives the steps of each.
 std::vector<int64_t> walk(const std::vector<uint64_t> &bytes, uint64_t size, uint64_t sequence,
                           uint64_t offset) {
-  RecordCursor cursor(reinterpret_cast<const std::byte *>(bytes.data()), size, sequence, offset);
+  journal::RecordCursor cursor(reinterpret_cast<const std::byte *>(bytes.data()), size, sequence,
+                               offset);
   std::vector<int64_t> steps;
   Report report;
   uint64_t last = 0;
-  while (cursor.next_left_behind(report) == RecordCursor::Step::record) {
+  while (cursor.next_left_behind(report) == journal::RecordCursor::Step::record) {
     if (report.sequence <= last || report.group.size() > 255) std::abort();
     last = report.sequence;
     steps.push_back(report.steps);
@@ -36,12 +37,14 @@ void walk_anything(const uint8_t *data, size_t size) {
   std::memcpy(bytes.data(), data, size);
   uint64_t sequence = first_sequence;
   try {
-    sequence = read_segment_header(reinterpret_cast<const std::byte *>(bytes.data()), size, "input")
+    sequence = journal::read_segment_header(reinterpret_cast<const std::byte *>(bytes.data()), size,
+                                            "input")
                    .sequence;
   } catch (const Error &e) {
     if (e.code != Code::corrupt && e.code != Code::unsupported) std::abort();
   }
-  if (size >= segment_header_size) walk(bytes, size, sequence, segment_header_size);
+  if (size >= journal::segment_header_size)
+    walk(bytes, size, sequence, journal::segment_header_size);
   walk(bytes, size, sequence, 0);
 }
 
@@ -57,13 +60,13 @@ void damage_one_byte(const uint8_t *data, size_t size) {
   const std::string_view text(reinterpret_cast<const char *>(data) + 3, size - 3);
   std::string_view rest = text;
   while (!rest.empty()) {
-    RecordContent content;
+    journal::RecordContent content;
     content.kind = ReportKind::status;
     content.steps = ++count;
     content.text = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(rest.size(), content.text.size() + 1));
-    write_record(at + used, content, first_sequence + used, 1);
-    used += record_size(content);
+    journal::write_record(at + used, content, first_sequence + used, 1);
+    used += journal::record_size(content);
   }
   const bool damaged = turn != 0;
   at[place % used] ^= std::byte{turn};

@@ -26,14 +26,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   std::filesystem::current_path(empty.path());
   const std::string text(reinterpret_cast<const char *>(data), size);
   const auto logger = std::make_shared<det::Logger>(det::LogLevel::error);
-  build([&] { det::make_storage_from_uri(text, logger); });
-  build([&] { det::normalized_prefix(text); });
+  build([&] { det::storage::make_storage_from_uri(text, logger); });
+  build([&] { det::storage::normalized_prefix(text); });
   build([&] {
     const det::Json config = det::parse_json(text, "checkpoint_storage");
-    const auto storage = det::make_storage(config, std::nullopt, logger);
+    const auto storage = det::storage::make_storage(config, std::nullopt, logger);
     // What it says of itself builds it again.
-    det::make_storage(storage->config(), std::nullopt, logger);
-    det::make_storage(config, "/container", logger);
+    det::storage::make_storage(storage->config(), std::nullopt, logger);
+    det::storage::make_storage(config, "/container", logger);
   });
   if (!std::filesystem::is_empty(empty.path())) std::abort();
   return 0;

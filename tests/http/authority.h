@@ -11,7 +11,7 @@
 
 #include "core/base/file.h"
 
-namespace det {
+namespace det::http {
 
 // PEM texts.
 struct Identity {
@@ -84,4 +84,4 @@ class Authority {
   Certificate certificate_;
 };
 
-}  // namespace det
+}  // namespace det::http

@@ -4,7 +4,7 @@
 #include "core/http/message.h"
 #include "tests/python_server.h"
 
-namespace det {
+namespace det::http {
 
 class Server : public PythonServer {
  public:
@@ -27,4 +27,4 @@ inline Server &server() {
 
 inline HttpRequest get(const std::string &path) { return {.url = server().url(path)}; }
 
-}  // namespace det
+}  // namespace det::http

@@ -8,6 +8,7 @@
 namespace {
 
 using namespace det;
+using namespace det::http;
 using std::chrono::milliseconds;
 
 HttpClient make_client(HttpOptions options = {}) {

@@ -13,6 +13,7 @@
 namespace {
 
 using namespace det;
+using namespace det::http;
 using std::chrono::milliseconds;
 
 // Waits until the server has noticed `count` connections that were dropped while it waited.

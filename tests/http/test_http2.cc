@@ -14,6 +14,7 @@
 namespace {
 
 using namespace det;
+using namespace det::http;
 
 class Http2Master {
  public:

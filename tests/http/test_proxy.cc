@@ -10,6 +10,7 @@
 namespace {
 
 using namespace det;
+using namespace det::http;
 
 class Proxy : public PythonServer {
  public:

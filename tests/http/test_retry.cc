@@ -9,6 +9,7 @@
 namespace {
 
 using namespace det;
+using namespace det::http;
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 

@@ -10,6 +10,7 @@
 namespace {
 
 using namespace det;
+using namespace det::http;
 
 const Authority &authority() {
   static const Authority one;

@@ -8,7 +8,7 @@
 #include "core/journal/spool.h"
 #include "tests/temporary_directory.h"
 
-namespace det {
+namespace det::journal {
 
 struct Journal {
   TemporaryDirectory directory;
@@ -34,4 +34,4 @@ inline uint64_t report_step(Spool &spool, int64_t step, int thread = 0) {
   return spool.append_metrics("training", step, &value, 1);
 }
 
-}  // namespace det
+}  // namespace det::journal

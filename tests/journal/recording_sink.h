@@ -15,7 +15,7 @@
 #include "core/base/error.h"
 #include "core/base/report.h"
 
-namespace det {
+namespace det::journal {
 
 // A report with memory of its own.
 struct KeptReport {
@@ -108,4 +108,4 @@ void wait_until(Condition condition) {
   while (!condition()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
-}  // namespace det
+}  // namespace det::journal

@@ -11,7 +11,7 @@
 #include "tests/cmocka.h"
 #include "tests/expect_error.h"
 
-namespace det {
+namespace det::journal {
 namespace {
 
 constexpr uint64_t base = 4096;
@@ -261,10 +261,10 @@ void repeated_name_among_many_is_found(void **) {
 }
 
 }  // namespace
-}  // namespace det
+}  // namespace det::journal
 
 int test_record() {
-  using namespace det;
+  using namespace det::journal;
   const CMUnitTest tests[] = {
       cmocka_unit_test(metrics_come_back_bit_for_bit),
       cmocka_unit_test(every_kind_comes_back),

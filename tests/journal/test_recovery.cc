@@ -23,7 +23,7 @@
 #include "tests/journal/journal.h"
 #include "tests/journal/recording_sink.h"
 
-namespace det {
+namespace det::journal {
 namespace {
 
 void leave_behind(const Journal &journal, int64_t count) {
@@ -195,11 +195,12 @@ class SharedSink : public ReportSink {
 [[noreturn]] void report_until_killed(const Journal &journal, Shared &shared, bool ship) {
   const auto spool = journal.open({.limit_bytes = 256 << 20, .segment_bytes = 16384});
   SharedSink sink(shared);
-  std::unique_ptr<Shipper> shipper;
-  ShipperOptions options;
+  std::unique_ptr<metrics::Shipper> shipper;
+  metrics::ShipperOptions options;
   options.interval = std::chrono::milliseconds(1);
   if (ship)
-    shipper = std::make_unique<Shipper>(*spool, sink, std::make_shared<Logger>(), nullptr, options);
+    shipper = std::make_unique<metrics::Shipper>(*spool, sink, std::make_shared<Logger>(), nullptr,
+                                                 options);
   const auto loop = [&](int thread) {
     for (int64_t i = 1;; ++i) {
       report_step(*spool, i, thread);
@@ -242,10 +243,10 @@ void kill_at_any_instant_loses_no_acknowledged_report(void **) {
 }
 
 }  // namespace
-}  // namespace det
+}  // namespace det::journal
 
 int test_recovery() {
-  using namespace det;
+  using namespace det::journal;
   const CMUnitTest tests[] = {
       cmocka_unit_test(everything_left_behind_is_delivered_once),
       cmocka_unit_test(missing_directory_is_an_empty_journal),

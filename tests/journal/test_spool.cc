@@ -34,7 +34,7 @@ extern "C" ssize_t __wrap_write(int fd, const void *data, size_t size) {
   return -1;
 }
 
-namespace det {
+namespace det::journal {
 namespace {
 
 // Reads what there is and gives the steps.
@@ -375,10 +375,10 @@ void record_overwritten_by_the_host_costs_only_itself(void **) {
 }
 
 }  // namespace
-}  // namespace det
+}  // namespace det::journal
 
 int main() {
-  using namespace det;
+  using namespace det::journal;
   const CMUnitTest tests[] = {
       cmocka_unit_test(reports_come_back_in_order_over_many_files),
       cmocka_unit_test(sequences_grow_and_are_those_of_the_reports),

@@ -17,26 +17,27 @@ namespace det::test {
 
 struct Launching {
   TemporaryDirectory directory;
-  LocalLauncher launcher;
+  launcher::LocalLauncher launcher;
 
-  explicit Launching(int cores = 4) : Launching(Slots(cores)) {}
-  explicit Launching(Slots slots) : launcher(std::move(slots)) {}
+  explicit Launching(int cores = 4) : Launching(launcher::Slots(cores)) {}
+  explicit Launching(launcher::Slots slots) : launcher(std::move(slots)) {}
 
-  TrialLaunch launch(int64_t trial_id, std::vector<std::string> command, int slots = 1) const {
+  launcher::TrialLaunch launch(int64_t trial_id, std::vector<std::string> command,
+                               int slots = 1) const {
     return {trial_id, 1, slots, std::move(command), {}, directory.path(), log(trial_id)};
   }
-  TrialLaunch script(int64_t trial_id, const std::string &text, int slots = 1) const {
+  launcher::TrialLaunch script(int64_t trial_id, const std::string &text, int slots = 1) const {
     return launch(trial_id, {"sh", "-c", text}, slots);
   }
-  ProcessIdentity prepare(const TrialLaunch &what) {
+  ProcessIdentity prepare(const launcher::TrialLaunch &what) {
     return ProcessIdentity::from_json(parse_json(launcher.prepare(what), "the leader of a run"));
   }
-  ProcessIdentity start(const TrialLaunch &what) {
+  ProcessIdentity start(const launcher::TrialLaunch &what) {
     ProcessIdentity leader = prepare(what);
     launcher.go(what.trial_id);
     return leader;
   }
-  void adopt(const TrialLaunch &what, const ProcessIdentity &leader) {
+  void adopt(const launcher::TrialLaunch &what, const ProcessIdentity &leader) {
     launcher.adopt(what, to_wire(leader.to_json()));
   }
   std::filesystem::path log(int64_t trial_id) const {
@@ -44,15 +45,18 @@ struct Launching {
   }
   std::string printed(int64_t trial_id) const { return read_file(log(trial_id)); }
 
-  std::vector<LaunchedExit> wait_for_exits(size_t count) { return wait_for_exits(launcher, count); }
+  std::vector<launcher::LaunchedExit> wait_for_exits(size_t count) {
+    return wait_for_exits(launcher, count);
+  }
 
-  static std::vector<LaunchedExit> wait_for_exits(Launcher &launcher, size_t count) {
-    std::vector<LaunchedExit> exits;
+  static std::vector<launcher::LaunchedExit> wait_for_exits(launcher::Launcher &launcher,
+                                                            size_t count) {
+    std::vector<launcher::LaunchedExit> exits;
     while (exits.size() < count) {
       pollfd news{launcher.exit_fd(), POLLIN, 0};
       // The limit only ends what hangs.
       assert_int_equal(poll(&news, 1, 60'000), 1);
-      for (const LaunchedExit &exit : launcher.take_exits()) exits.push_back(exit);
+      for (const launcher::LaunchedExit &exit : launcher.take_exits()) exits.push_back(exit);
     }
     return exits;
   }
@@ -77,8 +81,8 @@ inline ProcessIdentity process_in(const std::filesystem::path &path) {
 
 inline bool is_gone(const ProcessIdentity &process) { return liveness(process) == Liveness::dead; }
 
-inline void assert_exit(const LaunchedExit &exit, int64_t trial_id, LaunchedExit::Kind kind,
-                        int status) {
+inline void assert_exit(const launcher::LaunchedExit &exit, int64_t trial_id,
+                        launcher::LaunchedExit::Kind kind, int status) {
   assert_int_equal(exit.trial_id, trial_id);
   assert_int_equal(static_cast<int>(exit.kind), static_cast<int>(kind));
   assert_int_equal(exit.status, status);

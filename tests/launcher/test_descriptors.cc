@@ -17,6 +17,7 @@
 namespace {
 
 using namespace det;
+using namespace det::launcher;
 
 // What a kernel before 5.9 answers, and a container's filter that is older than the call.
 bool forget_close_range() {

@@ -9,6 +9,7 @@
 namespace {
 
 using namespace det;
+using namespace det::launcher;
 using namespace det::test;
 
 Slots gpus(const TemporaryDirectory &machine) { return {{"0", "1"}, machine.path()}; }

@@ -10,6 +10,7 @@
 namespace {
 
 using namespace det;
+using namespace det::launcher;
 
 struct Following {
   TemporaryDirectory directory;

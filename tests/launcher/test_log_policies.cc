@@ -6,6 +6,7 @@
 namespace {
 
 using namespace det;
+using namespace det::launcher;
 
 LogPolicies policies(const char *list) {
   return LogPolicies(Json{{"log_policies", parse_json(list, "a list")}});

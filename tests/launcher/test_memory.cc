@@ -13,6 +13,7 @@
 namespace {
 
 using namespace det;
+using namespace det::launcher;
 
 void without_memory_no_gpu_is_overlooked(void **) {
   unsetenv("CUDA_VISIBLE_DEVICES");

@@ -10,6 +10,7 @@
 namespace {
 
 using namespace det;
+using namespace det::launcher;
 using namespace det::test;
 using Kind = LaunchedExit::Kind;
 

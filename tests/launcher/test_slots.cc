@@ -14,6 +14,7 @@
 namespace {
 
 using namespace det;
+using namespace det::launcher;
 
 // A machine as its /proc, /dev and /sys show it.
 class Machine {

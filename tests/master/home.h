@@ -30,8 +30,8 @@ class Home {
   const std::filesystem::path &path() const { return path_; }
   std::filesystem::path store() const { return path_ / ".detcore"; }
 
-  RunRequest request() const {
-    RunRequest request;
+  engine::RunRequest request() const {
+    engine::RunRequest request;
     request.store_directory = store();
     request.name = "digits";
     request.command = "./digits --fast";
@@ -39,28 +39,28 @@ class Home {
     request.options.busy_timeout = std::chrono::minutes(2);
     return request;
   }
-  std::unique_ptr<Master> start() const { return start_embedded_run(request()); }
-  std::unique_ptr<Master> start(const Json &config) const {
-    RunRequest asked = request();
+  std::unique_ptr<master::Master> start() const { return master::start_embedded_run(request()); }
+  std::unique_ptr<master::Master> start(const Json &config) const {
+    engine::RunRequest asked = request();
     asked.config = config;
-    return start_embedded_run(asked);
+    return master::start_embedded_run(asked);
   }
-  std::unique_ptr<Master> resume(int64_t trial_id) const {
-    RunRequest asked = request();
+  std::unique_ptr<master::Master> resume(int64_t trial_id) const {
+    engine::RunRequest asked = request();
     asked.trial_id = trial_id;
-    return start_embedded_run(asked);
+    return master::start_embedded_run(asked);
   }
 
   // Another connection, to look at what is stored.
-  Database look() const { return open_store(store(), false, {}); }
+  engine::Database look() const { return engine::open_store(store(), false, {}); }
   int64_t count(const std::string &sql) const {
-    Database database = look();
-    Query query = database.query(sql);
+    engine::Database database = look();
+    engine::Query query = database.query(sql);
     return query.next() ? query.integer(0) : -1;
   }
   std::string text(const std::string &sql) const {
-    Database database = look();
-    Query query = database.query(sql);
+    engine::Database database = look();
+    engine::Query query = database.query(sql);
     return query.next() ? query.text(0) : std::string("(no row)");
   }
 
@@ -90,11 +90,11 @@ inline Report metrics_json(uint64_t sequence, std::string_view group, int64_t st
   return report;
 }
 
-inline JournalKey journal_of(const Master &run) {
+inline JournalKey journal_of(const master::Master &run) {
   return {run.info().trial_id, run.info().run_id, 0, run.journal_id()};
 }
 
-inline Delivery deliver(Master &run, const std::vector<Report> &reports) {
+inline Delivery deliver(master::Master &run, const std::vector<Report> &reports) {
   return run.deliver(journal_of(run), reports);
 }
 

@@ -100,9 +100,9 @@ void a_metric_reported_again_with_another_value_does_not_count(void **) {
 
 void the_best_trial_comes_from_an_index(void **) {
   const Home home;
-  open_store(home.store(), true, {});
-  Database store = home.look();
-  Query plan = store.query(
+  engine::open_store(home.store(), true, {});
+  engine::Database store = home.look();
+  engine::Query plan = store.query(
       "EXPLAIN QUERY PLAN SELECT id, best_metric FROM trials WHERE experiment_id=1"
       " ORDER BY best_order, id LIMIT 1");
   assert_true(plan.next());
@@ -115,7 +115,7 @@ void a_rollback_of_the_best_leaves_the_best_of_the_rest(void **) {
   auto run = home.start(searching(true));
   deliver(*run, {metrics(1, "validation", 10, {{"loss", 2}}),
                  metrics(2, "validation", 20, {{"loss", 1}})});
-  run->end_run(RunEnd::ok);
+  run->end_run(master::RunEnd::ok);
   run = home.resume(1);
   deliver(*run, {metrics(1, "validation", 20, {{"loss", 5}})});
   assert_equal(run->best_validation(), 2);
@@ -125,7 +125,7 @@ void archived_validations_do_not_count(void **) {
   const Home home;
   auto run = home.start(searching(true));
   deliver(*run, {metrics(1, "validation", 10, {{"loss", 1}})});
-  run->end_run(RunEnd::ok);
+  run->end_run(master::RunEnd::ok);
   run = home.resume(1);
   deliver(*run, {metrics(1, "validation", 5, {{"loss", 2}})});
   assert_equal(run->best_validation(), 2);

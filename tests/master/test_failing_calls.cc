@@ -139,10 +139,10 @@ const Json searching{{"searcher", {{"name", "single"}, {"metric", "loss"}, {"max
 // tells whether its beginning may fail too.
 void live(const Home &home, const std::function<void()> &start_faults,
           const std::function<void()> &end_faults, bool arm_at_start) {
-  RunRequest asked = home.request();
+  engine::RunRequest asked = home.request();
   asked.config = searching;
   if (arm_at_start) start_faults();
-  const auto run = insist([&] { return start_embedded_run(asked); });
+  const auto run = insist([&] { return master::start_embedded_run(asked); });
   if (!arm_at_start) start_faults();
   std::vector<std::string> conflicts;
   for (uint64_t step = 1; step <= 3; ++step) {
@@ -164,7 +164,7 @@ void live(const Home &home, const std::function<void()> &start_faults,
     return 0;
   });
   insist([&] {
-    run->end_run(RunEnd::ok);
+    run->end_run(master::RunEnd::ok);
     return 0;
   });
   end_faults();
@@ -210,11 +210,11 @@ void a_disk_that_fails_loses_no_report(void **) {
 
 void too_few_descriptors_are_told_as_such(void **) {
   const Home home;
-  open_store(home.store(), true, {});
+  engine::open_store(home.store(), true, {});
   arm(Call::open, EMFILE, 0, never_reached);
   std::string message;
   assert_int_equal(
-      static_cast<int>(code_of([&] { open_store(home.store(), false, {}); }, &message)),
+      static_cast<int>(code_of([&] { engine::open_store(home.store(), false, {}); }, &message)),
       static_cast<int>(Code::io));
   disarm();
   if (!contains(message, "ulimit -n")) fail_msg("%s", message.c_str());
@@ -223,7 +223,7 @@ void too_few_descriptors_are_told_as_such(void **) {
 void a_store_that_cannot_be_made_or_opened_says_why(void **) {
   const auto failure_of = [](const Home &home, bool create) {
     try {
-      open_store(home.store(), create, {});
+      engine::open_store(home.store(), create, {});
     } catch (const Error &error) {
       return error;
     }
@@ -234,7 +234,7 @@ void a_store_that_cannot_be_made_or_opened_says_why(void **) {
   const Error full = failure_of(home, true);
   assert_int_equal(static_cast<int>(full.code), static_cast<int>(Code::full));
   assert_int_equal(full.os_errno, ENOSPC);
-  open_store(home.store(), true, {});
+  engine::open_store(home.store(), true, {});
   for (const int times : {1, never_reached}) {
     arm(Call::open, ESTALE, 0, times);
     const Error stale = failure_of(home, false);
@@ -242,7 +242,7 @@ void a_store_that_cannot_be_made_or_opened_says_why(void **) {
     assert_int_equal(static_cast<int>(stale.code), static_cast<int>(Code::io));
     assert_int_equal(stale.os_errno, times == 1 ? 0 : ESTALE);
   }
-  open_store(home.store(), false, {});
+  engine::open_store(home.store(), false, {});
 }
 
 void memory_that_is_not_there_loses_no_report(void **) {

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 class World {
  public:
   World(const Json &config, int64_t trials)
-      : store_(open_store(home_.store(), true, {})), writer_(store_) {
+      : store_(engine::open_store(home_.store(), true, {})), writer_(store_) {
     add_experiment(config);
     for (int64_t i = 0; i < trials; ++i)
       store_.run(
@@ -35,10 +35,10 @@ class World {
   }
   void add_checkpoint(int64_t trial, const std::string &id, const Json &metadata,
                       const Json &storage = {{"type", "directory"}}) {
-    RunInfo run;
+    engine::RunInfo run;
     run.trial_id = trial;
     run.run_id = 1;
-    record_checkpoint(store_, run, {id, metadata, {{"weights", 7}}, storage});
+    engine::record_checkpoint(store_, run, {id, metadata, {{"weights", 7}}, storage});
   }
   Delivery validate(int64_t trial, int64_t run, int64_t steps, const Json &metrics) {
     const std::string text = to_wire(metrics);
@@ -47,13 +47,13 @@ class World {
   }
 
   const Home &home() const { return home_; }
-  Database &store() { return store_; }
+  engine::Database &store() { return store_; }
   std::string text(const std::string &sql) { return home_.text(sql); }
 
  private:
   Home home_;
-  Database store_;
-  ReportWriter writer_;
+  engine::Database store_;
+  engine::ReportWriter writer_;
   int journals_ = 0;
 };
 
@@ -63,9 +63,9 @@ Json searching(const Json &metric, const Json &smaller_is_better) {
 
 using Ids = std::vector<int64_t>;
 
-Ids garbage(World &world, const KeepRule &rule) {
+Ids garbage(World &world, const engine::KeepRule &rule) {
   Ids ids;
-  for (const StoredCheckpoint &one : find_garbage(world.store(), 1, rule))
+  for (const engine::StoredCheckpoint &one : engine::find_garbage(world.store(), 1, rule))
     ids.push_back(std::stoll(one.uuid));
   std::ranges::sort(ids);
   return ids;
@@ -159,7 +159,7 @@ void trials_have_the_recorded_best_validations(void **) {
       assert_string_equal(seen.c_str(), (steps.dump() + " " + to_wire(number)).c_str());
     }
     if (recorded.contains("best_trial"))
-      assert_equal(best_trial(world->store(), 1), recorded.at("best_trial").get<int64_t>());
+      assert_equal(engine::best_trial(world->store(), 1), recorded.at("best_trial").get<int64_t>());
   }
 }
 
@@ -174,14 +174,14 @@ void the_newest_of_each_trial_can_be_kept_whether_validated_or_not(void **) {
     if (const auto loss = losses.at(static_cast<size_t>(i)))
       world.validate(trial, 1, steps, {{"loss", *loss}});
   }
-  const auto kept = [&](KeepRule rule, bool per_trial) {
+  const auto kept = [&](engine::KeepRule rule, bool per_trial) {
     rule.latest_per_trial = per_trial;
     Ids all{1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
     for (const int64_t id : garbage(world, rule)) std::erase(all, id);
     return all;
   };
   struct Row {
-    KeepRule rule;
+    engine::KeepRule rule;
     Ids actual, documented;
   };
   const Row rows[] = {
@@ -204,15 +204,15 @@ void the_newest_of_each_trial_can_be_kept_whether_validated_or_not(void **) {
 }
 
 void the_rule_is_that_of_the_configuration(void **) {
-  const KeepRule usual = keep_rule(Json::object());
+  const engine::KeepRule usual = engine::keep_rule(Json::object());
   assert_equal(usual.experiment_best, 0);
   assert_equal(usual.trial_best, 1);
   assert_equal(usual.trial_latest, 1);
-  const KeepRule rule = keep_rule({{"checkpoint_storage",
-                                    {{"save_experiment_best", 3},
-                                     {"save_trial_best", nullptr},
-                                     {"save_trial_latest", 0},
-                                     {"gc_latest_per_trial", true}}}});
+  const engine::KeepRule rule = engine::keep_rule({{"checkpoint_storage",
+                                                    {{"save_experiment_best", 3},
+                                                     {"save_trial_best", nullptr},
+                                                     {"save_trial_latest", 0},
+                                                     {"gc_latest_per_trial", true}}}});
   assert_equal(rule.experiment_best, 3);
   assert_equal(rule.trial_best, 1);
   assert_equal(rule.trial_latest, 0);
@@ -233,7 +233,7 @@ void a_metric_that_is_no_number_stops_the_collection(void **) {
   world.store().run(
       "INSERT INTO metrics (trial_id, run_id, metric_group, steps, time, metrics)"
       " VALUES (1, 1, 'validation', 1, 1, '{\"loss\":\"abc\"}')");
-  assert_code(Code::invalid, find_garbage(world.store(), 1, KeepRule{}));
+  assert_code(Code::invalid, engine::find_garbage(world.store(), 1, engine::KeepRule{}));
 }
 
 // Five checkpoints with files, of which 2, 4 and 5 are not kept.
@@ -286,20 +286,20 @@ Logger silent() {
 void what_is_not_kept_is_deleted_and_recorded(void **) {
   Stored stored;
   Logger log = silent();
-  const Collected collected = delete_garbage(stored.store(), 1, log);
+  const engine::Collected collected = engine::delete_garbage(stored.store(), 1, log);
   assert_int_equal(collected.deleted.size(), 2);
   assert_int_equal(collected.failures, 0);
   assert_string_equal(stored.files().c_str(), "123");
   assert_string_equal(stored.states().c_str(), collected_states);
   // Nothing is left to do.
-  assert_true(delete_garbage(stored.store(), 1, log).deleted.empty());
+  assert_true(engine::delete_garbage(stored.store(), 1, log).deleted.empty());
 }
 
 void what_somebody_else_removed_stays_as_it_is(void **) {
   Stored stored;
   Logger log = silent();
   fs::remove_all(stored.directory() / "4");
-  const Collected collected = delete_garbage(stored.store(), 1, log);
+  const engine::Collected collected = engine::delete_garbage(stored.store(), 1, log);
   assert_int_equal(collected.failures, 1);
   assert_string_equal(stored.files().c_str(), "123");
   assert_string_equal(stored.states().c_str(),
@@ -311,11 +311,11 @@ void a_storage_that_fails_does_not_keep_the_others(void **) {
   stored.world().store().run("UPDATE checkpoints SET storage='{\"type\":\"s3\"}' WHERE uuid='4'");
   std::string told;
   Logger log(LogLevel::warning, [&](LogLevel, const std::string &text) { told += text; });
-  collect_garbage(stored.store(), 1, log);
+  engine::collect_garbage(stored.store(), 1, log);
   assert_true(contains(told, "deleting checkpoint 4 of trial 1"));
   assert_string_equal(stored.states().c_str(),
                       "1 COMPLETED, 2 COMPLETED, 3 COMPLETED, 4 COMPLETED, 5 DELETED");
-  collect_garbage(stored.store(), 99, log);
+  engine::collect_garbage(stored.store(), 99, log);
   assert_true(contains(told, "no experiment 99"));
 }
 
@@ -327,7 +327,7 @@ bool collect_until(const fs::path &store, int step) {
     Logger log(LogLevel::debug, [&](LogLevel, const std::string &) {
       if (++seen == step) raise(SIGKILL);
     });
-    collect_garbage(store, 1, log);
+    engine::collect_garbage(store, 1, log);
     _exit(0);
   }
   int status = 0;
@@ -345,7 +345,7 @@ void a_collection_that_was_killed_is_finished_by_the_next(void **) {
       assert_true(contains(stored.states(), "5 PARTIALLY_DELETED"));
     }
     Logger log = silent();
-    collect_garbage(stored.store(), 1, log);
+    engine::collect_garbage(stored.store(), 1, log);
     assert_string_equal(stored.files().c_str(), "123");
     assert_string_equal(stored.states().c_str(), collected_states);
     if (!killed) break;
@@ -360,7 +360,7 @@ void what_is_being_deleted_is_nobodys_latest_checkpoint(void **) {
       "INSERT INTO operations (trial_id, number, length) VALUES (1, 1, 100)");
   const auto run = stored.world().home().resume(1);
   assert_string_equal(run->info().latest_checkpoint.value_or("").c_str(), "2");
-  run->end_run(RunEnd::ok);
+  run->end_run(master::RunEnd::ok);
 }
 
 }  // namespace

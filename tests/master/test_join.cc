@@ -8,15 +8,16 @@ namespace {
 // A job of two ranks, of which the chief has started.
 struct Job {
   Job() {
-    RunRequest asked = home.request();
+    engine::RunRequest asked = home.request();
     asked.options = options;
     asked.workers = {{1, ProcessIdentity::current()}};
-    chief = start_embedded_run(asked);
+    chief = master::start_embedded_run(asked);
     ticket = {home.store(), chief->journal_id(), ProcessIdentity::current(), chief->info()};
   }
 
-  std::unique_ptr<Master> join() const {
-    return join_embedded_run(ticket_from_json(to_json(ticket)), 1, nullptr, options);
+  std::unique_ptr<master::Master> join() const {
+    return master::join_embedded_run(engine::ticket_from_json(engine::to_json(ticket)), 1, nullptr,
+                                     options);
   }
   void expect_unreachable(const std::string &why) const {
     const auto worker = join();
@@ -28,9 +29,9 @@ struct Job {
   }
 
   Home home;
-  StoreOptions options;
-  std::unique_ptr<Master> chief;
-  RunTicket ticket;
+  engine::StoreOptions options;
+  std::unique_ptr<master::Master> chief;
+  engine::RunTicket ticket;
 };
 
 void a_worker_takes_part_in_the_run_of_its_chief(void **) {
@@ -72,26 +73,26 @@ void another_machine_needs_a_file_system_of_the_network(void **) {
 struct JobOnNetwork {
   JobOnNetwork() {
     network.on_network = [](const std::filesystem::path &) { return true; };
-    RunRequest asked = home.request();
+    engine::RunRequest asked = home.request();
     asked.options = network;
     asked.workers = {{1, ProcessIdentity::current()}};
-    chief = start_embedded_run(asked);
+    chief = master::start_embedded_run(asked);
     ticket = {home.store(), chief->journal_id(), ProcessIdentity::current(), chief->info()};
     ticket.chief.boot_id = "another machine";
   }
 
   Home home;
-  StoreOptions network;
-  std::unique_ptr<Master> chief;
-  RunTicket ticket;
+  engine::StoreOptions network;
+  std::unique_ptr<master::Master> chief;
+  engine::RunTicket ticket;
 };
 
 void another_machine_uses_a_store_on_the_network(void **) {
   JobOnNetwork job;
-  const auto worker = join_embedded_run(job.ticket, 1, nullptr, job.network);
+  const auto worker = master::join_embedded_run(job.ticket, 1, nullptr, job.network);
   assert_true(worker->unreachable().empty());
   deliver(*worker, {metrics(1, "training", 1, {{"loss", 1}})});
-  Database store = open_store(job.home.store(), false, job.network);
+  engine::Database store = engine::open_store(job.home.store(), false, job.network);
   assert_true(store.query("SELECT 1 FROM metrics").next());
 }
 
@@ -99,16 +100,16 @@ void another_machine_uses_a_store_on_the_network(void **) {
 void a_store_on_the_network_that_is_busy_is_an_error(void **) {
   JobOnNetwork job;
   job.network.busy_timeout = std::chrono::milliseconds(20);
-  Database other = open_store(job.home.store(), false, job.network);
+  engine::Database other = engine::open_store(job.home.store(), false, job.network);
   other.run("BEGIN EXCLUSIVE");
-  assert_code(Code::busy, join_embedded_run(job.ticket, 1, nullptr, job.network));
+  assert_code(Code::busy, master::join_embedded_run(job.ticket, 1, nullptr, job.network));
   other.run("ROLLBACK");
 }
 
 void a_store_that_fails_on_the_same_machine_is_an_error(void **) {
   Job job;
   job.options.busy_timeout = std::chrono::milliseconds(20);
-  Database other = job.home.look();
+  engine::Database other = job.home.look();
   other.run("BEGIN EXCLUSIVE");
   assert_code(Code::busy, job.join());
   other.run("ROLLBACK");

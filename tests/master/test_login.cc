@@ -16,6 +16,7 @@
 namespace {
 
 using namespace det;
+using namespace det::master;
 
 // A user's machine and a master with the users that tests/servers/login.py lists.
 struct Site {
@@ -28,18 +29,18 @@ struct Site {
   ~Site() { unsetenv("DET_DEBUG_CONFIG_PATH"); }
 
   void get(const std::string &path) const {
-    HttpClient client({}, logger);
+    http::HttpClient client({}, logger);
     assert_int_equal(client.perform({.url = master.url(path)}).status, 200);
   }
   std::shared_ptr<MasterSession> connect() const { return connect_as_user(url, logger); }
-  std::string user() const { return connect()->call(GetMe{}).user.username; }
+  std::string user() const { return connect()->call(codec::GetMe{}).user.username; }
   int64_t logins() const { return master.seen("/api/v1/auth/login"); }
   std::string refusal() const {
     return expect_error(Code::access, [&] { connect(); });
   }
 
   TemporaryDirectory directory;
-  Server master{"login"};
+  http::Server master{"login"};
   std::string url = master.url("");
   std::shared_ptr<std::string> log = std::make_shared<std::string>();
   std::shared_ptr<Logger> logger = std::make_shared<Logger>(
@@ -58,10 +59,10 @@ void password_is_hashed_as_the_master_expects(void **) {
 void login_gives_a_token_that_is_used_from_then_on(void **) {
   const Site site;
   MasterSession session(user_session_options(site.url, "", 0, *site.logger), site.logger);
-  const Login::Answer answer = log_in(session, "Zoë", "pässwort");
+  const codec::Login::Answer answer = log_in(session, "Zoë", "pässwort");
   assert_true(answer.token.starts_with("v2.public."));
-  assert_string_equal(session.call(GetMe{}).user.username.c_str(), "Zoë");
-  assert_true(read_known_users(site.url).tokens.empty());
+  assert_string_equal(session.call(codec::GetMe{}).user.username.c_str(), "Zoë");
+  assert_true(config::read_known_users(site.url).tokens.empty());
 }
 
 void wrong_password_is_told_apart_and_never_shown(void **) {
@@ -88,7 +89,7 @@ void login_is_tried_once(void **) {
 void user_who_is_logged_in_is_used(void **) {
   const Site site;
   MasterSession session(user_session_options(site.url, "", 0, *site.logger), site.logger);
-  store_token(site.url, "bob", log_in(session, "bob", "hunter2").token, true);
+  config::store_token(site.url, "bob", log_in(session, "bob", "hunter2").token, true);
   assert_string_equal(site.user().c_str(), "bob");
   assert_int_equal(site.logins(), 1);
 }
@@ -96,14 +97,14 @@ void user_who_is_logged_in_is_used(void **) {
 void variables_come_before_the_user_who_is_logged_in(void **) {
   const Site site;
   MasterSession session(user_session_options(site.url, "", 0, *site.logger), site.logger);
-  store_token(site.url, "bob", log_in(session, "bob", "hunter2").token, true);
+  config::store_token(site.url, "bob", log_in(session, "bob", "hunter2").token, true);
   setenv("DET_USER", "Zoë", 1);
   assert_string_equal(site.user().c_str(), "bob");
   setenv("DET_PASS", "pässwort", 1);
   assert_string_equal(site.user().c_str(), "Zoë");
   assert_string_equal(site.user().c_str(), "Zoë");
   assert_int_equal(site.logins(), 2);  // the second time from the cache
-  assert_string_equal(read_known_users(site.url).active.c_str(), "bob");
+  assert_string_equal(config::read_known_users(site.url).active.c_str(), "bob");
   setenv("DET_PASS", "wrong", 1);
   site.get("/expire");
   const std::string message = site.refusal();
@@ -115,7 +116,7 @@ void user_of_a_new_master_needs_no_login(void **) {
   assert_string_equal(site.user().c_str(), "determined");
   assert_string_equal(site.user().c_str(), "determined");
   assert_int_equal(site.logins(), 1);
-  assert_string_equal(read_known_users(site.url).active.c_str(), "");
+  assert_string_equal(config::read_known_users(site.url).active.c_str(), "");
 }
 
 void without_a_credential_the_message_says_to_log_in(void **) {
@@ -127,12 +128,12 @@ void without_a_credential_the_message_says_to_log_in(void **) {
 void expired_token_is_dropped_and_its_user_told_to_log_in(void **) {
   const Site site;
   MasterSession session(user_session_options(site.url, "", 0, *site.logger), site.logger);
-  store_token(site.url, "bob", log_in(session, "bob", "hunter2").token, true);
+  config::store_token(site.url, "bob", log_in(session, "bob", "hunter2").token, true);
   site.get("/expire");
   const std::string message = site.refusal();
   assert_true(contains(message, "'bob'") && contains(message, "det login"));
-  assert_true(read_known_users(site.url).tokens.empty());
-  assert_string_equal(read_known_users(site.url).active.c_str(), "bob");
+  assert_true(config::read_known_users(site.url).tokens.empty());
+  assert_string_equal(config::read_known_users(site.url).active.c_str(), "bob");
 }
 
 void one_thread_renews_an_expired_token_and_the_others_wait(void **) {
@@ -147,7 +148,7 @@ void one_thread_renews_an_expired_token_and_the_others_wait(void **) {
   for (int i = 0; i < 8; ++i)
     threads.emplace_back([&] {
       try {
-        session->call(GetMe{});
+        session->call(codec::GetMe{});
         ++served;
       } catch (const Error &error) {
         print_error("%s\n", error.what());
@@ -157,13 +158,14 @@ void one_thread_renews_an_expired_token_and_the_others_wait(void **) {
   assert_int_equal(served, 8);
   assert_int_equal(site.logins(), 2);
   site.get("/expire");
-  expect_error(Code::access, [&] { session->call(GetMe{}); });  // so soon again it is not tried
+  expect_error(Code::access,
+               [&] { session->call(codec::GetMe{}); });  // so soon again it is not tried
   assert_int_equal(site.logins(), 2);
 }
 
 void token_is_kept_when_the_master_has_other_troubles(void **) {
   const Site site;
-  store_token(site.url, "bob", "some token", true);
+  config::store_token(site.url, "bob", "some token", true);
   for (const char *status : {"403", "404", "500"}) {
     site.get(std::string("/break?status=") + status);
     try {
@@ -172,7 +174,7 @@ void token_is_kept_when_the_master_has_other_troubles(void **) {
     } catch (const Error &error) {
       assert_int_equal(error.http_status, std::atoi(status));
     }
-    assert_string_equal(read_known_users(site.url).tokens.at("bob").c_str(), "some token");
+    assert_string_equal(config::read_known_users(site.url).tokens.at("bob").c_str(), "some token");
   }
 }
 
@@ -182,10 +184,10 @@ void token_variable_is_used_unverified_after_the_cache(void **) {
   setenv("DET_USER_TOKEN", "of a task", 1);
   const auto session = site.connect();
   assert_int_equal(site.master.seen("/api/v1/me"), 0);
-  expect_error(Code::access, [&] { session->call(GetMe{}); });
-  store_token(site.url, "determined", "expired", false);
+  expect_error(Code::access, [&] { session->call(codec::GetMe{}); });
+  config::store_token(site.url, "determined", "expired", false);
   site.connect();
-  assert_true(read_known_users(site.url).tokens.empty());
+  assert_true(config::read_known_users(site.url).tokens.empty());
 }
 
 void cache_that_cannot_be_written_is_a_warning(void **) {
@@ -197,14 +199,16 @@ void cache_that_cannot_be_written_is_a_warning(void **) {
 
 void task_uses_its_own_token(void **) {
   const Site site;
-  ClusterInfo info;
+  config::ClusterInfo info;
   info.master_url = site.url;
   info.origin = "here";
   assert_true(contains(
       expect_error(Code::invalid, [&] { connect_to_task_master(info, site.logger); }), "here"));
   info.user_token = "of a user";
-  store_token(site.url, "bob", "cached", true);
-  const auto header = [&] { return connect_to_task_master(info, site.logger)->call(GetMe{}); };
+  config::store_token(site.url, "bob", "cached", true);
+  const auto header = [&] {
+    return connect_to_task_master(info, site.logger)->call(codec::GetMe{});
+  };
   expect_error(Code::access, header);
   assert_int_equal(site.logins(), 0);
   assert_true(site.master.stats()["headers"].dump().find("Authorization") != std::string::npos);
@@ -218,12 +222,12 @@ void task_uses_its_own_token(void **) {
 
 void task_heeds_the_retry_variable(void **) {
   const Site site;
-  ClusterInfo info;
+  config::ClusterInfo info;
   info.master_url = "http://127.0.0.1:1";
   info.session_token = "token";
   setenv("DET_RETRY_CONFIG", "{\"total\": 0}", 1);
   const auto session = connect_to_task_master(info, site.logger);
-  expect_error(Code::unavailable, [&] { session->call(GetMe{}); });
+  expect_error(Code::unavailable, [&] { session->call(codec::GetMe{}); });
   setenv("DET_RETRY_CONFIG", "{\"total\": -5}", 1);
   assert_true(
       contains(expect_error(Code::invalid, [&] { connect_to_task_master(info, site.logger); }),
@@ -232,16 +236,16 @@ void task_heeds_the_retry_variable(void **) {
 }
 
 void certificate_comes_from_the_file_the_variable_or_the_store(void **) {
-  const Authority authority;
-  const Authority other;
+  const http::Authority authority;
+  const http::Authority other;
   const TemporaryDirectory files;
-  const Identity identity = authority.issue("DNS:master.example");
+  const http::Identity identity = authority.issue("DNS:master.example");
   write_file_durably(files / "certificate", identity.certificate);
   write_file_durably(files / "key", identity.key);
   write_file_durably(files / "right", authority.certificate());
   write_file_durably(files / "wrong", other.certificate());
   const Site site;
-  const Server master(files / "certificate", files / "key", "login");
+  const http::Server master(files / "certificate", files / "key", "login");
   const std::string url = master.url("");
   const auto ask = [&](const std::string &cert_file) {
     MasterSession session(user_session_options(url, cert_file, 0, *site.logger), site.logger);
@@ -255,11 +259,11 @@ void certificate_comes_from_the_file_the_variable_or_the_store(void **) {
   assert_string_equal(ask("").c_str(), "0.38.1");
   expect_error(Code::access, [&] { ask(files / "wrong"); });
 
-  store_certificate(url, other.certificate());
+  config::store_certificate(url, other.certificate());
   assert_string_equal(ask("").c_str(), "0.38.1");
   unsetenv("DET_MASTER_CERT_FILE");
   expect_error(Code::access, [&] { ask(""); });
-  store_certificate(url, authority.certificate());
+  config::store_certificate(url, authority.certificate());
   assert_string_equal(ask("").c_str(), "0.38.1");
   unsetenv("DET_MASTER_CERT_NAME");
   expect_error(Code::access, [&] { ask(""); });

@@ -40,7 +40,7 @@ void many_processes_make_and_use_one_store(void **) {
       for (uint64_t step = 1; step <= reports; ++step)
         deliver(*run, {metrics(step, "training", static_cast<int64_t>(step), {{"loss", 1}})});
       run->complete_operation(1, 0.5);
-      run->end_run(RunEnd::ok);
+      run->end_run(master::RunEnd::ok);
       return 0;
     }));
   }
@@ -52,7 +52,7 @@ void many_processes_make_and_use_one_store(void **) {
 
 void of_processes_that_start_one_trial_at_once_one_runs_it(void **) {
   const Home home;
-  home.start()->end_run(RunEnd::ok);
+  home.start()->end_run(master::RunEnd::ok);
   int gate[2], tried[2];
   assert_int_equal(pipe(gate), 0);
   assert_int_equal(pipe(tried), 0);
@@ -60,7 +60,7 @@ void of_processes_that_start_one_trial_at_once_one_runs_it(void **) {
   for (int i = 0; i < 6; ++i) {
     children.push_back(spawn([&] {
       close(gate[1]);
-      std::unique_ptr<Master> run;
+      std::unique_ptr<master::Master> run;
       const Code code = code_of([&] { run = home.resume(1); });
       char byte = 0;
       (void)!write(tried[1], &byte, 1);
@@ -105,31 +105,30 @@ void journals_left_behind_reach_the_store_once(void **) {
   const auto alive = home.start();
   Logger log(LogLevel::error);
   const auto ship = [](const std::filesystem::path &directory, ReportSink &sink,
-                       LeftBehind &found) {
+                       engine::LeftBehind &found) {
     const std::vector<Report> reports{metrics(1, "training", 1, {{"loss", 1}})};
     sink.deliver({1, 1, 0, "journal"}, reports);
     std::filesystem::remove(directory / "0.spool");
     found.reports = 1;
   };
-  const Recovery recovery = recover_left_behind(home.store(), ship, log);
+  const engine::Recovery recovery = engine::recover_left_behind(home.store(), ship, log);
   assert_int_equal(recovery.runs.size(), 1);
   assert_int_equal(recovery.runs[0].trial_id, 1);
   assert_int_equal(recovery.busy, 1);
   assert_int_equal(home.count("SELECT COUNT(*) FROM metrics"), 1);
   assert_string_equal(home.text("SELECT exit FROM runs WHERE trial_id=1").c_str(), "died");
   assert_false(std::filesystem::exists(home.store() / "runs/1.1"));
-  assert_int_equal(recover_left_behind(home.store(), ship, log).runs.size(), 0);
+  assert_int_equal(engine::recover_left_behind(home.store(), ship, log).runs.size(), 0);
 }
 
 void a_journal_that_cannot_be_shipped_stays(void **) {
   const Home home;
   assert_int_equal(status_of(die_while_running(home)), -SIGKILL);
   Logger log(LogLevel::error, [](LogLevel, const std::string &) {});
-  assert_code(Code::full, recover_left_behind(
+  assert_code(Code::full, engine::recover_left_behind(
                               home.store(),
-                              [](const std::filesystem::path &, ReportSink &, LeftBehind &) {
-                                throw Error(Code::full, "no room");
-                              },
+                              [](const std::filesystem::path &, ReportSink &,
+                                 engine::LeftBehind &) { throw Error(Code::full, "no room"); },
                               log));
   assert_true(std::filesystem::exists(home.store() / "runs/1.1/0.spool"));
 }
@@ -139,11 +138,11 @@ void journals_of_a_run_that_the_store_lost_are_set_aside(void **) {
   assert_int_equal(status_of(die_while_running(home)), -SIGKILL);
   home.look().run("UPDATE runs SET journal_id='of another run'");
   Logger log(LogLevel::error, [](LogLevel, const std::string &) {});
-  const auto never = [](const std::filesystem::path &, ReportSink &, LeftBehind &) {
+  const auto never = [](const std::filesystem::path &, ReportSink &, engine::LeftBehind &) {
     throw Error(Code::internal, "shipped");
   };
-  assert_code(Code::not_found, recover_left_behind(home.store(), never, log));
-  assert_int_equal(recover_left_behind(home.store(), never, log).runs.size(), 0);
+  assert_code(Code::not_found, engine::recover_left_behind(home.store(), never, log));
+  assert_int_equal(engine::recover_left_behind(home.store(), never, log).runs.size(), 0);
   int kept = 0;
   for (const auto &aside : std::filesystem::directory_iterator(home.store() / "runs"))
     if (aside.path().filename().string().starts_with("unknown-"))
@@ -157,13 +156,14 @@ void of_processes_that_are_one_rank_at_once_one_gets_its_directory(void **) {
   const Home home;
   const JournalKey key{1, 1, 0, "journal"};
   for (int round = 0; round < 20; ++round) {
-    assert_int_equal(status_of(spawn([&] {
-                       const OwnerLock owner =
-                           make_run_directory(home.store(), key, {.has_predecessors = true});
-                       open_file(run_directory(home.store(), 1, 1) / "0.spool", O_WRONLY | O_CREAT);
-                       return 0;
-                     })),
-                     0);
+    assert_int_equal(
+        status_of(spawn([&] {
+          const OwnerLock owner =
+              engine::make_run_directory(home.store(), key, {.has_predecessors = true});
+          open_file(engine::run_directory(home.store(), 1, 1) / "0.spool", O_WRONLY | O_CREAT);
+          return 0;
+        })),
+        0);
     int begin[2], end[2];
     assert_equal(pipe(begin), 0);
     assert_equal(pipe(end), 0);
@@ -175,7 +175,8 @@ void of_processes_that_are_one_rank_at_once_one_gets_its_directory(void **) {
         char byte = 0;
         static_cast<void>(!read(begin[0], &byte, 1));
         try {
-          const OwnerLock owner = make_run_directory(home.store(), key, {.has_predecessors = true});
+          const OwnerLock owner =
+              engine::make_run_directory(home.store(), key, {.has_predecessors = true});
           static_cast<void>(!read(end[0], &byte, 1));
           return 1;
         } catch (const Error &error) {
@@ -200,7 +201,7 @@ void of_processes_that_are_one_rank_at_once_one_gets_its_directory(void **) {
   for (const auto &entry : std::filesystem::directory_iterator(home.store() / "runs"))
     assert_false(entry.path().filename().string().starts_with(".part-"));
   int journals = 0;
-  for (const auto &directory : list_run_directories(home.store()))
+  for (const auto &directory : engine::list_run_directories(home.store()))
     journals += std::filesystem::exists(directory / "0.spool") ? 1 : 0;
   assert_int_equal(journals, 20);
 }
@@ -210,20 +211,20 @@ void a_directory_half_made_is_cleared(void **) {
   const auto alive = home.start();
   std::filesystem::create_directory(home.store() / "runs/.part-x");
   Logger log(LogLevel::error);
-  recover_left_behind(
-      home.store(), [](const std::filesystem::path &, ReportSink &, LeftBehind &) {}, log);
+  engine::recover_left_behind(
+      home.store(), [](const std::filesystem::path &, ReportSink &, engine::LeftBehind &) {}, log);
   assert_false(std::filesystem::exists(home.store() / "runs/.part-x"));
   assert_true(std::filesystem::exists(alive->run_directory()));
 }
 
 void a_directory_half_made_is_cleared_where_nothing_else_is_left(void **) {
   const Home home;
-  home.start()->end_run(RunEnd::ok);
-  assert_true(list_run_directories(home.store()).empty());
+  home.start()->end_run(master::RunEnd::ok);
+  assert_true(engine::list_run_directories(home.store()).empty());
   std::filesystem::create_directory(home.store() / "runs/.part-x");
   Logger log(LogLevel::error);
-  recover_left_behind(
-      home.store(), [](const std::filesystem::path &, ReportSink &, LeftBehind &) {}, log);
+  engine::recover_left_behind(
+      home.store(), [](const std::filesystem::path &, ReportSink &, engine::LeftBehind &) {}, log);
   assert_false(std::filesystem::exists(home.store() / "runs/.part-x"));
 }
 

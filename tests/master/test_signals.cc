@@ -8,20 +8,20 @@
 namespace det::test {
 namespace {
 
-void ask_to_stop(const Home &home, const Master &run) {
-  Database store = home.look();
-  Transaction transaction(store);
-  record_signal(store, run.info().trial_id, run.info().run_id, "pause");
+void ask_to_stop(const Home &home, const master::Master &run) {
+  engine::Database store = home.look();
+  engine::Transaction transaction(store);
+  engine::record_signal(store, run.info().trial_id, run.info().run_id, "pause");
   transaction.commit();
 }
 
-void wake_it(const Home &home, const Master &run) {
-  wake_run(home.store(), run.info().trial_id, run.info().run_id);
+void wake_it(const Home &home, const master::Master &run) {
+  engine::wake_run(home.store(), run.info().trial_id, run.info().run_id);
 }
 
 // What wait_preemption() answers, while `meanwhile` happens.
 template <class Meanwhile>
-bool wait_while(Master &run, const Wake &wake, const Meanwhile &meanwhile) {
+bool wait_while(master::Master &run, const Wake &wake, const Meanwhile &meanwhile) {
   bool answer = false;
   std::thread waiter([&] { answer = run.wait_preemption(wake); });
   meanwhile();
@@ -76,10 +76,10 @@ void the_signal_of_another_run_is_not_ours(void **) {
 
 void without_its_fifo_a_run_still_learns_of_a_signal(void **) {
   const Home home;
-  RunRequest asked = home.request();
+  engine::RunRequest asked = home.request();
   asked.options.recheck = std::chrono::milliseconds(5);
-  const auto run = start_embedded_run(asked);
-  std::filesystem::remove(signal_file(run->run_directory()));
+  const auto run = master::start_embedded_run(asked);
+  std::filesystem::remove(engine::signal_file(run->run_directory()));
   const Wake wake;
   assert_true(wait_while(*run, wake, [&] {
     wake_it(home, *run);  // goes nowhere

@@ -15,8 +15,9 @@ namespace {
 // A database at the place of the store, made by `sql`.
 void make_database(const Home &home, const std::string &sql) {
   make_directories(home.store(), 0700);
-  SqliteConnection connection(store_path(home.store()), SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
-                              std::chrono::milliseconds(1000));
+  engine::SqliteConnection connection(engine::store_path(home.store()),
+                                      SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
+                                      std::chrono::milliseconds(1000));
   connection.run_script(sql.c_str());
 }
 
@@ -24,19 +25,19 @@ void an_absent_store_is_made_only_when_asked_for(void **) {
   const Home home;
   std::string message;
   assert_int_equal(
-      static_cast<int>(code_of([&] { open_store(home.store(), false, {}); }, &message)),
+      static_cast<int>(code_of([&] { engine::open_store(home.store(), false, {}); }, &message)),
       static_cast<int>(Code::not_found));
   assert_true(contains(message, "DET_HOME"));
   assert_false(std::filesystem::exists(home.store()));
-  open_store(home.store(), true, {});
-  open_store(home.store(), false, {});
+  engine::open_store(home.store(), true, {});
+  engine::open_store(home.store(), false, {});
 }
 
 void only_its_owner_can_read_it(void **) {
   const Home home;
-  open_store(home.store(), true, {});
+  engine::open_store(home.store(), true, {});
   struct stat about {};
-  stat(store_path(home.store()).c_str(), &about);
+  stat(engine::store_path(home.store()).c_str(), &about);
   assert_int_equal(about.st_mode & 0777, 0600);
   stat(home.store().c_str(), &about);
   assert_int_equal(about.st_mode & 0777, 0700);
@@ -47,9 +48,9 @@ void each_file_is_private_whatever_the_umask(void **) {
   const mode_t before = umask(0);
   {
     const auto run = home.start();
-    const auto spool = Spool::create(run->run_directory(), journal_of(*run));
+    const auto spool = journal::Spool::create(run->run_directory(), journal_of(*run));
     deliver(*run, {metrics(1, "training", 1, {{"loss", 1}})});
-    const SupervisorSeat seat(home.store(), 1);
+    const engine::SupervisorSeat seat(home.store(), 1);
     const auto taken_over = OwnerLock::take_over(home.store() / "another");
     for (const auto &entry : std::filesystem::recursive_directory_iterator(home.store())) {
       struct stat about {};
@@ -72,7 +73,7 @@ void a_store_that_was_deleted_is_told(void **) {
   const auto code = [&](const auto &call) { return static_cast<int>(code_of(call, &message)); };
   const int io = static_cast<int>(Code::io);
   assert_int_equal(code([&] { deliver(*run, {metrics(2, "training", 2, {{"loss", 1}})}); }), io);
-  assert_int_equal(code([&] { run->end_run(RunEnd::ok); }), io);
+  assert_int_equal(code([&] { run->end_run(master::RunEnd::ok); }), io);
   if (!contains(message, "deleted")) fail_msg("%s", message.c_str());
 }
 
@@ -84,7 +85,7 @@ void a_store_in_the_place_of_another_is_not_written_to(void **) {
   std::filesystem::remove_all(home.store());
   std::filesystem::rename(other.store(), home.store());
   std::string message;
-  assert_int_equal(static_cast<int>(code_of([&] { run->end_run(RunEnd::ok); }, &message)),
+  assert_int_equal(static_cast<int>(code_of([&] { run->end_run(master::RunEnd::ok); }, &message)),
                    static_cast<int>(Code::io));
   if (!contains(message, "replaced")) fail_msg("%s", message.c_str());
   assert_int_equal(home.count("SELECT COUNT(*) FROM runs WHERE exit='ok'"), 0);
@@ -95,8 +96,8 @@ void upgrade(const std::string &file, int64_t logs) {
   make_database(home, read_file(TEST_DATA "/store/" + file));
   assert_int_equal(home.count("PRAGMA user_version"), 5);
   assert_int_equal(home.count("SELECT COUNT(*) FROM logs"), logs);
-  Database store = home.look();
-  const std::vector<RankRecord> ranks = ranks_of(store, 1, 1);
+  engine::Database store = home.look();
+  const std::vector<engine::RankRecord> ranks = engine::ranks_of(store, 1, 1);
   assert_int_equal(ranks.size(), 1);
   assert_string_equal(ranks[0].place.process.host.c_str(), "old");
   assert_string_equal(ranks[0].exit.value_or("").c_str(), "preempted");
@@ -116,7 +117,7 @@ void old_stores_are_upgraded_with_all_their_data(void **) {
 }
 void a_store_of_a_newer_release_is_refused(void **) {
   const Home home;
-  open_store(home.store(), true, {});
+  engine::open_store(home.store(), true, {});
   home.look().run("PRAGMA user_version=99");
   std::string message;
   assert_int_equal(static_cast<int>(code_of([&] { home.start(); }, &message)),
@@ -128,9 +129,9 @@ void the_database_of_another_program_is_left_alone(void **) {
   const Home home;
   make_database(home, "CREATE TABLE bookmarks (url TEXT)");
   assert_code(Code::corrupt, home.start());
-  SqliteConnection connection(store_path(home.store()), SQLITE_OPEN_READWRITE,
-                              std::chrono::milliseconds(1000));
-  Query mode(connection, "PRAGMA journal_mode");
+  engine::SqliteConnection connection(engine::store_path(home.store()), SQLITE_OPEN_READWRITE,
+                                      std::chrono::milliseconds(1000));
+  engine::Query mode(connection, "PRAGMA journal_mode");
   assert_true(mode.next());
   assert_string_equal(mode.text(0).c_str(), "delete");
 }
@@ -138,34 +139,35 @@ void the_database_of_another_program_is_left_alone(void **) {
 void what_is_no_database_is_refused(void **) {
   const Home home;
   make_directories(home.store());
-  std::ofstream(store_path(home.store())) << std::string(5000, 'x');
+  std::ofstream(engine::store_path(home.store())) << std::string(5000, 'x');
   assert_code(Code::corrupt, home.start());
 }
 
 void a_store_that_cannot_be_written_is_a_question_of_access(void **) {
   const Home home;
-  make_directories(store_path(home.store()));  // a directory in its place, since root may write all
+  make_directories(
+      engine::store_path(home.store()));  // a directory in its place, since root may write all
   assert_code(Code::access, home.start());
 }
 
 void a_store_that_stays_locked_is_busy(void **) {
   const Home home;
-  open_store(home.store(), true, {});
-  Database other = home.look();
+  engine::open_store(home.store(), true, {});
+  engine::Database other = home.look();
   other.run("BEGIN EXCLUSIVE");
-  RunRequest asked = home.request();
+  engine::RunRequest asked = home.request();
   asked.options.busy_timeout = std::chrono::milliseconds(20);
   std::string message;
-  assert_int_equal(static_cast<int>(code_of([&] { start_embedded_run(asked); }, &message)),
+  assert_int_equal(static_cast<int>(code_of([&] { master::start_embedded_run(asked); }, &message)),
                    static_cast<int>(Code::busy));
   assert_true(contains(message, "locked by another process"));
   other.run("ROLLBACK");
-  start_embedded_run(asked);
+  master::start_embedded_run(asked);
 }
 
 void a_full_disk_is_told_and_harms_nothing(void **) {
   const Home home;
-  Database store = open_store(home.store(), true, {});
+  engine::Database store = engine::open_store(home.store(), true, {});
   store.run("PRAGMA max_page_count=1");  // less than it has means: what it has
   assert_code(Code::full, store.run("INSERT INTO meta VALUES ('x', ?)", std::string(100'000, 'x')));
   assert_int_equal(home.count("SELECT COUNT(*) FROM meta"), 1);
@@ -173,23 +175,23 @@ void a_full_disk_is_told_and_harms_nothing(void **) {
 
 void a_network_file_system_gets_no_shared_memory(void **) {
   const Home home;
-  RunRequest asked = home.request();
+  engine::RunRequest asked = home.request();
   asked.options.on_network = [](const std::filesystem::path &) { return true; };
-  const auto run = start_embedded_run(asked);
+  const auto run = master::start_embedded_run(asked);
   deliver(*run, {metrics(1, "training", 1, {{"loss", 1}})});
-  assert_false(std::filesystem::exists(store_path(home.store()).string() + "-wal"));
-  assert_false(std::filesystem::exists(store_path(home.store()).string() + "-shm"));
-  Database other = open_store(home.store(), false, asked.options);
-  Query count = other.query("SELECT COUNT(*) FROM metrics");
+  assert_false(std::filesystem::exists(engine::store_path(home.store()).string() + "-wal"));
+  assert_false(std::filesystem::exists(engine::store_path(home.store()).string() + "-shm"));
+  engine::Database other = engine::open_store(home.store(), false, asked.options);
+  engine::Query count = other.query("SELECT COUNT(*) FROM metrics");
   assert_true(count.next());
   assert_int_equal(count.integer(0), 1);
 }
 
 void a_transaction_that_is_left_changes_nothing(void **) {
   const Home home;
-  Database store = open_store(home.store(), true, {});
+  engine::Database store = engine::open_store(home.store(), true, {});
   {
-    Transaction transaction(store);
+    engine::Transaction transaction(store);
     store.run("INSERT INTO meta VALUES ('a', 'b')");
   }
   assert_int_equal(home.count("SELECT COUNT(*) FROM meta"), 1);
@@ -208,7 +210,7 @@ void the_log_is_cleared_while_reports_flow(void **) {
     }
     deliver(*run, reports);
   }
-  const auto log = std::filesystem::file_size(store_path(home.store()).string() + "-wal");
+  const auto log = std::filesystem::file_size(engine::store_path(home.store()).string() + "-wal");
   assert_true(log < 8U << 20U);  // of more than 24 MiB that went through it
 }
 

@@ -8,41 +8,41 @@
 namespace det::test {
 namespace {
 
-CheckpointReport checkpoint(const std::string &id, int64_t steps) {
+engine::CheckpointReport checkpoint(const std::string &id, int64_t steps) {
   return {id, Json{{"steps_completed", steps}}, {{"weights", 100}, {"dir/", 0}}, Json::object()};
 }
 
 void the_end_of_a_run_decides_what_becomes_of_the_trial(void **) {
   struct Row {
-    RunExit how;
+    engine::RunExit how;
     std::string_view before;
     bool acknowledged, done;
     std::string_view after;
   };
   const Row table[] = {
-      {RunExit::ok, state::active, false, true, state::completed},
-      {RunExit::ok, state::active, false, false, state::completed},
-      {RunExit::ok, state::active, true, true, state::completed},
-      {RunExit::ok, state::paused, false, true, state::completed},
-      {RunExit::ok, state::paused, false, false, state::paused},
-      {RunExit::preempted, state::paused, true, false, state::paused},
-      {RunExit::preempted, state::active, true, false, state::active},
-      {RunExit::preempted, state::canceling, true, false, state::canceled},
-      {RunExit::ok, state::canceling, false, true, state::canceled},
-      {RunExit::error, state::active, false, false, state::error},
-      {RunExit::error, state::paused, true, false, state::error},
-      {RunExit::error, state::canceling, true, false, state::canceled},
-      {RunExit::error, state::canceling, false, false, state::error},
-      {RunExit::invalid_hp, state::active, false, false, state::completed},
-      {RunExit::died, state::active, false, false, state::active},
-      {RunExit::died, state::paused, false, false, state::paused},
-      {RunExit::died, state::canceling, false, false, state::canceled},
-      {RunExit::killed, state::active, false, false, state::canceled},
-      {RunExit::killed, state::completed, false, false, state::completed},
-      {RunExit::error, state::canceled, false, false, state::canceled},
+      {engine::RunExit::ok, engine::state::active, false, true, engine::state::completed},
+      {engine::RunExit::ok, engine::state::active, false, false, engine::state::completed},
+      {engine::RunExit::ok, engine::state::active, true, true, engine::state::completed},
+      {engine::RunExit::ok, engine::state::paused, false, true, engine::state::completed},
+      {engine::RunExit::ok, engine::state::paused, false, false, engine::state::paused},
+      {engine::RunExit::preempted, engine::state::paused, true, false, engine::state::paused},
+      {engine::RunExit::preempted, engine::state::active, true, false, engine::state::active},
+      {engine::RunExit::preempted, engine::state::canceling, true, false, engine::state::canceled},
+      {engine::RunExit::ok, engine::state::canceling, false, true, engine::state::canceled},
+      {engine::RunExit::error, engine::state::active, false, false, engine::state::error},
+      {engine::RunExit::error, engine::state::paused, true, false, engine::state::error},
+      {engine::RunExit::error, engine::state::canceling, true, false, engine::state::canceled},
+      {engine::RunExit::error, engine::state::canceling, false, false, engine::state::error},
+      {engine::RunExit::invalid_hp, engine::state::active, false, false, engine::state::completed},
+      {engine::RunExit::died, engine::state::active, false, false, engine::state::active},
+      {engine::RunExit::died, engine::state::paused, false, false, engine::state::paused},
+      {engine::RunExit::died, engine::state::canceling, false, false, engine::state::canceled},
+      {engine::RunExit::killed, engine::state::active, false, false, engine::state::canceled},
+      {engine::RunExit::killed, engine::state::completed, false, false, engine::state::completed},
+      {engine::RunExit::error, engine::state::canceled, false, false, engine::state::canceled},
   };
   for (const Row &row : table) {
-    const std::string after(state_after(row.how, row.before, row.acknowledged, row.done));
+    const std::string after(engine::state_after(row.how, row.before, row.acknowledged, row.done));
     assert_string_equal(after.c_str(), std::string(row.after).c_str());
   }
 }
@@ -55,7 +55,7 @@ void a_new_program_gets_an_experiment_with_one_trial(void **) {
                                      {"optimizer", {{"name", "adam"}}}}},
                                    {"reproducibility", {{"experiment_seed", 42}}},
                                    {"searcher", {{"max_length", {{"epochs", 7}}}}}});
-  const RunInfo &info = run->info();
+  const engine::RunInfo &info = run->info();
   assert_int_equal(info.experiment_id, 1);
   assert_int_equal(info.trial_id, 1);
   assert_int_equal(info.run_id, 1);
@@ -71,16 +71,17 @@ void a_new_program_gets_an_experiment_with_one_trial(void **) {
 
 void a_search_space_is_refused_unless_hparams_are_given(void **) {
   const Home home;
-  RunRequest asked = home.request();
+  engine::RunRequest asked = home.request();
   asked.config = Json{{"hyperparameters", {{"lr", {{"type", "log"}, {"minval", -3}}}}}};
   std::string message;
-  assert_int_equal(static_cast<int>(code_of([&] { start_embedded_run(asked); }, &message)),
+  assert_int_equal(static_cast<int>(code_of([&] { master::start_embedded_run(asked); }, &message)),
                    static_cast<int>(Code::invalid));
   assert_true(contains(message, "hyperparameters.lr"));
   assert_int_equal(home.count("SELECT COUNT(*) FROM experiments"), 0);
   asked.hparams = Json{{"lr", 0.1}};
   asked.hparams_given = true;
-  assert_string_equal(to_wire(start_embedded_run(asked)->info().hparams).c_str(), R"({"lr":0.1})");
+  assert_string_equal(to_wire(master::start_embedded_run(asked)->info().hparams).c_str(),
+                      R"({"lr":0.1})");
 }
 
 void a_length_that_is_none_is_refused(void **) {
@@ -94,18 +95,18 @@ void a_length_that_is_none_is_refused(void **) {
 
 void an_external_id_finds_its_trial_again(void **) {
   const Home home;
-  RunRequest asked = home.request();
+  engine::RunRequest asked = home.request();
   asked.external_id = "job-7";
-  auto run = start_embedded_run(asked);
-  const RunInfo first = run->info();
-  run->end_run(RunEnd::ok);
-  run = start_embedded_run(asked);
+  auto run = master::start_embedded_run(asked);
+  const engine::RunInfo first = run->info();
+  run->end_run(master::RunEnd::ok);
+  run = master::start_embedded_run(asked);
   assert_int_equal(run->info().trial_id, first.trial_id);
   assert_int_equal(run->info().run_id, 2);
   assert_string_equal(run->info().cluster_id.c_str(), first.cluster_id.c_str());
-  run->end_run(RunEnd::ok);
+  run->end_run(master::RunEnd::ok);
   asked.external_id = "job-8";
-  assert_int_equal(start_embedded_run(asked)->info().trial_id, 2);
+  assert_int_equal(master::start_embedded_run(asked)->info().trial_id, 2);
 }
 
 void an_unknown_trial_is_not_found(void **) {
@@ -139,7 +140,7 @@ void a_completed_operation_ends_the_trial(void **) {
   assert_true(run->current_operation().completed);
   run->acknowledge_out_of_operations();
   run->acknowledge_out_of_operations();
-  run->end_run(RunEnd::ok);
+  run->end_run(master::RunEnd::ok);
   assert_string_equal(home.text("SELECT state || progress FROM trials").c_str(), "COMPLETED1.0");
   assert_string_equal(home.text("SELECT state FROM experiments").c_str(), "COMPLETED");
   assert_string_equal(home.text("SELECT metric FROM operations").c_str(), "\"NaN\"");
@@ -149,26 +150,26 @@ void only_a_larger_length_is_new_work(void **) {
   const Home home;
   auto run = home.start(Json{{"searcher", {{"max_length", 10}}}});
   run->complete_operation(10, 1);
-  run->end_run(RunEnd::ok);
-  RunRequest asked = home.request();
+  run->end_run(master::RunEnd::ok);
+  engine::RunRequest asked = home.request();
   asked.trial_id = 1;
   asked.config = Json{{"searcher", {{"max_length", 5}}}};
-  run = start_embedded_run(asked);
+  run = master::start_embedded_run(asked);
   assert_true(run->current_operation().completed);
   assert_int_equal(run->current_operation().length, 10);
-  run->end_run(RunEnd::ok);
+  run->end_run(master::RunEnd::ok);
   asked.config = Json{{"searcher", {{"max_length", {{"batches", 20}}}}}};
-  run = start_embedded_run(asked);
+  run = master::start_embedded_run(asked);
   assert_false(run->current_operation().completed);
   assert_int_equal(run->current_operation().length, 20);
   assert_string_equal(to_wire(run->info().config.at("searcher").at("max_length")).c_str(),
                       R"({"batches":20})");
-  run->end_run(RunEnd::ok);
+  run->end_run(master::RunEnd::ok);
 }
 
 void a_failed_trial_goes_on_when_it_is_started_again(void **) {
   const Home home;
-  home.start()->end_run(RunEnd::error);
+  home.start()->end_run(master::RunEnd::error);
   assert_string_equal(home.text("SELECT state FROM experiments").c_str(), "ERROR");
   const auto run = home.resume(1);
   assert_string_equal(home.text("SELECT state || IFNULL(ended, '') FROM trials").c_str(), "ACTIVE");
@@ -180,7 +181,7 @@ void the_first_reason_for_an_early_exit_stays(void **) {
   const auto run = home.start();
   assert_true(run->report_early_exit("INVALID_HP"));
   assert_false(run->report_early_exit("USER_REQUESTED_STOP"));
-  run->end_run(RunEnd::invalid_hp);
+  run->end_run(master::RunEnd::invalid_hp);
   assert_string_equal(home.text("SELECT state || early_exit FROM trials").c_str(),
                       "COMPLETEDINVALID_HP");
 }
@@ -192,7 +193,7 @@ void a_preempted_run_leaves_its_trial_to_be_continued(void **) {
   run->note_preemption("SIGTERM");
   run->acknowledge_preemption();
   run->acknowledge_preemption();
-  run->end_run(RunEnd::ok);
+  run->end_run(master::RunEnd::ok);
   assert_string_equal(home.text("SELECT state FROM trials").c_str(), "ACTIVE");
   assert_string_equal(home.text("SELECT exit FROM runs").c_str(), "preempted");
 }
@@ -204,7 +205,7 @@ void the_newest_checkpoint_is_where_the_next_run_begins(void **) {
   run->report_checkpoint(checkpoint("a", 100));
   run->report_checkpoint(checkpoint("c", 300));
   run->checkpoint_deleted("c");
-  run->end_run(RunEnd::ok);
+  run->end_run(master::RunEnd::ok);
   run = home.resume(1);
   assert_string_equal(run->info().latest_checkpoint.value_or("").c_str(), "b");
   assert_int_equal(run->info().steps_completed, 200);
@@ -227,7 +228,7 @@ void a_checkpoint_needs_whole_steps(void **) {
   const Home home;
   const auto run = home.start();
   for (const Json &steps : {Json(-1), Json(1.5), Json("1"), Json()}) {
-    CheckpointReport report = checkpoint("a", 1);
+    engine::CheckpointReport report = checkpoint("a", 1);
     report.metadata = Json{{"steps_completed", steps}};
     assert_code(Code::invalid, run->report_checkpoint(report));
   }
@@ -239,12 +240,12 @@ void the_run_directory_goes_with_the_run_unless_a_journal_is_left(void **) {
   const auto directory = run->run_directory();
   assert_true(std::filesystem::exists(directory / "signal"));
   open_file(directory / "1.spool", O_CREAT | O_RDWR, 0600);
-  run->end_run(RunEnd::ok);
+  run->end_run(master::RunEnd::ok);
   run.reset();
   assert_true(std::filesystem::exists(directory));
   run = home.resume(1);
   const auto second = run->run_directory();
-  run->end_run(RunEnd::ok);
+  run->end_run(master::RunEnd::ok);
   assert_false(std::filesystem::exists(second));
 }
 

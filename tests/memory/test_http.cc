@@ -15,7 +15,8 @@ det_core_options http_options(const fs::path &storage) {
   return options;
 }
 
-void assert_complete(const FakeMaster &master, const Surroundings &place, const Life &life) {
+void assert_complete(const master::FakeMaster &master, const Surroundings &place,
+                     const Life &life) {
   const Json state = master.state();
   std::vector<int64_t> stored;
   for (const Json &row : state["metrics"]) stored.push_back(row["step"]);
@@ -35,7 +36,7 @@ void assert_complete(const FakeMaster &master, const Surroundings &place, const 
 
 // A user's own process.
 void live_alone(Sweep &sweep) {
-  const FakeMaster &master = fresh_master("0.38.1");
+  const master::FakeMaster &master = master::fresh_master("0.38.1");
   const Surroundings place;
   place.as_user(master.url());
   const fs::path storage = place.directory / "checkpoints";
@@ -52,7 +53,7 @@ void live_alone(Sweep &sweep) {
 
 // A process of a cluster.
 void live_in_cluster(Sweep &sweep) {
-  const FakeMaster &master = fresh_master("0.33.0");
+  const master::FakeMaster &master = master::fresh_master("0.33.0");
   const Surroundings place;
   Json trial = place.trial();
   trial["hparams"] = {{"optimizer", {{"name", "one with a long name"}}}};

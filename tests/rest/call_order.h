@@ -10,7 +10,7 @@
 
 #include "tests/rest/played_scenario.h"
 
-namespace det {
+namespace det::master {
 
 inline bool found_in(const std::string &text, const char *pattern) {
   return std::regex_search(text, std::regex(pattern));
@@ -67,4 +67,4 @@ inline std::string order_of_arrivals(const PlayedScenario &scenario, const Json 
   return order;
 }
 
-}  // namespace det
+}  // namespace det::master

@@ -67,22 +67,23 @@ inline std::vector<Report> training_reports(int64_t count, std::string_view grou
 class Delivering {
  public:
   explicit Delivering(const std::string &version, const Json &setup = Json::object())
-      : master(fresh_master(version, setup)), session(connect()) {
+      : master(master::fresh_master(version, setup)), session(connect()) {
     begin();
   }
 
   Delivery deliver(std::span<const Report> reports) { return delivery->deliver({}, reports); }
 
   // As after a kill: another process takes over the directory.
-  void begin(ReportOrigin origin = {true, 7, 1, 3, "1.aaaa", "1.aaaa.1"}) {
+  void begin(master::ReportOrigin origin = {true, 7, 1, 3, "1.aaaa", "1.aaaa.1"}) {
     delivery.reset();
     delivery.emplace(session, std::move(origin), directory.path(), std::make_shared<Logger>(),
                      patience);
   }
 
-  std::shared_ptr<MasterSession> connect() const {
-    return std::make_shared<MasterSession>(
-        SessionOptions{.url = master.url(), .credential = {Credential::Kind::task, "task-token"}},
+  std::shared_ptr<master::MasterSession> connect() const {
+    return std::make_shared<master::MasterSession>(
+        master::SessionOptions{.url = master.url(),
+                               .credential = {master::Credential::Kind::task, "task-token"}},
         std::make_shared<Logger>());
   }
 
@@ -113,11 +114,11 @@ class Delivering {
     return std::filesystem::exists(path) ? read_file(path) : "";
   }
 
-  const FakeMaster &master;
+  const master::FakeMaster &master;
   TemporaryDirectory directory;
   std::chrono::milliseconds patience{20'000};
-  std::shared_ptr<MasterSession> session;
-  std::optional<RestDelivery> delivery;
+  std::shared_ptr<master::MasterSession> session;
+  std::optional<master::RestDelivery> delivery;
 };
 
 }  // namespace det::test

@@ -10,7 +10,7 @@
 
 #include "core/base/json.h"
 
-namespace det {
+namespace det::master {
 
 // Where a scenario is played.
 struct ReplayPlace {
@@ -131,4 +131,4 @@ inline Environment unmanaged_environment(const ReplayPlace &place, const Json &l
   return environment;
 }
 
-}  // namespace det
+}  // namespace det::master

@@ -18,7 +18,7 @@
 #include "tests/rest/server.h"
 #include "tests/temporary_directory.h"
 
-namespace det {
+namespace det::master {
 
 class PlayedScenario {
  public:
@@ -128,4 +128,4 @@ class PlayedScenario {
   std::optional<PythonServer> master_;
 };
 
-}  // namespace det
+}  // namespace det::master

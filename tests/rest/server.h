@@ -8,7 +8,7 @@
 
 #include "tests/python_server.h"
 
-namespace det {
+namespace det::master {
 
 // Keeps state; its tokens are "user-token" and "task-token". What it knows is in fake/control.py
 // there.
@@ -79,4 +79,4 @@ class SpoilingProxy : public PythonServer {
   Json mode() const { return control("GET", "/test/mode"); }
 };
 
-}  // namespace det
+}  // namespace det::master

@@ -113,9 +113,9 @@ class Surroundings {
     set("DET_USER_TOKEN", "user-token");
   }
 
-  CoreOptions options() {
-    CoreOptions options;
-    options.tensorboard_mode = TensorboardMode::manual;
+  context::CoreOptions options() {
+    context::CoreOptions options;
+    options.tensorboard_mode = tensorboard::TensorboardMode::manual;
     options.close_limit = std::chrono::seconds(20);
     options.log_level = LogLevel::debug;
     options.log = [this](LogLevel, const std::string &line) {
@@ -134,7 +134,7 @@ class Surroundings {
   std::vector<std::string> left_behind(const std::string &url) const {
     std::vector<std::string> names;
     std::error_code absent;
-    for (const auto &entry : fs::directory_iterator(rest_home(url) / "runs", absent))
+    for (const auto &entry : fs::directory_iterator(master::rest_home(url) / "runs", absent))
       names.push_back(entry.path().filename());
     return names;
   }
@@ -175,22 +175,23 @@ class Surroundings {
   std::string log_;
 };
 
-inline void report_training(Core &core, int64_t steps, double loss) {
-  const NamedValue value{"loss", loss};
+inline void report_training(context::Core &core, int64_t steps, double loss) {
+  const journal::NamedValue value{"loss", loss};
   core.train().report_training(steps, &value, 1);
 }
 
-inline void report_validation(Core &core, int64_t steps, double loss) {
-  const NamedValue value{"loss", loss};
+inline void report_validation(context::Core &core, int64_t steps, double loss) {
+  const journal::NamedValue value{"loss", loss};
   core.train().report_validation(steps, &value, 1);
 }
 
 // The first acknowledgement is sent along.
-inline void wait_for_preemption(Core &core) {
+inline void wait_for_preemption(context::Core &core) {
   wait_until_so([&] { return core.preempt().should_preempt(true); });
 }
 
-inline std::vector<Json> requests_to(const FakeMaster &master, const std::string &path_end) {
+inline std::vector<Json> requests_to(const master::FakeMaster &master,
+                                     const std::string &path_end) {
   std::vector<Json> found;
   for (const Json &request : master.requests())
     if (request["path"].get<std::string>().ends_with(path_end)) found.push_back(request);
@@ -214,12 +215,12 @@ inline std::vector<int64_t> steps_to(int64_t last) {
 }
 
 // A process that does this, and is killed while it has the core.
-inline void run_and_kill(const std::function<std::shared_ptr<Core>()> &work) {
+inline void run_and_kill(const std::function<std::shared_ptr<context::Core>()> &work) {
   const pid_t child = fork();
   assert_true(child >= 0);
   if (child == 0) {
     try {
-      const std::shared_ptr<Core> core = work();
+      const std::shared_ptr<context::Core> core = work();
       raise(SIGKILL);
     } catch (const std::exception &error) {
       fprintf(stderr, "in the child: %s\n", error.what());

@@ -8,6 +8,7 @@
 namespace {
 
 using namespace det;
+using namespace det::master;
 using namespace det::test;
 
 // One that every start makes of this kind.
@@ -121,7 +122,7 @@ class Start {
     master_.add_fault(fault);
     std::string message;
     try {
-      Core::start(options_)->close(RunEnd::ok);
+      context::Core::start(options_)->close(RunEnd::ok);
       fail_msg("%s: this was taken: %.200s", asked_.call, fault.dump().c_str());
     } catch (const Error &error) {
       message = error.what();
@@ -143,7 +144,7 @@ class Start {
   }
 
   void goes_well_afterwards() {
-    Core::start(options_)->close(RunEnd::ok);
+    context::Core::start(options_)->close(RunEnd::ok);
     assert_true(place_.left_behind(master_.url()).empty());
     place_.assert_no_token_shown();
   }
@@ -152,7 +153,7 @@ class Start {
   const FakeMaster &master_;
   const Asked &asked_;
   Surroundings place_;
-  CoreOptions options_;
+  context::CoreOptions options_;
 };
 
 Json answered(const std::string &body, int status = 200) {
@@ -229,7 +230,7 @@ void nobody_at_the_address_is_told(void **) {
   Surroundings place;
   place.in_task("http://127.0.0.1:9");  // nobody listens there
   const std::string message =
-      expect_error(Code::unavailable, [&] { Core::start(place.options()); });
+      expect_error(Code::unavailable, [&] { context::Core::start(place.options()); });
   assert_true(contains(message, "http://127.0.0.1:9"));
 }
 
@@ -237,7 +238,7 @@ void nobody_at_the_address_is_told(void **) {
 class SafeMaster {
  public:
   explicit SafeMaster(const std::string &names) {
-    const Identity identity = authority_.issue(names);
+    const http::Identity identity = authority_.issue(names);
     write_file_durably(directory_ / "certificate", identity.certificate);
     write_file_durably(directory_ / "key", identity.key);
     write_file_durably(directory_ / "authority", authority_.certificate());
@@ -249,7 +250,7 @@ class SafeMaster {
 
  private:
   TemporaryDirectory directory_;
-  Authority authority_;
+  http::Authority authority_;
   std::optional<FakeMaster> master_;
 };
 
@@ -262,7 +263,7 @@ void master_must_prove_who_it_is(void **) {
       else place.as_user(master.url());
       Surroundings::set("DET_MASTER_CERT_FILE", file);
       Surroundings::set("DET_MASTER_CERT_NAME", name);
-      Core::start(place.options())->close(RunEnd::ok);
+      context::Core::start(place.options())->close(RunEnd::ok);
       place.assert_no_token_shown();
     };
     const std::string unknown = expect_error(Code::access, [&] { start("", "master.example"); });
@@ -283,7 +284,7 @@ void info_files_that_say_nothing_are_told(void **) {
     place.in_prepared_task(cluster, trial);
     if (text.empty() && file == "trial") fs::remove(place.directory / "info" / "trial.json");
     else place.write_info(file, text);
-    return expect_error(Code::corrupt, [&] { Core::start(place.options()); });
+    return expect_error(Code::corrupt, [&] { context::Core::start(place.options()); });
   };
   const std::string whole = cluster.dump();
   for (const std::string &text :
@@ -298,7 +299,7 @@ void info_files_that_say_nothing_are_told(void **) {
   assert_true(master.requests().empty());
 
   place.in_prepared_task(cluster, trial);
-  Core::start(place.options())->close(RunEnd::ok);
+  context::Core::start(place.options())->close(RunEnd::ok);
 }
 
 }  // namespace

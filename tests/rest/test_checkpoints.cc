@@ -6,11 +6,12 @@
 namespace {
 
 using namespace det;
+using namespace det::master;
 using namespace det::test;
 
 constexpr std::array checkpoint_versions{"0.19.10", "0.33.0", "0.38.1"};
 
-std::string save(Core &core, const Surroundings &place, int64_t steps) {
+std::string save(context::Core &core, const Surroundings &place, int64_t steps) {
   fs::create_directories(place.directory / "model");
   write_file_durably(place.directory / "model" / "a", "x");
   return core.checkpoint().upload(place.directory / "model",
@@ -44,7 +45,7 @@ void checkpoint_does_not_wait_for_reports_that_are_not_taken(void **) {
     const FakeMaster &master = fresh_master(version);
     Surroundings place;
     place.in_task(master.url());
-    const auto core = Core::start(place.options());
+    const auto core = context::Core::start(place.options());
     hold(master, "metrics$");
     for (int64_t step = 1; step <= 5; ++step) report_training(*core, step, 0.5);
     const std::string id = save(*core, place, 5);
@@ -64,7 +65,7 @@ void checkpoint_waits_in_the_journal_for_a_master_that_is_away(void **) {
       const FakeMaster &master = fresh_master(version);
       Surroundings place;
       place.in_task(master.url());
-      const auto core = Core::start(place.options());
+      const auto core = context::Core::start(place.options());
       Json always = fault;
       always["count"] = 100'000;
       always["path"] = "trials|checkpoints";
@@ -89,12 +90,12 @@ void checkpoint_that_waited_survives_a_kill(void **) {
     Surroundings place;
     place.as_user(master.url());
     const auto start = [&] {
-      CoreOptions options = place.options();
+      context::CoreOptions options = place.options();
       options.external_id = "t";
-      return Core::start(options);
+      return context::Core::start(options);
     };
     run_and_kill([&] {
-      const std::shared_ptr<Core> core = start();
+      const std::shared_ptr<context::Core> core = start();
       report_training(*core, 30, 0.5);
       core->train().flush(std::nullopt);
       lose_database(master);
@@ -120,10 +121,10 @@ void sync_registers_a_checkpoint_that_waited(void **) {
     std::string id;
     Surroundings place;
     place.in_task(master.url());
-    CoreOptions options = place.options();
+    context::CoreOptions options = place.options();
     options.close_limit = std::chrono::milliseconds(300);
     {
-      const auto core = Core::start(options);
+      const auto core = context::Core::start(options);
       lose_database(master);
       report_training(*core, 1, 0.5);
       id = save(*core, place, 1);
@@ -131,7 +132,7 @@ void sync_registers_a_checkpoint_that_waited(void **) {
     }
     master.heal();
     place.as_user(master.url());
-    open_client(master.url())->sync();
+    client::open_client(master.url())->sync();
     assert_string_equal(checkpoint_state(master, id).c_str(), "STATE_COMPLETED");
     assert_equal(steps_of(master.state()), steps_to(1));
     assert_true(place.left_behind(master.url()).empty());
@@ -143,9 +144,9 @@ void trial_that_leaves_registers_its_checkpoint_first(void **) {
   const FakeMaster &master = fresh_master("0.38.1");
   Surroundings place;
   place.in_task(master.url());
-  CoreOptions options = place.options();
+  context::CoreOptions options = place.options();
   options.close_limit = std::chrono::milliseconds(5000);
-  const auto core = Core::start(options);
+  const auto core = context::Core::start(options);
   lose_database(master);
   report_training(*core, 1, 0.5);
   const std::string id = save(*core, place, 1);
@@ -163,7 +164,7 @@ void checkpoint_that_waits_cannot_be_deleted_before_the_master_knows_it(void **)
   const FakeMaster &master = fresh_master("0.38.1");
   Surroundings place;
   place.in_task(master.url());
-  const auto core = Core::start(place.options());
+  const auto core = context::Core::start(place.options());
   lose_database(master);
   const std::string id = save(*core, place, 1);
   expect_error(Code::unavailable, [&] { core->checkpoint().remove(id); });
@@ -179,7 +180,7 @@ void checkpoint_that_the_master_refuses_from_the_journal_is_told(void **) {
   const FakeMaster &master = fresh_master("0.38.1");
   Surroundings place;
   place.in_task(master.url());
-  const auto core = Core::start(place.options());
+  const auto core = context::Core::start(place.options());
   // As often as it is tried before the journal has it.
   master.add_fault({{"path", "POST /api/v1/checkpoints$"}, {"status", 503}, {"count", 4}});
   master.add_fault({{"path", "POST /api/v1/checkpoints$"}, {"status", 400}, {"count", 100'000}});

@@ -6,6 +6,7 @@
 namespace {
 
 using namespace det;
+using namespace det::master;
 using namespace det::test;
 
 constexpr std::array versions{"0.19.10", "0.33.0", "0.38.1"};

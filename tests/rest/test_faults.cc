@@ -18,6 +18,7 @@
 namespace {
 
 using namespace det;
+using namespace det::master;
 using namespace det::test;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -75,8 +76,8 @@ double value_at(int64_t step) { return static_cast<double>(step) * 0.5; }
 std::string group_at(int64_t step) { return step % 10 == 0 ? "validation" : "training"; }
 
 // Reports until it is killed or shall leave.
-void live(const SharedMemory &memory, const CoreOptions &options) {
-  const auto core = Core::start(options);
+void live(const SharedMemory &memory, const context::CoreOptions &options) {
+  const auto core = context::Core::start(options);
   memory->has_started = true;
   while (!memory->shall_leave) {
     const int64_t step = memory->next_step;
@@ -85,7 +86,7 @@ void live(const SharedMemory &memory, const CoreOptions &options) {
       continue;
     }
     memory->next_step = step + 1;
-    const NamedValue loss{"loss", value_at(step)};
+    const journal::NamedValue loss{"loss", value_at(step)};
     core->train().report(group_at(step), step, &loss, 1);
     memory->taken[step] = true;
     core->train().set_status("at " + std::to_string(step));
@@ -120,8 +121,8 @@ Json faults(double harm) {
 }
 
 // One process from its start to its end, which is a kill unless it `shall_leave`.
-bool spend_life(const SharedMemory &memory, const CoreOptions &options, const SpoilingProxy &proxy,
-                const FakeMaster &master, bool shall_leave) {
+bool spend_life(const SharedMemory &memory, const context::CoreOptions &options,
+                const SpoilingProxy &proxy, const FakeMaster &master, bool shall_leave) {
   memory->has_started = memory->has_ended = memory->shall_leave = false;
   const int64_t first_step = memory->next_step;
   memory->end_of_life = first_step + reports_a_life;
@@ -160,7 +161,8 @@ bool spend_life(const SharedMemory &memory, const CoreOptions &options, const Sp
 }
 
 // The end of all trouble: what is left gets through.
-void spend_last_life(const SharedMemory &memory, CoreOptions options, const SpoilingProxy &proxy) {
+void spend_last_life(const SharedMemory &memory, context::CoreOptions options,
+                     const SpoilingProxy &proxy) {
   proxy.change({{"refuse", 0},
                 {"delay", 0},
                 {"cut_request", 0},
@@ -224,8 +226,8 @@ int64_t assert_all_there(const SharedMemory &memory, const std::map<int64_t, dou
   return taken;
 }
 
-CoreOptions short_lived(Surroundings &place) {
-  CoreOptions options = place.options();
+context::CoreOptions short_lived(Surroundings &place) {
+  context::CoreOptions options = place.options();
   options.close_limit = std::chrono::milliseconds(300);
   return options;
 }
@@ -239,7 +241,7 @@ void reports_of_a_cluster_arrive_once_whatever_happens(void **) {
     // A launcher starts the program again in its container: the run stays the same.
     place.in_prepared_task(place.cluster(proxy.url()), place.trial());
     const SharedMemory memory;
-    const CoreOptions options = short_lived(place);
+    const context::CoreOptions options = short_lived(place);
     int in_order = 0;
     for (int life = 0; life < lives; ++life) {
       if (life == lives * 2 / 3) master.preempt();
@@ -274,7 +276,7 @@ void reports_without_a_cluster_arrive_or_are_kept(void **) {
   Surroundings place;
   place.as_user(proxy.url());
   const SharedMemory memory;
-  CoreOptions options = short_lived(place);
+  context::CoreOptions options = short_lived(place);
   options.external_id = "t";
   for (int life = 0; life < lives; ++life)
     spend_life(memory, options, proxy, master, from_to(0, 3) == 0);
@@ -297,9 +299,9 @@ void nothing_grows_while_the_master_is_away(void **) {
   const FakeMaster &master = fresh_master("0.38.1");
   Surroundings place;
   place.in_prepared_task(place.cluster(master.url()), place.trial());
-  CoreOptions options = place.options();
+  context::CoreOptions options = place.options();
   options.spool_limit = 4U << 20U;
-  const auto core = Core::start(options);
+  const auto core = context::Core::start(options);
   wait_until_so([&] { return requests_to(master, "signals/preemption").size() == 2; });
   master.add_fault({{"path", "."}, {"status", 503}, {"count", 100'000}});
   const size_t before = master.requests().size();

@@ -9,6 +9,7 @@
 namespace {
 
 using namespace det;
+using namespace det::master;
 using namespace det::test;
 
 constexpr std::array managed_versions{"0.19.10", "0.33.0", "0.38.1"};
@@ -22,7 +23,7 @@ void run_without_incident_leaves_nothing(void **) {
     const FakeMaster &master = fresh_master(version);
     Surroundings place;
     place.in_task(master.url());
-    const auto core = Core::start(place.options());
+    const auto core = context::Core::start(place.options());
     assert_int_equal(core->info().run().trial_id, 7);
     report_training(*core, 1, 0.5);
     core->close(RunEnd::ok);
@@ -44,7 +45,7 @@ void preemption_is_seen_and_acknowledged_once(void **) {
     const FakeMaster &master = fresh_master(version);
     Surroundings place;
     place.in_task(master.url());
-    const auto core = Core::start(place.options());
+    const auto core = context::Core::start(place.options());
     assert_true(core->info().on_cluster());
     assert_false(core->preempt().should_preempt(true));
     assert_true(acknowledgements(master).empty());
@@ -64,7 +65,7 @@ void acknowledgement_whose_answer_is_lost_is_sent_again(void **) {
   const FakeMaster &master = fresh_master("0.38.1");
   Surroundings place;
   place.in_task(master.url());
-  const auto core = Core::start(place.options());
+  const auto core = context::Core::start(place.options());
   master.add_fault({{"path", "ack_preemption"}, {"how", "drop"}});
   master.preempt();
   wait_for_preemption(*core);
@@ -77,9 +78,9 @@ void signal_to_the_process_is_announced_where_the_master_listens(void **) {
     const FakeMaster &master = fresh_master(version);
     Surroundings place;
     place.in_task(master.url());
-    CoreOptions options = place.options();
+    context::CoreOptions options = place.options();
     options.preempt_signals = {SIGTERM};
-    const auto core = Core::start(options);
+    const auto core = context::Core::start(options);
     raise(SIGTERM);
     wait_for_preemption(*core);
     core->close(RunEnd::ok);
@@ -103,7 +104,7 @@ void poll_that_is_answered_at_once_does_not_spin(void **) {
     cluster["allocation_id"] = "1.aaaa.2";  // which the master does not know
     place.in_prepared_task(cluster, place.trial());
     const auto begun = std::chrono::steady_clock::now();
-    const auto core = Core::start(place.options());
+    const auto core = context::Core::start(place.options());
     // One refuses, and is asked every ten seconds; the others twice at once, then every second.
     const bool refuses = version == "0.19.10";
     wait_until_so(
@@ -120,9 +121,9 @@ void operations_are_done_one_after_the_other(void **) {
     const FakeMaster &master = fresh_master(version, {{"lengths", {10, 40}}});
     Surroundings place;
     place.in_task(master.url());
-    const auto core = Core::start(place.options());
+    const auto core = context::Core::start(place.options());
     std::vector<uint64_t> lengths;
-    while (SearcherOperation *operation = core->searcher().next()) {
+    while (context::SearcherOperation *operation = core->searcher().next()) {
       lengths.push_back(operation->length());
       assert_true(acknowledgements(master).empty());
       report_validation(*core, static_cast<int64_t>(operation->length()), 0.5);
@@ -159,7 +160,7 @@ void search_that_is_left_early_is_not_acknowledged(void **) {
     const FakeMaster &master = fresh_master(version, {{"lengths", {10, 40}}});
     Surroundings place;
     place.in_task(master.url());
-    const auto core = Core::start(place.options());
+    const auto core = context::Core::start(place.options());
     core->searcher().next()->report_completed(0.5);
     expect_error(Code::state, [&] { core->searcher().acknowledge_out_of_operations(); });
     core->close(RunEnd::ok);
@@ -174,10 +175,10 @@ void lost_answer_to_a_completed_operation_is_reconciled(void **) {
         const FakeMaster &master = fresh_master(version, {{"lengths", lengths}});
         Surroundings place;
         place.in_task(master.url());
-        const auto core = Core::start(place.options());
+        const auto core = context::Core::start(place.options());
         master.add_fault({{"path", "completed_operation"}, {"how", how}, {"after", "store"}});
         size_t count = 0;
-        for (; SearcherOperation *operation = core->searcher().next(); ++count)
+        for (; context::SearcherOperation *operation = core->searcher().next(); ++count)
           operation->report_completed(0.5);
         assert_int_equal(count, lengths.size());
         core->close(RunEnd::ok);
@@ -192,8 +193,8 @@ void operation_that_the_master_refuses_is_an_error(void **) {
     const FakeMaster &master = fresh_master(version);
     Surroundings place;
     place.in_task(master.url());
-    const auto core = Core::start(place.options());
-    SearcherOperation *operation = core->searcher().next();
+    const auto core = context::Core::start(place.options());
+    context::SearcherOperation *operation = core->searcher().next();
     master.add_fault({{"path", "completed_operation"}});
     expect_error(Code::state, [&] { operation->report_completed(0.5); });
     operation->report_completed(0.5);  // it was not: once more
@@ -202,7 +203,7 @@ void operation_that_the_master_refuses_is_an_error(void **) {
   }
 }
 
-std::string upload(Core &core, const Surroundings &place) {
+std::string upload(context::Core &core, const Surroundings &place) {
   fs::create_directories(place.directory / "model");
   write_all(open_file(place.directory / "model" / "a", O_WRONLY | O_CREAT | O_TRUNC).get(), "x",
             "a");
@@ -216,7 +217,7 @@ void lost_answer_to_a_checkpoint_is_reconciled(void **) {
       const FakeMaster &master = fresh_master(version);
       Surroundings place;
       place.in_task(master.url());
-      const auto core = Core::start(place.options());
+      const auto core = context::Core::start(place.options());
       report_training(*core, 1, 0.5);
       master.add_fault({{"path", "POST /api/v1/checkpoints$"}, {"how", how}, {"after", "store"}});
       upload(*core, place);
@@ -239,7 +240,7 @@ void checkpoint_that_the_master_refuses_is_an_error(void **) {
   const FakeMaster &master = fresh_master("0.38.1");
   Surroundings place;
   place.in_task(master.url());
-  const auto core = Core::start(place.options());
+  const auto core = context::Core::start(place.options());
   master.add_fault({{"path", "POST /api/v1/checkpoints$"}, {"count", 2}});
   const std::string message = expect_error(Code::state, [&] { upload(*core, place); });
   assert_true(contains(message, "a fault of the test"));
@@ -251,7 +252,7 @@ void deleted_checkpoint_is_told_before_its_files_go(void **) {
     const FakeMaster &master = fresh_master(version);
     Surroundings place;
     place.in_task(master.url());
-    const auto core = Core::start(place.options());
+    const auto core = context::Core::start(place.options());
     const std::string id = upload(*core, place);
     const fs::path stored = place.directory / "checkpoints" / id;
     // As of a model in the registry. Before 0.33 masters are not told at all.
@@ -259,7 +260,7 @@ void deleted_checkpoint_is_told_before_its_files_go(void **) {
     if (is_told) {
       master.add_fault({{"path", "PATCH /api/v1/checkpoints$"}, {"status", 400}});
       expect_error(Code::invalid, [&] { core->checkpoint().remove(id); });
-      core->checkpoint().begin_restore(id, {.mode = DownloadMode::no_shared});
+      core->checkpoint().begin_restore(id, {.mode = context::DownloadMode::no_shared});
     }
     core->checkpoint().remove(id);
     assert_false(fs::exists(stored));
@@ -278,11 +279,11 @@ void own_checkpoint_without_its_manifest_is_corrupt(void **) {
     place.in_task(master.url());
     std::string id;
     for (int run = 0; run < 2; ++run) {
-      const auto core = Core::start(place.options());
+      const auto core = context::Core::start(place.options());
       if (id.empty()) id = upload(*core, place);
       fs::remove(place.directory / "checkpoints" / id / ".detcore-manifest.json");
       expect_error(Code::corrupt, [&] {
-        core->checkpoint().begin_restore(id, {.mode = DownloadMode::no_shared});
+        core->checkpoint().begin_restore(id, {.mode = context::DownloadMode::no_shared});
       });
       core->close(RunEnd::ok);
     }
@@ -304,7 +305,7 @@ void task_that_collects_checkpoints_is_no_trial(void **) {
         place.write_info("cluster", cluster.dump());
       }
       const std::string message =
-          expect_error(Code::unsupported, [&] { Core::start(place.options()); });
+          expect_error(Code::unsupported, [&] { context::Core::start(place.options()); });
       assert_true(contains(message, "CHECKPOINT_GC") && contains(message, "DET_PYTHON_EXECUTABLE"));
       assert_int_equal(master.state()["experiments"].size(), 1);
       assert_int_equal(master.requests().size(), 0);
@@ -316,7 +317,7 @@ void best_validation_is_none_before_the_first(void **) {
     const FakeMaster &master = fresh_master(version);
     Surroundings place;
     place.in_task(master.url());
-    const auto core = Core::start(place.options());
+    const auto core = context::Core::start(place.options());
     assert_false(core->train().best_validation().has_value());
     report_validation(*core, 1, 0.5);
     report_validation(*core, 2, 0.25);
@@ -332,7 +333,7 @@ void early_exit_is_told(void **) {
     const FakeMaster &master = fresh_master(version);
     Surroundings place;
     place.in_task(master.url());
-    const auto core = Core::start(place.options());
+    const auto core = context::Core::start(place.options());
     core->close(RunEnd::invalid_hp);
     assert_equal(master.state()["trials"]["7"]["early_exits"], Json({"EXITED_REASON_INVALID_HP"}));
   }
@@ -344,7 +345,8 @@ class OtherContainer {
   OtherContainer(const FakeMaster &master, const std::string &method, const std::string &path,
                  const Json &body = {})
       : client_({}, std::make_shared<Logger>()) {
-    HttpRequest request{.method = method, .url = master.url("/api/v1/allocations/1.aaaa.1" + path)};
+    http::HttpRequest request{.method = method,
+                              .url = master.url("/api/v1/allocations/1.aaaa.1" + path)};
     request.headers = {{"Grpc-Metadata-x-allocation-token", "Bearer task-token"}};
     if (!body.is_null()) request.body = body.dump();
     call_.emplace(client_.send(std::move(request)));
@@ -352,12 +354,12 @@ class OtherContainer {
   Json answer() { return Json::parse(call_->wait().body); }
 
  private:
-  HttpClient client_;
-  std::optional<HttpCall> call_;
+  http::HttpClient client_;
+  std::optional<http::HttpCall> call_;
 };
 
-ClusterInfo meet() {
-  ClusterInfo cluster = *read_cluster_info();
+config::ClusterInfo meet() {
+  config::ClusterInfo cluster = *config::read_cluster_info();
   const auto session = connect_to_task_master(cluster, std::make_shared<Logger>());
   meet_containers(*session, cluster);
   return cluster;
@@ -370,7 +372,7 @@ void containers_meet_by_what_the_variables_say(void **) {
     place.in_task(master.url());
     Surroundings::set("DET_RESOURCES_ID", "c2");
     OtherContainer other(master, "GET", "/resources/c1/rendezvous");
-    const ClusterInfo cluster = meet();
+    const config::ClusterInfo cluster = meet();
     assert_int_equal(cluster.container_rank, 1);
     assert_int_equal(cluster.container_addresses.size(), 2);
     assert_equal(other.answer()["rendezvousInfo"]["rank"], 0);
@@ -389,7 +391,7 @@ void containers_on_slurm_tell_each_other(void **) {
   OtherContainer other(
       master, "POST", "/all_gather",
       {{"requestUuid", "fe2fe4d5-505f-467e-b9be-3823f3c35300"}, {"numPeers", 2}, {"data", data}});
-  const ClusterInfo cluster = meet();
+  const config::ClusterInfo cluster = meet();
   unsetenv("SLURM_NPROCS");
   unsetenv("SLURM_PROCID");
   assert_int_equal(cluster.container_rank, 1);
@@ -402,7 +404,7 @@ void container_without_its_name_cannot_meet(void **) {
   Surroundings place;
   place.in_task(master.url());
   unsetenv("DET_RESOURCES_ID");
-  assert_true(contains(expect_error(Code::invalid, [&] { Core::start(place.options()); }),
+  assert_true(contains(expect_error(Code::invalid, [&] { context::Core::start(place.options()); }),
                        "DET_RESOURCES_ID"));
 }
 
@@ -414,7 +416,7 @@ void journal_of_a_killed_process_reaches_the_master(void **) {
   master.add_fault(away);
   const auto report_and_die = [&](int64_t first) {
     run_and_kill([&] {
-      const auto core = Core::start(place.options());
+      const auto core = context::Core::start(place.options());
       for (int64_t step = first; step < first + 20; ++step) report_training(*core, step, 0.5);
       return core;
     });
@@ -424,7 +426,7 @@ void journal_of_a_killed_process_reaches_the_master(void **) {
   report_and_die(21);
   assert_true(steps_of(master.state()).empty());
   master.heal();
-  const auto core = Core::start(place.options());
+  const auto core = context::Core::start(place.options());
   for (int64_t step = 41; step <= 60; ++step) report_training(*core, step, 0.5);
   core->close(RunEnd::ok);
   assert_equal(steps_of(master.state()), steps_to(60));

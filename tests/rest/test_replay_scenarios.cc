@@ -10,6 +10,7 @@
 namespace {
 
 using namespace det;
+using namespace det::master;
 
 // What may be, or is, other than recorded; the patterns are found anywhere in their texts.
 struct Difference {

@@ -5,10 +5,11 @@
 namespace {
 
 using namespace det;
+using namespace det::master;
 
 int status_of(const std::string &url, const std::string &token = "") {
-  HttpClient client({}, std::make_shared<Logger>());
-  HttpRequest request{.url = url};
+  http::HttpClient client({}, std::make_shared<Logger>());
+  http::HttpRequest request{.url = url};
   if (!token.empty()) request.headers = {{"Authorization", "Bearer " + token}};
   return client.perform(std::move(request)).status;
 }

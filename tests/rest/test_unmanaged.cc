@@ -10,6 +10,7 @@
 namespace {
 
 using namespace det;
+using namespace det::master;
 using namespace det::test;
 
 constexpr std::array unmanaged_versions{"0.33.0", "0.38.1"};
@@ -17,25 +18,26 @@ constexpr std::array unmanaged_versions{"0.33.0", "0.38.1"};
 Json trial_of(const FakeMaster &master, int64_t trial) {
   return master.state()["trials"][std::to_string(trial)];
 }
-Json trial_of(const FakeMaster &master, const Core &core) {
+Json trial_of(const FakeMaster &master, const context::Core &core) {
   return trial_of(master, core.info().run().trial_id);
 }
 
-std::vector<int64_t> steps_of(const FakeMaster &master, const Core &core) {
+std::vector<int64_t> steps_of(const FakeMaster &master, const context::Core &core) {
   return test::steps_of(master.state(), core.info().run().trial_id);
 }
 
 // Closes it, which cannot tell everything; as the end of the process, this leaves its directory to
 // others. Gives the message, and the trial.
-std::pair<std::string, int64_t> leave(std::shared_ptr<Core> core, RunEnd how, Code expected) {
+std::pair<std::string, int64_t> leave(std::shared_ptr<context::Core> core, RunEnd how,
+                                      Code expected) {
   std::string message = expect_error(expected, [&] { core->close(how); });
   return {std::move(message), core->info().run().trial_id};
 }
 
 // As a user does with another program.
 void ask(const FakeMaster &master, const std::string &path, const Json &body) {
-  HttpClient client({}, std::make_shared<Logger>());
-  HttpRequest request{.method = "POST", .url = master.url(path)};
+  http::HttpClient client({}, std::make_shared<Logger>());
+  http::HttpRequest request{.method = "POST", .url = master.url(path)};
   request.headers = {{"Authorization", "Bearer user-token"}};
   request.body = body.dump();
   assert_int_equal(client.perform(std::move(request)).status, 200);
@@ -51,10 +53,10 @@ void trial_is_made_where_none_is_named(void **) {
     const FakeMaster &master = fresh_master(version);
     Surroundings place;
     place.as_user(master.url());
-    CoreOptions options = place.options();
+    context::CoreOptions options = place.options();
     options.name = "nameless";
     options.hparams_text = R"({"lr": 0.5})";
-    const auto core = Core::start(options);
+    const auto core = context::Core::start(options);
     report_training(*core, 1, 0.5);
     core->train().log(LogLevel::info, "hello");
     wait_until_so([&] { return trial_of(master, *core)["heartbeats"] > 0; });
@@ -84,10 +86,10 @@ void trial_goes_on_by_its_external_ids(void **) {
     for (int64_t run = 1; run <= 3; ++run) {
       Surroundings place;
       place.as_user(master.url());
-      CoreOptions options = place.options();
+      context::CoreOptions options = place.options();
       options.external_id = "my trial";
       if (run == 2) options.external_experiment_id = "my trial";  // the same in other words
-      const auto core = Core::start(options);
+      const auto core = context::Core::start(options);
       if (trial_id == 0) trial_id = core->info().run().trial_id;
       assert_int_equal(core->info().run().trial_id, trial_id);
       assert_int_equal(core->info().run().run_id, run);
@@ -107,15 +109,15 @@ void trial_goes_on_from_its_latest_checkpoint(void **) {
   const FakeMaster &master = fresh_master("0.38.1");
   Surroundings place;
   place.as_user(master.url());
-  CoreOptions options = place.options();
+  context::CoreOptions options = place.options();
   options.external_id = "t";
-  const auto first = Core::start(options);
+  const auto first = context::Core::start(options);
   fs::create_directories(place.directory / "model");
   write_file_durably(place.directory / "model" / "a", "x");
   const std::string id = first->checkpoint().upload(place.directory / "model",
                                                     R"({"steps_completed": 30})", false, {});
   first->close(RunEnd::error);
-  const auto second = Core::start(options);
+  const auto second = context::Core::start(options);
   assert_equal(second->info().run().latest_checkpoint, id);
   assert_int_equal(second->info().run().steps_completed, 30);
   second->close(RunEnd::ok);
@@ -127,7 +129,7 @@ void deletion_killed_at_any_step_is_finished_by_the_next_run(void **) {
   const FakeMaster &master = fresh_master("0.38.1");
   Surroundings place;
   place.as_user(master.url());
-  CoreOptions options = place.options();
+  context::CoreOptions options = place.options();
   options.external_id = "t";
   const fs::path note = place.directory / "id", storage = place.directory / "checkpoints";
   options.checkpoint_storage = storage.string();
@@ -136,7 +138,7 @@ void deletion_killed_at_any_step_is_finished_by_the_next_run(void **) {
   bool killed = true;
   for (int step = 0; killed; ++step) {
     Traced deleting([&](const auto &watched) {
-      const auto core = Core::start(options);
+      const auto core = context::Core::start(options);
       const Json metadata{{"steps_completed", step + 1}};
       const std::string id =
           core->checkpoint().upload(place.directory / "model", metadata.dump(), false, {});
@@ -149,9 +151,9 @@ void deletion_killed_at_any_step_is_finished_by_the_next_run(void **) {
     if (killed) deleting.kill();
     const std::string id = read_file(note);
     const bool was_there = fs::exists(storage / id);
-    const auto next = Core::start(options);
+    const auto next = context::Core::start(options);
     if (next->info().run().latest_checkpoint == id) {
-      next->checkpoint().begin_restore(id, {.mode = DownloadMode::no_shared});
+      next->checkpoint().begin_restore(id, {.mode = context::DownloadMode::no_shared});
       next->checkpoint().remove(id);
       ++whole;
     } else {
@@ -174,15 +176,16 @@ void trial_goes_on_by_its_number(void **) {
     const FakeMaster &master = fresh_master(version, {{"is_managed", false}});
     Surroundings place;
     place.as_user(master.url());
-    CoreOptions options = place.options();
+    context::CoreOptions options = place.options();
     options.trial_id = 7;
-    const auto core = Core::start(options);
+    const auto core = context::Core::start(options);
     assert_int_equal(core->info().run().run_id, 2);
     report_training(*core, 1, 0.5);
     core->close(RunEnd::ok);
     assert_equal(steps_of(master, *core), steps_to(1));
     options.trial_id = 999;
-    const std::string message = expect_error(Code::not_found, [&] { Core::start(options); });
+    const std::string message =
+        expect_error(Code::not_found, [&] { context::Core::start(options); });
     assert_true(contains(message, "999") && contains(message, master.url()));
   }
 }
@@ -193,7 +196,7 @@ void end_is_told_as_it_was(void **) {
     for (const std::string end : {"STATE_COMPLETED", "STATE_ERROR", "STATE_PAUSED"}) {
       Surroundings place;
       place.as_user(master.url());
-      auto core = Core::start(place.options());
+      auto core = context::Core::start(place.options());
       if (end == "STATE_PAUSED") {
         core->preempt().request();
         assert_true(core->preempt().should_preempt(true));
@@ -209,7 +212,7 @@ void core_that_is_dropped_ends_in_error(void **) {
   const FakeMaster &master = fresh_master("0.38.1");
   Surroundings place;
   place.as_user(master.url());
-  auto core = Core::start(place.options());
+  auto core = context::Core::start(place.options());
   const std::string trial = std::to_string(core->info().run().trial_id);
   core.reset();
   assert_equal(master.state()["trials"][trial]["states"].back(), "STATE_ERROR");
@@ -220,9 +223,9 @@ void reports_and_end_that_could_not_be_told_are_told_by_sync(void **) {
     const FakeMaster &master = fresh_master(version);
     Surroundings place;
     place.as_user(master.url());
-    CoreOptions options = place.options();
+    context::CoreOptions options = place.options();
     options.close_limit = std::chrono::milliseconds(300);
-    auto core = Core::start(options);
+    auto core = context::Core::start(options);
     go_away(master);
     for (int64_t step = 1; step <= 100; ++step) report_training(*core, step, 0.5);
     const auto [message, trial] = leave(std::move(core), RunEnd::error, Code::timeout);
@@ -230,7 +233,7 @@ void reports_and_end_that_could_not_be_told_are_told_by_sync(void **) {
     assert_equal(trial_of(master, trial)["states"], Json{"STATE_RUNNING"});
     assert_int_equal(place.left_behind(master.url()).size(), 1);
 
-    const auto client = open_client(master.url());
+    const auto client = client::open_client(master.url());
     expect_error(Code::access, [&] { client->sync(); });  // still away: nothing gets lost
     master.heal();
     const Json done = client->sync();
@@ -248,15 +251,15 @@ void end_does_not_overtake_the_reports(void **) {
   const FakeMaster &master = fresh_master("0.38.1");
   Surroundings place;
   place.as_user(master.url());
-  CoreOptions options = place.options();
+  context::CoreOptions options = place.options();
   options.close_limit = std::chrono::milliseconds(300);
-  auto core = Core::start(options);
+  auto core = context::Core::start(options);
   master.add_fault({{"path", "metrics$"}, {"status", 503}, {"count", 100'000}});
   report_training(*core, 1, 0.5);
   const auto [message, trial] = leave(std::move(core), RunEnd::ok, Code::timeout);
   assert_equal(trial_of(master, trial)["states"], Json{"STATE_RUNNING"});
   master.heal();
-  open_client(master.url())->sync();
+  client::open_client(master.url())->sync();
   assert_equal(trial_of(master, trial)["states"], Json{"STATE_RUNNING", "STATE_COMPLETED"});
 }
 
@@ -264,10 +267,10 @@ void directory_half_made_is_cleared_by_sync(void **) {
   const FakeMaster &master = fresh_master("0.38.1");
   Surroundings place;
   place.as_user(master.url());
-  Core::start(place.options())->close(RunEnd::ok);
+  context::Core::start(place.options())->close(RunEnd::ok);
   const fs::path half = rest_home(master.url()) / "runs/.part-x";
   fs::create_directory(half);
-  open_client(master.url())->sync();
+  client::open_client(master.url())->sync();
   assert_false(fs::exists(half));
 }
 
@@ -275,14 +278,14 @@ void end_alone_that_could_not_be_told_is_told_by_sync(void **) {
   const FakeMaster &master = fresh_master("0.38.1");
   Surroundings place;
   place.as_user(master.url());
-  auto core = Core::start(place.options());
+  auto core = context::Core::start(place.options());
   report_training(*core, 1, 0.5);
   core->train().flush(std::nullopt);
   go_away(master);
   const auto [message, trial] = leave(std::move(core), RunEnd::ok, Code::access);
   assert_true(contains(message, master.url()));
   master.heal();
-  open_client(master.url())->sync();
+  client::open_client(master.url())->sync();
   assert_equal(trial_of(master, trial)["states"], Json{"STATE_RUNNING", "STATE_COMPLETED"});
   assert_true(place.left_behind(master.url()).empty());
 }
@@ -291,12 +294,12 @@ void end_of_a_deleted_trial_stands_in_nobodys_way(void **) {
   const FakeMaster &master = fresh_master("0.38.1");
   Surroundings place;
   place.as_user(master.url());
-  auto core = Core::start(place.options());
+  auto core = context::Core::start(place.options());
   go_away(master);
   leave(std::move(core), RunEnd::ok, Code::access);
   master.heal();
   master.add_fault({{"path", "PATCH"}});
-  const auto client = open_client(master.url());
+  const auto client = client::open_client(master.url());
   expect_error(Code::state, [&] { client->sync(); });  // the trial is there: it stays to be told
   fresh_master("0.38.1");                              // knows nothing of it
   client->sync();
@@ -307,16 +310,16 @@ void end_of_an_earlier_run_does_not_end_a_later_one(void **) {
   const FakeMaster &master = fresh_master("0.38.1");
   Surroundings place;
   place.as_user(master.url());
-  CoreOptions options = place.options();
+  context::CoreOptions options = place.options();
   options.external_id = "t";
-  auto first = Core::start(options);
+  auto first = context::Core::start(options);
   go_away(master);
   leave(std::move(first), RunEnd::error, Code::access);
   master.heal();
   // It cannot be told before the later run begins either.
   master.add_fault({{"path", "PATCH"}, {"status", 401}});
-  const auto second = Core::start(options);
-  open_client(master.url())->sync();
+  const auto second = context::Core::start(options);
+  client::open_client(master.url())->sync();
   assert_equal(trial_of(master, *second)["state"], "STATE_RUNNING");
   second->close(RunEnd::ok);
   assert_equal(trial_of(master, *second)["state"], "STATE_COMPLETED");
@@ -326,11 +329,11 @@ void end_of_an_earlier_run_does_not_end_a_later_one(void **) {
 void report_to_nobody(const FakeMaster &master, Surroundings &place) {
   go_away(master);
   run_and_kill([&] {
-    CoreOptions options = place.options();
+    context::CoreOptions options = place.options();
     options.external_id = "t";
     // The start itself gets through.
     master.heal();
-    const auto core = Core::start(options);
+    const auto core = context::Core::start(options);
     go_away(master);
     for (int64_t step = 1; step <= 50; ++step) report_training(*core, step, 0.5);
     return core;
@@ -344,9 +347,9 @@ void journal_of_a_killed_process_is_shipped_by_the_next_start(void **) {
     Surroundings place;
     place.as_user(master.url());
     report_to_nobody(master, place);
-    CoreOptions options = place.options();
+    context::CoreOptions options = place.options();
     options.external_id = "t";
-    const auto core = Core::start(options);
+    const auto core = context::Core::start(options);
     // Before the new run, which fences off the one before.
     assert_equal(steps_of(master, *core).size(), 50);
     assert_int_equal(core->info().run().run_id, 2);
@@ -361,7 +364,7 @@ void journal_of_a_killed_process_is_shipped_by_sync(void **) {
     Surroundings place;
     place.as_user(master.url());
     report_to_nobody(master, place);
-    open_client(master.url())->sync();
+    client::open_client(master.url())->sync();
     assert_equal(test::steps_of(master.state()).size(), 50);
     assert_true(place.left_behind(master.url()).empty());
   }
@@ -372,7 +375,7 @@ void heartbeat_goes_on_while_closing(void **) {
   const FakeMaster &master = fresh_master("0.38.1");
   Surroundings place;
   place.as_user(master.url());
-  const auto core = Core::start(place.options());
+  const auto core = context::Core::start(place.options());
   master.add_fault({{"path", "metrics$"}, {"how", "hang"}, {"count", 100'000}});
   report_training(*core, 1, 0.5);
   std::thread closing([&] { core->close(RunEnd::ok); });
@@ -406,8 +409,8 @@ void sync_goes_on_with_another_login(void **) {
   report_to_nobody(master, place);
   unsetenv("DET_USER_TOKEN");
   unsetenv("DET_USER");
-  store_token(master.url(), "bob", log_in_by_hand(master, "bob"), true);
-  const auto client = open_client(master.url());
+  config::store_token(master.url(), "bob", log_in_by_hand(master, "bob"), true);
+  const auto client = client::open_client(master.url());
   const size_t before = requests_to(master, "metrics").size();
   master.add_fault({{"path", "metrics$"}, {"how", "delay"}, {"seconds", 1}, {"skip", 20}});
   Json done;
@@ -415,7 +418,7 @@ void sync_goes_on_with_another_login(void **) {
   wait_until_so([&] { return requests_to(master, "metrics").size() > before + 20; });
   // In the middle of it the token is revoked, and the user logs in again.
   master.control("POST", "/test/expire");
-  store_token(master.url(), "bob", log_in_by_hand(master, "bob"), true);
+  config::store_token(master.url(), "bob", log_in_by_hand(master, "bob"), true);
   syncing.join();
   assert_int_equal(test::steps_of(master.state()).size(), 50);
   assert_int_equal(done["spools"][0]["reports"], 50);
@@ -427,7 +430,7 @@ void refused_reports_do_not_count_as_delivered(void **) {
   place.as_user(master.url());
   report_to_nobody(master, place);
   master.add_fault({{"path", "metrics$"}, {"status", 400}, {"count", 3}});
-  const auto client = open_client(master.url());
+  const auto client = client::open_client(master.url());
   Json spools = client->sync()["spools"];
   assert_int_equal(spools.size(), 1);
   // Offered again in the same breath, they are taken.
@@ -445,12 +448,12 @@ void login_by_hand_is_seen_at_once(void **) {
   const FakeMaster &master = fresh_master("0.38.1", {{"users", {{"bob", ""}}}});
   Surroundings place;
   Surroundings::set("DET_MASTER", master.url());
-  store_token(master.url(), "bob", log_in_by_hand(master, "bob"), true);
-  const auto core = Core::start(place.options());
+  config::store_token(master.url(), "bob", log_in_by_hand(master, "bob"), true);
+  const auto core = context::Core::start(place.options());
   master.control("POST", "/test/expire");
   report_training(*core, 1, 0.5);
   expect_error(Code::timeout, [&] { core->train().flush(std::chrono::seconds(1)); });
-  store_token(master.url(), "bob", log_in_by_hand(master, "bob"), true);
+  config::store_token(master.url(), "bob", log_in_by_hand(master, "bob"), true);
   core->train().flush(std::chrono::seconds(30));  // half of what lies between two logins
   assert_equal(steps_of(master, *core), steps_to(1));
   core->close(RunEnd::ok);
@@ -461,7 +464,7 @@ void older_master_has_no_place_for_such_trials(void **) {
   Surroundings place;
   place.as_user(master.url());
   const std::string message =
-      expect_error(Code::unsupported, [&] { Core::start(place.options()); });
+      expect_error(Code::unsupported, [&] { context::Core::start(place.options()); });
   assert_true(contains(message, "0.19.10") && contains(message, master.url()));
   assert_true(place.left_behind(master.url()).empty());
 }
@@ -472,7 +475,7 @@ void user_logs_in_once(void **) {
   Surroundings::set("DET_MASTER", master.url());
   Surroundings::set("DET_USER", "bob");
   Surroundings::set("DET_PASS", "secret");
-  for (int i = 0; i < 2; ++i) Core::start(place.options())->close(RunEnd::ok);
+  for (int i = 0; i < 2; ++i) context::Core::start(place.options())->close(RunEnd::ok);
   assert_int_equal(requests_to(master, "/auth/login").size(), 1);
   // The token of the login is in the user's cache and nowhere else.
   const std::string token = Json::parse(read_file(
@@ -489,7 +492,8 @@ void wrong_password_is_told_without_it(void **) {
   Surroundings::set("DET_MASTER", master.url());
   Surroundings::set("DET_USER", "bob");
   Surroundings::set("DET_PASS", "wrong-one");
-  const std::string message = expect_error(Code::access, [&] { Core::start(place.options()); });
+  const std::string message =
+      expect_error(Code::access, [&] { context::Core::start(place.options()); });
   assert_true(contains(message, master.url()) && contains(message, "bob"));
   assert_false(contains(message, "wrong-one"));
 }

@@ -7,6 +7,7 @@
 namespace {
 
 using namespace det;
+using namespace det::master;
 
 struct PlayedMaster {
   double network;  // seconds there and back, and what is done for each request by itself

@@ -15,7 +15,7 @@
 #include "core/base/json.h"
 #include "core/search/search.h"
 
-namespace det {
+namespace det::search {
 
 inline Json read_vectors(const std::string &name) {
   std::ifstream file(std::string(TEST_DATA) + "/search/" + name);
@@ -88,4 +88,4 @@ class Driver {
   std::map<std::string, size_t> numbers_;
 };
 
-}  // namespace det
+}  // namespace det::search

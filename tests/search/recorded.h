@@ -7,7 +7,7 @@
 #include "core/base/json.h"
 #include "tests/search/driver.h"
 
-namespace det {
+namespace det::search {
 
 inline Json config_of(const Json &run) {
   return {{"searcher", run.at("searcher")},
@@ -70,4 +70,4 @@ inline std::string tell_or_error(Driver &driver, const Json &event) {
   }
 }
 
-}  // namespace det
+}  // namespace det::search

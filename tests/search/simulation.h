@@ -14,7 +14,7 @@
 
 #include "tests/search/driver.h"
 
-namespace det {
+namespace det::search {
 
 // How trials behave.
 struct World {
@@ -227,4 +227,4 @@ class Simulation {
   std::vector<std::string> faults_;
 };
 
-}  // namespace det
+}  // namespace det::search

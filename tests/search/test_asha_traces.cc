@@ -1,7 +1,7 @@
 // Searches by successive halving told by hand, event by event.
 #include "tests/search/traces.h"
 
-namespace det {
+namespace det::search {
 
 namespace {
 
@@ -225,10 +225,10 @@ void metrics_steer_trials_through_their_rungs(void **) {
 
 }  // namespace
 
-}  // namespace det
+}  // namespace det::search
 
 int test_asha_traces() {
-  using namespace det;
+  using namespace det::search;
   const CMUnitTest tests[] = {
       cmocka_unit_test(promotion_trains_the_best_longer),
       cmocka_unit_test(promotion_goes_past_who_exited_early),

@@ -6,7 +6,7 @@
 #include "tests/expect_error.h"
 #include "tests/search/driver.h"
 
-namespace det {
+namespace det::search {
 
 namespace {
 
@@ -269,10 +269,10 @@ void reasons_have_names(void **) {
 
 }  // namespace
 
-}  // namespace det
+}  // namespace det::search
 
 int test_bad_input() {
-  using namespace det;
+  using namespace det::search;
   const CMUnitTest tests[] = {
       cmocka_unit_test(searchers_are_refused_by_the_name_of_the_field),
       cmocka_unit_test(more_trials_at_once_than_fit_anywhere_are_refused),

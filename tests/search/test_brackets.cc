@@ -6,7 +6,7 @@
 #include "tests/cmocka.h"
 #include "tests/search/driver.h"
 
-namespace det {
+namespace det::search {
 
 namespace {
 
@@ -170,10 +170,10 @@ void times_make_the_brackets_where_metrics_steer(void **) {
 
 }  // namespace
 
-}  // namespace det
+}  // namespace det::search
 
 int test_brackets() {
-  using namespace det;
+  using namespace det::search;
   const CMUnitTest tests[] = {
       cmocka_unit_test(brackets_are_those_of_the_platform),
       cmocka_unit_test(modes_share_trials_as_in_the_table),

@@ -5,7 +5,7 @@
 #include "tests/expect_error.h"
 #include "tests/search/driver.h"
 
-namespace det {
+namespace det::search {
 
 namespace {
 
@@ -168,10 +168,10 @@ void same_decision_twice_is_an_error(void **) {
 
 }  // namespace
 
-}  // namespace det
+}  // namespace det::search
 
 int test_custom() {
-  using namespace det;
+  using namespace det::search;
   const CMUnitTest tests[] = {
       cmocka_unit_test(events_and_operations_are_those_of_the_platform),
       cmocka_unit_test(posts_acknowledge_all_events_up_to_theirs),

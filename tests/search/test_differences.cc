@@ -8,7 +8,7 @@
 #include "tests/search/driver.h"
 #include "tests/search/recorded.h"
 
-namespace det {
+namespace det::search {
 
 namespace {
 
@@ -142,10 +142,10 @@ void stopped_trials_stay_stopped_after_a_restore(void **) {
 
 }  // namespace
 
-}  // namespace det
+}  // namespace det::search
 
 int test_differences() {
-  using namespace det;
+  using namespace det::search;
   const CMUnitTest tests[] = {
       cmocka_unit_test(metrics_that_are_not_finite_are_the_worst),
       cmocka_unit_test(searches_without_a_single_trial_are_refused),

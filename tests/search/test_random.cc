@@ -9,7 +9,7 @@
 #include "tests/expect_error.h"
 #include "tests/search/driver.h"
 
-namespace det {
+namespace det::search {
 
 namespace {
 
@@ -247,10 +247,10 @@ void grids_too_large_to_count_are_refused(void **) {
 
 }  // namespace
 
-}  // namespace det
+}  // namespace det::search
 
 int test_random() {
-  using namespace det;
+  using namespace det::search;
   const CMUnitTest tests[] = {
       cmocka_unit_test(draws_are_those_of_the_platform),
       cmocka_unit_test(draws_of_all_kinds_take_their_words_from_one_stream),

@@ -6,7 +6,7 @@
 #include "core/search/random.h"
 #include "tests/cmocka.h"
 
-namespace det {
+namespace det::search {
 
 namespace {
 
@@ -77,10 +77,10 @@ void results_that_are_erased_are_gone(void **) {
 
 }  // namespace
 
-}  // namespace det
+}  // namespace det::search
 
 int test_ranking() {
-  using namespace det;
+  using namespace det::search;
   const CMUnitTest tests[] = {
       cmocka_unit_test(results_go_after_their_equals),
       cmocka_unit_test(results_go_before_their_equals),

@@ -8,7 +8,7 @@
 #include "tests/search/driver.h"
 #include "tests/search/recorded.h"
 
-namespace det {
+namespace det::search {
 
 namespace {
 
@@ -150,10 +150,10 @@ void plans_are_those_of_the_platform(void **) {
 
 }  // namespace
 
-}  // namespace det
+}  // namespace det::search
 
 int test_runs() {
-  using namespace det;
+  using namespace det::search;
   const CMUnitTest tests[] = {
       cmocka_unit_test(searches_decide_as_recorded),
       cmocka_unit_test(searches_that_are_restored_on_the_way_decide_as_recorded),

@@ -9,7 +9,7 @@
 #include "core/search/settings.h"
 #include "tests/cmocka.h"
 
-namespace det {
+namespace det::search {
 
 namespace {
 
@@ -369,10 +369,10 @@ void metrics_stop_all_but_the_best_where_later_trials_are_worse(void **) {
 
 }  // namespace
 
-}  // namespace det
+}  // namespace det::search
 
 int test_simulation() {
-  using namespace det;
+  using namespace det::search;
   const CMUnitTest tests[] = {
       cmocka_unit_test(undisturbed_experiments_end_with_all_their_trials),
       cmocka_unit_test(progress_of_undisturbed_experiments_never_falls),

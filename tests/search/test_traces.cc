@@ -2,7 +2,7 @@
 // when.
 #include "tests/search/traces.h"
 
-namespace det {
+namespace det::search {
 
 namespace {
 
@@ -120,10 +120,10 @@ void same_operation_twice_is_an_error(void **) {
 
 }  // namespace
 
-}  // namespace det
+}  // namespace det::search
 
 int test_traces() {
-  using namespace det;
+  using namespace det::search;
   const CMUnitTest tests[] = {
       cmocka_unit_test(random_keeps_as_many_running_as_it_may),
       cmocka_unit_test(random_starts_all_at_once_without_a_limit),

@@ -7,7 +7,7 @@
 #include "tests/expect_error.h"
 #include "tests/search/driver.h"
 
-namespace det {
+namespace det::search {
 
 inline void expect(const std::string &answer, const char *expected) {
   assert_string_equal(answer.c_str(), expected);
@@ -49,4 +49,4 @@ inline void create(Driver &driver, size_t first, size_t last) {
   for (size_t trial = first; trial <= last; ++trial) driver.created(trial);
 }
 
-}  // namespace det
+}  // namespace det::search

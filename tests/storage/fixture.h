@@ -18,7 +18,7 @@
 #include "core/storage/tree.h"
 #include "tests/cmocka.h"
 
-namespace det {
+namespace det::storage {
 
 namespace fs = std::filesystem;
 
@@ -114,8 +114,8 @@ inline int drop_fixture(void **state) {
 
 inline Fixture &fixture_of(void **state) { return *static_cast<Fixture *>(*state); }
 
-}  // namespace det
+}  // namespace det::storage
 
 // A test with a fresh fixture.
 #define STORAGE_TEST(name) \
-  cmocka_unit_test_setup_teardown(name, det::make_fixture, det::drop_fixture)
+  cmocka_unit_test_setup_teardown(name, det::storage::make_fixture, det::storage::drop_fixture)

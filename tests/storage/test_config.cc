@@ -1,7 +1,7 @@
 #include "core/storage/location.h"
 #include "tests/storage/fixture.h"
 
-namespace det {
+namespace det::storage {
 
 namespace {
 
@@ -173,10 +173,10 @@ void prefixes_are_normalized(void **) {
 
 }  // namespace
 
-}  // namespace det
+}  // namespace det::storage
 
 int test_config() {
-  using namespace det;
+  using namespace det::storage;
   const CMUnitTest tests[] = {
       cmocka_unit_test(type_must_be_a_known_string),
       cmocka_unit_test(shared_fs_lies_where_host_and_storage_path_say),

@@ -17,7 +17,7 @@ extern "C" ssize_t __wrap_pread64(int fd, void *data, size_t size, off_t offset)
   return __real_pread64(fd, data, size, offset);
 }
 
-namespace det {
+namespace det::storage {
 
 namespace {
 
@@ -318,10 +318,10 @@ void read_only_directories_can_be_stored_and_removed(void **state) {
 
 }  // namespace
 
-}  // namespace det
+}  // namespace det::storage
 
 int main() {
-  using namespace det;
+  using namespace det::storage;
   const CMUnitTest tests[] = {
       STORAGE_TEST(modes_and_times_are_kept),
       STORAGE_TEST(links_become_what_they_name),

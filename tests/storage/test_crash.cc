@@ -53,7 +53,7 @@ extern "C" int __wrap_unlinkat(int at, const char *path, int flags) {
   return __real_unlinkat(at, path, flags);
 }
 
-namespace det {
+namespace det::storage {
 
 namespace {
 
@@ -324,10 +324,10 @@ void same_id_from_two_processes_is_a_conflict(void **state) {
 
 }  // namespace
 
-}  // namespace det
+}  // namespace det::storage
 
 int main() {
-  using namespace det;
+  using namespace det::storage;
   const CMUnitTest tests[] = {
       STORAGE_TEST(death_at_any_step_shows_nothing_or_everything),
       STORAGE_TEST(death_at_any_step_with_many_files_shows_nothing_or_everything),

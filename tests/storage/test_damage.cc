@@ -21,7 +21,7 @@ extern "C" long __wrap_syscall(long number, long a, long b, long c, long d) {
   return -1;
 }
 
-namespace det {
+namespace det::storage {
 
 namespace {
 
@@ -269,13 +269,13 @@ void removal_does_not_follow_links(void **state) {
 
 }  // namespace
 
-}  // namespace det
+}  // namespace det::storage
 
 #define DAMAGE_TEST(name) \
-  cmocka_unit_test_setup_teardown(name, det::make_damaged, det::drop_damaged)
+  cmocka_unit_test_setup_teardown(name, det::storage::make_damaged, det::storage::drop_damaged)
 
 int main() {
-  using namespace det;
+  using namespace det::storage;
   const CMUnitTest tests[] = {
       DAMAGE_TEST(shorter_file_is_corrupt),
       DAMAGE_TEST(what_fails_for_other_reasons_is_not_taken_for_damage),

@@ -4,7 +4,7 @@
 #include "core/base/uuid.h"
 #include "tests/storage/fixture.h"
 
-namespace det {
+namespace det::storage {
 
 namespace {
 
@@ -278,11 +278,14 @@ int make_directory_fixture(void **state) {
 
 }  // namespace
 
-}  // namespace det
+}  // namespace det::storage
 
-#define ON_BOTH(name)                                                                       \
-  {"shared_fs: " #name, det::name, det::make_fixture, det::drop_fixture, nullptr}, {        \
-    "directory: " #name, det::name, det::make_directory_fixture, det::drop_fixture, nullptr \
+#define ON_BOTH(name)                                                              \
+  {"shared_fs: " #name, det::storage::name, det::storage::make_fixture,            \
+   det::storage::drop_fixture, nullptr},                                           \
+  {                                                                                \
+    "directory: " #name, det::storage::name, det::storage::make_directory_fixture, \
+        det::storage::drop_fixture, nullptr                                        \
   }
 
 int test_lifecycle() {

@@ -2,7 +2,7 @@
 
 #include "tests/storage/fixture.h"
 
-namespace det {
+namespace det::storage {
 
 namespace {
 
@@ -88,10 +88,10 @@ void storage_ids_are_single_plain_components(void **) {
 
 }  // namespace
 
-}  // namespace det
+}  // namespace det::storage
 
 int test_list() {
-  using namespace det;
+  using namespace det::storage;
   const CMUnitTest tests[] = {
       STORAGE_TEST(list_names_files_and_directories_but_not_the_root),
       STORAGE_TEST(list_of_missing_directory_is_not_found),

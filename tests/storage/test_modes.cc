@@ -1,7 +1,7 @@
 // What a storage lets others do: the modes of everything that the library makes in it.
 #include "tests/storage/fixture.h"
 
-namespace det {
+namespace det::storage {
 
 namespace {
 
@@ -142,10 +142,10 @@ void metadata_is_not_written_through_a_link(void **state) {
 
 }  // namespace
 
-}  // namespace det
+}  // namespace det::storage
 
 int test_modes() {
-  using namespace det;
+  using namespace det::storage;
   const CMUnitTest tests[] = {
       STORAGE_TEST(what_is_made_follows_the_umask),
       STORAGE_TEST(nothing_is_writable_by_everybody_whatever_the_umask),

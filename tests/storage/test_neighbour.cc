@@ -9,7 +9,7 @@
 #include "tests/storage/fixture.h"
 #include "tests/traced.h"
 
-namespace det {
+namespace det::storage {
 
 namespace {
 
@@ -236,10 +236,10 @@ void what_the_neighbour_stored_arrives_as_the_callers(void **) {
 
 }  // namespace
 
-}  // namespace det
+}  // namespace det::storage
 
 int test_neighbour() {
-  using namespace det;
+  using namespace det::storage;
   const CMUnitTest tests[] = {
       cmocka_unit_test(private_storage_lets_nobody_in),
       cmocka_unit_test(storage_of_everybody_lets_nobody_move_what_is_ours),

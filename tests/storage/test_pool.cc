@@ -4,7 +4,7 @@
 
 #include "tests/storage/fixture.h"
 
-namespace det {
+namespace det::storage {
 
 namespace {
 
@@ -58,10 +58,10 @@ void pool_that_is_not_waited_for_ends(void **) {
 
 }  // namespace
 
-}  // namespace det
+}  // namespace det::storage
 
 int test_pool() {
-  using namespace det;
+  using namespace det::storage;
   const CMUnitTest tests[] = {
       cmocka_unit_test(every_task_runs_once),
       cmocka_unit_test(tasks_may_submit_tasks),

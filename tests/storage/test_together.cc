@@ -18,7 +18,7 @@ extern "C" int __wrap_fsync(int fd) {
   return __real_fsync(fd);
 }
 
-namespace det {
+namespace det::storage {
 
 namespace {
 
@@ -156,10 +156,10 @@ void checksums_follow_links_and_need_no_whole_file(void **state) {
 
 }  // namespace
 
-}  // namespace det
+}  // namespace det::storage
 
 int main() {
-  using namespace det;
+  using namespace det::storage;
   const CMUnitTest tests[] = {
       STORAGE_TEST(what_all_writers_brought_is_one_checkpoint),
       STORAGE_TEST(what_is_finished_is_not_synced_again),

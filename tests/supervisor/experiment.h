@@ -54,20 +54,20 @@ class Experiment {
   Experiment(const Json &config, std::shared_ptr<const TemporaryDirectory> home, int slots = 4,
              bool by_metrics = false)
       : home_(std::move(home)),
-        store_(open_store(store_directory(), true, {})),
+        store_(engine::open_store(store_directory(), true, {})),
         engine_(store_directory()),
         slots_(slots) {
     id_ = count("SELECT coalesce(max(id), 0) FROM experiments");
     if (id_ != 0) return;
-    LaunchPlan plan{{"./train"}, "/", std::nullopt, by_metrics, std::nullopt};
-    Transaction transaction(store_);
-    id_ = create_experiment(store_, config, "text", plan);
+    engine::LaunchPlan plan{{"./train"}, "/", std::nullopt, by_metrics, std::nullopt};
+    engine::Transaction transaction(store_);
+    id_ = engine::create_experiment(store_, config, "text", plan);
     transaction.commit();
   }
 
   // By the trial's own x, which the search has drawn: the same in every run of the experiment.
   double x_of(int64_t trial_id) {
-    Query trial = store_.query("SELECT hparams FROM trials WHERE id=?", trial_id);
+    engine::Query trial = store_.query("SELECT hparams FROM trials WHERE id=?", trial_id);
     trial.next();
     return parse_json(trial.view(0), "hparams").at("x").get<double>();
   }
@@ -80,10 +80,10 @@ class Experiment {
     trials_ = std::make_unique<SimulatedTrials>(store_, slots_, behaviour);
   }
 
-  Supervisor &supervise() {
+  launcher::Supervisor &supervise() {
     if (!trials_) behave();
     kill_supervisor();
-    Supervisor::Options options;
+    launcher::Supervisor::Options options;
     options.store_directory = store_directory();
     options.experiment_id = id_;
     options.log =
@@ -91,8 +91,8 @@ class Experiment {
           if (level == LogLevel::error) complaints_.push_back(line);
           if (on_log_) on_log_(line);
         });
-    options.now = [this] { return Supervisor::Clock::time_point() + passed_; };
-    supervisor_ = std::make_unique<Supervisor>(options, *trials_);
+    options.now = [this] { return launcher::Supervisor::Clock::time_point() + passed_; };
+    supervisor_ = std::make_unique<launcher::Supervisor>(options, *trials_);
     return *supervisor_;
   }
 
@@ -109,7 +109,8 @@ class Experiment {
   }
   void run_to_end() {
     if (!supervisor_) supervise();
-    if (supervisor_->experiment().state == state::paused) supervisor_->change_state(state::active);
+    if (supervisor_->experiment().state == engine::state::paused)
+      supervisor_->change_state(engine::state::active);
     while (!supervisor_->ended() && advance()) {
     }
     for (int settle = 0; settle < 3; ++settle) supervisor_->step();
@@ -117,36 +118,36 @@ class Experiment {
 
   void pass(std::chrono::seconds time) { passed_ += time; }
   void on_log(std::function<void(const std::string &)> hear) { on_log_ = std::move(hear); }
-  Supervisor &supervisor() { return *supervisor_; }
+  launcher::Supervisor &supervisor() { return *supervisor_; }
   void kill_supervisor() {
     supervisor_.reset();
     trials_->lose_prepared();
   }
   SimulatedTrials &trials() { return *trials_; }
-  Database &store() { return store_; }
-  Engine &engine() { return engine_; }
+  engine::Database &store() { return store_; }
+  engine::Engine &engine() { return engine_; }
   const std::vector<std::string> &complaints() const { return complaints_; }
   int64_t id() const { return id_; }
   std::filesystem::path store_directory() const { return *home_ / "store"; }
 
   std::string state() {
-    Query row = store_.query("SELECT state FROM experiments WHERE id=?", id_);
+    engine::Query row = store_.query("SELECT state FROM experiments WHERE id=?", id_);
     row.next();
     return row.text(0);
   }
   std::string state_of(int64_t trial_id) {
-    Query row = store_.query("SELECT state FROM trials WHERE id=?", trial_id);
+    engine::Query row = store_.query("SELECT state FROM trials WHERE id=?", trial_id);
     return row.next() ? row.text(0) : "";
   }
   int64_t count(const std::string &sql) {
-    Query row = store_.query(sql);
+    engine::Query row = store_.query(sql);
     row.next();
     return row.integer(0);
   }
   // What the search did: each trial with its hyperparameters and the lengths it was handed.
   Json outcome() {
     Json found = Json::array();
-    Query rows = store_.query(
+    engine::Query rows = store_.query(
         "SELECT request_id, hparams, seed, trials.state,"
         " (SELECT group_concat(length) FROM operations WHERE trial_id=trials.id) FROM trials"
         " ORDER BY request_id");
@@ -158,21 +159,22 @@ class Experiment {
 
  private:
   const std::shared_ptr<const TemporaryDirectory> home_;
-  Database store_;
-  Engine engine_;
+  engine::Database store_;
+  engine::Engine engine_;
   const int slots_;
   int64_t id_ = 0;
   std::unique_ptr<SimulatedTrials> trials_;
   std::chrono::seconds passed_{0};
   std::vector<std::string> complaints_;
   std::function<void(const std::string &)> on_log_;
-  std::unique_ptr<Supervisor> supervisor_;
+  std::unique_ptr<launcher::Supervisor> supervisor_;
 };
 
 // What a person does to it, and how it stands once its supervisor has seen to that.
-inline std::string do_to(Experiment &experiment, Action action, Target target = Target::experiment,
-                         int64_t id = 0) {
-  experiment.engine().control(target, target == Target::experiment ? experiment.id() : id, action);
+inline std::string do_to(Experiment &experiment, engine::Action action,
+                         engine::Target target = engine::Target::experiment, int64_t id = 0) {
+  experiment.engine().control(target, target == engine::Target::experiment ? experiment.id() : id,
+                              action);
   experiment.supervisor().step();
   experiment.supervisor().step();
   return experiment.state();

@@ -25,16 +25,16 @@ struct Behaviour {
   std::function<double(int64_t trial_id)> pace = [](int64_t) { return 1.0; };
 };
 
-class SimulatedTrials : public Launcher {
+class SimulatedTrials : public launcher::Launcher {
  public:
-  SimulatedTrials(Database &store, int slots, Behaviour behaviour)
+  SimulatedTrials(engine::Database &store, int slots, Behaviour behaviour)
       : store_(store), slots_(slots), behaviour_(std::move(behaviour)) {}
 
   bool has_room(int slots) const override {
     return static_cast<int>(runs_.size()) + slots <= slots_;
   }
   int total_slots() const override { return slots_; }
-  std::string prepare(const TrialLaunch &launch) override {
+  std::string prepare(const launcher::TrialLaunch &launch) override {
     if (runs_.contains(launch.trial_id))
       throw Error(Code::state, "simulating: this trial runs already");
     if (others_have_slots_) throw Error(Code::busy, "simulating: others have the slots");
@@ -47,22 +47,24 @@ class SimulatedTrials : public Launcher {
     runs_.at(trial_id).has_begun = true;
     train(trial_id);
   }
-  void adopt(const TrialLaunch &launch, const std::string &identity) override {
+  void adopt(const launcher::TrialLaunch &launch, const std::string &identity) override {
     if (runs_.contains(launch.trial_id) && identity == identity_of(launch)) return;
     exits_.push_back({.trial_id = launch.trial_id,
                       .run_id = launch.run_id,
-                      .kind = LaunchedExit::Kind::unknown,
+                      .kind = launcher::LaunchedExit::Kind::unknown,
                       .lost = true});
   }
-  void kill(int64_t trial_id) override { leave(trial_id, LaunchedExit::Kind::signaled, 9); }
+  void kill(int64_t trial_id) override {
+    leave(trial_id, launcher::LaunchedExit::Kind::signaled, 9);
+  }
   int exit_fd() const override { return news_.fd(); }
-  std::vector<LaunchedExit> take_exits() override { return std::exchange(exits_, {}); }
+  std::vector<launcher::LaunchedExit> take_exits() override { return std::exchange(exits_, {}); }
 
   size_t running() const { return runs_.size(); }
   size_t most_at_once() const { return most_at_once_; }
   int64_t starts() const { return starts_; }
   double now() const { return now_; }
-  const TrialLaunch &launch(int64_t trial_id) const { return runs_.at(trial_id).launch; }
+  const launcher::TrialLaunch &launch(int64_t trial_id) const { return runs_.at(trial_id).launch; }
 
   // Whatever comes next in virtual time. False: nothing is under way.
   bool advance() {
@@ -89,7 +91,7 @@ class SimulatedTrials : public Launcher {
 
   // Without a word.
   void leave_now(int64_t trial_id, int exit_code) {
-    leave(trial_id, LaunchedExit::Kind::exited, exit_code);
+    leave(trial_id, launcher::LaunchedExit::Kind::exited, exit_code);
   }
 
   // Their supervisor is gone: those that it prepared and had not let go end with it.
@@ -103,7 +105,7 @@ class SimulatedTrials : public Launcher {
  private:
   struct Run {
     int64_t run_id = 0;
-    TrialLaunch launch;
+    launcher::TrialLaunch launch;
     bool has_begun = false;
   };
   struct Due {
@@ -115,12 +117,12 @@ class SimulatedTrials : public Launcher {
   };
 
   // No process: what such a launcher is to have back is on record, whatever it is.
-  static std::string identity_of(const TrialLaunch &launch) {
+  static std::string identity_of(const launcher::TrialLaunch &launch) {
     return to_wire({{"simulated", launch.trial_id}, {"run", launch.run_id}});
   }
 
   void train(int64_t id) {
-    Query operation = store_.query(
+    engine::Query operation = store_.query(
         "SELECT length, (SELECT MAX(length) FROM operations WHERE trial_id=?1"
         " AND completed IS NOT NULL) FROM operations"
         " WHERE trial_id=?1 AND completed IS NULL ORDER BY number DESC LIMIT 1",
@@ -133,17 +135,17 @@ class SimulatedTrials : public Launcher {
 
   void act(int64_t id, Run &run) {
     if (const int code = behaviour_.crash(id, run.run_id))
-      return leave(id, LaunchedExit::Kind::exited, code);
-    Query signal =
+      return leave(id, launcher::LaunchedExit::Kind::exited, code);
+    engine::Query signal =
         store_.query("SELECT 1 FROM signals WHERE trial_id=? AND run_id=?", id, run.run_id);
     if (signal.next()) {
       store_.run("UPDATE signals SET acknowledged=? WHERE trial_id=? AND run_id=?", now_us(), id,
                  run.run_id);
-      return leave(id, LaunchedExit::Kind::exited, 0);
+      return leave(id, launcher::LaunchedExit::Kind::exited, 0);
     }
     uint64_t length = 0;
     {
-      Query operation = store_.query(
+      engine::Query operation = store_.query(
           "SELECT length FROM operations WHERE trial_id=? ORDER BY number DESC LIMIT 1", id);
       operation.next();
       length = static_cast<uint64_t>(operation.integer(0));
@@ -154,7 +156,7 @@ class SimulatedTrials : public Launcher {
   }
 
   void go_on(int64_t id) {
-    Query undecided = store_.query(
+    engine::Query undecided = store_.query(
         "SELECT 1 FROM operations WHERE trial_id=? AND completed IS NOT NULL AND decided IS NULL",
         id);
     if (undecided.next()) return undecided_.push_back(id);
@@ -164,23 +166,23 @@ class SimulatedTrials : public Launcher {
   void leave_for_lack_of_work(int64_t id) {
     store_.run("UPDATE runs SET out_of_operations=1 WHERE trial_id=? AND run_id=?", id,
                runs_.at(id).run_id);
-    leave(id, LaunchedExit::Kind::exited, 0);
+    leave(id, launcher::LaunchedExit::Kind::exited, 0);
   }
 
-  void leave(int64_t id, LaunchedExit::Kind kind, int status) {
+  void leave(int64_t id, launcher::LaunchedExit::Kind kind, int status) {
     const auto run = runs_.find(id);
     if (run == runs_.end()) return;
     exits_.push_back({id, run->second.run_id, kind, status});
     runs_.erase(run);
   }
 
-  Database &store_;
+  engine::Database &store_;
   const int slots_;
   const Behaviour behaviour_;
   std::map<int64_t, Run> runs_;
   std::priority_queue<Due> agenda_;
   std::vector<int64_t> undecided_;
-  std::vector<LaunchedExit> exits_;
+  std::vector<launcher::LaunchedExit> exits_;
   Wake news_;
   double now_ = 0;
   bool others_have_slots_ = false;

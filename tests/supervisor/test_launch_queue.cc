@@ -8,7 +8,7 @@ namespace det::test {
 namespace {
 
 void those_come_first_whose_work_was_asked_for_first(void **) {
-  LaunchQueue queue;
+  launcher::LaunchQueue queue;
   queue.add(1, 9);
   queue.add(2, 4);
   queue.add(4, 4);
@@ -21,7 +21,7 @@ void those_come_first_whose_work_was_asked_for_first(void **) {
 }
 
 void one_that_waits_keeps_its_place(void **) {
-  LaunchQueue queue;
+  launcher::LaunchQueue queue;
   queue.add(1, 5);
   queue.add(2, 6);
   queue.add(2, 0);
@@ -33,14 +33,14 @@ void one_that_waits_keeps_its_place(void **) {
 }
 
 void one_that_does_not_wait_is_removed_without_harm(void **) {
-  LaunchQueue queue;
+  launcher::LaunchQueue queue;
   queue.add(1, 5);
   queue.remove(2);
   assert_int_equal(queue.size(), 1);
 }
 
 void slots_are_counted_over_all_trials(void **) {
-  RunPolicy policy;
+  launcher::RunPolicy policy;
   policy.slots_per_trial = 2;
   assert_true(policy.allows_another(1000));
   policy.max_slots = 5;
@@ -51,14 +51,15 @@ void slots_are_counted_over_all_trials(void **) {
 }
 
 void a_configuration_may_leave_out_what_is_usual(void **) {
-  const RunPolicy usual = run_policy(Json{{"resources", nullptr}});
+  const launcher::RunPolicy usual = launcher::run_policy(Json{{"resources", nullptr}});
   assert_int_equal(usual.slots_per_trial, 1);
   assert_int_equal(usual.max_slots, 0);
   assert_int_equal(usual.max_restarts, 5);
   assert_int_equal(usual.preemption_timeout.count(), 3600);
-  const RunPolicy given = run_policy(Json{{"resources", {{"slots_per_trial", 2}, {"max_slots", 6}}},
-                                          {"max_restarts", 0},
-                                          {"preemption_timeout", 60}});
+  const launcher::RunPolicy given =
+      launcher::run_policy(Json{{"resources", {{"slots_per_trial", 2}, {"max_slots", 6}}},
+                                {"max_restarts", 0},
+                                {"preemption_timeout", 60}});
   assert_int_equal(given.slots_per_trial, 2);
   assert_int_equal(given.max_slots, 6);
   assert_int_equal(given.max_restarts, 0);
@@ -66,8 +67,10 @@ void a_configuration_may_leave_out_what_is_usual(void **) {
 }
 
 void trials_that_metrics_steer_train_to_max_time_or_max_length(void **) {
-  assert_int_equal(length_by_metrics(Json{{"searcher", {{"max_time", 8}, {"max_length", 3}}}}), 8);
-  assert_int_equal(length_by_metrics(Json{{"searcher", {{"max_length", {{"epochs", 3}}}}}}), 3);
+  assert_int_equal(
+      launcher::length_by_metrics(Json{{"searcher", {{"max_time", 8}, {"max_length", 3}}}}), 8);
+  assert_int_equal(
+      launcher::length_by_metrics(Json{{"searcher", {{"max_length", {{"epochs", 3}}}}}}), 3);
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ void a_new_experiment_is_paused_and_starts_nothing(void **) {
   assert_string_equal(experiment.state().c_str(), "PAUSED");
   assert_true(experiment.supervisor().at_rest());
   assert_int_equal(experiment.trials().starts(), 0);
-  experiment.supervisor().change_state(state::active);
+  experiment.supervisor().change_state(engine::state::active);
   assert_int_equal(experiment.trials().running(), 2);
   assert_int_equal(experiment.count("SELECT COUNT(*) FROM runs WHERE run_id=1"), 2);
 }
@@ -58,7 +58,7 @@ void a_trial_waits_while_others_have_its_slots(void **) {
   Experiment experiment(random_of(2, 1));
   experiment.supervise();
   experiment.trials().let_others_in(true);
-  experiment.supervisor().change_state(state::active);
+  experiment.supervisor().change_state(engine::state::active);
   experiment.supervisor().step();
   assert_int_equal(experiment.supervisor().waiting(), 1);
   assert_int_equal(experiment.count("SELECT COUNT(*) FROM runs"), 0);
@@ -70,7 +70,7 @@ void a_trial_waits_while_others_have_its_slots(void **) {
 
 void what_is_told_to_a_trial_is_in_its_environment(void **) {
   Experiment experiment(single());
-  experiment.supervise().change_state(state::active);
+  experiment.supervise().change_state(engine::state::active);
   const auto &variables = experiment.trials().launch(1).environment;
   assert_string_equal(variables.at("DET_TRIAL_ID").c_str(), "1");
   assert_string_equal(variables.at("DET_TRIAL_RUN_ID").c_str(), "1");
@@ -88,17 +88,17 @@ void trials_without_a_checkpoint_start_from_that_of_another(void **) {
       " resources, storage) VALUES ('c', 1, 1, 10, 'COMPLETED', 0, 0, '{}', '{}', '{}')");
   Json config = single();
   config["searcher"]["source_trial_id"] = 1;
-  Transaction transaction(experiment.store());
-  const int64_t id = create_experiment(experiment.store(), config, "", {});
+  engine::Transaction transaction(experiment.store());
+  const int64_t id = engine::create_experiment(experiment.store(), config, "", {});
   config["searcher"]["source_trial_id"] = 7;
-  expect_refusal([&] { create_experiment(experiment.store(), config, "", {}); }, Code::not_found,
-                 "source trial 7");
+  expect_refusal([&] { engine::create_experiment(experiment.store(), config, "", {}); },
+                 Code::not_found, "source trial 7");
   experiment.store().run(
       "INSERT INTO trials (experiment_id, state, hparams, seed, task_id, created)"
       " VALUES (?, 'ACTIVE', '{}', 0, 't', 0)",
       id);
   transaction.commit();
-  const RunInfo run = describe_next_run(experiment.store(), 2);
+  const engine::RunInfo run = engine::describe_next_run(experiment.store(), 2);
   assert_string_equal(run.latest_checkpoint.value_or("").c_str(), "c");
   assert_int_equal(run.steps_completed, 0);
 }
@@ -124,7 +124,7 @@ void a_trial_that_recovers_is_no_failure(void **) {
 
 void processes_lost_with_their_machine_are_nobodys_fault(void **) {
   Experiment experiment(single());
-  experiment.supervise().change_state(state::active);
+  experiment.supervise().change_state(engine::state::active);
   for (int time = 0; time < 10; ++time) {
     experiment.kill_supervisor();
     experiment.trials().lose_all();
@@ -144,7 +144,7 @@ void processes_lost_with_their_machine_are_nobodys_fault(void **) {
 // What names a run is the launcher's own affair.
 void a_launcher_is_given_back_what_it_named_a_run(void **) {
   Experiment experiment(single());
-  experiment.supervise().change_state(state::active);
+  experiment.supervise().change_state(engine::state::active);
   assert_int_equal(experiment.count("SELECT COUNT(*) FROM runs WHERE leader LIKE '%simulated%'"),
                    1);
   experiment.supervise().step();
@@ -155,7 +155,7 @@ void a_launcher_is_given_back_what_it_named_a_run(void **) {
 
 void one_that_leaves_without_a_word_wants_no_more(void **) {
   Experiment experiment(random_of(3, 1));
-  experiment.supervise().change_state(state::active);
+  experiment.supervise().change_state(engine::state::active);
   experiment.trials().leave_now(1, 0);
   experiment.run_to_end();
   assert_string_equal(experiment.state_of(1).c_str(), "COMPLETED");
@@ -168,8 +168,8 @@ void one_that_leaves_without_a_word_wants_no_more(void **) {
 
 void a_crash_after_it_was_asked_to_leave_is_none(void **) {
   Experiment experiment(single());
-  experiment.supervise().change_state(state::active);
-  do_to(experiment, Action::pause);
+  experiment.supervise().change_state(engine::state::active);
+  do_to(experiment, engine::Action::pause);
   experiment.store().run("UPDATE signals SET acknowledged=1");
   experiment.trials().leave_now(1, 1);
   experiment.supervisor().step();
@@ -179,7 +179,7 @@ void a_crash_after_it_was_asked_to_leave_is_none(void **) {
 
 void refused_hyperparameters_are_replaced_and_not_tried_again(void **) {
   Experiment experiment(random_of(3, 2));
-  experiment.supervise().change_state(state::active);
+  experiment.supervise().change_state(engine::state::active);
   experiment.store().run("UPDATE trials SET early_exit='INVALID_HP' WHERE id=1");
   experiment.trials().leave_now(1, 1);
   experiment.run_to_end();
@@ -191,7 +191,7 @@ void refused_hyperparameters_are_replaced_and_not_tried_again(void **) {
 
 void one_that_hangs_after_refusing_is_killed(void **) {
   Experiment experiment(random_of(2, 1));
-  experiment.supervise().change_state(state::active);
+  experiment.supervise().change_state(engine::state::active);
   experiment.store().run("UPDATE trials SET early_exit='INVALID_HP' WHERE id=1");
   experiment.supervisor().step();
   experiment.pass(std::chrono::seconds(9));
@@ -222,7 +222,7 @@ void a_trial_that_its_metrics_stop_is_asked_to_leave(void **) {
                                                                  {"time_metric", "batches"},
                                                                  {"max_time", 8}})),
                         2, true);
-  experiment.supervise().change_state(state::active);
+  experiment.supervise().change_state(engine::state::active);
   assert_int_equal(experiment.count("SELECT COUNT(*) FROM operations WHERE length=8"), 2);
   report_validation(experiment, 1, 0.5, 4);
   assert_int_equal(experiment.count("SELECT COUNT(*) FROM trials"), 2);
@@ -253,16 +253,16 @@ void be_killed_while_deleting(const Json &config, std::shared_ptr<const Temporar
   experiment.on_log([](const std::string &line) {
     if (contains(line, "deleting 1 checkpoints")) raise(SIGKILL);
   });
-  experiment.supervisor().change_state(state::active);
+  experiment.supervisor().change_state(engine::state::active);
   std::filesystem::create_directories(checkpoints / "c");
   std::ofstream(checkpoints / "c" / "weights") << "weights";
-  RunInfo run;
+  engine::RunInfo run;
   run.trial_id = run.run_id = 1;
-  record_checkpoint(experiment.store(), run,
-                    {"c",
-                     {{"steps_completed", 5}},
-                     {{"weights", 7}},
-                     {{"type", "directory"}, {"container_path", checkpoints.string()}}});
+  engine::record_checkpoint(experiment.store(), run,
+                            {"c",
+                             {{"steps_completed", 5}},
+                             {{"weights", 7}},
+                             {{"type", "directory"}, {"container_path", checkpoints.string()}}});
   experiment.run_to_end();
 }
 
@@ -294,11 +294,11 @@ void one_that_is_killed_while_it_deletes_checkpoints_is_followed_by_one_that_doe
 void a_second_supervisor_is_refused(void **) {
   Experiment experiment(single());
   experiment.supervise().step();
-  Supervisor::Options options;
+  launcher::Supervisor::Options options;
   options.store_directory = experiment.store_directory();
   options.experiment_id = experiment.id();
   options.log = std::make_shared<Logger>();
-  expect_refusal([&] { Supervisor second(options, experiment.trials()); }, Code::busy,
+  expect_refusal([&] { launcher::Supervisor second(options, experiment.trials()); }, Code::busy,
                  "another `det run`");
 }
 

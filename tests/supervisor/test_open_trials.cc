@@ -6,12 +6,12 @@
 namespace det::test {
 namespace {
 
-TrialStanding standing(std::string_view state, bool done = false) {
+engine::TrialStanding standing(std::string_view state, bool done = false) {
   return {std::string(state), false, done, 1};
 }
 
 void those_touched_come_in_the_order_in_which_they_were(void **) {
-  OpenTrials trials;
+  launcher::OpenTrials trials;
   assert_false(trials.has_touched());
   for (const int64_t id : {3, 1, 2}) trials.touch(id);
   for (const int64_t id : {3, 1, 2}) assert_equal(trials.take_touched(), id);
@@ -20,7 +20,7 @@ void those_touched_come_in_the_order_in_which_they_were(void **) {
 }
 
 void one_that_has_ended_meanwhile_is_left_out(void **) {
-  OpenTrials trials;
+  launcher::OpenTrials trials;
   trials.touch(1);
   trials.touch(2);
   trials.remove(1);
@@ -30,11 +30,11 @@ void one_that_has_ended_meanwhile_is_left_out(void **) {
 }
 
 void those_with_another_state_are_touched_when_all_are_compared(void **) {
-  OpenTrials trials;
+  launcher::OpenTrials trials;
   for (const int64_t id : {1, 2}) {
     trials.touch(id);
     trials.take_touched();
-    trials.update(id, standing(state::active));
+    trials.update(id, standing(engine::state::active));
   }
   trials.touch_all();
   assert_true(trials.has_touched() && trials.all_touched());
@@ -46,23 +46,23 @@ void those_with_another_state_are_touched_when_all_are_compared(void **) {
 }
 
 void update_tells_whether_the_state_is_another_one(void **) {
-  OpenTrials trials;
+  launcher::OpenTrials trials;
   trials.touch(1);
-  assert_true(trials.update(1, standing(state::active)));
-  assert_false(trials.update(1, standing(state::active, true)));
-  assert_true(trials.update(1, standing(state::paused, true)));
+  assert_true(trials.update(1, standing(engine::state::active)));
+  assert_false(trials.update(1, standing(engine::state::active, true)));
+  assert_true(trials.update(1, standing(engine::state::paused, true)));
 }
 
 void one_that_is_active_and_has_work_wants_a_run(void **) {
-  OpenTrials trials;
+  launcher::OpenTrials trials;
   assert_false(trials.wants_run(1));
   trials.touch(1);
   assert_false(trials.wants_run(1));
-  trials.update(1, standing(state::active));
+  trials.update(1, standing(engine::state::active));
   assert_true(trials.wants_run(1));
-  trials.update(1, standing(state::active, true));
+  trials.update(1, standing(engine::state::active, true));
   assert_false(trials.wants_run(1));
-  trials.update(1, standing(state::paused));
+  trials.update(1, standing(engine::state::paused));
   assert_false(trials.wants_run(1));
 }
 

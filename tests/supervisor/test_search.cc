@@ -71,7 +71,7 @@ void assert_same_with_kills(const Json &config, unsigned seed, bool with_process
   std::minstd_rand chance(seed);
   Experiment experiment(config, 1);
   experiment.behave(in_order);
-  experiment.supervise().change_state(state::active);
+  experiment.supervise().change_state(engine::state::active);
   int kills = 0;
   while (!experiment.supervisor().ended()) {
     if (chance() % 3 == 0) {
@@ -103,7 +103,7 @@ void a_killed_supervisor_changes_nothing(void **) {
 void a_trial_that_waits_holds_no_process_and_goes_on_when_promoted(void **) {
   Experiment experiment(asha(false, 9), 1);
   experiment.behave(in_order);
-  experiment.supervise().change_state(state::active);
+  experiment.supervise().change_state(engine::state::active);
   // Until somebody is promoted.
   while (experiment.count("SELECT COUNT(*) FROM operations WHERE number=2") == 0)
     experiment.advance();
@@ -128,10 +128,10 @@ void one_killed_while_it_waits_does_not_hold_up_the_search(void **) {
     // The first is the best, and so the first to be promoted, when it is gone.
     b.metric = [](int64_t id, uint64_t) { return static_cast<double>(id); };
   });
-  experiment.supervise().change_state(state::active);
+  experiment.supervise().change_state(engine::state::active);
   while (experiment.count("SELECT COUNT(*) FROM runs WHERE exit='ok'") == 0) experiment.advance();
-  Transaction transaction(experiment.store());
-  set_supervised_trial_state(experiment.store(), 1, state::killing);
+  engine::Transaction transaction(experiment.store());
+  engine::set_supervised_trial_state(experiment.store(), 1, engine::state::killing);
   experiment.store().run("UPDATE experiments SET control=control+1");
   transaction.commit();
   experiment.run_to_end();
@@ -175,7 +175,7 @@ void failures_of_some_are_not(void **) {
 
 void a_metric_that_is_no_number_ends_the_experiment(void **) {
   Experiment experiment(asha(false), 1);
-  experiment.supervise().change_state(state::active);
+  experiment.supervise().change_state(engine::state::active);
   experiment.store().run("UPDATE operations SET completed=1, metric='{}' WHERE trial_id=1");
   experiment.supervisor().step();
   experiment.run_to_end();
@@ -214,7 +214,7 @@ void a_full_disk_stops_it_clearly_and_it_goes_on_later(void **) {
   sqlite3 *of_supervisor = nullptr;
   {
     const FirstConnection first;
-    experiment.supervise().change_state(state::active);
+    experiment.supervise().change_state(engine::state::active);
     of_supervisor = first.handle();
   }
   for (int step = 0; step < 10; ++step) experiment.advance();

@@ -7,15 +7,15 @@ namespace {
 
 void a_paused_trial_leaves_and_goes_on_when_it_is_activated(void **) {
   Experiment experiment(single());
-  experiment.supervise().change_state(state::active);
-  assert_string_equal(do_to(experiment, Action::pause).c_str(), "PAUSED");
+  experiment.supervise().change_state(engine::state::active);
+  assert_string_equal(do_to(experiment, engine::Action::pause).c_str(), "PAUSED");
   assert_int_equal(experiment.count("SELECT COUNT(*) FROM signals WHERE reason='pause'"), 1);
   assert_false(experiment.supervisor().at_rest());  // it is still saving
   experiment.advance();
   assert_true(experiment.supervisor().at_rest());
   assert_string_equal(experiment.state_of(1).c_str(), "PAUSED");
   assert_int_equal(experiment.count("SELECT restarts FROM trials"), 0);
-  do_to(experiment, Action::activate);
+  do_to(experiment, engine::Action::activate);
   assert_true(experiment.trials().launch(1).environment.at("DET_ALLOCATION_ID").ends_with(".2"));
   experiment.run_to_end();
   assert_string_equal(experiment.state().c_str(), "COMPLETED");
@@ -24,9 +24,9 @@ void a_paused_trial_leaves_and_goes_on_when_it_is_activated(void **) {
 
 void one_that_is_activated_while_it_leaves_starts_again_afterwards(void **) {
   Experiment experiment(single());
-  experiment.supervise().change_state(state::active);
-  do_to(experiment, Action::pause);
-  do_to(experiment, Action::activate);
+  experiment.supervise().change_state(engine::state::active);
+  do_to(experiment, engine::Action::pause);
+  do_to(experiment, engine::Action::activate);
   assert_int_equal(experiment.trials().starts(), 1);
   experiment.run_to_end();
   assert_int_equal(experiment.trials().starts(), 2);
@@ -35,14 +35,14 @@ void one_that_is_activated_while_it_leaves_starts_again_afterwards(void **) {
 
 void one_trial_can_be_paused_alone(void **) {
   Experiment experiment(random_of(2));
-  experiment.supervise().change_state(state::active);
-  do_to(experiment, Action::pause, Target::trial, 1);
+  experiment.supervise().change_state(engine::state::active);
+  do_to(experiment, engine::Action::pause, engine::Target::trial, 1);
   while (experiment.advance()) {
   }
   assert_string_equal(experiment.state_of(1).c_str(), "PAUSED");
   assert_string_equal(experiment.state_of(2).c_str(), "COMPLETED");
   assert_string_equal(experiment.state().c_str(), "ACTIVE");
-  do_to(experiment, Action::activate, Target::trial, 1);
+  do_to(experiment, engine::Action::activate, engine::Target::trial, 1);
   experiment.run_to_end();
   assert_string_equal(experiment.state().c_str(), "COMPLETED");
 }
@@ -51,8 +51,8 @@ void one_that_ignores_a_pause_is_killed_without_blame(void **) {
   Json config = single();
   config["preemption_timeout"] = 60;
   Experiment experiment(config);
-  experiment.supervise().change_state(state::active);
-  do_to(experiment, Action::pause);
+  experiment.supervise().change_state(engine::state::active);
+  do_to(experiment, engine::Action::pause);
   experiment.pass(std::chrono::seconds(61));
   experiment.supervisor().step();
   experiment.supervisor().step();
@@ -63,8 +63,8 @@ void one_that_ignores_a_pause_is_killed_without_blame(void **) {
 
 void canceling_lets_trials_leave_and_ends_the_rest(void **) {
   Experiment experiment(random_of(5, 4), 2);
-  experiment.supervise().change_state(state::active);
-  assert_string_equal(do_to(experiment, Action::cancel).c_str(), "STOPPING_CANCELED");
+  experiment.supervise().change_state(engine::state::active);
+  assert_string_equal(do_to(experiment, engine::Action::cancel).c_str(), "STOPPING_CANCELED");
   assert_int_equal(experiment.count("SELECT COUNT(*) FROM trials WHERE state='CANCELED'"), 2);
   experiment.run_to_end();
   assert_string_equal(experiment.state().c_str(), "CANCELED");
@@ -73,8 +73,8 @@ void canceling_lets_trials_leave_and_ends_the_rest(void **) {
 
 void killing_ends_it_at_once(void **) {
   Experiment experiment(random_of(5, 4), 2);
-  experiment.supervise().change_state(state::active);
-  do_to(experiment, Action::kill);
+  experiment.supervise().change_state(engine::state::active);
+  do_to(experiment, engine::Action::kill);
   experiment.supervisor().step();
   assert_string_equal(experiment.state().c_str(), "CANCELED");
   assert_int_equal(experiment.count("SELECT COUNT(*) FROM runs WHERE exit='killed'"), 2);
@@ -83,36 +83,36 @@ void killing_ends_it_at_once(void **) {
 void a_paused_experiment_is_killed_at_once(void **) {
   Experiment experiment(single());
   experiment.supervise().step();
-  assert_string_equal(do_to(experiment, Action::kill).c_str(), "CANCELED");
+  assert_string_equal(do_to(experiment, engine::Action::kill).c_str(), "CANCELED");
   assert_int_equal(experiment.trials().starts(), 0);
 }
 
 void kills_and_cancels_may_be_repeated(void **) {
   Experiment experiment(single());
-  experiment.supervise().change_state(state::active);
-  do_to(experiment, Action::cancel);
-  do_to(experiment, Action::kill);
-  assert_string_equal(do_to(experiment, Action::cancel).c_str(), "CANCELED");
-  assert_string_equal(do_to(experiment, Action::kill).c_str(), "CANCELED");
-  expect_refusal([&] { do_to(experiment, Action::activate); }, Code::state, "CANCELED");
-  expect_refusal([&] { do_to(experiment, Action::pause); }, Code::state, "CANCELED");
+  experiment.supervise().change_state(engine::state::active);
+  do_to(experiment, engine::Action::cancel);
+  do_to(experiment, engine::Action::kill);
+  assert_string_equal(do_to(experiment, engine::Action::cancel).c_str(), "CANCELED");
+  assert_string_equal(do_to(experiment, engine::Action::kill).c_str(), "CANCELED");
+  expect_refusal([&] { do_to(experiment, engine::Action::activate); }, Code::state, "CANCELED");
+  expect_refusal([&] { do_to(experiment, engine::Action::pause); }, Code::state, "CANCELED");
 }
 
 void killing_one_trial_lets_the_search_go_on(void **) {
   Experiment experiment(random_of(3, 3));
-  experiment.supervise().change_state(state::active);
-  do_to(experiment, Action::kill, Target::trial, 2);
+  experiment.supervise().change_state(engine::state::active);
+  do_to(experiment, engine::Action::kill, engine::Target::trial, 2);
   experiment.run_to_end();
   assert_string_equal(experiment.state_of(2).c_str(), "CANCELED");
   assert_string_equal(experiment.state().c_str(), "COMPLETED");
-  expect_refusal([&] { do_to(experiment, Action::pause, Target::trial, 2); }, Code::state,
-                 "CANCELED");
+  expect_refusal([&] { do_to(experiment, engine::Action::pause, engine::Target::trial, 2); },
+                 Code::state, "CANCELED");
 }
 
 void the_only_trial_killed_cancels_the_experiment(void **) {
   Experiment experiment(single());
-  experiment.supervise().change_state(state::active);
-  do_to(experiment, Action::kill, Target::trial, 1);
+  experiment.supervise().change_state(engine::state::active);
+  do_to(experiment, engine::Action::kill, engine::Target::trial, 1);
   experiment.run_to_end();
   assert_string_equal(experiment.state().c_str(), "CANCELED");
 }
@@ -121,8 +121,8 @@ void an_experiment_without_a_supervisor_can_be_ended(void **) {
   Experiment experiment(random_of(3));
   experiment.supervise().step();
   experiment.kill_supervisor();
-  const Json answer =
-      experiment.engine().control(Target::experiment, experiment.id(), Action::kill);
+  const Json answer = experiment.engine().control(engine::Target::experiment, experiment.id(),
+                                                  engine::Action::kill);
   assert_equal(answer.at("state"), "CANCELED");
   assert_int_equal(experiment.count("SELECT COUNT(*) FROM trials WHERE state<>'CANCELED'"), 0);
 }

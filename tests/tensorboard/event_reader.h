@@ -13,7 +13,7 @@
 
 #include "core/base/file.h"
 
-namespace det {
+namespace det::tensorboard {
 
 struct ReadEvent {
   double wall_time = 0;
@@ -117,4 +117,4 @@ inline std::vector<ReadEvent> read_records(std::string_view bytes) {
   return events;
 }
 
-}  // namespace det
+}  // namespace det::tensorboard

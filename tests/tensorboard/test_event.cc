@@ -11,6 +11,7 @@
 namespace {
 
 using namespace det;
+using namespace det::tensorboard;
 
 // RFC 3720, B.4, and the check value of the CRC catalogues.
 void crc_matches_published_vectors(void **) {

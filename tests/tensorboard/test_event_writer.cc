@@ -13,6 +13,7 @@
 namespace {
 
 using namespace det;
+using namespace det::tensorboard;
 namespace fs = std::filesystem;
 
 Report metrics(const char *group, int64_t steps, std::vector<MetricValue> values) {

@@ -13,6 +13,7 @@
 namespace {
 
 using namespace det;
+using namespace det::tensorboard;
 namespace fs = std::filesystem;
 
 constexpr const char *remote = "c-1/tensorboard/experiment/1/trial/2";
@@ -174,7 +175,7 @@ void second_upload_copies_only_what_changed(void **) {
   write(files.path() / "a", "1");
   write(files.path() / "b", "1");
   std::vector<std::string> asked;
-  const Selector selector = [&](const std::string &path) {
+  const storage::Selector selector = [&](const std::string &path) {
     asked.push_back(path);
     return true;
   };

@@ -50,8 +50,8 @@ std::string read_config_text(const std::string &file) {
   // A C string would hide what stands behind its first zero.
   if (text.find('\0') != text.npos) {
     try {
-      check_yaml_text(text);
-    } catch (const YamlError &error) {
+      config::check_yaml_text(text);
+    } catch (const config::YamlError &error) {
       throw Failure(ExitCode::usage, "reading '" + file + "', line " + std::to_string(error.line) +
                                          ": " + error.what());
     }

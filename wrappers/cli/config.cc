@@ -44,7 +44,7 @@ Json ask(const Session &session, const ConfigOptions &given, Call call) {
 
 // A master over HTTP has a storage of its own, which nobody here knows.
 std::filesystem::path home_of(const Session &session) {
-  const MasterLocation location = locate_master(session.master);
+  const config::MasterLocation location = config::locate_master(session.master);
   return location.embedded ? location.home : user_data_directory();
 }
 
@@ -54,9 +54,9 @@ void check(const Session &session, const ConfigOptions &options) {
   });
   const std::string name = printable(name_of(options.file));
   for (const auto *problems : {&read.problems, &read.warnings})
-    for (const ConfigProblem &problem : *problems)
-      print(options.json ? json_line(to_json(problem))
-                         : printable(describe(name_of(options.file), problem)) + "\n");
+    for (const config::ConfigProblem &problem : *problems)
+      print(options.json ? json_line(config::to_json(problem))
+                         : printable(config::describe(name_of(options.file), problem)) + "\n");
   const size_t count = read.problems.size();
   if (count > 0)
     throw Failure(ExitCode::usage,

@@ -98,7 +98,7 @@ void run_task(const std::vector<std::string> &arguments) {
         std::fprintf(stderr, "det: %s\n", printable(line).c_str());
       });
   try {
-    throw Ended{static_cast<ExitCode>(run_cluster_task(arguments, logger))};
+    throw Ended{static_cast<ExitCode>(launcher::run_cluster_task(arguments, logger))};
   } catch (const Error &error) {
     throw Failure(exit_code_of(static_cast<det_status>(error.code)), error.what());
   }
@@ -106,7 +106,7 @@ void run_task(const std::vector<std::string> &arguments) {
 
 void run_main(int argc, char **argv) {
   const std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
-  if (is_cluster_task(arguments)) return run_task(arguments);
+  if (launcher::is_cluster_task(arguments)) return run_task(arguments);
   Session session;
   session.terminal = detect_terminal();
   CLI::App app(description, "det");

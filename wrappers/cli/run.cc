@@ -57,14 +57,14 @@ std::vector<std::string> command_of(const Json &config) {
 }
 
 // All problems of the file, each on a line of its own, then the failure.
-void tell(const std::string &file, const std::vector<ConfigProblem> &problems) {
-  for (const ConfigProblem &problem : problems)
-    std::fprintf(stderr, "%s\n", printable(describe(file, problem)).c_str());
+void tell(const std::string &file, const std::vector<config::ConfigProblem> &problems) {
+  for (const config::ConfigProblem &problem : problems)
+    std::fprintf(stderr, "%s\n", printable(config::describe(file, problem)).c_str());
 }
 
-int64_t make_experiment(const RunOptions &options, const fs::path &home, const Launcher &launcher,
-                        Engine &engine) {
-  const ExperimentConfigSources sources =
+int64_t make_experiment(const RunOptions &options, const fs::path &home,
+                        const launcher::Launcher &launcher, engine::Engine &engine) {
+  const config::ExperimentConfigSources sources =
       run_sources(options.file, options.rules, home, options.command.empty());
   const ReadConfig read = read_run_config(sources);
   tell(sources.file_name, read.warnings);
@@ -74,7 +74,7 @@ int64_t make_experiment(const RunOptions &options, const fs::path &home, const L
                                        (read.problems.size() == 1 ? " problem" : " problems") +
                                        " in " + sources.file_name);
   const Json &config = read.config;
-  LaunchPlan plan;
+  engine::LaunchPlan plan;
   plan.command = options.command.empty() ? command_of(config) : options.command;
   plan.directory = fs::current_path();
   plan.slots = options.slots;
@@ -82,8 +82,8 @@ int64_t make_experiment(const RunOptions &options, const fs::path &home, const L
   if (plan.command.empty())
     throw Failure(ExitCode::usage,
                   "no command to run: give it behind '--', or as 'entrypoint' in " + options.file);
-  require_runnable(config, plan, launcher);
-  make_storage(config.at("checkpoint_storage"), std::nullopt, std::make_shared<Logger>());
+  launcher::require_runnable(config, plan, launcher);
+  storage::make_storage(config.at("checkpoint_storage"), std::nullopt, std::make_shared<Logger>());
   return engine.create_experiment(config, sources.text, plan);
 }
 
@@ -120,7 +120,7 @@ class Display {
 };
 
 // Until the experiment has ended or rests. Gives how it then stands.
-RunState supervise(Supervisor &supervisor, Engine &engine, Display &display,
+RunState supervise(launcher::Supervisor &supervisor, engine::Engine &engine, Display &display,
                    std::chrono::milliseconds interval) {
   const Interrupts interrupts;
   RunView view(supervisor, engine);
@@ -139,7 +139,8 @@ RunState supervise(Supervisor &supervisor, Engine &engine, Display &display,
     supervisor.wait(interrupts.fd(), interval);
     for (int count = interrupts.take(); count > 0; --count) {
       if (++times == 1) {
-        if (supervisor.experiment().state == state::active) supervisor.change_state(state::paused);
+        if (supervisor.experiment().state == engine::state::active)
+          supervisor.change_state(engine::state::paused);
         display.say(
             "Pausing: each trial saves a checkpoint and leaves. Ctrl-C again ends them now.");
       } else {
@@ -150,50 +151,53 @@ RunState supervise(Supervisor &supervisor, Engine &engine, Display &display,
 }
 
 ExitCode exit_code_of_end(const std::string &state) {
-  if (state == state::completed) return ExitCode::ok;
-  if (state == state::error) return ExitCode::failed;
-  return state == state::canceled ? ExitCode::canceled : ExitCode::paused;
+  if (state == engine::state::completed) return ExitCode::ok;
+  if (state == engine::state::error) return ExitCode::failed;
+  return state == engine::state::canceled ? ExitCode::canceled : ExitCode::paused;
 }
 
 void run_experiment_file(const Session &session, const RunOptions &options) {
-  const MasterLocation location = locate_master(session.master);
+  const config::MasterLocation location = config::locate_master(session.master);
   if (!location.embedded)
     throw Failure(ExitCode::unsupported,
                   "det run runs experiments on this machine, and " + location.url +
                       " is a master over HTTP; unset DET_MASTER, or give -m a directory");
   const fs::path home = fs::absolute(location.home);
-  Engine engine(location.store_directory(), options.resume == 0);
-  std::optional<ExperimentRecord> experiment;
+  engine::Engine engine(location.store_directory(), options.resume == 0);
+  std::optional<engine::ExperimentRecord> experiment;
   if (options.resume != 0) experiment = engine.read_experiment(options.resume);
-  if (experiment && is_terminal(experiment->state))
+  if (experiment && engine::is_terminal(experiment->state))
     throw Failure(ExitCode::state, "experiment " + std::to_string(experiment->id) + " is " +
                                        experiment->state + "; 'det best " +
                                        std::to_string(experiment->id) + "' shows its result");
-  LocalLauncher launcher(
-      Slots::of_machine(options.slots || !experiment ? options.slots : experiment->launch.slots));
+  launcher::LocalLauncher launcher(launcher::Slots::of_machine(
+      options.slots || !experiment ? options.slots : experiment->launch.slots));
   const int64_t id = experiment ? experiment->id : make_experiment(options, home, launcher, engine);
   Display display(session.terminal);
-  Supervisor::Options settings;
+  launcher::Supervisor::Options settings;
   settings.store_directory = location.store_directory();
   settings.experiment_id = id;
   settings.log = std::make_shared<Logger>(
       LogLevel::warning, [&display](LogLevel, const std::string &line) { display.say(line); });
-  Supervisor supervisor(settings, launcher);
-  if (supervisor.experiment().state == state::paused) supervisor.change_state(state::active);
+  launcher::Supervisor supervisor(settings, launcher);
+  if (supervisor.experiment().state == engine::state::paused)
+    supervisor.change_state(engine::state::active);
   // A person looks at it, or a file does.
   const auto interval = std::chrono::milliseconds(session.terminal.interactive ? 250 : 1000);
   RunState end;
   try {
     end = supervise(supervisor, engine, display, interval);
   } catch (const Error &error) {
-    throw Error(error.code,
-                std::string(error.what()) + "; trials that run go on by themselves, and '" +
-                    run_again_command(location.store_directory(), id) + "' takes them over");
+    throw Error(error.code, std::string(error.what()) +
+                                "; trials that run go on by themselves, and '" +
+                                engine::run_again_command(location.store_directory(), id) +
+                                "' takes them over");
   }
   Client client = session.connect();
-  display.finish(
-      summary_of(client, end,
-                 is_terminal(end.state) ? "" : run_again_command(location.store_directory(), id)));
+  display.finish(summary_of(client, end,
+                            engine::is_terminal(end.state)
+                                ? ""
+                                : engine::run_again_command(location.store_directory(), id)));
   const ExitCode code = exit_code_of_end(end.state);
   if (code != ExitCode::ok) throw Ended{code};
 }

@@ -11,13 +11,13 @@ namespace det::cli {
 
 // `file` as for read_config_text(); `home` is that of the store. `managed`: it must say how a trial
 // is started.
-ExperimentConfigSources run_sources(const std::string &file, const std::string &rules,
-                                    const std::filesystem::path &home, bool managed);
+config::ExperimentConfigSources run_sources(const std::string &file, const std::string &rules,
+                                            const std::filesystem::path &home, bool managed);
 
 struct ReadConfig {
   Json config;  // complete, where there are no problems
-  std::vector<ConfigProblem> problems, warnings;
+  std::vector<config::ConfigProblem> problems, warnings;
 };
-ReadConfig read_run_config(const ExperimentConfigSources &sources);
+ReadConfig read_run_config(const config::ExperimentConfigSources &sources);
 
 }  // namespace det::cli

@@ -14,7 +14,7 @@ constexpr std::chrono::seconds between_counts{1};
 constexpr double least_progress = 0.02;
 
 std::string metric_name_of(const Json &config) {
-  const auto metric = searcher_metric(config);
+  const auto metric = engine::searcher_metric(config);
   return metric ? metric->name : std::string();
 }
 
@@ -25,7 +25,7 @@ double seconds_between(std::chrono::steady_clock::time_point start,
 
 }  // namespace
 
-RunView::RunView(Supervisor &supervisor, Engine &engine)
+RunView::RunView(launcher::Supervisor &supervisor, engine::Engine &engine)
     : supervisor_(supervisor),
       engine_(engine),
       metric_name_(metric_name_of(supervisor.experiment().config)),
@@ -58,14 +58,14 @@ RunState RunView::now() {
 
 // Others that are paused do not matter while something is under way.
 int64_t RunView::paused_trial() {
-  if (supervisor_.experiment().state != state::active || supervisor_.waiting() > 0 ||
+  if (supervisor_.experiment().state != engine::state::active || supervisor_.waiting() > 0 ||
       !supervisor_.running().empty())
     return 0;
   return engine_.first_paused_trial(supervisor_.experiment().id).value_or(0);
 }
 
 RunningTrial RunView::running(int64_t trial_id) {
-  const TrialGlance glance = engine_.glance(trial_id);
+  const engine::TrialGlance glance = engine_.glance(trial_id);
   RunningTrial trial;
   trial.id = trial_id;
   trial.status = glance.status;
@@ -76,13 +76,13 @@ RunningTrial RunView::running(int64_t trial_id) {
 }
 
 LeftTrial RunView::left(int64_t trial_id) {
-  const TrialGlance glance = engine_.glance(trial_id);
+  const engine::TrialGlance glance = engine_.glance(trial_id);
   return {trial_id, glance.state, metric_of(glance)};
 }
 
-std::optional<double> RunView::metric_of(const TrialGlance &trial) const {
+std::optional<double> RunView::metric_of(const engine::TrialGlance &trial) const {
   if (trial.validation.is_null() || metric_name_.empty()) return std::nullopt;
-  return searcher_value(trial.validation, {metric_name_, true});
+  return engine::searcher_value(trial.validation, {metric_name_, true});
 }
 
 void RunView::count_trials() {

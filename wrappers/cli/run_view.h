@@ -12,7 +12,7 @@ namespace det::cli {
 
 class RunView {
  public:
-  RunView(Supervisor &supervisor, Engine &engine);
+  RunView(launcher::Supervisor &supervisor, engine::Engine &engine);
 
   RunState now();
 
@@ -22,11 +22,11 @@ class RunView {
   int64_t paused_trial();
   RunningTrial running(int64_t trial_id);
   LeftTrial left(int64_t trial_id);
-  std::optional<double> metric_of(const TrialGlance &trial) const;
+  std::optional<double> metric_of(const engine::TrialGlance &trial) const;
   void count_trials();
 
-  Supervisor &supervisor_;
-  Engine &engine_;
+  launcher::Supervisor &supervisor_;
+  engine::Engine &engine_;
   const std::string metric_name_;
   const Clock::time_point start_ = Clock::now();
   const double first_progress_;

@@ -5,7 +5,7 @@
 
 #include "core/config/experiment/suggestion.h"
 
-namespace det {
+namespace det::config {
 
 namespace {
 
@@ -217,4 +217,4 @@ void ConfigChecker::report_missing(const std::string &key, const ConfigPath &at)
   report(at, "missing_required", "'" + key + "' is missing", key);
 }
 
-}  // namespace det
+}  // namespace det::config

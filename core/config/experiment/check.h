@@ -8,7 +8,7 @@
 
 #include "core/config/experiment/schema.h"
 
-namespace det {
+namespace det::config {
 
 // Where a value is. Lives on the stack, each step below the one before.
 struct ConfigPath {
@@ -58,4 +58,4 @@ std::string found_value(const Json &value);
 // Whether it is a number without a fraction.
 bool is_whole(const Json &value);
 
-}  // namespace det
+}  // namespace det::config

@@ -6,7 +6,7 @@
 
 #include "core/config/experiment/schema.h"
 
-namespace det {
+namespace det::config {
 
 namespace {
 
@@ -79,4 +79,4 @@ uint32_t clock_seed() {
   return static_cast<uint32_t>(system_clock::to_time_t(system_clock::now()));
 }
 
-}  // namespace det
+}  // namespace det::config

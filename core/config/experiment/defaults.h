@@ -6,7 +6,7 @@
 #include "core/base/json.h"
 #include "core/config/experiment/experiment_config.h"
 
-namespace det {
+namespace det::config {
 
 // The defaults of a pool's containers, as a configuration.
 Json config_of_container_defaults(const Json &defaults);
@@ -21,4 +21,4 @@ std::string random_experiment_name();
 // The time in seconds, as far as 32 bits take it.
 uint32_t clock_seed();
 
-}  // namespace det
+}  // namespace det::config

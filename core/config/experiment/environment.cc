@@ -6,7 +6,7 @@
 #include "core/config/experiment/sections.h"
 #include "core/config/experiment/transform.h"
 
-namespace det {
+namespace det::config {
 
 namespace {
 
@@ -164,4 +164,4 @@ ConfigSchema environment_schema(ConfigRules rules) {
   });
 }
 
-}  // namespace det
+}  // namespace det::config

@@ -7,7 +7,7 @@
 #include "core/config/experiment/transform.h"
 #include "core/config/experiment/yaml.h"
 
-namespace det {
+namespace det::config {
 
 namespace {
 
@@ -136,4 +136,4 @@ void check_written_config(const Json &config, const std::string &origin) {
   }
 }
 
-}  // namespace det
+}  // namespace det::config

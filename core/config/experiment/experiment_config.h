@@ -9,7 +9,7 @@
 #include "core/base/error.h"
 #include "core/base/json.h"
 
-namespace det {
+namespace det::config {
 
 class ConfigChecker;
 
@@ -71,4 +71,4 @@ Json store_storage(const std::filesystem::path &home);
 Json read_experiment_config(const ExperimentConfigSources &sources,
                             std::vector<ConfigProblem> *warnings = nullptr);
 
-}  // namespace det
+}  // namespace det::config

@@ -5,7 +5,7 @@
 #include "core/config/experiment/check.h"
 #include "core/config/experiment/sections.h"
 
-namespace det {
+namespace det::config {
 
 namespace {
 
@@ -155,4 +155,4 @@ const ConfigSchema &experiment_schema(ConfigRules rules) {
   return rules == ConfigRules::v0_33 ? v0_33 : v0_38;
 }
 
-}  // namespace det
+}  // namespace det::config

@@ -3,7 +3,7 @@
 #include "core/config/experiment/sections.h"
 #include "core/config/experiment/transform.h"
 
-namespace det {
+namespace det::config {
 
 namespace {
 
@@ -102,4 +102,4 @@ bool has_hyperparameters(const Json &hyperparameters) {
   return false;
 }
 
-}  // namespace det
+}  // namespace det::config

@@ -4,7 +4,7 @@
 #include "core/config/experiment/check.h"
 #include "core/config/experiment/sections.h"
 
-namespace det {
+namespace det::config {
 
 namespace {
 
@@ -110,4 +110,4 @@ Json default_log_policies(ConfigRules rules) {
           {{"name", "ECC Error"}, {"pattern", ".*uncorrectable ECC error encountered.*"}}};
 }
 
-}  // namespace det
+}  // namespace det::config

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <tuple>
 
-namespace det {
+namespace det::config {
 
 namespace {
 
@@ -104,4 +104,4 @@ void ConfigProblems::throw_if_any() const {
   throw ConfigError(file_name_, std::move(sorted));
 }
 
-}  // namespace det
+}  // namespace det::config

@@ -7,7 +7,7 @@
 #include "core/config/experiment/check.h"
 #include "core/config/experiment/yaml.h"
 
-namespace det {
+namespace det::config {
 
 class ConfigProblems {
  public:
@@ -34,4 +34,4 @@ class ConfigProblems {
   std::vector<ConfigProblem> problems_;
 };
 
-}  // namespace det
+}  // namespace det::config

@@ -8,7 +8,7 @@
 #include "core/config/experiment/sections.h"
 #include "core/config/experiment/transform.h"
 
-namespace det {
+namespace det::config {
 
 namespace {
 
@@ -145,4 +145,4 @@ ConfigSchema bind_mounts_schema() {
       .merged(merge_mounts);
 }
 
-}  // namespace det
+}  // namespace det::config

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace det {
+namespace det::config {
 
 namespace {
 
@@ -139,4 +139,4 @@ const Json &config_member(const Json &object, std::string_view key) {
   return found != object.end() ? *found : none;
 }
 
-}  // namespace det
+}  // namespace det::config

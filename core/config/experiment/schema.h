@@ -11,7 +11,7 @@
 #include "core/base/json.h"
 #include "core/config/experiment/experiment_config.h"
 
-namespace det {
+namespace det::config {
 
 class ConfigChecker;
 struct ConfigField;
@@ -107,4 +107,4 @@ const Json &config_member(const Json &object, std::string_view key);
 // The whole of it; see docs/experiment-config.md.
 const ConfigSchema &experiment_schema(ConfigRules rules);
 
-}  // namespace det
+}  // namespace det::config

@@ -6,7 +6,7 @@
 #include "core/config/experiment/transform.h"
 #include "core/search/brackets.h"
 
-namespace det {
+namespace det::config {
 
 namespace {
 
@@ -77,8 +77,8 @@ uint64_t rungs_of(const Json &searcher, uint64_t length, double divisor) {
   if (name_of(searcher) == "async_halving") return searcher.at("num_rungs").get<uint64_t>();
   const auto given = searcher.at("bracket_rungs").get<std::vector<uint64_t>>();
   if (!given.empty()) return *std::ranges::max_element(given);
-  return std::min({searcher.at("max_rungs").get<uint64_t>(), rungs_worth(length, divisor),
-                   rungs_worth(searcher.at("max_trials").get<uint64_t>(), divisor)});
+  return std::min({searcher.at("max_rungs").get<uint64_t>(), search::rungs_worth(length, divisor),
+                   search::rungs_worth(searcher.at("max_trials").get<uint64_t>(), divisor)});
 }
 
 constexpr uint64_t most_rungs = 1024;
@@ -92,7 +92,7 @@ void check_rungs(ConfigChecker &checker, const Json &searcher, ConfigRules rules
   if (rungs > most_rungs)
     return checker.report(at, "rule",
                           "there must be at most 1024 rungs, found " + std::to_string(rungs));
-  const std::vector<uint64_t> lengths = rung_lengths(rungs, length, divisor);
+  const std::vector<uint64_t> lengths = search::rung_lengths(rungs, length, divisor);
   const auto equal = std::adjacent_find(lengths.rbegin(), lengths.rend());
   if (equal == lengths.rend()) return;
   checker.report(at / (rules == ConfigRules::v0_38 ? "max_time" : "max_length"), "rule",
@@ -160,4 +160,4 @@ void check_search(ConfigChecker &checker, const Json &config, ConfigRules rules)
                    "a grid search needs at least one hyperparameter; 'single' runs one trial");
 }
 
-}  // namespace det
+}  // namespace det::config

@@ -3,7 +3,7 @@
 
 #include "core/config/experiment/schema.h"
 
-namespace det {
+namespace det::config {
 
 // {batches: N}, {records: N} or {epochs: N}, of at least `least`.
 ConfigSchema length(int least);
@@ -29,4 +29,4 @@ ConfigSchema log_policies_schema(ConfigRules rules);
 // Those that every experiment has.
 Json default_log_policies(ConfigRules rules);
 
-}  // namespace det
+}  // namespace det::config

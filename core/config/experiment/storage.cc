@@ -7,7 +7,7 @@
 #include "core/config/experiment/sections.h"
 #include "core/config/experiment/transform.h"
 
-namespace det {
+namespace det::config {
 
 namespace {
 
@@ -100,4 +100,4 @@ ConfigSchema storage_schema() {
 
 ConfigSchema tensorboard_storage_schema() { return storage({}).checked(check_tensorboard_storage); }
 
-}  // namespace det
+}  // namespace det::config

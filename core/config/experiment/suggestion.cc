@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <numeric>
 
-namespace det {
+namespace det::config {
 
 namespace {
 
@@ -39,4 +39,4 @@ std::string suggestion(const std::string &word, const std::vector<std::string> &
   return best;
 }
 
-}  // namespace det
+}  // namespace det::config

@@ -5,7 +5,7 @@
 #include <unordered_set>
 #include <utility>
 
-namespace det {
+namespace det::config {
 
 namespace {
 
@@ -113,4 +113,4 @@ Json append_by_key(const Json &first, const Json &second, const std::string &key
   return result;
 }
 
-}  // namespace det
+}  // namespace det::config

@@ -4,7 +4,7 @@
 
 #include "core/config/experiment/schema.h"
 
-namespace det {
+namespace det::config {
 
 // With every shorthand written out.
 Json decode_config(const ConfigSchema &schema, Json value);
@@ -24,4 +24,4 @@ Json keep_first(const ConfigSchema &schema, const Json &first, const Json &secon
 // For ConfigSchema::merge: the first list, then what the second has under a `key` not seen yet.
 Json append_by_key(const Json &first, const Json &second, const std::string &key);
 
-}  // namespace det
+}  // namespace det::config

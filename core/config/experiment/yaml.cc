@@ -18,7 +18,7 @@
 #include "core/base/utf8.h"
 #include "core/config/experiment/yaml_scalar.h"
 
-namespace det {
+namespace det::config {
 
 namespace {
 
@@ -366,4 +366,4 @@ YamlDocument read_yaml(const std::string &text) {
   }
 }
 
-}  // namespace det
+}  // namespace det::config

@@ -7,7 +7,7 @@
 #include "core/base/error.h"
 #include "core/base/json.h"
 
-namespace det {
+namespace det::config {
 
 // Where a value stands, and what is inside of it: in the order of the value's own elements.
 struct YamlPlace {
@@ -52,4 +52,4 @@ void check_yaml_text(const std::string &text);
 // written without a fraction. Throws YamlError.
 YamlDocument read_yaml(const std::string &text);
 
-}  // namespace det
+}  // namespace det::config

@@ -9,7 +9,7 @@
 
 #include "core/base/utf8.h"
 
-namespace det {
+namespace det::config {
 
 namespace {
 
@@ -126,4 +126,4 @@ std::optional<Json> resolve_tagged_scalar(const std::string &tag, const std::str
   return value;
 }
 
-}  // namespace det
+}  // namespace det::config

@@ -6,7 +6,7 @@
 
 #include "core/base/json.h"
 
-namespace det {
+namespace det::config {
 
 // An unquoted scalar: null, true or false, a number, else the text itself. None for NaN and the
 // infinities, which JSON cannot hold.
@@ -20,4 +20,4 @@ std::optional<Json> resolve_tagged_scalar(const std::string &tag, const std::str
 // reaches.
 Json number_as_double(double value);
 
-}  // namespace det
+}  // namespace det::config

@@ -14,7 +14,7 @@
 #include "core/engine/sqlite/locks.h"
 #include "core/engine/sqlite/statement.h"
 
-namespace det {
+namespace det::engine {
 
 namespace {
 
@@ -260,4 +260,4 @@ void SqliteConnection::execute(std::string_view sql) {
   }
 }
 
-}  // namespace det
+}  // namespace det::engine

@@ -14,7 +14,7 @@
 
 struct sqlite3;
 
-namespace det {
+namespace det::engine {
 
 struct CloseDatabase {
   void operator()(sqlite3 *handle) const;
@@ -91,4 +91,4 @@ class SqliteConnection : public Connection {
   bool checks_references_ = false;
 };
 
-}  // namespace det
+}  // namespace det::engine

@@ -1,6 +1,6 @@
 #include "core/engine/sqlite/dialect.h"
 
-namespace det {
+namespace det::engine {
 
 const Dialect sqlite_dialect{
     .searcher_name = "config->'$.searcher.name'",
@@ -23,4 +23,4 @@ const Dialect sqlite_dialect{
         "UPDATE trials SET best_validation=NULL, best_metric=NULL, best_order=x'' WHERE id=?",
 };
 
-}  // namespace det
+}  // namespace det::engine

@@ -2,8 +2,8 @@
 
 #include "core/engine/dialect.h"
 
-namespace det {
+namespace det::engine {
 
 extern const Dialect sqlite_dialect;
 
-}  // namespace det
+}  // namespace det::engine

@@ -6,7 +6,7 @@
 #include <chrono>
 #include <thread>
 
-namespace det {
+namespace det::engine {
 
 namespace {
 
@@ -47,4 +47,4 @@ void insist_on_unlocking(sqlite3 *connection) {
   file->pMethods = insisting(file->pMethods);
 }
 
-}  // namespace det
+}  // namespace det::engine

@@ -8,7 +8,7 @@
 #include "core/base/uuid.h"
 #include "core/engine/best_validation.h"
 
-namespace det {
+namespace det::engine {
 
 namespace {
 
@@ -280,4 +280,4 @@ void migrate(Database &database, SqliteConnection &connection) {
   transaction.commit();
 }
 
-}  // namespace det
+}  // namespace det::engine

@@ -4,7 +4,7 @@
 #include "core/engine/database.h"
 #include "core/engine/sqlite/connection.h"
 
-namespace det {
+namespace det::engine {
 
 // Whether the store has to be upgraded. Changes nothing. Throws Code::unsupported for the store of
 // a newer release, Code::corrupt for another program's database.
@@ -14,4 +14,4 @@ bool is_outdated(Database &database);
 // that of `database`.
 void migrate(Database &database, SqliteConnection &connection);
 
-}  // namespace det
+}  // namespace det::engine

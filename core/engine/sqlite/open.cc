@@ -14,7 +14,7 @@
 #include "core/base/uuid.h"
 #include "core/engine/sqlite/migrations.h"
 
-namespace det {
+namespace det::engine {
 
 namespace fs = std::filesystem;
 
@@ -91,4 +91,4 @@ Database open_store(const fs::path &store_directory, bool create, const StoreOpt
   return database;
 }
 
-}  // namespace det
+}  // namespace det::engine

@@ -2,7 +2,7 @@
 
 #include <sqlite3.h>
 
-namespace det {
+namespace det::engine {
 
 void SqliteStatement::Finalize::operator()(sqlite3_stmt *statement) const {
   sqlite3_finalize(statement);
@@ -68,4 +68,4 @@ std::string_view SqliteStatement::text(int column) const {
   return {text, static_cast<size_t>(sqlite3_column_bytes(statement_.get(), column))};
 }
 
-}  // namespace det
+}  // namespace det::engine

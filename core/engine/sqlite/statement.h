@@ -7,7 +7,7 @@
 
 struct sqlite3_stmt;
 
-namespace det {
+namespace det::engine {
 
 class SqliteStatement : public Statement {
  public:
@@ -41,4 +41,4 @@ class SqliteStatement : public Statement {
   std::unique_ptr<Statement> *place_;
 };
 
-}  // namespace det
+}  // namespace det::engine

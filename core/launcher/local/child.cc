@@ -6,7 +6,7 @@
 
 #include "core/base/pidfd.h"
 
-namespace det {
+namespace det::launcher {
 
 std::optional<LaunchedExit> peek_exit(const Fd &child) {
   siginfo_t how{};
@@ -26,4 +26,4 @@ void wait_for(const Fd &child) {
   }
 }
 
-}  // namespace det
+}  // namespace det::launcher

@@ -6,7 +6,7 @@
 #include "core/base/file.h"
 #include "core/launcher/launcher.h"
 
-namespace det {
+namespace det::launcher {
 
 // How a child ended, without forgetting its number; of whose run is not filled in. Nothing while it
 // lives.
@@ -15,4 +15,4 @@ std::optional<LaunchedExit> peek_exit(const Fd &child);
 // Waits for one that has ended, or is about to. Does nothing for the child of another.
 void wait_for(const Fd &child);
 
-}  // namespace det
+}  // namespace det::launcher

@@ -11,7 +11,7 @@
 
 #include "core/base/error.h"
 
-namespace det {
+namespace det::launcher {
 
 namespace {
 
@@ -64,4 +64,4 @@ void close_all_but(std::span<const int> kept) {
   close_all_from(next, ~0U);
 }
 
-}  // namespace det
+}  // namespace det::launcher

@@ -5,7 +5,7 @@
 
 #include "core/base/file.h"
 
-namespace det {
+namespace det::launcher {
 
 // Out of the way of standard input, output and error, also where those are closed. Throws, naming
 // `what` could not be opened.
@@ -14,4 +14,4 @@ Fd above_standard(Fd fd, const char *what);
 // All above standard error but those in `kept`, which are in order. Async-signal-safe.
 void close_all_but(std::span<const int> kept);
 
-}  // namespace det
+}  // namespace det::launcher

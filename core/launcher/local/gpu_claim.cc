@@ -10,7 +10,7 @@
 #include "core/base/error.h"
 #include "core/launcher/local/descriptors.h"
 
-namespace det {
+namespace det::launcher {
 
 namespace {
 
@@ -39,4 +39,4 @@ Fd claim_gpu(const std::string &name, const std::filesystem::path &directory) {
   return {};
 }
 
-}  // namespace det
+}  // namespace det::launcher

@@ -13,7 +13,7 @@
 #include "core/launcher/local/descriptors.h"
 #include "core/launcher/program.h"
 
-namespace det {
+namespace det::launcher {
 
 namespace {
 
@@ -126,4 +126,4 @@ void HeldProcess::go() {
   throw_not_started(failure.os_errno, start_.program);
 }
 
-}  // namespace det
+}  // namespace det::launcher

@@ -9,7 +9,7 @@
 
 #include "core/base/file.h"
 
-namespace det {
+namespace det::launcher {
 
 struct Start {
   std::filesystem::path program;
@@ -37,4 +37,4 @@ class HeldProcess {
   pid_t pid_ = 0;
 };
 
-}  // namespace det
+}  // namespace det::launcher

@@ -11,7 +11,7 @@
 #include "core/launcher/local/process_session.h"
 #include "core/launcher/local/trial_start.h"
 
-namespace det {
+namespace det::launcher {
 
 namespace {
 
@@ -208,4 +208,4 @@ std::set<int64_t> LocalLauncher::trials_with_news() {
   return trials;
 }
 
-}  // namespace det
+}  // namespace det::launcher

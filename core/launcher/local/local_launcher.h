@@ -18,7 +18,7 @@
 #include "core/launcher/local/held_process.h"
 #include "core/launcher/local/slots.h"
 
-namespace det {
+namespace det::launcher {
 
 class LocalLauncher final : public Launcher {
  public:
@@ -64,4 +64,4 @@ class LocalLauncher final : public Launcher {
   Wake dead_on_arrival_;  // set while a run that was adopted dead waits for take_exits()
 };
 
-}  // namespace det
+}  // namespace det::launcher

@@ -12,7 +12,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 
-namespace det {
+namespace det::launcher {
 
 namespace fs = std::filesystem;
 
@@ -114,4 +114,4 @@ int usable_cores(const fs::path &root) {
   }
 }
 
-}  // namespace det
+}  // namespace det::launcher

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace det {
+namespace det::launcher {
 
 // The NVIDIA GPUs this process may use, each as CUDA_VISIBLE_DEVICES names it. `root` is where
 // /proc and /dev are looked for.
@@ -14,4 +14,4 @@ std::vector<std::string> visible_gpus(const std::filesystem::path &root = "/");
 // The cores this process may use: by its affinity, and by the limits of its control groups.
 int usable_cores(const std::filesystem::path &root = "/");
 
-}  // namespace det
+}  // namespace det::launcher

@@ -9,7 +9,7 @@
 #include "core/base/error.h"
 #include "core/launcher/program.h"
 
-namespace det {
+namespace det::launcher {
 
 namespace {
 
@@ -100,4 +100,4 @@ std::vector<std::string> through_mpirun(const std::vector<std::string> &command,
   return wrapped;
 }
 
-}  // namespace det
+}  // namespace det::launcher

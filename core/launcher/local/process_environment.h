@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace det {
+namespace det::launcher {
 
 using Variables = std::map<std::string, std::string>;
 
@@ -24,4 +24,4 @@ std::vector<std::string> through_mpirun(const std::vector<std::string> &command,
 // Where commands are looked for.
 std::string search_path(const Variables &variables);
 
-}  // namespace det
+}  // namespace det::launcher

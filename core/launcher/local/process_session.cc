@@ -10,7 +10,7 @@
 #include "core/base/error.h"
 #include "core/base/pidfd.h"
 
-namespace det {
+namespace det::launcher {
 
 namespace {
 
@@ -79,4 +79,4 @@ std::string variable_of(pid_t pid, const std::string &name) {
   return {};
 }
 
-}  // namespace det
+}  // namespace det::launcher

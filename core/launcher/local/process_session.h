@@ -10,7 +10,7 @@
 
 #include "core/base/file.h"
 
-namespace det {
+namespace det::launcher {
 
 // Kills the processes of a session that `belongs` says yes to, and gives those that have not ended
 // yet. A process may have started another one meanwhile: the session is empty when none come back.
@@ -22,4 +22,4 @@ bool started_with(pid_t pid, const std::vector<std::string> &variables);
 // The value of a variable a process was started with; empty when absent or not to be read.
 std::string variable_of(pid_t pid, const std::string &name);
 
-}  // namespace det
+}  // namespace det::launcher

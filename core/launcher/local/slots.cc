@@ -7,7 +7,7 @@
 #include "core/launcher/local/gpu_claim.h"
 #include "core/launcher/local/machine.h"
 
-namespace det {
+namespace det::launcher {
 
 Slots Slots::of_machine(std::optional<int> wanted, const std::filesystem::path &root) {
   if (wanted && *wanted < 1)
@@ -79,4 +79,4 @@ std::map<std::string, std::string> Slots::variables(const std::vector<int> &ids)
   return variables;
 }
 
-}  // namespace det
+}  // namespace det::launcher

@@ -9,7 +9,7 @@
 
 #include "core/base/file.h"
 
-namespace det {
+namespace det::launcher {
 
 class Slots {
  public:
@@ -48,4 +48,4 @@ class Slots {
   std::map<int, Fd> claims_;  // of the GPUs among them
 };
 
-}  // namespace det
+}  // namespace det::launcher

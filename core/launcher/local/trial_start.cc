@@ -3,7 +3,7 @@
 #include "core/base/error.h"
 #include "core/launcher/program.h"
 
-namespace det {
+namespace det::launcher {
 
 namespace {
 
@@ -50,4 +50,4 @@ std::vector<std::string> marks_of(const TrialLaunch &launch) {
   return assignments(identity_variables(launch));
 }
 
-}  // namespace det
+}  // namespace det::launcher

@@ -9,7 +9,7 @@
 #include "core/launcher/local/held_process.h"
 #include "core/launcher/local/process_environment.h"
 
-namespace det {
+namespace det::launcher {
 
 struct TrialStart {
   Start start;
@@ -22,4 +22,4 @@ TrialStart trial_start(const TrialLaunch &launch, const Variables &of_slots);
 // What every process of a run has in its environment, each "NAME=value".
 std::vector<std::string> marks_of(const TrialLaunch &launch);
 
-}  // namespace det
+}  // namespace det::launcher

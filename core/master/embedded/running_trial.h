@@ -4,13 +4,13 @@
 #include "core/engine/live_run.h"
 #include "core/master/master.h"
 
-namespace det {
+namespace det::master {
 
 class RunningTrial : public Master {
  public:
-  explicit RunningTrial(std::unique_ptr<LiveRun> run) : run_(std::move(run)) {}
+  explicit RunningTrial(std::unique_ptr<engine::LiveRun> run) : run_(std::move(run)) {}
 
-  const RunInfo &info() const override { return run_->info(); }
+  const engine::RunInfo &info() const override { return run_->info(); }
   std::filesystem::path run_directory() const override { return run_->directory(); }
   std::string journal_id() const override { return run_->journal_id(); }
 
@@ -22,13 +22,13 @@ class RunningTrial : public Master {
   void note_preemption(const std::string &reason) override { run_->note_signal(reason); }
   void acknowledge_preemption() override { run_->acknowledge_signal(); }
 
-  SearchOperation current_operation() override { return run_->current_operation(); }
+  engine::SearchOperation current_operation() override { return run_->current_operation(); }
   void complete_operation(uint64_t length, const Json &metric) override {
     run_->complete_operation(length, metric);
   }
   void acknowledge_out_of_operations() override { run_->acknowledge_out_of_operations(); }
 
-  void report_checkpoint(const CheckpointReport &report) override {
+  void report_checkpoint(const engine::CheckpointReport &report) override {
     run_->report_checkpoint(report);
   }
   bool knows_checkpoint(const std::string &id) override { return run_->knows_checkpoint(id); }
@@ -51,13 +51,13 @@ class RunningTrial : public Master {
   std::optional<double> best_validation() override { return run_->best_validation(); }
 
   void end_run(RunEnd how) override {
-    run_->end(how == RunEnd::ok           ? RunExit::ok
-              : how == RunEnd::invalid_hp ? RunExit::invalid_hp
-                                          : RunExit::error);
+    run_->end(how == RunEnd::ok           ? engine::RunExit::ok
+              : how == RunEnd::invalid_hp ? engine::RunExit::invalid_hp
+                                          : engine::RunExit::error);
   }
 
  private:
-  const std::unique_ptr<LiveRun> run_;
+  const std::unique_ptr<engine::LiveRun> run_;
 };
 
-}  // namespace det
+}  // namespace det::master

@@ -4,14 +4,15 @@
 #include "core/base/error.h"
 #include "core/master/master.h"
 
-namespace det {
+namespace det::master {
 
 class UnreachableMaster : public Master {
  public:
   // `why` as unreachable() gives it.
-  UnreachableMaster(RunInfo info, std::string why) : info_(std::move(info)), why_(std::move(why)) {}
+  UnreachableMaster(engine::RunInfo info, std::string why)
+      : info_(std::move(info)), why_(std::move(why)) {}
 
-  const RunInfo &info() const override { return info_; }
+  const engine::RunInfo &info() const override { return info_; }
   std::string unreachable() const override { return why_; }
 
   std::filesystem::path run_directory() const override { refuse(); }
@@ -20,10 +21,10 @@ class UnreachableMaster : public Master {
   bool wait_preemption(const Wake &) override { refuse(); }
   void note_preemption(const std::string &) override { refuse(); }
   void acknowledge_preemption() override { refuse(); }
-  SearchOperation current_operation() override { refuse(); }
+  engine::SearchOperation current_operation() override { refuse(); }
   void complete_operation(uint64_t, const Json &) override { refuse(); }
   void acknowledge_out_of_operations() override { refuse(); }
-  void report_checkpoint(const CheckpointReport &) override { refuse(); }
+  void report_checkpoint(const engine::CheckpointReport &) override { refuse(); }
   bool knows_checkpoint(const std::string &) override { refuse(); }
   // The storage, which every rank can reach, has a copy.
   std::optional<Json> checkpoint_metadata(const std::string &) override { return std::nullopt; }
@@ -40,8 +41,8 @@ class UnreachableMaster : public Master {
  private:
   [[noreturn]] void refuse() const { throw Error(Code::unsupported, why_); }
 
-  const RunInfo info_;
+  const engine::RunInfo info_;
   const std::string why_;
 };
 
-}  // namespace det
+}  // namespace det::master

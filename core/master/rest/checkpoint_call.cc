@@ -5,18 +5,19 @@
 
 #include "core/base/error.h"
 
-namespace det {
+namespace det::master {
 
 namespace {
 
-ReportCheckpoint checkpoint_call_for(const ReportOrigin &origin, const CheckpointReport &report,
-                                     int64_t time_us) {
-  Checkpoint checkpoint{.uuid = report.id,
-                        .task_id = origin.task_id,
-                        .storage_id = origin.storage_id,
-                        .report_time = Time{time_us},
-                        .resources = report.resources,
-                        .metadata = report.metadata};
+codec::ReportCheckpoint checkpoint_call_for(const ReportOrigin &origin,
+                                            const engine::CheckpointReport &report,
+                                            int64_t time_us) {
+  codec::Checkpoint checkpoint{.uuid = report.id,
+                               .task_id = origin.task_id,
+                               .storage_id = origin.storage_id,
+                               .report_time = codec::Time{time_us},
+                               .resources = report.resources,
+                               .metadata = report.metadata};
   if (origin.managed) checkpoint.allocation_id = origin.allocation_id;
   return {std::move(checkpoint)};
 }
@@ -31,7 +32,7 @@ CallOptions in_time_until(std::chrono::steady_clock::time_point end) {
   using std::chrono::milliseconds;
   const auto left = std::max(
       milliseconds(1), std::chrono::ceil<milliseconds>(end - std::chrono::steady_clock::now()));
-  return {.replay = Replay::safe, .timeout = left, .limit = left};
+  return {.replay = http::Replay::safe, .timeout = left, .limit = left};
 }
 
 // Throws what passes when the master cannot say.
@@ -46,10 +47,10 @@ bool is_known_checkpoint(MasterSession &session, const std::string &id,
 
 }  // namespace
 
-std::optional<Checkpoint> find_checkpoint(MasterSession &session, const std::string &id,
-                                          const CallOptions &options) {
+std::optional<codec::Checkpoint> find_checkpoint(MasterSession &session, const std::string &id,
+                                                 const CallOptions &options) {
   try {
-    return session.call(GetCheckpoint{id}, options).checkpoint;
+    return session.call(codec::GetCheckpoint{id}, options).checkpoint;
   } catch (const Error &error) {
     if (error.code == Code::not_found) return std::nullopt;
     throw;
@@ -57,14 +58,14 @@ std::optional<Checkpoint> find_checkpoint(MasterSession &session, const std::str
 }
 
 void tell_checkpoint(MasterSession &session, const ReportOrigin &origin,
-                     const CheckpointReport &report, int64_t time_us,
+                     const engine::CheckpointReport &report, int64_t time_us,
                      std::chrono::milliseconds limit) {
   const auto end = std::chrono::steady_clock::now() + limit;
   for (bool first = true;; first = false) {
-    const HttpAnswer answer =
+    const http::HttpAnswer answer =
         session.ask(checkpoint_call_for(origin, report, time_us), in_time_until(end));
     try {
-      session.read<ReportCheckpoint>(answer);
+      session.read<codec::ReportCheckpoint>(answer);
       return;
     } catch (const Error &error) {
       if (!is_final_refusal(answer)) throw as_passing(error);
@@ -76,4 +77,4 @@ void tell_checkpoint(MasterSession &session, const ReportOrigin &origin,
   }
 }
 
-}  // namespace det
+}  // namespace det::master

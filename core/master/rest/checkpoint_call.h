@@ -11,16 +11,16 @@
 #include "core/master/rest/parcel.h"
 #include "core/master/rest/session.h"
 
-namespace det {
+namespace det::master {
 
 // What the master has of it, in whatever state; none where it knows of no such checkpoint.
-std::optional<Checkpoint> find_checkpoint(MasterSession &session, const std::string &id,
-                                          const CallOptions &options = {});
+std::optional<codec::Checkpoint> find_checkpoint(MasterSession &session, const std::string &id,
+                                                 const CallOptions &options = {});
 
 // Returns when the master has it, from now or before. Throws the master's
 // refusal, and for all else what may_work_later().
 void tell_checkpoint(MasterSession &session, const ReportOrigin &origin,
-                     const CheckpointReport &report, int64_t time_us,
+                     const engine::CheckpointReport &report, int64_t time_us,
                      std::chrono::milliseconds limit);
 
-}  // namespace det
+}  // namespace det::master

@@ -8,22 +8,22 @@
 #include "core/config/certificates.h"
 #include "core/master/rest/login.h"
 
-namespace det {
+namespace det::master {
 
 namespace {
 
 constexpr int user_retries = 5;
 
 // An explicit file, else the variable, else what the user stored.
-TlsOptions user_tls(const std::string &url, const std::string &cert_file, Logger &logger) {
+http::TlsOptions user_tls(const std::string &url, const std::string &cert_file, Logger &logger) {
   const std::string name = environment_variable("DET_MASTER_CERT_NAME");
   if (!cert_file.empty()) return {.certificates = read_file(cert_file), .name = name};
   const std::string variable_file = environment_variable("DET_MASTER_CERT_FILE");
-  if (!variable_file.empty()) return TlsOptions::from(variable_file, name, logger);
-  return {.certificates = stored_certificate(url), .name = name};
+  if (!variable_file.empty()) return http::TlsOptions::from(variable_file, name, logger);
+  return {.certificates = config::stored_certificate(url), .name = name};
 }
 
-Credential task_credential(const ClusterInfo &info) {
+Credential task_credential(const config::ClusterInfo &info) {
   if (!info.session_token.empty()) return {Credential::Kind::task, info.session_token};
   if (!info.user_token.empty()) return {Credential::Kind::user, info.user_token};
   throw Error(Code::invalid, "connecting to " + info.master_url + ": " + info.origin +
@@ -33,14 +33,14 @@ Credential task_credential(const ClusterInfo &info) {
 
 }  // namespace
 
-std::shared_ptr<MasterSession> connect_to_task_master(const ClusterInfo &info,
+std::shared_ptr<MasterSession> connect_to_task_master(const config::ClusterInfo &info,
                                                       std::shared_ptr<Logger> logger) {
   SessionOptions options;
   options.url = info.master_url;
   options.credential = task_credential(info);
-  options.http.tls = TlsOptions::from(info.cert_file, info.cert_name, *logger);
-  options.http.proxy = ProxyOptions::from_environment();
-  options.http.retry = RetryPolicy().overridden_by(environment_variable("DET_RETRY_CONFIG"));
+  options.http.tls = http::TlsOptions::from(info.cert_file, info.cert_name, *logger);
+  options.http.proxy = http::ProxyOptions::from_environment();
+  options.http.retry = http::RetryPolicy().overridden_by(environment_variable("DET_RETRY_CONFIG"));
   return std::make_shared<MasterSession>(std::move(options), std::move(logger));
 }
 
@@ -49,7 +49,7 @@ SessionOptions user_session_options(const std::string &url, const std::string &c
   SessionOptions options;
   options.url = url;
   options.http.tls = user_tls(url, cert_file, logger);
-  options.http.proxy = ProxyOptions::from_environment();
+  options.http.proxy = http::ProxyOptions::from_environment();
   options.http.retry.total = retries;
   return options;
 }
@@ -70,4 +70,4 @@ std::shared_ptr<MasterSession> connect_as_user(const std::string &url,
   return session;
 }
 
-}  // namespace det
+}  // namespace det::master

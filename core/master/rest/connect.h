@@ -8,11 +8,11 @@
 #include "core/config/cluster_info.h"
 #include "core/master/rest/session.h"
 
-namespace det {
+namespace det::master {
 
 // For a process that a cluster started: with the task's token, patient with a master that is down,
 // as DET_RETRY_CONFIG says. Asks the master nothing. Throws Code::invalid for what cannot be used.
-std::shared_ptr<MasterSession> connect_to_task_master(const ClusterInfo &info,
+std::shared_ptr<MasterSession> connect_to_task_master(const config::ClusterInfo &info,
                                                       std::shared_ptr<Logger> logger);
 
 // For a user of this machine. `url` is canonical. Verifies the token or logs in, and never asks the
@@ -25,4 +25,4 @@ std::shared_ptr<MasterSession> connect_as_user(const std::string &url,
 SessionOptions user_session_options(const std::string &url, const std::string &cert_file,
                                     int retries, Logger &logger);
 
-}  // namespace det
+}  // namespace det::master

@@ -10,7 +10,7 @@
 #include "core/master/rest/checkpoint_call.h"
 #include "core/master/rest/parcel_order.h"
 
-namespace det {
+namespace det::master {
 
 namespace {
 
@@ -34,7 +34,7 @@ RestDelivery::RestDelivery(std::shared_ptr<MasterSession> session, ReportOrigin 
       origin_(std::move(origin)),
       logger_(std::move(logger)),
       // Not sent again by the session: the shipper, which does, must be able to stop.
-      attempt_{.replay = Replay::never, .timeout = patience},
+      attempt_{.replay = http::Replay::never, .timeout = patience},
       watermark_(run_directory),
       refused_(run_directory),
       sent_before_(watermark_.attempted()) {}
@@ -104,9 +104,9 @@ void RestDelivery::tell(const Parcel &checkpoint, Delivery &delivery) {
   }
 }
 
-void RestDelivery::send_ahead(uint64_t sequence, const CheckpointReport &report) {
+void RestDelivery::send_ahead(uint64_t sequence, const engine::CheckpointReport &report) {
   const std::lock_guard lock(ahead_mutex_);
-  ahead_.push_back({sequence, now_us(), pack(to_json(report))});
+  ahead_.push_back({sequence, now_us(), pack(engine::to_json(report))});
 }
 
 std::optional<RestDelivery::Ahead> RestDelivery::first_ahead() {
@@ -128,4 +128,4 @@ void RestDelivery::tell_those_ahead(Delivery &delivery) {
   }
 }
 
-}  // namespace det
+}  // namespace det::master

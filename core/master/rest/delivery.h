@@ -23,7 +23,7 @@
 #include "core/master/rest/watermark.h"
 #include "core/master/rest/window.h"
 
-namespace det {
+namespace det::master {
 
 // A report counts as delivered when the master confirmed it, or refused it for good: then it is
 // kept aside and told as a conflict. Anything else (no answer, an answer that is not the master's,
@@ -43,7 +43,7 @@ class RestDelivery : public ReportSink {
   void end_by(std::chrono::steady_clock::time_point time) override { end_ = time; }
 
   // From any thread: this checkpoint, `sequence` in the journal, is the next to leave.
-  void send_ahead(uint64_t sequence, const CheckpointReport &report);
+  void send_ahead(uint64_t sequence, const engine::CheckpointReport &report);
 
   // The operation that progress is a part of, for masters that count it in the searcher's units.
   void set_operation_length(uint64_t length) { operation_length_ = length; }
@@ -57,7 +57,7 @@ class RestDelivery : public ReportSink {
  private:
   struct Sent {
     const Parcel *parcel;
-    HttpCall call;
+    http::HttpCall call;
     std::chrono::steady_clock::time_point at;
   };
   struct Ahead {
@@ -66,16 +66,16 @@ class RestDelivery : public ReportSink {
     std::string packed;
   };
 
-  bool is_old() { return session_->version() < WireVersion::v0_33; }
+  bool is_old() { return session_->version() < codec::WireVersion::v0_33; }
   bool must_wait(const Parcel &parcel);
   void begin(const Parcel &parcel, Delivery &delivery);
   void tell(const Parcel &checkpoint, Delivery &delivery);
   void tell_those_ahead(Delivery &delivery);
   std::optional<Ahead> first_ahead();
 
-  HttpAnswer wait(HttpCall &call, Delivery &delivery);
+  http::HttpAnswer wait(http::HttpCall &call, Delivery &delivery);
   void settle_oldest(Delivery &delivery);
-  void settle(const Parcel &parcel, const HttpAnswer &answer, Delivery &delivery);
+  void settle(const Parcel &parcel, const http::HttpAnswer &answer, Delivery &delivery);
   void settle_again(const Parcel &parcel, Delivery &delivery);
   bool is_stored_already(const Parcel &parcel, const Error &error);
   void fail(const Parcel &parcel, const Error &error, bool may_be_stored);
@@ -113,4 +113,4 @@ class RestDelivery : public ReportSink {
   std::set<std::string> sure_refusals_;  // answers of 500 that were given twice
 };
 
-}  // namespace det
+}  // namespace det::master

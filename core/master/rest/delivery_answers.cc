@@ -10,7 +10,7 @@
 #include "core/master/rest/checkpoint_call.h"
 #include "core/master/rest/delivery.h"
 
-namespace det {
+namespace det::master {
 
 namespace {
 
@@ -36,7 +36,7 @@ milliseconds RestDelivery::time_left(milliseconds limit) const {
                     limit);
 }
 
-HttpAnswer RestDelivery::wait(HttpCall &call, Delivery &delivery) {
+http::HttpAnswer RestDelivery::wait(http::HttpCall &call, Delivery &delivery) {
   while (!call.wait_for(milliseconds(50))) {
     if (is_late()) {
       call.cancel();
@@ -50,7 +50,7 @@ HttpAnswer RestDelivery::wait(HttpCall &call, Delivery &delivery) {
 void RestDelivery::settle_oldest(Delivery &delivery) {
   Sent sent = std::move(under_way_.front());
   under_way_.pop_front();
-  HttpAnswer answer;
+  http::HttpAnswer answer;
   try {
     answer = wait(sent.call, delivery);
   } catch (const Error &error) {
@@ -60,7 +60,8 @@ void RestDelivery::settle_oldest(Delivery &delivery) {
   settle(*sent.parcel, answer, delivery);
 }
 
-void RestDelivery::settle(const Parcel &parcel, const HttpAnswer &answer, Delivery &delivery) {
+void RestDelivery::settle(const Parcel &parcel, const http::HttpAnswer &answer,
+                          Delivery &delivery) {
   try {
     read_parcel_answer(*session_, parcel, origin_, answer);
     done(parcel);
@@ -76,15 +77,16 @@ void RestDelivery::settle(const Parcel &parcel, const HttpAnswer &answer, Delive
 // Masters answer 500 to what is wrong with a report, and to any while their database is away: one
 // that shows a trial in between has it.
 void RestDelivery::settle_again(const Parcel &parcel, Delivery &delivery) {
-  HttpAnswer answer;
+  http::HttpAnswer answer;
   try {
     const milliseconds limit = time_left(attempt_.timeout);
-    const HttpAnswer shown = session_->ask(
-        GetTrial{origin_.trial_id}, {.replay = Replay::never, .timeout = limit, .limit = limit});
+    const http::HttpAnswer shown =
+        session_->ask(codec::GetTrial{origin_.trial_id},
+                      {.replay = http::Replay::never, .timeout = limit, .limit = limit});
     if (shown.status >= 500)
       throw Error(Code::unavailable, session_->url() + " cannot show trial " +
                                          std::to_string(origin_.trial_id) + " either");
-    HttpCall again = send_parcel(*session_, origin_, parcel, operation_length_, attempt_);
+    http::HttpCall again = send_parcel(*session_, origin_, parcel, operation_length_, attempt_);
     answer = wait(again, delivery);
   } catch (const Error &error) {
     return fail(parcel, error, true);
@@ -154,7 +156,7 @@ bool RestDelivery::offer_again(const Json &refused) {
     const auto checkpoint = refused.find("checkpoint");
     if (checkpoint == refused.end()) session_->call(metrics_from_json(refused, origin_));
     else
-      tell_checkpoint(*session_, origin_, checkpoint_report_from_json(*checkpoint),
+      tell_checkpoint(*session_, origin_, engine::checkpoint_report_from_json(*checkpoint),
                       parse_iso8601(refused.at("time").get<std::string>()).value_or(now_us()),
                       attempt_.timeout);
     return true;
@@ -166,4 +168,4 @@ bool RestDelivery::offer_again(const Json &refused) {
   }
 }
 
-}  // namespace det
+}  // namespace det::master

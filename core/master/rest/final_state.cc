@@ -4,27 +4,27 @@
 #include "core/base/file.h"
 #include "core/base/json.h"
 
-namespace det {
+namespace det::master {
 
 namespace fs = std::filesystem;
 
 // The name counts as a journal's: a directory that has one is not removed.
 FinalState::FinalState(const fs::path &run_directory) : path_(run_directory / "end.spool.json") {}
 
-void FinalState::keep(TrialState state) const {
-  const Json json{{"state", wire_names(state)[static_cast<size_t>(state)]}};
+void FinalState::keep(codec::TrialState state) const {
+  const Json json{{"state", codec::wire_names(state)[static_cast<size_t>(state)]}};
   write_file_durably(path_, to_wire(json) + "\n", 0600);
 }
 
-std::optional<TrialState> FinalState::kept() const {
+std::optional<codec::TrialState> FinalState::kept() const {
   if (!fs::exists(path_)) return std::nullopt;
   const Json json = parse_json_object(read_file(path_), "'" + path_.string() + "'");
-  const auto names = wire_names(TrialState());
+  const auto names = codec::wire_names(codec::TrialState());
   for (size_t i = 0; i < names.size(); ++i)
-    if (json.value("state", "") == names[i]) return static_cast<TrialState>(i);
+    if (json.value("state", "") == names[i]) return static_cast<codec::TrialState>(i);
   throw Error(Code::corrupt, "reading '" + path_.string() + "': it has no state; remove it");
 }
 
 void FinalState::forget() const { fs::remove(path_); }
 
-}  // namespace det
+}  // namespace det::master

@@ -6,18 +6,18 @@
 
 #include "core/codec/trial.h"
 
-namespace det {
+namespace det::master {
 
 class FinalState {
  public:
   explicit FinalState(const std::filesystem::path &run_directory);
 
-  void keep(TrialState state) const;
-  std::optional<TrialState> kept() const;
+  void keep(codec::TrialState state) const;
+  std::optional<codec::TrialState> kept() const;
   void forget() const;
 
  private:
   std::filesystem::path path_;
 };
 
-}  // namespace det
+}  // namespace det::master

@@ -10,7 +10,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 
-namespace det {
+namespace det::master {
 
 namespace fs = std::filesystem;
 
@@ -54,4 +54,4 @@ fs::path rest_home(const std::string &master_url) {
   return own / place;
 }
 
-}  // namespace det
+}  // namespace det::master

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-namespace det {
+namespace det::master {
 
 // In DET_HOME, else in the user data directory, else (neither can be written) beside temporary
 // files.
 std::filesystem::path rest_home(const std::string &master_url);
 
-}  // namespace det
+}  // namespace det::master

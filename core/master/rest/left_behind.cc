@@ -10,15 +10,15 @@
 #include "core/master/rest/final_state.h"
 #include "core/master/rest/home.h"
 
-namespace det {
+namespace det::master {
 
 namespace fs = std::filesystem;
 
 namespace {
 
 ReportOrigin origin_of(const fs::path &directory) {
-  const JournalKey key = read_run_directory(directory);
-  const Json about = read_about(directory);
+  const JournalKey key = engine::read_run_directory(directory);
+  const Json about = engine::read_about(directory);
   ReportOrigin origin{about.value("managed", true),
                       key.trial_id,
                       key.run_id,
@@ -32,8 +32,8 @@ ReportOrigin origin_of(const fs::path &directory) {
 
 // A later run has a state of its own.
 bool has_later_run(const fs::path &home, const ReportOrigin &origin) {
-  for (const fs::path &directory : list_run_directories(home)) {
-    const JournalKey other = read_run_directory(directory);
+  for (const fs::path &directory : engine::list_run_directories(home)) {
+    const JournalKey other = engine::read_run_directory(directory);
     if (other.trial_id == origin.trial_id && other.run_id > origin.run_id) return true;
   }
   return false;
@@ -41,7 +41,7 @@ bool has_later_run(const fs::path &home, const ReportOrigin &origin) {
 
 bool is_gone(MasterSession &session, int64_t trial_id) {
   try {
-    session.call(GetTrial{trial_id});
+    session.call(codec::GetTrial{trial_id});
     return false;
   } catch (const Error &error) {
     return error.http_status == 404;
@@ -51,11 +51,11 @@ bool is_gone(MasterSession &session, int64_t trial_id) {
 void tell_end(MasterSession &session, const fs::path &home, const fs::path &directory,
               const ReportOrigin &origin, Logger &logger) {
   const FinalState final_state(directory);
-  const std::optional<TrialState> state = final_state.kept();
+  const std::optional<codec::TrialState> state = final_state.kept();
   if (!state) return;
   try {
     if (!has_later_run(home, origin))
-      session.call(PatchTrial{origin.trial_id, *state}, {.replay = Replay::safe});
+      session.call(codec::PatchTrial{origin.trial_id, *state}, {.replay = http::Replay::safe});
   } catch (const Error &error) {
     // Masters answer 500 for a trial that was deleted.
     if (error.http_status != 500 || !is_gone(session, origin.trial_id)) throw;
@@ -66,8 +66,8 @@ void tell_end(MasterSession &session, const fs::path &home, const fs::path &dire
 }
 
 // A login that ends meanwhile and can be renewed stops nothing.
-void ship_all(MasterSession &session, const fs::path &directory, const ShipJournals &ship,
-              RestDelivery &sink, LeftBehind &found) {
+void ship_all(MasterSession &session, const fs::path &directory, const engine::ShipJournals &ship,
+              RestDelivery &sink, engine::LeftBehind &found) {
   for (;;) {
     const uint64_t shown = session.credential_number();
     try {
@@ -79,19 +79,19 @@ void ship_all(MasterSession &session, const fs::path &directory, const ShipJourn
 }
 
 void recover(const std::shared_ptr<MasterSession> &session, const fs::path &home,
-             const fs::path &directory, const ShipJournals &ship, bool offer_refused,
-             const std::shared_ptr<Logger> &logger, Recovery &recovery) {
-  const auto owner = OwnerLock::take_over(owner_file(directory));
+             const fs::path &directory, const engine::ShipJournals &ship, bool offer_refused,
+             const std::shared_ptr<Logger> &logger, engine::Recovery &recovery) {
+  const auto owner = OwnerLock::take_over(engine::owner_file(directory));
   if (!owner) {
     ++recovery.busy;
     return;
   }
   // Two masters' addresses may give one file name.
-  if (read_about(directory).value("master", session->url()) != session->url()) return;
+  if (engine::read_about(directory).value("master", session->url()) != session->url()) return;
   const ReportOrigin origin = origin_of(directory);
-  LeftBehind found{.trial_id = origin.trial_id, .run_id = origin.run_id};
+  engine::LeftBehind found{.trial_id = origin.trial_id, .run_id = origin.run_id};
   RestDelivery sink(session, origin, directory, logger);
-  if (has_undelivered(directory)) ship_all(*session, directory, ship, sink, found);
+  if (engine::has_undelivered(directory)) ship_all(*session, directory, ship, sink, found);
   found.reports = sink.taken();
   if (offer_refused)
     sink.refused().offer([&](const Json &report) {
@@ -101,19 +101,20 @@ void recover(const std::shared_ptr<MasterSession> &session, const fs::path &home
     });
   found.refused = sink.refused().count();
   tell_end(*session, home, directory, origin, *logger);
-  remove_run_directory(directory);
+  engine::remove_run_directory(directory);
   if (found.reports > 0 || found.refused > 0) recovery.runs.push_back(found);
 }
 
 }  // namespace
 
-Recovery recover_rest_runs(const std::shared_ptr<MasterSession> &session, const ShipJournals &ship,
-                           bool offer_refused, const std::shared_ptr<Logger> &logger) {
-  Recovery recovery;
+engine::Recovery recover_rest_runs(const std::shared_ptr<MasterSession> &session,
+                                   const engine::ShipJournals &ship, bool offer_refused,
+                                   const std::shared_ptr<Logger> &logger) {
+  engine::Recovery recovery;
   const fs::path home = rest_home(session->url());
-  clear_unfinished_directories(home);
+  engine::clear_unfinished_directories(home);
   std::exception_ptr failed;
-  for (const fs::path &directory : list_run_directories(home)) {
+  for (const fs::path &directory : engine::list_run_directories(home)) {
     try {
       recover(session, home, directory, ship, offer_refused, logger, recovery);
     } catch (const Json::exception &e) {
@@ -129,4 +130,4 @@ Recovery recover_rest_runs(const std::shared_ptr<MasterSession> &session, const 
   return recovery;
 }
 
-}  // namespace det
+}  // namespace det::master

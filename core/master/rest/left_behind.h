@@ -7,13 +7,14 @@
 #include "core/engine/left_behind.h"
 #include "core/master/rest/session.h"
 
-namespace det {
+namespace det::master {
 
 // Takes over the directory of every dead rank, ships its journals, tells the end of an unmanaged
 // run that could not be told, and removes the directory. `offer_refused`: what the master refused
 // is offered to it once more. What cannot be recovered stays where it is and is told to `logger`;
 // the first such failure is thrown at the end.
-Recovery recover_rest_runs(const std::shared_ptr<MasterSession> &session, const ShipJournals &ship,
-                           bool offer_refused, const std::shared_ptr<Logger> &logger);
+engine::Recovery recover_rest_runs(const std::shared_ptr<MasterSession> &session,
+                                   const engine::ShipJournals &ship, bool offer_refused,
+                                   const std::shared_ptr<Logger> &logger);
 
-}  // namespace det
+}  // namespace det::master

@@ -8,7 +8,7 @@
 #include "core/base/error.h"
 #include "core/config/token_cache.h"
 
-namespace det {
+namespace det::master {
 
 namespace {
 
@@ -23,7 +23,7 @@ void use_token(MasterSession &session, const std::string &token) {
 bool is_good(MasterSession &session, const std::string &token) {
   use_token(session, token);
   try {
-    session.call(GetMe{});
+    session.call(codec::GetMe{});
     return true;
   } catch (const Error &error) {
     if (error.http_status != 401) throw;
@@ -42,20 +42,20 @@ void try_to_store(Logger &logger, Change change) {
   }
 }
 
-bool use_stored_token(MasterSession &session, const KnownUsers &known, const std::string &user,
-                      Logger &logger) {
+bool use_stored_token(MasterSession &session, const config::KnownUsers &known,
+                      const std::string &user, Logger &logger) {
   const auto found = known.tokens.find(user);
   if (found == known.tokens.end()) return false;
   const std::string &token = found->second;
   if (is_good(session, token)) return true;
-  try_to_store(logger, [&] { drop_token(session.url(), user, token); });
+  try_to_store(logger, [&] { config::drop_token(session.url(), user, token); });
   return false;
 }
 
 void log_in_and_store(MasterSession &session, const std::string &user, const std::string &password,
                       Logger &logger) {
   const std::string token = log_in(session, user, password).token;
-  try_to_store(logger, [&] { store_token(session.url(), user, token, false); });
+  try_to_store(logger, [&] { config::store_token(session.url(), user, token, false); });
 }
 
 }  // namespace
@@ -76,11 +76,12 @@ std::string password_hash(const std::string &password) {
   return hex;
 }
 
-Login::Answer log_in(MasterSession &session, const std::string &user, const std::string &password) {
+codec::Login::Answer log_in(MasterSession &session, const std::string &user,
+                            const std::string &password) {
   session.use({});
   try {
-    Login::Answer answer =
-        session.call(Login{user, password_hash(password), true}, {.replay = Replay::never});
+    codec::Login::Answer answer = session.call(codec::Login{user, password_hash(password), true},
+                                               {.replay = http::Replay::never});
     use_token(session, answer.token);
     return answer;
   } catch (const Error &error) {
@@ -100,7 +101,7 @@ Login::Answer log_in(MasterSession &session, const std::string &user, const std:
 }
 
 std::string stored_token(const std::string &master_url) {
-  const KnownUsers known = read_known_users(master_url);
+  const config::KnownUsers known = config::read_known_users(master_url);
   const std::string named = environment_variable("DET_USER");
   const bool is_named = !named.empty() && !environment_variable("DET_PASS").empty();
   const auto found = known.tokens.find(is_named               ? named
@@ -112,7 +113,7 @@ std::string stored_token(const std::string &master_url) {
 void use_user_credential(MasterSession &session, Logger &logger) {
   const std::string variable_user = environment_variable("DET_USER");
   const std::string variable_password = environment_variable("DET_PASS");
-  const KnownUsers known = read_known_users(session.url());
+  const config::KnownUsers known = config::read_known_users(session.url());
 
   if (!variable_user.empty() && !variable_password.empty()) {
     if (use_stored_token(session, known, variable_user, logger)) return;
@@ -137,4 +138,4 @@ void use_user_credential(MasterSession &session, Logger &logger) {
   }
 }
 
-}  // namespace det
+}  // namespace det::master

@@ -9,7 +9,7 @@
 #include "core/codec/searcher.h"
 #include "core/master/rest/wait.h"
 
-namespace det {
+namespace det::master {
 
 namespace {
 
@@ -21,12 +21,12 @@ constexpr seconds answer_margin{10};
 constexpr seconds shortest_period{1};  // a master answers at once for an allocation that is gone
 constexpr seconds pause_after_failure{10};
 // The host that tells a process to stop leaves it little time: one attempt.
-constexpr CallOptions hasty{.replay = Replay::never, .timeout = seconds(5)};
+constexpr CallOptions hasty{.replay = http::Replay::never, .timeout = seconds(5)};
 
-EarlyExit early_exit_named(const std::string &reason) {
-  const auto names = wire_names(EarlyExit());
+codec::EarlyExit early_exit_named(const std::string &reason) {
+  const auto names = codec::wire_names(codec::EarlyExit());
   for (size_t i = 1; i < names.size(); ++i)
-    if (reason == names[i]) return static_cast<EarlyExit>(i);
+    if (reason == names[i]) return static_cast<codec::EarlyExit>(i);
   throw Error(Code::unsupported, "reporting the early exit " + reason +
                                      ": a master over HTTP takes EXITED_REASON_INVALID_HP and "
                                      "EXITED_REASON_INIT_INVALID_HP");
@@ -35,11 +35,11 @@ EarlyExit early_exit_named(const std::string &reason) {
 }  // namespace
 
 bool ManagedTrial::poll(const Wake &wake, int64_t timeout_seconds) {
-  HttpCall call = session().send(
-      PollPreemption{run().info.allocation_id, timeout_seconds},
-      {.replay = Replay::never, .timeout = seconds(timeout_seconds) + answer_margin});
-  const std::optional<HttpAnswer> answer = call.wait_unless(wake);
-  return answer && session().read<PollPreemption>(*answer).preempt;
+  http::HttpCall call = session().send(
+      codec::PollPreemption{run().info.allocation_id, timeout_seconds},
+      {.replay = http::Replay::never, .timeout = seconds(timeout_seconds) + answer_margin});
+  const std::optional<http::HttpAnswer> answer = call.wait_unless(wake);
+  return answer && session().read<codec::PollPreemption>(*answer).preempt;
 }
 
 bool ManagedTrial::wait_preemption(const Wake &wake) {
@@ -67,7 +67,7 @@ bool ManagedTrial::wait_preemption(const Wake &wake) {
 void ManagedTrial::note_preemption(const std::string &reason) {
   if (asked_) return;
   try {
-    session().call(AnnouncePreemption{run().info.allocation_id}, hasty);
+    session().call(codec::AnnouncePreemption{run().info.allocation_id}, hasty);
     asked_ = true;
   } catch (const Error &error) {
     logger().warning("telling the master of " + reason + ": " + error.what());
@@ -76,7 +76,8 @@ void ManagedTrial::note_preemption(const std::string &reason) {
 
 bool ManagedTrial::is_asked_now() {
   try {
-    if (session().call(PollPreemption{run().info.allocation_id, 1}, hasty).preempt) asked_ = true;
+    if (session().call(codec::PollPreemption{run().info.allocation_id, 1}, hasty).preempt)
+      asked_ = true;
   } catch (const Error &error) {
     logger().warning(error.what());
   }
@@ -87,25 +88,25 @@ bool ManagedTrial::is_asked_now() {
 void ManagedTrial::acknowledge_preemption() {
   if (asked_ || is_asked_now())
     return static_cast<void>(
-        session().call(AcknowledgePreemption{run().info.allocation_id}, repeatable));
+        session().call(codec::AcknowledgePreemption{run().info.allocation_id}, repeatable));
   logger().warning(
       "leaving without having been asked by the master: end the process with a status other than "
       "0, or the master takes the trial as completed");
 }
 
-SearchOperation ManagedTrial::ask_operation() {
-  const auto answer = session().call(GetOperation{run().info.trial_id});
+engine::SearchOperation ManagedTrial::ask_operation() {
+  const auto answer = session().call(codec::GetOperation{run().info.trial_id});
   return {answer.op ? answer.op->length : 0, answer.completed};
 }
 
-SearchOperation ManagedTrial::current_operation() {
-  SearchOperation operation;
+engine::SearchOperation ManagedTrial::current_operation() {
+  engine::SearchOperation operation;
   const std::lock_guard lock(mutex_);
-  if (has_call<GetOperation>(session().version())) {
+  if (codec::has_call<codec::GetOperation>(session().version())) {
     operation = ask_operation();
     out_of_operations_ = operation.completed;
   } else {
-    operation = {configured_operation(run().info.config).length, completed_};
+    operation = {codec::configured_operation(run().info.config).length, completed_};
   }
   if (!operation.completed) delivery().set_operation_length(operation.length);
   return operation;
@@ -113,16 +114,16 @@ SearchOperation ManagedTrial::current_operation() {
 
 void ManagedTrial::complete_operation(uint64_t length, const Json &metric) {
   const std::lock_guard lock(mutex_);
-  if (!has_call<CompleteOperation>(session().version())) {
+  if (!codec::has_call<codec::CompleteOperation>(session().version())) {
     completed_ = true;  // the master has the validation metrics
     return;
   }
   try {
-    session().call(CompleteOperation{run().info.trial_id, length, metric}, repeatable);
+    session().call(codec::CompleteOperation{run().info.trial_id, length, metric}, repeatable);
   } catch (const Error &error) {
     if (error.http_status != 500 && error.http_status != 400) throw;
     // Also the answer to a repeat, when the first one's got lost: then the search has moved on.
-    const SearchOperation now = ask_operation();
+    const engine::SearchOperation now = ask_operation();
     if (!now.completed && now.length <= length) throw;
   }
 }
@@ -132,19 +133,19 @@ void ManagedTrial::complete_operation(uint64_t length, const Json &metric) {
 void ManagedTrial::acknowledge_out_of_operations() {
   const std::lock_guard lock(mutex_);
   if (!out_of_operations_) return;
-  session().call(AcknowledgePreemption{run().info.allocation_id}, repeatable);
+  session().call(codec::AcknowledgePreemption{run().info.allocation_id}, repeatable);
 }
 
 bool ManagedTrial::report_early_exit(const std::string &reason) {
-  session().call(ReportEarlyExit{run().info.trial_id, early_exit_named(reason)}, repeatable);
+  session().call(codec::ReportEarlyExit{run().info.trial_id, early_exit_named(reason)}, repeatable);
   return true;
 }
 
 void ManagedTrial::end_run(RunEnd how) {
   if (how == RunEnd::invalid_hp)
-    session().call(ReportEarlyExit{run().info.trial_id, EarlyExit::invalid_hp},
-                   {.replay = Replay::safe, .timeout = seconds(10)});
+    session().call(codec::ReportEarlyExit{run().info.trial_id, codec::EarlyExit::invalid_hp},
+                   {.replay = http::Replay::safe, .timeout = seconds(10)});
   remove_directory();
 }
 
-}  // namespace det
+}  // namespace det::master

@@ -7,7 +7,7 @@
 
 #include "core/master/rest/trial.h"
 
-namespace det {
+namespace det::master {
 
 class ManagedTrial : public RestTrial {
  public:
@@ -17,7 +17,7 @@ class ManagedTrial : public RestTrial {
   void note_preemption(const std::string &reason) override;
   void acknowledge_preemption() override;
 
-  SearchOperation current_operation() override;
+  engine::SearchOperation current_operation() override;
   void complete_operation(uint64_t length, const Json &metric) override;
   void acknowledge_out_of_operations() override;
 
@@ -27,7 +27,7 @@ class ManagedTrial : public RestTrial {
  private:
   bool poll(const Wake &wake, int64_t timeout_seconds);
   bool is_asked_now();
-  SearchOperation ask_operation();
+  engine::SearchOperation ask_operation();
 
   bool polled_ = false;  // of the thread that waits
   bool poll_failed_ = false;
@@ -38,4 +38,4 @@ class ManagedTrial : public RestTrial {
   bool out_of_operations_ = false;  // the master said so
 };
 
-}  // namespace det
+}  // namespace det::master

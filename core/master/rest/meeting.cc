@@ -16,12 +16,13 @@
 #include "core/base/uuid.h"
 #include "core/codec/container.h"
 
-namespace det {
+namespace det::master {
 
 namespace {
 
 // The others may be waiting for free machines.
-constexpr CallOptions patient{.replay = Replay::safe, .timeout = std::chrono::milliseconds(0)};
+constexpr CallOptions patient{.replay = http::Replay::safe,
+                              .timeout = std::chrono::milliseconds(0)};
 
 std::string required(const char *name) {
   std::string value = environment_variable(name);
@@ -64,7 +65,8 @@ std::string own_address(const std::string &interfaces) {
   return text_of(found->ai_addr);
 }
 
-void fill(ClusterInfo &cluster, std::vector<Json> peers, const char *order, const Json &own) {
+void fill(config::ClusterInfo &cluster, std::vector<Json> peers, const char *order,
+          const Json &own) {
   std::sort(peers.begin(), peers.end(),
             [&](const Json &a, const Json &b) { return a.at(order) < b.at(order); });
   for (const Json &peer : peers) {
@@ -76,8 +78,8 @@ void fill(ClusterInfo &cluster, std::vector<Json> peers, const char *order, cons
 }
 
 // On Slurm and in jobs of Kubernetes the containers tell each other.
-void gather(MasterSession &session, ClusterInfo &cluster, bool on_slurm) {
-  AllGather call{.allocation_id = cluster.allocation_id, .request_uuid = make_uuid()};
+void gather(MasterSession &session, config::ClusterInfo &cluster, bool on_slurm) {
+  codec::AllGather call{.allocation_id = cluster.allocation_id, .request_uuid = make_uuid()};
   const char *const order = on_slurm ? "rank" : "request_uuid";
   call.data["slots"] = cluster.slot_ids.size();
   if (on_slurm) {
@@ -106,14 +108,14 @@ void gather(MasterSession &session, ClusterInfo &cluster, bool on_slurm) {
 
 }  // namespace
 
-void meet_containers(MasterSession &session, ClusterInfo &cluster) {
+void meet_containers(MasterSession &session, config::ClusterInfo &cluster) {
   if (cluster.met) return;
   const std::string kind = environment_variable("DET_RESOURCES_TYPE");
   if (kind == "slurm-job" || kind == "k8s-job") {
     gather(session, cluster, kind == "slurm-job");
   } else {
-    const auto answer =
-        session.call(GetRendezvous{cluster.allocation_id, required("DET_RESOURCES_ID")}, patient);
+    const auto answer = session.call(
+        codec::GetRendezvous{cluster.allocation_id, required("DET_RESOURCES_ID")}, patient);
     cluster.container_addresses = answer.addresses;
     cluster.container_rank = answer.rank;
     cluster.container_slot_counts = answer.slots;
@@ -121,4 +123,4 @@ void meet_containers(MasterSession &session, ClusterInfo &cluster) {
   cluster.met = true;
 }
 
-}  // namespace det
+}  // namespace det::master

@@ -4,10 +4,10 @@
 #include "core/config/cluster_info.h"
 #include "core/master/rest/session.h"
 
-namespace det {
+namespace det::master {
 
 // Blocks until every container asks, and fills in the addresses; nothing where set-up has done so.
 // Only then does the master stop the trial in good order. One process of each container.
-void meet_containers(MasterSession &session, ClusterInfo &cluster);
+void meet_containers(MasterSession &session, config::ClusterInfo &cluster);
 
-}  // namespace det
+}  // namespace det::master

@@ -10,7 +10,7 @@
 #include "core/codec/metrics.h"
 #include "core/codec/run.h"
 
-namespace det {
+namespace det::master {
 
 namespace {
 
@@ -36,28 +36,29 @@ bool is_of_profiler(std::string_view group) {
          group == "network";
 }
 
-ReportMetrics metrics_of(const Report &report, const ReportOrigin &origin, WireVersion version) {
-  ReportMetrics call{.trial_id = origin.trial_id,
-                     .run_id = origin.run_id,
-                     .group = std::string(report.group),
-                     .steps_completed = report.steps,
-                     .values = values_of(report),
-                     .batches = batches_of(report)};
+codec::ReportMetrics metrics_of(const Report &report, const ReportOrigin &origin,
+                                codec::WireVersion version) {
+  codec::ReportMetrics call{.trial_id = origin.trial_id,
+                            .run_id = origin.run_id,
+                            .group = std::string(report.group),
+                            .steps_completed = report.steps,
+                            .values = values_of(report),
+                            .batches = batches_of(report)};
   const bool of_profiler = is_of_profiler(report.group);
   if (of_profiler) call.steps_completed.reset();
-  if (version >= WireVersion::v0_33 && (of_profiler || now_us() - report.time_us > late_us))
-    call.report_time = Time{report.time_us};
+  if (version >= codec::WireVersion::v0_33 && (of_profiler || now_us() - report.time_us > late_us))
+    call.report_time = codec::Time{report.time_us};
   return call;
 }
 
-std::vector<LogLine> lines_of(const Parcel &parcel, const ReportOrigin &origin) {
-  std::vector<LogLine> lines;
+std::vector<codec::LogLine> lines_of(const Parcel &parcel, const ReportOrigin &origin) {
+  std::vector<codec::LogLine> lines;
   for (const Report *report : parcel.lines) {
-    LogLine &line = lines.emplace_back();
+    codec::LogLine &line = lines.emplace_back();
     line.task_id = origin.task_id;
     if (origin.managed) line.allocation_id = origin.allocation_id;
     line.rank = origin.rank;
-    line.time = Time{report->time_us};
+    line.time = codec::Time{report->time_us};
     line.level = (origin.managed ? "LOG_LEVEL_" : std::string()) +
                  log_level_name(static_cast<LogLevel>(report->level));
     line.source = "task";
@@ -101,51 +102,56 @@ std::vector<Parcel> pack_parcels(std::span<const Report> reports, uint64_t deliv
   return parcels;
 }
 
-bool is_wanted(const Parcel &parcel, const ReportOrigin &origin, WireVersion version) {
-  if (parcel.kind == ReportKind::progress) return origin.managed || version >= WireVersion::v0_38;
-  if (parcel.kind == ReportKind::log) return !origin.managed || has_call<ShipTaskLogs>(version);
+bool is_wanted(const Parcel &parcel, const ReportOrigin &origin, codec::WireVersion version) {
+  if (parcel.kind == ReportKind::progress)
+    return origin.managed || version >= codec::WireVersion::v0_38;
+  if (parcel.kind == ReportKind::log)
+    return !origin.managed || codec::has_call<codec::ShipTaskLogs>(version);
   return true;
 }
 
-HttpCall send_parcel(MasterSession &session, const ReportOrigin &origin, const Parcel &parcel,
-                     uint64_t operation_length, const CallOptions &attempt) {
+http::HttpCall send_parcel(MasterSession &session, const ReportOrigin &origin, const Parcel &parcel,
+                           uint64_t operation_length, const CallOptions &attempt) {
   const Report &report = *parcel.report;
   switch (parcel.kind) {
     case ReportKind::status:
-      return session.send(SetStatus{origin.trial_id, std::string(report.text)}, attempt);
+      return session.send(codec::SetStatus{origin.trial_id, std::string(report.text)}, attempt);
     case ReportKind::progress: {
-      const bool in_fractions = session.version() >= WireVersion::v0_38 || operation_length == 0;
+      const bool in_fractions =
+          session.version() >= codec::WireVersion::v0_38 || operation_length == 0;
       return session.send(
-          ReportProgress{origin.trial_id,
-                         in_fractions ? report.number : in_units(report.number, operation_length)},
+          codec::ReportProgress{origin.trial_id, in_fractions
+                                                     ? report.number
+                                                     : in_units(report.number, operation_length)},
           attempt);
     }
     case ReportKind::log:
-      if (origin.managed) return session.send(ShipTaskLogs{lines_of(parcel, origin)}, attempt);
-      return session.send(ShipLogs{lines_of(parcel, origin)}, attempt);
+      if (origin.managed)
+        return session.send(codec::ShipTaskLogs{lines_of(parcel, origin)}, attempt);
+      return session.send(codec::ShipLogs{lines_of(parcel, origin)}, attempt);
     default:
       return session.send(metrics_of(report, origin, session.version()), attempt);
   }
 }
 
 void read_parcel_answer(MasterSession &session, const Parcel &parcel, const ReportOrigin &origin,
-                        const HttpAnswer &answer) {
+                        const http::HttpAnswer &answer) {
   switch (parcel.kind) {
     case ReportKind::status:
-      return static_cast<void>(session.read<SetStatus>(answer));
+      return static_cast<void>(session.read<codec::SetStatus>(answer));
     case ReportKind::progress:
-      return static_cast<void>(session.read<ReportProgress>(answer));
+      return static_cast<void>(session.read<codec::ReportProgress>(answer));
     case ReportKind::log:
-      if (origin.managed) static_cast<void>(session.read<ShipTaskLogs>(answer));
-      else static_cast<void>(session.read<ShipLogs>(answer));
+      if (origin.managed) static_cast<void>(session.read<codec::ShipTaskLogs>(answer));
+      else static_cast<void>(session.read<codec::ShipLogs>(answer));
       return;
     default:
-      return static_cast<void>(session.read<ReportMetrics>(answer));
+      return static_cast<void>(session.read<codec::ReportMetrics>(answer));
   }
 }
 
-CheckpointReport checkpoint_of(const Parcel &parcel) {
-  return checkpoint_report_from_json(unpack(parcel.report->text, "a checkpoint's report"));
+engine::CheckpointReport checkpoint_of(const Parcel &parcel) {
+  return engine::checkpoint_report_from_json(unpack(parcel.report->text, "a checkpoint's report"));
 }
 
 std::string name_of(const Parcel &parcel) {
@@ -178,7 +184,7 @@ Json to_json(const Parcel &parcel, const std::string &reason) {
       for (const Report *line : parcel.lines) json["log"].push_back(line->text);
       break;
     case ReportKind::checkpoint:
-      json["checkpoint"] = to_json(checkpoint_of(parcel));
+      json["checkpoint"] = engine::to_json(checkpoint_of(parcel));
       break;
     default:
       json["group"] = report.group;
@@ -189,17 +195,17 @@ Json to_json(const Parcel &parcel, const std::string &reason) {
   return json;
 }
 
-ReportMetrics metrics_from_json(const Json &refused, const ReportOrigin &origin) {
-  ReportMetrics call{.trial_id = origin.trial_id,
-                     .run_id = origin.run_id,
-                     .group = refused.at("group").get<std::string>(),
-                     .steps_completed = refused.at("steps_completed").get<int64_t>(),
-                     .values = refused.at("metrics"),
-                     .batches = refused.at("batch_metrics").get<std::vector<Json>>()};
+codec::ReportMetrics metrics_from_json(const Json &refused, const ReportOrigin &origin) {
+  codec::ReportMetrics call{.trial_id = origin.trial_id,
+                            .run_id = origin.run_id,
+                            .group = refused.at("group").get<std::string>(),
+                            .steps_completed = refused.at("steps_completed").get<int64_t>(),
+                            .values = refused.at("metrics"),
+                            .batches = refused.at("batch_metrics").get<std::vector<Json>>()};
   if (const auto time = parse_iso8601(refused.at("time").get<std::string>()))
-    call.report_time = Time{*time};
+    call.report_time = codec::Time{*time};
   if (is_of_profiler(call.group)) call.steps_completed.reset();
   return call;
 }
 
-}  // namespace det
+}  // namespace det::master

@@ -15,7 +15,7 @@
 #include "core/master/master.h"
 #include "core/master/rest/session.h"
 
-namespace det {
+namespace det::master {
 
 // Whose reports they are.
 struct ReportOrigin {
@@ -46,24 +46,24 @@ std::vector<Parcel> pack_parcels(std::span<const Report> reports, uint64_t deliv
                                  const std::set<uint64_t> &done);
 
 // Whether masters of this version have a place for it.
-bool is_wanted(const Parcel &parcel, const ReportOrigin &origin, WireVersion version);
+bool is_wanted(const Parcel &parcel, const ReportOrigin &origin, codec::WireVersion version);
 
 // `operation_length`: 0 where there is none.
-HttpCall send_parcel(MasterSession &session, const ReportOrigin &origin, const Parcel &parcel,
-                     uint64_t operation_length, const CallOptions &attempt);
+http::HttpCall send_parcel(MasterSession &session, const ReportOrigin &origin, const Parcel &parcel,
+                           uint64_t operation_length, const CallOptions &attempt);
 
 // Throws as MasterSession::read().
 void read_parcel_answer(MasterSession &session, const Parcel &parcel, const ReportOrigin &origin,
-                        const HttpAnswer &answer);
+                        const http::HttpAnswer &answer);
 
 // Of a parcel of that kind. A request of its own kind: checkpoint_call.h.
-CheckpointReport checkpoint_of(const Parcel &parcel);
+engine::CheckpointReport checkpoint_of(const Parcel &parcel);
 
 // For people: "a report of group 'training' at step 10".
 std::string name_of(const Parcel &parcel);
 
 // A report of metrics for the file of refused ones, and its request again.
 Json to_json(const Parcel &parcel, const std::string &reason);
-ReportMetrics metrics_from_json(const Json &refused, const ReportOrigin &origin);
+codec::ReportMetrics metrics_from_json(const Json &refused, const ReportOrigin &origin);
 
-}  // namespace det
+}  // namespace det::master

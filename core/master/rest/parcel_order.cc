@@ -5,7 +5,7 @@
 #include <unordered_set>
 #include <utility>
 
-namespace det {
+namespace det::master {
 
 void put_training_first(std::vector<Parcel> &parcels) {
   std::unordered_set<int64_t> validated;
@@ -28,4 +28,4 @@ void put_training_first(std::vector<Parcel> &parcels) {
   }
 }
 
-}  // namespace det
+}  // namespace det::master

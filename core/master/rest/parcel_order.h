@@ -5,10 +5,10 @@
 
 #include "core/master/rest/parcel.h"
 
-namespace det {
+namespace det::master {
 
 // Puts what was reported of training before what was reported of validation at the same step:
 // afterwards these masters refuse it as a duplicate.
 void put_training_first(std::vector<Parcel> &parcels);
 
-}  // namespace det
+}  // namespace det::master

@@ -8,7 +8,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 
-namespace det {
+namespace det::master {
 
 namespace fs = std::filesystem;
 
@@ -62,4 +62,4 @@ void RefusedReports::offer(const std::function<bool(const Json &)> &take) {
   else fs::remove(path_);
 }
 
-}  // namespace det
+}  // namespace det::master

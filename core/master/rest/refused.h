@@ -10,7 +10,7 @@
 
 #include "core/base/json.h"
 
-namespace det {
+namespace det::master {
 
 class RefusedReports {
  public:
@@ -32,4 +32,4 @@ class RefusedReports {
   std::filesystem::path path_;
 };
 
-}  // namespace det
+}  // namespace det::master

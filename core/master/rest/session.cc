@@ -3,7 +3,7 @@
 #include "core/base/error.h"
 #include "core/http/failure.h"
 
-namespace det {
+namespace det::master {
 
 namespace {
 
@@ -17,7 +17,7 @@ void try_quietly(const std::function<void()> &step) {
 
 }  // namespace
 
-bool is_final_refusal(const HttpAnswer &answer) {
+bool is_final_refusal(const http::HttpAnswer &answer) {
   if (answer.status == 413) return true;  // of a proxy too: the request stays as large
   switch (answer.status) {
     case 400:
@@ -29,7 +29,7 @@ bool is_final_refusal(const HttpAnswer &answer) {
     default:
       return false;
   }
-  const Refusal refusal = read_refusal({answer.status, answer.body});
+  const codec::Refusal refusal = codec::read_refusal({answer.status, answer.body});
   // Outside of /api a master says no without a code.
   const bool is_plain = answer.asked.find("/api/v1/") == answer.asked.npos;
   return refusal.code != 0 || (is_plain && answer.body.starts_with('{'));
@@ -40,15 +40,15 @@ MasterSession::MasterSession(SessionOptions options, std::shared_ptr<Logger> log
       credential_(std::move(options.credential)),
       http_(std::move(options.http), std::move(logger)) {}
 
-const GetMaster::Answer &MasterSession::master() {
+const codec::GetMaster::Answer &MasterSession::master() {
   {
     const std::lock_guard lock(mutex_);
     if (master_) return *master_;
   }
   // The one call whose form is the same everywhere.
-  constexpr WireVersion any = WireVersion::v0_38;
-  GetMaster::Answer answer =
-      read_as<GetMaster>(begin(write_request(GetMaster{}, any), {}).wait(), any);
+  constexpr codec::WireVersion any = codec::WireVersion::v0_38;
+  codec::GetMaster::Answer answer = read_as<codec::GetMaster>(
+      begin(codec::write_request(codec::GetMaster{}, any), {}).wait(), any);
   const std::lock_guard lock(mutex_);
   if (!master_) master_ = std::move(answer);  // never changed again: references stay
   return *master_;
@@ -81,7 +81,7 @@ bool MasterSession::renew_credential(uint64_t refused) {
   return credential_number() != refused;
 }
 
-HttpAnswer MasterSession::wait(HttpCall call, const CallOptions &options) {
+http::HttpAnswer MasterSession::wait(http::HttpCall call, const CallOptions &options) {
   if (options.limit && !call.wait_for(*options.limit)) {
     call.cancel();
     throw Error(Code::timeout, "asking the master: no answer within " +
@@ -90,13 +90,14 @@ HttpAnswer MasterSession::wait(HttpCall call, const CallOptions &options) {
   return call.wait();
 }
 
-HttpCall MasterSession::begin(WireRequest request, const CallOptions &options) {
-  const Replay usual = request.method == "GET" ? Replay::safe : Replay::unsent;
-  HttpRequest http{.method = std::move(request.method),
-                   .url = url_ + request.path + (request.query.empty() ? "" : "?" + request.query),
-                   .body = std::move(request.body),
-                   .replay = options.replay.value_or(usual),
-                   .timeout = options.timeout};
+http::HttpCall MasterSession::begin(codec::WireRequest request, const CallOptions &options) {
+  const http::Replay usual = request.method == "GET" ? http::Replay::safe : http::Replay::unsent;
+  http::HttpRequest http{
+      .method = std::move(request.method),
+      .url = url_ + request.path + (request.query.empty() ? "" : "?" + request.query),
+      .body = std::move(request.body),
+      .replay = options.replay.value_or(usual),
+      .timeout = options.timeout};
   if (!http.body.empty()) http.headers.push_back({"Content-Type", "application/json"});
   {
     const std::lock_guard lock(mutex_);
@@ -108,15 +109,15 @@ HttpCall MasterSession::begin(WireRequest request, const CallOptions &options) {
   return http_.send(std::move(http));
 }
 
-void MasterSession::check_redirect(const HttpAnswer &answer) {
-  if (answer.status >= 300 && answer.status < 400) throw answer_error(answer, "");
+void MasterSession::check_redirect(const http::HttpAnswer &answer) {
+  if (answer.status >= 300 && answer.status < 400) throw http::answer_error(answer, "");
 }
 
-Error MasterSession::named(const Error &error, const HttpAnswer &answer) {
+Error MasterSession::named(const Error &error, const http::HttpAnswer &answer) {
   const std::string what = error.what();
   return {error.code,
           what.find(answer.asked) != what.npos ? what : what + " (" + answer.asked + ")",
           error.os_errno, error.http_status};
 }
 
-}  // namespace det
+}  // namespace det::master

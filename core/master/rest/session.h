@@ -17,7 +17,7 @@
 #include "core/codec/session.h"
 #include "core/http/client.h"
 
-namespace det {
+namespace det::master {
 
 // Never two at once: a master looks at one header only, and refuses a token in another's.
 struct Credential {
@@ -30,12 +30,12 @@ struct Credential {
 struct SessionOptions {
   std::string url;  // canonical: no '/' at its end
   Credential credential = {};
-  HttpOptions http = {};
+  http::HttpOptions http = {};
 };
 
 struct CallOptions {
   // None: safe for GET, which changes nothing, else only while the request was not sent.
-  std::optional<Replay> replay = {};
+  std::optional<http::Replay> replay = {};
   std::chrono::milliseconds timeout{60'000};            // of each attempt
   std::optional<std::chrono::milliseconds> limit = {};  // of all attempts; for ask(), call()
 };
@@ -43,7 +43,7 @@ struct CallOptions {
 // Whether the master itself said no, and will say so again. False for an answer that is none of
 // its own (of a proxy before it, unless the request is too large for that), and for those that
 // pass: 401, 429, 502, 503, 504, ...
-bool is_final_refusal(const HttpAnswer &answer);
+bool is_final_refusal(const http::HttpAnswer &answer);
 
 // Whether what failed with it may work later, of itself or after a login.
 bool may_work_later(const Error &error);
@@ -56,25 +56,25 @@ class MasterSession {
   const std::string &url() const { return url_; }
 
   // What the master says of itself: asked once, then remembered.
-  const GetMaster::Answer &master();
-  WireVersion version() { return wire_version(master().version); }
+  const codec::GetMaster::Answer &master();
+  codec::WireVersion version() { return codec::wire_version(master().version); }
 
   template <class Call>
-  HttpCall send(Call call, const CallOptions &options = {}) {
-    return begin(write_request(std::move(call), version()), options);
+  http::HttpCall send(Call call, const CallOptions &options = {}) {
+    return begin(codec::write_request(std::move(call), version()), options);
   }
 
   // Throws a refusal by the master, and an answer that is none, naming what was asked of whom.
   template <class Call>
-  typename Call::Answer read(const HttpAnswer &answer) {
+  typename Call::Answer read(const http::HttpAnswer &answer) {
     return read_as<Call>(answer, version());
   }
 
   // The answer of any status, once more with another credential where this one is refused.
   template <class Call>
-  HttpAnswer ask(Call call, const CallOptions &options = {}) {
+  http::HttpAnswer ask(Call call, const CallOptions &options = {}) {
     const uint64_t shown = credential_number();
-    HttpAnswer answer = wait(send(call, options), options);
+    http::HttpAnswer answer = wait(send(call, options), options);
     if (answer.status != 401 || !renew_credential(shown)) return answer;
     return wait(send(std::move(call), options), options);
   }
@@ -103,34 +103,34 @@ class MasterSession {
   // whoever reads an answer of 401 otherwise calls this before trying again.
   bool renew_credential(uint64_t refused);
 
-  HttpClient &http() { return http_; }
+  http::HttpClient &http() { return http_; }
 
  private:
-  static HttpAnswer wait(HttpCall call, const CallOptions &options);
-  HttpCall begin(WireRequest request, const CallOptions &options);
+  static http::HttpAnswer wait(http::HttpCall call, const CallOptions &options);
+  http::HttpCall begin(codec::WireRequest request, const CallOptions &options);
 
   template <class Call>
-  static typename Call::Answer read_as(const HttpAnswer &answer, WireVersion version) {
+  static typename Call::Answer read_as(const http::HttpAnswer &answer, codec::WireVersion version) {
     try {
       check_redirect(answer);
-      return read_answer<Call>({answer.status, answer.body}, version);
+      return codec::read_answer<Call>({answer.status, answer.body}, version);
     } catch (const Error &error) {
       throw named(error, answer);
     }
   }
-  static void check_redirect(const HttpAnswer &answer);
-  static Error named(const Error &error, const HttpAnswer &answer);
+  static void check_redirect(const http::HttpAnswer &answer);
+  static Error named(const Error &error, const http::HttpAnswer &answer);
 
   const std::string url_;
   std::mutex mutex_;  // of the two below
   Credential credential_;
-  std::optional<GetMaster::Answer> master_;
+  std::optional<codec::GetMaster::Answer> master_;
   std::atomic<uint64_t> credential_number_{0};
   std::function<void()> look_, renew_;
   std::atomic<std::thread::id> renewer_;  // who holds the mutex below
   std::mutex renewing_;                   // of the one below
   std::optional<std::chrono::steady_clock::time_point> renewed_;
-  HttpClient http_;
+  http::HttpClient http_;
 };
 
-}  // namespace det
+}  // namespace det::master

@@ -10,18 +10,19 @@
 #include "core/master/master.h"
 #include "core/master/rest/session.h"
 
-namespace det {
+namespace det::master {
 
 // What every rank brings along.
 struct RestPlace {
   std::shared_ptr<MasterSession> session;
   std::shared_ptr<Logger> logger;
-  Ranks ranks;
+  comm::Ranks ranks;
   Json storage;  // where checkpoints go, as the master should know it; null: it need not
 };
 
 // The run that the cluster has started. All ranks, each on its own.
-std::unique_ptr<Master> start_managed_run(const RestPlace &place, const ClusterInfo &cluster);
+std::unique_ptr<Master> start_managed_run(const RestPlace &place,
+                                          const config::ClusterInfo &cluster);
 
 struct UnmanagedRequest {
   // Which trial: this one, else the one with these names of the caller's own, else a new one.
@@ -40,6 +41,6 @@ std::unique_ptr<Master> start_unmanaged_run(const RestPlace &place,
                                             const UnmanagedRequest &request);
 
 // On the other ranks, with what the chief's master has as info().
-std::unique_ptr<Master> join_unmanaged_run(const RestPlace &place, const RunInfo &info);
+std::unique_ptr<Master> join_unmanaged_run(const RestPlace &place, const engine::RunInfo &info);
 
-}  // namespace det
+}  // namespace det::master

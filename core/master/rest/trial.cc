@@ -7,7 +7,7 @@
 #include "core/engine/run_directory.h"
 #include "core/master/rest/checkpoint_call.h"
 
-namespace det {
+namespace det::master {
 
 ReportOrigin RestRun::origin() const {
   return {managed, info.trial_id, info.run_id, rank, info.task_id, info.allocation_id, storage_id};
@@ -28,7 +28,7 @@ RestTrial::~RestTrial() {
   }
 }
 
-void RestTrial::remove_directory() { remove_run_directory(run_.directory); }
+void RestTrial::remove_directory() { engine::remove_run_directory(run_.directory); }
 
 Delivery RestTrial::deliver(const JournalKey &journal, std::span<const Report> reports) {
   return delivery_.deliver(journal, reports);
@@ -41,12 +41,12 @@ void RestTrial::on_progress(std::function<void(uint64_t)> tell) {
 void RestTrial::end_by(std::chrono::steady_clock::time_point time) { delivery_.end_by(time); }
 
 // Who saves must not wait for long: what does not get through waits in the journal.
-void RestTrial::report_checkpoint(const CheckpointReport &report) {
+void RestTrial::report_checkpoint(const engine::CheckpointReport &report) {
   tell_checkpoint(session(), run_.origin(), report, now_us(), std::chrono::seconds(5));
   note_reported(report.id);
 }
 
-void RestTrial::send_ahead(uint64_t sequence, const CheckpointReport &report) {
+void RestTrial::send_ahead(uint64_t sequence, const engine::CheckpointReport &report) {
   note_reported(report.id);
   delivery_.send_ahead(sequence, report);
 }
@@ -57,12 +57,12 @@ void RestTrial::note_reported(const std::string &id) {
 }
 
 bool RestTrial::knows_checkpoint(const std::string &id) {
-  const std::optional<Checkpoint> found = find_checkpoint(session(), id);
-  return found && found->state == CheckpointState::completed;
+  const std::optional<codec::Checkpoint> found = find_checkpoint(session(), id);
+  return found && found->state == codec::CheckpointState::completed;
 }
 
 std::optional<Json> RestTrial::checkpoint_metadata(const std::string &id) {
-  const std::optional<Checkpoint> found = find_checkpoint(session(), id);
+  const std::optional<codec::Checkpoint> found = find_checkpoint(session(), id);
   return found ? std::optional(found->metadata) : std::nullopt;
 }
 
@@ -71,16 +71,17 @@ std::optional<Json> RestTrial::checkpoint_metadata(const std::string &id) {
 bool RestTrial::has_made_checkpoint(const std::string &id) {
   if (const std::lock_guard guard(mutex_); reported_.contains(id)) return true;
   if (!run_.managed) return false;
-  const std::optional<Checkpoint> found = find_checkpoint(session(), id);
+  const std::optional<codec::Checkpoint> found = find_checkpoint(session(), id);
   return found && found->task_id == run_.info.task_id;
 }
 
 // The master knows no state between complete and deleted that it would also take back, and refuses
 // what is in its registry of models: so it is told first, with all files still there.
 bool RestTrial::withdraw_checkpoint(const std::string &id) {
-  if (!has_call<PatchCheckpoints>(session().version())) return false;
+  if (!codec::has_call<codec::PatchCheckpoints>(session().version())) return false;
   try {
-    session().call(PatchCheckpoints{{{.uuid = id, .resources = Sizes{}}}}, repeatable);
+    session().call(codec::PatchCheckpoints{{{.uuid = id, .resources = codec::Sizes{}}}},
+                   repeatable);
     return true;
   } catch (const Error &error) {
     if (error.code != Code::not_found) throw;  // made without this master
@@ -89,18 +90,20 @@ bool RestTrial::withdraw_checkpoint(const std::string &id) {
 }
 
 void RestTrial::set_metadata(const Json &metadata) {
-  session().call(SetRunMetadata{run_.info.trial_id, metadata}, repeatable);
+  session().call(codec::SetRunMetadata{run_.info.trial_id, metadata}, repeatable);
 }
 
-Json RestTrial::metadata() { return session().call(GetRunMetadata{run_.info.trial_id}).metadata; }
+Json RestTrial::metadata() {
+  return session().call(codec::GetRunMetadata{run_.info.trial_id}).metadata;
+}
 
 std::optional<double> RestTrial::best_validation() {
   try {
-    return session().call(GetBestValidation{run_.info.experiment_id}).metric;
+    return session().call(codec::GetBestValidation{run_.info.experiment_id}).metric;
   } catch (const Error &error) {
     if (error.code == Code::not_found) return std::nullopt;  // no validation yet
     throw;
   }
 }
 
-}  // namespace det
+}  // namespace det::master

@@ -16,10 +16,10 @@
 #include "core/master/rest/delivery.h"
 #include "core/master/rest/session.h"
 
-namespace det {
+namespace det::master {
 
 struct RestRun {
-  RunInfo info;
+  engine::RunInfo info;
   bool managed = true;
   int rank = 0;
   int size = 1;
@@ -36,7 +36,7 @@ class RestTrial : public Master {
   RestTrial(std::shared_ptr<MasterSession> session, RestRun run, std::shared_ptr<Logger> logger);
   ~RestTrial() override;
 
-  const RunInfo &info() const override { return run_.info; }
+  const engine::RunInfo &info() const override { return run_.info; }
   std::filesystem::path run_directory() const override { return run_.directory; }
   std::string journal_id() const override { return run_.journal_id; }
 
@@ -44,8 +44,8 @@ class RestTrial : public Master {
   void on_progress(std::function<void(uint64_t)> tell) override;
   void end_by(std::chrono::steady_clock::time_point time) override;
 
-  void report_checkpoint(const CheckpointReport &report) override;
-  void send_ahead(uint64_t sequence, const CheckpointReport &report) override;
+  void report_checkpoint(const engine::CheckpointReport &report) override;
+  void send_ahead(uint64_t sequence, const engine::CheckpointReport &report) override;
   bool knows_checkpoint(const std::string &id) override;
   std::optional<Json> checkpoint_metadata(const std::string &id) override;
   bool has_made_checkpoint(const std::string &id) override;
@@ -58,7 +58,7 @@ class RestTrial : public Master {
 
  protected:
   // What was sent and not answered may be sent again: the second one changes nothing.
-  static constexpr CallOptions repeatable{.replay = Replay::safe};
+  static constexpr CallOptions repeatable{.replay = http::Replay::safe};
 
   MasterSession &session() { return *session_; }
   const RestRun &run() const { return run_; }
@@ -78,4 +78,4 @@ class RestTrial : public Master {
   std::set<std::string> reported_;  // checkpoints, by this process
 };
 
-}  // namespace det
+}  // namespace det::master

@@ -3,7 +3,7 @@
 #include "core/base/error.h"
 #include "core/base/uuid.h"
 
-namespace det {
+namespace det::master {
 
 namespace {
 
@@ -23,7 +23,7 @@ Json searcher_of(const Json &config) {
 }  // namespace
 
 Json unmanaged_config(const Json &config, const std::string &name, const Json &storage,
-                      WireVersion version) {
+                      codec::WireVersion version) {
   Json complete = config.is_object() ? config : Json::object();
   complete["searcher"] = searcher_of(complete);
   if (!name.empty()) complete["name"] = name;
@@ -33,8 +33,9 @@ Json unmanaged_config(const Json &config, const std::string &name, const Json &s
   if (complete["workspace"].is_null() != complete["project"].is_null())
     throw Error(Code::invalid,
                 "reading the configuration: workspace and project go together; give both or none");
-  if (version >= WireVersion::v0_38 && !storage.is_null()) complete["checkpoint_storage"] = storage;
+  if (version >= codec::WireVersion::v0_38 && !storage.is_null())
+    complete["checkpoint_storage"] = storage;
   return complete;
 }
 
-}  // namespace det
+}  // namespace det::master

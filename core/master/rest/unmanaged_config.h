@@ -5,12 +5,12 @@
 #include "core/base/json.h"
 #include "core/codec/version.h"
 
-namespace det {
+namespace det::master {
 
 // The configuration of an experiment that no cluster schedules, with all that masters of this
 // version want in it. `config`: the caller's, an object or null; `storage` may be null. Throws
 // Code::invalid.
 Json unmanaged_config(const Json &config, const std::string &name, const Json &storage,
-                      WireVersion version);
+                      codec::WireVersion version);
 
-}  // namespace det
+}  // namespace det::master

@@ -9,7 +9,7 @@
 #include "core/master/rest/wait.h"
 #include "core/search/single.h"
 
-namespace det {
+namespace det::master {
 
 namespace {
 
@@ -18,10 +18,10 @@ using std::chrono::steady_clock;
 
 constexpr seconds period{60};
 constexpr seconds period_after_failure{10};
-constexpr CallOptions one_attempt{.replay = Replay::never, .timeout = seconds(30)};
+constexpr CallOptions one_attempt{.replay = http::Replay::never, .timeout = seconds(30)};
 
 // At the end of a process nobody waits for long.
-HttpAnswer in_time(HttpCall call) {
+http::HttpAnswer in_time(http::HttpCall call) {
   if (call.wait_for(seconds(10))) return call.wait();
   call.cancel();
   throw Error(Code::timeout,
@@ -33,15 +33,15 @@ HttpAnswer in_time(HttpCall call) {
 
 void UnmanagedTrial::beat(const Wake &wake) {
   next_beat_ = steady_clock::now() + period;
-  PatchTrial call{.trial_id = run().info.trial_id};
+  codec::PatchTrial call{.trial_id = run().info.trial_id};
   // Meanwhile the master may have taken it for dead, and only a state brings it back.
-  if (beat_failed_) call.state = TrialState::running;
+  if (beat_failed_) call.state = codec::TrialState::running;
   const uint64_t shown = session().credential_number();
   try {
-    HttpCall sent = session().send(std::move(call), one_attempt);
-    const std::optional<HttpAnswer> answer = sent.wait_unless(wake);
+    http::HttpCall sent = session().send(std::move(call), one_attempt);
+    const std::optional<http::HttpAnswer> answer = sent.wait_unless(wake);
     if (!answer) return;
-    session().read<PatchTrial>(*answer);
+    session().read<codec::PatchTrial>(*answer);
     if (beat_failed_.exchange(false)) logger().info("the master takes heartbeats again");
   } catch (const Error &error) {
     next_beat_ = steady_clock::now() + period_after_failure;
@@ -71,8 +71,8 @@ void UnmanagedTrial::note_preemption(const std::string &reason) {
         "no way leads to rank 0 in a trial without a cluster; let it have " + reason + " too");
 }
 
-SearchOperation UnmanagedTrial::current_operation() {
-  return {single_length(run().info.config), completed_};
+engine::SearchOperation UnmanagedTrial::current_operation() {
+  return {search::single_length(run().info.config), completed_};
 }
 
 void UnmanagedTrial::complete_operation(uint64_t, const Json &) { completed_ = true; }
@@ -82,32 +82,33 @@ bool UnmanagedTrial::report_early_exit(const std::string &reason) {
   return true;
 }
 
-TrialState UnmanagedTrial::state_after(RunEnd how) const {
-  if (how != RunEnd::ok) return TrialState::error;
-  return acknowledged_ ? TrialState::paused : TrialState::completed;
+codec::TrialState UnmanagedTrial::state_after(RunEnd how) const {
+  if (how != RunEnd::ok) return codec::TrialState::error;
+  return acknowledged_ ? codec::TrialState::paused : codec::TrialState::completed;
 }
 
 // The crash of one rank is the crash of the run, however well the chief ends.
 bool UnmanagedTrial::is_error_by_another_rank() {
   return run().size > 1 && !beat_failed_ &&
          session()
-                 .read<GetTrial>(in_time(session().send(GetTrial{run().info.trial_id})))
-                 .trial.state == TrialState::error;
+                 .read<codec::GetTrial>(
+                     in_time(session().send(codec::GetTrial{run().info.trial_id})))
+                 .trial.state == codec::TrialState::error;
 }
 
 void UnmanagedTrial::end_run(RunEnd how) {
-  const TrialState state = state_after(how);
-  if (run().rank != 0 && state != TrialState::error) return remove_directory();
+  const codec::TrialState state = state_after(how);
+  if (run().rank != 0 && state != codec::TrialState::error) return remove_directory();
   const FinalState final_state(run().directory);
   // The end must not overtake the reports before it.
-  if (has_undelivered(run().directory)) {
+  if (engine::has_undelivered(run().directory)) {
     final_state.keep(state);
     return;
   }
   try {
-    if (state == TrialState::error || !is_error_by_another_rank())
-      session().read<PatchTrial>(
-          in_time(session().send(PatchTrial{run().info.trial_id, state}, repeatable)));
+    if (state == codec::TrialState::error || !is_error_by_another_rank())
+      session().read<codec::PatchTrial>(
+          in_time(session().send(codec::PatchTrial{run().info.trial_id, state}, repeatable)));
   } catch (...) {
     final_state.keep(state);
     throw;
@@ -115,4 +116,4 @@ void UnmanagedTrial::end_run(RunEnd how) {
   remove_directory();
 }
 
-}  // namespace det
+}  // namespace det::master

@@ -9,7 +9,7 @@
 #include "core/codec/trial.h"
 #include "core/master/rest/trial.h"
 
-namespace det {
+namespace det::master {
 
 class UnmanagedTrial : public RestTrial {
  public:
@@ -21,7 +21,7 @@ class UnmanagedTrial : public RestTrial {
   void note_preemption(const std::string &reason) override;
   void acknowledge_preemption() override { acknowledged_ = true; }
 
-  SearchOperation current_operation() override;
+  engine::SearchOperation current_operation() override;
   void complete_operation(uint64_t length, const Json &metric) override;
   void acknowledge_out_of_operations() override {}
 
@@ -30,7 +30,7 @@ class UnmanagedTrial : public RestTrial {
 
  private:
   void beat(const Wake &wake);
-  TrialState state_after(RunEnd how) const;
+  codec::TrialState state_after(RunEnd how) const;
   bool is_error_by_another_rank();
 
   std::chrono::steady_clock::time_point next_beat_{};  // of the thread that waits
@@ -39,4 +39,4 @@ class UnmanagedTrial : public RestTrial {
   std::atomic<bool> completed_{false};  // the one operation
 };
 
-}  // namespace det
+}  // namespace det::master

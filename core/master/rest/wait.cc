@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace det {
+namespace det::master {
 
 bool wait_until(std::chrono::steady_clock::time_point then, const Wake &wake) {
   for (;;) {
@@ -19,4 +19,4 @@ bool wait_until(std::chrono::steady_clock::time_point then, const Wake &wake) {
   }
 }
 
-}  // namespace det
+}  // namespace det::master

@@ -10,7 +10,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 
-namespace det {
+namespace det::master {
 
 Watermark::Watermark(const std::filesystem::path &run_directory) {
   const std::filesystem::path path = run_directory / "watermark";
@@ -30,4 +30,4 @@ void Watermark::set_attempted(uint64_t sequence) noexcept {
   marks_->attempted = std::max(marks_->attempted, sequence);
 }
 
-}  // namespace det
+}  // namespace det::master

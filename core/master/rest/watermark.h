@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 
-namespace det {
+namespace det::master {
 
 class Watermark {
  public:
@@ -30,4 +30,4 @@ class Watermark {
   Marks *marks_;
 };
 
-}  // namespace det
+}  // namespace det::master

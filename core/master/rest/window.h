@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace det {
+namespace det::master {
 
 // Grows while answers come as fast as the fastest did, and shrinks while requests queue up, to
 // between two and four waiting (the rule of TCP Vegas).
@@ -64,4 +64,4 @@ class Window {
   Duration usual_{0};
 };
 
-}  // namespace det
+}  // namespace det::master
