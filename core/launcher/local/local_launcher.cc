@@ -1,12 +1,11 @@
 #include "core/launcher/local/local_launcher.h"
 
-#include <sys/epoll.h>
 #include <sys/wait.h>
 
-#include <cerrno>
-
 #include "core/base/error.h"
+#include "core/base/json.h"
 #include "core/base/pidfd.h"
+#include "core/base/process.h"
 #include "core/launcher/local/child.h"
 #include "core/launcher/local/process_session.h"
 #include "core/launcher/local/trial_start.h"
@@ -14,8 +13,6 @@
 namespace det::launcher {
 
 namespace {
-
-constexpr int64_t no_trial = -1;
 
 // The slots a process was started with, as Slots::variables() told it. Where it does not say, as
 // many that are not among those of this machine: they still count.
@@ -28,16 +25,6 @@ std::vector<int> slots_held_by(pid_t pid, int count) {
 }
 
 }  // namespace
-
-LocalLauncher::LocalLauncher(Slots slots)
-    : slots_(std::move(slots)), news_(epoll_create1(EPOLL_CLOEXEC)) {
-  if (!news_) OsFailure{errno}.raise("making an epoll");
-  epoll_event event{};
-  event.events = EPOLLIN;
-  event.data.u64 = static_cast<uint64_t>(no_trial);
-  if (epoll_ctl(news_.get(), EPOLL_CTL_ADD, dead_on_arrival_.fd(), &event) != 0)
-    OsFailure{errno}.raise("watching an eventfd");
-}
 
 void LocalLauncher::check(const TrialLaunch &launch) const {
   if (const std::exception_ptr defect = trial_start(launch, {}).defect)
@@ -117,7 +104,7 @@ void LocalLauncher::kill(int64_t trial_id) {
 
 std::vector<LaunchedExit> LocalLauncher::take_exits() {
   std::vector<LaunchedExit> exits;
-  for (const int64_t trial_id : trials_with_news()) {
+  for (const int64_t trial_id : watch_.take()) {
     const auto found = runs_.find(trial_id);
     if (std::optional<LaunchedExit> exit = ended(trial_id, found->second)) {
       exits.push_back(*exit);
@@ -140,10 +127,10 @@ std::optional<LaunchedExit> LocalLauncher::ended(int64_t trial_id, Run &run) {
   exit.trial_id = trial_id;
   exit.run_id = run.run_id;
   // The leader has no more news; what it left has.
-  if (run.process) unwatch(run.process);
-  for (const Fd &process : run.left) unwatch(process);
+  if (run.process) watch_.remove(run.process);
+  for (const Fd &process : run.left) watch_.remove(process);
   run.left = kill_session_of(run);
-  for (const Fd &process : run.left) watch(process, trial_id);
+  for (const Fd &process : run.left) watch_.add(process, trial_id);
   return run.left.empty() ? std::optional(exit) : std::nullopt;
 }
 
@@ -158,7 +145,7 @@ void LocalLauncher::discard(int64_t trial_id) {
   Run &run = found->second;
   run.held.reset();
   if (run.process) {
-    unwatch(run.process);
+    watch_.remove(run.process);
     wait_for(run.process);
   }
   slots_.give_back(run.slots);
@@ -171,41 +158,9 @@ void LocalLauncher::check_is_new(int64_t trial_id) const {
 }
 
 void LocalLauncher::add(int64_t trial_id, Run run) {
-  if (run.process) {
-    watch(run.process, trial_id);
-  } else {
-    dead_on_arrival_.set();
-  }
+  if (run.process) watch_.add(run.process, trial_id);
+  else watch_.announce(trial_id);
   runs_.emplace(trial_id, std::move(run));
-}
-
-void LocalLauncher::watch(const Fd &process, int64_t trial_id) {
-  epoll_event event{};
-  event.events = EPOLLIN;
-  event.data.u64 = static_cast<uint64_t>(trial_id);
-  if (epoll_ctl(news_.get(), EPOLL_CTL_ADD, process.get(), &event) != 0)
-    OsFailure{errno}.raise("watching " + trial_name(trial_id));
-}
-
-void LocalLauncher::unwatch(const Fd &process) {
-  epoll_ctl(news_.get(), EPOLL_CTL_DEL, process.get(), nullptr);
-}
-
-std::set<int64_t> LocalLauncher::trials_with_news() {
-  std::set<int64_t> trials;
-  epoll_event events[64];
-  const int count = epoll_wait(news_.get(), events, 64, 0);
-  for (int i = 0; i < count; ++i) {
-    const auto trial_id = static_cast<int64_t>(events[i].data.u64);
-    if (trial_id != no_trial) {
-      trials.insert(trial_id);
-      continue;
-    }
-    dead_on_arrival_.clear();
-    for (const auto &[id, run] : runs_)
-      if (!run.process) trials.insert(id);
-  }
-  return trials;
 }
 
 }  // namespace det::launcher

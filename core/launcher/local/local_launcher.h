@@ -10,19 +10,21 @@
 #include <exception>
 #include <map>
 #include <optional>
-#include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "core/base/file.h"
-#include "core/base/wake.h"
 #include "core/launcher/launcher.h"
 #include "core/launcher/local/held_process.h"
+#include "core/launcher/local/process_watch.h"
 #include "core/launcher/local/slots.h"
 
 namespace det::launcher {
 
 class LocalLauncher final : public Launcher {
  public:
-  explicit LocalLauncher(Slots slots);
+  explicit LocalLauncher(Slots slots) : slots_(std::move(slots)) {}
 
   bool has_room(int slots) const override { return slots <= slots_.free() || slots == 0; }
   int total_slots() const override { return slots_.total(); }
@@ -32,7 +34,7 @@ class LocalLauncher final : public Launcher {
   void go(int64_t trial_id) override;
   void adopt(const TrialLaunch &launch, const std::string &identity) override;
   void kill(int64_t trial_id) override;
-  int exit_fd() const override { return news_.get(); }
+  int exit_fd() const override { return watch_.fd(); }
   std::vector<LaunchedExit> take_exits() override;
 
  private:
@@ -50,18 +52,14 @@ class LocalLauncher final : public Launcher {
 
   void check_is_new(int64_t trial_id) const;
   void add(int64_t trial_id, Run run);
-  void watch(const Fd &process, int64_t trial_id);
-  void unwatch(const Fd &process);
   std::vector<Fd> kill_session_of(const Run &run) const;
   void discard(int64_t trial_id);
   // Its exit, once nothing of it is left.
   std::optional<LaunchedExit> ended(int64_t trial_id, Run &run);
-  std::set<int64_t> trials_with_news();
 
   Slots slots_;
   std::map<int64_t, Run> runs_;
-  Fd news_;               // an epoll of all processes watched, and of the next
-  Wake dead_on_arrival_;  // set while a run that was adopted dead waits for take_exits()
+  ProcessWatch watch_;  // by trial; a run that was adopted dead is announced
 };
 
 }  // namespace det::launcher
