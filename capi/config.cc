@@ -3,7 +3,7 @@
 #include "capi/guard.h"
 #include "core/base/file.h"
 #include "core/config/experiment/experiment_config.h"
-#include "core/config/location.h"
+#include "core/config/master_location.h"
 
 static_assert(static_cast<int>(det::config::ConfigRules::v0_33) == DET_CONFIG_RULES_0_33);
 static_assert(static_cast<int>(det::config::ConfigRules::v0_38) == DET_CONFIG_RULES_0_38);

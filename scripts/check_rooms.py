@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Checks the arrows of docs/conventions.md: an include points down only, nothing but the engine knows
-the store, and each room has its namespace."""
+the store, each room has its namespace, and no two headers have one name."""
 
 import re
 import sys
@@ -8,6 +8,7 @@ from pathlib import Path
 
 root = Path(sys.argv[1])
 failures = []
+headers = {}  # by name, the first that has it
 
 arrows = re.search(r"`([^`]*→[^`]*)`", (root / "docs/conventions.md").read_text()).group(1)
 levels = [re.findall(r"\w+", level) for level in arrows.split("→")]
@@ -62,6 +63,8 @@ for folder in ["core", "capi", "wrappers/cli"]:
     for path in sorted((root / folder).rglob("*")):
         if path.suffix in (".cc", ".h"):
             look_at(path.relative_to(root).as_posix())
+        if path.suffix == ".h" and headers.setdefault(path.name, path) != path:
+            failures.append(f"{path.relative_to(root)}: {headers[path.name].relative_to(root)} has that name")
 
 print("\n".join(failures))
 sys.exit(1 if failures else 0)

@@ -15,7 +15,7 @@
 
 #include "core/base/file.h"
 #include "core/base/json.h"
-#include "core/http/client.h"
+#include "core/http/http_client.h"
 
 namespace det {
 

@@ -5,7 +5,7 @@
 #include "core/base/file.h"
 #include "core/base/utf8.h"
 #include "core/config/certificates.h"
-#include "core/config/location.h"
+#include "core/config/master_location.h"
 #include "core/config/token_cache.h"
 #include "core/master/rest/connect.h"
 #include "core/master/rest/login.h"

@@ -4,7 +4,7 @@
 #include "core/base/error.h"
 #include "core/client/client.h"
 #include "core/engine/searcher_metric.h"
-#include "core/storage/location.h"
+#include "core/storage/storage_location.h"
 
 namespace det::client {
 

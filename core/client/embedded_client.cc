@@ -2,9 +2,9 @@
 
 #include "core/base/log.h"
 #include "core/client/sync.h"
-#include "core/engine/run_directory.h"
+#include "core/engine/recover_runs.h"
 #include "core/journal/recovery.h"
-#include "core/metrics/left_behind.h"
+#include "core/journal/run_directory.h"
 
 namespace det::client {
 
@@ -23,8 +23,8 @@ Json EmbeddedClient::get_trial(int64_t trial_id) {
   uint64_t waiting = 0;
   for (const engine::DeliveredJournal &journal : engine_.delivered_journals(trial_id)) {
     const auto directory =
-        engine::run_directory(store_directory_, trial_id, journal.run_id, journal.rank);
-    if (owner_liveness(engine::owner_file(directory)) == Liveness::dead)
+        journal::run_directory(store_directory_, trial_id, journal.run_id, journal.rank);
+    if (owner_liveness(journal::owner_file(directory)) == Liveness::dead)
       waiting += journal::count_waiting_reports(directory, journal.sequence).reports;
   }
   trial["waiting"] = waiting;
@@ -34,7 +34,7 @@ Json EmbeddedClient::get_trial(int64_t trial_id) {
 Json EmbeddedClient::sync() {
   // What could not be recovered is thrown; what is told besides that has no reader here.
   Logger quiet(LogLevel::error, [](LogLevel, const std::string &) {});
-  return to_json(metrics::recover_runs(store_directory_, quiet));
+  return to_json(engine::recover_runs(store_directory_, quiet));
 }
 
 }  // namespace det::client

@@ -1,6 +1,6 @@
 #include "core/client/embedded_client.h"
 #include "core/client/rest_client.h"
-#include "core/config/location.h"
+#include "core/config/master_location.h"
 #include "core/master/rest/connect.h"
 
 namespace det::client {

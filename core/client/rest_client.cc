@@ -9,7 +9,7 @@
 #include "core/client/rest_walk.h"
 #include "core/client/sync.h"
 #include "core/codec/unmanaged.h"
-#include "core/metrics/left_behind.h"
+#include "core/master/rest/recover_rest_runs.h"
 
 namespace det::client {
 
@@ -186,7 +186,7 @@ Json RestClient::sync() {
   // What could not be recovered is thrown; what is told besides that has no reader here.
   const auto quiet =
       std::make_shared<Logger>(LogLevel::error, [](LogLevel, const std::string &) {});
-  return to_json(metrics::recover_runs(session_, true, quiet));
+  return to_json(master::recover_rest_runs(session_, true, quiet));
 }
 
 }  // namespace det::client

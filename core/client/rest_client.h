@@ -8,7 +8,7 @@
 #include "core/client/rest_logs.h"
 #include "core/client/rest_metrics.h"
 #include "core/codec/trial.h"
-#include "core/master/rest/session.h"
+#include "core/master/rest/master_session.h"
 
 namespace det::client {
 

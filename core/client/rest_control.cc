@@ -2,7 +2,7 @@
 #include "core/base/error.h"
 #include "core/client/rest_client.h"
 #include "core/client/rest_entries.h"
-#include "core/codec/control.h"
+#include "core/codec/steering.h"
 
 namespace det::client {
 

@@ -7,7 +7,7 @@
 
 #include "core/client/client.h"
 #include "core/codec/reports.h"
-#include "core/master/rest/session.h"
+#include "core/master/rest/master_session.h"
 
 namespace det::client {
 

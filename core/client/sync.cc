@@ -4,14 +4,14 @@
 
 namespace det::client {
 
-Json to_json(const engine::Recovery &recovery) {
+Json to_json(const journal::Recovery &recovery) {
   Json spools = Json::array();
-  for (const engine::LeftBehind &run : recovery.runs)
-    spools.push_back({{"trial_id", run.trial_id},
-                      {"trial_run_id", run.run_id},
-                      {"reports", run.reports},
-                      {"lost_bytes", run.lost_bytes},
-                      {"refused", run.refused}});
+  for (const journal::RecoveredRank &rank : recovery.ranks)
+    spools.push_back({{"trial_id", rank.trial_id},
+                      {"trial_run_id", rank.run_id},
+                      {"reports", rank.reports},
+                      {"lost_bytes", rank.lost_bytes},
+                      {"refused", rank.refused}});
   return {{"spools", std::move(spools)}, {"busy", recovery.busy}};
 }
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/comm/call.h"
+#include "core/comm/api_call.h"
 #include "core/comm/spare_buffers.h"
 
 namespace det::comm {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/comm/call.h"
+#include "core/comm/api_call.h"
 #include "core/comm/communicator.h"
 
 namespace det::comm {

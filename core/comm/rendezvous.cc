@@ -11,7 +11,7 @@
 #include "core/base/error.h"
 #include "core/comm/frame.h"
 #include "core/comm/layout.h"
-#include "core/comm/tree.h"
+#include "core/comm/machine_tree.h"
 
 namespace det::comm {
 

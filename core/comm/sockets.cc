@@ -9,8 +9,8 @@
 
 #include "core/base/error.h"
 #include "core/comm/apply.h"
+#include "core/comm/machine_tree.h"
 #include "core/comm/rendezvous.h"
-#include "core/comm/tree.h"
 
 namespace det::comm {
 

@@ -5,7 +5,7 @@
 
 #include "core/base/environment.h"
 #include "core/base/error.h"
-#include "core/config/location.h"
+#include "core/config/master_location.h"
 #include "core/config/master_url.h"
 #include "core/config/task_facts.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/comm/communicator.h"
-#include "core/config/location.h"
+#include "core/config/master_location.h"
 #include "core/master/master.h"
 
 namespace det::context {

@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "core/config/cluster_info.h"
-#include "core/config/location.h"
+#include "core/config/master_location.h"
 #include "core/master/master.h"
-#include "core/master/rest/session.h"
+#include "core/master/rest/master_session.h"
 #include "core/storage/storage.h"
 
 namespace det::context {

@@ -6,7 +6,7 @@
 #include "core/base/error.h"
 #include "core/config/experiment/experiment_config.h"
 #include "core/context/trial_options.h"
-#include "core/metrics/left_behind.h"
+#include "core/engine/recover_runs.h"
 
 namespace det::context {
 
@@ -32,7 +32,7 @@ Json start_on_store(const CoreOptions &options, std::vector<engine::RankProcess>
                       ? storage_from_config(request.config, std::nullopt, logger)
                       : storage_from_option(options.checkpoint_storage, logger);
   try {
-    metrics::recover_runs(request.store_directory, *logger);
+    engine::recover_runs(request.store_directory, *logger);
   } catch (const Error &e) {
     logger->warning(std::string(e.what()) + "; `det sync` tries again");  // not this run's trouble
   }

@@ -10,8 +10,8 @@
 #include "core/context/trial_options.h"
 #include "core/master/rest/connect.h"
 #include "core/master/rest/meeting.h"
-#include "core/master/rest/start.h"
-#include "core/metrics/left_behind.h"
+#include "core/master/rest/recover_rest_runs.h"
+#include "core/master/rest/start_rest_run.h"
 #include "core/search/single.h"
 
 namespace det::context {
@@ -35,7 +35,7 @@ void recover(const Place &place, bool begins_run, const std::shared_ptr<Logger> 
   constexpr int attempts = 5;
   for (int attempt = 1;; ++attempt) {
     try {
-      metrics::recover_runs(place.session, false, logger);
+      master::recover_rest_runs(place.session, false, logger);
       return;
     } catch (const Error &e) {
       // What is damaged is not this run's trouble.

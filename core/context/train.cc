@@ -2,7 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/base/utf8.h"
-#include "core/journal/metric_names.h"
+#include "core/journal/report_names.h"
 
 namespace det::context {
 

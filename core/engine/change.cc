@@ -1,6 +1,6 @@
 #include "core/engine/change.h"
 
-#include "core/engine/signals.h"
+#include "core/engine/signal_watch.h"
 
 namespace det::engine {
 

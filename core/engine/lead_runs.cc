@@ -2,7 +2,7 @@
 #include "core/base/clock.h"
 #include "core/engine/lead.h"
 #include "core/engine/lifecycle.h"
-#include "core/engine/start.h"
+#include "core/engine/start_run.h"
 
 namespace det::engine {
 

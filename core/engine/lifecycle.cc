@@ -2,7 +2,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
-#include "core/engine/run_directory.h"
+#include "core/journal/run_directory.h"
 
 namespace det::engine {
 
@@ -43,8 +43,8 @@ bool run_lives(const std::filesystem::path &store_directory, const RunRecord &ru
   const Liveness process = liveness(run.process);
   if (process != Liveness::unknown) return process == Liveness::alive;
   // Another machine or container: the lock it holds may be seen from here.
-  return owner_liveness(owner_file(run_directory(store_directory, run.trial_id, run.run_id))) !=
-         Liveness::dead;
+  return owner_liveness(journal::owner_file(
+             journal::run_directory(store_directory, run.trial_id, run.run_id))) != Liveness::dead;
 }
 
 bool is_supervised(Database &store, int64_t trial_id) {

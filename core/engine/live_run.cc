@@ -9,8 +9,8 @@
 #include "core/engine/experiment.h"
 #include "core/engine/lifecycle.h"
 #include "core/engine/ranks.h"
-#include "core/engine/run_directory.h"
 #include "core/engine/time_left.h"
+#include "core/journal/run_directory.h"
 
 namespace det::engine {
 
@@ -23,7 +23,8 @@ void abandon_run(const RunRequest &request, int64_t trial_id, int64_t run_id) no
     Change change(store, Durability::relaxed);
     record_run_end(store.database(), trial_id, run_id, RunExit::died);
     change.commit();
-    remove_run_directory(run_directory(request.store_directory, trial_id, run_id));
+    journal::remove_run_directory(
+        journal::run_directory(request.store_directory, trial_id, run_id));
   } catch (const std::exception &) {
     return;  // the next start says what is wrong
   }
@@ -36,8 +37,8 @@ LiveRun::LiveRun(Store store, StartedRun run, std::shared_ptr<Logger> log)
       writer_(records()),
       run_(std::move(run)),
       log_(std::move(log)),
-      directory_(
-          run_directory(store_.directory(), run_.info.trial_id, run_.info.run_id, run_.rank)),
+      directory_(journal::run_directory(store_.directory(), run_.info.trial_id, run_.info.run_id,
+                                        run_.rank)),
       signals_(store_.directory(), directory_, run_.info.trial_id, run_.info.run_id,
                store_.options()) {}
 
@@ -45,7 +46,7 @@ LiveRun::~LiveRun() {
   try {
     // Not ended in order: the trial can be started again.
     if (!ended_) record_end(RunExit::died);
-    remove_run_directory(directory_);
+    journal::remove_run_directory(directory_);
   } catch (const std::exception &) {
     // Left for the recovery of the next start.
   }
@@ -189,7 +190,7 @@ std::optional<double> LiveRun::best_validation() {
 
 void LiveRun::end(RunExit how) {
   record_end(how);
-  remove_run_directory(directory_);
+  journal::remove_run_directory(directory_);
 }
 
 void LiveRun::record_end(RunExit how) {

@@ -12,10 +12,10 @@
 #include "core/base/json.h"
 #include "core/base/log.h"
 #include "core/base/report.h"
-#include "core/engine/delivery.h"
+#include "core/engine/report_writer.h"
 #include "core/engine/run_info.h"
-#include "core/engine/signals.h"
-#include "core/engine/start.h"
+#include "core/engine/signal_watch.h"
+#include "core/engine/start_run.h"
 #include "core/engine/states.h"
 #include "core/engine/store.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/clock.h"
-#include "core/engine/run_directory.h"
+#include "core/journal/run_directory.h"
 
 namespace det::engine {
 
@@ -47,9 +47,9 @@ std::vector<int> record_lost_ranks(Database &store, const std::filesystem::path 
   for (const RankRecord &record : ranks_of(store, trial_id, run_id)) {
     if (record.rank == 0) continue;
     // One that never joined the store has no directory, and could not have told of its end.
-    const bool died_now =
-        !record.exit && liveness(record.place.process) == Liveness::dead &&
-        std::filesystem::exists(run_directory(store_directory, trial_id, run_id, record.rank));
+    const bool died_now = !record.exit && liveness(record.place.process) == Liveness::dead &&
+                          std::filesystem::exists(journal::run_directory(store_directory, trial_id,
+                                                                         run_id, record.rank));
     if (died_now) record_rank_end(store, trial_id, run_id, record.rank, RunExit::died);
     if (died_now || record.exit == run_exit_name(RunExit::died)) lost.push_back(record.rank);
   }

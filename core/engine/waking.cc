@@ -2,7 +2,7 @@
 
 #include "core/engine/experiment.h"
 #include "core/engine/listener.h"
-#include "core/engine/run_directory.h"
+#include "core/journal/run_directory.h"
 
 namespace det::engine {
 
@@ -14,7 +14,7 @@ class FifoWaking : public Waking {
       : store_directory_(std::move(store_directory)), options_(std::move(options)) {}
 
   void wake_run(int64_t trial_id, int64_t run_id) const override {
-    det::engine::wake_run(store_directory_, trial_id, run_id);
+    journal::wake_ranks(store_directory_, trial_id, run_id);
   }
   void wake_supervisor(int64_t experiment_id) const override {
     det::engine::wake_supervisor(store_directory_, experiment_id);

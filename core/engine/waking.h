@@ -33,7 +33,7 @@ struct FifoWakingOptions {
   std::function<bool(const std::filesystem::path &)> on_network;
 };
 
-// Through FIFOs beside the store: those of run_directory.h and experiment.h.
+// Through FIFOs beside the store: those of the run directories and experiment.h.
 std::unique_ptr<Waking> make_fifo_waking(const std::filesystem::path &store_directory,
                                          FifoWakingOptions options);
 

@@ -70,7 +70,7 @@ void remove_file(const fs::path &path) {
     OsFailure{failure.value()}.raise("removing the journal '" + path.string() + "'");
 }
 
-fs::path set_aside(const fs::path &path) {
+fs::path keep_damaged(const fs::path &path) {
   const fs::path aside = path.string() + ".damaged";
   std::error_code failure;
   fs::rename(path, aside, failure);
@@ -89,7 +89,7 @@ RecoveredSpool recover_spool(const fs::path &run_directory, ReportSink &sink) {
       header = header_of(bytes, file.path);
     } catch (const Error &error) {
       if (error.code != Code::corrupt) throw;
-      result.damaged.push_back(set_aside(file.path));
+      result.damaged.push_back(keep_damaged(file.path));
       continue;
     }
     if (header) {
@@ -104,6 +104,15 @@ RecoveredSpool recover_spool(const fs::path &run_directory, ReportSink &sink) {
     remove_file(file.path);
   }
   return result;
+}
+
+void warn_of(const RecoveredSpool &recovered, Logger &logger) {
+  if (const size_t conflicts = recovered.conflicts.size(); conflicts > 0)
+    logger.warning("recovering reports: " + recovered.conflicts.front() +
+                   (conflicts == 1 ? "" : " (and " + std::to_string(conflicts - 1) + " more)"));
+  for (const fs::path &file : recovered.damaged)
+    logger.warning("recovering reports: '" + file.string() +
+                   "' is damaged and cannot be read; it is kept under that name");
 }
 
 RecoveredSpool count_waiting_reports(const fs::path &run_directory, uint64_t delivered) {

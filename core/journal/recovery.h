@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/log.h"
 #include "core/base/report.h"
 
 namespace det::journal {
@@ -25,6 +26,9 @@ struct RecoveredSpool {
 // Code::unsupported for the journal of a newer release or another kind of machine; what is not
 // delivered by then stays for the next attempt.
 RecoveredSpool recover_spool(const std::filesystem::path &run_directory, ReportSink &sink);
+
+// Warns of what was lost and of what is in conflict.
+void warn_of(const RecoveredSpool &recovered, Logger &logger);
 
 // Counts the reports that wait, without touching anything; also while their owner lives. Those with
 // a sequence up to `delivered` are left out.

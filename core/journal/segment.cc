@@ -115,7 +115,9 @@ SegmentHeader read_segment_header(const std::byte *data, size_t size, const std:
   return header;
 }
 
-std::string segment_file_name(uint64_t number) { return std::to_string(number) + ".spool"; }
+std::string segment_file_name(uint64_t number) {
+  return std::to_string(number).append(segment_extension);
+}
 
 Segment::Segment(const fs::path &directory, const SegmentHeader &header, uint64_t size)
     : path_(directory / segment_file_name(header.number)),

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "core/base/report.h"
 
@@ -24,6 +25,7 @@ inline constexpr uint64_t segment_header_size = 256;
 // another version or byte order; `name` is for the message.
 SegmentHeader read_segment_header(const std::byte *data, size_t size, const std::string &name);
 
+inline constexpr std::string_view segment_extension = ".spool";
 std::string segment_file_name(uint64_t number);
 
 // A segment file that this process made, mapped for writing.

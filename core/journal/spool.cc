@@ -8,7 +8,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
-#include "core/journal/metric_names.h"
+#include "core/journal/report_names.h"
 
 namespace det::journal {
 

@@ -10,6 +10,7 @@
 #include "core/master/rest/connect.h"
 #include "core/storage/shared_directory.h"
 #include "core/storage/storage.h"
+#include "core/tensorboard/files.h"
 
 namespace det::launcher {
 
@@ -67,8 +68,8 @@ void remove_tensorboards(const storage::Storage &storage, const config::ClusterI
                          int64_t experiment_id) {
   const fs::path base = storage.directory();
   if (base.empty()) throw Error(Code::unsupported, "not in this kind of storage");
-  const fs::path path = fs::weakly_canonical(base) / cluster.cluster_id / "tensorboard" /
-                        "experiment" / std::to_string(experiment_id);
+  const fs::path path =
+      fs::weakly_canonical(base) / tensorboard::tensorboard_path(cluster.cluster_id, experiment_id);
   if (fs::weakly_canonical(path) != path)
     throw Error(Code::access, "'" + path.string() + "' leads elsewhere");
   storage::remove_tree(path);

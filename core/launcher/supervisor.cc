@@ -10,8 +10,8 @@
 
 #include "core/base/error.h"
 #include "core/engine/garbage.h"
+#include "core/engine/recover_runs.h"
 #include "core/launcher/runnable.h"
-#include "core/metrics/left_behind.h"
 
 namespace det::launcher {
 
@@ -46,7 +46,7 @@ Supervisor::Supervisor(Options options, Launcher &launcher)
 }
 
 void Supervisor::take_over() {
-  metrics::recover_runs(options_.store_directory, *options_.log);
+  engine::recover_runs(options_.store_directory, *options_.log);
   for (const engine::OpenTrial &trial : lead_.open_trials()) trials_.touch(trial.id);
   for (const engine::LedRun &run : lead_.led_runs()) runs_.take_over(run);
   if (!ended() && !engine::is_stopping(experiment_.state)) follow_up(lead_.begin());
@@ -200,7 +200,7 @@ void Supervisor::finish() {
       follow_up(lead_.fail("it has no trial left and did not end"));
     return;
   }
-  metrics::recover_runs(options_.store_directory, *options_.log);
+  engine::recover_runs(options_.store_directory, *options_.log);
   engine::collect_garbage(options_.store_directory, experiment_.id, *options_.log);
   experiment_.state = lead_.finish();
 }

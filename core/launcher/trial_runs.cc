@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/engine/recover_runs.h"
 #include "core/launcher/exit_facts.h"
 #include "core/launcher/trial_launch.h"
-#include "core/metrics/left_behind.h"
 
 namespace det::launcher {
 
@@ -132,7 +132,7 @@ bool TrialRuns::record_end(const LaunchedExit &exit) {
   if (run.said) return true;
   if (const auto how = exit_for_record(exit, run.killed))
     lead_.end_run(exit.trial_id, exit.run_id, *how);
-  metrics::recover_runs(store_directory_, *log_);
+  engine::recover_runs(store_directory_, *log_);
   run.said = lead_.run_exit(exit.trial_id, exit.run_id);
   return true;
 }

@@ -1,7 +1,7 @@
 // The files of one transfer: each opened, moved block by block, and finished.
 #pragma once
 
-#include "core/storage/transfer.h"
+#include "core/storage/tree_transfer.h"
 
 namespace det::storage {
 

@@ -3,8 +3,8 @@
 
 #include "core/base/error.h"
 #include "core/storage/directory_storage.h"
-#include "core/storage/location.h"
 #include "core/storage/storage.h"
+#include "core/storage/storage_location.h"
 
 namespace det::storage {
 

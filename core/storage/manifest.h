@@ -7,7 +7,7 @@
 #include <string>
 
 #include "core/storage/storage.h"
-#include "core/storage/transfer.h"
+#include "core/storage/tree_transfer.h"
 
 namespace det::storage {
 

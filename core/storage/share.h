@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/storage/transfer.h"
+#include "core/storage/tree_transfer.h"
 
 namespace det::storage {
 

@@ -70,6 +70,10 @@ std::vector<fs::path> files_below(const fs::path &root) {
 
 }  // namespace
 
+fs::path tensorboard_path(const std::string &cluster_id, int64_t experiment_id) {
+  return fs::path(cluster_id) / "tensorboard/experiment" / std::to_string(experiment_id);
+}
+
 TensorboardFiles::TensorboardFiles(TensorboardMode mode, TensorboardPlace place)
     : mode_(mode),
       place_(std::move(place)),
@@ -80,8 +84,7 @@ TensorboardFiles::TensorboardFiles(TensorboardMode mode, TensorboardPlace place)
 }
 
 fs::path TensorboardFiles::remote_path() const {
-  fs::path path =
-      fs::path(place_.cluster_id) / "tensorboard/experiment" / std::to_string(place_.experiment_id);
+  fs::path path = tensorboard_path(place_.cluster_id, place_.experiment_id);
   if (place_.trial_id != 0) path /= "trial/" + std::to_string(place_.trial_id);
   return path;
 }

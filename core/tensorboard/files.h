@@ -16,6 +16,9 @@ namespace det::tensorboard {
 // Same numbers as DET_TENSORBOARD_* in include/det/train.h.
 enum class TensorboardMode : int { automatic = 0, manual = 1 };
 
+// Where the TensorBoard files of an experiment are, relative to its storage.
+std::filesystem::path tensorboard_path(const std::string &cluster_id, int64_t experiment_id);
+
 struct TensorboardPlace {
   std::filesystem::path storage;  // Storage::directory(); empty when it has no file system
   std::string cluster_id;

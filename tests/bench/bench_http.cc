@@ -6,7 +6,7 @@
 #include <deque>
 #include <string>
 
-#include "core/http/client.h"
+#include "core/http/http_client.h"
 
 namespace {
 

@@ -3,7 +3,7 @@
 #include <det/core.h>
 #include <unistd.h>
 
-#include "core/http/client.h"
+#include "core/http/http_client.h"
 #include "tests/bench/measure.h"
 #include "tests/python_server.h"
 #include "tests/temporary_directory.h"

@@ -11,7 +11,7 @@
 
 #include "tests/cmocka.h"
 #include "tests/temporary_directory.h"
-#include "wrappers/cli/fields.h"
+#include "wrappers/cli/field_text.h"
 #include "wrappers/cli/run_display.h"
 
 using namespace det::cli;

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "tests/cmocka.h"
-#include "wrappers/cli/fields.h"
+#include "wrappers/cli/field_text.h"
 #include "wrappers/cli/table.h"
 
 using namespace det::cli;

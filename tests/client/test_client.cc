@@ -1,5 +1,5 @@
 #include "core/client/embedded_client.h"
-#include "core/engine/delivery.h"
+#include "core/engine/report_writer.h"
 #include "tests/cmocka.h"
 #include "tests/master/home.h"
 

@@ -3,16 +3,16 @@
 
 #include "core/codec/checkpoints.h"
 #include "core/codec/container.h"
-#include "core/codec/control.h"
+#include "core/codec/identity.h"
 #include "core/codec/lists.h"
 #include "core/codec/logs.h"
 #include "core/codec/metrics.h"
 #include "core/codec/notices.h"
+#include "core/codec/operation.h"
 #include "core/codec/preemption.h"
 #include "core/codec/reports.h"
 #include "core/codec/run.h"
-#include "core/codec/searcher.h"
-#include "core/codec/session.h"
+#include "core/codec/steering.h"
 #include "core/codec/unmanaged.h"
 
 namespace det::codec {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/comm/handshake.h"
+#include "core/comm/machine_tree.h"
 #include "core/comm/transport.h"
-#include "core/comm/tree.h"
 
 namespace det::test {
 

@@ -7,7 +7,6 @@
 
 #include "core/client/client.h"
 #include "core/context/core.h"
-#include "core/metrics/left_behind.h"
 #include "tests/cmocka.h"
 
 namespace {

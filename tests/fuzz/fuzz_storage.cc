@@ -3,8 +3,8 @@
 #include <filesystem>
 
 #include "core/base/error.h"
-#include "core/storage/location.h"
 #include "core/storage/storage.h"
+#include "core/storage/storage_location.h"
 #include "tests/temporary_directory.h"
 
 namespace {

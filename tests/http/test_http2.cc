@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "core/http/client.h"
+#include "core/http/http_client.h"
 #include "tests/cmocka.h"
 #include "tests/expect_error.h"
 #include "tests/http/authority.h"

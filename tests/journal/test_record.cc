@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "core/journal/metric_names.h"
 #include "core/journal/record.h"
+#include "core/journal/report_names.h"
 #include "tests/cmocka.h"
 #include "tests/expect_error.h"
 

@@ -105,6 +105,21 @@ void damaged_header_sets_the_file_aside_and_delivers_the_others(void **) {
   }
 }
 
+void what_was_damaged_and_what_is_in_conflict_is_told(void **) {
+  const Journal journal;
+  leave_behind(journal, 300);
+  patch(journal.directory / "2.spool", 0, "\x5A");
+  RecordingSink sink;
+  sink.conflicts = {"the first conflict", "the second"};
+  std::vector<std::string> told;
+  Logger logger(LogLevel::warning,
+                [&](LogLevel, const std::string &line) { told.push_back(line); });
+  warn_of(recover_spool(journal.directory.path(), sink), logger);
+  assert_int_equal(told.size(), 2);
+  assert_string_equal(told[0].c_str(), "recovering reports: the first conflict (and 1 more)");
+  assert_true(contains(told[1], (journal.directory / "2.spool.damaged").string()));
+}
+
 void file_of_another_byte_order_is_refused_and_kept(void **) {
   const Journal journal;
   leave_behind(journal, 10);
@@ -253,6 +268,7 @@ int test_recovery() {
       cmocka_unit_test(failed_delivery_leaves_the_rest_for_the_next_attempt),
       cmocka_unit_test(counting_touches_nothing),
       cmocka_unit_test(damaged_header_sets_the_file_aside_and_delivers_the_others),
+      cmocka_unit_test(what_was_damaged_and_what_is_in_conflict_is_told),
       cmocka_unit_test(file_of_another_byte_order_is_refused_and_kept),
       cmocka_unit_test(file_of_another_version_is_refused_and_kept),
       cmocka_unit_test(file_whose_writer_died_making_it_is_removed),

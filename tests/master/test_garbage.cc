@@ -7,8 +7,8 @@
 
 #include "core/engine/best_validation.h"
 #include "core/engine/checkpoint_records.h"
-#include "core/engine/delivery.h"
 #include "core/engine/garbage.h"
+#include "core/engine/report_writer.h"
 #include "tests/cmocka.h"
 #include "tests/master/home.h"
 

@@ -1,8 +1,9 @@
 // Many processes and one store.
 #include <sys/wait.h>
 
-#include "core/engine/left_behind.h"
-#include "core/engine/run_directory.h"
+#include "core/engine/recover_runs.h"
+#include "core/journal/run_directory.h"
+#include "core/journal/spool.h"
 #include "tests/cmocka.h"
 #include "tests/master/home.h"
 
@@ -83,10 +84,13 @@ void of_processes_that_start_one_trial_at_once_one_runs_it(void **) {
   assert_int_equal(winners, 1);
 }
 
+// With a report in its journal.
 pid_t die_while_running(const Home &home) {
   return spawn([&] {
     const auto run = home.start();
-    open_file(run->run_directory() / "0.spool", O_CREAT | O_RDWR, 0600);
+    const auto spool = journal::Spool::create(run->run_directory(), journal_of(*run));
+    const journal::NamedValue loss{"loss", 1};
+    spool->append_metrics("training", 1, &loss, 1);
     kill(getpid(), SIGKILL);
     return 0;
   });
@@ -104,33 +108,30 @@ void journals_left_behind_reach_the_store_once(void **) {
   assert_int_equal(status_of(die_while_running(home)), -SIGKILL);
   const auto alive = home.start();
   Logger log(LogLevel::error);
-  const auto ship = [](const std::filesystem::path &directory, ReportSink &sink,
-                       engine::LeftBehind &found) {
-    const std::vector<Report> reports{metrics(1, "training", 1, {{"loss", 1}})};
-    sink.deliver({1, 1, 0, "journal"}, reports);
-    std::filesystem::remove(directory / "0.spool");
-    found.reports = 1;
-  };
-  const engine::Recovery recovery = engine::recover_left_behind(home.store(), ship, log);
-  assert_int_equal(recovery.runs.size(), 1);
-  assert_int_equal(recovery.runs[0].trial_id, 1);
+  const journal::Recovery recovery = engine::recover_runs(home.store(), log);
+  assert_int_equal(recovery.ranks.size(), 1);
+  assert_int_equal(recovery.ranks[0].trial_id, 1);
+  assert_int_equal(recovery.ranks[0].reports, 1);
   assert_int_equal(recovery.busy, 1);
   assert_int_equal(home.count("SELECT COUNT(*) FROM metrics"), 1);
   assert_string_equal(home.text("SELECT exit FROM runs WHERE trial_id=1").c_str(), "died");
   assert_false(std::filesystem::exists(home.store() / "runs/1.1"));
-  assert_int_equal(engine::recover_left_behind(home.store(), ship, log).runs.size(), 0);
+  assert_int_equal(engine::recover_runs(home.store(), log).ranks.size(), 0);
 }
 
 void a_journal_that_cannot_be_shipped_stays(void **) {
   const Home home;
   assert_int_equal(status_of(die_while_running(home)), -SIGKILL);
+  const auto journal = home.store() / "runs/1.1/1.spool";
+  {
+    const char another_byte_order[] = {1, 2, 3, 4};
+    const Fd file = open_file(journal, O_RDWR);
+    assert_int_equal(pwrite(file.get(), another_byte_order, 4, 12), 4);
+  }
   Logger log(LogLevel::error, [](LogLevel, const std::string &) {});
-  assert_code(Code::full, engine::recover_left_behind(
-                              home.store(),
-                              [](const std::filesystem::path &, ReportSink &,
-                                 engine::LeftBehind &) { throw Error(Code::full, "no room"); },
-                              log));
-  assert_true(std::filesystem::exists(home.store() / "runs/1.1/0.spool"));
+  assert_code(Code::unsupported, engine::recover_runs(home.store(), log));
+  assert_true(std::filesystem::exists(journal));
+  assert_string_equal(home.text("SELECT exit FROM runs WHERE trial_id=1").c_str(), "");
 }
 
 void journals_of_a_run_that_the_store_lost_are_set_aside(void **) {
@@ -138,15 +139,13 @@ void journals_of_a_run_that_the_store_lost_are_set_aside(void **) {
   assert_int_equal(status_of(die_while_running(home)), -SIGKILL);
   home.look().run("UPDATE runs SET journal_id='of another run'");
   Logger log(LogLevel::error, [](LogLevel, const std::string &) {});
-  const auto never = [](const std::filesystem::path &, ReportSink &, engine::LeftBehind &) {
-    throw Error(Code::internal, "shipped");
-  };
-  assert_code(Code::not_found, engine::recover_left_behind(home.store(), never, log));
-  assert_int_equal(engine::recover_left_behind(home.store(), never, log).runs.size(), 0);
+  assert_code(Code::not_found, engine::recover_runs(home.store(), log));
+  assert_int_equal(engine::recover_runs(home.store(), log).ranks.size(), 0);
+  assert_int_equal(home.count("SELECT COUNT(*) FROM metrics"), 0);
   int kept = 0;
   for (const auto &aside : std::filesystem::directory_iterator(home.store() / "runs"))
     if (aside.path().filename().string().starts_with("unknown-"))
-      kept += std::filesystem::exists(aside.path() / "0.spool") ? 1 : 0;
+      kept += std::filesystem::exists(aside.path() / "1.spool") ? 1 : 0;
   assert_int_equal(kept, 1);
 }
 
@@ -159,8 +158,8 @@ void of_processes_that_are_one_rank_at_once_one_gets_its_directory(void **) {
     assert_int_equal(
         status_of(spawn([&] {
           const OwnerLock owner =
-              engine::make_run_directory(home.store(), key, {.has_predecessors = true});
-          open_file(engine::run_directory(home.store(), 1, 1) / "0.spool", O_WRONLY | O_CREAT);
+              journal::make_run_directory(home.store(), key, {.has_predecessors = true});
+          open_file(journal::run_directory(home.store(), 1, 1) / "0.spool", O_WRONLY | O_CREAT);
           return 0;
         })),
         0);
@@ -176,7 +175,7 @@ void of_processes_that_are_one_rank_at_once_one_gets_its_directory(void **) {
         static_cast<void>(!read(begin[0], &byte, 1));
         try {
           const OwnerLock owner =
-              engine::make_run_directory(home.store(), key, {.has_predecessors = true});
+              journal::make_run_directory(home.store(), key, {.has_predecessors = true});
           static_cast<void>(!read(end[0], &byte, 1));
           return 1;
         } catch (const Error &error) {
@@ -201,7 +200,7 @@ void of_processes_that_are_one_rank_at_once_one_gets_its_directory(void **) {
   for (const auto &entry : std::filesystem::directory_iterator(home.store() / "runs"))
     assert_false(entry.path().filename().string().starts_with(".part-"));
   int journals = 0;
-  for (const auto &directory : engine::list_run_directories(home.store()))
+  for (const auto &directory : journal::list_run_directories(home.store()))
     journals += std::filesystem::exists(directory / "0.spool") ? 1 : 0;
   assert_int_equal(journals, 20);
 }
@@ -211,8 +210,7 @@ void a_directory_half_made_is_cleared(void **) {
   const auto alive = home.start();
   std::filesystem::create_directory(home.store() / "runs/.part-x");
   Logger log(LogLevel::error);
-  engine::recover_left_behind(
-      home.store(), [](const std::filesystem::path &, ReportSink &, engine::LeftBehind &) {}, log);
+  engine::recover_runs(home.store(), log);
   assert_false(std::filesystem::exists(home.store() / "runs/.part-x"));
   assert_true(std::filesystem::exists(alive->run_directory()));
 }
@@ -220,11 +218,10 @@ void a_directory_half_made_is_cleared(void **) {
 void a_directory_half_made_is_cleared_where_nothing_else_is_left(void **) {
   const Home home;
   home.start()->end_run(master::RunEnd::ok);
-  assert_true(engine::list_run_directories(home.store()).empty());
+  assert_true(journal::list_run_directories(home.store()).empty());
   std::filesystem::create_directory(home.store() / "runs/.part-x");
   Logger log(LogLevel::error);
-  engine::recover_left_behind(
-      home.store(), [](const std::filesystem::path &, ReportSink &, engine::LeftBehind &) {}, log);
+  engine::recover_runs(home.store(), log);
   assert_false(std::filesystem::exists(home.store() / "runs/.part-x"));
 }
 

@@ -16,7 +16,7 @@
 
 #include "core/base/error.h"
 #include "core/context/core.h"
-#include "core/engine/run_directory.h"
+#include "core/journal/run_directory.h"
 #include "core/master/rest/home.h"
 #include "tests/cmocka.h"
 #include "tests/rest/server.h"

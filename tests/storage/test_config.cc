@@ -1,4 +1,4 @@
-#include "core/storage/location.h"
+#include "core/storage/storage_location.h"
 #include "tests/storage/fixture.h"
 
 namespace det::storage {

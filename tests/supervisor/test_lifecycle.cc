@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "core/engine/checkpoint_records.h"
-#include "core/engine/start.h"
+#include "core/engine/start_run.h"
 #include "tests/expect_error.h"
 #include "tests/supervisor/experiment.h"
 

@@ -4,7 +4,7 @@
 
 #include "ask.h"
 #include "command.h"
-#include "fields.h"
+#include "field_text.h"
 
 namespace det::cli {
 

@@ -3,7 +3,7 @@
 
 #include "command.h"
 #include "facts.h"
-#include "fields.h"
+#include "field_text.h"
 
 namespace det::cli {
 

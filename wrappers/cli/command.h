@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <string>
 
-#include "client.h"
 #include "core/base/error.h"
 #include "exit_code.h"
+#include "library_client.h"
 #include "terminal.h"
 
 namespace det::cli {

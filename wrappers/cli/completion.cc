@@ -4,7 +4,7 @@
 
 #include "command.h"
 #include "completion_scripts.h"
-#include "fields.h"
+#include "field_text.h"
 #include "metric_names.h"
 
 namespace det::cli {

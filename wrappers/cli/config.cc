@@ -6,8 +6,8 @@
 
 #include "command.h"
 #include "core/base/file.h"
-#include "core/config/location.h"
-#include "fields.h"
+#include "core/config/master_location.h"
+#include "field_text.h"
 #include "run_config.h"
 
 namespace det::cli {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "fields.h"
+#include "field_text.h"
 #include "terminal.h"
 
 namespace det::cli {

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "command.h"
-#include "fields.h"
+#include "field_text.h"
 #include "series.h"
 
 namespace det::cli {

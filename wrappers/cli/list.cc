@@ -2,7 +2,7 @@
 #include <memory>
 
 #include "command.h"
-#include "fields.h"
+#include "field_text.h"
 #include "table.h"
 
 namespace det::cli {

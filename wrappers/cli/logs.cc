@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "command.h"
-#include "fields.h"
+#include "field_text.h"
 
 namespace det::cli {
 

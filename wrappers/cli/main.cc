@@ -16,7 +16,7 @@
 #include "command.h"
 #include "core/base/error.h"
 #include "core/launcher/cluster_task.h"
-#include "fields.h"
+#include "field_text.h"
 
 namespace det::cli {
 

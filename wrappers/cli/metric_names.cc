@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "exit_code.h"
-#include "fields.h"
+#include "field_text.h"
 
 namespace det::cli {
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "client.h"
+#include "library_client.h"
 
 namespace det::cli {
 

@@ -4,7 +4,7 @@
 #include <unordered_map>
 
 #include "command.h"
-#include "fields.h"
+#include "field_text.h"
 #include "metric_names.h"
 #include "table.h"
 

@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "command.h"
-#include "fields.h"
+#include "field_text.h"
 #include "metric_names.h"
 #include "plot.h"
 #include "svg.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "fields.h"
+#include "field_text.h"
 #include "series.h"
 
 namespace det::cli {

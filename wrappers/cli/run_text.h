@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "client.h"
+#include "library_client.h"
 #include "terminal.h"
 
 namespace det::cli {

@@ -2,7 +2,7 @@
 
 #include "core/engine/searcher_metric.h"
 #include "core/engine/states.h"
-#include "fields.h"
+#include "field_text.h"
 
 namespace det::cli {
 

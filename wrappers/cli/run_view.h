@@ -3,9 +3,9 @@
 
 #include <chrono>
 
-#include "client.h"
 #include "core/engine/engine.h"
 #include "core/launcher/supervisor.h"
+#include "library_client.h"
 #include "run_text.h"
 
 namespace det::cli {

@@ -5,7 +5,7 @@
 
 #include "command.h"
 #include "facts.h"
-#include "fields.h"
+#include "field_text.h"
 #include "metric_names.h"
 #include "table.h"
 

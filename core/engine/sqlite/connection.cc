@@ -10,8 +10,8 @@
 #include <thread>
 
 #include "core/base/error.h"
-#include "core/engine/sqlite/dialect.h"
 #include "core/engine/sqlite/locks.h"
+#include "core/engine/sqlite/sqlite_dialect.h"
 #include "core/engine/sqlite/statement.h"
 
 namespace det::engine {

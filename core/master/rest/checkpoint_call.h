@@ -8,8 +8,8 @@
 
 #include "core/codec/checkpoints.h"
 #include "core/master/master.h"
+#include "core/master/rest/master_session.h"
 #include "core/master/rest/parcel.h"
-#include "core/master/rest/session.h"
 
 namespace det::master {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/config/cluster_info.h"
-#include "core/master/rest/session.h"
+#include "core/master/rest/master_session.h"
 
 namespace det::master {
 

@@ -17,9 +17,9 @@
 
 #include "core/base/log.h"
 #include "core/base/report.h"
+#include "core/master/rest/master_session.h"
 #include "core/master/rest/parcel.h"
 #include "core/master/rest/refused.h"
-#include "core/master/rest/session.h"
 #include "core/master/rest/watermark.h"
 #include "core/master/rest/window.h"
 

@@ -3,13 +3,14 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
+#include "core/journal/run_directory.h"
 
 namespace det::master {
 
 namespace fs = std::filesystem;
 
-// The name counts as a journal's: a directory that has one is not removed.
-FinalState::FinalState(const fs::path &run_directory) : path_(run_directory / "end.spool.json") {}
+FinalState::FinalState(const fs::path &run_directory)
+    : path_(journal::kept_file(run_directory, "end", ".json")) {}
 
 void FinalState::keep(codec::TrialState state) const {
   const Json json{{"state", codec::wire_names(state)[static_cast<size_t>(state)]}};

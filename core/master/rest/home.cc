@@ -9,6 +9,7 @@
 #include "core/base/environment.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "core/config/master_location.h"
 
 namespace det::master {
 
@@ -32,9 +33,9 @@ std::string as_file_name(const std::string &url) {
 }  // namespace
 
 fs::path rest_home(const std::string &master_url) {
-  const fs::path place = fs::path(".detcore") / "masters" / as_file_name(master_url);
+  const fs::path place = fs::path("masters") / as_file_name(master_url);
   try {
-    const fs::path home = base_directory() / place;
+    const fs::path home = config::hidden_directory(base_directory()) / place;
     make_directories(home, 0700);
     return home;
   } catch (const Error &error) {
@@ -50,8 +51,9 @@ fs::path rest_home(const std::string &master_url) {
     throw Error(Code::access, "keeping journals in '" + own.string() +
                                   "': it belongs to another user, or others can write to it; set "
                                   "DET_HOME to a directory of your own");
-  make_directories(own / place, 0700);
-  return own / place;
+  const fs::path home = config::hidden_directory(own) / place;
+  make_directories(home, 0700);
+  return home;
 }
 
 }  // namespace det::master

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "core/master/rest/session.h"
+#include "core/master/rest/master_session.h"
 
 namespace det::master {
 

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/codec/operation.h"
 #include "core/codec/preemption.h"
 #include "core/codec/run.h"
-#include "core/codec/searcher.h"
 #include "core/master/rest/wait.h"
 
 namespace det::master {

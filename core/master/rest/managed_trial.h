@@ -5,7 +5,7 @@
 #include <atomic>
 #include <mutex>
 
-#include "core/master/rest/trial.h"
+#include "core/master/rest/rest_trial.h"
 
 namespace det::master {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/config/cluster_info.h"
-#include "core/master/rest/session.h"
+#include "core/master/rest/master_session.h"
 
 namespace det::master {
 

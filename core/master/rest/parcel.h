@@ -11,9 +11,9 @@
 #include "core/base/json.h"
 #include "core/base/report.h"
 #include "core/codec/metrics.h"
-#include "core/http/client.h"
+#include "core/http/http_client.h"
 #include "core/master/master.h"
-#include "core/master/rest/session.h"
+#include "core/master/rest/master_session.h"
 
 namespace det::master {
 

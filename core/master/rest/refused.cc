@@ -7,6 +7,7 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "core/journal/run_directory.h"
 
 namespace det::master {
 
@@ -22,9 +23,8 @@ uint64_t size_of(const fs::path &file) {
 
 }  // namespace
 
-// The name counts as a journal's: a directory that has one is not removed.
 RefusedReports::RefusedReports(const fs::path &run_directory)
-    : path_(run_directory / "refused.spool.jsonl") {}
+    : path_(journal::kept_file(run_directory, "refused", ".jsonl")) {}
 
 bool RefusedReports::empty() const { return size_of(path_) == 0; }
 

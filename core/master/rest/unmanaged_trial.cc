@@ -4,7 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/codec/unmanaged.h"
-#include "core/engine/run_directory.h"
+#include "core/journal/run_directory.h"
 #include "core/master/rest/final_state.h"
 #include "core/master/rest/wait.h"
 #include "core/search/single.h"
@@ -101,7 +101,7 @@ void UnmanagedTrial::end_run(RunEnd how) {
   if (run().rank != 0 && state != codec::TrialState::error) return remove_directory();
   const FinalState final_state(run().directory);
   // The end must not overtake the reports before it.
-  if (engine::has_undelivered(run().directory)) {
+  if (journal::has_undelivered(run().directory)) {
     final_state.keep(state);
     return;
   }

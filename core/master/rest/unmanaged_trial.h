@@ -7,7 +7,7 @@
 #include <mutex>
 
 #include "core/codec/trial.h"
-#include "core/master/rest/trial.h"
+#include "core/master/rest/rest_trial.h"
 
 namespace det::master {
 

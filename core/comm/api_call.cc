@@ -1,0 +1,47 @@
+#include "core/comm/api_call.h"
+
+#include "core/base/hash.h"
+
+namespace det::comm {
+
+namespace {
+
+const char *function_of(ApiCall api) {
+  switch (api) {
+    case ApiCall::none:
+      break;
+    case ApiCall::join:
+      return "joining";
+    case ApiCall::core_init:
+      return "det_core_init";
+    case ApiCall::should_preempt:
+      return "det_preempt_should_preempt";
+    case ApiCall::searcher_next:
+      return "det_searcher_next";
+    case ApiCall::checkpoint_upload:
+      return "det_checkpoint_upload";
+    case ApiCall::checkpoint_begin:
+      return "det_checkpoint_store_begin";
+    case ApiCall::checkpoint_commit:
+      return "det_checkpoint_store_commit";
+    case ApiCall::checkpoint_download:
+      return "det_checkpoint_download";
+    case ApiCall::checkpoint_restore:
+      return "det_checkpoint_restore_begin";
+  }
+  return "";
+}
+
+}  // namespace
+
+uint64_t Call::digest() const {
+  return argument.empty() ? 0 : checksum64(argument.data(), argument.size()) >> 8U;
+}
+
+std::string Call::text() const {
+  std::string text = function_of(api);
+  if (!argument.empty()) text += "('" + std::string(argument) + "')";
+  return text;
+}
+
+}  // namespace det::comm

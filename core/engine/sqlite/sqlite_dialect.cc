@@ -1,0 +1,26 @@
+#include "core/engine/sqlite/sqlite_dialect.h"
+
+namespace det::engine {
+
+const Dialect sqlite_dialect{
+    .searcher_name = "config->'$.searcher.name'",
+    .searcher_metric_name = "config->'$.searcher.metric'",
+    .source_trial_id = "json_extract(config, '$.searcher.source_trial_id')",
+    .source_checkpoint = "json_extract(config, '$.searcher.source_checkpoint_uuid')",
+    .is_metrics_json = "json_valid(metrics)",
+    .is_batches_json = "json_valid(batches)",
+    .metrics_by_trial = " INDEXED BY metrics_by_trial",
+    .metric_names =
+        "SELECT DISTINCT metric_group, key FROM metrics INDEXED BY metrics_by_trial,"
+        " json_each(CASE WHEN json_valid(metrics.metrics) THEN metrics.metrics ELSE '{}' END)"
+        " WHERE trial_id=? AND archived=0",
+    // Texts come behind numbers and blobs behind both, and NaN is NULL.
+    .keep_best_validation =
+        "UPDATE trials SET best_validation=?1, best_metric=?2, best_order=order_of"
+        " FROM (SELECT CASE WHEN ?2 IS NULL THEN x'' ELSE IFNULL(?3, 'NaN') END AS order_of)"
+        " WHERE id=?4 AND (best_validation IS NULL OR best_order>order_of)",
+    .forget_best_validation =
+        "UPDATE trials SET best_validation=NULL, best_metric=NULL, best_order=x'' WHERE id=?",
+};
+
+}  // namespace det::engine

@@ -1,0 +1,123 @@
+#include "core/master/rest/master_session.h"
+
+#include "core/base/error.h"
+#include "core/http/failure.h"
+
+namespace det::master {
+
+namespace {
+
+// The answer that led here says what is wrong.
+void try_quietly(const std::function<void()> &step) {
+  try {
+    step();
+  } catch (const std::exception &) {
+  }
+}
+
+}  // namespace
+
+bool is_final_refusal(const http::HttpAnswer &answer) {
+  if (answer.status == 413) return true;  // of a proxy too: the request stays as large
+  switch (answer.status) {
+    case 400:
+    case 404:
+    case 409:
+    case 500:
+    case 501:
+      break;
+    default:
+      return false;
+  }
+  const codec::Refusal refusal = codec::read_refusal({answer.status, answer.body});
+  // Outside of /api a master says no without a code.
+  const bool is_plain = answer.asked.find("/api/v1/") == answer.asked.npos;
+  return refusal.code != 0 || (is_plain && answer.body.starts_with('{'));
+}
+
+MasterSession::MasterSession(SessionOptions options, std::shared_ptr<Logger> logger)
+    : url_(std::move(options.url)),
+      credential_(std::move(options.credential)),
+      http_(std::move(options.http), std::move(logger)) {}
+
+const codec::GetMaster::Answer &MasterSession::master() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (master_) return *master_;
+  }
+  // The one call whose form is the same everywhere.
+  constexpr codec::WireVersion any = codec::WireVersion::v0_38;
+  codec::GetMaster::Answer answer = read_as<codec::GetMaster>(
+      begin(codec::write_request(codec::GetMaster{}, any), {}).wait(), any);
+  const std::lock_guard lock(mutex_);
+  if (!master_) master_ = std::move(answer);  // never changed again: references stay
+  return *master_;
+}
+
+void MasterSession::use(Credential credential) {
+  const std::lock_guard lock(mutex_);
+  if (credential.kind != credential_.kind || credential.token != credential_.token)
+    ++credential_number_;
+  credential_ = std::move(credential);
+}
+
+bool may_work_later(const Error &error) {
+  return error.code == Code::unavailable || error.code == Code::timeout ||
+         error.code == Code::busy || error.http_status == 401;
+}
+
+bool MasterSession::renew_credential(uint64_t refused) {
+  // Who renews asks the master meanwhile, and cannot wait for itself.
+  if (!renew_ || renewer_ == std::this_thread::get_id()) return false;
+  const std::lock_guard lock(renewing_);
+  if (credential_number() == refused) try_quietly(look_);
+  const auto now = std::chrono::steady_clock::now();
+  if (credential_number() == refused && (!renewed_ || now - *renewed_ >= std::chrono::minutes(1))) {
+    renewed_ = now;
+    renewer_ = std::this_thread::get_id();
+    try_quietly(renew_);
+    renewer_ = std::thread::id();
+  }
+  return credential_number() != refused;
+}
+
+http::HttpAnswer MasterSession::wait(http::HttpCall call, const CallOptions &options) {
+  if (options.limit && !call.wait_for(*options.limit)) {
+    call.cancel();
+    throw Error(Code::timeout, "asking the master: no answer within " +
+                                   std::to_string(options.limit->count()) + " ms");
+  }
+  return call.wait();
+}
+
+http::HttpCall MasterSession::begin(codec::WireRequest request, const CallOptions &options) {
+  const http::Replay usual = request.method == "GET" ? http::Replay::safe : http::Replay::unsent;
+  http::HttpRequest http{
+      .method = std::move(request.method),
+      .url = url_ + request.path + (request.query.empty() ? "" : "?" + request.query),
+      .body = std::move(request.body),
+      .replay = options.replay.value_or(usual),
+      .timeout = options.timeout};
+  if (!http.body.empty()) http.headers.push_back({"Content-Type", "application/json"});
+  {
+    const std::lock_guard lock(mutex_);
+    if (credential_.kind == Credential::Kind::user)
+      http.headers.push_back({"Authorization", "Bearer " + credential_.token});
+    if (credential_.kind == Credential::Kind::task)
+      http.headers.push_back({"Grpc-Metadata-x-allocation-token", "Bearer " + credential_.token});
+  }
+  return http_.send(std::move(http));
+}
+
+void MasterSession::check_redirect(const http::HttpAnswer &answer) {
+  if (answer.status >= 300 && answer.status < 400) throw http::answer_error(answer, "");
+}
+
+Error MasterSession::named(const Error &error, const http::HttpAnswer &answer) {
+  const std::string what = error.what();
+  return {error.code,
+          what.find(answer.asked) != what.npos ? what : what + " (" + answer.asked + ")",
+          error.os_errno, error.http_status};
+}
+
+}  // namespace det::master

@@ -1,0 +1,109 @@
+#include "core/master/rest/rest_trial.h"
+
+#include "core/base/clock.h"
+#include "core/base/error.h"
+#include "core/codec/checkpoints.h"
+#include "core/codec/run.h"
+#include "core/journal/run_directory.h"
+#include "core/master/rest/checkpoint_call.h"
+
+namespace det::master {
+
+ReportOrigin RestRun::origin() const {
+  return {managed, info.trial_id, info.run_id, rank, info.task_id, info.allocation_id, storage_id};
+}
+
+RestTrial::RestTrial(std::shared_ptr<MasterSession> session, RestRun run,
+                     std::shared_ptr<Logger> logger)
+    : session_(std::move(session)),
+      run_(std::move(run)),
+      logger_(std::move(logger)),
+      delivery_(session_, run_.origin(), run_.directory, logger_) {}
+
+RestTrial::~RestTrial() {
+  try {
+    remove_directory();
+  } catch (const std::exception &) {
+    // Left for the next start or `det sync`.
+  }
+}
+
+void RestTrial::remove_directory() { journal::remove_run_directory(run_.directory); }
+
+Delivery RestTrial::deliver(const JournalKey &journal, std::span<const Report> reports) {
+  return delivery_.deliver(journal, reports);
+}
+
+void RestTrial::on_progress(std::function<void(uint64_t)> tell) {
+  delivery_.on_progress(std::move(tell));
+}
+
+void RestTrial::end_by(std::chrono::steady_clock::time_point time) { delivery_.end_by(time); }
+
+// Who saves must not wait for long: what does not get through waits in the journal.
+void RestTrial::report_checkpoint(const engine::CheckpointReport &report) {
+  tell_checkpoint(session(), run_.origin(), report, now_us(), std::chrono::seconds(5));
+  note_reported(report.id);
+}
+
+void RestTrial::send_ahead(uint64_t sequence, const engine::CheckpointReport &report) {
+  note_reported(report.id);
+  delivery_.send_ahead(sequence, report);
+}
+
+void RestTrial::note_reported(const std::string &id) {
+  const std::lock_guard guard(mutex_);
+  reported_.insert(id);
+}
+
+bool RestTrial::knows_checkpoint(const std::string &id) {
+  const std::optional<codec::Checkpoint> found = find_checkpoint(session(), id);
+  return found && found->state == codec::CheckpointState::completed;
+}
+
+std::optional<Json> RestTrial::checkpoint_metadata(const std::string &id) {
+  const std::optional<codec::Checkpoint> found = find_checkpoint(session(), id);
+  return found ? std::optional(found->metadata) : std::nullopt;
+}
+
+// The program of a trial of the cluster is the same in all its runs; that of others may have been
+// another before, with another library.
+bool RestTrial::has_made_checkpoint(const std::string &id) {
+  if (const std::lock_guard guard(mutex_); reported_.contains(id)) return true;
+  if (!run_.managed) return false;
+  const std::optional<codec::Checkpoint> found = find_checkpoint(session(), id);
+  return found && found->task_id == run_.info.task_id;
+}
+
+// The master knows no state between complete and deleted that it would also take back, and refuses
+// what is in its registry of models: so it is told first, with all files still there.
+bool RestTrial::withdraw_checkpoint(const std::string &id) {
+  if (!codec::has_call<codec::PatchCheckpoints>(session().version())) return false;
+  try {
+    session().call(codec::PatchCheckpoints{{{.uuid = id, .resources = codec::Sizes{}}}},
+                   repeatable);
+    return true;
+  } catch (const Error &error) {
+    if (error.code != Code::not_found) throw;  // made without this master
+    return false;
+  }
+}
+
+void RestTrial::set_metadata(const Json &metadata) {
+  session().call(codec::SetRunMetadata{run_.info.trial_id, metadata}, repeatable);
+}
+
+Json RestTrial::metadata() {
+  return session().call(codec::GetRunMetadata{run_.info.trial_id}).metadata;
+}
+
+std::optional<double> RestTrial::best_validation() {
+  try {
+    return session().call(codec::GetBestValidation{run_.info.experiment_id}).metric;
+  } catch (const Error &error) {
+    if (error.code == Code::not_found) return std::nullopt;  // no validation yet
+    throw;
+  }
+}
+
+}  // namespace det::master

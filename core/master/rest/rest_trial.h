@@ -1,0 +1,81 @@
+// A run over HTTP as one of its ranks sees it: what trials of a cluster and those on their own have
+// in common.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "core/base/log.h"
+#include "core/base/process.h"
+#include "core/codec/checkpoints.h"
+#include "core/master/master.h"
+#include "core/master/rest/delivery.h"
+#include "core/master/rest/master_session.h"
+
+namespace det::master {
+
+struct RestRun {
+  engine::RunInfo info;
+  bool managed = true;
+  int rank = 0;
+  int size = 1;
+  std::optional<int64_t> storage_id;  // for checkpoint reports
+  std::filesystem::path directory;    // where it keeps its journal, on this machine
+  std::string journal_id;
+  OwnerLock owner;
+
+  ReportOrigin origin() const;
+};
+
+class RestTrial : public Master {
+ public:
+  RestTrial(std::shared_ptr<MasterSession> session, RestRun run, std::shared_ptr<Logger> logger);
+  ~RestTrial() override;
+
+  const engine::RunInfo &info() const override { return run_.info; }
+  std::filesystem::path run_directory() const override { return run_.directory; }
+  std::string journal_id() const override { return run_.journal_id; }
+
+  Delivery deliver(const JournalKey &journal, std::span<const Report> reports) override;
+  void on_progress(std::function<void(uint64_t)> tell) override;
+  void end_by(std::chrono::steady_clock::time_point time) override;
+
+  void report_checkpoint(const engine::CheckpointReport &report) override;
+  void send_ahead(uint64_t sequence, const engine::CheckpointReport &report) override;
+  bool knows_checkpoint(const std::string &id) override;
+  std::optional<Json> checkpoint_metadata(const std::string &id) override;
+  bool has_made_checkpoint(const std::string &id) override;
+  bool withdraw_checkpoint(const std::string &id) override;
+  bool reinstate_checkpoint(const std::string &) override { return false; }
+  void checkpoint_deleted(const std::string &) override {}  // withdrawn is all it can be
+  void set_metadata(const Json &metadata) override;
+  Json metadata() override;
+  std::optional<double> best_validation() override;
+
+ protected:
+  // What was sent and not answered may be sent again: the second one changes nothing.
+  static constexpr CallOptions repeatable{.replay = http::Replay::safe};
+
+  MasterSession &session() { return *session_; }
+  const RestRun &run() const { return run_; }
+  Logger &logger() { return *logger_; }
+  RestDelivery &delivery() { return delivery_; }
+  // After what is still to be sent: without journals the directory goes.
+  void remove_directory();
+
+ private:
+  void note_reported(const std::string &id);
+
+  const std::shared_ptr<MasterSession> session_;
+  RestRun run_;
+  const std::shared_ptr<Logger> logger_;
+  RestDelivery delivery_;
+  std::mutex mutex_;                // of what follows
+  std::set<std::string> reported_;  // checkpoints, by this process
+};
+
+}  // namespace det::master

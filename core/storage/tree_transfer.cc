@@ -1,0 +1,87 @@
+#include "core/storage/tree_transfer.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <set>
+
+#include "core/storage/file_transfer.h"
+#include "core/storage/storage.h"
+
+namespace det::storage {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// Every directory that is an entry or that an entry lies in; parents come first.
+std::set<std::string> directories_of(const std::vector<TreeEntry> &entries) {
+  std::set<std::string> directories;
+  for (const TreeEntry &entry : entries)
+    for (size_t slash = entry.path.rfind('/'); slash != entry.path.npos && slash > 0;
+         slash = entry.path.rfind('/', slash - 1))
+      if (!directories.insert(entry.path.substr(0, slash)).second) break;
+  return directories;
+}
+
+void make_directory(const Tree &target, const std::string &path) {
+  std::string leaf;
+  const Fd parent = open_parent_beneath(target, path, &leaf);
+  if (mkdirat(parent.get(), leaf.c_str(), 0700) == 0) return;
+  const int reason = errno;
+  if (reason == EEXIST && Fd(open_beneath(target.fd.get(), path, O_PATH | O_DIRECTORY))) return;
+  OsFailure{reason == EEXIST ? ENOTDIR : reason}.raise("making directory " + target.name_of(path));
+}
+
+// Last, since filling a directory changes its time and may need a mode it will not have.
+void copy_attributes(const Tree &source, const Tree &target, const std::string &path,
+                     bool confined) {
+  const Fd from(confined ? open_beneath(source.fd.get(), path, O_PATH)
+                         : openat(source.fd.get(), path.c_str(), O_PATH | O_CLOEXEC));
+  struct stat about {};
+  if (!from || fstat(from.get(), &about) != 0)
+    OsFailure{errno}.raise("looking at " + source.name_of(path));
+  const Fd directory(open_beneath(target.fd.get(), path, O_RDONLY | O_DIRECTORY));
+  if (!directory) OsFailure{errno}.raise("opening " + target.name_of(path));
+  set_attributes(directory.get(), about, target.name_of(path));
+}
+
+}  // namespace
+
+void check_copyable(const Tree &source, const std::vector<TreeEntry> &entries) {
+  for (const TreeEntry &entry : entries)
+    if (!entry.is_directory() && !S_ISREG(entry.about.st_mode))
+      throw Error(Code::invalid, "copying " + source.name_of(entry.path) +
+                                     ": neither a file nor a directory (a pipe, socket or device); "
+                                     "take it out of the directory");
+}
+
+std::vector<HashedFile> copy_tree(const Tree &source, const std::vector<TreeEntry> &entries,
+                                  const Tree &target, const TransferOptions &options) {
+  check_copyable(source, entries);
+  std::vector<std::string> files;
+  for (const TreeEntry &entry : entries)
+    if (!entry.is_directory()) files.push_back(entry.path);
+  const std::set<std::string> directories = directories_of(entries);
+  for (const std::string &path : directories) make_directory(target, path);
+  std::vector<HashedFile> done = FileTransfer(source, &target, options).run(files);
+  for (auto path = directories.rbegin(); path != directories.rend(); ++path)
+    copy_attributes(source, target, *path, options.confined);
+  return done;
+}
+
+std::vector<HashedFile> hash_files(const Tree &root, const std::vector<std::string> &paths,
+                                   bool confined) {
+  return FileTransfer(root, nullptr, {.confined = confined}).run(paths);
+}
+
+std::map<std::string, uint64_t> checksums_of(const fs::path &root,
+                                             const std::vector<std::string> &paths) {
+  std::map<std::string, uint64_t> checksums;
+  for (const HashedFile &file : hash_files(Tree(root), paths, false))
+    checksums[file.path] = file.checksum;
+  return checksums;
+}
+
+}  // namespace det::storage

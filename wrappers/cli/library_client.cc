@@ -1,0 +1,208 @@
+#include "library_client.h"
+
+#include "core/base/json.h"
+#include "exit_code.h"
+
+namespace det::cli {
+
+namespace {
+
+[[noreturn]] void fail(det_status status, const det_error &error) {
+  const std::string message = error.message[0] ? error.message : det_status_name(status);
+  throw Failure(exit_code_of(status), message);
+}
+
+const char *given(const std::string &text) { return text.empty() ? nullptr : text.c_str(); }
+
+}  // namespace
+
+ExitCode exit_code_of(det_status status) {
+  switch (status) {
+    case DET_OK:
+      return ExitCode::ok;
+    case DET_E_INVALID:
+      return ExitCode::usage;
+    case DET_E_NOT_FOUND:
+      return ExitCode::not_found;
+    case DET_E_BUSY:
+    case DET_E_TIMEOUT:
+      return ExitCode::busy;
+    case DET_E_STATE:
+    case DET_E_CONFLICT:
+      return ExitCode::state;
+    case DET_E_IO:
+    case DET_E_ACCESS:
+    case DET_E_CORRUPT:
+    case DET_E_FULL:
+      return ExitCode::io;
+    case DET_E_UNSUPPORTED:
+      return ExitCode::unsupported;
+    case DET_E_UNAVAILABLE:
+      return ExitCode::unavailable;
+    default:
+      return ExitCode::internal;
+  }
+}
+
+Json ask_library(const LibraryCall &call) {
+  char *text = nullptr;
+  det_error error = DET_ERROR_INIT;
+  const det_status status = call(&text, &error);
+  const std::unique_ptr<char, void (*)(void *)> owned(text, det_free);
+  if (status != DET_OK) fail(status, error);
+  return parse_json(text, "an answer of the library");
+}
+
+Client::Client(const std::string &master) {
+  det_client *handle = nullptr;
+  det_error error = DET_ERROR_INIT;
+  const det_status status = det_client_open(given(master), &handle, &error);
+  handle_.reset(handle);
+  if (status != DET_OK) fail(status, error);
+}
+
+void Client::walk(const char *key, Order order, const Call &call, const Visit &visit) {
+  det_client_page page = DET_CLIENT_PAGE_INIT;
+  page.descending = order == Order::newest_first || order == Order::worst_first;
+  page.by_metric = order == Order::best_first || order == Order::worst_first;
+  for (bool more = true; more;) {
+    const Json answer =
+        ask_library([&](char **out, det_error *error) { return call(&page, out, error); });
+    for (const Json &entry : answer.at(key)) {
+      if (!visit(entry)) return;
+    }
+    more = !answer.at("next").is_null();
+    if (more) page.after = answer.at("next").get<int64_t>();
+  }
+}
+
+void Client::each_experiment(const Visit &visit) {
+  walk(
+      "experiments", Order::newest_first,
+      [&](const det_client_page *page, char **out, det_error *error) {
+        return det_client_list_experiments(handle_.get(), page, out, error);
+      },
+      visit);
+}
+
+void Client::each_trial(int64_t experiment_id, const Visit &visit, Order order) {
+  walk(
+      "trials", order,
+      [&](const det_client_page *page, char **out, det_error *error) {
+        return det_client_list_trials(handle_.get(), experiment_id, page, out, error);
+      },
+      visit);
+}
+
+void Client::each_checkpoint(int64_t trial_id, const Visit &visit) {
+  walk(
+      "checkpoints", Order::newest_first,
+      [&](const det_client_page *page, char **out, det_error *error) {
+        return det_client_list_checkpoints(handle_.get(), trial_id, page, out, error);
+      },
+      visit);
+}
+
+void Client::each_metric(int64_t trial_id, const std::optional<std::string> &group,
+                         const Visit &visit) {
+  walk(
+      "metrics", Order::oldest_first,
+      [&](const det_client_page *page, char **out, det_error *error) {
+        return det_client_list_metrics(handle_.get(), trial_id, group ? group->c_str() : nullptr,
+                                       page, out, error);
+      },
+      visit);
+}
+
+void Client::LogReader::read_new(const Visit &visit) {
+  det_client_page page = DET_CLIENT_PAGE_INIT;
+  for (bool more = true; more;) {
+    page.after = cursor_;
+    const Json answer = ask_library([&](char **out, det_error *error) {
+      return det_client_list_logs(client_.handle_.get(), trial_id_, &page, out, error);
+    });
+    const Json &lines = answer.at("logs");
+    for (; seen_ < lines.size(); ++seen_) {
+      if (!visit(lines[seen_])) return;
+    }
+    more = !answer.at("next").is_null();
+    if (more) {
+      cursor_ = answer.at("next").get<int64_t>();
+      seen_ = 0;
+    }
+  }
+}
+
+Json Client::metric_names(int64_t trial_id) {
+  return ask_library([&](char **out, det_error *error) {
+    return det_client_list_metric_names(handle_.get(), trial_id, out, error);
+  });
+}
+
+Json Client::experiment(int64_t id) {
+  return ask_library([&](char **out, det_error *error) {
+    return det_client_get_experiment(handle_.get(), id, out, error);
+  });
+}
+
+Json Client::trial(int64_t id) {
+  return ask_library([&](char **out, det_error *error) {
+    return det_client_get_trial(handle_.get(), id, out, error);
+  });
+}
+
+Json Client::checkpoint(const std::string &id) {
+  return ask_library([&](char **out, det_error *error) {
+    return det_client_get_checkpoint(handle_.get(), id.c_str(), out, error);
+  });
+}
+
+Json Client::control(det_client_target target, int64_t id, det_client_action action) {
+  return ask_library([&](char **out, det_error *error) {
+    return det_client_control(handle_.get(), target, id, action, out, error);
+  });
+}
+
+Json Client::sync() {
+  return ask_library(
+      [&](char **out, det_error *error) { return det_client_sync(handle_.get(), out, error); });
+}
+
+Json Client::best_trial(int64_t experiment_id) {
+  return ask_library([&](char **out, det_error *error) {
+    return det_client_best_trial(handle_.get(), experiment_id, out, error);
+  });
+}
+
+Json Client::hparam_importance(int64_t experiment_id) {
+  return ask_library([&](char **out, det_error *error) {
+    return det_client_hparam_importance(handle_.get(), experiment_id, out, error);
+  });
+}
+
+Json Client::collect_garbage(int64_t experiment_id, bool dry_run) {
+  return ask_library([&](char **out, det_error *error) {
+    return det_client_collect_garbage(handle_.get(), experiment_id, dry_run ? 1 : 0, out, error);
+  });
+}
+
+Json log_in(const std::string &master, const std::string &user, const std::string &password,
+            const std::string &cert_file) {
+  return ask_library([&](char **out, det_error *error) {
+    return det_client_login(given(master), given(user), password.c_str(), given(cert_file), out,
+                            error);
+  });
+}
+
+Json log_out(const std::string &master, const std::string &user) {
+  return ask_library([&](char **out, det_error *error) {
+    return det_client_logout(given(master), given(user), out, error);
+  });
+}
+
+Json who_am_i(const std::string &master) {
+  return ask_library(
+      [&](char **out, det_error *error) { return det_client_whoami(given(master), out, error); });
+}
+
+}  // namespace det::cli
