@@ -110,11 +110,10 @@ void extend(Database &store, const Json &given, int64_t trial_id) {
 }
 
 int64_t next_run(Database &store, int64_t trial_id) {
-  Query next = store.query(
-      "UPDATE trials SET last_run=last_run+1, early_exit=NULL WHERE id=? RETURNING last_run",
-      trial_id);
-  next.next();
-  return next.integer(0);
+  store.run("UPDATE trials SET last_run=last_run+1, early_exit=NULL WHERE id=?", trial_id);
+  Query trial = store.query("SELECT last_run FROM trials WHERE id=?", trial_id);
+  trial.next();
+  return trial.integer(0);
 }
 
 RunInfo read_info(Database &store, int64_t trial_id, int64_t run_id) {

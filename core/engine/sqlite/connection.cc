@@ -193,7 +193,7 @@ int64_t SqliteConnection::data_version() {
 }
 
 int64_t SqliteConnection::last_id() const { return sqlite3_last_insert_rowid(handle_.get()); }
-int64_t SqliteConnection::changes() const { return sqlite3_changes64(handle_.get()); }
+int64_t SqliteConnection::changes() const { return sqlite3_changes(handle_.get()); }
 
 void SqliteConnection::set_durable(bool durable) {
   if (always_durable_) durable = true;

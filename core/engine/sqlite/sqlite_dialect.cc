@@ -3,8 +3,8 @@
 namespace det::engine {
 
 const Dialect sqlite_dialect{
-    .searcher_name = "config->'$.searcher.name'",
-    .searcher_metric_name = "config->'$.searcher.metric'",
+    .searcher_name = "json_quote(json_extract(config, '$.searcher.name'))",
+    .searcher_metric_name = "json_quote(json_extract(config, '$.searcher.metric'))",
     .source_trial_id = "json_extract(config, '$.searcher.source_trial_id')",
     .source_checkpoint = "json_extract(config, '$.searcher.source_checkpoint_uuid')",
     .is_metrics_json = "json_valid(metrics)",
