@@ -52,11 +52,10 @@ Transfer::Transfer(Tls &tls, size_t answer_limit)
   CURL *handle = handle_.get();
   if (handle == nullptr) throw std::bad_alloc();
   set_option(handle, CURLOPT_NOSIGNAL, 1L);
-  set_option(handle, CURLOPT_QUICK_EXIT, 1L);  // a cancelled request does not wait for its resolver
+  set_if_known(handle, CURLOPT_QUICK_EXIT, 1L);  // a cancelled request needs no resolver any more
   set_option(handle, CURLOPT_ERRORBUFFER, detail_);
   set_option(handle, CURLOPT_PRIVATE, this);
   set_option(handle, CURLOPT_USERAGENT, "detcore/" DET_CORE_VERSION);
-  set_option(handle, CURLOPT_PROTOCOLS_STR, "http,https");
   set_option(handle, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
   set_option(handle, CURLOPT_FOLLOWLOCATION, 0L);
   set_option(handle, CURLOPT_ACCEPT_ENCODING, "gzip");
@@ -64,8 +63,8 @@ Transfer::Transfer(Tls &tls, size_t answer_limit)
   set_option(handle, CURLOPT_TCP_KEEPALIVE, 1L);
   set_option(handle, CURLOPT_OPENSOCKETFUNCTION, open_socket);
   set_option(handle, CURLOPT_CLOSESOCKETFUNCTION, close_socket);
-  set_option(handle, CURLOPT_PREREQFUNCTION, begin_sending);
-  set_option(handle, CURLOPT_PREREQDATA, this);
+  counts_sendings_ = set_if_known(handle, CURLOPT_PREREQFUNCTION, begin_sending) &&
+                     set_if_known(handle, CURLOPT_PREREQDATA, this);
   set_option(handle, CURLOPT_WRITEFUNCTION, receive);
   set_option(handle, CURLOPT_WRITEDATA, this);
   tls.apply(handle);
@@ -94,6 +93,8 @@ void Transfer::prepare(const HttpRequest &request, const ProxyOptions &proxy) {
   set_option(handle, CURLOPT_PIPEWAIT, request.url.starts_with("https:") ? 1L : 0L);
   set_option(handle, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(request.connect_timeout.count()));
   set_option(handle, CURLOPT_TIMEOUT_MS, static_cast<long>(request.timeout.count()));
+  // A new connection is not taken for one that the server has closed.
+  if (!counts_sendings_) set_option(handle, CURLOPT_FRESH_CONNECT, may_resend_ ? 0L : 1L);
   const bool plain_get = request.method == "GET" && request.body.empty();
   if (plain_get) {
     set_option(handle, CURLOPT_HTTPGET, 1L);
@@ -115,6 +116,13 @@ int Transfer::begin_sending(void *self, char *, char *, int, int) {
   return CURL_PREREQFUNC_OK;
 }
 
+bool Transfer::sent() const {
+  if (counts_sendings_) return sendings_ > 0;
+  long bytes = 0;  // those that asked a proxy for the way are among them
+  curl_easy_getinfo(handle(), CURLINFO_REQUEST_SIZE, &bytes);
+  return bytes > 0;
+}
+
 size_t Transfer::receive(char *bytes, size_t, size_t count, void *self) {
   auto &transfer = *static_cast<Transfer *>(self);
   transfer.too_large_ = count > transfer.answer_limit_ - transfer.body_.size();
@@ -129,7 +137,7 @@ size_t Transfer::receive(char *bytes, size_t, size_t count, void *self) {
 
 Attempt Transfer::outcome(CURLcode code) const {
   Attempt attempt;
-  attempt.sent = sendings_ > 0;
+  attempt.sent = sent();
   if (code != CURLE_OK) {
     attempt.transient = is_transient(code);
     return attempt;
@@ -163,7 +171,7 @@ Error Transfer::failure(CURLcode code, const HttpRequest &request) const {
   }
   // libcurl keeps that of an earlier attempt; where something was sent, none tells what happened.
   long os_errno = 0;
-  if (sendings_ == 0) curl_easy_getinfo(handle(), CURLINFO_OS_ERRNO, &os_errno);
+  if (!sent()) curl_easy_getinfo(handle(), CURLINFO_OS_ERRNO, &os_errno);
   return transfer_error(asked_of(request), code, detail, static_cast<int>(os_errno));
 }
 

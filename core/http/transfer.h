@@ -37,6 +37,7 @@ class Transfer {
 
  private:
   static int begin_sending(void *self, char *, char *, int, int);
+  bool sent() const;
   static size_t receive(char *bytes, size_t, size_t count, void *self);
 
   std::unique_ptr<CURL, CurlFree> handle_;
@@ -46,6 +47,7 @@ class Transfer {
   std::string body_;
   bool too_large_ = false;
   bool may_resend_ = false;
+  bool counts_sendings_ = false;  // libcurl 7.80 says when one begins
   int sendings_ = 0;
 };
 

@@ -91,6 +91,7 @@ void connection_is_kept_between_requests(void **) {
   HttpClient client = make_client();
   HttpRequest request;
   request.url = own.url("/echo");
+  request.replay = Replay::safe;
   for (int i = 0; i < 20; ++i) client.perform(request);
   assert_int_equal(own.stats()["connections"].get<int>(), 2);  // the other one asks for this
 }

@@ -63,7 +63,8 @@ void requests_share_one_connection(void **) {
   for (int i = 0; i < 50; ++i)
     calls.push_back(client.send({.method = "POST",
                                  .url = master.url("/echo"),
-                                 .body = std::string(1000, char('a' + i % 26))}));
+                                 .body = std::string(1000, char('a' + i % 26)),
+                                 .replay = Replay::safe}));
   for (int i = 0; i < 50; ++i) {
     const HttpAnswer answer = calls[static_cast<size_t>(i)].wait();
     assert_int_equal(answer.status, 200);
@@ -75,10 +76,12 @@ void requests_share_one_connection(void **) {
 void cancel_ends_one_stream_alone(void **) {
   const Http2Master master;
   HttpClient client(master.options(), std::make_shared<Logger>());
-  assert_int_equal(client.perform({.url = master.url("/absent")}).status, 404);
-  const HttpCall large = client.send({.url = master.url("/large")});
-  HttpCall cancelled = client.send({.url = master.url("/large")});
-  HttpCall other = client.send({.method = "POST", .url = master.url("/echo"), .body = "text"});
+  assert_int_equal(client.perform({.url = master.url("/absent"), .replay = Replay::safe}).status,
+                   404);
+  const HttpCall large = client.send({.url = master.url("/large"), .replay = Replay::safe});
+  HttpCall cancelled = client.send({.url = master.url("/large"), .replay = Replay::safe});
+  HttpCall other = client.send(
+      {.method = "POST", .url = master.url("/echo"), .body = "text", .replay = Replay::safe});
   cancelled.cancel();
   expect_error(Code::state, [&] { static_cast<void>(cancelled.wait()); });
   assert_string_equal(other.wait().body.c_str(), "text");

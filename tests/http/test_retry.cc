@@ -1,4 +1,6 @@
 // What is sent again, when, and what never.
+#include <curl/curl.h>
+
 #include <vector>
 
 #include "core/http/retry.h"
@@ -159,15 +161,17 @@ void unanswered_request_is_repeated_only_where_safe(void **) {
   }
 }
 
-// libcurl repeats such a request by itself where nobody stops it.
+// libcurl repeats such a request by itself where nobody stops it. Before 7.80 nobody can: then it
+// gets a connection of its own.
 void request_lost_on_a_kept_connection_is_not_repeated(void **) {
+  const bool can_be_stopped = curl_version_info(CURLVERSION_NOW)->version_num >= 0x075000;
   Impatient impatient;
   for (const Replay replay : {Replay::never, Replay::unsent, Replay::safe}) {
     const std::string path = "/stale/" + std::to_string(static_cast<int>(replay));
     impatient.client.reset();
     impatient.client.emplace(HttpOptions(), std::make_shared<Logger>());
     assert_string_equal(impatient.perform(path, replay).body.c_str(), "fresh");
-    if (replay == Replay::safe) {
+    if (replay == Replay::safe || !can_be_stopped) {
       assert_string_equal(impatient.perform(path, replay).body.c_str(), "fresh");
     } else {
       const std::string message =
