@@ -82,7 +82,7 @@ bool Stream::send(const FrameHead &head, std::string_view payload, Patience &pat
   std::unique_lock lock(writing_, std::try_to_lock);
   while (!lock && patience.left().count() > 0) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    lock.try_lock();
+    static_cast<void>(lock.try_lock());
   }
   if (!lock) stall();
   for (;;) {

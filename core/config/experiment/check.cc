@@ -131,7 +131,8 @@ void ConfigChecker::check(const ConfigSchema &schema, const Json &value, const C
   if (value.is_array() && schema.elements != nullptr)
     for (size_t i = 0; i < value.size(); ++i) check(*schema.elements, value[i], at[i]);
   if (value.is_string() && !schema.choices.empty() &&
-      std::find(schema.choices.begin(), schema.choices.end(), value) == schema.choices.end())
+      std::find(schema.choices.begin(), schema.choices.end(),
+                value.get_ref<const std::string &>()) == schema.choices.end())
     report_choice(schema, value, at);
 }
 

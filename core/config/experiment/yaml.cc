@@ -293,27 +293,27 @@ bool has_tab_indent(const std::string &text, int line) {
 
 namespace {
 
-// The value of four hexadecimal digits behind a \u at `at`; none where there is no such escape.
-std::optional<uint32_t> escaped(const std::string &text, size_t at) {
-  if (text.compare(at, 2, "\\u") != 0 || at + 6 > text.size()) return std::nullopt;
+// The value of four hexadecimal digits behind a \u at `at`; 0 where there is no such escape.
+uint32_t escaped(const std::string &text, size_t at) {
+  if (text.compare(at, 2, "\\u") != 0 || at + 6 > text.size()) return 0;
   uint32_t value = 0;
   const char *first = text.data() + at + 2;
   const auto [stop, error] = std::from_chars(first, first + 4, value, 16);
-  return error == std::errc() && stop == first + 4 ? std::optional(value) : std::nullopt;
+  return error == std::errc() && stop == first + 4 ? value : 0;
 }
 
 // JSON writes characters beyond 16 bits as two escapes, YAML as one.
 std::string with_yaml_escapes(const std::string &json) {
   std::string yaml;
   for (size_t at = 0; at < json.size();) {
-    const auto high = json[at] == '\\' ? escaped(json, at) : std::nullopt;
-    const auto low = high && *high >> 10U == 0x36 ? escaped(json, at + 6) : std::nullopt;
+    const uint32_t high = json[at] == '\\' ? escaped(json, at) : 0;
+    const uint32_t low = high >> 10U == 0x36 ? escaped(json, at + 6) : 0;
     // An escaped backslash is no start of an escape.
     size_t taken = json[at] == '\\' && at + 1 < json.size() ? 2 : 1;
-    if (low && *low >> 10U == 0x37) {
+    if (low >> 10U == 0x37) {
       std::array<char, 11> escape{};
       std::snprintf(escape.data(), escape.size(), "\\U%08x",
-                    0x10000 + ((*high & 0x3ffU) << 10U) + (*low & 0x3ffU));
+                    0x10000 + ((high & 0x3ffU) << 10U) + (low & 0x3ffU));
       yaml += escape.data();
       taken = 12;
     } else {
