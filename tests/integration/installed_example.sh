@@ -23,7 +23,8 @@ cd "$folder/example"
 
 case $way in
   pkg-config)
-    export PKG_CONFIG_PATH="${library%/*}/pkgconfig"
+    # Alone there: what the library was built with need not be installed.
+    export PKG_CONFIG_LIBDIR="${library%/*}/pkgconfig"
     # shellcheck disable=SC2046
     cc -std=c11 -Wall -Wextra -pedantic -Werror minimal.c $(pkg-config --cflags --libs detcore) \
       -o minimal
