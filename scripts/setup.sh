@@ -1,13 +1,19 @@
 #!/bin/sh
-# Installs what this Debian 12 machine lacks: `setup.sh build` for building, `setup.sh test` for
-# everything ./test does, `setup.sh coverage` for that and for ./test coverage. Says nothing and asks for nothing when all of it is there.
+# Installs what this Debian or Ubuntu machine lacks: `setup.sh build` for building, `setup.sh test` for
+# everything ./test does, `setup.sh coverage` for that and for ./test coverage. Says nothing and asks for
+# nothing when all of it is there.
 set -eu
 
 packages="build-essential ccache libcli11-dev libcurl4-openssl-dev libopenmpi-dev libre2-dev libsqlite3-dev
   libssl-dev libxxhash-dev libyaml-cpp-dev meson ninja-build nlohmann-json3-dev pkg-config python3"
 if [ "${1:-build}" != build ]; then
-  packages="$packages abigail-tools clang-14 clang-format-14 clang-tidy-14 cmake doxygen git iproute2
-    libclang-rt-14-dev libcmocka-dev libmpich-dev nghttp2-server openmpi-bin slurm-wlm"
+  packages="$packages abigail-tools cmake doxygen git iproute2 libcmocka-dev libmpich-dev nghttp2-server
+    openmpi-bin slurm-wlm"
+  # The parts of ./test that format, analyse and sanitize are for systems that have Clang 14.
+  case $(. /etc/os-release 2>/dev/null && echo "${VERSION_CODENAME:-}") in
+    bookworm | noble) packages="$packages clang-14 clang-format-14 clang-tidy-14 libclang-rt-14-dev" ;;
+    jammy) packages="$packages clang-14 clang-format-14 clang-tidy-14" ;;
+  esac
   command -v rustc >/dev/null || packages="$packages rustc"
 fi
 if [ "${1:-build}" = coverage ]; then packages="$packages gcovr"; fi
