@@ -127,7 +127,7 @@ def leaving_in_the_middle_of_the_work_is_the_end_of_a_trial(store):
 @test
 def refused_hyperparameters_are_replaced(store):
     run(store, config(RANDOM), "refuse")
-    refused = rows(store, "SELECT COUNT(*) FROM trials WHERE hparams->>'x' > 0.5")[0][0]
+    refused = rows(store, "SELECT COUNT(*) FROM trials WHERE json_extract(hparams, '$.x') > 0.5")[0][0]
     assert refused > 0 and len(trials(store)) == 6 + refused
     assert rows(store, "SELECT MAX(last_run) FROM trials") == [(1,)]
 
@@ -137,7 +137,7 @@ def a_loss_that_is_no_number_is_the_worst(store):
     run(store, config(ASHA), "nan")
     assert rows(store, "SELECT state FROM experiments") == [("COMPLETED",)]
     assert rows(store, "SELECT COUNT(*) FROM operations JOIN trials ON trials.id=trial_id"
-                       " WHERE length=16 AND hparams->>'x' > 0.5")[0][0] <= 2
+                       " WHERE length=16 AND json_extract(hparams, '$.x') > 0.5")[0][0] <= 2
 
 
 @test

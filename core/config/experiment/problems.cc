@@ -17,7 +17,7 @@ std::string section_of(const std::string &path) {
 size_t position_of(const Json &value, const ConfigPath &step) {
   if (value.is_array() && step.is_index) return step.index;
   if (!value.is_object() || step.is_index) return value.size();
-  const auto found = value.find(step.key);
+  const auto found = value.find(std::string(step.key));
   return static_cast<size_t>(std::distance(value.begin(), found));
 }
 

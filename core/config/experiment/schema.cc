@@ -135,7 +135,7 @@ ConfigField ignored(std::string key, ConfigSchema schema) {
 const Json &config_member(const Json &object, std::string_view key) {
   static const Json none;
   if (!object.is_object()) return none;
-  const auto found = object.find(key);
+  const auto found = object.find(std::string(key));
   return found != object.end() ? *found : none;
 }
 

@@ -119,7 +119,9 @@ void ManagedTrial::complete_operation(uint64_t length, const Json &metric) {
     return;
   }
   try {
-    session().call(codec::CompleteOperation{run().info.trial_id, length, metric}, repeatable);
+    session().call(
+        codec::CompleteOperation{run().info.trial_id, length, std::make_optional<Json>(metric)},
+        repeatable);
   } catch (const Error &error) {
     if (error.http_status != 500 && error.http_status != 400) throw;
     // Also the answer to a repeat, when the first one's got lost: then the search has moved on.

@@ -90,7 +90,8 @@ bool RestTrial::withdraw_checkpoint(const std::string &id) {
 }
 
 void RestTrial::set_metadata(const Json &metadata) {
-  session().call(codec::SetRunMetadata{run_.info.trial_id, metadata}, repeatable);
+  session().call(codec::SetRunMetadata{run_.info.trial_id, std::make_optional<Json>(metadata)},
+                 repeatable);
 }
 
 Json RestTrial::metadata() {
