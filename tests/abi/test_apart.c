@@ -1,13 +1,14 @@
-/* A program may have an SQLite of its own, of any version: the bundled library does not call that. */
+/* A program may have an SQLite of its own, of any version: the bundled library does not call that.
+ */
 #include <det/core.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#define OWN(name)                                                   \
-  void name(void);                                                  \
-  void name(void) {                                                 \
+#define OWN(name)                                                    \
+  void name(void);                                                   \
+  void name(void) {                                                  \
     fputs("the library calls " #name "() of the program\n", stderr); \
-    abort();                                                        \
+    abort();                                                         \
   }
 OWN(sqlite3_open_v2)
 OWN(sqlite3_prepare_v3)
