@@ -3,12 +3,16 @@
 #pragma once
 
 #include <sys/types.h>
+#include <sys/wait.h>
 
 #include <chrono>
 
 #include "core/base/file.h"
 
 namespace det {
+
+// waitid()'s P_PIDFD, which glibc names since 2.36.
+constexpr auto by_pidfd = static_cast<idtype_t>(3);
 
 // No Fd when there is no such process. Throws Code::unsupported where the kernel has no pidfds.
 Fd open_process(pid_t pid);

@@ -10,7 +10,7 @@ namespace det::launcher {
 
 std::optional<LaunchedExit> peek_exit(const Fd &child) {
   siginfo_t how{};
-  if (waitid(P_PIDFD, static_cast<id_t>(child.get()), &how, WEXITED | WNOHANG | WNOWAIT) != 0)
+  if (waitid(by_pidfd, static_cast<id_t>(child.get()), &how, WEXITED | WNOHANG | WNOWAIT) != 0)
     // Somebody has the kernel forget children that end.
     return has_ended(child) ? std::optional(LaunchedExit{.kind = LaunchedExit::Kind::unknown})
                             : std::nullopt;
@@ -22,7 +22,7 @@ std::optional<LaunchedExit> peek_exit(const Fd &child) {
 
 void wait_for(const Fd &child) {
   siginfo_t how{};
-  while (waitid(P_PIDFD, static_cast<id_t>(child.get()), &how, WEXITED) != 0 && errno == EINTR) {
+  while (waitid(by_pidfd, static_cast<id_t>(child.get()), &how, WEXITED) != 0 && errno == EINTR) {
   }
 }
 

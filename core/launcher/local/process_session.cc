@@ -43,7 +43,7 @@ std::vector<std::string> environment_of(pid_t pid) {
 // An orphan may have become a child of this process, where this is the first one of a container.
 void reap(const Fd &process) {
   siginfo_t ignored{};
-  waitid(P_PIDFD, static_cast<id_t>(process.get()), &ignored, WEXITED | WNOHANG);
+  waitid(by_pidfd, static_cast<id_t>(process.get()), &ignored, WEXITED | WNOHANG);
 }
 
 }  // namespace
