@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "capi/guard.h"
+#include "core/base/json.h"
 #include "core/base/log.h"
 #include "core/client/account.h"
 #include "core/client/client.h"

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/json_fwd.h"
+
 // That of the library allocates, so that any nesting can be taken apart; but it is called by
 // destructors, where a failed allocation ends the process, and ours is never that deep.
 template <>
@@ -21,8 +23,6 @@ inline bool operator!=(const ordered_json &value, const char *text) { return !(v
 }  // namespace nlohmann
 
 namespace det {
-
-using Json = nlohmann::ordered_json;
 
 // Parses `text`; `what` names it in errors ("config_json"). Understands bare NaN, Infinity and
 // -Infinity, as Python writes them. Throws Code::invalid, also for nesting deeper than 128.

@@ -12,6 +12,7 @@
 #include <cstdlib>
 
 #include "core/base/error.h"
+#include "core/base/json.h"
 #include "core/base/uuid.h"
 
 namespace det {

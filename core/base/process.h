@@ -8,7 +8,7 @@
 #include <string>
 
 #include "core/base/file.h"
-#include "core/base/json.h"
+#include "core/base/json_fwd.h"
 
 namespace det {
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "core/base/json.h"
+#include "core/base/json_fwd.h"
 #include "core/base/log.h"
 
 namespace det::client {

@@ -2,6 +2,7 @@
 #include <filesystem>
 
 #include "core/base/error.h"
+#include "core/base/json.h"
 #include "core/client/client.h"
 #include "core/engine/searcher_metric.h"
 #include "core/storage/storage_location.h"
@@ -51,6 +52,11 @@ Json directory_of(const Json &storage, const std::string &uuid) {
 }
 
 }  // namespace
+
+Json Client::list_metrics(int64_t trial_id, const std::optional<std::string> &group,
+                          const engine::Page &page) {
+  return parse_json(metrics_text(trial_id, group, page), "a list of metrics");
+}
 
 void require_one_experiment(int64_t experiment_id) {
   if (experiment_id == 0)

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "core/base/json.h"
+#include "core/base/json_fwd.h"
 #include "core/engine/control.h"
 #include "core/engine/page.h"
 
@@ -29,9 +29,7 @@ class Client {
   virtual std::string metrics_text(int64_t trial_id, const std::optional<std::string> &group,
                                    const engine::Page &page) = 0;
   Json list_metrics(int64_t trial_id, const std::optional<std::string> &group,
-                    const engine::Page &page) {
-    return parse_json(metrics_text(trial_id, group, page), "a list of metrics");
-  }
+                    const engine::Page &page);
   // Of all reports: {"training": ["loss"]}.
   virtual Json list_metric_names(int64_t trial_id) = 0;
   virtual Json list_checkpoints(int64_t trial_id,

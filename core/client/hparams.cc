@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/base/error.h"
+#include "core/base/json.h"
 #include "core/client/client.h"
 #include "core/client/importance.h"
 #include "core/engine/searcher_metric.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/base/json.h"
+#include "core/base/json_fwd.h"
 #include "core/client/client.h"
 #include "core/codec/lists.h"
 #include "core/codec/logs.h"

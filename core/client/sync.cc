@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "core/base/json.h"
+
 namespace det::client {
 
 Json to_json(const journal::Recovery &recovery) {

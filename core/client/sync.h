@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/base/json.h"
+#include "core/base/json_fwd.h"
 #include "core/journal/dead_ranks.h"
 
 namespace det::client {

@@ -4,6 +4,7 @@
 #include <system_error>
 
 #include "core/base/error.h"
+#include "core/base/json.h"
 #include "core/config/user_file.h"
 
 namespace det::config {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/base/json.h"
 #include "core/config/master_url.h"
 #include "core/config/user_file.h"
 

@@ -7,6 +7,7 @@
 
 #include "core/base/environment.h"
 #include "core/base/error.h"
+#include "core/base/json.h"
 #include "core/base/process.h"
 
 namespace det::config {

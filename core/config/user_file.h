@@ -7,7 +7,7 @@
 #include <string>
 
 #include "core/base/file.h"
-#include "core/base/json.h"
+#include "core/base/json_fwd.h"
 
 namespace det::config {
 

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <optional>
 
-#include "core/base/json.h"
+#include "core/base/json_fwd.h"
 #include "core/comm/communicator.h"
 #include "core/context/gate.h"
 #include "core/master/master.h"

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "core/base/json.h"
+#include "core/base/json_fwd.h"
 #include "core/base/log.h"
 #include "core/comm/communicator.h"
 #include "core/context/options.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/base/json.h"
+#include "core/base/json_fwd.h"
 #include "core/base/log.h"
 #include "core/context/gate.h"
 #include "core/journal/spool.h"

@@ -1,6 +1,7 @@
 #include "core/engine/best_validation.h"
 
 #include "core/base/error.h"
+#include "core/base/json.h"
 
 namespace det::engine {
 

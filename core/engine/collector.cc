@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "core/base/error.h"
+#include "core/base/json.h"
 #include "core/engine/garbage.h"
 #include "core/engine/store.h"
 #include "core/storage/storage.h"

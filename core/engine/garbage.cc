@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/base/error.h"
+#include "core/base/json.h"
 #include "core/engine/best_validation.h"
 
 namespace det::engine {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "core/base/json.h"
+#include "core/base/json_fwd.h"
 #include "core/base/log.h"
 #include "core/base/process.h"
 #include "core/engine/live_run.h"

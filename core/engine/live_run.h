@@ -9,7 +9,7 @@
 #include <span>
 #include <string>
 
-#include "core/base/json.h"
+#include "core/base/json_fwd.h"
 #include "core/base/log.h"
 #include "core/base/report.h"
 #include "core/engine/report_writer.h"

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "core/base/json.h"
+
 namespace det::engine {
 
 void MetricText::read(const Report &report) {
@@ -33,6 +35,11 @@ void MetricText::read(const Report &report) {
 std::optional<std::string_view> MetricText::batches() const {
   if (batches_.empty()) return std::nullopt;
   return batches_;
+}
+
+void MetricText::reduce_metrics(const Json &metrics) {
+  metrics_ = to_wire(metrics);
+  is_reduced_ = true;
 }
 
 const std::string &MetricText::quoted(std::string_view name) {

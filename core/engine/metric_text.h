@@ -6,7 +6,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "core/base/json.h"
+#include "core/base/json_fwd.h"
 #include "core/base/report.h"
 
 namespace det::engine {
@@ -24,10 +24,7 @@ class MetricText {
   std::optional<std::string_view> batches() const;
 
   // Leaves only these.
-  void reduce_metrics(const Json &metrics) {
-    metrics_ = to_wire(metrics);
-    is_reduced_ = true;
-  }
+  void reduce_metrics(const Json &metrics);
   bool is_reduced() const { return is_reduced_; }
   void drop_batches() { batches_.clear(); }
 

@@ -1,5 +1,7 @@
 #include "core/engine/repeats.h"
 
+#include "core/base/json.h"
+
 namespace det::engine {
 
 namespace {

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/base/file.h"
+#include "core/base/json.h"
 #include "core/engine/lifecycle.h"
 #include "core/engine/supervised.h"
 

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-#include "core/base/json.h"
+#include "core/base/json_fwd.h"
 #include "core/engine/database.h"
 
 namespace det::engine {

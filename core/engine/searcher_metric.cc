@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "core/base/error.h"
+#include "core/base/json.h"
 
 namespace det::engine {
 

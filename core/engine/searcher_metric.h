@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "core/base/json.h"
+#include "core/base/json_fwd.h"
 
 namespace det::engine {
 

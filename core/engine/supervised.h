@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "core/base/json.h"
+#include "core/base/json_fwd.h"
 #include "core/engine/control.h"
 #include "core/engine/store.h"
 

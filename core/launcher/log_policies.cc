@@ -3,6 +3,7 @@
 #include <re2/re2.h>
 
 #include "core/base/error.h"
+#include "core/base/json.h"
 
 namespace det::launcher {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/base/json.h"
+#include "core/base/json_fwd.h"
 #include "core/base/log.h"
 #include "core/engine/lead.h"
 #include "core/launcher/log_follower.h"

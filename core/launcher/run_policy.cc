@@ -1,5 +1,6 @@
 #include "core/launcher/run_policy.h"
 
+#include "core/base/json.h"
 #include "core/search/single.h"
 
 namespace det::launcher {

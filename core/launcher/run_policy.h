@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/base/json.h"
+#include "core/base/json_fwd.h"
 
 namespace det::launcher {
 

@@ -1,7 +1,7 @@
 // What keeps a configuration from being run.
 #pragma once
 
-#include "core/base/json.h"
+#include "core/base/json_fwd.h"
 #include "core/config/experiment/check.h"
 #include "core/engine/experiment.h"
 #include "core/launcher/launcher.h"

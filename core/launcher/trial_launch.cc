@@ -1,5 +1,6 @@
 #include "core/launcher/trial_launch.h"
 
+#include "core/base/json.h"
 #include "core/launcher/run_policy.h"
 
 namespace det::launcher {

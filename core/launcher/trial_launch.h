@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "core/base/json.h"
+#include "core/base/json_fwd.h"
 #include "core/engine/experiment.h"
 #include "core/engine/run_info.h"
 #include "core/launcher/launcher.h"

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "core/base/json.h"
+#include "core/base/json_fwd.h"
 #include "core/base/report.h"
 #include "core/base/wake.h"
 #include "core/engine/run_info.h"

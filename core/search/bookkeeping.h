@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/base/json.h"
+#include "core/base/json_fwd.h"
 #include "core/search/method.h"
 #include "core/search/search.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/base/json.h"
+#include "core/base/json_fwd.h"
 #include "core/search/bookkeeping.h"
 #include "core/search/method.h"
 #include "core/search/search.h"

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/json.h"
+#include "core/base/json_fwd.h"
 #include "core/search/hyperparameters.h"
 #include "core/search/random.h"
 #include "core/search/search.h"

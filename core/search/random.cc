@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "core/base/json.h"
 #include "core/base/uuid.h"
 
 namespace det::search {

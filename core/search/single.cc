@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/base/error.h"
+#include "core/base/json.h"
 #include "core/search/exact.h"
 
 namespace det::search {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "core/base/json.h"
+#include "core/base/json_fwd.h"
 
 namespace det::search {
 

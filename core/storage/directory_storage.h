@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 
+#include "core/base/json.h"
 #include "core/storage/manifest.h"
 #include "core/storage/staging.h"
 #include "core/storage/storage.h"

@@ -2,6 +2,7 @@
 #include <set>
 
 #include "core/base/error.h"
+#include "core/base/json.h"
 #include "core/storage/directory_storage.h"
 #include "core/storage/storage.h"
 #include "core/storage/storage_location.h"

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cstdio>
 
+#include "core/base/json.h"
 #include "core/base/utf8.h"
 #include "core/base/uuid.h"
 

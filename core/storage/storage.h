@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/json.h"
+#include "core/base/json_fwd.h"
 #include "core/base/log.h"
 
 namespace det::storage {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/fork_guard.h"
+#include "core/base/json.h"
 #include "core/base/process.h"
 #include "tests/cmocka.h"
 #include "tests/expect_error.h"

@@ -2,6 +2,7 @@
 // 100,000.
 #include <cstdio>
 
+#include "core/base/json.h"
 #include "core/client/client.h"
 #include "core/engine/best_validation.h"
 #include "core/engine/store.h"

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "core/base/error.h"
+#include "core/base/json.h"
 #include "core/storage/storage.h"
 #include "core/storage/storage_location.h"
 #include "tests/temporary_directory.h"

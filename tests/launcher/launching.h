@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/base/json.h"
 #include "core/base/process.h"
 #include "core/launcher/local/local_launcher.h"
 #include "tests/cmocka.h"

@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/base/json.h"
 #include "tests/expect_error.h"
 #include "tests/launcher/launching.h"
 

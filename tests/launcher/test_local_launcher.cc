@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "core/base/json.h"
 #include "core/launcher/program.h"
 #include "tests/expect_error.h"
 #include "tests/launcher/launching.h"

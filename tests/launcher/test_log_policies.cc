@@ -1,4 +1,5 @@
 // Which lines of a log end the restarts of the trial that printed them.
+#include "core/base/json.h"
 #include "core/launcher/log_policies.h"
 #include "tests/cmocka.h"
 #include "tests/expect_error.h"

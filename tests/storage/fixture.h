@@ -12,6 +12,7 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "core/base/json.h"
 #include "core/base/log.h"
 #include "core/storage/shared_directory.h"
 #include "core/storage/storage.h"

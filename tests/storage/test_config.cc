@@ -1,3 +1,4 @@
+#include "core/base/json.h"
 #include "core/storage/storage_location.h"
 #include "tests/storage/fixture.h"
 

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cerrno>
 
+#include "core/base/json.h"
 #include "tests/storage/fixture.h"
 
 namespace {

@@ -1,4 +1,5 @@
 // Who is started next, and whether one more may be.
+#include "core/base/json.h"
 #include "core/launcher/launch_queue.h"
 
 #include "core/launcher/run_policy.h"

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "core/base/json.h"
 #include "core/base/utf8.h"
 
 namespace det::config {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "core/base/json.h"
+#include "core/base/json_fwd.h"
 
 namespace det::config {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/base/json.h"
+#include "core/base/json_fwd.h"
 #include "core/base/report.h"
 #include "core/codec/metrics.h"
 #include "core/http/http_client.h"

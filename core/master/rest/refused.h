@@ -8,7 +8,7 @@
 #include <functional>
 #include <string>
 
-#include "core/base/json.h"
+#include "core/base/json_fwd.h"
 
 namespace det::master {
 

@@ -1,6 +1,7 @@
 #include "core/master/rest/unmanaged_config.h"
 
 #include "core/base/error.h"
+#include "core/base/json.h"
 #include "core/base/uuid.h"
 
 namespace det::master {

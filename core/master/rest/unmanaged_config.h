@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "core/base/json.h"
+#include "core/base/json_fwd.h"
 #include "core/codec/version.h"
 
 namespace det::master {
