@@ -3,9 +3,13 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/base/json.h"
 
 namespace det::codec {
 
+namespace {
+
+// Throws Code::corrupt for an answer and Code::invalid for a request that is no JSON.
 Json read_body(const WireMessage &message, std::string_view body) {
   if (!message.is_answer && body.find_first_not_of(" \t\r\n") == body.npos) return Json::object();
   try {
@@ -20,6 +24,7 @@ Json read_body(const WireMessage &message, std::string_view body) {
                   " bytes is not valid JSON of at most 128 levels");
 }
 
+// Throws a refusal in their midst as throw_refusal() does.
 Json read_parts(const WireMessage &message, const char *what, std::string_view body) {
   Json parts = Json::array();
   while (!body.empty()) {
@@ -49,6 +54,14 @@ std::string write_parts(const Json &parts) {
   return body;
 }
 
+void read_fields(WireMessage &message, Json &body, const FieldList &list) {
+  Fields fields(message, body);
+  list(fields);
+  if (!message.is_bare) fields.expect_object();
+}
+
+}  // namespace
+
 std::optional<WireMessage> take_request(const Route &route, const WireRequest &request,
                                         WireVersion version) {
   if (request.method != route.method || version > route.until) return std::nullopt;
@@ -63,6 +76,43 @@ std::optional<WireMessage> take_request(const Route &route, const WireRequest &r
   message.path = std::move(*found);
   message.query = read_query(request.query);
   return message;
+}
+
+WireRequest write_message(const Route &route, WireVersion version, const FieldList &list) {
+  const char *path = path_in(route, version);
+  WireMessage message{
+      .what = route.what, .version = version, .is_old_form = path == route.old_path};
+  Json body = Json::object();
+  Fields fields(message, body);
+  list(fields);
+  return {route.method, expand_path(path, message.path, route.what), write_query(message.query),
+          message.is_bare || !body.empty() ? to_wire(body) : std::string()};
+}
+
+void read_message(WireMessage &message, std::string_view body, const FieldList &list) {
+  Json document = read_body(message, body);
+  read_fields(message, document, list);
+}
+
+std::string write_answer(const Route &route, WireVersion version, bool in_parts,
+                         const FieldList &list) {
+  WireMessage message{.what = route.what, .is_answer = true, .version = version};
+  Json body = Json::object();
+  Fields fields(message, body);
+  list(fields);
+  return in_parts ? write_parts(body) : to_wire(body);
+}
+
+void read_answer(const Route &route, const WireAnswer &answer, WireVersion version, bool in_parts,
+                 const FieldList &list) {
+  if (answer.status != 200) throw_refusal(route.what, read_refusal(answer));
+  WireMessage message{.what = std::string(route.what) + ": the master's answer",
+                      .is_read = true,
+                      .is_answer = true,
+                      .version = version};
+  Json body =
+      in_parts ? read_parts(message, route.what, answer.body) : read_body(message, answer.body);
+  read_fields(message, body, list);
 }
 
 }  // namespace det::codec

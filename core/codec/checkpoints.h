@@ -1,6 +1,7 @@
 // Checkpoints, as the master keeps account of them.
 #pragma once
 
+#include "core/base/json.h"
 #include "core/codec/call.h"
 
 namespace det::codec {

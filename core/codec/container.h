@@ -1,6 +1,7 @@
 // What a container of the cluster does before the training code runs.
 #pragma once
 
+#include "core/base/json.h"
 #include "core/codec/call.h"
 
 namespace det::codec {

@@ -9,6 +9,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
+#include "core/base/json.h"
 #include "core/codec/refusal.h"
 
 namespace det::codec {
@@ -51,6 +52,11 @@ bool read_double(const std::string &text, double &value) {
 
 }  // namespace
 
+Fields::Fields(WireMessage &message, Json &body, const Fields *parent, std::string name)
+    : message_(message), body_(body), parent_(parent), name_(std::move(name)) {
+  if (!message.is_read) body = Json::object();
+}
+
 void Fields::refuse(const std::string &name, const std::string &problem) const {
   throw Error(message_.is_answer ? Code::corrupt : Code::invalid,
               message_.what + ": '" + for_people(full_name(name)) + "' " + problem);
@@ -78,6 +84,8 @@ Json *Fields::find(const char *name) {
   }
   return nullptr;
 }
+
+Json &Fields::add(const char *name) { return body_[written(name)]; }
 
 void Fields::object(const char *name, Json &value) {
   if (!value.is_object() && !message_.is_read) refuse(name, "must be a JSON object");
@@ -175,6 +183,24 @@ void Fields::convert_enum(Json &json, Name name, size_t &value,
       !json.is_string() ? names.end() : std::ranges::find(names, json.get_ref<std::string &>());
   if (found == names.end()) refuse(name, "must be one of " + std::string(names[0]) + ", ...");
   value = static_cast<size_t>(found - names.begin());
+}
+
+size_t Fields::list_size(Json &json, Name name, size_t size) {
+  if (!message_.is_read) json = Json::array_t(size);
+  if (!json.is_array()) refuse(name, "must be a list");
+  return json.size();
+}
+
+Json &Fields::element(Json &list, size_t index) { return list[index]; }
+
+void Fields::convert_parameter(Parameters &parameters, const char *name, bool is_bool,
+                               const std::function<void(Json &)> &convert_value) {
+  Json json;
+  if (message_.is_read) json = parameters[name];
+  if (is_bool && (json == "true" || json == "false")) json = json == "true";
+  convert_value(json);
+  if (!message_.is_read)
+    parameters[name] = json.is_string() ? json.get<std::string>() : json.dump();
 }
 
 }  // namespace det::codec

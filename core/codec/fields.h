@@ -8,6 +8,7 @@
 // throws, naming the message and the field: Code::invalid in a request, Code::corrupt in an answer.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -15,7 +16,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/base/json.h"
+#include "core/base/json_fwd.h"
 #include "core/codec/route.h"
 
 namespace det::codec {
@@ -47,7 +48,7 @@ class Fields {
 
   template <class T>
   void operator()(const char *name, T &value) {
-    if (!message_.is_read) return convert(body_[written(name)], name, value);
+    if (!message_.is_read) return convert(add(name), name, value);
     Json *found = find(name);
     if (found == nullptr) refuse(name, "is missing");
     convert(*found, name, value);
@@ -56,7 +57,7 @@ class Fields {
   void operator()(const char *name, std::optional<T> &value) {
     Json *found = message_.is_read ? find(name) : nullptr;
     if (found != nullptr) value.emplace();
-    if (value) convert(found != nullptr ? *found : body_[written(name)], name, *value);
+    if (value) convert(found != nullptr ? *found : add(name), name, *value);
   }
   // Always written; where it is missing, the member keeps its value.
   template <class T>
@@ -79,7 +80,7 @@ class Fields {
   // An object whose fields `list` lists.
   template <class List>
   void nested(const char *name, List list) {
-    Json *object = message_.is_read ? find(name) : &(body_[written(name)] = Json::object());
+    Json *object = message_.is_read ? find(name) : &add(name);
     if (object == nullptr) refuse(name, "is missing");
     Fields inner(message_, *object, this, name);
     list(inner);
@@ -109,10 +110,11 @@ class Fields {
   void expect_object() const;
 
  private:
-  Fields(WireMessage &message, Json &body, const Fields *parent, std::string name)
-      : message_(message), body_(body), parent_(parent), name_(std::move(name)) {}
+  // Of an object inside of it: made where it is written.
+  Fields(WireMessage &message, Json &body, const Fields *parent, std::string name);
 
   Json *find(const char *name);
+  Json &add(const char *name);
   std::string written(const char *name) const;
   std::string full_name(const std::string &name) const;
 
@@ -137,28 +139,26 @@ class Fields {
   template <class T>
   requires requires(T t, Fields f) { t.fields(f); }
   void convert(Json &json, Name name, T &value) {
-    if (!message_.is_read) json = Json::object();
     Fields inner(message_, json, this, name);
     inner.expect_object();
     value.fields(inner);
   }
   template <class T>
   void convert(Json &json, Name name, std::vector<T> &values) {
-    if (!message_.is_read) json = Json::array_t(values.size());
-    if (!json.is_array()) refuse(name, "must be a list");
-    values.resize(json.size());
+    values.resize(list_size(json, name, values.size()));
     for (size_t i = 0; i < values.size(); ++i)
-      convert(json[i], name + "[" + std::to_string(i) + "]", values[i]);
+      convert(element(json, i), name + "[" + std::to_string(i) + "]", values[i]);
   }
+  // Of a list, which is made with `size` elements where it is written.
+  size_t list_size(Json &json, Name name, size_t size);
+  static Json &element(Json &list, size_t index);
   template <class T>
   void parameter(Parameters &parameters, const char *name, T &value) {
-    Json json;
-    if (message_.is_read) json = parameters[name];
-    if (std::is_same_v<T, bool> && (json == "true" || json == "false")) json = json == "true";
-    convert(json, name, value);
-    if (!message_.is_read)
-      parameters[name] = json.is_string() ? json.get<std::string>() : json.dump();
+    convert_parameter(parameters, name, std::is_same_v<T, bool>,
+                      [&](Json &json) { convert(json, name, value); });
   }
+  void convert_parameter(Parameters &parameters, const char *name, bool is_bool,
+                         const std::function<void(Json &)> &convert_value);
 
   WireMessage &message_;
   Json &body_;

@@ -1,6 +1,7 @@
 // Metrics of every group, those of the profiler included.
 #pragma once
 
+#include "core/base/json.h"
 #include "core/codec/call.h"
 
 namespace det::codec {

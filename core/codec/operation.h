@@ -2,6 +2,7 @@
 // experiment's configuration.
 #pragma once
 
+#include "core/base/json.h"
 #include "core/codec/call.h"
 
 namespace det::codec {

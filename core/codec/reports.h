@@ -1,6 +1,7 @@
 // What a trial has reported, read back.
 #pragma once
 
+#include "core/base/json.h"
 #include "core/codec/lists.h"
 
 namespace det::codec {

@@ -1,6 +1,7 @@
 // The run of a trial: its start, and what it tells and asks besides metrics and checkpoints.
 #pragma once
 
+#include "core/base/json.h"
 #include "core/codec/call.h"
 
 namespace det::codec {

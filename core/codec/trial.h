@@ -2,6 +2,7 @@
 // is missing; all of it is written, since the original's clients want it.
 #pragma once
 
+#include "core/base/json.h"
 #include "core/codec/call.h"
 
 namespace det::codec {

@@ -1,6 +1,7 @@
 // Experiments and trials that no cluster schedules: they only report.
 #pragma once
 
+#include "core/base/json.h"
 #include "core/codec/call.h"
 #include "core/codec/trial.h"
 
