@@ -8,6 +8,7 @@
 #include "core/comm/machine_tree.h"
 #include "tests/cmocka.h"
 #include "tests/comm/ranks.h"
+#include "tests/expect_error.h"
 
 namespace det::test {
 namespace {

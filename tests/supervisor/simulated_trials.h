@@ -10,6 +10,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
+#include "core/base/json.h"
 #include "core/base/wake.h"
 #include "core/engine/database.h"
 #include "core/launcher/launcher.h"
