@@ -117,7 +117,7 @@ void Core::open_journal(const CoreOptions &options) {
                                                : place_.tensorboard_directory,
           run.cluster_id, run.experiment_id, run.trial_id, run.allocation_id, ranks.rank});
   if (!master.unreachable().empty()) return;
-  metrics::Shipper::Observer observer;
+  journal::Shipper::Observer observer;
   if (options.tensorboard_mode == tensorboard::TensorboardMode::automatic &&
       communicator_->is_chief()) {
     events_ = std::make_unique<tensorboard::EventWriter>(tensorboard_, logger_);
@@ -126,7 +126,7 @@ void Core::open_journal(const CoreOptions &options) {
   spool_ = journal::Spool::create(
       master.run_directory(), JournalKey{run.trial_id, run.run_id, ranks.rank, master.journal_id()},
       journal::SpoolOptions{.limit_bytes = options.spool_limit, .wait_ms = options.spool_wait_ms});
-  shipper_ = std::make_unique<metrics::Shipper>(*spool_, master, logger_, std::move(observer));
+  shipper_ = std::make_unique<journal::Shipper>(*spool_, master, logger_, std::move(observer));
 }
 
 void Core::open_contexts(const CoreOptions &options) {

@@ -24,7 +24,7 @@
 #include "core/context/start.h"
 #include "core/context/train.h"
 #include "core/journal/spool.h"
-#include "core/metrics/shipper.h"
+#include "core/journal/shipper.h"
 #include "core/tensorboard/event_writer.h"
 #include "core/tensorboard/files.h"
 
@@ -89,7 +89,7 @@ class Core {
   std::unique_ptr<tensorboard::EventWriter> events_;
   // Neither where this rank cannot reach the master.
   std::unique_ptr<journal::Spool> spool_;
-  std::unique_ptr<metrics::Shipper> shipper_;
+  std::unique_ptr<journal::Shipper> shipper_;
   std::unique_ptr<TrainContext> train_;
   std::unique_ptr<CheckpointContext> checkpoint_;
   std::unique_ptr<SearcherContext> searcher_;

@@ -14,7 +14,7 @@
 #include "core/context/gate.h"
 #include "core/journal/spool.h"
 #include "core/master/master.h"
-#include "core/metrics/shipper.h"
+#include "core/journal/shipper.h"
 #include "core/tensorboard/files.h"
 
 namespace det::context {
@@ -23,7 +23,7 @@ class TrainContext {
  public:
   // Without a spool and its shipper where the master is unreachable().
   TrainContext(const Gate &gate, master::Master &master, journal::Spool *spool,
-               metrics::Shipper *shipper, tensorboard::TensorboardFiles &tensorboard,
+               journal::Shipper *shipper, tensorboard::TensorboardFiles &tensorboard,
                Logger &logger)
       : gate_(gate),
         master_(master),
@@ -101,7 +101,7 @@ class TrainContext {
   const Gate &gate_;
   master::Master &master_;
   journal::Spool *const spool_;
-  metrics::Shipper *const shipper_;
+  journal::Shipper *const shipper_;
   tensorboard::TensorboardFiles &tensorboard_;
   Logger &logger_;
   std::atomic<int64_t> training_steps_{0};

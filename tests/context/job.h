@@ -207,7 +207,7 @@ class Job {
     ReportingMaster master(*this, rank, faults);
     const TemporaryDirectory journal;
     const auto spool = journal::Spool::create(journal.path(), JournalKey{1, 1, rank, "journal"});
-    metrics::Shipper shipper(*spool, master, logger);
+    journal::Shipper shipper(*spool, master, logger);
     tensorboard::TensorboardFiles tensorboard(tensorboard::TensorboardMode::manual, {});
     context::TrainContext train(gate, master, spool.get(), &shipper, tensorboard, *logger);
     FaultyStorage storage(

@@ -17,7 +17,7 @@
 #include "core/base/file.h"
 #include "core/base/hash.h"
 #include "core/journal/recovery.h"
-#include "core/metrics/shipper.h"
+#include "core/journal/shipper.h"
 #include "tests/cmocka.h"
 #include "tests/expect_error.h"
 #include "tests/journal/journal.h"
@@ -210,11 +210,11 @@ class SharedSink : public ReportSink {
 [[noreturn]] void report_until_killed(const Journal &journal, Shared &shared, bool ship) {
   const auto spool = journal.open({.limit_bytes = 256 << 20, .segment_bytes = 16384});
   SharedSink sink(shared);
-  std::unique_ptr<metrics::Shipper> shipper;
-  metrics::ShipperOptions options;
+  std::unique_ptr<journal::Shipper> shipper;
+  journal::ShipperOptions options;
   options.interval = std::chrono::milliseconds(1);
   if (ship)
-    shipper = std::make_unique<metrics::Shipper>(*spool, sink, std::make_shared<Logger>(), nullptr,
+    shipper = std::make_unique<journal::Shipper>(*spool, sink, std::make_shared<Logger>(), nullptr,
                                                  options);
   const auto loop = [&](int thread) {
     for (int64_t i = 1;; ++i) {

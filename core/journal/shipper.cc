@@ -1,4 +1,4 @@
-#include "core/metrics/shipper.h"
+#include "core/journal/shipper.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -14,7 +14,7 @@
 #include "core/base/error.h"
 #include "core/base/thread.h"
 
-namespace det::metrics {
+namespace det::journal {
 
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
@@ -41,7 +41,7 @@ struct Shipper::State {
     }
   };
 
-  State(journal::Spool &spool, ReportSink &sink, std::shared_ptr<Logger> logger, Observer observer,
+  State(Spool &spool, ReportSink &sink, std::shared_ptr<Logger> logger, Observer observer,
         const ShipperOptions &options)
       : spool(spool),
         sink(sink),
@@ -50,7 +50,7 @@ struct Shipper::State {
         options(options),
         delivered(spool.read_position()) {}
 
-  journal::Spool &spool;
+  Spool &spool;
   ReportSink &sink;
   const std::shared_ptr<Logger> logger;
   const Observer observer;
@@ -233,8 +233,8 @@ struct Shipper::State {
   bool over() { return stopping() && (spool.drained() || late()); }
 };
 
-Shipper::Shipper(journal::Spool &spool, ReportSink &sink, std::shared_ptr<Logger> logger,
-                 Observer observer, const ShipperOptions &options)
+Shipper::Shipper(Spool &spool, ReportSink &sink, std::shared_ptr<Logger> logger, Observer observer,
+                 const ShipperOptions &options)
     : state_(
           std::make_unique<State>(spool, sink, std::move(logger), std::move(observer), options)) {
   sink.on_progress([state = state_.get()](uint64_t below) { state->tell_delivered(below); });
@@ -317,4 +317,4 @@ std::optional<std::string> Shipper::take_conflict() {
   return first;
 }
 
-}  // namespace det::metrics
+}  // namespace det::journal

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/journal/recovery.h"
-#include "core/metrics/shipper.h"
+#include "core/journal/shipper.h"
 #include "tests/cmocka.h"
 #include "tests/expect_error.h"
 #include "tests/failing_memory.h"
@@ -18,7 +18,7 @@
 #include "tests/journal/recording_sink.h"
 #include "tests/threads.h"
 
-namespace det::metrics {
+namespace det::journal {
 namespace {
 
 using std::chrono::milliseconds;
@@ -52,18 +52,18 @@ struct Log {
 };
 
 // Steps 0 to count - 1, each once and in order.
-void assert_steps(const std::vector<journal::KeptReport> &kept, int64_t count) {
+void assert_steps(const std::vector<KeptReport> &kept, int64_t count) {
   assert_int_equal(kept.size(), count);
   for (int64_t i = 0; i < count; ++i) assert_int_equal(kept[static_cast<size_t>(i)].steps, i);
 }
 
 void reports_arrive_in_order_and_files_go(void **) {
-  const journal::Journal journal;
+  const Journal journal;
   const auto spool = journal.open();
-  journal::RecordingSink sink;
+  RecordingSink sink;
   Log log;
   Shipper shipper(*spool, sink, log.logger, nullptr, quick());
-  for (int64_t i = 0; i < 1000; ++i) journal::report_step(*spool, i);
+  for (int64_t i = 0; i < 1000; ++i) report_step(*spool, i);
   assert_true(shipper.stop(long_enough));
   assert_true(shipper.stop(long_enough));
   assert_steps(sink.kept(), 1000);
@@ -74,14 +74,14 @@ void reports_arrive_in_order_and_files_go(void **) {
 }
 
 void failed_deliveries_lose_and_repeat_nothing(void **) {
-  const journal::Journal journal;
+  const Journal journal;
   const auto spool = journal.open();
-  journal::RecordingSink sink;
+  RecordingSink sink;
   sink.failures_left = 5;
   sink.answers_to_lose = 5;
   Log log;
   Shipper shipper(*spool, sink, log.logger, nullptr, quick());
-  for (int64_t i = 0; i < 1000; ++i) journal::report_step(*spool, i);
+  for (int64_t i = 0; i < 1000; ++i) report_step(*spool, i);
   shipper.flush(spool->last_sequence(), std::nullopt);
   assert_steps(sink.kept(), 1000);
   assert_true(shipper.last_failure().empty());
@@ -92,14 +92,14 @@ void failed_deliveries_lose_and_repeat_nothing(void **) {
 }
 
 void failure_that_does_not_pass_is_an_error_in_the_log_and_retried(void **) {
-  const journal::Journal journal;
+  const Journal journal;
   const auto spool = journal.open();
-  journal::RecordingSink sink;
+  RecordingSink sink;
   sink.fail_with(Code::invalid, "no such trial");
   Log log;
   Shipper shipper(*spool, sink, log.logger, nullptr, quick());
-  journal::report_step(*spool, 0);
-  journal::wait_until([&] { return sink.attempts >= 4; });
+  report_step(*spool, 0);
+  wait_until([&] { return sink.attempts >= 4; });
   assert_int_equal(log.count("ERROR delivering reports: no such trial"), 1);
   sink.succeed();
   shipper.flush(spool->last_sequence(), std::nullopt);
@@ -109,9 +109,9 @@ void failure_that_does_not_pass_is_an_error_in_the_log_and_retried(void **) {
 void threads_appending_at_once_arrive_in_their_own_order(void **) {
   constexpr int threads = 4;
   constexpr int64_t each = 3000;
-  const journal::Journal journal;
+  const Journal journal;
   const auto spool = journal.open({.limit_bytes = 64 << 20, .segment_bytes = 8192});
-  journal::RecordingSink sink;
+  RecordingSink sink;
   sink.failures_left = 3;
   Log log;
   Shipper shipper(*spool, sink, log.logger, nullptr, quick());
@@ -119,27 +119,27 @@ void threads_appending_at_once_arrive_in_their_own_order(void **) {
   for (int t = 0; t < threads; ++t)
     writers.emplace_back([&, t] {
       for (int64_t i = 0; i < each; ++i) {
-        journal::report_step(*spool, i, t);
+        report_step(*spool, i, t);
         if (i % 1000 == 0) shipper.flush(spool->last_sequence(), std::nullopt);
       }
     });
   for (std::thread &writer : writers) writer.join();
   assert_true(shipper.stop(long_enough));
   std::vector<int64_t> next(threads, 0);
-  for (const journal::KeptReport &report : sink.kept())
+  for (const KeptReport &report : sink.kept())
     assert_int_equal(report.steps, next[static_cast<size_t>(report.values[0].second)]++);
   for (const int64_t count : next) assert_int_equal(count, each);
 }
 
 void flush_that_times_out_says_why(void **) {
-  const journal::Journal journal;
+  const Journal journal;
   const auto spool = journal.open();
-  journal::RecordingSink sink;
+  RecordingSink sink;
   sink.fail_with(Code::unavailable, "connecting to 'http://m:8080': refused");
   Log log;
   Shipper shipper(*spool, sink, log.logger, nullptr, quick());
-  journal::report_step(*spool, 0);
-  journal::wait_until([&] { return !shipper.last_failure().empty(); });
+  report_step(*spool, 0);
+  wait_until([&] { return !shipper.last_failure().empty(); });
   const std::string message =
       expect_error(Code::timeout, [&] { shipper.flush(spool->last_sequence(), milliseconds(20)); });
   assert_true(contains(message, "connecting to 'http://m:8080': refused"));
@@ -151,13 +151,13 @@ void flush_that_times_out_says_why(void **) {
 
 // Nobody but a person makes room on a disk: whoever waits is told at once.
 void flush_does_not_wait_for_a_full_disk(void **) {
-  const journal::Journal journal;
+  const Journal journal;
   const auto spool = journal.open();
-  journal::RecordingSink sink;
+  RecordingSink sink;
   sink.fail_with(Code::full, "using the store: database or disk is full");
   Log log;
   Shipper shipper(*spool, sink, log.logger, nullptr, quick());
-  journal::report_step(*spool, 0);
+  report_step(*spool, 0);
   const std::string message =
       expect_error(Code::full, [&] { shipper.flush(spool->last_sequence(), std::nullopt); });
   assert_true(contains(message, "disk is full"));
@@ -167,13 +167,13 @@ void flush_does_not_wait_for_a_full_disk(void **) {
 }
 
 void stop_does_not_wait_for_a_full_disk(void **) {
-  const journal::Journal journal;
+  const Journal journal;
   const auto spool = journal.open();
-  journal::RecordingSink sink;
+  RecordingSink sink;
   sink.fail_with(Code::full, "using the store: database or disk is full");
   Log log;
   Shipper shipper(*spool, sink, log.logger, nullptr, quick());
-  journal::report_step(*spool, 0);
+  report_step(*spool, 0);
   assert_false(shipper.stop(long_enough));
   assert_int_equal(journal.files().size(), 1);
 }
@@ -181,7 +181,7 @@ void stop_does_not_wait_for_a_full_disk(void **) {
 // A master that leaves no memory for what follows its answer.
 class GreedySink : public ReportSink {
  public:
-  explicit GreedySink(journal::RecordingSink &sink) : sink_(sink) {}
+  explicit GreedySink(RecordingSink &sink) : sink_(sink) {}
   Delivery deliver(const JournalKey &journal, std::span<const Report> reports) override {
     if (++deliveries_ % 2 == 0) return sink_.deliver(journal, reports);
     const Error error(Code::busy, "a reason that is too long to be kept without memory");
@@ -190,42 +190,42 @@ class GreedySink : public ReportSink {
   }
 
  private:
-  journal::RecordingSink &sink_;
+  RecordingSink &sink_;
   int deliveries_ = 0;
 };
 
 void lack_of_memory_loses_no_report(void **) {
-  const journal::Journal journal;
+  const Journal journal;
   const auto spool = journal.open();
-  journal::RecordingSink sink;
+  RecordingSink sink;
   GreedySink greedy(sink);
   Log log;
   Shipper shipper(*spool, greedy, log.logger, nullptr, quick());
-  for (int64_t i = 0; i < 100; ++i) journal::report_step(*spool, i);
+  for (int64_t i = 0; i < 100; ++i) report_step(*spool, i);
   shipper.flush(spool->last_sequence(), std::nullopt);
   assert_true(shipper.stop(long_enough));
   assert_steps(sink.kept(), 100);
 }
 
 void flush_cuts_the_pause_between_attempts(void **) {
-  const journal::Journal journal;
+  const Journal journal;
   const auto spool = journal.open();
-  journal::RecordingSink sink;
+  RecordingSink sink;
   sink.failures_left = 1;
   Log log;
   ShipperOptions slow = quick();
   slow.retry_first = slow.retry_limit = long_enough;
   Shipper shipper(*spool, sink, log.logger, nullptr, slow);
-  journal::report_step(*spool, 0);
-  journal::wait_until([&] { return !shipper.last_failure().empty(); });
+  report_step(*spool, 0);
+  wait_until([&] { return !shipper.last_failure().empty(); });
   shipper.flush(spool->last_sequence(), std::nullopt);
   assert_steps(sink.kept(), 1);
 }
 
 void flush_of_an_empty_journal_returns(void **) {
-  const journal::Journal journal;
+  const Journal journal;
   const auto spool = journal.open();
-  journal::RecordingSink sink;
+  RecordingSink sink;
   Log log;
   Shipper shipper(*spool, sink, log.logger);
   shipper.flush(spool->last_sequence(), std::nullopt);
@@ -234,37 +234,37 @@ void flush_of_an_empty_journal_returns(void **) {
 }
 
 void stop_in_vain_keeps_everything_for_recovery(void **) {
-  const journal::Journal journal;
-  journal::RecordingSink sink;
+  const Journal journal;
+  RecordingSink sink;
   sink.answers_to_lose = 1;  // the first 16 are stored
   {
     const auto spool = journal.open();
     Log log;
     Shipper shipper(*spool, sink, log.logger, nullptr, quick());
     for (int64_t i = 0; i < 500; ++i) {
-      journal::report_step(*spool, i);
+      report_step(*spool, i);
       if (i == 15) {
-        journal::wait_until([&] { return sink.attempts > 0; });
+        wait_until([&] { return sink.attempts > 0; });
         sink.fail_with(Code::unavailable, "away");
       }
     }
-    journal::wait_until([&] { return contains(shipper.last_failure(), "away"); });
+    wait_until([&] { return contains(shipper.last_failure(), "away"); });
     assert_false(shipper.stop(milliseconds(10)));
     assert_false(shipper.stop(long_enough));
-    expect_error(Code::state, [&] { journal::report_step(*spool, 500); });
+    expect_error(Code::state, [&] { report_step(*spool, 500); });
     assert_true(contains(
         expect_error(Code::state, [&] { shipper.flush(spool->last_sequence(), std::nullopt); }),
         "away"));
   }
   sink.succeed();
-  journal::recover_spool(journal.directory.path(), sink);
+  recover_spool(journal.directory.path(), sink);
   assert_steps(sink.kept(), 500);
   assert_true(journal.files().empty());
 }
 
 void destruction_does_not_wait_for_a_master_that_is_away(void **) {
-  const journal::Journal journal;
-  journal::RecordingSink sink;
+  const Journal journal;
+  RecordingSink sink;
   sink.fail_with(Code::unavailable, "away");
   {
     const auto spool = journal.open();
@@ -272,22 +272,22 @@ void destruction_does_not_wait_for_a_master_that_is_away(void **) {
     ShipperOptions slow = quick();
     slow.retry_first = slow.retry_limit = long_enough;
     const Shipper shipper(*spool, sink, log.logger, nullptr, slow);
-    journal::report_step(*spool, 0);
-    journal::wait_until([&] { return sink.attempts > 0; });
+    report_step(*spool, 0);
+    wait_until([&] { return sink.attempts > 0; });
   }
   sink.succeed();
-  journal::recover_spool(journal.directory.path(), sink);
+  recover_spool(journal.directory.path(), sink);
   assert_steps(sink.kept(), 1);
 }
 
 void conflicts_are_warnings_and_told_once(void **) {
-  const journal::Journal journal;
+  const Journal journal;
   const auto spool = journal.open();
-  journal::RecordingSink sink;
+  RecordingSink sink;
   sink.conflicts = {"first", "second", "third"};
   Log log;
   Shipper shipper(*spool, sink, log.logger, nullptr, quick());
-  journal::report_step(*spool, 0);
+  report_step(*spool, 0);
   shipper.flush(spool->last_sequence(), std::nullopt);
   const std::optional<std::string> conflict = shipper.take_conflict();
   assert_true(conflict.has_value());
@@ -297,9 +297,9 @@ void conflicts_are_warnings_and_told_once(void **) {
 }
 
 void observer_sees_each_report_once_also_in_an_outage(void **) {
-  const journal::Journal journal;
+  const Journal journal;
   const auto spool = journal.open();
-  journal::RecordingSink sink;
+  RecordingSink sink;
   sink.fail_with(Code::unavailable, "away");
   Log log;
   std::atomic<int64_t> seen{0};
@@ -310,10 +310,10 @@ void observer_sees_each_report_once_also_in_an_outage(void **) {
     throw std::runtime_error("no space for plots");
   };
   Shipper shipper(*spool, sink, log.logger, observe, options);
-  journal::report_step(*spool, 0);
-  journal::wait_until([&] { return seen == 1 && sink.attempts > 3; });
+  report_step(*spool, 0);
+  wait_until([&] { return seen == 1 && sink.attempts > 3; });
   sink.succeed();
-  for (int64_t i = 1; i < 100; ++i) journal::report_step(*spool, i);
+  for (int64_t i = 1; i < 100; ++i) report_step(*spool, i);
   assert_true(shipper.stop(long_enough));
   assert_int_equal(seen, 100);
   assert_steps(sink.kept(), 100);
@@ -321,65 +321,64 @@ void observer_sees_each_report_once_also_in_an_outage(void **) {
 }
 
 void full_journal_refuses_while_the_master_is_away_and_works_again(void **) {
-  const journal::Journal journal;
+  const Journal journal;
   const auto spool =
       journal.open({.limit_bytes = 16384, .segment_bytes = 4096, .wait_ms = 3'600'000});
-  journal::RecordingSink sink;
+  RecordingSink sink;
   sink.fail_with(Code::unavailable, "away");
   Log log;
   Shipper shipper(*spool, sink, log.logger, nullptr, quick());
   int64_t step = 0;
   expect_error(Code::full, [&] {
-    for (;; ++step) journal::report_step(*spool, step);
+    for (;; ++step) report_step(*spool, step);
   });
   assert_true(step > 50);
   sink.succeed();
   shipper.flush(spool->last_sequence(), std::nullopt);
   const int64_t end = step + 1000;
-  for (; step < end; ++step) journal::report_step(*spool, step);
+  for (; step < end; ++step) report_step(*spool, step);
   assert_true(shipper.stop(long_enough));
   assert_steps(sink.kept(), end);
 }
 
 // The interval is beyond the test's life: only the need for room wakes the shipper in time.
 void full_journal_waits_for_a_master_that_keeps_up(void **) {
-  const journal::Journal journal;
+  const Journal journal;
   const auto spool =
       journal.open({.limit_bytes = 8192, .segment_bytes = 4096, .wait_ms = 3'600'000});
-  journal::RecordingSink sink;
+  RecordingSink sink;
   Log log;
   ShipperOptions options = quick();
   options.interval = long_enough;
   Shipper shipper(*spool, sink, log.logger, nullptr, options);
-  for (int64_t i = 0; i < 2000; ++i) journal::report_step(*spool, i);
+  for (int64_t i = 0; i < 2000; ++i) report_step(*spool, i);
   assert_true(shipper.stop(long_enough));
   assert_steps(sink.kept(), 2000);
 }
 
 void report_wakes_a_sleeping_shipper(void **) {
-  const journal::Journal journal;
+  const Journal journal;
   const auto spool = journal.open();
-  journal::RecordingSink sink;
+  RecordingSink sink;
   Log log;
   ShipperOptions options = quick();
   options.idle = milliseconds(0);  // sleeps whenever there is nothing
   Shipper shipper(*spool, sink, log.logger, nullptr, options);
   for (int64_t i = 0; i < 500; ++i) {
-    journal::report_step(*spool, i);
-    if (i % 3 != 0)
-      journal::wait_until([&] { return sink.kept().size() == static_cast<size_t>(i) + 1; });
+    report_step(*spool, i);
+    if (i % 3 != 0) wait_until([&] { return sink.kept().size() == static_cast<size_t>(i) + 1; });
   }
   assert_true(shipper.stop(long_enough));
   assert_steps(sink.kept(), 500);
 }
 
 void forked_child_is_refused_and_the_parent_goes_on(void **) {
-  const journal::Journal journal;
+  const Journal journal;
   auto spool = journal.open();
-  journal::RecordingSink sink;
+  RecordingSink sink;
   Log log;
   auto shipper = std::make_unique<Shipper>(*spool, sink, log.logger, nullptr, quick());
-  journal::report_step(*spool, 0);
+  report_step(*spool, 0);
   const pid_t child = fork();
   if (child == 0) {
     int refused = 0;
@@ -396,25 +395,25 @@ void forked_child_is_refused_and_the_parent_goes_on(void **) {
   int status = 1;
   assert_int_equal(waitpid(child, &status, 0), child);
   assert_int_equal(status, 0);
-  for (int64_t i = 1; i < 500; ++i) journal::report_step(*spool, i);
+  for (int64_t i = 1; i < 500; ++i) report_step(*spool, i);
   assert_true(shipper->stop(long_enough));
   assert_steps(sink.kept(), 500);
 }
 
 void thread_has_a_name(void **) {
-  const journal::Journal journal;
+  const Journal journal;
   const auto spool = journal.open();
-  journal::RecordingSink sink;
+  RecordingSink sink;
   Log log;
   const Shipper shipper(*spool, sink, log.logger);
-  journal::wait_until([] { return count_threads("det-shipper") == 1; });
+  wait_until([] { return count_threads("det-shipper") == 1; });
 }
 
 }  // namespace
-}  // namespace det::metrics
+}  // namespace det::journal
 
 int test_shipper() {
-  using namespace det::metrics;
+  using namespace det::journal;
   const CMUnitTest tests[] = {
       cmocka_unit_test(reports_arrive_in_order_and_files_go),
       cmocka_unit_test(failed_deliveries_lose_and_repeat_nothing),

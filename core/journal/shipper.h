@@ -13,7 +13,7 @@
 #include "core/base/report.h"
 #include "core/journal/spool.h"
 
-namespace det::metrics {
+namespace det::journal {
 
 struct ShipperOptions {
   std::chrono::milliseconds interval{50};       // between looks at the spool while records flow
@@ -31,7 +31,7 @@ class Shipper {
   using Observer = std::function<void(std::span<const Report>)>;
 
   // `spool` and `sink` must outlive the shipper.
-  Shipper(journal::Spool &spool, ReportSink &sink, std::shared_ptr<Logger> logger,
+  Shipper(Spool &spool, ReportSink &sink, std::shared_ptr<Logger> logger,
           Observer observer = nullptr, const ShipperOptions &options = {});
 
   // Stops without waiting for deliveries. In a forked child it leaves everything to the parent.
@@ -60,4 +60,4 @@ class Shipper {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace det::metrics
+}  // namespace det::journal
