@@ -93,8 +93,7 @@ void Transfer::prepare(const HttpRequest &request, const ProxyOptions &proxy) {
   set_option(handle, CURLOPT_PIPEWAIT, request.url.starts_with("https:") ? 1L : 0L);
   set_option(handle, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(request.connect_timeout.count()));
   set_option(handle, CURLOPT_TIMEOUT_MS, static_cast<long>(request.timeout.count()));
-  // A new connection is not taken for one that the server has closed.
-  if (!counts_sendings_) set_option(handle, CURLOPT_FRESH_CONNECT, may_resend_ ? 0L : 1L);
+  if (!counts_sendings_) be_alone(!may_resend_);
   const bool plain_get = request.method == "GET" && request.body.empty();
   if (plain_get) {
     set_option(handle, CURLOPT_HTTPGET, 1L);
@@ -105,6 +104,16 @@ void Transfer::prepare(const HttpRequest &request, const ProxyOptions &proxy) {
   }
   set_option(handle, CURLOPT_CUSTOMREQUEST,
              plain_get || request.method == "POST" ? nullptr : request.method.c_str());
+}
+
+// On a connection that nobody had before, and that nobody joins, libcurl never sends again by
+// itself.
+void Transfer::be_alone(bool alone) {
+  CURL *handle = handle_.get();
+  set_option(handle, CURLOPT_FRESH_CONNECT, alone ? 1L : 0L);
+  set_option(handle, CURLOPT_FORBID_REUSE, alone ? 1L : 0L);
+  set_option(handle, CURLOPT_HTTP_VERSION,
+             static_cast<long>(alone ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS));
 }
 
 // libcurl sends a request again by itself when a kept connection turns out to be closed, although

@@ -36,6 +36,7 @@ class Transfer {
   Error failure(CURLcode code, const HttpRequest &request) const;
 
  private:
+  void be_alone(bool alone);
   static int begin_sending(void *self, char *, char *, int, int);
   bool sent() const;
   static size_t receive(char *bytes, size_t, size_t count, void *self);

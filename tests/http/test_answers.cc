@@ -4,6 +4,7 @@
 #include "tests/cmocka.h"
 #include "tests/expect_error.h"
 #include "tests/http/server.h"
+#include "tests/http/shareable.h"
 
 namespace {
 
@@ -91,7 +92,7 @@ void connection_is_kept_between_requests(void **) {
   HttpClient client = make_client();
   HttpRequest request;
   request.url = own.url("/echo");
-  request.replay = Replay::safe;
+  request.replay = shareable();
   for (int i = 0; i < 20; ++i) client.perform(request);
   assert_int_equal(own.stats()["connections"].get<int>(), 2);  // the other one asks for this
 }

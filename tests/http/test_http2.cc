@@ -8,6 +8,7 @@
 #include "tests/cmocka.h"
 #include "tests/expect_error.h"
 #include "tests/http/authority.h"
+#include "tests/http/shareable.h"
 #include "tests/python_server.h"
 #include "tests/temporary_directory.h"
 
@@ -64,7 +65,7 @@ void requests_share_one_connection(void **) {
     calls.push_back(client.send({.method = "POST",
                                  .url = master.url("/echo"),
                                  .body = std::string(1000, char('a' + i % 26)),
-                                 .replay = Replay::safe}));
+                                 .replay = shareable()}));
   for (int i = 0; i < 50; ++i) {
     const HttpAnswer answer = calls[static_cast<size_t>(i)].wait();
     assert_int_equal(answer.status, 200);
@@ -76,12 +77,12 @@ void requests_share_one_connection(void **) {
 void cancel_ends_one_stream_alone(void **) {
   const Http2Master master;
   HttpClient client(master.options(), std::make_shared<Logger>());
-  assert_int_equal(client.perform({.url = master.url("/absent"), .replay = Replay::safe}).status,
+  assert_int_equal(client.perform({.url = master.url("/absent"), .replay = shareable()}).status,
                    404);
-  const HttpCall large = client.send({.url = master.url("/large"), .replay = Replay::safe});
-  HttpCall cancelled = client.send({.url = master.url("/large"), .replay = Replay::safe});
+  const HttpCall large = client.send({.url = master.url("/large"), .replay = shareable()});
+  HttpCall cancelled = client.send({.url = master.url("/large"), .replay = shareable()});
   HttpCall other = client.send(
-      {.method = "POST", .url = master.url("/echo"), .body = "text", .replay = Replay::safe});
+      {.method = "POST", .url = master.url("/echo"), .body = "text", .replay = shareable()});
   cancelled.cancel();
   expect_error(Code::state, [&] { static_cast<void>(cancelled.wait()); });
   assert_string_equal(other.wait().body.c_str(), "text");
