@@ -156,12 +156,15 @@ ExitCode exit_code_of_end(const std::string &state) {
   return state == engine::state::canceled ? ExitCode::canceled : ExitCode::paused;
 }
 
-void run_experiment_file(const Session &session, const RunOptions &options) {
-  const config::MasterLocation location = config::locate_master(session.master);
-  if (!location.embedded)
-    throw Failure(ExitCode::unsupported,
-                  "det run runs experiments on this machine, and " + location.url +
-                      " is a master over HTTP; unset DET_MASTER, or give -m a directory");
+struct Finished {
+  int64_t experiment_id = 0;
+  RunState state;
+};
+
+// Nothing of it holds the store open afterwards: where the library has an SQLite of its own, what
+// one of the two closes would end the locks of the other.
+Finished supervise_here(const Session &session, const RunOptions &options,
+                        const config::MasterLocation &location, Display &display) {
   const fs::path home = fs::absolute(location.home);
   engine::Engine engine(location.store_directory(), options.resume == 0);
   std::optional<engine::ExperimentRecord> experiment;
@@ -173,7 +176,6 @@ void run_experiment_file(const Session &session, const RunOptions &options) {
   launcher::LocalLauncher launcher(launcher::Slots::of_machine(
       options.slots || !experiment ? options.slots : experiment->launch.slots));
   const int64_t id = experiment ? experiment->id : make_experiment(options, home, launcher, engine);
-  Display display(session.terminal);
   launcher::Supervisor::Options settings;
   settings.store_directory = location.store_directory();
   settings.experiment_id = id;
@@ -184,15 +186,24 @@ void run_experiment_file(const Session &session, const RunOptions &options) {
     supervisor.change_state(engine::state::active);
   // A person looks at it, or a file does.
   const auto interval = std::chrono::milliseconds(session.terminal.interactive ? 250 : 1000);
-  RunState end;
   try {
-    end = supervise(supervisor, engine, display, interval);
+    return {id, supervise(supervisor, engine, display, interval)};
   } catch (const Error &error) {
     throw Error(error.code, std::string(error.what()) +
                                 "; trials that run go on by themselves, and '" +
                                 engine::run_again_command(location.store_directory(), id) +
                                 "' takes them over");
   }
+}
+
+void run_experiment_file(const Session &session, const RunOptions &options) {
+  const config::MasterLocation location = config::locate_master(session.master);
+  if (!location.embedded)
+    throw Failure(ExitCode::unsupported,
+                  "det run runs experiments on this machine, and " + location.url +
+                      " is a master over HTTP; unset DET_MASTER, or give -m a directory");
+  Display display(session.terminal);
+  const auto [id, end] = supervise_here(session, options, location, display);
   Client client = session.connect();
   display.finish(summary_of(client, end,
                             engine::is_terminal(end.state)
