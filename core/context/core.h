@@ -23,8 +23,8 @@
 #include "core/context/signals.h"
 #include "core/context/start.h"
 #include "core/context/train.h"
-#include "core/journal/spool.h"
 #include "core/journal/shipper.h"
+#include "core/journal/spool.h"
 #include "core/tensorboard/event_writer.h"
 #include "core/tensorboard/files.h"
 

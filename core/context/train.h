@@ -12,9 +12,9 @@
 #include "core/base/json_fwd.h"
 #include "core/base/log.h"
 #include "core/context/gate.h"
+#include "core/journal/shipper.h"
 #include "core/journal/spool.h"
 #include "core/master/master.h"
-#include "core/journal/shipper.h"
 #include "core/tensorboard/files.h"
 
 namespace det::context {
