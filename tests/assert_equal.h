@@ -14,6 +14,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "tests/cmocka.h"
+
 namespace det::test {
 
 template <class T>
