@@ -19,7 +19,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 JSON = "core/base/json.h"
-INCLUDE = re.compile(r'^#include ["<]([^">]+)[">]', re.MULTILINE)
+INCLUDE = re.compile(r'^#include (["<])([^">]+)[">]', re.MULTILINE)
 # What does not change whether a file compiles, but what fits a precompiled header.
 LEFT_OUT = re.compile(r"-[Og].*|-c|-MD|-fPI[CE]|-pthread|-fvisibility.*|.*ccache")
 LEFT_OUT_WITH_VALUE = {"-MQ", "-MF", "-o"}
@@ -41,12 +41,23 @@ class Includes:
     def __init__(self):
         self.known = {}
 
-    def of(self, name):
-        """The files of the repository that a file includes itself."""
+    def every(self, name):
+        """What a file includes itself, in order: a file of the repository, or None."""
         if name not in self.known:
             found = INCLUDE.findall((ROOT / name).read_text())
-            self.known[name] = [other for other in found if (ROOT / other).exists()]
+            self.known[name] = [self.resolved(name, *include) for include in found]
         return self.known[name]
+
+    @staticmethod
+    def resolved(name, quote, included):
+        beside = os.path.join(os.path.dirname(name), included)
+        for path in [beside, included] if quote == '"' else [included]:
+            if (ROOT / path).is_file():
+                return os.path.normpath(path)
+        return None
+
+    def of(self, name):
+        return [included for included in self.every(name) if included]
 
     def reached(self, name, seen=None):
         seen = set() if seen is None else seen
@@ -69,9 +80,9 @@ def files_to_compile(folder, includes):
             files.setdefault(name, flags_of(entry["command"]))
     headers = {header: flags for name, flags in files.items()
                for header in includes.reached(name) if not includes.has_json(header)}
-    # The first that a file includes is compiled alone by that.
+    # What stands before all else that a file includes is compiled alone by that.
     shown = {header for name in files if not includes.has_json(name)
-             for header in includes.of(name)[:1]}
+             for header in includes.every(name)[:1]}
     return files | {header: headers[header] for header in sorted(headers.keys() - shown)}
 
 
