@@ -158,9 +158,14 @@ void LocalLauncher::check_is_new(int64_t trial_id) const {
 }
 
 void LocalLauncher::add(int64_t trial_id, Run run) {
-  if (run.process) watch_.add(run.process, trial_id);
-  else watch_.announce(trial_id);
-  runs_.emplace(trial_id, std::move(run));
+  const Run &added = runs_.emplace(trial_id, std::move(run)).first->second;
+  try {
+    if (added.process) watch_.add(added.process, trial_id);
+    else watch_.announce(trial_id);
+  } catch (...) {
+    discard(trial_id);
+    throw;
+  }
 }
 
 }  // namespace det::launcher

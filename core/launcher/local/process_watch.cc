@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/launcher/launcher.h"
 
 namespace det::launcher {
 
@@ -20,7 +21,8 @@ void add_to_epoll(int epoll, int fd, int64_t owner) {
   event.events = EPOLLIN;
   event.data.u64 = static_cast<uint64_t>(owner);
   if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) != 0)
-    OsFailure{errno}.raise("watching a process");
+    OsFailure{errno}.raise(owner == no_owner ? "watching for announcements"
+                                             : "watching a process of " + trial_name(owner));
 }
 
 }  // namespace
