@@ -56,6 +56,7 @@ std::optional<std::string> find_warm_start(Database &store, const Json &config) 
 
 fs::path owner_path(const fs::path &directory) { return directory / "owner"; }
 fs::path wake_path(const fs::path &directory) { return directory / "wake"; }
+fs::path logs_of(const fs::path &directory) { return directory / "logs"; }
 
 OwnerLock take_seat(const fs::path &directory, int64_t experiment_id) {
   try {
@@ -114,13 +115,17 @@ Liveness supervisor_liveness(const fs::path &store_directory, int64_t experiment
 
 SupervisorSeat::SupervisorSeat(const fs::path &store_directory, int64_t experiment_id)
     : directory_(experiment_directory(store_directory, experiment_id)) {
-  make_directories(directory_ / "logs", 0700);
+  make_directories(logs_of(directory_), 0700);
   owner_ = take_seat(directory_, experiment_id);
   const fs::path path = wake_path(directory_);
   if (mkfifo(path.c_str(), 0600) != 0 && errno != EEXIST)
     OsFailure{errno}.raise("making the FIFO '" + path.string() + "'");
   wake_ = open_fifo(path);
   if (!wake_) OsFailure{errno}.raise("opening the FIFO '" + path.string() + "'");
+}
+
+fs::path SupervisorSeat::log_file(int64_t trial_id, int64_t run_id) const {
+  return logs_of(directory_) / (std::to_string(trial_id) + "." + std::to_string(run_id) + ".log");
 }
 
 }  // namespace det::engine

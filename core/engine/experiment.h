@@ -63,6 +63,8 @@ class SupervisorSeat {
   SupervisorSeat(const std::filesystem::path &store_directory, int64_t experiment_id);
 
   const std::filesystem::path &directory() const { return directory_; }
+  // What a run prints.
+  std::filesystem::path log_file(int64_t trial_id, int64_t run_id) const;
   int wake_fd() const { return wake_.get(); }  // readable when there may be news
   void drain() const { drain_fifo(wake_); }
 

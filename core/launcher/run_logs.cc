@@ -8,8 +8,7 @@ RunLogs::RunLogs(engine::Lead &lead, const Json &config, std::shared_ptr<Logger>
     : lead_(lead), policies_(config), log_(std::move(log)) {}
 
 std::filesystem::path RunLogs::file(int64_t trial_id, int64_t run_id) const {
-  return lead_.seat().directory() / "logs" /
-         (std::to_string(trial_id) + "." + std::to_string(run_id) + ".log");
+  return lead_.seat().log_file(trial_id, run_id);
 }
 
 std::unique_ptr<LogFollower> RunLogs::follow(int64_t trial_id, int64_t run_id) {

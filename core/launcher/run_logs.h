@@ -19,6 +19,8 @@ class RunLogs {
  public:
   // Throws Code::invalid for a log policy of `config` that is none. `lead` must outlive this.
   RunLogs(engine::Lead &lead, const Json &config, std::shared_ptr<Logger> log);
+  RunLogs(const RunLogs &) = delete;  // those that follow hold on to this
+  RunLogs &operator=(const RunLogs &) = delete;
 
   std::filesystem::path file(int64_t trial_id, int64_t run_id) const;
 
