@@ -7,6 +7,7 @@
 #include "core/base/uuid.h"
 #include "core/context/checkpoint_metadata.h"
 #include "core/context/train.h"
+#include "core/storage/tree.h"
 
 namespace det::context {
 
@@ -196,7 +197,7 @@ Json CheckpointContext::metadata(const std::string &id) {
   if (std::optional<Json> known = master_.checkpoint_metadata(id)) return *known;
   // Saved before this store existed, or by another program: storage keeps a copy.
   const std::unique_ptr<storage::CheckpointReader> reader = storage_.restore(id, nullptr, false);
-  const fs::path file = reader->path() / metadata_file;
+  const fs::path file = reader->path() / storage::metadata_name;
   if (!fs::exists(file)) return Json::object();
   return parse_json_object(read_file(file), "'" + file.string() + "'");
 }

@@ -12,6 +12,7 @@
 #include "core/comm/agreement.h"
 #include "core/context/checkpoint_merge.h"
 #include "core/context/checkpoint_metadata.h"
+#include "core/storage/tree.h"
 
 namespace det::context {
 
@@ -54,7 +55,7 @@ Numbers unpack_numbers(const std::string &bytes) {
 // The metadata is made anew for the whole, whatever is there of it.
 storage::Resources list_selected(const fs::path &directory, const storage::Selector &selector) {
   storage::Resources listing = storage::list_directory(directory);
-  listing.erase(metadata_file);
+  listing.erase(storage::metadata_name);
   if (selector)
     std::erase_if(listing, [&](const auto &resource) { return !selector(resource.first); });
   return listing;

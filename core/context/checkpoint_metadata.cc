@@ -7,6 +7,7 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "core/storage/tree.h"
 
 namespace det::context {
 
@@ -67,7 +68,7 @@ void check_metadata(const Json &metadata) {
 }
 
 void write_metadata(const fs::path &directory, const Json &metadata) {
-  const fs::path path = directory / metadata_file;
+  const fs::path path = directory / storage::metadata_name;
   const Fd file = open_file(path, O_WRONLY | O_CREAT | O_TRUNC);
   write_all(file.get(), to_metadata_text(metadata), path.string());
 }

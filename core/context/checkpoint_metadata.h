@@ -10,8 +10,6 @@
 
 namespace det::context {
 
-inline constexpr const char *metadata_file = "metadata.json";
-
 // Throws Code::invalid unless "steps_completed" is an integer, 0 or more.
 void check_metadata(const Json &metadata);
 

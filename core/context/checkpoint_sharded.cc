@@ -8,6 +8,7 @@
 #include "core/context/checkpoint_contribution.h"
 #include "core/context/checkpoint_metadata.h"
 #include "core/context/train.h"
+#include "core/storage/tree.h"
 
 namespace det::context {
 
@@ -42,7 +43,7 @@ std::string CheckpointContext::upload_sharded(const fs::path &directory,
     std::string share;
     if (rank == first) {
       write_metadata(directory, metadata);
-      paths.emplace_back(metadata_file);
+      paths.emplace_back(storage::metadata_name);
     }
     if (stores(all, rank)) {
       if (!writer) writer = storage_.join(id);

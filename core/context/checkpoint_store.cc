@@ -6,6 +6,7 @@
 #include "core/context/checkpoint_merge.h"
 #include "core/context/checkpoint_metadata.h"
 #include "core/context/train.h"
+#include "core/storage/tree.h"
 
 namespace det::context {
 
@@ -35,7 +36,7 @@ void CheckpointStore::commit() {
   if (sharded_) {
     commit_sharded();
   } else {
-    writer_->put(metadata_file, to_metadata_text(metadata_));
+    writer_->put(storage::metadata_name, to_metadata_text(metadata_));
     context_.publish(*writer_, metadata_, {});
   }
   state_ = State::committed;
@@ -47,7 +48,7 @@ void CheckpointStore::commit_sharded() try {
   // From here on nobody writes into the directory any more.
   comm::all_agree(communicator, call, [] { return std::string(); });
   const std::string shares = comm::chief_decides(communicator, call, [&] {
-    writer_->put(metadata_file, to_metadata_text(metadata_));
+    writer_->put(storage::metadata_name, to_metadata_text(metadata_));
     return pack(share_out(writer_->list(), static_cast<size_t>(communicator.ranks().size)));
   });
   const Json mine =

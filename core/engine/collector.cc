@@ -7,6 +7,7 @@
 #include "core/engine/garbage.h"
 #include "core/engine/store.h"
 #include "core/storage/storage.h"
+#include "core/storage/tree.h"
 
 namespace det::engine {
 
@@ -82,7 +83,7 @@ class Collector {
     try {
       storage::Resources remains = storage_of(one).list(one.uuid);
       const Json before = parse_json_object(one.resources, "stored resources");
-      if (!before.contains("metadata.json")) remains.erase("metadata.json");
+      if (!before.contains(storage::metadata_name)) remains.erase(storage::metadata_name);
       if (Json(remains) == before && one.state == "COMPLETED") return mark(one, one.state);
       uint64_t size = 0;
       for (const auto &[path, bytes] : remains) size += bytes;

@@ -19,6 +19,9 @@ namespace det::storage {
 // Written into the root of each checkpoint; no resource, and reserved.
 inline constexpr const char *manifest_name = ".detcore-manifest.json";
 
+// What a program says about its checkpoint, kept beside the files.
+inline constexpr const char *metadata_name = "metadata.json";
+
 // The open root of a tree, and its name for errors.
 struct Tree {
   explicit Tree(std::filesystem::path path);
