@@ -128,11 +128,6 @@ void processes_lost_with_their_machine_are_nobodys_fault(void **) {
   for (int time = 0; time < 10; ++time) {
     experiment.kill_supervisor();
     experiment.trials().lose_all();
-    // Its process is gone, with the machine it ran on.
-    ProcessIdentity dead = ProcessIdentity::current();
-    dead.start_ticks += 1;
-    experiment.store().run("UPDATE runs SET leader=? WHERE leader IS NOT NULL",
-                           to_wire(dead.to_json()));
     experiment.supervise().step();
   }
   experiment.run_to_end();

@@ -76,13 +76,7 @@ void assert_same_with_kills(const Json &config, unsigned seed, bool with_process
   while (!experiment.supervisor().ended()) {
     if (chance() % 3 == 0) {
       experiment.kill_supervisor();
-      if (with_processes && chance() % 2 == 0) {
-        experiment.trials().lose_all();
-        ProcessIdentity dead = ProcessIdentity::current();
-        dead.start_ticks += 1;
-        experiment.store().run("UPDATE runs SET leader=? WHERE leader IS NOT NULL",
-                               to_wire(dead.to_json()));
-      }
+      if (with_processes && chance() % 2 == 0) experiment.trials().lose_all();
       experiment.supervise();
       ++kills;
     }
