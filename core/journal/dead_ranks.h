@@ -15,7 +15,7 @@ struct RecoveredRank {
   int64_t trial_id = 0;
   int64_t run_id = 0;
   uint64_t reports = 0;     // delivered now
-  uint64_t lost_bytes = 0;  // damaged and cut off
+  uint64_t lost_bytes = 0;  // damaged or unfinished, skipped
   uint64_t refused = 0;     // kept, since the master will not take them
 };
 

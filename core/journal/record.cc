@@ -188,7 +188,7 @@ RecordCursor::Step RecordCursor::next_left_behind(Report &report) {
   // Nothing valid follows: cut what was begun.
   uint64_t end = size_;
   while (end > offset_ && data_[end - 1] == std::byte{0}) --end;
-  skipped_ += end - offset_;
+  skip_to(end);
   offset_ = size_;
   return Step::end;
 }
@@ -220,11 +220,22 @@ bool RecordCursor::skip_damage(Report &report, bool in_use) {
     // needs one to come to its end.
     const bool seal = in_use && mark == seal_mark(sequence_ + at);
     if (!seal && !read_at(at, report, length)) continue;
-    skipped_ += at - offset_;
-    offset_ = at;
+    skip_to(at);
     return true;
   }
   return false;
+}
+
+void RecordCursor::skip_to(uint64_t offset) {
+  const auto mark_of = [&](uint64_t at) {
+    return mark_at(data_ + at).load(std::memory_order_relaxed);
+  };
+  bool was_published = offset > offset_ && mark_of(offset_) != 0;
+  for (uint64_t at = offset_; at + sizeof(uint64_t) <= offset; at += 8)
+    if (mark_of(at) >> 32U == record_magic) was_published = true;
+  skipped_ += offset - offset_;
+  if (!was_published) unfinished_ += offset - offset_;
+  offset_ = offset;
 }
 
 }  // namespace det::journal

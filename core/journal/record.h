@@ -65,17 +65,21 @@ class RecordCursor {
 
   uint64_t position() const noexcept { return sequence_ + offset_; }
   uint64_t skipped_bytes() const noexcept { return skipped_; }
+  // Those of them that were reserved and never published: no append that returned made them.
+  uint64_t unfinished_bytes() const noexcept { return unfinished_; }
 
  private:
   bool read_at(uint64_t offset, Report &report, uint64_t &length) const;
   Step step(Report &report, bool in_use);
   bool skip_damage(Report &scratch, bool in_use);
+  void skip_to(uint64_t offset);
 
   const std::byte *data_ = nullptr;
   uint64_t size_ = 0;
   uint64_t sequence_ = 0;
   uint64_t offset_ = 0;
   uint64_t skipped_ = 0;
+  uint64_t unfinished_ = 0;
 };
 
 }  // namespace det::journal

@@ -55,6 +55,7 @@ void walk(const std::string &bytes, const SegmentHeader &header, RecoveredSpool 
   }
   if (count > 0) take({batch.data(), count});
   result.lost_bytes += cursor.skipped_bytes();
+  result.unfinished_bytes += cursor.unfinished_bytes();
 }
 
 // Nothing when the file says nothing yet: its writer died making it.
@@ -113,6 +114,17 @@ void warn_of(const RecoveredSpool &recovered, Logger &logger) {
   for (const fs::path &file : recovered.damaged)
     logger.warning("recovering reports: '" + file.string() +
                    "' is damaged and cannot be read; it is kept under that name");
+  const std::string where = " in the journal of rank " + std::to_string(recovered.key.rank) +
+                            " of run " + std::to_string(recovered.key.run_id) + " of trial " +
+                            std::to_string(recovered.key.trial_id);
+  if (const uint64_t damaged = recovered.lost_bytes - recovered.unfinished_bytes; damaged > 0)
+    logger.warning("recovering reports: " + std::to_string(damaged) + " bytes" + where +
+                   " are damaged and were skipped; the reports in them are lost");
+  if (recovered.unfinished_bytes > 0)
+    logger.warning("recovering reports: " + std::to_string(recovered.unfinished_bytes) + " bytes" +
+                   where +
+                   " were being written when its process ended, and were skipped; a report "
+                   "whose call has returned is not among them unless the machine went down");
 }
 
 RecoveredSpool count_waiting_reports(const fs::path &run_directory, uint64_t delivered) {

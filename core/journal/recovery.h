@@ -15,6 +15,7 @@ struct RecoveredSpool {
   JournalKey key;                              // of the first file; empty when there was none
   uint64_t reports = 0;                        // delivered, or waiting
   uint64_t lost_bytes = 0;                     // torn or damaged, skipped
+  uint64_t unfinished_bytes = 0;               // of these, appends that had not returned
   std::vector<std::filesystem::path> damaged;  // files whose header cannot be read
   std::vector<std::string> conflicts;          // as Delivery has them
 };

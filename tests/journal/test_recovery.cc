@@ -120,6 +120,63 @@ void what_was_damaged_and_what_is_in_conflict_is_told(void **) {
   assert_true(contains(told[1], (journal.directory / "2.spool.damaged").string()));
 }
 
+std::vector<std::string> told_of(const RecoveredSpool &recovered) {
+  std::vector<std::string> told;
+  Logger logger(LogLevel::warning,
+                [&](LogLevel, const std::string &line) { told.push_back(line); });
+  warn_of(recovered, logger);
+  return told;
+}
+
+// Records of report_step(): 72 bytes behind the header.
+constexpr off_t first_record = 256;
+
+void bytes_that_are_damaged_are_told(void **) {
+  const Journal journal;
+  leave_behind(journal, 3);
+  patch(journal.directory / "1.spool", first_record + 72 + 40, "\x5A");
+  RecordingSink sink;
+  const RecoveredSpool recovered = recover_spool(journal.directory.path(), sink);
+  assert_int_equal(recovered.reports, 2);
+  assert_int_equal(recovered.lost_bytes, 72);
+  assert_int_equal(recovered.unfinished_bytes, 0);
+  const std::vector<std::string> told = told_of(recovered);
+  assert_int_equal(told.size(), 1);
+  assert_true(contains(told[0], "72 bytes in the journal of rank 1 of run 2 of trial 7"));
+  assert_true(contains(told[0], "damaged"));
+}
+
+// As by a process that is killed before an append publishes: its record has no mark yet.
+void record_that_was_never_finished_is_told_as_such(void **) {
+  for (const int record : {1, 2}) {
+    const Journal journal;
+    leave_behind(journal, 3);
+    patch(journal.directory / "1.spool", first_record + off_t{72} * record, std::string(8, '\0'));
+    RecordingSink sink;
+    const RecoveredSpool recovered = recover_spool(journal.directory.path(), sink);
+    assert_int_equal(recovered.reports, 2);
+    assert_true(recovered.lost_bytes > 0);
+    assert_int_equal(recovered.unfinished_bytes, recovered.lost_bytes);
+    const std::vector<std::string> told = told_of(recovered);
+    assert_int_equal(told.size(), 1);
+    assert_true(contains(told[0], "were being written when its process ended"));
+    assert_false(contains(told[0], "damaged"));
+  }
+}
+
+// The first never finished, the second finished and damaged: they are skipped together.
+void damage_behind_what_was_never_finished_is_told_as_damage(void **) {
+  const Journal journal;
+  leave_behind(journal, 3);
+  patch(journal.directory / "1.spool", first_record, std::string(8, '\0'));
+  patch(journal.directory / "1.spool", first_record + 72 + 40, "\x5A");
+  RecordingSink sink;
+  const RecoveredSpool recovered = recover_spool(journal.directory.path(), sink);
+  assert_int_equal(recovered.reports, 1);
+  assert_int_equal(recovered.lost_bytes, 144);
+  assert_int_equal(recovered.unfinished_bytes, 0);
+}
+
 void file_of_another_byte_order_is_refused_and_kept(void **) {
   const Journal journal;
   leave_behind(journal, 10);
@@ -269,6 +326,9 @@ int test_recovery() {
       cmocka_unit_test(counting_touches_nothing),
       cmocka_unit_test(damaged_header_sets_the_file_aside_and_delivers_the_others),
       cmocka_unit_test(what_was_damaged_and_what_is_in_conflict_is_told),
+      cmocka_unit_test(bytes_that_are_damaged_are_told),
+      cmocka_unit_test(record_that_was_never_finished_is_told_as_such),
+      cmocka_unit_test(damage_behind_what_was_never_finished_is_told_as_damage),
       cmocka_unit_test(file_of_another_byte_order_is_refused_and_kept),
       cmocka_unit_test(file_of_another_version_is_refused_and_kept),
       cmocka_unit_test(file_whose_writer_died_making_it_is_removed),

@@ -80,7 +80,7 @@ void sync(const Session &session, bool json) {
     print("Trial " + text_of(field(spool, "trial_id")) + ", run " +
           text_of(field(spool, "trial_run_id")) + ": " +
           counted(field(spool, "reports"), "report", "reports") + " delivered" +
-          (lost == 0 ? "" : ", " + bytes_of(lost) + " were damaged and dropped") +
+          (lost == 0 ? "" : ", " + bytes_of(lost) + " could not be read and were skipped") +
           (refused == 0 ? "" : ", " + text_of(refused) + " kept that the master refuses") + ".\n");
   }
   const Json &busy = field(answer, "busy");

@@ -103,7 +103,7 @@ std::optional<journal::RecoveredRank> recover(const std::shared_ptr<MasterSessio
   rank.refused = sink.refused().count();
   tell_end(*session, home, directory, origin, *logger);
   journal::remove_run_directory(directory);
-  if (rank.reports == 0 && rank.refused == 0) return std::nullopt;
+  if (rank.reports == 0 && rank.lost_bytes == 0 && rank.refused == 0) return std::nullopt;
   return rank;
 }
 
