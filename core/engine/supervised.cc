@@ -34,35 +34,56 @@ bool is_over_for(Action action, std::string_view before) {
   return action == Action::cancel && (is_terminal(before) || is_stopping(before));
 }
 
-// The trials of it that have a process, as far as the store knows.
-std::vector<RunRecord> live_runs(Database &store, Target target, int64_t id) {
-  std::vector<RunRecord> found;
-  std::vector<int64_t> trials;
+// A run that a supervisor started, and whose end none has judged.
+struct SupervisedRun {
+  RunRecord record;
+  ProcessIdentity leader;  // without a number where only its launcher knows what it is
+};
+
+// What no process stands for may go on until its supervisor says that it does not.
+bool may_live(const std::filesystem::path &store_directory, const SupervisedRun &run) {
+  return run.leader.pid <= 0 || run_lives(store_directory, run.record);
+}
+
+std::vector<SupervisedRun> live_runs(Store &store, Target target, int64_t id) {
+  Database &records = store.database();
+  std::vector<SupervisedRun> found;
   {
-    Query rows =
-        store.query(std::string("SELECT trials.id FROM trials JOIN runs ON trial_id=trials.id"
-                                " AND run_id=last_run AND leader IS NOT NULL WHERE ") +
-                        (target == Target::trial ? "trials.id=?" : "experiment_id=?"),
-                    id);
-    while (rows.next()) trials.push_back(rows.integer(0));
+    Query rows = records.query(std::string("SELECT trials.id, leader FROM trials"
+                                           " JOIN runs ON trial_id=trials.id"
+                                           " AND run_id=last_run AND leader IS NOT NULL WHERE ") +
+                                   (target == Target::trial ? "trials.id=?" : "experiment_id=?"),
+                               id);
+    while (rows.next()) {
+      SupervisedRun &run = found.emplace_back();
+      run.record.trial_id = rows.integer(0);
+      run.leader =
+          ProcessIdentity::from_json(parse_json_object(rows.view(1), "the process of a run"));
+    }
   }
-  for (const int64_t trial : trials) found.push_back(*latest_run(store, trial));
+  for (SupervisedRun &run : found) run.record = *latest_run(records, run.record.trial_id);
+  std::erase_if(found, [&](const SupervisedRun &run) { return !may_live(store.directory(), run); });
   return found;
 }
 
+// Where nobody else will kill them.
+void check_can_be_killed(Store &store, Target target, int64_t id, int64_t experiment_id,
+                         const std::string &tried) {
+  for (const SupervisedRun &run : live_runs(store, target, id))
+    if (!run.leader.is_local())
+      throw Error(Code::state,
+                  tried + ": run " + std::to_string(run.record.run_id) + " of trial " +
+                      std::to_string(run.record.trial_id) +
+                      " may go on, and only its supervisor can end it, which is gone; start that "
+                      "with `" +
+                      run_again_command(store.directory(), experiment_id) + "` and try again");
+}
+
 // The leader of each run first: it is what keeps the others.
-void kill_runs(Database &store, const std::vector<RunRecord> &runs) {
-  for (const RunRecord &run : runs) {
-    const std::string leader = [&] {
-      Query row = store.query("SELECT leader FROM runs WHERE trial_id=? AND run_id=?", run.trial_id,
-                              run.run_id);
-      return row.next() ? row.text(0) : std::string("{}");
-    }();
-    for (const ProcessIdentity &process :
-         {ProcessIdentity::from_json(parse_json_object(leader, "the process of a run")),
-          run.process})
+void kill_runs(const std::vector<SupervisedRun> &runs) {
+  for (const SupervisedRun &run : runs)
+    for (const ProcessIdentity &process : {run.leader, run.record.process})
       if (process.is_local()) kill_process(process);
-  }
 }
 
 // Nobody else will.
@@ -102,9 +123,15 @@ Json control_supervised(Store &store, Target target, int64_t id, Action action) 
       (target == Target::trial ? "trial " : "experiment ") + std::to_string(id);
   const std::string tried = action_name(action) + " " + name;
   const std::string_view wanted = wanted_state(action);
+  const auto is_led = [&] {
+    return supervisor_liveness(store.directory(), experiment_id) != Liveness::dead;
+  };
+  const bool was_led = is_led();
   {
     Change change(store);
     const std::string before = state_of(records, target, id);
+    if (action == Action::kill && !was_led && !is_terminal(before))
+      check_can_be_killed(store, target, id, experiment_id, tried);
     if (!is_over_for(action, before)) {
       if (target == Target::experiment) set_experiment_state(records, id, wanted, tried);
       else if (!set_supervised_trial_state(records, id, wanted))
@@ -115,17 +142,16 @@ Json control_supervised(Store &store, Target target, int64_t id, Action action) 
     change.tell_listeners(experiment_id);
     change.commit();
   }
-  const bool has_supervisor =
-      supervisor_liveness(store.directory(), experiment_id) != Liveness::dead;
-  std::vector<RunRecord> runs = live_runs(records, target, id);
+  const bool has_supervisor = was_led || is_led();
+  const std::vector<SupervisedRun> runs = live_runs(store, target, id);
   if (!has_supervisor) {
-    std::erase_if(runs, [&](const RunRecord &run) { return !run_lives(store.directory(), run); });
     const std::string now = state_of(records, Target::experiment, experiment_id);
-    if (action == Action::kill) kill_runs(records, runs);
+    if (action == Action::kill) kill_runs(runs);
     if (action == Action::pause || action == Action::cancel) {
       Change change(store);
-      for (const RunRecord &run : runs)
-        change.signal(run.trial_id, run.run_id, action == Action::pause ? "pause" : "cancel");
+      for (const SupervisedRun &run : runs)
+        change.signal(run.record.trial_id, run.record.run_id,
+                      action == Action::pause ? "pause" : "cancel");
       change.commit();
     }
     if (now == state::killing || (now == state::canceling && runs.empty()))

@@ -50,8 +50,10 @@ class Launcher {
   virtual void check(const TrialLaunch &) const {}
 
   // Makes all ready for a run, which begins with go(), and says what it is known by: the text of a
-  // JSON object, which goes on record in between. Where go() does not come, whatever becomes of
-  // this process, the run never begins. Throws Code::busy where there is no room.
+  // JSON object, which goes on record in between. Where that is a ProcessIdentity, the engine may
+  // judge and kill the process while no supervisor is there; all else counts as running until one
+  // is. Where go() does not come, whatever becomes of this process, the run never begins. Throws
+  // Code::busy where there is no room.
   virtual std::string prepare(const TrialLaunch &launch) = 0;
   // Throws what is known to keep the command from starting (Code::not_found, Code::access, ...);
   // then nothing is left of the run and no exit follows.

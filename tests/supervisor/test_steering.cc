@@ -127,6 +127,29 @@ void an_experiment_without_a_supervisor_can_be_ended(void **) {
   assert_int_equal(experiment.count("SELECT COUNT(*) FROM trials WHERE state<>'CANCELED'"), 0);
 }
 
+// What the launcher of these trials names a run is no process.
+void a_run_that_only_its_launcher_knows_is_not_taken_for_dead(void **) {
+  Experiment experiment(single());
+  experiment.supervise().change_state(engine::state::active);
+  experiment.kill_supervisor();
+  for (const auto &[target, id] : {std::pair(engine::Target::experiment, experiment.id()),
+                                   std::pair(engine::Target::trial, int64_t{1})})
+    expect_refusal([&] { experiment.engine().control(target, id, engine::Action::kill); },
+                   Code::state, "det run --resume 1");
+  assert_string_equal(experiment.state().c_str(), "ACTIVE");
+  assert_string_equal(experiment.state_of(1).c_str(), "ACTIVE");
+
+  const Json answer = experiment.engine().control(engine::Target::experiment, experiment.id(),
+                                                  engine::Action::cancel);
+  assert_equal(answer.at("state"), "STOPPING_CANCELED");
+  assert_int_equal(answer.at("signalled").get<int64_t>(), 1);
+  experiment.supervise().step();
+  do_to(experiment, engine::Action::kill);
+  experiment.run_to_end();
+  assert_string_equal(experiment.state().c_str(), "CANCELED");
+  assert_int_equal(experiment.trials().starts(), 1);
+}
+
 }  // namespace
 }  // namespace det::test
 
@@ -144,6 +167,7 @@ int test_steering() {
       cmocka_unit_test(killing_one_trial_lets_the_search_go_on),
       cmocka_unit_test(the_only_trial_killed_cancels_the_experiment),
       cmocka_unit_test(an_experiment_without_a_supervisor_can_be_ended),
+      cmocka_unit_test(a_run_that_only_its_launcher_knows_is_not_taken_for_dead),
   };
   return cmocka_run_group_tests_name("steering", tests, nullptr, nullptr);
 }

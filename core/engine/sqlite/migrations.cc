@@ -167,8 +167,8 @@ ALTER TABLE trials ADD COLUMN metadata TEXT NOT NULL DEFAULT '{}';
 //   that the search heard of last; best validations as BestValidations has them.
 // - operations: `asked`, the event in which the search asked for it; `decided`, when it heard that
 //   it is completed.
-// - runs: `leader`, the process that the supervisor started, until it has judged its end;
-//   `log_offset`, how much of what it printed is stored.
+// - runs: `leader`, what the launcher of the supervisor knows it by, mostly a process, until the
+//   supervisor has judged its end; `log_offset`, how much of what it printed is stored.
 // - checkpoints: `registered`, a version of a model refers to it, so that it is never garbage.
 // - search_events: what the search was told, in order; `kind` as RecordedSearch names it.
 // - search_queue: the events of a custom search that nobody has acknowledged.
