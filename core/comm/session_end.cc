@@ -35,7 +35,8 @@ void Session::tell(const Error &error) noexcept {
   if (lock) tell_all(error);
 }
 
-// Who is gone may have said why before, or called something else; a later broadcast is neither.
+// Who is gone may have said why before, or called something else: now, or where this rank has gone
+// past it with a broadcast, which waits for nobody. A later broadcast is neither.
 Error Session::last_words(const Error &error) {
   for (const int peer : others_) {
     try {
@@ -43,7 +44,7 @@ Error Session::last_words(const Error &error) {
       Patience none(std::chrono::milliseconds(0));
       while (transport_.receive_head(peer, channel_, head, none))
         if (head.kind == FrameKind::abort) return reason_of(peer, head);
-        else if (head.kind == FrameKind::call && head.sequence == head_.sequence &&
+        else if (head.kind == FrameKind::call && head.sequence <= head_.sequence &&
                  !is_same_call(head, head_))
           return mismatch({peer, head}, self(), channel_);
     } catch (const Error &) {
