@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/base/json_fwd.h"
+#include "core/base/json.h"
 #include "core/engine/database.h"
 #include "core/engine/metric_text.h"
 

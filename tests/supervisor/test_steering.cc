@@ -132,10 +132,11 @@ void a_run_that_only_its_launcher_knows_is_not_taken_for_dead(void **) {
   Experiment experiment(single());
   experiment.supervise().change_state(engine::state::active);
   experiment.kill_supervisor();
-  for (const auto &[target, id] : {std::pair(engine::Target::experiment, experiment.id()),
-                                   std::pair(engine::Target::trial, int64_t{1})})
-    expect_refusal([&] { experiment.engine().control(target, id, engine::Action::kill); },
-                   Code::state, "det run --resume 1");
+  for (const auto &one : {std::pair(engine::Target::experiment, experiment.id()),
+                          std::pair(engine::Target::trial, int64_t{1})})
+    expect_refusal(
+        [&] { experiment.engine().control(one.first, one.second, engine::Action::kill); },
+        Code::state, "det run --resume 1");
   assert_string_equal(experiment.state().c_str(), "ACTIVE");
   assert_string_equal(experiment.state_of(1).c_str(), "ACTIVE");
 
