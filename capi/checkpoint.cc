@@ -5,7 +5,8 @@
 
 namespace {
 
-static_assert(static_cast<int>(det::context::DownloadMode::no_shared) == DET_DOWNLOAD_NO_SHARED);
+static_assert(static_cast<int>(det::context::DownloadMode::no_shared) ==
+              DET_DOWNLOAD_MODE_NO_SHARED);
 
 det::storage::Selector to_core(det_checkpoint_selector selector, void *user_data) {
   if (selector == nullptr) return nullptr;
@@ -26,7 +27,8 @@ det_checkpoint_options read(const det_checkpoint_options *options) {
 det::context::DownloadRequest request_from(const det_download_options *options) {
   const auto given =
       read_options<det_download_options>(options, DET_DOWNLOAD_OPTIONS_INIT, "options");
-  if (given.mode < DET_DOWNLOAD_LOCAL_WORKERS_SHARE || given.mode > DET_DOWNLOAD_NO_SHARED)
+  if (given.mode < DET_DOWNLOAD_MODE_LOCAL_WORKERS_SHARE ||
+      given.mode > DET_DOWNLOAD_MODE_NO_SHARED)
     throw det::Error(det::Code::invalid, "reading a checkpoint: there is no download mode " +
                                              std::to_string(given.mode));
   return {static_cast<det::context::DownloadMode>(given.mode),
@@ -48,7 +50,7 @@ void det_download_options_init(det_download_options *options) noexcept {
   if (options != nullptr) *options = DET_DOWNLOAD_OPTIONS_INIT;
 }
 
-det_status det_checkpoint_upload(det_checkpoint *checkpoint, const char *directory,
+det_status det_checkpoint_upload(det_checkpoint_context *checkpoint, const char *directory,
                                  const char *metadata_json, const det_checkpoint_options *options,
                                  char *storage_id, det_error *err) noexcept {
   return guarded(err, [&] {
@@ -63,39 +65,39 @@ det_status det_checkpoint_upload(det_checkpoint *checkpoint, const char *directo
   });
 }
 
-det_status det_checkpoint_store_begin(det_checkpoint *checkpoint, const char *metadata_json,
+det_status det_checkpoint_store_begin(det_checkpoint_context *checkpoint, const char *metadata_json,
                                       const det_checkpoint_options *options,
-                                      det_checkpoint_store **out, det_error *err) noexcept {
+                                      det_checkpoint_writer **out, det_error *err) noexcept {
   return guarded(err, [&] {
     give(out, "out", [&] {
       const std::shared_ptr<det::context::Core> &core = deref(checkpoint, "checkpoint").core;
       const det_checkpoint_options given = read(options);
-      return new det_checkpoint_store{
+      return new det_checkpoint_writer{
           core,
           core->checkpoint().begin_store(metadata_from(metadata_json, given), given.shard != 0)};
     });
   });
 }
 
-const char *det_checkpoint_store_path(const det_checkpoint_store *store) noexcept {
+const char *det_checkpoint_store_path(const det_checkpoint_writer *store) noexcept {
   return store != nullptr ? store->impl->path().c_str() : nullptr;
 }
 
-const char *det_checkpoint_store_id(const det_checkpoint_store *store) noexcept {
+const char *det_checkpoint_store_id(const det_checkpoint_writer *store) noexcept {
   return store != nullptr ? store->impl->id().c_str() : nullptr;
 }
 
-det_status det_checkpoint_store_commit(det_checkpoint_store *store, det_error *err) noexcept {
+det_status det_checkpoint_store_commit(det_checkpoint_writer *store, det_error *err) noexcept {
   return guarded(err, [&] { deref(store, "store").impl->commit(); });
 }
 
-det_status det_checkpoint_store_abort(det_checkpoint_store *store, det_error *err) noexcept {
+det_status det_checkpoint_store_abort(det_checkpoint_writer *store, det_error *err) noexcept {
   return guarded(err, [&] { deref(store, "store").impl->abort(); });
 }
 
-void det_checkpoint_store_free(det_checkpoint_store *store) noexcept { delete store; }
+void det_checkpoint_store_free(det_checkpoint_writer *store) noexcept { delete store; }
 
-det_status det_checkpoint_download(det_checkpoint *checkpoint, const char *storage_id,
+det_status det_checkpoint_download(det_checkpoint_context *checkpoint, const char *storage_id,
                                    const char *directory, const det_download_options *options,
                                    det_error *err) noexcept {
   return guarded(err, [&] {
@@ -106,33 +108,33 @@ det_status det_checkpoint_download(det_checkpoint *checkpoint, const char *stora
   });
 }
 
-det_status det_checkpoint_restore_begin(det_checkpoint *checkpoint, const char *storage_id,
+det_status det_checkpoint_restore_begin(det_checkpoint_context *checkpoint, const char *storage_id,
                                         const det_download_options *options,
-                                        det_checkpoint_restore **out, det_error *err) noexcept {
+                                        det_checkpoint_reader **out, det_error *err) noexcept {
   return guarded(err, [&] {
     give(out, "out", [&] {
       const std::shared_ptr<det::context::Core> &core = deref(checkpoint, "checkpoint").core;
-      return new det_checkpoint_restore{
+      return new det_checkpoint_reader{
           core,
           core->checkpoint().begin_restore(text(storage_id, "storage_id"), request_from(options))};
     });
   });
 }
 
-const char *det_checkpoint_restore_path(const det_checkpoint_restore *restore) noexcept {
+const char *det_checkpoint_restore_path(const det_checkpoint_reader *restore) noexcept {
   return restore != nullptr ? restore->impl->path().c_str() : nullptr;
 }
 
-void det_checkpoint_restore_free(det_checkpoint_restore *restore) noexcept { delete restore; }
+void det_checkpoint_restore_free(det_checkpoint_reader *restore) noexcept { delete restore; }
 
-det_status det_checkpoint_delete(det_checkpoint *checkpoint, const char *storage_id,
+det_status det_checkpoint_delete(det_checkpoint_context *checkpoint, const char *storage_id,
                                  det_error *err) noexcept {
   return guarded(err, [&] {
     deref(checkpoint, "checkpoint").core->checkpoint().remove(text(storage_id, "storage_id"));
   });
 }
 
-det_status det_checkpoint_get_metadata(det_checkpoint *checkpoint, const char *storage_id,
+det_status det_checkpoint_get_metadata(det_checkpoint_context *checkpoint, const char *storage_id,
                                        char **out_json, det_error *err) noexcept {
   return guarded(err, [&] {
     give(out_json, "out_json", [&] {

@@ -9,8 +9,8 @@
 #include "core/client/account.h"
 #include "core/client/client.h"
 
-static_assert(static_cast<int>(det::engine::Target::trial) == DET_CLIENT_TRIAL);
-static_assert(static_cast<int>(det::engine::Action::kill) == DET_CLIENT_KILL);
+static_assert(static_cast<int>(det::engine::Target::trial) == DET_CLIENT_TARGET_TRIAL);
+static_assert(static_cast<int>(det::engine::Action::kill) == DET_CLIENT_ACTION_KILL);
 
 struct det_client {
   std::unique_ptr<det::client::Client> impl;
@@ -206,10 +206,10 @@ det_status det_client_post_operations(det_client *client, int64_t experiment_id,
 det_status det_client_control(det_client *client, det_client_target target, int64_t id,
                               det_client_action action, char **out_json, det_error *err) noexcept {
   return command(client, out_json, err, [&](det::client::Client &impl) {
-    if (target < DET_CLIENT_EXPERIMENT || target > DET_CLIENT_TRIAL)
+    if (target < DET_CLIENT_TARGET_EXPERIMENT || target > DET_CLIENT_TARGET_TRIAL)
       throw det::Error(det::Code::invalid,
                        "steering: there is no target " + std::to_string(target));
-    if (action < DET_CLIENT_PAUSE || action > DET_CLIENT_KILL)
+    if (action < DET_CLIENT_ACTION_PAUSE || action > DET_CLIENT_ACTION_KILL)
       throw det::Error(det::Code::invalid,
                        "steering: there is no action " + std::to_string(action));
     return impl.control(static_cast<det::engine::Target>(target), id,

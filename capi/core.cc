@@ -6,10 +6,11 @@
 namespace {
 
 static_assert(static_cast<int>(det::context::PreemptMode::workers_ask_master) ==
-              DET_PREEMPT_WORKERS_ASK_MASTER);
-static_assert(static_cast<int>(det::context::PreemptMode::chief_only) == DET_PREEMPT_CHIEF_ONLY);
+              DET_PREEMPT_MODE_WORKERS_ASK_MASTER);
+static_assert(static_cast<int>(det::context::PreemptMode::chief_only) ==
+              DET_PREEMPT_MODE_CHIEF_ONLY);
 static_assert(static_cast<int>(det::tensorboard::TensorboardMode::manual) ==
-              DET_TENSORBOARD_MANUAL);
+              DET_TENSORBOARD_MODE_MANUAL);
 
 constexpr size_t most_preempt_signals = 8;
 
@@ -32,9 +33,9 @@ det::context::CoreOptions to_core(const det_core_options &given) {
   options.hparams_text = text_or_empty(given.hparams_json);
   options.checkpoint_storage = text_or_empty(given.checkpoint_storage);
   options.preempt_mode = mode_from<det::context::PreemptMode>(
-      given.preempt_mode, DET_PREEMPT_WORKERS_ASK_MASTER, "preempt_mode");
+      given.preempt_mode, DET_PREEMPT_MODE_WORKERS_ASK_MASTER, "preempt_mode");
   options.tensorboard_mode = mode_from<det::tensorboard::TensorboardMode>(
-      given.tensorboard_mode, DET_TENSORBOARD_MANUAL, "tensorboard_mode");
+      given.tensorboard_mode, DET_TENSORBOARD_MODE_MANUAL, "tensorboard_mode");
   if (given.preempt_signal_count > most_preempt_signals)
     throw det::Error(det::Code::invalid, "starting: preempt_signal_count " +
                                              std::to_string(given.preempt_signal_count) +
@@ -54,7 +55,7 @@ det::context::CoreOptions to_core(const det_core_options &given) {
     options.close_limit = std::chrono::milliseconds(given.close_wait_ms);
   options.close_at_end = given.close_at_end != 0;
   options.capture_output = given.capture_output != 0;
-  options.log_level = mode_from<det::LogLevel>(given.log_level, DET_LOG_ERROR, "log_level");
+  options.log_level = mode_from<det::LogLevel>(given.log_level, DET_LOG_LEVEL_ERROR, "log_level");
   if (given.log != nullptr && given.log_queue != nullptr)
     throw det::Error(det::Code::invalid,
                      "starting: log and log_queue are both given; give one of them");
@@ -84,17 +85,17 @@ det_status det_core_init(const det_core_options *options, det_core **out, det_er
   });
 }
 
-det_status det_core_close(det_core *core, det_exit how, det_error *err) noexcept {
+det_status det_core_close(det_core *core, det_outcome how, det_error *err) noexcept {
   return guarded(err, [&] {
-    static_assert(static_cast<int>(det::master::RunEnd::invalid_hp) == DET_EXIT_INVALID_HP);
+    static_assert(static_cast<int>(det::master::RunEnd::invalid_hp) == DET_OUTCOME_INVALID_HP);
     deref(core, "core")
-        .impl->close(mode_from<det::master::RunEnd>(how, DET_EXIT_INVALID_HP, "how"));
+        .impl->close(mode_from<det::master::RunEnd>(how, DET_OUTCOME_INVALID_HP, "how"));
   });
 }
 
 void det_core_free(det_core *core) noexcept {
   if (core == nullptr) return;
-  static_cast<void>(det_core_close(core, DET_EXIT_ERROR, nullptr));
+  static_cast<void>(det_core_close(core, DET_OUTCOME_ERROR, nullptr));
   // A forked child shares the parent's files, and has none of its threads: nothing to take down.
   if (core->impl->in_child()) return;
   const std::shared_ptr<det::Logger> logger = core->impl->shared_logger();
@@ -106,26 +107,26 @@ void det_core_free(det_core *core) noexcept {
 
 det_info *det_core_info(det_core *core) noexcept { return core != nullptr ? &core->info : nullptr; }
 
-det_distributed *det_core_distributed(det_core *core) noexcept {
+det_distributed_context *det_core_distributed(det_core *core) noexcept {
   return core != nullptr ? &core->distributed : nullptr;
 }
 
-det_checkpoint *det_core_checkpoint(det_core *core) noexcept {
+det_checkpoint_context *det_core_checkpoint(det_core *core) noexcept {
   return core != nullptr ? &core->checkpoint : nullptr;
 }
 
-det_preempt *det_core_preempt(det_core *core) noexcept {
+det_preempt_context *det_core_preempt(det_core *core) noexcept {
   return core != nullptr ? &core->preempt : nullptr;
 }
 
-det_train *det_core_train(det_core *core) noexcept {
+det_train_context *det_core_train(det_core *core) noexcept {
   return core != nullptr ? &core->train : nullptr;
 }
 
-det_searcher *det_core_searcher(det_core *core) noexcept {
+det_searcher_context *det_core_searcher(det_core *core) noexcept {
   return core != nullptr ? &core->searcher : nullptr;
 }
 
-det_profiler *det_core_profiler(det_core *core) noexcept {
+det_profiler_context *det_core_profiler(det_core *core) noexcept {
   return core != nullptr ? &core->profiler : nullptr;
 }

@@ -13,14 +13,14 @@ namespace {
 
 static_assert(det::comm::short_message_limit == DET_SHORT_MESSAGE);
 
-det_distributed *handle_for(std::unique_ptr<det::comm::Communicator> communicator) {
-  auto handle = std::make_unique<det_distributed>();
+det_distributed_context *handle_for(std::unique_ptr<det::comm::Communicator> communicator) {
+  auto handle = std::make_unique<det_distributed_context>();
   handle->owned = std::move(communicator);
   handle->impl = handle->owned.get();
   return handle.release();
 }
 
-det_distributed *handle_for(const det::comm::Launch &launch) {
+det_distributed_context *handle_for(const det::comm::Launch &launch) {
   return handle_for(det::comm::join(launch, det::comm::JoinOptions()));
 }
 
@@ -48,7 +48,7 @@ std::chrono::milliseconds timeout_from(const det_distributed_options &options) {
 }
 
 // An MPI that does not know the launcher starts every rank as a job of its own.
-void check_size(det_distributed *&handle, const det::comm::Launch &launch) {
+void check_size(det_distributed_context *&handle, const det::comm::Launch &launch) {
   const int size = handle->impl->ranks().size;
   if (launch.ranks.size == 0 || launch.ranks.size == size) return;
   det_distributed_free(std::exchange(handle, nullptr));
@@ -97,7 +97,7 @@ std::optional<List> as_list(det::comm::Message message) {
 
 // One collective: all six differ in the member function only.
 template <class Result>
-det_status collective(det_distributed *distributed, const void *data, size_t size,
+det_status collective(det_distributed_context *distributed, const void *data, size_t size,
                       det_messages **out, det_error *err,
                       Result (det::comm::Communicator::*call)(const det::comm::MessageView &,
                                                               const det::comm::Call &)) noexcept {
@@ -113,7 +113,7 @@ det_status collective(det_distributed *distributed, const void *data, size_t siz
   });
 }
 
-const det::comm::Ranks &ranks_of(const det_distributed *distributed) {
+const det::comm::Ranks &ranks_of(const det_distributed_context *distributed) {
   static constexpr det::comm::Ranks one_process;
   return distributed != nullptr ? distributed->impl->ranks() : one_process;
 }
@@ -129,8 +129,8 @@ void det_communicator_functions_init(det_communicator_functions *functions) noex
     *functions = {sizeof *functions, nullptr, nullptr, nullptr, nullptr, 0, 0};
 }
 
-det_status det_distributed_create(const det_distributed_options *options, det_distributed **out,
-                                  det_error *err) noexcept {
+det_status det_distributed_create(const det_distributed_options *options,
+                                  det_distributed_context **out, det_error *err) noexcept {
   return guarded(err, [&] {
     give(out, "out", [&] {
       const auto given =
@@ -142,7 +142,7 @@ det_status det_distributed_create(const det_distributed_options *options, det_di
   });
 }
 
-det_status det_distributed_from_horovod(const char *chief_ip, det_distributed **out,
+det_status det_distributed_from_horovod(const char *chief_ip, det_distributed_context **out,
                                         det_error *err) noexcept {
   return guarded(err, [&] {
     give(out, "out",
@@ -150,7 +150,7 @@ det_status det_distributed_from_horovod(const char *chief_ip, det_distributed **
   });
 }
 
-det_status det_distributed_from_deepspeed(const char *chief_ip, det_distributed **out,
+det_status det_distributed_from_deepspeed(const char *chief_ip, det_distributed_context **out,
                                           det_error *err) noexcept {
   return guarded(err, [&] {
     give(out, "out",
@@ -158,7 +158,7 @@ det_status det_distributed_from_deepspeed(const char *chief_ip, det_distributed 
   });
 }
 
-det_status det_distributed_from_torch(const char *chief_ip, det_distributed **out,
+det_status det_distributed_from_torch(const char *chief_ip, det_distributed_context **out,
                                       det_error *err) noexcept {
   return guarded(err, [&] {
     give(out, "out",
@@ -166,15 +166,15 @@ det_status det_distributed_from_torch(const char *chief_ip, det_distributed **ou
   });
 }
 
-det_status det_distributed_from_tf_config(det_distributed **out, det_error *err) noexcept {
+det_status det_distributed_from_tf_config(det_distributed_context **out, det_error *err) noexcept {
   return guarded(err, [&] {
     give(out, "out", [&] { return handle_for(det::comm::launch_from_tf_config()); });
   });
 }
 
-det_status det_distributed_from_env(det_distributed **out, det_error *err) noexcept {
+det_status det_distributed_from_env(det_distributed_context **out, det_error *err) noexcept {
   return answered(err, [&] {
-    det_distributed *&handle = cleared(out, "out");
+    det_distributed_context *&handle = cleared(out, "out");
     const det::comm::Launch launch = det::comm::launch_from_environment();
     const JoinMpiWorld join_mpi_world = launch.through_mpi ? load_mpi_library(launch) : nullptr;
     if (join_mpi_world == nullptr) {
@@ -189,7 +189,7 @@ det_status det_distributed_from_env(det_distributed **out, det_error *err) noexc
 
 det_status det_distributed_from_functions(const det_distributed_options *options,
                                           const det_communicator_functions *functions,
-                                          void *user_data, det_distributed **out,
+                                          void *user_data, det_distributed_context **out,
                                           det_error *err) noexcept {
   return guarded(err, [&] {
     if (out != nullptr) *out = nullptr;
@@ -206,56 +206,56 @@ det_status det_distributed_from_functions(const det_distributed_options *options
   });
 }
 
-void det_distributed_free(det_distributed *distributed) noexcept {
+void det_distributed_free(det_distributed_context *distributed) noexcept {
   if (distributed != nullptr && distributed->owned) delete distributed;
 }
 
-int32_t det_distributed_rank(const det_distributed *distributed) noexcept {
+int32_t det_distributed_rank(const det_distributed_context *distributed) noexcept {
   return ranks_of(distributed).rank;
 }
-int32_t det_distributed_size(const det_distributed *distributed) noexcept {
+int32_t det_distributed_size(const det_distributed_context *distributed) noexcept {
   return ranks_of(distributed).size;
 }
-int32_t det_distributed_local_rank(const det_distributed *distributed) noexcept {
+int32_t det_distributed_local_rank(const det_distributed_context *distributed) noexcept {
   return ranks_of(distributed).local_rank;
 }
-int32_t det_distributed_local_size(const det_distributed *distributed) noexcept {
+int32_t det_distributed_local_size(const det_distributed_context *distributed) noexcept {
   return ranks_of(distributed).local_size;
 }
-int32_t det_distributed_cross_rank(const det_distributed *distributed) noexcept {
+int32_t det_distributed_cross_rank(const det_distributed_context *distributed) noexcept {
   return ranks_of(distributed).cross_rank;
 }
-int32_t det_distributed_cross_size(const det_distributed *distributed) noexcept {
+int32_t det_distributed_cross_size(const det_distributed_context *distributed) noexcept {
   return ranks_of(distributed).cross_size;
 }
 
-det_status det_distributed_gather(det_distributed *distributed, const void *data, size_t size,
-                                  det_messages **out, det_error *err) noexcept {
+det_status det_distributed_gather(det_distributed_context *distributed, const void *data,
+                                  size_t size, det_messages **out, det_error *err) noexcept {
   return collective(distributed, data, size, out, err, &det::comm::Communicator::gather);
 }
 
-det_status det_distributed_gather_local(det_distributed *distributed, const void *data, size_t size,
-                                        det_messages **out, det_error *err) noexcept {
+det_status det_distributed_gather_local(det_distributed_context *distributed, const void *data,
+                                        size_t size, det_messages **out, det_error *err) noexcept {
   return collective(distributed, data, size, out, err, &det::comm::Communicator::gather_local);
 }
 
-det_status det_distributed_allgather(det_distributed *distributed, const void *data, size_t size,
-                                     det_messages **out, det_error *err) noexcept {
+det_status det_distributed_allgather(det_distributed_context *distributed, const void *data,
+                                     size_t size, det_messages **out, det_error *err) noexcept {
   return collective(distributed, data, size, out, err, &det::comm::Communicator::allgather);
 }
 
-det_status det_distributed_allgather_local(det_distributed *distributed, const void *data,
+det_status det_distributed_allgather_local(det_distributed_context *distributed, const void *data,
                                            size_t size, det_messages **out,
                                            det_error *err) noexcept {
   return collective(distributed, data, size, out, err, &det::comm::Communicator::allgather_local);
 }
 
-det_status det_distributed_broadcast(det_distributed *distributed, const void *data, size_t size,
-                                     det_messages **out, det_error *err) noexcept {
+det_status det_distributed_broadcast(det_distributed_context *distributed, const void *data,
+                                     size_t size, det_messages **out, det_error *err) noexcept {
   return collective(distributed, data, size, out, err, &det::comm::Communicator::broadcast);
 }
 
-det_status det_distributed_broadcast_local(det_distributed *distributed, const void *data,
+det_status det_distributed_broadcast_local(det_distributed_context *distributed, const void *data,
                                            size_t size, det_messages **out,
                                            det_error *err) noexcept {
   return collective(distributed, data, size, out, err, &det::comm::Communicator::broadcast_local);

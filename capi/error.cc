@@ -23,7 +23,7 @@ static_assert(static_cast<int>(det::Code::full) == DET_E_FULL);
 static_assert(static_cast<int>(det::Code::busy) == DET_E_BUSY);
 static_assert(static_cast<int>(det::Code::conflict) == DET_E_CONFLICT);
 static_assert(static_cast<int>(det::Code::unavailable) == DET_E_UNAVAILABLE);
-static_assert(static_cast<int>(det::LogLevel::error) == DET_LOG_ERROR);
+static_assert(static_cast<int>(det::LogLevel::error) == DET_LOG_LEVEL_ERROR);
 
 namespace {
 
@@ -77,8 +77,8 @@ const char *det_status_name(det_status code) noexcept {
       return "DET_OK";
     case DET_DONE:
       return "DET_DONE";
-    case DET_PREEMPT:
-      return "DET_PREEMPT";
+    case DET_PREEMPTED:
+      return "DET_PREEMPTED";
     case DET_E_INTERNAL:
       return "DET_E_INTERNAL";
     case DET_E_NOMEM:

@@ -11,7 +11,7 @@
 
 #include "core/context/core.h"
 
-struct det_distributed {
+struct det_distributed_context {
   det::comm::Communicator *impl = nullptr;
   std::unique_ptr<det::comm::Communicator> owned;  // empty in the view that a core lends
 };
@@ -30,11 +30,11 @@ struct det_info {
   det::Logger &logger;
 };
 
-struct det_preempt {
+struct det_preempt_context {
   det::context::PreemptContext &impl;
 };
 
-struct det_train {
+struct det_train_context {
   det::context::TrainContext &impl;
 };
 
@@ -42,27 +42,27 @@ struct det_searcher_op {
   det::context::SearcherOperation *impl = nullptr;
 };
 
-struct det_searcher {
+struct det_searcher_context {
   det::context::SearcherContext &impl;
   std::mutex mutex;
   std::list<det_searcher_op> operations;  // those handed out
 };
 
-struct det_profiler {
+struct det_profiler_context {
   det::context::ProfilerContext &impl;
 };
 
 // Stores and readers keep the core's memory alive, so that the order of freeing does not matter.
-struct det_checkpoint {
+struct det_checkpoint_context {
   std::shared_ptr<det::context::Core> core;
 };
 
-struct det_checkpoint_store {
+struct det_checkpoint_writer {
   std::shared_ptr<det::context::Core> core;
   std::unique_ptr<det::context::CheckpointStore> impl;
 };
 
-struct det_checkpoint_restore {
+struct det_checkpoint_reader {
   std::shared_ptr<det::context::Core> core;
   std::unique_ptr<det::storage::CheckpointReader> impl;
 };
@@ -81,10 +81,10 @@ struct det_core {
 
   std::shared_ptr<det::context::Core> impl;
   det_info info;
-  det_distributed distributed;
-  det_checkpoint checkpoint;
-  det_preempt preempt;
-  det_train train;
-  det_searcher searcher;
-  det_profiler profiler;
+  det_distributed_context distributed;
+  det_checkpoint_context checkpoint;
+  det_preempt_context preempt;
+  det_train_context train;
+  det_searcher_context searcher;
+  det_profiler_context profiler;
 };

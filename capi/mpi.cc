@@ -17,7 +17,8 @@ det_status fail(det_error *err, det_status code, const char *message) {
 
 }  // namespace
 
-det_status det_distributed_from_mpi(MPI_Comm comm, det_distributed **out, det_error *err) noexcept {
+det_status det_distributed_from_mpi(MPI_Comm comm, det_distributed_context **out,
+                                    det_error *err) noexcept {
   if (out == nullptr) return fail(err, DET_E_INVALID, "out must not be NULL");
   *out = nullptr;
   int finalized = 0;
@@ -45,6 +46,6 @@ det_status det_distributed_from_mpi(MPI_Comm comm, det_distributed **out, det_er
   }
 }
 
-det_status det_distributed_from_mpi_world(det_distributed **out, det_error *err) noexcept {
+det_status det_distributed_from_mpi_world(det_distributed_context **out, det_error *err) noexcept {
   return det_distributed_from_mpi(MPI_COMM_WORLD, out, err);
 }

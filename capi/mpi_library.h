@@ -5,7 +5,7 @@
 
 #include "core/comm/launch.h"
 
-using JoinMpiWorld = det_status (*)(det_distributed **out, det_error *err);
+using JoinMpiWorld = det_status (*)(det_distributed_context **out, det_error *err);
 
 // det_distributed_from_mpi_world() of the library beside this one, or of the system. Null when it
 // is not installed and sockets can serve this launch; throws when they cannot.

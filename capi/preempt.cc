@@ -3,23 +3,24 @@
 #include "capi/guard.h"
 #include "capi/handles.h"
 
-det_status det_preempt_should_preempt(det_preempt *preempt, det_error *err) noexcept {
+det_status det_preempt_should_preempt(det_preempt_context *preempt, det_error *err) noexcept {
   return answered(err, [&] {
-    return deref(preempt, "preempt").impl.should_preempt(true) ? DET_PREEMPT : DET_OK;
+    return deref(preempt, "preempt").impl.should_preempt(true) ? DET_PREEMPTED : DET_OK;
   });
 }
 
-det_status det_preempt_should_preempt_no_ack(det_preempt *preempt, det_error *err) noexcept {
+det_status det_preempt_should_preempt_no_ack(det_preempt_context *preempt,
+                                             det_error *err) noexcept {
   return answered(err, [&] {
-    return deref(preempt, "preempt").impl.should_preempt(false) ? DET_PREEMPT : DET_OK;
+    return deref(preempt, "preempt").impl.should_preempt(false) ? DET_PREEMPTED : DET_OK;
   });
 }
 
-det_status det_preempt_acknowledge(det_preempt *preempt, det_error *err) noexcept {
+det_status det_preempt_acknowledge(det_preempt_context *preempt, det_error *err) noexcept {
   return guarded(err, [&] { deref(preempt, "preempt").impl.acknowledge(); });
 }
 
-det_status det_preempt_request(det_preempt *preempt) noexcept {
+det_status det_preempt_request(det_preempt_context *preempt) noexcept {
   if (preempt == nullptr) return DET_E_INVALID;
   switch (preempt->impl.request()) {
     case det::context::PreemptContext::Request::noted:

@@ -3,22 +3,23 @@
 #include "capi/guard.h"
 #include "capi/handles.h"
 
-static_assert(static_cast<int>(det::context::SearcherMode::chief_only) == DET_SEARCHER_CHIEF_ONLY);
-static_assert(static_cast<int>(det::context::Unit::batches) == DET_UNIT_BATCHES);
+static_assert(static_cast<int>(det::context::SearcherMode::chief_only) ==
+              DET_SEARCHER_MODE_CHIEF_ONLY);
+static_assert(static_cast<int>(det::context::Unit::batches) == DET_LENGTH_UNIT_BATCHES);
 
-det_status det_searcher_configure(det_searcher *searcher, det_searcher_mode mode, int32_t auto_ack,
-                                  det_error *err) noexcept {
+det_status det_searcher_configure(det_searcher_context *searcher, det_searcher_mode mode,
+                                  int32_t auto_ack, det_error *err) noexcept {
   return guarded(err, [&] {
     deref(searcher, "searcher")
         .impl.configure(static_cast<det::context::SearcherMode>(mode), auto_ack != 0);
   });
 }
 
-det_status det_searcher_next(det_searcher *searcher, det_searcher_op **out,
+det_status det_searcher_next(det_searcher_context *searcher, det_searcher_op **out,
                              det_error *err) noexcept {
   return answered(err, [&] {
     det_searcher_op *&result = cleared(out, "out");
-    det_searcher &handle = deref(searcher, "searcher");
+    det_searcher_context &handle = deref(searcher, "searcher");
     std::list<det_searcher_op> one(1);  // before there is an operation to lose
     one.front().impl = handle.impl.next();
     if (one.front().impl == nullptr) return DET_DONE;
@@ -29,12 +30,14 @@ det_status det_searcher_next(det_searcher *searcher, det_searcher_op **out,
   });
 }
 
-det_status det_searcher_acknowledge_out_of_ops(det_searcher *searcher, det_error *err) noexcept {
+det_status det_searcher_acknowledge_out_of_ops(det_searcher_context *searcher,
+                                               det_error *err) noexcept {
   return guarded(err, [&] { deref(searcher, "searcher").impl.acknowledge_out_of_operations(); });
 }
 
-det_unit det_searcher_configured_units(const det_searcher *searcher) noexcept {
-  return searcher != nullptr ? static_cast<det_unit>(searcher->impl.units()) : DET_UNIT_NONE;
+det_length_unit det_searcher_configured_units(const det_searcher_context *searcher) noexcept {
+  return searcher != nullptr ? static_cast<det_length_unit>(searcher->impl.units())
+                             : DET_LENGTH_UNIT_NONE;
 }
 
 uint64_t det_searcher_op_length(const det_searcher_op *op) noexcept {

@@ -19,11 +19,11 @@ const det::journal::NamedValue *values_from(const det_metric *metrics, size_t co
   return reinterpret_cast<const det::journal::NamedValue *>(metrics);
 }
 
-std::string reason_name(det_exit_reason reason) {
+std::string reason_name(det_early_exit_reason reason) {
   switch (reason) {
-    case DET_EXIT_REASON_INVALID_HP:
+    case DET_EARLY_EXIT_REASON_INVALID_HP:
       return "EXITED_REASON_INVALID_HP";
-    case DET_EXIT_REASON_USER_REQUESTED_STOP:
+    case DET_EARLY_EXIT_REASON_USER_REQUESTED_STOP:
       return "EXITED_REASON_USER_REQUESTED_STOP";
     default:
       throw det::Error(det::Code::invalid,
@@ -57,7 +57,7 @@ det::tensorboard::Mangler to_mangler(det_tensorboard_mangler mangler, void *user
 
 }  // namespace
 
-det_status det_train_report_training_metrics(det_train *train, int64_t steps_completed,
+det_status det_train_report_training_metrics(det_train_context *train, int64_t steps_completed,
                                              const det_metric *metrics, size_t count,
                                              det_error *err) noexcept {
   return guarded(err, [&] {
@@ -65,7 +65,7 @@ det_status det_train_report_training_metrics(det_train *train, int64_t steps_com
   });
 }
 
-det_status det_train_report_validation_metrics(det_train *train, int64_t steps_completed,
+det_status det_train_report_validation_metrics(det_train_context *train, int64_t steps_completed,
                                                const det_metric *metrics, size_t count,
                                                det_error *err) noexcept {
   return guarded(err, [&] {
@@ -74,16 +74,16 @@ det_status det_train_report_validation_metrics(det_train *train, int64_t steps_c
   });
 }
 
-det_status det_train_report_metrics(det_train *train, const char *group, int64_t steps_completed,
-                                    const det_metric *metrics, size_t count,
-                                    det_error *err) noexcept {
+det_status det_train_report_metrics(det_train_context *train, const char *group,
+                                    int64_t steps_completed, const det_metric *metrics,
+                                    size_t count, det_error *err) noexcept {
   return guarded(err, [&] {
     deref(train, "train")
         .impl.report(text(group, "group"), steps_completed, values_from(metrics, count), count);
   });
 }
 
-det_status det_train_report_metrics_json(det_train *train, const char *group,
+det_status det_train_report_metrics_json(det_train_context *train, const char *group,
                                          int64_t steps_completed, const char *metrics_json,
                                          const char *batch_metrics_json, det_error *err) noexcept {
   return guarded(err, [&] {
@@ -96,7 +96,7 @@ det_status det_train_report_metrics_json(det_train *train, const char *group,
   });
 }
 
-det_status det_train_flush(det_train *train, int64_t timeout_ms, det_error *err) noexcept {
+det_status det_train_flush(det_train_context *train, int64_t timeout_ms, det_error *err) noexcept {
   return guarded(err, [&] {
     std::optional<std::chrono::milliseconds> timeout;
     if (timeout_ms >= 0) timeout = std::chrono::milliseconds(timeout_ms);
@@ -104,29 +104,31 @@ det_status det_train_flush(det_train *train, int64_t timeout_ms, det_error *err)
   });
 }
 
-det_status det_train_set_status(det_train *train, const char *status, det_error *err) noexcept {
+det_status det_train_set_status(det_train_context *train, const char *status,
+                                det_error *err) noexcept {
   return guarded(err, [&] { deref(train, "train").impl.set_status(text(status, "status")); });
 }
 
-det_status det_train_report_progress(det_train *train, double progress, det_error *err) noexcept {
+det_status det_train_report_progress(det_train_context *train, double progress,
+                                     det_error *err) noexcept {
   return guarded(err, [&] { deref(train, "train").impl.report_progress(progress); });
 }
 
-det_status det_train_log(det_train *train, det_log_level level, const char *line,
+det_status det_train_log(det_train_context *train, det_log_level level, const char *line,
                          det_error *err) noexcept {
   return guarded(err, [&] {
-    if (level < DET_LOG_DEBUG || level > DET_LOG_ERROR)
+    if (level < DET_LOG_LEVEL_DEBUG || level > DET_LOG_LEVEL_ERROR)
       throw det::Error(det::Code::invalid, "logging: there is no level " + std::to_string(level));
     deref(train, "train").impl.log(static_cast<det::LogLevel>(level), text(line, "text"));
   });
 }
 
-det_status det_train_report_early_exit(det_train *train, det_exit_reason reason,
+det_status det_train_report_early_exit(det_train_context *train, det_early_exit_reason reason,
                                        det_error *err) noexcept {
   return guarded(err, [&] { deref(train, "train").impl.report_early_exit(reason_name(reason)); });
 }
 
-det_status det_train_set_metadata(det_train *train, const char *metadata_json,
+det_status det_train_set_metadata(det_train_context *train, const char *metadata_json,
                                   det_error *err) noexcept {
   return guarded(err, [&] {
     deref(train, "train")
@@ -135,14 +137,15 @@ det_status det_train_set_metadata(det_train *train, const char *metadata_json,
   });
 }
 
-det_status det_train_get_metadata(det_train *train, char **out_json, det_error *err) noexcept {
+det_status det_train_get_metadata(det_train_context *train, char **out_json,
+                                  det_error *err) noexcept {
   return guarded(err, [&] {
     give(out_json, "out_json",
          [&] { return copy_text(det::to_wire(deref(train, "train").impl.metadata())); });
   });
 }
 
-det_status det_train_get_experiment_best_validation(det_train *train, double *out,
+det_status det_train_get_experiment_best_validation(det_train_context *train, double *out,
                                                     det_error *err) noexcept {
   return guarded(err, [&] {
     double &result = deref(out, "out");
@@ -156,14 +159,16 @@ det_status det_train_get_experiment_best_validation(det_train *train, double *ou
   });
 }
 
-det_status det_train_get_tensorboard_path(det_train *train, char **out, det_error *err) noexcept {
+det_status det_train_get_tensorboard_path(det_train_context *train, char **out,
+                                          det_error *err) noexcept {
   return guarded(err, [&] {
     give(out, "out",
          [&] { return copy_text(deref(train, "train").impl.tensorboard_path().string()); });
   });
 }
 
-det_status det_train_upload_tensorboard_files(det_train *train, det_tensorboard_selector selector,
+det_status det_train_upload_tensorboard_files(det_train_context *train,
+                                              det_tensorboard_selector selector,
                                               det_tensorboard_mangler mangler, void *user_data,
                                               det_error *err) noexcept {
   return guarded(err, [&] {

@@ -11,7 +11,7 @@ failures = []
 
 headers = "".join(path.read_text() for path in sorted(root.glob("include/det/*.h")))
 functions = set(re.findall(r"^DET_API [^;(]*?(det_\w+)\(", headers, re.MULTILINE))
-codes = set(re.findall(r"^#define (DET_(?:OK|DONE|PREEMPT|E_\w+)) ", headers, re.MULTILINE))
+codes = set(re.findall(r"^#define (DET_(?:OK|DONE|PREEMPTED|E_\w+)) ", headers, re.MULTILINE))
 
 
 def compare(page, expected, pattern):

@@ -12,7 +12,7 @@
 
 namespace det {
 
-// Same numbers as DET_LOG_* in include/det/error.h.
+// Same numbers as DET_LOG_LEVEL_* in include/det/error.h.
 enum class LogLevel : int { debug = 0, info = 1, warning = 2, error = 3 };
 
 const char *log_level_name(LogLevel level);  // "DEBUG", "INFO", "WARNING", "ERROR"

@@ -21,7 +21,7 @@ namespace det::context {
 
 class TrainContext;
 
-// Same numbers as DET_DOWNLOAD_* in include/det/checkpoint.h.
+// Same numbers as DET_DOWNLOAD_MODE_* in include/det/checkpoint.h.
 enum class DownloadMode : int { local_workers_share = 0, no_shared = 1 };
 
 struct DownloadRequest {

@@ -81,7 +81,7 @@ bool PreemptContext::ask(bool auto_acknowledge) {
     throw Error(Code::state,
                 "calling should_preempt: called from non-chief rank " +
                     std::to_string(communicator_.ranks().rank) +
-                    " in mode DET_PREEMPT_CHIEF_ONLY; call it on rank 0 and tell the others");
+                    " in mode DET_PREEMPT_MODE_CHIEF_ONLY; call it on rank 0 and tell the others");
   if (!watches_) pass_on_to_chief();
   // So short a text takes no memory. An error of the chief is one on every rank: none is left
   // waiting for an answer.
@@ -117,7 +117,7 @@ void PreemptContext::acknowledge() {
   if (!preempted_)
     throw Error(Code::state,
                 "acknowledging a preemption signal: none is pending; acknowledge only after "
-                "should_preempt answered DET_PREEMPT");
+                "should_preempt answered DET_PREEMPTED");
   note_if_told_by_process();
   master_.acknowledge_preemption();
   acknowledged_ = true;

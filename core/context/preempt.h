@@ -15,7 +15,7 @@
 
 namespace det::context {
 
-// Same numbers as DET_PREEMPT_* in include/det/preempt.h.
+// Same numbers as DET_PREEMPT_MODE_* in include/det/preempt.h.
 enum class PreemptMode : int { workers_ask_chief = 0, chief_only = 1, workers_ask_master = 2 };
 
 class PreemptContext {

@@ -14,11 +14,11 @@ namespace {
 const char *mode_name(PreemptMode mode) {
   switch (mode) {
     case PreemptMode::workers_ask_chief:
-      return "DET_PREEMPT_WORKERS_ASK_CHIEF";
+      return "DET_PREEMPT_MODE_WORKERS_ASK_CHIEF";
     case PreemptMode::chief_only:
-      return "DET_PREEMPT_CHIEF_ONLY";
+      return "DET_PREEMPT_MODE_CHIEF_ONLY";
     case PreemptMode::workers_ask_master:
-      return "DET_PREEMPT_WORKERS_ASK_MASTER";
+      return "DET_PREEMPT_MODE_WORKERS_ASK_MASTER";
   }
   return "unknown";
 }

@@ -59,8 +59,8 @@ void join_on_store(const Json &ticket, const CoreOptions &options, const comm::R
   const std::string unreachable = place.master->unreachable();
   if (unreachable.empty()) return;
   if (options.preempt_mode == PreemptMode::workers_ask_master)
-    throw Error(Code::unsupported, "starting in mode DET_PREEMPT_WORKERS_ASK_MASTER: " +
-                                       unreachable + ", or use DET_PREEMPT_WORKERS_ASK_CHIEF");
+    throw Error(Code::unsupported, "starting in mode DET_PREEMPT_MODE_WORKERS_ASK_MASTER: " +
+                                       unreachable + ", or use DET_PREEMPT_MODE_WORKERS_ASK_CHIEF");
   logger->info(unreachable);
 }
 

@@ -13,7 +13,7 @@
 
 namespace det::tensorboard {
 
-// Same numbers as DET_TENSORBOARD_* in include/det/train.h.
+// Same numbers as DET_TENSORBOARD_MODE_* in include/det/train.h.
 enum class TensorboardMode : int { automatic = 0, manual = 1 };
 
 // Where the TensorBoard files of an experiment are, relative to its storage.

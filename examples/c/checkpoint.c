@@ -20,9 +20,9 @@ static FILE *open_count(const char *directory, const char *mode) {
   return file;
 }
 
-static int restore(det_checkpoint *checkpoint, const char *id) {
+static int restore(det_checkpoint_context *checkpoint, const char *id) {
   int count;
-  det_checkpoint_restore *stored;
+  det_checkpoint_reader *stored;
   check(det_checkpoint_restore_begin(checkpoint, id, NULL, &stored, &err)); /* verifies it */
   FILE *file = open_count(det_checkpoint_restore_path(stored), "r");
   if (fscanf(file, "%d", &count) != 1) fprintf(stderr, "no number\n"), exit(EXIT_FAILURE);
@@ -31,10 +31,10 @@ static int restore(det_checkpoint *checkpoint, const char *id) {
   return count;
 }
 
-static void save(det_checkpoint *checkpoint, int count) {
+static void save(det_checkpoint_context *checkpoint, int count) {
   char metadata[64];
   snprintf(metadata, sizeof metadata, "{\"steps_completed\": %d}", count);
-  det_checkpoint_store *store;
+  det_checkpoint_writer *store;
   check(det_checkpoint_store_begin(checkpoint, metadata, NULL, &store, &err));
   FILE *file = open_count(det_checkpoint_store_path(store), "w");
   fprintf(file, "%d\n", count);
@@ -48,19 +48,19 @@ int main(void) {
   det_core_options options = DET_CORE_OPTIONS_INIT;
   options.external_id = "counter";
   check(det_core_init(&options, &core, &err));
-  det_preempt *preempt = det_core_preempt(core);
+  det_preempt_context *preempt = det_core_preempt(core);
   const char *latest = det_info_latest_checkpoint(det_core_info(core));
 
   int count = latest ? restore(det_core_checkpoint(core), latest) : 0;
   printf("from %d", count);
-  while (count < 30 && check(det_preempt_should_preempt(preempt, &err)) != DET_PREEMPT) {
+  while (count < 30 && check(det_preempt_should_preempt(preempt, &err)) != DET_PREEMPTED) {
     count++;
     if (count == 10 || count == 20) det_preempt_request(preempt); /* as `det pause` would */
   }
   printf(" to %d\n", count);
   save(det_core_checkpoint(core), count);
 
-  check(det_core_close(core, DET_EXIT_OK, &err));
+  check(det_core_close(core, DET_OUTCOME_OK, &err));
   det_core_free(core);
   return 0;
 }

@@ -59,7 +59,7 @@ static void save(struct training *t) {
   char metadata[64], path[4096];
   snprintf(metadata, sizeof metadata, "{\"steps_completed\": %lld}",
            (long long)t->progress.batches);
-  det_checkpoint_store *store;
+  det_checkpoint_writer *store;
   check(det_checkpoint_store_begin(det_core_checkpoint(t->core), metadata, NULL, &store, &err));
   snprintf(path, sizeof path, "%s/digits.bin", det_checkpoint_store_path(store));
 
@@ -75,7 +75,7 @@ static void save(struct training *t) {
 
 static void restore(struct training *t, const char *checkpoint_id) {
   char path[4096];
-  det_checkpoint_restore *stored;
+  det_checkpoint_reader *stored;
   check(det_checkpoint_restore_begin(det_core_checkpoint(t->core), checkpoint_id, NULL, &stored,
                                      &err));
   snprintf(path, sizeof path, "%s/digits.bin", det_checkpoint_restore_path(stored));
@@ -98,7 +98,7 @@ static void configure(struct training *t) {
   int64_t batch_size = det_info_hparam_int(info, "batch_size", 64);
   if (hidden_size < 1 || hidden_size > MODEL_MAX_HIDDEN || batch_size < 1 ||
       batch_size > (int64_t)t->data.train_count) {
-    check(det_core_close(t->core, DET_EXIT_INVALID_HP, &err));
+    check(det_core_close(t->core, DET_OUTCOME_INVALID_HP, &err));
     fprintf(stderr,
             "digits: hidden_size must be from 1 to 4096, batch_size from 1 to the number of "
             "images\n");
@@ -114,7 +114,7 @@ static void configure(struct training *t) {
   if (checkpoint_id) restore(t, checkpoint_id);
 }
 
-/* Goes on to the end of the epoch. Returns DET_PREEMPT when asked to stop before. */
+/* Goes on to the end of the epoch. Returns DET_PREEMPTED when asked to stop before. */
 static det_status train_epoch(struct training *t) {
   const char *delay = getenv("DIGITS_BATCH_MS");
   struct timespec pause = {0, delay ? 1000000L * (atoi(delay) % 1000) : 0};
@@ -124,8 +124,8 @@ static det_status train_epoch(struct training *t) {
   if (batch == 0) t->progress.loss = 0;
 
   for (; batch < t->batches_per_epoch; batch++) {
-    if (check(det_preempt_should_preempt(det_core_preempt(t->core), &err)) == DET_PREEMPT)
-      return DET_PREEMPT;
+    if (check(det_preempt_should_preempt(det_core_preempt(t->core), &err)) == DET_PREEMPTED)
+      return DET_PREEMPTED;
     size_t first = batch * t->batch_size, count = t->batch_size;
     if (first + count > t->data.train_count) count = t->data.train_count - first;
     t->progress.loss +=
@@ -137,7 +137,7 @@ static det_status train_epoch(struct training *t) {
 }
 
 static void report(struct training *t) {
-  det_train *train = det_core_train(t->core);
+  det_train_context *train = det_core_train(t->core);
   struct score score = model_evaluate(&t->model, t->data.test, t->data.test_count);
   det_metric training[] = {{"loss", t->progress.loss / (double)t->data.train_count}};
   det_metric validation[] = {{"loss", score.loss}, {"accuracy", score.accuracy}};
@@ -145,14 +145,14 @@ static void report(struct training *t) {
   check(det_train_report_validation_metrics(train, t->progress.batches, validation, 2, &err));
 }
 
-/* Trains as far as the operation asks. Returns DET_PREEMPT when asked to stop before. */
+/* Trains as far as the operation asks. Returns DET_PREEMPTED when asked to stop before. */
 static det_status run(struct training *t, det_searcher_op *op) {
   int64_t end = (int64_t)(det_searcher_op_length(op) * t->batches_per_epoch);
   while (t->progress.batches < end) {
     det_status status = train_epoch(t);
     if (status == DET_OK) report(t);
     save(t);
-    if (status == DET_PREEMPT) return DET_PREEMPT;
+    if (status == DET_PREEMPTED) return DET_PREEMPTED;
     double epochs = (double)t->progress.batches / (double)t->batches_per_epoch;
     check(det_searcher_op_report_progress(op, epochs, &err));
   }
@@ -178,7 +178,7 @@ int main(int argc, char **argv) {
   while (check(det_searcher_next(det_core_searcher(t.core), &op, &err)) == DET_OK &&
          run(&t, op) == DET_OK) {
   }
-  check(det_core_close(t.core, DET_EXIT_OK, &err));
+  check(det_core_close(t.core, DET_OUTCOME_OK, &err));
 
   det_core_free(t.core);
   model_free(&t.model);

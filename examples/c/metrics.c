@@ -25,7 +25,7 @@ static void print_metrics(int64_t trial_id) {
 int main(void) {
   det_core *core;
   check(det_core_init(NULL, &core, &err));
-  det_train *train = det_core_train(core);
+  det_train_context *train = det_core_train(core);
   int64_t trial_id = det_info_trial_id(det_core_info(core));
 
   check(det_train_set_status(train, "training", &err));
@@ -42,11 +42,11 @@ int main(void) {
   check(det_train_report_metrics(train, "system", 10, memory, 1, &err));
   check(det_train_report_metrics_json(train, "confusion", 10, "{\"matrix\": [[9, 1], [0, 10]]}",
                                       NULL, &err));
-  check(det_train_log(train, DET_LOG_INFO, "all images seen", &err));
+  check(det_train_log(train, DET_LOG_LEVEL_INFO, "all images seen", &err));
 
   check(det_train_flush(train, -1, &err)); /* only to read them back at once */
   print_metrics(trial_id);
-  check(det_core_close(core, DET_EXIT_OK, &err));
+  check(det_core_close(core, DET_OUTCOME_OK, &err));
   det_core_free(core);
   return 0;
 }

@@ -25,13 +25,13 @@ int main(void) {
       loss = (weight - 3) * (weight - 3);
       det_metric metric = {"loss", loss};
       check(det_train_report_training_metrics(det_core_train(core), ++step, &metric, 1, &err));
-      if (check(det_preempt_should_preempt(det_core_preempt(core), &err)) == DET_PREEMPT)
+      if (check(det_preempt_should_preempt(det_core_preempt(core), &err)) == DET_PREEMPTED)
         goto leave;
     }
     check(det_searcher_op_report_completed(op, loss, &err));
   }
 leave:
-  check(det_core_close(core, DET_EXIT_OK, &err));
+  check(det_core_close(core, DET_OUTCOME_OK, &err));
   det_core_free(core);
   printf("weight %.3f after %lld steps\n", weight, (long long)step);
   return 0;

@@ -75,7 +75,7 @@ static void save(struct training *t) {
            (long long)t->progress.batches);
   det_checkpoint_options options = DET_CHECKPOINT_OPTIONS_INIT;
   options.shard = 1; /* all ranks together write one checkpoint */
-  det_checkpoint_store *store;
+  det_checkpoint_writer *store;
   check(det_checkpoint_store_begin(det_core_checkpoint(t->core), metadata, &options, &store, &err));
 
   size_t first = part(t->model.count, t->rank, t->size);
@@ -111,7 +111,7 @@ static size_t restore_shard(struct training *t, const char *path) {
 /* Every rank needs the whole model, from however many ranks wrote it. */
 static void restore(struct training *t, const char *checkpoint_id) {
   char path[4096];
-  det_checkpoint_restore *stored;
+  det_checkpoint_reader *stored;
   check(det_checkpoint_restore_begin(det_core_checkpoint(t->core), checkpoint_id, NULL, &stored,
                                      &err));
   const char *directory = det_checkpoint_restore_path(stored);
@@ -137,7 +137,7 @@ static void configure(struct training *t) {
   int64_t batch_size = det_info_hparam_int(info, "batch_size", 64);
   if (hidden_size < 1 || hidden_size > MODEL_MAX_HIDDEN || batch_size < 1 ||
       batch_size > (int64_t)t->data.train_count) {
-    check(det_core_close(t->core, DET_EXIT_INVALID_HP, &err));
+    check(det_core_close(t->core, DET_OUTCOME_INVALID_HP, &err));
     if (t->rank == 0)
       fprintf(stderr,
               "digits_mpi: hidden_size must be from 1 to 4096, batch_size from 1 to the number of "
@@ -168,7 +168,7 @@ static void train_batch(struct training *t, const uint32_t *order, size_t count)
   t->progress.batches++;
 }
 
-/* Goes on to the end of the epoch. Returns DET_PREEMPT, on every rank at the same batch, when the
+/* Goes on to the end of the epoch. Returns DET_PREEMPTED, on every rank at the same batch, when the
  * job is asked to stop before. */
 static det_status train_epoch(struct training *t) {
   const char *delay = getenv("DIGITS_BATCH_MS");
@@ -179,8 +179,8 @@ static det_status train_epoch(struct training *t) {
   if (batch == 0) t->progress.loss = 0;
 
   for (; batch < t->batches_per_epoch; batch++) {
-    if (check(det_preempt_should_preempt(det_core_preempt(t->core), &err)) == DET_PREEMPT)
-      return DET_PREEMPT;
+    if (check(det_preempt_should_preempt(det_core_preempt(t->core), &err)) == DET_PREEMPTED)
+      return DET_PREEMPTED;
     size_t first = batch * t->batch_size, count = t->batch_size;
     if (first + count > t->data.train_count) count = t->data.train_count - first;
     train_batch(t, t->order + first, count);
@@ -191,7 +191,7 @@ static det_status train_epoch(struct training *t) {
 
 /* What only the chief, rank 0, tells the master. */
 static void report(struct training *t, det_searcher_op *op) {
-  det_train *train = det_core_train(t->core);
+  det_train_context *train = det_core_train(t->core);
   struct score score = model_evaluate(&t->model, t->data.test, t->data.test_count);
   det_metric training[] = {{"loss", t->progress.loss / (double)t->data.train_count}};
   det_metric validation[] = {{"loss", score.loss}, {"accuracy", score.accuracy}};
@@ -201,14 +201,14 @@ static void report(struct training *t, det_searcher_op *op) {
   check(det_searcher_op_report_progress(op, epochs, &err));
 }
 
-/* Trains as far as the operation asks. Returns DET_PREEMPT when asked to stop before. */
+/* Trains as far as the operation asks. Returns DET_PREEMPTED when asked to stop before. */
 static det_status run(struct training *t, det_searcher_op *op) {
   int64_t end = (int64_t)(det_searcher_op_length(op) * t->batches_per_epoch);
   while (t->progress.batches < end) {
     det_status status = train_epoch(t);
     if (status == DET_OK && t->rank == 0) report(t, op);
     save(t);
-    if (status == DET_PREEMPT) return DET_PREEMPT;
+    if (status == DET_PREEMPTED) return DET_PREEMPTED;
   }
   if (t->rank == 0) {
     struct score score = model_evaluate(&t->model, t->data.test, t->data.test_count);
@@ -223,7 +223,7 @@ int main(int argc, char **argv) {
   struct training t = {0};
   require(dataset_read(&t.data, argc > 1 ? argv[1] : DIGITS_CSV) == 0, "no images to learn from");
 
-  det_distributed *distributed;
+  det_distributed_context *distributed;
   check(det_distributed_from_mpi(MPI_COMM_WORLD, &distributed, &err));
   t.rank = (size_t)det_distributed_rank(distributed);
   t.size = (size_t)det_distributed_size(distributed);
@@ -242,7 +242,7 @@ int main(int argc, char **argv) {
   while (check(det_searcher_next(det_core_searcher(t.core), &op, &err)) == DET_OK &&
          run(&t, op) == DET_OK) {
   }
-  check(det_core_close(t.core, DET_EXIT_OK, &err));
+  check(det_core_close(t.core, DET_OUTCOME_OK, &err));
 
   det_core_free(t.core);
   det_distributed_free(distributed);

@@ -2,9 +2,9 @@
  * @file
  * @brief Saving and restoring (seed: CheckpointContext).
  *
- * A `det_checkpoint` is a view borrowed from `det_core`, valid until det_core_free(). A checkpoint
- * is a directory under a storage id. It becomes visible complete or not at all: it is written
- * aside, synced, renamed, and only then reported to the master.
+ * A `det_checkpoint_context` is a view borrowed from `det_core`, valid until det_core_free(). A
+ * checkpoint is a directory under a storage id. It becomes visible complete or not at all: it is
+ * written aside, synced, renamed, and only then reported to the master.
  *
  * Calls that all ranks make in step return the same on all of them: what fails on one rank fails
  * on the others too, with the same code and that rank in the message; what fails while reading
@@ -21,11 +21,11 @@
 DET_BEGIN_DECLS
 
 /** View of the checkpoints; borrowed from det_core_checkpoint(). */
-typedef struct det_checkpoint det_checkpoint;
+typedef struct det_checkpoint_context det_checkpoint_context;
 /** A checkpoint being written; owned by the caller. */
-typedef struct det_checkpoint_store det_checkpoint_store;
+typedef struct det_checkpoint_writer det_checkpoint_writer;
 /** A checkpoint opened for reading; owned by the caller. */
-typedef struct det_checkpoint_restore det_checkpoint_restore;
+typedef struct det_checkpoint_reader det_checkpoint_reader;
 
 /** Bytes of a storage id with its NUL: 36 characters of a UUID and one. */
 #define DET_STORAGE_ID_SIZE 37
@@ -38,8 +38,9 @@ typedef int32_t (*det_checkpoint_selector)(const char *path, void *user_data);
 
 /** How ranks share a download (seed: DownloadMode). */
 typedef int32_t det_download_mode;
-#define DET_DOWNLOAD_LOCAL_WORKERS_SHARE 0 /**< All ranks in step; one download per machine. */
-#define DET_DOWNLOAD_NO_SHARED 1           /**< This rank alone, for itself. */
+#define DET_DOWNLOAD_MODE_LOCAL_WORKERS_SHARE 0 /**< All ranks in step; one download per machine. \
+                                                 */
+#define DET_DOWNLOAD_MODE_NO_SHARED 1           /**< This rank alone, for itself. */
 
 /** Options of det_checkpoint_upload() and det_checkpoint_store_begin(). */
 typedef struct det_checkpoint_options {
@@ -59,7 +60,7 @@ DET_API void det_checkpoint_options_init(det_checkpoint_options *options) DET_NO
 /** Options of det_checkpoint_download() and det_checkpoint_restore_begin(). */
 typedef struct det_download_options {
   size_t struct_size;               /**< sizeof(det_download_options). */
-  det_download_mode mode;           /**< One of DET_DOWNLOAD_*. */
+  det_download_mode mode;           /**< One of DET_DOWNLOAD_MODE_*. */
   det_checkpoint_selector selector; /**< NULL takes everything. */
   void *user_data;                  /**< For `selector`. */
   int32_t skip_verification;        /**< 1: do not compare checksums, only sizes. */
@@ -67,7 +68,7 @@ typedef struct det_download_options {
 
 /** Initialiser with the defaults. det_download_options_init() does the same. */
 #define DET_DOWNLOAD_OPTIONS_INIT \
-  { sizeof(det_download_options), DET_DOWNLOAD_LOCAL_WORKERS_SHARE, NULL, NULL, 0 }
+  { sizeof(det_download_options), DET_DOWNLOAD_MODE_LOCAL_WORKERS_SHARE, NULL, NULL, 0 }
 
 /** Fills options with the defaults, as the macro does. NULL does nothing.   @since 0.1 */
 DET_API void det_download_options_init(det_download_options *options) DET_NOEXCEPT;
@@ -95,7 +96,7 @@ DET_API void det_download_options_init(det_download_options *options) DET_NOEXCE
  * the chief's message lists the names with their ranks; or a file changed while it was copied);
  * DET_E_FULL, DET_E_ACCESS, DET_E_IO (nothing visible is left behind); DET_E_CALLBACK.   @since 0.1
  */
-DET_API det_status det_checkpoint_upload(det_checkpoint *checkpoint, const char *directory,
+DET_API det_status det_checkpoint_upload(det_checkpoint_context *checkpoint, const char *directory,
                                          const char *metadata_json,
                                          const det_checkpoint_options *options, char *storage_id,
                                          det_error *err) DET_NOEXCEPT;
@@ -105,19 +106,20 @@ DET_API det_status det_checkpoint_upload(det_checkpoint *checkpoint, const char 
  * @param[in]  metadata_json  As for det_checkpoint_upload().
  * @param[out] out            Receives the handle; release with det_checkpoint_store_free().
  * @return As det_checkpoint_upload().   @since 0.1 */
-DET_API det_status det_checkpoint_store_begin(det_checkpoint *checkpoint, const char *metadata_json,
+DET_API det_status det_checkpoint_store_begin(det_checkpoint_context *checkpoint,
+                                              const char *metadata_json,
                                               const det_checkpoint_options *options,
-                                              det_checkpoint_store **out,
+                                              det_checkpoint_writer **out,
                                               det_error *err) DET_NOEXCEPT;
 
 /** The empty directory to write into. It stays private until the commit. With `shard` it is the
  * same for all ranks, which take care not to write the same file.
  * @return Borrowed from `store`; NULL for NULL.   @since 0.1 */
-DET_API const char *det_checkpoint_store_path(const det_checkpoint_store *store) DET_NOEXCEPT;
+DET_API const char *det_checkpoint_store_path(const det_checkpoint_writer *store) DET_NOEXCEPT;
 
 /** The storage id the checkpoint will have.
  * @return Borrowed from `store`; NULL for NULL.   @since 0.1 */
-DET_API const char *det_checkpoint_store_id(const det_checkpoint_store *store) DET_NOEXCEPT;
+DET_API const char *det_checkpoint_store_id(const det_checkpoint_writer *store) DET_NOEXCEPT;
 
 /** Makes the checkpoint durable, visible and known to the master (seed: leaving store_path), which
  * may be told later, as with det_checkpoint_upload(). With `shard` all ranks in step, each once it
@@ -125,20 +127,20 @@ DET_API const char *det_checkpoint_store_id(const det_checkpoint_store *store) D
  * @return As det_checkpoint_upload(); DET_E_STATE (committed or aborted before; another rank
  * aborted or freed its handle instead). After a failure nothing is visible, and the handle can only
  * be freed.   @since 0.1 */
-DET_API det_status det_checkpoint_store_commit(det_checkpoint_store *store,
+DET_API det_status det_checkpoint_store_commit(det_checkpoint_writer *store,
                                                det_error *err) DET_NOEXCEPT;
 
 /** Drops what was written (seed: an exception inside store_path). Does nothing when aborted
  * before. With `shard` it takes the place of this rank's commit: it blocks until the others commit,
  * abort or free, and their commits fail.
  * @return DET_OK; DET_E_STATE (committed before); DET_E_IO.   @since 0.1 */
-DET_API det_status det_checkpoint_store_abort(det_checkpoint_store *store,
+DET_API det_status det_checkpoint_store_abort(det_checkpoint_writer *store,
                                               det_error *err) DET_NOEXCEPT;
 
 /** Releases the handle; aborts, as det_checkpoint_store_abort() does, when neither committed nor
  * aborted. NULL does nothing.
  * @since 0.1 */
-DET_API void det_checkpoint_store_free(det_checkpoint_store *store) DET_NOEXCEPT;
+DET_API void det_checkpoint_store_free(det_checkpoint_writer *store) DET_NOEXCEPT;
 
 /** Copies a checkpoint into a directory, made if absent (seed: download), and verifies it against
  * its manifest. The copies are the caller's, without setuid, setgid and sticky bits. In the shared
@@ -152,8 +154,8 @@ DET_API void det_checkpoint_store_free(det_checkpoint_store *store) DET_NOEXCEPT
  *                        is rejected.
  * @return DET_OK; DET_E_INVALID (id, mode); DET_E_NOT_FOUND; DET_E_CORRUPT (names the file);
  * DET_E_FULL, DET_E_ACCESS, DET_E_IO; DET_E_CALLBACK; DET_E_STATE (closed).   @since 0.1 */
-DET_API det_status det_checkpoint_download(det_checkpoint *checkpoint, const char *storage_id,
-                                           const char *directory,
+DET_API det_status det_checkpoint_download(det_checkpoint_context *checkpoint,
+                                           const char *storage_id, const char *directory,
                                            const det_download_options *options,
                                            det_error *err) DET_NOEXCEPT;
 
@@ -163,19 +165,20 @@ DET_API det_status det_checkpoint_download(det_checkpoint *checkpoint, const cha
  * machine opens and verifies it, and all ranks of the machine get its path. Blocks.
  * @param[out] out  Receives the handle; release with det_checkpoint_restore_free().
  * @return As det_checkpoint_download().   @since 0.1 */
-DET_API det_status det_checkpoint_restore_begin(det_checkpoint *checkpoint, const char *storage_id,
+DET_API det_status det_checkpoint_restore_begin(det_checkpoint_context *checkpoint,
+                                                const char *storage_id,
                                                 const det_download_options *options,
-                                                det_checkpoint_restore **out,
+                                                det_checkpoint_reader **out,
                                                 det_error *err) DET_NOEXCEPT;
 
 /** The directory to read from.
  * @return Borrowed from `restore`; NULL for NULL.   @since 0.1 */
-DET_API const char *det_checkpoint_restore_path(const det_checkpoint_restore *restore) DET_NOEXCEPT;
+DET_API const char *det_checkpoint_restore_path(const det_checkpoint_reader *restore) DET_NOEXCEPT;
 
 /** Ends reading (seed: leaving restore_path) and removes a temporary copy. Not a step of all ranks
  * and never waits for one, since a stored directory is nobody's to remove. NULL does nothing.
  * @since 0.1 */
-DET_API void det_checkpoint_restore_free(det_checkpoint_restore *restore) DET_NOEXCEPT;
+DET_API void det_checkpoint_restore_free(det_checkpoint_reader *restore) DET_NOEXCEPT;
 
 /** Deletes a checkpoint from storage (seed: delete). The master is told first, so that no run
  * begins with what is half gone; what a killed process did not finish, the next start finishes. Any
@@ -183,15 +186,16 @@ DET_API void det_checkpoint_restore_free(det_checkpoint_restore *restore) DET_NO
  * @return DET_OK; DET_E_INVALID (id; or the master refuses, as for a model in its registry);
  * DET_E_NOT_FOUND (the id names something that is no checkpoint); DET_E_ACCESS, DET_E_IO;
  * DET_E_UNAVAILABLE; DET_E_STATE (closed).   @since 0.1 */
-DET_API det_status det_checkpoint_delete(det_checkpoint *checkpoint, const char *storage_id,
+DET_API det_status det_checkpoint_delete(det_checkpoint_context *checkpoint, const char *storage_id,
                                          det_error *err) DET_NOEXCEPT;
 
 /** The metadata of a checkpoint (seed: get_metadata). Any rank, no step. Blocks for one request.
  * @param[out] out_json  Receives a JSON object to release with det_free(); NULL on failure.
  * @return DET_OK; DET_E_INVALID (id); DET_E_NOT_FOUND; DET_E_UNAVAILABLE; DET_E_STATE (closed).
  * @since 0.1 */
-DET_API det_status det_checkpoint_get_metadata(det_checkpoint *checkpoint, const char *storage_id,
-                                               char **out_json, det_error *err) DET_NOEXCEPT;
+DET_API det_status det_checkpoint_get_metadata(det_checkpoint_context *checkpoint,
+                                               const char *storage_id, char **out_json,
+                                               det_error *err) DET_NOEXCEPT;
 
 DET_END_DECLS
 

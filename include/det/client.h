@@ -203,20 +203,21 @@ DET_API det_status det_client_post_operations(det_client *client, int64_t experi
 
 /** What det_client_control() acts on. */
 typedef int32_t det_client_target;
-#define DET_CLIENT_EXPERIMENT 1 /**< An experiment with all its trials. */
-#define DET_CLIENT_TRIAL 2      /**< One trial. */
+#define DET_CLIENT_TARGET_EXPERIMENT 1 /**< An experiment with all its trials. */
+#define DET_CLIENT_TARGET_TRIAL 2      /**< One trial. */
 
 /** What det_client_control() does. */
 typedef int32_t det_client_action;
-#define DET_CLIENT_PAUSE 1    /**< Ask running trials to save and leave; they can go on later. */
-#define DET_CLIENT_ACTIVATE 2 /**< Let paused trials go on. */
-#define DET_CLIENT_CANCEL 3   /**< Ask running trials to save and leave, for good. */
-#define DET_CLIENT_KILL 4     /**< End running trials at once. */
+#define DET_CLIENT_ACTION_PAUSE \
+  1 /**< Ask running trials to save and leave; they can go on later. */
+#define DET_CLIENT_ACTION_ACTIVATE 2 /**< Let paused trials go on. */
+#define DET_CLIENT_ACTION_CANCEL 3   /**< Ask running trials to save and leave, for good. */
+#define DET_CLIENT_ACTION_KILL 4     /**< End running trials at once. */
 
 /** Steers an experiment or a trial from any process.
- * @param[in]  target    One of DET_CLIENT_EXPERIMENT, DET_CLIENT_TRIAL.
+ * @param[in]  target    One of DET_CLIENT_TARGET_EXPERIMENT, DET_CLIENT_TARGET_TRIAL.
  * @param[in]  id        Of the experiment or trial.
- * @param[in]  action    One of DET_CLIENT_PAUSE … DET_CLIENT_KILL.
+ * @param[in]  action    One of DET_CLIENT_ACTION_PAUSE … DET_CLIENT_ACTION_KILL.
  * @param[out] out_json  May be NULL. Receives {"state": new state, "signalled": runs that were
  *                       told, or null, "resume": command or null}, to
  *                       release with det_free().

@@ -68,10 +68,10 @@ typedef struct det_core_options {
    * configuration's, else the directory of the embedded store. */
   const char *checkpoint_storage;
   /** The ranks of this job. Borrowed: must outlive the core. NULL: one process. */
-  det_distributed *distributed;
+  det_distributed_context *distributed;
 
-  det_preempt_mode preempt_mode;         /**< One of DET_PREEMPT_*. */
-  det_tensorboard_mode tensorboard_mode; /**< One of DET_TENSORBOARD_*. */
+  det_preempt_mode preempt_mode;         /**< One of DET_PREEMPT_MODE_*. */
+  det_tensorboard_mode tensorboard_mode; /**< One of DET_TENSORBOARD_MODE_*. */
   /** Signals that ask this process to stop, such as SIGTERM: a handler is installed for each until
    * det_core_close(), and chains to the one before. NULL: no handler is installed. Copied. */
   const int32_t *preempt_signals;
@@ -88,12 +88,12 @@ typedef struct det_core_options {
    * Not negative. */
   int32_t close_wait_ms;
 
-  /** 1: a process that ends without det_core_close() closes first: with DET_EXIT_OK on exit(0) and
-   * the return of 0 from main(), with DET_EXIT_ERROR on another exit status, an uncaught exception,
-   * and the signals SIGHUP, SIGINT, SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV and
-   * SIGTERM where nothing else handles them: then handlers are installed, which hold up the end of
-   * the process for at most 5 seconds and leave its status as it is. After a signal from outside
-   * the program goes on meanwhile; a second one ends it at once. */
+  /** 1: a process that ends without det_core_close() closes first: with DET_OUTCOME_OK on exit(0)
+   * and the return of 0 from main(), with DET_OUTCOME_ERROR on another exit status, an uncaught
+   * exception, and the signals SIGHUP, SIGINT, SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE,
+   * SIGSEGV and SIGTERM where nothing else handles them: then handlers are installed, which hold up
+   * the end of the process for at most 5 seconds and leave its status as it is. After a signal from
+   * outside the program goes on meanwhile; a second one ends it at once. */
   int32_t close_at_end;
   /** 1: what this process and its children write to standard output and standard error, also by
    * file descriptor, goes to the trial's log as well, line by line, until det_core_close(); what is
@@ -102,19 +102,20 @@ typedef struct det_core_options {
    * of a process at a time. */
   int32_t capture_output;
 
-  det_log_callback log;     /**< NULL: lines go to standard error. */
-  void *log_user_data;      /**< For `log`. */
-  det_log_level log_level;  /**< Lines below are dropped. The initialiser sets DET_LOG_WARNING. */
+  det_log_callback log; /**< NULL: lines go to standard error. */
+  void *log_user_data;  /**< For `log`. */
+  det_log_level
+      log_level; /**< Lines below are dropped. The initialiser sets DET_LOG_LEVEL_WARNING. */
   det_log_queue *log_queue; /**< Takes the lines, in the place of `log`. May be freed before the
                              * core is. NULL: none. */
 } det_core_options;
 
 /** Initialiser with the defaults. det_core_options_init() does the same. */
-#define DET_CORE_OPTIONS_INIT                                                                 \
-  {                                                                                           \
-    sizeof(det_core_options), NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL,              \
-        DET_PREEMPT_WORKERS_ASK_CHIEF, DET_TENSORBOARD_AUTO, NULL, 0, 0, 0, 0, 0, 0, 0, NULL, \
-        NULL, DET_LOG_WARNING, NULL                                                           \
+#define DET_CORE_OPTIONS_INIT                                                                     \
+  {                                                                                               \
+    sizeof(det_core_options), NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL,                  \
+        DET_PREEMPT_MODE_WORKERS_ASK_CHIEF, DET_TENSORBOARD_MODE_AUTO, NULL, 0, 0, 0, 0, 0, 0, 0, \
+        NULL, NULL, DET_LOG_LEVEL_WARNING, NULL                                                   \
   }
 
 /** Fills options with the defaults, as the macro does. NULL does nothing.   @since 0.1 */
@@ -136,27 +137,27 @@ DET_API void det_core_options_init(det_core_options *options) DET_NOEXCEPT;
  * the master and starts the run; the others learn from it where that is. What fails on one rank
  * fails on all, where the message names the rank, and a run that was started is ended as an error.
  * A rank that cannot reach the chief's store (on another machine, without a file system that both
- * share) takes part in collectives, checkpoints, the search and DET_PREEMPT_WORKERS_ASK_CHIEF; what
- * needs the store, such as reports, answers DET_E_UNSUPPORTED there and says what to do.
+ * share) takes part in collectives, checkpoints, the search and DET_PREEMPT_MODE_WORKERS_ASK_CHIEF;
+ * what needs the store, such as reports, answers DET_E_UNSUPPORTED there and says what to do.
  * @param[in]  options  NULL for the defaults. Copied, apart from `distributed`.
  * @param[out] out      Receives the core; release it with det_core_free(). NULL on failure.
  * @return DET_OK; DET_E_INVALID (an option or variable; the message names it); DET_E_NOT_FOUND
  * (trial); DET_E_STATE (another process runs the trial); DET_E_IO, DET_E_ACCESS, DET_E_FULL,
  * DET_E_BUSY, DET_E_CORRUPT (the store, or the files of a cluster); DET_E_UNSUPPORTED (a store of a
- * newer release; a master too old for trials without its cluster; DET_PREEMPT_WORKERS_ASK_MASTER
- * with a rank that cannot reach the store); DET_E_ACCESS (the master wants another login, or does
- * not prove who it is), DET_E_UNAVAILABLE, DET_E_TIMEOUT (it does not answer); what the
- * communicator fails with.   @since 0.1 */
+ * newer release; a master too old for trials without its cluster;
+ * DET_PREEMPT_MODE_WORKERS_ASK_MASTER with a rank that cannot reach the store); DET_E_ACCESS (the
+ * master wants another login, or does not prove who it is), DET_E_UNAVAILABLE, DET_E_TIMEOUT (it
+ * does not answer); what the communicator fails with.   @since 0.1 */
 DET_API det_status det_core_init(const det_core_options *options, det_core **out,
                                  det_error *err) DET_NOEXCEPT;
 
 /** How a run ends. */
-typedef int32_t det_exit;
-#define DET_EXIT_OK 0    /**< In good order: completed, or preempted and acknowledged. */
-#define DET_EXIT_ERROR 1 /**< Training failed. */
+typedef int32_t det_outcome;
+#define DET_OUTCOME_OK 0    /**< In good order: completed, or preempted and acknowledged. */
+#define DET_OUTCOME_ERROR 1 /**< Training failed. */
 /** Training is not possible with these hyperparameters. The process then exits with status 0: that
  * of a failure would make a master over HTTP start it again. */
-#define DET_EXIT_INVALID_HP 2
+#define DET_OUTCOME_INVALID_HP 2
 
 /** Ends the run (seed: leaving the context): carries every report to the master and tells it how
  * the run ended. Every step is done even when one fails; the first failure is returned. Reports
@@ -166,32 +167,32 @@ typedef int32_t det_exit;
  * nothing.
  *
  * Each rank closes for itself, in any order: no rank waits for another, and reports of one that
- * closes after the chief still arrive. The run ends as the chief says, unless that is DET_EXIT_OK
- * and another rank closed with something else, or is gone from the chief's machine without closing:
- * then it ends as that rank did.
- * @param[in] how  One of DET_EXIT_*.
+ * closes after the chief still arrive. The run ends as the chief says, unless that is
+ * DET_OUTCOME_OK and another rank closed with something else, or is gone from the chief's machine
+ * without closing: then it ends as that rank did.
+ * @param[in] how  One of DET_OUTCOME_*.
  * @return DET_OK; DET_E_INVALID; DET_E_CONFLICT (see det_train_flush()); DET_E_TIMEOUT,
  * DET_E_UNAVAILABLE, DET_E_BUSY, DET_E_IO, DET_E_FULL, DET_E_NOMEM.   @since 0.1 */
-DET_API det_status det_core_close(det_core *core, det_exit how, det_error *err) DET_NOEXCEPT;
+DET_API det_status det_core_close(det_core *core, det_outcome how, det_error *err) DET_NOEXCEPT;
 
-/** Releases the core, its views and operations. Closes first with DET_EXIT_ERROR if that was not
+/** Releases the core, its views and operations. Closes first with DET_OUTCOME_ERROR if that was not
  * done. NULL does nothing.   @since 0.1 */
 DET_API void det_core_free(det_core *core) DET_NOEXCEPT;
 
 /** The facts about this run. Borrowed; NULL for NULL.   @since 0.1 */
 DET_API det_info *det_core_info(det_core *core) DET_NOEXCEPT;
 /** The ranks of this job. Borrowed; NULL for NULL.   @since 0.1 */
-DET_API det_distributed *det_core_distributed(det_core *core) DET_NOEXCEPT;
+DET_API det_distributed_context *det_core_distributed(det_core *core) DET_NOEXCEPT;
 /** Checkpoints. Borrowed; NULL for NULL.   @since 0.1 */
-DET_API det_checkpoint *det_core_checkpoint(det_core *core) DET_NOEXCEPT;
+DET_API det_checkpoint_context *det_core_checkpoint(det_core *core) DET_NOEXCEPT;
 /** The preemption signal. Borrowed; NULL for NULL.   @since 0.1 */
-DET_API det_preempt *det_core_preempt(det_core *core) DET_NOEXCEPT;
+DET_API det_preempt_context *det_core_preempt(det_core *core) DET_NOEXCEPT;
 /** Reports. Borrowed; NULL for NULL.   @since 0.1 */
-DET_API det_train *det_core_train(det_core *core) DET_NOEXCEPT;
+DET_API det_train_context *det_core_train(det_core *core) DET_NOEXCEPT;
 /** The search. Borrowed; NULL for NULL.   @since 0.1 */
-DET_API det_searcher *det_core_searcher(det_core *core) DET_NOEXCEPT;
+DET_API det_searcher_context *det_core_searcher(det_core *core) DET_NOEXCEPT;
 /** The profiler. Borrowed; NULL for NULL.   @since 0.1 */
-DET_API det_profiler *det_core_profiler(det_core *core) DET_NOEXCEPT;
+DET_API det_profiler_context *det_core_profiler(det_core *core) DET_NOEXCEPT;
 
 DET_END_DECLS
 

@@ -29,7 +29,7 @@
 DET_BEGIN_DECLS
 
 /** The ranks of one job. Owned by the caller, or a view borrowed from det_core_distributed(). */
-typedef struct det_distributed det_distributed;
+typedef struct det_distributed_context det_distributed_context;
 
 /** A list of messages, one per rank, in rank order. Owned by the caller. */
 typedef struct det_messages det_messages;
@@ -71,36 +71,39 @@ DET_API void det_distributed_options_init(det_distributed_options *options) DET_
  * DET_E_ACCESS (who is at the chief's address is not of this job); DET_E_BUSY (another job has the
  * port); DET_E_TIMEOUT (names the ranks that did not come); DET_E_UNAVAILABLE.   @since 0.1 */
 DET_API det_status det_distributed_create(const det_distributed_options *options,
-                                          det_distributed **out, det_error *err) DET_NOEXCEPT;
+                                          det_distributed_context **out,
+                                          det_error *err) DET_NOEXCEPT;
 
 /** Joins a job launched by Horovod, from the HOROVOD_* variables (seed: from_horovod).
  * @param[in] chief_ip  Address of rank 0; NULL or "" for DET_CHIEF_IP.
  * @return As det_distributed_create(); DET_E_NOT_FOUND names a missing variable.   @since 0.1 */
-DET_API det_status det_distributed_from_horovod(const char *chief_ip, det_distributed **out,
+DET_API det_status det_distributed_from_horovod(const char *chief_ip, det_distributed_context **out,
                                                 det_error *err) DET_NOEXCEPT;
 
 /** Joins a job launched by DeepSpeed, from RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_SIZE, CROSS_RANK
  * and CROSS_SIZE (seed: from_deepspeed). Parameters and errors as det_distributed_from_horovod().
  * @since 0.1 */
-DET_API det_status det_distributed_from_deepspeed(const char *chief_ip, det_distributed **out,
+DET_API det_status det_distributed_from_deepspeed(const char *chief_ip,
+                                                  det_distributed_context **out,
                                                   det_error *err) DET_NOEXCEPT;
 
 /** Joins a job launched by torchrun, from RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE,
  * GROUP_RANK and GROUP_WORLD_SIZE (seed: from_torch_distributed). Parameters and errors as
  * det_distributed_from_horovod().   @since 0.1 */
-DET_API det_status det_distributed_from_torch(const char *chief_ip, det_distributed **out,
+DET_API det_status det_distributed_from_torch(const char *chief_ip, det_distributed_context **out,
                                               det_error *err) DET_NOEXCEPT;
 
 /** Joins a job described by TF_CONFIG; no variable means one process. Parameters and errors as
  * det_distributed_from_horovod(); DET_E_STATE when the task is not a worker.   @since 0.1 */
-DET_API det_status det_distributed_from_tf_config(det_distributed **out,
+DET_API det_status det_distributed_from_tf_config(det_distributed_context **out,
                                                   det_error *err) DET_NOEXCEPT;
 
 /** Recognises the launcher from its variables: Horovod, torchrun, DeepSpeed, TF_CONFIG, an MPI
  * (Open MPI, MPICH, Intel MPI, MVAPICH2, PMIx), Slurm; one process when there is none. Under an MPI
  * it uses libdetcore-mpi, which it loads, as det_distributed_from_mpi_world() does; where that is
  * not installed, sockets. Errors as det_distributed_from_horovod().   @since 0.1 */
-DET_API det_status det_distributed_from_env(det_distributed **out, det_error *err) DET_NOEXCEPT;
+DET_API det_status det_distributed_from_env(det_distributed_context **out,
+                                            det_error *err) DET_NOEXCEPT;
 
 /** Messages longer than this many bytes are bulk: see det_communicator_functions. */
 #define DET_SHORT_MESSAGE 4000
@@ -150,26 +153,26 @@ DET_API void det_communicator_functions_init(det_communicator_functions *functio
  * @return As det_distributed_create().   @since 0.1 */
 DET_API det_status det_distributed_from_functions(const det_distributed_options *options,
                                                   const det_communicator_functions *functions,
-                                                  void *user_data, det_distributed **out,
+                                                  void *user_data, det_distributed_context **out,
                                                   det_error *err) DET_NOEXCEPT;
 
 /** Leaves the job and releases the handle. Not a barrier. NULL does nothing. Not for a view
  * borrowed from a core, where it does nothing; not while a core still uses the handle.
  * @since 0.1 */
-DET_API void det_distributed_free(det_distributed *distributed) DET_NOEXCEPT;
+DET_API void det_distributed_free(det_distributed_context *distributed) DET_NOEXCEPT;
 
 /** Index of this worker in the job (seed: get_rank). 0 for NULL.   @since 0.1 */
-DET_API int32_t det_distributed_rank(const det_distributed *distributed) DET_NOEXCEPT;
+DET_API int32_t det_distributed_rank(const det_distributed_context *distributed) DET_NOEXCEPT;
 /** Number of workers in the job (seed: get_size). 1 for NULL.   @since 0.1 */
-DET_API int32_t det_distributed_size(const det_distributed *distributed) DET_NOEXCEPT;
+DET_API int32_t det_distributed_size(const det_distributed_context *distributed) DET_NOEXCEPT;
 /** Index of this worker on its machine (seed: get_local_rank). 0 for NULL.   @since 0.1 */
-DET_API int32_t det_distributed_local_rank(const det_distributed *distributed) DET_NOEXCEPT;
+DET_API int32_t det_distributed_local_rank(const det_distributed_context *distributed) DET_NOEXCEPT;
 /** Number of workers on this machine. 1 for NULL.   @since 0.1 */
-DET_API int32_t det_distributed_local_size(const det_distributed *distributed) DET_NOEXCEPT;
+DET_API int32_t det_distributed_local_size(const det_distributed_context *distributed) DET_NOEXCEPT;
 /** Index of this machine in the job. 0 for NULL.   @since 0.1 */
-DET_API int32_t det_distributed_cross_rank(const det_distributed *distributed) DET_NOEXCEPT;
+DET_API int32_t det_distributed_cross_rank(const det_distributed_context *distributed) DET_NOEXCEPT;
 /** Number of machines in the job (seed: get_num_agents). 1 for NULL.   @since 0.1 */
-DET_API int32_t det_distributed_cross_size(const det_distributed *distributed) DET_NOEXCEPT;
+DET_API int32_t det_distributed_cross_size(const det_distributed_context *distributed) DET_NOEXCEPT;
 
 /** Gathers a message from every rank to the chief (seed: gather). Collective; blocks.
  * @param[in]  data  `size` bytes, or NULL with size 0 for the null message.
@@ -178,41 +181,41 @@ DET_API int32_t det_distributed_cross_size(const det_distributed *distributed) D
  * @return DET_OK; DET_E_INVALID (NULL handle, NULL data with a size); DET_E_CONFLICT (ranks called
  * different collectives); DET_E_TIMEOUT, DET_E_UNAVAILABLE (names the rank); DET_E_STATE (in a
  * forked child).   @since 0.1 */
-DET_API det_status det_distributed_gather(det_distributed *distributed, const void *data,
+DET_API det_status det_distributed_gather(det_distributed_context *distributed, const void *data,
                                           size_t size, det_messages **out,
                                           det_error *err) DET_NOEXCEPT;
 
 /** As det_distributed_gather(), among the ranks of this machine, to its local chief
  * (seed: gather_local).   @since 0.1 */
-DET_API det_status det_distributed_gather_local(det_distributed *distributed, const void *data,
-                                                size_t size, det_messages **out,
+DET_API det_status det_distributed_gather_local(det_distributed_context *distributed,
+                                                const void *data, size_t size, det_messages **out,
                                                 det_error *err) DET_NOEXCEPT;
 
 /** As det_distributed_gather(), with the list given to every rank (seed: allgather).
  * @since 0.1 */
-DET_API det_status det_distributed_allgather(det_distributed *distributed, const void *data,
+DET_API det_status det_distributed_allgather(det_distributed_context *distributed, const void *data,
                                              size_t size, det_messages **out,
                                              det_error *err) DET_NOEXCEPT;
 
 /** As det_distributed_allgather(), among the ranks of this machine (seed: allgather_local).
  * @since 0.1 */
-DET_API det_status det_distributed_allgather_local(det_distributed *distributed, const void *data,
-                                                   size_t size, det_messages **out,
-                                                   det_error *err) DET_NOEXCEPT;
+DET_API det_status det_distributed_allgather_local(det_distributed_context *distributed,
+                                                   const void *data, size_t size,
+                                                   det_messages **out, det_error *err) DET_NOEXCEPT;
 
 /** Gives every rank the chief's message (seed: broadcast). Collective; blocks until the chief's
  * message is here. What other ranks pass is ignored.
  * @param[out] out  A list of one message.
  * @return As det_distributed_gather().   @since 0.1 */
-DET_API det_status det_distributed_broadcast(det_distributed *distributed, const void *data,
+DET_API det_status det_distributed_broadcast(det_distributed_context *distributed, const void *data,
                                              size_t size, det_messages **out,
                                              det_error *err) DET_NOEXCEPT;
 
 /** As det_distributed_broadcast(), from the local chief to the ranks of its machine
  * (seed: broadcast_local).   @since 0.1 */
-DET_API det_status det_distributed_broadcast_local(det_distributed *distributed, const void *data,
-                                                   size_t size, det_messages **out,
-                                                   det_error *err) DET_NOEXCEPT;
+DET_API det_status det_distributed_broadcast_local(det_distributed_context *distributed,
+                                                   const void *data, size_t size,
+                                                   det_messages **out, det_error *err) DET_NOEXCEPT;
 
 /** Number of messages in a list. 0 for NULL.   @since 0.1 */
 DET_API size_t det_messages_count(const det_messages *messages) DET_NOEXCEPT;

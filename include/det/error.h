@@ -12,9 +12,9 @@ DET_BEGIN_DECLS
 /** What a fallible function returns: 0, a positive answer, or a negative failure. */
 typedef int32_t det_status;
 
-#define DET_OK 0      /**< Done. */
-#define DET_DONE 1    /**< Not a failure: there is no more (the last operation was handed out). */
-#define DET_PREEMPT 2 /**< Not a failure: stop soon, after saving a checkpoint. */
+#define DET_OK 0        /**< Done. */
+#define DET_DONE 1      /**< Not a failure: there is no more (the last operation was handed out). */
+#define DET_PREEMPTED 2 /**< Not a failure: stop soon, after saving a checkpoint. */
 
 #define DET_E_INTERNAL (-1)     /**< A defect of the library; please report it. */
 #define DET_E_NOMEM (-2)        /**< Out of memory. */
@@ -55,10 +55,10 @@ DET_API const char *det_status_name(det_status code) DET_NOEXCEPT;
 
 /** How much a log line matters. */
 typedef int32_t det_log_level;
-#define DET_LOG_DEBUG 0   /**< For the developers of the library or of the training code. */
-#define DET_LOG_INFO 1    /**< What happens, in the normal course. */
-#define DET_LOG_WARNING 2 /**< Something to look at; work goes on. */
-#define DET_LOG_ERROR 3   /**< Something failed. */
+#define DET_LOG_LEVEL_DEBUG 0   /**< For the developers of the library or of the training code. */
+#define DET_LOG_LEVEL_INFO 1    /**< What happens, in the normal course. */
+#define DET_LOG_LEVEL_WARNING 2 /**< Something to look at; work goes on. */
+#define DET_LOG_LEVEL_ERROR 3   /**< Something failed. */
 
 DET_END_DECLS
 

@@ -24,7 +24,7 @@ typedef struct det_log_queue det_log_queue;
 DET_API det_status det_log_queue_create(det_log_queue **out, det_error *err) DET_NOEXCEPT;
 
 /** Takes the oldest line. Any thread, does not block.
- * @param[out] level        Receives one of DET_LOG_*. NULL: not wanted.
+ * @param[out] level        Receives one of DET_LOG_LEVEL_*. NULL: not wanted.
  * @param[out] out_message  Receives the line without its end, to release with det_free(). NULL when
  *                          none waits, and on failure.
  * @return DET_OK; DET_DONE (none waits); DET_E_INVALID.   @since 0.1 */

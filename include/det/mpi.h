@@ -24,12 +24,12 @@ DET_BEGIN_DECLS
  * @return DET_OK; DET_E_INVALID (MPI_COMM_NULL, an intercommunicator); DET_E_STATE (MPI was
  * finalised); DET_E_UNAVAILABLE (MPI failed; the message has its reason); DET_E_TIMEOUT.
  * @since 0.1 */
-DET_API det_status det_distributed_from_mpi(MPI_Comm comm, det_distributed **out,
+DET_API det_status det_distributed_from_mpi(MPI_Comm comm, det_distributed_context **out,
                                             det_error *err) DET_NOEXCEPT;
 
 /** As det_distributed_from_mpi(MPI_COMM_WORLD, ...), for languages without an mpi.h.
  * @since 0.1 */
-DET_API det_status det_distributed_from_mpi_world(det_distributed **out,
+DET_API det_status det_distributed_from_mpi_world(det_distributed_context **out,
                                                   det_error *err) DET_NOEXCEPT;
 
 DET_END_DECLS

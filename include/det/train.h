@@ -2,7 +2,7 @@
  * @file
  * @brief Reporting metrics, status and progress (seed: TrainContext).
  *
- * A `det_train` is a view borrowed from `det_core`, valid until det_core_free().
+ * A `det_train_context` is a view borrowed from `det_core`, valid until det_core_free().
  *
  * A report that returned DET_OK is safe: it lies in a memory-mapped journal that outlives a kill
  * of this process, and a background thread carries it to the master in order. No report waits for
@@ -20,7 +20,7 @@
 DET_BEGIN_DECLS
 
 /** View of the reports; borrowed from det_core_train(). */
-typedef struct det_train det_train;
+typedef struct det_train_context det_train_context;
 
 /** One value of a report. */
 typedef struct det_metric {
@@ -36,14 +36,16 @@ typedef struct det_metric {
  * @return DET_OK; DET_E_INVALID (steps, names); DET_E_FULL (the journal has reached its limit
  * because the master does not keep up, or the disk is full: nothing was recorded); DET_E_STATE
  * (closed, or a forked child).   @since 0.1 */
-DET_API det_status det_train_report_training_metrics(det_train *train, int64_t steps_completed,
+DET_API det_status det_train_report_training_metrics(det_train_context *train,
+                                                     int64_t steps_completed,
                                                      const det_metric *metrics, size_t count,
                                                      det_error *err) DET_NOEXCEPT;
 
 /** Reports validation metrics (seed: report_validation_metrics); as
  * det_train_report_training_metrics(). Independent of det_searcher_op_report_completed().
  * @since 0.1 */
-DET_API det_status det_train_report_validation_metrics(det_train *train, int64_t steps_completed,
+DET_API det_status det_train_report_validation_metrics(det_train_context *train,
+                                                       int64_t steps_completed,
                                                        const det_metric *metrics, size_t count,
                                                        det_error *err) DET_NOEXCEPT;
 
@@ -53,7 +55,7 @@ DET_API det_status det_train_report_validation_metrics(det_train *train, int64_t
  * @param[in] group  UTF-8, 1 to 255 bytes, no '.'; "training" and "validation" are the built-in
  * ones.
  * @since 0.1 */
-DET_API det_status det_train_report_metrics(det_train *train, const char *group,
+DET_API det_status det_train_report_metrics(det_train_context *train, const char *group,
                                             int64_t steps_completed, const det_metric *metrics,
                                             size_t count, det_error *err) DET_NOEXCEPT;
 
@@ -64,7 +66,7 @@ DET_API det_status det_train_report_metrics(det_train *train, const char *group,
  * @param[in] batch_metrics_json  A JSON array of objects, or NULL. They are kept, can be read
  *                                back, and are plotted in TensorBoard.
  * @return As det_train_report_metrics().   @since 0.1 */
-DET_API det_status det_train_report_metrics_json(det_train *train, const char *group,
+DET_API det_status det_train_report_metrics_json(det_train_context *train, const char *group,
                                                  int64_t steps_completed, const char *metrics_json,
                                                  const char *batch_metrics_json,
                                                  det_error *err) DET_NOEXCEPT;
@@ -75,40 +77,41 @@ DET_API det_status det_train_report_metrics_json(det_train *train, const char *g
  * (the master's disk is full, or its store damaged or gone, which no waiting mends; they stay in
  * the journal); DET_E_CONFLICT (a report repeated a metric of the same group and step with another
  * value: the first value was kept; told once); DET_E_STATE (closed).   @since 0.1 */
-DET_API det_status det_train_flush(det_train *train, int64_t timeout_ms,
+DET_API det_status det_train_flush(det_train_context *train, int64_t timeout_ms,
                                    det_error *err) DET_NOEXCEPT;
 
 /** Shows a short text beside the trial, such as "validating" (seed: set_status). Goes through the
  * journal like a report.
  * @return DET_OK; DET_E_INVALID (NULL); DET_E_FULL; DET_E_STATE (closed).   @since 0.1 */
-DET_API det_status det_train_set_status(det_train *train, const char *status,
+DET_API det_status det_train_set_status(det_train_context *train, const char *status,
                                         det_error *err) DET_NOEXCEPT;
 
 /** Reports the progress of the trial as a fraction, for trials that use no searcher. Goes through
  * the journal like a report.
  * @param[in] progress  From 0 to 1.
  * @return DET_OK; DET_E_INVALID (outside); DET_E_FULL; DET_E_STATE (closed).   @since 0.1 */
-DET_API det_status det_train_report_progress(det_train *train, double progress,
+DET_API det_status det_train_report_progress(det_train_context *train, double progress,
                                              det_error *err) DET_NOEXCEPT;
 
 /** Appends a line to the trial's log, shown by `det logs`. Goes through the journal like a report.
- * @param[in] level  One of DET_LOG_*.
+ * @param[in] level  One of DET_LOG_LEVEL_*.
  * @param[in] text   One or more lines, at most 64 KiB.
  * @return DET_OK; DET_E_INVALID; DET_E_FULL; DET_E_STATE (closed).   @since 0.1 */
-DET_API det_status det_train_log(det_train *train, det_log_level level, const char *text,
+DET_API det_status det_train_log(det_train_context *train, det_log_level level, const char *text,
                                  det_error *err) DET_NOEXCEPT;
 
 /** Why a trial ends before its time (seed: EarlyExitReason). */
-typedef int32_t det_exit_reason;
-/** These hyperparameters cannot be trained; as with DET_EXIT_INVALID_HP, exit with status 0. */
-#define DET_EXIT_REASON_INVALID_HP 1
-#define DET_EXIT_REASON_USER_REQUESTED_STOP 2 /**< The user's code decided to stop. */
+typedef int32_t det_early_exit_reason;
+/** These hyperparameters cannot be trained; as with DET_OUTCOME_INVALID_HP, exit with status 0. */
+#define DET_EARLY_EXIT_REASON_INVALID_HP 101
+#define DET_EARLY_EXIT_REASON_USER_REQUESTED_STOP 102 /**< The user's code decided to stop. */
 
 /** Tells the master why this trial ends early (seed: report_early_exit). Blocks until the reports
  * before it are with the master, and it is. A repeat is a warning in the log.
  * @return DET_OK; DET_E_INVALID (reason); DET_E_STATE (closed); DET_E_UNAVAILABLE, DET_E_BUSY.
  * @since 0.1 */
-DET_API det_status det_train_report_early_exit(det_train *train, det_exit_reason reason,
+DET_API det_status det_train_report_early_exit(det_train_context *train,
+                                               det_early_exit_reason reason,
                                                det_error *err) DET_NOEXCEPT;
 
 /** Keeps what the caller wants to know about this trial later (seed: set_metadata), in place of
@@ -118,7 +121,7 @@ DET_API det_status det_train_report_early_exit(det_train *train, det_exit_reason
  * characters.
  * @return DET_OK; DET_E_INVALID; DET_E_UNSUPPORTED (a master over HTTP before version 0.34);
  * DET_E_UNAVAILABLE, DET_E_BUSY; DET_E_STATE (closed).   @since 0.1 */
-DET_API det_status det_train_set_metadata(det_train *train, const char *metadata_json,
+DET_API det_status det_train_set_metadata(det_train_context *train, const char *metadata_json,
                                           det_error *err) DET_NOEXCEPT;
 
 /** What det_train_set_metadata() kept last, in this run or an earlier one (seed: get_metadata).
@@ -126,7 +129,7 @@ DET_API det_status det_train_set_metadata(det_train *train, const char *metadata
  * @param[out] out_json  Receives a JSON object, "{}" for none, to release with det_free(); NULL on
  *                       failure.
  * @return As det_train_set_metadata().   @since 0.1 */
-DET_API det_status det_train_get_metadata(det_train *train, char **out_json,
+DET_API det_status det_train_get_metadata(det_train_context *train, char **out_json,
                                           det_error *err) DET_NOEXCEPT;
 
 /** The best validation so far in the whole experiment, by the configured searcher metric
@@ -135,18 +138,19 @@ DET_API det_status det_train_get_metadata(det_train *train, char **out_json,
  * @return DET_OK; DET_E_NOT_FOUND (no such validation yet, or no searcher metric configured);
  * DET_E_TIMEOUT, DET_E_FULL, DET_E_CORRUPT, DET_E_IO (see det_train_flush()); DET_E_UNAVAILABLE;
  * DET_E_STATE (closed).   @since 0.1 */
-DET_API det_status det_train_get_experiment_best_validation(det_train *train, double *out,
+DET_API det_status det_train_get_experiment_best_validation(det_train_context *train, double *out,
                                                             det_error *err) DET_NOEXCEPT;
 
 /** How TensorBoard files are kept (seed: TensorboardMode). */
 typedef int32_t det_tensorboard_mode;
-#define DET_TENSORBOARD_AUTO 0   /**< The chief's reports become event files, kept in storage. */
-#define DET_TENSORBOARD_MANUAL 1 /**< Nothing is written or kept unless the caller does. */
+#define DET_TENSORBOARD_MODE_AUTO 0 /**< The chief's reports become event files, kept in storage. \
+                                     */
+#define DET_TENSORBOARD_MODE_MANUAL 1 /**< Nothing is written or kept unless the caller does. */
 
 /** The directory for TensorBoard files of this rank (seed: get_tensorboard_path). Made if absent.
  * @param[out] out  Receives a path to release with det_free(); NULL on failure.
  * @return DET_OK; DET_E_IO; DET_E_STATE (closed).   @since 0.1 */
-DET_API det_status det_train_get_tensorboard_path(det_train *train, char **out,
+DET_API det_status det_train_get_tensorboard_path(det_train_context *train, char **out,
                                                   det_error *err) DET_NOEXCEPT;
 
 /** Chooses a file for upload: 1 takes it, 0 leaves it, negative stops with DET_E_CALLBACK. `path`
@@ -160,12 +164,12 @@ typedef int32_t (*det_tensorboard_mangler)(const char *path, int32_t rank, char 
                                            void *user_data);
 
 /** Copies TensorBoard files changed since the last call to storage (seed:
- * upload_tensorboard_files). Only in DET_TENSORBOARD_MANUAL. Any rank. Blocks.
+ * upload_tensorboard_files). Only in DET_TENSORBOARD_MODE_MANUAL. Any rank. Blocks.
  * @param[in] selector  NULL takes every file.
  * @param[in] mangler   NULL keeps names. A result that is absolute or has ".." is refused.
  * @return DET_OK; DET_E_STATE (AUTO mode, closed); DET_E_INVALID (mangled name); DET_E_CALLBACK;
  * DET_E_IO, DET_E_FULL.   @since 0.1 */
-DET_API det_status det_train_upload_tensorboard_files(det_train *train,
+DET_API det_status det_train_upload_tensorboard_files(det_train_context *train,
                                                       det_tensorboard_selector selector,
                                                       det_tensorboard_mangler mangler,
                                                       void *user_data, det_error *err) DET_NOEXCEPT;

@@ -18,7 +18,7 @@ OWN(sqlite3_malloc)
 int main(void) {
   det_error err = DET_ERROR_INIT;
   det_core *core;
-  if (det_core_init(NULL, &core, &err) < 0 || det_core_close(core, DET_EXIT_OK, &err) < 0) {
+  if (det_core_init(NULL, &core, &err) < 0 || det_core_close(core, DET_OUTCOME_OK, &err) < 0) {
     fprintf(stderr, "%s\n", err.message);
     return EXIT_FAILURE;
   }

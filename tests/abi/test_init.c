@@ -113,13 +113,13 @@ static void numbers_have_the_widths_bindings_declare(void **state) {
   (void)state;
   assert_int_equal(sizeof(det_status), 4);
   assert_int_equal(sizeof(det_log_level), 4);
-  assert_int_equal(sizeof(det_exit), 4);
-  assert_int_equal(sizeof(det_exit_reason), 4);
+  assert_int_equal(sizeof(det_outcome), 4);
+  assert_int_equal(sizeof(det_early_exit_reason), 4);
   assert_int_equal(sizeof(det_preempt_mode), 4);
   assert_int_equal(sizeof(det_searcher_mode), 4);
   assert_int_equal(sizeof(det_tensorboard_mode), 4);
   assert_int_equal(sizeof(det_download_mode), 4);
-  assert_int_equal(sizeof(det_unit), 4);
+  assert_int_equal(sizeof(det_length_unit), 4);
   assert_int_equal(sizeof(det_client_target), 4);
   assert_int_equal(sizeof(det_client_action), 4);
   assert_int_equal(sizeof(det_config_rules), 4);

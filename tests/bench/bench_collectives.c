@@ -13,7 +13,7 @@
 
 enum { warmup = 200, largest = 1 << 20 };
 
-static det_distributed *job;
+static det_distributed_context *job;
 static int rank, size;
 static char *mine, *all;
 
@@ -131,7 +131,7 @@ static void ask_for_preemption(void) {
   }
   compare("should_preempt / MPI_Bcast", our_question, raw_broadcast, 4, 1.2);
   compare_in_a_loop();
-  if (det_core_close(core, DET_EXIT_OK, &err) != DET_OK) fprintf(stderr, "%s\n", err.message);
+  if (det_core_close(core, DET_OUTCOME_OK, &err) != DET_OK) fprintf(stderr, "%s\n", err.message);
   det_core_free(core);
   MPI_Barrier(MPI_COMM_WORLD);
   snprintf(command, sizeof command, "rm -rf '%s'", home);

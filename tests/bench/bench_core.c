@@ -52,7 +52,7 @@ int main(int argc, char **argv) {
   for (int i = 0; i < starts; ++i) {
     double begin = now_ms();
     check(det_core_init(&options, &core, &err));
-    check(det_core_close(core, DET_EXIT_OK, &err));
+    check(det_core_close(core, DET_OUTCOME_OK, &err));
     ours[i] = now_ms() - begin;
     det_core_free(core);
     begin = now_ms();
@@ -73,7 +73,7 @@ int main(int argc, char **argv) {
   printf("should_preempt: %.1f ns (budget 20), %.2f x clock_gettime\n", asked * 1e6 / questions,
          asked / (now_ms() - begin));
   printf("idle threads of the library: %d (budget 2)\n", threads() - 1);
-  check(det_core_close(core, DET_EXIT_OK, &err));
+  check(det_core_close(core, DET_OUTCOME_OK, &err));
   det_core_free(core);
 
   struct stat about;

@@ -17,7 +17,7 @@ static double now(void) {
 static int run_rank(int rank, int size, int port, int joined, int over) {
   char byte = 0;
   det_error err;
-  det_distributed *job;
+  det_distributed_context *job;
   det_distributed_options options = DET_DISTRIBUTED_OPTIONS_INIT;
   options.rank = options.local_rank = rank;
   options.size = options.local_size = size;

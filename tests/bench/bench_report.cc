@@ -46,7 +46,7 @@ class Run {
           error_);
   }
   void flush() { check(det_train_flush(det_core_train(core_), -1, &error_), error_); }
-  void close() { check(det_core_close(core_, DET_EXIT_OK, &error_), error_); }
+  void close() { check(det_core_close(core_, DET_OUTCOME_OK, &error_), error_); }
 
  private:
   det_core *core_ = nullptr;

@@ -40,14 +40,14 @@ void be_a_trial_of(const std::string &url, const det::TemporaryDirectory &home) 
 
 det_core *start() {
   det_core_options options = DET_CORE_OPTIONS_INIT;
-  options.tensorboard_mode = DET_TENSORBOARD_MANUAL;
+  options.tensorboard_mode = DET_TENSORBOARD_MODE_MANUAL;
   det_core *core;
   check(det_core_init(&options, &core, &err), err);
   return core;
 }
 
 void end(det_core *core) {
-  check(det_core_close(core, DET_EXIT_OK, &err), err);
+  check(det_core_close(core, DET_OUTCOME_OK, &err), err);
   det_core_free(core);
 }
 
@@ -74,7 +74,7 @@ double signal_ms(const std::string &url) {
   sleep(1);  // until the long poll is there
   const int64_t begin = now_ns();
   client.perform({.method = "POST", .url = url + "/preempt"});
-  while (det_preempt_should_preempt(det_core_preempt(core), &err) != DET_PREEMPT) {
+  while (det_preempt_should_preempt(det_core_preempt(core), &err) != DET_PREEMPTED) {
   }
   const auto took = static_cast<double>(now_ns() - begin) / 1e6;
   end(core);

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-typedef det_status (*collective)(det_distributed *, const void *, size_t, det_messages **,
+typedef det_status (*collective)(det_distributed_context *, const void *, size_t, det_messages **,
                                  det_error *);
 
 static double now(void) {
@@ -15,7 +15,8 @@ static double now(void) {
   return (double)time.tv_sec * 1e6 + (double)time.tv_nsec / 1e3;
 }
 
-static void call(collective collective, det_distributed *job, const void *data, size_t size) {
+static void call(collective collective, det_distributed_context *job, const void *data,
+                 size_t size) {
   det_messages *messages;
   if (collective(job, data, size, &messages, NULL) != DET_OK) exit(1);
   det_messages_free(messages);
@@ -41,7 +42,7 @@ int main(int argc, char **argv) {
   options.cross_rank = 0;
   options.cross_size = 1;
   options.pub_port = atoi(argv[3]);
-  det_distributed *job;
+  det_distributed_context *job;
   if (det_distributed_create(&options, &job, NULL) != DET_OK) return 1;
   char *data = calloc(1, 1 << 20);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {

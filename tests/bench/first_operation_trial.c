@@ -26,7 +26,7 @@ int main(void) {
   const int pipe = open(getenv("BENCH_PIPE"), O_WRONLY);
   if (write(pipe, &time, sizeof time) != sizeof time) return EXIT_FAILURE;
   check(det_searcher_op_report_completed(op, 0.5, &err));
-  check(det_core_close(core, DET_EXIT_OK, &err));
+  check(det_core_close(core, DET_OUTCOME_OK, &err));
   det_core_free(core);
   return EXIT_SUCCESS;
 }

@@ -31,7 +31,7 @@ static inline void start(struct fixture *f) {
 }
 
 /* Ends the run and starts the same trial again. */
-static inline void restart(struct fixture *f, det_exit how) {
+static inline void restart(struct fixture *f, det_outcome how) {
   f->options.trial_id = det_info_trial_id(det_core_info(f->core));
   assert_int_equal(det_core_close(f->core, how, &f->err), DET_OK);
   det_core_free(f->core);

@@ -6,7 +6,9 @@
 
 #define META "{\"steps_completed\": 7}"
 
-static det_checkpoint *checkpoint_of(struct fixture *f) { return det_core_checkpoint(f->core); }
+static det_checkpoint_context *checkpoint_of(struct fixture *f) {
+  return det_core_checkpoint(f->core);
+}
 
 static void write_file(const char *directory, const char *name, const char *text) {
   char path[512];
@@ -36,7 +38,7 @@ static int exists(const char *directory, const char *name) {
 
 /* Saves a checkpoint with one file; gives its id. */
 static void save(struct fixture *f, const char *meta, char *id) {
-  det_checkpoint_store *store;
+  det_checkpoint_writer *store;
   assert_ok(det_checkpoint_store_begin(checkpoint_of(f), meta, NULL, &store, &f->err));
   write_file(det_checkpoint_store_path(store), "weights", "1 2 3");
   assert_ok(det_checkpoint_store_commit(store, &f->err));
@@ -47,7 +49,7 @@ static void save(struct fixture *f, const char *meta, char *id) {
 static void a_saved_checkpoint_is_restored(void **state) {
   struct fixture *f = *state;
   char id[DET_STORAGE_ID_SIZE];
-  det_checkpoint_restore *restore;
+  det_checkpoint_reader *restore;
   save(f, META, id);
   assert_ok(det_checkpoint_restore_begin(checkpoint_of(f), id, NULL, &restore, &f->err));
   assert_file(det_checkpoint_restore_path(restore), "weights", "1 2 3");
@@ -61,11 +63,11 @@ static void the_next_run_starts_from_the_latest_checkpoint(void **state) {
   char first[DET_STORAGE_ID_SIZE], second[DET_STORAGE_ID_SIZE];
   save(f, "{\"steps_completed\": 10}", first);
   save(f, "{\"steps_completed\": 20}", second);
-  restart(f, DET_EXIT_ERROR);
+  restart(f, DET_OUTCOME_ERROR);
   assert_string_equal(det_info_latest_checkpoint(det_core_info(f->core)), second);
   assert_int_equal(det_info_steps_completed(det_core_info(f->core)), 20);
   assert_ok(det_checkpoint_delete(checkpoint_of(f), second, &f->err));
-  restart(f, DET_EXIT_ERROR);
+  restart(f, DET_OUTCOME_ERROR);
   assert_string_equal(det_info_latest_checkpoint(det_core_info(f->core)), first);
 }
 
@@ -74,7 +76,7 @@ static void metadata_must_have_integer_steps_before_anything_is_stored(void **st
   const char *bad[] = {"{}", "{\"steps_completed\": 1.5}", "{\"steps_completed\": \"7\"}",
                        "{\"steps_completed\": -1}", "{\"steps_completed\": null}"};
   char id[DET_STORAGE_ID_SIZE];
-  det_checkpoint_store *store = (det_checkpoint_store *)f;
+  det_checkpoint_writer *store = (det_checkpoint_writer *)f;
   for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
     assert_fails(det_checkpoint_store_begin(checkpoint_of(f), bad[i], NULL, &store, &f->err),
                  DET_E_INVALID, "steps_completed");
@@ -92,7 +94,7 @@ static void metadata_must_have_integer_steps_before_anything_is_stored(void **st
 
 static void store_calls_in_a_wrong_order_are_refused(void **state) {
   struct fixture *f = *state;
-  det_checkpoint_store *store;
+  det_checkpoint_writer *store;
   assert_ok(det_checkpoint_store_begin(checkpoint_of(f), META, NULL, &store, &f->err));
   assert_ok(det_checkpoint_store_commit(store, &f->err));
   assert_fails(det_checkpoint_store_commit(store, &f->err), DET_E_STATE, "committed before");
@@ -108,7 +110,7 @@ static void store_calls_in_a_wrong_order_are_refused(void **state) {
 
 static void an_aborted_or_freed_store_leaves_nothing(void **state) {
   struct fixture *f = *state;
-  det_checkpoint_store *store;
+  det_checkpoint_writer *store;
   char *json, path[256];
   assert_ok(det_checkpoint_store_begin(checkpoint_of(f), META, NULL, &store, &f->err));
   write_file(det_checkpoint_store_path(store), "weights", "x");
@@ -125,9 +127,9 @@ static void an_aborted_or_freed_store_leaves_nothing(void **state) {
 
 static void a_store_may_outlive_its_core(void **state) {
   struct fixture *f = *state;
-  det_checkpoint_store *store;
+  det_checkpoint_writer *store;
   assert_ok(det_checkpoint_store_begin(checkpoint_of(f), META, NULL, &store, &f->err));
-  assert_ok(det_core_close(f->core, DET_EXIT_OK, &f->err));
+  assert_ok(det_core_close(f->core, DET_OUTCOME_OK, &f->err));
   det_core_free(f->core);
   f->core = NULL;
   assert_fails(det_checkpoint_store_commit(store, &f->err), DET_E_STATE, "after det_core_close");
@@ -196,7 +198,7 @@ static void upload_selectors_choose_and_stop(void **state) {
 static void a_job_of_one_rank_may_shard(void **state) {
   struct fixture *f = *state;
   char id[DET_STORAGE_ID_SIZE];
-  det_checkpoint_store *store;
+  det_checkpoint_writer *store;
   det_checkpoint_options shard = DET_CHECKPOINT_OPTIONS_INIT;
   shard.shard = 1;
   assert_ok(det_checkpoint_upload(checkpoint_of(f), make_source(f), META, &shard, id, &f->err));
@@ -218,7 +220,7 @@ static void download_selectors_choose_and_stop(void **state) {
   int calls = 0;
   assert_ok(det_checkpoint_upload(checkpoint_of(f), make_source(f), META, NULL, id, &f->err));
   snprintf(target, sizeof target, "%s/target", f->home);
-  det_download_options options = {sizeof options, DET_DOWNLOAD_NO_SHARED, only_b, &calls, 0};
+  det_download_options options = {sizeof options, DET_DOWNLOAD_MODE_NO_SHARED, only_b, &calls, 0};
   assert_ok(det_checkpoint_download(checkpoint_of(f), id, target, &options, &f->err));
   assert_file(target, "b", "B");
   assert_false(exists(target, "a"));
@@ -243,7 +245,7 @@ static void upload_rejects_what_is_no_directory(void **state) {
 static void ids_that_could_escape_are_refused(void **state) {
   struct fixture *f = *state;
   const char *bad[] = {"..", ".", "", "a/b", "../etc", "/etc", ".detcore", "a/../../etc", "a\nb"};
-  det_checkpoint_restore *restore;
+  det_checkpoint_reader *restore;
   char *json;
   for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
     assert_fails(det_checkpoint_restore_begin(checkpoint_of(f), bad[i], NULL, &restore, &f->err),
@@ -261,7 +263,7 @@ static void ids_that_could_escape_are_refused(void **state) {
 static void unknown_ids_are_not_found(void **state) {
   struct fixture *f = *state;
   const char *id = "00000000-0000-4000-8000-000000000000";
-  det_checkpoint_restore *restore;
+  det_checkpoint_reader *restore;
   char *json;
   assert_fails(det_checkpoint_restore_begin(checkpoint_of(f), id, NULL, &restore, &f->err),
                DET_E_NOT_FOUND, id);
@@ -275,7 +277,7 @@ static void unknown_ids_are_not_found(void **state) {
 static void delete_twice_is_fine_and_restore_then_fails(void **state) {
   struct fixture *f = *state;
   char id[DET_STORAGE_ID_SIZE];
-  det_checkpoint_restore *restore;
+  det_checkpoint_reader *restore;
   save(f, META, id);
   assert_ok(det_checkpoint_delete(checkpoint_of(f), id, &f->err));
   assert_ok(det_checkpoint_delete(checkpoint_of(f), id, &f->err));
@@ -286,7 +288,7 @@ static void delete_twice_is_fine_and_restore_then_fails(void **state) {
 static void a_damaged_file_is_named_on_restore(void **state) {
   struct fixture *f = *state;
   char id[DET_STORAGE_ID_SIZE], path[256];
-  det_checkpoint_restore *restore;
+  det_checkpoint_reader *restore;
   save(f, META, id);
   snprintf(path, sizeof path, "%s/%s", f->home, id);
   write_file(path, "weights", "1 2 4"); /* same size, other bytes */
@@ -321,8 +323,8 @@ static void freeing_null_does_nothing(void **state) {
 static void null_handles_are_refused(void **state) {
   struct fixture *f = *state;
   char id[DET_STORAGE_ID_SIZE], *json;
-  det_checkpoint_store *store;
-  det_checkpoint_restore *restore;
+  det_checkpoint_writer *store;
+  det_checkpoint_reader *restore;
   const char *null_handle = "checkpoint must not be NULL";
   const det_status invalid = DET_E_INVALID;
   assert_fails(det_checkpoint_upload(NULL, "d", META, NULL, id, &f->err), invalid, null_handle);

@@ -85,11 +85,12 @@ static void unknown_ids_are_not_found(void **state) {
   assert_fails(det_client_list_metric_names(client, 9, &json, &f->err), missing, "9");
   assert_fails(det_client_list_logs(client, 9, NULL, &json, &f->err), missing, "9");
   assert_fails(det_client_get_checkpoint(client, "none", &json, &f->err), missing, "none");
-  assert_fails(det_client_control(client, DET_CLIENT_TRIAL, 9, DET_CLIENT_PAUSE, NULL, &f->err),
+  assert_fails(det_client_control(client, DET_CLIENT_TARGET_TRIAL, 9, DET_CLIENT_ACTION_PAUSE, NULL,
+                                  &f->err),
                missing, "9");
-  assert_fails(
-      det_client_control(client, DET_CLIENT_EXPERIMENT, 9, DET_CLIENT_PAUSE, NULL, &f->err),
-      missing, "9");
+  assert_fails(det_client_control(client, DET_CLIENT_TARGET_EXPERIMENT, 9, DET_CLIENT_ACTION_PAUSE,
+                                  NULL, &f->err),
+               missing, "9");
   det_client_free(client);
 }
 
@@ -123,10 +124,10 @@ static void the_best_trial_is_that_with_the_best_validation(void **state) {
 static void steering_knows_its_targets_and_actions(void **state) {
   struct fixture *f = *state;
   det_client *client = client_of(f);
-  assert_fails(det_client_control(client, 3, 1, DET_CLIENT_PAUSE, NULL, &f->err), DET_E_INVALID,
-               "target 3");
-  assert_fails(det_client_control(client, DET_CLIENT_TRIAL, 1, 9, NULL, &f->err), DET_E_INVALID,
-               "action 9");
+  assert_fails(det_client_control(client, 3, 1, DET_CLIENT_ACTION_PAUSE, NULL, &f->err),
+               DET_E_INVALID, "target 3");
+  assert_fails(det_client_control(client, DET_CLIENT_TARGET_TRIAL, 1, 9, NULL, &f->err),
+               DET_E_INVALID, "action 9");
   det_client_free(client);
 }
 

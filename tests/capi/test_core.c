@@ -87,7 +87,7 @@ static void init_makes_the_first_run_of_a_new_trial(void **state) {
 static void a_second_start_without_identity_is_a_new_trial(void **state) {
   struct fixture *f = *state;
   start(f);
-  assert_ok(det_core_close(f->core, DET_EXIT_OK, &f->err));
+  assert_ok(det_core_close(f->core, DET_OUTCOME_OK, &f->err));
   det_core_free(f->core);
   start(f);
   assert_int_equal(det_info_trial_id(det_core_info(f->core)), 2);
@@ -98,7 +98,7 @@ static void a_start_with_the_same_external_id_continues_the_trial(void **state) 
   f->options.external_id = "job-7";
   start(f);
   int64_t seed = det_info_trial_seed(det_core_info(f->core));
-  assert_ok(det_core_close(f->core, DET_EXIT_ERROR, &f->err));
+  assert_ok(det_core_close(f->core, DET_OUTCOME_ERROR, &f->err));
   det_core_free(f->core);
   start(f);
   det_info *info = det_core_info(f->core);
@@ -125,7 +125,7 @@ static void two_cores_in_one_process_are_two_trials(void **state) {
   const det_metric loss = {"loss", 1};
   assert_ok(det_train_report_training_metrics(det_core_train(f->core), 1, &loss, 1, &f->err));
   assert_ok(det_train_report_training_metrics(det_core_train(second), 1, &loss, 1, &f->err));
-  assert_ok(det_core_close(second, DET_EXIT_OK, &f->err));
+  assert_ok(det_core_close(second, DET_OUTCOME_OK, &f->err));
   assert_ok(det_train_report_training_metrics(det_core_train(f->core), 2, &loss, 1, &f->err));
   assert_ok(det_train_flush(det_core_train(f->core), 10000, &f->err));
   det_core_free(second);
@@ -134,13 +134,14 @@ static void two_cores_in_one_process_are_two_trials(void **state) {
 static void close_twice_does_nothing_the_second_time(void **state) {
   struct fixture *f = *state;
   start(f);
-  assert_ok(det_core_close(f->core, DET_EXIT_OK, &f->err));
-  assert_ok(det_core_close(f->core, DET_EXIT_ERROR, &f->err));
+  assert_ok(det_core_close(f->core, DET_OUTCOME_OK, &f->err));
+  assert_ok(det_core_close(f->core, DET_OUTCOME_ERROR, &f->err));
 }
 
 static void close_rejects_null_and_unknown_ends(void **state) {
   struct fixture *f = *state;
-  assert_fails(det_core_close(NULL, DET_EXIT_OK, &f->err), DET_E_INVALID, "core must not be NULL");
+  assert_fails(det_core_close(NULL, DET_OUTCOME_OK, &f->err), DET_E_INVALID,
+               "core must not be NULL");
   start(f);
   assert_fails(det_core_close(f->core, 5, &f->err), DET_E_INVALID, "how 5");
 }
@@ -156,7 +157,7 @@ static void every_call_after_close_answers_that_it_is_closed(void **state) {
   start(f);
   det_searcher_op *op;
   assert_ok(det_searcher_next(det_core_searcher(f->core), &op, &f->err));
-  assert_ok(det_core_close(f->core, DET_EXIT_OK, &f->err));
+  assert_ok(det_core_close(f->core, DET_OUTCOME_OK, &f->err));
 
   const char *closed = "after det_core_close";
   const det_metric loss = {"loss", 1};
@@ -164,13 +165,13 @@ static void every_call_after_close_answers_that_it_is_closed(void **state) {
   char *text;
   double number;
   det_searcher_op *next;
-  det_checkpoint_store *store;
-  det_checkpoint_restore *restore;
-  det_train *train = det_core_train(f->core);
-  det_checkpoint *checkpoint = det_core_checkpoint(f->core);
-  det_preempt *preempt = det_core_preempt(f->core);
-  det_searcher *searcher = det_core_searcher(f->core);
-  det_profiler *profiler = det_core_profiler(f->core);
+  det_checkpoint_writer *store;
+  det_checkpoint_reader *restore;
+  det_train_context *train = det_core_train(f->core);
+  det_checkpoint_context *checkpoint = det_core_checkpoint(f->core);
+  det_preempt_context *preempt = det_core_preempt(f->core);
+  det_searcher_context *searcher = det_core_searcher(f->core);
+  det_profiler_context *profiler = det_core_profiler(f->core);
   const char *meta = "{\"steps_completed\": 1}";
   const det_status expected = DET_E_STATE;
   assert_fails(det_train_report_training_metrics(train, 1, &loss, 1, &f->err), expected, closed);
@@ -180,9 +181,9 @@ static void every_call_after_close_answers_that_it_is_closed(void **state) {
   assert_fails(det_train_flush(train, 0, &f->err), expected, closed);
   assert_fails(det_train_set_status(train, "s", &f->err), expected, closed);
   assert_fails(det_train_report_progress(train, 0.5, &f->err), expected, closed);
-  assert_fails(det_train_log(train, DET_LOG_INFO, "t", &f->err), expected, closed);
-  assert_fails(det_train_report_early_exit(train, DET_EXIT_REASON_INVALID_HP, &f->err), expected,
-               closed);
+  assert_fails(det_train_log(train, DET_LOG_LEVEL_INFO, "t", &f->err), expected, closed);
+  assert_fails(det_train_report_early_exit(train, DET_EARLY_EXIT_REASON_INVALID_HP, &f->err),
+               expected, closed);
   assert_fails(det_train_get_experiment_best_validation(train, &number, &f->err), expected, closed);
   assert_fails(det_train_set_metadata(train, "{}", &f->err), expected, closed);
   assert_fails(det_train_get_metadata(train, &text, &f->err), expected, closed);
@@ -193,7 +194,7 @@ static void every_call_after_close_answers_that_it_is_closed(void **state) {
                closed);
   assert_fails(det_checkpoint_store_begin(checkpoint, meta, NULL, &store, &f->err), expected,
                closed);
-  const det_download_options all = {sizeof all, DET_DOWNLOAD_NO_SHARED, take_all, NULL, 0};
+  const det_download_options all = {sizeof all, DET_DOWNLOAD_MODE_NO_SHARED, take_all, NULL, 0};
   assert_fails(det_checkpoint_download(checkpoint, "id", f->home, &all, &f->err), expected, closed);
   assert_fails(det_checkpoint_restore_begin(checkpoint, "id", NULL, &restore, &f->err), expected,
                closed);
@@ -283,7 +284,7 @@ static void close_tells_that_the_store_was_deleted(void **state) {
   assert_int_equal(det_train_flush(det_core_train(f->core), -1, &f->err), DET_OK);
   snprintf(command, sizeof command, "rm -rf '%s/.detcore'", f->home);
   assert_int_equal(system(command), 0);
-  assert_fails(det_core_close(f->core, DET_EXIT_OK, &f->err), DET_E_IO, "deleted");
+  assert_fails(det_core_close(f->core, DET_OUTCOME_OK, &f->err), DET_E_IO, "deleted");
 }
 
 int test_core(void) {

@@ -6,7 +6,7 @@
 
 static void nothing_set_is_one_process(void **state) {
   struct fixture *f = *state;
-  det_distributed *d;
+  det_distributed_context *d;
   assert_ok(det_distributed_create(NULL, &d, &f->err));
   assert_int_equal(det_distributed_rank(d), 0);
   assert_int_equal(det_distributed_size(d), 1);
@@ -19,7 +19,7 @@ static void nothing_set_is_one_process(void **state) {
 
 static void some_of_the_six_numbers_are_refused(void **state) {
   struct fixture *f = *state;
-  det_distributed *d = (det_distributed *)f;
+  det_distributed_context *d = (det_distributed_context *)f;
   det_distributed_options options = DET_DISTRIBUTED_OPTIONS_INIT;
   options.rank = 0;
   options.size = 1;
@@ -29,7 +29,7 @@ static void some_of_the_six_numbers_are_refused(void **state) {
 
 static void impossible_ranks_are_refused(void **state) {
   struct fixture *f = *state;
-  det_distributed *d;
+  det_distributed_context *d;
   det_distributed_options options = {sizeof options, 2, 2, 0, 1, 0, 1, NULL, 0, 0, 0, 0, 0};
   assert_fails(det_distributed_create(&options, &d, &f->err), DET_E_INVALID, "rank 2 of 2");
 }
@@ -50,7 +50,7 @@ static void *take_part(void *argument) {
   options.cross_size = 1;
   options.pub_port = member->port;
   options.timeout_ms = 20000;
-  det_distributed *d;
+  det_distributed_context *d;
   if (det_distributed_create(&options, &d, NULL) != DET_OK) return NULL;
   member->joined = 1;
   det_messages *messages = NULL;
@@ -85,7 +85,7 @@ static void ranks_of_one_job_find_each_other(void **state) {
 
 static void a_job_of_several_machines_needs_the_address_of_its_chief(void **state) {
   struct fixture *f = *state;
-  det_distributed *d;
+  det_distributed_context *d;
   det_distributed_options options = {sizeof options, 0, 2, 0, 1, 0, 2, NULL, 0, 0, 0, 0, 0};
   assert_fails(det_distributed_create(&options, &d, &f->err), DET_E_INVALID, "chief_ip");
   options.chief_ip = "127.0.0.1";
@@ -109,7 +109,7 @@ static const char *const one[] = {"0", "1", "0", "0", "1", "1"};
 
 static void torch_variables_are_read_and_a_missing_one_is_named(void **state) {
   struct fixture *f = *state;
-  det_distributed *d;
+  det_distributed_context *d;
   set_all(torch_names, one);
   assert_ok(det_distributed_from_torch(NULL, &d, &f->err));
   det_distributed_free(d);
@@ -122,7 +122,7 @@ static void torch_variables_are_read_and_a_missing_one_is_named(void **state) {
 
 static void deepspeed_and_horovod_variables_are_read(void **state) {
   struct fixture *f = *state;
-  det_distributed *d;
+  det_distributed_context *d;
   static const char *const deepspeed[] = {"RANK",       "WORLD_SIZE", "LOCAL_RANK", "CROSS_RANK",
                                           "CROSS_SIZE", "LOCAL_SIZE", NULL};
   static const char *const horovod[] = {"HOROVOD_RANK",
@@ -148,7 +148,7 @@ static void deepspeed_and_horovod_variables_are_read(void **state) {
 
 static void tf_config_describes_the_workers(void **state) {
   struct fixture *f = *state;
-  det_distributed *d;
+  det_distributed_context *d;
   assert_ok(det_distributed_from_tf_config(&d, &f->err)); /* absent: one process */
   det_distributed_free(d);
   setenv("TF_CONFIG", "{\"task\": {\"type\": \"ps\", \"index\": 0}, \"cluster\": {}}", 1);
@@ -167,7 +167,7 @@ static void tf_config_describes_the_workers(void **state) {
 
 static void the_launcher_is_recognised(void **state) {
   struct fixture *f = *state;
-  det_distributed *d;
+  det_distributed_context *d;
   assert_ok(det_distributed_from_env(&d, &f->err));
   det_distributed_free(d);
   setenv("SLURM_NTASKS", "4", 1); /* also set in a batch script, which is one process */
@@ -195,7 +195,7 @@ static void count_destroy(void *user_data) { ++*(int *)user_data; }
 
 static void the_callers_transport_is_destroyed_also_after_a_failure(void **state) {
   struct fixture *f = *state;
-  det_distributed *d;
+  det_distributed_context *d;
   int destroyed = 0;
   det_communicator_functions functions;
   det_communicator_functions_init(&functions);
@@ -206,12 +206,12 @@ static void the_callers_transport_is_destroyed_also_after_a_failure(void **state
   det_distributed_free(d);
   assert_int_equal(destroyed, 1);
   functions.send = NULL;
-  d = (det_distributed *)&functions;
+  d = (det_distributed_context *)&functions;
   assert_fails(det_distributed_from_functions(NULL, &functions, &destroyed, &d, &f->err),
                DET_E_INVALID, "functions.send");
   assert_null(d);
   assert_int_equal(destroyed, 2);
-  d = (det_distributed *)&functions;
+  d = (det_distributed_context *)&functions;
   assert_fails(det_distributed_from_functions(NULL, NULL, &destroyed, &d, &f->err), DET_E_INVALID,
                "functions");
   assert_null(d);
@@ -225,7 +225,7 @@ static void the_callers_transport_is_destroyed_also_after_a_failure(void **state
   assert_int_equal(destroyed, 4);
 }
 
-typedef det_status (*collective)(det_distributed *, const void *, size_t, det_messages **,
+typedef det_status (*collective)(det_distributed_context *, const void *, size_t, det_messages **,
                                  det_error *);
 
 static void collectives_of_one_process_give_the_message_back(void **state) {
@@ -233,7 +233,7 @@ static void collectives_of_one_process_give_the_message_back(void **state) {
   const collective all[] = {det_distributed_gather,    det_distributed_gather_local,
                             det_distributed_allgather, det_distributed_allgather_local,
                             det_distributed_broadcast, det_distributed_broadcast_local};
-  det_distributed *d = det_core_distributed(f->core);
+  det_distributed_context *d = det_core_distributed(f->core);
   for (size_t i = 0; i < sizeof all / sizeof *all; ++i) {
     det_messages *messages;
     size_t size = 99;
@@ -262,7 +262,7 @@ static void collectives_of_one_process_give_the_message_back(void **state) {
 
 static void the_view_of_a_core_is_not_freed_by_its_user(void **state) {
   struct fixture *f = *state;
-  det_distributed *view = det_core_distributed(f->core);
+  det_distributed_context *view = det_core_distributed(f->core);
   det_distributed_free(view);
   assert_int_equal(det_distributed_size(view), 1);
   det_distributed_free(NULL);
@@ -272,7 +272,7 @@ static void the_view_of_a_core_is_not_freed_by_its_user(void **state) {
 
 static void a_core_takes_the_ranks_it_is_given(void **state) {
   struct fixture *f = *state;
-  det_distributed *d;
+  det_distributed_context *d;
   det_core_free(f->core);
   f->core = NULL;
   assert_ok(det_distributed_create(NULL, &d, &f->err));

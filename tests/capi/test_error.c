@@ -2,7 +2,7 @@
 
 static void every_status_has_a_name(void **state) {
   (void)state;
-  for (det_status code = DET_E_UNAVAILABLE; code <= DET_PREEMPT; ++code)
+  for (det_status code = DET_E_UNAVAILABLE; code <= DET_PREEMPTED; ++code)
     assert_string_not_equal(det_status_name(code), "DET_E_UNKNOWN");
   assert_string_equal(det_status_name(DET_E_NOT_FOUND), "DET_E_NOT_FOUND");
   assert_string_equal(det_status_name(-1000), "DET_E_UNKNOWN");

@@ -97,7 +97,7 @@ static void facts_come_from_the_configuration(void **state) {
 static void a_restarted_trial_keeps_its_hyperparameters(void **state) {
   struct fixture *f = *state;
   f->options.hparams_json = NULL;
-  restart(f, DET_EXIT_ERROR);
+  restart(f, DET_OUTCOME_ERROR);
   assert_true(det_info_hparam_double(info_of(f), "optimizer.lr", 9) == 0.25);
   assert_int_equal(det_info_trial_seed(info_of(f)), 42);
 }

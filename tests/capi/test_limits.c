@@ -27,8 +27,8 @@ static det_status train(struct fixture *f) {
     status = det_train_report_training_metrics(det_core_train(f->core), 1, &loss, 1, &f->err);
   if (status == DET_OK) {
     char id[DET_STORAGE_ID_SIZE];
-    det_checkpoint_store *store;
-    det_checkpoint *checkpoint = det_core_checkpoint(f->core);
+    det_checkpoint_writer *store;
+    det_checkpoint_context *checkpoint = det_core_checkpoint(f->core);
     status =
         det_checkpoint_store_begin(checkpoint, "{\"steps_completed\": 1}", NULL, &store, &f->err);
     if (status == DET_OK) status = det_checkpoint_store_commit(store, &f->err);
@@ -36,7 +36,7 @@ static det_status train(struct fixture *f) {
     if (status == DET_OK) status = det_checkpoint_delete(checkpoint, id, &f->err);
     det_checkpoint_store_free(store);
   }
-  if (status == DET_OK) status = det_core_close(f->core, DET_EXIT_OK, &f->err);
+  if (status == DET_OK) status = det_core_close(f->core, DET_OUTCOME_OK, &f->err);
   det_core_free(f->core);
   f->core = NULL;
   return status;

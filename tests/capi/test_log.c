@@ -53,7 +53,7 @@ static void delivery_does_not_wait_for_a_callback(void **state) {
   assert_ok(det_train_report_training_metrics(det_core_train(f->core), 2, &loss, 1, &f->err));
   assert_ok(det_train_flush(det_core_train(f->core), 10000, &f->err));
   turn_until_called(1);
-  assert_ok(det_core_close(f->core, DET_EXIT_OK, &f->err));
+  assert_ok(det_core_close(f->core, DET_OUTCOME_OK, &f->err));
   assert_non_null(strstr(f->log, "loss"));
 }
 
@@ -61,7 +61,7 @@ static void lines_are_there_after_the_close(void **state) {
   struct fixture *f = *state;
   start(f);
   report_a_conflict(f);
-  assert_int_equal(det_core_close(f->core, DET_EXIT_OK, NULL), DET_E_CONFLICT);
+  assert_int_equal(det_core_close(f->core, DET_OUTCOME_OK, NULL), DET_E_CONFLICT);
   assert_non_null(strstr(f->log, "loss"));
 }
 
@@ -86,7 +86,7 @@ static void queue_gives_the_lines_to_who_takes_them(void **state) {
   assert_fails(det_train_flush(det_core_train(f->core), 10000, &f->err), DET_E_CONFLICT, "loss");
   assert_int_equal(is_readable(queue), 1);
   assert_ok(det_log_queue_take(queue, &level, &message, &f->err));
-  assert_int_equal(level, DET_LOG_WARNING);
+  assert_int_equal(level, DET_LOG_LEVEL_WARNING);
   assert_non_null(strstr(message, "loss"));
   det_free(message);
   assert_int_equal(det_log_queue_take(queue, NULL, &message, &f->err), DET_DONE);

@@ -3,13 +3,13 @@
 
 #include "tests/capi/fixture.h"
 
-static det_preempt *preempt_of(struct fixture *f) { return det_core_preempt(f->core); }
+static det_preempt_context *preempt_of(struct fixture *f) { return det_core_preempt(f->core); }
 
 /* Asks, without acknowledging, until the answer is yes. A signal is on its way for a moment. */
 static void wait_for_the_signal(struct fixture *f) {
   for (int i = 0; i < 10000; ++i) {
     det_status status = det_preempt_should_preempt_no_ack(preempt_of(f), &f->err);
-    if (status == DET_PREEMPT) return;
+    if (status == DET_PREEMPTED) return;
     assert_int_equal(status, DET_OK);
     nanosleep(&(struct timespec){0, 1000000}, NULL);
   }
@@ -19,8 +19,8 @@ static void wait_for_the_signal(struct fixture *f) {
 static void control(struct fixture *f, det_client_action action) {
   det_client *client;
   assert_ok(det_client_open(f->home, &client, &f->err));
-  assert_ok(det_client_control(client, DET_CLIENT_TRIAL, det_info_trial_id(det_core_info(f->core)),
-                               action, NULL, &f->err));
+  assert_ok(det_client_control(client, DET_CLIENT_TARGET_TRIAL,
+                               det_info_trial_id(det_core_info(f->core)), action, NULL, &f->err));
   det_client_free(client);
 }
 
@@ -31,12 +31,12 @@ static void without_a_signal_the_answer_is_no(void **state) {
 
 static void a_pause_from_outside_is_seen_and_stays(void **state) {
   struct fixture *f = *state;
-  control(f, DET_CLIENT_PAUSE);
+  control(f, DET_CLIENT_ACTION_PAUSE);
   wait_for_the_signal(f);
-  assert_int_equal(det_preempt_should_preempt(preempt_of(f), &f->err), DET_PREEMPT);
-  control(f, DET_CLIENT_ACTIVATE); /* a pause cannot be withdrawn from the run that saw it */
-  assert_int_equal(det_preempt_should_preempt(preempt_of(f), &f->err), DET_PREEMPT);
-  restart(f, DET_EXIT_OK);
+  assert_int_equal(det_preempt_should_preempt(preempt_of(f), &f->err), DET_PREEMPTED);
+  control(f, DET_CLIENT_ACTION_ACTIVATE); /* a pause cannot be withdrawn from the run that saw it */
+  assert_int_equal(det_preempt_should_preempt(preempt_of(f), &f->err), DET_PREEMPTED);
+  restart(f, DET_OUTCOME_OK);
   assert_int_equal(det_info_trial_run_id(det_core_info(f->core)), 2);
   assert_int_equal(det_preempt_should_preempt(preempt_of(f), &f->err), DET_OK);
 }
@@ -50,11 +50,11 @@ static void an_acknowledged_trial_is_paused_and_one_that_is_not_is_completed(voi
   struct fixture *f = *state;
   det_client *client;
   char *json;
-  control(f, DET_CLIENT_PAUSE);
+  control(f, DET_CLIENT_ACTION_PAUSE);
   wait_for_the_signal(f);
   assert_ok(det_preempt_acknowledge(preempt_of(f), &f->err));
   assert_ok(det_preempt_acknowledge(preempt_of(f), &f->err));
-  assert_ok(det_core_close(f->core, DET_EXIT_OK, &f->err));
+  assert_ok(det_core_close(f->core, DET_OUTCOME_OK, &f->err));
   assert_ok(det_client_open(f->home, &client, &f->err));
   assert_ok(det_client_get_trial(client, 1, &json, &f->err));
   assert_non_null(strstr(json, "\"state\":\"PAUSED\""));
@@ -65,7 +65,7 @@ static void an_acknowledged_trial_is_paused_and_one_that_is_not_is_completed(voi
 static void a_request_of_the_program_itself_counts_as_a_signal(void **state) {
   struct fixture *f = *state;
   assert_int_equal(det_preempt_request(preempt_of(f)), DET_OK);
-  assert_int_equal(det_preempt_should_preempt(preempt_of(f), &f->err), DET_PREEMPT);
+  assert_int_equal(det_preempt_should_preempt(preempt_of(f), &f->err), DET_PREEMPTED);
   assert_int_equal(det_preempt_request(NULL), DET_E_INVALID);
 }
 
@@ -87,8 +87,8 @@ static void a_signal_of_the_system_feeds_the_flag_when_asked_for(void **state) {
   raise(SIGTERM);
   assert_int_equal(handled_by_host, 1); /* the handler before is still called */
   wait_for_the_signal(f);
-  assert_int_equal(det_preempt_should_preempt(preempt_of(f), &f->err), DET_PREEMPT);
-  assert_ok(det_core_close(f->core, DET_EXIT_OK, &f->err));
+  assert_int_equal(det_preempt_should_preempt(preempt_of(f), &f->err), DET_PREEMPTED);
+  assert_ok(det_core_close(f->core, DET_OUTCOME_OK, &f->err));
   assert_int_equal(sigaction(SIGTERM, NULL, &after), 0);
   assert_ptr_equal(after.sa_handler, handler_of_the_host); /* and back in place */
   signal(SIGTERM, SIG_DFL);
@@ -105,10 +105,10 @@ static void a_signal_reaches_every_core_that_asked(void **state) {
   raise(SIGUSR1);
   wait_for_the_signal(f);
   for (int i = 0; i < 10000; ++i) {
-    if (det_preempt_should_preempt(det_core_preempt(second), &f->err) == DET_PREEMPT) break;
+    if (det_preempt_should_preempt(det_core_preempt(second), &f->err) == DET_PREEMPTED) break;
     nanosleep(&(struct timespec){0, 1000000}, NULL);
   }
-  assert_int_equal(det_preempt_should_preempt(det_core_preempt(second), &f->err), DET_PREEMPT);
+  assert_int_equal(det_preempt_should_preempt(det_core_preempt(second), &f->err), DET_PREEMPTED);
   det_core_free(second);
 }
 
@@ -141,19 +141,19 @@ static void a_stack_trace_signal_prints_and_goes_on(void **state) {
 
 static void chief_only_answers_the_chief(void **state) {
   struct fixture *f = *state;
-  f->options.preempt_mode = DET_PREEMPT_CHIEF_ONLY;
+  f->options.preempt_mode = DET_PREEMPT_MODE_CHIEF_ONLY;
   start(f);
   assert_int_equal(det_preempt_should_preempt(preempt_of(f), &f->err), DET_OK);
-  control(f, DET_CLIENT_PAUSE);
+  control(f, DET_CLIENT_ACTION_PAUSE);
   wait_for_the_signal(f);
 }
 
 static void workers_ask_master_answers_each_rank(void **state) {
   struct fixture *f = *state;
-  f->options.preempt_mode = DET_PREEMPT_WORKERS_ASK_MASTER;
+  f->options.preempt_mode = DET_PREEMPT_MODE_WORKERS_ASK_MASTER;
   start(f);
   assert_int_equal(det_preempt_should_preempt(preempt_of(f), &f->err), DET_OK);
-  control(f, DET_CLIENT_CANCEL);
+  control(f, DET_CLIENT_ACTION_CANCEL);
   wait_for_the_signal(f);
 }
 

@@ -2,7 +2,7 @@
 
 #include "tests/capi/fixture.h"
 
-static det_searcher *searcher_of(struct fixture *f) { return det_core_searcher(f->core); }
+static det_searcher_context *searcher_of(struct fixture *f) { return det_core_searcher(f->core); }
 
 static int setup_length_20(void **state) {
   if (setup_home(state) != 0) return -1;
@@ -16,7 +16,7 @@ static int setup_length_20(void **state) {
 static void the_single_search_gives_one_operation_of_the_configured_length(void **state) {
   struct fixture *f = *state;
   det_searcher_op *op;
-  assert_int_equal(det_searcher_configured_units(searcher_of(f)), DET_UNIT_EPOCHS);
+  assert_int_equal(det_searcher_configured_units(searcher_of(f)), DET_LENGTH_UNIT_EPOCHS);
   assert_ok(det_searcher_next(searcher_of(f), &op, &f->err));
   assert_int_equal(det_searcher_op_length(op), 20);
   assert_ok(det_searcher_op_report_progress(op, 10, &f->err));
@@ -29,7 +29,7 @@ static void the_single_search_gives_one_operation_of_the_configured_length(void 
 static void without_a_configuration_the_length_is_one(void **state) {
   struct fixture *f = *state;
   det_searcher_op *op;
-  assert_int_equal(det_searcher_configured_units(searcher_of(f)), DET_UNIT_NONE);
+  assert_int_equal(det_searcher_configured_units(searcher_of(f)), DET_LENGTH_UNIT_NONE);
   assert_ok(det_searcher_next(searcher_of(f), &op, &f->err));
   assert_int_equal(det_searcher_op_length(op), 1);
 }
@@ -38,11 +38,11 @@ static void an_unfinished_operation_is_handed_out_again_after_a_restart(void **s
   struct fixture *f = *state;
   det_searcher_op *op;
   assert_ok(det_searcher_next(searcher_of(f), &op, &f->err));
-  restart(f, DET_EXIT_ERROR);
+  restart(f, DET_OUTCOME_ERROR);
   assert_ok(det_searcher_next(searcher_of(f), &op, &f->err));
   assert_int_equal(det_searcher_op_length(op), 20);
   assert_ok(det_searcher_op_report_completed(op, 0.5, &f->err));
-  restart(f, DET_EXIT_ERROR);
+  restart(f, DET_OUTCOME_ERROR);
   assert_int_equal(det_searcher_next(searcher_of(f), &op, &f->err), DET_DONE);
 }
 
@@ -88,7 +88,7 @@ static void json_metrics_are_checked(void **state) {
 static void the_end_is_acknowledged_by_hand_when_asked(void **state) {
   struct fixture *f = *state;
   det_searcher_op *op;
-  assert_ok(det_searcher_configure(searcher_of(f), DET_SEARCHER_CHIEF_ONLY, 0, &f->err));
+  assert_ok(det_searcher_configure(searcher_of(f), DET_SEARCHER_MODE_CHIEF_ONLY, 0, &f->err));
   assert_ok(det_searcher_next(searcher_of(f), &op, &f->err));
   assert_fails(det_searcher_acknowledge_out_of_ops(searcher_of(f), &f->err), DET_E_STATE,
                "DET_DONE");
@@ -110,13 +110,13 @@ static void units_follow_the_configuration(void **state) {
   struct fixture *f = *state;
   const struct {
     const char *config;
-    det_unit unit;
+    det_length_unit unit;
   } cases[] = {
-      {"{\"searcher\": {\"name\": \"single\", \"max_length\": 50}}", DET_UNIT_NONE},
+      {"{\"searcher\": {\"name\": \"single\", \"max_length\": 50}}", DET_LENGTH_UNIT_NONE},
       {"{\"searcher\": {\"name\": \"single\", \"max_length\": {\"batches\": 5}}}",
-       DET_UNIT_BATCHES},
-      {"{\"searcher\": {\"name\": \"custom\", \"unit\": \"records\"}}", DET_UNIT_RECORDS},
-      {"{\"searcher\": {\"name\": \"single\"}}", DET_UNIT_NONE},
+       DET_LENGTH_UNIT_BATCHES},
+      {"{\"searcher\": {\"name\": \"custom\", \"unit\": \"records\"}}", DET_LENGTH_UNIT_RECORDS},
+      {"{\"searcher\": {\"name\": \"single\"}}", DET_LENGTH_UNIT_NONE},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
     det_core_free(f->core);
@@ -136,7 +136,7 @@ static void null_handles_are_refused(void **state) {
   assert_fails(det_searcher_op_report_progress(NULL, 1, &f->err), DET_E_INVALID, "op");
   assert_fails(det_searcher_op_report_completed(NULL, 1, &f->err), DET_E_INVALID, "op");
   assert_int_equal(det_searcher_op_length(NULL), 0);
-  assert_int_equal(det_searcher_configured_units(NULL), DET_UNIT_NONE);
+  assert_int_equal(det_searcher_configured_units(NULL), DET_LENGTH_UNIT_NONE);
 }
 
 int test_searcher(void) {

@@ -3,7 +3,7 @@
 
 #include "tests/capi/fixture.h"
 
-static det_train *train_of(struct fixture *f) { return det_core_train(f->core); }
+static det_train_context *train_of(struct fixture *f) { return det_core_train(f->core); }
 
 /* The reports of the trial as JSON text; the caller frees. */
 static char *metrics_of(struct fixture *f, const char *group) {
@@ -212,7 +212,7 @@ static void status_progress_and_log_are_kept(void **state) {
   char *json;
   assert_ok(det_train_set_status(train_of(f), "validating", &f->err));
   assert_ok(det_train_report_progress(train_of(f), 0.25, &f->err));
-  assert_ok(det_train_log(train_of(f), DET_LOG_WARNING, "look here", &f->err));
+  assert_ok(det_train_log(train_of(f), DET_LOG_LEVEL_WARNING, "look here", &f->err));
   assert_ok(det_train_flush(train_of(f), 10000, &f->err));
   assert_ok(det_client_open(f->home, &client, &f->err));
   assert_ok(det_client_get_trial(client, 1, &json, &f->err));
@@ -235,7 +235,8 @@ static void status_progress_and_log_reject_bad_values(void **state) {
   char *big = malloc(70001);
   memset(big, 'x', 70000);
   big[70000] = '\0';
-  assert_fails(det_train_log(train_of(f), DET_LOG_INFO, big, &f->err), DET_E_INVALID, "65536");
+  assert_fails(det_train_log(train_of(f), DET_LOG_LEVEL_INFO, big, &f->err), DET_E_INVALID,
+               "65536");
   free(big);
 }
 
@@ -276,8 +277,8 @@ static void metadata_is_there_in_the_next_run(void **state) {
 static void early_exit_is_reported_once_and_bad_reasons_are_refused(void **state) {
   struct fixture *f = *state;
   assert_fails(det_train_report_early_exit(train_of(f), 0, &f->err), DET_E_INVALID, "reason 0");
-  assert_ok(det_train_report_early_exit(train_of(f), DET_EXIT_REASON_INVALID_HP, &f->err));
-  assert_ok(det_train_report_early_exit(train_of(f), DET_EXIT_REASON_INVALID_HP, &f->err));
+  assert_ok(det_train_report_early_exit(train_of(f), DET_EARLY_EXIT_REASON_INVALID_HP, &f->err));
+  assert_ok(det_train_report_early_exit(train_of(f), DET_EARLY_EXIT_REASON_INVALID_HP, &f->err));
   assert_non_null(strstr(f->log, "reported before"));
 }
 
@@ -288,7 +289,7 @@ static void a_forked_child_is_refused_and_the_parent_goes_on(void **state) {
   pid_t child = fork();
   if (child == 0) {
     det_status status = det_train_report_training_metrics(train_of(f), 2, &loss, 1, &f->err);
-    det_status close = det_core_close(f->core, DET_EXIT_OK, &f->err);
+    det_status close = det_core_close(f->core, DET_OUTCOME_OK, &f->err);
     det_core_free(f->core);
     _exit(status == DET_E_STATE && close == DET_OK ? 0 : 1);
   }
@@ -310,7 +311,7 @@ static void tensorboard_files_are_kept_without_asking(void **state) {
   assert_ok(det_train_report_training_metrics(train_of(f), 1, &loss, 1, &f->err));
   assert_ok(det_train_flush(train_of(f), 10000, &f->err));
   assert_ok(det_train_get_tensorboard_path(train_of(f), &path, &f->err));
-  assert_ok(det_core_close(f->core, DET_EXIT_OK, &f->err));
+  assert_ok(det_core_close(f->core, DET_OUTCOME_OK, &f->err));
   snprintf(command, sizeof command, "ls '%s' | grep -q '^events.out.tfevents.'", path);
   assert_int_equal(system(command), 0);
   det_free(path);
@@ -322,7 +323,7 @@ static void tensorboard_upload_belongs_to_the_manual_mode(void **state) {
   assert_fails(det_train_upload_tensorboard_files(train_of(f), NULL, NULL, NULL, &f->err),
                DET_E_STATE, "manual mode");
   det_core_free(f->core);
-  f->options.tensorboard_mode = DET_TENSORBOARD_MANUAL;
+  f->options.tensorboard_mode = DET_TENSORBOARD_MODE_MANUAL;
   start(f);
   assert_ok(det_train_get_tensorboard_path(train_of(f), &path, &f->err));
   snprintf(command, sizeof command, "echo x > '%s/mine'", path);

@@ -26,7 +26,7 @@ static void report(det_core *core, const char *group, int64_t steps, const char 
 static void save(det_core *core, int64_t steps) {
   char metadata[64], path[4096];
   snprintf(metadata, sizeof metadata, "{\"steps_completed\": %" PRId64 "}", steps);
-  det_checkpoint_store *store;
+  det_checkpoint_writer *store;
   check(det_checkpoint_store_begin(det_core_checkpoint(core), metadata, NULL, &store, &err),
         "checkpoint");
   snprintf(path, sizeof path, "%s/weights.bin", det_checkpoint_store_path(store));
@@ -46,10 +46,10 @@ static void complete(det_core *core) {
     if (step % 10 == 0) report(core, "validation", step, "accuracy", (double)step / 25);
   }
   report(core, "validation", 20, "peak", INFINITY);
-  det_train *train = det_core_train(core);
-  check(det_train_log(train, DET_LOG_INFO, "first line\nsecond line", &err), "log");
-  check(det_train_log(train, DET_LOG_WARNING, "red \x1b[31malert", &err), "log");
-  check(det_train_log(train, DET_LOG_ERROR, "it broke", &err), "log");
+  det_train_context *train = det_core_train(core);
+  check(det_train_log(train, DET_LOG_LEVEL_INFO, "first line\nsecond line", &err), "log");
+  check(det_train_log(train, DET_LOG_LEVEL_WARNING, "red \x1b[31malert", &err), "log");
+  check(det_train_log(train, DET_LOG_LEVEL_ERROR, "it broke", &err), "log");
   check(det_train_set_status(train, "nearly done", &err), "status");
   save(core, 20);
   check(det_searcher_op_report_completed(op, 0.8, &err), "completion");
@@ -106,7 +106,7 @@ int main(int argc, char **argv) {
     report(core, "training", 1, "loss", 1);
     raise(SIGKILL);
   }
-  check(det_core_close(core, DET_EXIT_OK, &err), "close");
+  check(det_core_close(core, DET_OUTCOME_OK, &err), "close");
   det_core_free(core);
   return 0;
 }

@@ -33,7 +33,7 @@ static det_status check(det_status status) {
 static int64_t restored_step(det_core *core) {
   const char *id = det_info_latest_checkpoint(det_core_info(core));
   if (!id) return 0;
-  det_checkpoint_restore *restore;
+  det_checkpoint_reader *restore;
   char path[4096];
   long long step = -1;
   check(det_checkpoint_restore_begin(det_core_checkpoint(core), id, NULL, &restore, &err));
@@ -48,7 +48,7 @@ static int64_t restored_step(det_core *core) {
 static void save(det_core *core, int64_t step) {
   char metadata[64], path[4096];
   snprintf(metadata, sizeof metadata, "{\"steps_completed\": %lld}", (long long)step);
-  det_checkpoint_store *store;
+  det_checkpoint_writer *store;
   check(det_checkpoint_store_begin(det_core_checkpoint(core), metadata, NULL, &store, &err));
   snprintf(path, sizeof path, "%s/step", det_checkpoint_store_path(store));
   FILE *file = fopen(path, "w");
@@ -62,7 +62,7 @@ static void misbehave(const char *how, int64_t run, det_core *core, double x) {
   if (!strcmp(how, "segfault") && run == 1) raise(SIGSEGV);
   if (!strcmp(how, "leave")) _exit(0);
   if (!strcmp(how, "refuse") && x > 0.5) {
-    check(det_core_close(core, DET_EXIT_INVALID_HP, &err));
+    check(det_core_close(core, DET_OUTCOME_INVALID_HP, &err));
     _exit(1);
   }
 }
@@ -114,7 +114,7 @@ int main(int argc, char **argv) {
       check(det_train_report_training_metrics(det_core_train(core), ++step, &metric, 1, &err));
       check(det_searcher_op_report_progress(op, (double)step, &err));
       nanosleep(&pause, NULL);
-      if (check(det_preempt_should_preempt(det_core_preempt(core), &err)) == DET_PREEMPT) {
+      if (check(det_preempt_should_preempt(det_core_preempt(core), &err)) == DET_PREEMPTED) {
         save(core, step);
         goto leave;
       }
@@ -126,7 +126,7 @@ int main(int argc, char **argv) {
     check(det_searcher_op_report_completed(op, loss, &err));
   }
 leave:
-  check(det_core_close(core, DET_EXIT_OK, &err));
+  check(det_core_close(core, DET_OUTCOME_OK, &err));
   det_core_free(core);
   return 0;
 }

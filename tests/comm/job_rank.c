@@ -7,7 +7,7 @@
 
 int main(int argc, char **argv) {
   const int rounds = argc > 1 ? atoi(argv[1]) : 0;
-  det_distributed *job;
+  det_distributed_context *job;
   det_error err;
   det_messages *messages;
   if (det_distributed_from_torch(NULL, &job, &err) != DET_OK) {

@@ -131,7 +131,7 @@ void modes_that_differ_start_nothing(void **) {
     CoreOptions options = home.options();
     if (!communicator.is_chief()) options.preempt_mode = PreemptMode::chief_only;
     REQUIRE(failure_of([&] { Core::start(options, &communicator); },
-                       "DET_PREEMPT_CHIEF_ONLY on rank 1") == Code::invalid);
+                       "DET_PREEMPT_MODE_CHIEF_ONLY on rank 1") == Code::invalid);
   }));
   assert_false(home.has_store());
 }

@@ -65,19 +65,19 @@ static int succeeds(const char *call, det_status status) {
                         : (note(ledger, "%s %s refused", what, which), 0))
 
 static void report(det_core *core, int64_t steps) {
-  det_train *train = det_core_train(core);
+  det_train_context *train = det_core_train(core);
   const det_metric metric = {"value", (double)steps};
   char which[16], line[32];
   snprintf(which, sizeof which, "%d", (int)steps);
   snprintf(line, sizeof line, "step %d", (int)steps);
   NOTED("training", which, det_train_report_training_metrics(train, steps, &metric, 1, &err));
-  NOTED("log", which, det_train_log(train, DET_LOG_INFO, line, &err));
+  NOTED("log", which, det_train_log(train, DET_LOG_LEVEL_INFO, line, &err));
 }
 
 static void save(struct saved *saved, det_core *core, int64_t steps) {
   char metadata[64];
   snprintf(metadata, sizeof metadata, "{\"steps_completed\": %lld}", (long long)steps);
-  det_checkpoint_store *store = NULL;
+  det_checkpoint_writer *store = NULL;
   if (!succeeds("begin", det_checkpoint_store_begin(det_core_checkpoint(core), metadata, NULL,
                                                     &store, &err)))
     return;
@@ -88,7 +88,7 @@ static void save(struct saved *saved, det_core *core, int64_t steps) {
 }
 
 static void restore(const struct saved *saved, det_core *core) {
-  det_checkpoint_restore *from = NULL;
+  det_checkpoint_reader *from = NULL;
   if (!succeeds("restore", det_checkpoint_restore_begin(det_core_checkpoint(core), saved->id, NULL,
                                                         &from, &err)))
     return;
@@ -110,7 +110,7 @@ static void train(det_core *core, det_searcher_op *op, struct saved saved[2]) {
     report(core, steps);
     succeeds("progress", det_searcher_op_report_progress(op, (double)steps, &err));
     const det_status stop = det_preempt_should_preempt(det_core_preempt(core), &err);
-    if (succeeds("should_preempt", stop) && stop == DET_PREEMPT) wrong("nobody asked it to stop");
+    if (succeeds("should_preempt", stop) && stop == DET_PREEMPTED) wrong("nobody asked it to stop");
     if (steps == 2) save(&saved[0], core, steps);
     if (steps == 4) save(&saved[1], core, steps);
   }
@@ -119,7 +119,7 @@ static void train(det_core *core, det_searcher_op *op, struct saved saved[2]) {
 }
 
 static void validate(det_core *core, det_searcher_op *op) {
-  det_train *train = det_core_train(core);
+  det_train_context *train = det_core_train(core);
   const det_metric metric = {"value", STEPS};
   double best = 0;
   const int reported =
@@ -133,7 +133,7 @@ static void validate(det_core *core, det_searcher_op *op) {
 }
 
 static void leave(det_core *core) {
-  succeeds("close", det_core_close(core, refusals ? DET_EXIT_ERROR : DET_EXIT_OK, &err));
+  succeeds("close", det_core_close(core, refusals ? DET_OUTCOME_ERROR : DET_OUTCOME_OK, &err));
   det_core_free(core);
 }
 
@@ -164,7 +164,7 @@ static void second_run(const struct saved *last) {
   report(core, STEPS);
   succeeds("request", det_preempt_request(det_core_preempt(core)));
   const det_status stop = det_preempt_should_preempt(det_core_preempt(core), &err);
-  if (succeeds("should_preempt", stop) && stop != DET_PREEMPT) wrong("it was asked to stop");
+  if (succeeds("should_preempt", stop) && stop != DET_PREEMPTED) wrong("it was asked to stop");
   save(&saved, core, STEPS);
   leave(core);
 }

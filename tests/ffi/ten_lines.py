@@ -5,7 +5,7 @@ from ctypes import byref, c_char_p, c_double, c_int32, c_int64, c_size_t, c_uint
 
 from detcore import Metric, call, library, value
 
-DET_OK, DET_PREEMPT, DET_EXIT_OK = 0, 2, 0
+DET_OK, DET_PREEMPTED, DET_OUTCOME_OK = 0, 2, 0
 
 stop_at = int(sys.argv[1])
 core = c_void_p()
@@ -48,11 +48,11 @@ while not preempted and call("det_searcher_next", searcher, byref(op)) == DET_OK
         call("det_train_report_training_metrics", train, c_int64(step), byref(metric), c_size_t(1))
         if step == stop_at:
             value("det_preempt_request", c_int32, preempt)
-        preempted = call("det_preempt_should_preempt", preempt) == DET_PREEMPT
+        preempted = call("det_preempt_should_preempt", preempt) == DET_PREEMPTED
     save()
     if not preempted:
         call("det_searcher_op_report_completed", op, c_double(1 - weight))
 
-call("det_core_close", core, c_int32(DET_EXIT_OK))
+call("det_core_close", core, c_int32(DET_OUTCOME_OK))
 library.det_core_free(core)
 print("preempted at" if preempted else "completed at", step)

@@ -5,8 +5,8 @@ use std::fs;
 use std::ptr;
 
 const DET_OK: i32 = 0;
-const DET_PREEMPT: i32 = 2;
-const DET_EXIT_OK: i32 = 0;
+const DET_PREEMPTED: i32 = 2;
+const DET_OUTCOME_OK: i32 = 0;
 
 #[repr(C)]
 struct Error {
@@ -126,7 +126,7 @@ fn main() {
                 if step == stop_at {
                     det_preempt_request(preempt);
                 }
-                preempted = call(|err| det_preempt_should_preempt(preempt, err)) == DET_PREEMPT;
+                preempted = call(|err| det_preempt_should_preempt(preempt, err)) == DET_PREEMPTED;
             }
             save(checkpoint, step, weight);
             if !preempted {
@@ -134,7 +134,7 @@ fn main() {
             }
         }
 
-        call(|err| det_core_close(core, DET_EXIT_OK, err));
+        call(|err| det_core_close(core, DET_OUTCOME_OK, err));
         det_core_free(core);
         println!("{} at {step}", if preempted { "preempted" } else { "completed" });
     }

@@ -247,7 +247,7 @@ static void every_checkpoint_that_was_committed_is_listed_and_restores(void **st
   }
   for (size_t i = 0; i < listed_count; i++) {
     if (i > 0) assert_string_not_equal(listed[i - 1], listed[i]);
-    det_checkpoint_restore *restore;
+    det_checkpoint_reader *restore;
     must(det_checkpoint_restore_begin(det_core_checkpoint(core), listed[i], NULL, &restore,
                                       &trial_error));
     assert_complete(listed[i], det_checkpoint_restore_path(restore));
@@ -281,7 +281,7 @@ static void assert_empty(const char *directory) {
 
 static void nothing_is_left_over(void **state) {
   (void)state;
-  must(det_core_close(core, DET_EXIT_OK, &trial_error));
+  must(det_core_close(core, DET_OUTCOME_OK, &trial_error));
   assert_empty("checkpoints/.partial");
   assert_empty(".detcore/runs");
   det_client *client = open_client(home);

@@ -32,13 +32,13 @@ struct reporter {
 
 // Mostly metrics; every eighth is a log line, which no master could recognise as a repeat.
 static det_status report(det_core *core, int thread, int64_t steps, det_error *err) {
-  det_train *train = det_core_train(core);
+  det_train_context *train = det_core_train(core);
   det_metric metric = {"value", (double)steps};
   if (!crash_is_log(steps))
     return det_train_report_metrics(train, crash_groups[thread], steps, &metric, 1, err);
   char text[64];
   snprintf(text, sizeof text, "%s %lld", crash_groups[thread], (long long)steps);
-  return det_train_log(train, DET_LOG_INFO, text, err);
+  return det_train_log(train, DET_LOG_LEVEL_INFO, text, err);
 }
 
 static void *report_until_killed(void *argument) {
@@ -61,7 +61,7 @@ static void *report_until_killed(void *argument) {
 static int save(struct ledger *ledger, det_core *core, int64_t steps, det_error *err) {
   char metadata[64];
   snprintf(metadata, sizeof metadata, "{\"steps_completed\": %lld}", (long long)steps);
-  det_checkpoint_store *store;
+  det_checkpoint_writer *store;
   if (det_checkpoint_store_begin(det_core_checkpoint(core), metadata, NULL, &store, err) != DET_OK)
     return -1;
   if (write_checkpoint(det_checkpoint_store_path(store), (uint64_t)steps) != 0) return -1;

@@ -28,14 +28,14 @@ static int try_as_child(det_core *core) {
   det_metric metric = {"loss", 1};
   det_error *err = &trial_error;
   char id[DET_STORAGE_ID_SIZE];
-  det_train *train = det_core_train(core);
+  det_train_context *train = det_core_train(core);
   if (det_train_report_metrics(train, "child", 1, &metric, 1, err) != DET_E_STATE) return 1;
   if (det_train_flush(train, 0, err) != DET_E_STATE) return 2;
   if (det_preempt_should_preempt(det_core_preempt(core), err) != DET_E_STATE) return 3;
   if (det_checkpoint_upload(det_core_checkpoint(core), "/", "{\"steps_completed\": 1}", NULL, id,
                             err) != DET_E_STATE)
     return 4;
-  if (det_core_close(core, DET_EXIT_OK, err) != DET_OK) return 5;
+  if (det_core_close(core, DET_OUTCOME_OK, err) != DET_OK) return 5;
   det_core_free(core);
   return 0;
 }

@@ -27,8 +27,8 @@ static int teardown(void **state) {
 
 static void pause_trial(int64_t trial_id) {
   det_client *client = open_client(home);
-  must(
-      det_client_control(client, DET_CLIENT_TRIAL, trial_id, DET_CLIENT_PAUSE, NULL, &trial_error));
+  must(det_client_control(client, DET_CLIENT_TARGET_TRIAL, trial_id, DET_CLIENT_ACTION_PAUSE, NULL,
+                          &trial_error));
   det_client_free(client);
 }
 

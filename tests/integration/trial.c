@@ -25,7 +25,7 @@ det_core *start_run(const char *home, const char *external_id, int32_t preempt_s
 }
 
 void end_run(det_core *core) {
-  must(det_core_close(core, DET_EXIT_OK, &trial_error));
+  must(det_core_close(core, DET_OUTCOME_OK, &trial_error));
   det_core_free(core);
 }
 
@@ -37,7 +37,7 @@ void report_loss(det_core *core, int64_t steps) {
 void save_steps(det_core *core, int64_t steps, char *id) {
   char metadata[64];
   snprintf(metadata, sizeof metadata, "{\"steps_completed\": %lld}", (long long)steps);
-  det_checkpoint_store *store;
+  det_checkpoint_writer *store;
   must(det_checkpoint_store_begin(det_core_checkpoint(core), metadata, NULL, &store, &trial_error));
   must(det_checkpoint_store_commit(store, &trial_error));
   snprintf(id, DET_STORAGE_ID_SIZE, "%s", det_checkpoint_store_id(store));
@@ -45,7 +45,7 @@ void save_steps(det_core *core, int64_t steps, char *id) {
 }
 
 int should_preempt(det_core *core) {
-  return must(det_preempt_should_preempt(det_core_preempt(core), &trial_error)) == DET_PREEMPT;
+  return must(det_preempt_should_preempt(det_core_preempt(core), &trial_error)) == DET_PREEMPTED;
 }
 
 void train_until_preempted(det_core *core) {

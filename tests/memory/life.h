@@ -29,7 +29,7 @@ class Life {
   }
 
   void report() {
-    det_train *train = det_core_train(core_);
+    det_train_context *train = det_core_train(core_);
     const det_metric metric{"loss", 0.5};
     report_one("report_training", [&](int64_t steps, det_error *error) {
       return det_train_report_training_metrics(train, steps, &metric, 1, error);
@@ -49,13 +49,13 @@ class Life {
     sweep_.call("report_progress",
                 [&](det_error *error) { return det_train_report_progress(train, 0.5, error); });
     sweep_.call("log", [&](det_error *error) {
-      return det_train_log(train, DET_LOG_INFO, "a line", error);
+      return det_train_log(train, DET_LOG_LEVEL_INFO, "a line", error);
     });
     sweep_.call("flush", [&](det_error *error) { return det_train_flush(train, 60'000, error); });
   }
 
   void keep_metadata() {
-    det_train *train = det_core_train(core_);
+    det_train_context *train = det_core_train(core_);
     sweep_.call("set_metadata", [&](det_error *error) {
       return det_train_set_metadata(train, R"({"kept": "a text that is kept"})", error);
     });
@@ -93,7 +93,7 @@ class Life {
 
   // Two checkpoints, of which the second one is deleted.
   void save() {
-    det_checkpoint *checkpoints = det_core_checkpoint(core_);
+    det_checkpoint_context *checkpoints = det_core_checkpoint(core_);
     kept_ = store(checkpoints);
     restore(checkpoints);
     const std::filesystem::path made = directory_ / "made";
@@ -110,7 +110,7 @@ class Life {
   }
 
   void search() {
-    det_searcher *searcher = det_core_searcher(core_);
+    det_searcher_context *searcher = det_core_searcher(core_);
     auto *op = sweep_.made<det_searcher_op>("next", [&](det_searcher_op **out, det_error *error) {
       return det_searcher_next(searcher, out, error);
     });
@@ -126,7 +126,7 @@ class Life {
 
   void close() {
     sweep_.call("close",
-                [&](det_error *error) { return det_core_close(core_, DET_EXIT_OK, error); });
+                [&](det_error *error) { return det_core_close(core_, DET_OUTCOME_OK, error); });
     det_core_free(core_);
     for (;;) {
       det_log_level level = 0;
@@ -157,9 +157,9 @@ class Life {
   }
 
   // One that cannot be committed is given up, and another one begun.
-  std::string store(det_checkpoint *checkpoints) {
-    auto *store = sweep_.made<det_checkpoint_store>(
-        "store_begin", [&](det_checkpoint_store **out, det_error *error) {
+  std::string store(det_checkpoint_context *checkpoints) {
+    auto *store = sweep_.made<det_checkpoint_writer>(
+        "store_begin", [&](det_checkpoint_writer **out, det_error *error) {
           return det_checkpoint_store_begin(checkpoints, R"({"steps_completed": 1})", nullptr, out,
                                             error);
         });
@@ -173,9 +173,9 @@ class Life {
     return id;
   }
 
-  void restore(det_checkpoint *checkpoints) {
-    auto *from = sweep_.made<det_checkpoint_restore>(
-        "restore_begin", [&](det_checkpoint_restore **out, det_error *error) {
+  void restore(det_checkpoint_context *checkpoints) {
+    auto *from = sweep_.made<det_checkpoint_reader>(
+        "restore_begin", [&](det_checkpoint_reader **out, det_error *error) {
           return det_checkpoint_restore_begin(checkpoints, kept_.c_str(), nullptr, out, error);
         });
     assert_weights(det_checkpoint_restore_path(from));

@@ -20,10 +20,10 @@ int64_t fill(const char *store) {
   det_error error = DET_ERROR_INIT;
   if (det_core_init(&options, &core, &error) != DET_OK) fail_msg("%s", error.message);
   const det_metric metric{"loss", 0.5};
-  det_train *train = det_core_train(core);
+  det_train_context *train = det_core_train(core);
   assert_int_equal(det_train_report_validation_metrics(train, 1, &metric, 1, nullptr), DET_OK);
-  assert_int_equal(det_train_log(train, DET_LOG_INFO, "a line", nullptr), DET_OK);
-  det_checkpoint_store *checkpoint = nullptr;
+  assert_int_equal(det_train_log(train, DET_LOG_LEVEL_INFO, "a line", nullptr), DET_OK);
+  det_checkpoint_writer *checkpoint = nullptr;
   assert_int_equal(
       det_checkpoint_store_begin(det_core_checkpoint(core), R"({"steps_completed": 1})", nullptr,
                                  &checkpoint, nullptr),
@@ -31,7 +31,7 @@ int64_t fill(const char *store) {
   assert_int_equal(det_checkpoint_store_commit(checkpoint, nullptr), DET_OK);
   det_checkpoint_store_free(checkpoint);
   const int64_t trial = det_info_trial_id(det_core_info(core));
-  assert_int_equal(det_core_close(core, DET_EXIT_OK, nullptr), DET_OK);
+  assert_int_equal(det_core_close(core, DET_OUTCOME_OK, nullptr), DET_OK);
   det_core_free(core);
   return trial;
 }

@@ -16,8 +16,8 @@ det_core_options embedded_options(const std::filesystem::path &home) {
   options.master = home.c_str();
   options.external_id = "the one trial";
   options.config_json = single_search;
-  options.tensorboard_mode = DET_TENSORBOARD_MANUAL;
-  options.log_level = DET_LOG_DEBUG;
+  options.tensorboard_mode = DET_TENSORBOARD_MODE_MANUAL;
+  options.log_level = DET_LOG_LEVEL_DEBUG;
   return options;
 }
 

@@ -10,8 +10,8 @@ det_core_options http_options(const fs::path &storage) {
   options.external_id = "the one trial";
   options.hparams_json = R"({"optimizer": {"name": "one with a long name"}})";
   options.checkpoint_storage = storage.c_str();
-  options.tensorboard_mode = DET_TENSORBOARD_MANUAL;
-  options.log_level = DET_LOG_DEBUG;
+  options.tensorboard_mode = DET_TENSORBOARD_MODE_MANUAL;
+  options.log_level = DET_LOG_LEVEL_DEBUG;
   return options;
 }
 

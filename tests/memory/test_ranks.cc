@@ -29,7 +29,7 @@ class Rank {
     go([&] { return det_searcher_next(det_core_searcher(core_), &op, &error_); });
     go([&] { return det_preempt_should_preempt(det_core_preempt(core_), &error_); });
     save();
-    go([&] { return det_core_close(core_, DET_EXIT_OK, &error_); });
+    go([&] { return det_core_close(core_, DET_OUTCOME_OK, &error_); });
   }
 
   det_status status() const { return status_; }
@@ -62,8 +62,8 @@ class Rank {
     det_checkpoint_options sharded = DET_CHECKPOINT_OPTIONS_INIT;
     sharded.shard = 1;
     char id[DET_STORAGE_ID_SIZE] = "";
-    det_checkpoint_store *store = nullptr;
-    det_checkpoint *checkpoints = det_core_checkpoint(core_);
+    det_checkpoint_writer *store = nullptr;
+    det_checkpoint_context *checkpoints = det_core_checkpoint(core_);
     go([&] {
       return det_checkpoint_store_begin(checkpoints, R"({"steps_completed": 1})", &sharded, &store,
                                         &error_);
@@ -71,7 +71,7 @@ class Rank {
     go([&] { return det_checkpoint_store_commit(store, &error_); });
     if (status_ >= 0) std::memcpy(id, det_checkpoint_store_id(store), sizeof id);
     det_checkpoint_store_free(store);
-    det_checkpoint_restore *restore = nullptr;
+    det_checkpoint_reader *restore = nullptr;
     go([&] { return det_checkpoint_restore_begin(checkpoints, id, nullptr, &restore, &error_); });
     det_checkpoint_restore_free(restore);
   }
@@ -79,7 +79,7 @@ class Rank {
   static inline const std::string short_text = "a short message",
                                   long_text{std::string(50'000, 'x')};
 
-  det_distributed *job_ = nullptr;
+  det_distributed_context *job_ = nullptr;
   det_core *core_ = nullptr;
   det_error error_ = DET_ERROR_INIT;
   det_status status_ = DET_OK;

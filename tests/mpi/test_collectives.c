@@ -29,7 +29,7 @@ static int is_message_of(const det_messages *messages, size_t index, int32_t fro
   return data != NULL;
 }
 
-static void every_collective(det_distributed *job, char *buffer) {
+static void every_collective(det_distributed_context *job, char *buffer) {
   det_error err;
   det_messages *messages;
   for (int round = 0; round < 14; ++round) {
@@ -65,7 +65,7 @@ static void every_collective(det_distributed *job, char *buffer) {
   det_messages_free(messages);
 }
 
-static void many_broadcasts_to_a_rank_that_sleeps(det_distributed *job) {
+static void many_broadcasts_to_a_rank_that_sleeps(det_distributed_context *job) {
   det_error err;
   det_messages *messages;
   if (rank == size - 1) usleep(300000);
@@ -79,7 +79,7 @@ static void many_broadcasts_to_a_rank_that_sleeps(det_distributed *job) {
   det_messages_free(messages);
 }
 
-static void a_mismatch_names_both_calls(det_distributed *job) {
+static void a_mismatch_names_both_calls(det_distributed_context *job) {
   det_error err;
   det_messages *messages;
   det_status status;
@@ -98,7 +98,7 @@ static void many_handles_one_after_the_other(void) {
   det_error err;
   det_messages *messages;
   for (int i = 0; i < 20; ++i) {
-    det_distributed *job;
+    det_distributed_context *job;
     check(det_distributed_from_mpi_world(&job, &err) == DET_OK, err.message);
     for (int round = 0; round < 5; ++round) {
       check(det_distributed_allgather(job, &rank, sizeof rank, &messages, &err) == DET_OK,
@@ -111,7 +111,7 @@ static void many_handles_one_after_the_other(void) {
 
 int main(int argc, char **argv) {
   const char *mode = argc > 1 ? argv[1] : "";
-  det_distributed *job;
+  det_distributed_context *job;
   det_error err;
   /* "host" initialises MPI itself, "library" leaves that to the library, "env" knows no MPI. */
   const int is_host = strcmp(mode, "host") == 0;

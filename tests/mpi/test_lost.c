@@ -6,7 +6,7 @@
 
 int main(int argc, char **argv) {
   const int leaves = argc > 1 && strcmp(argv[1], "leaves") == 0;
-  det_distributed *job;
+  det_distributed_context *job;
   det_messages *messages;
   det_error err;
   int failed = 0;

@@ -28,7 +28,7 @@ int main(int, char **argv) {
   if (how == "exit 3") std::exit(3);
   if (how == "throw") throw std::runtime_error("nobody catches this");
   if (how == "_exit") _exit(0);
-  if (how == "close") return static_cast<int>(det_core_close(core, DET_EXIT_INVALID_HP, &err));
+  if (how == "close") return static_cast<int>(det_core_close(core, DET_OUTCOME_INVALID_HP, &err));
   raise(std::stoi(how));  // a signal
   return 0;
 }

@@ -4,7 +4,7 @@
 
 int main(void) {
   det_error err = DET_ERROR_INIT;
-  det_distributed *job;
+  det_distributed_context *job;
   det_messages *all = NULL;
   char self[64];
   if (det_distributed_from_env(&job, &err) != DET_OK) {

@@ -16,26 +16,27 @@ struct Verb {
 };
 
 constexpr Verb verbs[] = {
-    {"pause", DET_CLIENT_PAUSE, "Ask a trial to save a checkpoint and leave; it can be resumed.",
+    {"pause", DET_CLIENT_ACTION_PAUSE,
+     "Ask a trial to save a checkpoint and leave; it can be resumed.",
      R"(A running trial sees it through det_preempt_should_preempt() and leaves when it has saved. Started
 again, it goes on from its latest checkpoint.
 
 Examples:
   det pause 1                       pause trial 1
   det pause -e 3                    pause every trial of experiment 3)"},
-    {"activate", DET_CLIENT_ACTIVATE, "Let a paused trial go on.",
+    {"activate", DET_CLIENT_ACTION_ACTIVATE, "Let a paused trial go on.",
      R"(Starts no process, but says how to.
 
 Examples:
   det activate 1                    let trial 1 go on
   det activate -e 3                 let every trial of experiment 3 go on)"},
-    {"cancel", DET_CLIENT_CANCEL, "Ask a trial to save a checkpoint and leave, for good.",
+    {"cancel", DET_CLIENT_ACTION_CANCEL, "Ask a trial to save a checkpoint and leave, for good.",
      R"(As 'det pause', but the trial is over: it cannot be resumed.
 
 Examples:
   det cancel 1                      end trial 1 in good order
   det cancel -e 3                   end every trial of experiment 3)"},
-    {"kill", DET_CLIENT_KILL, "End a trial at once.",
+    {"kill", DET_CLIENT_ACTION_KILL, "End a trial at once.",
      R"(Running processes are killed. What was reported before is kept, checkpoints as well.
 
 Examples:
@@ -56,7 +57,8 @@ std::string counted(const Json &count, const char *noun, const char *plural) {
 }
 
 void control(const Session &session, const Verb &verb, bool experiment, int64_t id, bool json) {
-  const det_client_target target = experiment ? DET_CLIENT_EXPERIMENT : DET_CLIENT_TRIAL;
+  const det_client_target target =
+      experiment ? DET_CLIENT_TARGET_EXPERIMENT : DET_CLIENT_TARGET_TRIAL;
   const Json answer = session.connect().control(target, id, verb.action);
   if (json) return print(json_line(answer));
   const std::string name = (experiment ? "Experiment " : "Trial ") + std::to_string(id);

@@ -1,5 +1,5 @@
-// The recorded calls of a det_checkpoint. A file in the directory of the scenario tells later legs
-// under which ids the recorded checkpoints were stored here.
+// The recorded calls of a det_checkpoint_context. A file in the directory of the scenario tells
+// later legs under which ids the recorded checkpoints were stored here.
 #pragma once
 
 #include <det/checkpoint.h>
@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 class Checkpoints : Checked {
  public:
-  Checkpoints(det_checkpoint *checkpoint, int rank, bool is_sharded, fs::path directory)
+  Checkpoints(det_checkpoint_context *checkpoint, int rank, bool is_sharded, fs::path directory)
       : checkpoint_(checkpoint), rank_(rank), directory_(std::move(directory)) {
     options_.shard = is_sharded ? 1 : 0;
     std::ifstream lines(directory_ / "uuids");
@@ -29,7 +29,7 @@ class Checkpoints : Checked {
   void resume(const std::string &recorded, const std::string &told) {
     if (own_.count(recorded) == 0) return;
     if (told != own_[recorded]) fail("the latest checkpoint is " + told);
-    det_checkpoint_restore *restore = nullptr;
+    det_checkpoint_reader *restore = nullptr;
     must(det_checkpoint_restore_begin(checkpoint_, told.c_str(), nullptr, &restore, &error_));
     det_checkpoint_restore_free(restore);
   }
@@ -76,7 +76,7 @@ class Checkpoints : Checked {
   }
 
   std::string store(const std::string &metadata, const Json &files) {
-    det_checkpoint_store *store = nullptr;
+    det_checkpoint_writer *store = nullptr;
     must(det_checkpoint_store_begin(checkpoint_, metadata.c_str(), &options_, &store, &error_));
     write_files(det_checkpoint_store_path(store), files);
     const std::string id = det_checkpoint_store_id(store);
@@ -103,7 +103,7 @@ class Checkpoints : Checked {
     return any;
   }
 
-  det_checkpoint *const checkpoint_;
+  det_checkpoint_context *const checkpoint_;
   const int rank_;
   const fs::path directory_;
   det_checkpoint_options options_ = DET_CHECKPOINT_OPTIONS_INIT;

@@ -92,7 +92,7 @@ class Leg : Checked {
   }
 
   int end(int status) {
-    must(det_core_close(core_, status == 0 ? DET_EXIT_OK : DET_EXIT_ERROR, &error_));
+    must(det_core_close(core_, status == 0 ? DET_OUTCOME_OK : DET_OUTCOME_ERROR, &error_));
     det_core_free(core_);
     det_distributed_free(distributed_);
     return status;
@@ -144,7 +144,7 @@ class Leg : Checked {
   void wait_for_signal() {
     for (;;) {
       const det_status status = det_preempt_should_preempt(det_core_preempt(core_), &error_);
-      if (status == DET_PREEMPT) return;
+      if (status == DET_PREEMPTED) return;
       must(status);
       usleep(1000);
     }
@@ -162,7 +162,7 @@ class Leg : Checked {
   const int rank_;
   const fs::path directory_;
   Json call_ = "starting";
-  det_distributed *distributed_ = nullptr;
+  det_distributed_context *distributed_ = nullptr;
   det_core *core_ = nullptr;
   det_searcher_op *operation_ = nullptr;
   std::optional<Reports> reports_;

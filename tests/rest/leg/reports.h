@@ -1,4 +1,4 @@
-// The recorded calls of a det_train.
+// The recorded calls of a det_train_context.
 #pragma once
 
 #include <det/train.h>
@@ -21,7 +21,7 @@ inline std::string with_bare_numbers(const Json &metrics) {
 
 class Reports : Checked {
  public:
-  explicit Reports(det_train *train) : train_(train) {}
+  explicit Reports(det_train_context *train) : train_(train) {}
 
   // In the plainest of the forms that can say it.
   void report(const Json &call) {
@@ -60,7 +60,7 @@ class Reports : Checked {
     flush();
   }
 
-  void log() { must(det_train_log(train_, DET_LOG_INFO, "a line", &error_)); }
+  void log() { must(det_train_log(train_, DET_LOG_LEVEL_INFO, "a line", &error_)); }
 
   void check_best_validation(const Json &expected) {
     double best = 0;
@@ -72,7 +72,7 @@ class Reports : Checked {
 
   void exit_early(const std::string &reason) {
     if (reason != "EXITED_REASON_INVALID_HP") fail("there is no such reason here");
-    must(det_train_report_early_exit(train_, DET_EXIT_REASON_INVALID_HP, &error_));
+    must(det_train_report_early_exit(train_, DET_EARLY_EXIT_REASON_INVALID_HP, &error_));
   }
 
  private:
@@ -83,7 +83,7 @@ class Reports : Checked {
         batches.is_null() ? nullptr : with_bare_numbers(batches).c_str(), &error_);
   }
 
-  det_train *const train_;
+  det_train_context *const train_;
 };
 
 }  // namespace leg
