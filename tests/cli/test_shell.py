@@ -34,6 +34,39 @@ def help_teaches(filled):
 
 
 @test
+def help_is_a_command_too(filled):
+    assert filled.run("help") == filled.run("--help")
+    for command in (["plot"], ["config", "check"]):
+        assert filled.run("help", *command) == filled.run(*command, "--help")
+    assert "did you mean 'trials'?" in filled.run("help", "triasl", expect=2)
+
+
+@test
+def misspelt_words_get_a_suggestion(filled):
+    for words, meant in ((["triasl", "1"], "trials"), (["ls", "--jsno"], "--json"),
+                         (["--jsno", "ls"], "--json"), (["config", "chekc", "x"], "check"),
+                         (["plot", "1", "--asci"], "--ascii"), (["ls", "--mater", "x"], "--master")):
+        assert f"did you mean '{meant}'? 'det" in filled.run(*words, expect=2), words
+    assert "did you mean" not in filled.run("frobnicate", expect=2)
+    assert "unknown option '--frob'; 'det ls --help'" in filled.run("ls", "--frob", expect=2)
+    assert "'2' is an argument too many" in filled.run("ls", "1", "2", expect=2)
+
+
+@test
+def options_stand_before_the_command_or_behind_it(filled):
+    for before, behind in ((["--json", "ls"], ["ls", "--json"]),
+                           (["-e", "show", "1"], ["show", "-e", "1"]),
+                           (["-m", filled.home, "--csv", "metrics", "1"], ["metrics", "1", "--csv"]),
+                           (["-rn", "1", "-s", "id", "trials", "1"],
+                            ["trials", "1", "-s", "id", "-r", "-n", "1"]),
+                           (["--level=error", "logs", "1"], ["logs", "1", "--level=error"]),
+                           (["--help", "plot"], ["plot", "--help"])):
+        assert filled.run(*before) == filled.run(*behind), before
+    # What an option takes may be called as a command is.
+    assert "trials" in filled.run("--level", "trials", "logs", "1", expect=2)
+
+
+@test
 def a_closed_pipe_is_quiet(filled):
     for command in ("ls", "metrics 2", "metrics 2 --json", "--help"):
         for setup in ("", "trap '' PIPE; "):  # killed by the signal, or told by the write
@@ -57,6 +90,9 @@ def completion_knows_commands_and_options(filled):
     assert complete(filled, "pause", "--m") == ["--master"]
     assert complete(filled, "completion", "") == ["bash", "zsh", "fish"]
     assert complete(filled, "logs", "1", "--level", "w") == ["warning"]
+    assert complete(filled, "--level", "warning", "logs", "--f") == ["--follow"]
+    assert complete(filled, "help", "p") == ["plot", "pause"]
+    assert complete(filled, "help", "config", "") == ["check", "show"]
 
 
 @test

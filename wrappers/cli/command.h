@@ -58,5 +58,6 @@ void add_control_commands(CLI::App &app, Session &session);  // pause, activate,
 void add_account_commands(CLI::App &app, Session &session);  // login, logout, whoami
 void add_config_commands(CLI::App &app, Session &session);   // config check, config show
 void add_completion_commands(CLI::App &app, Session &session);  // completion, __complete
+void add_help_command(CLI::App &app, Session &session);         // help
 
 }  // namespace det::cli

@@ -2,6 +2,7 @@
 #include <map>
 #include <memory>
 
+#include "arguments.h"
 #include "command.h"
 #include "completion_scripts.h"
 #include "field_text.h"
@@ -32,19 +33,8 @@ struct Place {
   std::string master;
 };
 
-const CLI::Option *find_option(const Place &place, const CLI::App &app, const std::string &word) {
-  const CLI::Option *option = place.command->get_option_no_throw(word);
-  return option ? option : app.get_option_no_throw(word);
-}
-
-bool takes_value(const CLI::Option *option) { return option->get_items_expected_max() > 0; }
-
-CLI::App *command_named(CLI::App &app, const std::string &name) {
-  const auto found = app.get_subcommands([&](CLI::App *it) { return it->check_name(name); });
-  return found.empty() ? nullptr : found[0];
-}
-
-Place locate(CLI::App &app, const std::vector<std::string> &before) {
+Place locate(CLI::App &app, std::vector<std::string> before) {
+  before = with_command_first(app, std::move(before));
   Place place;
   place.command = &app;
   for (const std::string &word : before) {
@@ -52,11 +42,11 @@ Place locate(CLI::App &app, const std::vector<std::string> &before) {
       if (place.open->check_name("--master")) place.master = word;
       place.open = nullptr;
     } else if (word.size() > 1 && word[0] == '-') {
-      const CLI::Option *option = find_option(place, app, word);
+      const CLI::Option *option = find_option(*place.command, word);
       if (option && takes_value(option)) place.open = option;
       if (option && option->check_name("-e")) place.experiment = true;
     } else if (CLI::App *command = command_named(*place.command, word)) {
-      place.command = command;
+      if (command->get_name() != "help") place.command = command;
     } else if (place.command != &app) {
       if (place.positionals++ == 0) place.first = word;
     }

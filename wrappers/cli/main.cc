@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "arguments.h"
 #include "command.h"
 #include "core/base/error.h"
 #include "core/launcher/cluster_task.h"
@@ -35,7 +36,7 @@ constexpr const char *main_footer = R"(First steps:
   det logs 1 -f              its log, and what is added to it
   det config check FILE      what is wrong with an experiment's configuration
   det pause 1                ask it to save a checkpoint and leave; it can be resumed
-  det COMMAND --help         examples for every command
+  det help COMMAND           what a command takes, with examples; also det COMMAND --help
 
 Trials appear by themselves: each program that calls det_core_init() is one.
 
@@ -85,6 +86,7 @@ void add_commands(CLI::App &app, Session &session) {
   add_gc_command(app, session);
   add_account_commands(app, session);
   add_completion_commands(app, session);
+  add_help_command(app, session);
   add_version_command(app);
   for (CLI::App *command : app.get_subcommands([](CLI::App *) { return true; })) {
     if (!command->get_group().empty()) command->group("Commands");
@@ -105,7 +107,7 @@ void run_task(const std::vector<std::string> &arguments) {
 }
 
 void run_main(int argc, char **argv) {
-  const std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
+  std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
   if (launcher::is_cluster_task(arguments)) return run_task(arguments);
   Session session;
   session.terminal = detect_terminal();
@@ -125,17 +127,19 @@ void run_main(int argc, char **argv) {
       ->type_name("MASTER");
   add_commands(app, session);
   try {
-    app.parse(argc, argv);
+    arguments = with_command_first(app, std::move(arguments));
+    std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes them
+    app.parse(std::move(arguments));
     if (app.get_subcommands().empty()) print(app.help());
   } catch (const CLI::CallForHelp &) {
     print(app.help());
   } catch (const CLI::CallForVersion &version) {
     print(std::string(version.what()) + "\n");
   } catch (const CLI::ParseError &error) {
-    std::string command = "det";
-    for (const CLI::App *chosen : app.get_subcommands()) command += " " + chosen->get_name();
-    throw Failure(ExitCode::usage,
-                  std::string(error.what()) + "; '" + command + " --help' shows what it takes");
+    throw wrong_arguments(app, error);
+  } catch (const Failure &) {
+    refuse_unknown_options(app);  // what such an option takes is no id
+    throw;
   }
   flush_output();
 }

@@ -3,21 +3,25 @@
 #include <algorithm>
 #include <cstdlib>
 #include <numeric>
+#include <utility>
 
 namespace det::config {
 
 namespace {
 
-// Letters to insert, leave out or replace, from one word to the other (Levenshtein).
+// Letters to insert, leave out, replace, or swap with the next, from one word to the other
+// (optimal string alignment).
 size_t distance(const std::string &from, const std::string &to) {
-  std::vector<size_t> row(to.size() + 1);
+  std::vector<size_t> before, above, row(to.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});
   for (size_t i = 0; i < from.size(); ++i) {
-    size_t corner = row[0]++;
+    before = std::exchange(above, row);
+    row[0] = i + 1;
     for (size_t j = 0; j < to.size(); ++j) {
-      const size_t replaced = corner + (from[i] == to[j] ? 0 : 1);
-      corner = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, corner + 1});
+      const size_t replaced = above[j] + (from[i] == to[j] ? 0 : 1);
+      row[j + 1] = std::min({replaced, row[j] + 1, above[j + 1] + 1});
+      if (i > 0 && j > 0 && from[i] == to[j - 1] && from[i - 1] == to[j])
+        row[j + 1] = std::min(row[j + 1], before[j - 1] + 1);
     }
   }
   return row.back();
