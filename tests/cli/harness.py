@@ -25,7 +25,7 @@ class Store:
         self.processes = []
         self.env = {k: v for k, v in os.environ.items()
                     if not k.startswith("DET_") and k not in ("NO_COLOR", "COLUMNS")}
-        self.env.update(DET_HOME=self.home, LC_ALL="C.UTF-8", TERM="xterm")
+        self.env.update(DET_HOME=self.home, LC_ALL="C.UTF-8", TERM="xterm", PAGER="")
         for kind in kinds:
             self.make(kind)
 
@@ -66,7 +66,7 @@ class Store:
         """The JSON objects of a list."""
         return [json.loads(line) for line in self.run(*arguments, "--json").splitlines()]
 
-    def on_terminal(self, *arguments, **env):
+    def on_terminal(self, *arguments, expect=0, **env):
         """What a terminal receives."""
         parent, child = pty.openpty()
         process = subprocess.Popen([DET, *arguments], env={**self.env, **env}, stdout=child,
@@ -79,7 +79,7 @@ class Store:
         except OSError:
             pass  # how a terminal ends
         os.close(parent)
-        assert process.wait() == 0, out
+        assert process.wait() == expect, out
         return out.decode()
 
     def database(self):

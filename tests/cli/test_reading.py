@@ -128,7 +128,7 @@ def a_name_in_the_middle_of_many_reports_is_known(store):
     assert lines[500].split() == ["training", "500", "7"], lines[500]
     assert len(lines) == 1001
     assert store.run("metrics", "1", "--csv").splitlines()[0].endswith(",loss,rare")
-    assert [r["metrics"] for r in store.lines("metrics", "1", "-n", "rare")] == [{"rare": 7}]
+    assert [r["metrics"] for r in store.lines("metrics", "1", "--name", "rare")] == [{"rare": 7}]
     assert "training.rare" in store.run("plot", "1", "rare")
 
 

@@ -86,7 +86,7 @@ def a_full_disk_is_an_error(filled):
 def completion_knows_commands_and_options(filled):
     assert complete(filled, "p") == ["plot", "pause"]
     assert "__complete" not in complete(filled, "")
-    assert complete(filled, "metrics", "1", "--c") == ["--csv"]
+    assert complete(filled, "metrics", "1", "--cs") == ["--csv"]
     assert complete(filled, "pause", "--m") == ["--master"]
     assert complete(filled, "completion", "") == ["bash", "zsh", "fish"]
     assert complete(filled, "logs", "1", "--level", "w") == ["warning"]

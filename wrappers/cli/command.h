@@ -15,6 +15,7 @@ namespace det::cli {
 struct Session {
   std::string master;
   Terminal terminal;
+  bool pager = true;  // for long output on a terminal
 
   Client connect() const { return Client(master); }
 };
@@ -43,17 +44,16 @@ auto with_exit_code(Action &&action) {
 }
 
 // One group of commands each, in the file of that name.
-void add_run_command(CLI::App &app, Session &session);          // run
-void add_list_commands(CLI::App &app, Session &session);        // ls, checkpoints
-void add_experiments_command(CLI::App &app, Session &session);  // experiments
-void add_trials_command(CLI::App &app, Session &session);       // trials
-void add_best_command(CLI::App &app, Session &session);         // best
-void add_hparams_command(CLI::App &app, Session &session);      // hparams
-void add_gc_command(CLI::App &app, Session &session);           // gc
-void add_show_command(CLI::App &app, Session &session);         // show
-void add_metrics_command(CLI::App &app, Session &session);      // metrics
-void add_plot_command(CLI::App &app, Session &session);         // plot
-void add_logs_command(CLI::App &app, Session &session);         // logs
+void add_run_command(CLI::App &app, Session &session);       // run
+void add_ls_commands(CLI::App &app, Session &session);       // ls, experiments, checkpoints
+void add_trials_command(CLI::App &app, Session &session);    // trials
+void add_best_command(CLI::App &app, Session &session);      // best
+void add_hparams_command(CLI::App &app, Session &session);   // hparams
+void add_gc_command(CLI::App &app, Session &session);        // gc
+void add_show_command(CLI::App &app, Session &session);      // show
+void add_metrics_command(CLI::App &app, Session &session);   // metrics
+void add_plot_command(CLI::App &app, Session &session);      // plot
+void add_logs_command(CLI::App &app, Session &session);      // logs
 void add_control_commands(CLI::App &app, Session &session);  // pause, activate, cancel, kill, sync
 void add_account_commands(CLI::App &app, Session &session);  // login, logout, whoami
 void add_config_commands(CLI::App &app, Session &session);   // config check, config show

@@ -1,11 +1,17 @@
 #include "library_client.h"
 
+#include <algorithm>
+#include <limits>
+
 #include "core/base/json.h"
 #include "exit_code.h"
 
 namespace det::cli {
 
 namespace {
+
+// The first screen comes soon, and what follows it in few calls.
+constexpr int64_t first_page = 100, later_pages = 1000;
 
 [[noreturn]] void fail(det_status status, const det_error &error) {
   const std::string message = error.message[0] ? error.message : det_status_name(status);
@@ -61,42 +67,47 @@ Client::Client(const std::string &master) {
   if (status != DET_OK) fail(status, error);
 }
 
-void Client::walk(const char *key, Order order, const Call &call, const Visit &visit) {
+void Client::walk(const char *key, const Listing &listing, const Call &call, const Visit &visit) {
+  const Order order = listing.order;
   det_client_page page = DET_CLIENT_PAGE_INIT;
   page.descending = order == Order::newest_first || order == Order::worst_first;
   page.by_metric = order == Order::best_first || order == Order::worst_first;
+  page.limit = first_page;
+  int64_t left = listing.count == 0 ? std::numeric_limits<int64_t>::max() : listing.count;
   for (bool more = true; more;) {
+    page.limit = std::min(page.limit, left);
     const Json answer =
         ask_library([&](char **out, det_error *error) { return call(&page, out, error); });
     for (const Json &entry : answer.at(key)) {
-      if (!visit(entry)) return;
+      if (!visit(entry) || --left == 0) return;
     }
     more = !answer.at("next").is_null();
     if (more) page.after = answer.at("next").get<int64_t>();
+    page.limit = later_pages;
   }
 }
 
-void Client::each_experiment(const Visit &visit) {
+void Client::each_experiment(const Visit &visit, const Listing &listing) {
   walk(
-      "experiments", Order::newest_first,
+      "experiments", listing,
       [&](const det_client_page *page, char **out, det_error *error) {
         return det_client_list_experiments(handle_.get(), page, out, error);
       },
       visit);
 }
 
-void Client::each_trial(int64_t experiment_id, const Visit &visit, Order order) {
+void Client::each_trial(int64_t experiment_id, const Visit &visit, const Listing &listing) {
   walk(
-      "trials", order,
+      "trials", listing,
       [&](const det_client_page *page, char **out, det_error *error) {
         return det_client_list_trials(handle_.get(), experiment_id, page, out, error);
       },
       visit);
 }
 
-void Client::each_checkpoint(int64_t trial_id, const Visit &visit) {
+void Client::each_checkpoint(int64_t trial_id, const Visit &visit, const Listing &listing) {
   walk(
-      "checkpoints", Order::newest_first,
+      "checkpoints", listing,
       [&](const det_client_page *page, char **out, det_error *error) {
         return det_client_list_checkpoints(handle_.get(), trial_id, page, out, error);
       },
@@ -104,9 +115,9 @@ void Client::each_checkpoint(int64_t trial_id, const Visit &visit) {
 }
 
 void Client::each_metric(int64_t trial_id, const std::optional<std::string> &group,
-                         const Visit &visit) {
+                         const Visit &visit, const Listing &listing) {
   walk(
-      "metrics", Order::oldest_first,
+      "metrics", listing,
       [&](const det_client_page *page, char **out, det_error *error) {
         return det_client_list_metrics(handle_.get(), trial_id, group ? group->c_str() : nullptr,
                                        page, out, error);

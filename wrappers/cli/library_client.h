@@ -24,16 +24,25 @@ Json ask_library(const LibraryCall &call);
 
 enum class Order { oldest_first, newest_first, best_first, worst_first };
 
+// In which order entries are visited, and how many; 0: all of them. They are read as they are
+// visited, a page at a time.
+struct Listing {
+  Order order = Order::newest_first;
+  int64_t count = 0;
+};
+
 class Client {
  public:
   // `master` as -m; empty for the default.
   explicit Client(const std::string &master);
 
-  void each_experiment(const Visit &visit);                   // newest first
+  void each_experiment(const Visit &visit, const Listing &listing = {});
   void each_trial(int64_t experiment_id, const Visit &visit,  // 0: of all
-                  Order order = Order::newest_first);
-  void each_checkpoint(int64_t trial_id, const Visit &visit);  // 0: of all trials; newest first
-  void each_metric(int64_t trial_id, const std::optional<std::string> &group, const Visit &visit);
+                  const Listing &listing = {});
+  void each_checkpoint(int64_t trial_id, const Visit &visit,  // 0: of all trials
+                       const Listing &listing = {});
+  void each_metric(int64_t trial_id, const std::optional<std::string> &group, const Visit &visit,
+                   const Listing &listing = {Order::oldest_first});
 
   // Lines behind the place where the walk before stopped, so that a log can be followed.
   class LogReader {
@@ -60,7 +69,7 @@ class Client {
 
  private:
   using Call = std::function<det_status(const det_client_page *, char **, det_error *)>;
-  void walk(const char *key, Order order, const Call &call, const Visit &visit);
+  void walk(const char *key, const Listing &listing, const Call &call, const Visit &visit);
 
   std::unique_ptr<det_client, void (*)(det_client *)> handle_{nullptr, det_client_free};
 };

@@ -1,129 +1,116 @@
-// det ls, det checkpoints.
-#include <memory>
+#include "list.h"
 
-#include "command.h"
+#include <cmath>
+
 #include "field_text.h"
-#include "table.h"
+#include "pager.h"
 
 namespace det::cli {
 
 namespace {
 
-constexpr const char *list_footer = R"(Examples:
-  det ls                            every trial, the newest first
-  det ls 3                          the trials of experiment 3
-  det ls -e                         the experiments
-  det ls --json | jq -r .name       one JSON object per line, for programs)";
+// Takes the entries of a list and prints them.
+class EntryPrinter {
+ public:
+  EntryPrinter(const Session &session, const ListKind &kind, const ListOptions &options)
+      : session_(session), kind_(kind), options_(options), table_(session.terminal, titles(kind)) {
+    if (options.csv)
+      print(csv_line({kind.csv_keys.begin(), kind.csv_keys.end()}, session.terminal));
+  }
 
-constexpr const char *checkpoints_footer = R"(Examples:
-  det checkpoints                   every checkpoint, the newest first
-  det checkpoints 1                 those of trial 1
-  det show UUID                     one of them, with its files and metadata)";
-
-constexpr const char *how_to_start =
-    "Nothing here yet. A program that calls det_core_init() appears here as a trial.\n";
-
-struct ListColumn {
-  const char *title;
-  const char *key;  // of an entry
-  std::string (*format)(const Json &);
-  Align align;
-};
-
-const std::vector<ListColumn> experiment_columns = {
-    {"EXP", "id", text_of, Align::right},        {"NAME", "name", text_of, Align::left},
-    {"STATE", "state", text_of, Align::left},    {"PROGRESS", "progress", percent_of, Align::right},
-    {"TRIALS", "trials", text_of, Align::right}, {"BEST", "best_metric", number_of, Align::right},
-    {"AGE", "start_time", age_of, Align::right},
-};
-
-const std::vector<ListColumn> trial_columns = {
-    {"TRIAL", "id", text_of, Align::right},
-    {"EXP", "experiment_id", text_of, Align::right},
-    {"NAME", "name", text_of, Align::left},
-    {"STATE", "state", text_of, Align::left},
-    {"PROGRESS", "progress", percent_of, Align::right},
-    {"STEPS", "steps_completed", text_of, Align::right},
-    {"BEST", "best_metric", number_of, Align::right},
-    {"RUNS", "runs", text_of, Align::right},
-    {"AGE", "start_time", age_of, Align::right},
-};
-
-const std::vector<ListColumn> checkpoint_columns = {
-    {"UUID", "uuid", text_of, Align::left},
-    {"TRIAL", "trial_id", text_of, Align::right},
-    {"STEPS", "steps_completed", text_of, Align::right},
-    {"STATE", "state", text_of, Align::left},
-    {"SIZE", "size", bytes_of, Align::right},
-    {"AGE", "time", age_of, Align::right},
-};
-
-struct ListOptions {
-  int64_t id = 0;
-  bool experiments = false;
-  bool json = false;
-};
-
-// Prints each entry that `walk` visits.
-void print_list(const Session &session, const std::vector<ListColumn> &columns, bool json,
-                const char *when_empty, const std::function<void(const Visit &)> &walk) {
-  std::vector<Column> titles;
-  for (const ListColumn &column : columns) titles.push_back({column.title, column.align});
-  Table table(session.terminal, titles);
-  walk([&](const Json &entry) {
-    if (json) {
-      print(json_line(entry));
-      return true;
-    }
+  void add(const Json &entry) {
+    if (options_.json) return print(json_line(entry));
+    if (options_.csv) return print(csv_line(csv_cells(entry, kind_.csv_keys), session_.terminal));
     std::vector<std::string> cells;
-    for (const ListColumn &column : columns) {
-      cells.push_back(column.format(field(entry, column.key)));
-    }
-    table.add(std::move(cells));
-    return true;
-  });
-  table.finish();
-  if (table.empty() && !json) print(when_empty);
-}
-
-void list(const Session &session, const ListOptions &options) {
-  if (options.experiments && options.id != 0) {
-    throw Failure(ExitCode::usage, "-e lists all experiments and takes no id");
+    for (const ListColumn &column : kind_.columns)
+      cells.push_back(column.format(column.key ? field(entry, column.key) : entry));
+    table_.add(std::move(cells));
   }
-  Client client = session.connect();
-  if (options.experiments) {
-    return print_list(session, experiment_columns, options.json, how_to_start,
-                      [&](const Visit &visit) { client.each_experiment(visit); });
-  }
-  if (options.id != 0) client.experiment(options.id);  // an unknown one is an error
-  print_list(session, trial_columns, options.json, how_to_start,
-             [&](const Visit &visit) { client.each_trial(options.id, visit); });
-}
 
-void list_checkpoints(const Session &session, const ListOptions &options) {
-  Client client = session.connect();
-  if (options.id != 0) client.trial(options.id);  // an unknown one is an error
-  print_list(session, checkpoint_columns, options.json, "No checkpoints yet.\n",
-             [&](const Visit &visit) { client.each_checkpoint(options.id, visit); });
-}
+  void finish() {
+    table_.finish();
+    if (table_.empty() && !options_.json && !options_.csv) print(kind_.when_empty);
+  }
+
+ private:
+  static std::vector<Column> titles(const ListKind &kind) {
+    std::vector<Column> titles;
+    for (const ListColumn &column : kind.columns) titles.push_back({column.title, column.align});
+    return titles;
+  }
+
+  const Session &session_;
+  const ListKind &kind_;
+  const ListOptions &options_;
+  Table table_;
+};
 
 }  // namespace
 
-void add_list_commands(CLI::App &app, Session &session) {
-  const auto ls = std::make_shared<ListOptions>();
-  CLI::App *command = app.add_subcommand("ls", "List trials, or experiments.");
-  command->footer(list_footer);
-  add_id(command, "EXPERIMENT", ls->id, "Only the trials of this experiment.");
-  command->add_flag("-e,--experiments", ls->experiments, "List experiments instead.");
-  command->add_flag("--json", ls->json, "One JSON object per line.");
-  command->callback([ls, &session] { list(session, *ls); });
+void add_list_options(CLI::App *command, ListOptions &options) {
+  command
+      ->add_option_function<std::string>(
+          "-n,--count", [&options](const std::string &text) { options.count = parse_count(text); },
+          "Only so many.")
+      ->type_name("COUNT");
+  command->add_option("-s,--sort", options.sort, "Sort by this instead.")->type_name("KEY");
+  command->add_flag("-r,--reverse", options.reverse, "The other way round.");
+  CLI::Option *csv = command->add_flag("--csv", options.csv, "Comma-separated values.");
+  command->add_flag("--json", options.json, "One JSON object per line.")->excludes(csv);
+}
 
-  const auto of = std::make_shared<ListOptions>();
-  command = app.add_subcommand("checkpoints", "List checkpoints.");
-  command->footer(checkpoints_footer);
-  add_id(command, "TRIAL", of->id, "Only those of this trial.");
-  command->add_flag("--json", of->json, "One JSON object per line.");
-  command->callback([of, &session] { list_checkpoints(session, *of); });
+void print_list(const Session &session, const ListKind &kind, const ListOptions &options,
+                const Walk &walk) {
+  const std::string key = options.sort.empty() ? "" : sort_key(kind.sort_keys, options.sort);
+  const Pager pager(session.terminal, session.pager);
+  EntryPrinter printer(session, kind, options);
+  if (key.empty()) {
+    const Order order = options.reverse ? Order::oldest_first : Order::newest_first;
+    walk({order, options.count}, [&](const Json &entry) {
+      printer.add(entry);
+      return true;
+    });
+  } else {
+    std::vector<Json> entries;
+    walk({Order::newest_first, 0}, [&](const Json &entry) {
+      entries.push_back(entry);
+      return true;
+    });
+    sort_rows(entries, options,
+              [&](const Json &entry) -> const Json & { return field(entry, key.c_str()); });
+    for (const Json &entry : entries) printer.add(entry);
+  }
+  printer.finish();
+}
+
+std::string sort_key(const std::vector<SortKey> &keys, const std::string &word) {
+  std::vector<std::string> words;
+  for (const SortKey &key : keys) {
+    if (key.word == word) return key.key;
+    words.emplace_back(key.word);
+  }
+  throw Failure(ExitCode::usage,
+                "there is no '" + word + "' to sort by; choose one of " + joined(words));
+}
+
+std::vector<std::string> csv_cells(const Json &entry, const std::vector<const char *> &keys) {
+  std::vector<std::string> cells;
+  for (const char *key : keys) {
+    const Json &value = field(entry, key);
+    cells.push_back(value.is_null() ? "" : text_of(value));
+  }
+  return cells;
+}
+
+bool comes_before(const Json &left, const Json &right, bool reverse) {
+  const auto missing = [](const Json &value) {
+    return value.is_null() ? 2 : value == "NaN" ? 1 : 0;
+  };
+  if (missing(left) != missing(right)) return missing(left) < missing(right);
+  const Json &low = reverse ? right : left, &high = reverse ? left : right;
+  const double a = double_of(low), b = double_of(high);
+  if (!std::isnan(a) && !std::isnan(b)) return a < b;
+  return std::isnan(a) == std::isnan(b) ? low < high : std::isnan(b);
 }
 
 }  // namespace det::cli

@@ -7,6 +7,7 @@
 
 #include "command.h"
 #include "field_text.h"
+#include "pager.h"
 
 namespace det::cli {
 
@@ -68,6 +69,7 @@ bool has_ended(const Json &trial) {
 void run_logs(const Session &session, const LogsOptions &options) {
   Client client = session.connect();
   client.trial(options.trial);  // an unknown one is an error
+  const Pager pager(session.terminal, session.pager && !options.follow);
   Client::LogReader reader(client, options.trial);
   const auto print_new = [&] {
     reader.read_new([&](const Json &entry) {

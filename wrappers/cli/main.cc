@@ -44,6 +44,7 @@ Environment:
   DET_MASTER   the store (a directory or file: URL) or master (http(s) URL), if -m is not given
   DET_HOME     the directory of the store, if neither is given; else the user data directory
   DET_USER     who to be on a master, with DET_PASS; else who has logged in with 'det login'
+  PAGER        what shows long output on a terminal; empty for nothing, else less
   NO_COLOR     no colours, if set to anything
   COLUMNS      the width of plots
 
@@ -72,8 +73,7 @@ void add_version_command(CLI::App &app) {
 
 void add_commands(CLI::App &app, Session &session) {
   add_run_command(app, session);
-  add_list_commands(app, session);
-  add_experiments_command(app, session);
+  add_ls_commands(app, session);
   add_trials_command(app, session);
   add_best_command(app, session);
   add_hparams_command(app, session);
@@ -125,6 +125,7 @@ void run_main(int argc, char **argv) {
   app.add_option("-m,--master", session.master,
                  "The store or master to ask; also after the command.")
       ->type_name("MASTER");
+  app.add_flag("!--no-pager", session.pager, "Long output goes straight to the terminal.");
   add_commands(app, session);
   try {
     arguments = with_command_first(app, std::move(arguments));

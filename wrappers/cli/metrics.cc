@@ -1,95 +1,40 @@
 // det metrics.
 #include <algorithm>
 #include <memory>
-#include <unordered_map>
 
-#include "command.h"
 #include "field_text.h"
+#include "list.h"
 #include "metric_names.h"
-#include "table.h"
+#include "metric_rows.h"
+#include "pager.h"
 
 namespace det::cli {
 
 namespace {
 
-constexpr const char *metrics_footer = R"(Examples:
+constexpr const char *metrics_footer = R"(KEY is steps, or the name of a metric.
+
+Examples:
   det metrics 1                                   a row for each step of each group
-  det metrics 1 --group validation                only the validations
-  det metrics 1 --name loss --name accuracy       only these columns
+  det metrics 1 loss accuracy                     only these columns
+  det metrics 1 -g validation -r -n 10            the ten newest validations
+  det metrics 1 accuracy -s accuracy -r -n 1      the step with the highest accuracy
   det metrics 1 --csv > trial1.csv                for a spreadsheet
   det metrics 1 --json | jq .metrics.loss         one JSON object per report, for programs)";
 
-struct MetricsOptions {
+struct MetricsOptions : ListOptions {
   int64_t trial = 0;
   std::string group;
-  std::vector<std::string> names;
-  bool csv = false;
-  bool json = false;
+  std::vector<std::string> names, columns;  // by --name, and as arguments
+
+  Listing listing() const { return {reverse ? Order::newest_first : Order::oldest_first}; }
+  std::optional<std::string> one_group() const {
+    return group.empty() ? std::nullopt : std::optional(group);
+  }
 };
 
-struct Row {
-  Json group, steps, run, time;
-  std::vector<Json> values;  // one for each column; null where the report has none
-};
-
-// Merges reports that follow each other with the same steps and run into one row for each group.
-class RowMerger {
- public:
-  using Take = std::function<void(const Row &)>;
-  RowMerger(const std::vector<std::string> &columns, Take take) : take_(std::move(take)) {
-    for (const std::string &column : columns) places_.emplace(column, places_.size());
-  }
-
-  void add(const Json &report) {
-    const Json &steps = field(report, "steps_completed"), &run = field(report, "trial_run_id");
-    if (!rows_.empty() && (rows_[0].steps != steps || rows_[0].run != run)) finish();
-    Row &row = row_of(report);
-    for (const auto &[name, value] : field(report, "metrics").items()) {
-      const auto place = places_.find(name);
-      if (place != places_.end()) row.values[place->second] = value;
-    }
-  }
-
-  void finish() {
-    for (const Row &row : rows_) {
-      const bool empty = std::all_of(row.values.begin(), row.values.end(),
-                                     [](const Json &value) { return value.is_null(); });
-      if (!empty) take_(row);
-    }
-    rows_.clear();
-  }
-
- private:
-  Row &row_of(const Json &report) {
-    const Json &group = field(report, "group");
-    for (Row &row : rows_) {
-      if (row.group == group) return row;
-    }
-    rows_.push_back({group, field(report, "steps_completed"), field(report, "trial_run_id"),
-                     field(report, "time"), std::vector<Json>(places_.size())});
-    return rows_.back();
-  }
-
-  std::unordered_map<std::string, size_t> places_;  // of the columns
-  Take take_;
-  std::vector<Row> rows_;
-};
-
-// Reports as they are, or without the metrics that were not asked for.
-void print_json(const Json &report, const std::vector<std::string> &names) {
-  if (names.empty()) return print(json_line(report));
-  Json chosen = Json::object();
-  for (const auto &[name, value] : field(report, "metrics").items()) {
-    if (std::find(names.begin(), names.end(), name) != names.end()) chosen[name] = value;
-  }
-  if (chosen.empty()) return;
-  Json part = report;
-  part["metrics"] = std::move(chosen);
-  print(json_line(part));
-}
-
-std::vector<std::string> cells_of(const Row &row, std::string (*format)(const Json &),
-                                  bool with_run_and_time) {
+std::vector<std::string> metric_cells(const MetricRow &row, std::string (*format)(const Json &),
+                                      bool with_run_and_time) {
   std::vector<std::string> cells;
   const auto add = [&](const Json &value) {
     cells.push_back(value.is_null() ? "" : format(value));
@@ -104,49 +49,104 @@ std::vector<std::string> cells_of(const Row &row, std::string (*format)(const Js
   return cells;
 }
 
-void run_metrics(const Session &session, const MetricsOptions &options) {
-  Client client = session.connect();
-  const std::optional<std::string> group =
-      options.group.empty() ? std::nullopt : std::optional(options.group);
-  MetricNames known;
-  if (group || !options.names.empty() || !options.json) {
-    known = metric_names(client.metric_names(options.trial));
-    known.require(options.trial, group, options.names);
+// The report as it is, or without the metrics that were not asked for; null where none is left.
+Json chosen_part(const Json &report, const std::vector<std::string> &names) {
+  if (names.empty()) return report;
+  Json chosen = Json::object();
+  for (const auto &[name, value] : field(report, "metrics").items()) {
+    if (std::find(names.begin(), names.end(), name) != names.end()) chosen[name] = value;
   }
+  if (chosen.empty()) return nullptr;
+  Json part = report;
+  part["metrics"] = std::move(chosen);
+  return part;
+}
 
-  if (options.json) {
-    return client.each_metric(options.trial, group, [&](const Json &report) {
-      print_json(report, options.names);
+void print_reports(Client &client, const MetricsOptions &options) {
+  std::vector<Json> held;
+  int64_t left = options.count;
+  client.each_metric(
+      options.trial, options.one_group(),
+      [&](const Json &report) {
+        const Json part = chosen_part(report, options.names);
+        if (part.is_null()) return true;
+        if (!options.sort.empty()) {
+          held.push_back(part);
+          return true;
+        }
+        print(json_line(part));
+        return --left != 0;
+      },
+      options.listing());
+  sort_rows(held, options, [&](const Json &report) -> const Json & {
+    return options.sort == "steps" ? field(report, "steps_completed")
+                                   : field(field(report, "metrics"), options.sort.c_str());
+  });
+  for (const Json &report : held) print(json_line(report));
+}
+
+// Calls `take` for the rows that were asked for, in their order.
+void each_row(Client &client, const MetricsOptions &options, const std::vector<std::string> &names,
+              const std::function<void(const MetricRow &)> &take) {
+  std::vector<MetricRow> held;
+  int64_t left = options.count;
+  RowMerger merger(names, [&](const MetricRow &row) {
+    if (!options.sort.empty()) {
+      held.push_back(row);
       return true;
-    });
-  }
-  const std::vector<std::string> names = options.names.empty() ? known.of(group) : options.names;
-  Table table(session.terminal, [&] {
-    std::vector<Column> columns = {{"GROUP"}, {"STEPS", Align::right}};
-    for (const std::string &name : names) columns.push_back({name, Align::right});
-    return columns;
-  }());
+    }
+    take(row);
+    return --left != 0;
+  });
+  bool more = true;
+  client.each_metric(
+      options.trial, options.one_group(),
+      [&](const Json &report) { return more = merger.add(report); }, options.listing());
+  if (more) merger.finish();
+  const auto column = std::find(names.begin(), names.end(), options.sort) - names.begin();
+  sort_rows(held, options, [&](const MetricRow &row) -> const Json & {
+    return options.sort == "steps" ? row.steps : row.values[static_cast<size_t>(column)];
+  });
+  for (const MetricRow &row : held) take(row);
+}
+
+void print_metrics(const Session &session, Client &client, const MetricsOptions &options,
+                   const std::vector<std::string> &names) {
   if (options.csv) {
     std::vector<std::string> titles = {"group", "steps_completed", "trial_run_id", "time"};
     titles.insert(titles.end(), names.begin(), names.end());
     print(csv_line(titles, session.terminal));
+    return each_row(client, options, names, [&](const MetricRow &row) {
+      print(csv_line(metric_cells(row, text_of, true), session.terminal));
+    });
   }
-  RowMerger merger(names, [&](const Row &row) {
-    if (options.csv) {
-      print(csv_line(cells_of(row, text_of, true), session.terminal));
-    } else {
-      table.add(cells_of(row, number_of, false));
-    }
-  });
-  client.each_metric(options.trial, group, [&](const Json &report) {
-    merger.add(report);
-    return true;
-  });
-  merger.finish();
+  std::vector<Column> columns = {{"GROUP"}, {"STEPS", Align::right}};
+  for (const std::string &name : names) columns.push_back({name, Align::right});
+  Table table(session.terminal, columns);
+  each_row(client, options, names,
+           [&](const MetricRow &row) { table.add(metric_cells(row, number_of, false)); });
   table.finish();
-  if (!options.csv && table.empty()) {
-    print("Trial " + std::to_string(options.trial) + " has no metrics yet.\n");
+  if (table.empty()) print("Trial " + std::to_string(options.trial) + " has no metrics yet.\n");
+}
+
+void run_metrics(const Session &session, MetricsOptions options) {
+  options.names.insert(options.names.end(), options.columns.begin(), options.columns.end());
+  Client client = session.connect();
+  MetricNames known;
+  if (!options.group.empty() || !options.names.empty() || !options.sort.empty() || !options.json) {
+    known = metric_names(client.metric_names(options.trial));
+    known.require(options.trial, options.one_group(), options.names);
   }
+  const std::vector<std::string> names =
+      options.names.empty() ? known.of(options.one_group()) : options.names;
+  if (!options.sort.empty()) {
+    std::vector<SortKey> keys = {{"steps", ""}};
+    for (const std::string &name : names) keys.push_back({name.c_str(), ""});
+    sort_key(keys, options.sort);
+  }
+  const Pager pager(session.terminal, session.pager);
+  if (options.json) print_reports(client, options);
+  else print_metrics(session, client, options, names);
 }
 
 }  // namespace
@@ -156,13 +156,13 @@ void add_metrics_command(CLI::App &app, Session &session) {
   CLI::App *command = app.add_subcommand("metrics", "Show the metrics of a trial.");
   command->footer(metrics_footer);
   add_id(command, "TRIAL", options->trial, "The trial.")->required();
+  command->add_option("METRIC", options->columns, "Only these.")->type_name("");
   command->add_option("-g,--group", options->group, "Only reports of this group.")
       ->type_name("GROUP");
-  command->add_option("-n,--name", options->names, "Only this metric; may be repeated.")
+  command->add_option("--name", options->names, "Only this metric; may be repeated.")
       ->type_name("METRIC")
       ->allow_extra_args(false);
-  CLI::Option *csv = command->add_flag("--csv", options->csv, "Comma-separated values.");
-  command->add_flag("--json", options->json, "One JSON object per report.")->excludes(csv);
+  add_list_options(command, *options);
   command->callback([options, &session] { run_metrics(session, *options); });
 }
 

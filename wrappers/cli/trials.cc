@@ -1,11 +1,11 @@
 // det trials.
 #include <algorithm>
-#include <map>
 #include <memory>
 
-#include "command.h"
 #include "field_text.h"
-#include "table.h"
+#include "list.h"
+#include "pager.h"
+#include "trial_table.h"
 
 namespace det::cli {
 
@@ -22,157 +22,79 @@ Examples:
   det trials 3 --sort id --reverse  the newest first
   det trials 3 --csv > trials.csv   for a spreadsheet)";
 
-struct TrialsOptions {
+struct TrialsOptions : ListOptions {
   int64_t experiment = 0;
-  std::string sort = "metric";
-  bool reverse = false;
-  int64_t count = 0;
-  bool csv = false;
-  bool json = false;
 };
 
-// A trial, and its hyperparameters by their dotted names.
-struct TrialRow {
-  Json entry;
-  std::map<std::string, Json> hparams;
-};
+const std::vector<SortKey> trials_sort_keys = {
+    {"metric", "best_metric"}, {"id", "id"}, {"state", "state"}, {"steps", "steps_completed"}};
 
-// The key of an entry that a word of --sort stands for; empty for none.
-std::string key_of(const std::string &word) {
-  if (word == "metric") return "best_metric";
-  if (word == "steps") return "steps_completed";
-  if (word == "id" || word == "state") return word;
-  return "";
+void require_hparam(const std::vector<TrialRow> &rows, const std::string &name) {
+  if (rows.empty() || std::any_of(rows.begin(), rows.end(), [&](const TrialRow &row) {
+        return row.hparams.count(name) != 0;
+      }))
+    return;
+  std::vector<SortKey> keys = trials_sort_keys;
+  for (const auto &[hparam, value] : rows.front().hparams) keys.push_back({hparam.c_str(), ""});
+  sort_key(keys, name);  // fails, with what there is
 }
 
-std::vector<TrialRow> read_rows(Client &client, const TrialsOptions &options) {
-  std::vector<TrialRow> rows;
-  const bool by_metric = options.sort == "metric";
-  const Order order = options.reverse ? Order::worst_first : Order::best_first;
-  client.each_trial(
-      options.experiment,
-      [&](const Json &entry) {
-        TrialRow row{entry, {}};
-        for (auto &[name, value] : flattened(field(entry, "hparams"))) row.hparams[name] = value;
-        rows.push_back(std::move(row));
-        // Those that follow can be no better.
-        return !by_metric || options.count == 0 ||
-               static_cast<int64_t>(rows.size()) < options.count;
-      },
-      by_metric ? order : Order::oldest_first);
-  return rows;
-}
-
-// By a key or a hyperparameter; what does not have it comes last.
-void sort_rows(std::vector<TrialRow> &rows, const TrialsOptions &options) {
-  const std::string key = key_of(options.sort);
-  const auto value_of = [&](const TrialRow &row) -> const Json & {
+// By a key or a hyperparameter.
+void sort_trials(std::vector<TrialRow> &rows, const TrialsOptions &options) {
+  const auto known = std::find_if(trials_sort_keys.begin(), trials_sort_keys.end(),
+                                  [&](const SortKey &key) { return key.word == options.sort; });
+  const char *key = known == trials_sort_keys.end() ? nullptr : known->key;
+  if (!key) require_hparam(rows, options.sort);
+  sort_rows(rows, options, [&](const TrialRow &row) -> const Json & {
     static const Json none;
-    if (!key.empty()) return field(row.entry, key.c_str());
+    if (key) return field(row.entry, key);
     const auto found = row.hparams.find(options.sort);
     return found == row.hparams.end() ? none : found->second;
+  });
+}
+
+// Best first, or the other way round, as the library has them.
+void walk_by_metric(Client &client, const TrialsOptions &options, const Visit &visit) {
+  const Order order = options.reverse ? Order::worst_first : Order::best_first;
+  client.each_trial(options.experiment, visit, {order, options.count});
+}
+
+std::vector<TrialRow> read_trials(Client &client, const TrialsOptions &options, bool by_metric) {
+  std::vector<TrialRow> rows;
+  const Visit keep = [&](const Json &entry) {
+    rows.emplace_back(entry);
+    return true;
   };
-  if (key.empty() && !rows.empty() &&
-      std::none_of(rows.begin(), rows.end(),
-                   [&](const TrialRow &row) { return row.hparams.count(options.sort) != 0; })) {
-    std::vector<std::string> names;
-    for (const auto &[name, value] : rows.front().hparams) names.push_back(name);
-    throw Failure(ExitCode::usage, "there is no '" + options.sort +
-                                       "' to sort by; choose metric, id, state, steps" +
-                                       (names.empty() ? "" : " or one of " + joined(names)));
+  if (by_metric) {
+    walk_by_metric(client, options, keep);
+  } else {
+    client.each_trial(options.experiment, keep, {Order::oldest_first, 0});
+    sort_trials(rows, options);
   }
-  std::stable_sort(rows.begin(), rows.end(), [&](const TrialRow &a, const TrialRow &b) {
-    const Json &left = value_of(a), &right = value_of(b);
-    if (left.is_null() || right.is_null()) return !left.is_null() && right.is_null();
-    return options.reverse ? right < left : left < right;
-  });
-}
-
-// Those of which there are several values, or of which some trials have none; or all of them.
-std::vector<std::string> hparam_names(const std::vector<TrialRow> &rows, bool all) {
-  std::map<std::string, size_t> trials;
-  std::map<std::string, bool> varies;
-  for (const TrialRow &row : rows) {
-    for (const auto &[name, value] : row.hparams) {
-      ++trials[name];
-      const auto first = rows.front().hparams.find(name);
-      varies[name] = varies[name] || first == rows.front().hparams.end() || first->second != value;
-    }
-  }
-  std::vector<std::string> names;
-  for (const auto &[name, count] : trials) {
-    if (all || varies[name] || count < rows.size()) names.push_back(name);
-  }
-  return names;
-}
-
-std::string hparam_of(const TrialRow &row, const std::string &name,
-                      std::string (*format)(const Json &), const char *missing) {
-  const auto found = row.hparams.find(name);
-  return found == row.hparams.end() ? missing : format(found->second);
-}
-
-void print_csv(const std::vector<TrialRow> &rows, const Terminal &terminal) {
-  const std::vector<std::string> keys = {"id",         "state",           "best_metric",
-                                         "best_steps", "steps_completed", "runs",
-                                         "restarts",   "start_time",      "end_time"};
-  const std::vector<std::string> names = hparam_names(rows, true);
-  std::vector<std::string> titles = keys;
-  for (const std::string &name : names) titles.push_back("hparams." + name);
-  print(csv_line(titles, terminal));
-  for (const TrialRow &row : rows) {
-    std::vector<std::string> cells;
-    for (const std::string &key : keys) {
-      const Json &value = field(row.entry, key.c_str());
-      cells.push_back(value.is_null() ? "" : text_of(value));
-    }
-    for (const std::string &name : names) cells.push_back(hparam_of(row, name, text_of, ""));
-    print(csv_line(cells, terminal));
-  }
-}
-
-void print_table(const Session &session, const std::vector<TrialRow> &rows,
-                 const Json &experiment) {
-  const Json &metric = field(experiment, "searcher_metric");
-  const bool restarted = std::any_of(rows.begin(), rows.end(), [](const TrialRow &row) {
-    const Json &restarts = field(row.entry, "restarts");
-    return restarts.is_number() && restarts != 0;
-  });
-  std::vector<Column> columns = {{"TRIAL", Align::right},
-                                 {metric.is_null() ? "BEST" : text_of(metric), Align::right}};
-  const std::vector<std::string> names = hparam_names(rows, false);
-  for (const std::string &name : names) columns.push_back({name, Align::right});
-  columns.insert(columns.end(), {{"STEPS", Align::right}, {"STATE"}, {"TOOK", Align::right}});
-  if (restarted) columns.push_back({"RESTARTS", Align::right});
-  Table table(session.terminal, columns);
-  for (const TrialRow &row : rows) {
-    std::vector<std::string> cells = {text_of(field(row.entry, "id")),
-                                      number_of(field(row.entry, "best_metric"))};
-    for (const std::string &name : names) cells.push_back(hparam_of(row, name, number_of, "-"));
-    cells.push_back(text_of(field(row.entry, "steps_completed")));
-    cells.push_back(text_of(field(row.entry, "state")));
-    cells.push_back(duration_of(field(row.entry, "start_time"), field(row.entry, "end_time")));
-    if (restarted) cells.push_back(text_of(field(row.entry, "restarts")));
-    table.add(std::move(cells));
-  }
-  table.finish();
-  if (table.empty()) print("This experiment has no trials yet.\n");
+  return rows;
 }
 
 void run_trials(const Session &session, const TrialsOptions &options) {
   Client client = session.connect();
   const Json best = client.best_trial(options.experiment);  // an unknown one is an error
-  std::vector<TrialRow> rows = read_rows(client, options);
-  if (options.sort != "metric") sort_rows(rows, options);
-  const auto count = static_cast<size_t>(options.count);
-  if (count != 0 && rows.size() > count) rows.erase(rows.begin() + options.count, rows.end());
-  if (options.json) {
-    for (const TrialRow &row : rows) print(json_line(row.entry));
-  } else if (options.csv) {
-    print_csv(rows, session.terminal);
-  } else {
-    print_table(session, rows, best);
-  }
+  const Json &metric = field(best, "searcher_metric");
+  const bool by_metric = options.sort.empty() || options.sort == "metric";
+  const bool at_once = by_metric && !options.csv;  // a title of CSV stands for every row
+  const std::vector<TrialRow> rows =
+      at_once ? std::vector<TrialRow>() : read_trials(client, options, by_metric);
+
+  const Pager pager(session.terminal, session.pager);
+  if (options.csv) return print_trials_csv(rows, session.terminal);
+  TrialTable table(session.terminal, metric.is_null() ? "BEST" : text_of(metric));
+  const auto show = [&](const TrialRow &row) {
+    if (options.json) print(json_line(row.entry));
+    else table.add(row);
+    return true;
+  };
+  if (at_once)
+    walk_by_metric(client, options, [&](const Json &entry) { return show(TrialRow(entry)); });
+  for (const TrialRow &row : rows) show(row);
+  if (!options.json) table.finish();
 }
 
 }  // namespace
@@ -183,16 +105,7 @@ void add_trials_command(CLI::App &app, Session &session) {
       "trials", "List the trials of an experiment with their hyperparameters, the best first.");
   command->footer(trials_footer);
   add_id(command, "EXPERIMENT", options->experiment, "The experiment.")->required();
-  command->add_option("-s,--sort", options->sort, "What to sort by, if not the metric.")
-      ->type_name("KEY");
-  command->add_flag("-r,--reverse", options->reverse, "The other way round.");
-  command
-      ->add_option_function<std::string>(
-          "-n,--count", [options](const std::string &text) { options->count = parse_count(text); },
-          "Only so many.")
-      ->type_name("COUNT");
-  CLI::Option *csv = command->add_flag("--csv", options->csv, "Comma-separated values.");
-  command->add_flag("--json", options->json, "One JSON object per line.")->excludes(csv);
+  add_list_options(command, *options);
   command->callback([options, &session] { run_trials(session, *options); });
 }
 

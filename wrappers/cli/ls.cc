@@ -1,0 +1,179 @@
+// det ls, det experiments, det checkpoints.
+#include <memory>
+
+#include "field_text.h"
+#include "list.h"
+
+namespace det::cli {
+
+namespace {
+
+constexpr const char *ls_footer =
+    R"(KEY is id, experiment, name, state, progress, steps, metric, runs or start.
+
+Examples:
+  det ls                            every trial, the newest first
+  det ls 3                          the trials of experiment 3
+  det ls -n 10 -s metric            the ten with the smallest best validation
+  det ls -e                         the experiments
+  det ls --json | jq -r .name       one JSON object per line, for programs)";
+
+constexpr const char *experiments_footer =
+    R"(KEY is id, name, state, progress, trials, metric or start.
+
+Examples:
+  det experiments                   every experiment, the newest first
+  det experiments -s start -n 3     the three oldest
+  det experiments --csv             for a spreadsheet
+  det experiments --json | jq -r 'select(.state == "ACTIVE").id'
+  det trials 3                      the trials of one, the best first)";
+
+constexpr const char *checkpoints_footer = R"(KEY is uuid, trial, steps, state, size or time.
+
+Examples:
+  det checkpoints                   every checkpoint, the newest first
+  det checkpoints 1                 those of trial 1
+  det checkpoints -s size -r -n 5   the five largest
+  det show UUID                     one of them, with its files and metadata)";
+
+constexpr const char *how_to_start =
+    "Nothing here yet. A program that calls det_core_init() appears here as a trial, and 'det run "
+    "FILE' makes an experiment.\n";
+
+// "7/16", or "16" where it is not known how many are done.
+std::string done_of(const Json &experiment) {
+  const Json &done = field(experiment, "trials_done");
+  const std::string all = text_of(field(experiment, "trials"));
+  return done.is_null() ? all : text_of(done) + "/" + all;
+}
+
+std::string took_of(const Json &entry) {
+  return duration_of(field(entry, "start_time"), field(entry, "end_time"));
+}
+
+const ListKind experiment_list = {
+    {{"EXP", "id", text_of, Align::right},
+     {"NAME", "name", text_of, Align::left},
+     {"STATE", "state", text_of, Align::left},
+     {"PROGRESS", "progress", percent_of, Align::right},
+     {"DONE", nullptr, done_of, Align::right},
+     {"BEST", "best_metric", number_of, Align::right},
+     {"METRIC", "searcher_metric", text_of, Align::left},
+     {"SEARCHER", "searcher", text_of, Align::left},
+     {"AGE", "start_time", age_of, Align::right},
+     {"TOOK", nullptr, took_of, Align::right}},
+    {"id", "name", "state", "progress", "trials", "trials_done", "best_metric", "searcher",
+     "searcher_metric", "start_time", "end_time"},
+    {{"id", "id"},
+     {"name", "name"},
+     {"state", "state"},
+     {"progress", "progress"},
+     {"trials", "trials"},
+     {"metric", "best_metric"},
+     {"start", "start_time"}},
+    how_to_start};
+
+const ListKind trial_list = {
+    {{"TRIAL", "id", text_of, Align::right},
+     {"EXP", "experiment_id", text_of, Align::right},
+     {"NAME", "name", text_of, Align::left},
+     {"STATE", "state", text_of, Align::left},
+     {"PROGRESS", "progress", percent_of, Align::right},
+     {"STEPS", "steps_completed", text_of, Align::right},
+     {"BEST", "best_metric", number_of, Align::right},
+     {"RUNS", "runs", text_of, Align::right},
+     {"AGE", "start_time", age_of, Align::right}},
+    {"id", "experiment_id", "name", "external_id", "state", "progress", "steps_completed",
+     "best_metric", "best_steps", "runs", "restarts", "start_time", "end_time"},
+    {{"id", "id"},
+     {"experiment", "experiment_id"},
+     {"name", "name"},
+     {"state", "state"},
+     {"progress", "progress"},
+     {"steps", "steps_completed"},
+     {"metric", "best_metric"},
+     {"runs", "runs"},
+     {"start", "start_time"}},
+    how_to_start};
+
+const ListKind checkpoint_list = {
+    {{"UUID", "uuid", text_of, Align::left},
+     {"TRIAL", "trial_id", text_of, Align::right},
+     {"STEPS", "steps_completed", text_of, Align::right},
+     {"STATE", "state", text_of, Align::left},
+     {"SIZE", "size", bytes_of, Align::right},
+     {"AGE", "time", age_of, Align::right}},
+    {"uuid", "trial_id", "trial_run_id", "steps_completed", "state", "size", "time"},
+    {{"uuid", "uuid"},
+     {"trial", "trial_id"},
+     {"steps", "steps_completed"},
+     {"state", "state"},
+     {"size", "size"},
+     {"time", "time"}},
+    "No checkpoints yet.\n"};
+
+struct LsOptions : ListOptions {
+  int64_t id = 0;
+  bool experiments = false;
+};
+
+void list_experiments(const Session &session, const LsOptions &options) {
+  if (options.id != 0) throw Failure(ExitCode::usage, "-e lists all experiments and takes no id");
+  Client client = session.connect();
+  print_list(session, experiment_list, options, [&](const Listing &listing, const Visit &visit) {
+    client.each_experiment(visit, listing);
+  });
+}
+
+// An experiment may have no trials yet; one that is not there is an error.
+void require_experiment(Client &client, int64_t id) {
+  bool any = false;
+  client.each_trial(id, [&](const Json &) { return any = true; }, {Order::newest_first, 1});
+  if (!any) client.experiment(id);
+}
+
+void list_trials(const Session &session, const LsOptions &options) {
+  if (options.experiments) return list_experiments(session, options);
+  Client client = session.connect();
+  if (options.id != 0) require_experiment(client, options.id);
+  print_list(session, trial_list, options, [&](const Listing &listing, const Visit &visit) {
+    client.each_trial(options.id, visit, listing);
+  });
+}
+
+void list_checkpoints(const Session &session, const LsOptions &options) {
+  Client client = session.connect();
+  if (options.id != 0) client.trial(options.id);  // an unknown one is an error
+  print_list(session, checkpoint_list, options, [&](const Listing &listing, const Visit &visit) {
+    client.each_checkpoint(options.id, visit, listing);
+  });
+}
+
+}  // namespace
+
+void add_ls_commands(CLI::App &app, Session &session) {
+  const auto add = [&](const char *name, const char *description, const char *footer,
+                       void (*list)(const Session &, const LsOptions &)) {
+    const auto options = std::make_shared<LsOptions>();
+    CLI::App *command = app.add_subcommand(name, description);
+    command->footer(footer);
+    command->callback([options, list, &session] { list(session, *options); });
+    return std::pair(command, options);
+  };
+  const auto [ls, of_ls] = add("ls", "List trials, or experiments.", ls_footer, list_trials);
+  add_id(ls, "EXPERIMENT", of_ls->id, "Only the trials of this experiment.");
+  ls->add_flag("-e,--experiments", of_ls->experiments, "List experiments instead.");
+  add_list_options(ls, *of_ls);
+
+  const auto [all, of_all] =
+      add("experiments", "List experiments with how far and how good they are.", experiments_footer,
+          list_experiments);
+  add_list_options(all, *of_all);
+
+  const auto [saved, of_saved] =
+      add("checkpoints", "List checkpoints.", checkpoints_footer, list_checkpoints);
+  add_id(saved, "TRIAL", of_saved->id, "Only those of this trial.");
+  add_list_options(saved, *of_saved);
+}
+
+}  // namespace det::cli
