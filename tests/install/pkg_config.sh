@@ -1,0 +1,13 @@
+#!/bin/sh
+# Builds and runs examples/c/minimal.c with what pkg-config says, without any other library's files.
+# shellcheck source=tests/install/prefix.sh
+. "${0%/*}/prefix.sh"
+
+for file in "$PKG_CONFIG_LIBDIR"/*.pc; do
+  pkg-config --print-errors --exists "$(basename "$file" .pc)" || fail "$file asks for what was not installed"
+done
+# shellcheck disable=SC2046
+cc -std=c11 -Wall -Wextra -pedantic -Werror "$source/examples/c/minimal.c" \
+  $(pkg-config --cflags --libs detcore) -o "$folder/minimal"
+LD_LIBRARY_PATH=$libdir "$folder/minimal"
+"$prefix/bin/det" metrics 1 --csv | grep '^training,100,'
