@@ -1,5 +1,8 @@
 /* Counts to 30 and stops after every ten: each start goes on from the latest checkpoint.
- * "counter" is this program's own name for the trial, under which the next start finds it. */
+ * "counter" is this program's own name for the trial, under which the next start finds it.
+ *
+ *     cc checkpoint.c $(pkg-config --cflags --libs detcore) -o checkpoint
+ *     ./checkpoint */
 #include <det/core.h>
 #include <stdio.h>
 #include <stdlib.h>

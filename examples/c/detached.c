@@ -1,5 +1,6 @@
 /* A training loop that no cluster schedules, and that appears in a master all the same:
  *
+ *   cc detached.c $(pkg-config --cflags --libs detcore) -o detached
  *   det login http://HOST:8080
  *   DET_MASTER=http://HOST:8080 ./detached
  *

@@ -1,7 +1,8 @@
 /* Learns to read handwritten digits. It can be paused or killed at any instant and goes on from
  * its latest checkpoint; uninterrupted or not, the result is the same to the last bit.
  *
- *     digits [IMAGES.csv]
+ *     cc digits.c digits_model.c $(pkg-config --cflags --libs detcore) -lm -o digits
+ *     ./digits [IMAGES.csv]
  *
  * Hyperparameters: learning_rate, momentum, weight_decay, hidden_size, batch_size.
  * DIGITS_BATCH_MS makes each batch take that many milliseconds longer, to have time to watch. */

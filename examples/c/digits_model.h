@@ -12,6 +12,11 @@ struct image {
   int label;
 };
 
+/* The images, where no other file is named: from the folder of this one. */
+#ifndef DIGITS_CSV
+#define DIGITS_CSV "../data/digits.csv"
+#endif
+
 /* Every fifth image of the file is kept out of training, to test on. */
 struct dataset {
   struct image *train, *test;

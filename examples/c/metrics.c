@@ -1,4 +1,7 @@
-/* Everything that can be reported, and reading it back. */
+/* Everything that can be reported, and reading it back.
+ *
+ *     cc metrics.c $(pkg-config --cflags --libs detcore) -lm -o metrics
+ *     ./metrics */
 #include <det/core.h>
 #include <math.h>
 #include <stdio.h>

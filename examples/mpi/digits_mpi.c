@@ -2,7 +2,9 @@
  * up the gradients. Each rank saves its slice of the model, so a checkpoint can be continued on any
  * other number of ranks, after a pause or a crash.
  *
- *     mpirun -n 4 digits_mpi [IMAGES.csv]
+ *     mpicc digits_mpi.c ../c/digits_model.c \
+ *       $(pkg-config --cflags --libs detcore-mpi) -lm -o digits_mpi
+ *     mpirun -n 4 ./digits_mpi [IMAGES.csv]
  *
  * Hyperparameters: learning_rate, momentum, weight_decay, hidden_size, batch_size.
  * DIGITS_BATCH_MS makes each batch take that many milliseconds longer, to have time to watch. */
@@ -15,7 +17,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "digits_model.h"
+#include "../c/digits_model.h"
 
 static const char config[] =
     "{\"name\": \"digits_mpi\","
