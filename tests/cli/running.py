@@ -78,13 +78,13 @@ def what_is_kept(store):
     return trials(store), rows(store, "SELECT state FROM experiments"), unfinished, stay
 
 
-def kills_of_a_search(text, expected, seed, longest=0.6):
+def kills_of_a_search(text, expected, seed, longest=0.6, command=(TRAINEE,)):
     """How many kills a search survived; what is kept must be as if there had been none."""
     store = Store()
     try:
         # A trial that is killed too often is an error of its own.
         path = write(store, json.dumps({**json.loads(text), "max_restarts": 1000}))
-        kills, out = kill_at_random(store, seed, [path, "--slots", "1", "--", TRAINEE], longest)
+        kills, out = kill_at_random(store, seed, [path, "--slots", "1", "--", *command], longest)
         assert what_is_kept(store) == expected, (seed, kills, what_is_kept(store), expected, out)
         return kills
     finally:

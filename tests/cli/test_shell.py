@@ -38,12 +38,12 @@ def help_is_a_command_too(filled):
     assert filled.run("help") == filled.run("--help")
     for command in (["plot"], ["config", "check"]):
         assert filled.run("help", *command) == filled.run(*command, "--help")
-    assert "did you mean 'trials'?" in filled.run("help", "triasl", expect=2)
+    assert "did you mean 'metrics'?" in filled.run("help", "metrisc", expect=2)
 
 
 @test
 def misspelt_words_get_a_suggestion(filled):
-    for words, meant in ((["triasl", "1"], "trials"), (["ls", "--jsno"], "--json"),
+    for words, meant in ((["metrisc", "1"], "metrics"), (["ls", "--jsno"], "--json"),
                          (["--jsno", "ls"], "--json"), (["config", "chekc", "x"], "check"),
                          (["plot", "1", "--asci"], "--ascii"), (["ls", "--mater", "x"], "--master")):
         assert f"did you mean '{meant}'? 'det" in filled.run(*words, expect=2), words
@@ -88,6 +88,9 @@ def completion_knows_commands_and_options(filled):
     assert "__complete" not in complete(filled, "")
     assert complete(filled, "metrics", "1", "--cs") == ["--csv"]
     assert complete(filled, "pause", "--m") == ["--master"]
+    assert complete(filled, "checkpoint", "") == ["save", "restore"]
+    assert complete(filled, "report", "") == complete(filled, "report", "--step", "") == []
+    assert complete(filled, "trial", "--preempt-on", "U") == ["USR1", "USR2"]
     assert complete(filled, "completion", "") == ["bash", "zsh", "fish"]
     assert complete(filled, "logs", "1", "--level", "w") == ["warning"]
     assert complete(filled, "--level", "warning", "logs", "--f") == ["--follow"]

@@ -108,6 +108,7 @@ Failure unknown_command(const CLI::App &app, const std::string &name) {
 void refuse_unknown_options(const CLI::App &app) {
   const CLI::App &command = chosen_command(app);
   for (const std::string &word : app.remaining(true)) {
+    if (word == "--") return;  // what follows is another program's
     if (word.size() < 2 || word[0] != '-') continue;
     throw Failure(ExitCode::usage, "unknown option '" + word + "'" +
                                        did_you_mean(word, option_names(&command)) +

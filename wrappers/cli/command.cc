@@ -13,11 +13,11 @@ namespace det::cli {
 
 namespace {
 
-std::optional<int64_t> whole_number(const std::string &text) {
+std::optional<int64_t> whole_number(const std::string &text, int64_t least = 1) {
   int64_t number = 0;
   const char *end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, number);
-  const bool is_one = error == std::errc() && stop == end && number > 0;
+  const bool is_one = error == std::errc() && stop == end && number >= least;
   return is_one ? std::optional(number) : std::nullopt;
 }
 
@@ -62,6 +62,21 @@ std::string read_config_text(const std::string &file) {
 int64_t parse_count(const std::string &text) {
   if (const auto count = whole_number(text)) return *count;
   throw Failure(ExitCode::usage, "'" + text + "' is no count: give a whole number from 1");
+}
+
+CLI::Option *add_steps(CLI::App *command, int64_t &steps) {
+  const auto parse = [&steps](const std::string &text) {
+    const auto number = whole_number(text, 0);
+    if (!number)
+      throw Failure(ExitCode::usage,
+                    "'" + text + "' is no number of steps: give a whole one from 0");
+    steps = *number;
+  };
+  return command
+      ->add_option_function<std::string>("-s,--step", parse,
+                                         "Steps since the beginning of the trial.")
+      ->type_name("STEPS")
+      ->required();
 }
 
 CLI::Option *add_id(CLI::App *command, const std::string &kind, int64_t &id,

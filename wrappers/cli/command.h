@@ -29,6 +29,9 @@ std::string read_config_text(const std::string &file);
 // As parse_id(), for a number of things.
 int64_t parse_count(const std::string &text);
 
+// Declares -s, the steps of a trial.
+CLI::Option *add_steps(CLI::App *command, int64_t &steps);
+
 // Declares a positional id. `kind`, such as "TRIAL", names it in the help and to the completion.
 CLI::Option *add_id(CLI::App *command, const std::string &kind, int64_t &id,
                     const std::string &description);
@@ -45,6 +48,9 @@ auto with_exit_code(Action &&action) {
 
 // One group of commands each, in the file of that name.
 void add_run_command(CLI::App &app, Session &session);       // run
+void add_trial_command(CLI::App &app, Session &session);     // trial
+void add_script_commands(CLI::App &app);                     // next, report
+void add_checkpoint_commands(CLI::App &app);                 // checkpoint save, restore
 void add_ls_commands(CLI::App &app, Session &session);       // ls, experiments, checkpoints
 void add_trials_command(CLI::App &app, Session &session);    // trials
 void add_best_command(CLI::App &app, Session &session);      // best

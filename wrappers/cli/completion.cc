@@ -1,6 +1,7 @@
 // det completion, and det __complete, which the scripts of the shells ask what can follow.
 #include <map>
 #include <memory>
+#include <set>
 
 #include "arguments.h"
 #include "command.h"
@@ -99,19 +100,24 @@ void offer_sort_keys(const std::string &typed, Client &client, const std::string
 }
 
 void offer_values(const std::string &typed, const std::string &kind, const Place &place) {
-  if (kind == "FILE" || kind == "MASTER") return print(":files\n");
-  if (kind == "USER") return;  // a master does not tell strangers who its users are
+  if (kind == "FILE" || kind == "MASTER" || kind == "DIRECTORY" || kind == "COMMAND")
+    return print(":files\n");
+  // A master does not tell strangers who its users are; the others are for whoever types to know.
+  static const std::set<std::string> open_kinds = {"USER",  "COUNT",  "NAME",       "JSON",
+                                                   "STEPS", "NUMBER", "NAME=NUMBER"};
+  if (open_kinds.contains(kind)) return;
   static const std::map<std::string, std::vector<std::string>> words = {
       {"LEVEL", {"debug", "info", "warning", "error"}},
       {"RULES", {"0.33", "0.38"}},
       {"SHELL", {"bash", "zsh", "fish"}},
+      {"SIGNAL", {"HUP", "INT", "TERM", "USR1", "USR2"}},
   };
   if (const auto found = words.find(kind); found != words.end()) {
     for (const std::string &word : found->second) offer(typed, word, "");
     return;
   }
-  if (kind == "COUNT") return;
   Client client(place.master);
+  if (kind == "UUID") return offer_entries(typed, client, kind);
   if (kind == "KEY") return offer_sort_keys(typed, client, place.first);
   if (kind == "METRIC" || kind == "GROUP") return offer_metrics(typed, client, kind, place.first);
   const bool experiments = kind == "EXPERIMENT" || place.experiment;

@@ -22,6 +22,9 @@ enum class ExitCode : int {
   failed = 9,
   canceled = 10,
   paused = 11,
+  // Of `det next`, in the script of a trial.
+  no_more_work = 12,
+  asked_to_stop = 13,
 };
 
 // Ends the command with a code and nothing more to say.

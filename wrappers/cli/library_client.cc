@@ -50,6 +50,13 @@ ExitCode exit_code_of(det_status status) {
   }
 }
 
+det_status call_library(const std::function<det_status(det_error *error)> &call) {
+  det_error error = DET_ERROR_INIT;
+  const det_status status = call(&error);
+  if (status < DET_OK) fail(status, error);
+  return status;
+}
+
 Json ask_library(const LibraryCall &call) {
   char *text = nullptr;
   det_error error = DET_ERROR_INIT;

@@ -18,6 +18,9 @@ using Json = nlohmann::ordered_json;
 // Called for each entry of a list. False ends the walk.
 using Visit = std::function<bool(const Json &entry)>;
 
+// The status of a call that did not fail. Throws Failure.
+det_status call_library(const std::function<det_status(det_error *error)> &call);
+
 // The answer of a call that gives JSON. Throws Failure.
 using LibraryCall = std::function<det_status(char **out_json, det_error *error)>;
 Json ask_library(const LibraryCall &call);

@@ -28,6 +28,7 @@ constexpr const char *description =
 
 constexpr const char *main_footer = R"(First steps:
   det run FILE               a search over many trials on this machine
+  det trial -- ./train.sh    a shell script as a trial
   det ls                     the trials there are
   det show 1                 trial 1: state, hyperparameters, runs, how to resume it
   det plot 1 loss            the loss of trial 1, drawn in this terminal
@@ -73,6 +74,9 @@ void add_version_command(CLI::App &app) {
 
 void add_commands(CLI::App &app, Session &session) {
   add_run_command(app, session);
+  add_trial_command(app, session);
+  add_script_commands(app);
+  add_checkpoint_commands(app);
   add_ls_commands(app, session);
   add_trials_command(app, session);
   add_best_command(app, session);
