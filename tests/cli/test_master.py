@@ -110,7 +110,7 @@ def a_trial_is_shown_with_what_the_master_knows():
 @test
 def metrics_merge_the_reports_of_a_step():
     with Master("cli-0.38.1") as master:
-        lines = [line.split() for line in master.run("metrics", "1", "-n", "loss", "-n",
+        lines = [line.split() for line in master.run("metrics", "1", "--name", "loss", "--name",
                                                      "val_loss").splitlines()]
         assert lines[0] == ["GROUP", "STEPS", "loss", "val_loss"]
         assert lines[1] == ["training", "10", "1"] and lines[6] == ["validation", "50", "0.06"]

@@ -43,7 +43,8 @@ def help_is_a_command_too(filled):
 
 @test
 def misspelt_words_get_a_suggestion(filled):
-    for words, meant in ((["metrisc", "1"], "metrics"), (["ls", "--jsno"], "--json"),
+    for words, meant in ((["metrisc", "1"], "metrics"), (["--csv", "metrisc", "1"], "metrics"),
+                         (["ls", "--jsno"], "--json"),
                          (["--jsno", "ls"], "--json"), (["config", "chekc", "x"], "check"),
                          (["plot", "1", "--asci"], "--ascii"), (["ls", "--mater", "x"], "--master")):
         assert f"did you mean '{meant}'? 'det" in filled.run(*words, expect=2), words

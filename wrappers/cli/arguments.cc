@@ -1,5 +1,6 @@
 #include "arguments.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "core/config/experiment/suggestion.h"
@@ -8,9 +9,13 @@ namespace det::cli {
 
 namespace {
 
+bool is_option(const std::string &word) {
+  return word.size() > 1 && word[0] == '-' && word != "--";
+}
+
 // How many words the option that begins `words` takes, itself included; none where it is unknown.
 std::optional<size_t> option_length(const CLI::App &command, const std::string &word) {
-  if (word.size() < 2 || word[0] != '-' || word == "--") return std::nullopt;
+  if (!is_option(word)) return std::nullopt;
   if (word[1] == '-') {
     const size_t equals = word.find('=');
     const CLI::Option *option = find_option(command, word.substr(0, equals));
@@ -105,25 +110,25 @@ Failure unknown_command(const CLI::App &app, const std::string &name) {
                                " --help' lists them"};
 }
 
-void refuse_unknown_options(const CLI::App &app) {
+void refuse_unknown_words(const CLI::App &app) {
   const CLI::App &command = chosen_command(app);
-  for (const std::string &word : app.remaining(true)) {
-    if (word == "--") return;  // what follows is another program's
-    if (word.size() < 2 || word[0] != '-') continue;
-    throw Failure(ExitCode::usage, "unknown option '" + word + "'" +
-                                       did_you_mean(word, option_names(&command)) +
-                                       what_it_takes(command));
-  }
+  std::vector<std::string> words = app.remaining(true);
+  words.erase(std::find(words.begin(), words.end(), "--"), words.end());  // another program's
+  for (const std::string &word : words)
+    if (!is_option(word) && !command_names(command).empty()) throw unknown_command(command, word);
+  for (const std::string &word : words)
+    if (is_option(word))
+      throw Failure(ExitCode::usage, "unknown option '" + word + "'" +
+                                         did_you_mean(word, option_names(&command)) +
+                                         what_it_takes(command));
 }
 
 Failure wrong_arguments(const CLI::App &app, const CLI::ParseError &error) {
-  refuse_unknown_options(app);
-  const CLI::App &command = chosen_command(app);
-  const std::vector<std::string> rest = app.remaining(true);
-  if (!rest.empty() && !command_names(command).empty()) return unknown_command(command, rest[0]);
-  const std::string problem =
-      rest.empty() ? error.what() : "'" + rest[0] + "' is an argument too many";
-  return {ExitCode::usage, problem + "; " + what_it_takes(command)};
+  refuse_unknown_words(app);
+  const std::vector<std::string> words = app.remaining(true);
+  return {ExitCode::usage,
+          (words.empty() ? error.what() : "'" + words[0] + "' is an argument too many") + "; " +
+              what_it_takes(chosen_command(app))};
 }
 
 }  // namespace det::cli

@@ -25,8 +25,8 @@ std::vector<std::string> with_command_first(CLI::App &app, std::vector<std::stri
 // That there is no such command, and which one may have been meant.
 Failure unknown_command(const CLI::App &app, const std::string &name);
 
-// Throws where `app` was given options that it could not parse.
-void refuse_unknown_options(const CLI::App &app);
+// Throws where `app` was given a command or options that it could not parse.
+void refuse_unknown_words(const CLI::App &app);
 
 // What is wrong with the words that `app` could not parse.
 Failure wrong_arguments(const CLI::App &app, const CLI::ParseError &error);

@@ -58,6 +58,7 @@ void add_hparams_command(CLI::App &app, Session &session);   // hparams
 void add_gc_command(CLI::App &app, Session &session);        // gc
 void add_show_command(CLI::App &app, Session &session);      // show
 void add_metrics_command(CLI::App &app, Session &session);   // metrics
+void add_compare_command(CLI::App &app, Session &session);   // compare
 void add_plot_command(CLI::App &app, Session &session);      // plot
 void add_logs_command(CLI::App &app, Session &session);      // logs
 void add_control_commands(CLI::App &app, Session &session);  // pause, activate, cancel, kill, sync

@@ -82,7 +82,7 @@ void offer_metrics(const std::string &typed, Client &client, const std::string &
                    const std::string &trial) {
   const Json known = client.trial(parse_id(trial, "TRIAL"));
   const MetricNames names = metric_names(field(known, "metric_names"));
-  if (kind == "METRIC") {
+  if (kind != "GROUP") {
     for (const std::string &name : names.of(std::nullopt)) offer(typed, name, "metric");
   } else {
     for (const auto &[group, metrics] : names.groups) offer(typed, group, joined(metrics));
@@ -119,7 +119,9 @@ void offer_values(const std::string &typed, const std::string &kind, const Place
   Client client(place.master);
   if (kind == "UUID") return offer_entries(typed, client, kind);
   if (kind == "KEY") return offer_sort_keys(typed, client, place.first);
-  if (kind == "METRIC" || kind == "GROUP") return offer_metrics(typed, client, kind, place.first);
+  if (kind == "METRIC" || kind == "GROUP" || kind == "TRIAL|METRIC")
+    offer_metrics(typed, client, kind, place.first);
+  if (kind == "METRIC" || kind == "GROUP") return;
   const bool experiments = kind == "EXPERIMENT" || place.experiment;
   offer_entries(typed, client, experiments ? "EXPERIMENT" : "TRIAL");
   if (kind == "ID|UUID" && !experiments) offer_entries(typed, client, "UUID");

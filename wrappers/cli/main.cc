@@ -83,6 +83,7 @@ void add_commands(CLI::App &app, Session &session) {
   add_hparams_command(app, session);
   add_show_command(app, session);
   add_metrics_command(app, session);
+  add_compare_command(app, session);
   add_plot_command(app, session);
   add_logs_command(app, session);
   add_control_commands(app, session);
@@ -143,7 +144,7 @@ void run_main(int argc, char **argv) {
   } catch (const CLI::ParseError &error) {
     throw wrong_arguments(app, error);
   } catch (const Failure &) {
-    refuse_unknown_options(app);  // what such an option takes is no id
+    refuse_unknown_words(app);  // what such an option takes is no id
     throw;
   }
   flush_output();

@@ -133,7 +133,7 @@ std::string x_axis(const Axis &axis, int columns, size_t margin, const Terminal 
 }  // namespace
 
 std::string render_plot(const std::vector<Series> &series, const Terminal &terminal) {
-  const int width = std::clamp(terminal.width, 30, 200);
+  const int width = std::clamp(terminal.width, 20, 200);
   const auto axes = fit_axes(series, width / 12, 5);
   if (!axes) return "";
 

@@ -1,16 +1,12 @@
 // det plot.
-#include <cerrno>
 #include <cmath>
-#include <cstring>
-#include <fstream>
-#include <functional>
-#include <limits>
 #include <memory>
-#include <optional>
 
 #include "command.h"
+#include "curves.h"
 #include "field_text.h"
 #include "metric_names.h"
+#include "output_file.h"
 #include "plot.h"
 #include "svg.h"
 
@@ -20,125 +16,95 @@ namespace {
 
 constexpr const char *plot_command_footer =
     R"(Without METRIC the losses are drawn: every metric with 'loss' in its name, else the first one.
-A METRIC may name its group: 'validation.loss'. Values that are not finite leave gaps.
+A METRIC may name its group: 'validation.loss'. A number is a trial: their curves share the axes.
+Values that are not finite leave gaps.
 
 Examples:
   det plot 1                        the losses of trial 1
   det plot 1 accuracy               the accuracy, in every group that has it
   det plot 1 training.loss validation.loss
+  det plot 1 2 3 validation.loss    three trials in one plot
   det plot 1 loss --svg loss.svg    a picture for a report or a browser
   COLUMNS=120 det plot 1 --ascii    wider, and without braille characters)";
 
 struct PlotOptions {
   int64_t trial = 0;
-  std::vector<std::string> metrics;
+  std::vector<std::string> words;  // more trials, and metrics
   bool ascii = false;
+  bool json = false;
   std::string svg;
 };
 
-struct Choice {
-  std::string group, metric;
+// The trials, and the metrics of them that are wanted.
+struct Subjects {
+  std::vector<int64_t> trials;
+  std::vector<std::string> metrics;
 };
 
-std::vector<Choice> those(const MetricNames &known,
-                          const std::function<bool(const Choice &)> &wanted) {
-  std::vector<Choice> out;
-  for (const auto &[group, metrics] : known.groups) {
-    for (const std::string &metric : metrics) {
-      if (const Choice choice{group, metric}; wanted(choice)) out.push_back(choice);
-    }
+Subjects subjects_of(const PlotOptions &options) {
+  Subjects subjects{{options.trial}, {}};
+  for (const std::string &word : options.words) {
+    const bool number = word.find_first_not_of("0123456789") == word.npos;
+    if (number) subjects.trials.push_back(parse_id(word, "TRIAL"));
+    else subjects.metrics.push_back(word);
   }
-  return out;
+  return subjects;
 }
 
-std::vector<Choice> choose_losses(const MetricNames &known) {
-  const std::vector<Choice> losses = those(
-      known, [](const Choice &choice) { return choice.metric.find("loss") != std::string::npos; });
-  if (!losses.empty() || known.groups.empty()) return losses;
-  const std::string first = known.of(std::nullopt).front();
-  return those(known, [&](const Choice &choice) { return choice.metric == first; });
-}
-
-struct Choices {
-  std::vector<Choice> found;           // in the order of the arguments
-  std::optional<std::string> missing;  // an argument that names nothing
-};
-
-Choices choose(const MetricNames &known, const std::vector<std::string> &arguments) {
-  if (arguments.empty()) return {choose_losses(known), std::nullopt};
-  Choices choices;
-  for (const std::string &argument : arguments) {
-    const std::vector<Choice> found = those(known, [&](const Choice &choice) {
-      return choice.metric == argument || choice.group + "." + choice.metric == argument;
-    });
-    if (found.empty()) choices.missing = argument;
-    choices.found.insert(choices.found.end(), found.begin(), found.end());
+void print_curve(const Curve &curve) {
+  Json points = Json::array();
+  for (const Point &point : curve.series.points) {
+    const bool finite = std::isfinite(point.y);
+    points.push_back(
+        {static_cast<int64_t>(point.x), finite ? Json(point.y) : Json(short_number(point.y))});
   }
-  return choices;
+  print(json_line({{"trial_id", curve.trial},
+                   {"group", curve.group},
+                   {"metric", curve.metric},
+                   {"points", std::move(points)}}));
 }
 
-std::vector<Choice> choose(const MetricNames &known, const PlotOptions &options) {
-  const Choices choices = choose(known, options.metrics);
-  if (choices.missing) known.require(options.trial, std::nullopt, {*choices.missing});
-  return choices.found;
+// "trial 1: digits", "trials 1, 2".
+std::string title_of(Client &client, const std::vector<int64_t> &trials) {
+  const Json first = client.trial(trials.front());
+  std::string title = (trials.size() == 1 ? "trial " : "trials ") + std::to_string(trials[0]);
+  for (size_t i = 1; i < trials.size(); ++i) title += ", " + std::to_string(trials[i]);
+  return trials.size() > 1 ? title : title + ": " + printable(text_of(field(first, "name")));
 }
 
-// A line ends where the steps go back, as they may in groups of the user's own.
-std::vector<Series> read_series(Client &client, int64_t trial, const std::vector<Choice> &choices) {
-  std::vector<Series> series(choices.size());
-  for (size_t i = 0; i < choices.size(); ++i) {
-    series[i].name = printable(choices[i].group + "." + choices[i].metric);
-  }
-  client.each_metric(trial, std::nullopt, [&](const Json &report) {
-    const Json &metrics = field(report, "metrics");
-    for (size_t i = 0; i < choices.size(); ++i) {
-      const auto found = metrics.find(choices[i].metric);
-      if (found == metrics.end() || field(report, "group") != choices[i].group) continue;
-      const double x = field(report, "steps_completed").get<double>(), y = double_of(*found);
-      std::vector<Point> &points = series[i].points;
-      if (!points.empty() && points.back().x > x) {
-        points.push_back({x, std::numeric_limits<double>::quiet_NaN()});
-      }
-      points.push_back({x, y});
-      if (!std::isfinite(y)) ++series[i].not_finite;
-    }
-    return true;
-  });
-  return series;
-}
-
-void write_picture(const std::string &path, const std::string &picture) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << picture;
-  file.close();
-  if (!file) {
-    throw Failure(ExitCode::io, "writing '" + path + "': " + std::strerror(errno) +
-                                    "; choose another file or make room");
-  }
+[[noreturn]] void fail_without_values(Client &client, const std::vector<int64_t> &trials) {
+  if (trials.size() > 1)
+    throw Failure(ExitCode::not_found, "none of these trials has a finite value to plot");
+  const std::string metrics = metric_names(client.metric_names(trials.front())).listed();
+  throw Failure(ExitCode::not_found,
+                "trial " + std::to_string(trials.front()) + " has no finite value to plot" +
+                    (metrics.empty() ? " yet" : "; its metrics are " + metrics));
 }
 
 void run_plot(const Session &session, const PlotOptions &options) {
+  const Subjects subjects = subjects_of(options);
   Client client = session.connect();
-  const Json trial = client.trial(options.trial);
-  const MetricNames known = metric_names(client.metric_names(options.trial));
-  const std::vector<Choice> choices = choose(known, options);
-  const std::vector<Series> series = read_series(client, options.trial, choices);
-
-  const std::string name = "trial " + std::to_string(options.trial);
+  const std::string title = title_of(client, subjects.trials);
+  std::vector<Series> lines;
+  for (const int64_t trial : subjects.trials) {
+    for (const Curve &curve : read_curves(client, trial, subjects.metrics)) {
+      if (options.json) print_curve(curve);
+      lines.push_back(with_gaps(curve.series));
+      lines.back().name =
+          (subjects.trials.size() > 1 ? "trial " + std::to_string(trial) + " " : "") +
+          printable(curve.group + "." + curve.metric);
+    }
+  }
+  if (options.json) return;
   Terminal terminal = session.terminal;
   terminal.utf8 = terminal.utf8 && !options.ascii;
   const std::string picture =
-      options.svg.empty()
-          ? render_plot(series, terminal)
-          : render_svg(series, name + ": " + printable(text_of(field(trial, "name"))));
-  if (picture.empty()) {
-    const std::string metrics = known.listed();
-    throw Failure(ExitCode::not_found,
-                  name + " has no finite value to plot" +
-                      (metrics.empty() ? " yet" : "; its metrics are " + metrics));
-  }
+      options.svg.empty() ? render_plot(lines, terminal) : render_svg(lines, title);
+  if (picture.empty()) fail_without_values(client, subjects.trials);
   if (options.svg.empty() || options.svg == "-") return print(picture);
-  write_picture(options.svg, picture);
+  OutputFile file(options.svg);
+  file.write(picture);
+  file.finish();
   print("Wrote " + printable(options.svg) + ".\n");
 }
 
@@ -146,13 +112,15 @@ void run_plot(const Session &session, const PlotOptions &options) {
 
 void add_plot_command(CLI::App &app, Session &session) {
   const auto options = std::make_shared<PlotOptions>();
-  CLI::App *command = app.add_subcommand("plot", "Draw metrics of a trial over its steps.");
+  CLI::App *command = app.add_subcommand("plot", "Draw metrics of trials over their steps.");
   command->footer(plot_command_footer);
   add_id(command, "TRIAL", options->trial, "The trial.")->required();
-  command->add_option("METRIC", options->metrics, "What to draw.")->type_name("");
+  command->add_option("TRIAL|METRIC", options->words, "More trials, and what to draw.")
+      ->type_name("");
   command->add_flag("--ascii", options->ascii, "Only ASCII characters.");
   command->add_option("--svg", options->svg, "Write a picture to this file ('-': to the output).")
       ->type_name("FILE");
+  command->add_flag("--json", options->json, "One JSON object per curve.")->excludes("--svg");
   command->callback([options, &session] { run_plot(session, *options); });
 }
 
