@@ -24,8 +24,16 @@ det::engine::Page page_from(const det_client_page *page) {
     throw det::Error(det::Code::invalid,
                      "reading a list: page.after and page.limit must be 0 or "
                      "more");
-  return {given.after, given.limit != 0 ? given.limit : det::engine::Page().limit,
-          given.descending != 0, given.by_metric != 0};
+  if (given.archived < 0 || given.archived > 2)
+    throw det::Error(det::Code::invalid, "reading a list: page.archived is " +
+                                             std::to_string(given.archived) + "; give 0, 1 or 2");
+  return {given.after,
+          given.limit != 0 ? given.limit : det::engine::Page().limit,
+          given.descending != 0,
+          given.by_metric != 0,
+          {det::engine::read_states(text_or_empty(given.state)), text_or_empty(given.name),
+           text_or_empty(given.tag), static_cast<det::engine::Archived>(given.archived),
+           given.running != 0}};
 }
 
 std::optional<std::string> text_or_none(const char *argument) {
@@ -154,6 +162,19 @@ det_status det_client_get_checkpoint(det_client *client, const char *storage_id,
   return query(client, out_json, err, [&](det::client::Client &impl) {
     return impl.get_checkpoint(text(storage_id, "storage_id"));
   });
+}
+
+det_status det_client_find_checkpoint(det_client *client, const char *typed, char **out_json,
+                                      det_error *err) noexcept {
+  return query(client, out_json, err, [&](det::client::Client &impl) {
+    return impl.find_checkpoint(text(typed, "text"));
+  });
+}
+
+det_status det_client_find_trial(det_client *client, const char *typed, char **out_json,
+                                 det_error *err) noexcept {
+  return query(client, out_json, err,
+               [&](det::client::Client &impl) { return impl.find_trial(text(typed, "text")); });
 }
 
 det_status det_client_list_logs(det_client *client, int64_t trial_id, const det_client_page *page,

@@ -35,6 +35,10 @@ class Client {
   virtual Json list_checkpoints(int64_t trial_id,
                                 const engine::Page &page) = 0;  // 0: of all trials
   virtual Json get_checkpoint(const std::string &id) = 0;
+  // By what people type: the beginning of an id, and the id or the external id of a trial. They
+  // answer as get_checkpoint() and get_trial().
+  virtual Json find_checkpoint(const std::string &text) = 0;
+  virtual Json find_trial(const std::string &text) = 0;
   virtual Json list_logs(int64_t trial_id, const engine::Page &page) = 0;
   virtual Json control(engine::Target target, int64_t id, engine::Action action) = 0;
   virtual Json sync() = 0;

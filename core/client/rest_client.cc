@@ -30,10 +30,36 @@ Json list_page(const char *name, const engine::Page &page, Json entries,
   return {{name, std::move(entries)}, {"next", std::move(next)}};
 }
 
-ExperimentPart part_from(const std::vector<codec::Trial> &trials,
-                         const codec::Experiment &experiment, const codec::Pagination &pagination) {
-  ExperimentPart part{{}, pagination};
-  for (const codec::Trial &trial : trials) part.entries.push_back(trial_entry(trial, experiment));
+// Reads on until as many entries as a page wants match its filter. `read` gives a part of the list;
+// null for an entry that does not match.
+Json filter_page(const char *name, engine::Page page,
+                 const std::function<ExperimentPart(const engine::Page &)> &read) {
+  const int64_t limit = *part_of(page, "").limit;
+  Json entries = Json::array();
+  for (;;) {
+    ExperimentPart part = read(page);
+    int64_t taken = 0;
+    for (Json &entry : part.entries) {
+      if (static_cast<int64_t>(entries.size()) == limit) break;
+      ++taken;
+      if (!entry.is_null()) entries.push_back(std::move(entry));
+    }
+    Json next = cursor_behind(page.after, static_cast<size_t>(taken), part.pagination);
+    if (next.is_null() || static_cast<int64_t>(entries.size()) == limit)
+      return {{name, std::move(entries)}, {"next", std::move(next)}};
+    page.after = next.get<int64_t>();
+  }
+}
+
+Json entry_or_null(Json entry, const engine::Filter &filter) {
+  return matches(entry, filter) ? std::move(entry) : Json();
+}
+
+ExperimentPart part_from(const codec::ListTrials::Answer &list, const codec::Experiment &experiment,
+                         const engine::Filter &filter) {
+  ExperimentPart part{{}, list.pagination};
+  for (const codec::Trial &trial : list.trials)
+    part.entries.push_back(entry_or_null(trial_entry(trial, experiment), filter));
   return part;
 }
 
@@ -44,19 +70,19 @@ ExperimentPart part_from(const codec::CheckpointList &list) {
   return part;
 }
 
-// Of every user, and archived ones as well.
+// Of every user.
 Json list_all_trials(master::MasterSession &session, const engine::Page &page) {
   const auto ask = [&](const codec::Experiment &experiment, int64_t offset, int64_t limit) {
     return session.send(
         codec::ListTrials{experiment.id, part_of({offset, limit, page.descending}, sort_by_id)});
   };
   const auto read = [&](const codec::Experiment &experiment, const http::HttpAnswer &answer) {
-    const auto list = session.read<codec::ListTrials>(answer);
-    return part_from(list.trials, experiment, list.pagination);
+    return part_from(session.read<codec::ListTrials>(answer), experiment, page.filter);
   };
-  return walk_experiments(
-      session, {"trials", [](const codec::Experiment &of) { return of.trial_count; }, ask, read},
-      page);
+  const auto count = [&](const codec::Experiment &of) {
+    return matches(of, page.filter) ? of.trial_count : 0;
+  };
+  return walk_experiments(session, {"trials", count, ask, read}, page);
 }
 
 Json list_all_checkpoints(master::MasterSession &session, const engine::Page &page) {
@@ -67,10 +93,12 @@ Json list_all_checkpoints(master::MasterSession &session, const engine::Page &pa
   const auto read = [&](const codec::Experiment &, const http::HttpAnswer &answer) {
     return part_from(session.read<codec::ListExperimentCheckpoints>(answer));
   };
+  engine::Page all = page;
+  all.filter.archived = engine::Archived::with;
   return walk_experiments(
       session,
       {"checkpoints", [](const codec::Experiment &of) { return of.checkpoint_count; }, ask, read},
-      page);
+      all);
 }
 
 }  // namespace
@@ -97,25 +125,35 @@ codec::Trial RestClient::trial(int64_t id, const std::string &tried) {
 }
 
 Json RestClient::list_experiments(const engine::Page &page) {
-  const auto list = session_->call(codec::ListExperiments{.part = part_of(page, sort_by_id)});
-  Json entries = Json::array();
-  for (const codec::Experiment &experiment : list.experiments)
-    entries.push_back(experiment_entry(experiment));
-  return list_page("experiments", page, std::move(entries), list.pagination);
+  return filter_page("experiments", page, [&](const engine::Page &at) {
+    const auto list = session_->call(codec::ListExperiments{.part = part_of(at, sort_by_id),
+                                                            .archived = archived_of(page.filter)});
+    ExperimentPart part{{}, list.pagination};
+    for (const codec::Experiment &experiment : list.experiments)
+      part.entries.push_back(matches(experiment, page.filter)
+                                 ? entry_or_null(experiment_entry(experiment), page.filter)
+                                 : Json());
+    return part;
+  });
 }
 
 Json RestClient::list_trials(int64_t experiment_id, const engine::Page &page) {
   if (page.by_metric) require_one_experiment(experiment_id);
   if (experiment_id == 0) return list_all_trials(*session_, page);
   const codec::Experiment experiment = this->experiment(experiment_id, "listing trials");
+  engine::Filter filter = page.filter;
+  if (filter.archived == engine::Archived::without) filter.archived = engine::Archived::with;
+  if (!matches(experiment, filter)) return {{"trials", Json::array()}, {"next", nullptr}};
   if (page.by_metric) return list_trials_by_metric(experiment, page);
-  const auto list = session_->call(codec::ListTrials{experiment_id, part_of(page, sort_by_id)});
-  return list_page("trials", page, part_from(list.trials, experiment, list.pagination).entries,
-                   list.pagination);
+  return filter_page("trials", page, [&](const engine::Page &at) {
+    return part_from(session_->call(codec::ListTrials{experiment_id, part_of(at, sort_by_id)}),
+                     experiment, filter);
+  });
 }
 
 std::string RestClient::metrics_text(int64_t trial_id, const std::optional<std::string> &group,
                                      const engine::Page &page) {
+  engine::require_no_filter(page, "listing metrics");
   const codec::Trial trial = this->trial(trial_id, "listing metrics");
   const std::lock_guard guard(mutex_);
   return to_wire(metrics_.list(trial, group, page));
@@ -126,6 +164,7 @@ Json RestClient::list_metric_names(int64_t trial_id) {
 }
 
 Json RestClient::list_checkpoints(int64_t trial_id, const engine::Page &page) {
+  engine::require_no_filter(page, "listing checkpoints");
   if (trial_id == 0) return list_all_checkpoints(*session_, page);
   codec::CheckpointList list;
   try {
@@ -155,6 +194,7 @@ Json RestClient::get_checkpoint(const std::string &id) {
 }
 
 Json RestClient::list_logs(int64_t trial_id, const engine::Page &page) {
+  engine::require_no_filter(page, "listing logs");
   const std::lock_guard guard(mutex_);
   try {
     return logs_.list(trial_id, page);

@@ -28,6 +28,8 @@ class RestClient : public Client {
   Json list_metric_names(int64_t trial_id) override;
   Json list_checkpoints(int64_t trial_id, const engine::Page &page) override;
   Json get_checkpoint(const std::string &id) override;
+  Json find_checkpoint(const std::string &text) override;
+  Json find_trial(const std::string &text) override;
   Json list_logs(int64_t trial_id, const engine::Page &page) override;
   Json control(engine::Target target, int64_t id, engine::Action action) override;
   Json sync() override;

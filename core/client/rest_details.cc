@@ -44,6 +44,7 @@ Json RestClient::get_experiment(int64_t experiment_id) {
 Json RestClient::list_trials_by_metric(const codec::Experiment &experiment,
                                        const engine::Page &page) {
   std::vector<Json> trials = all_trials(experiment);
+  std::erase_if(trials, [&](const Json &trial) { return !matches(trial, page.filter); });
   sort_by_metric(trials, experiment);
   if (page.descending) std::ranges::reverse(trials);
   Json part = Json::array();

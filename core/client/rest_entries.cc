@@ -1,5 +1,7 @@
 #include "core/client/rest_entries.h"
 
+#include <fnmatch.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -67,6 +69,23 @@ Json batches_or_null(const Json &batches) {
   return batches.is_array() && !batches.empty() ? batches : Json();
 }
 
+// Null where the master does not tell: of what it does not schedule, and of what may be leaving.
+Json is_running(codec::TrialState state) {
+  switch (state) {
+    case codec::TrialState::running:
+      return true;
+    case codec::TrialState::completed:
+    case codec::TrialState::canceled:
+    case codec::TrialState::error:
+    case codec::TrialState::queued:
+    case codec::TrialState::pulling:
+    case codec::TrialState::starting:
+      return false;
+    default:
+      return {};
+  }
+}
+
 Json object_or_empty(const Json &value) { return value.is_object() ? value : Json::object(); }
 
 }  // namespace
@@ -88,6 +107,7 @@ Json experiment_entry(const codec::Experiment &experiment) {
   return {{"id", experiment.id},
           {"name", experiment.name},
           {"state", state_name(experiment.state)},
+          {"running", nullptr},
           {"progress", experiment.progress ? Json(*experiment.progress) : Json()},
           {"trials", experiment.trial_count},
           {"trials_done", nullptr},
@@ -95,7 +115,10 @@ Json experiment_entry(const codec::Experiment &experiment) {
           {"searcher", at_path(experiment.config, {"searcher", "name"})},
           {"searcher_metric", at_path(experiment.config, {"searcher", "metric"})},
           {"start_time", time_or_null(experiment.start_time)},
-          {"end_time", time_or_null(experiment.end_time)}};
+          {"end_time", time_or_null(experiment.end_time)},
+          {"notes", experiment.notes},
+          {"tags", experiment.labels},
+          {"archived", experiment.archived}};
 }
 
 Json trial_entry(const codec::Trial &trial, const codec::Experiment &experiment) {
@@ -107,6 +130,7 @@ Json trial_entry(const codec::Trial &trial, const codec::Experiment &experiment)
       {"name", experiment.name},
       {"external_id", nullptr},
       {"state", state_name(trial.state)},
+      {"running", is_running(trial.state)},
       {"status", text_or_null(trial.runner_state)},
       {"progress", is_alone ? Json(*experiment.progress) : Json()},
       {"steps_completed", trial.steps_completed},
@@ -116,7 +140,9 @@ Json trial_entry(const codec::Trial &trial, const codec::Experiment &experiment)
       {"restarts", trial.restarts},
       {"hparams", trial.hparams},
       {"start_time", time_or_null(trial.start_time)},
-      {"end_time", time_or_null(trial.end_time)}};
+      {"end_time", time_or_null(trial.end_time)},
+      {"tags", experiment.labels},
+      {"archived", experiment.archived}};
 }
 
 Json checkpoint_entry(const codec::Checkpoint &checkpoint) {
@@ -137,6 +163,27 @@ Json checkpoint_entry(const codec::Checkpoint &checkpoint) {
 
 Json storage_of(const codec::Checkpoint &checkpoint) {
   return at_path(checkpoint.training.experiment_config.value_or(Json()), {"checkpoint_storage"});
+}
+
+bool matches(const codec::Experiment &experiment, const engine::Filter &filter) {
+  if (!filter.name.empty() &&
+      fnmatch(filter.name.c_str(), experiment.name.c_str(), FNM_NOESCAPE) != 0)
+    return false;
+  if (filter.archived != engine::Archived::with &&
+      experiment.archived != (filter.archived == engine::Archived::only))
+    return false;
+  return filter.tag.empty() || std::ranges::count(experiment.labels, filter.tag) != 0;
+}
+
+bool matches(const Json &entry, const engine::Filter &filter) {
+  if (filter.running && entry.at("state") != "RUNNING") return false;
+  return filter.states.empty() ||
+         std::ranges::count(filter.states, entry.at("state").get_ref<const std::string &>()) != 0;
+}
+
+std::optional<bool> archived_of(const engine::Filter &filter) {
+  if (filter.archived == engine::Archived::with) return std::nullopt;
+  return filter.archived == engine::Archived::only;
 }
 
 void sort_by_metric(std::vector<Json> &trial_entries, const codec::Experiment &experiment) {

@@ -23,6 +23,13 @@ Json trial_entry(const codec::Trial &trial, const codec::Experiment &experiment)
 Json checkpoint_entry(const codec::Checkpoint &checkpoint);
 // Where it is; null where the master does not say.
 Json storage_of(const codec::Checkpoint &checkpoint);
+// What no master filters by itself, in every version.
+bool matches(const codec::Experiment &experiment, const engine::Filter &filter);
+// The states, of an entry of an experiment or a trial.
+bool matches(const Json &entry, const engine::Filter &filter);
+// For the parameter of the list of experiments.
+std::optional<bool> archived_of(const engine::Filter &filter);
+
 // The best first, as the experiment's searcher compares them.
 void sort_by_metric(std::vector<Json> &trial_entries, const codec::Experiment &experiment);
 Json log_entry(const codec::StoredLogLine &line);

@@ -64,7 +64,8 @@ Json walk_experiments(master::MasterSession &session, const ExperimentWalk &walk
   bool more = true;
   while (more && missing() != 0) {
     const engine::Page some{cursor.experiment, at_once, page.descending};
-    const auto list = session.call(codec::ListExperiments{.part = part_of(some, sort_by_id)});
+    const auto list = session.call(codec::ListExperiments{.part = part_of(some, sort_by_id),
+                                                          .archived = archived_of(page.filter)});
     for (Asked &next : ask(walk, list.experiments, cursor.place, missing())) {
       if (missing() == 0) break;
       ExperimentPart part;
@@ -72,7 +73,7 @@ Json walk_experiments(master::MasterSession &session, const ExperimentWalk &walk
       int64_t taken = 0;
       for (Json &entry : part.entries) {
         if (missing() == 0) break;
-        entries.push_back(std::move(entry));
+        if (!entry.is_null()) entries.push_back(std::move(entry));
         ++taken;
       }
       if (taken != 0 && cursor.place + taken < part.pagination.total) {

@@ -11,7 +11,7 @@
 
 namespace det::client {
 
-// Entries of one experiment.
+// Entries of one experiment; null for those that do not match the filter.
 struct ExperimentPart {
   std::vector<Json> entries;
   codec::Pagination pagination;

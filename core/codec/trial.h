@@ -81,6 +81,8 @@ struct Experiment {
   bool archived = false;
   bool unmanaged = false;
   int64_t trial_count = 0;
+  std::string notes = {};
+  std::vector<std::string> labels = {};
   std::string username = {};
   std::string job_id = {};
   std::string searcher_type = {};  // a JSON text: "\"single\""
@@ -101,6 +103,8 @@ struct Experiment {
     f.or_default("archived", archived);
     f.or_default("unmanaged", unmanaged);
     f.or_default("numTrials", trial_count);
+    f.or_default("notes", notes);
+    f.or_default("labels", labels);
     f.or_default("username", username);
     f.or_default("jobId", job_id);
     f.or_default("searcherType", searcher_type);

@@ -124,15 +124,24 @@ Json metric_names(Database &store, int64_t trial_id) {
   }
 }
 
+[[noreturn]] void throw_no_experiment(Database &store, int64_t experiment_id, const char *tried) {
+  throw Error(Code::not_found, std::string(tried) + ": there is no experiment " +
+                                   std::to_string(experiment_id) + " in '" + store.path().string() +
+                                   "'; `det ls -e` shows the ones there are");
+}
+
 }  // namespace
+
+void Engine::require_experiment(int64_t experiment_id, const char *tried) {
+  if (!records().query("SELECT 1 FROM experiments WHERE id=?", experiment_id).next())
+    throw_no_experiment(records(), experiment_id, tried);
+}
 
 Json Engine::entry_of_experiment(int64_t experiment_id, const char *tried) {
   Query row = records().query(experiment_columns(records().dialect()) + " WHERE experiments.id=?",
                               experiment_id);
-  if (row.next()) return experiment_entry(row);
-  throw Error(Code::not_found,
-              std::string(tried) + ": there is no experiment " + std::to_string(experiment_id) +
-                  " in '" + records().path().string() + "'; `det ls -e` shows the ones there are");
+  if (!row.next()) throw_no_experiment(records(), experiment_id, tried);
+  return experiment_entry(row, LiveTrials(records(), store_.directory()));
 }
 
 Json Engine::description(int64_t experiment_id) {
@@ -153,9 +162,10 @@ Json Engine::get_experiment(int64_t experiment_id) {
   const std::lock_guard guard(mutex_);
   Json experiment = description(experiment_id);
   Json trials = Json::array();
+  const LiveTrials live(records(), store_.directory());
   Query rows = records().query(
       std::string(trial_columns) + " WHERE experiment_id=? ORDER BY trials.id", experiment_id);
-  while (rows.next()) trials.push_back(trial_entry(records(), rows));
+  while (rows.next()) trials.push_back(trial_entry(records(), rows, live));
   experiment["trials"] = std::move(trials);
   return experiment;
 }
@@ -165,7 +175,7 @@ Json Engine::get_trial(int64_t trial_id) {
   require_trial(trial_id, "reading a trial");
   Query row = records().query(std::string(trial_columns) + " WHERE trials.id=?", trial_id);
   row.next();
-  Json trial = trial_entry(records(), row);
+  Json trial = trial_entry(records(), row, LiveTrials(records(), store_.directory()));
   Query more = records().query("SELECT seed, task_id, early_exit, metadata FROM trials WHERE id=?",
                                trial_id);
   more.next();

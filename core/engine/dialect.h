@@ -11,6 +11,10 @@ struct Dialect {
   const char *source_trial_id;       // `searcher.source_trial_id`, NULL where there is none
   const char *source_checkpoint;
 
+  // Conditions on experiments, true where the parameter is empty.
+  const char *has_name;  // ?2, a glob
+  const char *has_tag;   // ?3
+
   // Columns of metrics: whether they are JSON.
   const char *is_metrics_json;
   const char *is_batches_json;

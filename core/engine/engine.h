@@ -61,6 +61,9 @@ class Engine {
   Json list_metric_names(int64_t trial_id);
   Json list_checkpoints(int64_t trial_id, const Page &page);  // 0: of all trials
   Json get_checkpoint(const std::string &id);
+  // By the beginning of its id. Throws Code::conflict where several begin so.
+  Json find_checkpoint(const std::string &text);
+  int64_t find_trial(const std::string &text);  // as read_trial_text() says
   Json list_logs(int64_t trial_id, const Page &page);
 
   Json control(Target target, int64_t id, Action action);
@@ -90,8 +93,10 @@ class Engine {
   Database &records() { return store_.database(); }
   // Throw Code::not_found, naming what was tried.
   void require_trial(int64_t trial_id, const char *tried);
+  void require_experiment(int64_t experiment_id, const char *tried);
   Json entry_of_experiment(int64_t experiment_id, const char *tried);
   Json description(int64_t experiment_id);
+  Json entry_of_checkpoint(const std::string &id);
 
   std::mutex mutex_;  // guards the connection
   Store store_;

@@ -1,5 +1,6 @@
 #include "core/engine/entries.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/base/clock.h"
@@ -37,6 +38,52 @@ Json stored_json(const Query &row, int column) {
   }
 }
 
+LiveTrials::LiveTrials(Database &store, const std::filesystem::path &store_directory)
+    : store_directory_(store_directory) {
+  Query rows = store.query(
+      "SELECT experiment_id, trial_id, run_id, process FROM runs JOIN trials ON id=trial_id"
+      " WHERE exit IS NULL AND run_id=last_run");
+  while (rows.next())
+    by_experiment_[rows.integer(0)].push_back(
+        {rows.integer(1), rows.integer(2),
+         ProcessIdentity::from_json(parse_json_object(rows.view(3), "the process of a run")), "",
+         std::nullopt});
+}
+
+int64_t LiveTrials::count(int64_t experiment_id) const {
+  const auto runs = by_experiment_.find(experiment_id);
+  if (runs == by_experiment_.end()) return 0;
+  return std::ranges::count_if(runs->second, [&](const RunRecord &run) { return lives(run); });
+}
+
+bool LiveTrials::has(int64_t experiment_id, int64_t trial_id) const {
+  const auto runs = by_experiment_.find(experiment_id);
+  return runs != by_experiment_.end() &&
+         std::ranges::any_of(runs->second, [&](const RunRecord &run) {
+           return run.trial_id == trial_id && lives(run);
+         });
+}
+
+std::string LiveTrials::only_trials(const char *id) const {
+  std::string ids;
+  for (const auto &[experiment, runs] : by_experiment_)
+    for (const RunRecord &run : runs)
+      if (lives(run)) ids += (ids.empty() ? "" : ", ") + std::to_string(run.trial_id);
+  return std::string(" AND ") + id + " IN (" + ids + ")";
+}
+
+std::string LiveTrials::only_experiments(const char *id) const {
+  std::string ids;
+  for (const auto &[experiment, runs] : by_experiment_)
+    if (count(experiment) != 0) ids += (ids.empty() ? "" : ", ") + std::to_string(experiment);
+  return std::string(" AND ") + id + " IN (" + ids + ")";
+}
+
+// What has no number is known to its launcher only, which has not said that it ended.
+bool LiveTrials::lives(const RunRecord &run) const {
+  return run.process.pid <= 0 || run_lives(store_directory_, run);
+}
+
 std::string experiment_columns(const Dialect &dialect) {
   return std::string(
              "SELECT experiments.id, name, state, created, ended,"
@@ -44,16 +91,19 @@ std::string experiment_columns(const Dialect &dialect) {
              " COALESCE(progress,"
              " (SELECT AVG(COALESCE(progress, 0)) FROM trials"
              "  WHERE experiment_id=experiments.id)),"
-             " (SELECT COUNT(ended) FROM trials WHERE experiment_id=experiments.id),"
+             " (SELECT COUNT(*) FROM trials"
+             "  WHERE experiment_id=experiments.id AND ended IS NOT NULL),"
              " (SELECT best_metric FROM trials WHERE experiment_id=experiments.id"
              " ORDER BY best_order, id LIMIT 1), ") +
-         dialect.searcher_name + ", " + dialect.searcher_metric_name + " FROM experiments";
+         dialect.searcher_name + ", " + dialect.searcher_metric_name +
+         ", notes, tags, archived FROM experiments";
 }
 
-Json experiment_entry(const Query &row) {
+Json experiment_entry(const Query &row, const LiveTrials &live) {
   return {{"id", row.integer(0)},
           {"name", row.text(1)},
           {"state", row.text(2)},
+          {"running", live.count(row.integer(0))},
           {"progress", row.number(6)},
           {"trials", row.integer(5)},
           {"trials_done", row.integer(7)},
@@ -61,10 +111,13 @@ Json experiment_entry(const Query &row) {
           {"searcher", stored_json(row, 9)},
           {"searcher_metric", stored_json(row, 10)},
           {"start_time", time_or_null(row.integer(3))},
-          {"end_time", time_or_null(row.maybe_integer(4))}};
+          {"end_time", time_or_null(row.maybe_integer(4))},
+          {"notes", row.text(11)},
+          {"tags", stored_json(row, 12)},
+          {"archived", row.integer(13) != 0}};
 }
 
-Json trial_entry(Database &store, const Query &row) {
+Json trial_entry(Database &store, const Query &row, const LiveTrials &live) {
   const int64_t id = row.integer(0);
   const auto text_or_null = [&row](int column) {
     return row.is_null(column) ? Json() : Json(row.text(column));
@@ -74,6 +127,7 @@ Json trial_entry(Database &store, const Query &row) {
           {"name", row.text(2)},
           {"external_id", text_or_null(3)},
           {"state", row.text(4)},
+          {"running", live.has(row.integer(1), id)},
           {"status", text_or_null(6)},
           {"progress", row.is_null(5) ? Json() : Json(row.number(5))},
           {"steps_completed", steps_completed(store, id, row.integer(10))},
@@ -83,7 +137,9 @@ Json trial_entry(Database &store, const Query &row) {
           {"restarts", row.integer(13)},
           {"hparams", stored_json(row, 14)},
           {"start_time", time_or_null(row.integer(8))},
-          {"end_time", time_or_null(row.maybe_integer(9))}};
+          {"end_time", time_or_null(row.maybe_integer(9))},
+          {"tags", stored_json(row, 15)},
+          {"archived", row.integer(16) != 0}};
 }
 
 Json checkpoint_entry(const Query &row) {
@@ -98,14 +154,25 @@ Json checkpoint_entry(const Query &row) {
           {"resources", stored_json(row, 9)}};
 }
 
-std::string page_sql(std::string sql, const RowOrder &order, const Page &page, int64_t limit) {
+std::string filter_sql(const Filter &filter, const char *state, const Dialect &dialect) {
+  std::string sql = std::string(" AND ") + dialect.has_name + " AND " + dialect.has_tag;
+  if (filter.archived != Archived::with)
+    sql += filter.archived == Archived::only ? " AND experiments.archived<>0"
+                                             : " AND experiments.archived=0";
+  std::string states;
+  for (const std::string &one : filter.states) states += (states.empty() ? "'" : ", '") + one + "'";
+  if (!states.empty()) sql += std::string(" AND ") + state + " IN (" + states + ")";
+  return sql;
+}
+
+std::string page_sql(std::string sql, const RowOrder &order, const Page &page) {
   const std::string id = order.id;
   const std::string direction = page.descending ? " DESC" : " ASC";
   // Behind the cursor, in the direction of the page.
   const bool from_start = page.after == 0;
   if (!from_start) {
     const std::string after = std::to_string(page.after);
-    sql += sql.find(" WHERE ") == sql.npos ? " WHERE " : " AND ";
+    sql += " AND ";
     if (order.before != nullptr)
       sql += std::string("(") + order.before + ", " + id + ")" + (page.descending ? "<" : ">") +
              "(SELECT " + order.before + ", id FROM " + order.table + " WHERE id=" + after + ")";
@@ -113,7 +180,7 @@ std::string page_sql(std::string sql, const RowOrder &order, const Page &page, i
   }
   sql += " ORDER BY ";
   if (order.before != nullptr) sql += order.before + direction + ", ";
-  return sql + id + direction + " LIMIT " + std::to_string(limit + 1);
+  return sql + id + direction;
 }
 
 }  // namespace det::engine

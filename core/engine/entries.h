@@ -2,11 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/base/json.h"
 #include "core/engine/database.h"
+#include "core/engine/lifecycle.h"
 #include "core/engine/page.h"
 
 namespace det::engine {
@@ -15,17 +19,36 @@ Json time_or_null(std::optional<int64_t> time_us);
 // What a statement of the store's JSON column holds.
 Json stored_json(const Query &row, int column);
 
+// The trials that a process works on. Those that may be are few: they are read at once, and looked
+// at where somebody asks.
+class LiveTrials {
+ public:
+  LiveTrials(Database &store, const std::filesystem::path &store_directory);
+  int64_t count(int64_t experiment_id) const;
+  bool has(int64_t experiment_id, int64_t trial_id) const;
+  // " AND `id` IN (...)", those that are alive.
+  std::string only_trials(const char *id) const;
+  std::string only_experiments(const char *id) const;
+
+ private:
+  bool lives(const RunRecord &run) const;
+
+  const std::filesystem::path &store_directory_;
+  std::map<int64_t, std::vector<RunRecord>> by_experiment_;
+};
+
 // Each takes a row of the statement below it, which ends without a WHERE.
-Json experiment_entry(const Query &row);
+Json experiment_entry(const Query &row, const LiveTrials &live);
 std::string experiment_columns(const Dialect &dialect);
 
-Json trial_entry(Database &store, const Query &row);
+Json trial_entry(Database &store, const Query &row, const LiveTrials &live);
 constexpr const char *trial_columns =
     "SELECT trials.id, experiment_id, experiments.name, external_id, trials.state,"
     " trials.progress, status, last_run, trials.created, trials.ended,"
     " (SELECT MAX(steps) FROM checkpoints WHERE trial_id=trials.id),"
-    " best_metric, (SELECT steps FROM metrics WHERE metrics.id=best_validation), restarts, hparams"
-    " FROM trials JOIN experiments ON experiments.id=experiment_id";
+    " best_metric, (SELECT steps FROM metrics WHERE metrics.id=best_validation), restarts,"
+    " hparams, tags, experiments.archived FROM trials JOIN experiments ON "
+    "experiments.id=experiment_id";
 
 Json checkpoint_entry(const Query &row);
 constexpr const char *checkpoint_columns =
@@ -39,9 +62,13 @@ struct RowOrder {
   const char *table = nullptr;   // that has it
 };
 
-// `sql`, which selects rows with their id in column 0, for the part of them that a page asks for
-// and one row more.
-std::string page_sql(std::string sql, const RowOrder &order, const Page &page, int64_t limit);
+// More conditions for a statement with experiments, whose parameters ?2 and ?3 are the name and the
+// tag. `state` is a column; `running` is not what a database can tell.
+std::string filter_sql(const Filter &filter, const char *state, const Dialect &dialect);
+
+// `sql`, which selects rows with their id in column 0 and ends in a condition, from the place on
+// that a page begins at.
+std::string page_sql(std::string sql, const RowOrder &order, const Page &page);
 
 // Visits the rows of a page until it is full or `visit` answers that there is no room for more.
 // Gives the cursor of the next page.
@@ -49,7 +76,8 @@ template <class Visit, class... Values>
 Json visit_page(Database &store, std::string sql, const RowOrder &order, const Page &page,
                 const Visit &visit, const Values &...values) {
   const int64_t limit = page.limit > 0 ? page.limit : Page().limit;
-  Query rows = store.query(page_sql(std::move(sql), order, page, limit), values...);
+  Query rows = store.query(
+      page_sql(std::move(sql), order, page) + " LIMIT " + std::to_string(limit + 1), values...);
   int64_t last = 0;
   bool has_room = true;
   for (int64_t count = 0; rows.next(); ++count) {

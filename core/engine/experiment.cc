@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "core/base/clock.h"
@@ -71,14 +72,20 @@ OwnerLock take_seat(const fs::path &directory, int64_t experiment_id) {
 
 }  // namespace
 
+Json labels_of(const Json &config) {
+  Json labels = config.value("labels", Json());
+  const bool is_list = labels.is_array() && std::ranges::all_of(labels, &Json::is_string);
+  return is_list ? labels : Json::array();
+}
+
 int64_t create_experiment(Database &store, const Json &config, const std::string &original,
                           LaunchPlan launch) {
   launch.warm_start = find_warm_start(store, config);
   store.run(
       "INSERT INTO experiments (name, state, config, created, managed, original_config, launch,"
-      " progress) VALUES (?, ?, ?, ?, 1, ?, ?, 0)",
+      " progress, tags) VALUES (?, ?, ?, ?, 1, ?, ?, 0, ?)",
       config.at("name").get<std::string>(), state::paused, to_wire(config), now_us(), original,
-      to_wire(to_json(launch)));
+      to_wire(to_json(launch)), to_wire(labels_of(config)));
   return store.last_id();
 }
 

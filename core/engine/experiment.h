@@ -43,6 +43,9 @@ struct ExperimentRecord {
 int64_t create_experiment(Database &store, const Json &config, const std::string &original,
                           LaunchPlan launch);
 
+// The tags that an experiment begins with.
+Json labels_of(const Json &config);
+
 // Throws Code::not_found, or Code::state for one without a supervisor.
 ExperimentRecord read_experiment(Database &store, int64_t experiment_id);
 

@@ -18,30 +18,52 @@ const char *level_name(int64_t level) {
 
 Json Engine::list_experiments(const Page &page) {
   const std::lock_guard guard(mutex_);
-  return list_page(records(), "experiments", experiment_columns(records().dialect()),
-                   {"experiments.id"}, page, experiment_entry);
+  const LiveTrials live(records(), store_.directory());
+  // The parameters of filter_sql(); ?1 is that of lists of trials.
+  std::string sql = experiment_columns(records().dialect()) + " WHERE ?1=0" +
+                    filter_sql(page.filter, "state", records().dialect());
+  if (page.filter.running) sql += live.only_experiments("experiments.id");
+  return list_page(
+      records(), "experiments", std::move(sql), {"experiments.id"}, page,
+      [&](const Query &row) { return experiment_entry(row, live); }, 0, page.filter.name,
+      page.filter.tag);
 }
 
 Json Engine::list_trials(int64_t experiment_id, const Page &page) {
   const std::lock_guard guard(mutex_);
-  const auto entry = [this](const Query &row) { return trial_entry(records(), row); };
-  if (!page.by_metric)
-    return list_page(records(), "trials",
-                     std::string(trial_columns) + " WHERE (?1=0 OR experiment_id=?1)",
-                     {"trials.id"}, page, entry, experiment_id);
-  return list_page(records(), "trials", std::string(trial_columns) + " WHERE experiment_id=?1",
-                   {"trials.id", "best_order", "trials"}, page, entry, experiment_id);
+  const LiveTrials live(records(), store_.directory());
+  Filter filter = page.filter;
+  if (experiment_id != 0) {
+    require_experiment(experiment_id, "listing trials");
+    if (filter.archived == Archived::without) filter.archived = Archived::with;
+  }
+  std::string sql = std::string(trial_columns) +
+                    (experiment_id != 0 ? " WHERE experiment_id=?1" : " WHERE ?1=0") +
+                    filter_sql(filter, "trials.state", records().dialect());
+  if (filter.running) sql += live.only_trials("trials.id");
+  const RowOrder by_id{"trials.id"}, by_metric{"trials.id", "best_order", "trials"};
+  return list_page(
+      records(), "trials", std::move(sql), page.by_metric ? by_metric : by_id, page,
+      [&](const Query &row) { return trial_entry(records(), row, live); }, experiment_id,
+      filter.name, filter.tag);
 }
 
 Json Engine::list_checkpoints(int64_t trial_id, const Page &page) {
   const std::lock_guard guard(mutex_);
-  return list_page(records(), "checkpoints",
-                   std::string(checkpoint_columns) + " WHERE (?1=0 OR trial_id=?1)",
-                   {"checkpoints.id"}, page, checkpoint_entry, trial_id);
+  require_no_filter(page, "listing checkpoints");
+  if (trial_id != 0) require_trial(trial_id, "listing checkpoints");
+  return list_page(
+      records(), "checkpoints",
+      std::string(checkpoint_columns) + (trial_id != 0 ? " WHERE trial_id=?1" : " WHERE ?1=0"),
+      {"checkpoints.id"}, page, checkpoint_entry, trial_id);
 }
 
 Json Engine::get_checkpoint(const std::string &id) {
   const std::lock_guard guard(mutex_);
+  return entry_of_checkpoint(id);
+}
+
+Json Engine::entry_of_checkpoint(const std::string &id) {
   Query row = records().query(std::string(checkpoint_columns) + " WHERE uuid=?", id);
   if (!row.next())
     throw Error(Code::not_found, "reading checkpoint " + id + ": there is none in '" +
@@ -54,6 +76,7 @@ Json Engine::get_checkpoint(const std::string &id) {
 
 Json Engine::list_logs(int64_t trial_id, const Page &page) {
   const std::lock_guard guard(mutex_);
+  require_no_filter(page, "listing logs");
   require_trial(trial_id, "listing logs");
   return list_page(
       records(), "logs", "SELECT id, time, level, rank, run_id, text FROM logs WHERE trial_id=?1",

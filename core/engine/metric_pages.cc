@@ -37,6 +37,7 @@ void append_report(std::string &out, const Query &row) {
 std::string Engine::metrics_text(int64_t trial_id, const std::optional<std::string> &group,
                                  const Page &page) {
   const std::lock_guard guard(mutex_);
+  require_no_filter(page, "listing metrics");
   require_trial(trial_id, "listing metrics");
   const std::string start = R"({"metrics":[)";
   std::string text = start;

@@ -8,6 +8,7 @@
 #include "core/base/error.h"
 #include "core/base/uuid.h"
 #include "core/engine/checkpoint_records.h"
+#include "core/engine/experiment.h"
 #include "core/engine/lifecycle.h"
 #include "core/journal/run_directory.h"
 #include "core/search/single.h"
@@ -43,8 +44,9 @@ int64_t make_trial(Database &store, const RunRequest &request) {
       request.hparams_given ? object_or_empty(request.hparams) : search::constant_hparams(config);
   const uint64_t length = search::single_length(config);
   const int64_t seed = seed_of(config);
-  store.run("INSERT INTO experiments (name, state, config, created) VALUES (?, ?, ?, ?)",
-            name_of(request, config), state::active, to_wire(config), now_us());
+  store.run("INSERT INTO experiments (name, state, config, created, tags) VALUES (?, ?, ?, ?, ?)",
+            name_of(request, config), state::active, to_wire(config), now_us(),
+            to_wire(labels_of(config)));
   const int64_t experiment_id = store.last_id();
   store.run(
       "INSERT INTO trials (experiment_id, external_id, state, hparams, seed, task_id, created)"

@@ -17,6 +17,9 @@ constexpr std::string_view failing = "STOPPING_ERROR";
 constexpr std::string_view completed = "COMPLETED";
 constexpr std::string_view canceled = "CANCELED";
 constexpr std::string_view error = "ERROR";
+// Of experiments only: its files, then its records, are being deleted, or could not be.
+constexpr std::string_view deleting = "DELETING";
+constexpr std::string_view delete_failed = "DELETE_FAILED";
 }  // namespace state
 
 bool is_terminal(std::string_view state);

@@ -24,11 +24,19 @@ typedef struct det_client_page {
   int64_t limit; /**< At most so many entries; 0 = 1,000. */
   int32_t descending; /**< 1: newest first, where the list has an order in time. */
   int32_t by_metric;  /**< 1: trials of one experiment, the best first; descending: the worst. */
+  /* Lists of experiments and of trials only, in others DET_E_INVALID. A trial has the name and the
+   * tags of its experiment, and is archived with it. */
+  const char *state; /**< One of these states, with commas between them. NULL: any. */
+  const char *name;  /**< Those whose name matches this glob: "digits*". NULL: any. */
+  const char *tag;   /**< Those with this tag. NULL: any. */
+  int32_t archived;  /**< 0: those that are not archived, and trials of the experiment that is asked
+                        for; 1: only archived ones; 2: all. */
+  int32_t running;   /**< 1: only those with a process that is alive. */
 } det_client_page;
 
 /** Initialiser with the defaults. det_client_page_init() does the same. */
 #define DET_CLIENT_PAGE_INIT \
-  { sizeof(det_client_page), 0, 0, 0, 0 }
+  { sizeof(det_client_page), 0, 0, 0, 0, NULL, NULL, NULL, 0, 0 }
 
 /** Fills a page with the defaults, as the macro does. NULL does nothing.   @since 0.1 */
 DET_API void det_client_page_init(det_client_page *page) DET_NOEXCEPT;
@@ -98,7 +106,8 @@ DET_API det_status det_client_list_experiments(det_client *client, const det_cli
 DET_API det_status det_client_get_experiment(det_client *client, int64_t experiment_id,
                                              char **out_json, det_error *err) DET_NOEXCEPT;
 
-/** Lists the trials of an experiment: {"trials": [...], "next": cursor or null}.
+/** Lists the trials of an experiment: {"trials": [...], "next": cursor or null}. Errors as
+ * det_client_get_experiment().
  * @param[in] experiment_id  0 for the trials of all experiments, which page.by_metric does not
  *                           allow: DET_E_INVALID.   @since 0.1 */
 DET_API det_status det_client_list_trials(det_client *client, int64_t experiment_id,
@@ -133,6 +142,20 @@ DET_API det_status det_client_list_checkpoints(det_client *client, int64_t trial
 /** One checkpoint, with where it is stored. Errors as det_client_get_experiment().   @since 0.1 */
 DET_API det_status det_client_get_checkpoint(det_client *client, const char *storage_id,
                                              char **out_json, det_error *err) DET_NOEXCEPT;
+
+/** One checkpoint by the beginning of its id, at least 4 characters; an id in full is always that
+ * checkpoint. Of a master all checkpoints are read, unless the id is whole.
+ * @return As det_client_get_checkpoint(); DET_E_CONFLICT (several begin so; the message names
+ * them); DET_E_INVALID (too short).   @since 0.1 */
+DET_API det_status det_client_find_checkpoint(det_client *client, const char *text, char **out_json,
+                                              det_error *err) DET_NOEXCEPT;
+
+/** One trial by its id or its external id. A number that is both is the id; "external:7" is the
+ * external id 7. A master has external ids as EXPERIMENT/TRIAL.
+ * @return As det_client_get_trial(); DET_E_INVALID (empty); DET_E_UNSUPPORTED (an external id that
+ * a master does not know by itself).   @since 0.1 */
+DET_API det_status det_client_find_trial(det_client *client, const char *text, char **out_json,
+                                         det_error *err) DET_NOEXCEPT;
 
 /** Lists log lines of a trial: {"logs": [{"time", "level", "rank", "trial_run_id", "text"}],
  * "next": cursor or null}.   @since 0.1 */

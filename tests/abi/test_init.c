@@ -48,6 +48,12 @@ static void client_page_init_equals_the_macro(void **state) {
   SAME(after);
   SAME(limit);
   SAME(descending);
+  SAME(by_metric);
+  SAME(state);
+  SAME(name);
+  SAME(tag);
+  SAME(archived);
+  SAME(running);
 }
 
 static void distributed_options_init_equals_the_macro(void **state) {

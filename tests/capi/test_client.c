@@ -1,3 +1,4 @@
+#include <stddef.h>
 #include <sys/wait.h>
 
 #include "tests/capi/fixture.h"
@@ -121,6 +122,62 @@ static void the_best_trial_is_that_with_the_best_validation(void **state) {
   det_client_free(client);
 }
 
+static void lists_have_what_their_page_asks_for(void **state) {
+  struct fixture *f = *state;
+  det_client *client = client_of(f);
+  const char *none = "{\"trials\":[],\"next\":null}";
+  det_client_page page = DET_CLIENT_PAGE_INIT;
+  char *json;
+  page.running = 1;
+  page.state = "active";
+  assert_ok(det_client_list_trials(client, 0, &page, &json, &f->err));
+  assert_non_null(strstr(json, "\"running\":true"));
+  det_free(json);
+  page.archived = 1;
+  assert_ok(det_client_list_trials(client, 0, &page, &json, &f->err));
+  assert_string_equal(json, none);
+  det_free(json);
+  page.archived = 2;
+  page.tag = "none";
+  assert_ok(det_client_list_trials(client, 0, &page, &json, &f->err));
+  assert_string_equal(json, none);
+  det_free(json);
+  /* An old caller's struct ends before the filters. */
+  page.struct_size = offsetof(det_client_page, state);
+  assert_ok(det_client_list_trials(client, 0, &page, &json, &f->err));
+  assert_non_null(strstr(json, "\"id\":1"));
+  det_free(json);
+  page = (det_client_page)DET_CLIENT_PAGE_INIT;
+  page.archived = 3;
+  assert_fails(det_client_list_experiments(client, &page, &json, &f->err), DET_E_INVALID, "0, 1");
+  page.archived = 0;
+  page.state = "RUNNING,DONE";
+  assert_fails(det_client_list_experiments(client, &page, &json, &f->err), DET_E_INVALID, "DONE");
+  page.state = "ACTIVE";
+  assert_fails(det_client_list_logs(client, 1, &page, &json, &f->err), DET_E_INVALID, "page.state");
+  assert_null(json);
+  det_client_free(client);
+}
+
+static void what_people_type_is_found(void **state) {
+  struct fixture *f = *state;
+  det_client *client = client_of(f);
+  char *json;
+  assert_ok(det_client_find_trial(client, "1", &json, &f->err));
+  assert_non_null(strstr(json, "\"id\":1"));
+  det_free(json);
+  assert_fails(det_client_find_trial(client, "9", &json, &f->err), DET_E_NOT_FOUND, "\"9\"");
+  assert_fails(det_client_find_trial(client, "external:1", &json, &f->err), DET_E_NOT_FOUND,
+               "external id \"1\"");
+  assert_fails(det_client_find_trial(client, "", &json, &f->err), DET_E_INVALID, "empty");
+  assert_fails(det_client_find_trial(client, NULL, &json, &f->err), DET_E_INVALID, "text");
+  assert_fails(det_client_find_checkpoint(client, "abc", &json, &f->err), DET_E_INVALID, "4");
+  assert_fails(det_client_find_checkpoint(client, "abcd", &json, &f->err), DET_E_NOT_FOUND, "abcd");
+  assert_fails(det_client_find_checkpoint(client, NULL, &json, &f->err), DET_E_INVALID, "text");
+  assert_null(json);
+  det_client_free(client);
+}
+
 static void steering_knows_its_targets_and_actions(void **state) {
   struct fixture *f = *state;
   det_client *client = client_of(f);
@@ -177,6 +234,8 @@ static void null_handles_are_refused(void **state) {
   assert_fails(det_client_list_metric_names(NULL, 1, &json, &f->err), invalid, null_handle);
   assert_fails(det_client_list_checkpoints(NULL, 1, NULL, &json, &f->err), invalid, null_handle);
   assert_fails(det_client_get_checkpoint(NULL, "i", &json, &f->err), invalid, null_handle);
+  assert_fails(det_client_find_checkpoint(NULL, "abcd", &json, &f->err), invalid, null_handle);
+  assert_fails(det_client_find_trial(NULL, "1", &json, &f->err), invalid, null_handle);
   assert_fails(det_client_list_logs(NULL, 1, NULL, &json, &f->err), invalid, null_handle);
   assert_fails(det_client_control(NULL, 1, 1, 1, NULL, &f->err), invalid, null_handle);
   assert_fails(det_client_sync(NULL, NULL, &f->err), invalid, null_handle);
@@ -191,6 +250,8 @@ int test_client(void) {
       CASE(pages_walk_through_a_long_list, setup),
       CASE(unknown_ids_are_not_found, setup),
       CASE(the_best_trial_is_that_with_the_best_validation, setup),
+      CASE(lists_have_what_their_page_asks_for, setup),
+      CASE(what_people_type_is_found, setup),
       CASE(steering_knows_its_targets_and_actions, setup),
       CASE(what_a_crashed_process_left_is_shipped_once, setup_home),
       CASE(null_handles_are_refused, setup_home),

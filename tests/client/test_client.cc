@@ -65,8 +65,8 @@ void experiments_are_listed_and_shown(void **) {
   const auto client = client::open_client(home.path());
   const Json entry = client->list_experiments({}).at("experiments").at(0);
   assert_string_equal(keys_of(entry).c_str(),
-                      "id name state progress trials trials_done best_metric searcher "
-                      "searcher_metric start_time end_time");
+                      "id name state running progress trials trials_done best_metric searcher "
+                      "searcher_metric start_time end_time notes tags archived");
   assert_equal(entry.at("trials_done"), 1);
   assert_true(entry.at("searcher").is_null());
   assert_equal(entry.at("searcher_metric"), "loss");
@@ -85,8 +85,9 @@ void a_trial_is_shown_with_all_there_is(void **) {
   const auto client = client::open_client(home.path());
   const Json entry = client->list_trials(1, {}).at("trials").at(0);
   assert_string_equal(keys_of(entry).c_str(),
-                      "id experiment_id name external_id state status progress steps_completed "
-                      "best_metric best_steps runs restarts hparams start_time end_time");
+                      "id experiment_id name external_id state running status progress "
+                      "steps_completed best_metric best_steps runs restarts hparams start_time "
+                      "end_time tags archived");
   assert_equal(entry.at("steps_completed"), 20);
   assert_equal(entry.at("runs"), 2);
   assert_equal(entry.at("best_metric"), 0.25);
@@ -112,6 +113,7 @@ void a_run_is_running_as_long_as_its_process(void **) {
   const auto run = home.start();
   const auto client = client::open_client(home.path());
   assert_equal(client->get_trial(1).at("runs")[0].at("state"), "running");
+  assert_equal(client->get_trial(1).at("running"), true);
 }
 
 void the_names_of_metrics_are_those_of_all_reports(void **) {

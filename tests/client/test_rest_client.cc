@@ -38,14 +38,14 @@ void answers_have_the_keys_of_a_store(void **) {
     Replayed master(of.version);
     RestClient &client = master.client();
     const char *experiment =
-        "id name state progress trials trials_done best_metric searcher searcher_metric start_time "
-        "end_time";
+        "id name state running progress trials trials_done best_metric searcher searcher_metric "
+        "start_time end_time notes tags archived";
     expect_keys(client.list_experiments({}).at("experiments").at(0), experiment);
     expect_keys(client.get_experiment(of.experiment),
                 (std::string(experiment) + " config error").c_str());
     const char *trial =
-        "id experiment_id name external_id state status progress steps_completed best_metric "
-        "best_steps runs restarts hparams start_time end_time";
+        "id experiment_id name external_id state running status progress steps_completed "
+        "best_metric best_steps runs restarts hparams start_time end_time tags archived";
     expect_keys(client.list_trials(0, {}).at("trials").at(0), trial);
     expect_keys(client.list_trials(of.experiment, {}).at("trials").at(0), trial);
     expect_keys(client.get_trial(of.trial),
@@ -204,6 +204,61 @@ void lists_come_page_by_page_in_both_directions(void **) {
     assert_string_equal(walked("trial_id", {0, limit, true}, checkpoints).c_str(),
                         "9 8 7 6 5 4 3 2 1");
   }
+}
+
+void what_people_type_is_found(void **) {
+  Replayed master(
+      "cli-0.38.1",
+      {answered("/api/v1/trials/by-external-id/mine/first", {{"trial", trial(1, 1)}}),
+       answered("/api/v1/trials/by-external-id/mine/no", {{"error", {{"code", 2}}}}, 500)});
+  RestClient &client = master.client();
+  const std::string uuid = recordings[0].checkpoint;
+  assert_equal(client.find_checkpoint(uuid.substr(0, 5)).at("uuid"), uuid);
+  assert_equal(client.find_checkpoint(uuid), client.get_checkpoint(uuid));
+  expect_error(Code::not_found, [&] { client.find_checkpoint("00000"); });
+  expect_error(Code::invalid, [&] { client.find_checkpoint("a65"); });
+  assert_equal(client.find_trial("1").at("id"), 1);
+  assert_equal(client.find_trial("mine/first").at("id"), 1);
+  expect_error(Code::not_found, [&] { client.find_trial("mine/no"); });
+  expect_error(Code::not_found, [&] { client.find_trial("4711"); });
+  expect_error(Code::unsupported, [&] { client.find_trial("first"); });
+}
+
+void lists_have_what_matches(void **) {
+  std::vector<Json> made = six_experiments();
+  const auto change = [&](int64_t id, const char *key, Json value) {
+    for (Json &answer : made)
+      if (answer.at("path") == "/api/v1/experiments/" + std::to_string(id) &&
+          answer.at("status") == 200)
+        answer.at("response").at("experiment")[key] = value;
+  };
+  change(2, "labels", {"good", "mine"});
+  change(4, "archived", true);
+  change(5, "name", "digits [1]");
+  change(5, "state", "STATE_COMPLETED");
+  Replayed master("cli-0.38.1", made);
+  RestClient &client = master.client();
+  const auto seen = [&](const engine::Filter &filter, int64_t limit) {
+    engine::Page page{.limit = limit, .filter = filter};
+    return walked("id", page, [&](const engine::Page &at) { return client.list_experiments(at); }) +
+           " | " +
+           walked("id", page, [&](const engine::Page &at) { return client.list_trials(0, at); });
+  };
+  using engine::Archived;
+  for (const int64_t limit : {1, 2, 100}) {
+    assert_string_equal(seen({}, limit).c_str(), "1 2 3 5 6 | 1 2 3 4");
+    assert_string_equal(seen({.archived = Archived::only}, limit).c_str(), "4 | 5 6 7 8 9");
+    assert_string_equal(seen({.archived = Archived::with}, limit).c_str(),
+                        "1 2 3 4 5 6 | 1 2 3 4 5 6 7 8 9");
+    assert_string_equal(seen({.tag = "mine"}, limit).c_str(), "2 | 1 2 3");
+    assert_string_equal(seen({.name = "d*[[]1]"}, limit).c_str(), "5 | ");
+    assert_string_equal(seen({.states = {"QUEUED", "COMPLETED"}}, limit).c_str(), "5 | 1 2 3 4");
+    assert_string_equal(seen({.running = true}, limit).c_str(), "1 2 3 6 | ");
+  }
+  // Those of an experiment that is asked for.
+  assert_equal(client.list_trials(4, {}).at("trials").size(), 5U);
+  assert_equal(client.list_trials(4, {.filter = {.tag = "mine"}}).at("trials").size(), 0U);
+  expect_error(Code::invalid, [&] { client.list_checkpoints(0, {.filter = {.tag = "mine"}}); });
 }
 
 void the_best_of_an_experiment_is_that_of_its_trials(void **) {
@@ -377,7 +432,9 @@ int test_rest_client() {
       cmocka_unit_test(an_old_master_names_no_metrics_but_its_reports_do),
       cmocka_unit_test(a_checkpoint_says_where_it_is),
       cmocka_unit_test(lists_come_page_by_page_in_both_directions),
+      cmocka_unit_test(lists_have_what_matches),
       cmocka_unit_test(the_best_of_an_experiment_is_that_of_its_trials),
+      cmocka_unit_test(what_people_type_is_found),
       cmocka_unit_test(the_best_trial_comes_with_the_checkpoint_of_its_best_step),
       cmocka_unit_test(a_master_collects_its_garbage_itself),
       cmocka_unit_test(reports_of_all_groups_come_page_by_page),

@@ -165,7 +165,7 @@ void calls_of_unmanaged_trials(void **) {
   answer<CreateExperiment>(
       {.experiment = {.id = 2, .name = "n", .state = "STATE_DELETING"}},
       R"({"experiment":{"id":2,"name":"n","state":"STATE_DELETING","archived":false,)"
-      R"("unmanaged":false,"numTrials":0,"username":"","jobId":"","searcherType":"",)"
+      R"("unmanaged":false,"numTrials":0,"notes":"","labels":[],"username":"","jobId":"","searcherType":"",)"
       R"("projectId":0,"projectOwnerId":0,"originalConfig":"","config":{}},"config":{}})");
 }
 
@@ -232,7 +232,7 @@ void lists_and_what_is_read_back(void **) {
   answer<GetExperiment>(
       {{.id = 2, .progress = 0.5, .checkpoint_count = 3}},
       R"({"experiment":{"id":2,"name":"","state":"","archived":false,"unmanaged":false,)"
-      R"("numTrials":0,"username":"","jobId":"","searcherType":"","projectId":0,)"
+      R"("numTrials":0,"notes":"","labels":[],"username":"","jobId":"","searcherType":"","projectId":0,)"
       R"("projectOwnerId":0,"originalConfig":"","config":{},"progress":0.5,)"
       R"("checkpointCount":3}})");
 }

@@ -32,8 +32,140 @@ void pages_lead_through_all_in_either_direction(const World &world) {
   assert_equal(walk(engine, 0, {}), (std::vector<int64_t>{1, 2, 3, 4, 5}));
   assert_equal(walk(engine, 0, {.descending = true}), (std::vector<int64_t>{5, 4, 3, 2, 1}));
   assert_equal(engine.list_experiments({}).at("experiments").size(), 5U);
+  // Behind the first page as well.
+  assert_equal(ids_of(engine.list_experiments({.after = 4}).at("experiments")),
+               std::vector<int64_t>{5});
   expect_error(Code::not_found, [&] { engine.get_trial(6); });
   expect_error(Code::not_found, [&] { engine.get_experiment(6); });
+}
+
+std::vector<int64_t> experiments_of(engine::Engine &engine, engine::Page page) {
+  std::vector<int64_t> ids;
+  page.limit = 2;
+  for (Json next = 0; !next.is_null();) {
+    page.after = next.get<int64_t>();
+    const Json list = engine.list_experiments(page);
+    for (const int64_t id : ids_of(list.at("experiments"))) ids.push_back(id);
+    next = list.at("next");
+  }
+  return ids;
+}
+
+void lists_have_what_matches(const World &world) {
+  engine::RunRequest request = world.request();
+  const std::vector<std::string> names{"digits", "digits [2]", "letters", "digits", "letters"};
+  for (const std::string &name : names) {
+    request.name = name;
+    request.config["labels"] = name == "letters" ? Json{"a,\"b\"", "good"} : Json{"fine"};
+    engine::start_live_run(request)->end(name == "letters" ? engine::RunExit::error
+                                                           : engine::RunExit::ok);
+  }
+  engine::Store(world.directory(), false, world.options())
+      .database()
+      .run("UPDATE experiments SET archived=1 WHERE id=4");
+  const auto running = world.start();  // 6
+  engine::Engine engine = world.engine();
+  using engine::Archived;
+  const auto expect = [&](const engine::Filter &filter, const std::vector<int64_t> &ids) {
+    assert_equal(experiments_of(engine, {.filter = filter}), ids);
+    assert_equal(walk(engine, 0, {.filter = filter}), ids);  // each has one trial of its number
+    const std::vector<int64_t> back(ids.rbegin(), ids.rend());
+    assert_equal(experiments_of(engine, {.descending = true, .filter = filter}), back);
+    assert_equal(walk(engine, 0, {.descending = true, .filter = filter}), back);
+  };
+  expect({}, {1, 2, 3, 5, 6});
+  expect({.archived = Archived::only}, {4});
+  expect({.archived = Archived::with}, {1, 2, 3, 4, 5, 6});
+  expect({.states = {"ERROR", "ACTIVE"}}, {3, 5, 6});
+  expect({.name = "digits"}, {1, 6});
+  expect({.name = "digits [[]?]"}, {2});
+  expect({.name = "*s", .archived = Archived::with}, {1, 3, 4, 5, 6});
+  expect({.tag = "good"}, {3, 5});
+  expect({.tag = "a,\"b\""}, {3, 5});
+  expect({.tag = "b"}, {});
+  expect({.states = {"COMPLETED"}, .tag = "fine", .archived = Archived::with}, {1, 2, 4});
+  expect({.running = true}, {6});
+  // Those of an experiment that is asked for.
+  assert_equal(walk(engine, 4, {}), (std::vector<int64_t>{4}));
+  assert_equal(walk(engine, 4, {.filter = {.archived = Archived::only}}),
+               (std::vector<int64_t>{4}));
+  assert_equal(walk(engine, 1, {.filter = {.archived = Archived::only}}), std::vector<int64_t>{});
+  expect_error(Code::not_found, [&] { engine.list_trials(9, {}); });
+  expect_error(Code::not_found, [&] { engine.list_checkpoints(9, {}); });
+  for (const engine::Filter &filter :
+       std::vector<engine::Filter>{{.tag = "good"}, {.archived = Archived::with}})
+    expect_error(Code::invalid, [&] { engine.list_checkpoints(0, {.filter = filter}); });
+}
+
+void states_are_read_in_any_case_and_unknown_ones_refused(const World &) {
+  assert_equal(engine::read_states("active,Delete_Failed"),
+               (std::vector<std::string>{"ACTIVE", "DELETE_FAILED"}));
+  assert_equal(engine::read_states("").size(), 0U);
+  for (const char *text : {"DONE", "ACTIVE,,ERROR", " ACTIVE", ",", "ACTIVE' OR 1 --"})
+    assert_true(expect_error(Code::invalid, [&] { engine::read_states(text); }).find("COMPLETED") !=
+                std::string::npos);
+}
+
+void a_checkpoint_is_found_by_the_beginning_of_its_id(const World &world) {
+  const auto run = world.start();
+  int64_t step = 0;
+  for (const char *id : {"abcd1111", "abcd2222", "abce1111", "abcd", "Model-1"})
+    run->report_checkpoint(checkpoint(id, ++step));
+  engine::Engine engine = world.engine();
+  const auto found = [&](const char *text) {
+    return engine.find_checkpoint(text).at("uuid").get<std::string>();
+  };
+  assert_string_equal(found("abcd2").c_str(), "abcd2222");
+  assert_string_equal(found("ABCE").c_str(), "abce1111");
+  assert_string_equal(found("abcd").c_str(), "abcd");  // in full
+  assert_string_equal(found("Mode").c_str(), "Model-1");
+  expect_error(Code::not_found, [&] { found("abcf"); });
+  expect_error(Code::not_found, [&] { found("ab%_"); });
+  expect_error(Code::invalid, [&] { found("abc"); });
+  run->report_checkpoint(checkpoint("beef1111", ++step));
+  for (int i = 0; i < 12; ++i) run->report_checkpoint(checkpoint("beef2-" + std::to_string(i), 1));
+  const std::string message = expect_error(Code::conflict, [&] { found("beef"); });
+  assert_true(message.find("beef1111 (trial 1, step 6), beef2-0") != std::string::npos);
+  assert_true(message.find("and more") != std::string::npos);
+}
+
+void a_trial_is_found_by_its_id_or_its_external_id(const World &world) {
+  engine::RunRequest request = world.request();
+  for (const char *id : {"2", "digits", "7"}) {
+    request.external_id = id;
+    engine::start_live_run(request)->end(engine::RunExit::ok);
+  }
+  engine::Engine engine = world.engine();
+  assert_equal(engine.find_trial("2"), 2);  // the id wins
+  assert_equal(engine.find_trial("external:2"), 1);
+  assert_equal(engine.find_trial("digits"), 2);
+  assert_equal(engine.find_trial("7"), 3);
+  for (const char *text : {"8", "digit", "external:3", "-1", "1x", "99999999999999999999"})
+    expect_error(Code::not_found, [&] { engine.find_trial(text); });
+  for (const char *text : {"", "external:"})
+    expect_error(Code::invalid, [&] { engine.find_trial(text); });
+}
+
+void what_runs_is_told_from_what_died(const World &world) {
+  const auto run = world.start();
+  auto other = world.start();
+  engine::Engine engine = world.engine();
+  const auto running = [&] {
+    const Json trials = engine.list_trials(0, {}).at("trials");
+    const Json experiments = engine.list_experiments({}).at("experiments");
+    return trials[0].at("running").dump() + trials[1].at("running").dump() +
+           experiments[0].at("running").dump() + experiments[1].at("running").dump();
+  };
+  assert_string_equal(running().c_str(), "truetrue11");
+  // A process that is gone: its number now belongs to nobody.
+  engine::Store(world.directory(), false, world.options())
+      .database()
+      .run("UPDATE runs SET process=json_set(process, '$.start_ticks', 1) WHERE trial_id=2");
+  assert_string_equal(running().c_str(), "truefalse10");
+  assert_equal(engine.get_trial(2).at("running"), false);
+  assert_equal(engine.get_trial(2).at("state"), "ACTIVE");
+  other->end(engine::RunExit::ok);
+  assert_string_equal(running().c_str(), "truefalse10");
 }
 
 // A search with a trial for each of these; none: without a validation.
@@ -114,7 +246,11 @@ int test_lists() {
   using namespace det::test;
   return run_over_stores(
       "lists",
-      {behaviour(pages_lead_through_all_in_either_direction),
+      {behaviour(pages_lead_through_all_in_either_direction), behaviour(lists_have_what_matches),
+       behaviour(states_are_read_in_any_case_and_unknown_ones_refused),
+       behaviour(a_checkpoint_is_found_by_the_beginning_of_its_id),
+       behaviour(a_trial_is_found_by_its_id_or_its_external_id),
+       behaviour(what_runs_is_told_from_what_died),
        behaviour(trials_come_by_their_metric_with_those_without_one_last),
        behaviour(a_report_is_shown_as_it_was_made), behaviour(lines_of_a_log_keep_their_order)});
 }

@@ -75,6 +75,9 @@ def page(path, query):
     entries = entries_of(path)
     if entries is None:
         return None
+    if "archived" in query:
+        entries = [entry for entry in entries
+                   if entry.get("archived", False) == (query["archived"] == "true")]
     if query.get("orderBy") == "ORDER_BY_DESC":
         entries = entries[::-1]
     offset, limit = int(query.get("offset", 0)), int(query.get("limit", 0))

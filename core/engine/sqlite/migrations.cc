@@ -220,9 +220,21 @@ CREATE TABLE search_events (
 ) WITHOUT ROWID;
 )sql";
 
+// What people say about experiments. `tags` is a list, at first the labels of the configuration.
+// Where a run has no exit, its process may live.
+constexpr const char *notes = R"sql(
+ALTER TABLE experiments ADD COLUMN notes TEXT NOT NULL DEFAULT '';
+ALTER TABLE experiments ADD COLUMN tags TEXT NOT NULL DEFAULT '[]';
+ALTER TABLE experiments ADD COLUMN archived INTEGER NOT NULL DEFAULT 0;
+UPDATE experiments SET tags=json_extract(config, '$.labels')
+  WHERE json_type(config, '$.labels')='array';
+CREATE INDEX trials_done ON trials (experiment_id) WHERE ended IS NOT NULL;
+CREATE INDEX runs_open ON runs (trial_id) WHERE exit IS NULL;
+)sql";
+
 // Version N of the layout is what the first N of these make. Never change one that was released.
-constexpr std::array<const char *, 5> migrations{first, logs_and_order, ranks_table, metadata,
-                                                 supervised};
+constexpr std::array<const char *, 6> migrations{first,    logs_and_order, ranks_table,
+                                                 metadata, supervised,     notes};
 constexpr auto current = static_cast<int64_t>(migrations.size());
 constexpr int64_t without_best_validations = 4;
 
