@@ -110,9 +110,12 @@ def best_names_the_checkpoint_and_its_files(searched):
     assert os.path.exists(os.path.join(checkpoint["directory"], "weights.bin"))
     for part in ("Trial 1 is the best of experiment 1", "accuracy 0.8 at step 20",
                  "larger is better", "0.25", "20, where the metric was best",
-                 checkpoint["directory"], f'det_checkpoint_restore_begin(checkpoint, "{checkpoint["uuid"]}"',
+                 checkpoint["directory"], f'const char *uuid = "{checkpoint["uuid"]}";',
+                 "det_checkpoint_restore_begin(checkpoint, uuid, NULL, &stored, &err);",
                  f"source_checkpoint_uuid: {checkpoint['uuid']}"):
         assert part in text, f"{part!r} is not in:\n{text}"
+    to_copy = text[text.index("To load it"):].splitlines()
+    assert max(map(len, to_copy)) <= 80, to_copy
 
 
 @test

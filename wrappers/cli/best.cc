@@ -35,10 +35,10 @@ void show_checkpoint(const Json &checkpoint, const Json &best_steps) {
       facts.emplace_back("storage." + name, text_of(value));
   }
   print_section("Checkpoint", facts);
-  print_section("To load it",
-                Facts{{"in a program", "det_checkpoint_restore_begin(checkpoint, \"" + uuid +
-                                           "\", NULL, &stored, &err)"},
-                      {"in a search", "searcher: {source_checkpoint_uuid: " + uuid + "}"}});
+  print("\nTo load it in a program\n  const char *uuid = \"" + uuid +
+        "\";\n  det_checkpoint_restore_begin(checkpoint, uuid, NULL, &stored, &err);\n"
+        "\nTo start a search from it\n  searcher: {source_checkpoint_uuid: " +
+        uuid + "}\n");
 }
 
 void run_best(const Session &session, const BestOptions &options) {

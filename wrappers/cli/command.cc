@@ -87,4 +87,13 @@ CLI::Option *add_id(CLI::App *command, const std::string &kind, int64_t &id,
       ->type_name("");
 }
 
+void add_experiment_option(CLI::App *command, int64_t &experiment, const std::string &description) {
+  command
+      ->add_option_function<std::string>(
+          "-e,--experiment",
+          [&experiment](const std::string &text) { experiment = parse_id(text, "EXPERIMENT"); },
+          description)
+      ->type_name("EXPERIMENT");
+}
+
 }  // namespace det::cli

@@ -36,6 +36,9 @@ CLI::Option *add_steps(CLI::App *command, int64_t &steps);
 CLI::Option *add_id(CLI::App *command, const std::string &kind, int64_t &id,
                     const std::string &description);
 
+// Declares -e EXPERIMENT.
+void add_experiment_option(CLI::App *command, int64_t &experiment, const std::string &description);
+
 // Faults of the core end the command as those of the C API do.
 template <class Action>
 auto with_exit_code(Action &&action) {
@@ -60,6 +63,7 @@ void add_show_command(CLI::App &app, Session &session);      // show
 void add_metrics_command(CLI::App &app, Session &session);   // metrics
 void add_compare_command(CLI::App &app, Session &session);   // compare
 void add_plot_command(CLI::App &app, Session &session);      // plot
+void add_export_command(CLI::App &app, Session &session);    // export
 void add_logs_command(CLI::App &app, Session &session);      // logs
 void add_control_commands(CLI::App &app, Session &session);  // pause, activate, cancel, kill, sync
 void add_account_commands(CLI::App &app, Session &session);  // login, logout, whoami

@@ -166,14 +166,7 @@ void add_compare_command(CLI::App &app, Session &session) {
       "compare", "Show trials beside each other: where they differ, and what came of it.");
   command->footer(compare_footer);
   command->add_option("TRIAL", options->trials, "The trials.")->type_name("");
-  command
-      ->add_option_function<std::string>(
-          "-e,--experiment",
-          [options](const std::string &text) {
-            options->experiment = parse_id(text, "EXPERIMENT");
-          },
-          "The best trials of this experiment.")
-      ->type_name("EXPERIMENT");
+  add_experiment_option(command, options->experiment, "The best trials of this experiment.");
   command
       ->add_option_function<std::string>(
           "-n,--count", [options](const std::string &text) { options->count = parse_count(text); },

@@ -109,6 +109,8 @@ void offer_values(const std::string &typed, const std::string &kind, const Place
   static const std::map<std::string, std::vector<std::string>> words = {
       {"LEVEL", {"debug", "info", "warning", "error"}},
       {"RULES", {"0.33", "0.38"}},
+      {"TABLE", {"metrics", "trials", "checkpoints"}},
+      {"FORMAT", {"csv", "jsonl"}},
       {"SHELL", {"bash", "zsh", "fish"}},
       {"SIGNAL", {"HUP", "INT", "TERM", "USR1", "USR2"}},
   };

@@ -85,6 +85,7 @@ void add_commands(CLI::App &app, Session &session) {
   add_metrics_command(app, session);
   add_compare_command(app, session);
   add_plot_command(app, session);
+  add_export_command(app, session);
   add_logs_command(app, session);
   add_control_commands(app, session);
   add_config_commands(app, session);
