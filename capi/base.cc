@@ -1,17 +1,30 @@
 #include <det/base.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
+#include <cstring>
+
+#include "capi/mpi_library.h"
 
 #define DET_TEXT_OF(x) #x
 #define DET_TEXT(x) DET_TEXT_OF(x)
 
-uint32_t det_version(void) noexcept {
-  return DET_VERSION_MAJOR * 1000000 + DET_VERSION_MINOR * 1000 + DET_VERSION_PATCH;
-}
+uint32_t det_version(void) noexcept { return DET_VERSION_NUMBER; }
 
 const char *det_version_string(void) noexcept {
   return DET_TEXT(DET_VERSION_MAJOR) "." DET_TEXT(DET_VERSION_MINOR) "." DET_TEXT(
       DET_VERSION_PATCH);
+}
+
+int32_t det_has_feature(const char *name) noexcept {
+  if (name == nullptr) return 0;
+  if (std::strcmp(name, "mpi") == 0) return is_mpi_library_there() ? 1 : 0;
+  constexpr std::array features{"http"};
+  return std::any_of(features.begin(), features.end(),
+                     [name](const char *feature) { return std::strcmp(name, feature) == 0; })
+             ? 1
+             : 0;
 }
 
 void det_free(void *memory) noexcept { std::free(memory); }

@@ -3,7 +3,16 @@
 #include "capi/guard.h"
 #include "capi/handles.h"
 
+struct det_checkpoint_entries {
+  std::vector<det::engine::CheckpointEntry> list;
+};
+
 namespace {
+
+const det::engine::CheckpointEntry *entry_at(const det_checkpoint_entries *entries,
+                                             size_t index) noexcept {
+  return entries != nullptr && index < entries->list.size() ? &entries->list[index] : nullptr;
+}
 
 static_assert(static_cast<int>(det::context::DownloadMode::no_shared) ==
               DET_DOWNLOAD_MODE_NO_SHARED);
@@ -52,16 +61,14 @@ void det_download_options_init(det_download_options *options) noexcept {
 
 det_status det_checkpoint_upload(det_checkpoint_context *checkpoint, const char *directory,
                                  const char *metadata_json, const det_checkpoint_options *options,
-                                 char *storage_id, det_error *err) noexcept {
+                                 char **out_storage_id, det_error *err) noexcept {
   return guarded(err, [&] {
-    deref(storage_id, "storage_id") = '\0';
+    char *&id = cleared(out_storage_id, "out_storage_id");
     const det_checkpoint_options given = read(options);
-    const std::string id =
-        deref(checkpoint, "checkpoint")
-            .core->checkpoint()
-            .upload(text_or_empty(directory), metadata_from(metadata_json, given), given.shard != 0,
-                    to_core(given.selector, given.user_data));
-    std::memcpy(storage_id, id.c_str(), DET_STORAGE_ID_SIZE);
+    id = copy_text(deref(checkpoint, "checkpoint")
+                       .core->checkpoint()
+                       .upload(text_or_empty(directory), metadata_from(metadata_json, given),
+                               given.shard != 0, to_core(given.selector, given.user_data)));
   });
 }
 
@@ -74,7 +81,9 @@ det_status det_checkpoint_store_begin(det_checkpoint_context *checkpoint, const 
       const det_checkpoint_options given = read(options);
       return new det_checkpoint_writer{
           core,
-          core->checkpoint().begin_store(metadata_from(metadata_json, given), given.shard != 0)};
+          core->checkpoint().begin_store(
+              given.shard != 0 ? metadata_from(metadata_json, given) : text_or_empty(metadata_json),
+              given.shard != 0)};
     });
   });
 }
@@ -85,6 +94,12 @@ const char *det_checkpoint_store_path(const det_checkpoint_writer *store) noexce
 
 const char *det_checkpoint_store_id(const det_checkpoint_writer *store) noexcept {
   return store != nullptr ? store->impl->id().c_str() : nullptr;
+}
+
+det_status det_checkpoint_store_set_metadata(det_checkpoint_writer *store,
+                                             const char *metadata_json, det_error *err) noexcept {
+  return guarded(
+      err, [&] { deref(store, "store").impl->set_metadata(text(metadata_json, "metadata_json")); });
 }
 
 det_status det_checkpoint_store_commit(det_checkpoint_writer *store, det_error *err) noexcept {
@@ -133,6 +148,44 @@ det_status det_checkpoint_delete(det_checkpoint_context *checkpoint, const char 
     deref(checkpoint, "checkpoint").core->checkpoint().remove(text(storage_id, "storage_id"));
   });
 }
+
+det_status det_checkpoint_list(det_checkpoint_context *checkpoint, det_checkpoint_entries **out,
+                               det_error *err) noexcept {
+  return guarded(err, [&] {
+    give(out, "out", [&] {
+      return new det_checkpoint_entries{deref(checkpoint, "checkpoint").core->checkpoint().list()};
+    });
+  });
+}
+
+size_t det_checkpoint_entries_count(const det_checkpoint_entries *entries) noexcept {
+  return entries != nullptr ? entries->list.size() : 0;
+}
+
+const char *det_checkpoint_entries_id(const det_checkpoint_entries *entries,
+                                      size_t index) noexcept {
+  const auto *entry = entry_at(entries, index);
+  return entry != nullptr ? entry->id.c_str() : nullptr;
+}
+
+int64_t det_checkpoint_entries_steps_completed(const det_checkpoint_entries *entries,
+                                               size_t index) noexcept {
+  const auto *entry = entry_at(entries, index);
+  return entry != nullptr ? entry->steps : -1;
+}
+
+int64_t det_checkpoint_entries_time_us(const det_checkpoint_entries *entries,
+                                       size_t index) noexcept {
+  const auto *entry = entry_at(entries, index);
+  return entry != nullptr ? entry->time_us : 0;
+}
+
+int64_t det_checkpoint_entries_size(const det_checkpoint_entries *entries, size_t index) noexcept {
+  const auto *entry = entry_at(entries, index);
+  return entry != nullptr ? entry->size : -1;
+}
+
+void det_checkpoint_entries_free(det_checkpoint_entries *entries) noexcept { delete entries; }
 
 det_status det_checkpoint_get_metadata(det_checkpoint_context *checkpoint, const char *storage_id,
                                        char **out_json, det_error *err) noexcept {

@@ -4,16 +4,23 @@
 #include <optional>
 
 #include "capi/guard.h"
+#include "capi/host_log.h"
 #include "core/base/json.h"
-#include "core/base/log.h"
+#include "core/base/log_relay.h"
 #include "core/client/account.h"
 #include "core/client/client.h"
+#include "core/client/metric_series.h"
 
 static_assert(static_cast<int>(det::engine::Target::trial) == DET_CLIENT_TARGET_TRIAL);
 static_assert(static_cast<int>(det::engine::Action::kill) == DET_CLIENT_ACTION_KILL);
 
 struct det_client {
+  std::shared_ptr<det::Logger> logger;
   std::unique_ptr<det::client::Client> impl;
+};
+
+struct det_metric_series {
+  det::client::MetricSeries impl;
 };
 
 namespace {
@@ -39,6 +46,54 @@ det::engine::Page page_from(const det_client_page *page) {
 std::optional<std::string> text_or_none(const char *argument) {
   return argument != nullptr ? std::optional<std::string>(argument) : std::nullopt;
 }
+
+// The options of a caller, for as long as its host is called.
+class Access {
+ public:
+  explicit Access(const det_client_options *options)
+      : given_(read_options<det_client_options>(options, DET_CLIENT_OPTIONS_INIT, "options")),
+        logger_(make_logger(host_log_from(given_))) {}
+  Access(const Access &) = delete;
+  Access &operator=(const Access &) = delete;
+  ~Access() {
+    if (logger_) end_host_log(*logger_);
+  }
+
+  std::string master() const { return text_or_empty(given_.master); }
+  const std::shared_ptr<det::Logger> &logger() const { return logger_; }
+  std::shared_ptr<det::Logger> take_logger() { return std::move(logger_); }
+
+  det::master::UserAccess user() const {
+    if (given_.token != nullptr && (given_.user != nullptr || given_.password != nullptr))
+      throw det::Error(det::Code::invalid,
+                       "connecting to a master: a token is given, and a user or password as well; "
+                       "give one of them");
+    if (given_.timeout_ms == DET_TIMEOUT_NONE)
+      throw det::Error(det::Code::invalid,
+                       "connecting to a master: timeout_ms is DET_TIMEOUT_NONE; every answer takes "
+                       "a while");
+    det::master::UserAccess access{text_or_none(given_.user), text_or_none(given_.password),
+                                   text_or_empty(given_.token), text_or_empty(given_.cert_file)};
+    if (given_.timeout_ms != DET_TIMEOUT_DEFAULT)
+      access.limit = finite_limit_from(given_.timeout_ms, {}, "timeout_ms");
+    return access;
+  }
+
+ private:
+  std::shared_ptr<det::Logger> make_logger(const HostLog &log) const {
+    const det::LogLevel level =
+        log_level_from(given_.log_level, det::LogLevel::warning, "log_level");
+    if (const det::LogCallback callback = log.callback())
+      return std::make_shared<det::Logger>(level, std::make_shared<det::LogRelay>(callback));
+    if (log.queue()) return std::make_shared<det::Logger>(level, log.queue());
+    // What is not thrown has no reader.
+    return std::make_shared<det::Logger>(det::LogLevel::error,
+                                         [](det::LogLevel, const std::string &) {});
+  }
+
+  const det_client_options given_;
+  std::shared_ptr<det::Logger> logger_;
+};
 
 std::string answer_text(const det::Json &answer) { return det::to_wire(answer); }
 std::string answer_text(std::string &&text) { return std::move(text); }
@@ -69,44 +124,63 @@ det_status command(det_client *client, char **out_json, det_error *err, Ask &&as
 
 }  // namespace
 
-void det_client_page_init(det_client_page *page) noexcept {
-  if (page != nullptr) *page = DET_CLIENT_PAGE_INIT;
+void det_client_options_init(det_client_options *options) noexcept {
+  if (options != nullptr) *options = DET_CLIENT_OPTIONS_INIT;
 }
 
-det_status det_client_open(const char *master, det_client **out, det_error *err) noexcept {
+det_status det_client_open(const det_client_options *options, det_client **out,
+                           det_error *err) noexcept {
   return guarded(err, [&] {
-    give(out, "out",
-         [&] { return new det_client{det::client::open_client(text_or_empty(master))}; });
-  });
-}
-
-void det_client_free(det_client *client) noexcept { delete client; }
-
-det_status det_client_login(const char *master, const char *user, const char *password,
-                            const char *cert_file, char **out_json, det_error *err) noexcept {
-  return act(out_json, err, [&] {
-    return det::client::log_in_account(
-        text_or_empty(master),
-        {text_or_none(user), text_or_none(password), text_or_empty(cert_file)},
-        std::make_shared<det::Logger>());
-  });
-}
-
-det_status det_client_logout(const char *master, const char *user, char **out_json,
-                             det_error *err) noexcept {
-  return act(out_json, err, [&] {
-    return det::client::log_out_account(text_or_empty(master), text_or_none(user),
-                                        std::make_shared<det::Logger>());
-  });
-}
-
-det_status det_client_whoami(const char *master, char **out_json, det_error *err) noexcept {
-  return guarded(err, [&] {
-    give(out_json, "out_json", [&] {
-      return copy_text(det::to_wire(
-          det::client::show_account(text_or_empty(master), std::make_shared<det::Logger>())));
+    if (out != nullptr) *out = nullptr;
+    Access access(options);
+    give(out, "out", [&] {
+      auto client = det::client::open_client(access.master(), access.user(), access.logger());
+      return new det_client{access.take_logger(), std::move(client)};
     });
   });
+}
+
+void det_client_free(det_client *client) noexcept {
+  if (client == nullptr) return;
+  const std::shared_ptr<det::Logger> logger = client->logger;
+  delete client;
+  end_host_log(*logger);
+}
+
+det_status det_client_login(const det_client_options *options, char **out_json,
+                            det_error *err) noexcept {
+  return act(out_json, err, [&] {
+    const Access access(options);
+    const det::master::UserAccess login = access.user();
+    if (!login.token.empty())
+      throw det::Error(det::Code::invalid,
+                       "logging in: a token is given; who has one needs no login");
+    return det::client::log_in_account(access.master(), login, access.logger());
+  });
+}
+
+det_status det_client_logout(const det_client_options *options, char **out_json,
+                             det_error *err) noexcept {
+  return act(out_json, err, [&] {
+    const Access access(options);
+    return det::client::log_out_account(access.master(), access.user(), access.logger());
+  });
+}
+
+det_status det_client_whoami(const det_client_options *options, char **out_json,
+                             det_error *err) noexcept {
+  return guarded(err, [&] {
+    if (out_json != nullptr) *out_json = nullptr;
+    const Access access(options);
+    give(out_json, "out_json", [&] {
+      return copy_text(
+          det::to_wire(det::client::show_account(access.master(), access.user(), access.logger())));
+    });
+  });
+}
+
+void det_client_page_init(det_client_page *page) noexcept {
+  if (page != nullptr) *page = DET_CLIENT_PAGE_INIT;
 }
 
 det_status det_client_list_experiments(det_client *client, const det_client_page *page,
@@ -142,6 +216,35 @@ det_status det_client_list_metrics(det_client *client, int64_t trial_id, const c
     return impl.metrics_text(trial_id, text_or_none(group), page_from(page));
   });
 }
+
+det_status det_client_get_metric_series(det_client *client, int64_t trial_id, const char *group,
+                                        const char *name, det_metric_series **out,
+                                        det_error *err) noexcept {
+  return guarded(err, [&] {
+    give(out, "out", [&] {
+      return new det_metric_series{det::client::read_metric_series(
+          *deref(client, "client").impl, trial_id, text(group, "group"), text(name, "name"))};
+    });
+  });
+}
+
+size_t det_metric_series_count(const det_metric_series *series) noexcept {
+  return series != nullptr ? series->impl.steps.size() : 0;
+}
+
+const int64_t *det_metric_series_steps_completed(const det_metric_series *series) noexcept {
+  return series != nullptr ? series->impl.steps.data() : nullptr;
+}
+
+const double *det_metric_series_values(const det_metric_series *series) noexcept {
+  return series != nullptr ? series->impl.values.data() : nullptr;
+}
+
+const int64_t *det_metric_series_times_us(const det_metric_series *series) noexcept {
+  return series != nullptr ? series->impl.times_us.data() : nullptr;
+}
+
+void det_metric_series_free(det_metric_series *series) noexcept { delete series; }
 
 det_status det_client_list_metric_names(det_client *client, int64_t trial_id, char **out_json,
                                         det_error *err) noexcept {
@@ -205,13 +308,11 @@ det_status det_client_collect_garbage(det_client *client, int64_t experiment_id,
   });
 }
 
-det_status det_client_search_events(det_client *client, int64_t experiment_id, int64_t timeout_ms,
+det_status det_client_search_events(det_client *client, int64_t experiment_id, det_timeout timeout,
                                     char **out_json, det_error *err) noexcept {
   return query(client, out_json, err, [&](det::client::Client &impl) {
-    if (timeout_ms < 0)
-      throw det::Error(det::Code::invalid, "reading the events of a search: timeout_ms is " +
-                                               std::to_string(timeout_ms) + "; give 0 or more");
-    return impl.search_events(experiment_id, std::chrono::milliseconds(timeout_ms));
+    constexpr std::chrono::seconds usual{60};
+    return impl.search_events(experiment_id, finite_limit_from(timeout, usual, "timeout"));
   });
 }
 

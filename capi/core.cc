@@ -2,6 +2,7 @@
 
 #include "capi/guard.h"
 #include "capi/handles.h"
+#include "capi/start_core.h"
 
 namespace {
 
@@ -22,7 +23,7 @@ Mode mode_from(int32_t value, int32_t last, const char *name) {
   return static_cast<Mode>(value);
 }
 
-det::context::CoreOptions to_core(const det_core_options &given) {
+det::context::CoreOptions to_core(const det_core_options &given, const HostLog &log) {
   det::context::CoreOptions options;
   options.master = text_or_empty(given.master);
   options.trial_id = given.trial_id;
@@ -45,26 +46,20 @@ det::context::CoreOptions to_core(const det_core_options &given) {
     options.preempt_signals.assign(first, first + given.preempt_signal_count);
   }
   options.stack_trace_signal = given.stack_trace_signal;
-  if (given.spool_limit != 0) options.spool_limit = given.spool_limit;
-  if (given.spool_wait_ms != 0) options.spool_wait_ms = given.spool_wait_ms;
-  if (given.close_wait_ms < 0)
-    throw det::Error(det::Code::invalid, "starting: close_wait_ms " +
-                                             std::to_string(given.close_wait_ms) +
-                                             " is negative; give milliseconds, or 0");
-  if (given.close_wait_ms != 0)
-    options.close_limit = std::chrono::milliseconds(given.close_wait_ms);
+  if (given.spool_limit < 0)
+    throw det::Error(det::Code::invalid, "starting: spool_limit " +
+                                             std::to_string(given.spool_limit) +
+                                             " is negative; give bytes, or 0");
+  if (given.spool_limit != 0) options.spool_limit = static_cast<uint64_t>(given.spool_limit);
+  options.spool_wait = finite_limit_from(given.spool_wait_ms, options.spool_wait, "spool_wait_ms");
+  options.close_limit =
+      finite_limit_from(given.close_wait_ms, options.close_limit, "close_wait_ms");
   options.close_at_end = given.close_at_end != 0;
   options.capture_output = given.capture_output != 0;
-  options.log_level = mode_from<det::LogLevel>(given.log_level, DET_LOG_LEVEL_ERROR, "log_level");
-  if (given.log != nullptr && given.log_queue != nullptr)
-    throw det::Error(det::Code::invalid,
-                     "starting: log and log_queue are both given; give one of them");
-  if (given.log_queue != nullptr) options.log_queue = given.log_queue->impl;
-  if (given.log != nullptr)
-    options.log = [log = given.log, user_data = given.log_user_data](det::LogLevel level,
-                                                                     const std::string &message) {
-      log(static_cast<det_log_level>(level), message.c_str(), user_data);
-    };
+  options.durable_reports = given.durable_reports != 0;
+  options.log_level = log_level_from(given.log_level, options.log_level, "log_level");
+  options.log = log.callback();
+  options.log_queue = log.queue();
   return options;
 }
 
@@ -74,14 +69,21 @@ void det_core_options_init(det_core_options *options) noexcept {
   if (options != nullptr) *options = DET_CORE_OPTIONS_INIT;
 }
 
+void start_core(det_distributed_context *distributed, const HostLog &log,
+                const std::function<det_core_options()> &read, det_core **out) {
+  give(out, "out", [&] {
+    det::comm::Communicator *communicator = distributed != nullptr ? distributed->impl : nullptr;
+    return new det_core(
+        det::context::Core::start(communicator, [&] { return to_core(read(), log); }));
+  });
+}
+
 det_status det_core_init(const det_core_options *options, det_core **out, det_error *err) noexcept {
   return guarded(err, [&] {
-    give(out, "out", [&] {
-      const auto given = read_options<det_core_options>(options, DET_CORE_OPTIONS_INIT, "options");
-      det::comm::Communicator *communicator =
-          given.distributed != nullptr ? given.distributed->impl : nullptr;
-      return new det_core(det::context::Core::start(communicator, [&] { return to_core(given); }));
-    });
+    if (out != nullptr) *out = nullptr;
+    const auto given = read_options<det_core_options>(options, DET_CORE_OPTIONS_INIT, "options");
+    start_core(
+        given.distributed, host_log_from(given), [&] { return given; }, out);
   });
 }
 
@@ -101,8 +103,7 @@ void det_core_free(det_core *core) noexcept {
   const std::shared_ptr<det::Logger> logger = core->impl->shared_logger();
   delete core;
   // Stores and readers may keep the core's memory, but the host's callback ends here.
-  constexpr std::chrono::milliseconds patience_with_host{5000};
-  if (logger->outlet() != nullptr) logger->outlet()->end(patience_with_host);
+  end_host_log(*logger);
 }
 
 det_info *det_core_info(det_core *core) noexcept { return core != nullptr ? &core->info : nullptr; }

@@ -28,7 +28,10 @@ det::comm::Launch launch_from(const det_distributed_options &options) {
   const std::array numbers{options.rank,       options.size,       options.local_rank,
                            options.local_size, options.cross_rank, options.cross_size};
   const auto unset = std::count(numbers.begin(), numbers.end(), -1);
-  if (unset == static_cast<long>(numbers.size())) return {};
+  const auto is_same = [&](int number) { return number == numbers.front(); };
+  if ((options.size == 0 || options.size == -1) &&
+      std::all_of(numbers.begin(), numbers.end(), is_same))
+    return {};
   if (unset > 0)
     throw det::Error(det::Code::invalid,
                      "joining a job: set all of rank, size, local_rank, local_size, cross_rank and "
@@ -41,10 +44,10 @@ det::comm::Launch launch_from(const det_distributed_options &options) {
 }
 
 std::chrono::milliseconds timeout_from(const det_distributed_options &options) {
-  if (options.timeout_ms < 0)
-    throw det::Error(det::Code::invalid, "joining a job: timeout_ms must not be negative, but is " +
-                                             std::to_string(options.timeout_ms));
-  return std::chrono::milliseconds(options.timeout_ms);
+  if (options.timeout_ms == DET_TIMEOUT_NONE)
+    throw det::Error(det::Code::invalid,
+                     "joining a job: timeout_ms is DET_TIMEOUT_NONE; ranks need a while to come");
+  return finite_limit_from(options.timeout_ms, {}, "joining a job: timeout_ms");
 }
 
 // An MPI that does not know the launcher starts every rank as a job of its own.

@@ -5,7 +5,6 @@
 #include <new>
 
 #include "capi/guard.h"
-#include "core/base/log.h"
 #include "core/base/printable.h"
 
 static_assert(static_cast<int>(det::Code::internal) == DET_E_INTERNAL);
@@ -23,12 +22,15 @@ static_assert(static_cast<int>(det::Code::full) == DET_E_FULL);
 static_assert(static_cast<int>(det::Code::busy) == DET_E_BUSY);
 static_assert(static_cast<int>(det::Code::conflict) == DET_E_CONFLICT);
 static_assert(static_cast<int>(det::Code::unavailable) == DET_E_UNAVAILABLE);
-static_assert(static_cast<int>(det::LogLevel::error) == DET_LOG_LEVEL_ERROR);
+static_assert(static_cast<int>(det::Code::http) == DET_E_HTTP);
 
 namespace {
 
+// A century is as good as no limit, and far from where clocks overflow.
+constexpr std::chrono::milliseconds longest = std::chrono::hours(24 * 36525);
+
 det_status fill(det_error *err, det_status code, const char *message, int os_errno = 0,
-                int http_status = 0) noexcept {
+                int http_status = 0, bool retryable = true) noexcept {
   if (err == nullptr) return code;
   // A zeroed struct counts as one of release 0.1.
   const size_t size = err->struct_size == 0 ? sizeof(det_error) : err->struct_size;
@@ -36,6 +38,7 @@ det_status fill(det_error *err, det_status code, const char *message, int os_err
   err->code = code;
   err->os_errno = os_errno;
   err->http_status = http_status;
+  err->retryable = retryable ? 1 : 0;
   const size_t room = std::min(size, sizeof(det_error)) - offsetof(det_error, message);
   det::copy_printable(message, err->message, room);
   return code;
@@ -51,13 +54,31 @@ det_status det_translate_exception(det_error *err) noexcept {
       throw;
     } catch (const std::exception &failure) {
       const det::Error e = det::as_error(failure);
-      return fill(err, static_cast<det_status>(e.code), e.what(), e.os_errno, e.http_status);
+      return fill(err, static_cast<det_status>(e.code), e.what(), e.os_errno, e.http_status,
+                  det::is_passing(e.code));
     }
   } catch (const std::bad_alloc &) {
     return fill(err, DET_E_NOMEM, "out of memory");
   } catch (...) {
-    return fill(err, DET_E_INTERNAL, "an exception of unknown type");
+    return fill(err, DET_E_INTERNAL, "an exception of unknown type", 0, 0, false);
   }
+}
+
+std::optional<std::chrono::milliseconds> limit_from(det_timeout given,
+                                                    std::chrono::milliseconds usual,
+                                                    const char *name) {
+  if (given == DET_TIMEOUT_DEFAULT) return usual;
+  if (given == DET_TIMEOUT_INFINITE) return std::nullopt;
+  if (given == DET_TIMEOUT_NONE) return std::chrono::milliseconds(0);
+  if (given < 0)
+    throw det::Error(det::Code::invalid, std::string(name) + " is " + std::to_string(given) +
+                                             "; give milliseconds, or one of DET_TIMEOUT_*");
+  return std::chrono::milliseconds(std::min<int64_t>(given, longest.count()));
+}
+
+std::chrono::milliseconds finite_limit_from(det_timeout given, std::chrono::milliseconds usual,
+                                            const char *name) {
+  return limit_from(given, usual, name).value_or(longest);
 }
 
 char *copy_text(const std::string &text) {
@@ -109,6 +130,8 @@ const char *det_status_name(det_status code) noexcept {
       return "DET_E_CONFLICT";
     case DET_E_UNAVAILABLE:
       return "DET_E_UNAVAILABLE";
+    case DET_E_HTTP:
+      return "DET_E_HTTP";
     default:
       return "DET_E_UNKNOWN";
   }

@@ -5,7 +5,9 @@
 #include <det/error.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -70,6 +72,15 @@ inline std::string text_or_empty(const char *argument) {
   return argument != nullptr ? argument : "";
 }
 
+// What a det_timeout means, with `usual` for the default; none: without limit.
+std::optional<std::chrono::milliseconds> limit_from(det_timeout given,
+                                                    std::chrono::milliseconds usual,
+                                                    const char *name);
+
+// As limit_from(), for code that adds it to a point in time.
+std::chrono::milliseconds finite_limit_from(det_timeout given, std::chrono::milliseconds usual,
+                                            const char *name);
+
 // A copy on the C heap, for det_free().
 char *copy_text(const std::string &text);
 
@@ -98,5 +109,13 @@ Options read_options(const Options *given, const Options &defaults, const char *
                          "know; update the library or leave the field at 0");
   std::memcpy(&options, given, std::min(size, sizeof options));
   options.struct_size = sizeof options;
+  if constexpr (requires { options.reserved; }) {
+    if (options.reserved != 0)
+      throw det::Error(
+          det::Code::unsupported,
+          std::string(name) + ".reserved is " + std::to_string(options.reserved) +
+              ", which a later release may know; leave it at 0, as the _INIT macro and "
+              "the _init function do");
+  }
   return options;
 }

@@ -16,10 +16,6 @@ struct det_distributed_context {
   std::unique_ptr<det::comm::Communicator> owned;  // empty in the view that a core lends
 };
 
-struct det_log_queue {
-  std::shared_ptr<det::LogQueue> impl;  // cores have it as well
-};
-
 struct det_messages {
   std::vector<det::comm::Message> list;
   std::shared_ptr<det::comm::SpareBuffers> spare;  // takes their memory back

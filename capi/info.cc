@@ -36,6 +36,12 @@ T get_or(const det_info *info, const char *name, T fallback, const char *type, C
 constexpr const char *number = "a number";
 constexpr const char *integer = "an integer";
 constexpr const char *truth = "true or false";
+constexpr const char *text_type = "a text";
+
+std::optional<const char *> as_text(const det::Json &value) {
+  if (!value.is_string()) return std::nullopt;
+  return value.get_ref<const std::string &>().c_str();
+}
 
 }  // namespace
 
@@ -84,6 +90,15 @@ const char *det_info_json(const det_info *info) noexcept {
   return info != nullptr ? info->impl.text().c_str() : "{}";
 }
 
+size_t det_info_hparam_count(const det_info *info) noexcept {
+  return info != nullptr ? info->impl.hparam_names().size() : 0;
+}
+
+const char *det_info_hparam_name(const det_info *info, size_t index) noexcept {
+  if (info == nullptr || index >= info->impl.hparam_names().size()) return nullptr;
+  return info->impl.hparam_names()[index].c_str();
+}
+
 double det_info_hparam_double(const det_info *info, const char *name, double fallback) noexcept {
   return get_or(info, name, fallback, number, det::context::as_double);
 }
@@ -98,10 +113,7 @@ int32_t det_info_hparam_bool(const det_info *info, const char *name, int32_t fal
 
 const char *det_info_hparam_string(const det_info *info, const char *name,
                                    const char *fallback) noexcept {
-  return get_or(info, name, fallback, "a text", [](const det::Json &value) {
-    return value.is_string() ? std::optional(value.get_ref<const std::string &>().c_str())
-                             : std::nullopt;
-  });
+  return get_or(info, name, fallback, text_type, as_text);
 }
 
 det_status det_info_get_hparam_double(const det_info *info, const char *name, double *out,
@@ -117,6 +129,17 @@ det_status det_info_get_hparam_int(const det_info *info, const char *name, int64
 det_status det_info_get_hparam_bool(const det_info *info, const char *name, int32_t *out,
                                     det_error *err) noexcept {
   return guarded(err, [&] { get(info, name, out, truth, det::context::as_bool); });
+}
+
+det_status det_info_get_hparam_string(const det_info *info, const char *name, char **out,
+                                      det_error *err) noexcept {
+  return guarded(err, [&] {
+    give(out, "out", [&] {
+      const char *value = nullptr;
+      get(info, name, &value, text_type, as_text);
+      return copy_text(value);
+    });
+  });
 }
 
 det_status det_info_get_hparam_json(const det_info *info, const char *name, char **out,

@@ -23,6 +23,14 @@ void *open_library() {
 
 }  // namespace
 
+bool is_mpi_library_there() noexcept {
+  try {
+    return open_library() != nullptr;
+  } catch (const std::exception &) {
+    return false;
+  }
+}
+
 JoinMpiWorld load_mpi_library(const det::comm::Launch &launch) {
   if (void *handle = open_library())
     if (void *symbol = dlsym(handle, "det_distributed_from_mpi_world"))

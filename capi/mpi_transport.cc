@@ -127,17 +127,17 @@ det_communicator_functions MpiTransport::functions() const {
   det_communicator_functions functions;
   det_communicator_functions_init(&functions);
   functions.send = [](int32_t peer, int32_t channel, const void *data, size_t size,
-                      int32_t timeout_ms, void *user_data) {
+                      int64_t timeout_ms, void *user_data) {
     return static_cast<MpiTransport *>(user_data)->send(
         peer, channel, static_cast<const char *>(data), size, timeout_ms);
   };
   functions.receive = [](int32_t peer, int32_t channel, void *data, size_t capacity, size_t *size,
-                         int32_t timeout_ms, void *user_data) {
+                         int64_t timeout_ms, void *user_data) {
     return static_cast<MpiTransport *>(user_data)->receive(peer, channel, static_cast<char *>(data),
                                                            capacity, *size, timeout_ms);
   };
   functions.broadcast = [](int32_t root, int32_t channel, void *data, size_t size,
-                           int32_t timeout_ms, void *user_data) {
+                           int64_t timeout_ms, void *user_data) {
     return static_cast<MpiTransport *>(user_data)->broadcast(
         root, channel, static_cast<char *>(data), size, timeout_ms);
   };
@@ -149,7 +149,7 @@ det_communicator_functions MpiTransport::functions() const {
 
 // MPI moves messages only while it is called, so this asks again and again: at first without a
 // pause, as MPI's own waiting does; after a while with short ones, which leave the core to others.
-int32_t MpiTransport::wait(MPI_Request &request, MPI_Status *status, int32_t timeout_ms) {
+int32_t MpiTransport::wait(MPI_Request &request, MPI_Status *status, int64_t timeout_ms) {
   constexpr int patient_after = 20'000;
   Clock::time_point end;
   for (int round = 1;; ++round) {
@@ -166,15 +166,15 @@ int32_t MpiTransport::wait(MPI_Request &request, MPI_Status *status, int32_t tim
 }
 
 // Ends a request, or leaves it behind: MPI can take neither a send nor a collective back.
-int32_t MpiTransport::finish(MPI_Request &request, int32_t timeout_ms) {
-  const int32_t result = wait(request, MPI_STATUS_IGNORE, std::max(timeout_ms, 1));
+int32_t MpiTransport::finish(MPI_Request &request, int64_t timeout_ms) {
+  const int32_t result = wait(request, MPI_STATUS_IGNORE, std::max<int64_t>(timeout_ms, 1));
   if (result != 0) broken_ = true;
   return result;
 }
 
 // A short message leaves at once; for bulk, the other side is there already.
 int32_t MpiTransport::send(int peer, int channel, const char *data, size_t size,
-                           int32_t timeout_ms) {
+                           int64_t timeout_ms) {
   if (is_over()) return ENOTCONN;
   if (size <= DET_SHORT_MESSAGE)
     return MPI_Send(data, static_cast<int>(size), MPI_BYTE, peer, tag_of(channel, false), job_) ==
@@ -194,7 +194,7 @@ int32_t MpiTransport::send(int peer, int channel, const char *data, size_t size,
 }
 
 int32_t MpiTransport::receive(int peer, int channel, char *data, size_t capacity, size_t &size,
-                              int32_t timeout_ms) {
+                              int64_t timeout_ms) {
   if (is_over()) return ENOTCONN;
   if (capacity > DET_SHORT_MESSAGE) {
     for (size = 0; size < capacity;) {
@@ -226,7 +226,7 @@ int32_t MpiTransport::receive(int peer, int channel, char *data, size_t capacity
 }
 
 int32_t MpiTransport::broadcast(int root, int channel, char *data, size_t size,
-                                int32_t timeout_ms) {
+                                int64_t timeout_ms) {
   if (is_over()) return ENOTCONN;
   const MPI_Comm comm = channel == 0 ? job_ : machine_;
   const int from = channel == 0

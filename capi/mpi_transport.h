@@ -50,13 +50,13 @@ class MpiTransport {
     std::array<char, DET_SHORT_MESSAGE> data;
   };
 
-  int32_t send(int peer, int channel, const char *data, size_t size, int32_t timeout_ms);
+  int32_t send(int peer, int channel, const char *data, size_t size, int64_t timeout_ms);
   int32_t receive(int peer, int channel, char *data, size_t capacity, size_t &size,
-                  int32_t timeout_ms);
-  int32_t broadcast(int root, int channel, char *data, size_t size, int32_t timeout_ms);
-  int32_t finish(MPI_Request &request, int32_t timeout_ms);
+                  int64_t timeout_ms);
+  int32_t broadcast(int root, int channel, char *data, size_t size, int64_t timeout_ms);
+  int32_t finish(MPI_Request &request, int64_t timeout_ms);
   std::vector<int> talked_to() const;
-  int32_t wait(MPI_Request &request, MPI_Status *status, int32_t timeout_ms);
+  int32_t wait(MPI_Request &request, MPI_Status *status, int64_t timeout_ms);
 
   MpiSession session_;
   MPI_Comm job_ = MPI_COMM_NULL;

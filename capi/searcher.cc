@@ -40,7 +40,7 @@ det_length_unit det_searcher_configured_units(const det_searcher_context *search
                              : DET_LENGTH_UNIT_NONE;
 }
 
-uint64_t det_searcher_op_length(const det_searcher_op *op) noexcept {
+int64_t det_searcher_op_length(const det_searcher_op *op) noexcept {
   return op != nullptr ? op->impl->length() : 0;
 }
 

@@ -4,6 +4,7 @@
 
 #include "capi/guard.h"
 #include "capi/handles.h"
+#include "capi/host_log.h"
 
 // Reports go to the core without a copy.
 static_assert(sizeof(det_metric) == sizeof(det::journal::NamedValue));
@@ -96,11 +97,42 @@ det_status det_train_report_metrics_json(det_train_context *train, const char *g
   });
 }
 
-det_status det_train_flush(det_train_context *train, int64_t timeout_ms, det_error *err) noexcept {
+void det_report_init(det_report *report) noexcept {
+  if (report != nullptr) *report = DET_REPORT_INIT;
+}
+
+det_status det_train_report(det_train_context *train, const det_report *report,
+                            det_error *err) noexcept {
   return guarded(err, [&] {
-    std::optional<std::chrono::milliseconds> timeout;
-    if (timeout_ms >= 0) timeout = std::chrono::milliseconds(timeout_ms);
-    deref(train, "train").impl.flush(timeout);
+    det::context::TrainContext &impl = deref(train, "train").impl;
+    const auto given =
+        read_options<det_report>(&deref(report, "report"), DET_REPORT_INIT, "report");
+    const char *group = given.group != nullptr ? given.group : "training";
+    const det::Measured measured{given.time_us, given.rank};
+    const det::journal::NamedValue *values = values_from(given.metrics, given.count);
+    if (given.metrics_json == nullptr && given.batch_metrics_json == nullptr)
+      return impl.report(group, given.steps_completed, values, given.count, measured);
+    det::Json metrics = given.metrics_json != nullptr
+                            ? det::parse_json_object(given.metrics_json, "report.metrics_json")
+                            : det::Json::object();
+    for (size_t i = 0; i < given.count; ++i) {
+      const char *name = text(values[i].name, "the name of a metric");
+      if (!metrics.emplace(name, values[i].value).second)
+        throw det::Error(det::Code::invalid, std::string("reporting metrics: there are two of the "
+                                                         "name '") +
+                                                 name + "'");
+    }
+    std::optional<det::Json> batches;
+    if (given.batch_metrics_json != nullptr)
+      batches = det::parse_json(given.batch_metrics_json, "report.batch_metrics_json");
+    impl.report_json(group, given.steps_completed, metrics, batches, measured);
+  });
+}
+
+det_status det_train_flush(det_train_context *train, det_timeout timeout, det_error *err) noexcept {
+  return guarded(err, [&] {
+    constexpr std::chrono::seconds usual{60};
+    deref(train, "train").impl.flush(limit_from(timeout, usual, "timeout"));
   });
 }
 
@@ -117,9 +149,9 @@ det_status det_train_report_progress(det_train_context *train, double progress,
 det_status det_train_log(det_train_context *train, det_log_level level, const char *line,
                          det_error *err) noexcept {
   return guarded(err, [&] {
-    if (level < DET_LOG_LEVEL_DEBUG || level > DET_LOG_LEVEL_ERROR)
-      throw det::Error(det::Code::invalid, "logging: there is no level " + std::to_string(level));
-    deref(train, "train").impl.log(static_cast<det::LogLevel>(level), text(line, "text"));
+    deref(train, "train")
+        .impl.log(log_level_from(level, det::LogLevel::warning, "logging: level"),
+                  text(line, "text"));
   });
 }
 

@@ -50,7 +50,7 @@ Meaning meaning_of(int os_errno) {
 
 Code code_from(int number) {
   const bool known =
-      number <= static_cast<int>(Code::internal) && number >= static_cast<int>(Code::unavailable);
+      number <= static_cast<int>(Code::internal) && number >= static_cast<int>(Code::http);
   return known ? static_cast<Code>(number) : Code::internal;
 }
 
@@ -61,6 +61,7 @@ bool is_passing(Code code) {
     case Code::timeout:
     case Code::busy:
     case Code::unavailable:
+    case Code::http:
       return true;
     default:
       return false;

@@ -23,6 +23,7 @@ enum class Code : int {
   busy = -13,
   conflict = -14,
   unavailable = -15,
+  http = -16,
 };
 
 // A code that came from elsewhere; Code::internal for a number that is none.

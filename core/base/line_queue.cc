@@ -12,11 +12,11 @@ size_t weight(std::string_view line) { return line.size() + 64; }
 
 }  // namespace
 
-void LineQueue::push(LogLevel level, std::string_view line) noexcept {
+void LineQueue::push(LogLevel level, std::string_view line, const LogOrigin &origin) noexcept {
   const std::lock_guard lock(mutex_);
   try {
     if (bytes_ + weight(line) > limit) throw std::bad_alloc();
-    lines_.push_back({{level, std::string(line)}, left_out_});
+    lines_.push_back({{level, std::string(line), origin}, left_out_});
     bytes_ += weight(line);
     left_out_ = 0;
   } catch (const std::exception &) {
@@ -25,20 +25,21 @@ void LineQueue::push(LogLevel level, std::string_view line) noexcept {
   changed_.notify_one();
 }
 
-std::optional<LineQueue::Line> LineQueue::take() {
+std::optional<LogLine> LineQueue::take() {
   const std::lock_guard lock(mutex_);
   return take_under_lock();
 }
 
-std::optional<LineQueue::Line> LineQueue::take_under_lock() {
+std::optional<LogLine> LineQueue::take_under_lock() {
   size_t &left_out = lines_.empty() ? left_out_ : lines_.front().left_out_before;
   if (left_out > 0) {
-    Line line{LogLevel::warning, prefix_ + std::to_string(left_out) + " lines " + words_};
+    LogLine line{LogLevel::warning, prefix_ + std::to_string(left_out) + " lines " + words_};
+    if (!lines_.empty()) line.origin = lines_.front().line.origin;
     left_out = 0;
     return line;
   }
   if (lines_.empty()) return std::nullopt;
-  Line line = std::move(lines_.front().line);
+  LogLine line = std::move(lines_.front().line);
   lines_.pop_front();
   bytes_ -= weight(line.text);
   return line;
@@ -66,7 +67,7 @@ void LineQueue::drain(const std::function<void(LogLevel, std::string_view)> &sin
   for (;;) {
     changed_.wait(lock, [this] { return !lines_.empty() || ended_; });
     try {
-      const std::optional<Line> line = take_under_lock();
+      const std::optional<LogLine> line = take_under_lock();
       if (!line) break;
       lock.unlock();
       sink(line->level, line->text);

@@ -18,19 +18,14 @@ class LineQueue {
  public:
   static constexpr size_t limit = size_t{8} << 20U;  // bytes that wait
 
-  struct Line {
-    LogLevel level;
-    std::string text;
-  };
-
   // "NUMBER lines `left_out`" is the warning in the place of lines that found no room.
   LineQueue(std::string prefix, std::string left_out)
       : prefix_(std::move(prefix)), words_(std::move(left_out)) {}
 
   // Never waits for the other side: when there is no room, the line is left out and counted.
-  void push(LogLevel level, std::string_view line) noexcept;
+  void push(LogLevel level, std::string_view line, const LogOrigin &origin = {}) noexcept;
 
-  std::optional<Line> take();  // the oldest; none: nothing waits
+  std::optional<LogLine> take();  // the oldest; none: nothing waits
   size_t size() const;
   void clear();
 
@@ -41,11 +36,11 @@ class LineQueue {
 
  private:
   struct Waiting {
-    Line line;
+    LogLine line;
     size_t left_out_before;
   };
 
-  std::optional<Line> take_under_lock();
+  std::optional<LogLine> take_under_lock();
 
   const std::string prefix_, words_;
   mutable std::mutex mutex_;

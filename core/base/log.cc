@@ -1,7 +1,9 @@
 #include "core/base/log.h"
 
+#include <algorithm>
 #include <cstdio>
 
+#include "core/base/clock.h"
 #include "core/base/printable.h"
 
 namespace det {
@@ -19,10 +21,25 @@ const char *log_level_name(LogLevel level) {
   }
 }
 
-void Logger::write_line(LogLevel level, const std::string &text) {
-  if (level < threshold_) return;
+namespace {
+
+// The directory under core/, else the last one.
+std::string_view room_of(std::string_view file) {
+  constexpr std::string_view rooms = "core/";
+  const size_t at = file.rfind(rooms);
+  if (at != file.npos) {
+    file.remove_prefix(at + rooms.size());
+    return file.substr(0, file.find('/'));
+  }
+  file = file.substr(0, std::min(file.rfind('/'), file.size()));
+  return file.substr(file.rfind('/') + 1);
+}
+
+}  // namespace
+
+void Logger::write_line(LogLevel level, const std::string &text, const char *file) {
   const std::string line = printable(text);
-  if (outlet_) return outlet_->write(level, line);
+  if (outlet_) return outlet_->write(level, line, {room_of(file), now_us(), rank_});
   const std::lock_guard guard(mutex_);
   if (sink_) sink_(level, line);
   else std::fprintf(stderr, "%s: detcore: %s\n", log_level_name(level), line.c_str());

@@ -2,16 +2,16 @@
 
 namespace det {
 
-void LogQueue::write(LogLevel level, const std::string &message) noexcept {
+void LogQueue::write(LogLevel level, std::string_view text, const LogOrigin &origin) noexcept {
   const std::lock_guard lock(mutex_);
   if (closed_) return;
-  lines_.push(level, message);
+  lines_.push(level, text, origin);
   waiting_.set();
 }
 
-std::optional<LineQueue::Line> LogQueue::take() {
+std::optional<LogLine> LogQueue::take() {
   const std::lock_guard lock(mutex_);
-  std::optional<LineQueue::Line> line = lines_.take();
+  std::optional<LogLine> line = lines_.take();
   if (lines_.size() == 0) waiting_.clear();
   return line;
 }

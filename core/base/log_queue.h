@@ -3,7 +3,7 @@
 
 #include <mutex>
 #include <optional>
-#include <string>
+#include <string_view>
 
 #include "core/base/line_queue.h"
 #include "core/base/log.h"
@@ -13,8 +13,8 @@ namespace det {
 
 class LogQueue : public LogOutlet {
  public:
-  void write(LogLevel level, const std::string &message) noexcept override;
-  std::optional<LineQueue::Line> take();
+  void write(LogLevel level, std::string_view text, const LogOrigin &origin) noexcept override;
+  std::optional<LogLine> take();
   void close();                             // nobody takes lines any more: they are dropped
   int fd() const { return waiting_.fd(); }  // readable while lines wait
 

@@ -16,9 +16,9 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 struct LogRelay::State {
-  explicit State(Logger::Sink sink) : callback(std::move(sink)) {}
+  explicit State(LogCallback sink) : callback(std::move(sink)) {}
 
-  const Logger::Sink callback;
+  LogCallback callback;
   const ForkGuard fork_guard;
   LineQueue lines{"", "of the log were left out: the callback is too slow"};
 
@@ -32,7 +32,7 @@ struct LogRelay::State {
   // Calls back with up to `most` lines, but not beside another thread: that one has them too.
   void deliver(std::unique_lock<std::mutex> &lock, size_t most) {
     for (; !calling && !ended && most > 0; --most) {
-      std::optional<LineQueue::Line> line;
+      std::optional<LogLine> line;
       try {
         line = lines.take();
       } catch (const std::exception &) {
@@ -42,14 +42,20 @@ struct LogRelay::State {
       calling = true;
       lock.unlock();
       try {
-        callback(line->level, line->text);
+        callback(*line);
       } catch (...) {
         // There is nobody to tell.
       }
       lock.lock();
       calling = false;
+      let_go();
       changed.notify_all();
     }
+  }
+
+  // Of what the host gave, once it will not be called any more; under the lock.
+  void let_go() {
+    if (ended && !calling) callback = nullptr;
   }
 
   bool is_done() const { return !calling && (ended || lines.size() == 0); }
@@ -85,7 +91,7 @@ void want_thread(const std::shared_ptr<State> &state) noexcept {
 
 }  // namespace
 
-LogRelay::LogRelay(Logger::Sink callback) : state_(std::make_shared<State>(std::move(callback))) {}
+LogRelay::LogRelay(LogCallback callback) : state_(std::make_shared<State>(std::move(callback))) {}
 
 LogRelay::~LogRelay() {
   constexpr milliseconds patience{5000};
@@ -95,10 +101,10 @@ LogRelay::~LogRelay() {
     static_cast<void>(std::make_unique<std::shared_ptr<State>>(state_).release());
 }
 
-void LogRelay::write(LogLevel level, const std::string &message) noexcept {
+void LogRelay::write(LogLevel level, std::string_view text, const LogOrigin &origin) noexcept {
   State &state = *state_;
   if (state.fork_guard.in_child()) return;
-  state.lines.push(level, message);
+  state.lines.push(level, text, origin);
   std::unique_lock lock(state.mutex);
   if (!is_thread_of_ours()) state.deliver(lock, state.lines.size());
   // Of the host's thread, too, no more is asked than what waited when it came.
@@ -121,6 +127,7 @@ void LogRelay::end(milliseconds patience) noexcept {
   flush(patience);
   std::unique_lock lock(state.mutex);
   state.ended = true;
+  state.let_go();
   state.changed.notify_all();
   state.changed.wait_until(lock, until, [&] { return !state.calling && !state.has_thread; });
   if (!state.thread.joinable()) return;

@@ -13,13 +13,14 @@ namespace det {
 // own, which is there while lines come.
 class LogRelay : public LogOutlet {
  public:
-  explicit LogRelay(Logger::Sink callback);
+  explicit LogRelay(LogCallback callback);
   ~LogRelay() override;  // as end(), with little patience
   LogRelay(const LogRelay &) = delete;
   LogRelay &operator=(const LogRelay &) = delete;
 
-  void write(LogLevel level, const std::string &message) noexcept override;
+  void write(LogLevel level, std::string_view text, const LogOrigin &origin) noexcept override;
   void flush(std::chrono::milliseconds patience) noexcept override;
+  // Lets the callback go as well, with what it holds.
   void end(std::chrono::milliseconds patience) noexcept override;
 
  private:

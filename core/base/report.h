@@ -21,6 +21,12 @@ enum class ReportKind : uint8_t {
   checkpoint = 6,    // `text`: a checkpoint that is safe in its storage, packed
 };
 
+// Of a report that says so; what is 0 is that of the process and moment that report.
+struct Measured {
+  int64_t time_us = 0;
+  int rank = 0;
+};
+
 struct MetricValue {
   std::string_view name;
   double value;
@@ -38,6 +44,7 @@ struct Report {
   std::string_view batches;
   double number = 0;
   int level = 0;
+  int rank = 0;  // whose measurement; 0: of the rank whose journal it is
 };
 
 // Whose journal a report comes from.

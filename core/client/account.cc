@@ -7,7 +7,6 @@
 #include "core/config/certificates.h"
 #include "core/config/master_location.h"
 #include "core/config/token_cache.h"
-#include "core/master/rest/connect.h"
 #include "core/master/rest/login.h"
 
 namespace det::client {
@@ -41,9 +40,12 @@ Json entry(const std::string &url, const codec::User &user) {
 }
 
 // Whether the master has ended the token. It may be down, or have ended it before.
-bool revoke(const std::string &url, const std::string &token, std::shared_ptr<Logger> logger) {
+bool revoke(const std::string &url, const std::string &token, const master::UserAccess &access,
+            std::shared_ptr<Logger> logger) {
   try {
-    master::SessionOptions options = master::user_session_options(url, "", no_retries, *logger);
+    master::SessionOptions options =
+        master::user_session_options(url, access.cert_file, no_retries, *logger);
+    options.limit = access.limit;
     options.credential = {master::Credential::Kind::user, token};
     master::MasterSession(std::move(options), logger).call(codec::Logout{});
     return true;
@@ -54,7 +56,7 @@ bool revoke(const std::string &url, const std::string &token, std::shared_ptr<Lo
 
 }  // namespace
 
-Json log_in_account(const std::string &master, const AccountLogin &login,
+Json log_in_account(const std::string &master, const master::UserAccess &login,
                     std::shared_ptr<Logger> logger) {
   const std::string url = url_of(master, "logging in");
   const std::string tried = "logging in to " + url;
@@ -62,6 +64,7 @@ Json log_in_account(const std::string &master, const AccountLogin &login,
   const std::string password = given_or_variable(login.password, "DET_PASS", tried, "password");
   master::SessionOptions options =
       master::user_session_options(url, login.cert_file, no_retries, *logger);
+  options.limit = login.limit;
   const std::string certificates = options.http.tls.certificates;
   master::MasterSession session(std::move(options), std::move(logger));
   const codec::Login::Answer answer = master::log_in(session, user, password);
@@ -70,24 +73,26 @@ Json log_in_account(const std::string &master, const AccountLogin &login,
   return entry(url, answer.user);
 }
 
-Json log_out_account(const std::string &master, const std::optional<std::string> &user,
+Json log_out_account(const std::string &master, const master::UserAccess &login,
                      std::shared_ptr<Logger> logger) {
   const std::string url = url_of(master, "logging out");
   const config::KnownUsers known = config::read_known_users(url);
-  const std::string name = user ? *user : known.active;
+  const std::string name = login.user ? *login.user : known.active;
   const auto token = known.tokens.find(name);
   if (name.empty() || (token == known.tokens.end() && name != known.active))
     throw Error(Code::not_found, "logging out of " + url + ": " +
                                      (name.empty() ? "nobody is" : "'" + name + "' is not") +
                                      " logged in");
   config::forget_user(url, name);
-  const bool revoked = token == known.tokens.end() || revoke(url, token->second, logger);
+  const bool revoked = token == known.tokens.end() || revoke(url, token->second, login, logger);
   return {{"master", url}, {"username", name}, {"revoked", revoked}};
 }
 
-Json show_account(const std::string &master, std::shared_ptr<Logger> logger) {
+Json show_account(const std::string &master, const master::UserAccess &access,
+                  std::shared_ptr<Logger> logger) {
   const std::string url = url_of(master, "asking who is logged in");
-  return entry(url, master::connect_as_user(url, std::move(logger))->call(codec::GetMe{}).user);
+  return entry(url,
+               master::connect_as_user(url, std::move(logger), access)->call(codec::GetMe{}).user);
 }
 
 }  // namespace det::client

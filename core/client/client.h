@@ -11,6 +11,7 @@
 #include "core/base/json_fwd.h"
 #include "core/engine/control.h"
 #include "core/engine/page.h"
+#include "core/master/rest/connect.h"
 
 namespace det::client {
 
@@ -57,7 +58,10 @@ Json best_trial(Client &client, int64_t experiment_id);
 // Which hyperparameters mattered. Throws Code::state where there are too few trials to tell.
 Json hparam_importance(Client &client, int64_t experiment_id);
 
-// `master` as in det_core_options; empty for the default. Makes nothing.
-std::unique_ptr<Client> open_client(const std::string &master);
+// `master` as in det_core_options; empty for the default. Makes nothing. Without a logger, what is
+// not thrown is not told.
+std::unique_ptr<Client> open_client(const std::string &master,
+                                    const master::UserAccess &access = {},
+                                    std::shared_ptr<Logger> logger = nullptr);
 
 }  // namespace det::client

@@ -8,8 +8,10 @@
 
 namespace det::client {
 
-EmbeddedClient::EmbeddedClient(std::filesystem::path store_directory, engine::StoreOptions options)
+EmbeddedClient::EmbeddedClient(std::filesystem::path store_directory,
+                               std::shared_ptr<Logger> logger, engine::StoreOptions options)
     : store_directory_(std::move(store_directory)),
+      logger_(std::move(logger)),
       engine_(store_directory_, false, std::move(options)) {}
 
 Json EmbeddedClient::list_trials(int64_t experiment_id, const engine::Page &page) {
@@ -31,10 +33,6 @@ Json EmbeddedClient::get_trial(int64_t trial_id) {
   return trial;
 }
 
-Json EmbeddedClient::sync() {
-  // What could not be recovered is thrown; what is told besides that has no reader here.
-  Logger quiet(LogLevel::error, [](LogLevel, const std::string &) {});
-  return to_json(engine::recover_runs(store_directory_, quiet));
-}
+Json EmbeddedClient::sync() { return to_json(engine::recover_runs(store_directory_, *logger_)); }
 
 }  // namespace det::client

@@ -9,7 +9,8 @@ namespace det::client {
 class EmbeddedClient : public Client {
  public:
   // Opens an existing store.
-  explicit EmbeddedClient(std::filesystem::path store_directory, engine::StoreOptions options = {});
+  EmbeddedClient(std::filesystem::path store_directory, std::shared_ptr<Logger> logger,
+                 engine::StoreOptions options = {});
 
   Json list_experiments(const engine::Page &page) override {
     return engine_.list_experiments(page);
@@ -48,6 +49,7 @@ class EmbeddedClient : public Client {
 
  private:
   const std::filesystem::path store_directory_;
+  const std::shared_ptr<Logger> logger_;
   engine::Engine engine_;
 };
 

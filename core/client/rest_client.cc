@@ -103,8 +103,12 @@ Json list_all_checkpoints(master::MasterSession &session, const engine::Page &pa
 
 }  // namespace
 
-RestClient::RestClient(std::shared_ptr<master::MasterSession> session)
-    : session_(std::move(session)), metrics_(session_), logs_(session_) {}
+RestClient::RestClient(std::shared_ptr<master::MasterSession> session,
+                       std::shared_ptr<Logger> logger)
+    : session_(std::move(session)),
+      logger_(std::move(logger)),
+      metrics_(session_),
+      logs_(session_) {}
 
 codec::Experiment RestClient::experiment(int64_t id, const std::string &tried) {
   try {
@@ -222,11 +226,6 @@ Json RestClient::post_operations(int64_t experiment_id, int64_t, const Json &) {
                                      ": only searches that `det run` runs can be decided here");
 }
 
-Json RestClient::sync() {
-  // What could not be recovered is thrown; what is told besides that has no reader here.
-  const auto quiet =
-      std::make_shared<Logger>(LogLevel::error, [](LogLevel, const std::string &) {});
-  return to_json(master::recover_rest_runs(session_, true, quiet));
-}
+Json RestClient::sync() { return to_json(master::recover_rest_runs(session_, true, logger_)); }
 
 }  // namespace det::client

@@ -16,7 +16,7 @@ namespace det::client {
 // added before a place while a list is walked moves the rest. Any thread.
 class RestClient : public Client {
  public:
-  explicit RestClient(std::shared_ptr<master::MasterSession> session);
+  RestClient(std::shared_ptr<master::MasterSession> session, std::shared_ptr<Logger> logger);
 
   Json list_experiments(const engine::Page &page) override;
   Json get_experiment(int64_t experiment_id) override;
@@ -49,6 +49,7 @@ class RestClient : public Client {
   Json metric_names(const codec::Trial &trial, int64_t most);
 
   const std::shared_ptr<master::MasterSession> session_;
+  const std::shared_ptr<Logger> logger_;
   std::mutex mutex_;  // guards the two below
   MetricReader metrics_;
   LogReader logs_;

@@ -210,6 +210,7 @@ Json report_entry(const char *group, const codec::StepMetrics &report) {
   return {{"group", group},
           {"steps_completed", report.steps_completed},
           {"trial_run_id", nullptr},
+          {"rank", nullptr},
           {"time", time_or_null(report.end_time)},
           {"metrics", object_or_empty(at_path(metrics, {"avgMetrics"}))},
           {"batch_metrics", batches_or_null(at_path(metrics, {"batchMetrics"}))}};
@@ -219,6 +220,7 @@ Json report_entry(const codec::StoredReport &report) {
   return {{"group", report.group},
           {"steps_completed", report.steps_completed},
           {"trial_run_id", report.run_id},
+          {"rank", nullptr},
           {"time", time_or_null(report.end_time)},
           {"metrics", object_or_empty(at_path(report.metrics, {"avg_metrics"}))},
           {"batch_metrics", batches_or_null(at_path(report.metrics, {"batch_metrics"}))}};

@@ -84,7 +84,7 @@ class FunctionTransport : public Transport {
           "sending to", peer);
   }
   int32_t receive_message(int peer, Channel channel, char *data, size_t capacity, size_t *size,
-                          int32_t timeout_ms) {
+                          int64_t timeout_ms) {
     return functions_.receive(peer, static_cast<int32_t>(channel), data, capacity, size, timeout_ms,
                               user_data_);
   }

@@ -11,11 +11,11 @@ namespace det::comm {
 
 // As det_communicator_functions in include/det/distributed.h.
 struct TransportFunctions {
-  int32_t (*send)(int32_t peer, int32_t channel, const void *data, size_t size, int32_t timeout_ms,
+  int32_t (*send)(int32_t peer, int32_t channel, const void *data, size_t size, int64_t timeout_ms,
                   void *user_data) = nullptr;
   int32_t (*receive)(int32_t peer, int32_t channel, void *data, size_t capacity, size_t *size,
-                     int32_t timeout_ms, void *user_data) = nullptr;
-  int32_t (*broadcast)(int32_t root, int32_t channel, void *data, size_t size, int32_t timeout_ms,
+                     int64_t timeout_ms, void *user_data) = nullptr;
+  int32_t (*broadcast)(int32_t root, int32_t channel, void *data, size_t size, int64_t timeout_ms,
                        void *user_data) = nullptr;
   void (*destroy)(void *user_data) = nullptr;
   bool any_pair = false;

@@ -83,9 +83,14 @@ std::unique_ptr<CheckpointStore> CheckpointContext::begin_store(const std::strin
   gate_.check();
   if (sharded) return begin_sharded(metadata_json);
   check_rank(".store_path");
-  Json metadata = metadata_from(metadata_json);
+  Json metadata = metadata_json.empty() ? Json() : metadata_from(metadata_json);
   return std::unique_ptr<CheckpointStore>(
       new CheckpointStore(*this, std::move(metadata), false, storage_.begin(make_uuid())));
+}
+
+std::vector<engine::CheckpointEntry> CheckpointContext::list() {
+  gate_.check();
+  return master_.checkpoints();
 }
 
 void CheckpointContext::publish(storage::CheckpointWriter &writer, const Json &metadata,

@@ -39,6 +39,8 @@ class CheckpointStore {
   ~CheckpointStore();
   const std::string &id() const { return id_; }
   const std::string &path() const { return path_; }
+  // In place of what this rank said before.
+  void set_metadata(const std::string &metadata_json);
   void commit();
   void abort();
 
@@ -48,11 +50,12 @@ class CheckpointStore {
 
   CheckpointStore(CheckpointContext &context, Json metadata, bool sharded,
                   std::unique_ptr<storage::CheckpointWriter> writer);
+  void check_open(const char *tried) const;
   void commit_sharded();
   void tell_aborted();
 
   CheckpointContext &context_;
-  const Json metadata_;
+  Json metadata_;  // of this rank, checked where it is all there is; null: none yet
   const bool sharded_;
   const std::string id_, path_;
   std::mutex mutex_;
@@ -69,6 +72,7 @@ class CheckpointContext {
   // The metadata is text, so that an error in it on one rank reaches the others.
   std::string upload(const std::filesystem::path &directory, const std::string &metadata_json,
                      bool sharded, const storage::Selector &selector);
+  // With several ranks none need say anything yet; alone, an empty text says nothing yet.
   std::unique_ptr<CheckpointStore> begin_store(const std::string &metadata_json, bool sharded);
 
   void download(const std::string &id, const std::filesystem::path &directory,
@@ -77,6 +81,7 @@ class CheckpointContext {
                                                            const DownloadRequest &request);
   void remove(const std::string &id);
   Json metadata(const std::string &id);
+  std::vector<engine::CheckpointEntry> list();  // of this trial, as Master::checkpoints()
 
   // Settles what killed processes left: a checkpoint they made but never announced is removed, and
   // so is one that they were removing.

@@ -105,6 +105,12 @@ bool stores(const std::vector<Contribution> &all, size_t rank) {
                       [&](const auto &other) { return other.directory == all[rank].directory; });
 }
 
+std::vector<Json> unpack_metadata(const std::vector<std::string> &of_ranks) {
+  std::vector<Json> all;
+  for (const std::string &bytes : of_ranks) all.push_back(unpack(bytes, "the metadata of a rank"));
+  return all;
+}
+
 Json merged_metadata(const comm::Communicator &communicator, const std::vector<Json> &of_ranks) {
   MergedMetadata metadata = merge_metadata(of_ranks);
   if (!metadata.conflicts.empty())

@@ -29,6 +29,8 @@ std::vector<Contribution> gather_contributions(comm::Communicator &communicator,
 // directory stores it.
 bool stores(const std::vector<Contribution> &all, size_t rank);
 
+std::vector<Json> unpack_metadata(const std::vector<std::string> &of_ranks);
+
 // The metadata of the whole. Throws, on each rank alike, when it is contradictory or incomplete.
 Json merged_metadata(const comm::Communicator &communicator, const std::vector<Json> &of_ranks);
 

@@ -1,5 +1,6 @@
 // Saving by all ranks together. Every step between two of their collectives is one of
 // core/comm/agreement.h, so that what fails on one rank fails on all.
+#include <algorithm>
 #include <utility>
 
 #include "core/base/uuid.h"
@@ -63,12 +64,15 @@ std::string CheckpointContext::upload_sharded(const fs::path &directory,
 std::unique_ptr<CheckpointStore> CheckpointContext::begin_sharded(
     const std::string &metadata_json) {
   constexpr comm::Call call{comm::ApiCall::checkpoint_begin};
-  std::vector<Json> metadata_of_ranks;
-  for (const std::string &bytes : comm::all_agree(communicator_, call, [&] {
-         return pack(parse_json_object(metadata_json, "metadata_json"));
-       }))
-    metadata_of_ranks.push_back(unpack(bytes, "the metadata of a rank"));
-  Json metadata = merged_metadata(communicator_, metadata_of_ranks);
+  Json own;
+  const std::vector<Json> of_ranks = unpack_metadata(comm::all_agree(communicator_, call, [&] {
+    own = parse_json_object(metadata_json, "metadata_json");
+    return pack(own);
+  }));
+  // What is wrong with it should be told before anything is written, but all of it may come later.
+  const bool is_said = std::any_of(of_ranks.begin(), of_ranks.end(),
+                                   [](const Json &metadata) { return !metadata.empty(); });
+  if (is_said) merged_metadata(communicator_, of_ranks);
   std::unique_ptr<storage::CheckpointWriter> writer;
   const std::string id = begin_writing(call, writer);
   comm::all_agree(communicator_, call, [&] {
@@ -76,7 +80,7 @@ std::unique_ptr<CheckpointStore> CheckpointContext::begin_sharded(
     return std::string();
   });
   return std::unique_ptr<CheckpointStore>(
-      new CheckpointStore(*this, std::move(metadata), true, std::move(writer)));
+      new CheckpointStore(*this, std::move(own), true, std::move(writer)));
 }
 
 }  // namespace det::context

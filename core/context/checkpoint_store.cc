@@ -3,6 +3,7 @@
 #include "core/base/error.h"
 #include "core/comm/agreement.h"
 #include "core/context/checkpoint.h"
+#include "core/context/checkpoint_contribution.h"
 #include "core/context/checkpoint_merge.h"
 #include "core/context/checkpoint_metadata.h"
 #include "core/context/train.h"
@@ -25,13 +26,30 @@ CheckpointStore::~CheckpointStore() {
   else if (state_ == State::open) tell_aborted();
 }
 
+void CheckpointStore::check_open(const char *tried) const {
+  if (state_ != State::open)
+    throw Error(Code::state, tried + (" checkpoint " + id_) + ": it was " +
+                                 (state_ == State::committed ? "committed" : "aborted") +
+                                 " before; begin a new one");
+}
+
+void CheckpointStore::set_metadata(const std::string &metadata_json) {
+  context_.gate_.check();
+  Json metadata = parse_json_object(metadata_json, "metadata_json");
+  if (!sharded_) check_metadata(metadata);
+  const std::lock_guard guard(mutex_);
+  check_open("describing");
+  metadata_ = std::move(metadata);
+}
+
 void CheckpointStore::commit() {
   context_.gate_.check();
   const std::lock_guard guard(mutex_);
-  if (state_ != State::open)
-    throw Error(Code::state, "committing checkpoint " + id_ + ": it was " +
-                                 (state_ == State::committed ? "committed" : "aborted") +
-                                 " before; begin a new one");
+  check_open("committing");
+  if (!sharded_ && metadata_.is_null())
+    throw Error(Code::invalid, "committing checkpoint " + id_ +
+                                   ": it has no metadata; give it with "
+                                   "det_checkpoint_store_set_metadata()");
   state_ = State::failed;
   if (sharded_) {
     commit_sharded();
@@ -46,9 +64,11 @@ void CheckpointStore::commit_sharded() try {
   comm::Communicator &communicator = context_.communicator_;
   const comm::Call call{comm::ApiCall::checkpoint_commit, id_};
   // From here on nobody writes into the directory any more.
-  comm::all_agree(communicator, call, [] { return std::string(); });
+  const Json metadata = merged_metadata(
+      communicator,
+      unpack_metadata(comm::all_agree(communicator, call, [&] { return pack(metadata_); })));
   const std::string shares = comm::chief_decides(communicator, call, [&] {
-    writer_->put(storage::metadata_name, to_metadata_text(metadata_));
+    writer_->put(storage::metadata_name, to_metadata_text(metadata));
     return pack(share_out(writer_->list(), static_cast<size_t>(communicator.ranks().size)));
   });
   const Json mine =
@@ -59,7 +79,7 @@ void CheckpointStore::commit_sharded() try {
     return share;
   });
   comm::chief_decides(communicator, call, [&] {
-    context_.publish(*writer_, metadata_, finished);
+    context_.publish(*writer_, metadata, finished);
     return std::string();
   });
 } catch (...) {

@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "core/base/log_relay.h"
 #include "core/comm/agreement.h"
+#include "core/journal/run_directory.h"
 
 namespace det::context {
 
@@ -32,10 +33,10 @@ class Steps {
   std::exception_ptr first_;
 };
 
-std::shared_ptr<Logger> make_logger(const CoreOptions &options) {
+std::shared_ptr<Logger> make_logger(const CoreOptions &options, int rank) {
   std::shared_ptr<LogOutlet> outlet = options.log_queue;
   if (!outlet && options.log) outlet = std::make_shared<LogRelay>(options.log);
-  return outlet ? std::make_shared<Logger>(options.log_level, std::move(outlet))
+  return outlet ? std::make_shared<Logger>(options.log_level, std::move(outlet), rank)
                 : std::make_shared<Logger>(options.log_level);
 }
 
@@ -59,7 +60,7 @@ std::shared_ptr<Core> Core::start(comm::Communicator *communicator,
 
 Core::Core(const CoreOptions &options, comm::Communicator *communicator)
     : close_limit_(options.close_limit),
-      logger_(make_logger(options)),
+      logger_(make_logger(options, communicator != nullptr ? communicator->ranks().rank : 0)),
       own_communicator_(communicator == nullptr ? comm::make_single_communicator() : nullptr),
       communicator_(communicator == nullptr ? own_communicator_.get() : communicator) {}
 
@@ -125,7 +126,13 @@ void Core::open_journal(const CoreOptions &options) {
   }
   spool_ = journal::Spool::create(
       master.run_directory(), JournalKey{run.trial_id, run.run_id, ranks.rank, master.journal_id()},
-      journal::SpoolOptions{.limit_bytes = options.spool_limit, .wait_ms = options.spool_wait_ms});
+      journal::SpoolOptions{.limit_bytes = options.spool_limit,
+                            .durable = options.durable_reports,
+                            .wait = options.spool_wait});
+  if (options.durable_reports) {
+    journal::sync_run_directory(master.run_directory());
+    master.make_durable();
+  }
   shipper_ = std::make_unique<journal::Shipper>(*spool_, master, logger_, std::move(observer));
 }
 

@@ -19,14 +19,12 @@ const Json *find(const Json &group, const std::string &name) {
   return nullptr;
 }
 
-void list_names(const Json &group, const std::string &prefix, std::string &out) {
+void list_names(const Json &group, const std::string &prefix, std::vector<std::string> &out) {
+  if (!group.is_object()) return;
   for (auto it = group.begin(); it != group.end(); ++it) {
     const std::string name = prefix + it.key();
-    if (it->is_object() && !it->empty()) {
-      list_names(*it, name + ".", out);
-    } else {
-      out += (out.empty() ? "" : ", ") + name;
-    }
+    if (it->is_object() && !it->empty()) list_names(*it, name + ".", out);
+    else out.push_back(name);
   }
 }
 
@@ -63,6 +61,7 @@ Info::Info(const engine::RunInfo &run, const comm::Ranks &ranks,
       {"size", ranks.size},
   };
   text_ = to_wire(all);
+  list_names(run.hparams, "", hparam_names_);
 }
 
 const Json *Info::find_hparam(const std::string &name) const { return find(run_.hparams, name); }
@@ -70,7 +69,7 @@ const Json *Info::find_hparam(const std::string &name) const { return find(run_.
 const Json &Info::hparam(const std::string &name) const {
   if (const Json *found = find_hparam(name)) return *found;
   std::string names;
-  list_names(run_.hparams, "", names);
+  for (const std::string &each : hparam_names_) names += (names.empty() ? "" : ", ") + each;
   throw Error(Code::not_found, "looking up hyperparameter '" + name +
                                    "': not set; there are: " + (names.empty() ? "none" : names));
 }

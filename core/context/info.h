@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/comm/communicator.h"
 #include "core/config/master_location.h"
@@ -19,6 +20,7 @@ class Info {
   const engine::RunInfo &run() const { return run_; }
   bool on_cluster() const { return on_cluster_; }
   const std::string &hparams_text() const { return hparams_text_; }
+  const std::vector<std::string> &hparam_names() const { return hparam_names_; }  // with dots
   const std::string &config_text() const { return config_text_; }
   const std::string &user_data_text() const { return user_data_text_; }
   const std::string &text() const { return text_; }
@@ -34,6 +36,7 @@ class Info {
   const engine::RunInfo run_;
   const bool on_cluster_;
   std::string hparams_text_, config_text_, user_data_text_, text_;
+  std::vector<std::string> hparam_names_;
 };
 
 // A hyperparameter as a type, or nothing when it has another one.

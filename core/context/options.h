@@ -28,12 +28,13 @@ struct CoreOptions {
   std::vector<int> preempt_signals;
   int stack_trace_signal = 0;
   uint64_t spool_limit = uint64_t{1} << 30U;
-  int spool_wait_ms = 10'000;
+  std::chrono::milliseconds spool_wait{10'000};  // for room in the journal
   // How long closing waits for the master to take the last reports.
   std::chrono::milliseconds close_limit{60'000};
-  bool close_at_end = false;    // of the process, when the caller did not
-  bool capture_output = false;  // into the trial's log
-  Logger::Sink log;
+  bool durable_reports = false;  // what was reported survives a power cut
+  bool close_at_end = false;     // of the process, when the caller did not
+  bool capture_output = false;   // into the trial's log
+  LogCallback log;
   std::shared_ptr<LogQueue> log_queue;  // instead
   LogLevel log_level = LogLevel::warning;
 };

@@ -20,6 +20,16 @@ void check_steps(std::string_view group, int64_t steps) {
                                    "; steps count from 0");
 }
 
+void check_measured(const Measured &measured) {
+  constexpr int most = UINT16_MAX;  // what the journal has room for
+  if (measured.rank < 0 || measured.rank > most)
+    throw Error(Code::invalid, "reporting metrics: rank " + std::to_string(measured.rank) +
+                                   " is not one from 0 to " + std::to_string(most));
+  if (measured.time_us < 0)
+    throw Error(Code::invalid, "reporting metrics: time_us is " + std::to_string(measured.time_us) +
+                                   "; give microseconds since 1970, or 0 for now");
+}
+
 void check_metrics(const std::string &group, const Json &metrics,
                    const std::optional<Json> &batches) {
   if (group == "validation")
@@ -51,19 +61,23 @@ void TrainContext::refuse_step_back(std::string_view group, const std::atomic<in
 }
 
 void TrainContext::report(std::string_view group, int64_t steps, const journal::NamedValue *values,
-                          size_t count) {
-  if (group == "training") return report_training(steps, values, count);
-  if (group == "validation") return report_validation(steps, values, count);
+                          size_t count, const Measured &measured) {
+  check_measured(measured);
+  if (group == "training")
+    return report_forward(group, training_steps_, steps, values, count, measured);
+  if (group == "validation")
+    return report_forward(group, validation_steps_, steps, values, count, measured);
   gate_.check();
   journal::check_group(group);
   check_steps(group, steps);
-  spool().append_metrics(group, steps, values, count);
+  spool().append_metrics(group, steps, values, count, measured);
   gate_.check();
 }
 
 void TrainContext::report_json(const std::string &group, int64_t steps, const Json &metrics,
-                               const std::optional<Json> &batches) {
+                               const std::optional<Json> &batches, const Measured &measured) {
   gate_.check();
+  check_measured(measured);
   journal::check_group(group);
   check_steps(group, steps);
   check_metrics(group, metrics, batches);
@@ -71,7 +85,8 @@ void TrainContext::report_json(const std::string &group, int64_t steps, const Js
                                : group == "validation" ? &validation_steps_
                                                        : nullptr;
   if (last != nullptr && steps < last->load()) refuse_step_back(group, *last, steps);
-  spool().append_metrics_json(group, steps, to_wire(metrics), batches ? to_wire(*batches) : "");
+  spool().append_metrics_json(group, steps, to_wire(metrics), batches ? to_wire(*batches) : "",
+                              measured);
   if (last != nullptr) advance(*last, steps);
   gate_.check();
 }

@@ -39,9 +39,9 @@ class TrainContext {
     report_forward("validation", validation_steps_, steps, values, count);
   }
   void report(std::string_view group, int64_t steps, const journal::NamedValue *values,
-              size_t count);
+              size_t count, const Measured &measured = {});
   void report_json(const std::string &group, int64_t steps, const Json &metrics,
-                   const std::optional<Json> &batches);
+                   const std::optional<Json> &batches, const Measured &measured = {});
 
   void set_status(std::string_view status);
   void report_progress(double fraction);
@@ -73,11 +73,12 @@ class TrainContext {
 
  private:
   void report_forward(std::string_view group, std::atomic<int64_t> &last, int64_t steps,
-                      const journal::NamedValue *values, size_t count) {
+                      const journal::NamedValue *values, size_t count,
+                      const Measured &measured = {}) {
     gate_.check();
     if (steps < last.load(std::memory_order_relaxed)) [[unlikely]]
       refuse_step_back(group, last, steps);
-    spool().append_metrics(group, steps, values, count);
+    spool().append_metrics(group, steps, values, count, measured);
     advance(last, steps);
     gate_.check();  // a close meanwhile may not have seen the report
   }

@@ -57,6 +57,15 @@ Delivery LiveRun::deliver(const JournalKey &journal, std::span<const Report> rep
   return writer_.deliver(journal, reports);
 }
 
+void LiveRun::make_durable() {
+  const std::lock_guard guard(mutex_);
+  writer_.make_durable();
+  Change change(store_);  // takes all before it along
+  records().run("UPDATE runs SET run_id=run_id WHERE trial_id=? AND run_id=?", run_.info.trial_id,
+                run_.info.run_id);
+  change.commit();
+}
+
 void LiveRun::note_signal(const std::string &reason) {
   signals_.raise();
   const std::lock_guard guard(mutex_);

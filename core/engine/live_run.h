@@ -32,6 +32,8 @@ class LiveRun {
   const std::string &journal_id() const { return run_.journal_id; }
 
   Delivery deliver(const JournalKey &journal, std::span<const Report> reports);
+  // Deliveries survive a power cut from now on, and so does the record of this run.
+  void make_durable();
 
   // Until it is asked to stop (true) or `wake` is set (false). One thread at a time.
   bool wait_signal(const Wake &wake) { return signals_.wait(wake); }
@@ -50,6 +52,7 @@ class LiveRun {
   // The states of checkpoints, by their ids.
   bool knows_checkpoint(const std::string &id);
   bool has_made_checkpoint(const std::string &id);
+  std::vector<CheckpointEntry> checkpoints();  // complete ones of the trial, most steps first
   std::optional<Json> checkpoint_metadata(const std::string &id);
   bool withdraw_checkpoint(const std::string &id);
   bool reinstate_checkpoint(const std::string &id);

@@ -40,6 +40,17 @@ bool LiveRun::reinstate_checkpoint(const std::string &id) {
   return move_checkpoint(id, "PARTIALLY_DELETED", "COMPLETED");
 }
 
+std::vector<CheckpointEntry> LiveRun::checkpoints() {
+  const std::lock_guard guard(mutex_);
+  std::vector<CheckpointEntry> all;
+  Query row = records().query(
+      "SELECT uuid, steps, time, size FROM checkpoints WHERE trial_id=? AND state='COMPLETED'"
+      " ORDER BY steps DESC, time DESC, id DESC",
+      run_.info.trial_id);
+  while (row.next()) all.push_back({row.text(0), row.integer(1), row.integer(2), row.integer(3)});
+  return all;
+}
+
 std::optional<Json> LiveRun::checkpoint_metadata(const std::string &id) {
   const std::lock_guard guard(mutex_);
   Query found = records().query("SELECT metadata FROM checkpoints WHERE uuid=?", id);

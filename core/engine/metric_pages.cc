@@ -24,6 +24,7 @@ void append_report(std::string &out, const Query &row) {
   out += R"({"group":)" + to_wire(row.text(1));
   out += R"(,"steps_completed":)" + std::to_string(row.integer(2));
   out += R"(,"trial_run_id":)" + std::to_string(row.integer(3));
+  out += R"(,"rank":)" + std::to_string(row.integer(9));
   out += R"(,"time":")" + iso8601(row.integer(4));
   out += R"(","metrics":)";
   append_stored(out, row, 5, 7);
@@ -45,7 +46,7 @@ std::string Engine::metrics_text(int64_t trial_id, const std::optional<std::stri
   const Json next = visit_page(
       records(),
       std::string("SELECT id, metric_group, steps, run_id, time, metrics, batches, ") +
-          dialect.is_metrics_json + ", " + dialect.is_batches_json + " FROM metrics" +
+          dialect.is_metrics_json + ", " + dialect.is_batches_json + ", rank FROM metrics" +
           dialect.metrics_by_trial +
           " WHERE trial_id=?1 AND archived=0 AND (?2 IS NULL OR metric_group=?2)",
       {"id"}, page,

@@ -19,8 +19,7 @@ size_t kind_of(std::string_view group) {
 }  // namespace
 
 Delivery ReportWriter::deliver(const JournalKey &journal, std::span<const Report> reports) {
-  // A sync of the disk for each delivery would cost more than the last moment before a power cut.
-  Transaction transaction(store_, Durability::relaxed);
+  Transaction transaction(store_, durability_);
   Delivery delivery;
   try {
     begin(journal);
@@ -135,10 +134,10 @@ void ReportWriter::store_metrics(const JournalKey &journal, const Report &report
   if (!archived && !repeats_.admit(report.group, report.steps, text_, delivery.conflicts)) return;
   store_.run(
       "INSERT INTO metrics (trial_id, run_id, metric_group, steps, time, metrics, batches, "
-      "archived)"
-      " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+      "archived, rank)"
+      " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
       journal.trial_id, journal.run_id, report.group, report.steps, report.time_us, text_.metrics(),
-      text_.batches(), archived);
+      text_.batches(), archived, report.rank != 0 ? report.rank : journal.rank);
   if (kind != validation || archived) return;
   // What is there already was taken out, and counts no second time.
   if (text_.is_reduced()) searched = best_.read(text_.metrics());

@@ -23,6 +23,7 @@ class ReportWriter {
 
   // As ReportSink::deliver(), in one transaction. Throws Code::not_found for an unknown trial.
   Delivery deliver(const JournalKey &journal, std::span<const Report> reports);
+  void make_durable() { durability_ = Durability::durable; }  // what is delivered from now on
 
  private:
   // Where a run took up the work again, by kind of group: training, validation, all others.
@@ -40,6 +41,9 @@ class ReportWriter {
   Repeats repeats_;
   BestValidations best_;
   MetricText text_;
+
+  // A sync of the disk for each delivery would cost more than the last moment before a power cut.
+  Durability durability_ = Durability::relaxed;
 
   // Of the delivery under way.
   bool latest_run_ = true;

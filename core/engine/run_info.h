@@ -29,6 +29,14 @@ struct RunInfo {
 Json to_json(const RunInfo &info);
 RunInfo run_info_from_json(const Json &json);
 
+// A checkpoint of a trial that can be restored.
+struct CheckpointEntry {
+  std::string id;
+  int64_t steps = 0;
+  int64_t time_us = 0;  // when it was reported
+  int64_t size = 0;     // bytes of all its files
+};
+
 struct CheckpointReport {
   std::string id;
   Json metadata;

@@ -38,7 +38,7 @@ Meaning meaning_of(CURLcode code) {
       return {Code::unavailable, "; no master answers there: check its address, port and http(s)"};
     case CURLE_BAD_CONTENT_ENCODING:
     case CURLE_FILESIZE_EXCEEDED:
-      return {Code::io, ""};
+      return {Code::http, ""};
     case CURLE_SSL_CERTPROBLEM:
     case CURLE_SSL_ENGINE_INITFAILED:
       return {Code::internal, ""};
@@ -76,7 +76,7 @@ Meaning meaning_of(int status) {
       if (status >= 300 && status < 400)
         return {Code::unsupported,
                 "; redirects are not followed: give that address as the master's"};
-      return {status >= 400 && status < 500 ? Code::invalid : Code::io, ""};
+      return {status >= 400 && status < 500 ? Code::invalid : Code::http, ""};
   }
 }
 

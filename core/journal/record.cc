@@ -27,9 +27,9 @@ struct Head {
   int64_t steps;   // the bits of `number` in a progress record
   uint32_t count;  // values; or bytes of `text`
   uint8_t kind;
-  int8_t level;
+  uint8_t level;  // of a log line; of metrics the low half of `rank`
   uint8_t group_size;
-  uint8_t zero;
+  uint8_t rank_high;
 };
 static_assert(sizeof(Head) == 48);
 
@@ -105,7 +105,10 @@ bool take_record(Pieces pieces, const Head &head, Report &report) {
   report.sequence = head.sequence;
   report.time_us = head.time_us;
   report.kind = static_cast<ReportKind>(head.kind);
-  report.level = head.level;
+  const bool metrics =
+      report.kind == ReportKind::metrics || report.kind == ReportKind::metrics_json;
+  report.level = metrics ? 0 : head.level;
+  report.rank = metrics ? head.level | head.rank_high << 8 : 0;
   report.steps = 0;
   report.number = 0;
   report.values.clear();
@@ -143,7 +146,8 @@ void write_record(std::byte *at, const RecordContent &content, uint64_t sequence
       content.kind == ReportKind::progress ? std::bit_cast<int64_t>(content.number) : content.steps;
   head.count = static_cast<uint32_t>(metrics ? content.count : content.text.size());
   head.kind = static_cast<uint8_t>(content.kind);
-  head.level = static_cast<int8_t>(content.level);
+  head.level = static_cast<uint8_t>(content.rank != 0 ? content.rank : content.level);
+  head.rank_high = static_cast<uint8_t>(content.rank >> 8U);
   head.group_size = static_cast<uint8_t>(content.group.size());
 
   std::byte *to = at + sizeof(Head);

@@ -34,6 +34,7 @@ struct RecordContent {
   std::string_view text = {};
   std::string_view batches = {};
   double number = 0;
+  uint16_t rank = 0;
 };
 
 // Bytes the record takes, a multiple of 8. Throws Code::invalid beyond max_record_size.

@@ -105,6 +105,15 @@ OwnerLock make_run_directory(const fs::path &home, const JournalKey &rank,
   return owner;
 }
 
+void sync_run_directory(const fs::path &run_directory) {
+  const fs::path file = run_directory / "run.json";
+  if (fsync(open_file(file, O_RDONLY).get()) != 0)
+    OsFailure{errno}.raise("syncing '" + file.string() + "'");
+  sync_directory(run_directory);
+  sync_directory(run_directory.parent_path());
+  sync_directory(run_directory.parent_path().parent_path());
+}
+
 Json read_about(const fs::path &run_directory) {
   const fs::path file = run_directory / "run.json";
   return parse_json_object(read_file(file), file.string());

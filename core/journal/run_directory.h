@@ -40,6 +40,9 @@ struct RunDirectoryContent {
 OwnerLock make_run_directory(const std::filesystem::path &home, const JournalKey &rank,
                              const RunDirectoryContent &content);
 
+// After this a power cut takes neither the directory nor what says whose it is.
+void sync_run_directory(const std::filesystem::path &run_directory);
+
 // The run and rank that a directory belongs to. Throws Code::corrupt.
 JournalKey read_run_directory(const std::filesystem::path &run_directory);
 Json read_about(const std::filesystem::path &run_directory);  // all of run.json

@@ -119,7 +119,8 @@ std::string segment_file_name(uint64_t number) {
   return std::to_string(number).append(segment_extension);
 }
 
-Segment::Segment(const fs::path &directory, const SegmentHeader &header, uint64_t size)
+Segment::Segment(const fs::path &directory, const SegmentHeader &header, uint64_t size,
+                 bool durable)
     : path_(directory / segment_file_name(header.number)),
       size_(size),
       number_(header.number),
@@ -133,10 +134,24 @@ Segment::Segment(const fs::path &directory, const SegmentHeader &header, uint64_
       OsFailure{errno}.raise("mapping the journal '" + path_.string() + "'");
     data_ = static_cast<std::byte *>(mapped);
     populate();
+    if (durable) {
+      if (fsync(file.get()) != 0)
+        OsFailure{errno}.raise("syncing the journal '" + path_.string() + "'");
+      sync_directory(directory);
+    }
   } catch (...) {
     remove_file();
     throw;
   }
+}
+
+void sync_mapped(const std::byte *at, uint64_t size, const fs::path &directory) {
+  static const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<uintptr_t>(at) / page * page;
+  const auto end = reinterpret_cast<uintptr_t>(at) + size;
+  if (msync(reinterpret_cast<void *>(begin), end - begin, MS_SYNC) == 0 || errno == ENOMEM) return;
+  OsFailure{errno}.raise("syncing a report in the journal '" + directory.string() +
+                         "', where it is recorded, but not yet safe from a power cut");
 }
 
 Segment &Segment::operator=(Segment &&other) noexcept {

@@ -34,8 +34,10 @@ class Segment {
   Segment() = default;
 
   // Makes the file in `directory`, with space on disk and pages in memory for all of it: writing to
-  // it neither fails nor faults. Throws Code::busy when it is there.
-  Segment(const std::filesystem::path &directory, const SegmentHeader &header, uint64_t size);
+  // it neither fails nor faults. `durable`: a power cut does not take the file away. Throws
+  // Code::busy when it is there.
+  Segment(const std::filesystem::path &directory, const SegmentHeader &header, uint64_t size,
+          bool durable = false);
   Segment(Segment &&other) noexcept { *this = std::move(other); }
   Segment &operator=(Segment &&other) noexcept;
   Segment(const Segment &) = delete;
@@ -58,5 +60,9 @@ class Segment {
   uint64_t number_ = 0;
   uint64_t sequence_ = 0;
 };
+
+// After this a power cut does not take these bytes of a mapped segment. One that was unmapped
+// meanwhile was delivered.
+void sync_mapped(const std::byte *at, uint64_t size, const std::filesystem::path &directory);
 
 }  // namespace det::journal

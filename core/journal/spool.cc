@@ -34,7 +34,8 @@ Spool::Spool(fs::path directory, const JournalKey &key, const SpoolOptions &opti
       key_(key),
       limit_bytes_(options.limit_bytes),
       segment_bytes_(fitting_segment(options)),
-      wait_limit_(std::max(options.wait_ms, 0)),
+      wait_limit_(options.wait),
+      durable_(options.durable),
       waiting_(std::make_unique<Waiting>()) {
   ready_.reserve(most_ready);
 }
@@ -68,7 +69,7 @@ Spool::~Spool() {
 }
 
 uint64_t Spool::append_metrics(std::string_view group, int64_t steps, const NamedValue *values,
-                               size_t count) {
+                               size_t count, const Measured &measured) {
   if (count > max_record_size / sizeof(double)) [[unlikely]]
     throw Error(Code::invalid, "reporting " + std::to_string(count) +
                                    " metrics at once: too many; report in parts");
@@ -80,17 +81,24 @@ uint64_t Spool::append_metrics(std::string_view group, int64_t steps, const Name
     sizes = many.data();
   }
   check_names(values, count, sizes);
-  return append(
-      {.steps = steps, .group = group, .values = values, .name_sizes = sizes, .count = count});
+  return append({.steps = steps,
+                 .group = group,
+                 .values = values,
+                 .name_sizes = sizes,
+                 .count = count,
+                 .rank = static_cast<uint16_t>(measured.rank)},
+                measured.time_us);
 }
 
 uint64_t Spool::append_metrics_json(std::string_view group, int64_t steps, std::string_view text,
-                                    std::string_view batches) {
+                                    std::string_view batches, const Measured &measured) {
   return append({.kind = ReportKind::metrics_json,
                  .steps = steps,
                  .group = group,
                  .text = text,
-                 .batches = batches});
+                 .batches = batches,
+                 .rank = static_cast<uint16_t>(measured.rank)},
+                measured.time_us);
 }
 
 uint64_t Spool::append_status(std::string_view text) {
@@ -109,14 +117,14 @@ uint64_t Spool::append_checkpoint(std::string_view report) {
   return append({.kind = ReportKind::checkpoint, .text = report});
 }
 
-uint64_t Spool::append(const RecordContent &content) {
+uint64_t Spool::append(const RecordContent &content, int64_t time_us) {
   if (in_child()) [[unlikely]]
     throw Error(
         Code::state,
         "reporting in a forked child: the journal belongs to the parent; report from there");
   const uint64_t size = record_size(content);
   if (size > segment_bytes_ - segment_header_size) [[unlikely]]
-    return append_large(content, size);
+    return append_large(content, size, time_us);
   for (;;) {
     Slot *slot = current_.load(std::memory_order_acquire);
     // Sequentially consistent with the load of reader_sleeps_ below and with the reader's opposite
@@ -124,9 +132,11 @@ uint64_t Spool::append(const RecordContent &content) {
     const uint64_t at = slot->tail.fetch_add(size, std::memory_order_seq_cst);
     if (at + size <= segment_bytes_) [[likely]] {
       const uint64_t sequence = slot->segment.sequence() + at;
-      write_record(slot->segment.data() + at, content, sequence, now_us());
+      std::byte *place = slot->segment.data() + at;
+      write_record(place, content, sequence, time_us != 0 ? time_us : now_us());
       if (reader_sleeps_.load(std::memory_order_seq_cst)) [[unlikely]]
         ring();
+      if (durable_) sync_mapped(place, size, directory_);
       return sequence;
     }
     // The one append that crosses the end tells the reader that nothing follows.
@@ -135,7 +145,7 @@ uint64_t Spool::append(const RecordContent &content) {
   }
 }
 
-uint64_t Spool::append_large(const RecordContent &content, uint64_t size) {
+uint64_t Spool::append_large(const RecordContent &content, uint64_t size, int64_t time_us) {
   const uint64_t file_size = whole_pages(segment_header_size + size);
   if (file_size + segment_bytes_ > limit_bytes_)
     throw Error(Code::invalid, "recording a report of " + std::to_string(size) +
@@ -152,10 +162,12 @@ uint64_t Spool::append_large(const RecordContent &content, uint64_t size) {
   seal_current();
   const uint64_t sequence = slot->segment.sequence() + segment_header_size;
   std::byte *at = slot->segment.data() + segment_header_size;
-  write_record(at, content, sequence, now_us());
+  write_record(at, content, sequence, time_us != 0 ? time_us : now_us());
   if (segment_header_size + size < file_size) write_seal(at + size, sequence + size);
   next_sequence_ += file_size;
   notify_reader();
+  lock.unlock();
+  if (durable_) sync_mapped(at, size, directory_);
   return sequence;
 }
 
@@ -224,7 +236,7 @@ Spool::Slot *Spool::make_slot(std::unique_lock<std::mutex> &lock, uint64_t size)
   std::exception_ptr failure;
   lock.unlock();
   try {
-    slot->segment = Segment(directory_, header, size);
+    slot->segment = Segment(directory_, header, size, durable_);
   } catch (...) {
     failure = std::current_exception();
   }

@@ -29,7 +29,8 @@ namespace det::journal {
 struct SpoolOptions {
   uint64_t limit_bytes = uint64_t{1} << 30U;    // all files together
   uint64_t segment_bytes = uint64_t{1} << 20U;  // of each file
-  int wait_ms = 10'000;  // for room, while the sink keeps up; negative: never
+  bool durable = false;                         // what was appended survives a power cut
+  std::chrono::milliseconds wait{10'000};       // for room, while the sink keeps up
 };
 
 class Spool {
@@ -43,13 +44,14 @@ class Spool {
   // leaves everything to the parent.
   ~Spool();
 
-  // Any thread. Each gives the sequence of its record, which is safe on return. Throws
-  // Code::invalid (names, a record beyond max_record_size), Code::full (nothing was recorded),
-  // Code::state (closed, or a forked child).
+  // Any thread. Each gives the sequence of its record, which is safe on return; where that could
+  // not be made durable, it throws, and the record is there. Throws Code::invalid (names, a record
+  // beyond max_record_size), Code::full (nothing was recorded), Code::state (closed, or a forked
+  // child).
   uint64_t append_metrics(std::string_view group, int64_t steps, const NamedValue *values,
-                          size_t count);
+                          size_t count, const Measured &measured = {});
   uint64_t append_metrics_json(std::string_view group, int64_t steps, std::string_view text,
-                               std::string_view batches);
+                               std::string_view batches, const Measured &measured = {});
   uint64_t append_status(std::string_view text);
   uint64_t append_progress(double fraction);
   uint64_t append_log(int level, std::string_view text);
@@ -118,8 +120,8 @@ class Spool {
 
   Spool(std::filesystem::path directory, const JournalKey &key, const SpoolOptions &options);
 
-  uint64_t append(const RecordContent &content);
-  uint64_t append_large(const RecordContent &content, uint64_t size);
+  uint64_t append(const RecordContent &content, int64_t time_us = 0);
+  uint64_t append_large(const RecordContent &content, uint64_t size, int64_t time_us);
   void make_room(uint64_t size);
   bool read_next_segment();
 
@@ -141,6 +143,7 @@ class Spool {
   const uint64_t limit_bytes_;
   const uint64_t segment_bytes_;
   const std::chrono::milliseconds wait_limit_;
+  const bool durable_;
   const ForkGuard guard_;
 
   std::atomic<Slot *> current_{nullptr};

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/base/json_fwd.h"
 #include "core/base/report.h"
@@ -30,6 +31,10 @@ class Master : public ReportSink {
   virtual std::filesystem::path run_directory() const = 0;
   virtual std::string journal_id() const = 0;
 
+  // From now on a power cut takes nothing that was delivered, nor the record of this run: then what
+  // is in the journal would belong to nobody.
+  virtual void make_durable() {}
+
   // Blocks until this run is asked to stop (true) or `wake` is set (false).
   virtual bool wait_preemption(const Wake &wake) = 0;
   // Afterwards: sees to it that the master takes this run as alive until `wake` is set (true).
@@ -50,6 +55,8 @@ class Master : public ReportSink {
   virtual void send_ahead(uint64_t /*sequence*/, const engine::CheckpointReport &) {}
   // As one that is complete.
   virtual bool knows_checkpoint(const std::string &id) = 0;
+  // Those of this trial that are complete, the one of the most steps first.
+  virtual std::vector<engine::CheckpointEntry> checkpoints() = 0;
   virtual std::optional<Json> checkpoint_metadata(const std::string &id) = 0;
   // Whether it is of this library, which never stores one without a manifest.
   virtual bool has_made_checkpoint(const std::string &id) = 0;

@@ -9,7 +9,9 @@
  * - `_free` and `_close` accept NULL.
  * - Any thread may call any function on any handle unless the function's comment says otherwise.
  * - Every option struct starts with `size_t struct_size`; start from its `_INIT` macro or its
- *   `_init` function. A NULL options pointer means the defaults.
+ *   `_init` function. A NULL options pointer means the defaults, and so does 0 or NULL in a member.
+ *   No struct has padding, and what is `reserved` must be 0.
+ * - Counts, ids, steps, lengths and sizes of files are `int64_t`; sizes of memory are `size_t`.
  */
 #ifndef DET_BASE_H
 #define DET_BASE_H
@@ -36,6 +38,16 @@
 #define DET_VERSION_MAJOR 0 /**< Of the header; det_version() has that of the library. */
 #define DET_VERSION_MINOR 1 /**< Raised by an addition. */
 #define DET_VERSION_PATCH 0 /**< Raised by a correction. */
+/** The version of the header as one number, for `#if`; det_version() has that of the library. */
+#define DET_VERSION_NUMBER \
+  (DET_VERSION_MAJOR * 1000000 + DET_VERSION_MINOR * 1000 + DET_VERSION_PATCH)
+
+/** How long to wait, in milliseconds. Means the same wherever it is asked for: above 0 so long,
+ * else one of DET_TIMEOUT_*; any other number is DET_E_INVALID. */
+typedef int64_t det_timeout;
+#define DET_TIMEOUT_DEFAULT 0     /**< As long as the comment says. */
+#define DET_TIMEOUT_INFINITE (-1) /**< Without limit. */
+#define DET_TIMEOUT_NONE (-2)     /**< Not at all: what is not there yet is DET_E_TIMEOUT. */
 
 DET_BEGIN_DECLS
 
@@ -46,6 +58,12 @@ DET_API uint32_t det_version(void) DET_NOEXCEPT;
 /** The version of the library as text, such as "0.1.0".
  * @return A string that lives as long as the library is loaded. Never fails.   @since 0.1 */
 DET_API const char *det_version_string(void) DET_NOEXCEPT;
+
+/** Whether the library that is loaded has a feature, so that a program need not try: "http"
+ * (masters over HTTP), "mpi" (libdetcore-mpi can be loaded: looks for it), "profiler", "s3", "gcs",
+ * "azure" (storage).
+ * @return 1 or 0; 0 for NULL and for a name this release does not know.   @since 0.1 */
+DET_API int32_t det_has_feature(const char *name) DET_NOEXCEPT;
 
 /** Releases memory that a function of this library handed over through a `char **` parameter.
  * @param[in] memory  What the function gave, or NULL, which does nothing.   @since 0.1 */

@@ -22,13 +22,12 @@ DET_BEGIN_DECLS
 
 /** View of the checkpoints; borrowed from det_core_checkpoint(). */
 typedef struct det_checkpoint_context det_checkpoint_context;
+/** The checkpoints of a trial, as they were when asked for; owned by the caller. */
+typedef struct det_checkpoint_entries det_checkpoint_entries;
 /** A checkpoint being written; owned by the caller. */
 typedef struct det_checkpoint_writer det_checkpoint_writer;
 /** A checkpoint opened for reading; owned by the caller. */
 typedef struct det_checkpoint_reader det_checkpoint_reader;
-
-/** Bytes of a storage id with its NUL: 36 characters of a UUID and one. */
-#define DET_STORAGE_ID_SIZE 37
 
 /** Decides which files take part. Called on the thread that called the library.
  * @param[in] path  Relative to the checkpoint, '/' between parts; a directory ends in '/'. Lives
@@ -36,23 +35,41 @@ typedef struct det_checkpoint_reader det_checkpoint_reader;
  * @return 1 to take the path, 0 to leave it, negative to stop with DET_E_CALLBACK. */
 typedef int32_t (*det_checkpoint_selector)(const char *path, void *user_data);
 
+/** How far a call that takes long has come on this rank. */
+typedef struct det_progress {
+  size_t struct_size;  /**< sizeof(det_progress). */
+  int64_t bytes;       /**< Done so far; does not go back. */
+  int64_t total_bytes; /**< Of all there is to do; -1: not known yet. */
+  int64_t files;       /**< Done so far. */
+  int64_t total_files; /**< As `total_bytes`. */
+} det_progress;
+
+/** Told about progress, on the thread that called the library, a few times a second and at the end.
+ * `progress` lives during the call. Must not call the library.
+ * @return 0 to go on; negative to stop the call: it fails with DET_E_CALLBACK, as with any other
+ *         failure, and leaves nothing visible behind. */
+typedef int32_t (*det_progress_callback)(const det_progress *progress, void *user_data);
+
 /** How ranks share a download (seed: DownloadMode). */
 typedef int32_t det_download_mode;
-#define DET_DOWNLOAD_MODE_LOCAL_WORKERS_SHARE 0 /**< All ranks in step; one download per machine. \
-                                                 */
-#define DET_DOWNLOAD_MODE_NO_SHARED 1           /**< This rank alone, for itself. */
+#define DET_DOWNLOAD_MODE_LOCAL_WORKERS_SHARE                                           \
+  0                                   /**< All ranks in step; one download per machine. \
+                                       */
+#define DET_DOWNLOAD_MODE_NO_SHARED 1 /**< This rank alone, for itself. */
 
 /** Options of det_checkpoint_upload() and det_checkpoint_store_begin(). */
 typedef struct det_checkpoint_options {
   size_t struct_size;               /**< sizeof(det_checkpoint_options). */
-  int32_t shard;                    /**< 1: all ranks in step, each with its own files. */
   det_checkpoint_selector selector; /**< upload only; NULL takes everything. */
-  void *user_data;                  /**< For `selector`. */
+  det_progress_callback progress;   /**< Told how far the upload or commit is. NULL: nobody. */
+  void *user_data;                  /**< For both. */
+  int32_t shard;                    /**< 1: all ranks in step, each with its own files. */
+  int32_t reserved;                 /**< 0. */
 } det_checkpoint_options;
 
 /** Initialiser with the defaults. det_checkpoint_options_init() does the same. */
 #define DET_CHECKPOINT_OPTIONS_INIT \
-  { sizeof(det_checkpoint_options), 0, NULL, NULL }
+  { sizeof(det_checkpoint_options), NULL, NULL, NULL, 0, 0 }
 
 /** Fills options with the defaults, as the macro does. NULL does nothing.   @since 0.1 */
 DET_API void det_checkpoint_options_init(det_checkpoint_options *options) DET_NOEXCEPT;
@@ -60,15 +77,16 @@ DET_API void det_checkpoint_options_init(det_checkpoint_options *options) DET_NO
 /** Options of det_checkpoint_download() and det_checkpoint_restore_begin(). */
 typedef struct det_download_options {
   size_t struct_size;               /**< sizeof(det_download_options). */
-  det_download_mode mode;           /**< One of DET_DOWNLOAD_MODE_*. */
   det_checkpoint_selector selector; /**< NULL takes everything. */
-  void *user_data;                  /**< For `selector`. */
+  det_progress_callback progress;   /**< Told how far the download is. NULL: nobody. */
+  void *user_data;                  /**< For both. */
+  det_download_mode mode;           /**< One of DET_DOWNLOAD_MODE_*. */
   int32_t skip_verification;        /**< 1: do not compare checksums, only sizes. */
 } det_download_options;
 
 /** Initialiser with the defaults. det_download_options_init() does the same. */
 #define DET_DOWNLOAD_OPTIONS_INIT \
-  { sizeof(det_download_options), DET_DOWNLOAD_MODE_LOCAL_WORKERS_SHARE, NULL, NULL, 0 }
+  { sizeof(det_download_options), NULL, NULL, NULL, 0, 0 }
 
 /** Fills options with the defaults, as the macro does. NULL does nothing.   @since 0.1 */
 DET_API void det_download_options_init(det_download_options *options) DET_NOEXCEPT;
@@ -89,8 +107,8 @@ DET_API void det_download_options_init(det_download_options *options) DET_NOEXCE
  *                            objects of all ranks are merged and must not contradict each other;
  *                            NULL adds nothing.
  * @param[in]  options        NULL for the defaults.
- * @param[out] storage_id     DET_STORAGE_ID_SIZE bytes; receives the id, the same on all ranks. ""
- *                            on failure.
+ * @param[out] out_storage_id Receives the id, the same on all ranks, to release with det_free();
+ *                            NULL on failure.
  * @return DET_OK; DET_E_INVALID (metadata); DET_E_STATE (not the chief, closed); DET_E_NOT_FOUND
  * (directory); DET_E_CONFLICT (ranks brought different files of one name or different metadata:
  * the chief's message lists the names with their ranks; or a file changed while it was copied);
@@ -98,12 +116,14 @@ DET_API void det_download_options_init(det_download_options *options) DET_NOEXCE
  */
 DET_API det_status det_checkpoint_upload(det_checkpoint_context *checkpoint, const char *directory,
                                          const char *metadata_json,
-                                         const det_checkpoint_options *options, char *storage_id,
-                                         det_error *err) DET_NOEXCEPT;
+                                         const det_checkpoint_options *options,
+                                         char **out_storage_id, det_error *err) DET_NOEXCEPT;
 
 /** Opens a new checkpoint to write into (seed: entering store_path). Chief only, or all ranks in
  * step with `shard`. The metadata is checked here, before anything is stored.
- * @param[in]  metadata_json  As for det_checkpoint_upload().
+ * @param[in]  metadata_json  As for det_checkpoint_upload(). NULL: it comes before the commit, with
+ *                            det_checkpoint_store_set_metadata(); with `shard` that goes for all
+ *                            ranks together.
  * @param[out] out            Receives the handle; release with det_checkpoint_store_free().
  * @return As det_checkpoint_upload().   @since 0.1 */
 DET_API det_status det_checkpoint_store_begin(det_checkpoint_context *checkpoint,
@@ -120,6 +140,16 @@ DET_API const char *det_checkpoint_store_path(const det_checkpoint_writer *store
 /** The storage id the checkpoint will have.
  * @return Borrowed from `store`; NULL for NULL.   @since 0.1 */
 DET_API const char *det_checkpoint_store_id(const det_checkpoint_writer *store) DET_NOEXCEPT;
+
+/** Gives the metadata, in place of what this rank gave before: what is known only once the files
+ * are written, such as a loss. Does not block; with `shard` each rank for itself, and what they say
+ * together is checked at the commit.
+ * @param[in] metadata_json  As for det_checkpoint_upload().
+ * @return DET_OK; DET_E_INVALID (metadata); DET_E_STATE (committed or aborted before; closed).
+ * @since 0.1 */
+DET_API det_status det_checkpoint_store_set_metadata(det_checkpoint_writer *store,
+                                                     const char *metadata_json,
+                                                     det_error *err) DET_NOEXCEPT;
 
 /** Makes the checkpoint durable, visible and known to the master (seed: leaving store_path), which
  * may be told later, as with det_checkpoint_upload(). With `shard` all ranks in step, each once it
@@ -188,6 +218,39 @@ DET_API void det_checkpoint_restore_free(det_checkpoint_reader *restore) DET_NOE
  * DET_E_UNAVAILABLE; DET_E_STATE (closed).   @since 0.1 */
 DET_API det_status det_checkpoint_delete(det_checkpoint_context *checkpoint, const char *storage_id,
                                          det_error *err) DET_NOEXCEPT;
+
+/** The checkpoints of this trial, of all its runs, that can be restored: the one of the most steps
+ * first. Any rank that can reach the master, no step. Blocks for a request.
+ * @param[out] out  Receives the list; release with det_checkpoint_entries_free(). NULL on failure.
+ * @return DET_OK; DET_E_UNAVAILABLE, DET_E_BUSY; DET_E_UNSUPPORTED (a rank that cannot reach the
+ * master); DET_E_STATE (closed).   @since 0.1 */
+DET_API det_status det_checkpoint_list(det_checkpoint_context *checkpoint,
+                                       det_checkpoint_entries **out, det_error *err) DET_NOEXCEPT;
+
+/** Number of checkpoints in a list. 0 for NULL.   @since 0.1 */
+DET_API size_t det_checkpoint_entries_count(const det_checkpoint_entries *entries) DET_NOEXCEPT;
+
+/** The storage id of a checkpoint in a list.
+ * @param[in] index  From 0.
+ * @return Borrowed from `entries`; NULL for NULL and beyond the end.   @since 0.1 */
+DET_API const char *det_checkpoint_entries_id(const det_checkpoint_entries *entries,
+                                              size_t index) DET_NOEXCEPT;
+
+/** The steps of a checkpoint in a list; -1 for NULL and beyond the end.   @since 0.1 */
+DET_API int64_t det_checkpoint_entries_steps_completed(const det_checkpoint_entries *entries,
+                                                       size_t index) DET_NOEXCEPT;
+
+/** When the master was told of a checkpoint in a list, in microseconds since 1970 (UTC); 0 where it
+ * does not say, for NULL and beyond the end.   @since 0.1 */
+DET_API int64_t det_checkpoint_entries_time_us(const det_checkpoint_entries *entries,
+                                               size_t index) DET_NOEXCEPT;
+
+/** Bytes of all files of a checkpoint in a list; -1 for NULL and beyond the end.   @since 0.1 */
+DET_API int64_t det_checkpoint_entries_size(const det_checkpoint_entries *entries,
+                                            size_t index) DET_NOEXCEPT;
+
+/** Releases a list. NULL does nothing.   @since 0.1 */
+DET_API void det_checkpoint_entries_free(det_checkpoint_entries *entries) DET_NOEXCEPT;
 
 /** The metadata of a checkpoint (seed: get_metadata). Any rank, no step. Blocks for one request.
  * @param[out] out_json  Receives a JSON object to release with det_free(); NULL on failure.

@@ -10,7 +10,7 @@
 #ifndef DET_CLIENT_H
 #define DET_CLIENT_H
 
-#include <det/error.h>
+#include <det/log.h>
 
 DET_BEGIN_DECLS
 
@@ -41,14 +41,50 @@ typedef struct det_client_page {
 /** Fills a page with the defaults, as the macro does. NULL does nothing.   @since 0.1 */
 DET_API void det_client_page_init(det_client_page *page) DET_NOEXCEPT;
 
+/** Which store or master, and who to be there. What is NULL or 0 takes the default named here. */
+typedef struct det_client_options {
+  size_t struct_size; /**< sizeof(det_client_options). */
+  const char *master; /**< As `master` of det_core_options; NULL for the same default. */
+  /** Of a master over HTTP. With `password` (which may be "") this user is logged in where that is
+   * needed; without it a login of this user must have been kept. NULL: the variable DET_USER where
+   * DET_PASS is set as well, else who is logged in. */
+  const char *user;
+  const char *password; /**< Not kept. NULL: the variable DET_PASS, for the user in DET_USER. */
+  const char *token;    /**< Of a master over HTTP, in the place of a login. Not kept. */
+  /** A PEM file with the certificate of the master or of its authority. NULL: the variable
+   * DET_MASTER_CERT_FILE, else the one that det_client_login() kept, besides those that the machine
+   * trusts. */
+  const char *cert_file;
+  /** How long an answer of a master over HTTP may take, repeats included; by default 60 seconds for
+   * each try. DET_TIMEOUT_NONE is DET_E_INVALID. */
+  det_timeout timeout_ms;
+
+  det_log_callback log; /**< NULL: what is not an error is not told. */
+  void *log_user_data;  /**< For `log`. */
+  /** Called once with `log_user_data`, on any thread, when `log` will not be called any more: at
+   * the latest in det_client_free(), or at the end of a function that makes no handle. NULL:
+   * nothing to release. */
+  void (*log_destroy)(void *log_user_data);
+  det_log_queue *log_queue; /**< Takes the lines, in the place of `log`. */
+  det_log_level log_level;  /**< Lines below are dropped; by default DET_LOG_LEVEL_WARNING. */
+  int32_t reserved;         /**< 0. */
+} det_client_options;
+
+/** Initialiser with the defaults. det_client_options_init() does the same. */
+#define DET_CLIENT_OPTIONS_INIT \
+  { sizeof(det_client_options), NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, 0, 0 }
+
+/** Fills options with the defaults, as the macro does. NULL does nothing.   @since 0.1 */
+DET_API void det_client_options_init(det_client_options *options) DET_NOEXCEPT;
+
 /** Opens a store or a master for reading and steering. Makes nothing: a store that is not there is
  * an error.
- * @param[in]  master  As `master` of det_core_options; NULL for the same default.
- * @param[out] out     Receives the handle; release it with det_client_free(). NULL on failure.
+ * @param[in]  options  NULL for the defaults. Copied.
+ * @param[out] out      Receives the handle; release it with det_client_free(). NULL on failure.
  * @return DET_OK; DET_E_NOT_FOUND (no store there); DET_E_BUSY (locked); DET_E_UNSUPPORTED (a
  * store of a newer release); DET_E_ACCESS, DET_E_CORRUPT, DET_E_IO; of a master also
  * DET_E_UNAVAILABLE.   @since 0.1 */
-DET_API det_status det_client_open(const char *master, det_client **out,
+DET_API det_status det_client_open(const det_client_options *options, det_client **out,
                                    det_error *err) DET_NOEXCEPT;
 
 /** Closes and releases the handle. NULL does nothing.   @since 0.1 */
@@ -57,39 +93,35 @@ DET_API void det_client_free(det_client *client) DET_NOEXCEPT;
 /** Logs a user in to a master over HTTP, and keeps the token in the user's config directory, where
  * the `det` command and the programs of the user find it. Blocks for a few seconds: masters make
  * the check of a password slow on purpose. Tries once.
- * @param[in]  master     As `master` of det_core_options; NULL for the same default.
- * @param[in]  user       NULL for the variable DET_USER.
- * @param[in]  password   May be empty. NULL for the variable DET_PASS. Not kept.
- * @param[in]  cert_file  A PEM file with the certificate of the master or of its authority, which
- * is trusted for this master from then on, or NULL.
- * @param[out] out_json   May be NULL. Receives {"master", "username", "id", "admin"}, to release
+ * @param[in]  options   `user` and `password`, else the variables DET_USER and DET_PASS. The
+ *                       certificates of `cert_file` are trusted for this master from then on.
+ *                       `token` must be NULL.
+ * @param[out] out_json  May be NULL. Receives {"master", "username", "id", "admin"}, to release
  *                        with det_free().
  * @return DET_OK; DET_E_ACCESS (no such user with this password, or a certificate that is not
  * trusted); DET_E_INVALID (no user, a store in a directory); DET_E_UNAVAILABLE, DET_E_TIMEOUT,
  * DET_E_IO, DET_E_CORRUPT.   @since 0.1 */
-DET_API det_status det_client_login(const char *master, const char *user, const char *password,
-                                    const char *cert_file, char **out_json,
+DET_API det_status det_client_login(const det_client_options *options, char **out_json,
                                     det_error *err) DET_NOEXCEPT;
 
 /** Logs a user out: removes the token, here and on the master. Blocks for one request; a master
  * that does not answer is no error, but then the token stays good until it expires.
- * @param[in]  master    As for det_client_login().
- * @param[in]  user      NULL for the one who is logged in.
+ * @param[in]  options   `user`: NULL for the one who is logged in.
  * @param[out] out_json  May be NULL. Receives {"master", "username", "revoked": whether the master
  *                       ended the token}, to release with det_free().
  * @return DET_OK; DET_E_NOT_FOUND (not logged in); DET_E_INVALID, DET_E_ACCESS, DET_E_IO,
  * DET_E_CORRUPT.   @since 0.1 */
-DET_API det_status det_client_logout(const char *master, const char *user, char **out_json,
+DET_API det_status det_client_logout(const det_client_options *options, char **out_json,
                                      det_error *err) DET_NOEXCEPT;
 
 /** Who programs of this user are to a master over HTTP: DET_USER with DET_PASS, else the user who
  * is logged in, else DET_USER with DET_USER_TOKEN, else the user that a new master has. Blocks for
  * a few requests.
- * @param[in]  master    As for det_client_login().
+ * @param[in]  options   As for det_client_open().
  * @param[out] out_json  Receives the answer as of det_client_login(); NULL on failure.
  * @return DET_OK; DET_E_ACCESS (nobody is logged in, or not any more); DET_E_INVALID;
  * DET_E_UNAVAILABLE, DET_E_TIMEOUT, DET_E_IO, DET_E_CORRUPT.   @since 0.1 */
-DET_API det_status det_client_whoami(const char *master, char **out_json,
+DET_API det_status det_client_whoami(const det_client_options *options, char **out_json,
                                      det_error *err) DET_NOEXCEPT;
 
 /** Lists experiments: {"experiments": [...], "next": cursor or null}. Blocks for one request, as
@@ -120,12 +152,49 @@ DET_API det_status det_client_get_trial(det_client *client, int64_t trial_id, ch
                                         det_error *err) DET_NOEXCEPT;
 
 /** Lists reports of a trial in the order they were made: {"metrics": [{"group", "steps_completed",
- * "trial_run_id", "time", "metrics": {...}, "batch_metrics"}], "next": cursor or null}. A page of
- * long reports has fewer of them than its limit.
+ * "trial_run_id", "rank", "time", "metrics": {...}, "batch_metrics"}], "next": cursor or null}. A
+ * page of long reports has fewer of them than its limit.
  * @param[in] group  NULL for every group.   @since 0.1 */
 DET_API det_status det_client_list_metrics(det_client *client, int64_t trial_id, const char *group,
                                            const det_client_page *page, char **out_json,
                                            det_error *err) DET_NOEXCEPT;
+
+/** The values of one metric of a trial, by step, as three arrays of the same length; owned by the
+ * caller. */
+typedef struct det_metric_series det_metric_series;
+
+/** Reads all values of one metric, in the order they were reported: for a plot, or an array of the
+ * caller's. Values that are no number are left out. Blocks for a request for each 1,000 reports of
+ * the group.
+ * @param[in]  group  "training", "validation", or one of the trial's own.
+ * @param[in]  name   Of the metric.
+ * @param[out] out    Receives the series, empty where there is no such metric; release with
+ *                    det_metric_series_free(). NULL on failure.
+ * @return As det_client_get_trial().   @since 0.1 */
+DET_API det_status det_client_get_metric_series(det_client *client, int64_t trial_id,
+                                                const char *group, const char *name,
+                                                det_metric_series **out,
+                                                det_error *err) DET_NOEXCEPT;
+
+/** Number of values. 0 for NULL.   @since 0.1 */
+DET_API size_t det_metric_series_count(const det_metric_series *series) DET_NOEXCEPT;
+
+/** The steps of the values.
+ * @return An array borrowed from `series`; NULL for NULL and for none.   @since 0.1 */
+DET_API const int64_t *det_metric_series_steps_completed(const det_metric_series *series)
+    DET_NOEXCEPT;
+
+/** The values; NaN and infinities are kept.
+ * @return An array borrowed from `series`; NULL for NULL and for none.   @since 0.1 */
+DET_API const double *det_metric_series_values(const det_metric_series *series) DET_NOEXCEPT;
+
+/** When the values were measured, in microseconds since 1970 (UTC); 0 where the master does not
+ * say.
+ * @return An array borrowed from `series`; NULL for NULL and for none.   @since 0.1 */
+DET_API const int64_t *det_metric_series_times_us(const det_metric_series *series) DET_NOEXCEPT;
+
+/** Releases a series. NULL does nothing.   @since 0.1 */
+DET_API void det_metric_series_free(det_metric_series *series) DET_NOEXCEPT;
 
 /** The names in all reports of a trial, by group: {"training": ["loss", "accuracy"]}. Looks at
  * every report, where det_client_get_trial() looks at some.   @since 0.1 */
@@ -199,11 +268,11 @@ DET_API det_status det_client_collect_garbage(det_client *client, int64_t experi
  * "validateAfterLength"}}, {"id", "trialExitedEarly": {"requestId", "exitedReason"}}, {"id",
  * "trialClosed": {"requestId"}}]} (seed: SearchMethod). Where the experiment is not active, one
  * event of id -1 with "experimentInactive": {"state"}. Blocks until there is one.
- * @param[in] timeout_ms  Then the list is empty; 0: does not wait.
+ * @param[in] timeout  Then the list is empty; by default 60 seconds.
  * @return As det_client_get_experiment(); DET_E_STATE (its searcher decides by itself);
  * DET_E_UNSUPPORTED (a master over HTTP).   @since 0.1 */
 DET_API det_status det_client_search_events(det_client *client, int64_t experiment_id,
-                                            int64_t timeout_ms, char **out_json,
+                                            det_timeout timeout, char **out_json,
                                             det_error *err) DET_NOEXCEPT;
 
 /** Posts operations of such a search, and acknowledges all events up to `event_id`, which come no

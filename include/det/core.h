@@ -23,14 +23,6 @@ DET_BEGIN_DECLS
 /** One training process. Owned by the caller; several may live in one process. */
 typedef struct det_core det_core;
 
-/** Receives the library's own log lines, in order. May be called on any thread, never on two at
- * once for one core. What the library does on threads of its own does not wait for it.
- * det_core_close() waits for it at most 1 second, and det_core_free(), after which it is not called
- * any more, at most 5: a host whose callback can only run on the thread that calls the library,
- * such as a runtime with one thread, takes a det_log_queue instead. `message` is one line without
- * its end and lives during the call. Must not call the library. */
-typedef void (*det_log_callback)(det_log_level level, const char *message, void *user_data);
-
 /** Options of det_core_init(). What is NULL or 0 takes the default named here. In a job of several
  * ranks the chief's count for `master`, `trial_id`, `external_id`, `external_experiment_id`,
  * `name`, `config_json`, `hparams_json` and `checkpoint_storage`, as do the variables they default
@@ -70,24 +62,33 @@ typedef struct det_core_options {
   /** The ranks of this job. Borrowed: must outlive the core. NULL: one process. */
   det_distributed_context *distributed;
 
-  det_preempt_mode preempt_mode;         /**< One of DET_PREEMPT_MODE_*. */
-  det_tensorboard_mode tensorboard_mode; /**< One of DET_TENSORBOARD_MODE_*. */
   /** Signals that ask this process to stop, such as SIGTERM: a handler is installed for each until
    * det_core_close(), and chains to the one before. NULL: no handler is installed. Copied. */
   const int32_t *preempt_signals;
   size_t preempt_signal_count; /**< Entries of `preempt_signals`; at most 8. */
+
+  int64_t spool_limit; /**< Bytes the journal may grow to; 0 = 1 GiB. */
+  /** How long a report may wait for room when the journal is full and the master is keeping up;
+   * by default 10 seconds. When the master does not answer a report never waits. */
+  det_timeout spool_wait_ms;
+  /** How long det_core_close() waits for the master to take the last reports; by default 60
+   * seconds. */
+  det_timeout close_wait_ms;
+
+  det_log_callback log; /**< NULL: lines go to standard error. */
+  void *log_user_data;  /**< For `log`. */
+  /** Called once with `log_user_data`, on any thread, when `log` will not be called any more: at
+   * the latest in det_core_free() (or once the call of `log` returns that it did not wait for), and
+   * when det_core_init() fails, but for options without struct_size. NULL: nothing to release. */
+  void (*log_destroy)(void *log_user_data);
+  det_log_queue *log_queue; /**< Takes the lines, in the place of `log`. May be freed before the
+                             * core is. NULL: none. */
+
+  det_preempt_mode preempt_mode;         /**< One of DET_PREEMPT_MODE_*. */
+  det_tensorboard_mode tensorboard_mode; /**< One of DET_TENSORBOARD_MODE_*. */
   /** A signal, such as SIGUSR1, on which the interrupted thread's stack is printed to standard
    * error. 0: none. */
   int32_t stack_trace_signal;
-
-  uint64_t spool_limit; /**< Bytes the journal may grow to; 0 = 1 GiB. */
-  /** Milliseconds a report may wait for room when the journal is full and the master is keeping
-   * up; 0 = 10,000. When the master does not answer a report never waits. Negative: never. */
-  int32_t spool_wait_ms;
-  /** Milliseconds that det_core_close() waits for the master to take the last reports; 0 = 60,000.
-   * Not negative. */
-  int32_t close_wait_ms;
-
   /** 1: a process that ends without det_core_close() closes first: with DET_OUTCOME_OK on exit(0)
    * and the return of 0 from main(), with DET_OUTCOME_ERROR on another exit status, an uncaught
    * exception, and the signals SIGHUP, SIGINT, SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE,
@@ -101,21 +102,19 @@ typedef struct det_core_options {
    * trial whose cluster collects its output itself, as its set-up in the container does. One core
    * of a process at a time. */
   int32_t capture_output;
-
-  det_log_callback log; /**< NULL: lines go to standard error. */
-  void *log_user_data;  /**< For `log`. */
-  det_log_level
-      log_level; /**< Lines below are dropped. The initialiser sets DET_LOG_LEVEL_WARNING. */
-  det_log_queue *log_queue; /**< Takes the lines, in the place of `log`. May be freed before the
-                             * core is. NULL: none. */
+  /** 1: a report that returned DET_OK survives a power cut as well, not only the end of the
+   * process: each waits for the disk of the journal, some milliseconds, and an embedded store for
+   * its own. 0: the last moments before a power cut may be lost. */
+  int32_t durable_reports;
+  det_log_level log_level; /**< Lines below are dropped; by default DET_LOG_LEVEL_WARNING. */
+  int32_t reserved;        /**< 0. */
 } det_core_options;
 
 /** Initialiser with the defaults. det_core_options_init() does the same. */
-#define DET_CORE_OPTIONS_INIT                                                                     \
-  {                                                                                               \
-    sizeof(det_core_options), NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL,                  \
-        DET_PREEMPT_MODE_WORKERS_ASK_CHIEF, DET_TENSORBOARD_MODE_AUTO, NULL, 0, 0, 0, 0, 0, 0, 0, \
-        NULL, NULL, DET_LOG_LEVEL_WARNING, NULL                                                   \
+#define DET_CORE_OPTIONS_INIT                                                                      \
+  {                                                                                                \
+    sizeof(det_core_options), NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, 0, \
+        NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0                                             \
   }
 
 /** Fills options with the defaults, as the macro does. NULL does nothing.   @since 0.1 */
@@ -150,6 +149,23 @@ DET_API void det_core_options_init(det_core_options *options) DET_NOEXCEPT;
  * does not answer); what the communicator fails with.   @since 0.1 */
 DET_API det_status det_core_init(const det_core_options *options, det_core **out,
                                  det_error *err) DET_NOEXCEPT;
+
+/** As det_core_init(), with the options as text: for bindings that should not lay out a struct.
+ * @param[in] options_json  A JSON object with the members of det_core_options by their names; NULL
+ *                          or "{}" for the defaults. `config_json`, `hparams_json` and
+ *                          `checkpoint_storage` may be objects as well as text; `preempt_signals`
+ *                          is a list of numbers or of names ("SIGTERM"); modes and `log_level` are
+ *                          the last parts of their constants ("CHIEF_ONLY", "DEBUG"); what is 0 or
+ *                          1 may be false or true. Not in it: `struct_size`, `distributed`, `log`,
+ *                          `log_user_data`, `log_destroy`, `log_queue`, `preempt_signal_count`.
+ * @param[in] distributed   As `distributed` of the options, or NULL.
+ * @param[in] log_queue     As `log_queue` of the options, or NULL.
+ * @return As det_core_init(); DET_E_INVALID also for a name that is not known, with those that
+ * are.   @since 0.1 */
+DET_API det_status det_core_init_json(const char *options_json,
+                                      det_distributed_context *distributed,
+                                      det_log_queue *log_queue, det_core **out,
+                                      det_error *err) DET_NOEXCEPT;
 
 /** How a run ends. */
 typedef int32_t det_outcome;

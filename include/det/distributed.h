@@ -36,13 +36,13 @@ typedef struct det_messages det_messages;
 
 /** Ranks and addresses of one process in a job (seed: the arguments of DistributedContext). */
 typedef struct det_distributed_options {
-  size_t struct_size; /**< sizeof(det_distributed_options). */
-  int32_t rank;       /**< Index of this worker in the job. All six numbers or none: -1 = unset. */
-  int32_t size;       /**< Number of workers in the job. */
-  int32_t local_rank; /**< Index of this worker on this machine. */
-  int32_t local_size; /**< Number of workers on this machine. */
-  int32_t cross_rank; /**< Index of this machine in the job. */
-  int32_t cross_size; /**< Number of machines in the job. */
+  size_t struct_size;   /**< sizeof(det_distributed_options). */
+  int32_t rank;         /**< Index of this worker in the job. All six or none: all -1, or all 0. */
+  int32_t size;         /**< Number of workers in the job. */
+  int32_t local_rank;   /**< Index of this worker on this machine. */
+  int32_t local_size;   /**< Number of workers on this machine. */
+  int32_t cross_rank;   /**< Index of this machine in the job. */
+  int32_t cross_size;   /**< Number of machines in the job. */
   const char *chief_ip; /**< Address of rank 0; needed when cross_size > 1. NULL: DET_CHIEF_IP. */
   /** Port of rank 0, also what tells jobs on one machine apart; 0: the variable
    * INTER_TRAIN_PROCESS_COMM_PORT_1, else 12360. */
@@ -50,9 +50,9 @@ typedef struct det_distributed_options {
   int32_t pull_port;   /**< Not used: one port is enough. */
   int32_t port_offset; /**< Added to the port. */
   int32_t force_tcp;   /**< 1: TCP also between ranks of one machine, and no shared memory. */
-  /** How long a silent rank is waited for, in milliseconds; 0: the variable
-   * DET_DISTRIBUTED_TIMEOUT in seconds, else 10 minutes. */
-  int32_t timeout_ms;
+  /** How long a silent rank is waited for; by default the variable DET_DISTRIBUTED_TIMEOUT in
+   * seconds, else 10 minutes. DET_TIMEOUT_NONE is DET_E_INVALID. */
+  det_timeout timeout_ms;
 } det_distributed_options;
 
 /** Initialiser with nothing set. det_distributed_options_init() does the same. */
@@ -123,15 +123,15 @@ DET_API det_status det_distributed_from_env(det_distributed_context **out,
 typedef struct det_communicator_functions {
   size_t struct_size; /**< sizeof(det_communicator_functions). */
   /** Sends one message. A short one must not wait for the peer to receive it. */
-  int32_t (*send)(int32_t peer, int32_t channel, const void *data, size_t size, int32_t timeout_ms,
+  int32_t (*send)(int32_t peer, int32_t channel, const void *data, size_t size, int64_t timeout_ms,
                   void *user_data);
   /** Receives the next message: at most `capacity` bytes into `data`, their number into `size`.
    * With `timeout_ms` 0 it only looks. */
   int32_t (*receive)(int32_t peer, int32_t channel, void *data, size_t capacity, size_t *size,
-                     int32_t timeout_ms, void *user_data);
+                     int64_t timeout_ms, void *user_data);
   /** Gives every rank of the channel the `size` bytes of `root`; called by all of them, in step,
    * for bulk. NULL: they are sent one by one. */
-  int32_t (*broadcast)(int32_t root, int32_t channel, void *data, size_t size, int32_t timeout_ms,
+  int32_t (*broadcast)(int32_t root, int32_t channel, void *data, size_t size, int64_t timeout_ms,
                        void *user_data);
   /** Called once when the handle is freed, also when creation failed. May be NULL. */
   void (*destroy)(void *user_data);

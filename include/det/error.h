@@ -20,7 +20,7 @@ typedef int32_t det_status;
 #define DET_E_NOMEM (-2)        /**< Out of memory. */
 #define DET_E_INVALID (-3)      /**< An argument has a wrong value or type. */
 #define DET_E_NOT_FOUND (-4)    /**< No such checkpoint, trial, experiment, file or value. */
-#define DET_E_IO (-5)           /**< A file or the network failed; see `os_errno`. */
+#define DET_E_IO (-5)           /**< A file failed; see `os_errno`. */
 #define DET_E_TIMEOUT (-6)      /**< Not done within the time allowed. */
 #define DET_E_CALLBACK (-7)     /**< A callback of the caller asked to stop. */
 #define DET_E_UNSUPPORTED (-8)  /**< Not in this build or this release. */
@@ -31,6 +31,7 @@ typedef int32_t det_status;
 #define DET_E_BUSY (-13)        /**< Another process holds what is needed; try again. */
 #define DET_E_CONFLICT (-14)    /**< Two ranks or two reports contradict each other. */
 #define DET_E_UNAVAILABLE (-15) /**< The master does not answer. */
+#define DET_E_HTTP (-16) /**< The master answers with a failure of its own; see `http_status`. */
 
 /** What went wrong, in memory of the caller. Nothing to free. Left alone on success. */
 typedef struct det_error {
@@ -38,12 +39,13 @@ typedef struct det_error {
   det_status code;     /**< Same as the returned status. */
   int32_t os_errno;    /**< errno of the failed system call, or 0. */
   int32_t http_status; /**< Status of the master's answer, or 0. */
-  char message[500];   /**< UTF-8, one line, safe to print: what was tried, on what, what to do. */
+  int32_t retryable;   /**< 1: the same call may go well a little later, as it is; else 0. */
+  char message[504];   /**< UTF-8, one line, safe to print: what was tried, on what, what to do. */
 } det_error;
 
 /** Initialiser for a `det_error` on the stack. det_error_init() does the same. */
 #define DET_ERROR_INIT \
-  { sizeof(det_error), DET_OK, 0, 0, "" }
+  { sizeof(det_error), DET_OK, 0, 0, 0, "" }
 
 /** Prepares an error for use, as DET_ERROR_INIT does; for languages without macros.
  * @param[out] err  Receives struct_size and zeros. NULL does nothing.   @since 0.1 */
@@ -55,10 +57,11 @@ DET_API const char *det_status_name(det_status code) DET_NOEXCEPT;
 
 /** How much a log line matters. */
 typedef int32_t det_log_level;
-#define DET_LOG_LEVEL_DEBUG 0   /**< For the developers of the library or of the training code. */
-#define DET_LOG_LEVEL_INFO 1    /**< What happens, in the normal course. */
-#define DET_LOG_LEVEL_WARNING 2 /**< Something to look at; work goes on. */
-#define DET_LOG_LEVEL_ERROR 3   /**< Something failed. */
+#define DET_LOG_LEVEL_DEFAULT 0 /**< In options: DET_LOG_LEVEL_WARNING. No line has it. */
+#define DET_LOG_LEVEL_DEBUG 1   /**< For the developers of the library or of the training code. */
+#define DET_LOG_LEVEL_INFO 2    /**< What happens, in the normal course. */
+#define DET_LOG_LEVEL_WARNING 3 /**< Something to look at; work goes on. */
+#define DET_LOG_LEVEL_ERROR 4   /**< Something failed. */
 
 DET_END_DECLS
 

@@ -64,6 +64,15 @@ DET_API const char *det_info_user_data_json(const det_info *info) DET_NOEXCEPT;
  * @return Borrowed; "{}" when `info` is NULL.   @since 0.1 */
 DET_API const char *det_info_json(const det_info *info) DET_NOEXCEPT;
 
+/** Number of hyperparameters, those in nested groups counted one by one; 0 for NULL.   @since 0.1
+ */
+DET_API size_t det_info_hparam_count(const det_info *info) DET_NOEXCEPT;
+
+/** The name of a hyperparameter, with dots for nested groups: what the functions below take.
+ * @param[in] index  From 0, in the order of the configuration.
+ * @return Borrowed from `info`; NULL for NULL and beyond the end.   @since 0.1 */
+DET_API const char *det_info_hparam_name(const det_info *info, size_t index) DET_NOEXCEPT;
+
 /** A hyperparameter as a number, with a value to use when it is not set.
  * @param[in] info      NULL gives `fallback`.
  * @param[in] name      Dots step into nested groups: "optimizer.lr". A name that itself has a dot
@@ -101,6 +110,11 @@ DET_API det_status det_info_get_hparam_int(const det_info *info, const char *nam
 /** A hyperparameter as a truth value; like det_info_get_hparam_double().   @since 0.1 */
 DET_API det_status det_info_get_hparam_bool(const det_info *info, const char *name, int32_t *out,
                                             det_error *err) DET_NOEXCEPT;
+
+/** A hyperparameter as text; like det_info_get_hparam_double().
+ * @param[out] out  Receives a string to release with det_free(); NULL on failure.   @since 0.1 */
+DET_API det_status det_info_get_hparam_string(const det_info *info, const char *name, char **out,
+                                              det_error *err) DET_NOEXCEPT;
 
 /** A hyperparameter of any type as JSON text (a text value keeps its quotes).
  * @param[out] out  Receives a string to release with det_free(); NULL on failure.

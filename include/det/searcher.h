@@ -19,9 +19,10 @@ typedef struct det_searcher_op det_searcher_op;
 
 /** Who calls det_searcher_next() (seed: SearcherMode). */
 typedef int32_t det_searcher_mode;
-#define DET_SEARCHER_MODE_WORKERS_ASK_CHIEF 0 /**< All ranks in step; the chief asks the master. \
-                                               */
-#define DET_SEARCHER_MODE_CHIEF_ONLY 1        /**< The chief alone; elsewhere DET_E_STATE. */
+#define DET_SEARCHER_MODE_WORKERS_ASK_CHIEF                                               \
+  0                                    /**< All ranks in step; the chief asks the master. \
+                                        */
+#define DET_SEARCHER_MODE_CHIEF_ONLY 1 /**< The chief alone; elsewhere DET_E_STATE. */
 
 /** What one unit of length is, where the configuration says (seed: Unit). */
 typedef int32_t det_length_unit;
@@ -66,7 +67,7 @@ DET_API det_length_unit det_searcher_configured_units(const det_searcher_context
 /** How far to train, counted from the very beginning of the trial, not from the last operation
  * (seed: SearcherOperation.length).
  * @return The length; 0 for NULL.   @since 0.1 */
-DET_API uint64_t det_searcher_op_length(const det_searcher_op *op) DET_NOEXCEPT;
+DET_API int64_t det_searcher_op_length(const det_searcher_op *op) DET_NOEXCEPT;
 
 /** Reports how far training has come, for displays (seed: report_progress). Chief only. Cheap:
  * handed to the background shipper.

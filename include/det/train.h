@@ -28,6 +28,33 @@ typedef struct det_metric {
   double value;     /**< Any double; NaN and infinities are kept. */
 } det_metric;
 
+/** A report with everything that can be said of one. What is NULL or 0 takes the default named
+ * here. */
+typedef struct det_report {
+  size_t struct_size;        /**< sizeof(det_report). */
+  const char *group;         /**< As for det_train_report_metrics(). NULL: "training". */
+  int64_t steps_completed;   /**< As for det_train_report_training_metrics(). */
+  const det_metric *metrics; /**< `count` values; may be NULL when `count` is 0. */
+  size_t count;              /**< Entries of `metrics`. */
+  /** More metrics, of any JSON type, as for det_train_report_metrics_json(); their names and those
+   * of `metrics` differ. NULL: none. */
+  const char *metrics_json;
+  const char *batch_metrics_json; /**< As for det_train_report_metrics_json(). NULL: none. */
+  /** When it was measured, in microseconds since 1970 (UTC). 0: now. */
+  int64_t time_us;
+  /** Whose measurement it is, where the chief reports for another rank: at most 65,535. 0: of the
+   * rank that reports. A master over HTTP does not keep it. */
+  int32_t rank;
+  int32_t reserved; /**< 0. */
+} det_report;
+
+/** Initialiser with the defaults. det_report_init() does the same. */
+#define DET_REPORT_INIT \
+  { sizeof(det_report), NULL, 0, NULL, 0, NULL, NULL, 0, 0, 0 }
+
+/** Fills a report with the defaults, as the macro does. NULL does nothing.   @since 0.1 */
+DET_API void det_report_init(det_report *report) DET_NOEXCEPT;
+
 /** Reports training metrics (seed: report_training_metrics). Takes about 100 ns: no allocation,
  * lock or system call.
  * @param[in] steps_completed  Steps since the beginning of the trial, not of this run; >= 0 and
@@ -71,13 +98,20 @@ DET_API det_status det_train_report_metrics_json(det_train_context *train, const
                                                  const char *batch_metrics_json,
                                                  det_error *err) DET_NOEXCEPT;
 
+/** Reports what the others do, and when and on which rank it was measured. As fast as they are: as
+ * det_train_report_training_metrics() without JSON, as det_train_report_metrics_json() with it.
+ * @param[in] report  Copied.
+ * @return As those two; DET_E_INVALID (NULL, a name twice, `rank`, `time_us`).   @since 0.1 */
+DET_API det_status det_train_report(det_train_context *train, const det_report *report,
+                                    det_error *err) DET_NOEXCEPT;
+
 /** Waits until every report made before is with the master.
- * @param[in] timeout_ms  Milliseconds; negative waits without limit.
+ * @param[in] timeout  How long; by default 60 seconds.
  * @return DET_OK; DET_E_TIMEOUT (they stay in the journal); DET_E_FULL, DET_E_CORRUPT, DET_E_IO
  * (the master's disk is full, or its store damaged or gone, which no waiting mends; they stay in
  * the journal); DET_E_CONFLICT (a report repeated a metric of the same group and step with another
  * value: the first value was kept; told once); DET_E_STATE (closed).   @since 0.1 */
-DET_API det_status det_train_flush(det_train_context *train, int64_t timeout_ms,
+DET_API det_status det_train_flush(det_train_context *train, det_timeout timeout,
                                    det_error *err) DET_NOEXCEPT;
 
 /** Shows a short text beside the trial, such as "validating" (seed: set_status). Goes through the
@@ -143,8 +177,9 @@ DET_API det_status det_train_get_experiment_best_validation(det_train_context *t
 
 /** How TensorBoard files are kept (seed: TensorboardMode). */
 typedef int32_t det_tensorboard_mode;
-#define DET_TENSORBOARD_MODE_AUTO 0 /**< The chief's reports become event files, kept in storage. \
-                                     */
+#define DET_TENSORBOARD_MODE_AUTO                                 \
+  0 /**< The chief's reports become event files, kept in storage. \
+     */
 #define DET_TENSORBOARD_MODE_MANUAL 1 /**< Nothing is written or kept unless the caller does. */
 
 /** The directory for TensorBoard files of this rank (seed: get_tensorboard_path). Made if absent.

@@ -22,6 +22,7 @@ static void error_init_equals_the_macro(void **state) {
   SAME(code);
   SAME(os_errno);
   SAME(http_status);
+  SAME(retryable);
   SAME(message);
 }
 
@@ -30,6 +31,8 @@ static void checkpoint_options_init_equals_the_macro(void **state) {
   MAKE_BOTH(det_checkpoint_options, DET_CHECKPOINT_OPTIONS_INIT);
   SAME(shard);
   SAME(selector);
+  SAME(progress);
+  SAME(reserved);
   SAME(user_data);
 }
 
@@ -38,8 +41,26 @@ static void download_options_init_equals_the_macro(void **state) {
   MAKE_BOTH(det_download_options, DET_DOWNLOAD_OPTIONS_INIT);
   SAME(mode);
   SAME(selector);
+  SAME(progress);
   SAME(user_data);
   SAME(skip_verification);
+}
+
+static void client_options_init_equals_the_macro(void **state) {
+  (void)state;
+  MAKE_BOTH(det_client_options, DET_CLIENT_OPTIONS_INIT);
+  SAME(master);
+  SAME(user);
+  SAME(password);
+  SAME(token);
+  SAME(cert_file);
+  SAME(timeout_ms);
+  SAME(log);
+  SAME(log_user_data);
+  SAME(log_destroy);
+  SAME(log_queue);
+  SAME(log_level);
+  SAME(reserved);
 }
 
 static void client_page_init_equals_the_macro(void **state) {
@@ -110,6 +131,9 @@ static void core_options_init_equals_the_macro(void **state) {
   SAME(capture_output);
   SAME(log);
   SAME(log_user_data);
+  SAME(log_destroy);
+  SAME(durable_reports);
+  SAME(reserved);
   SAME(log_level);
   SAME(log_queue);
 }
@@ -137,10 +161,11 @@ static void layouts_are_those_of_release_0_1(void **state) {
   if (sizeof(void *) != 8) skip();
   assert_int_equal(offsetof(det_metric, value), 8);
   assert_int_equal(sizeof(det_metric), 16);
-  assert_int_equal(offsetof(det_error, message), 20);
-  assert_true(sizeof(det_error) >= 520);
+  assert_int_equal(offsetof(det_error, message), 24);
+  assert_int_equal(sizeof(det_error), 528);
   assert_int_equal(offsetof(det_checkpoint_options, user_data), 24);
-  assert_int_equal(offsetof(det_download_options, skip_verification), 32);
+  assert_int_equal(offsetof(det_checkpoint_options, shard), 32);
+  assert_int_equal(offsetof(det_download_options, skip_verification), 36);
   assert_int_equal(offsetof(det_client_page, descending), 24);
   assert_int_equal(offsetof(det_config_options, master_storage_json), 48);
   assert_int_equal(offsetof(det_config_options, rules), 60);
@@ -150,8 +175,13 @@ static void layouts_are_those_of_release_0_1(void **state) {
   assert_int_equal(offsetof(det_communicator_functions, any_pair), 40);
   assert_int_equal(offsetof(det_communicator_functions, shared_memory), 44);
   assert_int_equal(offsetof(det_core_options, distributed), 72);
-  assert_int_equal(offsetof(det_core_options, spool_limit), 112);
-  assert_int_equal(offsetof(det_core_options, log_level), 152);
+  assert_int_equal(offsetof(det_core_options, spool_limit), 96);
+  assert_int_equal(offsetof(det_core_options, preempt_mode), 152);
+  assert_int_equal(offsetof(det_core_options, log_level), 176);
+  assert_int_equal(offsetof(det_client_options, timeout_ms), 48);
+  assert_int_equal(offsetof(det_client_options, log_level), 88);
+  assert_int_equal(offsetof(det_log_line, level), 32);
+  assert_int_equal(offsetof(det_progress, total_files), 32);
 }
 
 int main(void) {
@@ -159,6 +189,7 @@ int main(void) {
       cmocka_unit_test(error_init_equals_the_macro),
       cmocka_unit_test(checkpoint_options_init_equals_the_macro),
       cmocka_unit_test(download_options_init_equals_the_macro),
+      cmocka_unit_test(client_options_init_equals_the_macro),
       cmocka_unit_test(client_page_init_equals_the_macro),
       cmocka_unit_test(distributed_options_init_equals_the_macro),
       cmocka_unit_test(config_options_init_equals_the_macro),

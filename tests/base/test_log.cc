@@ -21,13 +21,13 @@ constexpr milliseconds long_enough{60'000};
 // A callback that can be held up.
 class Host {
  public:
-  Logger::Sink callback() {
-    return [this](LogLevel, const std::string &line) {
+  LogCallback callback() {
+    return [this](const LogLine &line) {
       std::unique_lock lock(mutex_);
       if (++inside_ > 1) overlapped_ = true;
       changed_.notify_all();
       changed_.wait(lock, [this] { return !held_; });
-      lines_ += line + " ";
+      lines_ += line.text + " ";
       threads_.push_back(std::this_thread::get_id());
       --inside_;
     };
@@ -73,8 +73,8 @@ void in_background(Body body) {
 void a_thread_of_the_host_is_called_back_at_once(void **) {
   Host host;
   LogRelay relay(host.callback());
-  relay.write(LogLevel::info, "a");
-  relay.write(LogLevel::info, "b");
+  relay.write(LogLevel::info, "a", {});
+  relay.write(LogLevel::info, "b", {});
   assert_string_equal(host.lines().c_str(), "a b ");
   for (const std::thread::id thread : host.threads())
     assert_equal(thread, std::this_thread::get_id());
@@ -84,10 +84,10 @@ void threads_of_the_library_do_not_wait_for_the_host(void **) {
   Host host;
   LogRelay relay(host.callback());
   host.hold();
-  in_background([&] { relay.write(LogLevel::info, "a"); });
+  in_background([&] { relay.write(LogLevel::info, "a", {}); });
   host.wait_until_inside();
-  in_background([&] { relay.write(LogLevel::info, "b"); });
-  relay.write(LogLevel::info, "c");  // nor does a thread of the host
+  in_background([&] { relay.write(LogLevel::info, "b", {}); });
+  relay.write(LogLevel::info, "c", {});  // nor does a thread of the host
   assert_string_equal(host.lines().c_str(), "");
   host.let_go();
   relay.flush(long_enough);
@@ -101,8 +101,8 @@ void lines_come_in_order_and_one_at_a_time(void **) {
     LogRelay relay(host.callback());
     for (int i = 0; i < 1000; ++i) {
       const std::string line = std::to_string(i);
-      if (i % 3 == 0) relay.write(LogLevel::info, line);
-      else in_background([&] { relay.write(LogLevel::info, line); });
+      if (i % 3 == 0) relay.write(LogLevel::info, line, {});
+      else in_background([&] { relay.write(LogLevel::info, line, {}); });
       expected += line + " ";
     }
   }
@@ -115,12 +115,12 @@ void a_callback_that_never_returns_is_left_alone(void **) {
   host.hold();
   {
     LogRelay relay(host.callback());
-    in_background([&] { relay.write(LogLevel::info, "a"); });
+    in_background([&] { relay.write(LogLevel::info, "a", {}); });
     host.wait_until_inside();
-    relay.write(LogLevel::info, "never");
+    relay.write(LogLevel::info, "never", {});
     relay.flush(milliseconds(1));
     relay.end(milliseconds(1));
-    relay.write(LogLevel::info, "never");
+    relay.write(LogLevel::info, "never", {});
   }
   host.let_go();
   while (host.lines() != "a ") std::this_thread::yield();
@@ -129,13 +129,13 @@ void a_callback_that_never_returns_is_left_alone(void **) {
 void callback_that_throws_gets_the_next_line(void **) {
   std::string lines;
   {
-    LogRelay relay([&](LogLevel, const std::string &line) {
-      lines += line;
+    LogRelay relay([&](const LogLine &line) {
+      lines += line.text;
       throw std::runtime_error("no");
     });
-    in_background([&] { relay.write(LogLevel::info, "a"); });
+    in_background([&] { relay.write(LogLevel::info, "a", {}); });
     relay.flush(long_enough);
-    relay.write(LogLevel::info, "b");
+    relay.write(LogLevel::info, "b", {});
   }
   assert_string_equal(lines.c_str(), "ab");
 }
@@ -149,8 +149,8 @@ void queue_is_readable_while_lines_wait(void **) {
   LogQueue queue;
   assert_false(is_readable(queue.fd()));
   assert_false(queue.take().has_value());
-  queue.write(LogLevel::info, "a");
-  queue.write(LogLevel::error, "b");
+  queue.write(LogLevel::info, "a", {});
+  queue.write(LogLevel::error, "b", {});
   assert_true(is_readable(queue.fd()));
   assert_string_equal(queue.take()->text.c_str(), "a");
   assert_true(is_readable(queue.fd()));
@@ -163,7 +163,7 @@ void queue_is_readable_while_lines_wait(void **) {
 void queue_that_nobody_takes_from_leaves_lines_out(void **) {
   LogQueue queue;
   const std::string line(1 << 20, 'x');
-  for (int i = 0; i < 20; ++i) queue.write(LogLevel::info, line);
+  for (int i = 0; i < 20; ++i) queue.write(LogLevel::info, line, {});
   size_t whole = 0;
   std::string last;
   while (const auto taken = queue.take()) {

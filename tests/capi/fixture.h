@@ -18,11 +18,10 @@ struct fixture {
   char log[4096]; /* what the library logged, line after line */
 };
 
-static void keep_log(det_log_level level, const char *message, void *user_data) {
+static void keep_log(const det_log_line *line, void *user_data) {
   struct fixture *f = user_data;
   size_t used = strlen(f->log);
-  (void)level;
-  snprintf(f->log + used, sizeof f->log - used, "%s\n", message);
+  snprintf(f->log + used, sizeof f->log - used, "%s\n", line->message);
 }
 
 static inline void start(struct fixture *f) {

@@ -3,6 +3,8 @@
 #include <sys/stat.h>
 
 #include "tests/capi/fixture.h"
+#include "tests/open_store.h"
+#include "tests/storage_id.h"
 
 #define META "{\"steps_completed\": 7}"
 
@@ -48,7 +50,7 @@ static void save(struct fixture *f, const char *meta, char *id) {
 
 static void a_saved_checkpoint_is_restored(void **state) {
   struct fixture *f = *state;
-  char id[DET_STORAGE_ID_SIZE];
+  char id[STORAGE_ID_SIZE];
   det_checkpoint_reader *restore;
   save(f, META, id);
   assert_ok(det_checkpoint_restore_begin(checkpoint_of(f), id, NULL, &restore, &f->err));
@@ -60,7 +62,7 @@ static void a_saved_checkpoint_is_restored(void **state) {
 
 static void the_next_run_starts_from_the_latest_checkpoint(void **state) {
   struct fixture *f = *state;
-  char first[DET_STORAGE_ID_SIZE], second[DET_STORAGE_ID_SIZE];
+  char first[STORAGE_ID_SIZE], second[STORAGE_ID_SIZE];
   save(f, "{\"steps_completed\": 10}", first);
   save(f, "{\"steps_completed\": 20}", second);
   restart(f, DET_OUTCOME_ERROR);
@@ -75,21 +77,78 @@ static void metadata_must_have_integer_steps_before_anything_is_stored(void **st
   struct fixture *f = *state;
   const char *bad[] = {"{}", "{\"steps_completed\": 1.5}", "{\"steps_completed\": \"7\"}",
                        "{\"steps_completed\": -1}", "{\"steps_completed\": null}"};
-  char id[DET_STORAGE_ID_SIZE];
+  char *id = NULL;
   det_checkpoint_writer *store = (det_checkpoint_writer *)f;
   for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
     assert_fails(det_checkpoint_store_begin(checkpoint_of(f), bad[i], NULL, &store, &f->err),
                  DET_E_INVALID, "steps_completed");
     assert_null(store);
-    assert_fails(det_checkpoint_upload(checkpoint_of(f), f->home, bad[i], NULL, id, &f->err),
+    assert_fails(det_checkpoint_upload(checkpoint_of(f), f->home, bad[i], NULL, &id, &f->err),
                  DET_E_INVALID, "steps_completed");
-    assert_string_equal(id, "");
+    assert_null(id);
   }
   assert_fails(det_checkpoint_store_begin(checkpoint_of(f), "[]", NULL, &store, &f->err),
                DET_E_INVALID, "metadata_json");
-  assert_fails(det_checkpoint_store_begin(checkpoint_of(f), NULL, NULL, &store, &f->err),
-               DET_E_INVALID, "metadata_json");
   assert_false(exists(f->home, "metadata.json"));
+  det_free(id);
+}
+
+static void metadata_may_come_before_the_commit(void **state) {
+  struct fixture *f = *state;
+  const det_checkpoint_options shard = {sizeof shard, NULL, NULL, NULL, 1, 0};
+  const det_checkpoint_options *const ways[] = {NULL, &shard};
+  for (size_t i = 0; i < 2; ++i) {
+    det_checkpoint_writer *store;
+    char *json;
+    assert_ok(det_checkpoint_store_begin(checkpoint_of(f), NULL, ways[i], &store, &f->err));
+    assert_fails(det_checkpoint_store_set_metadata(store, "[]", &f->err), DET_E_INVALID,
+                 "metadata_json");
+    assert_ok(det_checkpoint_store_set_metadata(store, META, &f->err));
+    assert_ok(det_checkpoint_store_set_metadata(store, "{\"steps_completed\": 9, \"loss\": 0.5}",
+                                                &f->err));
+    assert_ok(det_checkpoint_store_commit(store, &f->err));
+    assert_fails(det_checkpoint_store_set_metadata(store, META, &f->err), DET_E_STATE,
+                 "committed before");
+    assert_ok(det_checkpoint_get_metadata(checkpoint_of(f), det_checkpoint_store_id(store), &json,
+                                          &f->err));
+    assert_non_null(strstr(json, "\"steps_completed\":9,\"loss\":0.5"));
+    det_free(json);
+    det_checkpoint_store_free(store);
+
+    assert_ok(det_checkpoint_store_begin(checkpoint_of(f), NULL, ways[i], &store, &f->err));
+    assert_fails(det_checkpoint_store_commit(store, &f->err), DET_E_INVALID, "metadata");
+    det_checkpoint_store_free(store);
+  }
+  assert_fails(det_checkpoint_store_set_metadata(NULL, META, &f->err), DET_E_INVALID, "store");
+}
+
+static void a_trial_lists_its_own_checkpoints(void **state) {
+  struct fixture *f = *state;
+  char first[STORAGE_ID_SIZE], second[STORAGE_ID_SIZE], gone[STORAGE_ID_SIZE];
+  det_checkpoint_entries *entries;
+  assert_ok(det_checkpoint_list(checkpoint_of(f), &entries, &f->err));
+  assert_int_equal(det_checkpoint_entries_count(entries), 0);
+  det_checkpoint_entries_free(entries);
+  save(f, "{\"steps_completed\": 20}", second);
+  save(f, "{\"steps_completed\": 10}", first);
+  save(f, "{\"steps_completed\": 30}", gone);
+  assert_ok(det_checkpoint_delete(checkpoint_of(f), gone, &f->err));
+  restart(f, DET_OUTCOME_ERROR);
+  assert_ok(det_checkpoint_list(checkpoint_of(f), &entries, &f->err));
+  assert_int_equal(det_checkpoint_entries_count(entries), 2);
+  assert_string_equal(det_checkpoint_entries_id(entries, 0), second);
+  assert_string_equal(det_checkpoint_entries_id(entries, 1), first);
+  assert_int_equal(det_checkpoint_entries_steps_completed(entries, 0), 20);
+  assert_true(det_checkpoint_entries_time_us(entries, 0) <
+              det_checkpoint_entries_time_us(entries, 1));
+  assert_true(det_checkpoint_entries_size(entries, 0) > 5);
+  assert_null(det_checkpoint_entries_id(entries, 2));
+  assert_int_equal(det_checkpoint_entries_steps_completed(entries, 2), -1);
+  assert_int_equal(det_checkpoint_entries_size(NULL, 0), -1);
+  assert_int_equal(det_checkpoint_entries_time_us(NULL, 0), 0);
+  det_checkpoint_entries_free(entries);
+  det_checkpoint_entries_free(NULL);
+  assert_fails(det_checkpoint_list(NULL, &entries, &f->err), DET_E_INVALID, "checkpoint");
 }
 
 static void store_calls_in_a_wrong_order_are_refused(void **state) {
@@ -118,7 +177,7 @@ static void an_aborted_or_freed_store_leaves_nothing(void **state) {
   det_checkpoint_store_free(store);
   assert_false(exists(path, ""));
   det_client *client;
-  assert_ok(det_client_open(f->home, &client, &f->err));
+  assert_ok(open_store(f->home, &client, &f->err));
   assert_ok(det_client_list_checkpoints(client, 0, NULL, &json, &f->err));
   assert_string_equal(json, "{\"checkpoints\":[],\"next\":null}");
   det_free(json);
@@ -162,9 +221,9 @@ static const char *make_source(struct fixture *f) {
 
 static void upload_stores_the_directory_and_its_metadata(void **state) {
   struct fixture *f = *state;
-  char id[DET_STORAGE_ID_SIZE], target[128], *json;
+  char *id = NULL, target[128], *json;
   const char *source = make_source(f);
-  assert_ok(det_checkpoint_upload(checkpoint_of(f), source, META, NULL, id, &f->err));
+  assert_ok(det_checkpoint_upload(checkpoint_of(f), source, META, NULL, &id, &f->err));
   assert_int_equal(strlen(id), 36);
   assert_file(source, "metadata.json", "{\n  \"steps_completed\": 7\n}");
   snprintf(target, sizeof target, "%s/deep/target", f->home);
@@ -175,15 +234,16 @@ static void upload_stores_the_directory_and_its_metadata(void **state) {
   assert_ok(det_checkpoint_get_metadata(checkpoint_of(f), id, &json, &f->err));
   assert_string_equal(json, "{\"steps_completed\":7}");
   det_free(json);
+  det_free(id);
 }
 
 static void upload_selectors_choose_and_stop(void **state) {
   struct fixture *f = *state;
-  char id[DET_STORAGE_ID_SIZE], target[128];
+  char *id = NULL, target[128];
   int calls = 0;
   const char *source = make_source(f);
-  det_checkpoint_options options = {sizeof options, 0, only_b, &calls};
-  assert_ok(det_checkpoint_upload(checkpoint_of(f), source, META, &options, id, &f->err));
+  det_checkpoint_options options = {sizeof options, only_b, NULL, &calls, 0, 0};
+  assert_ok(det_checkpoint_upload(checkpoint_of(f), source, META, &options, &id, &f->err));
   assert_int_equal(calls, 4); /* a, b, empty/, metadata.json */
   snprintf(target, sizeof target, "%s/target", f->home);
   assert_ok(det_checkpoint_download(checkpoint_of(f), id, target, NULL, &f->err));
@@ -191,55 +251,62 @@ static void upload_selectors_choose_and_stop(void **state) {
   assert_false(exists(target, "a"));
   assert_false(exists(target, "metadata.json"));
   options.selector = refuse;
-  assert_fails(det_checkpoint_upload(checkpoint_of(f), source, META, &options, id, &f->err),
+  det_free(id);
+  assert_fails(det_checkpoint_upload(checkpoint_of(f), source, META, &options, &id, &f->err),
                DET_E_CALLBACK, "-3");
+  det_free(id);
 }
 
 static void a_job_of_one_rank_may_shard(void **state) {
   struct fixture *f = *state;
-  char id[DET_STORAGE_ID_SIZE];
+  char *id = NULL;
   det_checkpoint_writer *store;
   det_checkpoint_options shard = DET_CHECKPOINT_OPTIONS_INIT;
   shard.shard = 1;
-  assert_ok(det_checkpoint_upload(checkpoint_of(f), make_source(f), META, &shard, id, &f->err));
+  assert_ok(det_checkpoint_upload(checkpoint_of(f), make_source(f), META, &shard, &id, &f->err));
   assert_ok(det_checkpoint_store_begin(checkpoint_of(f), META, &shard, &store, &f->err));
   write_file(det_checkpoint_store_path(store), "weights", "1 2 3");
   assert_ok(det_checkpoint_store_commit(store, &f->err));
   det_checkpoint_store_free(store);
-  assert_fails(det_checkpoint_upload(checkpoint_of(f), NULL, META, &shard, id, &f->err),
+  det_free(id);
+  assert_fails(det_checkpoint_upload(checkpoint_of(f), NULL, META, &shard, &id, &f->err),
                DET_E_STATE, "no rank gave a directory");
-  assert_fails(det_checkpoint_upload(checkpoint_of(f), f->home, NULL, &shard, id, &f->err),
+  assert_fails(det_checkpoint_upload(checkpoint_of(f), f->home, NULL, &shard, &id, &f->err),
                DET_E_INVALID, "lacks \"steps_completed\"");
-  assert_fails(det_checkpoint_store_begin(checkpoint_of(f), NULL, &shard, &store, &f->err),
+  assert_fails(det_checkpoint_store_begin(checkpoint_of(f), "{\"a\": 1}", &shard, &store, &f->err),
                DET_E_INVALID, "lacks \"steps_completed\"");
+  det_free(id);
 }
 
 static void download_selectors_choose_and_stop(void **state) {
   struct fixture *f = *state;
-  char id[DET_STORAGE_ID_SIZE], target[128];
+  char *id = NULL, target[128];
   int calls = 0;
-  assert_ok(det_checkpoint_upload(checkpoint_of(f), make_source(f), META, NULL, id, &f->err));
+  assert_ok(det_checkpoint_upload(checkpoint_of(f), make_source(f), META, NULL, &id, &f->err));
   snprintf(target, sizeof target, "%s/target", f->home);
-  det_download_options options = {sizeof options, DET_DOWNLOAD_MODE_NO_SHARED, only_b, &calls, 0};
+  det_download_options options = {
+      sizeof options, only_b, NULL, &calls, DET_DOWNLOAD_MODE_NO_SHARED, 0};
   assert_ok(det_checkpoint_download(checkpoint_of(f), id, target, &options, &f->err));
   assert_file(target, "b", "B");
   assert_false(exists(target, "a"));
   options.selector = refuse;
   assert_fails(det_checkpoint_download(checkpoint_of(f), id, target, &options, &f->err),
                DET_E_CALLBACK, "-3");
+  det_free(id);
 }
 
 static void upload_rejects_what_is_no_directory(void **state) {
   struct fixture *f = *state;
-  char id[DET_STORAGE_ID_SIZE];
-  assert_fails(det_checkpoint_upload(checkpoint_of(f), NULL, META, NULL, id, &f->err), DET_E_STATE,
+  char *id = NULL;
+  assert_fails(det_checkpoint_upload(checkpoint_of(f), NULL, META, NULL, &id, &f->err), DET_E_STATE,
                "NULL");
-  assert_fails(det_checkpoint_upload(checkpoint_of(f), "/nonexistent", META, NULL, id, &f->err),
+  assert_fails(det_checkpoint_upload(checkpoint_of(f), "/nonexistent", META, NULL, &id, &f->err),
                DET_E_NOT_FOUND, "/nonexistent");
-  assert_fails(det_checkpoint_upload(checkpoint_of(f), "/etc/passwd", META, NULL, id, &f->err),
+  assert_fails(det_checkpoint_upload(checkpoint_of(f), "/etc/passwd", META, NULL, &id, &f->err),
                DET_E_INVALID, "/etc/passwd");
   assert_fails(det_checkpoint_upload(checkpoint_of(f), f->home, META, NULL, NULL, &f->err),
-               DET_E_INVALID, "storage_id");
+               DET_E_INVALID, "out_storage_id");
+  det_free(id);
 }
 
 static void ids_that_could_escape_are_refused(void **state) {
@@ -276,7 +343,7 @@ static void unknown_ids_are_not_found(void **state) {
 
 static void delete_twice_is_fine_and_restore_then_fails(void **state) {
   struct fixture *f = *state;
-  char id[DET_STORAGE_ID_SIZE];
+  char id[STORAGE_ID_SIZE];
   det_checkpoint_reader *restore;
   save(f, META, id);
   assert_ok(det_checkpoint_delete(checkpoint_of(f), id, &f->err));
@@ -287,7 +354,7 @@ static void delete_twice_is_fine_and_restore_then_fails(void **state) {
 
 static void a_damaged_file_is_named_on_restore(void **state) {
   struct fixture *f = *state;
-  char id[DET_STORAGE_ID_SIZE], path[256];
+  char id[STORAGE_ID_SIZE], path[256];
   det_checkpoint_reader *restore;
   save(f, META, id);
   snprintf(path, sizeof path, "%s/%s", f->home, id);
@@ -322,12 +389,12 @@ static void freeing_null_does_nothing(void **state) {
 
 static void null_handles_are_refused(void **state) {
   struct fixture *f = *state;
-  char id[DET_STORAGE_ID_SIZE], *json;
+  char *id = NULL, *json;
   det_checkpoint_writer *store;
   det_checkpoint_reader *restore;
   const char *null_handle = "checkpoint must not be NULL";
   const det_status invalid = DET_E_INVALID;
-  assert_fails(det_checkpoint_upload(NULL, "d", META, NULL, id, &f->err), invalid, null_handle);
+  assert_fails(det_checkpoint_upload(NULL, "d", META, NULL, &id, &f->err), invalid, null_handle);
   assert_fails(det_checkpoint_store_begin(NULL, META, NULL, &store, &f->err), invalid, null_handle);
   assert_fails(det_checkpoint_download(NULL, "i", "d", NULL, &f->err), invalid, null_handle);
   assert_fails(det_checkpoint_restore_begin(NULL, "i", NULL, &restore, &f->err), invalid,
@@ -336,6 +403,7 @@ static void null_handles_are_refused(void **state) {
   assert_fails(det_checkpoint_get_metadata(NULL, "i", &json, &f->err), invalid, null_handle);
   assert_fails(det_checkpoint_store_commit(NULL, &f->err), invalid, "store must not be NULL");
   assert_fails(det_checkpoint_store_abort(NULL, &f->err), invalid, "store must not be NULL");
+  det_free(id);
 }
 
 int test_checkpoint(void) {
@@ -344,6 +412,8 @@ int test_checkpoint(void) {
       CASE(a_saved_checkpoint_is_restored),
       CASE(the_next_run_starts_from_the_latest_checkpoint),
       CASE(metadata_must_have_integer_steps_before_anything_is_stored),
+      CASE(metadata_may_come_before_the_commit),
+      CASE(a_trial_lists_its_own_checkpoints),
       CASE(store_calls_in_a_wrong_order_are_refused),
       CASE(an_aborted_or_freed_store_leaves_nothing),
       CASE(a_store_may_outlive_its_core),

@@ -1,21 +1,23 @@
+#include <math.h>
 #include <stddef.h>
 #include <sys/wait.h>
 
 #include "tests/capi/fixture.h"
+#include "tests/open_store.h"
 
 /* A client of the fixture's store. */
 static det_client *client_of(struct fixture *f) {
   det_client *client;
-  assert_ok(det_client_open(f->home, &client, &f->err));
+  assert_ok(open_store(f->home, &client, &f->err));
   return client;
 }
 
 static void a_store_that_is_not_there_is_not_made(void **state) {
   struct fixture *f = *state;
   det_client *client = (det_client *)f;
-  assert_fails(det_client_open(f->home, &client, &f->err), DET_E_NOT_FOUND, f->home);
+  assert_fails(open_store(f->home, &client, &f->err), DET_E_NOT_FOUND, f->home);
   assert_null(client);
-  assert_fails(det_client_open(f->home, NULL, &f->err), DET_E_INVALID, "out");
+  assert_fails(open_store(f->home, NULL, &f->err), DET_E_INVALID, "out");
 }
 
 static void lists_show_what_the_trial_did(void **state) {
@@ -69,6 +71,69 @@ static void pages_walk_through_a_long_list(void **state) {
   assert_fails(det_client_list_metrics(client, 1, NULL, &page, &json, &f->err), DET_E_INVALID,
                "page");
   assert_null(json);
+  det_client_free(client);
+}
+
+static void a_metric_is_read_as_arrays(void **state) {
+  struct fixture *f = *state;
+  det_metric_series *series;
+  det_client *client = client_of(f);
+  for (int step = 1; step <= 2500; ++step) { /* several pages */
+    const det_metric metrics[] = {{"loss", step == 7 ? NAN : step * 0.5}, {"other", 1}};
+    assert_ok(
+        det_train_report_training_metrics(det_core_train(f->core), step, metrics, 2, &f->err));
+  }
+  assert_ok(det_train_report_metrics_json(det_core_train(f->core), "training", 2501,
+                                          "{\"loss\": \"text\"}", NULL, &f->err));
+  assert_ok(det_train_flush(det_core_train(f->core), 10000, &f->err));
+  assert_ok(det_client_get_metric_series(client, 1, "training", "loss", &series, &f->err));
+  assert_int_equal(det_metric_series_count(series), 2500);
+  for (int i = 0; i < 2500; ++i) {
+    assert_int_equal(det_metric_series_steps_completed(series)[i], i + 1);
+    if (i == 6) assert_true(isnan(det_metric_series_values(series)[i]));
+    else assert_true(det_metric_series_values(series)[i] == (i + 1) * 0.5);
+  }
+  assert_true(det_metric_series_times_us(series)[2499] >= det_metric_series_times_us(series)[0]);
+  assert_true(det_metric_series_times_us(series)[0] > INT64_C(1700000000000000));
+  det_metric_series_free(series);
+  assert_ok(det_client_get_metric_series(client, 1, "training", "none", &series, &f->err));
+  assert_int_equal(det_metric_series_count(series), 0);
+  det_metric_series_free(series);
+  assert_fails(det_client_get_metric_series(client, 77, "training", "loss", &series, &f->err),
+               DET_E_NOT_FOUND, "77");
+  assert_null(series);
+  assert_fails(det_client_get_metric_series(client, 1, NULL, "loss", &series, &f->err),
+               DET_E_INVALID, "group");
+  assert_int_equal(det_metric_series_count(NULL), 0);
+  assert_null(det_metric_series_values(NULL));
+  assert_null(det_metric_series_times_us(NULL));
+  assert_null(det_metric_series_steps_completed(NULL));
+  det_metric_series_free(NULL);
+  det_client_free(client);
+}
+
+static void options_of_a_client_are_checked(void **state) {
+  struct fixture *f = *state;
+  det_client *client = (det_client *)f;
+  det_client_options options = DET_CLIENT_OPTIONS_INIT;
+  options.master = f->home;
+  options.reserved = 1;
+  assert_fails(det_client_open(&options, &client, &f->err), DET_E_UNSUPPORTED, "reserved");
+  assert_null(client);
+  options.reserved = 0;
+  options.timeout_ms = -7;
+  assert_fails(det_client_open(&options, &client, &f->err), DET_E_INVALID, "timeout_ms");
+  options.timeout_ms = DET_TIMEOUT_NONE;
+  assert_fails(det_client_open(&options, &client, &f->err), DET_E_INVALID, "timeout_ms");
+  options.timeout_ms = DET_TIMEOUT_INFINITE;
+  options.token = "t";
+  options.user = "u";
+  assert_fails(det_client_open(&options, &client, &f->err), DET_E_INVALID, "token");
+  options.user = NULL;
+  options.log_level = 9;
+  assert_fails(det_client_open(&options, &client, &f->err), DET_E_INVALID, "log_level");
+  options.log_level = DET_LOG_LEVEL_DEBUG;
+  assert_ok(det_client_open(&options, &client, &f->err));
   det_client_free(client);
 }
 
@@ -248,6 +313,8 @@ int test_client(void) {
       CASE(a_store_that_is_not_there_is_not_made, setup_home),
       CASE(lists_show_what_the_trial_did, setup),
       CASE(pages_walk_through_a_long_list, setup),
+      CASE(a_metric_is_read_as_arrays, setup),
+      CASE(options_of_a_client_are_checked, setup),
       CASE(unknown_ids_are_not_found, setup),
       CASE(the_best_trial_is_that_with_the_best_validation, setup),
       CASE(lists_have_what_their_page_asks_for, setup),

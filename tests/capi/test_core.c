@@ -161,7 +161,7 @@ static void every_call_after_close_answers_that_it_is_closed(void **state) {
 
   const char *closed = "after det_core_close";
   const det_metric loss = {"loss", 1};
-  char id[DET_STORAGE_ID_SIZE];
+  char *id = NULL;
   char *text;
   double number;
   det_searcher_op *next;
@@ -190,11 +190,12 @@ static void every_call_after_close_answers_that_it_is_closed(void **state) {
   assert_fails(det_train_get_tensorboard_path(train, &text, &f->err), expected, closed);
   assert_fails(det_train_upload_tensorboard_files(train, NULL, NULL, NULL, &f->err), expected,
                closed);
-  assert_fails(det_checkpoint_upload(checkpoint, f->home, meta, NULL, id, &f->err), expected,
+  assert_fails(det_checkpoint_upload(checkpoint, f->home, meta, NULL, &id, &f->err), expected,
                closed);
   assert_fails(det_checkpoint_store_begin(checkpoint, meta, NULL, &store, &f->err), expected,
                closed);
-  const det_download_options all = {sizeof all, DET_DOWNLOAD_MODE_NO_SHARED, take_all, NULL, 0};
+  const det_download_options all = {sizeof all, take_all, NULL, NULL, DET_DOWNLOAD_MODE_NO_SHARED,
+                                    0};
   assert_fails(det_checkpoint_download(checkpoint, "id", f->home, &all, &f->err), expected, closed);
   assert_fails(det_checkpoint_restore_begin(checkpoint, "id", NULL, &restore, &f->err), expected,
                closed);
@@ -212,6 +213,7 @@ static void every_call_after_close_answers_that_it_is_closed(void **state) {
   assert_fails(det_profiler_on(profiler, 1, 10, &f->err), expected, closed);
   assert_fails(det_profiler_off(profiler, &f->err), expected, closed);
   assert_int_equal(det_info_trial_id(det_core_info(f->core)), 1); /* facts stay readable */
+  det_free(id);
 }
 
 static void options_of_an_older_release_get_the_defaults_for_the_rest(void **state) {
@@ -235,6 +237,90 @@ static void options_of_a_newer_release_pass_while_its_new_fields_are_zero(void *
   newer.new_field = 1;
   det_core *second;
   assert_fails(det_core_init(&newer.options, &second, &f->err), DET_E_UNSUPPORTED, "options");
+}
+
+static void options_may_be_text(void **state) {
+  struct fixture *f = *state;
+  char text[512];
+  snprintf(
+      text, sizeof text,
+      "{\"master\": \"%s\", \"external_id\": \"by text\", \"hparams_json\": {\"lr\": 0.5},"
+      " \"preempt_signals\": [\"SIGUSR2\", 12], \"spool_limit\": 1048576, \"close_wait_ms\": -1,"
+      " \"preempt_mode\": \"CHIEF_ONLY\", \"capture_output\": false, \"durable_reports\": 1,"
+      " \"log_level\": \"ERROR\", \"name\": null}",
+      f->home);
+  assert_ok(det_core_init_json(text, NULL, NULL, &f->core, &f->err));
+  assert_true(det_info_hparam_double(det_core_info(f->core), "lr", 0) == 0.5);
+  raise(SIGUSR2);
+  while (det_preempt_should_preempt(det_core_preempt(f->core), &f->err) != DET_PREEMPTED)
+    usleep(100);
+  assert_ok(det_core_close(f->core, DET_OUTCOME_OK, &f->err));
+  det_core_free(f->core);
+  f->options.external_id = "by text";
+  start(f);
+  assert_int_equal(det_info_trial_run_id(det_core_info(f->core)), 2);
+}
+
+static void text_that_is_no_options_starts_nothing(void **state) {
+  struct fixture *f = *state;
+  const char *bad[][2] = {{"[]", "options_json"},
+                          {"{", "options_json"},
+                          {"{\"masters\": \"x\"}", "there is no 'masters'; there are"},
+                          {"{\"master\": 5}", "'master' must be text"},
+                          {"{\"trial_id\": 1.5}", "'trial_id' must be a whole number"},
+                          {"{\"trial_id\": 18446744073709551615}", "'trial_id'"},
+                          {"{\"capture_output\": 2}", "'capture_output' must be true or false"},
+                          {"{\"log_level\": \"LOUD\"}", "\"WARNING\", \"ERROR\""},
+                          {"{\"preempt_signals\": [\"SIGNOT\"]}", "a signal"},
+                          {"{\"preempt_signals\": 15}", "a list of signals"},
+                          {"{\"close_wait_ms\": -9}", "close_wait_ms"}};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
+    f->core = (det_core *)f;
+    assert_fails(det_core_init_json(bad[i][0], NULL, NULL, &f->core, &f->err), DET_E_INVALID,
+                 bad[i][1]);
+    assert_null(f->core);
+  }
+  assert_fails(det_core_init_json(NULL, NULL, NULL, NULL, &f->err), DET_E_INVALID, "out");
+}
+
+static void a_zeroed_struct_means_the_defaults(void **state) {
+  struct fixture *f = *state;
+  det_core_options zeroed;
+  memset(&zeroed, 0, sizeof zeroed);
+  zeroed.struct_size = sizeof zeroed;
+  zeroed.master = f->home;
+  assert_ok(det_core_init(&zeroed, &f->core, &f->err));
+}
+
+static void timeouts_mean_the_same_everywhere(void **state) {
+  struct fixture *f = *state;
+  det_timeout *const each[] = {&f->options.spool_wait_ms, &f->options.close_wait_ms};
+  const char *const names[] = {"spool_wait_ms", "close_wait_ms"};
+  for (int i = 0; i < 2; ++i) {
+    *each[i] = -3;
+    assert_fails(det_core_init(&f->options, &f->core, &f->err), DET_E_INVALID, names[i]);
+    *each[i] = INT64_MAX;
+  }
+  start(f);
+  const det_metric loss = {"loss", 1};
+  assert_ok(det_train_report_training_metrics(det_core_train(f->core), 1, &loss, 1, &f->err));
+  assert_fails(det_train_flush(det_core_train(f->core), -3, &f->err), DET_E_INVALID, "timeout");
+  assert_ok(det_train_flush(det_core_train(f->core), DET_TIMEOUT_DEFAULT, &f->err));
+  assert_ok(det_train_flush(det_core_train(f->core), DET_TIMEOUT_INFINITE, &f->err));
+  assert_ok(det_train_flush(det_core_train(f->core), DET_TIMEOUT_NONE, &f->err));
+  assert_ok(det_core_close(f->core, DET_OUTCOME_OK, &f->err));
+}
+
+static void features_are_told(void **state) {
+  (void)state;
+  assert_int_equal(det_has_feature("http"), 1);
+  assert_int_equal(det_has_feature("s3"), 0);
+  assert_int_equal(det_has_feature("no such thing"), 0);
+  assert_int_equal(det_has_feature(NULL), 0);
+  assert_int_equal(det_version(), DET_VERSION_NUMBER);
+#if DET_VERSION_NUMBER < 1000
+#error "a release is at least 0.1.0"
+#endif
 }
 
 static void options_without_a_size_are_refused(void **state) {
@@ -310,6 +396,11 @@ int test_core(void) {
       CASE(every_call_after_close_answers_that_it_is_closed),
       CASE(options_of_an_older_release_get_the_defaults_for_the_rest),
       CASE(options_of_a_newer_release_pass_while_its_new_fields_are_zero),
+      CASE(options_may_be_text),
+      CASE(text_that_is_no_options_starts_nothing),
+      CASE(a_zeroed_struct_means_the_defaults),
+      CASE(timeouts_mean_the_same_everywhere),
+      CASE(features_are_told),
       CASE(options_without_a_size_are_refused),
       CASE(options_of_an_absurd_size_are_refused_unread),
       cmocka_unit_test(views_of_null_are_null),

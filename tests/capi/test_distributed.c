@@ -89,7 +89,7 @@ static void a_job_of_several_machines_needs_the_address_of_its_chief(void **stat
   det_distributed_options options = {sizeof options, 0, 2, 0, 1, 0, 2, NULL, 0, 0, 0, 0, 0};
   assert_fails(det_distributed_create(&options, &d, &f->err), DET_E_INVALID, "chief_ip");
   options.chief_ip = "127.0.0.1";
-  options.timeout_ms = -1;
+  options.timeout_ms = DET_TIMEOUT_NONE;
   assert_fails(det_distributed_create(&options, &d, &f->err), DET_E_INVALID, "timeout_ms");
   options.timeout_ms = 0;
   assert_fails(det_distributed_create(&options, &d, &f->err), DET_E_INVALID, "SECRET");
@@ -181,12 +181,12 @@ static void the_launcher_is_recognised(void **state) {
 }
 
 static int32_t no_send(int32_t peer, int32_t channel, const void *data, size_t size,
-                       int32_t timeout_ms, void *user_data) {
+                       int64_t timeout_ms, void *user_data) {
   (void)peer, (void)channel, (void)data, (void)size, (void)timeout_ms, (void)user_data;
   return ENETDOWN;
 }
 static int32_t no_receive(int32_t peer, int32_t channel, void *data, size_t capacity, size_t *size,
-                          int32_t timeout_ms, void *user_data) {
+                          int64_t timeout_ms, void *user_data) {
   (void)peer, (void)channel, (void)data, (void)capacity, (void)size, (void)timeout_ms;
   (void)user_data;
   return ENETDOWN;

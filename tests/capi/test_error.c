@@ -56,14 +56,15 @@ static void messages_are_one_line_and_cut_between_characters(void **state) {
   char name[2000];
   strcpy(name, "/nonexistent\n");
   while (strlen(name) + 2 < sizeof name) strcat(name, "\xc3\xa4"); /* ä */
-  char id[DET_STORAGE_ID_SIZE];
+  char *id = NULL;
   assert_int_not_equal(det_checkpoint_upload(det_core_checkpoint(f->core), name,
-                                             "{\"steps_completed\": 1}", NULL, id, &f->err),
+                                             "{\"steps_completed\": 1}", NULL, &id, &f->err),
                        DET_OK);
   assert_null(strchr(f->err.message, '\n'));
   size_t length = strlen(f->err.message);
   assert_in_range(length, sizeof f->err.message - 3, sizeof f->err.message - 1);
   assert_int_equal((unsigned char)f->err.message[length - 1], 0xa4); /* a whole ä at the end */
+  det_free(id);
 }
 
 static void messages_do_not_steer_the_terminal_that_shows_them(void **state) {

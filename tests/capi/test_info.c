@@ -36,6 +36,37 @@ static void dots_step_into_groups_and_a_name_with_dots_comes_first(void **state)
   assert_int_equal(det_info_hparam_int(info_of(f), "optimizer.missing", 9), 9);
 }
 
+static void names_can_be_walked(void **state) {
+  struct fixture *f = *state;
+  const det_info *info = info_of(f);
+  int found = 0;
+  assert_true(det_info_hparam_count(info) > 5);
+  for (size_t i = 0; i < det_info_hparam_count(info); ++i) {
+    char *json;
+    assert_ok(det_info_get_hparam_json(info, det_info_hparam_name(info, i), &json, &f->err));
+    det_free(json);
+    found += strcmp(det_info_hparam_name(info, i), "optimizer.deep.x") == 0;
+  }
+  assert_int_equal(found, 1);
+  assert_null(det_info_hparam_name(info, det_info_hparam_count(info)));
+  assert_null(det_info_hparam_name(NULL, 0));
+  assert_int_equal(det_info_hparam_count(NULL), 0);
+}
+
+static void a_required_text_is_copied_or_missed(void **state) {
+  struct fixture *f = *state;
+  char *text = f->home;
+  assert_ok(det_info_get_hparam_string(info_of(f), "name", &text, &f->err));
+  assert_string_equal(text, "adam");
+  det_free(text);
+  assert_fails(det_info_get_hparam_string(info_of(f), "missing", &text, &f->err), DET_E_NOT_FOUND,
+               "missing");
+  assert_null(text);
+  assert_fails(det_info_get_hparam_string(info_of(f), "lr", &text, &f->err), DET_E_INVALID,
+               "expected a text");
+  assert_fails(det_info_get_hparam_string(info_of(f), "name", NULL, &f->err), DET_E_INVALID, "out");
+}
+
 static void absent_names_give_the_fallback_in_silence(void **state) {
   struct fixture *f = *state;
   const char *fallback = "sgd";
@@ -144,6 +175,8 @@ int test_info(void) {
   const struct CMUnitTest tests[] = {
       CASE(hyperparameters_are_read_by_type),
       CASE(dots_step_into_groups_and_a_name_with_dots_comes_first),
+      CASE(names_can_be_walked),
+      CASE(a_required_text_is_copied_or_missed),
       CASE(absent_names_give_the_fallback_in_silence),
       CASE(a_wrong_type_gives_the_fallback_and_a_warning),
       CASE(required_hyperparameters_explain_what_is_wrong),

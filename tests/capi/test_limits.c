@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include "tests/capi/fixture.h"
+#include "tests/storage_id.h"
 
 /* Runs `body` with a limit of `count` more descriptors than are open; gives what it answers. */
 static det_status with_descriptors(int count, det_status (*body)(struct fixture *),
@@ -26,7 +27,7 @@ static det_status train(struct fixture *f) {
   if (status == DET_OK)
     status = det_train_report_training_metrics(det_core_train(f->core), 1, &loss, 1, &f->err);
   if (status == DET_OK) {
-    char id[DET_STORAGE_ID_SIZE];
+    char id[STORAGE_ID_SIZE];
     det_checkpoint_writer *store;
     det_checkpoint_context *checkpoint = det_core_checkpoint(f->core);
     status =

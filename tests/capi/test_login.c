@@ -71,48 +71,72 @@ static void expect_text(char *json, const char *part) {
   det_free(json);
 }
 
+static det_client_options access_to(const char *master, const char *user, const char *password) {
+  det_client_options options = DET_CLIENT_OPTIONS_INIT;
+  options.master = master;
+  options.user = user;
+  options.password = password;
+  return options;
+}
+
+static det_status log_in(struct site *site, const char *master, const char *user,
+                         const char *password, char **out) {
+  const det_client_options options = access_to(master, user, password);
+  return det_client_login(&options, out, &site->err);
+}
+
+static det_status log_out(struct site *site, const char *master, const char *user, char **out) {
+  const det_client_options options = access_to(master, user, NULL);
+  return det_client_logout(&options, out, &site->err);
+}
+
+static det_status who_am_i(struct site *site, const char *master, char **out) {
+  const det_client_options options = access_to(master, NULL, NULL);
+  return det_client_whoami(&options, out, &site->err);
+}
+
 static void login_is_seen_by_whoami_until_logout(void **state) {
   struct site *site = *state;
   char *json;
-  assert_int_equal(det_client_login(site->url, "bob", "hunter2", NULL, &json, &site->err), DET_OK);
+  assert_int_equal(log_in(site, site->url, "bob", "hunter2", &json), DET_OK);
   expect_text(json, "\"username\":\"bob\"");
-  assert_int_equal(det_client_whoami(site->url, &json, &site->err), DET_OK);
+  assert_int_equal(who_am_i(site, site->url, &json), DET_OK);
   expect_text(json, "\"username\":\"bob\"");
-  assert_int_equal(det_client_logout(site->url, "bob", &json, &site->err), DET_OK);
+  assert_int_equal(log_out(site, site->url, "bob", &json), DET_OK);
   expect_text(json, "\"revoked\":true");
-  assert_int_equal(det_client_logout(site->url, NULL, &json, &site->err), DET_E_NOT_FOUND);
+  assert_int_equal(log_out(site, site->url, NULL, &json), DET_E_NOT_FOUND);
   assert_null(json);
 }
 
 static void defaults_come_from_the_environment(void **state) {
   struct site *site = *state;
-  assert_int_equal(det_client_login(NULL, NULL, NULL, NULL, NULL, &site->err), DET_E_INVALID);
+  assert_int_equal(log_in(site, NULL, NULL, NULL, NULL), DET_E_INVALID);
   assert_non_null(strstr(site->err.message, "DET_USER"));
-  assert_int_equal(det_client_login(NULL, "bob", NULL, NULL, NULL, &site->err), DET_E_INVALID);
+  assert_int_equal(log_in(site, NULL, "bob", NULL, NULL), DET_E_INVALID);
   assert_non_null(strstr(site->err.message, "DET_PASS"));
   setenv("DET_USER", "bob", 1);
   setenv("DET_PASS", "hunter2", 1);
-  assert_int_equal(det_client_login(NULL, NULL, NULL, NULL, NULL, &site->err), DET_OK);
-  assert_int_equal(det_client_logout(NULL, NULL, NULL, &site->err), DET_OK);
+  assert_int_equal(log_in(site, NULL, NULL, NULL, NULL), DET_OK);
+  assert_int_equal(log_out(site, NULL, NULL, NULL), DET_OK);
 }
 
 static void empty_password_is_one(void **state) {
   struct site *site = *state;
-  assert_int_equal(det_client_login(NULL, "determined", "", NULL, NULL, &site->err), DET_OK);
-  assert_int_equal(det_client_login(NULL, "bob", "", NULL, NULL, &site->err), DET_E_ACCESS);
+  assert_int_equal(log_in(site, NULL, "determined", "", NULL), DET_OK);
+  assert_int_equal(log_in(site, NULL, "bob", "", NULL), DET_E_ACCESS);
 }
 
 static void refusals_say_what_was_wrong(void **state) {
   struct site *site = *state;
   char *json = (char *)site;
-  assert_int_equal(det_client_login(NULL, "bob", "secret", NULL, &json, &site->err), DET_E_ACCESS);
+  assert_int_equal(log_in(site, NULL, "bob", "secret", &json), DET_E_ACCESS);
   assert_null(json);
   assert_int_equal(site->err.http_status, 401);
   assert_non_null(strstr(site->err.message, site->url));
   assert_null(strstr(site->err.message, "secret"));
-  assert_int_equal(det_client_login("/tmp", "bob", "x", NULL, NULL, &site->err), DET_E_INVALID);
-  assert_int_equal(det_client_login(NULL, "bob\xff", "x", NULL, NULL, &site->err), DET_E_INVALID);
-  assert_int_equal(det_client_whoami(NULL, NULL, &site->err), DET_E_INVALID);
+  assert_int_equal(log_in(site, "/tmp", "bob", "x", NULL), DET_E_INVALID);
+  assert_int_equal(log_in(site, NULL, "bob\xff", "x", NULL), DET_E_INVALID);
+  assert_int_equal(who_am_i(site, NULL, NULL), DET_E_INVALID);
 }
 
 int test_login(void) {

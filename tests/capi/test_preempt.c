@@ -2,6 +2,7 @@
 #include <time.h>
 
 #include "tests/capi/fixture.h"
+#include "tests/open_store.h"
 
 static det_preempt_context *preempt_of(struct fixture *f) { return det_core_preempt(f->core); }
 
@@ -18,7 +19,7 @@ static void wait_for_the_signal(struct fixture *f) {
 
 static void control(struct fixture *f, det_client_action action) {
   det_client *client;
-  assert_ok(det_client_open(f->home, &client, &f->err));
+  assert_ok(open_store(f->home, &client, &f->err));
   assert_ok(det_client_control(client, DET_CLIENT_TARGET_TRIAL,
                                det_info_trial_id(det_core_info(f->core)), action, NULL, &f->err));
   det_client_free(client);
@@ -55,7 +56,7 @@ static void an_acknowledged_trial_is_paused_and_one_that_is_not_is_completed(voi
   assert_ok(det_preempt_acknowledge(preempt_of(f), &f->err));
   assert_ok(det_preempt_acknowledge(preempt_of(f), &f->err));
   assert_ok(det_core_close(f->core, DET_OUTCOME_OK, &f->err));
-  assert_ok(det_client_open(f->home, &client, &f->err));
+  assert_ok(open_store(f->home, &client, &f->err));
   assert_ok(det_client_get_trial(client, 1, &json, &f->err));
   assert_non_null(strstr(json, "\"state\":\"PAUSED\""));
   det_free(json);

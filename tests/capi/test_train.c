@@ -2,6 +2,7 @@
 #include <sys/wait.h>
 
 #include "tests/capi/fixture.h"
+#include "tests/open_store.h"
 
 static det_train_context *train_of(struct fixture *f) { return det_core_train(f->core); }
 
@@ -10,7 +11,7 @@ static char *metrics_of(struct fixture *f, const char *group) {
   det_client *client;
   char *json;
   assert_ok(det_train_flush(train_of(f), 10000, &f->err));
-  assert_ok(det_client_open(f->home, &client, &f->err));
+  assert_ok(open_store(f->home, &client, &f->err));
   assert_ok(det_client_list_metrics(client, det_info_trial_id(det_core_info(f->core)), group, NULL,
                                     &json, &f->err));
   det_client_free(client);
@@ -29,6 +30,73 @@ static void a_report_reaches_the_store(void **state) {
   assert_has(json, "\"loss\":0.5");
   assert_has(json, "\"steps_completed\":3");
   assert_has(json, "\"trial_run_id\":1");
+  det_free(json);
+}
+
+static void a_report_may_say_when_and_whose(void **state) {
+  struct fixture *f = *state;
+  const det_metric loss = {"loss", 0.5};
+  det_report report = DET_REPORT_INIT;
+  report.steps_completed = 3;
+  report.metrics = &loss;
+  report.count = 1;
+  report.time_us = INT64_C(981173106000007);
+  report.rank = 700;
+  assert_ok(det_train_report(train_of(f), &report, &f->err));
+  report.group = "validation";
+  report.metrics_json = "{\"confusion\": [1, 2]}";
+  report.batch_metrics_json = "[{\"loss\": 1}]";
+  report.time_us = 0;
+  report.rank = 0;
+  assert_ok(det_train_report(train_of(f), &report, &f->err));
+  char *json = metrics_of(f, "training");
+  assert_has(json, "\"rank\":700,\"time\":\"2001-02-03T04:05:06.000007+00:00\"");
+  assert_has(json, "{\"loss\":0.5}");
+  det_free(json);
+  json = metrics_of(f, "validation");
+  assert_has(json, "\"rank\":0,\"time\":\"20");
+  assert_has(json, "\"confusion\":[1,2]");
+  assert_has(json, "\"loss\":0.5");
+  assert_has(json, "\"batch_metrics\":[{\"loss\":1");
+  det_free(json);
+}
+
+static void reports_that_contradict_themselves_are_refused(void **state) {
+  struct fixture *f = *state;
+  const det_metric loss = {"loss", 0.5};
+  const det_report good = {sizeof good, "mine", 1, &loss, 1, NULL, NULL, 0, 0, 0};
+  assert_fails(det_train_report(train_of(f), NULL, &f->err), DET_E_INVALID, "report");
+  assert_fails(det_train_report(NULL, &good, &f->err), DET_E_INVALID, "train");
+  det_report bad = good;
+  bad.rank = 65536;
+  assert_fails(det_train_report(train_of(f), &bad, &f->err), DET_E_INVALID, "rank 65536");
+  bad.rank = -1;
+  assert_fails(det_train_report(train_of(f), &bad, &f->err), DET_E_INVALID, "rank -1");
+  bad = good;
+  bad.time_us = -5;
+  assert_fails(det_train_report(train_of(f), &bad, &f->err), DET_E_INVALID, "time_us");
+  bad = good;
+  bad.metrics_json = "{\"loss\": 1}";
+  assert_fails(det_train_report(train_of(f), &bad, &f->err), DET_E_INVALID, "'loss'");
+  bad = good;
+  bad.reserved = 1;
+  assert_fails(det_train_report(train_of(f), &bad, &f->err), DET_E_UNSUPPORTED, "reserved");
+  bad = good;
+  bad.struct_size = 0;
+  assert_fails(det_train_report(train_of(f), &bad, &f->err), DET_E_INVALID, "struct_size");
+  char *json = metrics_of(f, "mine");
+  assert_has(json, "\"metrics\":[]");
+  det_free(json);
+}
+
+static void durable_reports_reach_the_store(void **state) {
+  struct fixture *f = *state;
+  f->options.durable_reports = 1;
+  restart(f, DET_OUTCOME_OK);
+  const det_metric loss = {"loss", 0.5};
+  assert_ok(det_train_report_training_metrics(train_of(f), 1, &loss, 1, &f->err));
+  char *json = metrics_of(f, "training");
+  assert_has(json, "\"trial_run_id\":2");
   det_free(json);
 }
 
@@ -179,7 +247,7 @@ static void a_journal_at_its_limit_refuses_or_waits_but_loses_nothing(void **sta
   const det_metric loss = {"loss", 1};
   det_core_free(f->core);
   f->options.spool_limit = 1u << 19;
-  f->options.spool_wait_ms = -1;
+  f->options.spool_wait_ms = DET_TIMEOUT_NONE;
   start(f);
   int64_t accepted = 0;
   det_status status = DET_OK;
@@ -194,7 +262,7 @@ static void a_journal_at_its_limit_refuses_or_waits_but_loses_nothing(void **sta
   page.limit = 500; /* sanitizers look at the whole text in each strstr() */
   int64_t stored = 0;
   int more = 1;
-  assert_ok(det_client_open(f->home, &client, &f->err));
+  assert_ok(open_store(f->home, &client, &f->err));
   while (more == 1) {
     char *json;
     assert_ok(det_client_list_metrics(client, 2, NULL, &page, &json, &f->err));
@@ -214,7 +282,7 @@ static void status_progress_and_log_are_kept(void **state) {
   assert_ok(det_train_report_progress(train_of(f), 0.25, &f->err));
   assert_ok(det_train_log(train_of(f), DET_LOG_LEVEL_WARNING, "look here", &f->err));
   assert_ok(det_train_flush(train_of(f), 10000, &f->err));
-  assert_ok(det_client_open(f->home, &client, &f->err));
+  assert_ok(open_store(f->home, &client, &f->err));
   assert_ok(det_client_get_trial(client, 1, &json, &f->err));
   assert_has(json, "\"validating\"");
   assert_has(json, "\"progress\":0.25");
@@ -339,6 +407,9 @@ int test_train(void) {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
   const struct CMUnitTest tests[] = {
       CASE(a_report_reaches_the_store),
+      CASE(a_report_may_say_when_and_whose),
+      CASE(reports_that_contradict_themselves_are_refused),
+      CASE(durable_reports_reach_the_store),
       CASE(nan_and_infinities_survive),
       CASE(report_rejects_null_train_and_null_metrics),
       CASE(report_rejects_names_that_are_no_names),

@@ -2,6 +2,7 @@
 """A search that a program decides through the C library, while `det run` runs it."""
 import ctypes
 import json
+import os
 import sys
 import uuid
 
@@ -19,7 +20,9 @@ class Decider:
         self.library = ctypes.CDLL(LIBRARY)
         self.handle = ctypes.c_void_p()
         self.library.det_free.argtypes = [ctypes.c_void_p]
-        status = self.library.det_client_open(store.home.encode(), ctypes.byref(self.handle), None)
+        os.environ["DET_MASTER"] = store.home
+        status = self.library.det_client_open(None, ctypes.byref(self.handle), None)
+        del os.environ["DET_MASTER"]
         assert status == 0, status
 
     def ask(self, function, *arguments, expect=0):
@@ -33,7 +36,7 @@ class Decider:
         return answer
 
     def events(self, timeout_ms=20000):
-        return self.ask("det_client_search_events", ctypes.c_int64(1), ctypes.c_int64(timeout_ms))[
+        return self.ask("det_client_search_events", ctypes.c_int64(1), ctypes.c_int64(timeout_ms or -2))[
             "events"]
 
     def post(self, event_id, *operations, expect=0):
@@ -91,8 +94,8 @@ def a_program_can_decide_the_search(store):
 def a_search_that_decides_by_itself_takes_no_operations(store):
     run(store, config(SINGLE))
     decider = Decider(store)
-    decider.ask("det_client_search_events", ctypes.c_int64(1), ctypes.c_int64(0), expect=-9)
-    decider.ask("det_client_search_events", ctypes.c_int64(7), ctypes.c_int64(0), expect=-4)
+    decider.ask("det_client_search_events", ctypes.c_int64(1), ctypes.c_int64(-2), expect=-9)
+    decider.ask("det_client_search_events", ctypes.c_int64(7), ctypes.c_int64(-2), expect=-4)
     decider.post(1, expect=-9)
     decider.close()
 

@@ -29,7 +29,8 @@ class Replayed {
                                    .credential = {master::Credential::Kind::user, token}};
     options.http.retry.total = 0;
     return std::make_unique<RestClient>(
-        std::make_shared<master::MasterSession>(std::move(options), std::make_shared<Logger>()));
+        std::make_shared<master::MasterSession>(std::move(options), std::make_shared<Logger>()),
+        std::make_shared<Logger>());
   }
 
  private:

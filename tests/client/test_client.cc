@@ -183,7 +183,7 @@ void reports_are_listed_in_order_by_group_and_page(void **) {
   assert_true(all.at("next").is_null());
   const Json first = all.at("metrics")[1];
   assert_string_equal(keys_of(first).c_str(),
-                      "group steps_completed trial_run_id time metrics batch_metrics");
+                      "group steps_completed trial_run_id rank time metrics batch_metrics");
   assert_string_equal(first.at("metrics").dump().c_str(), R"({"loss":"NaN"})");
   assert_string_equal(first.at("batch_metrics").dump().c_str(), R"([{"b":1}])");
 

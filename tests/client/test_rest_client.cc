@@ -53,7 +53,7 @@ void answers_have_the_keys_of_a_store(void **) {
                                       "latest_checkpoint metric_names waiting error resume")
                     .c_str());
     expect_keys(client.list_metrics(of.trial, std::nullopt, {}).at("metrics").at(0),
-                "group steps_completed trial_run_id time metrics batch_metrics");
+                "group steps_completed trial_run_id rank time metrics batch_metrics");
     const std::string checkpoint =
         "uuid trial_id trial_run_id steps_completed state size time metadata resources";
     expect_keys(client.list_checkpoints(0, {}).at("checkpoints").at(0), checkpoint.c_str());

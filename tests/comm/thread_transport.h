@@ -45,7 +45,7 @@ class ThreadNetwork {
 
   comm::TransportFunctions functions() const {
     comm::TransportFunctions functions;
-    functions.send = [](int32_t peer, int32_t channel, const void *data, size_t size, int32_t,
+    functions.send = [](int32_t peer, int32_t channel, const void *data, size_t size, int64_t,
                         void *user_data) {
       const auto *seat = static_cast<Seat *>(user_data);
       const std::lock_guard guard(seat->network->mutex_);
@@ -57,7 +57,7 @@ class ThreadNetwork {
       return 0;
     };
     functions.receive = [](int32_t peer, int32_t channel, void *data, size_t capacity, size_t *size,
-                           int32_t timeout_ms, void *user_data) {
+                           int64_t timeout_ms, void *user_data) {
       const auto *seat = static_cast<Seat *>(user_data);
       std::unique_lock lock(seat->network->mutex_);
       auto &line = seat->network->lines_[{peer, seat->rank, channel}];

@@ -98,6 +98,7 @@ class FakeMaster : public master::Master {
   }
   void report_checkpoint(const engine::CheckpointReport &) override {}
   bool knows_checkpoint(const std::string &) override { return false; }
+  std::vector<engine::CheckpointEntry> checkpoints() override { return {}; }
   std::optional<Json> checkpoint_metadata(const std::string &) override { return {}; }
   bool has_made_checkpoint(const std::string &) override { return false; }
   bool withdraw_checkpoint(const std::string &) override { return false; }

@@ -38,7 +38,7 @@ void a_store_that_stays_locked_leaves_the_reports_for_later(void **) {
   CoreOptions options;
   options.master = home.path;
   options.log_level = LogLevel::error;
-  options.log = [](LogLevel, const std::string &) {};
+  options.log = [](const LogLine &) {};
   options.close_limit = std::chrono::milliseconds(100);
   {
     const std::shared_ptr<Core> core = Core::start(options);

@@ -84,7 +84,7 @@ void report_and_wait(const Home &home, comm::Communicator &communicator) {
 CoreOptions logging_to(const Home &home, std::string &logged) {
   CoreOptions options = home.options();
   options.log_level = LogLevel::warning;
-  options.log = [&](LogLevel, const std::string &line) { logged += line; };
+  options.log = [&](const LogLine &line) { logged += line.text; };
   return options;
 }
 

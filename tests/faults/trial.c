@@ -17,11 +17,13 @@
 #include "tests/faults/mark.h"
 #include "tests/integration/sample_checkpoint.h"
 #include "tests/integration/support.h"
+#include "tests/open_store.h"
+#include "tests/storage_id.h"
 
 enum { STEPS = 8 };
 
 struct saved {
-  char id[DET_STORAGE_ID_SIZE];
+  char id[STORAGE_ID_SIZE];
   int committed;
 };
 
@@ -197,7 +199,7 @@ static void look_into_store(det_core *core) {
   char *json = NULL;
   const int64_t id = det_info_trial_id(det_core_info(core));
   page.limit = 100000;
-  if (!succeeds("open", det_client_open(master, &client, &err))) return;
+  if (!succeeds("open", open_store(master, &client, &err))) return;
   print("metrics", det_client_list_metrics(client, id, NULL, &page, &json, &err), &json);
   print("logs", det_client_list_logs(client, id, &page, &json, &err), &json);
   print("trial", det_client_get_trial(client, id, &json, &err), &json);
@@ -213,7 +215,7 @@ static void look_into_store(det_core *core) {
 static void look_for_journals(void) {
   det_client *client = NULL;
   char *json = NULL;
-  if (!succeeds("open", det_client_open(master, &client, &err))) return;
+  if (!succeeds("open", open_store(master, &client, &err))) return;
   print("sync", det_client_sync(client, &json, &err), &json);
   det_client_free(client);
 }
@@ -223,7 +225,7 @@ static int look(char **ids) {
   if (!succeeds("init", start(&core))) return 1;
   const det_info *info = det_core_info(core);
   const char *latest = det_info_latest_checkpoint(info);
-  succeeds("flush", det_train_flush(det_core_train(core), -1, &err));
+  succeeds("flush", det_train_flush(det_core_train(core), DET_TIMEOUT_INFINITE, &err));
   printf("info {\"run_id\": %d, \"latest\": \"%s\"}\n", (int)det_info_trial_run_id(info),
          latest ? latest : "");
   if (strncmp(master, "http", 4) != 0) look_into_store(core);

@@ -12,7 +12,8 @@ class Error(ctypes.Structure):
         ("code", ctypes.c_int32),
         ("os_errno", ctypes.c_int32),
         ("http_status", ctypes.c_int32),
-        ("message", ctypes.c_char * 500),
+        ("retryable", ctypes.c_int32),
+        ("message", ctypes.c_char * 504),
     ]
 
 
@@ -26,6 +27,30 @@ class ClientPage(ctypes.Structure):
         ("after", ctypes.c_int64),
         ("limit", ctypes.c_int64),
         ("descending", ctypes.c_int32),
+        ("by_metric", ctypes.c_int32),
+        ("state", ctypes.c_char_p),
+        ("name", ctypes.c_char_p),
+        ("tag", ctypes.c_char_p),
+        ("archived", ctypes.c_int32),
+        ("running", ctypes.c_int32),
+    ]
+
+
+class ClientOptions(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_size_t),
+        ("master", ctypes.c_char_p),
+        ("user", ctypes.c_char_p),
+        ("password", ctypes.c_char_p),
+        ("token", ctypes.c_char_p),
+        ("cert_file", ctypes.c_char_p),
+        ("timeout_ms", ctypes.c_int64),
+        ("log", ctypes.c_void_p),
+        ("log_user_data", ctypes.c_void_p),
+        ("log_destroy", ctypes.c_void_p),
+        ("log_queue", ctypes.c_void_p),
+        ("log_level", ctypes.c_int32),
+        ("reserved", ctypes.c_int32),
     ]
 
 
@@ -33,9 +58,11 @@ class CheckpointOptions(ctypes.Structure):
     SELECTOR = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_char_p, ctypes.c_void_p)
     _fields_ = [
         ("struct_size", ctypes.c_size_t),
-        ("shard", ctypes.c_int32),
         ("selector", SELECTOR),
+        ("progress", ctypes.c_void_p),
         ("user_data", ctypes.c_void_p),
+        ("shard", ctypes.c_int32),
+        ("reserved", ctypes.c_int32),
     ]
 
 

@@ -1,7 +1,7 @@
 """Trains a number through ctypes: usage ten_lines.py STOP_AT, the step to be preempted at, or 0."""
 
 import sys
-from ctypes import byref, c_char_p, c_double, c_int32, c_int64, c_size_t, c_uint64, c_void_p
+from ctypes import byref, c_char_p, c_double, c_int32, c_int64, c_size_t, c_void_p
 
 from detcore import Metric, call, library, value
 
@@ -41,7 +41,7 @@ def save():
 preempted = False
 op = c_void_p()
 while not preempted and call("det_searcher_next", searcher, byref(op)) == DET_OK:
-    while step < value("det_searcher_op_length", c_uint64, op) and not preempted:
+    while step < value("det_searcher_op_length", c_int64, op) and not preempted:
         weight += rate * (1 - weight)
         step += 1
         metric = Metric(b"loss", 1 - weight)

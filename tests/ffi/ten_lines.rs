@@ -14,7 +14,8 @@ struct Error {
     code: i32,
     os_errno: i32,
     http_status: i32,
-    message: [c_char; 500],
+    retryable: i32,
+    message: [c_char; 504],
 }
 
 #[repr(C)]
@@ -38,7 +39,7 @@ extern "C" {
     fn det_info_hparam_double(info: Handle, name: *const c_char, fallback: f64) -> f64;
     fn det_info_latest_checkpoint(info: Handle) -> *const c_char;
     fn det_searcher_next(searcher: Handle, out: *mut Handle, err: *mut Error) -> i32;
-    fn det_searcher_op_length(op: Handle) -> u64;
+    fn det_searcher_op_length(op: Handle) -> i64;
     fn det_searcher_op_report_completed(op: Handle, metric: f64, err: *mut Error) -> i32;
     fn det_train_report_training_metrics(
         train: Handle, steps_completed: i64, metrics: *const Metric, count: usize, err: *mut Error,
@@ -75,7 +76,7 @@ unsafe fn text(borrowed: *const c_char) -> String {
     CStr::from_ptr(borrowed).to_str().unwrap().to_owned()
 }
 
-unsafe fn save(checkpoint: Handle, step: u64, weight: f64) {
+unsafe fn save(checkpoint: Handle, step: i64, weight: f64) {
     let metadata = CString::new(format!("{{\"steps_completed\": {step}}}")).unwrap();
     let mut store = ptr::null_mut();
     call(|err| {
@@ -87,7 +88,7 @@ unsafe fn save(checkpoint: Handle, step: u64, weight: f64) {
     det_checkpoint_store_free(store);
 }
 
-unsafe fn restore(checkpoint: Handle, id: *const c_char) -> (u64, f64) {
+unsafe fn restore(checkpoint: Handle, id: *const c_char) -> (i64, f64) {
     let mut stored = ptr::null_mut();
     call(|err| det_checkpoint_restore_begin(checkpoint, id, ptr::null(), &mut stored, err));
     let path = text(det_checkpoint_restore_path(stored));
@@ -98,7 +99,7 @@ unsafe fn restore(checkpoint: Handle, id: *const c_char) -> (u64, f64) {
 }
 
 fn main() {
-    let stop_at: u64 = std::env::args().nth(1).unwrap().parse().unwrap();
+    let stop_at: i64 = std::env::args().nth(1).unwrap().parse().unwrap();
     unsafe {
         let mut core = ptr::null_mut();
         call(|err| det_core_init(ptr::null(), &mut core, err));
@@ -122,7 +123,7 @@ fn main() {
                 weight += rate * (1.0 - weight);
                 step += 1;
                 let metric = Metric { name: b"loss\0".as_ptr().cast(), value: 1.0 - weight };
-                call(|err| det_train_report_training_metrics(train, step as i64, &metric, 1, err));
+                call(|err| det_train_report_training_metrics(train, step, &metric, 1, err));
                 if step == stop_at {
                     det_preempt_request(preempt);
                 }

@@ -10,7 +10,7 @@ import sys
 import tempfile
 from ctypes import byref, c_char_p, c_int64, c_void_p
 
-from detcore import CheckpointOptions, ClientPage, Failure, call, library, text, value
+from detcore import CheckpointOptions, ClientOptions, ClientPage, Failure, call, library, text, value
 
 LENGTH, STOP_AT, RATE = 10, 4, 0.25
 
@@ -31,7 +31,10 @@ class Run:
                            check=True, text=True).stdout.splitlines()
             for step in (STOP_AT, 0)]
         self.client = c_void_p()
-        call("det_client_open", home.encode(), byref(self.client))
+        options = ClientOptions()
+        library.det_client_options_init(byref(options))
+        options.master = home.encode()
+        call("det_client_open", byref(options), byref(self.client))
 
     def ask(self, function, *arguments):
         return json.loads(text(f"det_client_{function}", self.client, *arguments))
@@ -85,14 +88,13 @@ def callbacks_written_in_the_language_are_called(run):
         for name in ("kept", "left"):
             open(f"{files}/{name}", "w").close()
         call("det_core_init", None, byref(core))
-        storage_id = ctypes.create_string_buffer(37)
         checkpoint = value("det_core_checkpoint", c_void_p, core)
-        call("det_checkpoint_upload", checkpoint, files.encode(), b'{"steps_completed": 1}',
-             byref(options), storage_id)
+        storage_id = text("det_checkpoint_upload", checkpoint, files.encode(),
+                          b'{"steps_completed": 1}', byref(options))
         call("det_core_close", core, 0)
         library.det_core_free(core)
     assert {b"kept", b"left"} <= set(offered), offered
-    resources = run.ask("get_checkpoint", storage_id.value)["resources"]
+    resources = run.ask("get_checkpoint", storage_id.encode())["resources"]
     assert "kept" in resources and "left" not in resources, resources
 
 

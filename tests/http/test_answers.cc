@@ -123,7 +123,7 @@ void answer_beyond_the_limit_is_refused(void **) {
   assert_int_equal(client.perform(get("/huge?bytes=10000")).body.size(), 10'000);
   for (const char *path : {"/huge?bytes=10001", "/gzip?bytes=10000000"}) {
     const std::string message =
-        expect_error(Code::io, [&] { static_cast<void>(client.perform(get(path))); });
+        expect_error(Code::http, [&] { static_cast<void>(client.perform(get(path))); });
     assert_true(contains(message, "larger than the 10000 bytes"));
   }
 }

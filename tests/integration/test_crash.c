@@ -17,6 +17,7 @@
 #include "tests/integration/sample_checkpoint.h"
 #include "tests/integration/support.h"
 #include "tests/integration/trial.h"
+#include "tests/storage_id.h"
 
 static char *home, *ledger_path;
 static struct ledger *ledger;
@@ -131,7 +132,7 @@ static void runs_count_up_and_no_half_checkpoint_shows_after_any_kill(void **sta
   }
   must(crash_init(home, &core, &trial_error));
   assert_in_range(det_info_trial_run_id(det_core_info(core)), last_run + 1, last_run + unseen + 1);
-  must(det_train_flush(det_core_train(core), -1, &trial_error));
+  must(det_train_flush(det_core_train(core), DET_TIMEOUT_INFINITE, &trial_error));
 }
 
 // Calls `visit` with every answer of a list that comes in pages.
@@ -213,7 +214,7 @@ static void every_report_that_returned_is_stored_once(void **state) {
   assert_true(total > 0);
 }
 
-static char listed[CRASH_CHECKPOINTS][DET_STORAGE_ID_SIZE];
+static char listed[CRASH_CHECKPOINTS][STORAGE_ID_SIZE];
 static size_t listed_count;
 
 static int compare_ids(const void *a, const void *b) { return strcmp(a, b); }
@@ -231,7 +232,7 @@ static det_status list_checkpoints(det_client *client, int64_t trial_id, const c
 static void note_checkpoints(const char *json) {
   for (const char *at = json; (at = json_find(at, "uuid")) != NULL;) {
     assert_true(listed_count < CRASH_CHECKPOINTS);
-    snprintf(listed[listed_count++], DET_STORAGE_ID_SIZE, "%.36s", at + 1);
+    snprintf(listed[listed_count++], STORAGE_ID_SIZE, "%.36s", at + 1);
   }
 }
 

@@ -7,6 +7,8 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "tests/storage_id.h"
+
 enum {
   CRASH_THREADS = 2,
   CRASH_RUNS = 2000,
@@ -20,7 +22,7 @@ struct ledger {
     _Atomic int64_t begun, acknowledged;  // reports called, reports returned
   } reports[CRASH_RUNS][CRASH_THREADS];
   _Atomic int64_t checkpoints;  // commits returned
-  char checkpoint[CRASH_CHECKPOINTS][DET_STORAGE_ID_SIZE];
+  char checkpoint[CRASH_CHECKPOINTS][STORAGE_ID_SIZE];
 };
 
 // One group for each thread. A report is a metric "value" equal to its steps, or a log line of the

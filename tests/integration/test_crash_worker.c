@@ -9,6 +9,7 @@
 #include "tests/integration/sample_checkpoint.h"
 #include "tests/integration/support.h"
 #include "tests/integration/test_crash.h"
+#include "tests/storage_id.h"
 
 const char *const crash_groups[CRASH_THREADS] = {"training", "validation"};
 
@@ -68,7 +69,7 @@ static int save(struct ledger *ledger, det_core *core, int64_t steps, det_error 
   if (det_checkpoint_store_commit(store, err) != DET_OK) return -1;
   int64_t index = ledger->checkpoints;
   if (index >= CRASH_CHECKPOINTS) return -1;
-  memcpy(ledger->checkpoint[index], det_checkpoint_store_id(store), DET_STORAGE_ID_SIZE);
+  memcpy(ledger->checkpoint[index], det_checkpoint_store_id(store), STORAGE_ID_SIZE);
   ledger->checkpoints = index + 1;
   det_checkpoint_store_free(store);
   return 0;

@@ -27,17 +27,18 @@ static void *report_while_forking(void *argument) {
 static int try_as_child(det_core *core) {
   det_metric metric = {"loss", 1};
   det_error *err = &trial_error;
-  char id[DET_STORAGE_ID_SIZE];
+  char *id = NULL;
   det_train_context *train = det_core_train(core);
   if (det_train_report_metrics(train, "child", 1, &metric, 1, err) != DET_E_STATE) return 1;
-  if (det_train_flush(train, 0, err) != DET_E_STATE) return 2;
+  if (det_train_flush(train, DET_TIMEOUT_NONE, err) != DET_E_STATE) return 2;
   if (det_preempt_should_preempt(det_core_preempt(core), err) != DET_E_STATE) return 3;
-  if (det_checkpoint_upload(det_core_checkpoint(core), "/", "{\"steps_completed\": 1}", NULL, id,
+  if (det_checkpoint_upload(det_core_checkpoint(core), "/", "{\"steps_completed\": 1}", NULL, &id,
                             err) != DET_E_STATE)
     return 4;
   if (det_core_close(core, DET_OUTCOME_OK, err) != DET_OK) return 5;
   det_core_free(core);
   return 0;
+  det_free(id);
 }
 
 static void child_is_refused_and_the_parent_loses_nothing(void **state) {

@@ -10,6 +10,7 @@
 #include "tests/cmocka.h"
 #include "tests/integration/support.h"
 #include "tests/integration/trial.h"
+#include "tests/storage_id.h"
 
 static char *home;
 
@@ -58,7 +59,7 @@ static void pause_from_another_process_stops_the_loop_and_the_next_run_goes_on(v
   close(trial_ids[0]);
   close(trial_ids[1]);
 
-  char id[DET_STORAGE_ID_SIZE];
+  char id[STORAGE_ID_SIZE];
   save_steps(core, 7, id);
   end_run(core);
   assert_state(home, trial_id, "PAUSED");

@@ -5,6 +5,8 @@
 
 #include "tests/cmocka.h"
 #include "tests/integration/support.h"
+#include "tests/open_store.h"
+#include "tests/storage_id.h"
 
 det_error trial_error = DET_ERROR_INIT;
 
@@ -40,7 +42,7 @@ void save_steps(det_core *core, int64_t steps, char *id) {
   det_checkpoint_writer *store;
   must(det_checkpoint_store_begin(det_core_checkpoint(core), metadata, NULL, &store, &trial_error));
   must(det_checkpoint_store_commit(store, &trial_error));
-  snprintf(id, DET_STORAGE_ID_SIZE, "%s", det_checkpoint_store_id(store));
+  snprintf(id, STORAGE_ID_SIZE, "%s", det_checkpoint_store_id(store));
   det_checkpoint_store_free(store);
 }
 
@@ -57,7 +59,7 @@ void train_until_preempted(det_core *core) {
 
 det_client *open_client(const char *home) {
   det_client *client;
-  must(det_client_open(home, &client, &trial_error));
+  must(open_store(home, &client, &trial_error));
   return client;
 }
 

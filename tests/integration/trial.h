@@ -3,6 +3,8 @@
 
 #include <det/core.h>
 
+#include "tests/storage_id.h"
+
 // Fails the test on a negative status, whose message is in `trial_error`. Gives the status.
 det_status must(det_status status);
 extern det_error trial_error;
@@ -15,7 +17,7 @@ void end_run(det_core *core);
 
 // One training report with the metric "loss".
 void report_loss(det_core *core, int64_t steps);
-// An empty checkpoint; `id` receives its DET_STORAGE_ID_SIZE bytes.
+// An empty checkpoint; `id` receives its STORAGE_ID_SIZE bytes.
 void save_steps(det_core *core, int64_t steps, char *id);
 int should_preempt(det_core *core);
 

@@ -323,7 +323,7 @@ void observer_sees_each_report_once_also_in_an_outage(void **) {
 void full_journal_refuses_while_the_master_is_away_and_works_again(void **) {
   const Journal journal;
   const auto spool =
-      journal.open({.limit_bytes = 16384, .segment_bytes = 4096, .wait_ms = 3'600'000});
+      journal.open({.limit_bytes = 16384, .segment_bytes = 4096, .wait = std::chrono::hours(1)});
   RecordingSink sink;
   sink.fail_with(Code::unavailable, "away");
   Log log;
@@ -345,7 +345,7 @@ void full_journal_refuses_while_the_master_is_away_and_works_again(void **) {
 void full_journal_waits_for_a_master_that_keeps_up(void **) {
   const Journal journal;
   const auto spool =
-      journal.open({.limit_bytes = 8192, .segment_bytes = 4096, .wait_ms = 3'600'000});
+      journal.open({.limit_bytes = 8192, .segment_bytes = 4096, .wait = std::chrono::hours(1)});
   RecordingSink sink;
   Log log;
   ShipperOptions options = quick();

@@ -153,7 +153,7 @@ int64_t fill(Spool &spool) {
 
 void full_journal_refuses_records_nothing_and_works_again(void **) {
   const Journal journal;
-  const auto spool = journal.open({.limit_bytes = 20'000, .segment_bytes = 4096, .wait_ms = -1});
+  const auto spool = journal.open({.limit_bytes = 20'000, .segment_bytes = 4096, .wait = {}});
   for (int round = 0; round < 3; ++round) {
     const int64_t taken = fill(*spool);
     assert_true(taken > 50);
@@ -165,7 +165,7 @@ void full_journal_refuses_records_nothing_and_works_again(void **) {
 void full_journal_waits_for_a_reader_that_keeps_up(void **) {
   const Journal journal;
   const auto spool =
-      journal.open({.limit_bytes = 8192, .segment_bytes = 4096, .wait_ms = 3'600'000});
+      journal.open({.limit_bytes = 8192, .segment_bytes = 4096, .wait = std::chrono::hours(1)});
   std::thread writer([&] {
     for (int64_t i = 0; i < 1000; ++i) report_step(*spool, i);
   });
@@ -179,7 +179,7 @@ void full_journal_waits_for_a_reader_that_keeps_up(void **) {
 void full_journal_does_not_wait_while_deliveries_fail(void **) {
   const Journal journal;
   const auto spool =
-      journal.open({.limit_bytes = 8192, .segment_bytes = 4096, .wait_ms = 3'600'000});
+      journal.open({.limit_bytes = 8192, .segment_bytes = 4096, .wait = std::chrono::hours(1)});
   std::atomic<bool> refused{false};
   std::thread writer([&] {
     fill(*spool);  // waits until it is told

@@ -94,7 +94,7 @@ void a_store_in_the_place_of_another_is_not_written_to(void **) {
 void upgrade(const std::string &file, int64_t logs) {
   const Home home;
   make_database(home, read_file(TEST_DATA "/store/" + file));
-  assert_int_equal(home.count("PRAGMA user_version"), 6);
+  assert_int_equal(home.count("PRAGMA user_version"), 7);
   assert_int_equal(home.count("SELECT COUNT(*) FROM logs"), logs);
   engine::Database store = home.look();
   const std::vector<engine::RankRecord> ranks = engine::ranks_of(store, 1, 1);
@@ -122,7 +122,7 @@ void a_store_of_a_newer_release_is_refused(void **) {
   std::string message;
   assert_int_equal(static_cast<int>(code_of([&] { home.start(); }, &message)),
                    static_cast<int>(Code::unsupported));
-  assert_true(contains(message, "version 99") && contains(message, "up to 6"));
+  assert_true(contains(message, "version 99") && contains(message, "up to 7"));
 }
 
 void the_database_of_another_program_is_left_alone(void **) {

@@ -99,14 +99,15 @@ class Life {
     const std::filesystem::path made = directory_ / "made";
     std::filesystem::create_directories(made / "of a directory");
     std::ofstream(made / "of a directory/weights") << "weights";
-    char id[DET_STORAGE_ID_SIZE] = "";
+    char *id = nullptr;
     sweep_.call("upload", [&](det_error *error) {
       return det_checkpoint_upload(checkpoints, made.c_str(), R"({"steps_completed": 2})", nullptr,
-                                   id, error);
+                                   &id, error);
     });
     deleted_ = id;
     sweep_.call("delete",
                 [&](det_error *error) { return det_checkpoint_delete(checkpoints, id, error); });
+    det_free(id);
   }
 
   void search() {
@@ -129,10 +130,9 @@ class Life {
                 [&](det_error *error) { return det_core_close(core_, DET_OUTCOME_OK, error); });
     det_core_free(core_);
     for (;;) {
-      det_log_level level = 0;
-      char *line = nullptr;
+      det_log_line *line = nullptr;
       const det_status status = sweep_.call("log_queue_take", [&](det_error *error) {
-        return det_log_queue_take(queue_, &level, &line, error);
+        return det_log_queue_take(queue_, &line, error);
       });
       det_free(line);
       if (status == DET_DONE) break;

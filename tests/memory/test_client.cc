@@ -1,5 +1,6 @@
 // Allocations that fail in what reads: of a store, of a master, and of configurations.
 #include "tests/memory/sweep.h"
+#include "tests/open_store.h"
 #include "tests/rest/surroundings.h"
 
 namespace det::test {
@@ -41,7 +42,7 @@ using Answer = std::string;
 // What every query answers, each with its memory running out.
 std::vector<Answer> read_all(Sweep &sweep, const char *master, int64_t experiment, int64_t trial) {
   auto *client = sweep.made<det_client>("client_open", [&](det_client **out, det_error *error) {
-    return det_client_open(master, out, error);
+    return open_store(master, out, error);
   });
   std::vector<Answer> answers;
   const auto ask = [&](const char *what, const auto &query) {

@@ -1,6 +1,7 @@
 // Allocations that fail in a trial with a master of its own.
 #include "core/base/json.h"
 #include "tests/memory/life.h"
+#include "tests/open_store.h"
 #include "tests/temporary_directory.h"
 
 namespace det::test {
@@ -25,7 +26,7 @@ class Reader {
  public:
   explicit Reader(const std::filesystem::path &home) {
     det_error error = DET_ERROR_INIT;
-    if (det_client_open(home.c_str(), &client_, &error) != DET_OK) fail_msg("%s", error.message);
+    if (open_store(home.c_str(), &client_, &error) != DET_OK) fail_msg("%s", error.message);
   }
   ~Reader() { det_client_free(client_); }
 

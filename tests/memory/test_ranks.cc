@@ -5,6 +5,7 @@
 
 #include "tests/memory/sweep.h"
 #include "tests/rest/surroundings.h"
+#include "tests/storage_id.h"
 
 namespace det::test {
 namespace {
@@ -61,7 +62,7 @@ class Rank {
   void save() {
     det_checkpoint_options sharded = DET_CHECKPOINT_OPTIONS_INIT;
     sharded.shard = 1;
-    char id[DET_STORAGE_ID_SIZE] = "";
+    char id[STORAGE_ID_SIZE] = "";
     det_checkpoint_writer *store = nullptr;
     det_checkpoint_context *checkpoints = det_core_checkpoint(core_);
     go([&] {

@@ -118,9 +118,9 @@ class Surroundings {
     options.tensorboard_mode = tensorboard::TensorboardMode::manual;
     options.close_limit = std::chrono::seconds(20);
     options.log_level = LogLevel::debug;
-    options.log = [this](LogLevel, const std::string &line) {
+    options.log = [this](const LogLine &line) {
       const std::lock_guard lock(mutex_);
-      log_ += line + "\n";
+      log_ += line.text + "\n";
     };
     return options;
   }

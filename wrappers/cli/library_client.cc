@@ -44,6 +44,7 @@ ExitCode exit_code_of(det_status status) {
     case DET_E_UNSUPPORTED:
       return ExitCode::unsupported;
     case DET_E_UNAVAILABLE:
+    case DET_E_HTTP:
       return ExitCode::unavailable;
     default:
       return ExitCode::internal;
@@ -69,7 +70,9 @@ Json ask_library(const LibraryCall &call) {
 Client::Client(const std::string &master) {
   det_client *handle = nullptr;
   det_error error = DET_ERROR_INIT;
-  const det_status status = det_client_open(given(master), &handle, &error);
+  det_client_options options = DET_CLIENT_OPTIONS_INIT;
+  options.master = given(master);
+  const det_status status = det_client_open(&options, &handle, &error);
   handle_.reset(handle);
   if (status != DET_OK) fail(status, error);
 }
@@ -206,21 +209,28 @@ Json Client::collect_garbage(int64_t experiment_id, bool dry_run) {
 
 Json log_in(const std::string &master, const std::string &user, const std::string &password,
             const std::string &cert_file) {
-  return ask_library([&](char **out, det_error *error) {
-    return det_client_login(given(master), given(user), password.c_str(), given(cert_file), out,
-                            error);
-  });
+  det_client_options options = DET_CLIENT_OPTIONS_INIT;
+  options.master = given(master);
+  options.user = given(user);
+  options.password = password.c_str();
+  options.cert_file = given(cert_file);
+  return ask_library(
+      [&](char **out, det_error *error) { return det_client_login(&options, out, error); });
 }
 
 Json log_out(const std::string &master, const std::string &user) {
-  return ask_library([&](char **out, det_error *error) {
-    return det_client_logout(given(master), given(user), out, error);
-  });
+  det_client_options options = DET_CLIENT_OPTIONS_INIT;
+  options.master = given(master);
+  options.user = given(user);
+  return ask_library(
+      [&](char **out, det_error *error) { return det_client_logout(&options, out, error); });
 }
 
 Json who_am_i(const std::string &master) {
+  det_client_options options = DET_CLIENT_OPTIONS_INIT;
+  options.master = given(master);
   return ask_library(
-      [&](char **out, det_error *error) { return det_client_whoami(given(master), out, error); });
+      [&](char **out, det_error *error) { return det_client_whoami(&options, out, error); });
 }
 
 }  // namespace det::cli

@@ -130,13 +130,14 @@ Json TrialHolder::progress(const Json &request) {
 }
 
 Json TrialHolder::save(const Json &request) {
-  char id[DET_STORAGE_ID_SIZE];
+  char *id = nullptr;
   const std::scoped_lock lock(saving_);
   call_library([&](det_error *error) {
     return det_checkpoint_upload(det_core_checkpoint(core_.get()),
                                  request.at("directory").get_ref<const std::string &>().c_str(),
-                                 request.at("metadata").dump().c_str(), nullptr, id, error);
+                                 request.at("metadata").dump().c_str(), nullptr, &id, error);
   });
+  const std::unique_ptr<char, void (*)(void *)> owned(id, det_free);
   latest_checkpoint_ = id;
   return {{"uuid", id}};
 }

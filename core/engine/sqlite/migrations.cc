@@ -232,9 +232,14 @@ CREATE INDEX trials_done ON trials (experiment_id) WHERE ended IS NOT NULL;
 CREATE INDEX runs_open ON runs (trial_id) WHERE exit IS NULL;
 )sql";
 
+// Whose measurement a report is.
+constexpr const char *rank_of_metrics = R"sql(
+ALTER TABLE metrics ADD COLUMN rank INTEGER NOT NULL DEFAULT 0;
+)sql";
+
 // Version N of the layout is what the first N of these make. Never change one that was released.
-constexpr std::array<const char *, 6> migrations{first,    logs_and_order, ranks_table,
-                                                 metadata, supervised,     notes};
+constexpr std::array<const char *, 7> migrations{
+    first, logs_and_order, ranks_table, metadata, supervised, notes, rank_of_metrics};
 constexpr auto current = static_cast<int64_t>(migrations.size());
 constexpr int64_t without_best_validations = 4;
 

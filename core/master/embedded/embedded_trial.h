@@ -18,6 +18,7 @@ class EmbeddedTrial : public Master {
     return run_->deliver(journal, reports);
   }
 
+  void make_durable() override { run_->make_durable(); }
   bool wait_preemption(const Wake &wake) override { return run_->wait_signal(wake); }
   void note_preemption(const std::string &reason) override { run_->note_signal(reason); }
   void acknowledge_preemption() override { run_->acknowledge_signal(); }
@@ -32,6 +33,7 @@ class EmbeddedTrial : public Master {
     run_->report_checkpoint(report);
   }
   bool knows_checkpoint(const std::string &id) override { return run_->knows_checkpoint(id); }
+  std::vector<engine::CheckpointEntry> checkpoints() override { return run_->checkpoints(); }
   std::optional<Json> checkpoint_metadata(const std::string &id) override {
     return run_->checkpoint_metadata(id);
   }

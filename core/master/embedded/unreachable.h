@@ -26,6 +26,7 @@ class UnreachableMaster : public Master {
   void acknowledge_out_of_operations() override { refuse(); }
   void report_checkpoint(const engine::CheckpointReport &) override { refuse(); }
   bool knows_checkpoint(const std::string &) override { refuse(); }
+  std::vector<engine::CheckpointEntry> checkpoints() override { refuse(); }
   // The storage, which every rank can reach, has a copy.
   std::optional<Json> checkpoint_metadata(const std::string &) override { return std::nullopt; }
   bool has_made_checkpoint(const std::string &) override { return false; }

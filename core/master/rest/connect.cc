@@ -55,18 +55,23 @@ SessionOptions user_session_options(const std::string &url, const std::string &c
 }
 
 std::shared_ptr<MasterSession> connect_as_user(const std::string &url,
-                                               std::shared_ptr<Logger> logger) {
-  auto session =
-      std::make_shared<MasterSession>(user_session_options(url, "", user_retries, *logger), logger);
-  use_user_credential(*session, *logger);
+                                               std::shared_ptr<Logger> logger,
+                                               const UserAccess &access) {
+  SessionOptions options = user_session_options(url, access.cert_file, user_retries, *logger);
+  options.limit = access.limit;
+  if (!access.token.empty()) options.credential = {Credential::Kind::user, access.token};
+  auto session = std::make_shared<MasterSession>(std::move(options), logger);
+  if (!access.token.empty()) return session;
+  const UserChoice who = choose_user(access.user, access.password);
+  use_user_credential(*session, who, *logger);
   // Tokens of users last a week, and training may take longer.
   session->renew_with(
-      [session = session.get(), known = stored_token(url)]() mutable {
-        const std::string token = stored_token(session->url());
+      [session = session.get(), who, known = stored_token(url, who)]() mutable {
+        const std::string token = stored_token(session->url(), who);
         if (!token.empty() && std::exchange(known, token) != token)
           session->use({Credential::Kind::user, token});
       },
-      [session = session.get(), logger] { use_user_credential(*session, *logger); });
+      [session = session.get(), who, logger] { use_user_credential(*session, who, *logger); });
   return session;
 }
 

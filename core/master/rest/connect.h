@@ -2,7 +2,9 @@
 // and who we are.
 #pragma once
 
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "core/config/cluster_info.h"
@@ -15,10 +17,21 @@ namespace det::master {
 std::shared_ptr<MasterSession> connect_to_task_master(const config::ClusterInfo &info,
                                                       std::shared_ptr<Logger> logger);
 
+// What a caller says of how to reach a master; for what is empty, the environment and the user's
+// login say it.
+struct UserAccess {
+  std::optional<std::string> user = {};  // with a password: logged in as; else whose login counts
+  std::optional<std::string> password = {};
+  std::string token = {};  // instead of a login
+  std::string cert_file = {};
+  std::optional<std::chrono::milliseconds> limit = {};  // of a call, with all its attempts
+};
+
 // For a user of this machine. `url` is canonical. Verifies the token or logs in, and never asks the
 // user: without a usable credential it throws Code::access, saying to log in.
 std::shared_ptr<MasterSession> connect_as_user(const std::string &url,
-                                               std::shared_ptr<Logger> logger);
+                                               std::shared_ptr<Logger> logger,
+                                               const UserAccess &access = {});
 
 // For a user of this machine, without a credential. `cert_file` comes before what the environment
 // says; empty: none is given. `retries` limits how often a request is repeated.

@@ -100,27 +100,40 @@ codec::Login::Answer log_in(MasterSession &session, const std::string &user,
   }
 }
 
-std::string stored_token(const std::string &master_url) {
+UserChoice choose_user(const std::optional<std::string> &user,
+                       const std::optional<std::string> &password) {
+  const std::string variable_user = environment_variable("DET_USER");
+  const std::string variable_password = environment_variable("DET_PASS");
+  if (password) return {user ? *user : variable_user, password};
+  if (user)
+    return {*user, user == variable_user && !variable_password.empty()
+                       ? std::optional(variable_password)
+                       : std::nullopt};
+  if (variable_user.empty() || variable_password.empty()) return {};
+  return {variable_user, variable_password};
+}
+
+std::string stored_token(const std::string &master_url, const UserChoice &who) {
   const config::KnownUsers known = config::read_known_users(master_url);
-  const std::string named = environment_variable("DET_USER");
-  const bool is_named = !named.empty() && !environment_variable("DET_PASS").empty();
-  const auto found = known.tokens.find(is_named               ? named
+  const auto found = known.tokens.find(!who.user.empty()      ? who.user
                                        : known.active.empty() ? default_user
                                                               : known.active);
   return found == known.tokens.end() ? std::string() : found->second;
 }
 
-void use_user_credential(MasterSession &session, Logger &logger) {
-  const std::string variable_user = environment_variable("DET_USER");
-  const std::string variable_password = environment_variable("DET_PASS");
+void use_user_credential(MasterSession &session, const UserChoice &who, Logger &logger) {
   const config::KnownUsers known = config::read_known_users(session.url());
-
-  if (!variable_user.empty() && !variable_password.empty()) {
-    if (use_stored_token(session, known, variable_user, logger)) return;
-    return log_in_and_store(session, variable_user, variable_password, logger);
+  if (!who.user.empty()) {
+    if (use_stored_token(session, known, who.user, logger)) return;
+    if (who.password) return log_in_and_store(session, who.user, *who.password, logger);
+    throw Error(Code::access, "asking " + session.url() + " as '" + who.user +
+                                  "': no login of this user is kept; give the password, or log in "
+                                  "with `det login --master " +
+                                  session.url() + "`");
   }
   const std::string user = known.active.empty() ? default_user : known.active;
   if (use_stored_token(session, known, user, logger)) return;
+  const std::string variable_user = environment_variable("DET_USER");
   const std::string variable_token = environment_variable("DET_USER_TOKEN");
   if (!variable_user.empty() && !variable_token.empty()) return use_token(session, variable_token);
 

@@ -16,12 +16,23 @@ std::string password_hash(const std::string &password);
 codec::Login::Answer log_in(MasterSession &session, const std::string &user,
                             const std::string &password);
 
-// The credential of whoever runs this program: DET_USER with DET_PASS, else the user who is logged
-// in, else DET_USER_TOKEN, else the user that every new master has. Logs in where a password is
-// known and no token is, and stores the token. Throws Code::access when there is no credential.
-void use_user_credential(MasterSession &session, Logger &logger);
+// Who a program means to be: `user` with `password` where both are known, else `user` by a login
+// that was kept; empty: the user who is logged in.
+struct UserChoice {
+  std::string user;
+  std::optional<std::string> password;
+};
 
-// The token that a login has left for whoever runs this program; empty: none.
-std::string stored_token(const std::string &master_url);
+// What the caller gives, else DET_USER with DET_PASS where both are set.
+UserChoice choose_user(const std::optional<std::string> &user,
+                       const std::optional<std::string> &password);
+
+// The credential of that user; where nobody is chosen that of the user who is logged in, else
+// DET_USER_TOKEN, else of the user that every new master has. Logs in where a password is known and
+// no token is, and stores the token. Throws Code::access when there is no credential.
+void use_user_credential(MasterSession &session, const UserChoice &who, Logger &logger);
+
+// The token that a login has left for that user; empty: none.
+std::string stored_token(const std::string &master_url, const UserChoice &who);
 
 }  // namespace det::master

@@ -37,6 +37,7 @@ bool is_final_refusal(const http::HttpAnswer &answer) {
 
 MasterSession::MasterSession(SessionOptions options, std::shared_ptr<Logger> logger)
     : url_(std::move(options.url)),
+      limit_(options.limit),
       credential_(std::move(options.credential)),
       http_(std::move(options.http), std::move(logger)) {}
 
@@ -48,7 +49,7 @@ const codec::GetMaster::Answer &MasterSession::master() {
   // The one call whose form is the same everywhere.
   constexpr codec::WireVersion any = codec::WireVersion::v0_38;
   codec::GetMaster::Answer answer = read_as<codec::GetMaster>(
-      begin(codec::write_request(codec::GetMaster{}, any), {}).wait(), any);
+      wait(begin(codec::write_request(codec::GetMaster{}, any), {}), {}), any);
   const std::lock_guard lock(mutex_);
   if (!master_) master_ = std::move(answer);  // never changed again: references stay
   return *master_;
@@ -81,11 +82,12 @@ bool MasterSession::renew_credential(uint64_t refused) {
   return credential_number() != refused;
 }
 
-http::HttpAnswer MasterSession::wait(http::HttpCall call, const CallOptions &options) {
-  if (options.limit && !call.wait_for(*options.limit)) {
+http::HttpAnswer MasterSession::wait(http::HttpCall call, const CallOptions &options) const {
+  const std::optional<std::chrono::milliseconds> limit = options.limit ? options.limit : limit_;
+  if (limit && !call.wait_for(*limit)) {
     call.cancel();
-    throw Error(Code::timeout, "asking the master: no answer within " +
-                                   std::to_string(options.limit->count()) + " ms");
+    throw Error(Code::timeout,
+                "asking the master: no answer within " + std::to_string(limit->count()) + " ms");
   }
   return call.wait();
 }

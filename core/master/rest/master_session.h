@@ -31,6 +31,7 @@ struct SessionOptions {
   std::string url;  // canonical: no '/' at its end
   Credential credential = {};
   http::HttpOptions http = {};
+  std::optional<std::chrono::milliseconds> limit = {};  // of calls that have none of their own
 };
 
 struct CallOptions {
@@ -106,7 +107,7 @@ class MasterSession {
   http::HttpClient &http() { return http_; }
 
  private:
-  static http::HttpAnswer wait(http::HttpCall call, const CallOptions &options);
+  http::HttpAnswer wait(http::HttpCall call, const CallOptions &options) const;
   http::HttpCall begin(codec::WireRequest request, const CallOptions &options);
 
   template <class Call>
@@ -122,6 +123,7 @@ class MasterSession {
   static Error named(const Error &error, const http::HttpAnswer &answer);
 
   const std::string url_;
+  const std::optional<std::chrono::milliseconds> limit_;
   std::mutex mutex_;  // of the two below
   Credential credential_;
   std::optional<codec::GetMaster::Answer> master_;

@@ -1,8 +1,12 @@
 #include "core/master/rest/rest_trial.h"
 
+#include <algorithm>
+#include <functional>
+
 #include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/codec/checkpoints.h"
+#include "core/codec/lists.h"
 #include "core/codec/run.h"
 #include "core/journal/run_directory.h"
 #include "core/master/rest/checkpoint_call.h"
@@ -59,6 +63,30 @@ void RestTrial::note_reported(const std::string &id) {
 bool RestTrial::knows_checkpoint(const std::string &id) {
   const std::optional<codec::Checkpoint> found = find_checkpoint(session(), id);
   return found && found->state == codec::CheckpointState::completed;
+}
+
+std::vector<engine::CheckpointEntry> RestTrial::checkpoints() {
+  std::vector<engine::CheckpointEntry> all;
+  constexpr int64_t page = 500;
+  for (int64_t offset = 0, total = 1; offset < total; offset += page) {
+    const codec::CheckpointList list = session().call(
+        codec::ListTrialCheckpoints{run_.info.trial_id, {.offset = offset, .limit = page}});
+    total = list.pagination.total;
+    for (const codec::Checkpoint &each : list.checkpoints) {
+      const auto steps = each.metadata.find("steps_completed");
+      if (each.state != codec::CheckpointState::completed || steps == each.metadata.end() ||
+          !steps->is_number_integer())
+        continue;
+      engine::CheckpointEntry entry{each.uuid, steps->get<int64_t>()};
+      if (each.report_time) entry.time_us = each.report_time->us;
+      for (const auto &[path, bytes] : each.resources) entry.size += static_cast<int64_t>(bytes);
+      all.push_back(std::move(entry));
+    }
+  }
+  std::ranges::stable_sort(all, std::ranges::greater(), [](const engine::CheckpointEntry &entry) {
+    return std::pair(entry.steps, entry.time_us);
+  });
+  return all;
 }
 
 std::optional<Json> RestTrial::checkpoint_metadata(const std::string &id) {

@@ -47,6 +47,7 @@ class RestTrial : public Master {
   void report_checkpoint(const engine::CheckpointReport &report) override;
   void send_ahead(uint64_t sequence, const engine::CheckpointReport &report) override;
   bool knows_checkpoint(const std::string &id) override;
+  std::vector<engine::CheckpointEntry> checkpoints() override;
   std::optional<Json> checkpoint_metadata(const std::string &id) override;
   bool has_made_checkpoint(const std::string &id) override;
   bool withdraw_checkpoint(const std::string &id) override;

@@ -68,11 +68,11 @@ class Checkpoints : Checked {
   std::string upload(const std::string &metadata, const Json &files) {
     const fs::path directory = directory_ / ("files-" + std::to_string(getpid()));
     const bool any = write_files(directory, files);
-    std::string id(DET_STORAGE_ID_SIZE - 1, ' ');
+    char *id = nullptr;
     must(det_checkpoint_upload(checkpoint_, any ? directory.c_str() : nullptr, metadata.c_str(),
-                               &options_, id.data(), &error_));
+                               &options_, &id, &error_));
     fs::remove_all(directory);
-    return id;
+    return std::unique_ptr<char, void (*)(void *)>(id, det_free).get();
   }
 
   std::string store(const std::string &metadata, const Json &files) {

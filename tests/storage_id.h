@@ -1,0 +1,4 @@
+// Room for the storage id of a checkpoint: a UUID with its NUL.
+#pragma once
+
+enum { STORAGE_ID_SIZE = 37 };
