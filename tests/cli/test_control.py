@@ -136,7 +136,7 @@ def a_store_of_a_newer_release_is_refused(store):
 def wrong_arguments_are_usage_errors(store):
     for arguments in (["frobnicate"], ["ls", "--frob"], ["metrics"], ["plot"], ["completion", "csh"],
                       ["metrics", "1", "--csv", "--json"], ["ls", "1", "2"], ["ls", "-e", "1"],
-                      ["show", "not-a-uuid"], ["-m"]):
+                      ["show", "-e", "not-an-id"], ["-m"]):
         store.run(*arguments, expect=2)
 
 

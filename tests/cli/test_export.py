@@ -64,7 +64,7 @@ def checkpoints_have_their_sizes(filled):
 
 @test
 def what_cannot_be_exported_is_told(filled):
-    for wrong in ([], ["x"], ["-e", "1", "a.csv", "b.csv"], ["1", "a.foo"],
+    for wrong in ([], ["-e", "1", "a.csv", "b.csv"], ["1", "a.foo"],
                   ["1", "--format", "xml"], ["1", "--table", "logs"]):
         filled.run("export", *wrong, expect=2)
     for missing in (["77"], ["-e", "77"]):

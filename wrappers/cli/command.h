@@ -3,7 +3,9 @@
 
 #include <CLI/App.hpp>
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "core/base/error.h"
 #include "exit_code.h"
@@ -17,7 +19,14 @@ struct Session {
   Terminal terminal;
   bool pager = true;  // for long output on a terminal
 
-  Client connect() const { return Client(master); }
+  // What the arguments leave to be asked: which trial an external id stands for.
+  std::vector<std::function<void(Client &)>> unsettled = {};
+
+  Client connect() const {
+    Client client(master);
+    for (const auto &settle : unsettled) settle(client);
+    return client;
+  }
 };
 
 // A whole number above 0. Throws Failure (usage) with `what` in its message.

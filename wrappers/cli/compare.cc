@@ -4,6 +4,7 @@
 
 #include "compared_trial.h"
 #include "field_text.h"
+#include "ids.h"
 #include "list.h"
 #include "pager.h"
 #include "side_by_side.h"
@@ -32,7 +33,7 @@ struct CompareOptions {
 
 std::vector<ComparedTrial> read_sides(Client &client, const CompareOptions &options) {
   std::vector<int64_t> ids;
-  for (const std::string &text : options.trials) ids.push_back(parse_id(text, "TRIAL"));
+  for (const std::string &text : options.trials) ids.push_back(find_trial(client, text));
   if (options.experiment != 0) {
     client.best_trial(options.experiment);  // an unknown one is an error
     const auto take = [&](const Json &trial) {

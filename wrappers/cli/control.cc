@@ -3,6 +3,7 @@
 
 #include "command.h"
 #include "field_text.h"
+#include "ids.h"
 
 namespace det::cli {
 
@@ -56,10 +57,12 @@ std::string counted(const Json &count, const char *noun, const char *plural) {
   return text_of(count) + " " + (count == 1 ? noun : plural);
 }
 
-void control(const Session &session, const Verb &verb, bool experiment, int64_t id, bool json) {
+void control(const Session &session, const Verb &verb, bool experiment, const int64_t &id,
+             bool json) {
   const det_client_target target =
       experiment ? DET_CLIENT_TARGET_EXPERIMENT : DET_CLIENT_TARGET_TRIAL;
-  const Json answer = session.connect().control(target, id, verb.action);
+  Client client = session.connect();  // settles the id
+  const Json answer = client.control(target, id, verb.action);
   if (json) return print(json_line(answer));
   const std::string name = (experiment ? "Experiment " : "Trial ") + std::to_string(id);
   const Json &told = field(answer, "signalled");  // null: a master tells them itself
@@ -105,7 +108,9 @@ void add_control_commands(CLI::App &app, Session &session) {
     const auto options = std::make_shared<Options>();
     CLI::App *command = app.add_subcommand(verb.name, verb.description);
     command->footer(verb.footer);
-    add_id(command, "ID", options->id, "The trial, or with -e the experiment.")->required();
+    add_trial(command, session, "ID", options->id, "The trial, or with -e the experiment.",
+              &options->experiment)
+        ->required();
     command->add_flag("-e,--experiment", options->experiment, "ID is that of an experiment.");
     command->add_flag("--json", options->json, "One JSON object.");
     command->callback([options, &verb, &session] {

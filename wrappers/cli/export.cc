@@ -5,6 +5,7 @@
 #include <set>
 
 #include "field_text.h"
+#include "ids.h"
 #include "list.h"
 #include "output_file.h"
 
@@ -199,7 +200,7 @@ void run_export(const Session &session, ExportOptions options) {
     source.experiment = options.experiment;
     client.best_trial(options.experiment);  // an unknown one is an error
   } else {
-    source.trial = parse_id(options.trial, "TRIAL");
+    source.trial = find_trial(client, options.trial);
     client.trial(source.trial);
   }
   RowWriter writer(options.file, session.terminal, format == "csv");

@@ -3,6 +3,7 @@
 
 #include "command.h"
 #include "field_text.h"
+#include "ids.h"
 #include "table.h"
 
 namespace det::cli {
@@ -30,9 +31,14 @@ void run_gc(const Session &session, const GcOptions &options) {
   const Json &checkpoints = field(answer, "checkpoints");
   Table table(session.terminal,
               {{"UUID"}, {"TRIAL", Align::right}, {"STEPS", Align::right}, {"SIZE", Align::right}});
-  for (const Json &one : checkpoints)
-    table.add({text_of(field(one, "uuid")), text_of(field(one, "trial_id")),
-               text_of(field(one, "steps_completed")), bytes_of(field(one, "size"))});
+  std::vector<std::string> ids;
+  for (const Json &one : checkpoints) ids.push_back(text_of(field(one, "uuid")));
+  ids = short_ids(ids);
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const Json &one = checkpoints[i];
+    table.add({ids[i], text_of(field(one, "trial_id")), text_of(field(one, "steps_completed")),
+               bytes_of(field(one, "size"))});
+  }
   table.finish();
   print(checkpoints.empty() ? "Nothing to delete.\n"
                             : std::to_string(checkpoints.size()) +

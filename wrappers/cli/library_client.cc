@@ -83,6 +83,10 @@ void Client::walk(const char *key, const Listing &listing, const Call &call, con
   page.descending = order == Order::newest_first || order == Order::worst_first;
   page.by_metric = order == Order::best_first || order == Order::worst_first;
   page.limit = first_page;
+  page.state = given(listing.filter.state);
+  page.name = given(listing.filter.name);
+  page.tag = given(listing.filter.tag);
+  page.archived = listing.filter.archived ? 1 : 0;
   int64_t left = listing.count == 0 ? std::numeric_limits<int64_t>::max() : listing.count;
   for (bool more = true; more;) {
     page.limit = std::min(page.limit, left);
@@ -175,6 +179,18 @@ Json Client::trial(int64_t id) {
 Json Client::checkpoint(const std::string &id) {
   return ask_library([&](char **out, det_error *error) {
     return det_client_get_checkpoint(handle_.get(), id.c_str(), out, error);
+  });
+}
+
+Json Client::find_trial(const std::string &text) {
+  return ask_library([&](char **out, det_error *error) {
+    return det_client_find_trial(handle_.get(), text.c_str(), out, error);
+  });
+}
+
+Json Client::find_checkpoint(const std::string &text) {
+  return ask_library([&](char **out, det_error *error) {
+    return det_client_find_checkpoint(handle_.get(), text.c_str(), out, error);
   });
 }
 

@@ -27,11 +27,18 @@ Json ask_library(const LibraryCall &call);
 
 enum class Order { oldest_first, newest_first, best_first, worst_first };
 
+// Which experiments or trials are wanted; empty: any.
+struct Filter {
+  std::string state, name, tag;  // states with commas between them, a glob, and a tag
+  bool archived = false;         // those instead of the others
+};
+
 // In which order entries are visited, and how many; 0: all of them. They are read as they are
 // visited, a page at a time.
 struct Listing {
   Order order = Order::newest_first;
   int64_t count = 0;
+  Filter filter = {};
 };
 
 class Client {
@@ -64,6 +71,8 @@ class Client {
   Json experiment(int64_t id);
   Json trial(int64_t id);
   Json checkpoint(const std::string &id);
+  Json find_trial(const std::string &text);       // by its id or external id
+  Json find_checkpoint(const std::string &text);  // by the beginning of its id
   Json control(det_client_target target, int64_t id, det_client_action action);
   Json sync();
   Json best_trial(int64_t experiment_id);

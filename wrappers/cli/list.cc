@@ -3,11 +3,14 @@
 #include <cmath>
 
 #include "field_text.h"
+#include "ids.h"
 #include "pager.h"
 
 namespace det::cli {
 
 namespace {
+
+constexpr size_t entries_that_share_ids = 100;
 
 // Takes the entries of a list and prints them.
 class EntryPrinter {
@@ -21,18 +24,32 @@ class EntryPrinter {
   void add(const Json &entry) {
     if (options_.json) return print(json_line(entry));
     if (options_.csv) return print(csv_line(csv_cells(entry, kind_.csv_keys), session_.terminal));
-    std::vector<std::string> cells;
-    for (const ListColumn &column : kind_.columns)
-      cells.push_back(column.format(column.key ? field(entry, column.key) : entry));
-    table_.add(std::move(cells));
+    held_.push_back(entry);
+    if (held_.size() == entries_that_share_ids) add_held();
   }
 
   void finish() {
+    add_held();
     table_.finish();
     if (table_.empty() && !options_.json && !options_.csv) print(kind_.when_empty);
   }
 
  private:
+  // Ids are as short as those of a page allow.
+  void add_held() {
+    std::vector<std::string> ids;
+    for (const Json &entry : held_) ids.push_back(text_of(field(entry, "uuid")));
+    ids = short_ids(ids);
+    for (size_t i = 0; i < held_.size(); ++i) {
+      std::vector<std::string> cells;
+      for (const ListColumn &column : kind_.columns)
+        cells.push_back(column.format(column.key ? field(held_[i], column.key) : held_[i]));
+      if (kind_.columns[0].key == std::string_view("uuid")) cells[0] = ids[i];
+      table_.add(std::move(cells));
+    }
+    held_.clear();
+  }
+
   static std::vector<Column> titles(const ListKind &kind) {
     std::vector<Column> titles;
     for (const ListColumn &column : kind.columns) titles.push_back({column.title, column.align});
@@ -43,6 +60,7 @@ class EntryPrinter {
   const ListKind &kind_;
   const ListOptions &options_;
   Table table_;
+  std::vector<Json> held_;
 };
 
 }  // namespace
@@ -59,6 +77,17 @@ void add_list_options(CLI::App *command, ListOptions &options) {
   command->add_flag("--json", options.json, "One JSON object per line.")->excludes(csv);
 }
 
+void add_filter_options(CLI::App *command, Filter &filter) {
+  command
+      ->add_option("--state", filter.state, "Only in this state, or one of several: error,paused.")
+      ->type_name("STATE");
+  command->add_option("--name", filter.name, "Only with such a name: 'digits*'.")
+      ->type_name("GLOB");
+  command->add_option("--tag", filter.tag, "Only with this tag.")->type_name("TAG");
+  command->add_flag("--archived", filter.archived,
+                    "Those that are archived, instead of the others.");
+}
+
 void print_list(const Session &session, const ListKind &kind, const ListOptions &options,
                 const Walk &walk) {
   const std::string key = options.sort.empty() ? "" : sort_key(kind.sort_keys, options.sort);
@@ -66,13 +95,13 @@ void print_list(const Session &session, const ListKind &kind, const ListOptions 
   EntryPrinter printer(session, kind, options);
   if (key.empty()) {
     const Order order = options.reverse ? Order::oldest_first : Order::newest_first;
-    walk({order, options.count}, [&](const Json &entry) {
+    walk({order, options.count, options.filter}, [&](const Json &entry) {
       printer.add(entry);
       return true;
     });
   } else {
     std::vector<Json> entries;
-    walk({Order::newest_first, 0}, [&](const Json &entry) {
+    walk({Order::newest_first, 0, options.filter}, [&](const Json &entry) {
       entries.push_back(entry);
       return true;
     });

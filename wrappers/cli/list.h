@@ -18,7 +18,11 @@ struct ListOptions {
   bool reverse = false;
   bool csv = false;
   bool json = false;
+  Filter filter;
 };
+
+// Declares --state, --name, --tag and --archived.
+void add_filter_options(CLI::App *command, Filter &filter);
 
 // Declares -n, -s, -r, --csv and --json.
 void add_list_options(CLI::App *command, ListOptions &options);

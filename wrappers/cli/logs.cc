@@ -7,6 +7,7 @@
 
 #include "command.h"
 #include "field_text.h"
+#include "ids.h"
 #include "pager.h"
 
 namespace det::cli {
@@ -93,7 +94,7 @@ void add_logs_command(CLI::App &app, Session &session) {
   const auto options = std::make_shared<LogsOptions>();
   CLI::App *command = app.add_subcommand("logs", "Show the log of a trial.");
   command->footer(logs_footer);
-  add_id(command, "TRIAL", options->trial, "The trial.")->required();
+  add_trial(command, session, "TRIAL", options->trial, "The trial.")->required();
   command->add_flag("-f,--follow", options->follow, "Wait for new entries until the trial ends.");
   command->add_option("-l,--level", options->level, "The least important level to show.")
       ->type_name("LEVEL")

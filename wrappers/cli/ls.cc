@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "field_text.h"
+#include "ids.h"
 #include "list.h"
 
 namespace det::cli {
@@ -15,7 +16,8 @@ Examples:
   det ls                            every trial, the newest first
   det ls 3                          the trials of experiment 3
   det ls -n 10 -s metric            the ten with the smallest best validation
-  det ls -e                         the experiments
+  det ls --state error,paused       those that want to be looked at
+  det ls -e --name 'digits*'        experiments of these names
   det ls --json | jq -r .name       one JSON object per line, for programs)";
 
 constexpr const char *experiments_footer =
@@ -24,6 +26,7 @@ constexpr const char *experiments_footer =
 Examples:
   det experiments                   every experiment, the newest first
   det experiments -s start -n 3     the three oldest
+  det experiments --tag paper       those with a tag of 'det tag'
   det experiments --csv             for a spreadsheet
   det experiments --json | jq -r 'select(.state == "ACTIVE").id'
   det trials 3                      the trials of one, the best first)";
@@ -34,7 +37,7 @@ Examples:
   det checkpoints                   every checkpoint, the newest first
   det checkpoints 1                 those of trial 1
   det checkpoints -s size -r -n 5   the five largest
-  det show UUID                     one of them, with its files and metadata)";
+  det show 8f14e45f                 one of them, with its files and metadata)";
 
 constexpr const char *how_to_start =
     "Nothing here yet. A program that calls det_core_init() appears here as a trial, and 'det run "
@@ -164,15 +167,17 @@ void add_ls_commands(CLI::App &app, Session &session) {
   add_id(ls, "EXPERIMENT", of_ls->id, "Only the trials of this experiment.");
   ls->add_flag("-e,--experiments", of_ls->experiments, "List experiments instead.");
   add_list_options(ls, *of_ls);
+  add_filter_options(ls, of_ls->filter);
 
   const auto [all, of_all] =
       add("experiments", "List experiments with how far and how good they are.", experiments_footer,
           list_experiments);
   add_list_options(all, *of_all);
+  add_filter_options(all, of_all->filter);
 
   const auto [saved, of_saved] =
       add("checkpoints", "List checkpoints.", checkpoints_footer, list_checkpoints);
-  add_id(saved, "TRIAL", of_saved->id, "Only those of this trial.");
+  add_trial(saved, session, "TRIAL", of_saved->id, "Only those of this trial.");
   add_list_options(saved, *of_saved);
 }
 

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "field_text.h"
+#include "ids.h"
 #include "list.h"
 #include "metric_names.h"
 #include "metric_rows.h"
@@ -129,7 +130,7 @@ void print_metrics(const Session &session, Client &client, const MetricsOptions 
   if (table.empty()) print("Trial " + std::to_string(options.trial) + " has no metrics yet.\n");
 }
 
-void run_metrics(const Session &session, MetricsOptions options) {
+void run_metrics(const Session &session, MetricsOptions &options) {
   options.names.insert(options.names.end(), options.columns.begin(), options.columns.end());
   Client client = session.connect();
   MetricNames known;
@@ -155,7 +156,7 @@ void add_metrics_command(CLI::App &app, Session &session) {
   const auto options = std::make_shared<MetricsOptions>();
   CLI::App *command = app.add_subcommand("metrics", "Show the metrics of a trial.");
   command->footer(metrics_footer);
-  add_id(command, "TRIAL", options->trial, "The trial.")->required();
+  add_trial(command, session, "TRIAL", options->trial, "The trial.")->required();
   command->add_option("METRIC", options->columns, "Only these.")->type_name("");
   command->add_option("-g,--group", options->group, "Only reports of this group.")
       ->type_name("GROUP");

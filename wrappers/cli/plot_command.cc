@@ -5,6 +5,7 @@
 #include "command.h"
 #include "curves.h"
 #include "field_text.h"
+#include "ids.h"
 #include "metric_names.h"
 #include "output_file.h"
 #include "plot.h"
@@ -16,8 +17,9 @@ namespace {
 
 constexpr const char *plot_command_footer =
     R"(Without METRIC the losses are drawn: every metric with 'loss' in its name, else the first one.
-A METRIC may name its group: 'validation.loss'. A number is a trial: their curves share the axes.
-Values that are not finite leave gaps.
+A METRIC may name its group: 'validation.loss'. Behind the first trial a number is one more, and so
+is external:ID, with an external id: their curves share the axes. Values that are not finite leave
+gaps.
 
 Examples:
   det plot 1                        the losses of trial 1
@@ -41,11 +43,12 @@ struct Subjects {
   std::vector<std::string> metrics;
 };
 
-Subjects subjects_of(const PlotOptions &options) {
+Subjects subjects_of(Client &client, const PlotOptions &options) {
   Subjects subjects{{options.trial}, {}};
   for (const std::string &word : options.words) {
     const bool number = word.find_first_not_of("0123456789") == word.npos;
-    if (number) subjects.trials.push_back(parse_id(word, "TRIAL"));
+    if (number || word.starts_with("external:"))
+      subjects.trials.push_back(find_trial(client, word));
     else subjects.metrics.push_back(word);
   }
   return subjects;
@@ -82,8 +85,8 @@ std::string title_of(Client &client, const std::vector<int64_t> &trials) {
 }
 
 void run_plot(const Session &session, const PlotOptions &options) {
-  const Subjects subjects = subjects_of(options);
   Client client = session.connect();
+  const Subjects subjects = subjects_of(client, options);
   const std::string title = title_of(client, subjects.trials);
   std::vector<Series> lines;
   for (const int64_t trial : subjects.trials) {
@@ -114,7 +117,7 @@ void add_plot_command(CLI::App &app, Session &session) {
   const auto options = std::make_shared<PlotOptions>();
   CLI::App *command = app.add_subcommand("plot", "Draw metrics of trials over their steps.");
   command->footer(plot_command_footer);
-  add_id(command, "TRIAL", options->trial, "The trial.")->required();
+  add_trial(command, session, "TRIAL", options->trial, "The trial.")->required();
   command->add_option("TRIAL|METRIC", options->words, "More trials, and what to draw.")
       ->type_name("");
   command->add_flag("--ascii", options->ascii, "Only ASCII characters.");

@@ -1,11 +1,10 @@
 // det show.
-#include <algorithm>
-#include <cctype>
 #include <memory>
 
 #include "command.h"
 #include "facts.h"
 #include "field_text.h"
+#include "ids.h"
 #include "metric_names.h"
 #include "table.h"
 
@@ -16,8 +15,11 @@ namespace {
 constexpr const char *show_footer = R"(Examples:
   det show 1                        trial 1: state, hyperparameters, runs, how to resume it
   det show -e 3                     experiment 3: configuration and trials
-  det show UUID                     a checkpoint, by its id in full
+  det show my-run-7                 a trial by its external id
+  det show 8f14e45f                 a checkpoint, by the beginning of its id
   det show 1 --json | jq .hparams   everything that is known, for programs)";
+
+constexpr size_t shortest_checkpoint_text = 4;
 
 std::string time_and_age(const Json &time) {
   return time.is_null() ? "" : clock_of(time) + " UTC, " + age_of(time) + " ago";
@@ -151,23 +153,39 @@ struct ShowOptions {
   bool json = false;
 };
 
-bool is_uuid(const std::string &text) {
-  const std::string pattern = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
-  return std::equal(text.begin(), text.end(), pattern.begin(), pattern.end(), [](char c, char p) {
-    return p == '-' ? c == '-' : std::isxdigit(static_cast<unsigned char>(c)) != 0;
-  });
+struct Shown {
+  Json answer;
+  bool checkpoint;
+};
+
+// A trial by its id or external id, or a checkpoint by the beginning of its id.
+Shown find_shown(Client &client, const std::string &text) {
+  if (is_uuid(text)) return {client.checkpoint(text), true};
+  try {
+    return {client.find_trial(text), false};
+  } catch (const Failure &failure) {
+    if (failure.code != ExitCode::not_found || text.size() < shortest_checkpoint_text) throw;
+  }
+  try {
+    return {client.find_checkpoint(text), true};
+  } catch (const Failure &failure) {
+    if (failure.code != ExitCode::not_found) throw;
+  }
+  throw Failure(ExitCode::not_found,
+                "there is no trial and no checkpoint '" + text +
+                    "'; 'det ls' and 'det checkpoints' show the ones there are");
 }
 
 void run_show(const Session &session, const ShowOptions &options) {
-  const bool checkpoint = is_uuid(options.id) && !options.experiment;
-  const int64_t id = checkpoint ? 0 : parse_id(options.id, "ID");
+  if (options.experiment) {
+    const int64_t id = parse_id(options.id, "EXPERIMENT");
+    const Json experiment = session.connect().experiment(id);
+    return options.json ? print(json_line(experiment)) : show_experiment(session, experiment);
+  }
   Client client = session.connect();
-  const Json answer = checkpoint           ? client.checkpoint(options.id)
-                      : options.experiment ? client.experiment(id)
-                                           : client.trial(id);
+  const auto [answer, checkpoint] = find_shown(client, options.id);
   if (options.json) return print(json_line(answer));
   if (checkpoint) return show_checkpoint(answer);
-  if (options.experiment) return show_experiment(session, answer);
   show_trial(session, answer);
 }
 

@@ -11,4 +11,4 @@ _det() {
     fi
   done < <("${COMP_WORDS[0]}" __complete -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
 }
-complete -F _det det
+complete -o nosort -F _det det 2>/dev/null || complete -F _det det  # before bash 4.4
