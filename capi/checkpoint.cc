@@ -2,6 +2,7 @@
 
 #include "capi/guard.h"
 #include "capi/handles.h"
+#include "core/storage/progress.h"
 
 struct det_checkpoint_entries {
   std::vector<det::engine::CheckpointEntry> list;
@@ -33,15 +34,42 @@ det_checkpoint_options read(const det_checkpoint_options *options) {
   return read_options<det_checkpoint_options>(options, DET_CHECKPOINT_OPTIONS_INIT, "options");
 }
 
-det::context::DownloadRequest request_from(const det_download_options *options) {
-  const auto given =
-      read_options<det_download_options>(options, DET_DOWNLOAD_OPTIONS_INIT, "options");
+det_download_options read(const det_download_options *options) {
+  return read_options<det_download_options>(options, DET_DOWNLOAD_OPTIONS_INIT, "options");
+}
+
+det::context::DownloadRequest request_from(const det_download_options &given) {
   if (given.mode < DET_DOWNLOAD_MODE_LOCAL_WORKERS_SHARE ||
       given.mode > DET_DOWNLOAD_MODE_NO_SHARED)
     throw det::Error(det::Code::invalid, "reading a checkpoint: there is no download mode " +
                                              std::to_string(given.mode));
   return {static_cast<det::context::DownloadMode>(given.mode),
           to_core(given.selector, given.user_data), given.skip_verification == 0};
+}
+
+// Tells the caller how far the transfers of this scope are; nothing without a callback.
+class Followed {
+ public:
+  Followed(det_progress_callback callback, void *user_data) {
+    if (callback == nullptr) return;
+    progress_.emplace([callback, user_data](const det::storage::ProgressCount &count) {
+      const det_progress told{
+          sizeof told, static_cast<int64_t>(count.bytes), static_cast<int64_t>(count.total_bytes),
+          static_cast<int64_t>(count.files), static_cast<int64_t>(count.total_files)};
+      if (const int32_t answer = callback(&told, user_data); answer < 0)
+        throw det::Error(
+            det::Code::callback,
+            "transferring a checkpoint: the progress callback answered " + std::to_string(answer));
+    });
+  }
+
+ private:
+  std::optional<det::storage::Progress> progress_;
+};
+
+template <class Options>
+Followed follow(const Options &given) {
+  return {given.progress, given.user_data};
 }
 
 // With several ranks, one that has nothing to say need not.
@@ -65,6 +93,7 @@ det_status det_checkpoint_upload(det_checkpoint_context *checkpoint, const char 
   return guarded(err, [&] {
     char *&id = cleared(out_storage_id, "out_storage_id");
     const det_checkpoint_options given = read(options);
+    const Followed followed = follow(given);
     id = copy_text(deref(checkpoint, "checkpoint")
                        .core->checkpoint()
                        .upload(text_or_empty(directory), metadata_from(metadata_json, given),
@@ -80,7 +109,7 @@ det_status det_checkpoint_store_begin(det_checkpoint_context *checkpoint, const 
       const std::shared_ptr<det::context::Core> &core = deref(checkpoint, "checkpoint").core;
       const det_checkpoint_options given = read(options);
       return new det_checkpoint_writer{
-          core,
+          core, given.progress, given.user_data,
           core->checkpoint().begin_store(
               given.shard != 0 ? metadata_from(metadata_json, given) : text_or_empty(metadata_json),
               given.shard != 0)};
@@ -103,7 +132,10 @@ det_status det_checkpoint_store_set_metadata(det_checkpoint_writer *store,
 }
 
 det_status det_checkpoint_store_commit(det_checkpoint_writer *store, det_error *err) noexcept {
-  return guarded(err, [&] { deref(store, "store").impl->commit(); });
+  return guarded(err, [&] {
+    const Followed followed = follow(deref(store, "store"));
+    store->impl->commit();
+  });
 }
 
 det_status det_checkpoint_store_abort(det_checkpoint_writer *store, det_error *err) noexcept {
@@ -116,10 +148,11 @@ det_status det_checkpoint_download(det_checkpoint_context *checkpoint, const cha
                                    const char *directory, const det_download_options *options,
                                    det_error *err) noexcept {
   return guarded(err, [&] {
-    deref(checkpoint, "checkpoint")
-        .core->checkpoint()
-        .download(text(storage_id, "storage_id"), text(directory, "directory"),
-                  request_from(options));
+    det::context::Core &core = *deref(checkpoint, "checkpoint").core;
+    const det_download_options given = read(options);
+    const Followed followed = follow(given);
+    core.checkpoint().download(text(storage_id, "storage_id"), text(directory, "directory"),
+                               request_from(given));
   });
 }
 
@@ -129,9 +162,11 @@ det_status det_checkpoint_restore_begin(det_checkpoint_context *checkpoint, cons
   return guarded(err, [&] {
     give(out, "out", [&] {
       const std::shared_ptr<det::context::Core> &core = deref(checkpoint, "checkpoint").core;
+      const det_download_options given = read(options);
+      const Followed followed = follow(given);
       return new det_checkpoint_reader{
           core,
-          core->checkpoint().begin_restore(text(storage_id, "storage_id"), request_from(options))};
+          core->checkpoint().begin_restore(text(storage_id, "storage_id"), request_from(given))};
     });
   });
 }

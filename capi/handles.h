@@ -55,6 +55,8 @@ struct det_checkpoint_context {
 
 struct det_checkpoint_writer {
   std::shared_ptr<det::context::Core> core;
+  det_progress_callback progress;
+  void *user_data;
   std::unique_ptr<det::context::CheckpointStore> impl;
 };
 

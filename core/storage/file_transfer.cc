@@ -127,6 +127,7 @@ Fd FileTransfer::make_target(const std::string &path, unsigned mode) const {
 
 std::vector<HashedFile> FileTransfer::run(const std::vector<std::string> &paths) {
   Buffer buffer;
+  if (progress_ != nullptr) expect(paths);
   for (size_t begin = 0; begin < paths.size(); begin += batch_size)
     pool_.submit(
         [this, &paths, begin](Buffer &own) {
@@ -134,8 +135,25 @@ std::vector<HashedFile> FileTransfer::run(const std::vector<std::string> &paths)
             start(paths[i], own);
         },
         buffer);
-  pool_.wait(buffer);
+  wait(buffer);
   return std::move(done_);
+}
+
+void FileTransfer::expect(const std::vector<std::string> &paths) {
+  uint64_t bytes = 0;
+  struct stat about {};
+  // What is not there is told when it is opened.
+  for (const std::string &path : paths)
+    if (fstatat(source_.fd.get(), path.c_str(), &about, 0) == 0)
+      bytes += static_cast<uint64_t>(about.st_size);
+  progress_->expect(bytes, paths.size());
+}
+
+void FileTransfer::wait(Buffer &buffer) {
+  if (progress_ == nullptr) return pool_.wait(buffer);
+  const auto tell = [this] { progress_->tell(); };
+  pool_.wait(buffer, Progress::interval, tell);
+  tell();
 }
 
 void FileTransfer::start(const std::string &path, Buffer &buffer) {
@@ -169,8 +187,10 @@ void FileTransfer::start(const std::string &path, Buffer &buffer) {
 void FileTransfer::move_block(File &file, size_t block, Buffer &buffer) {
   const uint64_t begin = block * block_size;
   const uint64_t end = std::min(begin + block_size, file.size());
-  if (!options_.checksums && file.target && (file.cloned || copy_in_kernel(file, begin, end)))
+  if (!options_.checksums && file.target && (file.cloned || copy_in_kernel(file, begin, end))) {
+    if (progress_ != nullptr) progress_->add_bytes(end - begin);
     return;
+  }
   // A clone is a snapshot, which nobody changes under our hands.
   const int from = file.cloned ? file.target.get() : file.source.get();
   Checksum sum;
@@ -185,6 +205,7 @@ void FileTransfer::move_block(File &file, size_t block, Buffer &buffer) {
     if (file.target && !file.cloned)
       write_at(file.target.get(), buffer.data(), size, at, target_->name_of(file.path));
     at += size;
+    if (progress_ != nullptr) progress_->add_bytes(size);
   }
   if (options_.checksums) file.sums[block] = sum.value();
   if (options_.start_writing && file.target && file.sums.size() > 1)
@@ -216,6 +237,7 @@ void FileTransfer::finish(File &file) {
     after = set_attributes(file.target.get(), file.before, target_->name_of(file.path));
     file.finished = true;
   }
+  if (progress_ != nullptr) progress_->add_file();
   const std::lock_guard lock(mutex_);
   done_.push_back({file.path, FileStamp::of(after), options_.checksums ? combine(file.sums) : 0});
 }

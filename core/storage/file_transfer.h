@@ -1,6 +1,7 @@
 // The files of one transfer: each opened, moved block by block, and finished.
 #pragma once
 
+#include "core/storage/progress.h"
 #include "core/storage/tree_transfer.h"
 
 namespace det::storage {
@@ -17,6 +18,8 @@ class FileTransfer {
  private:
   struct File;
 
+  void expect(const std::vector<std::string> &paths);
+  void wait(Buffer &buffer);
   void start(const std::string &path, Buffer &buffer);
 
   Fd open_source(const std::string &path) const;
@@ -28,6 +31,7 @@ class FileTransfer {
   const Tree &source_;
   const Tree *const target_;
   const TransferOptions options_;
+  Progress *const progress_ = Progress::current();
   std::atomic<bool> clones_{true};  // until the file system says that it does not
   std::mutex mutex_;
   std::vector<HashedFile> done_;

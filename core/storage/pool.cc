@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <utility>
 
 #include "core/base/thread.h"
 
@@ -44,7 +45,8 @@ void Pool::submit(Task task, Buffer &own) {
   else if (waiting_.size() > 1 && threads_.size() + 1 < workers_) add_thread();
 }
 
-void Pool::wait(Buffer &own) {
+void Pool::wait(Buffer &own, std::chrono::milliseconds interval,
+                const std::function<void()> &tick) {
   std::unique_lock lock(mutex_);
   for (;;) {
     if (!waiting_.empty()) {
@@ -53,8 +55,19 @@ void Pool::wait(Buffer &own) {
       run(std::move(task), own, lock);
     } else if (running_ > 0) {
       ++idle_;
-      changed_.wait(lock);
+      if (tick) changed_.wait_for(lock, interval);
+      else changed_.wait(lock);
       --idle_;
+      if (!tick || failure_) continue;
+      lock.unlock();
+      std::exception_ptr failure;
+      try {
+        tick();
+      } catch (...) {
+        failure = std::current_exception();
+      }
+      lock.lock();
+      if (failure) fail(failure);
     } else {
       break;
     }
@@ -90,11 +103,14 @@ void Pool::run(Task task, Buffer &buffer, std::unique_lock<std::mutex> &lock) {
   task = nullptr;  // what it held goes before anybody is told that it is done
   lock.lock();
   --running_;
-  if (failure) {
-    if (!failure_) failure_ = failure;
-    waiting_.clear();
-  }
+  if (failure) fail(failure);
   if (waiting_.empty() && running_ == 0) changed_.notify_all();
+}
+
+// Under the lock.
+void Pool::fail(std::exception_ptr failure) {
+  if (!failure_) failure_ = std::move(failure);
+  waiting_.clear();
 }
 
 void Pool::add_thread() {

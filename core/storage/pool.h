@@ -1,6 +1,7 @@
 // A few threads that live as long as one transfer.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
@@ -37,14 +38,17 @@ class Pool {
   // with the caller's buffer.
   void submit(Task task, Buffer &own);
 
-  // Works until nothing is left; throws what the first failing task threw.
-  void wait(Buffer &own);
+  // Works until nothing is left; throws what the first failing task threw. While it waits for other
+  // threads, `tick` is called at such intervals; what it throws is a failure like that of a task.
+  void wait(Buffer &own, std::chrono::milliseconds interval = {},
+            const std::function<void()> &tick = nullptr);
 
   static size_t default_workers();  // processors, at most 8
 
  private:
   void work();
   void run(Task task, Buffer &buffer, std::unique_lock<std::mutex> &lock);
+  void fail(std::exception_ptr failure);
   void add_thread();
 
   const size_t workers_;

@@ -39,7 +39,7 @@ typedef int32_t (*det_checkpoint_selector)(const char *path, void *user_data);
 typedef struct det_progress {
   size_t struct_size;  /**< sizeof(det_progress). */
   int64_t bytes;       /**< Done so far; does not go back. */
-  int64_t total_bytes; /**< Of all there is to do; -1: not known yet. */
+  int64_t total_bytes; /**< Of all that is known to be done; may grow. -1: nothing is known yet. */
   int64_t files;       /**< Done so far. */
   int64_t total_files; /**< As `total_bytes`. */
 } det_progress;

@@ -257,6 +257,74 @@ static void upload_selectors_choose_and_stop(void **state) {
   det_free(id);
 }
 
+struct watched {
+  int64_t bytes, total_bytes, files, total_files;
+  int calls, stop_at; /* 0: never */
+};
+
+static int32_t watch(const det_progress *progress, void *user_data) {
+  struct watched *seen = user_data;
+  assert_int_equal(progress->struct_size, sizeof *progress);
+  assert_true(progress->bytes >= seen->bytes && progress->files >= seen->files);
+  assert_true(progress->bytes <= progress->total_bytes);
+  seen->bytes = progress->bytes;
+  seen->total_bytes = progress->total_bytes;
+  seen->files = progress->files;
+  seen->total_files = progress->total_files;
+  return ++seen->calls == seen->stop_at ? -4 : 0;
+}
+
+static void progress_is_told_to_the_end(void **state) {
+  struct fixture *f = *state;
+  char *id, target[128];
+  struct watched seen = {0, 0, 0, 0, 0, 0};
+  det_checkpoint_options options = DET_CHECKPOINT_OPTIONS_INIT;
+  options.progress = watch;
+  options.user_data = &seen;
+  assert_ok(det_checkpoint_upload(checkpoint_of(f), make_source(f), META, &options, &id, &f->err));
+  assert_true(seen.calls > 0 && seen.files == 3); /* a, b, metadata.json */
+  assert_true(seen.bytes > 0 && seen.bytes == seen.total_bytes && seen.files == seen.total_files);
+
+  det_download_options download = DET_DOWNLOAD_OPTIONS_INIT;
+  download.progress = watch;
+  download.user_data = &seen;
+  memset(&seen, 0, sizeof seen);
+  snprintf(target, sizeof target, "%s/target", f->home);
+  assert_ok(det_checkpoint_download(checkpoint_of(f), id, target, &download, &f->err));
+  assert_true(seen.calls > 0 && seen.files == 3 && seen.bytes == seen.total_bytes);
+
+  det_checkpoint_reader *reader;
+  memset(&seen, 0, sizeof seen);
+  assert_ok(det_checkpoint_restore_begin(checkpoint_of(f), id, &download, &reader, &f->err));
+  assert_true(seen.calls > 0 && seen.files == 3);
+  det_checkpoint_restore_free(reader);
+  det_free(id);
+}
+
+static void progress_stops_what_it_is_told_of(void **state) {
+  struct fixture *f = *state;
+  char *id = NULL;
+  struct watched seen = {0, 0, 0, 0, 0, 1};
+  det_checkpoint_options options = DET_CHECKPOINT_OPTIONS_INIT;
+  det_checkpoint_writer *store;
+  det_checkpoint_entries *entries;
+  options.progress = watch;
+  options.user_data = &seen;
+  assert_fails(
+      det_checkpoint_upload(checkpoint_of(f), make_source(f), META, &options, &id, &f->err),
+      DET_E_CALLBACK, "-4");
+  assert_null(id);
+  memset(&seen, 0, sizeof seen);
+  seen.stop_at = 1;
+  assert_ok(det_checkpoint_store_begin(checkpoint_of(f), META, &options, &store, &f->err));
+  write_file(det_checkpoint_store_path(store), "weights", "1 2 3");
+  assert_fails(det_checkpoint_store_commit(store, &f->err), DET_E_CALLBACK, "-4");
+  det_checkpoint_store_free(store);
+  assert_ok(det_checkpoint_list(checkpoint_of(f), &entries, &f->err));
+  assert_int_equal(det_checkpoint_entries_count(entries), 0);
+  det_checkpoint_entries_free(entries);
+}
+
 static void a_job_of_one_rank_may_shard(void **state) {
   struct fixture *f = *state;
   char *id = NULL;
@@ -414,6 +482,8 @@ int test_checkpoint(void) {
       CASE(metadata_must_have_integer_steps_before_anything_is_stored),
       CASE(metadata_may_come_before_the_commit),
       CASE(a_trial_lists_its_own_checkpoints),
+      CASE(progress_is_told_to_the_end),
+      CASE(progress_stops_what_it_is_told_of),
       CASE(store_calls_in_a_wrong_order_are_refused),
       CASE(an_aborted_or_freed_store_leaves_nothing),
       CASE(a_store_may_outlive_its_core),

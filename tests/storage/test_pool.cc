@@ -46,6 +46,35 @@ void first_failure_is_thrown_and_the_rest_dropped(void **) {
   assert_int_equal(ran, 0);
 }
 
+// Two tasks for two threads: that of the other one ends only once the waiting one has ticked.
+void wait_ticking(const std::function<void()> &tick) {
+  std::atomic<bool> inside{false}, ticked{false};
+  Buffer buffer;
+  Pool pool(2);
+  for (int i = 0; i < 2; ++i)
+    pool.submit(
+        [&, caller = std::this_thread::get_id()](Buffer &) {
+          if (std::this_thread::get_id() == caller) return inside.wait(false);
+          inside = true;
+          inside.notify_all();
+          ticked.wait(false);
+        },
+        buffer);
+  pool.wait(buffer, std::chrono::milliseconds(1), [&] {
+    ticked = true;
+    ticked.notify_all();
+    tick();
+  });
+}
+
+void the_waiting_thread_ticks_and_may_stop_the_rest(void **) {
+  int ticks = 0;
+  wait_ticking([&] { ++ticks; });
+  assert_true(ticks > 0);
+  assert_throws(Code::callback, "enough",
+                [&] { wait_ticking([] { throw Error(Code::callback, "enough"); }); });
+}
+
 void pool_that_is_not_waited_for_ends(void **) {
   std::atomic<int> ran{0};
   {
@@ -66,6 +95,7 @@ int test_pool() {
       cmocka_unit_test(every_task_runs_once),
       cmocka_unit_test(tasks_may_submit_tasks),
       cmocka_unit_test(first_failure_is_thrown_and_the_rest_dropped),
+      cmocka_unit_test(the_waiting_thread_ticks_and_may_stop_the_rest),
       cmocka_unit_test(pool_that_is_not_waited_for_ends),
   };
   return cmocka_run_group_tests_name("storage pool", tests, nullptr, nullptr);
