@@ -1,5 +1,6 @@
 // The journal without its shipper: the test is the reader.
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,6 +32,21 @@ extern "C" ssize_t __wrap_write(int fd, const void *data, size_t size) {
   --writers_stuck;
   if (!disk_is_full) return __real_write(fd, data, size);
   errno = ENOSPC;
+  return -1;
+}
+
+// Stands before msync(2) in this program.
+namespace {
+std::atomic<bool> disk_fails{false};
+std::atomic<const char *> synced_begin{nullptr}, synced_end{nullptr};
+}  // namespace
+extern "C" int __real_msync(void *at, size_t size, int flags);
+extern "C" int __wrap_msync(void *at, size_t size, int flags) {
+  assert_int_equal(flags, MS_SYNC);
+  synced_begin = static_cast<const char *>(at);
+  synced_end = static_cast<const char *>(at) + size;
+  if (!disk_fails) return __real_msync(at, size, flags);
+  errno = EIO;
   return -1;
 }
 
@@ -338,6 +354,48 @@ void forked_child_cannot_append_and_the_parent_goes_on(void **) {
   assert_equal(drain(*spool), numbers(0, 500));
 }
 
+void durable_reports_are_on_disk_when_they_return(void **) {
+  const Journal journal;
+  const auto relaxed = journal.open();
+  report_step(*relaxed, 1);
+  assert_null(synced_begin.load());
+  std::filesystem::remove(journal.directory / "1.spool");
+  const auto spool = journal.open({.segment_bytes = 4096, .durable = true});
+  const std::string large(3 * 4096, 'x');
+  for (int64_t step = 1; step <= 200; ++step) {  // over several files
+    synced_begin = synced_end = nullptr;
+    if (step == 100) spool->append_status(large);
+    else report_step(*spool, step);
+    assert_non_null(synced_begin.load());
+    assert_true(synced_end.load() - synced_begin.load() >= (step == 100 ? 3 * 4096 : 56));
+  }
+  disk_fails = true;
+  expect_error(Code::io, [&] { report_step(*spool, 201); });
+  disk_fails = false;
+  std::vector<Report> batch;
+  int64_t last = 0;
+  while (const size_t count = spool->read(batch, 64, 1 << 20)) last = batch[count - 1].steps;
+  assert_int_equal(last, 201);  // recorded all the same
+}
+
+void a_report_keeps_its_time_and_rank(void **) {
+  const Journal journal;
+  const auto spool = journal.open();
+  const NamedValue value{"loss", 1};
+  for (const int rank : {0, 1, 255, 256, 65535})
+    spool->append_metrics("training", rank, &value, 1, {.time_us = 1000 + rank, .rank = rank});
+  spool->append_metrics_json("mine", 5, "{}", "", {.time_us = 7, .rank = 300});
+  std::vector<Report> batch;
+  assert_int_equal(spool->read(batch, 64, 1 << 20), 6);
+  for (int i = 0; i < 5; ++i) {
+    assert_int_equal(batch[i].rank, batch[i].steps);
+    assert_int_equal(batch[i].time_us, 1000 + batch[i].steps);
+    assert_int_equal(batch[i].level, 0);
+  }
+  assert_int_equal(batch[5].rank, 300);
+  assert_int_equal(batch[5].time_us, 7);
+}
+
 void append_rings_a_sleeping_reader(void **) {
   const Journal journal;
   const auto spool = journal.open({.limit_bytes = 64 << 20, .segment_bytes = 4096});
@@ -397,6 +455,8 @@ int main() {
       cmocka_unit_test(closed_journal_refuses),
       cmocka_unit_test(files_stay_only_for_reports_that_were_not_released),
       cmocka_unit_test(forked_child_cannot_append_and_the_parent_goes_on),
+      cmocka_unit_test(durable_reports_are_on_disk_when_they_return),
+      cmocka_unit_test(a_report_keeps_its_time_and_rank),
       cmocka_unit_test(append_rings_a_sleeping_reader),
       cmocka_unit_test(record_overwritten_by_the_host_costs_only_itself),
   };
