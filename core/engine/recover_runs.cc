@@ -16,7 +16,8 @@ namespace {
 
 class StoreSink : public ReportSink {
  public:
-  explicit StoreSink(Database &store) : writer_(store) {}
+  // The journal, which may have been made to survive a power cut, goes when they are delivered.
+  explicit StoreSink(Database &store) : writer_(store) { writer_.make_durable(); }
   Delivery deliver(const JournalKey &journal, std::span<const Report> reports) override {
     return writer_.deliver(journal, reports);
   }

@@ -7,6 +7,8 @@
  *   or the caller's to release with det_free() when the parameter is `char **`.
  * - An out parameter is NULL (or untouched, for numbers) after any failure.
  * - `_free` and `_close` accept NULL.
+ * - What a function has done when it returned survives the end of the process at any instant, and a
+ *   power cut too where its comment says so. On a master over HTTP that is the master's promise.
  * - Any thread may call any function on any handle unless the function's comment says otherwise.
  * - Every option struct starts with `size_t struct_size`; start from its `_INIT` macro or its
  *   `_init` function. A NULL options pointer means the defaults, and so does 0 or NULL in a member.

@@ -4,7 +4,8 @@
  *
  * A `det_checkpoint_context` is a view borrowed from `det_core`, valid until det_core_free(). A
  * checkpoint is a directory under a storage id. It becomes visible complete or not at all: it is
- * written aside, synced, renamed, and only then reported to the master.
+ * written aside, synced, renamed, and only then reported to the master. Once a save has returned
+ * DET_OK a power cut does not take it.
  *
  * Calls that all ranks make in step return the same on all of them: what fails on one rank fails
  * on the others too, with the same code and that rank in the message; what fails while reading

@@ -306,7 +306,7 @@ typedef int32_t det_client_action;
 #define DET_CLIENT_ACTION_CANCEL 3   /**< Ask running trials to save and leave, for good. */
 #define DET_CLIENT_ACTION_KILL 4     /**< End running trials at once. */
 
-/** Steers an experiment or a trial from any process.
+/** Steers an experiment or a trial from any process. Survives a power cut.
  * @param[in]  target    One of DET_CLIENT_TARGET_EXPERIMENT, DET_CLIENT_TARGET_TRIAL.
  * @param[in]  id        Of the experiment or trial.
  * @param[in]  action    One of DET_CLIENT_ACTION_PAUSE … DET_CLIENT_ACTION_KILL.
@@ -321,7 +321,8 @@ DET_API det_status det_client_control(det_client *client, det_client_target targ
                                       det_error *err) DET_NOEXCEPT;
 
 /** Ships the journals that ended or killed processes left behind. Journals of running processes
- * are left alone. Every report arrives once, however often this is repeated.
+ * are left alone. Every report arrives once, however often this is repeated, and survives a power
+ * cut.
  * @param[out] out_json  May be NULL. Receives {"spools": [{"trial_id", "trial_run_id", "reports",
  *                       "lost_bytes", "refused"}], "busy": journals in use}, to release with
  *                       det_free().

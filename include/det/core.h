@@ -180,7 +180,7 @@ typedef int32_t det_outcome;
  * that cannot be delivered stay in the journal for `det sync`. Afterwards every function of the
  * core and its views answers DET_E_STATE; the memory stays until det_core_free(). A
  * repeat does nothing, but for what there was no memory for. Blocks. In a forked child it does
- * nothing.
+ * nothing. A power cut soon after may make the run look killed, which the next start mends.
  *
  * Each rank closes for itself, in any order: no rank waits for another, and reports of one that
  * closes after the chief still arrive. The run ends as the chief says, unless that is

@@ -41,7 +41,8 @@ DET_API det_status det_preempt_should_preempt_no_ack(det_preempt_context *preemp
 /** Tells the master that this process will leave unfinished and expects to be started again
  * (seed: acknowledge_preemption_signal). Blocks for one request. Repeats do nothing. With no
  * signal pending it is refused, since the trial's end would then be taken for a pause. One rank is
- * enough: the acknowledgement is the run's.
+ * enough: the acknowledgement is the run's. After a power cut the run counts as killed all the
+ * same.
  * @return DET_OK; DET_E_STATE (no signal pending, or closed); DET_E_UNAVAILABLE, DET_E_BUSY;
  * DET_E_UNSUPPORTED (a rank that cannot reach the master).
  * @since 0.1 */

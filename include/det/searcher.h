@@ -53,7 +53,7 @@ DET_API det_status det_searcher_next(det_searcher_context *searcher, det_searche
 
 /** Tells the master that this process leaves because there is no more work
  * (seed: acknowledge_out_of_ops). Repeats do nothing. The chief speaks for all: on other ranks the
- * master is not told.
+ * master is not told. After a power cut the run counts as killed all the same.
  * @return DET_OK; DET_E_STATE (there still is an operation, or closed); DET_E_UNAVAILABLE.
  * @since 0.1 */
 DET_API det_status det_searcher_acknowledge_out_of_ops(det_searcher_context *searcher,
@@ -78,7 +78,8 @@ DET_API det_status det_searcher_op_report_progress(det_searcher_op *op, double l
                                                    det_error *err) DET_NOEXCEPT;
 
 /** Completes the operation with the metric that is searched over (seed: report_completed). Chief
- * only, once. Blocks until the reports made before it are with the master, and it is.
+ * only, once. Blocks until the reports made before it are with the master, and it is: it survives a
+ * power cut, as those before it then do.
  * @param[in] metric  Any number; NaN and infinities count as worst.
  * @return DET_OK; DET_E_STATE (not the chief, completed before, or closed); DET_E_UNAVAILABLE,
  * DET_E_BUSY (not recorded: call again).   @since 0.1 */

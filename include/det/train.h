@@ -6,7 +6,8 @@
  *
  * A report that returned DET_OK is safe: it lies in a memory-mapped journal that outlives a kill
  * of this process, and a background thread carries it to the master in order. No report waits for
- * disk or network.
+ * disk or network; the last moments before a power cut may be lost. With `durable_reports` of
+ * det_core_options, what goes through the journal waits for the disk, and survives a power cut.
  *
  * Convention: only the chief reports. Any rank may, to the same trial: in a group of its own, since
  * two ranks that give one metric of one group and step different values contradict each other. A
@@ -107,7 +108,8 @@ DET_API det_status det_train_report(det_train_context *train, const det_report *
 
 /** Waits until every report made before is with the master.
  * @param[in] timeout  How long; by default 60 seconds.
- * @return DET_OK; DET_E_TIMEOUT (they stay in the journal); DET_E_FULL, DET_E_CORRUPT, DET_E_IO
+ * @return DET_OK (an embedded store keeps them from a power cut with `durable_reports` only);
+ * DET_E_TIMEOUT (they stay in the journal); DET_E_FULL, DET_E_CORRUPT, DET_E_IO
  * (the master's disk is full, or its store damaged or gone, which no waiting mends; they stay in
  * the journal); DET_E_CONFLICT (a report repeated a metric of the same group and step with another
  * value: the first value was kept; told once); DET_E_STATE (closed).   @since 0.1 */
@@ -141,7 +143,8 @@ typedef int32_t det_early_exit_reason;
 #define DET_EARLY_EXIT_REASON_USER_REQUESTED_STOP 102 /**< The user's code decided to stop. */
 
 /** Tells the master why this trial ends early (seed: report_early_exit). Blocks until the reports
- * before it are with the master, and it is. A repeat is a warning in the log.
+ * before it are with the master, and it is: it survives a power cut, as those before it then do. A
+ * repeat is a warning in the log.
  * @return DET_OK; DET_E_INVALID (reason); DET_E_STATE (closed); DET_E_UNAVAILABLE, DET_E_BUSY.
  * @since 0.1 */
 DET_API det_status det_train_report_early_exit(det_train_context *train,
@@ -149,7 +152,8 @@ DET_API det_status det_train_report_early_exit(det_train_context *train,
                                                det_error *err) DET_NOEXCEPT;
 
 /** Keeps what the caller wants to know about this trial later (seed: set_metadata), in place of
- * what was kept before. Its next runs find it, and det_client_get_trial() shows it. Chief. Blocks.
+ * what was kept before. Its next runs find it, and det_client_get_trial() shows it. Chief.
+ * Blocks; survives a power cut.
  * @param[in] metadata_json  A JSON object; "{}" keeps nothing. A master over HTTP takes at most
  * 1000 values, 10 levels, names of 50 characters without `$ . [ ]`, lists of 100 and texts of 5000
  * characters.
