@@ -91,4 +91,13 @@ def completion_has_ids_before_uuids(named):
     assert "nosort" in named.run("completion", "bash")
 
 
+@test
+def completion_knows_external_ids(named):
+    def complete(*words):
+        return [line.split("\t")[0] for line in named.run("__complete", "--", *words).splitlines()]
+    assert complete("logs", "r") == ["run-7"] and complete("logs", "") == ["2", "1"]
+    assert complete("plot", "run-7", "a") == ["accuracy"]
+    assert complete("ls", "--state", "c") == ["completed", "canceled"]
+
+
 main({"named": Named()})

@@ -7,6 +7,7 @@
 #include "command.h"
 #include "completion_scripts.h"
 #include "field_text.h"
+#include "ids.h"
 #include "metric_names.h"
 
 namespace det::cli {
@@ -75,12 +76,14 @@ void offer_entries(const std::string &typed, Client &client, const std::string &
   };
   if (kind == "EXPERIMENT") client.each_experiment(visit("id", "name"));
   if (kind == "TRIAL") client.each_trial(0, visit("id", "name"));
+  left = 200;
+  if (kind == "TRIAL" && !typed.empty()) client.each_trial(0, visit("external_id", "name"));
   if (kind == "UUID") client.each_checkpoint(0, visit("uuid", "steps_completed"));
 }
 
 void offer_metrics(const std::string &typed, Client &client, const std::string &kind,
                    const std::string &trial) {
-  const Json known = client.trial(parse_id(trial, "TRIAL"));
+  const Json known = client.trial(find_trial(client, trial));
   const MetricNames names = metric_names(field(known, "metric_names"));
   if (kind != "GROUP") {
     for (const std::string &name : names.of(std::nullopt)) offer(typed, name, "metric");
@@ -103,14 +106,15 @@ void offer_values(const std::string &typed, const std::string &kind, const Place
   if (kind == "FILE" || kind == "MASTER" || kind == "DIRECTORY" || kind == "COMMAND")
     return print(":files\n");
   // A master does not tell strangers who its users are; the others are for whoever types to know.
-  static const std::set<std::string> open_kinds = {"USER",  "COUNT",  "NAME",       "JSON",
-                                                   "STEPS", "NUMBER", "NAME=NUMBER"};
+  static const std::set<std::string> open_kinds = {"USER",   "COUNT",       "NAME", "JSON", "STEPS",
+                                                   "NUMBER", "NAME=NUMBER", "GLOB", "TAG",  "TEXT"};
   if (open_kinds.contains(kind)) return;
   static const std::map<std::string, std::vector<std::string>> words = {
       {"LEVEL", {"debug", "info", "warning", "error"}},
       {"RULES", {"0.33", "0.38"}},
       {"TABLE", {"metrics", "trials", "checkpoints"}},
       {"FORMAT", {"csv", "jsonl"}},
+      {"STATE", {"active", "paused", "completed", "canceled", "error"}},
       {"SHELL", {"bash", "zsh", "fish"}},
       {"SIGNAL", {"HUP", "INT", "TERM", "USR1", "USR2"}},
   };
