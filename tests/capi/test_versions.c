@@ -1,0 +1,189 @@
+/* Callers of other releases: every struct with a size, as an older and as a newer caller has it. */
+#include <sys/mman.h>
+
+#include "tests/capi/fixture.h"
+
+enum { longest = 512 };
+
+/* One way to hand a struct to the library, and what that answers when all is as usual. */
+struct way {
+  const char *name;
+  size_t size;
+  void (*init)(void *);
+  det_status (*call)(struct fixture *, const void *);
+  det_status usual;
+};
+
+static det_status start_core(struct fixture *f, const void *options) {
+  det_core *core;
+  det_status status = det_core_init(options, &core, &f->err);
+  det_core_free(core);
+  return status;
+}
+
+static det_status open_client(struct fixture *f, const void *options) {
+  det_client *client;
+  det_status status = det_client_open(options, &client, &f->err);
+  det_client_free(client);
+  return status;
+}
+
+static det_status list(struct fixture *f, const void *page) {
+  det_client *client;
+  char *json;
+  assert_ok(det_client_open(NULL, &client, &f->err));
+  det_status status = det_client_list_trials(client, 0, page, &json, &f->err);
+  det_free(json);
+  det_client_free(client);
+  return status;
+}
+
+static det_status check_config(struct fixture *f, const void *options) {
+  char *json;
+  det_status status = det_config_check("{}", options, &json, &f->err);
+  det_free(json);
+  return status;
+}
+
+static det_status join(struct fixture *f, const void *options) {
+  det_distributed_context *distributed;
+  det_status status = det_distributed_create(options, &distributed, &f->err);
+  det_distributed_free(distributed);
+  return status;
+}
+
+static det_status join_by(struct fixture *f, const void *functions) {
+  det_distributed_context *distributed;
+  det_status status = det_distributed_from_functions(NULL, functions, NULL, &distributed, &f->err);
+  det_distributed_free(distributed);
+  return status;
+}
+
+static det_status save(struct fixture *f, const void *options) {
+  det_checkpoint_writer *store;
+  det_status status =
+      det_checkpoint_store_begin(det_core_checkpoint(f->core), NULL, options, &store, &f->err);
+  det_checkpoint_store_free(store);
+  return status;
+}
+
+static det_status download(struct fixture *f, const void *options) {
+  return det_checkpoint_download(det_core_checkpoint(f->core), "none", f->home, options, &f->err);
+}
+
+static det_status report(struct fixture *f, const void *given) {
+  return det_train_report(det_core_train(f->core), given, &f->err);
+}
+
+#define WAY(type, call, usual) \
+  { #type, sizeof(type), (void (*)(void *))type##_init, call, usual }
+
+static const struct way ways[] = {
+    WAY(det_core_options, start_core, DET_OK),
+    WAY(det_client_options, open_client, DET_OK),
+    WAY(det_client_page, list, DET_OK),
+    WAY(det_config_options, check_config, DET_OK),
+    WAY(det_distributed_options, join, DET_OK),
+    WAY(det_communicator_functions, join_by, DET_E_INVALID), /* nothing to send with */
+    WAY(det_checkpoint_options, save, DET_OK),
+    WAY(det_download_options, download, DET_E_NOT_FOUND),
+    WAY(det_report, report, DET_OK),
+};
+
+static void expect(struct fixture *f, const struct way *way, const void *given, det_status expected,
+                   const char *when) {
+  const det_status status = way->call(f, given);
+  if (status != expected)
+    fail_msg("%s, %s: %s: %s", way->name, when, det_status_name(status), f->err.message);
+}
+
+static void for_each_way(void **state, void (*body)(struct fixture *, const struct way *)) {
+  struct fixture *f = *state;
+  setenv("DET_HOME", f->home, 1);
+  for (size_t i = 0; i < sizeof ways / sizeof *ways; ++i) {
+    assert_true(ways[i].size + 64 < longest);
+    body(f, &ways[i]);
+  }
+  unsetenv("DET_HOME");
+}
+
+/* At the end of what can be read, so that a look behind its size ends the process. */
+static void give_prefixes(struct fixture *f, const struct way *way) {
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  unsigned char whole[longest];
+  char *memory = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  assert_true(memory != MAP_FAILED);
+  assert_int_equal(mprotect(memory + page, page, PROT_NONE), 0);
+  way->init(whole);
+  for (size_t size = sizeof(size_t); size <= way->size; size += 4) {
+    char *given = memory + page - size;
+    memcpy(given, whole, size);
+    memcpy(given, &size, sizeof size);
+    expect(f, way, given, way->usual, "of an older caller");
+  }
+  munmap(memory, 2 * page);
+}
+
+static void structs_of_older_callers_are_read_as_far_as_they_go(void **state) {
+  for_each_way(state, give_prefixes);
+}
+
+static void give_longer(struct fixture *f, const struct way *way) {
+  _Alignas(16) unsigned char longer[longest] = {0};
+  const size_t size = way->size + 16;
+  way->init(longer);
+  memcpy(longer, &size, sizeof size);
+  expect(f, way, longer, way->usual, "of a newer caller");
+  for (size_t at = way->size; at < size; at += 5) {
+    longer[at] = 1;
+    expect(f, way, longer, DET_E_UNSUPPORTED, "of a newer caller that uses what is new");
+    longer[at] = 0;
+  }
+  longer[size] = 1; /* not its */
+  expect(f, way, longer, way->usual, "with garbage behind its end");
+}
+
+static void structs_of_newer_callers_pass_while_what_is_new_is_zero(void **state) {
+  for_each_way(state, give_longer);
+}
+
+static void give_impossible_sizes(struct fixture *f, const struct way *way) {
+  _Alignas(16) unsigned char given[longest];
+  const size_t sizes[] = {0, 1, sizeof(size_t) - 1, (size_t)1 << 30, SIZE_MAX};
+  way->init(given);
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
+    memcpy(given, &sizes[i], sizeof sizes[i]);
+    expect(f, way, given, DET_E_INVALID, "of an impossible size");
+  }
+}
+
+static void impossible_sizes_are_refused_unread(void **state) {
+  for_each_way(state, give_impossible_sizes);
+}
+
+/* What a binding does that sets member after member of memory it did not clear. Without padding
+ * there is nothing between them, so that `_init` leaves nothing of what was there. */
+static void leave_garbage(struct fixture *f, const struct way *way) {
+  _Alignas(16) unsigned char one[longest], other[longest];
+  memset(one, 0xa5, sizeof one);
+  memset(other, 0x5a, sizeof other);
+  way->init(one);
+  way->init(other);
+  assert_memory_equal(one, other, way->size);
+  expect(f, way, one, way->usual, "in memory that held garbage");
+}
+
+static void no_struct_has_bytes_that_nobody_sets(void **state) {
+  for_each_way(state, leave_garbage);
+}
+
+int test_versions(void) {
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+  const struct CMUnitTest tests[] = {
+      CASE(structs_of_older_callers_are_read_as_far_as_they_go),
+      CASE(structs_of_newer_callers_pass_while_what_is_new_is_zero),
+      CASE(impossible_sizes_are_refused_unread),
+      CASE(no_struct_has_bytes_that_nobody_sets),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
