@@ -1,7 +1,9 @@
 """The shared library may ask a machine for little: only certain libraries, and of each a version that the
 oldest named system has.
 
-usage: check_dependencies.py READELF LIBRARY ALLOWED[=NEWEST,...]...
+Nor does it say in which directory it was built.
+
+usage: check_dependencies.py READELF LIBRARY SOURCE_ROOT ALLOWED[=NEWEST,...]...
 
 Each ALLOWED is a library by the start of its file name, and may limit the version nodes that are asked of
 it: `libc.so=GLIBC_2.34`.
@@ -10,6 +12,7 @@ it: `libc.so=GLIBC_2.34`.
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import public_api
 
@@ -34,7 +37,7 @@ def number(version):
     return [int(part) for part in version.rpartition("_")[2].split(".")]
 
 
-def main(readelf, library, *allowed):
+def main(readelf, library, source_root, *allowed):
     limits = dict(text.partition("=")[::2] for text in allowed)
     needed = re.findall(r"\(NEEDED\).*\[(.*)\]", read(readelf, "--dynamic", library))
     versions = asked_versions(readelf, library)
@@ -49,6 +52,8 @@ def main(readelf, library, *allowed):
                 if version.startswith(newest.rpartition("_")[0] + "_") and version[-1].isdigit():
                     if number(version) > number(newest):
                         failures.append(f"{library} asks {name} for {version}, newer than {newest}")
+    if source_root.encode() in Path(library).read_bytes():
+        failures.append(f"{library} has paths of {source_root} in it")
     return public_api.report(failures)
 
 
