@@ -1,6 +1,7 @@
 #include <det/core.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <threads.h>
 
 static det_error err = DET_ERROR_INIT;
 
@@ -10,29 +11,59 @@ static det_status check(det_status status) {
   exit(EXIT_FAILURE);
 }
 
+static void model(const char *directory, const char *mode, double *weight) {
+  char path[4096];
+  snprintf(path, sizeof path, "%s/model", directory);
+  FILE *file = fopen(path, mode);
+  int done = !file ? 0 : *mode == 'r' ? fscanf(file, "%la", weight) : fprintf(file, "%a", *weight);
+  if (done < 1 || fclose(file) != 0) perror(path), exit(EXIT_FAILURE);
+}
+
+static void save(det_core *core, int64_t step, double weight) {
+  char metadata[64];
+  snprintf(metadata, sizeof metadata, "{\"steps_completed\": %lld}", (long long)step);
+  det_checkpoint_writer *writer;
+  check(det_checkpoint_store_begin(det_core_checkpoint(core), metadata, NULL, &writer, &err));
+  model(det_checkpoint_store_path(writer), "w", &weight);
+  check(det_checkpoint_store_commit(writer, &err));
+  det_checkpoint_store_free(writer);
+}
+
 int main(void) {
   det_core_options options = DET_CORE_OPTIONS_INIT;
-  options.config_json = "{\"searcher\": {\"name\": \"single\", \"max_length\": 100}}";
-  det_core *core; /* no cluster needed: the master is inside */
+  options.config_json = "{\"searcher\": {\"name\": \"single\", \"max_length\": 1000}}";
+  options.external_id = "minimal"; /* each start goes on with the trial of this name */
+  det_core *core;                  /* no cluster needed: the master is inside */
   check(det_core_init(&options, &core, &err));
 
-  double rate = det_info_hparam_double(det_core_info(core), "rate", 0.1), weight = 0, loss = 9;
-  int64_t step = 0;
+  const det_info *info = det_core_info(core);
+  double rate = det_info_hparam_double(info, "rate", 0.01), weight = 0;
+  int64_t step = det_info_steps_completed(info);
+  if (det_info_latest_checkpoint(info)) {
+    det_checkpoint_reader *reader;
+    check(det_checkpoint_restore_begin(det_core_checkpoint(core), det_info_latest_checkpoint(info),
+                                       NULL, &reader, &err));
+    model(det_checkpoint_restore_path(reader), "r", &weight);
+    det_checkpoint_restore_free(reader);
+  }
+  printf("from step %lld\n", (long long)step);
+
   det_searcher_op *op;
   while (check(det_searcher_next(det_core_searcher(core), &op, &err)) == DET_OK) {
-    while (step < (int64_t)det_searcher_op_length(op)) {
+    while (step < det_searcher_op_length(op)) {
       weight -= rate * 2 * (weight - 3); /* your training goes here */
-      loss = (weight - 3) * (weight - 3);
-      det_metric metric = {"loss", loss};
-      check(det_train_report_training_metrics(det_core_train(core), ++step, &metric, 1, &err));
-      if (check(det_preempt_should_preempt(det_core_preempt(core), &err)) == DET_PREEMPTED)
-        goto leave;
+      thrd_sleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+      det_metric loss = {"loss", (weight - 3) * (weight - 3)};
+      check(det_train_report_training_metrics(det_core_train(core), ++step, &loss, 1, &err));
+      int stop = check(det_preempt_should_preempt(det_core_preempt(core), &err)) == DET_PREEMPTED;
+      if (stop || step % 100 == 0) save(core, step, weight);
+      if (stop) goto leave;
     }
-    check(det_searcher_op_report_completed(op, loss, &err));
+    check(det_searcher_op_report_completed(op, (weight - 3) * (weight - 3), &err));
   }
 leave:
   check(det_core_close(core, DET_OUTCOME_OK, &err));
   det_core_free(core);
-  printf("weight %.3f after %lld steps\n", weight, (long long)step);
+  printf("weight %.3f at step %lld\n", weight, (long long)step);
   return 0;
 }

@@ -112,7 +112,8 @@ class Tool:
 
 def tools(source):
     venv = "python3 -m venv venv"
-    minimal = (source / "examples/c/minimal.c").read_text()
+    # Without the pause in which a person can stop it: the others have none.
+    minimal = re.sub(r".*thrd_sleep.*\n", "", (source / "examples/c/minimal.c").read_text())
     return [
         Tool("detcore, its example", [], None, [f"git clone -q {source} detcore", "detcore/run"],
              "printed", "drawn in the terminal"),
