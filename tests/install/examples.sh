@@ -10,17 +10,20 @@ if compiler=$(command -v mpicc.openmpi); then ln -s "$compiler" "$folder/bin/mpi
 export PATH="$folder/bin:$PATH"
 
 compiled=
-for file in "$folder"/examples/c/*.c "$folder"/examples/mpi/*.c; do
-  name=$(basename "$file" .c)
-  line=$(awk '{ sub(/^ \* */, "") } /^(mpi)?cc / || more { print; more = /\\$/ } /\*\// { exit }' "$file")
+for file in "$folder"/examples/c/*.c "$folder"/examples/mpi/*.c "$folder"/examples/languages/train.c*; do
+  name=${file##*/}
+  program=${file%.*}
+  line=$(awk '{ sub(/^( \*|\/\/) */, "") } /^(mpi)?cc |^c\+\+ / || more { print; more = /\\$/ }
+    /\*\/|^#/ { exit }' "$file")
   [ -n "$line" ] || continue
   case $line in mpicc*) [ -e "$PKG_CONFIG_LIBDIR/detcore-mpi.pc" ] || continue ;; esac
   echo "$name: $line"
+  rm -f "$program" # of another language
   (cd "${file%/*}" && sh -c "$line") || fail "$name: what its head shows does not compile it"
-  [ -x "${file%.c}" ] || fail "$name: what its head shows makes no program of that name"
+  [ -x "$program" ] || fail "$name: what its head shows makes no program of that name"
   compiled="$compiled $name"
 done
-case $compiled in *" digits"*) ;; *) fail "the head of digits.c shows no line" ;; esac
+case $compiled in *" digits.c"*" train.c train.cc"*) ;; *) fail "the heads of digits.c and train.c show no line" ;; esac
 
 cd "$folder/examples/c"
 LD_LIBRARY_PATH=$libdir ./digits | tee "$folder/digits.txt"

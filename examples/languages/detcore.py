@@ -1,9 +1,10 @@
-"""A binding of a few lines: the library, its structs, and calls that raise what went wrong."""
+"""A binding of a few lines with nothing but ctypes: the library, its structs, and calls that raise
+what went wrong. The library is found as any is, or where DETCORE_LIBRARY says."""
 
 import ctypes
 import os
 
-library = ctypes.CDLL(os.environ["DETCORE_LIBRARY"])
+library = ctypes.CDLL(os.environ.get("DETCORE_LIBRARY", "libdetcore.so.0"))
 
 
 class Error(ctypes.Structure):
@@ -21,47 +22,48 @@ class Metric(ctypes.Structure):
     _fields_ = [("name", ctypes.c_char_p), ("value", ctypes.c_double)]
 
 
-class ClientPage(ctypes.Structure):
+class LogLine(ctypes.Structure):
     _fields_ = [
         ("struct_size", ctypes.c_size_t),
-        ("after", ctypes.c_int64),
-        ("limit", ctypes.c_int64),
-        ("descending", ctypes.c_int32),
-        ("by_metric", ctypes.c_int32),
-        ("state", ctypes.c_char_p),
-        ("name", ctypes.c_char_p),
-        ("tag", ctypes.c_char_p),
-        ("archived", ctypes.c_int32),
-        ("running", ctypes.c_int32),
+        ("message", ctypes.c_char_p),
+        ("source", ctypes.c_char_p),
+        ("time_us", ctypes.c_int64),
+        ("level", ctypes.c_int32),
+        ("rank", ctypes.c_int32),
     ]
 
 
-class ClientOptions(ctypes.Structure):
+LogCallback = ctypes.CFUNCTYPE(None, ctypes.POINTER(LogLine), ctypes.c_void_p)
+
+
+class CoreOptions(ctypes.Structure):
     _fields_ = [
         ("struct_size", ctypes.c_size_t),
         ("master", ctypes.c_char_p),
-        ("user", ctypes.c_char_p),
-        ("password", ctypes.c_char_p),
-        ("token", ctypes.c_char_p),
-        ("cert_file", ctypes.c_char_p),
-        ("timeout_ms", ctypes.c_int64),
-        ("log", ctypes.c_void_p),
+        ("trial_id", ctypes.c_int64),
+        ("external_id", ctypes.c_char_p),
+        ("external_experiment_id", ctypes.c_char_p),
+        ("name", ctypes.c_char_p),
+        ("config_json", ctypes.c_char_p),
+        ("hparams_json", ctypes.c_char_p),
+        ("checkpoint_storage", ctypes.c_char_p),
+        ("distributed", ctypes.c_void_p),
+        ("preempt_signals", ctypes.POINTER(ctypes.c_int32)),
+        ("preempt_signal_count", ctypes.c_size_t),
+        ("spool_limit", ctypes.c_int64),
+        ("spool_wait_ms", ctypes.c_int64),
+        ("close_wait_ms", ctypes.c_int64),
+        ("log", LogCallback),
         ("log_user_data", ctypes.c_void_p),
         ("log_destroy", ctypes.c_void_p),
         ("log_queue", ctypes.c_void_p),
+        ("preempt_mode", ctypes.c_int32),
+        ("tensorboard_mode", ctypes.c_int32),
+        ("stack_trace_signal", ctypes.c_int32),
+        ("close_at_end", ctypes.c_int32),
+        ("capture_output", ctypes.c_int32),
+        ("durable_reports", ctypes.c_int32),
         ("log_level", ctypes.c_int32),
-        ("reserved", ctypes.c_int32),
-    ]
-
-
-class CheckpointOptions(ctypes.Structure):
-    SELECTOR = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_char_p, ctypes.c_void_p)
-    _fields_ = [
-        ("struct_size", ctypes.c_size_t),
-        ("selector", SELECTOR),
-        ("progress", ctypes.c_void_p),
-        ("user_data", ctypes.c_void_p),
-        ("shard", ctypes.c_int32),
         ("reserved", ctypes.c_int32),
     ]
 
