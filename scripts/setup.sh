@@ -14,7 +14,12 @@ if [ "${1:-build}" != build ]; then
     bookworm | noble) packages="$packages clang-14 clang-format-14 clang-tidy-14 libclang-rt-14-dev" ;;
     jammy) packages="$packages clang-14 clang-format-14 clang-tidy-14" ;;
   esac
+  # The languages whose programs the tests train with.
+  command -v go >/dev/null || packages="$packages golang-go"
+  command -v javac >/dev/null || packages="$packages default-jdk-headless"
   command -v rustc >/dev/null || packages="$packages rustc"
+  node=$(readlink -f "$(command -v node)") || packages="$packages nodejs"
+  [ -e "${node%/bin/node}/include/node/node_api.h" ] || packages="$packages libnode-dev"
 fi
 if [ "${1:-build}" = coverage ]; then packages="$packages gcovr"; fi
 

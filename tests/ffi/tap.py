@@ -1,0 +1,14 @@
+"""Runs test functions one after another and reports in TAP."""
+
+import traceback
+
+
+def run(tests, *arguments):
+    print(f"1..{len(tests)}")
+    for number, test in enumerate(tests, 1):
+        try:
+            test(*arguments)
+            print(f"ok {number} - {test.__name__}", flush=True)
+        except Exception:  # the next test says more
+            print(f"not ok {number} - {test.__name__}")
+            print("# " + traceback.format_exc().replace("\n", "\n# "), flush=True)
