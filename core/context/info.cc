@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "core/base/environment.h"
 #include "core/base/error.h"
 
 namespace det::context {
@@ -33,6 +34,16 @@ Json section(const Json &config, const char *name) {
   return it != config.end() && it->is_object() ? *it : Json::object();
 }
 
+bool is_debug(const Json &config) {
+  const auto it = config.find("debug");
+  return it != config.end() && it->is_boolean() && it->get<bool>();
+}
+
+Json inter_node_network_interface() {
+  const std::string name = environment_variable("DET_INTER_NODE_NETWORK_INTERFACE");
+  return name.empty() ? Json() : Json(name);
+}
+
 }  // namespace
 
 Info::Info(const engine::RunInfo &run, const comm::Ranks &ranks,
@@ -55,6 +66,8 @@ Info::Info(const engine::RunInfo &run, const comm::Ranks &ranks,
       {"allocation_id", run.allocation_id},
       {"cluster_id", run.cluster_id},
       {"on_cluster", on_cluster_},
+      {"debug", is_debug(run.config)},
+      {"inter_node_network_interface", inter_node_network_interface()},
       {"master", master.embedded ? master.home.string() : master.url},
       {"checkpoint_storage", storage},
       {"rank", ranks.rank},

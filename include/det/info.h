@@ -59,8 +59,10 @@ DET_API const char *det_info_config_json(const det_info *info) DET_NOEXCEPT;
  * @return Borrowed JSON; "{}" when there is none or `info` is NULL.   @since 0.1 */
 DET_API const char *det_info_user_data_json(const det_info *info) DET_NOEXCEPT;
 
-/** Everything known about this run as one JSON object: ids, addresses, slots, master, storage.
- * Holds no token. New keys may appear in a later release.
+/** Everything known about this run as one JSON object: ids, hyperparameters, latest checkpoint,
+ * master, storage, ranks, `debug` of the configuration, and `inter_node_network_interface` (the
+ * variable DET_INTER_NODE_NETWORK_INTERFACE, or null). Holds no token. New keys may appear in a
+ * later release.
  * @return Borrowed; "{}" when `info` is NULL.   @since 0.1 */
 DET_API const char *det_info_json(const det_info *info) DET_NOEXCEPT;
 

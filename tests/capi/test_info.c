@@ -125,6 +125,17 @@ static void facts_come_from_the_configuration(void **state) {
   assert_non_null(strstr(det_info_config_json(info_of(f)), "experiment_seed"));
 }
 
+static void debug_and_the_network_interface_are_facts(void **state) {
+  struct fixture *f = *state;
+  det_core_free(f->core);
+  setenv("DET_INTER_NODE_NETWORK_INTERFACE", "eth1", 1);
+  f->options.config_json = "{\"debug\": true}";
+  start(f);
+  unsetenv("DET_INTER_NODE_NETWORK_INTERFACE");
+  assert_non_null(strstr(det_info_json(info_of(f)), "\"debug\":true"));
+  assert_non_null(strstr(det_info_json(info_of(f)), "\"inter_node_network_interface\":\"eth1\""));
+}
+
 static void a_restarted_trial_keeps_its_hyperparameters(void **state) {
   struct fixture *f = *state;
   f->options.hparams_json = NULL;
@@ -181,6 +192,7 @@ int test_info(void) {
       CASE(a_wrong_type_gives_the_fallback_and_a_warning),
       CASE(required_hyperparameters_explain_what_is_wrong),
       CASE(facts_come_from_the_configuration),
+      CASE(debug_and_the_network_interface_are_facts),
       CASE(a_restarted_trial_keeps_its_hyperparameters),
       CASE(constants_of_the_configuration_are_hyperparameters),
       CASE(a_search_space_needs_a_search),
