@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Checks what the written pages promise: README shows a tested example, and docs/api-map.md and
-docs/errors.md name every function and code of the headers and nothing else."""
+"""Checks what the written pages promise: README shows a tested example, docs/api-map.md and docs/errors.md
+name every function and code of the headers and nothing else, and docs/api-map.md has each name of the
+Python reference (tests/data/seed) with its arguments and defaults, and nothing else."""
 
 import re
 import sys
@@ -24,6 +25,39 @@ def compare(page, expected, pattern):
 
 compare("docs/api-map.md", functions, r"\b(det_\w+)\(\)")
 compare("docs/errors.md", codes, r"^\| `(DET_\w+)`")
+
+def rows_of_reference():
+    """The names of the reference, each with its arguments: (name, ""), (name, argument), ..."""
+    for line in (root / "tests/data/seed/core_api.txt").read_text().splitlines():
+        if line and not line.startswith("#"):
+            name, *arguments = line.split(" ")
+            yield from ((name.split(".")[-1], argument) for argument in ["", *arguments])
+
+
+def rows_of_map():
+    """The same of the tables: a row that begins with dots has arguments of the names above it."""
+    names = []
+    text = (root / "docs/api-map.md").read_text()
+    for line in text[: text.index("## What has no counterpart")].splitlines():
+        cells = [cell.strip() for cell in line.split("|")]
+        if len(cells) < 5 or cells[1] in ("Python", "---"):
+            continue
+        if not re.match("(both|store|HTTP|unsupported|no:)", cells[3]):
+            failures.append(f"docs/api-map.md does not say with which master {cells[1]} is done")
+        quoted = re.findall(r"`([^`]*)`", cells[1])
+        if cells[1].startswith("⋯"):
+            yield from ((name, argument) for name in names for argument in quoted)
+        else:
+            names = [name.split(".")[-1] for name in quoted]
+            yield from ((name, "") for name in names)
+
+
+reference, written = set(rows_of_reference()), set(rows_of_map())
+for name, argument in sorted(reference - written):
+    failures.append(f"docs/api-map.md has no row for {argument and f'argument {argument} of '}{name}")
+for name, argument in sorted(written - reference):
+    failures.append(
+        f"docs/api-map.md has a row for {argument and f'argument {argument} of '}{name}, which the reference has not")
 
 snippet = re.search(r"```c\n(.*?)```", (root / "README.md").read_text(), re.DOTALL)
 if snippet is None or snippet.group(1) != (root / "examples/c/minimal.c").read_text():
