@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what this Debian or Ubuntu machine lacks: `setup.sh build` for building, `setup.sh test` for
-# everything ./test does, `setup.sh coverage` for that and for ./test coverage. Says nothing and asks for
-# nothing when all of it is there.
+# most of what ./test does, `setup.sh coverage` or `setup.sh package` for that and for those parts of it.
+# Says nothing and asks for nothing when all of it is there.
 set -eu
 
 packages="build-essential ccache libcli11-dev libcurl4-openssl-dev libopenmpi-dev libre2-dev libsqlite3-dev
@@ -21,7 +21,10 @@ if [ "${1:-build}" != build ]; then
   node=$(readlink -f "$(command -v node)") || packages="$packages nodejs"
   [ -e "${node%/bin/node}/include/node/node_api.h" ] || packages="$packages libnode-dev"
 fi
-if [ "${1:-build}" = coverage ]; then packages="$packages gcovr"; fi
+case ${1:-build} in
+  coverage) packages="$packages gcovr" ;;
+  package) packages="$packages debhelper debootstrap dpkg-dev lintian tcl unicode-data" ;;
+esac
 
 if ! command -v dpkg-query >/dev/null; then
   echo "setup: not a Debian system; these packages, or what they are called here, are needed:" \
