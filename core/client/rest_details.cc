@@ -103,6 +103,7 @@ Json RestClient::get_trial(int64_t trial_id) {
   entry["metric_names"] = metric_names(trial, 200);
   entry["waiting"] = nullptr;
   entry["error"] = nullptr;
+  entry["supervised"] = nullptr;
   entry["resume"] = nullptr;
   return entry;
 }

@@ -23,6 +23,8 @@ Json start_on_store(const CoreOptions &options, std::vector<engine::RankProcess>
   request.hparams_given = trial.hparams.is_object();
   request.hparams = std::move(trial.hparams);
   request.command = command_line();
+  std::error_code gone;
+  request.directory = std::filesystem::current_path(gone);
   request.workers = std::move(workers);
   request.log = logger;
 

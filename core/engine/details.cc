@@ -47,7 +47,8 @@ Json runs_of(Database &store, const fs::path &store_directory, int64_t trial_id)
       " WHERE trial_id=? ORDER BY run_id",
       trial_id);
   while (rows.next()) {
-    const auto process = ProcessIdentity::from_json(stored_json(rows, 2));
+    const Json described = stored_json(rows, 2);
+    const auto process = ProcessIdentity::from_json(described);
     const RunRecord record{trial_id, rows.integer(0), process, rows.text(3), rows.maybe_text(6)};
     const bool lives = run_lives(store_directory, record);
     const Json ranks = ranks_of_run(store, record, lives);
@@ -62,6 +63,7 @@ Json runs_of(Database &store, const fs::path &store_directory, int64_t trial_id)
                     {"pid", process.pid},
                     {"allocation_id", rows.text(1)},
                     {"command", record.command},
+                    {"directory", described.value("directory", Json())},
                     {"nodes", nodes.size()},
                     {"ranks", ranks}});
   }
@@ -188,6 +190,7 @@ Json Engine::get_trial(int64_t trial_id) {
   trial["latest_checkpoint"] = latest_checkpoint_entry(records(), trial_id);
   trial["metric_names"] = metric_names(records(), trial_id);
   trial["error"] = failure_of(records(), trial.at("state"), trial.at("experiment_id"));
+  trial["supervised"] = is_supervised(records(), trial_id);
   trial["resume"] = resume_command(records(), store_.directory(), trial_id);
   return trial;
 }

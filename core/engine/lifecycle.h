@@ -19,6 +19,7 @@ struct RunRecord {
   ProcessIdentity process;
   std::string command;
   std::optional<std::string> exit;  // none while it runs, as far as the store knows
+  std::string directory = {};       // in which the command was given; empty: not known
 };
 
 std::optional<RunRecord> latest_run(Database &store, int64_t trial_id);

@@ -41,7 +41,8 @@ Json resume_command(Database &store, const std::filesystem::path &store_director
   }
   const auto run = latest_run(store, trial_id);
   if (!run || run->command.empty()) return {};
-  return "DET_TRIAL_ID=" + std::to_string(trial_id) + " " + home_variable(store_directory) +
+  const std::string there = run->directory.empty() ? "" : "cd " + quoted(run->directory) + " && ";
+  return there + "DET_TRIAL_ID=" + std::to_string(trial_id) + " " + home_variable(store_directory) +
          run->command;
 }
 

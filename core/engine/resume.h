@@ -13,8 +13,8 @@ namespace det::engine {
 // For an experiment that a supervisor runs.
 std::string run_again_command(const std::filesystem::path &store_directory, int64_t experiment_id);
 
-// The command of the trial's last run with the variables that make it continue this trial; null
-// when it is not known.
+// The command of the trial's last run, in its directory, with the variables that make it continue
+// this trial; null when it is not known.
 Json resume_command(Database &store, const std::filesystem::path &store_directory,
                     int64_t trial_id);
 

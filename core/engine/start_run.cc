@@ -6,6 +6,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
+#include "core/base/utf8.h"
 #include "core/base/uuid.h"
 #include "core/engine/checkpoint_records.h"
 #include "core/engine/experiment.h"
@@ -220,7 +221,9 @@ StartedRun start_run(Database &store, const RunRequest &request) {
   if (request.accept) request.accept(info);
   const std::string journal_id = make_uuid();
   const RankProcess chief{0, ProcessIdentity::current()};
-  const std::string process = to_wire(chief.process.to_json());
+  Json described = chief.process.to_json();
+  if (is_utf8(request.directory.string())) described["directory"] = request.directory.string();
+  const std::string process = to_wire(described);
   if (supervised)
     store.run("UPDATE runs SET journal_id=?, process=?, command=? WHERE trial_id=? AND run_id=?",
               journal_id, process, request.command, trial_id, run_id);

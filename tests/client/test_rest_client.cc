@@ -48,10 +48,11 @@ void answers_have_the_keys_of_a_store(void **) {
         "best_metric best_steps runs restarts hparams start_time end_time tags archived";
     expect_keys(client.list_trials(0, {}).at("trials").at(0), trial);
     expect_keys(client.list_trials(of.experiment, {}).at("trials").at(0), trial);
-    expect_keys(client.get_trial(of.trial),
-                (std::string(trial) + " trial_seed task_id early_exit metadata operations "
-                                      "latest_checkpoint metric_names waiting error resume")
-                    .c_str());
+    expect_keys(
+        client.get_trial(of.trial),
+        (std::string(trial) + " trial_seed task_id early_exit metadata operations "
+                              "latest_checkpoint metric_names waiting error supervised resume")
+            .c_str());
     expect_keys(client.list_metrics(of.trial, std::nullopt, {}).at("metrics").at(0),
                 "group steps_completed trial_run_id rank time metrics batch_metrics");
     const std::string checkpoint =
