@@ -64,6 +64,11 @@ int64_t parse_count(const std::string &text) {
   throw Failure(ExitCode::usage, "'" + text + "' is no count: give a whole number from 1");
 }
 
+int64_t parse_rank(const std::string &text) {
+  if (const auto rank = whole_number(text, 0)) return *rank;
+  throw Failure(ExitCode::usage, "'" + text + "' is no rank: ranks are whole numbers from 0");
+}
+
 CLI::Option *add_steps(CLI::App *command, int64_t &steps) {
   const auto parse = [&steps](const std::string &text) {
     const auto number = whole_number(text, 0);

@@ -38,6 +38,9 @@ std::string read_config_text(const std::string &file);
 // As parse_id(), for a number of things.
 int64_t parse_count(const std::string &text);
 
+// A rank: a whole number from 0.
+int64_t parse_rank(const std::string &text);
+
 // Declares -s, the steps of a trial.
 CLI::Option *add_steps(CLI::App *command, int64_t &steps);
 
@@ -73,6 +76,8 @@ void add_metrics_command(CLI::App &app, Session &session);   // metrics
 void add_compare_command(CLI::App &app, Session &session);   // compare
 void add_plot_command(CLI::App &app, Session &session);      // plot
 void add_export_command(CLI::App &app, Session &session);    // export
+void add_wait_command(CLI::App &app, Session &session);      // wait
+void add_resume_command(CLI::App &app, Session &session);    // resume
 void add_logs_command(CLI::App &app, Session &session);      // logs
 void add_control_commands(CLI::App &app, Session &session);  // pause, activate, cancel, kill, sync
 void add_account_commands(CLI::App &app, Session &session);  // login, logout, whoami

@@ -106,8 +106,9 @@ void offer_values(const std::string &typed, const std::string &kind, const Place
   if (kind == "FILE" || kind == "MASTER" || kind == "DIRECTORY" || kind == "COMMAND")
     return print(":files\n");
   // A master does not tell strangers who its users are; the others are for whoever types to know.
-  static const std::set<std::string> open_kinds = {"USER",   "COUNT",       "NAME", "JSON", "STEPS",
-                                                   "NUMBER", "NAME=NUMBER", "GLOB", "TAG",  "TEXT"};
+  static const std::set<std::string> open_kinds = {
+      "USER", "COUNT", "NAME", "JSON", "STEPS", "NUMBER", "NAME=NUMBER",
+      "GLOB", "TAG",   "TEXT", "RUN",  "RANK",  "TIME",   "DURATION"};
   if (open_kinds.contains(kind)) return;
   static const std::map<std::string, std::vector<std::string>> words = {
       {"LEVEL", {"debug", "info", "warning", "error"}},

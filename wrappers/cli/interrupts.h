@@ -1,26 +1,22 @@
-// Ctrl-C and its like as something to poll.
+// Signals as something to poll.
 #pragma once
 
 #include <signal.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <initializer_list>
+
 #include "core/base/file.h"
 
 namespace det::cli {
 
-// While one lives, these signals end nothing.
-class Interrupts {
+// While one lives, its signals do nothing by themselves.
+class HeldSignals {
  public:
-  Interrupts() {
-    sigemptyset(&mask_);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&mask_, signal);
-    sigprocmask(SIG_BLOCK, &mask_, &before_);
-    fd_ = Fd(signalfd(-1, &mask_, SFD_NONBLOCK | SFD_CLOEXEC));
-  }
-  Interrupts(const Interrupts &) = delete;
-  Interrupts &operator=(const Interrupts &) = delete;
-  ~Interrupts() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
+  HeldSignals(const HeldSignals &) = delete;
+  HeldSignals &operator=(const HeldSignals &) = delete;
+  ~HeldSignals() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
 
   int fd() const { return fd_.get(); }
   int take() const {
@@ -30,9 +26,27 @@ class Interrupts {
     return count;
   }
 
+ protected:
+  explicit HeldSignals(std::initializer_list<int> signals) {
+    sigemptyset(&mask_);
+    for (const int signal : signals) sigaddset(&mask_, signal);
+    sigprocmask(SIG_BLOCK, &mask_, &before_);
+    fd_ = Fd(signalfd(-1, &mask_, SFD_NONBLOCK | SFD_CLOEXEC));
+  }
+
  private:
   sigset_t mask_{}, before_{};
   Fd fd_;
+};
+
+// Ctrl-C and its like.
+struct Interrupts : HeldSignals {
+  Interrupts() : HeldSignals({SIGINT, SIGTERM, SIGHUP}) {}
+};
+
+// That the terminal has another size.
+struct Resizes : HeldSignals {
+  Resizes() : HeldSignals({SIGWINCH}) {}
 };
 
 }  // namespace det::cli

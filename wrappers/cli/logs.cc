@@ -2,13 +2,17 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <deque>
 #include <memory>
+#include <optional>
 #include <thread>
 
 #include "command.h"
 #include "field_text.h"
 #include "ids.h"
 #include "pager.h"
+#include "time_text.h"
+#include "trial_state.h"
 
 namespace det::cli {
 
@@ -20,7 +24,10 @@ prints.
 
 Examples:
   det logs 1                        everything
-  det logs 1 -f                     everything, and what is added until the trial ends
+  det logs 1 -f                     everything, and what is added until the trial ends, or dies
+  det logs 1 --tail 20 -f           the last 20 entries, and what is added
+  det logs 1 --run 2 --rank 0       what rank 0 of its second run printed
+  det logs 1 --since 10m            the last ten minutes; or a time: '2026-01-31 12:00', in UTC
   det logs 1 --level warning        only warnings and errors
   det logs 1 --json | jq -r .text   one JSON object per entry, for programs)";
 
@@ -30,6 +37,8 @@ struct LogsOptions {
   int64_t trial = 0;
   bool follow = false;
   std::string level = levels[0];
+  std::optional<int64_t> run, rank, tail;
+  std::string since;  // a time as the library writes it
   bool json = false;
 };
 
@@ -62,29 +71,55 @@ std::string lines_of(const Json &entry, const Terminal &terminal) {
   return out;
 }
 
-bool has_ended(const Json &trial) {
-  const std::string state = text_of(field(trial, "state"));
-  return state == "COMPLETED" || state == "CANCELED" || state == "ERROR";
+bool is_wanted(const Json &entry, const LogsOptions &options) {
+  const auto is = [&](const char *key, const std::optional<int64_t> &wanted) {
+    return !wanted || field(entry, key) == *wanted;
+  };
+  return severity(text_of(field(entry, "level"))) >= severity(options.level) &&
+         is("trial_run_id", options.run) && is("rank", options.rank) &&
+         text_of(field(entry, "time")) >= options.since;
+}
+
+void require_run(const Json &trial, const LogsOptions &options) {
+  const Json &runs = field(trial, "runs");
+  if (!options.run || !runs.is_array()) return;
+  if (std::ranges::none_of(runs, [&](const Json &run) { return run.at("run_id") == *options.run; }))
+    throw Failure(ExitCode::not_found, "trial " + std::to_string(options.trial) + " has no run " +
+                                           std::to_string(*options.run) + "; 'det show " +
+                                           std::to_string(options.trial) + "' lists them");
+}
+
+// Whether nothing can be added to what is followed.
+bool has_ended(const Json &trial, const LogsOptions &options) {
+  return is_at_rest(trial) || (options.run && !has_process(trial, *options.run));
 }
 
 void run_logs(const Session &session, const LogsOptions &options) {
   Client client = session.connect();
-  client.trial(options.trial);  // an unknown one is an error
+  require_run(client.trial(options.trial), options);  // an unknown one is an error
   const Pager pager(session.terminal, session.pager && !options.follow);
   Client::LogReader reader(client, options.trial);
-  const auto print_new = [&] {
+  const auto print_entry = [&](const Json &entry) {
+    print(options.json ? json_line(entry) : lines_of(entry, session.terminal));
+  };
+  std::deque<Json> last;
+  reader.read_new([&](const Json &entry) {
+    if (!is_wanted(entry, options)) return true;
+    if (!options.tail) print_entry(entry);
+    else last.push_back(entry);
+    if (options.tail && last.size() > static_cast<size_t>(*options.tail)) last.pop_front();
+    return true;
+  });
+  for (const Json &entry : last) print_entry(entry);
+  flush_output();
+  for (bool ended = false; options.follow && !ended;) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    ended = has_ended(client.trial(options.trial), options);  // asked first: then nothing is added
     reader.read_new([&](const Json &entry) {
-      if (severity(text_of(field(entry, "level"))) < severity(options.level)) return true;
-      print(options.json ? json_line(entry) : lines_of(entry, session.terminal));
+      if (is_wanted(entry, options)) print_entry(entry);
       return true;
     });
     flush_output();
-  };
-  print_new();
-  for (bool ended = false; options.follow && !ended;) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(500));
-    ended = has_ended(client.trial(options.trial));  // asked first: then nothing can be added
-    print_new();
   }
 }
 
@@ -103,6 +138,22 @@ void add_logs_command(CLI::App &app, Session &session) {
                    ? std::string()
                    : "'" + level + "' is no level: choose debug, info, warning or error";
       });
+  const auto add_number = [&](const char *name, const char *type, const char *description,
+                              std::optional<int64_t> &number,
+                              int64_t (*parse)(const std::string &)) {
+    command
+        ->add_option_function<std::string>(
+            name, [&number, parse](const std::string &text) { number = parse(text); }, description)
+        ->type_name(type);
+  };
+  add_number("-n,--tail", "COUNT", "Only the last entries.", options->tail, parse_count);
+  add_number("--run", "RUN", "Only of this run of the trial.", options->run, parse_count);
+  add_number("--rank", "RANK", "Only of this rank.", options->rank, parse_rank);
+  command
+      ->add_option_function<std::string>(
+          "--since", [options](const std::string &text) { options->since = parse_since(text); },
+          "Only from this time on, or so long ago: 90s, 10m, 2h.")
+      ->type_name("TIME");
   command->add_flag("--json", options->json, "One JSON object per entry.");
   command->callback([options, &session] { run_logs(session, *options); });
 }

@@ -4,6 +4,8 @@
 #include "field_text.h"
 #include "ids.h"
 #include "list.h"
+#include "trial_state.h"
+#include "watch.h"
 
 namespace det::cli {
 
@@ -18,6 +20,7 @@ Examples:
   det ls -n 10 -s metric            the ten with the smallest best validation
   det ls --state error,paused       those that want to be looked at
   det ls -e --name 'digits*'        experiments of these names
+  det ls -w                         again and again, until Ctrl-C
   det ls --json | jq -r .name       one JSON object per line, for programs)";
 
 constexpr const char *experiments_footer =
@@ -57,7 +60,7 @@ std::string took_of(const Json &entry) {
 const ListKind experiment_list = {
     {{"EXP", "id", text_of, Align::right},
      {"NAME", "name", text_of, Align::left},
-     {"STATE", "state", text_of, Align::left},
+     {"STATE", nullptr, state_text, Align::left},
      {"PROGRESS", "progress", percent_of, Align::right},
      {"DONE", nullptr, done_of, Align::right},
      {"BEST", "best_metric", number_of, Align::right},
@@ -80,7 +83,7 @@ const ListKind trial_list = {
     {{"TRIAL", "id", text_of, Align::right},
      {"EXP", "experiment_id", text_of, Align::right},
      {"NAME", "name", text_of, Align::left},
-     {"STATE", "state", text_of, Align::left},
+     {"STATE", nullptr, state_text, Align::left},
      {"PROGRESS", "progress", percent_of, Align::right},
      {"STEPS", "steps_completed", text_of, Align::right},
      {"BEST", "best_metric", number_of, Align::right},
@@ -118,6 +121,7 @@ const ListKind checkpoint_list = {
 struct LsOptions : ListOptions {
   int64_t id = 0;
   bool experiments = false;
+  bool watch = false;
 };
 
 void list_experiments(const Session &session, const LsOptions &options) {
@@ -144,6 +148,24 @@ void list_trials(const Session &session, const LsOptions &options) {
   });
 }
 
+void watch_list(const Session &session, const LsOptions &options) {
+  watch(session.terminal, [&](const Terminal &terminal) {
+    Session now = session;
+    now.terminal = terminal;
+    now.pager = false;
+    LsOptions fitting = options;
+    if (options.count == 0 && terminal.cursor) fitting.count = std::max(terminal.height - 1, 1);
+    list_trials(now, fitting);
+  });
+}
+
+void show_list(const Session &session, const LsOptions &options) {
+  if (!options.watch) return list_trials(session, options);
+  if (options.json || options.csv)
+    throw Failure(ExitCode::usage, "--watch is for people: leave out --json and --csv");
+  watch_list(session, options);
+}
+
 void list_checkpoints(const Session &session, const LsOptions &options) {
   Client client = session.connect();
   if (options.id != 0) client.trial(options.id);  // an unknown one is an error
@@ -163,9 +185,10 @@ void add_ls_commands(CLI::App &app, Session &session) {
     command->callback([options, list, &session] { list(session, *options); });
     return std::pair(command, options);
   };
-  const auto [ls, of_ls] = add("ls", "List trials, or experiments.", ls_footer, list_trials);
+  const auto [ls, of_ls] = add("ls", "List trials, or experiments.", ls_footer, show_list);
   add_id(ls, "EXPERIMENT", of_ls->id, "Only the trials of this experiment.");
   ls->add_flag("-e,--experiments", of_ls->experiments, "List experiments instead.");
+  ls->add_flag("-w,--watch", of_ls->watch, "Show the list again and again, until Ctrl-C.");
   add_list_options(ls, *of_ls);
   add_filter_options(ls, of_ls->filter);
 

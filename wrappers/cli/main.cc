@@ -87,6 +87,8 @@ void add_commands(CLI::App &app, Session &session) {
   add_plot_command(app, session);
   add_export_command(app, session);
   add_logs_command(app, session);
+  add_wait_command(app, session);
+  add_resume_command(app, session);
   add_control_commands(app, session);
   add_config_commands(app, session);
   add_gc_command(app, session);

@@ -7,6 +7,7 @@
 #include "ids.h"
 #include "metric_names.h"
 #include "table.h"
+#include "trial_state.h"
 
 namespace det::cli {
 
@@ -27,7 +28,7 @@ std::string time_and_age(const Json &time) {
 
 // "PAUSED", and with it what else tells how things are: "ACTIVE (validating)".
 std::string state_of(const Json &entry) {
-  std::string state = text_of(field(entry, "state"));
+  std::string state = state_text(entry);
   for (const char *key : {"status", "early_exit"}) {
     const Json &more = field(entry, key);
     if (!more.is_null()) state += " (" + text_of(more) + ")";
@@ -124,7 +125,7 @@ void show_experiment(const Session &session, const Json &experiment) {
               {"STEPS", Align::right},
               {"BEST", Align::right}},
              field(experiment, "trials"), [](const Json &trial) -> std::vector<std::string> {
-               return {text_of(field(trial, "id")), text_of(field(trial, "state")),
+               return {text_of(field(trial, "id")), state_text(trial),
                        percent_of(field(trial, "progress")),
                        text_of(field(trial, "steps_completed")),
                        number_of(field(trial, "best_metric"))};

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <cwchar>
+#include <memory>
 
 #include "core/base/utf8.h"
 #include "exit_code.h"
@@ -17,6 +18,8 @@
 namespace det::cli {
 
 namespace {
+
+std::string *kept = nullptr;  // where print() writes to, instead of standard output
 
 int number_in(const char *variable) {
   const char *text = std::getenv(variable);
@@ -93,7 +96,19 @@ std::string shortened(std::string_view text, size_t columns, const Terminal &ter
 }
 
 void print(std::string_view text) {
+  if (kept) {
+    kept->append(text);
+    return;
+  }
   check_written(std::fwrite(text.data(), 1, text.size(), stdout) == text.size());
+}
+
+std::string captured(const std::function<void()> &action) {
+  std::string text;
+  const std::unique_ptr<std::string, void (*)(std::string *)> end(
+      kept = &text, [](std::string *) { kept = nullptr; });
+  action();
+  return text;
 }
 
 void flush_output() { check_written(std::fflush(stdout) == 0); }

@@ -2,6 +2,7 @@
 // through printable() first.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -40,5 +41,8 @@ struct OutputClosed {};
 // Writes to standard output. Throws OutputClosed, or Failure when it cannot be written.
 void print(std::string_view text);
 void flush_output();
+
+// What print() is given meanwhile, which is not written.
+std::string captured(const std::function<void()> &action);
 
 }  // namespace det::cli

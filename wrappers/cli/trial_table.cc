@@ -4,6 +4,7 @@
 
 #include "field_text.h"
 #include "list.h"
+#include "trial_state.h"
 
 namespace det::cli {
 
@@ -91,7 +92,7 @@ void TrialTable::print_row(const TrialRow &row) {
                                     number_of(field(row.entry, "best_metric"))};
   for (const std::string &name : names_) cells.push_back(hparam_of(row, name, number_of, "-"));
   cells.push_back(text_of(field(row.entry, "steps_completed")));
-  cells.push_back(text_of(field(row.entry, "state")));
+  cells.push_back(state_text(row.entry));
   cells.push_back(duration_of(field(row.entry, "start_time"), field(row.entry, "end_time")));
   if (restarted_) cells.push_back(text_of(field(row.entry, "restarts")));
   table_->add(std::move(cells));
