@@ -33,7 +33,8 @@ def promising_trials_go_on_and_the_others_stop(store):
 
 @test
 def a_trial_that_crashes_goes_on_from_its_checkpoint(store):
-    run(store, config(SINGLE), "crash_once")
+    out = run(store, config(SINGLE), "crash_once")
+    assert "trial 1 crashed, restarts" in out and "waits" not in out, out
     assert rows(store, "SELECT restarts, last_run, state FROM trials") == [(1, 2, "COMPLETED")]
     assert rows(store, "SELECT exit FROM runs ORDER BY run_id") == [("error",), ("ok",)]
 
@@ -273,6 +274,10 @@ def a_terminal_shows_trials_and_progress(store):
     out = store.on_terminal("run", write(store, config(RANDOM)), "--slots", "2", "--", TRAINEE,
                             COLUMNS="100", TRAINEE_MS="50")
     assert "\x1b[" in out and "100" in out, out
+    plain = store.on_terminal("run", write(store, config(SINGLE)), "--", TRAINEE, TERM="dumb")
+    assert "\x1b" not in plain and "trial 7 started" in plain, plain
+    x = rows(store, "SELECT json_extract(hparams, '$.x') FROM trials WHERE id=1")[0][0]
+    assert " of 6 done; " in out and f"x={x:.6g}" in out, out
 
 
 main({})

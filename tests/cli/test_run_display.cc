@@ -1,7 +1,11 @@
 // What `det run` shows: the lines themselves, and when they are written.
 #include <fcntl.h>
+#include <pty.h>
+#include <sys/ioctl.h>
+#include <termios.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <clocale>
 #include <cmath>
 #include <cstdio>
@@ -74,6 +78,30 @@ void block_has_a_line_for_each_running_trial_and_a_bar(void **) {
                       "Trials: 8 completed, 1 error, 2 running\n"
                       "Best:   trial 5, loss 0.125\n"
                       "##################----------------------  45%  about 1m20s left\n");
+}
+
+void block_tells_how_many_are_planned_and_what_they_try(void **) {
+  RunState state = searching();
+  state.over = 9;
+  state.planned = 16;
+  state.running[0].hparams = "lr=0.1 opt=a\x1b";
+  state.running[1].hparams = "lr=0.2 opt=b";
+  const std::vector<std::string> lines = block_lines(state, screen(90));
+  assert_string_equal(lines[1].c_str(),
+                      "  trial  9  #####-----  50%  step 1200     loss 0.25         training  "
+                      "lr=0.1 opt=a\\x1b");
+  assert_string_equal(lines[2].c_str(),
+                      "  trial 12  ----------    -  step 0                          lr=0.2 opt=b");
+  assert_string_equal(lines[3].c_str(), "Trials: 9 of 16 done; 8 completed, 1 error, 2 running");
+  assert_string_equal(progress_line(state).substr(0, 38).c_str(),
+                      "45%, trials: 9 of 16 done; 8 completed");
+}
+
+void one_that_crashed_is_told_from_one_that_waits(void **) {
+  assert_string_equal(left_line({3, "ACTIVE", 0.5, true}, "loss").c_str(),
+                      "trial 3 crashed, restarts, loss 0.5");
+  assert_string_equal(left_line({3, "ACTIVE", {}, false}, "loss").c_str(), "trial 3 waits");
+  assert_string_equal(left_line({3, "ERROR", {}, true}, "loss").c_str(), "trial 3 ERROR");
 }
 
 void block_uses_blocks_and_colours_where_the_terminal_has_them(void **) {
@@ -173,13 +201,61 @@ void line_that_stays_stands_above_the_block(void **) {
   assert_string_equal(written([&] { display.finish({}); }).substr(0, 8).c_str(), "\x1b[4A\r\x1b[J");
 }
 
+// What `body` writes to a terminal of this size.
+std::string written_to_terminal(const winsize &size, const std::function<void()> &body) {
+  int parent = -1, child = -1;
+  assert_int_equal(openpty(&parent, &child, nullptr, nullptr, nullptr), 0);
+  termios raw{};
+  tcgetattr(child, &raw);
+  cfmakeraw(&raw);
+  tcsetattr(child, TCSANOW, &raw);
+  ioctl(child, TIOCSWINSZ, &size);
+  std::fflush(stdout);
+  const int before = dup(STDOUT_FILENO);
+  dup2(child, STDOUT_FILENO);
+  body();
+  std::fflush(stdout);
+  dup2(before, STDOUT_FILENO);
+  close(before);
+  std::string text(4096, '\0');
+  text.resize(static_cast<size_t>(std::max<ssize_t>(read(parent, text.data(), text.size()), 0)));
+  close(child);
+  close(parent);
+  return text;
+}
+
+void terminal_of_another_size_is_drawn_anew(void **) {
+  RunDisplay display(screen(40));
+  RunState state = searching();
+  state.running.clear();
+  const RunDisplay::Clock::time_point start{};
+  const winsize wide{24, 40, 0, 0}, narrow{6, 20, 0, 0};
+  written_to_terminal(wide, [&] {
+    display.say("first line");
+    display.say("a line of more than twenty columns");
+    display.show(state, start);
+  });
+  // Four lines of the block, and of what was said one row at most.
+  const std::string again = written_to_terminal(narrow, [&] { display.show(state, start + 1s); });
+  assert_string_equal(again.c_str(),
+                      "\x1b[H\x1b[2J\x1b[?7l\rExperiment 3  digi~\x1b[K\n"
+                      "\rTrials: 8 complete~\x1b[K\n\rBest:   trial 5, l~\x1b[K\n"
+                      "\r####------  45%  a~\x1b[K\n\x1b[?7h\x1b[J");
+  const std::string said = written_to_terminal(wide, [&] { display.say("last"); });
+  assert_int_equal(said.find("\x1b[H\x1b[2Jfirst line\na line of more than twenty columns\nlast\n"),
+                   0);
+  assert_int_equal(written_to_terminal(narrow, [&] { display.finish({}); }).find("\x1b[H\x1b[2J"),
+                   0);
+}
+
 void elsewhere_lines_tell_what_happened(void **) {
   RunDisplay display((Terminal()));
   RunState state = searching();
+  state.running[0].hparams = "lr=0.1";
   const RunDisplay::Clock::time_point start{};
   assert_string_equal(written([&] { display.show(state, start); }).c_str(),
                       "experiment 3 (digits) ACTIVE\n"
-                      "trial 9 started\n"
+                      "trial 9 started: lr=0.1\n"
                       "trial 12 started\n"
                       "best so far: trial 5, loss 0.125\n");
   assert_string_equal(written([&] { display.show(state, start + 20s); }).c_str(), "");
@@ -261,6 +337,9 @@ int main() {
   unsetenv("LINES");
   const CMUnitTest tests[] = {
       cmocka_unit_test(block_has_a_line_for_each_running_trial_and_a_bar),
+      cmocka_unit_test(block_tells_how_many_are_planned_and_what_they_try),
+      cmocka_unit_test(one_that_crashed_is_told_from_one_that_waits),
+      cmocka_unit_test(terminal_of_another_size_is_drawn_anew),
       cmocka_unit_test(block_uses_blocks_and_colours_where_the_terminal_has_them),
       cmocka_unit_test(narrow_terminal_cuts_lines),
       cmocka_unit_test(low_terminal_leaves_trials_out),

@@ -178,4 +178,16 @@ def a_watched_list_fits_a_terminal_that_changes(store):
     assert process.stdout.readline().startswith(b"TRIAL")
 
 
+@test
+def any_terminal_will_do(store):
+    store.make("complete")
+    for command in (["ls"], ["show", "1"], ["wait", "1"], ["logs", "1", "--tail", "2"]):
+        assert "\x1b" not in store.on_terminal(*command, TERM="dumb"), command
+        assert store.on_terminal(*command, LC_ALL="C").isascii(), command
+        assert store.on_terminal(*command, COLUMNS="20"), command
+        done = subprocess.run(["bash", "-c", f"{DET} {' '.join(command)} | head -c1"], env=store.env,
+                              capture_output=True)
+        assert len(done.stdout) == 1 and done.stderr == b"", done
+
+
 main({})

@@ -1,5 +1,8 @@
 #include "run_display.h"
 
+#include <algorithm>
+#include <map>
+
 namespace det::cli {
 
 namespace {
@@ -8,6 +11,7 @@ using namespace std::chrono_literals;
 
 constexpr auto between_blocks = 100ms;
 constexpr auto between_progress_lines = 30s;
+constexpr size_t most_said = 100;
 
 std::string joined_lines(const std::vector<std::string> &lines) {
   // Without wrapping, so that a line stays one when the terminal has become narrower.
@@ -28,6 +32,8 @@ void RunDisplay::show(const RunState &state, Clock::time_point now) {
 void RunDisplay::say(const std::string &line) {
   const std::vector<std::string> block = block_;
   std::string out = erased() + printable(line) + "\n";
+  said_.push_back(printable(line));
+  if (said_.size() > most_said) said_.pop_front();
   if (!block.empty()) out += joined_lines(block);
   block_ = block;
   print(out);
@@ -40,11 +46,12 @@ void RunDisplay::finish(const RunSummary &summary) {
 }
 
 void RunDisplay::draw(const RunState &state) {
-  measure(terminal_);
+  const bool resized = measure(terminal_) && !block_.empty();
   std::vector<std::string> lines = block_lines(state, terminal_);
-  if (lines == block_) return;
+  if (!resized && lines == block_) return;
   std::string out;
-  if (!block_.empty()) out = "\x1b[" + std::to_string(block_.size()) + "A";
+  if (resized) out = cleared(lines.size());
+  else if (!block_.empty()) out = "\x1b[" + std::to_string(block_.size()) + "A";
   // What is left of a longer one before goes.
   print(out + joined_lines(lines) + "\x1b[J");
   flush_output();
@@ -65,13 +72,16 @@ void RunDisplay::tell(const RunState &state, Clock::time_point now) {
     add(left_line(trial, state.metric_name));
     running_.erase(trial.id);
   }
-  std::set<int64_t> running;
-  for (const RunningTrial &trial : state.running) running.insert(trial.id);
+  std::map<int64_t, std::string> running;
+  for (const RunningTrial &trial : state.running) running[trial.id] = trial.hparams;
   for (const int64_t id : running_)
     if (!running.contains(id)) add("trial " + std::to_string(id) + " left");
-  for (const int64_t id : running)
-    if (!running_.contains(id)) add("trial " + std::to_string(id) + " started");
-  running_ = std::move(running);
+  for (const auto &[id, hparams] : running)
+    if (!running_.contains(id))
+      add("trial " + std::to_string(id) + " started" +
+          (hparams.empty() ? "" : ": " + printable(hparams)));
+  running_.clear();
+  for (const auto &[id, hparams] : running) running_.insert(id);
   if (state.best && (!best_ || best_->id != state.best->id || best_->metric != state.best->metric))
     add("best so far: " + best_text(*state.best, state.metric_name));
   best_ = state.best;
@@ -86,9 +96,25 @@ void RunDisplay::tell(const RunState &state, Clock::time_point now) {
   flush_output();
 }
 
+// Where the lines of a block have come to on a terminal of another size, only the terminal knows:
+// all goes, and what was said is written again, as far as there is room above the block.
+std::string RunDisplay::cleared(size_t block_lines) const {
+  const auto width = static_cast<size_t>(terminal_.width);
+  size_t rows = block_lines + 1;
+  std::string said;
+  for (auto line = said_.rbegin(); line != said_.rend(); ++line) {
+    rows += std::max<size_t>((display_width(*line) + width - 1) / width, 1);
+    if (rows > static_cast<size_t>(terminal_.height)) break;
+    said.insert(0, *line + "\n");
+  }
+  return "\x1b[H\x1b[2J" + said;
+}
+
 std::string RunDisplay::erased() {
   if (block_.empty()) return "";
-  const std::string out = "\x1b[" + std::to_string(block_.size()) + "A\r\x1b[J";
+  const std::string out = measure(terminal_)
+                              ? cleared(block_.size())
+                              : "\x1b[" + std::to_string(block_.size()) + "A\r\x1b[J";
   block_.clear();
   return out;
 }

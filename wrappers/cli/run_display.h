@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <deque>
 #include <optional>
 #include <set>
 #include <string>
@@ -29,10 +30,12 @@ class RunDisplay {
 
  private:
   void draw(const RunState &state);
+  std::string cleared(size_t block_lines) const;
   void tell(const RunState &state, Clock::time_point now);
   std::string erased();
 
   Terminal terminal_;
+  std::deque<std::string> said_;           // the last lines that stay, as many as can be seen
   std::vector<std::string> block_;         // as it stands on the terminal, above the cursor
   std::optional<Clock::time_point> last_;  // when the block or a line of progress was last written
   // What was told last.

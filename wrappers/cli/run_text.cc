@@ -68,6 +68,12 @@ std::string counts_text(const TrialCounts &counts) {
   return texts.empty() ? "none yet" : joined(texts);
 }
 
+std::string trials_text(const RunState &state) {
+  const std::string counts = counts_text(state.counts);
+  if (state.planned == 0) return counts;
+  return std::to_string(state.over) + " of " + std::to_string(state.planned) + " done; " + counts;
+}
+
 std::string time_left(const RunState &state) {
   return state.seconds_left ? "about " + duration_text(*state.seconds_left) + " left" : "";
 }
@@ -85,8 +91,9 @@ std::string trial_line(const RunningTrial &trial, const RunState &state, size_t 
   if (terminal.width >= 60) line += bar(progress, terminal.width >= 100 ? 20 : 10, terminal) + " ";
   line += right(trial.progress ? percent(progress) : "-", 4) + "  ";
   line += padded("step " + std::to_string(trial.steps), 12) + "  ";
-  line += padded(trial.metric ? metric_text(state.metric_name, *trial.metric) : "", 16) + "  " +
-          printable(trial.status);
+  line += padded(trial.metric ? metric_text(state.metric_name, *trial.metric) : "", 16);
+  for (const std::string &text : {trial.status, trial.hparams})
+    if (!text.empty()) line += "  " + printable(text);
   line.erase(line.find_last_not_of(' ') + 1);
   return fitted({{line}}, terminal);
 }
@@ -129,7 +136,7 @@ std::vector<std::string> block_lines(const RunState &state, const Terminal &term
   if (state.running.size() > most)
     lines.push_back(
         fitted({{"  and " + std::to_string(state.running.size() - most) + " more"}}, terminal));
-  lines.push_back(fitted({{"Trials: " + counts_text(state.counts)}}, terminal));
+  lines.push_back(fitted({{"Trials: " + trials_text(state)}}, terminal));
   if (state.best)
     lines.push_back(fitted(
         {{"Best:   "}, {best_text(*state.best, state.metric_name), Colour::green}}, terminal));
@@ -142,16 +149,18 @@ std::vector<std::string> block_lines(const RunState &state, const Terminal &term
 }
 
 std::string progress_line(const RunState &state) {
-  std::string line = percent(state.progress) + ", trials: " + counts_text(state.counts);
+  std::string line = percent(state.progress) + ", trials: " + trials_text(state);
   if (state.best) line += "; best: " + best_text(*state.best, state.metric_name);
   if (const std::string left = time_left(state); !left.empty()) line += "; " + left;
   return line;
 }
 
 std::string left_line(const LeftTrial &trial, const std::string &metric_name) {
-  // One that is active has done what it was given, or starts again.
+  // One that is active goes on: when it starts again, or when the search has more for it to do.
   std::string line = "trial " + std::to_string(trial.id) + " " +
-                     (trial.state == "ACTIVE" ? "waits" : printable(trial.state));
+                     (trial.state != "ACTIVE" ? printable(trial.state)
+                      : trial.crashed         ? "crashed, restarts"
+                                              : "waits");
   if (trial.metric) line += ", " + metric_text(metric_name, *trial.metric);
   return line;
 }

@@ -18,6 +18,7 @@ struct RunningTrial {
   int64_t steps = 0;
   std::optional<double> metric;    // the latest, of the searcher's metric
   std::optional<double> progress;  // from 0 to 1
+  std::string hparams = {};        // those that the search varies: "lr=0.1 layers=2"
 };
 
 // One whose process has left.
@@ -25,6 +26,7 @@ struct LeftTrial {
   int64_t id = 0;
   std::string state;  // COMPLETED, ERROR, PAUSED, ...
   std::optional<double> metric;
+  bool crashed = false;
 };
 
 struct BestTrial {
@@ -46,6 +48,8 @@ struct RunState {
   std::vector<RunningTrial> running;
   std::vector<LeftTrial> left;  // since the last state that was shown
   TrialCounts counts;
+  int64_t over = 0;     // trials to which nothing happens any more
+  int64_t planned = 0;  // how many there will be, as far as is known; 0: it is not
   std::optional<BestTrial> best;
 };
 

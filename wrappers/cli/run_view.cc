@@ -1,7 +1,10 @@
 #include "run_view.h"
 
+#include <algorithm>
+
 #include "core/engine/searcher_metric.h"
 #include "core/engine/states.h"
+#include "core/search/search.h"
 #include "field_text.h"
 
 namespace det::cli {
@@ -23,13 +26,41 @@ double seconds_between(std::chrono::steady_clock::time_point start,
   return std::chrono::duration<double>(end - start).count();
 }
 
+int64_t planned_trials(const engine::ExperimentRecord &experiment) {
+  const auto rules =
+      experiment.launch.by_metrics ? search::SearchRules::metrics : search::SearchRules::operations;
+  uint64_t trials = 0;
+  for (const search::PlannedTrials &part : search::plan_search(experiment.config, rules))
+    trials += part.trials;
+  return static_cast<int64_t>(trials);
+}
+
+// A group has no type of its own.
+void add_varied(const Json &space, const std::string &prefix, std::set<std::string> &names) {
+  for (const auto &[name, value] : space.items()) {
+    if (!value.is_object()) continue;
+    const Json &type = field(value, "type");
+    if (!type.is_string()) add_varied(value, prefix + name + ".", names);
+    else if (type != "const") names.insert(prefix + name);
+  }
+}
+
+std::set<std::string> varied_hparams(const Json &config) {
+  std::set<std::string> names;
+  if (const Json &space = field(config, "hyperparameters"); space.is_object())
+    add_varied(space, "", names);
+  return names;
+}
+
 }  // namespace
 
 RunView::RunView(launcher::Supervisor &supervisor, engine::Engine &engine)
     : supervisor_(supervisor),
       engine_(engine),
       metric_name_(metric_name_of(supervisor.experiment().config)),
-      first_progress_(supervisor.progress()) {}
+      first_progress_(supervisor.progress()),
+      planned_(planned_trials(supervisor.experiment())),
+      varied_(varied_hparams(supervisor.experiment().config)) {}
 
 RunState RunView::now() {
   const Clock::time_point now = Clock::now();
@@ -51,7 +82,16 @@ RunState RunView::now() {
   for (const int64_t id : supervisor_.running()) state.running.push_back(running(id));
   for (const int64_t id : supervisor_.take_left()) state.left.push_back(left(id));
   state.counts = counts_;
-  state.counts["running"] = static_cast<int64_t>(state.running.size());
+  const auto running = static_cast<int64_t>(state.running.size());
+  state.counts["running"] = running;
+  state.counts["waiting"] = std::max<int64_t>(state.counts["ACTIVE"] - running, 0);
+  state.counts.erase("ACTIVE");
+  int64_t made = 0;
+  for (const auto &[name, count] : counts_) {
+    made += count;
+    if (engine::is_terminal(name)) state.over += count;
+  }
+  if (planned_ != 0) state.planned = std::max(planned_, made);
   state.best = best_;
   return state;
 }
@@ -72,12 +112,28 @@ RunningTrial RunView::running(int64_t trial_id) {
   trial.progress = glance.progress;
   trial.steps = glance.steps;
   trial.metric = metric_of(glance);
+  trial.hparams = hparams_of(trial_id);
   return trial;
+}
+
+std::string RunView::hparams_of(int64_t trial_id) {
+  if (varied_.empty()) return {};
+  const auto known = hparams_of_running_.find(trial_id);
+  if (known != hparams_of_running_.end()) return known->second;
+  std::string text;
+  for (const auto &[name, value] : flattened(engine_.get_trial(trial_id).at("hparams")))
+    if (varied_.contains(name)) text += (text.empty() ? "" : " ") + name + "=" + number_of(value);
+  return hparams_of_running_[trial_id] = text;
 }
 
 LeftTrial RunView::left(int64_t trial_id) {
   const engine::TrialGlance glance = engine_.glance(trial_id);
-  return {trial_id, glance.state, metric_of(glance)};
+  hparams_of_running_.erase(trial_id);
+  const Json trial = engine_.get_trial(trial_id);
+  std::string exit;  // of the last run that has ended: the next one may have begun
+  for (const Json &run : trial.at("runs"))
+    if (!run.at("exit").is_null()) exit = text_of(run.at("exit"));
+  return {trial_id, glance.state, metric_of(glance), exit == "error" || exit == "died"};
 }
 
 std::optional<double> RunView::metric_of(const engine::TrialGlance &trial) const {

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <chrono>
+#include <map>
+#include <set>
+#include <string>
 
 #include "core/engine/engine.h"
 #include "core/launcher/supervisor.h"
@@ -24,6 +27,7 @@ class RunView {
   LeftTrial left(int64_t trial_id);
   std::optional<double> metric_of(const engine::TrialGlance &trial) const;
   void count_trials();
+  std::string hparams_of(int64_t trial_id);
 
   launcher::Supervisor &supervisor_;
   engine::Engine &engine_;
@@ -31,6 +35,9 @@ class RunView {
   const Clock::time_point start_ = Clock::now();
   const double first_progress_;
   TrialCounts counts_;
+  const int64_t planned_;
+  const std::set<std::string> varied_;  // hyperparameters, by their dotted names
+  std::map<int64_t, std::string> hparams_of_running_ = {};
   std::optional<BestTrial> best_;
   Clock::time_point next_count_{};
 };

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <cwchar>
 #include <memory>
+#include <utility>
 
 #include "core/base/utf8.h"
 #include "exit_code.h"
@@ -60,14 +61,18 @@ Terminal detect_terminal() {
   return terminal;
 }
 
-void measure(Terminal &terminal) {
+bool measure(Terminal &terminal) {
   winsize size{};
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) {
     if (size.ws_col > 0) terminal.width = size.ws_col;
     if (size.ws_row > 0) terminal.height = size.ws_row;
   }
+  const bool was_known = terminal.own_width != 0;
+  const bool changed = std::exchange(terminal.own_width, size.ws_col) != size.ws_col;
+  const bool changed_height = std::exchange(terminal.own_height, size.ws_row) != size.ws_row;
   if (const int columns = number_in("COLUMNS")) terminal.width = columns;
   if (const int lines = number_in("LINES")) terminal.height = lines;
+  return was_known && (changed || changed_height);
 }
 
 std::string painted(const Terminal &terminal, Colour colour, std::string_view text) {

@@ -17,12 +17,14 @@ struct Terminal {
   bool utf8 = false;         // by the locale
   int width = 80;            // columns: $COLUMNS, else the terminal's, else 80
   int height = 24;           // lines: $LINES, else the terminal's, else 24
+  int own_width = 0;         // whatever the variables say; 0: it does not tell
+  int own_height = 0;
 };
 
 Terminal detect_terminal();
 
-// Asks for its size again: that may change while somebody looks on.
-void measure(Terminal &terminal);
+// Asks for its size again, and whether that has changed while somebody looked on.
+bool measure(Terminal &terminal);
 
 enum class Colour : int { red = 31, green = 32, yellow = 33, blue = 34, magenta = 35, cyan = 36 };
 

@@ -38,6 +38,7 @@ std::string state_text(const Json &entry) {
     if (runs.empty() || has_process(entry)) return state;
     return field(runs.back(), "state") == "died" ? "DIED" : "NO PROCESS";
   }
+  if (field(entry, "runs") == 0) return state;  // it has not begun
   const Json &running = field(entry, "running");
   return running == false || running == 0 ? "NO PROCESS" : state;
 }
