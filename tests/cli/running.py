@@ -98,7 +98,8 @@ def kill_at_random(store, seed, arguments, seconds):
     process = start(store, *arguments, TRAINEE_MS="5")
     while True:
         try:
-            out = process.communicate(timeout=chance.uniform(0.05, seconds))[0]
+            # Longer and longer, so that a slow machine gets somewhere as well.
+            out = process.communicate(timeout=chance.uniform(0.05, seconds + kills * 0.05))[0]
             # It may have been killed after it was done.
             if process.returncode == 0 or "is COMPLETED" in out:
                 return kills, out
