@@ -13,14 +13,15 @@ from harness import DET, Store, main, test
 # What each command shows of the store, and what shows nothing of one.
 READING = """ls|ls 1|ls -e|experiments|trials 1|best 1|show 1|show -e 1|show {uuid}|metrics 1|metrics 2 -r
 plot 1|plot 1 2 loss|plot 1 --svg -|compare 1 2|compare -e 1|export 1|export -e 1 --table trials
-logs 1|checkpoints|checkpoints 1|gc 1 --dry-run|sync|help|help plot|version|completion bash
+logs 1|logs 1 --run 1 --rank 0 --tail 2|wait 1|checkpoints|checkpoints 1|gc 1 --dry-run|sync|help|help plot|version|completion bash
 config show {config}|config check {config}""".replace("\n", "|").split("|")
 
 # How each is called with an id of what it acts on.
 OF_TRIALS = ["show", "metrics", "plot", "plot 1", "compare 1", "export", "logs", "checkpoints", "pause",
-             "activate", "cancel", "kill"]
+             "activate", "cancel", "kill", "resume", "wait", "wait 1"]
 OF_EXPERIMENTS = ["show -e", "ls", "trials", "best", "hparams", "gc", "compare -e", "export -e",
-                  "pause -e", "activate -e", "cancel -e", "kill -e"]
+                  "pause -e", "activate -e", "cancel -e", "kill -e",
+                  "resume -e", "wait -e", "wait -e 1"]
 
 
 class Filled(Store):

@@ -127,8 +127,9 @@ def logs_can_be_limited(store):
     assert len(texts("--tail", "99")) == len(texts("--rank", "0")) == 6 and texts("--rank", "1") == []
     assert len(texts("--since", "1h")) == len(texts("--since", "2020-01-31 12:00")) == 6
     assert texts("--since", "2999-01-31T12:00:00Z") == texts("--since", "2999-01-31") == []
-    for wrong in (["--run", "3"],):
-        assert "no run 3" in store.run("logs", "1", *wrong, expect=3)
+    assert "no run 3" in store.run("logs", "same", "--run", "3", expect=3)
+    assert store.run("wait", "same") == "Trial 1 is COMPLETED.\n"
+    assert "is over" in store.run("resume", "same", expect=5)
     for wrong in (["--since", "tomorrow"], ["--tail", "0"], ["--rank", "-1"], ["--run", "x"], ["--since", "3w"]):
         store.run("logs", "1", *wrong, expect=2)
 

@@ -10,6 +10,7 @@
 #include "command.h"
 #include "core/base/file.h"
 #include "field_text.h"
+#include "ids.h"
 #include "trial_state.h"
 
 namespace det::cli {
@@ -42,7 +43,7 @@ std::string own_path() {
   throw Failure(ExitCode::io, "starting '" + program + "': " + std::strerror(errno));
 }
 
-[[noreturn]] void resume_experiment(const Session &session, int64_t id) {
+[[noreturn]] void resume_experiment(const Session &session, const int64_t &id) {
   std::vector<std::string> words = {"det", "run", "--resume", std::to_string(id)};
   print("det run --resume " + std::to_string(id) + "\n");
   if (!session.master.empty()) words.insert(words.end(), {"-m", session.master});
@@ -59,8 +60,8 @@ void require_resumable(const Json &trial, const std::string &name) {
     throw Failure(ExitCode::state, name + " cannot be started from here: its command is not known");
 }
 
-void resume_trial(const Session &session, int64_t id) {
-  const Json trial = session.connect().trial(id);
+void resume_trial(const Session &session, Client &client, const int64_t &id) {
+  const Json trial = client.trial(id);
   require_resumable(trial, "trial " + std::to_string(id));
   if (field(trial, "supervised") == true)
     resume_experiment(session, field(trial, "experiment_id").get<int64_t>());
@@ -81,11 +82,14 @@ void add_resume_command(CLI::App &app, Session &session) {
   const auto options = std::make_shared<Options>();
   CLI::App *command = app.add_subcommand("resume", "Start a trial again that was paused or died.");
   command->footer(resume_footer);
-  add_id(command, "ID", options->id, "The trial, or with -e the experiment.")->required();
+  add_trial(command, session, "ID", options->id, "The trial, or with -e the experiment.",
+            &options->experiment)
+      ->required();
   command->add_flag("-e,--experiment", options->experiment, "ID is that of an experiment.");
   command->callback([options, &session] {
+    Client client = session.connect();  // settles the id
     if (options->experiment) resume_experiment(session, options->id);
-    resume_trial(session, options->id);
+    resume_trial(session, client, options->id);
   });
 }
 

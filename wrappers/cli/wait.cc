@@ -7,6 +7,7 @@
 
 #include "command.h"
 #include "field_text.h"
+#include "ids.h"
 #include "time_text.h"
 #include "trial_state.h"
 
@@ -29,7 +30,7 @@ Exit codes besides those of every command; of several, the first that holds for 
 constexpr std::chrono::milliseconds between_looks{500};
 
 struct WaitOptions {
-  std::vector<int64_t> ids;
+  std::vector<std::string> ids;
   bool experiments = false;
   bool json = false;
   std::optional<std::chrono::milliseconds> timeout;
@@ -80,7 +81,9 @@ void run_wait(const Session &session, const WaitOptions &options) {
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
   Client client = session.connect();
-  std::vector<int64_t> left = options.ids;
+  std::vector<int64_t> left;
+  for (const std::string &id : options.ids)
+    left.push_back(options.experiments ? parse_id(id, "EXPERIMENT") : find_trial(client, id));
   std::vector<ExitCode> codes;
   for (;;) {
     std::erase_if(left, [&](int64_t id) {
@@ -112,13 +115,7 @@ void add_wait_command(CLI::App &app, Session &session) {
   const auto options = std::make_shared<WaitOptions>();
   CLI::App *command = app.add_subcommand("wait", "Wait until trials or experiments are over.");
   command->footer(wait_footer);
-  command
-      ->add_option_function<std::vector<std::string>>(
-          "ID",
-          [options](const std::vector<std::string> &texts) {
-            for (const std::string &text : texts) options->ids.push_back(parse_id(text, "ID"));
-          },
-          "The trials, or with -e the experiments.")
+  command->add_option("ID", options->ids, "The trials, or with -e the experiments.")
       ->type_name("")
       ->required();
   command->add_flag("-e,--experiment", options->experiments, "IDs are those of experiments.");
