@@ -17,6 +17,7 @@ A comment in front of it says more:
                             the place of, and which is run; for yaml what stands in front of the block;
                             for everything else a script that makes what the block needs, in the same
                             folder, and is read (`.`) in front of it or of each command
+Of every `det COMMAND` within a text, the command and the options have to be there.
 Each page has a folder and a HOME of its own, in which its blocks are run in their order."""
 
 import json
@@ -118,6 +119,16 @@ def check_json(text, *_):
         raise Failure(f"is no JSON: {error}") from None
 
 
+def check_commands(page, place, environment):
+    text = re.sub(r"^ *```.*?^ *```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    for words in sorted({" ".join(found.split()) for found in re.findall(r"`det ([a-z][^`]*)`", text)}):
+        command = re.match(r"(?:config|checkpoint) [a-z]+|[a-z]+", words)[0]
+        help_text = succeed(["det", "help", *command.split()], place, environment)
+        for option in re.findall(r"(?<![-\w])--?[a-zA-Z][\w-]*", words.split(" -- ")[0]):
+            if not re.search(rf"(?<![-\w]){option}(?![-\w])", help_text):
+                raise Failure(f"`det {words}`: det {command} has no option {option}")
+
+
 kinds = {"c": compile_c, "sh": shell, "yaml": check_yaml, "json": check_json, "": transcript}
 for page in pages:
     place = folder / page.stem
@@ -126,6 +137,11 @@ for page in pages:
     environment = {name: value for name, value in os.environ.items()
                    if not name.startswith(("DET_", "XDG_")) and name != "MALLOC_PERTURB_"}
     environment |= {"HOME": str(home), "SOURCE": str(source), "BUILD": str(build), "LC_ALL": "C.UTF-8"}
+    try:
+        check_commands(page, place, environment)
+    except Failure as error:
+        failures += 1
+        print(f"{page.relative_to(source)}: FAILED: {error}")
     for line, language, marks, text in blocks(page):
         where = f"{page.relative_to(source)}:{line}"
         try:
