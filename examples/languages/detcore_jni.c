@@ -5,8 +5,9 @@
 #include <jni.h>
 
 #define METHOD(result, name) JNIEXPORT result JNICALL Java_Detcore_##name
-#define HANDLE(value) ((jlong)(intptr_t)(value))
-#define POINTER(handle) ((void *)(intptr_t)(handle))
+
+static jlong handle(const void *pointer) { return (intptr_t)pointer; }
+static void *pointer(jlong handle) { return (void *)(intptr_t)handle; /* NOLINT(*-int-to-ptr) */ }
 
 /* Throws what went wrong, where something did. */
 static det_status check(JNIEnv *env, det_status status, const det_error *err) {
@@ -33,15 +34,15 @@ METHOD(jlong, init)(JNIEnv *env, jclass class, jstring options_json) {
   const char *options = borrow(env, options_json);
   check(env, det_core_init_json(options, NULL, NULL, &core, &err), &err);
   give_back(env, options_json, options);
-  return HANDLE(core);
+  return handle(core);
 }
 
 /* Closes, and frees. */
 METHOD(void, close)(JNIEnv *env, jclass class, jlong core) {
   (void)class;
   det_error err = DET_ERROR_INIT;
-  det_status status = det_core_close(POINTER(core), DET_OUTCOME_OK, &err);
-  det_core_free(POINTER(core));
+  det_status status = det_core_close(pointer(core), DET_OUTCOME_OK, &err);
+  det_core_free(pointer(core));
   check(env, status, &err);
 }
 
@@ -50,7 +51,7 @@ METHOD(jdouble, hparam)(JNIEnv *env, jclass class, jlong core, jstring hparam_na
   det_error err = DET_ERROR_INIT;
   double value = 0;
   const char *name = borrow(env, hparam_name);
-  check(env, det_info_get_hparam_double(det_core_info(POINTER(core)), name, &value, &err), &err);
+  check(env, det_info_get_hparam_double(det_core_info(pointer(core)), name, &value, &err), &err);
   give_back(env, hparam_name, name);
   return value;
 }
@@ -58,7 +59,7 @@ METHOD(jdouble, hparam)(JNIEnv *env, jclass class, jlong core, jstring hparam_na
 /* null where there is none. */
 METHOD(jstring, latestCheckpoint)(JNIEnv *env, jclass class, jlong core) {
   (void)class;
-  return (*env)->NewStringUTF(env, det_info_latest_checkpoint(det_core_info(POINTER(core))));
+  return (*env)->NewStringUTF(env, det_info_latest_checkpoint(det_core_info(pointer(core))));
 }
 
 /* 0 where there is no more work. */
@@ -66,19 +67,19 @@ METHOD(jlong, nextOperation)(JNIEnv *env, jclass class, jlong core) {
   (void)class;
   det_error err = DET_ERROR_INIT;
   det_searcher_op *op = NULL;
-  check(env, det_searcher_next(det_core_searcher(POINTER(core)), &op, &err), &err);
-  return HANDLE(op);
+  check(env, det_searcher_next(det_core_searcher(pointer(core)), &op, &err), &err);
+  return handle(op);
 }
 
 METHOD(jlong, length)(JNIEnv *env, jclass class, jlong op) {
   (void)env, (void)class;
-  return det_searcher_op_length(POINTER(op));
+  return det_searcher_op_length(pointer(op));
 }
 
 METHOD(void, reportCompleted)(JNIEnv *env, jclass class, jlong op, jdouble metric) {
   (void)class;
   det_error err = DET_ERROR_INIT;
-  check(env, det_searcher_op_report_completed(POINTER(op), metric, &err), &err);
+  check(env, det_searcher_op_report_completed(pointer(op), metric, &err), &err);
 }
 
 METHOD(void, reportMetric)
@@ -88,7 +89,7 @@ METHOD(void, reportMetric)
   det_error err = DET_ERROR_INIT;
   const char *group = borrow(env, group_name);
   det_metric metric = {borrow(env, metric_name), value};
-  det_train_context *train = det_core_train(POINTER(core));
+  det_train_context *train = det_core_train(pointer(core));
   check(env, det_train_report_metrics(train, group, step, &metric, 1, &err), &err);
   give_back(env, metric_name, metric.name);
   give_back(env, group_name, group);
@@ -97,7 +98,7 @@ METHOD(void, reportMetric)
 METHOD(jboolean, shouldPreempt)(JNIEnv *env, jclass class, jlong core) {
   (void)class;
   det_error err = DET_ERROR_INIT;
-  det_preempt_context *preempt = det_core_preempt(POINTER(core));
+  det_preempt_context *preempt = det_core_preempt(pointer(core));
   return check(env, det_preempt_should_preempt(preempt, &err), &err) == DET_PREEMPTED;
 }
 
@@ -106,23 +107,23 @@ METHOD(jlong, storeBegin)(JNIEnv *env, jclass class, jlong core, jstring metadat
   det_error err = DET_ERROR_INIT;
   det_checkpoint_writer *store = NULL;
   const char *metadata = borrow(env, metadata_json);
-  det_checkpoint_context *checkpoint = det_core_checkpoint(POINTER(core));
+  det_checkpoint_context *checkpoint = det_core_checkpoint(pointer(core));
   check(env, det_checkpoint_store_begin(checkpoint, metadata, NULL, &store, &err), &err);
   give_back(env, metadata_json, metadata);
-  return HANDLE(store);
+  return handle(store);
 }
 
 METHOD(jstring, storePath)(JNIEnv *env, jclass class, jlong store) {
   (void)class;
-  return (*env)->NewStringUTF(env, det_checkpoint_store_path(POINTER(store)));
+  return (*env)->NewStringUTF(env, det_checkpoint_store_path(pointer(store)));
 }
 
 /* Commits, and frees. */
 METHOD(void, storeCommit)(JNIEnv *env, jclass class, jlong store) {
   (void)class;
   det_error err = DET_ERROR_INIT;
-  det_status status = det_checkpoint_store_commit(POINTER(store), &err);
-  det_checkpoint_store_free(POINTER(store));
+  det_status status = det_checkpoint_store_commit(pointer(store), &err);
+  det_checkpoint_store_free(pointer(store));
   check(env, status, &err);
 }
 
@@ -131,18 +132,18 @@ METHOD(jlong, restoreBegin)(JNIEnv *env, jclass class, jlong core, jstring stora
   det_error err = DET_ERROR_INIT;
   det_checkpoint_reader *stored = NULL;
   const char *id = borrow(env, storage_id);
-  det_checkpoint_context *checkpoint = det_core_checkpoint(POINTER(core));
+  det_checkpoint_context *checkpoint = det_core_checkpoint(pointer(core));
   check(env, det_checkpoint_restore_begin(checkpoint, id, NULL, &stored, &err), &err);
   give_back(env, storage_id, id);
-  return HANDLE(stored);
+  return handle(stored);
 }
 
 METHOD(jstring, restorePath)(JNIEnv *env, jclass class, jlong stored) {
   (void)class;
-  return (*env)->NewStringUTF(env, det_checkpoint_restore_path(POINTER(stored)));
+  return (*env)->NewStringUTF(env, det_checkpoint_restore_path(pointer(stored)));
 }
 
 METHOD(void, restoreFree)(JNIEnv *env, jclass class, jlong stored) {
   (void)env, (void)class;
-  det_checkpoint_restore_free(POINTER(stored));
+  det_checkpoint_restore_free(pointer(stored));
 }

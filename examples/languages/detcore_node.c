@@ -2,7 +2,6 @@
  * throws what it says of a failure. Handles are as in C: whoever frees one uses it no more. */
 #include <det/core.h>
 #include <node_api.h>
-#include <stdlib.h>
 
 enum { MAX_ARGUMENTS = 4 };
 
@@ -11,7 +10,6 @@ enum { MAX_ARGUMENTS = 4 };
 struct call {
   napi_env env;
   napi_value arguments[MAX_ARGUMENTS];
-  char *texts[MAX_ARGUMENTS];
   det_error err;
 };
 
@@ -36,14 +34,16 @@ static double number(struct call *call, int index) {
   return value;
 }
 
+/* In memory of Node's that lives until the call returns. */
 static const char *text(struct call *call, int index) {
   size_t size = 0;
-  napi_value value = call->arguments[index];
-  if (napi_get_value_string_utf8(call->env, value, NULL, 0, &size) != napi_ok)
-    napi_throw_type_error(call->env, NULL, "a text is expected");
-  else if ((call->texts[index] = malloc(size + 1)))
-    napi_get_value_string_utf8(call->env, value, call->texts[index], size + 1, NULL);
-  return call->texts[index];
+  void *bytes = NULL;
+  napi_value value = call->arguments[index], buffer;
+  if (napi_get_value_string_utf8(call->env, value, NULL, 0, &size) == napi_ok &&
+      napi_create_arraybuffer(call->env, size + 1, &bytes, &buffer) == napi_ok)
+    napi_get_value_string_utf8(call->env, value, bytes, size + 1, NULL);
+  else napi_throw_type_error(call->env, NULL, "a text is expected");
+  return bytes;
 }
 
 static napi_value of_handle(struct call *call, void *value) {
@@ -67,7 +67,6 @@ static napi_value of_text(struct call *call, const char *value) {
 
 /* Ends a call that has a status, and may have a result. */
 static napi_value end(struct call *call, det_status status, napi_value result) {
-  for (int i = 0; i < MAX_ARGUMENTS; i++) free(call->texts[i]);
   if (status >= 0) return result;
   bool pending = false;
   napi_is_exception_pending(call->env, &pending);

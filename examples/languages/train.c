@@ -3,12 +3,11 @@
  *
  *     cc train.c $(pkg-config --cflags --libs detcore) -o train
  *     ./train */
-#define _POSIX_C_SOURCE 200809L
 #include <det/core.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+#include <threads.h>
 
 enum { STEPS_BETWEEN_CHECKPOINTS = 20 };
 
@@ -79,7 +78,7 @@ int main(void) {
   while (check(det_searcher_next(det_core_searcher(core), &op, &err)) == DET_OK) {
     int64_t length = det_searcher_op_length(op);
     while (step < length && !preempted) {
-      nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL); /* your training goes here */
+      thrd_sleep(&(struct timespec){.tv_nsec = 1000000}, NULL); /* your training goes here */
       weight += rate * (1 - weight);
       step++;
       det_metric metric = {"loss", 1 - weight};
