@@ -38,8 +38,9 @@ typedef struct det_core_options {
   const char *master;
   /** The trial to continue. 0: the variable DET_TRIAL_ID, else `external_id`, else a new one. */
   int64_t trial_id;
-  /** A name of the caller's own for the trial: the next start with the same one continues it.
-   * NULL: the variable DET_EXTERNAL_ID, else none. */
+  /** A name of the caller's own for the trial: the next start with the same one continues it. Not
+   * looked at where `trial_id` or DET_TRIAL_ID says which trial it is, as in one that `det run`
+   * started. NULL: the variable DET_EXTERNAL_ID, else none. */
   const char *external_id;
   /** On a master over HTTP, the same for the experiment that the trial named by `external_id` is
    * in. NULL: the variable DET_EXTERNAL_EXPERIMENT_ID, else as `external_id`. */
@@ -63,7 +64,9 @@ typedef struct det_core_options {
   det_distributed_context *distributed;
 
   /** Signals that ask this process to stop, such as SIGTERM: a handler is installed for each until
-   * det_core_close(), and chains to the one before. NULL: no handler is installed. Copied. */
+   * det_core_close(), and chains to the one before. Where that is a runtime's own and ends the
+   * process, as in Java and Go, catch the signal there and call det_preempt_request() instead.
+   * NULL: no handler is installed. Copied. */
   const int32_t *preempt_signals;
   size_t preempt_signal_count; /**< Entries of `preempt_signals`; at most 8. */
 

@@ -9,6 +9,9 @@
  * disk or network; the last moments before a power cut may be lost. With `durable_reports` of
  * det_core_options, what goes through the journal waits for the disk, and survives a power cut.
  *
+ * A run that goes on from a checkpoint reports once more what a killed one had reported behind it:
+ * in an embedded store the same values of a group and step count once.
+ *
  * Convention: only the chief reports. Any rank may, to the same trial: in a group of its own, since
  * two ranks that give one metric of one group and step different values contradict each other. A
  * rank that cannot reach the master of its chief gets DET_E_UNSUPPORTED (see det_core_init()).
