@@ -111,7 +111,7 @@ det_status det_checkpoint_store_begin(det_checkpoint_context *checkpoint, const 
       return new det_checkpoint_writer{
           core, given.progress, given.user_data,
           core->checkpoint().begin_store(
-              given.shard != 0 ? metadata_from(metadata_json, given) : text_or_empty(metadata_json),
+              metadata_json != nullptr ? std::optional<std::string>(metadata_json) : std::nullopt,
               given.shard != 0)};
     });
   });
@@ -134,7 +134,7 @@ det_status det_checkpoint_store_set_metadata(det_checkpoint_writer *store,
 det_status det_checkpoint_store_commit(det_checkpoint_writer *store, det_error *err) noexcept {
   return guarded(err, [&] {
     const Followed followed = follow(deref(store, "store"));
-    store->impl->commit();
+    once([&] { store->impl->commit(); });
   });
 }
 

@@ -55,7 +55,7 @@ det_status det_translate_exception(det_error *err) noexcept {
     } catch (const std::exception &failure) {
       const det::Error e = det::as_error(failure);
       return fill(err, static_cast<det_status>(e.code), e.what(), e.os_errno, e.http_status,
-                  det::is_passing(e.code));
+                  e.retry.value_or(det::is_passing(e.code)));
     }
   } catch (const std::bad_alloc &) {
     return fill(err, DET_E_NOMEM, "out of memory");

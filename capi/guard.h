@@ -26,6 +26,16 @@ det_status guarded(det_error *err, Body &&body) noexcept {
   }
 }
 
+// For what cannot be done a second time, or would only look as if it had gone well.
+template <class Body>
+void once(Body &&body) {
+  try {
+    std::forward<Body>(body)();
+  } catch (const det::Error &e) {
+    throw e.with_retry(false);
+  }
+}
+
 // As guarded(), for bodies that answer with a status of their own.
 template <class Body>
 det_status answered(det_error *err, Body &&body) noexcept {

@@ -1,6 +1,7 @@
 // The one exception type of the core, and the codes that the C API hands out.
 #pragma once
 
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -37,9 +38,17 @@ class Error : public std::runtime_error {
   Error(Code code, const std::string &message, int os_errno = 0, int http_status = 0)
       : std::runtime_error(message), code(code), os_errno(os_errno), http_status(http_status) {}
 
+  // The same, where the code alone does not tell whether the call may go well a little later.
+  Error with_retry(bool may_help) const {
+    Error other = *this;
+    other.retry = may_help;
+    return other;
+  }
+
   Code code;
   int os_errno;
   int http_status;
+  std::optional<bool> retry = {};
 };
 
 // Whether there was no memory for it. Needs none itself.

@@ -48,14 +48,19 @@ struct LogRelay::State {
       }
       lock.lock();
       calling = false;
-      let_go();
+      let_go(lock);
       changed.notify_all();
     }
   }
 
-  // Of what the host gave, once it will not be called any more; under the lock.
-  void let_go() {
-    if (ended && !calling) callback = nullptr;
+  // Of what the host gave, once it will not be called any more. Not under the lock: its destructor
+  // is the host's, and may do as it likes.
+  void let_go(std::unique_lock<std::mutex> &held) {
+    if (!ended || calling) return;
+    LogCallback last = std::exchange(callback, nullptr);
+    held.unlock();
+    last = nullptr;
+    held.lock();
   }
 
   bool is_done() const { return !calling && (ended || lines.size() == 0); }
@@ -127,7 +132,7 @@ void LogRelay::end(milliseconds patience) noexcept {
   flush(patience);
   std::unique_lock lock(state.mutex);
   state.ended = true;
-  state.let_go();
+  state.let_go(lock);
   state.changed.notify_all();
   state.changed.wait_until(lock, until, [&] { return !state.calling && !state.has_thread; });
   if (!state.thread.joinable()) return;

@@ -21,10 +21,10 @@ struct Cursor {
 };
 
 // What was deleted since its experiment was listed is empty.
-ExperimentPart read(const ExperimentWalk &walk, const codec::Experiment &experiment,
-                    http::HttpCall &call) {
+ExperimentPart read(const master::MasterSession &session, const ExperimentWalk &walk,
+                    const codec::Experiment &experiment, http::HttpCall &call) {
   try {
-    return walk.read(experiment, call.wait());
+    return walk.read(experiment, session.wait(std::move(call)));
   } catch (const Error &error) {
     if (error.http_status != 404) throw;
     return {};
@@ -69,7 +69,7 @@ Json walk_experiments(master::MasterSession &session, const ExperimentWalk &walk
     for (Asked &next : ask(walk, list.experiments, cursor.place, missing())) {
       if (missing() == 0) break;
       ExperimentPart part;
-      if (next.call) part = read(walk, *next.experiment, *next.call);
+      if (next.call) part = read(session, walk, *next.experiment, *next.call);
       int64_t taken = 0;
       for (Json &entry : part.entries) {
         if (missing() == 0) break;

@@ -28,7 +28,7 @@ class JobFailure {
     {
       const std::lock_guard guard(mutex_);
       if (first_) return;
-      first_ = error;
+      first_ = error.with_retry(false);  // all that comes fails with it
       failed_.store(true, std::memory_order_release);
     }
     for (Herald *herald : heralds_)

@@ -78,19 +78,31 @@ std::string CheckpointContext::upload(const fs::path &directory, const std::stri
   return id;
 }
 
-std::unique_ptr<CheckpointStore> CheckpointContext::begin_store(const std::string &metadata_json,
-                                                                bool sharded) {
+std::unique_ptr<CheckpointStore> CheckpointContext::begin_store(
+    const std::optional<std::string> &metadata_json, bool sharded) {
   gate_.check();
-  if (sharded) return begin_sharded(metadata_json);
+  if (sharded) return begin_sharded(metadata_json.value_or("{}"));
   check_rank(".store_path");
-  Json metadata = metadata_json.empty() ? Json() : metadata_from(metadata_json);
+  Json metadata = metadata_json ? metadata_from(*metadata_json) : Json();
   return std::unique_ptr<CheckpointStore>(
       new CheckpointStore(*this, std::move(metadata), false, storage_.begin(make_uuid())));
 }
 
 std::vector<engine::CheckpointEntry> CheckpointContext::list() {
   gate_.check();
-  return master_.checkpoints();
+  std::vector<engine::CheckpointEntry> all = master_.checkpoints();
+  const std::lock_guard lock(waiting_mutex_);
+  for (const auto &[id, report] : waiting_) {
+    const auto is_told = [&](const engine::CheckpointEntry &entry) { return entry.id == id; };
+    if (std::any_of(all.begin(), all.end(), is_told)) continue;
+    engine::CheckpointEntry entry{id, report.metadata.at("steps_completed").get<int64_t>()};
+    for (const auto &[path, bytes] : report.resources) entry.size += static_cast<int64_t>(bytes);
+    const auto has_fewer = [&](const engine::CheckpointEntry &other) {
+      return other.steps <= entry.steps;
+    };
+    all.insert(std::find_if(all.begin(), all.end(), has_fewer), std::move(entry));
+  }
+  return all;
 }
 
 void CheckpointContext::publish(storage::CheckpointWriter &writer, const Json &metadata,

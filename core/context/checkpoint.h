@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -72,8 +73,9 @@ class CheckpointContext {
   // The metadata is text, so that an error in it on one rank reaches the others.
   std::string upload(const std::filesystem::path &directory, const std::string &metadata_json,
                      bool sharded, const storage::Selector &selector);
-  // With several ranks none need say anything yet; alone, an empty text says nothing yet.
-  std::unique_ptr<CheckpointStore> begin_store(const std::string &metadata_json, bool sharded);
+  // Without metadata it comes before the commit.
+  std::unique_ptr<CheckpointStore> begin_store(const std::optional<std::string> &metadata_json,
+                                               bool sharded);
 
   void download(const std::string &id, const std::filesystem::path &directory,
                 const DownloadRequest &request);

@@ -140,6 +140,7 @@ Segment::Segment(const fs::path &directory, const SegmentHeader &header, uint64_
       sync_directory(directory);
     }
   } catch (...) {
+    if (data_ != nullptr) munmap(data_, size_);
     remove_file();
     throw;
   }
@@ -150,8 +151,13 @@ void sync_mapped(const std::byte *at, uint64_t size, const fs::path &directory) 
   const auto begin = reinterpret_cast<uintptr_t>(at) / page * page;
   const auto end = reinterpret_cast<uintptr_t>(at) + size;
   if (msync(reinterpret_cast<void *>(begin), end - begin, MS_SYNC) == 0 || errno == ENOMEM) return;
-  OsFailure{errno}.raise("syncing a report in the journal '" + directory.string() +
-                         "', where it is recorded, but not yet safe from a power cut");
+  // Not again: it is there.
+  try {
+    OsFailure{errno}.raise("syncing a report in the journal '" + directory.string() +
+                           "', where it is recorded, but not yet safe from a power cut");
+  } catch (const Error &error) {
+    throw error.with_retry(false);
+  }
 }
 
 Segment &Segment::operator=(Segment &&other) noexcept {

@@ -215,7 +215,8 @@ void Spool::wait_for_room(std::unique_lock<std::mutex> &lock,
                                   "': it has reached its limit of " + std::to_string(limit_bytes_) +
                                   " bytes, because the master does not " +
                                   (keeping_up_ ? "keep up" : "take reports") +
-                                  "; nothing was recorded, report again later");
+                                  "; nothing was recorded, report again later")
+          .with_retry(true);
     waiting_->room.wait_until(lock, give_up);
   }
 }

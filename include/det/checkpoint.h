@@ -5,12 +5,14 @@
  * A `det_checkpoint_context` is a view borrowed from `det_core`, valid until det_core_free(). A
  * checkpoint is a directory under a storage id. It becomes visible complete or not at all: it is
  * written aside, synced, renamed, and only then reported to the master. Once a save has returned
- * DET_OK a power cut does not take it.
+ * DET_OK a power cut does not take it, but for one of which the master is told later, as a warning
+ * in the log then says: that is safe from the end of the process.
  *
  * Calls that all ranks make in step return the same on all of them: what fails on one rank fails
  * on the others too, with the same code and that rank in the message; what fails while reading
- * fails on the ranks of that machine. Arguments that are wrong in themselves (a NULL handle or out
- * parameter, options without struct_size) are the exception: no other rank learns of those. Ranks
+ * fails on the ranks of that machine. Arguments that are wrong in themselves (NULL where that is
+ * not allowed, options that cannot be read, a mode that there is not) are the exception: no other
+ * rank learns of those. Ranks
  * wait for the slowest to store or read its part, but not longer than the job's timeout_ms
  * (det/distributed.h): raise it where a checkpoint takes longer.
  */
@@ -40,7 +42,7 @@ typedef int32_t (*det_checkpoint_selector)(const char *path, void *user_data);
 typedef struct det_progress {
   size_t struct_size;  /**< sizeof(det_progress). */
   int64_t bytes;       /**< Done so far; does not go back. */
-  int64_t total_bytes; /**< Of all that is known to be done; may grow. -1: nothing is known yet. */
+  int64_t total_bytes; /**< Of all that is known to be done; may grow. -1: not known. */
   int64_t files;       /**< Done so far. */
   int64_t total_files; /**< As `total_bytes`. */
 } det_progress;
@@ -155,9 +157,10 @@ DET_API det_status det_checkpoint_store_set_metadata(det_checkpoint_writer *stor
 /** Makes the checkpoint durable, visible and known to the master (seed: leaving store_path), which
  * may be told later, as with det_checkpoint_upload(). With `shard` all ranks in step, each once it
  * has written its files. Blocks. Once, and not after an abort.
- * @return As det_checkpoint_upload(); DET_E_STATE (committed or aborted before; another rank
- * aborted or freed its handle instead). After a failure nothing is visible, and the handle can only
- * be freed.   @since 0.1 */
+ * @return As det_checkpoint_upload(); DET_E_INVALID (no metadata: give it, and commit again);
+ * DET_E_STATE (committed or aborted before; another rank
+ * aborted or freed its handle instead). After any other failure nothing is visible, and the
+ * handle can only be freed.   @since 0.1 */
 DET_API det_status det_checkpoint_store_commit(det_checkpoint_writer *store,
                                                det_error *err) DET_NOEXCEPT;
 

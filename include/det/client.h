@@ -125,7 +125,7 @@ DET_API det_status det_client_whoami(const det_client_options *options, char **o
                                      det_error *err) DET_NOEXCEPT;
 
 /** Lists experiments: {"experiments": [...], "next": cursor or null}. Blocks for one request, as
- * do all functions below.
+ * do all functions below; lists with a filter on a master over HTTP for as many as it takes.
  * @param[in]  page      NULL for the defaults.
  * @param[out] out_json  Receives the answer, to release with det_free(); NULL on failure.
  * @return DET_OK; DET_E_INVALID; DET_E_BUSY, DET_E_IO; of a master also DET_E_UNAVAILABLE,

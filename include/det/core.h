@@ -82,7 +82,8 @@ typedef struct det_core_options {
   void *log_user_data;  /**< For `log`. */
   /** Called once with `log_user_data`, on any thread, when `log` will not be called any more: at
    * the latest in det_core_free() (or once the call of `log` returns that it did not wait for), and
-   * when det_core_init() fails, but for options without struct_size. NULL: nothing to release. */
+   * when det_core_init() fails, but for options that cannot be read (their size, what they
+   * have that this release does not know). NULL: nothing to release. */
   void (*log_destroy)(void *log_user_data);
   det_log_queue *log_queue; /**< Takes the lines, in the place of `log`. May be freed before the
                              * core is. NULL: none. */
@@ -160,7 +161,8 @@ DET_API det_status det_core_init(const det_core_options *options, det_core **out
  *                          is a list of numbers or of names ("SIGTERM"); modes and `log_level` are
  *                          the last parts of their constants ("CHIEF_ONLY", "DEBUG"); what is 0 or
  *                          1 may be false or true. Not in it: `struct_size`, `distributed`, `log`,
- *                          `log_user_data`, `log_destroy`, `log_queue`, `preempt_signal_count`.
+ *                          `log_user_data`, `log_destroy`, `log_queue`, `preempt_signal_count`,
+ * `reserved`.
  * @param[in] distributed   As `distributed` of the options, or NULL.
  * @param[in] log_queue     As `log_queue` of the options, or NULL.
  * @return As det_core_init(); DET_E_INVALID also for a name that is not known, with those that

@@ -7,7 +7,8 @@
  * A report that returned DET_OK is safe: it lies in a memory-mapped journal that outlives a kill
  * of this process, and a background thread carries it to the master in order. No report waits for
  * disk or network; the last moments before a power cut may be lost. With `durable_reports` of
- * det_core_options, what goes through the journal waits for the disk, and survives a power cut.
+ * det_core_options, what goes through the journal waits for the disk, and survives a power cut;
+ * where that fails it is DET_E_IO, not retryable: the report was recorded all the same.
  *
  * A run that goes on from a checkpoint reports once more what a killed one had reported behind it:
  * in an embedded store the same values of a group and step count once.

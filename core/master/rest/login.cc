@@ -104,6 +104,10 @@ UserChoice choose_user(const std::optional<std::string> &user,
                        const std::optional<std::string> &password) {
   const std::string variable_user = environment_variable("DET_USER");
   const std::string variable_password = environment_variable("DET_PASS");
+  if (password && !user && variable_user.empty())
+    throw Error(
+        Code::invalid,
+        "connecting to a master: a password is given, but no user; give one, or set DET_USER");
   if (password) return {user ? *user : variable_user, password};
   if (user)
     return {*user, user == variable_user && !variable_password.empty()

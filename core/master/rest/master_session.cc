@@ -1,5 +1,7 @@
 #include "core/master/rest/master_session.h"
 
+#include <algorithm>
+
 #include "core/base/error.h"
 #include "core/http/failure.h"
 
@@ -93,13 +95,14 @@ http::HttpAnswer MasterSession::wait(http::HttpCall call, const CallOptions &opt
 }
 
 http::HttpCall MasterSession::begin(codec::WireRequest request, const CallOptions &options) {
+  constexpr std::chrono::milliseconds longest = std::chrono::hours(24);
   const http::Replay usual = request.method == "GET" ? http::Replay::safe : http::Replay::unsent;
   http::HttpRequest http{
       .method = std::move(request.method),
       .url = url_ + request.path + (request.query.empty() ? "" : "?" + request.query),
       .body = std::move(request.body),
       .replay = options.replay.value_or(usual),
-      .timeout = options.timeout};
+      .timeout = limit_ ? std::clamp(*limit_, options.timeout, longest) : options.timeout};
   if (!http.body.empty()) http.headers.push_back({"Content-Type", "application/json"});
   {
     const std::lock_guard lock(mutex_);

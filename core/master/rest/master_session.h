@@ -85,6 +85,9 @@ class MasterSession {
     return read<Call>(ask(std::move(call), options));
   }
 
+  // The answer of any status to what send() sent, within the limit.
+  http::HttpAnswer wait(http::HttpCall call, const CallOptions &options = {}) const;
+
   // For requests from now on.
   void use(Credential credential);
 
@@ -107,7 +110,6 @@ class MasterSession {
   http::HttpClient &http() { return http_; }
 
  private:
-  http::HttpAnswer wait(http::HttpCall call, const CallOptions &options) const;
   http::HttpCall begin(codec::WireRequest request, const CallOptions &options);
 
   template <class Call>
