@@ -325,6 +325,21 @@ det_status det_client_post_operations(det_client *client, int64_t experiment_id,
   });
 }
 
+det_status det_client_update_experiment(det_client *client, int64_t experiment_id,
+                                        const char *changes_json, char **out_json,
+                                        det_error *err) noexcept {
+  return command(client, out_json, err, [&](det::client::Client &impl) {
+    return impl.update_experiment(
+        experiment_id, det::parse_json_object(text(changes_json, "changes_json"), "changes_json"));
+  });
+}
+
+det_status det_client_delete_experiment(det_client *client, int64_t experiment_id, char **out_json,
+                                        det_error *err) noexcept {
+  return command(client, out_json, err,
+                 [&](det::client::Client &impl) { return impl.delete_experiment(experiment_id); });
+}
+
 det_status det_client_control(det_client *client, det_client_target target, int64_t id,
                               det_client_action action, char **out_json, det_error *err) noexcept {
   return command(client, out_json, err, [&](det::client::Client &impl) {

@@ -41,6 +41,9 @@ class Client {
   virtual Json find_checkpoint(const std::string &text) = 0;
   virtual Json find_trial(const std::string &text) = 0;
   virtual Json list_logs(int64_t trial_id, const engine::Page &page) = 0;
+  // As det_client_update_experiment() and det_client_delete_experiment().
+  virtual Json update_experiment(int64_t experiment_id, const Json &changes) = 0;
+  virtual Json delete_experiment(int64_t experiment_id) = 0;
   virtual Json control(engine::Target target, int64_t id, engine::Action action) = 0;
   virtual Json sync() = 0;
   // Deletes the checkpoints that the experiment's configuration does not keep; `dry`: only tells

@@ -1,10 +1,13 @@
 #include "core/client/embedded_client.h"
 
+#include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/client/sync.h"
 #include "core/engine/recover_runs.h"
 #include "core/journal/recovery.h"
 #include "core/journal/run_directory.h"
+#include "core/storage/storage.h"
+#include "core/tensorboard/files.h"
 
 namespace det::client {
 
@@ -31,6 +34,34 @@ Json EmbeddedClient::get_trial(int64_t trial_id) {
   }
   trial["waiting"] = waiting;
   return trial;
+}
+
+Json EmbeddedClient::delete_experiment(int64_t experiment_id) {
+  engine::DeletedFiles deleted;
+  const engine::Deletion deletion = engine_.begin_deletion(experiment_id);
+  try {
+    const auto home =
+        storage::make_storage_from_uri(store_directory_.parent_path().string(), logger_);
+    tensorboard::remove_tensorboard_files(*home, deletion.cluster_id, experiment_id);
+    for (const Json &one : deletion.storages) {
+      const auto storage = one.is_string() ? storage::make_storage_from_uri(one, logger_)
+                                           : storage::make_storage(one, std::nullopt, logger_);
+      if (!storage->directory().empty())
+        tensorboard::remove_tensorboard_files(*storage, deletion.cluster_id, experiment_id);
+    }
+    deleted = engine_.delete_files(experiment_id);
+  } catch (const Error &error) {
+    engine_.note_failed_deletion(experiment_id);
+    throw Error(error.code,
+                "deleting experiment " + std::to_string(experiment_id) + ": " + error.what() +
+                    "; its records are kept, delete it again when that is mended",
+                error.os_errno);
+  }
+  engine_.delete_records(experiment_id);
+  return {{"experiment_id", experiment_id},
+          {"state", "DELETED"},
+          {"checkpoints", deleted.checkpoints},
+          {"size", deleted.size}};
 }
 
 Json EmbeddedClient::sync() { return to_json(engine::recover_runs(store_directory_, *logger_)); }

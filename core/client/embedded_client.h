@@ -33,6 +33,10 @@ class EmbeddedClient : public Client {
   Json list_logs(int64_t trial_id, const engine::Page &page) override {
     return engine_.list_logs(trial_id, page);
   }
+  Json update_experiment(int64_t id, const Json &changes) override {
+    return engine_.update_experiment(id, changes);
+  }
+  Json delete_experiment(int64_t id) override;
   Json control(engine::Target target, int64_t id, engine::Action action) override {
     return engine_.control(target, id, action);
   }

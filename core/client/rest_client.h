@@ -31,6 +31,8 @@ class RestClient : public Client {
   Json find_checkpoint(const std::string &text) override;
   Json find_trial(const std::string &text) override;
   Json list_logs(int64_t trial_id, const engine::Page &page) override;
+  Json update_experiment(int64_t experiment_id, const Json &changes) override;
+  Json delete_experiment(int64_t experiment_id) override;
   Json control(engine::Target target, int64_t id, engine::Action action) override;
   Json sync() override;
   Json collect_garbage(int64_t experiment_id, bool dry) override;

@@ -1,12 +1,9 @@
 // The removal of checkpoints that are not kept.
-#include <map>
-#include <memory>
-
 #include "core/base/error.h"
 #include "core/base/json.h"
 #include "core/engine/garbage.h"
+#include "core/engine/storages.h"
 #include "core/engine/store.h"
-#include "core/storage/storage.h"
 #include "core/storage/tree.h"
 
 namespace det::engine {
@@ -17,7 +14,8 @@ namespace {
 // comes next, and nobody restores it meanwhile.
 class Collector {
  public:
-  Collector(Database store, Logger &logger) : store_(std::move(store)), logger_(logger) {}
+  Collector(Database store, Logger &logger)
+      : store_(std::move(store)), logger_(logger), storages_(logger) {}
 
   Collected collect(std::vector<StoredCheckpoint> garbage) {
     std::erase_if(garbage, [&](const StoredCheckpoint &one) { return !is_there(one); });
@@ -37,15 +35,7 @@ class Collector {
     store_.run("UPDATE checkpoints SET state=? WHERE id=?", state, one.id);
   }
 
-  storage::Storage &storage_of(const StoredCheckpoint &one) {
-    auto &storage = storages_[one.storage];
-    if (!storage)
-      storage = storage::make_storage(parse_json_object(one.storage, "where the checkpoint is"),
-                                      std::nullopt,
-                                      // The caller's, for as long as it lives.
-                                      std::shared_ptr<Logger>(std::shared_ptr<void>(), &logger_));
-    return *storage;
-  }
+  storage::Storage &storage_of(const StoredCheckpoint &one) { return storages_.of(one.storage); }
 
   // A checkpoint that somebody else removed is left as it is.
   bool is_there(const StoredCheckpoint &one) {
@@ -96,7 +86,7 @@ class Collector {
 
   Database store_;
   Logger &logger_;
-  std::map<std::string, std::unique_ptr<storage::Storage>> storages_;  // by their configuration
+  Storages storages_;
   Collected collected_;
 };
 

@@ -33,6 +33,30 @@ ExperimentRecord Engine::read_experiment(int64_t experiment_id) {
   return det::engine::read_experiment(records(), experiment_id);
 }
 
+Deletion Engine::begin_deletion(int64_t experiment_id) {
+  const std::lock_guard guard(mutex_);
+  det::engine::begin_deletion(store_, experiment_id);
+  Query cluster = records().query("SELECT value FROM meta WHERE key='cluster_id'");
+  cluster.next();
+  return {cluster.text(0), storages_of(records(), experiment_id)};
+}
+
+DeletedFiles Engine::delete_files(int64_t experiment_id) {
+  const std::lock_guard guard(mutex_);
+  Logger log;
+  return det::engine::delete_files(records(), experiment_id, log);
+}
+
+void Engine::note_failed_deletion(int64_t experiment_id) {
+  const std::lock_guard guard(mutex_);
+  det::engine::note_failed_deletion(records(), experiment_id);
+}
+
+void Engine::delete_records(int64_t experiment_id) {
+  const std::lock_guard guard(mutex_);
+  det::engine::delete_records(store_, experiment_id);
+}
+
 Json Engine::collect_garbage(int64_t experiment_id, bool dry) {
   const std::lock_guard guard(mutex_);
   const Json experiment = entry_of_experiment(experiment_id, "deleting checkpoints");

@@ -13,6 +13,7 @@
 
 #include "core/base/json.h"
 #include "core/engine/control.h"
+#include "core/engine/deletion.h"
 #include "core/engine/experiment.h"
 #include "core/engine/page.h"
 #include "core/engine/store.h"
@@ -33,6 +34,12 @@ struct TrialGlance {
   double progress = 0;
   int64_t steps = 0;  // trained
   Json validation;    // its metrics; null where there is none
+};
+
+// What is to be deleted beside the checkpoints.
+struct Deletion {
+  std::string cluster_id;
+  std::vector<Json> storages;
 };
 
 struct BestTrialRecord {
@@ -65,6 +72,14 @@ class Engine {
   Json find_checkpoint(const std::string &text);
   int64_t find_trial(const std::string &text);  // as read_trial_text() says
   Json list_logs(int64_t trial_id, const Page &page);
+
+  // With some of {"name", "notes", "tags": [], "archived": false}. Gives its entry.
+  Json update_experiment(int64_t experiment_id, const Json &changes);
+  // As the functions of deletion.h.
+  Deletion begin_deletion(int64_t experiment_id);
+  DeletedFiles delete_files(int64_t experiment_id);
+  void note_failed_deletion(int64_t experiment_id);
+  void delete_records(int64_t experiment_id);
 
   Json control(Target target, int64_t id, Action action);
   // Deletes the checkpoints that the experiment's configuration does not keep; `dry`: only tells

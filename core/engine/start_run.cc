@@ -90,6 +90,23 @@ void require_no_live_run(Database &store, const RunRequest &request, int64_t tri
                          std::to_string(trial_id) + " died without closing");
 }
 
+// What is archived or being deleted is out of the way on purpose.
+void require_wanted(Database &store, int64_t trial_id) {
+  Query row = store.query(
+      "SELECT experiments.id, experiments.state, experiments.archived FROM trials"
+      " JOIN experiments ON experiments.id=experiment_id WHERE trials.id=?",
+      trial_id);
+  if (!row.next()) return;
+  const std::string tried = "starting trial " + std::to_string(trial_id) + ": its experiment ";
+  const std::string id = row.text(0);
+  if (row.view(1) == state::deleting || row.view(1) == state::delete_failed)
+    throw Error(Code::state, tried + id + " is being deleted; `det rm " + id +
+                                 "` ends that, and then a new trial can be started");
+  if (row.integer(2) != 0)
+    throw Error(Code::state, tried + id + " is archived; `det archive --undo " + id +
+                                 "` brings it back, or give another external id");
+}
+
 // A longer length in the configuration of this start is more work for the same trial.
 void extend(Database &store, const Json &given, int64_t trial_id) {
   if (!given.is_object() || !given.contains("searcher")) return;
@@ -202,6 +219,7 @@ OwnRun own_run(Database &store, const RunRequest &request) {
   const std::optional<int64_t> found = find_trial(store, request);
   if (found && is_supervised(store, *found)) return supervised_run(store, request, *found);
   if (found) {
+    require_wanted(store, *found);
     require_no_live_run(store, request, *found);
     extend(store, request.config, *found);
   }

@@ -43,7 +43,8 @@ bool has(const Transitions &transitions, std::string_view from, std::string_view
 }  // namespace
 
 bool is_terminal(std::string_view state) {
-  return state == state::completed || state == state::canceled || state == state::error;
+  return state == state::completed || state == state::canceled || state == state::error ||
+         state == state::deleting || state == state::delete_failed;
 }
 
 std::optional<int64_t> end_time(std::string_view state) {

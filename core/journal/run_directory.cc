@@ -175,7 +175,10 @@ fs::path set_aside(const fs::path &run_directory) {
 }
 
 void remove_run_directory(const fs::path &run_directory) {
-  if (has_journals(run_directory)) return;
+  if (!has_journals(run_directory)) discard_run_directory(run_directory);
+}
+
+void discard_run_directory(const fs::path &run_directory) {
   // Gone for others in one step: they would otherwise find it without an owner.
   const fs::path aside = run_directory.parent_path() / (std::string(unfinished) + make_uuid());
   if (rename(run_directory.c_str(), aside.c_str()) == 0) remove_tree(aside);

@@ -66,6 +66,9 @@ std::filesystem::path set_aside(const std::filesystem::path &run_directory);
 // Removes the directory unless a journal is left in it.
 void remove_run_directory(const std::filesystem::path &run_directory);
 
+// Removes it with the journals in it. Its owner is gone.
+void discard_run_directory(const std::filesystem::path &run_directory);
+
 // Wakes every rank of a run that waits at its FIFO.
 void wake_ranks(const std::filesystem::path &home, int64_t trial_id, int64_t run_id);
 

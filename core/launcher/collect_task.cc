@@ -8,7 +8,6 @@
 #include "core/base/file.h"
 #include "core/codec/checkpoints.h"
 #include "core/master/rest/connect.h"
-#include "core/storage/shared_directory.h"
 #include "core/storage/storage.h"
 #include "core/tensorboard/files.h"
 
@@ -63,18 +62,6 @@ std::vector<std::string> collect_list(const CollectOptions &options, const std::
   return list;
 }
 
-// Not through a link that somebody has put there.
-void remove_tensorboards(const storage::Storage &storage, const config::ClusterInfo &cluster,
-                         int64_t experiment_id) {
-  const fs::path base = storage.directory();
-  if (base.empty()) throw Error(Code::unsupported, "not in this kind of storage");
-  const fs::path path =
-      fs::weakly_canonical(base) / tensorboard::tensorboard_path(cluster.cluster_id, experiment_id);
-  if (fs::weakly_canonical(path) != path)
-    throw Error(Code::access, "'" + path.string() + "' leads elsewhere");
-  storage::remove_tree(path);
-}
-
 }  // namespace
 
 CollectRequest read_collect_request(const std::vector<std::string> &arguments) {
@@ -123,7 +110,10 @@ int collect_for_cluster(const CollectRequest &request, const config::ClusterInfo
     });
   if (request.tensorboards)
     attempt("deleting the TensorBoard files of experiment " + std::to_string(request.experiment_id),
-            [&] { remove_tensorboards(*storage, cluster, request.experiment_id); });
+            [&] {
+              tensorboard::remove_tensorboard_files(*storage, cluster.cluster_id,
+                                                    request.experiment_id);
+            });
   if (!remains.empty())
     attempt("telling the master what is left", [&] {
       const auto session = master::connect_to_task_master(cluster, logger);

@@ -74,6 +74,16 @@ fs::path tensorboard_path(const std::string &cluster_id, int64_t experiment_id) 
   return fs::path(cluster_id) / "tensorboard/experiment" / std::to_string(experiment_id);
 }
 
+void remove_tensorboard_files(const storage::Storage &storage, const std::string &cluster_id,
+                              int64_t experiment_id) {
+  const fs::path base = storage.directory();
+  if (base.empty()) throw Error(Code::unsupported, "not in this kind of storage");
+  const fs::path path = fs::weakly_canonical(base) / tensorboard_path(cluster_id, experiment_id);
+  if (fs::weakly_canonical(path) != path)
+    throw Error(Code::access, "'" + path.string() + "' leads elsewhere");
+  storage::remove_tree(path);
+}
+
 TensorboardFiles::TensorboardFiles(TensorboardMode mode, TensorboardPlace place)
     : mode_(mode),
       place_(std::move(place)),

@@ -19,6 +19,11 @@ enum class TensorboardMode : int { automatic = 0, manual = 1 };
 // Where the TensorBoard files of an experiment are, relative to its storage.
 std::filesystem::path tensorboard_path(const std::string &cluster_id, int64_t experiment_id);
 
+// Removes them from `storage`; not through a link that somebody has put there. Throws
+// Code::unsupported for storage that has no file system.
+void remove_tensorboard_files(const storage::Storage &storage, const std::string &cluster_id,
+                              int64_t experiment_id);
+
 struct TensorboardPlace {
   std::filesystem::path storage;  // Storage::directory(); empty when it has no file system
   std::string cluster_id;

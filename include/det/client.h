@@ -293,6 +293,32 @@ DET_API det_status det_client_post_operations(det_client *client, int64_t experi
                                               int64_t event_id, const char *operations,
                                               char **out_json, det_error *err) DET_NOEXCEPT;
 
+/** Changes what is noted about an experiment: {"name": "...", "notes": "...", "tags": ["..."],
+ * "archived": true}, any of them; tags take the place of those before. What is archived is left out
+ * of lists, and its trials are not started again.
+ * @param[in]  changes_json  Only what changes; an empty object changes nothing.
+ * @param[out] out_json      May be NULL. Receives the entry as of det_client_list_experiments(), to
+ *                           release with det_free().
+ * @return As det_client_get_experiment(); DET_E_INVALID (another key, or a value of another kind;
+ * nothing was changed); DET_E_STATE (only what is over can be archived).   @since 0.1 */
+DET_API det_status det_client_update_experiment(det_client *client, int64_t experiment_id,
+                                                const char *changes_json, char **out_json,
+                                                det_error *err) DET_NOEXCEPT;
+
+/** Deletes an experiment that is over, for good: the files of its checkpoints and its TensorBoard
+ * files, then all its records. Blocks until all is gone. A process that is killed in it leaves the
+ * experiment in the state DELETING, and a failure in DELETE_FAILED: no trial of it is started any
+ * more, and calling this again goes on.
+ * @param[out] out_json  May be NULL. Receives {"experiment_id", "state": "DELETED", "checkpoints":
+ *                       how many were deleted now, "size": bytes of them}, to release with
+ *                       det_free(). A master over HTTP does it by and by: "DELETING", null, null.
+ * @return As det_client_get_experiment(); DET_E_STATE (it is not over, a process works on it, a
+ * version of a model is one of its checkpoints, or an experiment that is not over starts from
+ * them); DET_E_ACCESS, DET_E_IO, … (files could not be deleted; the message says which, and the
+ * records are kept).   @since 0.1 */
+DET_API det_status det_client_delete_experiment(det_client *client, int64_t experiment_id,
+                                                char **out_json, det_error *err) DET_NOEXCEPT;
+
 /** What det_client_control() acts on. */
 typedef int32_t det_client_target;
 #define DET_CLIENT_TARGET_EXPERIMENT 1 /**< An experiment with all its trials. */

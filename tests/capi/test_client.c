@@ -243,6 +243,35 @@ static void what_people_type_is_found(void **state) {
   det_client_free(client);
 }
 
+static void notes_are_kept_and_experiments_deleted(void **state) {
+  struct fixture *f = *state;
+  det_client *client = client_of(f);
+  char *json;
+  assert_ok(det_client_update_experiment(client, 1, "{\"notes\": \"fine\"}", NULL, &f->err));
+  assert_ok(det_client_update_experiment(client, 1, "{\"tags\": [\"a\"]}", &json, &f->err));
+  assert_non_null(strstr(json, "\"notes\":\"fine\",\"tags\":[\"a\"],\"archived\":false"));
+  det_free(json);
+  const char *garbage[] = {"", "{", "[]", "{\"tags\": 1}", "{\"x\": 1}", "\xff"};
+  for (size_t i = 0; i < sizeof garbage / sizeof *garbage; ++i)
+    assert_fails(det_client_update_experiment(client, 1, garbage[i], &json, &f->err), DET_E_INVALID,
+                 "chang");
+  assert_fails(det_client_update_experiment(client, 1, NULL, &json, &f->err), DET_E_INVALID,
+               "changes_json");
+  assert_fails(det_client_update_experiment(client, 9, "{}", &json, &f->err), DET_E_NOT_FOUND, "9");
+  assert_fails(det_client_update_experiment(client, 1, "{\"archived\": true}", &json, &f->err),
+               DET_E_STATE, "ACTIVE");
+  assert_fails(det_client_delete_experiment(client, 1, &json, &f->err), DET_E_STATE, "ACTIVE");
+  assert_fails(det_client_delete_experiment(client, 9, &json, &f->err), DET_E_NOT_FOUND, "9");
+  assert_null(json);
+  assert_ok(det_core_close(f->core, DET_OUTCOME_OK, &f->err));
+  assert_ok(det_client_delete_experiment(client, 1, &json, &f->err));
+  assert_string_equal(json,
+                      "{\"experiment_id\":1,\"state\":\"DELETED\",\"checkpoints\":0,\"size\":0}");
+  det_free(json);
+  assert_fails(det_client_get_trial(client, 1, &json, &f->err), DET_E_NOT_FOUND, "1");
+  det_client_free(client);
+}
+
 static void steering_knows_its_targets_and_actions(void **state) {
   struct fixture *f = *state;
   det_client *client = client_of(f);
@@ -301,6 +330,8 @@ static void null_handles_are_refused(void **state) {
   assert_fails(det_client_get_checkpoint(NULL, "i", &json, &f->err), invalid, null_handle);
   assert_fails(det_client_find_checkpoint(NULL, "abcd", &json, &f->err), invalid, null_handle);
   assert_fails(det_client_find_trial(NULL, "1", &json, &f->err), invalid, null_handle);
+  assert_fails(det_client_update_experiment(NULL, 1, "{}", NULL, &f->err), invalid, null_handle);
+  assert_fails(det_client_delete_experiment(NULL, 1, NULL, &f->err), invalid, null_handle);
   assert_fails(det_client_list_logs(NULL, 1, NULL, &json, &f->err), invalid, null_handle);
   assert_fails(det_client_control(NULL, 1, 1, 1, NULL, &f->err), invalid, null_handle);
   assert_fails(det_client_sync(NULL, NULL, &f->err), invalid, null_handle);
@@ -319,6 +350,7 @@ int test_client(void) {
       CASE(the_best_trial_is_that_with_the_best_validation, setup),
       CASE(lists_have_what_their_page_asks_for, setup),
       CASE(what_people_type_is_found, setup),
+      CASE(notes_are_kept_and_experiments_deleted, setup),
       CASE(steering_knows_its_targets_and_actions, setup),
       CASE(what_a_crashed_process_left_is_shipped_once, setup_home),
       CASE(null_handles_are_refused, setup_home),

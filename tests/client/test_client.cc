@@ -1,3 +1,8 @@
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+
 #include "core/client/embedded_client.h"
 #include "core/engine/report_writer.h"
 #include "tests/cmocka.h"
@@ -114,6 +119,48 @@ void a_run_is_running_as_long_as_its_process(void **) {
   const auto client = client::open_client(home.path());
   assert_equal(client->get_trial(1).at("runs")[0].at("state"), "running");
   assert_equal(client->get_trial(1).at("running"), true);
+}
+
+void a_deletion_takes_what_lies_in_files_as_well(void **) {
+  const Home home;
+  const pid_t child = fork();
+  if (child == 0) {
+    const auto run = home.start();
+    std::ofstream(home.store() / "runs/1.1/left.spool") << "reports";
+    _exit(0);
+  }
+  waitpid(child, nullptr, 0);
+  home.start();  // 2
+  const auto cluster = home.text("SELECT value FROM meta WHERE key='cluster_id'");
+  const auto tensorboards = home.path() / cluster / "tensorboard/experiment";
+  for (const char *id : {"1", "2"})
+    std::filesystem::create_directories(tensorboards / id / "trial");
+  const auto client = client::open_client(home.path());
+  assert_code(Code::state, client->delete_experiment(1));
+  client->control(engine::Target::experiment, 1, engine::Action::cancel);
+  assert_equal(client->delete_experiment(1).at("state"), "DELETED");
+  assert_false(std::filesystem::exists(home.store() / "runs/1.1"));
+  assert_false(std::filesystem::exists(tensorboards / "1"));
+  assert_true(std::filesystem::exists(tensorboards / "2"));
+  assert_string_equal(to_wire(client->sync().at("spools")).c_str(), "[]");
+}
+
+void a_deletion_that_fails_says_what_to_do(void **) {
+  const Home home;
+  {
+    const auto run = home.start();
+    engine::CheckpointReport report = checkpoint("first", 1);
+    report.storage = {{"type", "shared_fs"}, {"host_path", "/nowhere/at/all"}};
+    run->report_checkpoint(report);
+    run->end_run(master::RunEnd::ok);
+  }
+  const auto client = client::open_client(home.path());
+  std::string message;
+  assert_int_equal(static_cast<int>(code_of([&] { client->delete_experiment(1); }, &message)),
+                   static_cast<int>(Code::not_found));
+  assert_true(contains(message, "deleting experiment 1") && contains(message, "/nowhere/at/all") &&
+              contains(message, "delete it again"));
+  assert_equal(client->describe_experiment(1).at("state"), "DELETE_FAILED");
 }
 
 void the_names_of_metrics_are_those_of_all_reports(void **) {
@@ -396,6 +443,8 @@ int test_client() {
       cmocka_unit_test(experiments_are_listed_and_shown),
       cmocka_unit_test(a_trial_is_shown_with_all_there_is),
       cmocka_unit_test(a_run_is_running_as_long_as_its_process),
+      cmocka_unit_test(a_deletion_takes_what_lies_in_files_as_well),
+      cmocka_unit_test(a_deletion_that_fails_says_what_to_do),
       cmocka_unit_test(the_names_of_metrics_are_those_of_all_reports),
       cmocka_unit_test(a_page_of_long_reports_has_fewer),
       cmocka_unit_test(a_stored_report_that_is_no_json_is_told),

@@ -50,6 +50,57 @@ void each_action_is_a_request_of_its_own(void **) {
       }
 }
 
+Json noted(const char *state, bool archived, const char *name) {
+  return answered(
+      "/api/v1/experiments/8",
+      {{"experiment",
+        {{"id", 8}, {"state", state}, {"name", name}, {"labels", {"a"}}, {"archived", archived}}}});
+}
+
+Json request(const char *method, const std::string &path, Json then, int status = 200) {
+  return {{"method", method},
+          {"path", "/api/v1/experiments/8" + path},
+          {"status", status},
+          {"response", Json::object()},
+          {"then", {std::move(then)}}};
+}
+
+void what_is_noted_goes_to_the_master(void **) {
+  const char *done = "STATE_COMPLETED";
+  for (const char *version : {"cli-0.38.1", "cli-0.33.0", "cli-0.19.10"}) {
+    Replayed master(version,
+                    {noted(done, false, "old"), request("PATCH", "", noted(done, false, "new")),
+                     request("POST", "/archive", noted(done, true, "old")),
+                     request("POST", "/unarchive", noted(done, false, "back"))});
+    RestClient &client = master.client();
+    assert_equal(client.update_experiment(8, Json::object()).at("name"), "old");
+    assert_equal(client.update_experiment(8, {{"archived", false}}).at("name"), "old");
+    assert_equal(client.update_experiment(8, {{"archived", true}}).at("archived"), true);
+    assert_equal(client.update_experiment(8, {{"archived", false}}).at("name"), "back");
+    const Json entry = client.update_experiment(8, {{"name", "new"}, {"tags", {"a"}}});
+    assert_equal(entry.at("name"), "new");
+    assert_equal(entry.at("tags"), (Json{"a"}));
+    expect_error(Code::invalid, [&] { client.update_experiment(8, {{"tags", "a"}}); });
+    expect_error(Code::not_found, [&] { client.update_experiment(4711, {{"name", "x"}}); });
+  }
+  Replayed running("cli-0.38.1", {noted("STATE_RUNNING", false, "old")});
+  expect_error(Code::state, [&] { running.client().update_experiment(8, {{"archived", true}}); });
+}
+
+void a_master_deletes_what_is_over(void **) {
+  for (const char *state : {"STATE_COMPLETED", "STATE_DELETE_FAILED"}) {
+    Replayed master("cli-0.38.1", {noted(state, false, "old"),
+                                   request("DELETE", "", noted("STATE_DELETING", false, "old"))});
+    assert_string_equal(master.client().delete_experiment(8).dump().c_str(),
+                        R"({"experiment_id":8,"state":"DELETING","checkpoints":null,"size":null})");
+    assert_equal(master.client().describe_experiment(8).at("state"), "DELETING");
+    assert_equal(master.client().delete_experiment(8).at("state"), "DELETING");
+  }
+  Replayed running("cli-0.38.1", {noted("STATE_RUNNING", false, "old")});
+  expect_error(Code::state, [&] { running.client().delete_experiment(8); });
+  expect_error(Code::not_found, [&] { running.client().delete_experiment(4711); });
+}
+
 void one_of_several_trials_can_only_be_killed(void **) {
   Replayed master("cli-0.38.1", {experiment_is("STATE_RUNNING", 2), trial_is("STATE_RUNNING"),
                                  making("/api/v1/trials/15/kill", "STATE_CANCELED")});
@@ -181,6 +232,8 @@ void a_list_ends_where_nothing_comes(void **) {
 int test_rest_control() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(each_action_is_a_request_of_its_own),
+      cmocka_unit_test(what_is_noted_goes_to_the_master),
+      cmocka_unit_test(a_master_deletes_what_is_over),
       cmocka_unit_test(one_of_several_trials_can_only_be_killed),
       cmocka_unit_test(what_is_over_stays_as_it_is),
       cmocka_unit_test(what_the_master_does_not_schedule_is_not_steered),

@@ -36,7 +36,8 @@ bool any_call(Visit visit) {
       GetRendezvous, AllGather, ReportAccelerators, ReportProxyAddress, MarkAsDaemon, ShipLogs,
       ShipTaskLogs, ReportTrialSource, SendAlert, ListExperiments, GetExperiment, ListTrials,
       ListExperimentCheckpoints, ListTrialCheckpoints, ListWorkloads, ListReports, ListTrialLogs,
-      PauseExperiment, ActivateExperiment, CancelExperiment, KillExperiment, KillTrial>(visit);
+      PauseExperiment, ActivateExperiment, CancelExperiment, KillExperiment, KillTrial,
+      ArchiveExperiment, UnarchiveExperiment, DeleteExperiment, PatchExperiment>(visit);
 }
 
 }  // namespace det::codec

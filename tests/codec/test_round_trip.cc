@@ -255,6 +255,10 @@ void steering(void **) {
   request(ActivateExperiment{{2}});
   request(CancelExperiment{{2}});
   request(KillExperiment{{2}});
+  request(ArchiveExperiment{{2}});
+  request(UnarchiveExperiment{{2}});
+  request(DeleteExperiment{{2}});
+  request(PatchExperiment{2, "new", std::nullopt, {{"a", "b"}}});
   request(KillTrial{7});
   answer<KillTrial>({}, "{}");
 }

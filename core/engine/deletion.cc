@@ -1,0 +1,161 @@
+#include "core/engine/deletion.h"
+
+#include <set>
+
+#include "core/base/error.h"
+#include "core/engine/change.h"
+#include "core/engine/experiment.h"
+#include "core/engine/lifecycle.h"
+#include "core/engine/states.h"
+#include "core/engine/storages.h"
+
+namespace det::engine {
+
+namespace {
+
+[[noreturn]] void refuse_deletion(int64_t experiment_id, const std::string &why) {
+  throw Error(Code::state, "deleting experiment " + std::to_string(experiment_id) + ": " + why);
+}
+
+void require_over(Store &store, int64_t experiment_id, const std::string &state) {
+  const std::string id = std::to_string(experiment_id);
+  if (!is_terminal(state))
+    refuse_deletion(
+        experiment_id,
+        "it is " + state + "; wait until it is over, or `det cancel -e " + id + "` ends it");
+  if (supervisor_liveness(store.directory(), experiment_id) != Liveness::dead)
+    refuse_deletion(experiment_id, "its `det run` is still there; try again when that has ended");
+  Query open = store.database().query(
+      "SELECT trial_id, run_id FROM runs JOIN trials ON id=trial_id"
+      " WHERE exit IS NULL AND experiment_id=?",
+      experiment_id);
+  while (open.next()) {
+    const std::optional<RunRecord> run = latest_run(store.database(), open.integer(0));
+    if (run && run_lives(store.directory(), *run))
+      refuse_deletion(experiment_id, "process " + std::to_string(run->process.pid) + " on host " +
+                                         run->process.host + " still works on its trial " +
+                                         std::to_string(run->trial_id) + "; wait for it");
+  }
+}
+
+void require_unused(Database &store, int64_t experiment_id) {
+  Query registered = store.query(
+      "SELECT uuid FROM checkpoints JOIN trials ON trials.id=trial_id"
+      " WHERE experiment_id=? AND registered<>0 LIMIT 1",
+      experiment_id);
+  if (registered.next())
+    refuse_deletion(experiment_id, "checkpoint " + registered.text(0) +
+                                       " is a version of a model; delete that version first");
+  Query user = store.query(
+      std::string("SELECT users.id FROM experiments AS users WHERE users.id<>?1"
+                  " AND users.state NOT IN ('COMPLETED', 'CANCELED', 'ERROR', 'DELETING',"
+                  " 'DELETE_FAILED') AND EXISTS (SELECT 1 FROM trials WHERE experiment_id=?1"
+                  " AND (trials.id=") +
+          store.dialect().source_trial_id + " OR EXISTS (SELECT 1 FROM checkpoints" +
+          " WHERE trial_id=trials.id AND uuid=" + store.dialect().source_checkpoint +
+          "))) ORDER BY users.id LIMIT 1",
+      experiment_id);
+  if (user.next())
+    refuse_deletion(experiment_id, "experiment " + std::to_string(user.integer(0)) +
+                                       " starts from its checkpoints and is not over; wait for it");
+}
+
+struct StoredFiles {
+  int64_t id = 0;
+  std::string uuid, storage;
+  int64_t size = 0;
+};
+
+std::vector<StoredFiles> files_of(Database &store, int64_t experiment_id) {
+  std::vector<StoredFiles> files;
+  Query rows = store.query(
+      "SELECT checkpoints.id, uuid, storage, size FROM trials"
+      " JOIN checkpoints ON trial_id=trials.id"
+      " WHERE experiment_id=? AND checkpoints.state<>'DELETED' ORDER BY checkpoints.id",
+      experiment_id);
+  while (rows.next())
+    files.push_back({rows.integer(0), rows.text(1), rows.text(2), rows.integer(3)});
+  return files;
+}
+
+// A file system that is not mounted looks as if nothing were there.
+void require_there(const storage::Storage &storage) {
+  const std::filesystem::path directory = storage.directory();
+  if (!directory.empty() && !std::filesystem::exists(directory))
+    throw Error(Code::not_found, "'" + directory.string() +
+                                     "' is not there; mount it, or make an empty directory in its "
+                                     "place if its files are gone for good");
+}
+
+}  // namespace
+
+void begin_deletion(Store &store, int64_t experiment_id) {
+  Change change(store);
+  {
+    Query row = change.records().query("SELECT state FROM experiments WHERE id=?", experiment_id);
+    if (!row.next())
+      throw Error(Code::not_found, "deleting experiment " + std::to_string(experiment_id) +
+                                       ": there is none in '" + change.records().path().string() +
+                                       "'; `det ls -e` shows the ones there are");
+    require_over(store, experiment_id, row.text(0));
+    require_unused(change.records(), experiment_id);
+  }
+  change.records().run("UPDATE experiments SET state=? WHERE id=?", state::deleting, experiment_id);
+  change.commit();
+}
+
+std::vector<Json> storages_of(Database &store, int64_t experiment_id) {
+  std::set<std::string> found;
+  Query rows = store.query(
+      "SELECT DISTINCT storage FROM trials JOIN checkpoints ON trial_id=trials.id"
+      " WHERE experiment_id=?",
+      experiment_id);
+  while (rows.next()) found.insert(rows.text(0));
+  Query config = store.query("SELECT config FROM experiments WHERE id=?", experiment_id);
+  if (config.next())
+    if (const Json section = parse_json_object(config.view(0), "the stored configuration")
+                                 .value("checkpoint_storage", Json());
+        !section.is_null())
+      found.insert(to_wire(section));
+  std::vector<Json> storages;
+  for (const std::string &text : found) storages.push_back(parse_json(text, "a stored storage"));
+  return storages;
+}
+
+DeletedFiles delete_files(Database &store, int64_t experiment_id, Logger &logger) {
+  const std::vector<StoredFiles> files = files_of(store, experiment_id);
+  {
+    // Nobody restores what has begun to go.
+    Transaction transaction(store);
+    for (const StoredFiles &one : files)
+      store.run("UPDATE checkpoints SET state='PARTIALLY_DELETED' WHERE id=?", one.id);
+    transaction.commit();
+  }
+  Storages storages(logger);
+  DeletedFiles deleted;
+  std::optional<Error> failure;
+  for (const StoredFiles &one : files) {
+    try {
+      require_there(storages.of(one.storage));
+      storages.of(one.storage).remove(one.uuid);
+    } catch (const Error &error) {
+      if (!failure)
+        failure =
+            Error(error.code, "deleting the files of checkpoint " + one.uuid + ": " + error.what(),
+                  error.os_errno);
+      continue;
+    }
+    store.run("UPDATE checkpoints SET state='DELETED' WHERE id=?", one.id);
+    ++deleted.checkpoints;
+    deleted.size += one.size;
+  }
+  if (failure) throw Error(*failure);
+  return deleted;
+}
+
+void note_failed_deletion(Database &store, int64_t experiment_id) {
+  store.run("UPDATE experiments SET state=? WHERE id=? AND state=?", state::delete_failed,
+            experiment_id, state::deleting);
+}
+
+}  // namespace det::engine

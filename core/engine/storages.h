@@ -1,0 +1,32 @@
+// The storages that checkpoints say they are in, each built once.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "core/base/json.h"
+#include "core/base/log.h"
+#include "core/storage/storage.h"
+
+namespace det::engine {
+
+class Storages {
+ public:
+  // `logger` outlives this.
+  explicit Storages(Logger &logger) : logger_(std::shared_ptr<void>(), &logger) {}
+
+  storage::Storage &of(const std::string &config) {
+    auto &storage = storages_[config];
+    if (!storage)
+      storage = storage::make_storage(parse_json_object(config, "where the checkpoint is"),
+                                      std::nullopt, logger_);
+    return *storage;
+  }
+
+ private:
+  std::shared_ptr<Logger> logger_;
+  std::map<std::string, std::unique_ptr<storage::Storage>> storages_;
+};
+
+}  // namespace det::engine
