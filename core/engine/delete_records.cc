@@ -55,7 +55,7 @@ void delete_trial(Store &store, int64_t trial_id) {
     if (done) {
       delete_runs(store, trial_id);
       for (const char *table :
-           {"ranks", "signals", "runs", "rollbacks", "operations", "checkpoints"})
+           {"ranks", "signals", "runs", "rollbacks", "operations", "metric_names", "checkpoints"})
         records.run(std::string("DELETE FROM ") + table + " WHERE trial_id=?", trial_id);
       records.run("DELETE FROM trials WHERE id=?", trial_id);
     }

@@ -21,7 +21,7 @@ struct Dialect {
   // Behind the table's name: rows of a trial come in the order of their ids, so that no page sorts
   // the whole trial.
   const char *metrics_by_trial;
-  // Statement: the groups and names of all that a trial (?) has reported, each once.
+  // Statement: the groups and names of all that a trial (?1) has reported, each once.
   const char *metric_names;
 
   // Statements: a trial's best validation, which `best_order` sorts trials by: numbers, then NaN,

@@ -9,8 +9,11 @@ namespace det::engine {
 void MetricText::read(const Report &report) {
   batches_.clear();
   is_reduced_ = false;
+  names_.clear();
   if (report.kind == ReportKind::metrics_json) {
-    metrics_ = to_wire(parse_json_object(report.text, "metrics"));
+    parsed_ = parse_json_object(report.text, "metrics");
+    for (const auto &[name, value] : parsed_.items()) names_.push_back(name);
+    metrics_ = to_wire(parsed_);
     if (report.batches.empty()) return;
     const Json batches = parse_json(report.batches, "batch metrics");
     if (!batches.empty()) batches_ = to_wire(batches);
@@ -19,6 +22,7 @@ void MetricText::read(const Report &report) {
   metrics_ = '{';
   for (const MetricValue &metric : report.values) {
     if (metrics_.size() > 1) metrics_ += ',';
+    names_.push_back(metric.name);
     metrics_ += quoted(metric.name);
     metrics_ += ':';
     if (std::isfinite(metric.value)) {

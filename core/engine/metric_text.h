@@ -5,8 +5,9 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
-#include "core/base/json_fwd.h"
+#include "core/base/json.h"
 #include "core/base/report.h"
 
 namespace det::engine {
@@ -23,6 +24,9 @@ class MetricText {
   // None when the report had no batches.
   std::optional<std::string_view> batches() const;
 
+  // Of the metrics, also where they were reduced. Until the report is gone.
+  const std::vector<std::string_view> &names() const { return names_; }
+
   // Leaves only these.
   void reduce_metrics(const Json &metrics);
   bool is_reduced() const { return is_reduced_; }
@@ -33,6 +37,8 @@ class MetricText {
 
   std::string metrics_;
   std::string batches_;
+  Json parsed_;  // whose names these are
+  std::vector<std::string_view> names_;
   bool is_reduced_ = false;
   struct NameHash {
     using is_transparent = void;

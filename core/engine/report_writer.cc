@@ -40,6 +40,7 @@ Delivery ReportWriter::deliver(const JournalKey &journal, std::span<const Report
     transaction.commit();
   } catch (...) {
     repeats_.forget();
+    names_.forget();
     throw;
   }
   return delivery;
@@ -59,6 +60,7 @@ void ReportWriter::begin(const JournalKey &journal) {
   latest_run_ = journal.run_id >= trial.integer(0);
   repeats_.begin(journal.trial_id);
   best_.begin(journal.trial_id);
+  names_.begin(journal.trial_id);
   status_.reset();
   progress_.reset();
 
@@ -132,6 +134,8 @@ void ReportWriter::store_metrics(const JournalKey &journal, const Report &report
   if (!own_[kind] || report.steps < *own_[kind]) roll_back(journal, kind, report.steps);
   const bool archived = is_rolled_back(kind, report.steps);
   if (!archived && !repeats_.admit(report.group, report.steps, text_, delivery.conflicts)) return;
+  if (!archived)
+    for (const std::string_view name : text_.names()) names_.add(report.group, name);
   store_.run(
       "INSERT INTO metrics (trial_id, run_id, metric_group, steps, time, metrics, batches, "
       "archived, rank)"

@@ -11,6 +11,7 @@
 #include "core/base/report.h"
 #include "core/engine/best_validation.h"
 #include "core/engine/database.h"
+#include "core/engine/known_names.h"
 #include "core/engine/metric_text.h"
 #include "core/engine/repeats.h"
 
@@ -19,7 +20,8 @@ namespace det::engine {
 class ReportWriter {
  public:
   // `store` outlives the writer and is used by nobody else during deliver().
-  explicit ReportWriter(Database &store) : store_(store), repeats_(store), best_(store) {}
+  explicit ReportWriter(Database &store)
+      : store_(store), repeats_(store), best_(store), names_(store) {}
 
   // As ReportSink::deliver(), in one transaction. Throws Code::not_found for an unknown trial.
   Delivery deliver(const JournalKey &journal, std::span<const Report> reports);
@@ -40,6 +42,7 @@ class ReportWriter {
   Database &store_;
   Repeats repeats_;
   BestValidations best_;
+  KnownNames names_;
   MetricText text_;
 
   // A sync of the disk for each delivery would cost more than the last moment before a power cut.

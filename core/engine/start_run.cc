@@ -100,11 +100,13 @@ void require_wanted(Database &store, int64_t trial_id) {
   const std::string tried = "starting trial " + std::to_string(trial_id) + ": its experiment ";
   const std::string id = row.text(0);
   if (row.view(1) == state::deleting || row.view(1) == state::delete_failed)
-    throw Error(Code::state, tried + id + " is being deleted; `det rm " + id +
-                                 "` ends that, and then a new trial can be started");
+    throw Error(Code::state, tried + id +
+                                 " is being deleted; delete it again to end that, or give "
+                                 "another external id");
   if (row.integer(2) != 0)
-    throw Error(Code::state, tried + id + " is archived; `det archive --undo " + id +
-                                 "` brings it back, or give another external id");
+    throw Error(Code::state, tried + id +
+                                 " is archived; take it out of the archive first, or give "
+                                 "another external id");
 }
 
 // A longer length in the configuration of this start is more work for the same trial.

@@ -196,8 +196,9 @@ DET_API const int64_t *det_metric_series_times_us(const det_metric_series *serie
 /** Releases a series. NULL does nothing.   @since 0.1 */
 DET_API void det_metric_series_free(det_metric_series *series) DET_NOEXCEPT;
 
-/** The names in all reports of a trial, by group: {"training": ["loss", "accuracy"]}. Looks at
- * every report, where det_client_get_trial() looks at some.   @since 0.1 */
+/** The names in all reports of a trial, by group: {"training": ["loss", "accuracy"]}. Quick in a
+ * store, with 10,000,000 reports as well; det_client_get_trial() looks at some reports
+ * only.   @since 0.1 */
 DET_API det_status det_client_list_metric_names(det_client *client, int64_t trial_id,
                                                 char **out_json, det_error *err) DET_NOEXCEPT;
 

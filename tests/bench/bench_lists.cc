@@ -56,7 +56,13 @@ void fill(engine::Database &store, int64_t trials) {
   const std::string values = ", i, 1, '{\"loss\":'||(i%1000/1000.0)||',\"accuracy\":0.5}' FROM n";
   store.run(many(trials * 50) + reports + "1, 1, 'training'" + values);
   store.run(many(trials * 50) + reports + "2+i%?, 1, 'training'" + values, trials - 1);
+  store.run(
+      "INSERT INTO metric_names (trial_id, metric_group, name) SELECT id, 'training', name FROM "
+      "trials,"
+      " (SELECT 'loss' AS name UNION SELECT 'accuracy')");
   transaction.commit();
+  // As those who write by and by leave it.
+  store.run("PRAGMA wal_checkpoint(TRUNCATE)");
 }
 
 fs::path make_store(int64_t trials) {

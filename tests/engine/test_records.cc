@@ -80,8 +80,9 @@ void fill(const World &world, const fs::path &storage) {
 std::string tables_with_rows(const World &world) {
   engine::Store store(world.directory(), false, world.options());
   std::string tables;
-  for (const char *table : {"experiments", "trials", "runs", "ranks", "operations", "metrics",
-                            "rollbacks", "journals", "checkpoints", "signals", "logs"})
+  for (const char *table :
+       {"experiments", "trials", "runs", "ranks", "operations", "metrics", "metric_names",
+        "rollbacks", "journals", "checkpoints", "signals", "logs"})
     if (store.database().query(std::string("SELECT 1 FROM ") + table).next())
       tables += std::string(tables.empty() ? "" : " ") + table;
   return tables;
@@ -97,8 +98,8 @@ void what_is_deleted_leaves_nothing(const World &world) {
   const TemporaryDirectory storage;
   fill(world, storage.path());
   assert_string_equal(tables_with_rows(world).c_str(),
-                      "experiments trials runs operations metrics rollbacks journals checkpoints "
-                      "logs");
+                      "experiments trials runs operations metrics metric_names rollbacks journals "
+                      "checkpoints logs");
   engine::Engine engine = world.engine();
   const engine::Deletion deletion = engine.begin_deletion(1);
   assert_equal(deletion.storages.size(), 1U);

@@ -3,6 +3,7 @@
 
 #include <fstream>
 
+#include "core/engine/engine.h"
 #include "core/engine/experiment.h"
 #include "core/engine/sqlite/migrations.h"
 #include "core/journal/spool.h"
@@ -94,7 +95,7 @@ void a_store_in_the_place_of_another_is_not_written_to(void **) {
 void upgrade(const std::string &file, int64_t logs) {
   const Home home;
   make_database(home, read_file(TEST_DATA "/store/" + file));
-  assert_int_equal(home.count("PRAGMA user_version"), 7);
+  assert_int_equal(home.count("PRAGMA user_version"), 8);
   assert_int_equal(home.count("SELECT COUNT(*) FROM logs"), logs);
   engine::Database store = home.look();
   const std::vector<engine::RankRecord> ranks = engine::ranks_of(store, 1, 1);
@@ -103,6 +104,12 @@ void upgrade(const std::string &file, int64_t logs) {
   assert_string_equal(ranks[0].exit.value_or("").c_str(), "preempted");
   assert_string_equal(home.text("SELECT group_concat(metrics, '') FROM metrics").c_str(),
                       R"({"loss":0.5}{"accuracy":0.875})");
+  {
+    engine::Engine records(home.store());
+    assert_string_equal(records.list_metric_names(1).dump().c_str(),
+                        R"({"training":["loss"],"validation":["accuracy"]})");
+    assert_string_equal(records.describe_experiment(1).at("tags").dump().c_str(), "[]");
+  }
   const auto run = home.resume(1);
   assert_int_equal(run->info().run_id, 2);
   assert_int_equal(run->info().trial_seed, 42);
@@ -122,7 +129,7 @@ void a_store_of_a_newer_release_is_refused(void **) {
   std::string message;
   assert_int_equal(static_cast<int>(code_of([&] { home.start(); }, &message)),
                    static_cast<int>(Code::unsupported));
-  assert_true(contains(message, "version 99") && contains(message, "up to 7"));
+  assert_true(contains(message, "version 99") && contains(message, "up to 8"));
 }
 
 void the_database_of_another_program_is_left_alone(void **) {

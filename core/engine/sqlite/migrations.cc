@@ -228,7 +228,7 @@ ALTER TABLE experiments ADD COLUMN tags TEXT NOT NULL DEFAULT '[]';
 ALTER TABLE experiments ADD COLUMN archived INTEGER NOT NULL DEFAULT 0;
 UPDATE experiments SET tags=json_extract(config, '$.labels')
   WHERE json_type(config, '$.labels')='array';
-CREATE INDEX trials_done ON trials (experiment_id) WHERE ended IS NOT NULL;
+CREATE INDEX trials_done ON trials (experiment_id, ended) WHERE ended IS NOT NULL;
 CREATE INDEX runs_open ON runs (trial_id) WHERE exit IS NULL;
 )sql";
 
@@ -237,9 +237,24 @@ constexpr const char *rank_of_metrics = R"sql(
 ALTER TABLE metrics ADD COLUMN rank INTEGER NOT NULL DEFAULT 0;
 )sql";
 
+// The names of metrics, each once and in the order in which they came; those of older reports are
+// in the reports only.
+constexpr const char *names_of_metrics = R"sql(
+CREATE TABLE metric_names (
+  id INTEGER PRIMARY KEY,
+  trial_id INTEGER NOT NULL REFERENCES trials,
+  metric_group TEXT NOT NULL,
+  name TEXT NOT NULL,
+  UNIQUE (trial_id, metric_group, name)
+);
+INSERT INTO meta (key, value)
+  SELECT 'last_unnamed_metric', id FROM metrics ORDER BY id DESC LIMIT 1;
+)sql";
+
 // Version N of the layout is what the first N of these make. Never change one that was released.
-constexpr std::array<const char *, 7> migrations{
-    first, logs_and_order, ranks_table, metadata, supervised, notes, rank_of_metrics};
+constexpr std::array<const char *, 8> migrations{first,           logs_and_order,  ranks_table,
+                                                 metadata,        supervised,      notes,
+                                                 rank_of_metrics, names_of_metrics};
 constexpr auto current = static_cast<int64_t>(migrations.size());
 constexpr int64_t without_best_validations = 4;
 

@@ -13,9 +13,13 @@ const Dialect sqlite_dialect{
     .is_batches_json = "json_valid(batches)",
     .metrics_by_trial = " INDEXED BY metrics_by_trial",
     .metric_names =
-        "SELECT DISTINCT metric_group, key FROM metrics INDEXED BY metrics_by_trial,"
+        "SELECT metric_group, name FROM (SELECT 0 AS age, metrics.id AS place, metric_group,"
+        " key AS name FROM metrics INDEXED BY metrics_by_trial,"
         " json_each(CASE WHEN json_valid(metrics.metrics) THEN metrics.metrics ELSE '{}' END)"
-        " WHERE trial_id=? AND archived=0",
+        " WHERE trial_id=?1 AND archived=0 AND metrics.id<="
+        " (SELECT CAST(value AS INTEGER) FROM meta WHERE key='last_unnamed_metric')"
+        " UNION ALL SELECT 1, id, metric_group, name FROM metric_names WHERE trial_id=?1)"
+        " GROUP BY metric_group, name ORDER BY MIN(age), MIN(place)",
     // Texts come behind numbers and blobs behind both, and NaN is NULL.
     .keep_best_validation =
         "UPDATE trials SET best_validation=?1, best_metric=?2, best_order=order_of"
