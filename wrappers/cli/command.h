@@ -70,6 +70,7 @@ void add_ls_commands(CLI::App &app, Session &session);       // ls, experiments,
 void add_trials_command(CLI::App &app, Session &session);    // trials
 void add_best_command(CLI::App &app, Session &session);      // best
 void add_hparams_command(CLI::App &app, Session &session);   // hparams
+void add_note_commands(CLI::App &app, Session &session);     // archive, rename, tag, note, rm, ...
 void add_gc_command(CLI::App &app, Session &session);        // gc
 void add_show_command(CLI::App &app, Session &session);      // show
 void add_metrics_command(CLI::App &app, Session &session);   // metrics

@@ -200,6 +200,19 @@ Json Client::control(det_client_target target, int64_t id, det_client_action act
   });
 }
 
+Json Client::update_experiment(int64_t id, const Json &changes) {
+  const std::string text = changes.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return ask_library([&](char **out, det_error *error) {
+    return det_client_update_experiment(handle_.get(), id, text.c_str(), out, error);
+  });
+}
+
+Json Client::delete_experiment(int64_t id) {
+  return ask_library([&](char **out, det_error *error) {
+    return det_client_delete_experiment(handle_.get(), id, out, error);
+  });
+}
+
 Json Client::sync() {
   return ask_library(
       [&](char **out, det_error *error) { return det_client_sync(handle_.get(), out, error); });

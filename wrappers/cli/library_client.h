@@ -74,6 +74,9 @@ class Client {
   Json find_trial(const std::string &text);       // by its id or external id
   Json find_checkpoint(const std::string &text);  // by the beginning of its id
   Json control(det_client_target target, int64_t id, det_client_action action);
+  // An empty object changes nothing, and tells what there is.
+  Json update_experiment(int64_t id, const Json &changes);
+  Json delete_experiment(int64_t id);
   Json sync();
   Json best_trial(int64_t experiment_id);
   Json hparam_importance(int64_t experiment_id);

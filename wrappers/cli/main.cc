@@ -91,6 +91,7 @@ void add_commands(CLI::App &app, Session &session) {
   add_resume_command(app, session);
   add_control_commands(app, session);
   add_config_commands(app, session);
+  add_note_commands(app, session);
   add_gc_command(app, session);
   add_account_commands(app, session);
   add_completion_commands(app, session);

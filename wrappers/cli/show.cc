@@ -113,6 +113,9 @@ void show_experiment(const Session &session, const Json &experiment) {
         printable(text_of(field(experiment, "name"))) + "\n");
   print_fact("State", state_of(experiment));
   print_fact("Search failed", text_of(field(experiment, "error")));
+  if (const Json &tags = field(experiment, "tags"); tags.is_array())
+    print_fact("Tags", joined(tags.get<std::vector<std::string>>()));
+  print_fact("Note", text_of(field(experiment, "notes")));
   print_fact("Progress", percent_of(field(experiment, "progress")));
   print_fact("Best metric", number_of(field(experiment, "best_metric")));
   print_fact("Started", time_and_age(field(experiment, "start_time")));
