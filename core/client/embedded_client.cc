@@ -49,9 +49,14 @@ Json EmbeddedClient::delete_experiment(int64_t experiment_id) {
       if (!storage->directory().empty())
         tensorboard::remove_tensorboard_files(*storage, deletion.cluster_id, experiment_id);
     }
-    deleted = engine_.delete_files(experiment_id);
-  } catch (const Error &error) {
-    engine_.note_failed_deletion(experiment_id);
+    deleted = engine_.delete_files(experiment_id, *logger_);
+  } catch (const std::exception &failure) {
+    const Error error = as_error(failure);
+    try {
+      engine_.note_failed_deletion(experiment_id);
+    } catch (const std::exception &) {
+      // What went wrong first is what the caller should know.
+    }
     throw Error(error.code,
                 "deleting experiment " + std::to_string(experiment_id) + ": " + error.what() +
                     "; its records are kept, delete it again when that is mended",

@@ -42,7 +42,7 @@ class EmbeddedClient : public Client {
   }
   Json sync() override;
   Json collect_garbage(int64_t experiment_id, bool dry) override {
-    return engine_.collect_garbage(experiment_id, dry);
+    return engine_.collect_garbage(experiment_id, dry, *logger_);
   }
   Json search_events(int64_t experiment_id, std::chrono::milliseconds limit) override {
     return engine_.search_events(experiment_id, limit);

@@ -58,6 +58,7 @@ struct PatchExperiment {
   std::optional<std::string> name = {};
   std::optional<std::string> notes = {};
   std::optional<std::vector<std::string>> labels = {};
+  std::optional<std::string> description = {};
 
   void fields(Fields &f) {
     f.in_path("experiment", experiment_id);
@@ -65,6 +66,7 @@ struct PatchExperiment {
     f("name", name);
     f("notes", notes);
     f("labels", labels);
+    f("description", description);
   }
 
   using Answer = Nothing;

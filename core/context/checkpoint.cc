@@ -92,10 +92,11 @@ std::vector<engine::CheckpointEntry> CheckpointContext::list() {
   gate_.check();
   std::vector<engine::CheckpointEntry> all = master_.checkpoints();
   const std::lock_guard lock(waiting_mutex_);
-  for (const auto &[id, report] : waiting_) {
-    const auto is_told = [&](const engine::CheckpointEntry &entry) { return entry.id == id; };
-    if (std::any_of(all.begin(), all.end(), is_told)) continue;
-    engine::CheckpointEntry entry{id, report.metadata.at("steps_completed").get<int64_t>()};
+  for (const auto &each : waiting_) {
+    const engine::CheckpointReport &report = each.second;
+    const auto is_it = [&](const engine::CheckpointEntry &entry) { return entry.id == report.id; };
+    if (std::any_of(all.begin(), all.end(), is_it)) continue;
+    engine::CheckpointEntry entry{report.id, report.metadata.at("steps_completed").get<int64_t>()};
     for (const auto &[path, bytes] : report.resources) entry.size += static_cast<int64_t>(bytes);
     const auto has_fewer = [&](const engine::CheckpointEntry &other) {
       return other.steps <= entry.steps;

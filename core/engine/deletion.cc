@@ -101,6 +101,11 @@ void begin_deletion(Store &store, int64_t experiment_id) {
     require_unused(change.records(), experiment_id);
   }
   change.records().run("UPDATE experiments SET state=? WHERE id=?", state::deleting, experiment_id);
+  // Nobody starts from what may begin to go.
+  change.records().run(
+      "UPDATE checkpoints SET state='PARTIALLY_DELETED' WHERE state<>'DELETED'"
+      " AND trial_id IN (SELECT id FROM trials WHERE experiment_id=?)",
+      experiment_id);
   change.commit();
 }
 
@@ -124,13 +129,6 @@ std::vector<Json> storages_of(Database &store, int64_t experiment_id) {
 
 DeletedFiles delete_files(Database &store, int64_t experiment_id, Logger &logger) {
   const std::vector<StoredFiles> files = files_of(store, experiment_id);
-  {
-    // Nobody restores what has begun to go.
-    Transaction transaction(store);
-    for (const StoredFiles &one : files)
-      store.run("UPDATE checkpoints SET state='PARTIALLY_DELETED' WHERE id=?", one.id);
-    transaction.commit();
-  }
   Storages storages(logger);
   DeletedFiles deleted;
   std::optional<Error> failure;

@@ -41,10 +41,9 @@ Deletion Engine::begin_deletion(int64_t experiment_id) {
   return {cluster.text(0), storages_of(records(), experiment_id)};
 }
 
-DeletedFiles Engine::delete_files(int64_t experiment_id) {
+DeletedFiles Engine::delete_files(int64_t experiment_id, Logger &logger) {
   const std::lock_guard guard(mutex_);
-  Logger log;
-  return det::engine::delete_files(records(), experiment_id, log);
+  return det::engine::delete_files(records(), experiment_id, logger);
 }
 
 void Engine::note_failed_deletion(int64_t experiment_id) {
@@ -57,7 +56,7 @@ void Engine::delete_records(int64_t experiment_id) {
   det::engine::delete_records(store_, experiment_id);
 }
 
-Json Engine::collect_garbage(int64_t experiment_id, bool dry) {
+Json Engine::collect_garbage(int64_t experiment_id, bool dry, Logger &logger) {
   const std::lock_guard guard(mutex_);
   const Json experiment = entry_of_experiment(experiment_id, "deleting checkpoints");
   Collected collected;
@@ -69,8 +68,7 @@ Json Engine::collect_garbage(int64_t experiment_id, bool dry) {
       throw Error(Code::state, "deleting checkpoints of experiment " +
                                    std::to_string(experiment_id) + ": it is " + state +
                                    " and may need them; wait until it is over");
-    Logger log;
-    collected = delete_garbage(store_.directory(), experiment_id, log);
+    collected = delete_garbage(store_.directory(), experiment_id, logger);
   }
   Json checkpoints = Json::array();
   int64_t bytes = 0;

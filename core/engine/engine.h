@@ -77,14 +77,14 @@ class Engine {
   Json update_experiment(int64_t experiment_id, const Json &changes);
   // As the functions of deletion.h.
   Deletion begin_deletion(int64_t experiment_id);
-  DeletedFiles delete_files(int64_t experiment_id);
+  DeletedFiles delete_files(int64_t experiment_id, Logger &logger);
   void note_failed_deletion(int64_t experiment_id);
   void delete_records(int64_t experiment_id);
 
   Json control(Target target, int64_t id, Action action);
   // Deletes the checkpoints that the experiment's configuration does not keep; `dry`: only tells
   // which ones these are.
-  Json collect_garbage(int64_t experiment_id, bool dry);
+  Json collect_garbage(int64_t experiment_id, bool dry, Logger &logger);
   // The outside of a custom search. {"events": [...]}: those that wait, or after `limit` none.
   // Where the experiment is not active, one of id -1 says so.
   Json search_events(int64_t experiment_id, std::chrono::milliseconds limit);

@@ -16,6 +16,16 @@ const char *level_name(int64_t level) {
 
 }  // namespace
 
+namespace {
+
+// As fnmatch(3) has it; the database writes a class that is not meant otherwise.
+std::string glob_from(std::string glob) {
+  for (size_t at = 0; (at = glob.find("[!", at)) != glob.npos; at += 2) glob[at + 1] = '^';
+  return glob;
+}
+
+}  // namespace
+
 Json Engine::list_experiments(const Page &page) {
   const std::lock_guard guard(mutex_);
   const LiveTrials live(records(), store_.directory());
@@ -25,7 +35,7 @@ Json Engine::list_experiments(const Page &page) {
   if (page.filter.running) sql += live.only_experiments("experiments.id");
   return list_page(
       records(), "experiments", std::move(sql), {"experiments.id"}, page,
-      [&](const Query &row) { return experiment_entry(row, live); }, 0, page.filter.name,
+      [&](const Query &row) { return experiment_entry(row, live); }, 0, glob_from(page.filter.name),
       page.filter.tag);
 }
 
@@ -45,7 +55,7 @@ Json Engine::list_trials(int64_t experiment_id, const Page &page) {
   return list_page(
       records(), "trials", std::move(sql), page.by_metric ? by_metric : by_id, page,
       [&](const Query &row) { return trial_entry(records(), row, live); }, experiment_id,
-      filter.name, filter.tag);
+      glob_from(filter.name), filter.tag);
 }
 
 Json Engine::list_checkpoints(int64_t trial_id, const Page &page) {

@@ -26,8 +26,7 @@ bool is_of_others(const Case &c) {
   const auto ends = [&](std::string_view end) { return path.ends_with(end); };
   if (ends("/context_directory") || ends("/model_def")) return true;
   if (ends("/ready") || ends("/waiting") || ends(".1")) return true;  // the allocation itself
-  const bool is_change = c.request.method == "PATCH" && path.starts_with("/api/v1/experiments/");
-  return is_change || path.starts_with("/api/v1/trials/by-");
+  return path.starts_with("/api/v1/trials/by-");
 }
 
 // Answers in parts compare as the list of their results.

@@ -15,6 +15,12 @@
 
 namespace det::test {
 
+// For what logs beside what it throws.
+inline Logger &quiet() {
+  static Logger logger(LogLevel::error, [](LogLevel, const std::string &) {});
+  return logger;
+}
+
 struct StoreKind {
   const char *name;
   bool on_network;

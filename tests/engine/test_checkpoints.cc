@@ -45,7 +45,7 @@ void the_best_and_the_latest_are_kept(const World &world) {
   run->complete_operation(10, {});
   run->end(engine::RunExit::ok);
   engine::Engine engine = world.engine();
-  const Json garbage = engine.collect_garbage(run->info().experiment_id, true);
+  const Json garbage = engine.collect_garbage(run->info().experiment_id, true, quiet());
   assert_int_equal(garbage.at("checkpoints").size(), 2);
   assert_equal(garbage.at("checkpoints")[0].at("uuid").get<std::string>(), "at1");
   assert_equal(garbage.at("checkpoints")[1].at("uuid").get<std::string>(), "at3");
@@ -57,7 +57,9 @@ void one_that_an_experiment_starts_from_is_kept(const World &world) {
   run->report_checkpoint(checkpoint("latest", 2));
   engine::Engine engine = world.engine();
   const auto garbage = [&] {
-    return engine.collect_garbage(run->info().experiment_id, true).at("checkpoints").size();
+    return engine.collect_garbage(run->info().experiment_id, true, quiet())
+        .at("checkpoints")
+        .size();
   };
   assert_int_equal(garbage(), 1);
   engine.create_experiment({{"name", "heir"}, {"searcher", {{"source_checkpoint_uuid", "source"}}}},

@@ -79,6 +79,7 @@ void lists_have_what_matches(const World &world) {
   expect({.states = {"ERROR", "ACTIVE"}}, {3, 5, 6});
   expect({.name = "digits"}, {1, 6});
   expect({.name = "digits [[]?]"}, {2});
+  expect({.name = "[!d]*"}, {3, 5});
   expect({.name = "*s", .archived = Archived::with}, {1, 3, 4, 5, 6});
   expect({.tag = "good"}, {3, 5});
   expect({.tag = "a,\"b\""}, {3, 5});

@@ -90,7 +90,7 @@ std::string tables_with_rows(const World &world) {
 
 void delete_all(engine::Engine &engine, int64_t experiment_id) {
   engine.begin_deletion(experiment_id);
-  engine.delete_files(experiment_id);
+  engine.delete_files(experiment_id, quiet());
   engine.delete_records(experiment_id);
 }
 
@@ -104,7 +104,7 @@ void what_is_deleted_leaves_nothing(const World &world) {
   const engine::Deletion deletion = engine.begin_deletion(1);
   assert_equal(deletion.storages.size(), 1U);
   assert_equal(engine.describe_experiment(1).at("state"), "DELETING");
-  const engine::DeletedFiles deleted = engine.delete_files(1);
+  const engine::DeletedFiles deleted = engine.delete_files(1, quiet());
   assert_equal(deleted.checkpoints, 2);
   assert_equal(deleted.size, 200);
   assert_false(fs::exists(storage / "first") || fs::exists(storage / "second"));
@@ -173,7 +173,8 @@ void files_that_cannot_be_deleted_keep_their_records(const World &world) {
   engine::Engine engine = world.engine();
   fs::rename(storage / "disk", storage / "elsewhere");
   engine.begin_deletion(1);
-  const std::string message = expect_error(Code::not_found, [&] { engine.delete_files(1); });
+  const std::string message =
+      expect_error(Code::not_found, [&] { engine.delete_files(1, quiet()); });
   assert_true(message.find("checkpoint first") != std::string::npos &&
               message.find("mount it") != std::string::npos);
   engine.note_failed_deletion(1);

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <list>
 #include <thread>
+#include <utility>
 
 #include "trial_holder.h"
 #include "trial_socket.h"
@@ -23,9 +24,11 @@ class TrialServer {
 
  private:
   struct Conversation {
+    explicit Conversation(Fd with) : connection(std::move(with)) {}
+
     Fd connection;
     std::atomic<bool> is_over{false};
-    std::thread thread = {};
+    std::thread thread;
   };
 
   TrialHolder &holder_;

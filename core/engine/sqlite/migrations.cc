@@ -227,7 +227,8 @@ ALTER TABLE experiments ADD COLUMN notes TEXT NOT NULL DEFAULT '';
 ALTER TABLE experiments ADD COLUMN tags TEXT NOT NULL DEFAULT '[]';
 ALTER TABLE experiments ADD COLUMN archived INTEGER NOT NULL DEFAULT 0;
 UPDATE experiments SET tags=json_extract(config, '$.labels')
-  WHERE json_type(config, '$.labels')='array';
+  WHERE json_type(config, '$.labels')='array' AND NOT EXISTS
+    (SELECT 1 FROM json_each(config, '$.labels') WHERE type<>'text');
 CREATE INDEX trials_done ON trials (experiment_id, ended) WHERE ended IS NOT NULL;
 CREATE INDEX runs_open ON runs (trial_id) WHERE exit IS NULL;
 )sql";
