@@ -115,7 +115,7 @@ static void give_prefixes(struct fixture *f, const struct way *way) {
   assert_true(memory != MAP_FAILED);
   assert_int_equal(mprotect(memory + page, page, PROT_NONE), 0);
   way->init(whole);
-  for (size_t size = sizeof(size_t); size <= way->size; size += 4) {
+  for (size_t size = sizeof(size_t); size <= way->size; size += 8) {
     char *given = memory + page - size;
     memcpy(given, whole, size);
     memcpy(given, &size, sizeof size);

@@ -2,6 +2,7 @@
 import json
 import os
 import pty
+import re
 import shutil
 import subprocess
 import sys
@@ -98,6 +99,11 @@ class Store:
                 process.kill()
                 process.communicate()
         shutil.rmtree(self.home)
+
+
+def ageless(text):
+    """What was printed without how long ago things were: that goes on."""
+    return re.sub(r"\b\d+[smhd]\b", "a while", text)
 
 
 def main(stores):

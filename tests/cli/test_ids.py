@@ -5,7 +5,7 @@ import json
 import sqlite3
 import uuid
 
-from harness import Store, main, test
+from harness import Store, ageless, main, test
 
 # Alike for longer than lists show, and one that is not.
 UUIDS = ["abcdef01-23aa-4000-8000-000000000001", "abcdef01-23ab-4000-8000-000000000002",
@@ -31,8 +31,9 @@ class Named(Store):
 def an_external_id_is_as_good_as_an_id(named):
     for command in (["show"], ["metrics"], ["plot"], ["logs"], ["checkpoints"], ["compare"], ["export"],
                     ["show", "--json"], ["metrics", "--csv"]):
-        assert named.run(*command, "run-7") == named.run(*command, "1"), command
-    assert named.run("show", "77") == named.run("show", "external:77") == named.run("show", "2")
+        assert ageless(named.run(*command, "run-7")) == ageless(named.run(*command, "1")), command
+    second = ageless(named.run("show", "2"))
+    assert ageless(named.run("show", "77")) == second == ageless(named.run("show", "external:77"))
     assert named.run("metrics", "external:77") == named.run("metrics", "2")
     assert "trial 2 training.loss" in named.run("plot", "run-7", "external:77", "loss")
     assert named.run("compare", "run-7", "2") == named.run("compare", "1", "external:77")
