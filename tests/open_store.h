@@ -4,7 +4,8 @@
 
 #include <det/client.h>
 
-static inline det_status open_store(const char *home, det_client **out, det_error *err) {
+__attribute__((unused)) static inline det_status open_store(const char *home, det_client **out,
+                                                            det_error *err) {
   det_client_options options = DET_CLIENT_OPTIONS_INIT;
   options.master = home;
   return det_client_open(&options, out, err);

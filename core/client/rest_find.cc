@@ -1,6 +1,7 @@
 // Records of a master by what people type for them.
 #include "core/base/error.h"
 #include "core/client/rest_client.h"
+#include "core/client/rest_entries.h"
 #include "core/codec/unmanaged.h"
 #include "core/engine/find.h"
 

@@ -28,7 +28,8 @@ class KnownNames {
     auto known = known_.find(group);
     if (known == known_.end()) known = known_.emplace(group, Names()).first;
     if (known->second.contains(name)) return;
-    constexpr size_t many = 100'000;  // names that are never the same again must not fill the memory
+    constexpr size_t many =
+        100'000;  // names that are never the same again must not fill the memory
     if (known->second.size() > many) known->second.clear();
     known->second.emplace(name);
     store_.run(
