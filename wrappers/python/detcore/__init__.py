@@ -1,0 +1,45 @@
+"""Training runs that are recorded, stopped, resumed and searched over, on one machine or many."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from detcore.errors import Error
+
+if TYPE_CHECKING:
+    from detcore import client, core, search
+    from detcore.core._info import ClusterInfo, TrialInfo, get_cluster_info
+
+__version__ = "0.1.0"
+__all__ = [
+    "ClusterInfo",
+    "Error",
+    "InvalidHP",
+    "TrialInfo",
+    "client",
+    "core",
+    "get_cluster_info",
+    "search",
+]
+
+_MODULES = {"client", "core", "search"}
+_OF_INFO = {"ClusterInfo", "TrialInfo", "get_cluster_info"}
+
+
+class InvalidHP(Exception):
+    """Raised by a trial whose hyperparameters cannot be trained: the search goes on without it."""
+
+    def __init__(self, msg: str | None = None) -> None:
+        if msg is not None and not isinstance(msg, str):
+            raise TypeError(f"InvalidHP takes text, not {type(msg).__name__}")
+        super().__init__(msg if msg is not None else "the hyperparameters cannot be trained")
+
+
+def __getattr__(name: str) -> Any:
+    # What a program does not use it does not wait for.
+    if name in _MODULES:
+        return importlib.import_module("detcore." + name)
+    if name in _OF_INFO:
+        return getattr(importlib.import_module("detcore.core._info"), name)
+    raise AttributeError(f"module 'detcore' has no attribute {name!r}")

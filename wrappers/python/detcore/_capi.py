@@ -1,0 +1,138 @@
+"""The one module that loads libdetcore: everything above it is ordinary Python.
+
+A function of the library is an attribute of `library`, with its prototype, made when it is first
+asked for. Every call releases the interpreter while it runs.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import struct
+from ctypes import byref
+from pathlib import Path
+from typing import Any, Callable
+
+from detcore import _abi
+from detcore.errors import LibraryError, from_c
+
+SONAME = "libdetcore.so.0"
+VARIABLE = "DETCORE_LIBRARY"
+
+
+class Library:
+    """The functions of a loaded library, by their names."""
+
+    def __init__(self, loaded: ctypes.CDLL) -> None:
+        self._loaded = loaded
+
+    def __getattr__(self, name: str) -> Any:
+        function = getattr(self._loaded, name)
+        function.restype, function.argtypes = _abi.PROTOTYPES[name]
+        setattr(self, name, function)
+        return function
+
+
+def _candidates() -> list[str]:
+    chosen = os.environ.get(VARIABLE)
+    if chosen:
+        return [chosen]
+    own = Path(__file__).parent / "lib" / SONAME
+    return [str(own)] if own.exists() else [SONAME]
+
+
+def _load() -> ctypes.CDLL:
+    (path,) = _candidates()
+    try:
+        loaded = ctypes.CDLL(path)
+    except OSError as failure:
+        bits = struct.calcsize("P") * 8
+        raise LibraryError(
+            f"cannot load {path}: {failure}. It must be built for this machine "
+            f"({os.uname().machine}, {bits} bits): install detcore with pip, or the library with "
+            f"its package, or name it by the variable {VARIABLE}"
+        ) from failure
+    try:
+        version = loaded.det_version()
+    except AttributeError as failure:
+        raise LibraryError(f"{path} is not libdetcore: it has no det_version()") from failure
+    if version < _abi.DET_VERSION_NUMBER:
+        raise LibraryError(
+            f"{path} has version {_text_of(version)}, and this package needs "
+            f"{_text_of(_abi.DET_VERSION_NUMBER)} or newer: install that library, or the package "
+            "of that version"
+        )
+    return loaded
+
+
+def _text_of(version: int) -> str:
+    return f"{version // 1000000}.{version // 1000 % 1000}.{version % 1000}"
+
+
+library = Library(_load())
+
+
+def call(name: str, *arguments: Any) -> int:
+    """Calls a function that takes a det_error last; raises its failures, returns other answers."""
+    error = _abi.det_error(struct_size=ctypes.sizeof(_abi.det_error))
+    status: int = getattr(library, name)(*arguments, byref(error))
+    if status < 0:
+        raise from_c(error)
+    return status
+
+
+def handle(name: str, *arguments: Any) -> int:
+    """Calls a function whose last parameter but one is `something **out`; returns the address."""
+    out = ctypes.c_void_p()
+    call(name, *arguments, byref(out))
+    return out.value or 0
+
+
+def text(name: str, *arguments: Any) -> str:
+    """Calls a function that gives a `char **`; returns a copy of the text and releases it."""
+    address = handle(name, *arguments)
+    try:
+        return ctypes.string_at(address).decode("utf-8", "replace")
+    finally:
+        library.det_free(address)
+
+
+def encoded(value: str | os.PathLike[str] | None, what: str) -> bytes | None:
+    """Text or a path for C; `what` names the argument in errors."""
+    if value is None:
+        return None
+    given = os.fspath(value) if isinstance(value, os.PathLike) else value
+    if not isinstance(given, str):
+        raise TypeError(f"{what} must be text, not {type(value).__name__}: {value!r}")
+    if "\0" in given:
+        raise ValueError(f"{what} must not contain NUL: {given!r}")
+    return given.encode("utf-8", "surrogateescape")
+
+
+class Callbacks:
+    """Lets C call Python during one call. An exception cannot cross C: the first one is kept, the
+    callback answers `failed`, and leaving this scope raises it in the place of what C says."""
+
+    def __init__(self) -> None:
+        self._exception: BaseException | None = None
+        self._alive: list[Any] = []
+
+    def wrap(self, prototype: Any, function: Callable[..., Any], failed: Any = -1) -> Any:
+        def guarded(*arguments: Any) -> Any:
+            try:
+                return function(*arguments)
+            except BaseException as exception:  # also KeyboardInterrupt
+                if self._exception is None:
+                    self._exception = exception
+                return failed
+
+        callback = prototype(guarded)
+        self._alive.append(callback)
+        return callback
+
+    def __enter__(self) -> Callbacks:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._exception is not None:
+            raise self._exception from None

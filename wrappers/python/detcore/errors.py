@@ -1,0 +1,155 @@
+"""What calls of the library raise.
+
+Each class is a detcore.Error, and also the exception of Python that says the same, which is what
+determined.core raised: `except ValueError` goes on to work.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from detcore import _abi
+
+
+class Error(Exception):
+    """A call failed. The text says what was tried, on what, and what to do."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: int = _abi.DET_E_INTERNAL,
+        os_errno: int = 0,
+        http_status: int = 0,
+        retryable: bool = False,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        #: One of the DET_E_* of the C API.
+        self.code = code
+        #: Of the system call that failed, or 0.
+        self.os_errno = os_errno
+        #: Of the master's answer, or 0.
+        self.http_status = http_status
+        #: Whether the same call may go well a little later.
+        self.retryable = retryable
+
+    def __str__(self) -> str:
+        return self.message
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, self._facts()
+
+    def _facts(self) -> tuple[Any, ...]:
+        numbers = self.code, self.os_errno, self.http_status, self.retryable
+        return (type(self), self.message, *numbers)
+
+
+def _restored(
+    kind: type[Error], message: str, code: int, os_errno: int, http_status: int, retryable: bool
+) -> Error:
+    return kind(
+        message, code=code, os_errno=os_errno, http_status=http_status, retryable=retryable
+    )
+
+
+class InvalidArgumentError(Error, ValueError):
+    """An argument has a wrong value."""
+
+
+class NotFoundError(Error, LookupError, FileNotFoundError):
+    """No such checkpoint, trial, experiment, file or value."""
+
+
+class StorageError(Error, OSError):
+    """A file failed; see os_errno."""
+
+
+class DetTimeoutError(Error, TimeoutError):
+    """Not done within the time allowed."""
+
+
+class StoppedByCallbackError(Error, RuntimeError):
+    """A callback asked to stop."""
+
+
+class UnsupportedError(Error, NotImplementedError):
+    """Not in this build or this release."""
+
+
+class StateError(Error, RuntimeError):
+    """Wrong order of calls, wrong rank, or already closed."""
+
+
+class AccessError(Error, PermissionError):
+    """Permission or credentials are missing."""
+
+
+class CorruptError(Error, RuntimeError):
+    """Stored data does not match its checksum or format."""
+
+
+class FullError(Error, OSError):
+    """The disk, a quota or the journal is full."""
+
+
+class BusyError(Error, RuntimeError):
+    """Another process holds what is needed."""
+
+
+class ConflictError(Error, RuntimeError):
+    """Two ranks or two reports contradict each other."""
+
+
+class UnavailableError(Error, ConnectionError):
+    """The master does not answer."""
+
+
+class HTTPError(Error, RuntimeError):
+    """The master answers with a failure of its own; see http_status."""
+
+
+class OutOfMemoryError(Error, MemoryError):
+    """There is not enough memory."""
+
+
+class InternalError(Error, RuntimeError):
+    """A defect of the library; please report it."""
+
+
+class LibraryError(ImportError):
+    """libdetcore cannot be loaded, or is not the one that this package needs."""
+
+
+_BY_CODE: dict[int, type[Error]] = {
+    _abi.DET_E_INTERNAL: InternalError,
+    _abi.DET_E_NOMEM: OutOfMemoryError,
+    _abi.DET_E_INVALID: InvalidArgumentError,
+    _abi.DET_E_NOT_FOUND: NotFoundError,
+    _abi.DET_E_IO: StorageError,
+    _abi.DET_E_TIMEOUT: DetTimeoutError,
+    _abi.DET_E_CALLBACK: StoppedByCallbackError,
+    _abi.DET_E_UNSUPPORTED: UnsupportedError,
+    _abi.DET_E_STATE: StateError,
+    _abi.DET_E_ACCESS: AccessError,
+    _abi.DET_E_CORRUPT: CorruptError,
+    _abi.DET_E_FULL: FullError,
+    _abi.DET_E_BUSY: BusyError,
+    _abi.DET_E_CONFLICT: ConflictError,
+    _abi.DET_E_UNAVAILABLE: UnavailableError,
+    _abi.DET_E_HTTP: HTTPError,
+}
+
+
+def from_c(error: _abi.det_error) -> Error:
+    """The exception of what a function of the library filled in."""
+    raised = _BY_CODE.get(error.code, InternalError)(
+        error.message.decode("utf-8", "replace"),
+        code=error.code,
+        os_errno=error.os_errno,
+        http_status=error.http_status,
+        retryable=bool(error.retryable),
+    )
+    if isinstance(raised, OSError):
+        raised.errno = error.os_errno or None
+    return raised
