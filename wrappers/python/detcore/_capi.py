@@ -136,3 +136,16 @@ class Callbacks:
     def __exit__(self, *_: object) -> None:
         if self._exception is not None:
             raise self._exception from None
+
+
+def milliseconds(seconds: float | None, what: str) -> int:
+    """A limit for C: None is without limit, 0 not at all."""
+    if seconds is None:
+        return _abi.DET_TIMEOUT_INFINITE
+    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
+        raise TypeError(
+            f"{what} must be seconds or None, not {type(seconds).__name__}: {seconds!r}"
+        )
+    if not 0 <= seconds < 2**53:
+        raise ValueError(f"{what} must be seconds from 0 on, or None for no limit, not {seconds!r}")
+    return max(round(seconds * 1000), 1) if seconds else _abi.DET_TIMEOUT_NONE

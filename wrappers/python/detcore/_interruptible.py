@@ -1,0 +1,111 @@
+"""Waiting for C so that Ctrl-C ends the wait.
+
+Python runs signal handlers on the main thread, between two of its own instructions: while that
+thread is inside a call of the library, Ctrl-C does nothing. So what may take long is called on
+another thread, and the main thread waits for it, which a signal does interrupt. A call that nobody
+waits for any more goes on to its end by itself, with all it needs.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from _thread import allocate_lock, start_new_thread
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+Answer = TypeVar("Answer")
+
+
+def interruptible(
+    work: Callable[[], Answer], abandoned: Callable[[Answer], object] | None = None
+) -> Answer:
+    """What `work()` answers or raises; costs some 15 us on the main thread, nothing elsewhere.
+
+    `work` must hold a reference to whatever it uses. Where the wait was interrupted and `work` goes
+    well all the same, `abandoned` gets its answer, to release it, on a thread of its own.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return work()
+    try:
+        worker = _idle.pop() if _idle else _Worker()
+    except RuntimeError:  # no thread can be started, as at the end of the interpreter
+        return work()
+    job = _Job(work, abandoned)
+    try:
+        worker.begin(job)
+        job.done.acquire()
+    except BaseException:
+        job.abandon()
+        raise
+    _idle.append(worker)
+    return job.answer()
+
+
+class _Job(Generic[Answer]):
+    def __init__(
+        self, work: Callable[[], Answer], abandoned: Callable[[Answer], object] | None
+    ) -> None:
+        self.done = allocate_lock()
+        self.done.acquire()
+        self._work = work
+        self._abandoned = abandoned
+        self._answers: list[Answer] = []
+        self._failure: BaseException | None = None
+        self._mutex = allocate_lock()
+        self._is_abandoned = self._is_finished = False
+
+    def run(self) -> None:
+        try:
+            self._answers.append(self._work())
+        except BaseException as failure:  # raised where it is waited for
+            self._failure = failure
+        with self._mutex:
+            self._is_finished = True
+        self._release_what_nobody_takes()
+        self.done.release()
+
+    def abandon(self) -> None:
+        with self._mutex:
+            self._is_abandoned = True
+        self._release_what_nobody_takes()
+
+    def _release_what_nobody_takes(self) -> None:
+        with self._mutex:
+            if not (self._is_abandoned and self._is_finished):
+                return
+            answers, self._answers = self._answers, []
+        if self._abandoned is not None:
+            for answer in answers:
+                self._abandoned(answer)
+
+    def answer(self) -> Answer:
+        if self._failure is not None:
+            try:
+                raise self._failure
+            finally:
+                self._failure = None  # it refers to the frame that refers to this
+        return self._answers.pop()
+
+
+class _Worker:
+    """A thread that waits for the next job; it is never joined."""
+
+    def __init__(self) -> None:
+        self._ready = allocate_lock()
+        self._ready.acquire()
+        self._jobs: list[_Job[object]] = []
+        start_new_thread(self._serve, ())
+
+    def begin(self, job: _Job[Answer]) -> None:
+        self._jobs.append(job)  # type: ignore[arg-type]
+        self._ready.release()
+
+    def _serve(self) -> None:
+        while True:
+            self._ready.acquire()
+            self._jobs.pop().run()
+
+
+_idle: list[_Worker] = []
+os.register_at_fork(after_in_child=_idle.clear)

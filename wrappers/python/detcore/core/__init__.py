@@ -1,0 +1,24 @@
+"""One training process from start to end: `with core.init() as context: ...`."""
+
+from detcore.core._checkpoint import CheckpointContext, CheckpointEntry, DownloadMode, Progress
+from detcore.core._context import Context, init
+from detcore.core._info import ClusterInfo, TrialInfo, get_cluster_info
+from detcore.core._preempt import PreemptContext, PreemptMode
+from detcore.core._train import EarlyExitReason, TensorboardMode, TrainContext
+
+__all__ = [
+    "CheckpointContext",
+    "CheckpointEntry",
+    "ClusterInfo",
+    "Context",
+    "DownloadMode",
+    "EarlyExitReason",
+    "PreemptContext",
+    "PreemptMode",
+    "Progress",
+    "TensorboardMode",
+    "TrainContext",
+    "TrialInfo",
+    "get_cluster_info",
+    "init",
+]

@@ -1,0 +1,247 @@
+"""Saving and restoring."""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import os
+import pathlib
+from collections.abc import Callable
+from ctypes import byref
+from typing import TYPE_CHECKING, Any, NamedTuple, Union
+
+from detcore import _abi
+from detcore._capi import Callbacks, call, encoded, handle, library, text
+from detcore._interruptible import interruptible
+from detcore.core._json import encode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from detcore.core._core import Core
+
+Path = Union[str, "os.PathLike[str]"]
+Selector = Callable[[str], bool]
+
+
+class DownloadMode(enum.Enum):
+    """How ranks share a download."""
+
+    #: All ranks in step; one download per machine.
+    LocalWorkersShareDownload = "LOCAL_WORKERS_SHARE_DOWNLOAD"
+    #: This rank alone, for itself.
+    NoSharedDownload = "NO_SHARED_DOWNLOAD"
+
+
+_MODES = {
+    DownloadMode.LocalWorkersShareDownload: _abi.DET_DOWNLOAD_MODE_LOCAL_WORKERS_SHARE,
+    DownloadMode.NoSharedDownload: _abi.DET_DOWNLOAD_MODE_NO_SHARED,
+}
+
+
+class Progress(NamedTuple):
+    """How far a call that takes long has come. Of the totals what is known so far; -1: nothing."""
+
+    bytes: int
+    total_bytes: int
+    files: int
+    total_files: int
+
+
+class CheckpointEntry(NamedTuple):
+    """A checkpoint of this trial."""
+
+    storage_id: str
+    steps_completed: int
+    #: When the master was told, in microseconds since 1970 (UTC); 0 where it does not say.
+    time_us: int
+    #: Bytes of all files.
+    size: int
+
+
+class CheckpointContext:
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._view = core.view("checkpoint")
+
+    def upload(
+        self,
+        ckpt_dir: Path | None,
+        metadata: Mapping[str, Any] | None = None,
+        *,
+        shard: bool = False,
+        selector: Selector | None = None,
+        progress: Callable[[Progress], object] | None = None,
+    ) -> str:
+        """Stores the contents of a directory as a new checkpoint and returns its storage id."""
+        folder = encoded(ckpt_dir, "ckpt_dir")
+        facts = _metadata(metadata)
+
+        def upload(callbacks: Callbacks) -> str:
+            options = _store_options(callbacks, shard, selector, progress)
+            return text("det_checkpoint_upload", self._view, folder, facts, byref(options))
+
+        return _with_callbacks(upload)
+
+    @contextlib.contextmanager
+    def store_path(
+        self,
+        metadata: Mapping[str, Any] | None = None,
+        *,
+        shard: bool = False,
+        progress: Callable[[Progress], object] | None = None,
+    ) -> Iterator[tuple[pathlib.Path, str]]:
+        """A directory to write into, and the storage id it will have: leaving the `with` block
+        makes it a checkpoint, an exception in it drops it."""
+        facts = _metadata(metadata)
+        callbacks = Callbacks()
+        options = _store_options(callbacks, shard, None, progress)
+        store = interruptible(
+            lambda: handle("det_checkpoint_store_begin", self._view, facts, byref(options)),
+            library.det_checkpoint_store_free,
+        )
+        try:
+            path = pathlib.Path(os.fsdecode(library.det_checkpoint_store_path(store)))
+            yield path, library.det_checkpoint_store_id(store).decode()
+            with callbacks:
+                interruptible(lambda: call("det_checkpoint_store_commit", store))
+        finally:
+            library.det_checkpoint_store_free(store)
+
+    def download(
+        self,
+        storage_id: str,
+        ckpt_dir: Path,
+        download_mode: DownloadMode = DownloadMode.LocalWorkersShareDownload,
+        *,
+        selector: Selector | None = None,
+        progress: Callable[[Progress], object] | None = None,
+    ) -> None:
+        """Copies a checkpoint into a directory, made if absent, and verifies it."""
+        name, folder = encoded(storage_id, "storage_id"), encoded(ckpt_dir, "ckpt_dir")
+
+        def download(callbacks: Callbacks) -> None:
+            options = _download_options(callbacks, download_mode, selector, progress)
+            call("det_checkpoint_download", self._view, name, folder, byref(options))
+
+        _with_callbacks(download)
+
+    @contextlib.contextmanager
+    def restore_path(
+        self,
+        storage_id: str,
+        download_mode: DownloadMode = DownloadMode.LocalWorkersShareDownload,
+        *,
+        selector: Selector | None = None,
+        progress: Callable[[Progress], object] | None = None,
+    ) -> Iterator[pathlib.Path]:
+        """A directory to read a checkpoint from, until the `with` block is left."""
+        name = encoded(storage_id, "storage_id")
+
+        def begin(callbacks: Callbacks) -> int:
+            options = _download_options(callbacks, download_mode, selector, progress)
+            return handle("det_checkpoint_restore_begin", self._view, name, byref(options))
+
+        restore = _with_callbacks(begin, library.det_checkpoint_restore_free)
+        try:
+            yield pathlib.Path(os.fsdecode(library.det_checkpoint_restore_path(restore)))
+        finally:
+            library.det_checkpoint_restore_free(restore)
+
+    def delete(self, storage_id: str) -> None:
+        """Deletes a checkpoint; one that is not there counts as deleted."""
+        name = encoded(storage_id, "storage_id")
+        interruptible(lambda: call("det_checkpoint_delete", self._view, name))
+
+    def get_metadata(self, storage_id: str) -> dict[str, Any]:
+        """The metadata of a checkpoint."""
+        import json
+
+        name = encoded(storage_id, "storage_id")
+        found: dict[str, Any] = json.loads(
+            interruptible(lambda: text("det_checkpoint_get_metadata", self._view, name))
+        )
+        return found
+
+    def list(self) -> list[CheckpointEntry]:
+        """The checkpoints of this trial, of all its runs, that can be restored: the one of the most
+        steps first."""
+        entries = interruptible(
+            lambda: handle("det_checkpoint_list", self._view), library.det_checkpoint_entries_free
+        )
+        try:
+            return [
+                CheckpointEntry(
+                    library.det_checkpoint_entries_id(entries, index).decode(),
+                    library.det_checkpoint_entries_steps_completed(entries, index),
+                    library.det_checkpoint_entries_time_us(entries, index),
+                    library.det_checkpoint_entries_size(entries, index),
+                )
+                for index in range(library.det_checkpoint_entries_count(entries))
+            ]
+        finally:
+            library.det_checkpoint_entries_free(entries)
+
+
+def _metadata(metadata: Mapping[str, Any] | None) -> bytes | None:
+    return None if metadata is None else encode(metadata, "metadata")
+
+
+def _with_callbacks(work: Callable[[Callbacks], Any], abandoned: Any = None) -> Any:
+    def guarded() -> Any:
+        with Callbacks() as callbacks:
+            return work(callbacks)
+
+    return interruptible(guarded, abandoned)
+
+
+def _store_options(
+    callbacks: Callbacks,
+    shard: bool,
+    selector: Selector | None,
+    progress: Callable[[Progress], object] | None,
+) -> _abi.det_checkpoint_options:
+    options = _abi.det_checkpoint_options()
+    library.det_checkpoint_options_init(byref(options))
+    options.shard = 1 if shard else 0
+    _set_callbacks(options, callbacks, selector, progress)
+    return options
+
+
+def _download_options(
+    callbacks: Callbacks,
+    mode: DownloadMode,
+    selector: Selector | None,
+    progress: Callable[[Progress], object] | None,
+) -> _abi.det_download_options:
+    options = _abi.det_download_options()
+    library.det_download_options_init(byref(options))
+    options.mode = _MODES[DownloadMode(mode)]
+    _set_callbacks(options, callbacks, selector, progress)
+    return options
+
+
+def _set_callbacks(
+    options: Any,
+    callbacks: Callbacks,
+    selector: Selector | None,
+    progress: Callable[[Progress], object] | None,
+) -> None:
+    if selector is not None:
+        if not callable(selector):
+            raise TypeError(f"selector must be a callable, not {type(selector).__name__}")
+        select = selector
+        options.selector = callbacks.wrap(
+            _abi.det_checkpoint_selector, lambda path, _: 1 if select(os.fsdecode(path)) else 0
+        )
+    if progress is not None:
+        if not callable(progress):
+            raise TypeError(f"progress must be a callable, not {type(progress).__name__}")
+        tell = progress
+
+        def told(given: Any, _: object) -> int:
+            now = given.contents
+            tell(Progress(now.bytes, now.total_bytes, now.files, now.total_files))
+            return 0
+
+        options.progress = callbacks.wrap(_abi.det_progress_callback, told)

@@ -1,0 +1,60 @@
+"""The det_core that all contexts of one run share."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+import warnings
+from ctypes import byref
+from typing import TYPE_CHECKING
+
+from detcore import _abi
+from detcore._capi import call, handle, library
+from detcore._interruptible import interruptible
+
+if TYPE_CHECKING:
+    from detcore.core._distributed import DistributedContext
+
+
+class Core:
+    """Owns a det_core, and with it every view: whoever uses one holds this, so that nothing is used
+    after it is released. A forked child has only a copy, which it leaves alone."""
+
+    def __init__(self, options_json: bytes, distributed: DistributedContext | None) -> None:
+        self.address = 0
+        self._distributed = distributed  # must outlive the core
+        self._process = os.getpid()
+        self.is_open = True
+        ranks = None if distributed is None else distributed._address
+        self.address = interruptible(
+            lambda: _opened(options_json, ranks, distributed), library.det_core_free
+        )
+
+    def view(self, name: str) -> int:
+        """The address of what det_core_<name>() gives."""
+        address: int = getattr(library, "det_core_" + name)(self.address)
+        return address
+
+    def close(self, outcome: int) -> None:
+        """Blocks until the last reports are with the master; a repeat does nothing."""
+        self.is_open = False
+        if self.address:
+            interruptible(lambda: self._close(outcome))
+
+    def _close(self, outcome: int) -> None:
+        call("det_core_close", self.address, outcome)
+
+    def __del__(self) -> None:
+        # At the end of the interpreter the library closes by itself, when it knows the exit status.
+        if not self.address or self._process != os.getpid() or sys.is_finalizing():
+            return
+        if self.is_open:
+            warnings.warn("a core.Context was never closed", ResourceWarning, stacklevel=2)
+            error = _abi.det_error(struct_size=ctypes.sizeof(_abi.det_error))
+            library.det_core_close(self.address, _abi.DET_OUTCOME_OK, byref(error))
+        library.det_core_free(self.address)
+
+
+def _opened(options_json: bytes, ranks: int | None, _: DistributedContext | None) -> int:
+    return handle("det_core_init_json", options_json, ranks, None)

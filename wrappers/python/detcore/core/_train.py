@@ -1,0 +1,170 @@
+"""Reporting metrics, status and progress."""
+
+from __future__ import annotations
+
+import enum
+import operator
+import os
+import pathlib
+from ctypes import byref, c_double, memmove
+from typing import TYPE_CHECKING, Any
+
+from detcore import _abi
+from detcore._capi import Callbacks, call, encoded, milliseconds, text
+from detcore._interruptible import interruptible
+from detcore.core._json import encode
+from detcore.errors import NotFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from detcore.core._core import Core
+
+
+class TensorboardMode(enum.Enum):
+    """How TensorBoard files are kept."""
+
+    #: The chief's reports become event files, kept in storage.
+    AUTO = "AUTO"
+    #: Nothing is written or kept unless the caller does.
+    MANUAL = "MANUAL"
+
+
+class EarlyExitReason(enum.Enum):
+    """Why a trial ends before its time."""
+
+    INVALID_HP = "EXITED_REASON_INVALID_HP"
+    USER_REQUESTED_STOP = "EXITED_REASON_USER_REQUESTED_STOP"
+
+
+_REASONS = {
+    EarlyExitReason.INVALID_HP: _abi.DET_EARLY_EXIT_REASON_INVALID_HP,
+    EarlyExitReason.USER_REQUESTED_STOP: _abi.DET_EARLY_EXIT_REASON_USER_REQUESTED_STOP,
+}
+
+
+class TrainContext:
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._view = core.view("train")
+
+    def report_training_metrics(
+        self,
+        steps_completed: int,
+        metrics: Mapping[str, Any],
+        batch_metrics: Sequence[Mapping[str, Any]] | None = None,
+    ) -> None:
+        """Reports training metrics: a dict of names and numbers, or of anything that is JSON."""
+        self._report("training", steps_completed, metrics, batch_metrics)
+
+    def report_validation_metrics(self, steps_completed: int, metrics: Mapping[str, Any]) -> None:
+        """Reports validation metrics; completes no operation of the search."""
+        self._report("validation", steps_completed, metrics, None)
+
+    def report_metrics(self, group: str, steps_completed: int, metrics: Mapping[str, Any]) -> None:
+        """Reports metrics of a group of any name without a '.'."""
+        self._report(group, steps_completed, metrics, None)
+
+    def _report(
+        self,
+        group: str,
+        steps_completed: int,
+        metrics: Mapping[str, Any],
+        batch_metrics: Sequence[Mapping[str, Any]] | None,
+    ) -> None:
+        call(
+            "det_train_report_metrics_json",
+            self._view,
+            encoded(group, "the group of metrics"),
+            operator.index(steps_completed),
+            encode(metrics, "metrics"),
+            None if batch_metrics is None else encode(batch_metrics, "batch_metrics"),
+        )
+
+    def flush(self, timeout: float | None = 60) -> None:
+        """Waits until every report made before is with the master, for `timeout` seconds at most;
+        None: without limit."""
+        limit = milliseconds(timeout, "timeout")
+        interruptible(lambda: call("det_train_flush", self._view, limit))
+
+    def set_status(self, status: str) -> None:
+        """Shows a short text beside the trial, such as "validating"."""
+        call("det_train_set_status", self._view, encoded(status, "the status"))
+
+    def report_progress(self, progress: float) -> None:
+        """Reports the progress of the trial, from 0 to 1, where no searcher operation does."""
+        call("det_train_report_progress", self._view, progress)
+
+    def log(self, text: str, level: str = "INFO") -> None:
+        """Appends a line to the trial's log."""
+        number = getattr(_abi, "DET_LOG_LEVEL_" + level.upper(), None)
+        if number is None:
+            raise ValueError(f"level must be DEBUG, INFO, WARNING or ERROR, not {level!r}")
+        call("det_train_log", self._view, number, encoded(text, "the text of a log line"))
+
+    def report_early_exit(self, reason: EarlyExitReason) -> None:
+        """Tells the master why this trial ends early."""
+        number = _REASONS[EarlyExitReason(reason)]
+        interruptible(lambda: call("det_train_report_early_exit", self._view, number))
+
+    def get_experiment_best_validation(self) -> float | None:
+        """The best validation so far in the whole experiment, by the searcher's metric."""
+        best = c_double()
+        try:
+            interruptible(
+                lambda: call("det_train_get_experiment_best_validation", self._view, byref(best))
+            )
+        except NotFoundError:
+            return None
+        return best.value
+
+    def set_metadata(self, metadata: Mapping[str, Any]) -> None:
+        """Keeps what is to be known about this trial later, in place of what was kept before."""
+        given = encode(metadata, "metadata")
+        interruptible(lambda: call("det_train_set_metadata", self._view, given))
+
+    def get_metadata(self) -> dict[str, Any]:
+        """What set_metadata() kept last, in this run or an earlier one."""
+        import json
+
+        kept: dict[str, Any] = json.loads(
+            interruptible(lambda: text("det_train_get_metadata", self._view))
+        )
+        return kept
+
+    def get_tensorboard_path(self) -> pathlib.Path:
+        """The directory for TensorBoard files of this rank."""
+        return pathlib.Path(text("det_train_get_tensorboard_path", self._view))
+
+    def upload_tensorboard_files(
+        self,
+        selector: Callable[[pathlib.Path], bool] = lambda _: True,
+        mangler: Callable[[pathlib.Path, int], pathlib.Path] = lambda path, _: path,
+    ) -> None:
+        """Copies TensorBoard files changed since the last call to storage; only in MANUAL mode.
+        `selector` chooses files by their whole paths, `mangler` names them in storage by the path
+        below the TensorBoard directory and the rank."""
+        if not callable(selector) or not callable(mangler):
+            raise TypeError("selector and mangler must be callables")
+
+        def select(path: bytes, _: object) -> int:
+            return 1 if selector(pathlib.Path(os.fsdecode(path))) else 0
+
+        def mangle(path: bytes, rank: int, out: int, size: int, _: object) -> int:
+            name = os.fsencode(mangler(pathlib.Path(os.fsdecode(path)), rank)) + b"\0"
+            if len(name) > size:
+                raise ValueError(f"the name that mangler gave is too long: {name!r:.80}")
+            memmove(out, name, len(name))
+            return 0
+
+        def upload() -> None:
+            with Callbacks() as callbacks:
+                call(
+                    "det_train_upload_tensorboard_files",
+                    self._view,
+                    callbacks.wrap(_abi.det_tensorboard_selector, select),
+                    callbacks.wrap(_abi.det_tensorboard_mangler, mangle),
+                    None,
+                )
+
+        interruptible(upload)
