@@ -8,12 +8,15 @@ packages="build-essential ccache libcli11-dev libcurl4-openssl-dev libopenmpi-de
   libssl-dev libxxhash-dev libyaml-cpp-dev meson ninja-build nlohmann-json3-dev pkg-config python3"
 if [ "${1:-build}" != build ]; then
   packages="$packages abigail-tools cmake doxygen git iproute2 libcmocka-dev libmpich-dev mandoc nghttp2-server
-    openmpi-bin slurm-wlm"
+    openmpi-bin python3-venv slurm-wlm"
   # The parts of ./test that format, analyse and sanitize are for systems that have Clang 14.
-  case $(. /etc/os-release 2>/dev/null && echo "${VERSION_CODENAME:-}") in
+  codename=$(. /etc/os-release 2>/dev/null && echo "${VERSION_CODENAME:-}")
+  case $codename in
     bookworm | noble) packages="$packages clang-14 clang-format-14 clang-tidy-14 libclang-rt-14-dev" ;;
     jammy) packages="$packages clang-14 clang-format-14 clang-tidy-14" ;;
   esac
+  # What of Python is not taken from its index: the wheels of torch there are for GPUs, of gigabytes.
+  case $codename in bookworm) packages="$packages python3-torch" ;; esac
   # The languages whose programs the tests train with.
   command -v go >/dev/null || packages="$packages golang-go"
   command -v javac >/dev/null || packages="$packages default-jdk-headless"

@@ -1,0 +1,34 @@
+#!/bin/bash
+# Makes the Python environments of the tests, .venv and .venv-integrations, of what tests/python/requirements*.txt
+# name; does nothing where that is done. DETCORE_VENV and DETCORE_VENV_INTEGRATIONS name some that are elsewhere,
+# and are used as they are.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# That of the distribution, whose torch the environments see.
+python=/usr/bin/python3
+[ -x $python ] || python=python3
+
+fail() {
+  echo "python_env.sh: $*" >&2
+  exit 1
+}
+
+# make FOLDER REQUIREMENTS
+make() {
+  local folder=$1 requirements=$2 text
+  text=$($python --version && cat "$requirements")
+  if [ "$text" = "$(cat "$folder/made-from.txt" 2>/dev/null)" ]; then return; fi
+  echo "python_env.sh: making $folder"
+  rm -rf "$folder"
+  $python -m venv --system-site-packages "$folder" ||
+    fail "$python makes no environment in $folder; on Debian and Ubuntu it needs python3-venv"
+  # The list is complete; what is used is compiled when it is.
+  "$folder/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --no-compile \
+    --requirement "$requirements" ||
+    fail "$folder lacks some of $requirements: see pip's message above, and call this again"
+  echo "$text" >"$folder/made-from.txt"
+}
+
+[ -n "${DETCORE_VENV:-}" ] || make .venv tests/python/requirements.txt
+[ -n "${DETCORE_VENV_INTEGRATIONS:-}" ] || make .venv-integrations tests/python/requirements-integrations.txt

@@ -1,0 +1,59 @@
+"""What every test has: a home of its own, and the library and the command of the build."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+# Meson says where they are; else they are those of the build folder that ./test makes.
+os.environ.setdefault("DETCORE_LIBRARY", str(ROOT / "build/capi/libdetcore.so.0"))
+os.environ.setdefault("DETCORE_COMMAND", str(ROOT / "build/wrappers/cli/det"))
+# For the programs that tests start; pytest itself has it from pyproject.toml.
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    [str(ROOT / "wrappers/python"), *filter(None, [os.environ.get("PYTHONPATH")])]
+)
+
+# What says that a process is part of a job or of a cluster.
+_OF_JOBS = ("DET_", "OMPI_", "PMI_", "PMIX_", "SLURM_", "TF_CONFIG", "XDG_")
+
+
+class Det(Protocol):
+    def __call__(self, *arguments: str, status: int = 0) -> str: ...
+
+
+@pytest.fixture(autouse=True)
+def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The folder of the store of this test. It knows of no other, and of no cluster or job."""
+    for name in list(os.environ):
+        if name.startswith(_OF_JOBS):
+            monkeypatch.delenv(name)
+    with tempfile.TemporaryDirectory(prefix="det-") as home:  # short, for the paths of sockets
+        for name, folder in {"HOME": "home", "TMPDIR": "tmp", "DET_HOME": "store"}.items():
+            os.mkdir(os.path.join(home, folder))
+            monkeypatch.setenv(name, os.path.join(home, folder))
+        monkeypatch.setattr(tempfile, "tempdir", None)
+        yield Path(home, "store")
+        monkeypatch.undo()  # before the folder is gone
+
+
+@pytest.fixture
+def det(store: Path) -> Det:
+    """Runs `det` on the store of this test: det("ls", "--json") is what it prints.
+
+    With the `status` of a failure it is what it complains of.
+    """
+
+    def run(*arguments: str, status: int = 0) -> str:
+        command = [os.environ["DETCORE_COMMAND"], *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert done.returncode == status, f"{command}: {done.returncode}\n{done.stderr}"
+        return done.stderr if status else done.stdout
+
+    return run
