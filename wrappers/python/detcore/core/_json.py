@@ -6,6 +6,7 @@ import datetime
 import enum
 import json
 import uuid
+from collections.abc import Mapping
 from typing import Any
 
 
@@ -17,9 +18,19 @@ def encode(value: Any, what: str) -> bytes:
     except _NotJson as refused:
         raise TypeError(f"{what} cannot hold {refused}") from None
     except (TypeError, ValueError, RecursionError) as failure:
-        # The encoder's own words: keys that are no text, what contains itself.
+        # The encoder's own words: a key that is no text, a value that contains itself.
         kind = TypeError if isinstance(failure, TypeError) else ValueError
         raise kind(f"{what} cannot be JSON: {failure}") from None
+
+
+def encode_each(values: Mapping[str, Any], what: str) -> bytes:
+    """JSON of a dict, where errors name the value under its key."""
+    try:
+        return encode(values, what)
+    except (TypeError, ValueError):
+        for name, value in values.items():
+            encode(value, f"{what} {name!r}")
+        raise
 
 
 class _NotJson(Exception):
@@ -35,10 +46,19 @@ def _plain(value: Any) -> Any:
         return value.isoformat()
     if isinstance(value, (bytes, bytearray)):
         return value.decode()
-    for method in ("tolist", "numpy", "item"):  # arrays, tensors, scalars
-        convert = getattr(value, method, None)
-        if callable(convert):
-            return convert()
-    if hasattr(value, "__float__"):
-        return float(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    for convert in (_number, _nested_list):
+        try:
+            return convert(value)
+        except Exception:  # whatever the framework raises where it is not that
+            continue
     raise _NotJson(f"a {type(value).__name__}: {value!r:.80}")
+
+
+def _number(value: Any) -> float:
+    return float(value.__float__())
+
+
+def _nested_list(value: Any) -> Any:
+    return value.tolist() if hasattr(value, "tolist") else value.numpy().tolist()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from detcore import _abi
-from detcore._capi import call, library
+from detcore._capi import library, new_error
 from detcore._interruptible import interruptible
-from detcore.errors import StateError, from_c
+from detcore.errors import Error, StateError, from_c
 
 if TYPE_CHECKING:
     from detcore.core._core import Core
@@ -28,10 +29,14 @@ class PreemptMode(enum.Enum):
 class PreemptContext:
     def __init__(self, core: Core) -> None:
         self._core = core
-        self._view: int | None = None
+        self._view = ctypes.c_void_p()
+        self._look = library.unconverted("det_preempt_should_preempt_no_ack")
+        self._errors: list[Any] = []  # a call takes one and gives it back
+        self._is_alone = library.det_distributed_size(core.view("distributed")) == 1
+        self._is_acknowledged = False
 
     def _start(self) -> None:
-        self._view = self._core.view("preempt")
+        self._view.value = self._core.view("preempt")
 
     def should_preempt(self, auto_ack: bool = True) -> bool:
         """Whether to stop now: save a checkpoint and leave. Cheap enough for every batch.
@@ -40,39 +45,58 @@ class PreemptContext:
         be started again. Whoever passes `auto_ack=False` and then leaves calls
         acknowledge_preemption_signal() first.
         """
-        error = _abi.det_error()
-        if auto_ack:
-            status = library.det_preempt_should_preempt(self._view, error)
-        else:
-            status = library.det_preempt_should_preempt_no_ack(self._view, error)
+        if not self._is_alone:
+            return interruptible(lambda: self._ask(auto_ack))
+        try:
+            argument, error = errors = self._errors.pop()
+        except IndexError:
+            argument, error = errors = new_error()
+        status = self._look(self._view, argument)
         if status < 0:
-            if self._view is None:
-                raise _not_started("should_preempt()")
-            raise from_c(error)
-        return bool(status == _abi.DET_PREEMPTED)
+            raise self._failure("should_preempt()", error)
+        self._errors.append(errors)
+        if status == _abi.DET_PREEMPTED and auto_ack and not self._is_acknowledged:
+            return interruptible(lambda: self._ask(auto_ack))
+        return bool(status)
+
+    def _ask(self, auto_ack: bool) -> bool:
+        """Of the chief, or with a request to the master."""
+        name = "det_preempt_should_preempt" + ("" if auto_ack else "_no_ack")
+        argument, error = new_error()
+        status: int = getattr(library, name)(self._view, argument)
+        if status < 0:
+            raise self._failure("should_preempt()", error)
+        self._is_acknowledged = auto_ack and status == _abi.DET_PREEMPTED
+        return bool(status)
 
     def acknowledge_preemption_signal(self) -> None:
         """Tells the master that this process leaves unfinished and expects to be started again.
         Refused while nobody asked it to stop."""
-        if self._view is None:
-            raise _not_started("acknowledge_preemption_signal()")
-        interruptible(lambda: call("det_preempt_acknowledge", self._view))
+        interruptible(
+            lambda: self._call("acknowledge_preemption_signal()", "det_preempt_acknowledge")
+        )
 
     def request(self) -> None:
         """Asks from inside the process, as a pause from outside would."""
-        if self._view is None:
-            raise _not_started("request()")
         status = library.det_preempt_request(self._view)
         if status < 0:
-            raise StateError(
-                "asking to preempt: the context is closed, or this rank cannot reach its chief",
-                code=status,
+            argument, error = new_error()
+            error.code = status
+            error.message = (
+                b"asking to preempt: the context is closed, or this rank cannot reach its chief"
             )
+            raise self._failure("request()", error)
 
+    def _call(self, what: str, name: str) -> None:
+        argument, error = new_error()
+        if getattr(library, name)(self._view, argument) < 0:
+            raise self._failure(what, error)
 
-def _not_started(what: str) -> StateError:
-    return StateError(
-        f"cannot call preempt.{what} before the context was started: enter it with "
-        "`with core.init() as context`, or call its start()",
-        code=_abi.DET_E_STATE,
-    )
+    def _failure(self, what: str, error: _abi.det_error) -> Error:
+        if self._view:
+            return from_c(error)
+        return StateError(
+            f"cannot call preempt.{what} before the context was started: enter it with "
+            "`with core.init() as context`, or call its start()",
+            code=_abi.DET_E_STATE,
+        )

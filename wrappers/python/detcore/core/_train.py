@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import enum
-import operator
 import os
 import pathlib
+import warnings
+from collections.abc import Mapping
 from ctypes import byref, c_double, memmove
 from typing import TYPE_CHECKING, Any
 
 from detcore import _abi
 from detcore._capi import Callbacks, call, encoded, milliseconds, text
 from detcore._interruptible import interruptible
-from detcore.core._json import encode
-from detcore.errors import NotFoundError
+from detcore.core._json import encode, encode_each
+from detcore.core._reports import Reports
+from detcore.errors import InvalidArgumentError, NotFoundError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from detcore.core._core import Core
 
@@ -43,10 +45,21 @@ _REASONS = {
 }
 
 
+# As many groups as are kept ready.
+_MOST_GROUPS = 16
+
+
+class MissingValueError(InvalidArgumentError, RuntimeError):
+    """A validation metric is None."""
+
+
 class TrainContext:
     def __init__(self, core: Core) -> None:
         self._core = core
         self._view = core.view("train")
+        self._training = Reports(self._view, "training")
+        self._validation = Reports(self._view, "validation")
+        self._groups = {"training": self._training}
 
     def report_training_metrics(
         self,
@@ -55,30 +68,50 @@ class TrainContext:
         batch_metrics: Sequence[Mapping[str, Any]] | None = None,
     ) -> None:
         """Reports training metrics: a dict of names and numbers, or of anything that is JSON."""
-        self._report("training", steps_completed, metrics, batch_metrics)
+        if batch_metrics is not None or not self._training.send(steps_completed, metrics):
+            self._report(self._training, "training", steps_completed, metrics, batch_metrics)
 
     def report_validation_metrics(self, steps_completed: int, metrics: Mapping[str, Any]) -> None:
         """Reports validation metrics; completes no operation of the search."""
-        self._report("validation", steps_completed, metrics, None)
+        if not self._validation.send(steps_completed, metrics):
+            kept = _of_validation(_named(metrics, "metrics"))
+            self._report(self._validation, "validation", steps_completed, kept)
 
     def report_metrics(self, group: str, steps_completed: int, metrics: Mapping[str, Any]) -> None:
         """Reports metrics of a group of any name without a '.'."""
-        self._report(group, steps_completed, metrics, None)
+        if group == "validation":
+            return self.report_validation_metrics(steps_completed, metrics)
+        reports = self._groups.get(group) or self._group(group)
+        if not reports.send(steps_completed, metrics):
+            self._report(reports, group, steps_completed, metrics)
+
+    def _group(self, name: str) -> Reports:
+        if len(self._groups) >= _MOST_GROUPS:
+            self._groups.clear()
+        return self._groups.setdefault(name, Reports(self._view, name))
 
     def _report(
         self,
+        reports: Reports,
         group: str,
         steps_completed: int,
         metrics: Mapping[str, Any],
-        batch_metrics: Sequence[Mapping[str, Any]] | None,
+        batch_metrics: Sequence[Mapping[str, Any]] | None = None,
     ) -> None:
+        """What is reported for the first time, or needs JSON, or is wrong."""
+        steps = _steps(steps_completed)
+        given = _named(metrics, "metrics")
+        if batch_metrics is None and given and all(map(_may_be_number, given.values())):
+            reports.prepare(given)
+            if reports.send(steps, given):
+                return
         call(
             "det_train_report_metrics_json",
             self._view,
             encoded(group, "the group of metrics"),
-            operator.index(steps_completed),
-            encode(metrics, "metrics"),
-            None if batch_metrics is None else encode(batch_metrics, "batch_metrics"),
+            steps,
+            encode_each(given, "the metric"),
+            None if batch_metrics is None else _batches(batch_metrics),
         )
 
     def flush(self, timeout: float | None = 60) -> None:
@@ -168,3 +201,51 @@ class TrainContext:
                 )
 
         interruptible(upload)
+
+
+def _steps(given: Any) -> int:
+    if isinstance(given, bool) or not hasattr(type(given), "__index__"):
+        raise TypeError(f"steps_completed must be an int, not {_kind(given)}: {given!r:.80}")
+    steps: int = given.__index__()
+    if not 0 <= steps < 2**63:
+        raise ValueError(f"steps_completed must be from 0 to 2**63 - 1, not {steps}")
+    return steps
+
+
+def _named(given: Any, what: str) -> dict[str, Any]:
+    if not isinstance(given, Mapping):
+        raise TypeError(f"{what} must be a dict of names and values, not {_kind(given)}")
+    for name in given:
+        if not isinstance(name, str):
+            raise TypeError(f"the name of a metric must be a str, not {_kind(name)}: {name!r:.80}")
+    return dict(given)
+
+
+def _batches(given: Any) -> bytes:
+    if not isinstance(given, (list, tuple)):
+        raise TypeError(f"batch_metrics must be a list of dicts, not {_kind(given)}")
+    return (
+        b"["
+        + b",".join(
+            encode_each(_named(each, "batch_metrics"), "the batch metric") for each in given
+        )
+        + b"]"
+    )
+
+
+def _of_validation(metrics: dict[str, Any]) -> dict[str, Any]:
+    for name, value in metrics.items():
+        if value is None:
+            raise MissingValueError(f"the validation metric {name!r} is None: it must have a value")
+    dropped = [name for name, value in metrics.items() if isinstance(value, bytes)]
+    if dropped:
+        warnings.warn(f"validation metrics that are bytes are left out: {dropped}", stacklevel=3)
+    return {name: value for name, value in metrics.items() if not isinstance(value, bytes)}
+
+
+def _may_be_number(value: Any) -> bool:
+    return hasattr(type(value), "__float__")
+
+
+def _kind(value: Any) -> str:
+    return type(value).__name__
