@@ -48,9 +48,7 @@ class Error(Exception):
 def _restored(
     kind: type[Error], message: str, code: int, os_errno: int, http_status: int, retryable: bool
 ) -> Error:
-    return kind(
-        message, code=code, os_errno=os_errno, http_status=http_status, retryable=retryable
-    )
+    return kind(message, code=code, os_errno=os_errno, http_status=http_status, retryable=retryable)
 
 
 class InvalidArgumentError(Error, ValueError):

@@ -6,17 +6,17 @@ import contextlib
 import enum
 import os
 import pathlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from ctypes import byref
 from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 from detcore import _abi
 from detcore._capi import Callbacks, call, encoded, handle, library, text
-from detcore._interruptible import interruptible
+from detcore._interruptible import Answer, interruptible
 from detcore.core._json import encode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from detcore.core._core import Core
 
@@ -184,11 +184,17 @@ class CheckpointContext:
 
 
 def _metadata(metadata: Mapping[str, Any] | None) -> bytes | None:
-    return None if metadata is None else encode(metadata, "metadata")
+    if metadata is None:
+        return None
+    if not isinstance(metadata, Mapping):
+        raise TypeError(f"metadata must be a dict, not {type(metadata).__name__}")
+    return encode(dict(metadata), "metadata")
 
 
-def _with_callbacks(work: Callable[[Callbacks], Any], abandoned: Any = None) -> Any:
-    def guarded() -> Any:
+def _with_callbacks(
+    work: Callable[[Callbacks], Answer], abandoned: Callable[[Answer], object] | None = None
+) -> Answer:
+    def guarded() -> Answer:
         with Callbacks() as callbacks:
             return work(callbacks)
 

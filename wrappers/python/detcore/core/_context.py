@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import os
+import signal
 import sys
 import warnings
 from typing import TYPE_CHECKING, Any
@@ -11,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from detcore import InvalidHP, _abi
 from detcore._capi import library, milliseconds
 from detcore.core import _info
+from detcore.core import _options as options
 from detcore.core._checkpoint import CheckpointContext
 from detcore.core._core import Core
 from detcore.core._preempt import PreemptContext, PreemptMode
@@ -18,7 +21,7 @@ from detcore.core._train import TensorboardMode, TrainContext
 from detcore.errors import StateError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping
     from types import TracebackType
 
     from detcore.core._distributed import DistributedContext
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
 def init(
     *,
     distributed: DistributedContext | None = None,
-    checkpoint_storage: str | Mapping[str, Any] | None = None,
+    checkpoint_storage: str | os.PathLike[str] | Mapping[str, Any] | None = None,
     preempt_mode: PreemptMode = PreemptMode.WorkersAskChief,
     tensorboard_mode: TensorboardMode = TensorboardMode.AUTO,
     master: str | os.PathLike[str] | None = None,
@@ -39,39 +42,58 @@ def init(
     name: str | None = None,
     config: Mapping[str, Any] | None = None,
     hparams: Mapping[str, Any] | None = None,
-    preempt_signals: Sequence[int] = (),
-    spool_limit: int = 0,
-    spool_wait: float | None = 10,
-    close_wait: float | None = 60,
+    preempt_signals: Iterable[int] = (),
+    stack_trace_signal: int | None = signal.SIGUSR1,
     capture_output: bool = False,
     durable_reports: bool = False,
     close_at_end: bool = True,
-    log_level: str = "WARNING",
+    spool_limit: int = 1 << 30,
+    spool_wait: float | None = 10,
+    close_wait: float | None = 60,
+    log_level: str | int = "WARNING",
 ) -> Context:
-    """Starts a run: `with core.init() as context: ...`."""
-    if isinstance(checkpoint_storage, dict) and "type" not in checkpoint_storage:
-        raise KeyError("type")
-    options = {
-        "checkpoint_storage": checkpoint_storage,
+    """Starts a run: `with core.init() as context: ...`.
+
+    The first four arguments are those of determined.core; the others are options of det_core_init()
+    and have its defaults. `spool_wait` and `close_wait` are seconds, None for no limit. On
+    `stack_trace_signal` the stack of Python is printed to standard error.
+    """
+    preempting = options.signals(preempt_signals)
+    given = {
+        "checkpoint_storage": options.storage(checkpoint_storage),
         "preempt_mode": PreemptMode(preempt_mode).value,
         "tensorboard_mode": TensorboardMode(tensorboard_mode).value,
-        "master": None if master is None else os.fspath(master),
-        "trial_id": trial_id,
-        "external_id": external_id,
-        "external_experiment_id": external_experiment_id,
-        "name": name,
-        "config_json": config,
-        "hparams_json": hparams,
-        "preempt_signals": [int(signal) for signal in preempt_signals],
-        "spool_limit": spool_limit,
+        "master": options.text(master, "master"),
+        "trial_id": options.integer(trial_id, "trial_id"),
+        "external_id": options.text(external_id, "external_id"),
+        "external_experiment_id": options.text(external_experiment_id, "external_experiment_id"),
+        "name": options.text(name, "name"),
+        "config_json": options.json_object(config, "config"),
+        "hparams_json": options.json_object(hparams, "hparams"),
+        "preempt_signals": preempting,
+        "capture_output": bool(capture_output),
+        "durable_reports": bool(durable_reports),
+        "close_at_end": bool(close_at_end),
+        "spool_limit": options.integer(spool_limit, "spool_limit"),
         "spool_wait_ms": milliseconds(spool_wait, "spool_wait"),
         "close_wait_ms": milliseconds(close_wait, "close_wait"),
-        "capture_output": capture_output,
-        "durable_reports": durable_reports,
-        "close_at_end": close_at_end,
-        "log_level": log_level,
+        "log_level": options.log_level(log_level),
     }
-    return _context_of(Core(json.dumps(options).encode(), distributed), distributed)
+    context = _context_of(Core(json.dumps(given).encode(), distributed), distributed)
+    if stack_trace_signal is not None and stack_trace_signal not in preempting:
+        _print_stack_on(stack_trace_signal)
+    return context
+
+
+def _print_stack_on(number: int) -> None:
+    # What it would chain to, where there is nothing, ends the process.
+    previous = signal.getsignal(number)
+    try:
+        faulthandler.register(
+            number, file=sys.__stderr__ or 2, all_threads=False, chain=callable(previous)
+        )
+    except (AttributeError, OSError, ValueError):
+        return  # without a standard error there is nobody to tell
 
 
 def _context_of(core: Core, distributed: DistributedContext | None) -> Context:
@@ -118,13 +140,14 @@ class Context:
         profiler: ProfilerContext | None = None,
     ) -> None:
         self.checkpoint = checkpoint
-        self.distributed = distributed
-        self.preempt = preempt
-        self.train = train
-        self.searcher = searcher
-        self.info = info
+        # core.init() gives them all; what a context made by hand lacks is None.
+        self.distributed: DistributedContext = distributed  # type: ignore[assignment]
+        self.preempt: PreemptContext = preempt  # type: ignore[assignment]
+        self.train: TrainContext = train  # type: ignore[assignment]
+        self.searcher: SearcherContext = searcher  # type: ignore[assignment]
+        self.info: _info.ClusterInfo = info  # type: ignore[assignment]
+        self.profiler: ProfilerContext = profiler  # type: ignore[assignment]
         self.experimental = experimental
-        self.profiler = profiler
         self._core: Core | None = None
         self._is_started = False
 
@@ -136,7 +159,7 @@ class Context:
                 code=_abi.DET_E_STATE,
             )
         self._is_started = True
-        if self.preempt is not None:
+        if self._core is not None:
             self.preempt._start()
 
     def close(

@@ -80,7 +80,7 @@ class PreemptContext:
         """Asks from inside the process, as a pause from outside would."""
         status = library.det_preempt_request(self._view)
         if status < 0:
-            argument, error = new_error()
+            _, error = new_error()
             error.code = status
             error.message = (
                 b"asking to preempt: the context is closed, or this rank cannot reach its chief"

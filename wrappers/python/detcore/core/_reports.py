@@ -81,7 +81,7 @@ class Reports:
         return send, error
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _sender(count: int) -> Callable[..., Send]:
     """Makes the functions that send `count` values: with all of them in one assignment, since a
     loop costs as much as the call."""

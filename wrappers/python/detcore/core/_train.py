@@ -14,6 +14,7 @@ from detcore import _abi
 from detcore._capi import Callbacks, call, encoded, milliseconds, text
 from detcore._interruptible import interruptible
 from detcore.core._json import encode, encode_each
+from detcore.core._options import log_level
 from detcore.core._reports import Reports
 from detcore.errors import InvalidArgumentError, NotFoundError
 
@@ -59,7 +60,8 @@ class TrainContext:
         self._view = core.view("train")
         self._training = Reports(self._view, "training")
         self._validation = Reports(self._view, "validation")
-        self._groups = {"training": self._training}
+        self._own = {"training": self._training, "validation": self._validation}
+        self._groups = dict(self._own)
 
     def report_training_metrics(
         self,
@@ -79,15 +81,18 @@ class TrainContext:
 
     def report_metrics(self, group: str, steps_completed: int, metrics: Mapping[str, Any]) -> None:
         """Reports metrics of a group of any name without a '.'."""
-        if group == "validation":
-            return self.report_validation_metrics(steps_completed, metrics)
-        reports = self._groups.get(group) or self._group(group)
-        if not reports.send(steps_completed, metrics):
+        try:
+            reports = self._groups[group]
+        except (KeyError, TypeError):
+            reports = self._group(group)
+        if reports is self._validation:
+            self.report_validation_metrics(steps_completed, metrics)
+        elif not reports.send(steps_completed, metrics):
             self._report(reports, group, steps_completed, metrics)
 
     def _group(self, name: str) -> Reports:
         if len(self._groups) >= _MOST_GROUPS:
-            self._groups.clear()
+            self._groups = dict(self._own)
         return self._groups.setdefault(name, Reports(self._view, name))
 
     def _report(
@@ -126,13 +131,13 @@ class TrainContext:
 
     def report_progress(self, progress: float) -> None:
         """Reports the progress of the trial, from 0 to 1, where no searcher operation does."""
-        call("det_train_report_progress", self._view, progress)
+        if isinstance(progress, bool) or not hasattr(type(progress), "__float__"):
+            raise TypeError(f"progress must be a number from 0 to 1, not {_kind(progress)}")
+        call("det_train_report_progress", self._view, float(progress))
 
-    def log(self, text: str, level: str = "INFO") -> None:
-        """Appends a line to the trial's log."""
-        number = getattr(_abi, "DET_LOG_LEVEL_" + level.upper(), None)
-        if number is None:
-            raise ValueError(f"level must be DEBUG, INFO, WARNING or ERROR, not {level!r}")
+    def log(self, text: str, level: str | int = "INFO") -> None:
+        """Appends lines to the trial's log, with the name of a level or one of Python's logging."""
+        number = getattr(_abi, "DET_LOG_LEVEL_" + log_level(level))
         call("det_train_log", self._view, number, encoded(text, "the text of a log line"))
 
     def report_early_exit(self, reason: EarlyExitReason) -> None:
@@ -153,7 +158,9 @@ class TrainContext:
 
     def set_metadata(self, metadata: Mapping[str, Any]) -> None:
         """Keeps what is to be known about this trial later, in place of what was kept before."""
-        given = encode(metadata, "metadata")
+        if not isinstance(metadata, Mapping):
+            raise TypeError(f"metadata must be a dict, not {_kind(metadata)}")
+        given = encode(dict(metadata), "metadata")
         interruptible(lambda: call("det_train_set_metadata", self._view, given))
 
     def get_metadata(self) -> dict[str, Any]:

@@ -1,0 +1,64 @@
+"""The options of core.init() as the library takes them, and what is wrong with them."""
+
+from __future__ import annotations
+
+import operator
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from detcore._capi import encoded
+from detcore.core._json import encode
+
+_LOG_LEVELS = {10: "DEBUG", 20: "INFO", 30: "WARNING", 40: "ERROR", 50: "ERROR"}
+
+
+def text(value: Any, what: str) -> str | None:
+    """Text or a path, as it is in JSON."""
+    given = encoded(value, what)
+    return None if given is None else os.fsdecode(given)
+
+
+def integer(value: Any, what: str) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not hasattr(type(value), "__index__"):
+        raise TypeError(f"{what} must be an int, not {type(value).__name__}: {value!r:.80}")
+    return operator.index(value)
+
+
+def json_object(value: Any, what: str) -> str | None:
+    """A dict, or one as JSON text already."""
+    if value is None or isinstance(value, str):
+        return value
+    if not isinstance(value, Mapping):
+        raise TypeError(f"{what} must be a dict, not {type(value).__name__}: {value!r:.80}")
+    return encode(dict(value), what).decode()
+
+
+def storage(value: Any) -> str | None:
+    if isinstance(value, Mapping):
+        if "type" not in value:
+            raise KeyError("checkpoint_storage is a dict without 'type'")
+        return json_object(value, "checkpoint_storage")
+    return text(value, "checkpoint_storage")
+
+
+def log_level(value: Any) -> str:
+    """A name, or a level of Python's logging."""
+    name = _LOG_LEVELS.get(value) if isinstance(value, int) else value
+    if not isinstance(name, str) or name.upper() not in _LOG_LEVELS.values():
+        raise ValueError(
+            f"the level must be DEBUG, INFO, WARNING or ERROR, or one of logging, not {value!r:.80}"
+        )
+    return name.upper()
+
+
+def signals(values: Any) -> list[int]:
+    try:
+        return [operator.index(signal) for signal in values]
+    except TypeError:
+        raise TypeError(
+            "preempt_signals must be a list of signals, such as [signal.SIGTERM], "
+            f"not {values!r:.80}"
+        ) from None
