@@ -118,7 +118,10 @@ def encoded(value: str | os.PathLike[str] | None, what: str) -> bytes | None:
         raise TypeError(f"{what} must be text, not {type(value).__name__}: {value!r}")
     if "\0" in given:
         raise ValueError(f"{what} must not contain NUL: {given!r}")
-    return given.encode("utf-8", "surrogateescape")
+    try:
+        return given.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        raise ValueError(f"{what} cannot be written in UTF-8: {given!r}") from None
 
 
 class Callbacks:

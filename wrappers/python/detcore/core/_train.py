@@ -91,6 +91,8 @@ class TrainContext:
             self._report(reports, group, steps_completed, metrics)
 
     def _group(self, name: str) -> Reports:
+        if not isinstance(name, str):
+            raise TypeError(f"the group of metrics must be a str, not {_kind(name)}: {name!r:.80}")
         if len(self._groups) >= _MOST_GROUPS:
             self._groups = dict(self._own)
         return self._groups.setdefault(name, Reports(self._view, name))
