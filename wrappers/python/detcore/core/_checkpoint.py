@@ -14,6 +14,7 @@ from detcore import _abi
 from detcore._capi import Callbacks, call, encoded, handle, library, text
 from detcore._interruptible import Answer, interruptible
 from detcore.core._json import encode
+from detcore.errors import StateError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,7 +76,13 @@ class CheckpointContext:
     ) -> str:
         """Stores the contents of a directory as a new checkpoint and returns its storage id."""
         folder = encoded(ckpt_dir, "ckpt_dir")
-        facts = _metadata(metadata)
+        if folder is None and not shard:
+            raise StateError(
+                "uploading a checkpoint: ckpt_dir is None, which only one of several ranks may "
+                "say, with shard=True",
+                code=_abi.DET_E_STATE,
+            )
+        facts = _metadata(metadata, shard)
 
         def upload(callbacks: Callbacks) -> str:
             options = _store_options(callbacks, shard, selector, progress)
@@ -93,7 +100,7 @@ class CheckpointContext:
     ) -> Iterator[tuple[pathlib.Path, str]]:
         """A directory to write into, and the storage id it will have: leaving the `with` block
         makes it a checkpoint, an exception in it drops it."""
-        facts = _metadata(metadata)
+        facts = _metadata(metadata, shard)
         callbacks = Callbacks()
         options = _store_options(callbacks, shard, None, progress)
         store = interruptible(
@@ -183,9 +190,9 @@ class CheckpointContext:
             library.det_checkpoint_entries_free(entries)
 
 
-def _metadata(metadata: Mapping[str, Any] | None) -> bytes | None:
-    if metadata is None:
-        return None
+def _metadata(metadata: Mapping[str, Any] | None, shard: bool) -> bytes | None:
+    if metadata is None:  # of several ranks others may say it
+        return None if shard else b"{}"
     if not isinstance(metadata, Mapping):
         raise TypeError(f"metadata must be a dict, not {type(metadata).__name__}")
     return encode(dict(metadata), "metadata")
