@@ -25,6 +25,7 @@ class Library:
 
     def __init__(self, loaded: ctypes.CDLL) -> None:
         self._loaded = loaded
+        self.path: str = loaded._name
 
     def __getattr__(self, name: str) -> Any:
         function = getattr(self._loaded, name)

@@ -25,7 +25,7 @@ def interruptible(
     `work` must hold a reference to whatever it uses. Where the wait was interrupted and `work` goes
     well all the same, `abandoned` gets its answer, to release it, on a thread of its own.
     """
-    if threading.current_thread() is not threading.main_thread():
+    if _stay or threading.current_thread() is not threading.main_thread():
         return work()
     try:
         worker = _idle.pop() if _idle else _Worker()
@@ -40,6 +40,13 @@ def interruptible(
         raise
     _idle.append(worker)
     return job.answer()
+
+
+def stay_on_this_thread() -> None:
+    """From now on nothing is called on another thread, and Ctrl-C waits: there is an MPI that is
+    for the main thread alone."""
+    global _stay
+    _stay = True
 
 
 class _Job(Generic[Answer]):
@@ -107,5 +114,6 @@ class _Worker:
             self._jobs.pop().run()
 
 
+_stay = False
 _idle: list[_Worker] = []
 os.register_at_fork(after_in_child=_idle.clear)

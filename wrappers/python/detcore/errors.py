@@ -55,8 +55,16 @@ class InvalidArgumentError(Error, ValueError):
     """An argument has a wrong value."""
 
 
+class MissingChiefError(InvalidArgumentError, AssertionError):
+    """The ranks of several machines do not know where their chief is."""
+
+
 class NotFoundError(Error, LookupError, FileNotFoundError):
     """No such checkpoint, trial, experiment, file or value."""
+
+
+class MissingVariableError(NotFoundError, KeyError):
+    """A variable of the environment is missing."""
 
 
 class StorageError(Error, OSError):

@@ -2,8 +2,11 @@
 
 from detcore.core._checkpoint import CheckpointContext, CheckpointEntry, DownloadMode, Progress
 from detcore.core._context import Context, init
+from detcore.core._distributed import DistributedContext
 from detcore.core._info import ClusterInfo, TrialInfo, get_cluster_info
 from detcore.core._preempt import PreemptContext, PreemptMode
+from detcore.core._profiler import ProfilerContext
+from detcore.core._searcher import SearcherContext, SearcherMode, SearcherOperation, Unit
 from detcore.core._train import EarlyExitReason, TensorboardMode, TrainContext
 
 __all__ = [
@@ -11,14 +14,20 @@ __all__ = [
     "CheckpointEntry",
     "ClusterInfo",
     "Context",
+    "DistributedContext",
     "DownloadMode",
     "EarlyExitReason",
     "PreemptContext",
     "PreemptMode",
+    "ProfilerContext",
     "Progress",
+    "SearcherContext",
+    "SearcherMode",
+    "SearcherOperation",
     "TensorboardMode",
     "TrainContext",
     "TrialInfo",
+    "Unit",
     "get_cluster_info",
     "init",
 ]

@@ -16,17 +16,16 @@ from detcore.core import _info
 from detcore.core import _options as options
 from detcore.core._checkpoint import CheckpointContext
 from detcore.core._core import Core
+from detcore.core._distributed import DistributedContext
 from detcore.core._preempt import PreemptContext, PreemptMode
+from detcore.core._profiler import ProfilerContext
+from detcore.core._searcher import SearcherContext
 from detcore.core._train import TensorboardMode, TrainContext
 from detcore.errors import StateError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from types import TracebackType
-
-    from detcore.core._distributed import DistributedContext
-    from detcore.core._profiler import ProfilerContext
-    from detcore.core._searcher import SearcherContext
 
 
 def init(
@@ -100,28 +99,15 @@ def _context_of(core: Core, distributed: DistributedContext | None) -> Context:
     text = library.det_info_json(core.view("info")).decode()
     context = Context(
         CheckpointContext(core),
-        preempt=PreemptContext(core),
-        train=TrainContext(core),
-        info=_info.of_run(text),
-        **_others(core, distributed),
+        distributed or DistributedContext(),
+        PreemptContext(core),
+        TrainContext(core),
+        SearcherContext(core),
+        _info.of_run(text),
+        profiler=ProfilerContext(core),
     )
     context._core = core
     return context
-
-
-def _others(core: Core, distributed: DistributedContext | None) -> dict[str, Any]:
-    # While the modules are not all there.
-    try:
-        from detcore.core._distributed import DistributedContext
-        from detcore.core._profiler import ProfilerContext
-        from detcore.core._searcher import SearcherContext
-    except ImportError:
-        return {}
-    return {
-        "distributed": distributed or DistributedContext._of_core(core),
-        "searcher": SearcherContext(core),
-        "profiler": ProfilerContext(core),
-    }
 
 
 class Context:

@@ -15,6 +15,7 @@ from detcore._interruptible import interruptible
 
 if TYPE_CHECKING:
     from detcore.core._distributed import DistributedContext
+    from detcore.core._job import Job
 
 
 class Core:
@@ -23,13 +24,11 @@ class Core:
 
     def __init__(self, options_json: bytes, distributed: DistributedContext | None) -> None:
         self.address = 0
-        self._distributed = distributed  # must outlive the core
+        job = None if distributed is None else distributed._open_job("core.init()")
+        self._job = job  # must outlive the core
         self._process = os.getpid()
         self.is_open = True
-        ranks = None if distributed is None else distributed._address
-        self.address = interruptible(
-            lambda: _opened(options_json, ranks, distributed), library.det_core_free
-        )
+        self.address = interruptible(lambda: _opened(options_json, job), library.det_core_free)
 
     def view(self, name: str) -> int:
         """The address of what det_core_<name>() gives."""
@@ -56,5 +55,6 @@ class Core:
         library.det_core_free(self.address)
 
 
-def _opened(options_json: bytes, ranks: int | None, _: DistributedContext | None) -> int:
+def _opened(options_json: bytes, job: Job | None) -> int:
+    ranks = None if job is None else job.address
     return handle("det_core_init_json", options_json, ranks, None)

@@ -1,0 +1,238 @@
+"""The ranks of one job, and what they say to each other."""
+
+from __future__ import annotations
+
+from ctypes import byref
+from typing import TYPE_CHECKING, Any
+
+from detcore import _abi
+from detcore._capi import encoded, handle, library
+from detcore._interruptible import stay_on_this_thread
+from detcore.core import _launch, _mpi
+from detcore.core._job import Job
+from detcore.core._memory import Messages, Part, part_of_bytes
+from detcore.core._messages import Message, bulk_count, decode, encode, encode_failure
+from detcore.errors import MissingVariableError, NotFoundError, StateError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from typing_extensions import Self
+
+_PUB_PORT = 12360
+# A second collective costs less than a copy of this many bytes.
+_BULK = 1 << 16
+
+
+class DistributedContext:
+    """The ranks of one job. Made by all of them, each with its own numbers; each waits for the
+    others. Where no number is given, the job is this process alone.
+
+    Objects of any type go through gather(), allgather() and broadcast(), called by all ranks in the
+    same order. What a rank gives must be of the types that detcore.core._messages names, or it is
+    pickled; a rank believes what the others pickled, since all of them have proved that they belong
+    to the job: the kernel tells whose process it is, TCP needs DET_DISTRIBUTED_SECRET, and MPI
+    starts its ranks itself. With `allow_pickle = False`, on an instance or on the class, nothing is
+    pickled and nothing pickled is read.
+
+    Arrays may be written to. A large one stands in the memory in which it was received, together
+    with what the other ranks gave to the same call.
+    """
+
+    allow_pickle: bool = True
+
+    def __init__(
+        self,
+        *,
+        rank: int | None = None,
+        size: int | None = None,
+        local_rank: int | None = None,
+        local_size: int | None = None,
+        cross_rank: int | None = None,
+        cross_size: int | None = None,
+        chief_ip: str | None = None,
+        pub_port: int = _PUB_PORT,
+        pull_port: int = 12376,
+        port_offset: int = 0,
+        force_tcp: bool = False,
+    ) -> None:
+        given = (rank, size, local_rank, local_size, cross_rank, cross_size)
+        numbers = _launch.checked(dict(zip(_launch.NAMES, given)))
+        _launch.check_chief(numbers, chief_ip)
+        options = _abi.det_distributed_options()
+        library.det_distributed_options_init(byref(options))
+        for name, number in zip(_launch.NAMES, numbers or ()):
+            setattr(options, name, number)
+        options.chief_ip = encoded(chief_ip or None, "chief_ip")
+        # The usual port leaves the choice to the variable INTER_TRAIN_PROCESS_COMM_PORT_1.
+        port = _launch.checked_integer("pub_port", pub_port, _launch.LARGEST_PORT)
+        options.pub_port = 0 if port == _PUB_PORT else port
+        options.pull_port = _launch.checked_integer("pull_port", pull_port, _launch.LARGEST_PORT)
+        options.port_offset = _launch.checked_integer(
+            "port_offset", port_offset, _launch.LARGEST_PORT
+        )
+        options.force_tcp = bool(force_tcp)
+        self._join(lambda: handle("det_distributed_create", byref(options)))
+
+    def _join(self, join: Callable[[], int]) -> None:
+        job = Job(join)
+        self._job: Job | None = job
+        self.rank = job.number("rank")
+        self.size = job.number("size")
+        self.local_rank = job.number("local_rank")
+        self.local_size = job.number("local_size")
+        self.cross_rank = job.number("cross_rank")
+        self.cross_size = job.number("cross_size")
+
+    @classmethod
+    def _joined(cls, join: Callable[[], int]) -> Self:
+        context = cls.__new__(cls)
+        context._join(join)
+        return context
+
+    @classmethod
+    def from_horovod(cls, hvd: Any, chief_ip: str | None = None) -> Self:
+        """From a module of Horovod, such as horovod.torch, after its init()."""
+        return cls(chief_ip=chief_ip, **_launch.numbers_of_horovod(hvd))
+
+    @classmethod
+    def from_deepspeed(cls, chief_ip: str | None = None) -> Self:
+        """From the variables that DeepSpeed's launcher sets."""
+        return cls(chief_ip=chief_ip, **_launch.numbers_of_variables(_launch.DEEPSPEED))
+
+    @classmethod
+    def from_torch_distributed(cls, chief_ip: str | None = None) -> Self:
+        """From the variables that torchrun sets."""
+        return cls(chief_ip=chief_ip, **_launch.numbers_of_variables(_launch.TORCH))
+
+    @classmethod
+    def from_tf_config(cls) -> tuple[Self, Any]:
+        """From the variable TF_CONFIG, without which the job is one process; and the strategy of
+        TensorFlow for such a job."""
+        tensorflow = _launch.tensorflow()
+        context = cls._joined(lambda: handle("det_distributed_from_tf_config"))
+        return context, _launch.strategy_of(tensorflow, context.size)
+
+    @classmethod
+    def from_mpi(cls, comm: Any) -> Self:
+        """The ranks of a communicator of mpi4py, such as MPI.COMM_WORLD; they meet over MPI. Close
+        the context before MPI is finalised."""
+        return cls._joined(_mpi.joining(comm))
+
+    @classmethod
+    def from_env(cls) -> Self:
+        """Recognises the launcher: Horovod, torchrun, DeepSpeed, TF_CONFIG, an MPI, Slurm. Without
+        any, the job is this process alone."""
+        if _launch.is_under_mpi():
+            stay_on_this_thread()
+        try:
+            return cls._joined(lambda: handle("det_distributed_from_env"))
+        except NotFoundError as failure:
+            raise MissingVariableError(failure.message, code=failure.code) from None
+
+    def get_rank(self) -> int:
+        return self.rank
+
+    def get_size(self) -> int:
+        return self.size
+
+    def get_local_rank(self) -> int:
+        return self.local_rank
+
+    def get_num_agents(self) -> int:
+        return self.cross_size
+
+    def gather(self, stuff: Any) -> list[Any] | None:
+        """The chief gets everybody's stuff, in the order of ranks; the others get None."""
+        return self._gather("gather", stuff) if self.size > 1 else [stuff]
+
+    def gather_local(self, stuff: Any) -> list[Any] | None:
+        """As gather(), among the ranks of this machine."""
+        return self._gather("gather_local", stuff) if self.local_size > 1 else [stuff]
+
+    def allgather(self, stuff: Any) -> list[Any]:
+        """Everybody gets everybody's stuff, in the order of ranks."""
+        return self._allgather("allgather", stuff) if self.size > 1 else [stuff]
+
+    def allgather_local(self, stuff: Any) -> list[Any]:
+        """As allgather(), among the ranks of this machine."""
+        return self._allgather("allgather_local", stuff) if self.local_size > 1 else [stuff]
+
+    def broadcast(self, stuff: Any) -> Any:
+        """Everybody gets the chief's stuff; what others give is ignored."""
+        return self._broadcast("broadcast", self.rank, stuff) if self.size > 1 else stuff
+
+    def broadcast_local(self, stuff: Any = None) -> Any:
+        """As broadcast(), from the first rank of this machine to its others."""
+        if self.local_size < 2:
+            return stuff
+        return self._broadcast("broadcast_local", self.local_rank, stuff)
+
+    def _gather(self, name: str, stuff: Any) -> list[Any] | None:
+        # Who only sends does not learn what the others send, and so nobody sends bulk.
+        own, failure = self._encode(stuff, None)
+        messages = self._call(name, part_of_bytes(own.head))
+        if failure is not None:
+            raise failure
+        heads = [messages.part(index).copy() for index in range(len(messages))]
+        return [self._decode(head, []) for head in heads] or None
+
+    def _allgather(self, name: str, stuff: Any) -> list[Any]:
+        own, failure = self._encode(stuff, _BULK)
+        messages = self._call(name, part_of_bytes(own.head))
+        heads = [messages.part(index).copy() for index in range(len(messages))]
+        counts = [bulk_count(head) for head in heads]
+        bulk: list[list[Part]] = [[] for _ in heads]
+        for index in range(max(counts)):
+            mine = own.bulk[index] if index < len(own.bulk) else None
+            messages = self._call(name, mine)
+            for rank, count in enumerate(counts):
+                if index < count:
+                    bulk[rank].append(messages.part(rank))
+        if failure is not None:
+            raise failure
+        return [self._decode(head, parts) for head, parts in zip(heads, bulk)]
+
+    def _broadcast(self, name: str, rank: int, stuff: Any) -> Any:
+        if rank != 0:
+            head = self._call(name, None).part(0).copy()
+            parts = [self._call(name, None).part(0) for _ in range(bulk_count(head))]
+            return self._decode(head, parts)
+        own, failure = self._encode(stuff, _BULK)
+        for part in (part_of_bytes(own.head), *own.bulk):
+            self._call(name, part)
+        if failure is not None:
+            raise failure
+        return stuff
+
+    def _encode(self, stuff: Any, bulk_above: int | None) -> tuple[Message, Exception | None]:
+        # Who cannot say anything says that: the others wait for it.
+        try:
+            return encode(stuff, bulk_above=bulk_above, allow_pickle=self.allow_pickle), None
+        except Exception as failure:
+            return encode_failure(failure), failure
+
+    def _decode(self, head: bytes, bulk: list[Part]) -> Any:
+        return decode(Message(head, bulk), allow_pickle=self.allow_pickle)
+
+    def _call(self, name: str, part: Part | None) -> Messages:
+        return self._open_job(f"{name}()").collective(name, part)
+
+    def _open_job(self, what: str) -> Job:
+        if self._job is None:
+            raise StateError(
+                f"{what}: this DistributedContext is closed; make another one, on all ranks",
+                code=_abi.DET_E_STATE,
+            )
+        return self._job
+
+    def close(self) -> None:
+        """Leaves the job; a repeat does nothing. Does not wait for the others, whose later
+        collectives fail. A core that was made with this context stays in the job until its end."""
+        self._job = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

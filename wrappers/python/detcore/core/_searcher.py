@@ -1,0 +1,139 @@
+"""What the search asks this trial to train."""
+
+from __future__ import annotations
+
+import enum
+from ctypes import byref, c_void_p
+from typing import TYPE_CHECKING, Any
+
+from detcore import _abi
+from detcore._capi import call, library
+from detcore._interruptible import interruptible
+from detcore.core._json import encode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from detcore.core._core import Core
+
+
+class SearcherMode(enum.Enum):
+    """Who calls operations()."""
+
+    #: All ranks in step; the chief asks the master.
+    WorkersAskChief = "WORKERS_ASK_CHIEF"
+    #: The chief alone.
+    ChiefOnly = "CHEIF_ONLY"  # as determined.core spells it
+
+
+class Unit(enum.Enum):
+    """What lengths are counted in."""
+
+    EPOCHS = "EPOCHS"
+    RECORDS = "RECORDS"
+    BATCHES = "BATCHES"
+
+
+_MODES = {
+    SearcherMode.WorkersAskChief: _abi.DET_SEARCHER_MODE_WORKERS_ASK_CHIEF,
+    SearcherMode.ChiefOnly: _abi.DET_SEARCHER_MODE_CHIEF_ONLY,
+}
+_UNITS = {
+    _abi.DET_LENGTH_UNIT_EPOCHS: Unit.EPOCHS,
+    _abi.DET_LENGTH_UNIT_RECORDS: Unit.RECORDS,
+    _abi.DET_LENGTH_UNIT_BATCHES: Unit.BATCHES,
+}
+
+
+class SearcherOperation:
+    """A request: train up to a length, validate, report. Only the chief reports."""
+
+    def __init__(self, core: Core, address: int) -> None:
+        self._core = core
+        self._address = address
+        self._completed = False
+        self._length: int = library.det_searcher_op_length(address)
+
+    @property
+    def length(self) -> int:
+        """How far to train, counted from the very beginning of the trial."""
+        return self._length
+
+    def report_progress(self, length: float) -> None:
+        """Shows how far training has come, in the unit of `length`."""
+        call("det_searcher_op_report_progress", self._address, float(length))
+
+    def report_completed(self, searcher_metric: Any) -> None:
+        """Completes the operation with the metric that is searched over: a number, or any JSON for
+        a search method of one's own. Once."""
+        if _is_float(searcher_metric):
+            number = float(searcher_metric)
+            interruptible(lambda: self._complete("", number))
+        else:
+            text = encode(searcher_metric, "searcher_metric")
+            interruptible(lambda: self._complete("_json", text))
+
+    def _complete(self, form: str, metric: float | bytes) -> None:
+        call("det_searcher_op_report_completed" + form, self._address, metric)
+        self._completed = True
+
+
+def _is_float(value: Any) -> bool:
+    """Also a scalar, an array or a tensor of no dimensions: what has infinities has no JSON."""
+    if isinstance(value, float):
+        return True
+    return (
+        not isinstance(value, int) and hasattr(value, "__float__") and not getattr(value, "ndim", 0)
+    )
+
+
+class SearcherContext:
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._view = core.view("searcher")
+        self._configured: tuple[SearcherMode, bool] | None = None
+        self._last: SearcherOperation | None = None
+
+    def operations(
+        self, searcher_mode: SearcherMode = SearcherMode.WorkersAskChief, auto_ack: bool = True
+    ) -> Iterator[SearcherOperation]:
+        """What to train, one operation after the other; each must be completed before the next. At
+        the end the master learns that this process leaves for want of work, unless `auto_ack` is
+        False.
+
+        Whoever left an earlier loop before it completed its operation gets that one again; in a job
+        of several ranks that is an error.
+        """
+        self._configure(SearcherMode(searcher_mode), bool(auto_ack))
+        last = self._last
+        if last is not None and not last._completed and self._is_alone():
+            yield last
+        while True:
+            operation = interruptible(self._next)
+            if operation is None:
+                return
+            self._last = operation
+            yield operation
+
+    def _configure(self, mode: SearcherMode, auto_ack: bool) -> None:
+        if self._configured == (mode, auto_ack):
+            return
+        call("det_searcher_configure", self._view, _MODES[mode], int(auto_ack))
+        self._configured = mode, auto_ack
+
+    def _is_alone(self) -> bool:
+        return bool(library.det_distributed_size(self._core.view("distributed")) == 1)
+
+    def _next(self) -> SearcherOperation | None:
+        out = c_void_p()
+        if call("det_searcher_next", self._view, byref(out)) == _abi.DET_DONE:
+            return None
+        return SearcherOperation(self._core, out.value or 0)
+
+    def acknowledge_out_of_ops(self) -> None:
+        """Tells the master that this process leaves because there is no more work."""
+        interruptible(lambda: call("det_searcher_acknowledge_out_of_ops", self._view))
+
+    def get_configured_units(self) -> Unit | None:
+        """The unit of every length, where the experiment's configuration says it."""
+        return _UNITS.get(library.det_searcher_configured_units(self._view))
