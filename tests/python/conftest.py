@@ -29,11 +29,8 @@ class Det(Protocol):
 
 
 @pytest.fixture(autouse=True)
-def store(
-    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Path]:
+def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The folder of the store of this test. It knows of no other, and of no cluster or job."""
-    tmp_path_factory.getbasetemp()  # that of all tests, not within TMPDIR of this one
     for name in list(os.environ):
         if name.startswith(_OF_JOBS):
             monkeypatch.delenv(name)
@@ -44,6 +41,14 @@ def store(
         monkeypatch.setattr(tempfile, "tempdir", None)
         yield Path(home, "store")
         monkeypatch.undo()  # before the folder is gone
+
+
+@pytest.fixture
+def tmp_path(store: Path) -> Path:
+    """A folder for files of this test; pytest's own may be cleared by another process."""
+    folder = store.parent / "files"
+    folder.mkdir()
+    return folder
 
 
 @pytest.fixture

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import os
 import pathlib
+import signal
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -41,11 +43,11 @@ def tree(folder: pathlib.Path) -> dict[str, bytes | None]:
 
 
 def test_what_is_uploaded_comes_back(
-    context: core.Context, files: pathlib.Path, tmp_path_factory: pytest.TempPathFactory
+    context: core.Context, files: pathlib.Path, store: pathlib.Path
 ) -> None:
     storage_id = context.checkpoint.upload(files, {**STEPS, "note": "é"})
     assert context.checkpoint.get_metadata(storage_id) == {**STEPS, "note": "é"}
-    target = tmp_path_factory.mktemp("back") / "made"
+    target = store.parent / "made"
     context.checkpoint.download(storage_id, str(target))
     assert tree(target) == tree(files)
     with context.checkpoint.restore_path(storage_id) as path:
@@ -99,6 +101,32 @@ def test_what_a_callback_raises_ends_the_call(
         context.checkpoint.upload(files, STEPS, **failing)
     with pytest.raises(raised, match="by the callback"):
         context.checkpoint.download(whole, files / "to", **failing)
+    assert [entry.storage_id for entry in context.checkpoint.list()] == [whole]
+
+
+def interrupt_in_a_moment() -> None:
+    threading.Timer(0.1, os.kill, [os.getpid(), signal.SIGINT]).start()
+
+
+@pytest.mark.parametrize("saving", ["upload", "store_path"])
+def test_ctrl_c_ends_a_save_at_once_and_nothing_is_stored(
+    context: core.Context, files: pathlib.Path, saving: str
+) -> None:
+    is_free = threading.Event()
+
+    def wait(_: Progress) -> None:
+        assert is_free.wait(30)
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupt_in_a_moment()
+        if saving == "upload":
+            context.checkpoint.upload(files, STEPS, progress=wait)
+        else:
+            with context.checkpoint.store_path(STEPS, progress=wait) as (path, _):
+                (path / "file").write_text("x")
+    assert not is_free.is_set()
+    is_free.set()
+    whole = context.checkpoint.upload(files, STEPS)
     assert [entry.storage_id for entry in context.checkpoint.list()] == [whole]
 
 

@@ -132,11 +132,15 @@ class Callbacks:
     def __init__(self) -> None:
         self._exception: BaseException | None = None
         self._alive: list[Any] = []
+        self._is_cancelled = False
 
     def wrap(self, prototype: Any, function: Callable[..., Any], failed: Any = -1) -> Any:
         def guarded(*arguments: Any) -> Any:
+            if self._is_cancelled:
+                return failed
             try:
-                return function(*arguments)
+                answer = function(*arguments)
+                return failed if self._is_cancelled else answer
             except BaseException as exception:  # also KeyboardInterrupt
                 if self._exception is None:
                     self._exception = exception
@@ -145,6 +149,10 @@ class Callbacks:
         callback = prototype(guarded)
         self._alive.append(callback)
         return callback
+
+    def cancel(self) -> None:
+        """From now on every callback answers `failed`, so that the call ends soon."""
+        self._is_cancelled = True
 
     def __enter__(self) -> Callbacks:
         return self

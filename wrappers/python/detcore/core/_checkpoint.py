@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Union
 from detcore import _abi
 from detcore._capi import Callbacks, call, encoded, handle, library, text
 from detcore._interruptible import Answer, interruptible
+from detcore.core._core import Core, Owned
 from detcore.core._json import encode
 from detcore.errors import StateError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from detcore.core._core import Core
 
 Path = Union[str, "os.PathLike[str]"]
 Selector = Callable[[str], bool]
@@ -84,11 +83,12 @@ class CheckpointContext:
             )
         facts = _metadata(metadata, shard)
 
-        def upload(callbacks: Callbacks) -> str:
-            options = _store_options(callbacks, shard, selector, progress)
-            return text("det_checkpoint_upload", self._view, folder, facts, byref(options))
-
-        return _with_callbacks(upload)
+        callbacks = Callbacks()
+        options = _store_options(callbacks, shard, selector, progress)
+        return _cancellable(
+            callbacks,
+            lambda: text("det_checkpoint_upload", self._view, folder, facts, byref(options)),
+        )
 
     @contextlib.contextmanager
     def store_path(
@@ -103,17 +103,19 @@ class CheckpointContext:
         facts = _metadata(metadata, shard)
         callbacks = Callbacks()
         options = _store_options(callbacks, shard, None, progress)
-        store = interruptible(
-            lambda: handle("det_checkpoint_store_begin", self._view, facts, byref(options)),
-            library.det_checkpoint_store_free,
-        )
+
+        def begin() -> Owned:
+            address = handle("det_checkpoint_store_begin", self._view, facts, byref(options))
+            return Owned(self._core, address, "det_checkpoint_store_free", callbacks)
+
+        store = interruptible(begin)
+        path = pathlib.Path(os.fsdecode(library.det_checkpoint_store_path(store.address)))
         try:
-            path = pathlib.Path(os.fsdecode(library.det_checkpoint_store_path(store)))
-            yield path, library.det_checkpoint_store_id(store).decode()
-            with callbacks:
-                interruptible(lambda: call("det_checkpoint_store_commit", store))
-        finally:
-            library.det_checkpoint_store_free(store)
+            yield path, library.det_checkpoint_store_id(store.address).decode()
+        except BaseException:
+            interruptible(lambda: call("det_checkpoint_store_abort", store.address))
+            raise
+        _cancellable(callbacks, lambda: call("det_checkpoint_store_commit", store.address))
 
     def download(
         self,
@@ -126,12 +128,12 @@ class CheckpointContext:
     ) -> None:
         """Copies a checkpoint into a directory, made if absent, and verifies it."""
         name, folder = encoded(storage_id, "storage_id"), encoded(ckpt_dir, "ckpt_dir")
-
-        def download(callbacks: Callbacks) -> None:
-            options = _download_options(callbacks, download_mode, selector, progress)
-            call("det_checkpoint_download", self._view, name, folder, byref(options))
-
-        _with_callbacks(download)
+        callbacks = Callbacks()
+        options = _download_options(callbacks, download_mode, selector, progress)
+        _cancellable(
+            callbacks,
+            lambda: call("det_checkpoint_download", self._view, name, folder, byref(options)),
+        )
 
     @contextlib.contextmanager
     def restore_path(
@@ -144,12 +146,13 @@ class CheckpointContext:
     ) -> Iterator[pathlib.Path]:
         """A directory to read a checkpoint from, until the `with` block is left."""
         name = encoded(storage_id, "storage_id")
-
-        def begin(callbacks: Callbacks) -> int:
-            options = _download_options(callbacks, download_mode, selector, progress)
-            return handle("det_checkpoint_restore_begin", self._view, name, byref(options))
-
-        restore = _with_callbacks(begin, library.det_checkpoint_restore_free)
+        callbacks = Callbacks()
+        options = _download_options(callbacks, download_mode, selector, progress)
+        restore = _cancellable(
+            callbacks,
+            lambda: handle("det_checkpoint_restore_begin", self._view, name, byref(options)),
+            library.det_checkpoint_restore_free,
+        )
         try:
             yield pathlib.Path(os.fsdecode(library.det_checkpoint_restore_path(restore)))
         finally:
@@ -198,14 +201,22 @@ def _metadata(metadata: Mapping[str, Any] | None, shard: bool) -> bytes | None:
     return encode(dict(metadata), "metadata")
 
 
-def _with_callbacks(
-    work: Callable[[Callbacks], Answer], abandoned: Callable[[Answer], object] | None = None
+def _cancellable(
+    callbacks: Callbacks,
+    work: Callable[[], Answer],
+    abandoned: Callable[[Answer], object] | None = None,
 ) -> Answer:
-    def guarded() -> Answer:
-        with Callbacks() as callbacks:
-            return work(callbacks)
+    """Ctrl-C does not only end the wait: the call ends, too, and leaves nothing behind."""
 
-    return interruptible(guarded, abandoned)
+    def guarded() -> Answer:
+        with callbacks:
+            return work()
+
+    try:
+        return interruptible(guarded, abandoned)
+    except BaseException:
+        callbacks.cancel()
+        raise
 
 
 def _store_options(
@@ -247,14 +258,14 @@ def _set_callbacks(
         options.selector = callbacks.wrap(
             _abi.det_checkpoint_selector, lambda path, _: 1 if select(os.fsdecode(path)) else 0
         )
-    if progress is not None:
-        if not callable(progress):
-            raise TypeError(f"progress must be a callable, not {type(progress).__name__}")
-        tell = progress
+    if progress is not None and not callable(progress):
+        raise TypeError(f"progress must be a callable, not {type(progress).__name__}")
 
-        def told(given: Any, _: object) -> int:
+    def told(given: Any, _: object) -> int:
+        if progress is not None:
             now = given.contents
-            tell(Progress(now.bytes, now.total_bytes, now.files, now.total_files))
-            return 0
+            progress(Progress(now.bytes, now.total_bytes, now.files, now.total_files))
+        return 0
 
-        options.progress = callbacks.wrap(_abi.det_progress_callback, told)
+    # Also where nobody wants to know: it is how a call is cancelled.
+    options.progress = callbacks.wrap(_abi.det_progress_callback, told)

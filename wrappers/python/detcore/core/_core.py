@@ -44,15 +44,34 @@ class Core:
     def _close(self, outcome: int) -> None:
         call("det_core_close", self.address, outcome)
 
+    def is_of_this_process(self) -> bool:
+        """Whether there is something to release: not in a forked child, and not at the end of the
+        interpreter, where the library closes by itself, when it knows the exit status."""
+        return self._process == os.getpid() and not sys.is_finalizing()
+
     def __del__(self) -> None:
-        # At the end of the interpreter the library closes by itself, when it knows the exit status.
-        if not self.address or self._process != os.getpid() or sys.is_finalizing():
+        if not self.address or not self.is_of_this_process():
             return
         if self.is_open:
             warnings.warn("a core.Context was never closed", ResourceWarning, stacklevel=2)
             error = _abi.det_error(struct_size=ctypes.sizeof(_abi.det_error))
             library.det_core_close(self.address, _abi.DET_OUTCOME_OK, byref(error))
         library.det_core_free(self.address)
+
+
+class Owned:
+    """A handle that the library gave within a run. It is released when nobody holds this any more,
+    not even a call that goes on although nobody waits for it."""
+
+    def __init__(self, core: Core, address: int, free: str, *alive: object) -> None:
+        self.address = address
+        self._core = core
+        self._free = free
+        self._alive = alive  # what the library may still call
+
+    def __del__(self) -> None:
+        if self._core.is_of_this_process():
+            getattr(library, self._free)(self.address)
 
 
 def _opened(options_json: bytes, job: Job | None) -> int:
