@@ -96,14 +96,15 @@ def _print_stack_on(number: int) -> None:
 
 
 def _context_of(core: Core, distributed: DistributedContext | None) -> Context:
-    text = library.det_info_json(core.view("info")).decode()
+    view = core.view("info")
+    facts = library.det_info_json(view).decode(), library.det_info_config_json(view).decode()
     context = Context(
         CheckpointContext(core),
         distributed or DistributedContext(),
         PreemptContext(core),
         TrainContext(core),
         SearcherContext(core),
-        _info.of_run(text),
+        _info.of_run(*facts),
         profiler=ProfilerContext(core),
     )
     context._core = core

@@ -150,9 +150,9 @@ def get_cluster_info() -> ClusterInfo | None:
     return ClusterInfo(facts, trial, rendezvous, resources.get("gpu_uuids"))
 
 
-def of_run(text: str) -> ClusterInfo:
-    """From what det_info_json() says of a run, over what its cluster says."""
-    run = json.loads(text)
+def of_run(text: str, config: str) -> ClusterInfo:
+    """From what det_info_json() and det_info_config_json() say, over what the cluster says."""
+    run = {**json.loads(text), "config": json.loads(config)}
     before = get_cluster_info()
     facts = {**(vars(before) if before is not None else {}), **run, "master_url": run["master"]}
     same_process = before is not None and before.allocation_id == run["allocation_id"]
@@ -205,7 +205,23 @@ def _from_variables() -> ClusterInfo | None:
     facts = _values(_CLUSTER)
     if facts.get("task_type") != "TRIAL":
         return ClusterInfo(facts)
-    return ClusterInfo(facts, _trial(_values(_TRIAL), "the variables DET_*"))
+    trial = _values(_TRIAL)
+    if "trial_id" in trial and not {"hparams", "config"} <= trial.keys():
+        trial = {**_of_store(trial), **trial}
+    return ClusterInfo(facts, _trial(trial, "the variables DET_*"))
+
+
+def _of_store(trial: dict[str, Any]) -> dict[str, Any]:
+    """Hyperparameters and configuration that are too large for a variable."""
+    from detcore._capi import handle, library, text
+
+    client = handle("det_client_open", None)
+    try:
+        found = json.loads(text("det_client_get_trial", client, trial["trial_id"]))
+        experiment = json.loads(text("det_client_get_experiment", client, found["experiment_id"]))
+    finally:
+        library.det_client_free(client)
+    return {"hparams": found["hparams"], "config": experiment["config"]}
 
 
 def _values(names: dict[str, tuple[str, bool]]) -> dict[str, Any]:
