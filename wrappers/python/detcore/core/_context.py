@@ -57,6 +57,10 @@ def init(
     and have its defaults. `spool_wait` and `close_wait` are seconds, None for no limit. On
     `stack_trace_signal` the stack of Python is printed to standard error.
     """
+    if distributed is not None and not isinstance(distributed, DistributedContext):
+        raise TypeError(
+            f"distributed must be a core.DistributedContext, not {type(distributed).__name__}"
+        )
     preempting = options.signals(preempt_signals)
     given = {
         "checkpoint_storage": options.storage(checkpoint_storage),

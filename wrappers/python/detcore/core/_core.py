@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import ctypes
 import os
 import sys
 import warnings
+import weakref
 from ctypes import byref
 from typing import TYPE_CHECKING
 
 from detcore import _abi
 from detcore._capi import call, handle, library
 from detcore._interruptible import interruptible
+from detcore.errors import Error, StateError
 
 if TYPE_CHECKING:
     from detcore.core._distributed import DistributedContext
@@ -28,7 +32,17 @@ class Core:
         self._job = job  # must outlive the core
         self._process = os.getpid()
         self.is_open = True
-        self.address = interruptible(lambda: _opened(options_json, job), library.det_core_free)
+        try:
+            self.address = interruptible(lambda: _opened(options_json, job), library.det_core_free)
+        except StateError as refused:
+            if f"process {self._process} " not in refused.message:
+                raise
+            raise StateError(
+                refused.message.partition(";")[0]
+                + ", which is this one: close its other core.Context first",
+                code=refused.code,
+            ) from None
+        _cores.add(self)
 
     def view(self, name: str) -> int:
         """The address of what det_core_<name>() gives."""
@@ -57,6 +71,21 @@ class Core:
             error = _abi.det_error(struct_size=ctypes.sizeof(_abi.det_error))
             library.det_core_close(self.address, _abi.DET_OUTCOME_OK, byref(error))
         library.det_core_free(self.address)
+
+
+_cores: weakref.WeakSet[Core] = weakref.WeakSet()
+
+
+@atexit.register
+def _close_after_ctrl_c() -> None:
+    """Python ends with the signal then, and not with a status that the library is told."""
+    last = getattr(sys, "last_value", None)
+    if not isinstance(last, KeyboardInterrupt) or hasattr(sys, "ps1"):
+        return
+    for core in list(_cores):
+        if core.is_open and core.is_of_this_process():
+            with contextlib.suppress(Error):  # what is not delivered waits in the journal
+                core.close(_abi.DET_OUTCOME_ERROR)
 
 
 class Owned:
