@@ -92,10 +92,17 @@ std::optional<uint64_t> SearcherContext::next_of_chief() {
                     std::to_string(operations_.back().length_) + " first");
   const engine::SearchOperation operation = master_.current_operation();
   if (!operation.completed) return operation.length;
-  if (auto_acknowledge_ && !acknowledged_) {
+  if (!auto_acknowledge_ || acknowledged_) return std::nullopt;
+  try {
     master_.acknowledge_out_of_operations();
-    acknowledged_ = true;
+  } catch (const Error &error) {
+    if (error.code != Code::state) throw;
+    // Others may have brought the search to a decision since it was asked.
+    const engine::SearchOperation since = master_.current_operation();
+    if (since.completed) throw;
+    return since.length;
   }
+  acknowledged_ = true;
   return std::nullopt;
 }
 

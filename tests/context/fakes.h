@@ -7,6 +7,7 @@
 #include <deque>
 #include <exception>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/error.h"
@@ -94,6 +95,11 @@ class FakeMaster : public master::Master {
   }
   void acknowledge_out_of_operations() override {
     answer();
+    if (!late.empty()) {
+      completed = false;
+      lengths = std::exchange(late, {});
+      throw Error(Code::state, "its operation is not completed");
+    }
     ++out_of_operations;
   }
   void report_checkpoint(const engine::CheckpointReport &) override {}
@@ -113,6 +119,7 @@ class FakeMaster : public master::Master {
   engine::RunInfo run;
   Wake signal;
   std::deque<uint64_t> lengths{1};
+  std::deque<uint64_t> late;  // decided between the question and the acknowledgement
   bool completed = false;
   std::atomic<bool> failing{false};
   std::atomic<int> calls{0};  // whatever was asked of it

@@ -43,6 +43,21 @@ void one_broadcast_for_each_operation_and_one_for_the_end(void **) {
   }));
 }
 
+void an_operation_that_comes_while_the_end_is_acknowledged_is_handed_out(void **) {
+  assert_no_failure(run_ranks(1, 2, [](comm::Communicator &real) {
+    SearchingRank job(real);
+    SearcherOperation *operation = job.searcher.next();
+    if (real.is_chief()) operation->report_completed(0.5);
+    job.master.late = {4};
+    operation = job.searcher.next();
+    REQUIRE(operation != nullptr);
+    REQUIRE(operation->length() == 4);
+    if (real.is_chief()) operation->report_completed(0.25);
+    REQUIRE(job.searcher.next() == nullptr);
+    REQUIRE(job.master.out_of_operations == (real.is_chief() ? 1 : 0));
+  }));
+}
+
 void without_automatic_acknowledgement_the_chief_gives_it(void **) {
   assert_no_failure(run_ranks(1, 2, [](comm::Communicator &real) {
     SearchingRank job(real);
@@ -126,6 +141,7 @@ void chief_only_refuses_a_worker_and_does_not_communicate(void **) {
 int test_searcher() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(one_broadcast_for_each_operation_and_one_for_the_end),
+      cmocka_unit_test(an_operation_that_comes_while_the_end_is_acknowledged_is_handed_out),
       cmocka_unit_test(without_automatic_acknowledgement_the_chief_gives_it),
       cmocka_unit_test(an_operation_left_open_is_an_error_on_every_rank),
       cmocka_unit_test(a_failing_master_is_an_error_on_every_rank),
