@@ -1,0 +1,125 @@
+"""A `det run` that this program starts, and the configurations that it is given."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from typing import Any
+from collections.abc import Sequence
+
+import detcore
+from detcore import _abi, _capi
+from detcore.errors import Error, NotFoundError
+
+VARIABLE = "DETCORE_COMMAND"
+BUSY = 4  # its exit code when another one runs the experiment
+
+
+def command() -> str:
+    """Where `det` is: named by the variable, in the package, in its environment, in PATH."""
+    package = pathlib.Path(detcore.__file__).parent
+    beside = [package / "bin" / "det", package / "lib" / "det", pathlib.Path(sys.prefix, "bin/det")]
+    chosen = os.environ.get(VARIABLE)
+    found = chosen or next((str(path) for path in beside if path.exists()), shutil.which("det"))
+    if not found:
+        raise NotFoundError(
+            f"starting `det run`: there is no `det` in PATH; install it, or name it by {VARIABLE}",
+            code=_abi.DET_E_NOT_FOUND,
+        )
+    return found
+
+
+class DetRun:
+    """It has a session of its own: a Ctrl-C that this program is told is not told to it as well,
+    and when this program is killed it goes on."""
+
+    def __init__(
+        self,
+        arguments: Sequence[str],
+        *,
+        master: str | None,
+        directory: str | os.PathLike[str] | None = None,
+        quiet: bool = False,
+        keep_open: Sequence[int] = (),
+    ) -> None:
+        option = [] if master is None else ["-m", master if "://" in master else os.path.abspath(master)]
+        self._output = tempfile.TemporaryFile() if quiet else None  # noqa: SIM115
+        program = command()
+        try:
+            self._process = subprocess.Popen(
+                [program, "run", *option, *arguments],
+                cwd=directory,
+                stdin=subprocess.DEVNULL,
+                stdout=self._output,
+                stderr=self._output,
+                pass_fds=keep_open,
+                start_new_session=True,
+            )
+        except OSError as failure:
+            self.close()
+            raise NotFoundError(
+                f"starting `{program} run` in '{directory or os.getcwd()}': {failure}",
+                code=_abi.DET_E_NOT_FOUND,
+                os_errno=failure.errno or 0,
+            ) from failure
+
+    @property
+    def exit_code(self) -> int | None:
+        """None while it runs."""
+        return self._process.poll()
+
+    def close(self) -> None:
+        """What it prints from now on is for nobody."""
+        if self._output is not None:
+            self._output.close()
+
+    def wait(self) -> int:
+        return self._process.wait()
+
+    def pause(self) -> None:
+        """Lets the trials save and leave, and waits for that; interrupted, ends them at once."""
+        for _ in range(2):
+            if self._process.poll() is not None:
+                return
+            self._process.send_signal(signal.SIGTERM)
+            try:
+                self._process.wait()
+                return
+            except KeyboardInterrupt:
+                continue
+        self._process.wait()
+
+    def failure(self, what: str) -> Error:
+        """Why it left, which is in what it printed."""
+        said = ""
+        if self._output is not None:
+            self._output.seek(0)
+            said = self._output.read()[-2000:].decode("utf-8", "replace").strip()
+            self.close()
+        how = said or f"it left with {self._process.poll()}, and said why on standard error"
+        return Error(f"{what} by `det run`: {how}", code=_abi.DET_E_STATE)
+
+
+def read_config(given: dict[str, Any] | str | os.PathLike[str]) -> dict[str, Any]:
+    """A configuration, or that in a file: checked, and with every default."""
+    if isinstance(given, dict):
+        return given
+    text = pathlib.Path(given).read_bytes()
+    options = _abi.det_config_options()
+    _capi.library.det_config_options_init(ctypes.byref(options))
+    options.file_name = _capi.encoded(given, "the configuration")
+    options.unmanaged = 1  # may leave out the entrypoint
+    return json.loads(  # type: ignore[no-any-return]
+        _capi.text("det_config_complete", text, ctypes.byref(options))
+    )
+
+
+def with_label(config: dict[str, Any], label: str) -> dict[str, Any]:
+    return {**config, "labels": [*(config.get("labels") or []), label]}

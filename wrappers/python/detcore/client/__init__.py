@@ -1,0 +1,152 @@
+"""Reading and steering experiments, trials, metrics, checkpoints and logs.
+
+    from detcore import client
+
+    for experiment in client.list_experiments():
+        print(experiment.id, experiment.name, experiment.state, experiment.best_metric)
+
+The functions below work on one Client of the process, opened when it is first needed; login()
+chooses another. docs/python-client.md has more.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from detcore.client import _client, _create
+from detcore.client._checkpoint import Checkpoint
+from detcore.client._client import Client
+from detcore.client._connection import options_of
+from detcore.client._experiment import BestTrial, Experiment
+from detcore.client._logs import LogLine
+from detcore.client._metrics import MetricSeries, TrialMetrics
+from detcore.client._states import (
+    CheckpointSortBy,
+    CheckpointState,
+    ExperimentSortBy,
+    ExperimentState,
+    LogLevel,
+    OrderBy,
+    TrialSortBy,
+    TrialState,
+)
+from detcore.client._trial import Trial
+
+__all__ = [
+    "BestTrial",
+    "Checkpoint",
+    "CheckpointSortBy",
+    "CheckpointState",
+    "Client",
+    "Experiment",
+    "ExperimentSortBy",
+    "ExperimentState",
+    "LogLevel",
+    "LogLine",
+    "MetricSeries",
+    "OrderBy",
+    "Trial",
+    "TrialMetrics",
+    "TrialSortBy",
+    "TrialState",
+    "create_experiment",
+    "get_checkpoint",
+    "get_experiment",
+    "get_session_username",
+    "get_trial",
+    "list_checkpoints",
+    "list_experiments",
+    "list_trials",
+    "login",
+    "logout",
+    "sync",
+    "whoami",
+]
+
+_default: Client | None = None
+_process = 0
+_lock = threading.Lock()
+
+
+def _shared() -> Client:
+    global _default, _process
+    with _lock:
+        if _default is None or _process != os.getpid():  # a forked child opens its own
+            _default, _process = Client(), os.getpid()
+        return _default
+
+
+def login(
+    master: str | os.PathLike[str] | None = None,
+    user: str | None = None,
+    password: str | None = None,
+    *,
+    cert_file: str | os.PathLike[str] | None = None,
+) -> None:
+    """Chooses the master of the functions of this module. With a `user` and a `password` the login
+    is kept for other programs as well, as `det login` does."""
+    global _default, _process
+    if user is not None and password is not None:
+        _client.login(options_of(master, user, password, None, cert_file, None))
+    chosen = Client(master, user, password, cert_file=cert_file)
+    with _lock:
+        _default, _process = chosen, os.getpid()
+
+
+def logout(master: str | os.PathLike[str] | None = None, user: str | None = None) -> dict[str, Any]:
+    """Ends the login that was kept, here and on the master."""
+    return _client.logout(options_of(master, user, None, None, None, None))
+
+
+def create_experiment(
+    config: dict[str, Any] | str | os.PathLike[str],
+    model_dir: str | os.PathLike[str] | None = None,
+    *,
+    command: Sequence[str] = (),
+    slots: int | None = None,
+) -> Experiment:
+    """As Client.create_experiment(). Where there is no store yet it is made."""
+    master = _default.master if _default is not None else None
+    return _create.create_experiment(_shared, master, config, model_dir, command, slots)
+
+
+def whoami() -> dict[str, Any]:
+    return _shared().whoami()
+
+
+def get_session_username() -> str:
+    return str(whoami()["username"])
+
+
+def get_experiment(experiment_id: int) -> Experiment:
+    return _shared().get_experiment(experiment_id)
+
+
+def list_experiments(*arguments: Any, **filters: Any) -> Iterator[Experiment]:
+    """As Client.list_experiments()."""
+    return _shared().list_experiments(*arguments, **filters)
+
+
+def get_trial(trial_id: int | str) -> Trial:
+    return _shared().get_trial(trial_id)
+
+
+def list_trials(*arguments: Any, **filters: Any) -> Iterator[Trial]:
+    """As Client.list_trials()."""
+    return _shared().list_trials(*arguments, **filters)
+
+
+def get_checkpoint(uuid: str) -> Checkpoint:
+    return _shared().get_checkpoint(uuid)
+
+
+def list_checkpoints(*arguments: Any, **filters: Any) -> Iterator[Checkpoint]:
+    """As Client.list_checkpoints()."""
+    return _shared().list_checkpoints(*arguments, **filters)
+
+
+def sync() -> dict[str, Any]:
+    return _shared().sync()

@@ -1,0 +1,139 @@
+"""A checkpoint, as the store or the master knows it."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import shutil
+import tempfile
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from detcore import _abi
+from detcore.client._record import Fact, Record, time
+from detcore.client._states import CheckpointState
+from detcore.errors import CorruptError, NotFoundError, UnsupportedError
+
+if TYPE_CHECKING:
+    from detcore.client._trial import Trial
+
+
+class Checkpoint(Record):
+    _identity = "uuid"
+
+    uuid: Fact[str] = Fact("uuid")
+    trial_id: Fact[int] = Fact("trial_id")
+    trial_run_id: Fact[int | None] = Fact("trial_run_id")
+    steps_completed: Fact[int] = Fact("steps_completed")
+    state = Fact("state", CheckpointState)
+    report_time = Fact("time", time)
+    size: Fact[int] = Fact("size", doc="Bytes of all its files.")
+    metadata: Fact[dict[str, Any]] = Fact("metadata")
+    resources: Fact[dict[str, int]] = Fact("resources", doc="Bytes by path; directories end in /.")
+    storage: Fact[dict[str, Any]] = Fact(
+        "storage", doc="As `checkpoint_storage` of a configuration."
+    )
+
+    def _read(self) -> dict[str, Any]:
+        return self._client._ask_about("det_client_get_checkpoint", self._entry["uuid"])
+
+    def get_trial(self) -> Trial:
+        return self._client.get_trial(self.trial_id)
+
+    def validation(self, name: str) -> float | None:
+        """The validation metric that was reported at its step, None where there is none."""
+        return validations([self], name)[0]
+
+    @property
+    def searcher_metric(self) -> float | None:
+        """The validation by `searcher.metric` at its step."""
+        name = self.get_trial().get_experiment().searcher_metric
+        return None if name is None else self.validation(name)
+
+    @property
+    def directory(self) -> pathlib.Path | None:
+        """Where its files are; None where that is no file system that this machine has."""
+        storage = self.storage
+        kind = storage.get("type")
+        if kind == "directory":
+            root = pathlib.Path(storage["container_path"])
+        elif kind == "shared_fs":
+            root = pathlib.Path(storage["host_path"], storage.get("storage_path") or "")
+        else:
+            return None
+        return root / self.uuid
+
+    def download(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Copies its files into a directory, by default checkpoints/UUID; returns the directory.
+        What is there before stays; a copy that fails leaves none of its files behind."""
+        source = self.directory
+        if source is None:
+            raise UnsupportedError(
+                f"downloading checkpoint {self.uuid}: its files are in {self.storage.get('type')}, "
+                "which only a core context reads: use core.checkpoint.download() of a "
+                "detcore.core.init(checkpoint_storage=...)",
+                code=_abi.DET_E_UNSUPPORTED,
+            )
+        target = pathlib.Path(path) if path is not None else pathlib.Path("checkpoints", self.uuid)
+        target.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".download-", dir=target) as part:
+            for name in sorted(self.resources):
+                self._copy(source, pathlib.Path(part), name)
+            _move_into(pathlib.Path(part), target)
+        return str(target)
+
+    def _copy(self, source: pathlib.Path, part: pathlib.Path, name: str) -> None:
+        if pathlib.PurePosixPath(name).is_absolute() or ".." in pathlib.PurePosixPath(name).parts:
+            raise CorruptError(
+                f"downloading checkpoint {self.uuid}: {name!r} leads out of it",
+                code=_abi.DET_E_CORRUPT,
+            )
+        target = part / name
+        if name.endswith("/"):
+            target.mkdir(parents=True, exist_ok=True)
+            return
+        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            shutil.copyfile(source / name, target)
+        except FileNotFoundError as failure:
+            raise NotFoundError(
+                f"downloading checkpoint {self.uuid}: {source / name} is not there: its storage is "
+                f"not mounted, or it was deleted (it is {self.state})",
+                code=_abi.DET_E_NOT_FOUND,
+            ) from failure
+        if target.stat().st_size != self.resources[name]:
+            raise CorruptError(
+                f"downloading checkpoint {self.uuid}: {source / name} has "
+                f"{target.stat().st_size} bytes, not {self.resources[name]}: take another one",
+                code=_abi.DET_E_CORRUPT,
+            )
+
+    def write_metadata_file(self, path: str | os.PathLike[str]) -> None:
+        """Writes its metadata as JSON."""
+        pathlib.Path(path).write_text(json.dumps(self.metadata, indent=2) + "\n", encoding="utf-8")
+
+
+def _move_into(part: pathlib.Path, target: pathlib.Path) -> None:
+    for path in sorted(part.rglob("*")):
+        place = target / path.relative_to(part)
+        if path.is_dir():
+            place.mkdir(exist_ok=True)
+        else:
+            os.replace(path, place)
+
+
+def validations(checkpoints: Iterable[Checkpoint], name: str) -> list[float | None]:
+    """Of each the validation at its step. The metrics of a trial are read once."""
+    by_trial: dict[int, dict[int, float]] = {}
+    found: list[float | None] = []
+    for checkpoint in checkpoints:
+        trial_id = checkpoint.trial_id
+        if trial_id not in by_trial:
+            series = checkpoint._client.get_metrics(trial_id, name, "validation")
+            by_trial[trial_id] = {
+                int(step): float(value)
+                for step, value in zip(series.steps_completed, series.values)
+            }
+        found.append(by_trial[trial_id].get(checkpoint.steps_completed))
+    return found

@@ -1,0 +1,210 @@
+"""A store or a master, for reading and steering."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import operator
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from detcore import _abi, _capi
+from detcore.client import _metrics
+from detcore.client._checkpoint import Checkpoint
+from detcore.client._connection import Connection, entries, options_of, page_of
+from detcore.client._create import create_experiment
+from detcore.client._experiment import Experiment
+from detcore.client._record import ordered
+from detcore.client._states import OrderBy
+from detcore.client._trial import Trial
+
+
+class Client:
+    """`master`: a directory or an http(s) URL, by default what the `det` command takes. Objects
+    that come from a client are for use until close(). Threads may share one."""
+
+    def __init__(
+        self,
+        master: str | os.PathLike[str] | None = None,
+        user: str | None = None,
+        password: str | None = None,
+        *,
+        token: str | None = None,
+        cert_file: str | os.PathLike[str] | None = None,
+        timeout: float | None = None,
+    ) -> None:
+        self.master = None if master is None else os.fspath(master)
+        self._options = options_of(master, user, password, token, cert_file, timeout)
+        self._connection = Connection(self._options)
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Waits for calls of other threads. Calls that follow are a StateError."""
+        self._connection.close()
+
+    def whoami(self) -> dict[str, Any]:
+        """Who this user is to a master over HTTP."""
+        return _account("det_client_whoami", self._options)
+
+    def get_experiment(self, experiment_id: int) -> Experiment:
+        experiment = Experiment(self, {"id": _identity(experiment_id, "experiment_id")})
+        experiment.reload()
+        return experiment
+
+    def list_experiments(
+        self,
+        sort_by: str | None = None,
+        order_by: str = OrderBy.ASC,
+        *,
+        states: Iterable[str] = (),
+        name: str | None = None,
+        labels: Iterable[str] = (),
+        archived: bool | None = False,
+        running: bool = False,
+    ) -> Iterator[Experiment]:
+        """`name` is a glob, `archived=None` for all. With `sort_by`, an ExperimentSortBy, all of
+        them are read before the first is given."""
+        wanted = _texts(labels, "labels")
+        page = page_of(
+            descending=OrderBy(order_by) is OrderBy.DESC and sort_by is None,
+            state=",".join(_texts(states, "states")) or None,
+            name=name,
+            tag=wanted[0] if wanted else None,
+            archived=archived,
+            running=running,
+        )
+        found = (
+            Experiment(self, entry)
+            for entry in entries(self._connection, "det_client_list_experiments", page=page)
+            if set(wanted) <= set(entry["tags"] or [])
+        )
+        return found if sort_by is None else iter(ordered(found, sort_by, order_by, None))
+
+    def create_experiment(
+        self,
+        config: dict[str, Any] | str | os.PathLike[str],
+        model_dir: str | os.PathLike[str] | None = None,
+        *,
+        command: Sequence[str] = (),
+        slots: int | None = None,
+    ) -> Experiment:
+        """Starts `det run` on this machine in the background. `config` is an object or the name of
+        a YAML file, `command` the program in place of `entrypoint`, started in `model_dir`."""
+        return create_experiment(lambda: self, self.master, config, model_dir, command, slots)
+
+    def update_experiment(self, experiment_id: int, **changes: Any) -> dict[str, Any]:
+        """Changes `name`, `notes`, `tags` or `archived`; gives what there is then."""
+        text = json.dumps(changes).encode()
+        return self._ask_about("det_client_update_experiment", experiment_id, text)
+
+    def get_trial(self, trial_id: int | str) -> Trial:
+        """By its id, or by a text that is its id or its external id."""
+        if isinstance(trial_id, str):
+            return Trial(self, self._ask_about("det_client_find_trial", trial_id))
+        trial = Trial(self, {"id": _identity(trial_id, "trial_id")})
+        trial.reload()
+        return trial
+
+    def list_trials(
+        self,
+        experiment_id: int | None = None,
+        *,
+        best_first: bool = False,
+        descending: bool = False,
+        states: Iterable[str] = (),
+        name: str | None = None,
+        label: str | None = None,
+        archived: bool | None = False,
+        running: bool = False,
+    ) -> Iterator[Trial]:
+        """Trials of one experiment, or of all. `best_first` goes by `searcher.metric`."""
+        page = page_of(
+            by_metric=best_first,
+            descending=descending,
+            state=",".join(_texts(states, "states")) or None,
+            name=name,
+            tag=label,
+            archived=archived,
+            running=running,
+        )
+        identity = 0 if experiment_id is None else _identity(experiment_id, "experiment_id")
+        found = entries(self._connection, "det_client_list_trials", identity, page=page)
+        return (Trial(self, entry) for entry in found)
+
+    def get_metrics(
+        self, trial_id: int, name: str, group: str = "training"
+    ) -> _metrics.MetricSeries:
+        return _metrics.read_series(self._connection, _identity(trial_id, "trial_id"), group, name)
+
+    def get_checkpoint(self, uuid: str) -> Checkpoint:
+        """By its id, or the first 4 or more characters of it."""
+        return Checkpoint(self, self._ask_about("det_client_find_checkpoint", uuid))
+
+    def list_checkpoints(
+        self, trial_id: int | None = None, *, descending: bool = False
+    ) -> Iterator[Checkpoint]:
+        identity = 0 if trial_id is None else _identity(trial_id, "trial_id")
+        page = page_of(descending=descending)
+        found = entries(self._connection, "det_client_list_checkpoints", identity, page=page)
+        return (Checkpoint(self, entry) for entry in found)
+
+    def sync(self) -> dict[str, Any]:
+        """Ships the reports that killed processes left behind."""
+        return self._connection.ask("det_client_sync")  # type: ignore[no-any-return]
+
+    def search_events(self, experiment_id: int, timeout: float = 60.0) -> list[dict[str, Any]]:
+        """What happened in a search that a program decides; empty when nothing did in time."""
+        limit = int(timeout * 1000) or _abi.DET_TIMEOUT_NONE
+        answer = self._ask_about("det_client_search_events", experiment_id, limit)
+        return answer["events"]  # type: ignore[no-any-return]
+
+    def post_operations(
+        self, experiment_id: int, event_id: int, operations: list[dict[str, Any]]
+    ) -> str | None:
+        """Answers why some were refused, or None. All events up to `event_id` are done with."""
+        text = json.dumps(operations).encode()
+        answer = self._ask_about("det_client_post_operations", experiment_id, event_id, text)
+        return answer["refused"]  # type: ignore[no-any-return]
+
+    def _ask_about(self, function: str, identity: int | str, *arguments: Any) -> dict[str, Any]:
+        if isinstance(identity, str):
+            about: Any = _capi.encoded(identity, "id")
+        else:
+            about = _identity(identity, "id")
+        return self._connection.ask(function, about, *arguments)  # type: ignore[no-any-return]
+
+
+def login(options: _abi.det_client_options) -> dict[str, Any]:
+    return _account("det_client_login", options)
+
+
+def logout(options: _abi.det_client_options) -> dict[str, Any]:
+    return _account("det_client_logout", options)
+
+
+def _account(function: str, options: _abi.det_client_options) -> dict[str, Any]:
+    return json.loads(_capi.text(function, ctypes.byref(options)))  # type: ignore[no-any-return]
+
+
+def _identity(value: int, what: str) -> int:
+    if isinstance(value, bool):
+        raise TypeError(f"{what} must be a whole number, not {value}")
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{what} must be a whole number, not {value!r}") from None
+    if not 0 <= number < 2**63:
+        raise ValueError(f"{what} must be from 0 to 2^63-1, not {number}")
+    return number
+
+
+def _texts(values: Iterable[str], what: str) -> list[str]:
+    if isinstance(values, str):
+        raise TypeError(f"{what} must be several texts, not one: {values!r}")
+    return [str(value) for value in values]

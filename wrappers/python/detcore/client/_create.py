@@ -1,0 +1,53 @@
+"""An experiment that a `det run` in the background runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from detcore._det_run import DetRun, read_config, with_label
+
+if TYPE_CHECKING:
+    from detcore.client._client import Client
+    from detcore.client._experiment import Experiment
+
+_started: list[DetRun] = []  # they outlive their callers, and this process
+
+
+def create_experiment(
+    open_client: Callable[[], Client],
+    master: str | None,
+    config: dict[str, Any] | str | os.PathLike[str],
+    model_dir: str | os.PathLike[str] | None,
+    command: Sequence[str],
+    slots: int | None,
+) -> Experiment:
+    label = f"new-{uuid.uuid4().hex}"  # by which the experiment is found
+    with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
+        json.dump(with_label(read_config(config), label), file)
+        file.flush()
+        options = [] if slots is None else ["--slots", str(slots)]
+        arguments = [file.name, *options, *(["--", *command] if command else [])]
+        run = DetRun(arguments, master=master, directory=model_dir, quiet=True)
+        _started[:] = [run, *(other for other in _started if other.exit_code is None)]
+        while True:
+            has_left = run.exit_code is not None  # asked first: then what it made is found
+            for experiment in _made(open_client, label):
+                experiment.remove_label(label)
+                run.close()
+                return experiment
+            if has_left:
+                raise run.failure("creating an experiment")
+            time.sleep(0.02)
+
+
+def _made(open_client: Callable[[], Client], label: str) -> list[Experiment]:
+    try:
+        return list(open_client().list_experiments(labels=[label]))
+    except LookupError:  # no store yet: `det run` makes it
+        return []

@@ -1,0 +1,96 @@
+"""Lines of a trial's log, also those that come while it runs."""
+
+from __future__ import annotations
+
+import collections
+import ctypes
+import dataclasses
+import datetime
+import time as clock
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from detcore.client._connection import Connection, page_of
+from detcore.client._record import time
+from detcore.client._states import LogLevel
+
+_BETWEEN_LOOKS = 0.2  # seconds
+
+
+@dataclasses.dataclass(frozen=True)
+class LogLine:
+    time: datetime.datetime | None
+    level: LogLevel
+    rank: int | None
+    trial_run_id: int | None
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class _Reader:
+    """Each line once: the last page, which has no cursor behind it, is read again."""
+
+    def __init__(self, connection: Connection, trial_id: int) -> None:
+        self._connection = connection
+        self._trial_id = trial_id
+        self._page = page_of()
+        self._seen = 0  # lines of the last page that were given
+
+    def new_lines(self) -> Iterator[LogLine]:
+        while True:
+            answer = self._connection.ask(
+                "det_client_list_logs", self._trial_id, ctypes.byref(self._page)
+            )
+            for entry in answer["logs"][self._seen :]:
+                self._seen += 1
+                yield _line(entry)
+            if answer["next"] is None:
+                return
+            self._page.after = answer["next"]
+            self._seen = 0
+
+
+def _line(entry: dict[str, Any]) -> LogLine:
+    return LogLine(
+        time(entry["time"]),
+        LogLevel(entry["level"]),
+        entry["rank"],
+        entry["trial_run_id"],
+        entry["text"],
+    )
+
+
+def iter_logs(
+    connection: Connection,
+    trial_id: int,
+    *,
+    follow: bool,
+    head: int | None,
+    tail: int | None,
+    min_level: LogLevel,
+    has_ended: Callable[[], bool],
+) -> Iterator[LogLine]:
+    for name, count in (("head", head), ("tail", tail)):
+        if count is not None and count < 0:
+            raise ValueError(f"{name} must not be negative: {count}")
+    if head is not None and (follow or tail is not None):
+        raise ValueError("head goes with neither tail nor follow: the first lines do not change")
+    reader = _Reader(connection, trial_id)
+    levels = list(LogLevel)
+    least = levels.index(min_level)
+
+    def new_lines() -> Iterator[LogLine]:
+        return (line for line in reader.new_lines() if levels.index(line.level) >= least)
+
+    if head is not None:
+        for _, line in zip(range(head), new_lines()):
+            yield line
+        return
+    first = new_lines()
+    yield from first if tail is None else collections.deque(first, maxlen=tail)
+    while follow:
+        clock.sleep(_BETWEEN_LOOKS)
+        follow = not has_ended()  # asked first: then nothing is added
+        yield from new_lines()

@@ -1,0 +1,100 @@
+"""What experiments, trials and checkpoints have in common: facts that can be read again."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from detcore.client._states import OrderBy
+
+if TYPE_CHECKING:
+    from detcore.client._client import Client
+
+T = TypeVar("T")
+R = TypeVar("R", bound="Record")
+
+
+def as_it_is(value: Any) -> Any:
+    return value
+
+
+def number(value: Any) -> float | None:
+    """JSON has no numbers such as NaN: they are texts."""
+    return None if value is None else float(value)
+
+
+def time(value: str | None) -> datetime.datetime | None:
+    return None if value is None else datetime.datetime.fromisoformat(value.replace("Z", "+00:00"))
+
+
+class Fact(Generic[T]):
+    """One key of an answer. What a list does not tell is read when it is asked for."""
+
+    def __init__(self, key: str, of: Callable[[Any], T] = as_it_is, doc: str = "") -> None:
+        self._key = key
+        self._of = of
+        self.__doc__ = doc
+
+    def __get__(self, record: Record, kind: type[Record] | None = None) -> T:
+        if record is None:  # asked of the class, as help() does
+            return self
+        return self._of(record._fact(self._key))
+
+
+class Record:
+    """Small and cheap: it keeps what was last read of one thing."""
+
+    _identity = "id"
+
+    def __init__(self, client: Client, entry: dict[str, Any]) -> None:
+        self._client = client
+        self._entry = entry
+        self._whole = False
+
+    def reload(self) -> None:
+        """Reads everything again."""
+        self._entry = self._read()
+        self._whole = True
+
+    def to_json(self) -> dict[str, Any]:
+        """All that is known of it, with the keys of docs/client.md."""
+        if not self._whole:
+            self.reload()
+        return self._entry
+
+    def _read(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def _fact(self, key: str) -> Any:
+        if key not in self._entry and not self._whole:
+            self.reload()
+        return self._entry.get(key)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._entry[self._identity]} {self._entry.get('state')}>"
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        assert isinstance(other, Record)
+        return bool(other._entry[self._identity] == self._entry[self._identity])
+
+    def __hash__(self) -> int:
+        return hash(self._entry[self._identity])
+
+
+def ordered(
+    records: Iterable[R], sort_by: str | None, order_by: str, max_results: int | None
+) -> list[R]:
+    """By an attribute; those that have none of it are last."""
+    found = list(records)
+    descending = OrderBy(order_by) is OrderBy.DESC
+    if sort_by is not None:
+        attribute = str(sort_by)
+        known = [record for record in found if getattr(record, attribute) is not None]
+        known.sort(key=lambda record: getattr(record, attribute), reverse=descending)
+        found = known + [record for record in found if getattr(record, attribute) is None]
+    elif descending:
+        found.reverse()
+    return found[:max_results]
