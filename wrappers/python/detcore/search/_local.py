@@ -1,0 +1,193 @@
+"""A search over an experiment of this machine, started and looked after from here."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import pathlib
+import time
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+from detcore import _abi
+from detcore._det_run import BUSY, DetRun, read_config, with_label
+from detcore.client import Client
+from detcore.errors import InvalidArgumentError
+from detcore.search._method import SearchMethod
+from detcore.search._runner import SearchRunner
+
+_LABEL = "label.json"
+_BETWEEN_TRIES = 5.0  # seconds
+
+
+class LocalSearchRunner(SearchRunner):
+    """Starts `det run` for a configuration with `searcher: {name: custom}`, and drives it.
+
+    `searcher_dir` is that of this search alone. After a crash of anything, or a pause, run() of a
+    new runner with the same directory goes on where the search was."""
+
+    def __init__(
+        self,
+        search_method: SearchMethod,
+        searcher_dir: str | os.PathLike[str] = "search",
+        client: Client | None = None,
+        *,
+        slots: int | None = None,
+        quiet: bool = False,
+    ) -> None:
+        super().__init__(search_method, searcher_dir, client)
+        self._slots = slots
+        self._quiet = quiet
+        self._det_run: DetRun | None = None
+        self._master: str | None = None
+        self._last_try = 0.0
+        self._saw_it_leave = False
+
+    def run(
+        self,
+        exp_config: dict[str, Any] | str | os.PathLike[str],
+        model_dir: str | os.PathLike[str] | None = None,
+        command: Sequence[str] = (),
+    ) -> int:
+        """Until the experiment is over or paused; gives its id. `exp_config` is an object or the
+        name of a YAML file, `model_dir` where trials start, `command` the program in the place of
+        `entrypoint`. A Ctrl-C, or a failure of the method, pauses the experiment."""
+        with self._directory.locked(), contextlib.ExitStack() as scope:
+            self._restore()
+            if self._given_client is not None:
+                self._master = self._given_client.master
+            try:
+                client, experiment_id = self._begin(scope, exp_config, model_dir, command)
+                self._drive(client, experiment_id)
+            except BaseException:
+                if self._det_run is not None:
+                    self._det_run.pause()
+                raise
+            finally:
+                if self._det_run is not None:
+                    self._det_run.close()
+                self._det_run = None
+            return experiment_id
+
+    def _begin(
+        self,
+        scope: contextlib.ExitStack,
+        exp_config: dict[str, Any] | str | os.PathLike[str],
+        model_dir: str | os.PathLike[str] | None,
+        command: Sequence[str],
+    ) -> tuple[Client, int]:
+        """The experiment of this search: one that a killed program made, else a new one."""
+        label = self._label()
+        client: Client | None = None
+        with open(self.searcher_dir / "det-run.lock", "a", encoding="utf-8") as alive:
+            while True:
+                # Asked first: then an experiment that it made is found.
+                is_alive = not _lock(alive.fileno())
+                client = client or self._open(scope)
+                found = None if client is None else _find(client, label)
+                if client is not None and found is not None:
+                    self._experiment_id = found
+                    if self._det_run is None and not client.get_experiment(found).state.is_terminal:
+                        self._resume()
+                    return client, found
+                if self._det_run is None and not is_alive:
+                    config = self._config(exp_config, label)
+                    arguments = [
+                        str(config),
+                        *self._options(),
+                        *(["--", *command] if command else []),
+                    ]
+                    self._det_run = DetRun(
+                        arguments,
+                        master=self._master,
+                        directory=model_dir,
+                        quiet=self._quiet,
+                        keep_open=[alive.fileno()],
+                    )
+                elif self._det_run is not None and self._det_run.exit_code is not None:
+                    raise self._det_run.failure("starting the experiment of a search")
+                time.sleep(0.02)
+
+    def _open(self, scope: contextlib.ExitStack) -> Client | None:
+        """None while there is no store yet: `det run` makes it."""
+        if self._given_client is not None:
+            return self._given_client
+        try:
+            return scope.enter_context(Client())
+        except LookupError:
+            return None
+
+    def _label(self) -> str:
+        """By which the experiment is known as that of this search."""
+        path = self.searcher_dir / _LABEL
+        if not path.exists():
+            self._directory.write(_LABEL, f"search-{uuid.uuid4().hex[:12]}")
+        return str(json.loads(path.read_text(encoding="utf-8")))
+
+    def _config(self, given: dict[str, Any] | str | os.PathLike[str], label: str) -> pathlib.Path:
+        config = read_config(given)
+        searcher = config.get("searcher")
+        name = searcher.get("name") if isinstance(searcher, dict) else None
+        if name != "custom":
+            raise InvalidArgumentError(
+                f"starting a search: searcher.name of the configuration is {name!r}; it must be "
+                "'custom', for then the method decides",
+                code=_abi.DET_E_INVALID,
+            )
+        return self._directory.write("experiment.json", with_label(config, label)).absolute()
+
+    def _options(self) -> list[str]:
+        return [] if self._slots is None else ["--slots", str(self._slots)]
+
+    def _resume(self) -> None:
+        # Refused where another `det run` has it.
+        self._last_try = time.monotonic()
+        if self._det_run is not None:
+            self._det_run.close()
+        self._det_run = DetRun(
+            ["--resume", str(self._experiment_id), *self._options()],
+            master=self._master,
+            quiet=True,
+        )
+
+    def _is_over(self, state: str) -> bool:
+        has_left = self._det_run is not None and self._det_run.exit_code is not None
+        if state in ("COMPLETED", "CANCELED", "ERROR"):
+            if self._det_run is not None and not has_left:
+                self._det_run.wait()  # it says how it went
+            return super()._is_over(state)
+        if state == "PAUSED" and has_left:
+            return True
+        time.sleep(0.05)  # it goes on with what was paused, or ends what is ending
+        self._look_after(True)
+        return False
+
+    def _look_after(self, is_heard: bool) -> None:
+        left_with = None if self._det_run is None else self._det_run.exit_code
+        if left_with == BUSY:
+            if not is_heard or time.monotonic() - self._last_try > _BETWEEN_TRIES:
+                self._resume()
+        elif left_with is not None and self._det_run is not None:
+            # What it did last may not have been read yet.
+            if self._saw_it_leave:
+                raise self._det_run.failure(f"running experiment {self._experiment_id}")
+            self._saw_it_leave = True
+        if not is_heard:
+            time.sleep(0.05)
+
+
+def _lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _find(client: Client, label: str) -> int | None:
+    for experiment in client.list_experiments(labels=[label], archived=None):
+        return experiment.id
+    return None

@@ -1,0 +1,91 @@
+"""What a search method asks for."""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+import enum
+import json
+import math
+import uuid
+from typing import Any
+
+
+class Operation(abc.ABC):
+    @abc.abstractmethod
+    def to_json(self) -> dict[str, Any]:
+        """In the form of det_client_post_operations()."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Create(Operation):
+    """A new trial. `request_id` is the method's own: uuid.uuid4()."""
+
+    request_id: uuid.UUID
+    hparams: dict[str, Any]
+
+    def to_json(self) -> dict[str, Any]:
+        hparams = json.dumps(self.hparams, allow_nan=False)
+        return {"createTrial": {"requestId": _text(self.request_id), "hyperparams": hparams}}
+
+
+@dataclasses.dataclass(frozen=True)
+class ValidateAfter(Operation):
+    """Train to `length`, counted from the beginning of the trial, and validate."""
+
+    request_id: uuid.UUID
+    length: int
+
+    def to_json(self) -> dict[str, Any]:
+        if isinstance(self.length, bool) or self.length < 1 or int(self.length) != self.length:
+            raise ValueError(f"length must be a whole number from 1, not {self.length!r}")
+        where = {"requestId": _text(self.request_id), "length": str(int(self.length))}
+        return {"trialOperation": {"validateAfter": where}}
+
+
+@dataclasses.dataclass(frozen=True)
+class Close(Operation):
+    """The trial ends when it has done what it was asked for."""
+
+    request_id: uuid.UUID
+
+    def to_json(self) -> dict[str, Any]:
+        return {"closeTrial": {"requestId": _text(self.request_id)}}
+
+
+@dataclasses.dataclass(frozen=True)
+class Progress(Operation):
+    """How far the search is, from 0 to 1."""
+
+    progress: float
+
+    def to_json(self) -> dict[str, Any]:
+        if not math.isfinite(self.progress):
+            raise ValueError(f"progress must be a number from 0 to 1, not {self.progress}")
+        return {"setSearcherProgress": {"progress": float(self.progress)}}
+
+
+@dataclasses.dataclass(frozen=True)
+class Shutdown(Operation):
+    """The search is over, and with it the experiment: COMPLETED, or one of these two."""
+
+    cancel: bool = False
+    failure: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        return {"shutDown": {"cancel": self.cancel, "failure": self.failure}}
+
+
+class ExitedReason(enum.Enum):
+    """Why a trial left before it had done what it was asked for."""
+
+    ERRORED = "ERRORED"
+    INVALID_HP = "INVALID_HP"
+    USER_REQUESTED_STOP = "USER_REQUESTED_STOP"
+    USER_CANCELED = "USER_CANCELED"
+
+
+def _text(request_id: uuid.UUID) -> str:
+    if not isinstance(request_id, uuid.UUID):
+        raise TypeError(f"request_id must be a uuid.UUID, not {request_id!r}")
+    return str(request_id)

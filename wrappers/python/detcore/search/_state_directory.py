@@ -1,0 +1,101 @@
+"""Where a search is kept: the state after the last event, and the operations that answer it."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import pathlib
+import shutil
+import uuid
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from detcore import _abi
+from detcore.errors import BusyError, CorruptError
+
+_CURRENT = "current.json"
+_RUNNER = "runner.json"
+
+
+class StateDirectory:
+    """A state is a directory of its own; current.json, replaced at once, names the one that counts.
+    So what is read after a kill or a power cut is always one whole state."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = pathlib.Path(path)
+        self.path.mkdir(parents=True, exist_ok=True)
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """For one runner at a time. The lock goes with the process."""
+        with open(self.path / "lock", "a", encoding="utf-8") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise BusyError(
+                    f"opening the search in '{self.path}': another program runs it; wait for its "
+                    "end, or give this one a directory of its own",
+                    code=_abi.DET_E_BUSY,
+                    retryable=True,
+                ) from None
+            yield
+
+    def read(self) -> tuple[dict[str, Any], pathlib.Path] | None:
+        """What save() was given last, and the directory of the method; None for a new search."""
+        current = self.path / _CURRENT
+        try:
+            name = json.loads(current.read_text(encoding="utf-8"))["state"]
+            place = self.path / name
+            return json.loads((place / _RUNNER).read_text(encoding="utf-8")), place
+        except FileNotFoundError as failure:
+            if not current.exists():
+                return None
+            raise CorruptError(
+                f"reading the search in '{self.path}': {failure.filename} is not there",
+                code=_abi.DET_E_CORRUPT,
+            ) from failure
+        except (ValueError, KeyError, TypeError) as failure:
+            raise CorruptError(
+                f"reading the search in '{self.path}': {current} is not what was written",
+                code=_abi.DET_E_CORRUPT,
+            ) from failure
+
+    def save(self, runner: dict[str, Any], save_method: Callable[[pathlib.Path], None]) -> None:
+        place = self.path / f"state-{uuid.uuid4().hex}"
+        place.mkdir()
+        try:
+            save_method(place)
+            (place / _RUNNER).write_text(json.dumps(runner), encoding="utf-8")
+            _sync_all(place)
+        except BaseException:
+            shutil.rmtree(place, ignore_errors=True)
+            raise
+        self.write(_CURRENT, {"state": place.name})
+        for old in self.path.glob("state-*"):
+            if old != place:
+                shutil.rmtree(old, ignore_errors=True)
+
+    def write(self, name: str, value: Any) -> pathlib.Path:
+        """A file that is there as a whole, or as it was before."""
+        new = self.path / f".{name}.new"
+        new.write_text(json.dumps(value), encoding="utf-8")
+        _sync(new)
+        os.replace(new, self.path / name)
+        _sync(self.path)
+        return self.path / name
+
+
+def _sync_all(place: pathlib.Path) -> None:
+    for path in [*place.rglob("*"), place]:
+        if not path.is_symlink():
+            _sync(path)
+
+
+def _sync(path: pathlib.Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
