@@ -18,7 +18,7 @@ files() {
 
 case $mode in
   format)
-    files "$@" | grep -E '\.(c|cc|h)$' | xargs --no-run-if-empty clang-format-14 --dry-run -Werror
+    files "$@" | grep -E '\.(c|cc|h|hpp)$' | xargs --no-run-if-empty clang-format-14 --dry-run -Werror
     ;;
   tidy)
     # Only what the build compiles has a command to analyse it with.

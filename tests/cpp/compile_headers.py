@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""Each header of C++ compiles alone, and all of them in every standard, without a warning; with exceptions
+off, a call that is given no Failure does not. Usage: compile_headers.py SOURCE COMPILER...
+
+Says so in TAP."""
+
+import concurrent.futures
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+source, *compilers = sys.argv[1:]
+source = Path(source)
+headers = source / "wrappers/cpp"
+warnings = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Wold-style-cast", "-Wnon-virtual-dtor",
+            "-Woverloaded-virtual", "-Werror"]
+folders = [f"-I{headers}", f"-I{source / 'include'}"]
+every_call = source / "tests/cpp/every_call.cc"
+alone = sorted(path.relative_to(headers) for path in headers.rglob("*.hpp"))
+without_failure = """#include <det/core.hpp>
+void report(const det::Train &train) { train.report_progress(1); }
+void next(const det::Searcher &searcher) { for (det::Operation op : searcher.operations()) op.report_completed(1); }
+"""
+
+
+def compiled(compiler, *arguments, text=None):
+    return subprocess.run([compiler, *folders, *warnings, *arguments], input=text, text=True, capture_output=True)
+
+
+def header_alone(compiler, header):
+    result = compiled(compiler, "-std=c++17", "-fsyntax-only", "-xc++", "-", text=f"#include <{header}>\n")
+    return result.returncode == 0, result.stderr
+
+
+def all_calls(compiler, *arguments):
+    result = compiled(compiler, *arguments, "-fsyntax-only", str(every_call))
+    return result.returncode == 0, result.stderr
+
+
+def refused(compiler):
+    with tempfile.TemporaryDirectory() as folder:
+        result = compiled(compiler, "-std=c++17", "-fno-exceptions", "-xc++", "-", "-c", "-o", os.path.join(folder, "o"),
+                          text=without_failure)
+    return result.stderr.count("hand this call a det::Failure") >= 2, result.stderr or "is content"
+
+
+checks = {f"{header} alone": (header_alone, compilers[0], str(header)) for header in alone if header.name != "mpi.hpp"}
+for compiler in compilers:
+    name = os.path.basename(compiler)
+    for standard in ["17", "20", "2b"]:
+        checks[f"C++{standard} with {name}"] = all_calls, compiler, f"-std=c++{standard}"
+    checks[f"no exceptions, no RTTI, with {name}"] = (
+        all_calls, compiler, "-std=c++17", "-fno-exceptions", "-fno-rtti")
+    checks[f"no Failure without exceptions with {name}"] = refused, compiler
+
+with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+    results = {name: pool.submit(check[0], *check[1:]) for name, check in checks.items()}
+print(f"1..{len(checks)}")
+failures = 0
+for number, (name, result) in enumerate(results.items(), 1):
+    went_well, output = result.result()
+    print("ok" if went_well else "not ok", number, "-", name, flush=True)
+    if not went_well:
+        failures += 1
+        print("".join(f"# {line}\n" for line in output.splitlines()[:40]), file=sys.stderr)
+sys.exit(1 if failures else 0)

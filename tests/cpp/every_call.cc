@@ -1,0 +1,172 @@
+// Every call once, to be compiled only: with exceptions and without, in each standard.
+#include <det/core.hpp>
+#include <det/nlohmann_json.hpp>
+
+#include <array>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace {
+
+template <class Train>
+void report(const Train &train, det::OnFailure on) {
+  const std::map<std::string, double> map;
+  const std::vector<std::pair<std::string_view, float>> views;
+  const std::array<det_metric, 2> array = {{{"loss", 0.5}, {"accuracy", 1}}};
+  std::vector<std::pair<const char *, int64_t>> pairs;
+  train.report_training_metrics(1, {{"loss", 0.5}, {"accuracy", 1}}, on);
+  train.report_training_metrics(1, map, on);
+  train.report_validation_metrics(1, views, on);
+  train.report_validation_metrics(1, array, on);
+  train.report_metrics("group", 1, pairs, on);
+  train.report_metrics(std::string("group"), 1, {}, on);
+  train.report(det::Report{}, map, on);
+  train.report({}, {{"loss", 0.5}}, on);
+  train.report_metrics_json("group", 1, nlohmann::json{{"a", 1}}, "[]", on);
+  train.flush(std::chrono::milliseconds(5), on);
+  train.set_status("training", on);
+  train.report_progress(0.5, on);
+  train.log(det::LogLevel::info, "text", on);
+  train.report_early_exit(det::EarlyExitReason::invalid_hp, on);
+  train.set_metadata("{}", on);
+  static_cast<void>(train.get_metadata(on).template as<nlohmann::json>());
+  static_cast<void>(train.get_experiment_best_validation(on));
+  static_cast<void>(train.get_tensorboard_path(on));
+  train.upload_tensorboard_files([](std::string_view path) { return path.empty(); },
+                                 [](const char *path, int) { return path; }, on);
+}
+
+void read(const det::Info &info, det::OnFailure on) {
+  const det::Hparams hparams = info.hparams();
+  static_cast<void>(hparams.get<bool>("a", on) && hparams.get<bool>("a", true, on));
+  static_cast<void>(hparams.get<int>("a", on) + hparams.get<int>("a", 1, on));
+  static_cast<void>(hparams.get<uint64_t>("a", on) + hparams.get<uint64_t>("a", 1, on));
+  static_cast<void>(hparams.get<signed char>("a", on) + hparams.get<short>("a", 1, on));
+  static_cast<void>(hparams.get<float>("a", on) + hparams.get<float>("a", 1, on));
+  static_cast<void>(hparams.get<double>("a", on) + hparams.get<double>("a", 1, on));
+  static_cast<void>(hparams.get<long double>("a", on) + hparams.get<long double>("a", 1, on));
+  static_cast<void>(hparams.get<std::string>("a", on) + hparams.get<std::string>("a", "b", on));
+  static_cast<void>(hparams.get<det::Json>("a", on).as<nlohmann::json>());
+  static_cast<void>(hparams.get<nlohmann::json>("a", nlohmann::json(), on));
+  static_cast<void>(hparams.find<int>("a", on).has_value());
+  for (const char *name : hparams) static_cast<void>(name);
+  static_cast<void>(info.json().text() + info.config_json().text() + info.user_data_json().text());
+}
+
+void save(const det::Checkpoint &checkpoint, det::OnFailure on) {
+  det::CheckpointOptions options;
+  options.selector = [](const std::string &path) { return !path.empty(); };
+  options.progress = [](const det::Progress &progress) { return progress.bytes > 0; };
+  const det::Store store = checkpoint.store({}, options, on);
+  store.set_metadata(nlohmann::json{{"steps_completed", 1}}, on);
+  store.commit(on);
+  store.abort(on);
+  const std::string id = checkpoint.upload(store.path(), "{}", options, on);
+  checkpoint.download(id, "directory", {}, on);
+  static_cast<void>(checkpoint.restore(id, {}, on).path());
+  static_cast<void>(checkpoint.get_metadata(id, on));
+  for (const det::CheckpointEntry &entry : checkpoint.list(on))
+    checkpoint.delete_checkpoint(entry.id, on);
+}
+
+void talk(const det::DistributedView &job, det::OnFailure on) {
+  for (const std::string_view message : job.gather("a", on)) static_cast<void>(message);
+  for (const std::string_view message : job.gather_local("a", on)) static_cast<void>(message);
+  job.allgather("a", on);
+  job.allgather_local("a", on);
+  job.broadcast("a", on);
+  job.broadcast_local("a", on);
+}
+
+void join(det::OnFailure on) {
+  using det::Distributed;
+  static_cast<void>(Distributed::create({}, on));
+  static_cast<void>(Distributed::from_env(on));
+  static_cast<void>(Distributed::from_horovod("host", on));
+  static_cast<void>(Distributed::from_deepspeed({}, on));
+  static_cast<void>(Distributed::from_torch({}, on));
+  static_cast<void>(Distributed::from_tf_config(on));
+  static_cast<void>(Distributed::from_transport({}, std::unique_ptr<det::Transport>(), on));
+}
+
+void steer(const det::Client &client, det::OnFailure on) {
+  const det::Json answers[] = {
+      client.list_experiments({}, on),
+      client.get_experiment(1, on),
+      client.list_trials(1, {}, on),
+      client.get_trial(1, on),
+      client.find_trial("1", on),
+      client.list_metrics(1, {}, {}, on),
+      client.list_metric_names(1, on),
+      client.list_checkpoints(1, {}, on),
+      client.get_checkpoint("id", on),
+      client.find_checkpoint("id", on),
+      client.list_logs(1, {}, on),
+      client.best_trial(1, on),
+      client.hparam_importance(1, on),
+      client.control(det::ClientTarget::trial, 1, det::ClientAction::kill, on),
+      client.update_experiment(1, "{}", on),
+      client.delete_experiment(1, on),
+      client.collect_garbage(1, true, on),
+      client.sync(on),
+      client.search_events(1, {}, on),
+      client.post_operations(1, 1, "[]", on),
+      det::Client::login({}, on),
+      det::Client::logout({}, on),
+      det::Client::whoami({}, on),
+      det::config_check("", {}, on),
+      det::config_complete("", {}, on),
+  };
+  static_cast<void>(answers);
+  static_cast<void>(client.get_metric_series(1, "group", "name", on).values().size());
+}
+
+void run(det::OnFailure on) {
+  det::CoreOptions options;
+  options.config = nlohmann::json::object();
+  options.log = [](const det::LogLine &) {};
+  const det::LogQueue queue = det::LogQueue::create(on);
+  static_cast<void>(queue.take(on));
+  const det::Core core = det::Core::init(options, det::Distributed(), on);
+  static_cast<void>(det::Core::init(options, on));
+  static_cast<void>(det::Core::init_json("{}", {}, &queue, on));
+  report(core.train(), on);
+  read(core.info(), on);
+  save(core.checkpoint(), on);
+  talk(core.distributed(), on);
+  join(on);
+  steer(det::Client::open({}, on), on);
+  const det::Preempt preempt = core.preempt();
+  if (preempt.should_preempt(on) || preempt.should_preempt_no_ack(on)) preempt.acknowledge(on);
+  static_cast<void>(preempt.request());
+  const det::Searcher searcher = core.searcher();
+  searcher.configure(det::SearcherMode::chief_only, true, on);
+  static_cast<void>(searcher.next(on));
+  for (const det::Operation operation : searcher.operations(on)) {
+    operation.report_progress(1, on);
+    operation.report_completed(1, on);
+    operation.report_completed_json("1", on);
+  }
+  searcher.acknowledge_out_of_ops(on);
+  core.profiler().on(std::chrono::seconds(1), 10, on);
+  core.profiler().off(on);
+  core.close(det::Outcome::ok, on);
+}
+
+}  // namespace
+
+int main() {
+  det::Failure failure;
+  run(failure);
+#ifdef __cpp_exceptions
+  run({});
+  det::Core core = det::Core::init();
+  core.train().report_training_metrics(1, {{"loss", 0.5}});
+  core.close();
+#endif
+}

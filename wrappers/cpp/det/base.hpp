@@ -1,0 +1,69 @@
+// What every other header needs: the version of the library, and texts and times as arguments.
+//
+// All of det is in an inner namespace, which keeps the names apart from those inside a static
+// libdetcore, and from those of a later release whose classes are laid out in another way.
+#pragma once
+
+#include <det/base.h>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace det {
+inline namespace v1 {
+
+// A text as an argument: borrowed for the call, and it ends in NUL, as a std::string_view need not.
+class Text {
+ public:
+  constexpr Text() noexcept = default;  // none
+  constexpr Text(const char *text) noexcept : text_(text) {}
+  Text(const std::string &text) noexcept : text_(text.c_str()) {}
+
+  [[nodiscard]] constexpr const char *c_str() const noexcept { return text_; }
+
+ private:
+  const char *text_ = nullptr;
+};
+
+// How long to wait: a duration, of which 0 is not to wait. Left out, as long as the call says.
+class Timeout {
+ public:
+  constexpr Timeout() noexcept = default;
+  template <class Number, class Period>
+  constexpr Timeout(std::chrono::duration<Number, Period> limit) noexcept
+      : milliseconds_(rounded_up(limit)) {}
+
+  [[nodiscard]] static constexpr Timeout infinite() noexcept {
+    Timeout timeout;
+    timeout.milliseconds_ = DET_TIMEOUT_INFINITE;
+    return timeout;
+  }
+
+  [[nodiscard]] constexpr det_timeout capi() const noexcept { return milliseconds_; }
+
+ private:
+  static constexpr det_timeout rounded_up(std::chrono::duration<double, std::milli> limit) {
+    constexpr double longest = 1e15;  // 30,000 years
+    if (!(limit.count() > 0)) return DET_TIMEOUT_NONE;
+    if (limit.count() > longest) return DET_TIMEOUT_INFINITE;
+    const auto whole = static_cast<det_timeout>(limit.count());
+    return static_cast<double>(whole) < limit.count() ? whole + 1 : whole;
+  }
+
+  det_timeout milliseconds_ = DET_TIMEOUT_DEFAULT;
+};
+
+// In UTC. Where the library or a master does not know it, 1970 began.
+using Time = std::chrono::time_point<std::chrono::system_clock, std::chrono::microseconds>;
+
+// Of the library that is loaded: major * 1000000 + minor * 1000 + patch.
+[[nodiscard]] inline uint32_t version() noexcept { return det_version(); }
+[[nodiscard]] inline const char *version_string() noexcept { return det_version_string(); }
+
+[[nodiscard]] inline bool has_feature(Text name) noexcept {
+  return det_has_feature(name.c_str()) != 0;
+}
+
+}  // namespace v1
+}  // namespace det

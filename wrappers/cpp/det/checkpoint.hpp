@@ -1,0 +1,240 @@
+// Saving and restoring.
+#pragma once
+
+#include <det/checkpoint.h>
+#include <det/detail/callbacks.hpp>
+#include <det/detail/handle.hpp>
+#include <det/error.hpp>
+#include <det/json.hpp>
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace det {
+inline namespace v1 {
+
+enum class DownloadMode : det_download_mode {
+  local_workers_share = DET_DOWNLOAD_MODE_LOCAL_WORKERS_SHARE,
+  no_shared = DET_DOWNLOAD_MODE_NO_SHARED,
+};
+
+// Whether a file takes part. The path is relative to the checkpoint; that of a directory ends in
+// '/'.
+using CheckpointSelector = std::function<bool(const char *path)>;
+
+// How far a call that takes long has come; -1 where a total is not known.
+struct Progress {
+  int64_t bytes, total_bytes;
+  int64_t files, total_files;
+};
+// Told a few times a second; not to call the library. False stops the call: Code::callback.
+using ProgressCallback = std::function<bool(const Progress &)>;
+
+struct CheckpointOptions {
+  CheckpointSelector selector;  // upload() only; empty: everything
+  ProgressCallback progress;
+  bool shard = false;  // all ranks in step, each with its own files
+};
+
+struct DownloadOptions {
+  CheckpointSelector selector;  // empty: everything
+  ProgressCallback progress;
+  DownloadMode mode = DownloadMode::local_workers_share;
+  bool skip_verification = false;
+};
+
+struct CheckpointEntry {
+  std::string id;
+  int64_t steps_completed;
+  Time time;
+  int64_t size;  // bytes of all files
+};
+
+namespace detail {
+
+// What the library calls while it works on a checkpoint.
+struct CheckpointCallbacks {
+  CheckpointSelector selector;
+  ProgressCallback progress;
+
+  bool tell(const det_progress &now) const {
+    return progress({now.bytes, now.total_bytes, now.files, now.total_files});
+  }
+
+  // Lets options of C call these, which are to stay where they are.
+  template <class Options>
+  void set(Options &options) {
+    if (selector) options.selector = select<CheckpointCallbacks>;
+    if (progress) options.progress = detail::tell<CheckpointCallbacks>;
+    options.user_data = this;
+  }
+};
+
+struct ReleaseStore {
+  std::unique_ptr<CheckpointCallbacks> callbacks;
+  void operator()(det_checkpoint_writer *store) const noexcept { det_checkpoint_store_free(store); }
+};
+
+}  // namespace detail
+
+// A checkpoint that is written. Without commit() the end of its scope drops what was written.
+class Store {
+ public:
+  Store() noexcept = default;
+  explicit Store(det_checkpoint_writer *owned) noexcept : store_(owned) {}
+
+  // The empty directory to write into.
+  [[nodiscard]] std::filesystem::path path() const { return text(det_checkpoint_store_path); }
+  // The storage id that the checkpoint will have.
+  [[nodiscard]] std::string id() const { return text(det_checkpoint_store_id); }
+
+  void set_metadata(const Json &metadata, OnFailure on = {}) const {
+    detail::call(on, det_checkpoint_store_set_metadata, store_.get(), metadata.capi());
+  }
+  // Makes it durable, visible and known to the master.
+  void commit(OnFailure on = {}) const {
+    detail::call(on, det_checkpoint_store_commit, store_.get());
+  }
+  void abort(OnFailure on = {}) const {
+    detail::call(on, det_checkpoint_store_abort, store_.get());
+  }
+
+  [[nodiscard]] det_checkpoint_writer *capi() const noexcept { return store_.get(); }
+  [[nodiscard]] explicit operator bool() const noexcept { return store_ != nullptr; }
+
+ private:
+  friend class Checkpoint;
+  using Handle = std::unique_ptr<det_checkpoint_writer, detail::ReleaseStore>;
+
+  explicit Store(Handle store) noexcept : store_(std::move(store)) {}
+  std::string text(const char *(*get)(const det_checkpoint_writer *) noexcept) const {
+    return store_ != nullptr ? get(store_.get()) : "";
+  }
+
+  Handle store_;
+};
+
+// A checkpoint that is read, until the end of its scope.
+class Restore {
+ public:
+  Restore() noexcept = default;
+  explicit Restore(det_checkpoint_reader *owned) noexcept : restore_(owned) {}
+
+  [[nodiscard]] std::filesystem::path path() const {
+    return restore_ != nullptr ? det_checkpoint_restore_path(restore_.get()) : "";
+  }
+
+  [[nodiscard]] det_checkpoint_reader *capi() const noexcept { return restore_.get(); }
+  [[nodiscard]] explicit operator bool() const noexcept { return restore_ != nullptr; }
+
+ private:
+  detail::Handle<det_checkpoint_reader, det_checkpoint_restore_free> restore_;
+};
+
+// A view borrowed from the core.
+class Checkpoint {
+ public:
+  explicit Checkpoint(det_checkpoint_context *checkpoint) noexcept : checkpoint_(checkpoint) {}
+
+  // The metadata is an object with "steps_completed". Left out, it comes before the commit.
+  [[nodiscard]] Store store(const Json &metadata = {}, const CheckpointOptions &options = {},
+                            OnFailure on = {}) const;
+  [[nodiscard]] Restore restore(Text storage_id, const DownloadOptions &options = {},
+                                OnFailure on = {}) const;
+
+  // Stores a directory, and gives the id. With `shard` an empty path brings nothing.
+  std::string upload(const std::filesystem::path &directory, const Json &metadata,
+                     const CheckpointOptions &options = {}, OnFailure on = {}) const;
+  void download(Text storage_id, const std::filesystem::path &directory,
+                const DownloadOptions &options = {}, OnFailure on = {}) const;
+
+  void delete_checkpoint(Text storage_id, OnFailure on = {}) const {
+    detail::call(on, det_checkpoint_delete, checkpoint_, storage_id.c_str());
+  }
+  [[nodiscard]] Json get_metadata(Text storage_id, OnFailure on = {}) const {
+    return detail::answer(on, det_checkpoint_get_metadata, checkpoint_, storage_id.c_str());
+  }
+  // Those of this trial that can be restored, the one of the most steps first.
+  [[nodiscard]] std::vector<CheckpointEntry> list(OnFailure on = {}) const;
+
+  [[nodiscard]] det_checkpoint_context *capi() const noexcept { return checkpoint_; }
+
+ private:
+  static det_download_options to_c(const DownloadOptions &options,
+                                   detail::CheckpointCallbacks &callbacks);
+
+  det_checkpoint_context *checkpoint_;
+};
+
+inline Store Checkpoint::store(const Json &metadata, const CheckpointOptions &options,
+                               OnFailure on) const {
+  auto callbacks = std::make_unique<detail::CheckpointCallbacks>();
+  callbacks->progress = options.progress;
+  det_checkpoint_options c_options = DET_CHECKPOINT_OPTIONS_INIT;
+  callbacks->set(c_options);
+  c_options.shard = options.shard ? 1 : 0;
+  det_checkpoint_writer *store = nullptr;
+  detail::call(on, det_checkpoint_store_begin, checkpoint_, metadata.capi(), &c_options, &store);
+  return Store(Store::Handle(store, {std::move(callbacks)}));
+}
+
+inline Restore Checkpoint::restore(Text storage_id, const DownloadOptions &options,
+                                   OnFailure on) const {
+  detail::CheckpointCallbacks callbacks;
+  const det_download_options c_options = to_c(options, callbacks);
+  det_checkpoint_reader *restore = nullptr;
+  detail::call(on, det_checkpoint_restore_begin, checkpoint_, storage_id.c_str(), &c_options,
+               &restore);
+  return Restore(restore);
+}
+
+inline std::string Checkpoint::upload(const std::filesystem::path &directory, const Json &metadata,
+                                      const CheckpointOptions &options, OnFailure on) const {
+  detail::CheckpointCallbacks callbacks{options.selector, options.progress};
+  det_checkpoint_options c_options = DET_CHECKPOINT_OPTIONS_INIT;
+  callbacks.set(c_options);
+  c_options.shard = options.shard ? 1 : 0;
+  char *id = nullptr;
+  detail::call(on, det_checkpoint_upload, checkpoint_, detail::null_if_empty(directory.native()),
+               metadata.capi(), &c_options, &id);
+  return detail::taken(id);
+}
+
+inline void Checkpoint::download(Text storage_id, const std::filesystem::path &directory,
+                                 const DownloadOptions &options, OnFailure on) const {
+  detail::CheckpointCallbacks callbacks;
+  const det_download_options c_options = to_c(options, callbacks);
+  detail::call(on, det_checkpoint_download, checkpoint_, storage_id.c_str(), directory.c_str(),
+               &c_options);
+}
+
+inline std::vector<CheckpointEntry> Checkpoint::list(OnFailure on) const {
+  det_checkpoint_entries *entries = nullptr;
+  detail::call(on, det_checkpoint_list, checkpoint_, &entries);
+  const detail::Handle<det_checkpoint_entries, det_checkpoint_entries_free> owned(entries);
+  std::vector<CheckpointEntry> list;
+  for (size_t i = 0; i < det_checkpoint_entries_count(entries); ++i) {
+    const std::chrono::microseconds time(det_checkpoint_entries_time_us(entries, i));
+    list.push_back({det_checkpoint_entries_id(entries, i),
+                    det_checkpoint_entries_steps_completed(entries, i), Time(time),
+                    det_checkpoint_entries_size(entries, i)});
+  }
+  return list;
+}
+
+inline det_download_options Checkpoint::to_c(const DownloadOptions &options,
+                                             detail::CheckpointCallbacks &callbacks) {
+  callbacks = {options.selector, options.progress};
+  det_download_options c_options = DET_DOWNLOAD_OPTIONS_INIT;
+  callbacks.set(c_options);
+  c_options.mode = static_cast<det_download_mode>(options.mode);
+  c_options.skip_verification = options.skip_verification ? 1 : 0;
+  return c_options;
+}
+
+}  // namespace v1
+}  // namespace det

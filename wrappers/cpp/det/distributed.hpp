@@ -1,0 +1,235 @@
+// The ranks of one trial and the small messages between them.
+#pragma once
+
+#include <det/distributed.h>
+#include <det/detail/callbacks.hpp>
+#include <det/detail/handle.hpp>
+#include <det/detail/index_iterator.hpp>
+#include <det/error.hpp>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace det {
+inline namespace v1 {
+
+// One message per rank, in rank order. The texts are borrowed; one without data() is the null
+// message.
+class Messages {
+ public:
+  Messages() noexcept = default;
+  explicit Messages(det_messages *owned) noexcept : messages_(owned) {}
+
+  [[nodiscard]] size_t size() const noexcept { return det_messages_count(messages_.get()); }
+  [[nodiscard]] bool empty() const noexcept { return size() == 0; }
+  [[nodiscard]] std::string_view operator[](size_t index) const noexcept {
+    size_t bytes = 0;
+    const void *data = det_messages_data(messages_.get(), index, &bytes);
+    return {static_cast<const char *>(data), bytes};
+  }
+  [[nodiscard]] detail::IndexIterator<Messages> begin() const noexcept { return {*this, 0}; }
+  [[nodiscard]] detail::IndexIterator<Messages> end() const noexcept { return {*this, size()}; }
+
+  [[nodiscard]] det_messages *capi() const noexcept { return messages_.get(); }
+
+ private:
+  detail::Handle<det_messages, det_messages_free> messages_;
+};
+
+// The ranks of a job, borrowed from a core or from a Distributed.
+//
+// Collectives take bytes, such as a std::string, and give Messages.
+class DistributedView {
+ public:
+  explicit DistributedView(det_distributed_context *distributed) noexcept
+      : distributed_(distributed) {}
+  DistributedView(const DistributedView &) noexcept = default;
+  DistributedView &operator=(const DistributedView &) = delete;  // would lose what an owner owns
+  ~DistributedView() = default;
+
+  [[nodiscard]] int rank() const noexcept { return det_distributed_rank(distributed_); }
+  [[nodiscard]] int size() const noexcept { return det_distributed_size(distributed_); }
+  [[nodiscard]] int local_rank() const noexcept { return det_distributed_local_rank(distributed_); }
+  [[nodiscard]] int local_size() const noexcept { return det_distributed_local_size(distributed_); }
+  [[nodiscard]] int cross_rank() const noexcept { return det_distributed_cross_rank(distributed_); }
+  [[nodiscard]] int cross_size() const noexcept { return det_distributed_cross_size(distributed_); }
+
+  // To the chief; nothing on other ranks.
+  Messages gather(std::string_view bytes, OnFailure on = {}) const {
+    return collect(on, det_distributed_gather, bytes);
+  }
+  Messages gather_local(std::string_view bytes, OnFailure on = {}) const {
+    return collect(on, det_distributed_gather_local, bytes);
+  }
+  Messages allgather(std::string_view bytes, OnFailure on = {}) const {
+    return collect(on, det_distributed_allgather, bytes);
+  }
+  Messages allgather_local(std::string_view bytes, OnFailure on = {}) const {
+    return collect(on, det_distributed_allgather_local, bytes);
+  }
+  // What the chief passes, as a list of one.
+  Messages broadcast(std::string_view bytes, OnFailure on = {}) const {
+    return collect(on, det_distributed_broadcast, bytes);
+  }
+  Messages broadcast_local(std::string_view bytes, OnFailure on = {}) const {
+    return collect(on, det_distributed_broadcast_local, bytes);
+  }
+
+  [[nodiscard]] det_distributed_context *capi() const noexcept { return distributed_; }
+
+ protected:
+  det_distributed_context *distributed_;
+
+ private:
+  template <class Function>
+  Messages collect(OnFailure on, Function *function, std::string_view bytes) const {
+    det_messages *messages = nullptr;
+    detail::call(on, function, distributed_, static_cast<const void *>(bytes.data()), bytes.size(),
+                 &messages);
+    return Messages(messages);
+  }
+};
+
+// What is -1, 0 or empty is not set; see det_distributed_options.
+struct DistributedOptions {
+  int rank = -1;
+  int size = -1;
+  int local_rank = -1;
+  int local_size = -1;
+  int cross_rank = -1;
+  int cross_size = -1;
+  std::string chief_ip;
+  int pub_port = 0;
+  int port_offset = 0;
+  bool force_tcp = false;
+  Timeout timeout;
+};
+
+// A way of one's own to carry messages between ranks; see det_communicator_functions. Each function
+// gives 0, ETIMEDOUT, or another error number, and may throw to whoever called the collective.
+class Transport {
+ public:
+  virtual ~Transport() = default;
+
+  virtual int send(int peer, int channel, const void *data, size_t size, int64_t timeout_ms) = 0;
+  virtual int receive(int peer, int channel, void *data, size_t capacity, size_t &size,
+                      int64_t timeout_ms) = 0;
+
+  // Only where can_broadcast().
+  virtual int broadcast(int, int, void *, size_t, int64_t) { return ENOSYS; }
+  [[nodiscard]] virtual bool can_broadcast() const { return false; }
+  [[nodiscard]] virtual bool any_pair() const { return false; }
+  [[nodiscard]] virtual bool shared_memory() const { return false; }
+};
+
+// The ranks of a job that this process has joined.
+class Distributed : public DistributedView {
+ public:
+  Distributed() noexcept : DistributedView(nullptr) {}
+  explicit Distributed(det_distributed_context *owned) noexcept : DistributedView(owned) {}
+  Distributed(Distributed &&other) noexcept
+      : DistributedView(std::exchange(other.distributed_, nullptr)) {}
+  Distributed &operator=(Distributed &&other) noexcept {
+    Distributed taken(std::move(other));
+    std::swap(distributed_, taken.distributed_);
+    return *this;
+  }
+  ~Distributed() {
+    if (distributed_ == nullptr) return;
+    det_distributed_free(distributed_);
+    detail::thrown_by_callback() = nullptr;  // by a transport, while it was left
+  }
+
+  [[nodiscard]] explicit operator bool() const noexcept { return distributed_ != nullptr; }
+
+  [[nodiscard]] static Distributed create(const DistributedOptions &options, OnFailure on = {}) {
+    const det_distributed_options c_options = to_c(options);
+    return make(on, det_distributed_create, &c_options);
+  }
+  [[nodiscard]] static Distributed from_env(OnFailure on = {}) {
+    return make(on, det_distributed_from_env);
+  }
+  [[nodiscard]] static Distributed from_horovod(Text chief_ip = {}, OnFailure on = {}) {
+    return make(on, det_distributed_from_horovod, chief_ip.c_str());
+  }
+  [[nodiscard]] static Distributed from_deepspeed(Text chief_ip = {}, OnFailure on = {}) {
+    return make(on, det_distributed_from_deepspeed, chief_ip.c_str());
+  }
+  [[nodiscard]] static Distributed from_torch(Text chief_ip = {}, OnFailure on = {}) {
+    return make(on, det_distributed_from_torch, chief_ip.c_str());
+  }
+  [[nodiscard]] static Distributed from_tf_config(OnFailure on = {}) {
+    return make(on, det_distributed_from_tf_config);
+  }
+  [[nodiscard]] static Distributed from_transport(const DistributedOptions &options,
+                                                  std::unique_ptr<Transport> transport,
+                                                  OnFailure on = {});
+
+ private:
+  template <class Function, class... Arguments>
+  static Distributed make(OnFailure on, Function *function, Arguments... arguments) {
+    det_distributed_context *distributed = nullptr;
+    detail::call(on, function, arguments..., &distributed);
+    return Distributed(distributed);
+  }
+
+  static det_distributed_options to_c(const DistributedOptions &options) noexcept {
+    det_distributed_options c_options = DET_DISTRIBUTED_OPTIONS_INIT;
+    c_options.rank = options.rank;
+    c_options.size = options.size;
+    c_options.local_rank = options.local_rank;
+    c_options.local_size = options.local_size;
+    c_options.cross_rank = options.cross_rank;
+    c_options.cross_size = options.cross_size;
+    c_options.chief_ip = detail::null_if_empty(options.chief_ip);
+    c_options.pub_port = options.pub_port;
+    c_options.port_offset = options.port_offset;
+    c_options.force_tcp = options.force_tcp ? 1 : 0;
+    c_options.timeout_ms = options.timeout.capi();
+    return c_options;
+  }
+};
+
+inline Distributed Distributed::from_transport(const DistributedOptions &options,
+                                               std::unique_ptr<Transport> transport, OnFailure on) {
+  det_communicator_functions functions;
+  det_communicator_functions_init(&functions);
+  if (transport != nullptr) {
+    functions.send = [](int32_t peer, int32_t channel, const void *data, size_t size,
+                        int64_t timeout_ms, void *self) noexcept {
+      return detail::guarded(EIO, [&] {
+        return static_cast<Transport *>(self)->send(peer, channel, data, size, timeout_ms);
+      });
+    };
+    functions.receive = [](int32_t peer, int32_t channel, void *data, size_t capacity, size_t *size,
+                           int64_t timeout_ms, void *self) noexcept {
+      return detail::guarded(EIO, [&] {
+        return static_cast<Transport *>(self)->receive(peer, channel, data, capacity, *size,
+                                                       timeout_ms);
+      });
+    };
+    if (transport->can_broadcast())
+      functions.broadcast = [](int32_t root, int32_t channel, void *data, size_t size,
+                               int64_t timeout_ms, void *self) noexcept {
+        return detail::guarded(EIO, [&] {
+          return static_cast<Transport *>(self)->broadcast(root, channel, data, size, timeout_ms);
+        });
+      };
+    functions.destroy = [](void *self) noexcept { delete static_cast<Transport *>(self); };
+    functions.any_pair = transport->any_pair() ? 1 : 0;
+    functions.shared_memory = transport->shared_memory() ? 1 : 0;
+  }
+  const det_distributed_options c_options = to_c(options);
+  return make(on, det_distributed_from_functions, &c_options,
+              static_cast<const det_communicator_functions *>(&functions),
+              static_cast<void *>(transport.release()));
+}
+
+}  // namespace v1
+}  // namespace det
