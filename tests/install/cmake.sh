@@ -33,6 +33,11 @@ cmake --build "$folder/project" >"$folder/cmake.txt" || { cat "$folder/cmake.txt
 "$folder/project/minimal"
 "$prefix/bin/det" metrics 1 --csv | grep '^training,100,'
 
+found CXX "0.1 REQUIRED CONFIG" "add_executable(metrics $source/examples/cpp/metrics.cc)
+target_link_libraries(metrics PRIVATE detcore::cpp)"
+cmake --build "$folder/project" >"$folder/cmake.txt" || { cat "$folder/cmake.txt"; exit 1; }
+"$folder/project/metrics" | grep '"resident_mib":12'
+
 for version in "" 0 0.1 0.1.0 "0.1.0 EXACT" 0.0.9...0.2 0.1...0.1.0 "0...<1"; do
   found NONE "$version REQUIRED"
 done

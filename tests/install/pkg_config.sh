@@ -1,5 +1,6 @@
 #!/bin/sh
-# Builds and runs examples/c/minimal.c with what pkg-config says, without any other library's files.
+# Builds and runs examples/c/minimal.c, and one in C++, with what pkg-config says, without any
+# other library's files.
 # shellcheck source=tests/install/prefix.sh
 . "${0%/*}/prefix.sh"
 
@@ -11,3 +12,8 @@ cc -std=c11 -Wall -Wextra -pedantic -Werror "$source/examples/c/minimal.c" \
   $(pkg-config --cflags --libs detcore) -o "$folder/minimal"
 LD_LIBRARY_PATH=$libdir "$folder/minimal"
 "$prefix/bin/det" metrics 1 --csv | grep '^training,100,'
+
+# shellcheck disable=SC2046
+c++ -std=c++17 -Wall -Wextra -pedantic -Werror "$source/examples/cpp/metrics.cc" \
+  $(pkg-config --cflags --libs detcore-cpp) -o "$folder/metrics"
+LD_LIBRARY_PATH=$libdir "$folder/metrics" | grep '"resident_mib":12'
