@@ -10,7 +10,7 @@ if compiler=$(command -v mpicc.openmpi); then ln -s "$compiler" "$folder/bin/mpi
 export PATH="$folder/bin:$PATH"
 
 compiled=
-for file in "$folder"/examples/c/*.c "$folder"/examples/mpi/*.c "$folder"/examples/languages/train.c*; do
+for file in "$folder"/examples/c/*.c "$folder"/examples/cpp/*.cc "$folder"/examples/mpi/*.c "$folder"/examples/languages/train.c*; do
   name=${file##*/}
   program=${file%.*}
   line=$(awk '{ sub(/^( \*|\/\/) */, "") } /^(mpi)?cc |^c\+\+ / || more { print; more = /\\$/ }
@@ -23,7 +23,9 @@ for file in "$folder"/examples/c/*.c "$folder"/examples/mpi/*.c "$folder"/exampl
   [ -x "$program" ] || fail "$name: what its head shows makes no program of that name"
   compiled="$compiled $name"
 done
-case $compiled in *" digits.c"*" train.c train.cc"*) ;; *) fail "the heads of digits.c and train.c show no line" ;; esac
+for name in digits.c digits.cc train.c train.cc; do
+  case "$compiled " in *" $name "*) ;; *) fail "the head of $name shows no line" ;; esac
+done
 
 cd "$folder/examples/c"
 LD_LIBRARY_PATH=$libdir ./digits | tee "$folder/digits.txt"
