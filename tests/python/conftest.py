@@ -11,6 +11,8 @@ from typing import Protocol
 
 import pytest
 
+pytest.register_assert_rewrite("example_runs")
+
 ROOT = Path(__file__).resolve().parents[2]
 # Meson says where they are; else they are those of the build folder that ./test makes.
 os.environ.setdefault("DETCORE_LIBRARY", str(ROOT / "build/capi/libdetcore.so.0"))

@@ -1,0 +1,1 @@
+"""Callbacks for training libraries: a module for each, which needs that library."""

@@ -1,0 +1,149 @@
+"""What the callbacks of all libraries do: report, save and go on, stop when asked to, and complete
+what the search asks for."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from detcore.core import Context, SearcherOperation
+
+# The unit of the configuration, by its name, and what of a callback counts in it.
+_COUNTED_IN = {"EPOCHS": "epochs", "BATCHES": "steps"}
+
+
+class Reports:
+    """Reports those metrics that are numbers, and that were not reported at this step before:
+    libraries log some of them more than once."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._reported: dict[str, tuple[int, dict[str, float]]] = {}
+
+    def report(self, group: str, steps: int, metrics: Mapping[str, Any]) -> dict[str, float]:
+        """Returns all that was reported of this group at this step."""
+        before, known = self._reported.get(group, (-1, {}))
+        known = known if steps == before else {}
+        new = {name: value for name, value in numbers(metrics) if name not in known}
+        if new and self._context.distributed.rank == 0:
+            self._context.train.report_metrics(group, steps, new)
+        self._reported[group] = steps, {**known, **new}
+        return self._reported[group][1]
+
+
+class TrialCallback:
+    """Mixed into a callback of a library, which keeps `steps` and `epochs` up to date."""
+
+    #: What the length of an operation counts where the configuration does not say.
+    counts = "epochs"
+
+    def __init__(self, context: Context, metric: str | None = None) -> None:
+        self.context = context
+        #: Whether this run was asked to stop; what it has to save is saved then.
+        self.preempted = False
+        #: How far the trial has come, in this run and those before.
+        self.steps = 0
+        self.epochs: float = 0
+        #: The latest validation metrics.
+        self.validation: dict[str, float] = {}
+        searcher = context.info.trial.config.get("searcher") or {}
+        self._metric: str | None = metric or searcher.get("metric")
+        self._operation: SearcherOperation | None = None
+        self._reports = Reports(context)
+        if self.latest_checkpoint is not None:
+            metadata = context.checkpoint.get_metadata(self.latest_checkpoint)
+            self.steps = metadata["steps_completed"]
+            self.epochs = metadata.get("epochs", 0)
+            self.validation = metadata.get("validation", {})
+        self._saved = self.steps
+
+    @property
+    def latest_checkpoint(self) -> str | None:
+        """The checkpoint that this run goes on from; None where it starts from nothing."""
+        return self.context.info.latest_checkpoint
+
+    @property
+    def is_chief(self) -> bool:
+        return self.context.distributed.rank == 0
+
+    def operations(self) -> Iterator[SearcherOperation]:
+        """What the search asks for, one after another: train until `length`, from the beginning of
+        the trial. Each is completed with the searcher's metric of the latest validation."""
+        for operation in self.context.searcher.operations():
+            self._operation = operation
+            if self._position() < operation.length:
+                yield operation
+            if self.preempted:
+                return
+            if self.is_chief:
+                operation.report_completed(self._searched())
+
+    def _position(self) -> float:
+        unit = self.context.searcher.get_configured_units()
+        name = _COUNTED_IN.get(unit.name, self.counts) if unit is not None else self.counts
+        position: float = getattr(self, name)
+        return position
+
+    def _searched(self) -> float:
+        if self._metric is None:  # nobody compares this trial with others
+            return next(iter(self.validation.values()), math.nan)
+        if self._metric not in self.validation:
+            known = ", ".join(self.validation) or "none at all"
+            raise ValueError(
+                f"completing an operation of the search: it goes by the metric {self._metric!r}, "
+                f"and the latest validation had {known}; validate with that metric, or name "
+                "another one by `metric` here and `searcher.metric` in the configuration"
+            )
+        return self.validation[self._metric]
+
+    def _report_progress(self) -> None:
+        if self._operation is not None and self.is_chief:
+            self._operation.report_progress(min(self._position(), self._operation.length))
+
+    def _report(self, group: str, metrics: Mapping[str, Any]) -> None:
+        reported = self._reports.report(group, self.steps, metrics)
+        if group == "validation" and reported:
+            self.validation = reported
+
+    def _asked_to_stop(self) -> bool:
+        """All ranks in step, as core.init() has it by default."""
+        self.preempted = self.context.preempt.should_preempt()
+        return self.preempted
+
+    def _metadata(self) -> dict[str, Any]:
+        return {
+            "steps_completed": self.steps,
+            "epochs": self.epochs,
+            "validation": self.validation,
+        }
+
+    def _save(self, write: Callable[[Path], object]) -> None:
+        """Makes a checkpoint of what `write` puts into a folder, unless this step has one."""
+        if self._saved == self.steps:
+            return
+        self._saved = self.steps
+        if self.is_chief:
+            with self.context.checkpoint.store_path(self._metadata()) as (path, _):
+                write(Path(path))
+
+    @contextlib.contextmanager
+    def _restored(self) -> Iterator[Path | None]:
+        """The folder of the checkpoint to go on from, on all ranks."""
+        if self.latest_checkpoint is None:
+            yield None
+        else:
+            with self.context.checkpoint.restore_path(self.latest_checkpoint) as path:
+                yield Path(path)
+
+
+def numbers(metrics: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    """Of what a library logs, also scalars of NumPy and tensors of one element."""
+    for name, value in metrics.items():
+        if isinstance(value, (str, bytes)):
+            continue
+        with contextlib.suppress(TypeError, ValueError, RuntimeError):
+            yield name, float(value)
