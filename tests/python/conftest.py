@@ -31,8 +31,11 @@ class Det(Protocol):
 
 
 @pytest.fixture(autouse=True)
-def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def store(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Path]:
     """The folder of the store of this test. It knows of no other, and of no cluster or job."""
+    tmp_path_factory.getbasetemp()  # that of all tests is not in the TMPDIR of one
     for name in list(os.environ):
         if name.startswith(_OF_JOBS):
             monkeypatch.delenv(name)

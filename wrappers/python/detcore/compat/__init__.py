@@ -1,0 +1,90 @@
+"""Scripts written against `determined` run on detcore, unchanged.
+
+`import detcore.compat` before the first `import determined`, or `python -m detcore.compat
+script.py`, makes `import determined as det`, `from determined import core` and the other modules of
+MODULES resolve to detcore. What is not covered is an ImportError that names it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["MODULES", "install"]
+
+#: What each module of the original is here.
+MODULES = {
+    "determined": "detcore.compat._determined",
+    "determined.common": "detcore.compat._common",
+    "determined.common.api": "detcore.compat._common",
+    "determined.common.api.errors": "detcore.compat._errors",
+    "determined.core": "detcore.core",
+    "determined.errors": "detcore.compat._errors",
+    "determined.experimental": "detcore.compat._experimental",
+    "determined.experimental.client": "detcore.client",
+    "determined.searcher": "detcore.search",
+}
+
+
+class _Alias(Loader):
+    def create_module(self, spec: ModuleSpec) -> None:
+        return None  # one that is replaced below
+
+    def exec_module(self, module: ModuleType) -> None:
+        name = module.__name__
+        try:
+            real = importlib.import_module(MODULES[name])
+        except BaseException:
+            sys.modules.pop(name, None)
+            raise
+        sys.modules[name] = real
+
+
+class _Finder(MetaPathFinder):
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        if name.partition(".")[0] != "determined":
+            return None
+        if name not in MODULES:
+            raise ImportError(
+                f"{name} is not covered by detcore, which stands in for determined here; covered "
+                f"are {', '.join(sorted(MODULES))}",
+                name=name,
+            )
+        return ModuleSpec(name, _Alias(), is_package=True)
+
+
+def install() -> None:
+    """Makes `import determined` mean detcore in this process. A repeat does nothing."""
+    if any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        return
+    loaded = sys.modules.get("determined")
+    if loaded is not None:
+        raise ImportError(
+            f"determined is imported already, from {getattr(loaded, '__file__', 'elsewhere')}: "
+            "import detcore.compat before it"
+        )
+    sys.meta_path.insert(0, _Finder())
+
+
+def missing(module: str, names: Sequence[str]) -> Any:
+    """A module's __getattr__ that names what is not there."""
+
+    def find(name: str) -> Any:
+        if f"{module}.{name}" in MODULES:
+            return importlib.import_module(f"{module}.{name}")
+        raise AttributeError(
+            f"{module}.{name} is not covered by detcore, which stands in for determined here; "
+            f"covered are {', '.join(sorted(names))}"
+        )
+
+    return find
+
+
+install()

@@ -1,0 +1,39 @@
+"""Runs a program written against determined: see USAGE."""
+
+from __future__ import annotations
+
+import os
+import runpy
+import sys
+from pathlib import Path
+
+import detcore.compat  # installs
+
+USAGE = "usage: python -m detcore.compat [-m MODULE | SCRIPT] [ARGUMENT]..."
+
+
+def main() -> None:
+    arguments = sys.argv[1:]
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(USAGE, file=sys.stdout if arguments else sys.stderr)
+        sys.exit(0 if arguments else 2)
+    # Processes that the program starts find a `determined` in this folder, which does the same;
+    # those of multiprocessing by the path of this process.
+    folder = str(Path(detcore.compat.__file__).parent / "path")
+    others = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = folder + (os.pathsep + others if others else "")
+    if arguments[0] == "-m":
+        if len(arguments) < 2:
+            sys.exit(USAGE)
+        sys.argv = arguments[1:]
+        sys.path[:1] = [os.getcwd(), folder]
+        runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
+    else:
+        if not os.path.exists(arguments[0]):
+            sys.exit(f"python -m detcore.compat: there is no file {arguments[0]}")
+        sys.argv = arguments
+        sys.path[:1] = [os.path.dirname(os.path.abspath(arguments[0])), folder]
+        runpy.run_path(arguments[0], run_name="__main__")
+
+
+main()

@@ -1,0 +1,30 @@
+"""The exceptions of `determined.errors` and `determined.common.api.errors`, which are ours."""
+
+from detcore import InvalidHP
+from detcore.compat import missing
+from detcore.errors import (
+    AccessError,
+    Error,
+    HTTPError,
+    NotFoundError,
+    UnavailableError,
+)
+
+APIException = Error
+BadRequestException = HTTPError
+ForbiddenException = AccessError
+MasterNotFoundException = UnavailableError
+NotFoundException = NotFoundError
+UnauthenticatedException = AccessError
+
+__all__ = [
+    "APIException",
+    "BadRequestException",
+    "ForbiddenException",
+    "InvalidHP",
+    "MasterNotFoundException",
+    "NotFoundException",
+    "UnauthenticatedException",
+]
+
+__getattr__ = missing("determined.errors", __all__)

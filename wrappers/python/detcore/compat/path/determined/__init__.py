@@ -1,0 +1,11 @@
+"""Found by the children of a program that runs under detcore.compat: they run under it too."""
+
+import sys
+
+del sys.modules[__name__]
+
+import detcore.compat  # noqa: E402, F401
+
+import determined  # type: ignore[import-not-found]  # noqa: E402
+
+sys.modules[__name__] = determined
