@@ -3,4 +3,6 @@
 # Usage: run.sh SOURCE BUILD [PAGE...]
 . "${0%/*}/../install/prefix.sh"
 shift 2
-PATH="$prefix/bin:$PATH" LD_LIBRARY_PATH="$libdir" python3 "${0%/*}/run_blocks.py" "$source" "$build" "$folder" "$@"
+# Python programs have the package of the sources, and the libraries that its tests have as well.
+PATH="$prefix/bin:${DETCORE_VENV:-$source/.venv}/bin:$PATH" LD_LIBRARY_PATH="$libdir" \
+  PYTHONPATH="$source/wrappers/python" PYTHONDONTWRITEBYTECODE=1 python3 "${0%/*}/run_blocks.py" "$source" "$build" "$folder" "$@"

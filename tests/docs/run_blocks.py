@@ -3,6 +3,7 @@
 
 What the language of a block says:
   c       a whole program is compiled; it is run where the page does so
+  python  is a whole program, which is run unless it is kept for the blocks below
   sh      is run by sh -eu
   yaml    is what `det config check` finds nothing wrong with
   json    can be parsed
@@ -14,7 +15,7 @@ A comment in front of it says more:
   <!-- not run: REASON -->  REASON is printed
   <!-- file: NAME -->       the block is kept under this name for the blocks below
   <!-- in: NAME -->         tests/docs/in/NAME: for c a program with a line `/* BLOCK */`, which the block takes
-                            the place of, and which is run; for yaml what stands in front of the block;
+                            the place of, and which is run; for yaml and python what stands in front of the block;
                             for everything else a script that makes what the block needs, in the same
                             folder, and is read (`.`) in front of it or of each command
 Of every `det COMMAND` within a text, the command and the options have to be there.
@@ -97,6 +98,13 @@ def shell(text, marks, place, environment):
     succeed(["sh", "-euc", frame(marks) + text], place, environment)
 
 
+def run_python(text, marks, place, environment):
+    script = place / marks.get("file", "block.py")
+    script.write_text(frame(marks) + text)
+    if "file" not in marks:
+        succeed(["python3", script], place, environment)
+
+
 def transcript(text, marks, place, environment):
     for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
         command, _, expected = part.partition("\n")
@@ -129,7 +137,7 @@ def check_commands(page, place, environment):
                 raise Failure(f"`det {words}`: det {command} has no option {option}")
 
 
-kinds = {"c": compile_c, "sh": shell, "yaml": check_yaml, "json": check_json, "": transcript}
+kinds = {"c": compile_c, "python": run_python, "sh": shell, "yaml": check_yaml, "json": check_json, "": transcript}
 for page in pages:
     place = folder / page.stem
     home = place / "home"

@@ -1,0 +1,4 @@
+from detcore import core
+
+context = core.init()
+context.start()
