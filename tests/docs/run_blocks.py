@@ -2,7 +2,7 @@
 """Runs each fenced block of README.md and docs/*.md, or of the pages that are named.
 
 What the language of a block says:
-  c       a whole program is compiled; it is run where the page does so
+  c, cpp  a whole program is compiled; it is run where the page does so
   python  is a whole program, which is run unless it is kept for the blocks below
   sh      is run by sh -eu
   yaml    is what `det config check` finds nothing wrong with
@@ -14,8 +14,9 @@ What the language of a block says:
 A comment in front of it says more:
   <!-- not run: REASON -->  REASON is printed
   <!-- file: NAME -->       the block is kept under this name for the blocks below
-  <!-- in: NAME -->         tests/docs/in/NAME: for c a program with a line `/* BLOCK */`, which the block takes
-                            the place of, and which is run; for yaml and python what stands in front of the block;
+  <!-- in: NAME -->         tests/docs/in/NAME: for c and cpp a program with a line `/* BLOCK */`, which the block
+                            takes the place of, and which is run; for yaml and python what stands in front of the
+                            block;
                             for everything else a script that makes what the block needs, in the same
                             folder, and is read (`.`) in front of it or of each command
 Of every `det COMMAND` within a text, the command and the options have to be there.
@@ -78,15 +79,23 @@ def frame(marks):
     return (frames / marks["in"]).read_text() if "in" in marks else ""
 
 
-def compile_c(text, marks, place, environment):
-    program = place / (Path(marks.get("file", marks.get("in", "block.c"))).stem)
+def compile_with(compiler, suffix, package, text, marks, place, environment):
+    program = place / (Path(marks.get("file", marks.get("in", "block"))).stem)
     whole = frame(marks).replace("  /* BLOCK */\n", text) if "in" in marks else text
-    program.with_suffix(".c").write_text(whole)
-    flags = succeed(["pkg-config", "--cflags", "--libs", "detcore"], place, environment).split()
-    succeed(["cc", "-std=gnu11", *warnings, f"{program}.c", *flags, "-o", program], place, environment)
+    program.with_suffix(suffix).write_text(whole)
+    flags = succeed(["pkg-config", "--cflags", "--libs", package], place, environment).split()
+    succeed([*compiler, *warnings, program.with_suffix(suffix), *flags, "-o", program], place, environment)
     if "in" in marks:
         succeed([program], place, environment)
         program.unlink()
+
+
+def compile_c(*block):
+    compile_with(["cc", "-std=gnu11"], ".c", "detcore", *block)
+
+
+def compile_cpp(*block):
+    compile_with(["c++", "-std=c++17"], ".cc", "detcore-cpp", *block)
 
 
 def shell(text, marks, place, environment):
@@ -137,7 +146,8 @@ def check_commands(page, place, environment):
                 raise Failure(f"`det {words}`: det {command} has no option {option}")
 
 
-kinds = {"c": compile_c, "python": run_python, "sh": shell, "yaml": check_yaml, "json": check_json, "": transcript}
+kinds = {"c": compile_c, "cpp": compile_cpp, "python": run_python, "sh": shell, "yaml": check_yaml, "json": check_json,
+         "": transcript}
 for page in pages:
     place = folder / page.stem
     home = place / "home"

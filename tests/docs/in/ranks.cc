@@ -1,0 +1,7 @@
+#include <det/core.hpp>
+#include <iostream>
+
+int main() {
+  /* BLOCK */
+  core.close();
+}
