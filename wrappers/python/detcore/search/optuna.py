@@ -41,8 +41,8 @@ class OptunaSearch(SearchMethod):
     """`hyperparameters` are those of the configuration. A trial trains to `max_length`, with a
     validation each `period` (by default only at its end), after which the pruner may end it. The
     study says whether smaller is better; `searcher.smaller_is_better` should say the same.
-    `max_concurrent_trials` is best as many as there are slots: the more are drawn at once, the fewer
-    results the sampler has seen.
+    `max_concurrent_trials` is best as many as there are slots: the more are drawn at once, the
+    fewer results the sampler has seen.
 
     After a restart of the program, `study` is the one of the state: that of a storage, or where
     there is none, a copy of what it was after the last decision."""
