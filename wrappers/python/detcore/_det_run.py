@@ -25,7 +25,7 @@ BUSY = 4  # its exit code when another one runs the experiment
 def command() -> str:
     """Where `det` is: named by the variable, in the package, in its environment, in PATH."""
     package = pathlib.Path(detcore.__file__).parent
-    beside = [package / "bin" / "det", package / "lib" / "det", pathlib.Path(sys.prefix, "bin/det")]
+    beside = [package / "bin" / "det", pathlib.Path(sys.prefix, "bin/det")]
     chosen = os.environ.get(VARIABLE)
     found = chosen or next((str(path) for path in beside if path.exists()), shutil.which("det"))
     if not found:
