@@ -10,11 +10,13 @@ import ctypes
 import os
 import struct
 from ctypes import byref
-from pathlib import Path
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 from detcore import _abi
 from detcore.errors import LibraryError, from_c
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SONAME = "libdetcore.so.0"
 VARIABLE = "DETCORE_LIBRARY"
@@ -44,8 +46,8 @@ def _candidates() -> list[str]:
     chosen = os.environ.get(VARIABLE)
     if chosen:
         return [chosen]
-    own = Path(__file__).parent / "lib" / SONAME
-    return [str(own)] if own.exists() else [SONAME]
+    own = os.path.join(os.path.dirname(__file__), "lib", SONAME)
+    return [own] if os.path.exists(own) else [SONAME]
 
 
 def _load() -> ctypes.CDLL:
@@ -123,6 +125,13 @@ def encoded(value: str | os.PathLike[str] | None, what: str) -> bytes | None:
         return given.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
         raise ValueError(f"{what} cannot be written in UTF-8: {given!r}") from None
+
+
+def as_path(name: bytes) -> Path:
+    """A path that the library gives."""
+    from pathlib import Path  # slow to import
+
+    return Path(os.fsdecode(name))
 
 
 class Callbacks:

@@ -11,8 +11,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-from typing import Any
 from collections.abc import Sequence
+from typing import Any
 
 import detcore
 from detcore import _abi, _capi
@@ -49,7 +49,9 @@ class DetRun:
         quiet: bool = False,
         keep_open: Sequence[int] = (),
     ) -> None:
-        option = [] if master is None else ["-m", master if "://" in master else os.path.abspath(master)]
+        option = (
+            [] if master is None else ["-m", master if "://" in master else os.path.abspath(master)]
+        )
         self._output = tempfile.TemporaryFile() if quiet else None  # noqa: SIM115
         program = command()
         try:

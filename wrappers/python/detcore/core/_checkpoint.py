@@ -5,19 +5,19 @@ from __future__ import annotations
 import contextlib
 import enum
 import os
-import pathlib
 from collections.abc import Callable, Mapping
 from ctypes import byref
 from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 from detcore import _abi
-from detcore._capi import Callbacks, call, encoded, handle, library, text
+from detcore._capi import Callbacks, as_path, call, encoded, handle, library, text
 from detcore._interruptible import Answer, interruptible
 from detcore.core._core import Core, Owned
 from detcore.core._json import encode
 from detcore.errors import StateError
 
 if TYPE_CHECKING:
+    import pathlib
     from collections.abc import Iterator
 
 Path = Union[str, "os.PathLike[str]"]
@@ -109,7 +109,7 @@ class CheckpointContext:
             return Owned(self._core, address, "det_checkpoint_store_free", callbacks)
 
         store = interruptible(begin)
-        path = pathlib.Path(os.fsdecode(library.det_checkpoint_store_path(store.address)))
+        path = as_path(library.det_checkpoint_store_path(store.address))
         try:
             yield path, library.det_checkpoint_store_id(store.address).decode()
         except BaseException:
@@ -154,7 +154,7 @@ class CheckpointContext:
             library.det_checkpoint_restore_free,
         )
         try:
-            yield pathlib.Path(os.fsdecode(library.det_checkpoint_restore_path(restore)))
+            yield as_path(library.det_checkpoint_restore_path(restore))
         finally:
             library.det_checkpoint_restore_free(restore)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
 from typing import Any
 
 from detcore.errors import CorruptError
@@ -137,16 +136,16 @@ class ClusterInfo:
 def get_cluster_info() -> ClusterInfo | None:
     """What a cluster, or `det run`, told this process; None where neither started it. Asks nobody
     and starts nothing."""
-    folder = Path(os.environ.get("DET_INFO_DIR") or FILES)
-    facts = _from_file(folder / "cluster.json")
+    folder = os.environ.get("DET_INFO_DIR") or FILES
+    facts = _from_file(f"{folder}/cluster.json")
     if facts is None:
         return _from_variables()
     trial = None
     rendezvous = None
     if facts.get("task_type") == "TRIAL":
-        trial = _trial(_from_file(folder / "trial.json") or {}, folder / "trial.json")
-        rendezvous = _from_file(folder / "rendezvous.json")
-    resources = _from_file(folder / "resources.json") or {}
+        trial = _trial(_from_file(f"{folder}/trial.json") or {}, f"{folder}/trial.json")
+        rendezvous = _from_file(f"{folder}/rendezvous.json")
+    resources = _from_file(f"{folder}/resources.json") or {}
     return ClusterInfo(facts, trial, rendezvous, resources.get("gpu_uuids"))
 
 
@@ -182,9 +181,10 @@ def _trial(facts: dict[str, Any], origin: object) -> TrialInfo:
         raise CorruptError(f"reading {origin}: it does not say {missing.args[0]}") from None
 
 
-def _from_file(file: Path) -> dict[str, Any] | None:
+def _from_file(file: str) -> dict[str, Any] | None:
     try:
-        text = file.read_text()
+        with open(file, encoding="utf-8") as opened:
+            text = opened.read()
     except (FileNotFoundError, NotADirectoryError):
         return None
     try:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import datetime
 import enum
 import json
-import uuid
 from collections.abc import Mapping
 from typing import Any
 
@@ -40,10 +38,10 @@ class _NotJson(Exception):
 def _plain(value: Any) -> Any:
     if isinstance(value, enum.Enum):
         return value.name
-    if isinstance(value, uuid.UUID):
-        return str(value)
-    if isinstance(value, (datetime.datetime, datetime.date)):
+    if hasattr(value, "isoformat"):  # dates and times
         return value.isoformat()
+    if type(value).__name__ == "UUID":  # its module is slow to import
+        return str(value)
     if isinstance(value, (bytes, bytearray)):
         return value.decode()
     if isinstance(value, Mapping):

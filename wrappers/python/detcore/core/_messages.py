@@ -11,7 +11,6 @@ head, which only says that it follows.
 from __future__ import annotations
 
 import math
-import pickle
 import struct
 import sys
 from collections.abc import Callable
@@ -184,6 +183,8 @@ class _Writer:
         if not self._allow_pickle:
             raise _refused(f"{type(value).__module__}.{type(value).__qualname__}")
         self.out.append(b"p")
+        import pickle
+
         data = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
         self._data(len(data), lambda: part_of_bytes(data), lambda: data)
 
@@ -284,6 +285,8 @@ class _Reader:
         if not self._allow_pickle:
             raise _refused("what another rank sent")
         data = self._data()
+        import pickle
+
         return pickle.loads(data.view() if isinstance(data, Part) else data)
 
     def _failure(self) -> Any:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from ctypes import byref
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from detcore import _abi
@@ -50,10 +50,10 @@ def joining(comm: Any) -> Callable[[], int]:
 
 
 def _load() -> Any:
-    beside = Path(library.path).parent / SONAME
+    beside = os.path.join(os.path.dirname(library.path), SONAME)
     try:
         # MPI finds its parts among the global symbols.
-        return ctypes.CDLL(str(beside) if beside.exists() else SONAME, ctypes.RTLD_GLOBAL)
+        return ctypes.CDLL(beside if os.path.exists(beside) else SONAME, ctypes.RTLD_GLOBAL)
     except OSError as failure:
         raise _unsupported(
             f"{SONAME} cannot be loaded ({failure}): install it beside libdetcore, built with the "

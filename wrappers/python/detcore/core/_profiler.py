@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING
 
 from detcore._abi import DET_E_INVALID
@@ -13,7 +12,6 @@ from detcore.errors import InvalidArgumentError, UnsupportedError
 if TYPE_CHECKING:
     from detcore.core._core import Core
 
-_log = logging.getLogger("detcore")
 _was_told = False
 
 
@@ -54,7 +52,9 @@ def _tell_once(unsupported: UnsupportedError) -> None:
     global _was_told
     if not _was_told:
         _was_told = True
-        _log.warning("%s; training goes on without", unsupported)
+        import logging  # slow to import, and seldom needed
+
+        logging.getLogger("detcore").warning("%s; training goes on without", unsupported)
 
 
 def _invalid(why: str) -> InvalidArgumentError:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import enum
 import os
-import pathlib
 import warnings
 from collections.abc import Mapping
 from ctypes import byref, c_double, memmove
 from typing import TYPE_CHECKING, Any
 
 from detcore import _abi
-from detcore._capi import Callbacks, call, encoded, milliseconds, text
+from detcore._capi import Callbacks, as_path, call, encoded, milliseconds, text
 from detcore._interruptible import interruptible
 from detcore.core._json import encode, encode_each
 from detcore.core._options import log_level
@@ -19,6 +18,7 @@ from detcore.core._reports import Reports
 from detcore.errors import InvalidArgumentError, NotFoundError
 
 if TYPE_CHECKING:
+    import pathlib
     from collections.abc import Callable, Sequence
 
     from detcore.core._core import Core
@@ -176,7 +176,7 @@ class TrainContext:
 
     def get_tensorboard_path(self) -> pathlib.Path:
         """The directory for TensorBoard files of this rank."""
-        return pathlib.Path(text("det_train_get_tensorboard_path", self._view))
+        return as_path(text("det_train_get_tensorboard_path", self._view).encode())
 
     def upload_tensorboard_files(
         self,
@@ -190,10 +190,10 @@ class TrainContext:
             raise TypeError("selector and mangler must be callables")
 
         def select(path: bytes, _: object) -> int:
-            return 1 if selector(pathlib.Path(os.fsdecode(path))) else 0
+            return 1 if selector(as_path(path)) else 0
 
         def mangle(path: bytes, rank: int, out: int, size: int, _: object) -> int:
-            name = os.fsencode(mangler(pathlib.Path(os.fsdecode(path)), rank)) + b"\0"
+            name = os.fsencode(mangler(as_path(path), rank)) + b"\0"
             if len(name) > size:
                 raise ValueError(f"the name that mangler gave is too long: {name!r:.80}")
             memmove(out, name, len(name))
