@@ -28,7 +28,7 @@ class Reports:
     """Those of one group of a det_train_context."""
 
     def __init__(self, view: int, group: str) -> None:
-        self._view = ctypes.c_void_p(view)
+        self._view = ctypes.c_void_p.from_param(view)  # converted once
         self._group = encoded(group, "the group of metrics")
         self._free: dict[tuple[str, ...], list[tuple[Send, _abi.det_error]]] = {}
 
@@ -42,16 +42,15 @@ class Reports:
             return False
         send, error = report
         try:
-            status = send(steps_completed, metrics.values())
+            if send(steps_completed, metrics.values()) == 0:
+                free.append(report)
+                return True
         except Exception:  # of a value's own __float__ as well
             free.append(report)
             return False
-        if status < 0:
-            failure = from_c(error)
-            free.append(report)
-            raise failure
+        failure = from_c(error)
         free.append(report)
-        return True
+        raise failure
 
     def prepare(self, names: Iterable[str]) -> None:
         """For names that send() did not know, or that are all in use."""
