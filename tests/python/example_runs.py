@@ -1,5 +1,5 @@
-"""Runs examples/python/integrations in children of this process, which has loaded their library
-already, and ends them where a test wants it."""
+"""Runs examples/python in children of this process, which has loaded their library already, and
+ends them where a test wants it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 
 from detcore import core
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples/python/integrations"
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples/python"
 # Measured by the clock, and so never the same.
 _TIMES = ("runtime", "per_second")
 
@@ -26,7 +26,7 @@ class Example:
     """An example that trains trial 1 of a store."""
 
     def __init__(self, script: str, store: Path, det: Callable[..., str]) -> None:
-        self._script = EXAMPLES / script
+        self._script = EXAMPLES / "integrations" / script
         self._store = store
         self._det = det
 
@@ -37,7 +37,7 @@ class Example:
         child = os.fork()
         if child == 0:
             os.environ["DET_HOME"] = str(self._store)
-            _watch_validations(sender, number, at)
+            watch_validations(sender, number, at)
             os._exit(self._status())
         os.close(sender)
         with os.fdopen(receiver) as reports:
@@ -78,27 +78,34 @@ class Example:
         return [json.loads(line) for line in lines]
 
 
-def _watch_validations(sender: int, number: int, at: int) -> None:
+def watch_validations(sender: int, number: int, at: int) -> None:
+    """Writes the steps of those reported to a file, and lets a signal follow on the one of `at`."""
     init = core.init
 
     def watched_init(**options: Any) -> core.Context:
         context = init(**options)
         train: Any = context.train
-        report = train.report_metrics
+        report = train.report_validation_metrics  # which report_metrics() calls as well
 
-        def watched(group: str, steps: int, metrics: Any) -> None:
-            report(group, steps, metrics)
-            if group == "validation":
-                os.write(sender, f"{steps}\n".encode())
-                if number and steps == at:
-                    signal.raise_signal(number)
-                    while not context.preempt.should_preempt(auto_ack=False):
-                        time.sleep(0.001)
+        def watched(steps: int, metrics: Any) -> None:
+            report(steps, metrics)
+            os.write(sender, f"{steps}\n".encode())
+            if number and steps == at:
+                signal.raise_signal(number)
+                _wait_until_asked(context)
 
-        train.report_metrics = watched
+        train.report_validation_metrics = watched
         return context
 
     core.init = watched_init
+
+
+def _wait_until_asked(context: core.Context) -> None:
+    if context.distributed.size > 1:  # a rank cannot look alone
+        context.preempt.request()
+        return
+    while not context.preempt.should_preempt(auto_ack=False):
+        time.sleep(0.001)
 
 
 def check_goes_on(

@@ -8,10 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import detcore
 import pytest
 from conftest import ROOT
-
-import detcore
 from detcore import client
 from detcore.client import Client, TrialState
 

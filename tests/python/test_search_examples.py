@@ -9,9 +9,8 @@ import sys
 from pathlib import Path
 
 from conftest import ROOT
-from experiments import wait_until
-
 from detcore.client import Client
+from experiments import wait_until
 
 
 def run(example: str, store: Path) -> str:

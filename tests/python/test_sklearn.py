@@ -45,7 +45,7 @@ def test_search_has_the_results_of_scikit_learn_also_when_a_trial_is_killed(stor
 
 
 def test_example_searches(store: Path, capfd: pytest.CaptureFixture[str], det: Det) -> None:
-    runpy.run_path(str(EXAMPLES / "digits_sklearn.py"), run_name="__main__")
+    runpy.run_path(str(EXAMPLES / "integrations/digits_sklearn.py"), run_name="__main__")
     assert "best of experiment 1: {'C': " in capfd.readouterr().out
     best = client.get_experiment(1).best_trial()
     assert best is not None and (best.trial.best_metric or 0) > 0.9
