@@ -1,0 +1,120 @@
+"""The same calls with a master over HTTP: in a trial of its cluster, and in one on its own."""
+
+from __future__ import annotations
+
+import json
+import math
+import pathlib
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from detcore import InvalidHP, core
+from programs import run
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+
+servers: Any = __import__("servers")
+
+
+@pytest.fixture(params=["0.33.0", "0.38.1"])
+def master(request: pytest.FixtureRequest, tmp_path: pathlib.Path) -> Iterator[Any]:
+    server = servers.Server("master", "--version", request.param)
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+@pytest.fixture
+def cluster(master: Any, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """This process is a trial that the master's cluster has started."""
+    facts = {
+        "MASTER": f"http://127.0.0.1:{master.ports[0]}",
+        "CLUSTER_ID": "cluster",
+        "AGENT_ID": "agent",
+        "SLOT_IDS": "[0]",
+        "TASK_ID": "1.aaaa",
+        "ALLOCATION_ID": "1.aaaa.1",
+        "SESSION_TOKEN": "task-token",
+        "TASK_TYPE": "TRIAL",
+        "RESOURCES_ID": "cccc",
+        "TRIAL_ID": "7",
+        "EXPERIMENT_ID": "1",
+        "TRIAL_SEED": "3",
+        "TRIAL_RUN_ID": "1",
+        "STEPS_COMPLETED": "0",
+        "HPARAMS": '{"lr": 0.5}',
+        "EXPERIMENT_CONFIG": json.dumps(
+            {
+                "searcher": {"name": "single", "metric": "loss", "max_length": {"batches": 100}},
+                "checkpoint_storage": {"type": "directory", "container_path": str(tmp_path)},
+            }
+        ),
+    }
+    for name, value in facts.items():
+        monkeypatch.setenv("DET_" + name, value)
+
+
+def state(master: Any) -> Any:
+    return master.control("GET", "state")
+
+
+def test_a_trial_of_a_cluster(master: Any, cluster: None, tmp_path: pathlib.Path) -> None:
+    with core.init() as context:
+        assert context.info.trial.trial_id == 7 and context.info.trial.hparams == {"lr": 0.5}
+        assert context.info.agent_id == "agent" and context.info.slot_ids == [0]
+        context.train.report_training_metrics(1, {"loss": 0.5, "bad": math.nan, "name": "x"})
+        context.train.report_validation_metrics(1, {"loss": 0.25})
+        with context.checkpoint.store_path({"steps_completed": 1}) as (path, storage_id):
+            (path / "model").write_text("weights")
+        assert context.checkpoint.get_metadata(storage_id)["steps_completed"] == 1
+        assert (tmp_path / storage_id / "model").exists()
+        for operation in context.searcher.operations():
+            assert operation.length == 100
+            operation.report_completed(0.25)
+    rows = [(row["group"], row["step"], row["values"]) for row in state(master)["metrics"]]
+    assert rows == [
+        ("training", 1, {"loss": 0.5, "bad": "NaN", "name": "x"}),
+        ("validation", 1, {"loss": 0.25}),
+    ]
+
+
+def test_a_cluster_asks_to_stop(master: Any, cluster: None) -> None:
+    with core.init() as context:
+        assert not context.preempt.should_preempt()
+        master.control("POST", "preempt", {})
+        while not context.preempt.should_preempt():
+            pass
+    paths = [request["path"] for request in master.control("GET", "requests")]
+    assert sum("ack_preemption" in path for path in paths) == 1
+
+
+def test_invalid_hyperparameters_are_told(master: Any, cluster: None) -> None:
+    with pytest.raises(SystemExit) as caught, core.init():
+        raise InvalidHP("too large")
+    assert caught.value.code == 0
+    paths = [request["path"] for request in master.control("GET", "requests")]
+    assert sum(path.endswith("early_exit") for path in paths) == 1
+
+
+@pytest.mark.parametrize(
+    ("end", "status", "ended"), [("pass", 0, "COMPLETED"), ("1/0", 1, "ERROR")]
+)
+def test_a_trial_on_its_own(master: Any, end: str, status: int, ended: str) -> None:
+    run(
+        f"""
+        import sys
+        from detcore import core
+        with core.init(master=sys.argv[1], external_id="mine") as context:
+            context.train.report_training_metrics(1, {{"loss": 0.5}})
+            {end}
+        """,
+        f"http://127.0.0.1:{master.ports[0]}",
+        status=status,
+    )
+    now = state(master)
+    (trial,) = [one for one in now["trials"].values() if one["task_id"] != "1.aaaa"]
+    assert trial["state"] == f"STATE_{ended}"
+    assert [row["values"] for row in now["metrics"]] == [{"loss": 0.5}]
