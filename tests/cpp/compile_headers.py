@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Each header of C++ compiles alone, and all of them in every standard, without a warning; with exceptions
-off, a call that is given no Failure does not. Usage: compile_headers.py SOURCE COMPILER...
+off, a call that is given no Failure does not; and what is compiled with exceptions and without, and may be
+in one program, has two names. Usage: compile_headers.py SOURCE COMPILER...
 
 Says so in TAP."""
 
 import concurrent.futures
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -39,6 +41,27 @@ def all_calls(compiler, *arguments):
     return result.returncode == 0, result.stderr
 
 
+def has_two_names(compiler):
+    """A linker keeps one of the functions of a name: one that calls what throws is not to have the name of one
+    that calls what does not."""
+    with tempfile.TemporaryDirectory() as folder:
+        code = os.path.join(folder, "o")
+        result = compiled(compiler, "-std=c++17", "-O0", "-ffunction-sections", "-c", "-o", code, str(every_call))
+        if result.returncode != 0:
+            return False, result.stderr
+        listing = subprocess.run(["readelf", "-rW", code], text=True, capture_output=True, check=True).stdout
+    function, calls, shared = "", 0, []
+    for line in listing.splitlines():
+        if line.startswith("Relocation section"):
+            found = re.search(r"'\.rela\.text\.(\S+)'", line)
+            function = found[1] if found else ""
+        elif "8throwing" in line:
+            calls += 1
+            if "3det2v1" in function and "8throwing" not in function:
+                shared.append(f"{function} calls {line.split()[4]}")
+    return calls > 0 and not shared, "\n".join(shared)
+
+
 def refused(compiler):
     with tempfile.TemporaryDirectory() as folder:
         result = compiled(compiler, "-std=c++17", "-fno-exceptions", "-xc++", "-", "-c", "-o", os.path.join(folder, "o"),
@@ -54,6 +77,7 @@ for compiler in compilers:
     checks[f"no exceptions, no RTTI, with {name}"] = (
         all_calls, compiler, "-std=c++17", "-fno-exceptions", "-fno-rtti")
     checks[f"no Failure without exceptions with {name}"] = refused, compiler
+    checks[f"two names with {name}"] = has_two_names, compiler
 
 with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
     results = {name: pool.submit(check[0], *check[1:]) for name, check in checks.items()}

@@ -2,13 +2,13 @@
 #pragma once
 
 #include <det/checkpoint.h>
+#include <det/checkpoint_options.hpp>
 #include <det/detail/callbacks.hpp>
 #include <det/detail/handle.hpp>
 #include <det/error.hpp>
 #include <det/json.hpp>
 
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -16,36 +16,6 @@
 
 namespace det {
 inline namespace v1 {
-
-enum class DownloadMode : det_download_mode {
-  local_workers_share = DET_DOWNLOAD_MODE_LOCAL_WORKERS_SHARE,
-  no_shared = DET_DOWNLOAD_MODE_NO_SHARED,
-};
-
-// Whether a file takes part. The path is relative to the checkpoint; that of a directory ends in
-// '/'.
-using CheckpointSelector = std::function<bool(const char *path)>;
-
-// How far a call that takes long has come; -1 where a total is not known.
-struct Progress {
-  int64_t bytes, total_bytes;
-  int64_t files, total_files;
-};
-// Told a few times a second; not to call the library. False stops the call: Code::callback.
-using ProgressCallback = std::function<bool(const Progress &)>;
-
-struct CheckpointOptions {
-  CheckpointSelector selector;  // upload() only; empty: everything
-  ProgressCallback progress;
-  bool shard = false;  // all ranks in step, each with its own files
-};
-
-struct DownloadOptions {
-  CheckpointSelector selector;  // empty: everything
-  ProgressCallback progress;
-  DownloadMode mode = DownloadMode::local_workers_share;
-  bool skip_verification = false;
-};
 
 struct CheckpointEntry {
   std::string id;
@@ -55,24 +25,6 @@ struct CheckpointEntry {
 };
 
 namespace detail {
-
-// What the library calls while it works on a checkpoint.
-struct CheckpointCallbacks {
-  CheckpointSelector selector;
-  ProgressCallback progress;
-
-  bool tell(const det_progress &now) const {
-    return progress({now.bytes, now.total_bytes, now.files, now.total_files});
-  }
-
-  // Lets options of C call these, which are to stay where they are.
-  template <class Options>
-  void set(Options &options) {
-    if (selector) options.selector = select<CheckpointCallbacks>;
-    if (progress) options.progress = detail::tell<CheckpointCallbacks>;
-    options.user_data = this;
-  }
-};
 
 struct ReleaseStore {
   std::unique_ptr<CheckpointCallbacks> callbacks;
@@ -164,9 +116,6 @@ class Checkpoint {
   [[nodiscard]] det_checkpoint_context *capi() const noexcept { return checkpoint_; }
 
  private:
-  static det_download_options to_c(const DownloadOptions &options,
-                                   detail::CheckpointCallbacks &callbacks);
-
   det_checkpoint_context *checkpoint_;
 };
 
@@ -174,9 +123,8 @@ inline Store Checkpoint::store(const Json &metadata, const CheckpointOptions &op
                                OnFailure on) const {
   auto callbacks = std::make_unique<detail::CheckpointCallbacks>();
   callbacks->progress = options.progress;
-  det_checkpoint_options c_options = DET_CHECKPOINT_OPTIONS_INIT;
-  callbacks->set(c_options);
-  c_options.shard = options.shard ? 1 : 0;
+  det_checkpoint_options c_options = detail::to_c(options);
+  detail::set_callbacks(c_options, *callbacks);
   det_checkpoint_writer *store = nullptr;
   detail::call(on, det_checkpoint_store_begin, checkpoint_, metadata.capi(), &c_options, &store);
   return Store(Store::Handle(store, {std::move(callbacks)}));
@@ -184,8 +132,9 @@ inline Store Checkpoint::store(const Json &metadata, const CheckpointOptions &op
 
 inline Restore Checkpoint::restore(Text storage_id, const DownloadOptions &options,
                                    OnFailure on) const {
-  detail::CheckpointCallbacks callbacks;
-  const det_download_options c_options = to_c(options, callbacks);
+  detail::CheckpointCallbacks callbacks{options.selector, options.progress};
+  det_download_options c_options = detail::to_c(options);
+  detail::set_callbacks(c_options, callbacks);
   det_checkpoint_reader *restore = nullptr;
   detail::call(on, det_checkpoint_restore_begin, checkpoint_, storage_id.c_str(), &c_options,
                &restore);
@@ -195,9 +144,8 @@ inline Restore Checkpoint::restore(Text storage_id, const DownloadOptions &optio
 inline std::string Checkpoint::upload(const std::filesystem::path &directory, const Json &metadata,
                                       const CheckpointOptions &options, OnFailure on) const {
   detail::CheckpointCallbacks callbacks{options.selector, options.progress};
-  det_checkpoint_options c_options = DET_CHECKPOINT_OPTIONS_INIT;
-  callbacks.set(c_options);
-  c_options.shard = options.shard ? 1 : 0;
+  det_checkpoint_options c_options = detail::to_c(options);
+  detail::set_callbacks(c_options, callbacks);
   char *id = nullptr;
   detail::call(on, det_checkpoint_upload, checkpoint_, detail::null_if_empty(directory.native()),
                metadata.capi(), &c_options, &id);
@@ -206,8 +154,9 @@ inline std::string Checkpoint::upload(const std::filesystem::path &directory, co
 
 inline void Checkpoint::download(Text storage_id, const std::filesystem::path &directory,
                                  const DownloadOptions &options, OnFailure on) const {
-  detail::CheckpointCallbacks callbacks;
-  const det_download_options c_options = to_c(options, callbacks);
+  detail::CheckpointCallbacks callbacks{options.selector, options.progress};
+  det_download_options c_options = detail::to_c(options);
+  detail::set_callbacks(c_options, callbacks);
   detail::call(on, det_checkpoint_download, checkpoint_, storage_id.c_str(), directory.c_str(),
                &c_options);
 }
@@ -224,16 +173,6 @@ inline std::vector<CheckpointEntry> Checkpoint::list(OnFailure on) const {
                     det_checkpoint_entries_size(entries, i)});
   }
   return list;
-}
-
-inline det_download_options Checkpoint::to_c(const DownloadOptions &options,
-                                             detail::CheckpointCallbacks &callbacks) {
-  callbacks = {options.selector, options.progress};
-  det_download_options c_options = DET_DOWNLOAD_OPTIONS_INIT;
-  callbacks.set(c_options);
-  c_options.mode = static_cast<det_download_mode>(options.mode);
-  c_options.skip_verification = options.skip_verification ? 1 : 0;
-  return c_options;
 }
 
 }  // namespace v1

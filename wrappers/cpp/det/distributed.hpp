@@ -2,19 +2,15 @@
 #pragma once
 
 #include <det/distributed.h>
-#include <det/detail/callbacks.hpp>
 #include <det/detail/handle.hpp>
 #include <det/detail/index_iterator.hpp>
 #include <det/error.hpp>
+#include <det/transport.hpp>
 
-#include <cerrno>
-#include <cstring>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace det {
 inline namespace v1 {
@@ -111,23 +107,6 @@ struct DistributedOptions {
   Timeout timeout;
 };
 
-// A way of one's own to carry messages between ranks; see det_communicator_functions. Each function
-// gives 0, ETIMEDOUT, or another error number, and may throw to whoever called the collective.
-class Transport {
- public:
-  virtual ~Transport() = default;
-
-  virtual int send(int peer, int channel, const void *data, size_t size, int64_t timeout_ms) = 0;
-  virtual int receive(int peer, int channel, void *data, size_t capacity, size_t &size,
-                      int64_t timeout_ms) = 0;
-
-  // Only where can_broadcast().
-  virtual int broadcast(int, int, void *, size_t, int64_t) { return ENOSYS; }
-  [[nodiscard]] virtual bool can_broadcast() const { return false; }
-  [[nodiscard]] virtual bool any_pair() const { return false; }
-  [[nodiscard]] virtual bool shared_memory() const { return false; }
-};
-
 // The ranks of a job that this process has joined.
 class Distributed : public DistributedView {
  public:
@@ -198,36 +177,9 @@ class Distributed : public DistributedView {
 
 inline Distributed Distributed::from_transport(const DistributedOptions &options,
                                                std::unique_ptr<Transport> transport, OnFailure on) {
-  det_communicator_functions functions;
-  det_communicator_functions_init(&functions);
-  if (transport != nullptr) {
-    functions.send = [](int32_t peer, int32_t channel, const void *data, size_t size,
-                        int64_t timeout_ms, void *self) noexcept {
-      return detail::guarded(EIO, [&] {
-        return static_cast<Transport *>(self)->send(peer, channel, data, size, timeout_ms);
-      });
-    };
-    functions.receive = [](int32_t peer, int32_t channel, void *data, size_t capacity, size_t *size,
-                           int64_t timeout_ms, void *self) noexcept {
-      return detail::guarded(EIO, [&] {
-        return static_cast<Transport *>(self)->receive(peer, channel, data, capacity, *size,
-                                                       timeout_ms);
-      });
-    };
-    if (transport->can_broadcast())
-      functions.broadcast = [](int32_t root, int32_t channel, void *data, size_t size,
-                               int64_t timeout_ms, void *self) noexcept {
-        return detail::guarded(EIO, [&] {
-          return static_cast<Transport *>(self)->broadcast(root, channel, data, size, timeout_ms);
-        });
-      };
-    functions.destroy = [](void *self) noexcept { delete static_cast<Transport *>(self); };
-    functions.any_pair = transport->any_pair() ? 1 : 0;
-    functions.shared_memory = transport->shared_memory() ? 1 : 0;
-  }
+  const det_communicator_functions functions = detail::functions_of<OnFailure>(transport.get());
   const det_distributed_options c_options = to_c(options);
-  return make(on, det_distributed_from_functions, &c_options,
-              static_cast<const det_communicator_functions *>(&functions),
+  return make(on, det_distributed_from_functions, &c_options, &functions,
               static_cast<void *>(transport.release()));
 }
 

@@ -48,7 +48,9 @@ class Operation {
   det_searcher_op *operation_;
 };
 
-class Operations;
+template <class On>
+class BasicOperations;
+using Operations = BasicOperations<OnFailure>;
 
 // A view borrowed from the core.
 class Searcher {
@@ -84,8 +86,10 @@ class Searcher {
   det_searcher_context *searcher_;
 };
 
-// A range to be gone through once.
-class Operations {
+// A range to be gone through once. A template, because code without exceptions has another
+// OnFailure.
+template <class On>
+class BasicOperations {
  public:
   struct End {};
 
@@ -97,7 +101,7 @@ class Operations {
     using pointer = const Operation *;
     using reference = Operation;
 
-    Iterator(Searcher searcher, OnFailure on) : searcher_(searcher), on_(on) { ++*this; }
+    Iterator(Searcher searcher, On on) : searcher_(searcher), on_(on) { ++*this; }
 
     Operation operator*() const { return *operation_; }
     const Operation *operator->() const { return &*operation_; }
@@ -111,18 +115,18 @@ class Operations {
 
    private:
     Searcher searcher_;
-    OnFailure on_;
+    On on_;
     std::optional<Operation> operation_;
   };
 
-  Operations(Searcher searcher, OnFailure on) noexcept : searcher_(searcher), on_(on) {}
+  BasicOperations(Searcher searcher, On on) noexcept : searcher_(searcher), on_(on) {}
 
   [[nodiscard]] Iterator begin() const { return {searcher_, on_}; }
   [[nodiscard]] End end() const noexcept { return {}; }
 
  private:
   Searcher searcher_;
-  OnFailure on_;
+  On on_;
 };
 
 inline Operations Searcher::operations(OnFailure on) const noexcept { return {*this, on}; }

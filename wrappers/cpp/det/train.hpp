@@ -149,20 +149,24 @@ inline void Train::upload_tensorboard_files(const TensorboardSelector &selector,
   struct Callbacks {
     const TensorboardSelector &selector;
     const TensorboardMangler &mangler;
-
-    static int32_t mangle(const char *path, int32_t rank, char *out, size_t size,
-                          void *self) noexcept {
-      return detail::guarded(-1, [&] {
-        const std::string name = static_cast<Callbacks *>(self)->mangler(path, rank);
-        if (name.size() >= size) return -1;
-        std::copy_n(name.c_str(), name.size() + 1, out);
-        return 0;
-      });
-    }
   } callbacks{selector, mangler};
+  const auto select = [](const char *path, void *self) noexcept {
+    return detail::answered(-1,
+                            [&] { return static_cast<Callbacks *>(self)->selector(path) ? 1 : 0; });
+  };
+  const auto mangle = [](const char *path, int32_t rank, char *out, size_t size,
+                         void *self) noexcept {
+    return detail::answered(-1, [&] {
+      const std::string name = static_cast<Callbacks *>(self)->mangler(path, rank);
+      if (name.size() >= size) return -1;
+      std::copy_n(name.c_str(), name.size() + 1, out);
+      return 0;
+    });
+  };
   detail::call(on, det_train_upload_tensorboard_files, train_,
-               selector ? detail::select<Callbacks> : nullptr,
-               mangler ? Callbacks::mangle : nullptr, static_cast<void *>(&callbacks));
+               selector ? det_tensorboard_selector(select) : nullptr,
+               mangler ? det_tensorboard_mangler(mangle) : nullptr,
+               static_cast<void *>(&callbacks));
 }
 
 }  // namespace v1

@@ -14,68 +14,25 @@
 namespace det {
 inline namespace v1 {
 namespace detail {
-#ifdef __cpp_exceptions
-inline namespace throwing {
-#else
-inline namespace nonthrowing {
-#endif
-
-// What `body` answers, or `otherwise` when it throws.
-template <class Body>
-int32_t guarded(int32_t otherwise, Body &&body) noexcept {
-#ifdef __cpp_exceptions
-  try {
-    return body();
-  } catch (...) {
-    thrown_by_callback() = std::current_exception();
-    return otherwise;
-  }
-#else
-  static_cast<void>(otherwise);
-  return body();
-#endif
-}
-
-// For C, the callables of `self`, which has them as selector() and tell().
-template <class Self>
-int32_t select(const char *path, void *self) noexcept {
-  return guarded(-1, [&] { return static_cast<Self *>(self)->selector(path) ? 1 : 0; });
-}
-template <class Self>
-int32_t tell(const det_progress *progress, void *self) noexcept {
-  return guarded(-1, [&] { return static_cast<Self *>(self)->tell(*progress) ? 0 : -1; });
-}
 
 // A log callable that the library and its core or client share.
 class LogSink {
  public:
   explicit LogSink(LogCallback log) : log_(std::move(log)) {}
 
-  // Throws the first exception of the callable, once.
+  void take(const det_log_line &line) const { log_(LogLine(line)); }
+
+  void keep(const std::exception_ptr &thrown) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (thrown_ == nullptr) thrown_ = thrown;
+  }
+
+  // Throws the first exception that was kept, once.
   void rethrow() {
     std::unique_lock<std::mutex> lock(mutex_);
-    if (thrown_ == nullptr) return;
     const std::exception_ptr thrown = std::exchange(thrown_, nullptr);
     lock.unlock();
-    std::rethrow_exception(thrown);
-  }
-
-  static void receive(const det_log_line *line, void *user_data) noexcept {
-    LogSink &sink = **static_cast<std::shared_ptr<LogSink> *>(user_data);
-#ifdef __cpp_exceptions
-    try {
-      sink.log_(LogLine(*line));
-    } catch (...) {
-      const std::lock_guard<std::mutex> lock(sink.mutex_);
-      if (sink.thrown_ == nullptr) sink.thrown_ = std::current_exception();
-    }
-#else
-    sink.log_(LogLine(*line));
-#endif
-  }
-
-  static void release(void *user_data) noexcept {
-    delete static_cast<std::shared_ptr<LogSink> *>(user_data);
+    if (thrown != nullptr) std::rethrow_exception(thrown);
   }
 
  private:
@@ -84,14 +41,63 @@ class LogSink {
   std::exception_ptr thrown_;
 };
 
-// Lets the lines of a core or client, made with `options`, go to `log`. Nothing where it is empty.
+#ifdef __cpp_exceptions
+inline namespace throwing {
+#else
+inline namespace nonthrowing {
+#endif
+
+// Does `body`, and `on_exception` when it throws.
+template <class Body, class OnException>
+auto guarded(Body &&body, OnException &&on_exception) noexcept {
+#ifdef __cpp_exceptions
+  try {
+    return body();
+  } catch (...) {
+    return on_exception(std::current_exception());
+  }
+#else
+  static_cast<void>(on_exception);
+  return body();
+#endif
+}
+
+// What `body` answers, or `otherwise` when it throws to whoever called the library.
+template <class Body>
+int32_t answered(int32_t otherwise, Body &&body) noexcept {
+  return guarded(std::forward<Body>(body), [&](std::exception_ptr thrown) {
+    thrown_by_callback() = std::move(thrown);
+    return otherwise;
+  });
+}
+
+// Lets options of C call selector() and tell() of `callbacks`, which are to stay where they are.
+template <class Options, class Callbacks>
+void set_callbacks(Options &options, Callbacks &callbacks) {
+  options.user_data = &callbacks;
+  if (callbacks.selector)
+    options.selector = [](const char *path, void *self) noexcept {
+      return answered(-1, [&] { return static_cast<Callbacks *>(self)->selector(path) ? 1 : 0; });
+    };
+  if (callbacks.progress)
+    options.progress = [](const det_progress *progress, void *self) noexcept {
+      return answered(-1, [&] { return static_cast<Callbacks *>(self)->tell(*progress) ? 0 : -1; });
+    };
+}
+
+// Lets the lines of a core or client that is made with `options` go to `log`, if there is one.
 template <class Options>
 std::shared_ptr<LogSink> send_log(const LogCallback &log, Options &options) {
   if (!log) return nullptr;
+  using Shared = std::shared_ptr<LogSink>;
   auto sink = std::make_shared<LogSink>(log);
-  options.log = LogSink::receive;
-  options.log_destroy = LogSink::release;
-  options.log_user_data = new std::shared_ptr<LogSink>(sink);
+  options.log = [](const det_log_line *line, void *user_data) noexcept {
+    LogSink &receiver = **static_cast<Shared *>(user_data);
+    guarded([&] { receiver.take(*line); },
+            [&](const std::exception_ptr &thrown) { receiver.keep(thrown); });
+  };
+  options.log_destroy = [](void *user_data) noexcept { delete static_cast<Shared *>(user_data); };
+  options.log_user_data = new Shared(sink);
   return sink;
 }
 
