@@ -1,6 +1,7 @@
 #include <det/distributed.h>
 
 #include <array>
+#include <functional>
 
 #include "capi/guard.h"
 #include "capi/handles.h"
@@ -206,6 +207,16 @@ det_status det_distributed_from_functions(const det_distributed_options *options
       if (timeout.count() == 0) timeout = det::comm::default_join_timeout();
       return handle_for(det::comm::make_joined_communicator(ranks, std::move(transport), timeout));
     });
+  });
+}
+
+det_status det_distributed_set_wait_callback(det_distributed_context *distributed,
+                                             det_wait_callback callback, void *user_data,
+                                             det_error *err) noexcept {
+  return guarded(err, [&] {
+    std::function<bool()> goes_on;
+    if (callback != nullptr) goes_on = [=] { return callback(user_data) >= 0; };
+    deref(distributed, "distributed").impl->ask_while_waiting(std::move(goes_on));
   });
 }
 

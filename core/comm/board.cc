@@ -9,6 +9,8 @@
 #include <cstring>
 #include <ctime>
 
+#include "core/comm/disagreement.h"
+
 namespace det::comm {
 
 namespace {
@@ -148,7 +150,7 @@ void Board::wait_at(Bell &bell, uint32_t rung, std::chrono::milliseconds limit) 
 void Board::fail(const Error &error) noexcept {
   uint32_t expected = fine;
   if (head().state.compare_exchange_strong(expected, failing)) {
-    head().code = static_cast<int32_t>(error.code);
+    head().code = static_cast<int32_t>(code_for_others(error.code));
     std::strncpy(head().text.data(), error.what(), text_size - 1);
     head().state.store(failed);
   }

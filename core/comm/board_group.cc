@@ -259,6 +259,7 @@ void BoardGroup::wait_until(const IsOver &is_over, const std::vector<size_t> &fo
 // Throws where waiting is in vain.
 void BoardGroup::look_around(const std::vector<size_t> &for_seats, bool is_late) const {
   place_.failure.check();
+  if (place_.failure.is_to_stop()) throw stopped(self(), place_.channel);
   if (const std::optional<Error> failure = board_.failure())
     throw with_own_argument(*failure, self(), place_.channel);
   for (const size_t seat : for_seats) look_at(seat, is_late);

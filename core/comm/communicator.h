@@ -1,6 +1,7 @@
 // The ranks of one job and the small messages between them.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -49,6 +50,10 @@ class Communicator {
   virtual std::vector<Message> allgather_local(const MessageView &message,
                                                const Call &call = {}) = 0;
   virtual Message broadcast_local(const MessageView &message, const Call &call = {}) = 0;
+
+  // `goes_on` is asked now and then, on the thread that waits for other ranks; false ends the wait,
+  // and the job, with Code::callback. Never asked on two threads at once.
+  virtual void ask_while_waiting(std::function<bool()> /*goes_on*/) {}
 
   // Where the memory of large messages may be handed back; outlives the communicator. May be null.
   virtual std::shared_ptr<SpareBuffers> spare_buffers() const { return nullptr; }

@@ -54,4 +54,11 @@ Error silence(int peer, const Caller &mine, Channel channel, const std::string &
                              "DET_DISTRIBUTED_TIMEOUT"};
 }
 
+Error stopped(const Caller &mine, Channel channel) {
+  return {Code::callback, mine.call(channel) + ": " + rank_name(mine.rank) +
+                              " was stopped while it waited for other ranks; leave the job"};
+}
+
+Code code_for_others(Code code) { return code == Code::callback ? Code::unavailable : code; }
+
 }  // namespace det::comm

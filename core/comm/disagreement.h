@@ -1,4 +1,4 @@
-// How errors tell that ranks do not do the same.
+// How errors tell that ranks do not do the same, or no longer take part.
 #pragma once
 
 #include <chrono>
@@ -31,5 +31,11 @@ Error with_own_argument(const Error &error, const Caller &mine, Channel channel)
 // `elsewhere`: what the silent rank waits in on the other channel, empty for nothing.
 Error silence(int peer, const Caller &mine, Channel channel, const std::string &elsewhere,
               std::chrono::milliseconds timeout);
+
+// The host of this rank does not want to wait any longer.
+Error stopped(const Caller &mine, Channel channel);
+
+// What a failure of this rank is for the others: to them, one that was stopped is gone.
+Code code_for_others(Code code);
 
 }  // namespace det::comm

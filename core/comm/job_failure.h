@@ -1,9 +1,12 @@
-// The first failure of a job, which is final for all of its channels.
+// What ends the waiting for other ranks, in all channels of a job: its first failure, which is
+// final, and the host.
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/base/error.h"
@@ -40,7 +43,20 @@ class JobFailure {
     throw Error(*first_);
   }
 
+  // Whoever waits for others asks the host now and then whether to go on.
+  void set_question(std::function<bool()> goes_on) {
+    const std::lock_guard guard(asking_);
+    goes_on_ = std::move(goes_on);
+  }
+  bool is_to_stop() {
+    const std::unique_lock lock(asking_, std::try_to_lock);  // one thread asks for all
+    return lock && goes_on_ && !goes_on_();
+  }
+
  private:
+  std::mutex asking_;
+  std::function<bool()> goes_on_;
+
   std::atomic<bool> failed_{false};
   mutable std::mutex mutex_;
   std::optional<Error> first_;

@@ -97,6 +97,10 @@ class Joined : public Communicator {
     return local_board_ ? local_board_->broadcast(message, call) : local_->broadcast(message, call);
   }
 
+  void ask_while_waiting(std::function<bool()> goes_on) override {
+    failure_.set_question(std::move(goes_on));
+  }
+
   std::shared_ptr<SpareBuffers> spare_buffers() const override { return transport_->spare(); }
 
  private:

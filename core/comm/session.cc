@@ -101,6 +101,7 @@ bool Session::receive(int peer, FrameHead &head, Patience &patience) {
     if (transport_.receive_head(peer, channel_, head, for_a_while)) return true;
     patience.spend(piece);
     failure_.check();
+    if (failure_.is_to_stop()) throw stopped(self(), channel_);
     if (patience.left().count() == 0) return false;
     ask_those_who_wait(peer);
   }

@@ -75,7 +75,8 @@ void Session::send_text(int peer, FrameKind kind, Code code, std::string_view te
 
 void Session::tell_all(const Error &error) noexcept {
   if (std::exchange(told_, true)) return;
-  for (const int peer : others_) send_text(peer, FrameKind::abort, error.code, error.what());
+  const Code code = code_for_others(error.code);
+  for (const int peer : others_) send_text(peer, FrameKind::abort, code, error.what());
 }
 
 void Session::leave() noexcept {

@@ -156,6 +156,21 @@ DET_API det_status det_distributed_from_functions(const det_distributed_options 
                                                   void *user_data, det_distributed_context **out,
                                                   det_error *err) DET_NOEXCEPT;
 
+/** Asked whether to go on waiting for other ranks. Must not call the library.
+ * @return 0 to go on; negative to stop. */
+typedef int32_t (*det_wait_callback)(void *user_data);
+
+/** Lets a host end a wait for other ranks, such as an interpreter whose user presses Ctrl-C. The
+ * callback is asked several times a second, on the thread that waits in a collective or in another
+ * function that uses one, never on two threads at once; not while ranks join, nor while a message
+ * is on its way. The call that it stops, and what this rank calls later, fail with DET_E_CALLBACK,
+ * and for the others this rank is gone: DET_E_UNAVAILABLE.
+ * @param[in] callback  NULL: nobody is asked.
+ * @return DET_OK; DET_E_INVALID (NULL handle).   @since 0.1 */
+DET_API det_status det_distributed_set_wait_callback(det_distributed_context *distributed,
+                                                     det_wait_callback callback, void *user_data,
+                                                     det_error *err) DET_NOEXCEPT;
+
 /** Leaves the job and releases the handle. Not a barrier. NULL does nothing. Not for a view
  * borrowed from a core, where it does nothing; not while a core still uses the handle.
  * @since 0.1 */

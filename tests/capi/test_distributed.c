@@ -270,6 +270,57 @@ static void the_view_of_a_core_is_not_freed_by_its_user(void **state) {
   assert_int_equal(det_messages_count(NULL), 0);
 }
 
+static int32_t stop_waiting(void *user_data) {
+  ++*(int *)user_data;
+  return -1;
+}
+
+/* Rank 1 of two, which only joins. */
+static void *join_as_rank_1(void *argument) {
+  det_distributed_options options = DET_DISTRIBUTED_OPTIONS_INIT;
+  options.rank = options.local_rank = 1;
+  options.size = options.local_size = 2;
+  options.cross_rank = 0;
+  options.cross_size = 1;
+  options.pub_port = *(int32_t *)argument;
+  det_distributed_context *d = NULL;
+  det_distributed_create(&options, &d, NULL);
+  return d;
+}
+
+static void a_wait_for_other_ranks_can_be_stopped(void **state) {
+  struct fixture *f = *state;
+  det_distributed_context *d;
+  int32_t port = 20000 + (int32_t)getpid() % 10000;
+  pthread_t other;
+  assert_int_equal(pthread_create(&other, NULL, join_as_rank_1, &port), 0);
+  det_distributed_options options = DET_DISTRIBUTED_OPTIONS_INIT;
+  options.rank = options.local_rank = options.cross_rank = 0;
+  options.size = options.local_size = 2;
+  options.cross_size = 1;
+  options.pub_port = port;
+  assert_ok(det_distributed_create(&options, &d, &f->err));
+  int asked = 0;
+  assert_ok(det_distributed_set_wait_callback(d, stop_waiting, &asked, &f->err));
+  det_messages *messages;
+  assert_fails(det_distributed_allgather(d, "a", 1, &messages, &f->err), DET_E_CALLBACK,
+               "rank 0 was stopped");
+  assert_int_equal(asked, 1);
+  assert_ok(det_distributed_set_wait_callback(d, NULL, NULL, &f->err));
+  assert_fails(det_distributed_set_wait_callback(NULL, NULL, NULL, &f->err), DET_E_INVALID,
+               "distributed");
+  void *joined;
+  pthread_join(other, &joined);
+  assert_non_null(joined);
+  /* What rank 0 said before it was stopped is there. */
+  assert_ok(det_distributed_allgather(joined, "a", 1, &messages, &f->err));
+  det_messages_free(messages);
+  assert_fails(det_distributed_allgather(joined, "a", 1, &messages, &f->err), DET_E_UNAVAILABLE,
+               "rank 0 was stopped");
+  det_distributed_free(joined);
+  det_distributed_free(d);
+}
+
 static void a_core_takes_the_ranks_it_is_given(void **state) {
   struct fixture *f = *state;
   det_distributed_context *d;
@@ -299,6 +350,7 @@ int test_distributed(void) {
       CASE(the_callers_transport_is_destroyed_also_after_a_failure),
       CASE(collectives_of_one_process_give_the_message_back),
       CASE(the_view_of_a_core_is_not_freed_by_its_user),
+      CASE(a_wait_for_other_ranks_can_be_stopped),
       CASE(a_core_takes_the_ranks_it_is_given),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -270,6 +270,34 @@ void a_silent_rank_is_an_error_after_the_timeout(void **) {
   message_size = 1;
 }
 
+void a_host_may_stop_waiting(void **) {
+  const auto work = [](comm::Communicator &job) {
+    job.allgather("x");
+    if (job.ranks().rank != 1) {
+      job.gather("x");
+      return;
+    }
+    int questions = 0;
+    job.ask_while_waiting([&] { return ++questions < 3; });
+    Code first = Code::internal;
+    try {
+      job.gather_local("x");
+    } catch (const Error &e) {
+      first = e.code;
+    }
+    require(first == Code::callback, "the wait was stopped");
+    require(questions == 3, "it was asked as often as it took");
+    job.allgather("x");
+  };
+  for (const Outcome &outcome : everywhere(3, work, std::chrono::seconds(10))) {
+    assert_int_equal(outcome.code(1), Code::callback);
+    for (const int rank : {0, 2}) {
+      assert_int_equal(outcome.code(rank), Code::unavailable);
+      assert_contains(outcome.text(rank), "rank 1 was stopped while it waited");
+    }
+  }
+}
+
 void a_failure_is_final(void **) {
   const Outcome outcome = run_ranks(1, 2, [](comm::Communicator &job) {
     if (!job.is_chief()) return;
@@ -391,6 +419,7 @@ int test_failures() {
       cmocka_unit_test(one_call_too_many_is_a_mismatch_too),
       cmocka_unit_test(a_rank_that_leaves_is_an_error_on_the_others),
       cmocka_unit_test(a_silent_rank_is_an_error_after_the_timeout),
+      cmocka_unit_test(a_host_may_stop_waiting),
       cmocka_unit_test(a_failure_is_final),
       cmocka_unit_test(a_killed_rank_is_an_error_on_the_others),
       cmocka_unit_test(a_forked_child_is_refused_and_harms_nothing),

@@ -217,6 +217,9 @@ class det_communicator_functions(Structure):
     )
 
 
+det_wait_callback = CFUNCTYPE(c_int32, c_void_p)
+
+
 class det_metric(Structure):
     _fields_ = (
         ("name", c_char_p),
@@ -355,6 +358,7 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "det_distributed_from_env": (c_int32, (POINTER(c_void_p), POINTER(det_error), )),
     "det_communicator_functions_init": (None, (POINTER(det_communicator_functions), )),
     "det_distributed_from_functions": (c_int32, (POINTER(det_distributed_options), POINTER(det_communicator_functions), c_void_p, POINTER(c_void_p), POINTER(det_error), )),
+    "det_distributed_set_wait_callback": (c_int32, (c_void_p, det_wait_callback, c_void_p, POINTER(det_error), )),
     "det_distributed_free": (None, (c_void_p, )),
     "det_distributed_rank": (c_int32, (c_void_p, )),
     "det_distributed_size": (c_int32, (c_void_p, )),
