@@ -207,7 +207,7 @@ def interrupted(context: DistributedContext) -> bool:
     with pytest.raises(KeyboardInterrupt):
         context.allgather(None)
     marker.touch()
-    with pytest.raises(RuntimeError, match="interrupted"):
+    with pytest.raises(RuntimeError, match="stopped"):
         context.allgather(None)
     return True
 

@@ -28,7 +28,7 @@ class Core:
 
     def __init__(self, options_json: bytes, distributed: DistributedContext | None) -> None:
         self.address = 0
-        job = None if distributed is None else distributed._open_job("core.init()")
+        job = None if distributed is None else distributed._open_job("core.init")
         self._job = job  # must outlive the core
         self._process = os.getpid()
         self.is_open = True

@@ -10,7 +10,7 @@ from detcore._capi import encoded, handle, library
 from detcore._interruptible import stay_on_this_thread
 from detcore.core import _launch, _mpi
 from detcore.core._job import Job
-from detcore.core._memory import Messages, Part, part_of_bytes
+from detcore.core._memory import Messages, Part
 from detcore.core._messages import Message, bulk_count, decode, encode, encode_failure
 from detcore.errors import MissingVariableError, NotFoundError, StateError
 
@@ -171,7 +171,7 @@ class DistributedContext:
     def _gather(self, name: str, stuff: Any) -> list[Any] | None:
         # Who only sends does not learn what the others send, and so nobody sends bulk.
         own, failure = self._encode(stuff, None)
-        messages = self._call(name, part_of_bytes(own.head))
+        messages = self._call(name, own.head)
         if failure is not None:
             raise failure
         heads = [messages.part(index).copy() for index in range(len(messages))]
@@ -179,7 +179,7 @@ class DistributedContext:
 
     def _allgather(self, name: str, stuff: Any) -> list[Any]:
         own, failure = self._encode(stuff, _BULK)
-        messages = self._call(name, part_of_bytes(own.head))
+        messages = self._call(name, own.head)
         heads = [messages.part(index).copy() for index in range(len(messages))]
         counts = [bulk_count(head) for head in heads]
         bulk: list[list[Part]] = [[] for _ in heads]
@@ -199,7 +199,8 @@ class DistributedContext:
             parts = [self._call(name, None).part(0) for _ in range(bulk_count(head))]
             return self._decode(head, parts)
         own, failure = self._encode(stuff, _BULK)
-        for part in (part_of_bytes(own.head), *own.bulk):
+        self._call(name, own.head)
+        for part in own.bulk:
             self._call(name, part)
         if failure is not None:
             raise failure
@@ -215,13 +216,13 @@ class DistributedContext:
     def _decode(self, head: bytes, bulk: list[Part]) -> Any:
         return decode(Message(head, bulk), allow_pickle=self.allow_pickle)
 
-    def _call(self, name: str, part: Part | None) -> Messages:
-        return self._open_job(f"{name}()").collective(name, part)
+    def _call(self, name: str, message: bytes | Part | None) -> Messages:
+        return self._open_job(name).collective(name, message)
 
     def _open_job(self, what: str) -> Job:
         if self._job is None:
             raise StateError(
-                f"{what}: this DistributedContext is closed; make another one, on all ranks",
+                f"{what}(): this DistributedContext is closed; make another one, on all ranks",
                 code=_abi.DET_E_STATE,
             )
         return self._job

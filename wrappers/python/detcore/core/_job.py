@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import atexit
 import sys
+import weakref
+from ctypes import byref, c_void_p
 from typing import TYPE_CHECKING
 
-from detcore._abi import DET_E_STATE
-from detcore._capi import handle, library
+from detcore import _abi
+from detcore._capi import call, library, new_error
 from detcore._interruptible import interruptible
 from detcore.core._memory import Messages, Part
-from detcore.errors import StateError
+from detcore.errors import from_c
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator
 
 
 class Job:
@@ -21,29 +24,61 @@ class Job:
 
     def __init__(self, join: Callable[[], int]) -> None:
         self.address = 0
-        self._was_interrupted = False
         self.address = interruptible(join, library.det_distributed_free)
+        call("det_distributed_set_wait_callback", self.address, _goes_on, None)
+        _jobs.add(self)
 
     def number(self, name: str) -> int:
         number: int = getattr(library, "det_distributed_" + name)(self.address)
         return number
 
-    def collective(self, name: str, part: Part | None) -> Messages:
-        if self._was_interrupted:
-            raise StateError(
-                f"{name}(): an earlier collective was interrupted, and the ranks are no longer in "
-                "step; leave, and start the job again",
-                code=DET_E_STATE,
-            )
-        self._was_interrupted = True
-        answer = interruptible(lambda: self._collective(name, part))
-        self._was_interrupted = False
-        return answer
-
-    def _collective(self, name: str, part: Part | None) -> Messages:
-        address, size = (part.address, part.size) if part is not None else (None, 0)
-        return Messages(handle("det_distributed_" + name, self.address, address, size))
+    def collective(self, name: str, message: bytes | Part | None) -> Messages:
+        """Called on this thread, which MPI may be for and which no other has to wake."""
+        data: int | bytes | None
+        if isinstance(message, Part):
+            data, size = message.address, message.size
+        else:
+            data, size = message, len(message or b"")
+        out = c_void_p()
+        argument, error = new_error()
+        function = getattr(library, "det_distributed_" + name)
+        if function(self.address, data, size, byref(out), argument) < 0:
+            if error.code == _abi.DET_E_CALLBACK and _raised:
+                raise _raised.pop() from None
+            raise from_c(error)
+        return Messages(out.value or 0)
 
     def __del__(self) -> None:
         if self.address and not sys.is_finalizing():
             library.det_distributed_free(self.address)
+
+
+def _look_at_signals() -> Generator[int, None, None]:
+    """Answers 0, or -1 when the handler of a signal raised something, as that of Ctrl-C does.
+
+    Python runs handlers as soon as it is called. A function would be left before its `try` begins;
+    this one is inside of it when it goes on.
+    """
+    while True:
+        try:
+            while True:
+                yield 0
+        except GeneratorExit:
+            return
+        except BaseException as exception:
+            _raised.append(exception)
+        yield -1
+
+
+_raised: list[BaseException] = []
+_signals = _look_at_signals()
+next(_signals)
+_goes_on = _abi.det_wait_callback(_signals.send)
+_jobs: weakref.WeakSet[Job] = weakref.WeakSet()
+
+
+@atexit.register
+def _ask_no_more() -> None:
+    # A thread that still waits must not come back to an interpreter that is gone.
+    for job in list(_jobs):
+        call("det_distributed_set_wait_callback", job.address, _abi.det_wait_callback(), None)

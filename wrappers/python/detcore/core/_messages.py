@@ -25,6 +25,8 @@ _SIZE = struct.Struct("<Q")
 _INTEGER = struct.Struct("<q")
 _FLOAT = struct.Struct("<d")
 _IN_BULK = 1 << 63
+# Up to so many numbers are written one by one.
+_FEW = 3
 # Of arrays whose bytes say all: of bools, numbers, texts, bytes and times.
 _PLAIN_KINDS = "biufcSUmM"
 
@@ -142,8 +144,12 @@ class _Writer:
 
     def _sequence(self, value: list[Any] | tuple[Any, ...]) -> None:
         self.out += (b"l" if type(value) is list else b"t", _SIZE.pack(len(value)))
-        if set(map(type, value)) == {float}:
+        kinds = set(map(type, value)) if len(value) > _FEW else None
+        if kinds == {float}:
             self.out += (b"f", struct.pack(f"<{len(value)}d", *value))
+            return
+        if kinds == {int} and min(value) >= -(1 << 63) and max(value) < 1 << 63:
+            self.out += (b"i", struct.pack(f"<{len(value)}q", *value))
             return
         self.out.append(b".")
         for item in value:
@@ -222,8 +228,12 @@ class _Reader:
         return self._head[start : self.at]
 
     def _number(self) -> int:
-        number: int = _SIZE.unpack(self._take(_SIZE.size))[0]
-        return number
+        return self._unpack(_SIZE)  # type: ignore[no-any-return]
+
+    def _unpack(self, form: struct.Struct) -> Any:
+        start = self.at
+        self.at += form.size
+        return form.unpack_from(self._head, start)[0]
 
     def _block(self) -> bytes:
         return self._take(self._number())
@@ -238,15 +248,13 @@ class _Reader:
         return part
 
     def _int(self) -> int:
-        number: int = _INTEGER.unpack(self._take(_INTEGER.size))[0]
-        return number
+        return self._unpack(_INTEGER)  # type: ignore[no-any-return]
 
     def _large_int(self) -> int:
         return int.from_bytes(self._block(), "little", signed=True)
 
     def _float(self) -> float:
-        number: float = _FLOAT.unpack(self._take(_FLOAT.size))[0]
-        return number
+        return self._unpack(_FLOAT)  # type: ignore[no-any-return]
 
     def _str(self) -> str:
         return self._block().decode("utf-8", "surrogatepass")
@@ -257,8 +265,10 @@ class _Reader:
 
     def _list(self) -> list[Any]:
         count = self._number()
-        if self._take(1) == b"f":
-            return list(struct.unpack(f"<{count}d", self._take(_FLOAT.size * count)))
+        form = self._take(1)
+        if form != b".":
+            code = {b"f": "d", b"i": "q"}[form]
+            return list(struct.unpack(f"<{count}{code}", self._take(8 * count)))
         return [self.read() for _ in range(count)]
 
     def _dict(self) -> dict[Any, Any]:
