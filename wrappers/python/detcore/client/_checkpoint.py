@@ -66,13 +66,13 @@ class Checkpoint(Record):
 
     def download(self, path: str | os.PathLike[str] | None = None) -> str:
         """Copies its files into a directory, by default checkpoints/UUID; returns the directory.
-        What is there before stays; a copy that fails leaves none of its files behind."""
+        What is there before stays; a copy that fails leaves none of its files behind. Sizes are
+        compared; core.checkpoint.download() compares checksums as well."""
         source = self.directory
         if source is None:
             raise UnsupportedError(
-                f"downloading checkpoint {self.uuid}: its files are in {self.storage.get('type')}, "
-                "which only a core context reads: use core.checkpoint.download() of a "
-                "detcore.core.init(checkpoint_storage=...)",
+                f"downloading checkpoint {self.uuid}: its files are in a storage of type "
+                f"{self.storage.get('type')}; only those in a file system can be copied",
                 code=_abi.DET_E_UNSUPPORTED,
             )
         target = pathlib.Path(path) if path is not None else pathlib.Path("checkpoints", self.uuid)
