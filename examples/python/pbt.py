@@ -12,11 +12,10 @@ import random
 import sys
 import uuid
 
-from softmax import Softmax
-
 import detcore
 from detcore import core
 from detcore.search import Close, Create, LocalSearchRunner, SearchMethod, Shutdown, ValidateAfter
+from softmax import Softmax
 
 POPULATION, GENERATIONS, EPOCHS = 4, 3, 2
 CONFIG = {

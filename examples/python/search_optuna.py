@@ -8,13 +8,12 @@ the same command goes on. Needs NumPy and Optuna.
 
 import sys
 
-import optuna
-from softmax import Softmax
-
 import detcore
+import optuna
 from detcore import core
 from detcore.search import LocalSearchRunner
 from detcore.search.optuna import OptunaSearch
+from softmax import Softmax
 
 CONFIG = {
     "name": "digits by TPE",
