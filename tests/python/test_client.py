@@ -324,6 +324,18 @@ def test_closing_waits_for_other_threads(home: Path) -> None:
     assert len(failures) == 4 and all("closed" in str(failure) for failure in failures)
 
 
+def test_a_forked_child_has_a_default_of_its_own(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DET_HOME", str(home))
+    assert client.get_trial(1).id == 1
+    context = multiprocessing.get_context("fork")
+    child = context.Process(target=lambda: sys.exit(client.get_trial(2).id))
+    child.start()
+    child.join(30)
+    assert child.exitcode == 2 and client.get_trial(1).id == 1
+
+
 def in_child(reader: Client, home: str, answers: Any) -> None:
     try:
         reader.get_trial(1)

@@ -138,6 +138,34 @@ def test_an_interrupt_pauses_the_experiment(store: Path) -> None:
         assert client.get_experiment(1).state == "PAUSED"
 
 
+def test_a_pause_from_elsewhere_ends_the_run(store: Path, caplog: pytest.LogCaptureFixture) -> None:
+    class Pausing(Halving):
+        def on_trial_created(self, *arguments: Any) -> list[search.Operation]:
+            with Client() as client:
+                client.get_experiment(1).pause()
+            return []
+
+    assert local(store, Pausing()).run(CONFIG, command=trial(QUICK)) == 1
+    assert "experiment 1 is paused" in caplog.text
+    local(store, Halving()).run(CONFIG, command=trial(QUICK))
+    with Client() as client:
+        assert outcome(client) == EXPECTED
+
+
+def test_a_killed_experiment_ends_the_run(store: Path) -> None:
+    class Killing(Halving):
+        def on_trial_created(self, *arguments: Any) -> list[search.Operation]:
+            with Client() as client:
+                client.get_experiment(1).kill()
+            return []
+
+    runner = local(store, Killing())
+    assert runner.run(CONFIG, command=trial(QUICK)) == 1
+    assert not runner.state.experiment_completed and not runner.state.experiment_failed
+    with Client() as client:
+        assert client.get_experiment(1).state == "CANCELED"
+
+
 def test_a_killed_det_run_is_told(store: Path) -> None:
     def kill_it(*_: object) -> list[search.Operation]:
         run = next(iter(runners))._det_run

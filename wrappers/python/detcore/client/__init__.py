@@ -67,16 +67,24 @@ __all__ = [
 ]
 
 _default: Client | None = None
-_process = 0
 _lock = threading.Lock()
 
 
 def _shared() -> Client:
-    global _default, _process
+    global _default
     with _lock:
-        if _default is None or _process != os.getpid():  # a forked child opens its own
-            _default, _process = Client(), os.getpid()
+        if _default is None:
+            _default = Client()
         return _default
+
+
+def _forget() -> None:
+    """A forked child opens a client of its own."""
+    global _default, _lock
+    _default, _lock = None, threading.Lock()
+
+
+os.register_at_fork(after_in_child=_forget)
 
 
 def login(
@@ -88,12 +96,12 @@ def login(
 ) -> None:
     """Chooses the master of the functions of this module. With a `user` and a `password` the login
     is kept for other programs as well, as `det login` does."""
-    global _default, _process
+    global _default
     if user is not None and password is not None:
         _client.login(options_of(master, user, password, None, cert_file, None))
     chosen = Client(master, user, password, cert_file=cert_file)
     with _lock:
-        _default, _process = chosen, os.getpid()
+        _default = chosen
 
 
 def logout(master: str | os.PathLike[str] | None = None, user: str | None = None) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import json
+import logging
 import os
 import pathlib
 import time
@@ -19,6 +20,7 @@ from detcore.errors import InvalidArgumentError
 from detcore.search._method import SearchMethod
 from detcore.search._runner import SearchRunner
 
+_log = logging.getLogger("detcore.search")
 _LABEL = "label.json"
 _BETWEEN_TRIES = 5.0  # seconds
 
@@ -160,6 +162,7 @@ class LocalSearchRunner(SearchRunner):
                 self._det_run.wait()  # it says how it went
             return super()._is_over(state)
         if state == "PAUSED" and has_left:
+            _log.warning("experiment %d is paused: the same again goes on", self._experiment_id)
             return True
         time.sleep(0.05)  # it goes on with what was paused, or ends what is ending
         self._look_after(True)
