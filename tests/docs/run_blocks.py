@@ -19,6 +19,8 @@ A comment in front of it says more:
                             block;
                             for everything else a script that makes what the block needs, in the same
                             folder, and is read (`.`) in front of it or of each command
+  <!-- from: PATH -->       the block is lines of this file of the repository, which a test runs, as far in as may
+                            be; `...` stands for lines in between
 Of every `det COMMAND` within a text, the command and the options have to be there.
 Each page has a folder and a HOME of its own, in which its blocks are run in their order."""
 
@@ -27,6 +29,7 @@ import os
 import re
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 source, build, folder = (Path(argument) for argument in sys.argv[1:4])
@@ -73,6 +76,19 @@ def succeed(command, place, environment):
     if code != 0:
         raise Failure(f"{' '.join(map(str, command))} left with {code}:\n{output}")
     return output
+
+
+def check_excerpt(text, path):
+    rest = (source / path).read_text()
+    for part in re.split(r"^ *\.\.\.\n", text, flags=re.MULTILINE):
+        part = textwrap.dedent(part)
+        for indent in range(0, 20, 4):
+            _, found, after = rest.partition("\n" + textwrap.indent(part, " " * indent))
+            if found:
+                break
+        else:
+            raise Failure(f"these lines are not in {path}, or in another order:\n{part}")
+        rest = "\n" + after
 
 
 def frame(marks):
@@ -163,10 +179,13 @@ for page in pages:
     for line, language, marks, text in blocks(page):
         where = f"{page.relative_to(source)}:{line}"
         try:
-            if unknown := marks.keys() - {"not run", "file", "in"}:
+            if unknown := marks.keys() - {"not run", "file", "from", "in"}:
                 raise Failure(f"there is no mark '{unknown.pop()}'")
             if "not run" in marks:
                 print(f"{where}: not run: {marks['not run']}")
+            elif "from" in marks:
+                check_excerpt(text, marks["from"])
+                print(f"{where}: {language}: as in {marks['from']}")
             elif language == "text":
                 print(f"{where}: text")
             elif language not in kinds:
