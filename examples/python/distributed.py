@@ -1,0 +1,70 @@
+"""Learns to read handwritten digits on several ranks, each with its share of every batch. It can be
+stopped and goes on, on any number of ranks.
+
+    mpirun -n 4 python3 distributed.py
+    torchrun --nproc-per-node 4 distributed.py
+    srun --ntasks 4 python3 distributed.py
+
+Each start goes on with the trial of the variable DET_EXTERNAL_ID, where that is set.
+"""
+
+from __future__ import annotations
+
+import signal
+
+import numpy as np
+from detcore import core
+from digits import CONFIG, IMAGES
+from digits_model import Dataset, Model
+
+EPOCHS = 10
+BATCH = 64
+
+
+def train(context: core.Context, ranks: core.DistributedContext) -> None:
+    assert context.info is not None
+    data, trial = Dataset(IMAGES), context.info.trial
+    model = Model(trial.hparams["hidden_size"], trial.trial_seed)
+    epoch = 0
+    if context.info.latest_checkpoint:
+        with context.checkpoint.restore_path(context.info.latest_checkpoint) as path:
+            stored = np.load(path / "model.npz")
+            epoch = int(stored["epoch"])
+            model.weights, model.velocity = stored["weights"], stored["velocity"]
+
+    for operation in context.searcher.operations():  # the same on all ranks
+        while epoch < operation.length:
+            order = np.random.default_rng([trial.trial_seed, epoch]).permutation(len(data.labels))
+            for batch in np.array_split(order, len(order) // BATCH):
+                mine = batch[ranks.rank :: ranks.size]
+                _, gradient = model.gradient(data.images[mine], data.labels[mine])
+                total = np.sum(ranks.allgather(gradient), axis=0)
+                model.step(total / len(batch), trial.hparams)
+            epoch += 1
+            loss, accuracy = model.evaluate(data.test_images, data.test_labels)
+            metadata = {"steps_completed": epoch}
+            if ranks.rank == 0:
+                metrics = {"loss": loss, "accuracy": accuracy}
+                context.train.report_validation_metrics(epoch, metrics)
+                with context.checkpoint.store_path(metadata) as (path, _):
+                    np.savez(
+                        path / "model.npz", epoch=epoch, weights=model.weights,
+                        velocity=model.velocity,
+                    )  # fmt: skip
+            if context.preempt.should_preempt():  # the chief decides for all
+                return
+        if ranks.rank == 0:
+            operation.report_completed(accuracy)
+            print(f"accuracy {accuracy:.4f} on {ranks.size} ranks")
+
+
+def main() -> None:
+    config = {**CONFIG, "searcher": {**CONFIG["searcher"], "max_length": {"epochs": EPOCHS}}}
+    ranks = core.DistributedContext.from_env()
+    with core.init(distributed=ranks, config=config, preempt_signals=[signal.SIGTERM]) as context:
+        train(context, ranks)
+    ranks.close()
+
+
+if __name__ == "__main__":
+    main()
