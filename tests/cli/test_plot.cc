@@ -171,7 +171,7 @@ void svg_of_a_million_points_stays_small(void **) {
 
 }  // namespace
 
-int main() {
+int test_plot() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(braille_draws_one_series),
       cmocka_unit_test(braille_marks_each_of_two_series_and_leaves_gaps),

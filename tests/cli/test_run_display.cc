@@ -331,7 +331,7 @@ void summary_of_a_pause_says_how_to_go_on(void **) {
 
 }  // namespace
 
-int main() {
+int test_run_display() {
   std::setlocale(LC_CTYPE, "C.UTF-8");
   unsetenv("COLUMNS");
   unsetenv("LINES");

@@ -90,7 +90,7 @@ void json_escapes_what_steers_a_terminal_and_reads_the_same(void **) {
 
 }  // namespace
 
-int main() {
+int test_table() {
   std::setlocale(LC_CTYPE, "C.UTF-8");
   const CMUnitTest tests[] = {
       cmocka_unit_test(width_counts_columns_and_not_bytes),
