@@ -55,6 +55,8 @@ def has_two_names(compiler):
         if line.startswith("Relocation section"):
             found = re.search(r"'\.rela\.text\.(\S+)'", line)
             function = found[1] if found else ""
+            if re.search("3det(?!2v1)", function):
+                shared.append(f"{function} may be the name of one inside a static libdetcore")
         elif "8throwing" in line:
             calls += 1
             if "3det2v1" in function and "8throwing" not in function:

@@ -29,6 +29,16 @@ void a_report_may_say_when_and_whose(void **) {
   run.core.close();
 }
 
+void json_keeps_its_order_where_its_value_does(void **) {
+  nlohmann::ordered_json value = {
+      {"z", 1}, {"a", {1, nullptr}}, {"empty", nlohmann::json::object()}};
+  assert_equal(det::Json(value).text(), R"({"z":1,"a":[1,null],"empty":{}})");
+  assert_equal(det::Json(value).as<nlohmann::ordered_json>(), value);
+  assert_equal(det::Json().as<nlohmann::json>(), nlohmann::json());
+  assert_throws<nlohmann::json::parse_error>(
+      [] { static_cast<void>(det::Json("{").as<nlohmann::json>()); });
+}
+
 void everything_else_is_told_too(void **) {
   const Run run;
   const det::Train train = run.core.train();
@@ -121,6 +131,7 @@ void what_these_throw_comes_back(void **) {
 int test_train() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(a_report_may_say_when_and_whose),
+      cmocka_unit_test(json_keeps_its_order_where_its_value_does),
       cmocka_unit_test(everything_else_is_told_too),
       cmocka_unit_test(the_best_validation_is_that_of_the_experiment),
       cmocka_unit_test(durations_are_rounded_up_and_zero_does_not_wait),
