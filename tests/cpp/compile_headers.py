@@ -55,7 +55,7 @@ def has_two_names(compiler):
         if line.startswith("Relocation section"):
             found = re.search(r"'\.rela\.text\.(\S+)'", line)
             function = found[1] if found else ""
-            if re.search("3det(?!2v1)", function):
+            if re.search(r"(?<!\d)3det(?!2v1)", function):
                 shared.append(f"{function} may be the name of one inside a static libdetcore")
         elif "8throwing" in line:
             calls += 1
