@@ -60,8 +60,8 @@ def test_operation_is_completed_with_the_metric_of_the_search() -> None:
         callback = Callback(context)
         for operation in callback.operations():
             callback.train(operation.length)
-    (operation,) = client.get_trial(1).operations
-    assert (operation["length"], operation["metric"]) == (4, 0.25)
+    (done,) = client.get_trial(1).operations
+    assert (done["length"], done["metric"]) == (4, 0.25)
     assert client.get_trial(1).progress == 1
 
 
@@ -78,8 +78,8 @@ def test_trial_that_nobody_compares_completes_with_its_first_metric() -> None:
         callback = Callback(context)
         for operation in callback.operations():
             callback.train(operation.length)
-    (operation,) = client.get_trial(1).operations
-    assert operation["metric"] == 0.5
+    (done,) = client.get_trial(1).operations
+    assert done["metric"] == 0.5
 
 
 def test_preempted_trial_completes_nothing_and_goes_on() -> None:
@@ -115,8 +115,8 @@ def test_what_was_trained_before_a_kill_is_completed_and_not_trained_again(det: 
         callback = Callback(context)
         assert (callback.steps, callback.validation) == (4, {"accuracy": 0.5, "loss": 0.25})
         assert list(callback.operations()) == []
-    (operation,) = client.get_trial(1).operations
-    assert operation["metric"] == 0.25
+    (done,) = client.get_trial(1).operations
+    assert done["metric"] == 0.25
 
 
 def test_only_numbers_are_reported_and_each_once_a_step() -> None:

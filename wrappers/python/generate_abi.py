@@ -16,7 +16,8 @@ from pycparser import c_ast, c_parser
 HERE = Path(__file__).resolve().parent
 INCLUDE = HERE.parents[1] / "include"
 MODULE = HERE / "detcore" / "_abi.py"
-HEAD = '''"""Structs, constants and prototypes of libdetcore. Made by generate_abi.py: do not edit."""
+HEAD = '''\
+"""Structs, constants and prototypes of libdetcore. Made by generate_abi.py: do not edit."""
 
 from __future__ import annotations
 
@@ -37,8 +38,14 @@ from typing import Any
 '''
 
 # What the headers include, reduced to what pycparser needs to know of it.
-SCALARS = {"int32_t": "c_int32", "uint32_t": "c_uint32", "int64_t": "c_int64", "size_t": "c_size_t",
-           "double": "c_double", "char": "c_char"}
+SCALARS = {
+    "int32_t": "c_int32",
+    "uint32_t": "c_uint32",
+    "int64_t": "c_int64",
+    "size_t": "c_size_t",
+    "double": "c_double",
+    "char": "c_char",
+}
 SYSTEM_HEADERS = {
     "stddef.h": "typedef unsigned long size_t;\n",
     "stdint.h": "typedef int int32_t; typedef unsigned int uint32_t; typedef long int64_t;\n",
@@ -49,9 +56,22 @@ def preprocessed(*options):
     with tempfile.TemporaryDirectory() as folder:
         for name, text in SYSTEM_HEADERS.items():
             (Path(folder) / name).write_text(text)
-        command = ["cc", "-E", "-P", "-undef", "-nostdinc", "-I", folder, "-I", INCLUDE, *options, "-"]
-        return subprocess.run(command, input="#include <det/core.h>\n", capture_output=True,
-                              check=True, text=True).stdout
+        command = [
+            "cc",
+            "-E",
+            "-P",
+            "-undef",
+            "-nostdinc",
+            "-I",
+            folder,
+            "-I",
+            INCLUDE,
+            *options,
+            "-",
+        ]
+        return subprocess.run(
+            command, input="#include <det/core.h>\n", capture_output=True, check=True, text=True
+        ).stdout
 
 
 class Translator:
@@ -67,7 +87,9 @@ class Translator:
             self.typedef(node.name, node.type)
         elif isinstance(node, c_ast.Decl) and isinstance(node.type, c_ast.FuncDecl):
             result, parameters = self.signature(node.type)
-            self.prototypes.append(f'    "{node.name}": ({result}, ({"".join(p + ", " for p in parameters)})),')
+            self.prototypes.append(
+                f'    "{node.name}": ({result}, ({"".join(p + ", " for p in parameters)})),'
+            )
 
     def typedef(self, name, kind):
         if name in SCALARS:
@@ -83,8 +105,10 @@ class Translator:
         else:
             self.structs.add(name)
             self.lines += ["", "", f"class {name}(Structure):", "    _fields_ = ("]
-            self.lines += [f'        ("{field.name}", {self.python_type(field.type)}),'
-                           for field in kind.type.decls]
+            self.lines += [
+                f'        ("{field.name}", {self.python_type(field.type)}),'
+                for field in kind.type.decls
+            ]
             self.lines += ["    )", "", ""]
 
     def signature(self, function):
@@ -106,7 +130,9 @@ class Translator:
             name = " ".join(kind.type.type.names)
             if name == "void" or name in self.opaque:
                 return "c_void_p"
-            if name == "char":  # text that the library gives away must keep its address, to be freed
+            if (
+                name == "char"
+            ):  # text that the library gives away must keep its address, to be freed
                 return "c_char_p" if "const" in kind.type.quals else "c_void_p"
         return f"POINTER({self.python_type(kind.type)})"
 
@@ -129,10 +155,20 @@ def constants():
 
 def module():
     translator = Translator(c_parser.CParser().parse(preprocessed("-DDET_API=")))
-    text = "\n".join([HEAD, *constants(), "", *translator.lines, "",
-                      "# Of each function: what it returns, and its parameters.",
-                      "PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {",
-                      *translator.prototypes, "}", ""])
+    text = "\n".join(
+        [
+            HEAD,
+            *constants(),
+            "",
+            *translator.lines,
+            "",
+            "# Of each function: what it returns, and its parameters.",
+            "PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {",
+            *translator.prototypes,
+            "}",
+            "",
+        ]
+    )
     return re.sub(r"\n{4,}", "\n\n\n", text)
 
 

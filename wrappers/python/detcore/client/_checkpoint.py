@@ -16,6 +16,8 @@ from detcore.client._states import CheckpointState
 from detcore.errors import CorruptError, NotFoundError, UnsupportedError
 
 if TYPE_CHECKING:
+    import datetime
+
     from detcore.client._trial import Trial
 
 
@@ -26,8 +28,8 @@ class Checkpoint(Record):
     trial_id: Fact[int] = Fact("trial_id")
     trial_run_id: Fact[int | None] = Fact("trial_run_id")
     steps_completed: Fact[int] = Fact("steps_completed")
-    state = Fact("state", CheckpointState)
-    report_time = Fact("time", time)
+    state: Fact[CheckpointState] = Fact("state", CheckpointState)
+    report_time: Fact[datetime.datetime | None] = Fact("time", time)
     size: Fact[int] = Fact("size", doc="Bytes of all its files.")
     metadata: Fact[dict[str, Any]] = Fact("metadata")
     resources: Fact[dict[str, int]] = Fact("resources", doc="Bytes by path; directories end in /.")

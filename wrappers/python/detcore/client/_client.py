@@ -34,7 +34,7 @@ class Client:
         cert_file: str | os.PathLike[str] | None = None,
         timeout: float | None = None,
     ) -> None:
-        self.master = None if master is None else os.fspath(master)
+        self.master: str | None = None if master is None else os.fspath(master)
         self._options = options_of(master, user, password, token, cert_file, timeout)
         self._connection = Connection(self._options)
 

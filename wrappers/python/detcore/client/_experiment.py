@@ -16,6 +16,7 @@ from detcore.client._trial import Trial, best_of
 from detcore.errors import DetTimeoutError
 
 if TYPE_CHECKING:
+    import datetime
     from collections.abc import Iterator
 
 
@@ -29,16 +30,16 @@ class BestTrial(NamedTuple):
 class Experiment(Steered):
     id: Fact[int] = Fact("id")
     name: Fact[str] = Fact("name")
-    state = Fact("state", ExperimentState)
+    state: Fact[ExperimentState] = Fact("state", ExperimentState)
     running: Fact[int | None] = Fact("running", doc="How many trials have a process that is alive.")
     progress: Fact[float | None] = Fact("progress")
     trial_count: Fact[int] = Fact("trials")
     trials_done: Fact[int | None] = Fact("trials_done")
-    best_metric = Fact("best_metric", number)
+    best_metric: Fact[float | None] = Fact("best_metric", number)
     searcher: Fact[str | None] = Fact("searcher")
     searcher_metric: Fact[str | None] = Fact("searcher_metric")
-    start_time = Fact("start_time", time)
-    end_time = Fact("end_time", time)
+    start_time: Fact[datetime.datetime | None] = Fact("start_time", time)
+    end_time: Fact[datetime.datetime | None] = Fact("end_time", time)
     notes: Fact[str] = Fact("notes")
     labels: Fact[list[str]] = Fact("tags")
     archived: Fact[bool] = Fact("archived")

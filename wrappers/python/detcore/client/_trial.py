@@ -17,6 +17,8 @@ from detcore.client._steered import Steered
 from detcore.errors import NotFoundError
 
 if TYPE_CHECKING:
+    import datetime
+
     from detcore.client._experiment import Experiment
 
 
@@ -25,17 +27,17 @@ class Trial(Steered):
     experiment_id: Fact[int] = Fact("experiment_id")
     name: Fact[str] = Fact("name", doc="Of its experiment.")
     external_id: Fact[str | None] = Fact("external_id")
-    state = Fact("state", TrialState)
+    state: Fact[TrialState] = Fact("state", TrialState)
     running: Fact[bool] = Fact("running", doc="Whether a process that is alive works on it.")
     status: Fact[str | None] = Fact("status")
     progress: Fact[float | None] = Fact("progress")
     steps_completed: Fact[int] = Fact("steps_completed")
-    best_metric = Fact("best_metric", number)
+    best_metric: Fact[float | None] = Fact("best_metric", number)
     best_steps: Fact[int | None] = Fact("best_steps")
     restarts: Fact[int] = Fact("restarts")
     hparams: Fact[dict[str, Any]] = Fact("hparams")
-    start_time = Fact("start_time", time)
-    end_time = Fact("end_time", time)
+    start_time: Fact[datetime.datetime | None] = Fact("start_time", time)
+    end_time: Fact[datetime.datetime | None] = Fact("end_time", time)
     labels: Fact[list[str]] = Fact("tags", doc="Of its experiment.")
     archived: Fact[bool] = Fact("archived")
     seed: Fact[int] = Fact("trial_seed")

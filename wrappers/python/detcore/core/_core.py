@@ -27,11 +27,11 @@ class Core:
     after it is released. A forked child has only a copy, which it leaves alone."""
 
     def __init__(self, options_json: bytes, distributed: DistributedContext | None) -> None:
-        self.address = 0
+        self.address: int = 0
         job = None if distributed is None else distributed._open_job("core.init")
         self._job = job  # must outlive the core
         self._process = os.getpid()
-        self.is_open = True
+        self.is_open: bool = True
         try:
             self.address = interruptible(lambda: _opened(options_json, job), library.det_core_free)
         except StateError as refused:

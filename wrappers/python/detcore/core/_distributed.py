@@ -77,12 +77,12 @@ class DistributedContext:
     def _join(self, join: Callable[[], int]) -> None:
         job = Job(join)
         self._job: Job | None = job
-        self.rank = job.number("rank")
-        self.size = job.number("size")
-        self.local_rank = job.number("local_rank")
-        self.local_size = job.number("local_size")
-        self.cross_rank = job.number("cross_rank")
-        self.cross_size = job.number("cross_size")
+        self.rank: int = job.number("rank")
+        self.size: int = job.number("size")
+        self.local_rank: int = job.number("local_rank")
+        self.local_size: int = job.number("local_size")
+        self.cross_rank: int = job.number("cross_rank")
+        self.cross_size: int = job.number("cross_size")
 
     @classmethod
     def _joined(cls, join: Callable[[], int]) -> Self:

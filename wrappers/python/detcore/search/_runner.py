@@ -37,7 +37,7 @@ class SearchRunner:
         if not isinstance(search_method, SearchMethod):
             raise TypeError(f"search_method must be a SearchMethod, not {search_method!r}")
         self.search_method = search_method
-        self.state = SearcherState()
+        self.state: SearcherState = SearcherState()
         self._directory = StateDirectory(searcher_dir)
         self._given_client = client
         self._experiment_id: int | None = None

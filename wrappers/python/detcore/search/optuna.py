@@ -71,7 +71,7 @@ class OptunaSearch(SearchMethod):
         self.study = study
         self.max_trials = max_trials
         self.max_length = max_length
-        self.period = given["period"]
+        self.period: int = given["period"]
         self.max_concurrent_trials = max_concurrent_trials
         self.numbers: dict[uuid.UUID, int] = {}  # the study's own of each trial
         self._open: dict[uuid.UUID, optuna.trial.Trial] = {}
