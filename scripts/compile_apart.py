@@ -4,11 +4,12 @@ together, which hides an #include that is missing, or a name that two files have
 
 Usage: compile_apart.py FOLDER, a build folder that clang is configured for, with -Dunity=off.
 
-Most of what a file costs is the JSON library, so that is compiled once, for the files that include
-it. Before it they only include headers without it; each of these is compiled alone too, so that
-nothing of the library is there for it.
+Most of what a file costs are headers of others, so these are compiled beforehand, in sets, and a file gets a
+set of which it includes each header anyway. A header of ours that would get more by the file that begins with
+it is compiled alone too.
 """
 
+import collections
 import json
 import os
 import re
@@ -19,6 +20,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 JSON = "core/base/json.h"
+# Headers of others that many files include and that take a compiler a third of a second.
+COSTLY = {"chrono", "condition_variable", "filesystem", "functional", "memory", "mutex", "ranges", "string",
+          "thread"}
+OFTEN = 6  # as many files are worth a precompiled header
 INCLUDE = re.compile(r'^#include (["<])([^">]+)[">]', re.MULTILINE)
 # What does not change whether a file compiles, but what fits a precompiled header.
 LEFT_OUT = re.compile(r"-[Og].*|-c|-MD|-fPI[CE]|-pthread|-fvisibility.*|.*ccache")
@@ -42,7 +47,7 @@ class Includes:
         self.known = {}
 
     def every(self, name):
-        """What a file includes itself, in order: a file of the repository, or None."""
+        """What a file includes itself, in order: a file of the repository, a costly header, or None."""
         if name not in self.known:
             found = INCLUDE.findall((ROOT / name).read_text())
             self.known[name] = [self.resolved(name, *include) for include in found]
@@ -54,59 +59,86 @@ class Includes:
         for path in [beside, included] if quote == '"' else [included]:
             if (ROOT / path).is_file():
                 return os.path.normpath(path)
-        return None
-
-    def of(self, name):
-        return [included for included in self.every(name) if included]
+        return included if included in COSTLY else None
 
     def reached(self, name, seen=None):
         seen = set() if seen is None else seen
-        for included in self.of(name):
-            if included not in seen:
+        for included in self.every(name):
+            if included and included not in seen:
                 seen.add(included)
-                self.reached(included, seen)
+                if included not in COSTLY:
+                    self.reached(included, seen)
         return seen
 
-    def has_json(self, name):
-        return name == JSON or JSON in self.reached(name)
+    def costly(self, name):
+        return frozenset((self.reached(name) | {name}) & (COSTLY | {JSON}))
 
 
-def files_to_compile(folder, includes):
-    """{file: flags}: all that the build compiles, and headers."""
+def sources_of(folder):
+    """{file: flags} of all that the build compiles."""
     files = {}
     for entry in json.loads((folder / "compile_commands.json").read_text()):
         name = os.path.relpath(folder / entry["file"], ROOT)
         if name.endswith(".cc") and folder not in (ROOT / name).parents:  # else it is generated
             files.setdefault(name, flags_of(entry["command"]))
-    headers = {header: flags for name, flags in files.items()
-               for header in includes.reached(name) if not includes.has_json(header)}
-    # What stands before all else that a file includes is compiled alone by that.
-    shown = {header for name in files if not includes.has_json(name)
-             for header in includes.every(name)[:1]}
-    return files | {header: headers[header] for header in sorted(headers.keys() - shown)}
+    return files
 
 
-def ninja_text(files, includes):
-    def command(flags, *more):
-        return shlex.join([*flags, *more]).replace("$", "$$")
+class Precompiled:
+    """Which of the costly headers are compiled beforehand, together, and for which files."""
 
-    every = list(files.values())
-    common = [flag for flag in every[0] if all(flag in flags for flags in every)]
-    precompiled = "apart/json.pch"
-    instantiated = "-fpch-instantiate-templates"
-    lines = ["rule compile", "  command = $compile -MD -MT $out -MF $out.d && touch $out",
-             "  description = $in", "  depfile = $out.d", "  deps = gcc",
-             f"build {precompiled}: compile {ROOT / JSON}",
-             "  compile = " + command(common, f"-I{ROOT}", instantiated, "-x", "c++-header",
-                                      str(ROOT / JSON), "-o", precompiled)]
+    def __init__(self, files, includes):
+        every = list(files.values())
+        self.flags = [flag for flag in every[0] if 2 * sum(flag in flags for flags in every) > len(every)]
+        self.includes = includes
+        count = collections.Counter(includes.costly(name) for name in files)
+        self.sets = [frozenset({JSON})] + [found for found in count if count[found] >= OFTEN and found - {JSON}]
+
+    def of(self, name, flags):
+        """The set that a file gets, if there is one for its flags."""
+        costly = self.includes.costly(name)
+        fitting = [found for found in self.sets if found <= costly] if set(self.flags) <= set(flags) else []
+        return max(fitting, default=frozenset(), key=lambda found: (JSON in found, len(found)))
+
+
+def headers_of(files, includes, precompiled):
+    """{header: flags} of all that these files include. What stands before all else that a file includes, and
+    gets nothing beforehand that it would not include itself, is compiled alone by that."""
+    headers, shown = {}, set()
     for name, flags in files.items():
-        has_json = includes.has_json(name)
-        use = [instantiated, "-include-pch", precompiled] if has_json else []
-        language = "c++-header" if name.endswith(".h") else "c++"
-        done = f"apart/{name.replace('/', '-')}.ok"
-        lines += [f"build {done}: compile {ROOT / name} {'| ' + precompiled if has_json else ''}",
-                  "  compile = " + command(flags, *use, "-fsyntax-only", "-x", language,
-                                           str(ROOT / name))]
+        headers |= dict.fromkeys(includes.reached(name) - COSTLY, flags)
+        shown |= {first for first in includes.every(name)[:1]
+                  if first in headers and precompiled.of(name, flags) <= includes.costly(first)}
+    return {header: headers[header] for header in sorted(headers.keys() - shown)}
+
+
+def write_precompiled(path, headers):
+    lines = [f"#include <{header}>\n" for header in sorted(headers - {JSON})]
+    if headers == {JSON}:
+        lines = [f'#include "{JSON}"\n', "template class nlohmann::basic_json<nlohmann::ordered_map>;\n"]
+    text = "".join(lines)
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
+
+
+def ninja_text(folder, files, precompiled):
+    def compile_to(out, source, base, flags, *more):
+        use = ["-fpch-instantiate-templates", *(["-include-pch", base] if base else [])]
+        language = "c++" if str(source).endswith(".cc") else "c++-header"
+        return [f"build {out}: compile {source} | {base}",
+                "  compile = " + shlex.join([*flags, *use, "-x", language, *more, str(source)]).replace("$", "$$")]
+
+    paths = {found: f"apart/{number}.pch" for number, found in enumerate(precompiled.sets)} | {frozenset(): ""}
+    lines = ["rule compile", "  command = $compile -MD -MT $out -MF $out.d && touch $out",
+             "  description = $in", "  depfile = $out.d", "  deps = gcc"]
+    for found in precompiled.sets:
+        source = (folder / paths[found]).with_suffix(".h")
+        write_precompiled(source, found)
+        base = paths[frozenset({JSON} & found if len(found) > 1 else {})]
+        lines += compile_to(paths[found], source, base, [*precompiled.flags, f"-I{ROOT}"], "-o", paths[found])
+    for name, flags in files.items():
+        lines += compile_to(f"apart/{name.replace('/', '-')}.ok", ROOT / name, paths[precompiled.of(name, flags)],
+                            flags, "-fsyntax-only")
     return "\n".join(lines) + "\n"
 
 
@@ -115,8 +147,10 @@ def main():
     subprocess.check_call(["ninja", "-C", folder, "build.ninja"])  # as meson.build is now
     (folder / "apart").mkdir(exist_ok=True)
     includes = Includes()
-    files = files_to_compile(folder, includes)
-    (folder / "apart.ninja").write_text(ninja_text(files, includes))
+    files = sources_of(folder)
+    precompiled = Precompiled(files, includes)
+    files |= headers_of(files, includes, precompiled)
+    (folder / "apart.ninja").write_text(ninja_text(folder, files, precompiled))
     sys.exit(subprocess.call(["ninja", "-C", folder, "-f", "apart.ninja", "-k", "0"]))
 
 
