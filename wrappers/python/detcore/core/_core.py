@@ -28,6 +28,7 @@ class Core:
 
     def __init__(self, options_json: bytes, distributed: DistributedContext | None) -> None:
         self.address: int = 0
+        _refuse_beside_the_store_of_a_parent()
         job = None if distributed is None else distributed._open_job("core.init")
         self._job = job  # must outlive the core
         self._process = os.getpid()
@@ -42,6 +43,7 @@ class Core:
                 + ", which is this one: close its other core.Context first",
                 code=refused.code,
             ) from None
+        self.has_store = b'"master":"http' not in library.det_info_json(self.view("info"))
         _cores.add(self)
 
     def view(self, name: str) -> int:
@@ -74,6 +76,19 @@ class Core:
 
 
 _cores: weakref.WeakSet[Core] = weakref.WeakSet()
+
+
+def _refuse_beside_the_store_of_a_parent() -> None:
+    """SQLite keeps its locks within a process, and a fork copies them as they were: a child would
+    wait for ever for one that another thread had, or take one for its own."""
+    for core in list(_cores):
+        if core.is_open and core.has_store and core._process != os.getpid():
+            raise StateError(
+                "starting a run in a forked child: its parent has the store open, which does not "
+                "survive a fork; start the child in another way, as with "
+                "multiprocessing.get_context('spawn'), or close the parent's run before",
+                code=_abi.DET_E_STATE,
+            )
 
 
 @atexit.register
