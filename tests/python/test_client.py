@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -34,12 +35,13 @@ checkpoint_storage: {{type: shared_fs, host_path: {home}, save_trial_best: 4}}
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def home() -> Iterator[Path]:
     """Experiment 1 with 4 trials, 2 with the same from a shorter program."""
-    place = tmp_path_factory.mktemp("store")
-    run_experiment(place, CONFIG.format(name="first", label="a", home=place))
-    run_experiment(place, CONFIG.format(name="second", label="b", home=place), QUICK)
-    return place
+    with tempfile.TemporaryDirectory(prefix="det-") as folder:
+        place = Path(folder)
+        run_experiment(place, CONFIG.format(name="first", label="a", home=place))
+        run_experiment(place, CONFIG.format(name="second", label="b", home=place), QUICK)
+        yield place
 
 
 @pytest.fixture(autouse=True)
