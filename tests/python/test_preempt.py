@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 
 import pytest
 from conftest import Det
 from detcore import core, errors
 from programs import start, trial
+from ranks import in_processes
 
 
 def wait_until_asked(context: core.Context) -> None:
@@ -114,3 +116,36 @@ def test_there_are_no_other_modes() -> None:
     assert [mode.value for mode in core.PreemptMode] == values
     with pytest.raises(ValueError, match="PreemptMode"):
         core.init(preempt_mode="SOMEBODY")  # type: ignore[arg-type]
+
+
+def told_by_the_chief(distributed: core.DistributedContext) -> list[bool]:
+    with core.init(distributed=distributed) as context:
+        answers = [context.preempt.should_preempt()]
+        if distributed.rank == 0:
+            context.preempt.request()
+        end = time.monotonic() + 30
+        while not answers[-1] and time.monotonic() < end:
+            answers.append(context.preempt.should_preempt())
+        return [answers[0], answers[-1]]
+
+
+def test_ranks_hear_it_from_their_chief(det: Det) -> None:
+    assert in_processes(told_by_the_chief, 2) == [[False, True]] * 2
+    assert trial(det)["runs"][0]["exit"] == "preempted"
+
+
+def interrupted_while_asking(distributed: core.DistributedContext) -> bool:
+    with core.init(distributed=distributed) as context:
+        if distributed.rank == 0:
+            time.sleep(1)  # and the other waits
+            return True
+        threading.Timer(0.2, os.kill, [os.getpid(), signal.SIGINT]).start()
+        try:
+            context.preempt.should_preempt()
+        except KeyboardInterrupt:
+            return True
+        return False
+
+
+def test_ctrl_c_ends_waiting_for_the_chief() -> None:
+    assert in_processes(interrupted_while_asking, 2) == [True, True]

@@ -43,14 +43,18 @@ class Job:
         argument, error = new_error()
         function = getattr(library, "det_distributed_" + name)
         if function(self.address, data, size, byref(out), argument) < 0:
-            if error.code == _abi.DET_E_CALLBACK and _raised:
-                raise _raised.pop() from None
-            raise from_c(error)
+            raise failure_of(error) from None
         return Messages(out.value or 0)
 
     def __del__(self) -> None:
         if self.address and not sys.is_finalizing():
             library.det_distributed_free(self.address)
+
+
+def failure_of(error: _abi.det_error) -> BaseException:
+    """Of a call that waited for other ranks on this thread: also what the handler of a signal
+    raised meanwhile."""
+    return _raised.pop() if error.code == _abi.DET_E_CALLBACK and _raised else from_c(error)
 
 
 def _look_at_signals() -> Generator[int, None, None]:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from detcore import _abi
 from detcore._capi import library, new_error
 from detcore._interruptible import interruptible
-from detcore.errors import Error, StateError, from_c
+from detcore.core._job import failure_of
+from detcore.errors import StateError
 
 if TYPE_CHECKING:
     from detcore.core._core import Core
@@ -46,7 +47,7 @@ class PreemptContext:
         acknowledge_preemption_signal() first.
         """
         if not self._is_alone:
-            return interruptible(lambda: self._ask(auto_ack))
+            return self._ask(auto_ack)
         try:
             argument, error = errors = self._errors.pop()
         except IndexError:
@@ -60,7 +61,7 @@ class PreemptContext:
         return bool(status)
 
     def _ask(self, auto_ack: bool) -> bool:
-        """Of the chief, or with a request to the master."""
+        """Of the chief, where waiting looks at signals, or with a request to the master."""
         name = "det_preempt_should_preempt" + ("" if auto_ack else "_no_ack")
         argument, error = new_error()
         status: int = getattr(library, name)(self._view, argument)
@@ -92,9 +93,9 @@ class PreemptContext:
         if getattr(library, name)(self._view, argument) < 0:
             raise self._failure(what, error)
 
-    def _failure(self, what: str, error: _abi.det_error) -> Error:
+    def _failure(self, what: str, error: _abi.det_error) -> BaseException:
         if self._view:
-            return from_c(error)
+            return failure_of(error)
         return StateError(
             f"cannot call preempt.{what} before the context was started: enter it with "
             "`with core.init() as context`, or call its start()",
