@@ -106,10 +106,10 @@ class DetCheckpointIO(lightning.plugins.io.TorchCheckpointIO):  # type: ignore[m
             super().save_checkpoint(checkpoint, folder / FILE, storage_options)
         self._ids[str(path)] = storage_id
 
-    def load_checkpoint(self, path: str | Path, map_location: Any = None) -> dict[str, Any]:
+    def load_checkpoint(self, path: str | Path, *options: Any, **named: Any) -> dict[str, Any]:
         storage_id = self._ids.get(str(path), str(path))
         with self._context.checkpoint.restore_path(storage_id) as folder:
-            loaded: dict[str, Any] = super().load_checkpoint(folder / FILE, map_location)
+            loaded: dict[str, Any] = super().load_checkpoint(folder / FILE, *options, **named)
         return loaded
 
     def remove_checkpoint(self, path: str | Path) -> None:
