@@ -20,8 +20,10 @@ from detcore.errors import from_c
 # As many sets of names as a group may have; a program that makes up names has no use for structs.
 _MOST = 64
 
-# Takes the steps and the values, and answers the status.
-Send = Callable[[int, Iterable[Any]], int]
+# Takes the steps and the metrics; False: nothing was reported, since a value is not a number.
+Send = Callable[[int, Mapping[str, Any]], bool]
+# What is written, the arguments of the call, and what it fills in.
+_Report = tuple[Any, Any, Any, Any, _abi.det_error]
 
 
 class Reports:
@@ -30,38 +32,27 @@ class Reports:
     def __init__(self, view: int, group: str) -> None:
         self._view = ctypes.c_void_p.from_param(view)  # converted once
         self._group = encoded(group, "the group of metrics")
-        self._free: dict[tuple[str, ...], list[tuple[Send, _abi.det_error]]] = {}
+        #: By the names that were prepared.
+        self.senders: dict[tuple[str, ...], Send] = {}
 
     def send(self, steps_completed: int, metrics: Mapping[str, Any]) -> bool:
         """Reports numbers under names that were prepared. False: nothing was reported, since they
         are other names, or not numbers."""
         try:
-            free = self._free[tuple(metrics)]
-            report = free.pop()
-        except (KeyError, IndexError, TypeError):
+            return self.senders[tuple(metrics)](steps_completed, metrics)
+        except (KeyError, TypeError):
             return False
-        send, error = report
-        try:
-            if send(steps_completed, metrics.values()) == 0:
-                free.append(report)
-                return True
-        except Exception:  # of a value's own __float__ as well
-            free.append(report)
-            return False
-        failure = from_c(error)
-        free.append(report)
-        raise failure
 
     def prepare(self, names: Iterable[str]) -> None:
-        """For names that send() did not know, or that are all in use."""
         key = tuple(names)
-        if len(self._free) >= _MOST and key not in self._free:
-            self._free.clear()
-        free = self._free.setdefault(key, [])
-        if not free:
-            free.append(self._report(key))
+        if len(self.senders) >= _MOST and key not in self.senders:
+            self.senders.clear()
+        if key not in self.senders:
+            new = functools.partial(self._report, key)
+            call = library.unconverted("det_train_report")
+            self.senders[key] = _sender(len(key))([new()], new, call, self._view, from_c)
 
-    def _report(self, names: tuple[str, ...]) -> tuple[Send, _abi.det_error]:
+    def _report(self, names: tuple[str, ...]) -> _Report:
         metrics = (_abi.det_metric * len(names))()
         for metric, name in zip(metrics, names):
             metric.name = encoded(name, "the name of a metric")
@@ -69,32 +60,43 @@ class Reports:
         library.det_report_init(byref(report))
         report.group, report.metrics, report.count = self._group, metrics, len(names)
         error_argument, error = new_error()
-        send: Send = _sender(len(names))(
+        return (
             memoryview(report).cast("B").cast("q"),
             memoryview(metrics).cast("B").cast("d"),
-            library.unconverted("det_train_report"),
-            self._view,
             byref(report),
             error_argument,
+            error,
         )
-        return send, error
 
 
 @functools.cache
 def _sender(count: int) -> Callable[..., Send]:
     """Makes the functions that send `count` values: with all of them in one assignment, since a
-    loop costs as much as the call."""
+    loop costs as much as the call. `free` has the structs that nobody uses now."""
     steps = _abi.det_report.steps_completed.offset // 8
     first, words = _abi.det_metric.value.offset // 8, ctypes.sizeof(_abi.det_metric) // 8
     places = range(first, first + words * count, words)
     source = f"""
-def make(report, values, call, train, report_argument, error_argument):
-    def send(steps_completed, given):
-        if steps_completed is True or steps_completed is False:
-            raise TypeError
-        report[{steps}] = steps_completed
-        {"".join(f"values[{place}], " for place in places)} = given
-        return call(train, report_argument, error_argument)
+def make(free, new, call, train, failure_of):
+    def send(steps_completed, metrics):
+        try:
+            taken = free.pop()
+        except IndexError:
+            taken = new()
+        report, values, report_argument, error_argument, error = taken
+        try:
+            if steps_completed is True or steps_completed is False:
+                return False
+            report[{steps}] = steps_completed
+            {"".join(f"values[{place}], " for place in places)} = metrics.values()
+            if call(train, report_argument, error_argument) == 0:
+                return True
+            failure = failure_of(error)
+        except Exception:  # of a value's own __float__ as well
+            return False
+        finally:
+            free.append(taken)
+        raise failure
     return send
 """
     made: dict[str, Any] = {}

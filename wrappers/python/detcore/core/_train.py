@@ -59,6 +59,7 @@ class TrainContext:
         self._core = core
         self._view = core.view("train")
         self._training = Reports(self._view, "training")
+        self._senders = self._training.senders
         self._validation = Reports(self._view, "validation")
         self._own = {"training": self._training, "validation": self._validation}
         self._groups = dict(self._own)
@@ -70,7 +71,11 @@ class TrainContext:
         batch_metrics: Sequence[Mapping[str, Any]] | None = None,
     ) -> None:
         """Reports training metrics: a dict of names and numbers, or of anything that is JSON."""
-        if batch_metrics is not None or not self._training.send(steps_completed, metrics):
+        try:  # as Reports.send() does, without the cost of a call
+            sent = batch_metrics is None and self._senders[tuple(metrics)](steps_completed, metrics)
+        except (KeyError, TypeError):
+            sent = False
+        if not sent:
             self._report(self._training, "training", steps_completed, metrics, batch_metrics)
 
     def report_validation_metrics(self, steps_completed: int, metrics: Mapping[str, Any]) -> None:
