@@ -7,6 +7,7 @@
 #include <det/error.hpp>
 #include <det/json.hpp>
 
+#include <cmath>
 #include <cstdio>
 #include <limits>
 #include <optional>
@@ -100,7 +101,7 @@ T Hparams::narrowed(Wide value, Text name, OnFailure on) {
   bool fits = true;
   if constexpr (std::is_floating_point_v<T>) {
     constexpr auto most = static_cast<Wide>(std::numeric_limits<T>::max());
-    fits = !(value > most || value < -most) || value - value != 0;  // infinities fit
+    fits = !(value > most || value < -most) || std::isinf(value);
   } else if constexpr (std::is_unsigned_v<T>) {
     fits = value >= 0 && static_cast<uint64_t>(value) <= std::numeric_limits<T>::max();
   } else {
