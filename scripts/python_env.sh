@@ -14,21 +14,26 @@ fail() {
   exit 1
 }
 
-# make FOLDER REQUIREMENTS
+# install FOLDER REQUIREMENTS OPTION... The lists are complete; what is used is compiled when it is.
+install() {
+  "$1/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --no-compile --requirement "$2" \
+    "${@:3}" || fail "$1 lacks some of $2: see pip's message above, and call this again"
+}
+
+# make FOLDER REQUIREMENTS [REQUIREMENTS], the latter for every Python
 make() {
   local folder=$1 requirements=$2 text
-  text=$($python --version && cat "$requirements")
+  text=$($python --version && cat "${@:2}")
   if [ "$text" = "$(cat "$folder/made-from.txt" 2>/dev/null)" ]; then return; fi
   echo "python_env.sh: making $folder"
   rm -rf "$folder"
   $python -m venv --system-site-packages "$folder" ||
     fail "$python makes no environment in $folder; on Debian and Ubuntu it needs python3-venv"
-  # The list is complete; what is used is compiled when it is.
-  "$folder/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --no-compile \
-    --requirement "$requirements" ||
-    fail "$folder lacks some of $requirements: see pip's message above, and call this again"
+  install "$folder" "$requirements"
+  [ -z "${3:-}" ] ||
+    install "$folder" "$3" --target "$folder/any-python" --platform any --python-version 3.9 --only-binary :all:
   echo "$text" >"$folder/made-from.txt"
 }
 
-[ -n "${DETCORE_VENV:-}" ] || make .venv tests/python/requirements.txt
+[ -n "${DETCORE_VENV:-}" ] || make .venv tests/python/requirements.txt tests/python/requirements-any-python.txt
 [ -n "${DETCORE_VENV_INTEGRATIONS:-}" ] || make .venv-integrations tests/python/requirements-integrations.txt
