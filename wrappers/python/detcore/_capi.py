@@ -64,7 +64,10 @@ def _load() -> ctypes.CDLL:
     try:
         version = loaded.det_version()
     except AttributeError as failure:
-        raise LibraryError(f"{path} is not libdetcore: it has no det_version()") from failure
+        raise LibraryError(
+            f"{path} is not libdetcore: it has no det_version(). Name the right one by "
+            f"the variable {VARIABLE}, or unset it"
+        ) from failure
     if version < _abi.DET_VERSION_NUMBER:
         raise LibraryError(
             f"{path} has version {_text_of(version)}, and this package needs "
