@@ -228,6 +228,32 @@ def test_closing_while_threads_report() -> None:
     assert len(refused) == 3
 
 
+def test_a_process_may_end_while_a_thread_saves(det: Det, tmp_path: pathlib.Path) -> None:
+    for name in range(2000):
+        (tmp_path / str(name)).touch()
+    run(
+        """
+        import sys, threading, time
+        from detcore import core
+        context = core.init().__enter__()
+        begun = threading.Event()
+        def select(path):
+            begun.set()
+            time.sleep(0.001)
+            return True
+        threading.Thread(
+            target=context.checkpoint.upload,
+            args=(sys.argv[1], {"steps_completed": 1}),
+            kwargs={"selector": select},
+            daemon=True,
+        ).start()
+        begun.wait()
+        """,
+        str(tmp_path),
+    )
+    assert trial(det)["state"] == "COMPLETED"
+
+
 def interrupted(seconds: float = 0.2) -> None:
     threading.Timer(seconds, os.kill, [os.getpid(), signal.SIGINT]).start()
 

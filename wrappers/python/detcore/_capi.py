@@ -6,9 +6,11 @@ asked for. Every call releases the interpreter while it runs.
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import os
 import struct
+import time
 from ctypes import byref
 from typing import TYPE_CHECKING, Any, Callable
 
@@ -167,11 +169,28 @@ class Callbacks:
         self._is_cancelled = True
 
     def __enter__(self) -> Callbacks:
+        _in_use.add(self)
         return self
 
     def __exit__(self, *_: object) -> None:
+        _in_use.discard(self)
         if self._exception is not None:
             raise self._exception from None
+
+
+_in_use: set[Callbacks] = set()
+os.register_at_fork(after_in_child=_in_use.clear)
+
+
+@atexit.register
+def _end_calls_that_call_back() -> None:
+    """C must not call an interpreter that is gone: its threads cannot be taken down in the middle
+    of C++, and the process would be aborted."""
+    end = time.monotonic() + 5
+    for callbacks in list(_in_use):
+        callbacks.cancel()
+    while _in_use and time.monotonic() < end:
+        time.sleep(0.005)
 
 
 def milliseconds(seconds: float | None, what: str) -> int:
