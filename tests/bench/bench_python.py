@@ -26,16 +26,16 @@ def environment(home):
     return {**kept, "DET_HOME": home, "XDG_DATA_HOME": home, "PYTHONPATH": str(package)}
 
 
-def output_of(python, program, *arguments):
-    with tempfile.TemporaryDirectory() as home:
-        command = [python, HERE / program, *arguments]
-        return subprocess.run(command, env=environment(home), stdout=subprocess.PIPE, text=True,
-                              stderr=subprocess.DEVNULL, check=True).stdout
+def output_of(home, python, program, *arguments):
+    command = [python, HERE / program, *arguments]
+    return subprocess.run(command, env=environment(home), stdout=subprocess.PIPE, text=True,
+                          stderr=subprocess.DEVNULL, check=True).stdout
 
 
-def starts(python, package):
-    """Milliseconds of the import, and of init() and close; the first start fills caches."""
-    made = [output_of(python, "python_start.py", package).split() for _ in range(STARTS + 1)][1:]
+def starts(home, python, package):
+    """Milliseconds of the import, and of init() and close; the first start fills caches and makes
+    the store."""
+    made = [output_of(home, python, "python_start.py", package).split() for _ in range(STARTS + 1)][1:]
     return [statistics.median(map(float, column)) for column in zip(*made)]
 
 
@@ -44,17 +44,22 @@ def verdict(is_met):
 
 
 def main(folder):
+    with tempfile.TemporaryDirectory() as home:
+        compare(folder, home)
+
+
+def compare(folder, home):
     print("calls in a loop, of four values: ours, one prepared call of ctypes")
-    for line in output_of(sys.executable, "python_calls.py").splitlines():
+    for line in output_of(home, sys.executable, "python_calls.py").splitlines():
         name, ours, floor = line.split()[0], *(float(number) / 1e3 for number in line.split()[1:])
         most, times = BUDGETS[name]
         print(f"{name:24} {ours:8.2f} us {floor:8.2f} us {ours / floor:6.2f} x   "
               f"budget {most} us: {verdict(ours <= most)}"
               + (f", {times} x: {verdict(ours <= times * floor)}" if times else ""))
 
-    ours = starts(sys.executable, "detcore")
+    ours = starts(home, sys.executable, "detcore")
     python = install(folder, UPSTREAM)
-    theirs = starts(python, "determined") if python else None
+    theirs = starts(home, python, "determined") if python else None
     print("a process: ours" + (", upstream's, which records nothing without a cluster" if theirs else ""))
     for i, name in enumerate(["import", "init() and close", "together"]):
         mine, rival = ([*figures, sum(figures)][i] if figures else None for figures in (ours, theirs))
