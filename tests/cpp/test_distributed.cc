@@ -129,6 +129,37 @@ void what_the_transport_throws_comes_back(void **) {
   assert_equal(thrown.load(), 2);
 }
 
+void a_wait_can_be_ended_by_a_callable(void **) {
+  const std::atomic<bool> broken{false};
+  std::atomic<bool> over{false};
+  std::atomic<int> thrown{0}, refused{0};
+  as_two_ranks(broken, [&](det::Distributed job) {
+    if (job.rank() == 1) {
+      while (!over) std::this_thread::yield();
+      return;
+    }
+    int asked = 0;
+    job.set_wait_callback([&] { return true; });
+    job.set_wait_callback([&]() -> bool {
+      if (++asked > 1) throw std::domain_error("enough");
+      return true;
+    });
+    const det::Distributed moved = std::move(job);  // the callable stays where it is
+    try {
+      moved.allgather("alone");
+    } catch (const std::domain_error &) {
+      ++thrown;
+    }
+    det::Failure failure;
+    moved.allgather("again", failure);
+    if (failure.code() == det::Code::callback) ++refused;
+    over = true;
+  });
+  assert_equal(thrown.load(), 1);
+  assert_equal(refused.load(), 1);
+  expect_error(det::Code::invalid, [] { det::Distributed().set_wait_callback({}); });
+}
+
 void one_process_is_a_job_of_one(void **) {
   const det::Distributed job = det::Distributed::create({});
   assert_equal(job.size(), 1);
@@ -163,6 +194,7 @@ int test_distributed() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(messages_go_between_ranks),
       cmocka_unit_test(what_the_transport_throws_comes_back),
+      cmocka_unit_test(a_wait_can_be_ended_by_a_callable),
       cmocka_unit_test(one_process_is_a_job_of_one),
       cmocka_unit_test(launchers_that_are_not_there_are_told),
   };

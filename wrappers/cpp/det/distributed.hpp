@@ -2,11 +2,13 @@
 #pragma once
 
 #include <det/distributed.h>
+#include <det/detail/callbacks.hpp>
 #include <det/detail/handle.hpp>
 #include <det/detail/index_iterator.hpp>
 #include <det/error.hpp>
 #include <det/transport.hpp>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -107,16 +109,21 @@ struct DistributedOptions {
   Timeout timeout;
 };
 
+// Asked several times a second whether to go on waiting for other ranks; not to call the library.
+using WaitCallback = std::function<bool()>;
+
 // The ranks of a job that this process has joined.
 class Distributed : public DistributedView {
  public:
   Distributed() noexcept : DistributedView(nullptr) {}
   explicit Distributed(det_distributed_context *owned) noexcept : DistributedView(owned) {}
   Distributed(Distributed &&other) noexcept
-      : DistributedView(std::exchange(other.distributed_, nullptr)) {}
+      : DistributedView(std::exchange(other.distributed_, nullptr)),
+        wait_(std::move(other.wait_)) {}
   Distributed &operator=(Distributed &&other) noexcept {
     Distributed taken(std::move(other));
     std::swap(distributed_, taken.distributed_);
+    std::swap(wait_, taken.wait_);
     return *this;
   }
   ~Distributed() {
@@ -126,6 +133,10 @@ class Distributed : public DistributedView {
   }
 
   [[nodiscard]] explicit operator bool() const noexcept { return distributed_ != nullptr; }
+
+  // What it throws comes out of the call that waited, in a core as well. An empty one: nobody is
+  // asked.
+  void set_wait_callback(WaitCallback callback, OnFailure on = {});
 
   [[nodiscard]] static Distributed create(const DistributedOptions &options, OnFailure on = {}) {
     const det_distributed_options c_options = to_c(options);
@@ -173,7 +184,20 @@ class Distributed : public DistributedView {
     c_options.timeout_ms = options.timeout.capi();
     return c_options;
   }
+
+  std::unique_ptr<WaitCallback> wait_;  // stays where it is when this is moved
 };
+
+inline void Distributed::set_wait_callback(WaitCallback callback, OnFailure on) {
+  auto wait = callback ? std::make_unique<WaitCallback>(std::move(callback)) : nullptr;
+  const auto ask = [](void *self) noexcept {
+    return detail::answered(-1, [&] { return (*static_cast<WaitCallback *>(self))() ? 0 : -1; });
+  };
+  const det_status status = detail::call(on, det_distributed_set_wait_callback, distributed_,
+                                         wait != nullptr ? det_wait_callback(ask) : nullptr,
+                                         static_cast<void *>(wait.get()));
+  if (status >= 0) wait_ = std::move(wait);
+}
 
 inline Distributed Distributed::from_transport(const DistributedOptions &options,
                                                std::unique_ptr<Transport> transport, OnFailure on) {
