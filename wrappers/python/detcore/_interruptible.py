@@ -34,7 +34,9 @@ def interruptible(
     job = _Job(work, abandoned)
     try:
         worker.begin(job)
-        job.done.acquire()
+        # Looks up now and then: a signal that comes just before a wait begins does not end it.
+        while not job.done.acquire(timeout=0.2):
+            pass
     except BaseException:
         job.abandon()
         raise
