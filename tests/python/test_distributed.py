@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import pickle
@@ -194,26 +195,45 @@ def test_a_closed_context_says_so() -> None:
     assert in_threads(work, 1, 2) == [None, None]
 
 
-def interrupted(context: DistributedContext) -> bool:
+def interrupted(context: DistributedContext, *, asking: str) -> bool:
     marker = Path(os.environ["HOME"], "interrupted")
-    context.allgather(None)
-    if context.rank == 1:  # the other one waits for this one, but not to its end
-        waits = 0
-        while not marker.exists() and waits < 100:
-            time.sleep(0.1)
-            waits += 1
-        return marker.exists()
-    threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
-    with pytest.raises(KeyboardInterrupt):
-        context.allgather(None)
-    marker.touch()
-    with pytest.raises(RuntimeError, match="stopped"):
-        context.allgather(None)
-    return True
+    with core.init(distributed=context) as run:
+        if context.rank == 0:  # the other one waits for this one, but not to its end
+            waits = 0
+            while not marker.exists() and waits < 100:
+                time.sleep(0.1)
+                waits += 1
+            return marker.exists()
+        ask: Any = {
+            "allgather": lambda: context.allgather(None),
+            "should_preempt": run.preempt.should_preempt,
+        }[asking]
+        threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+        with pytest.raises(KeyboardInterrupt):
+            ask()
+        marker.touch()
+        with pytest.raises(RuntimeError, match="stopped"):
+            ask()
+        return True
 
 
-def test_ctrl_c_ends_a_wait_for_others() -> None:
-    assert in_processes(interrupted, 2) == [True, True]
+@pytest.mark.parametrize("asking", ["allgather", "should_preempt"])
+def test_ctrl_c_ends_a_wait_for_others(asking: str) -> None:
+    assert in_processes(functools.partial(interrupted, asking=asking), 2) == [True, True]
+
+
+def keeps_on_waiting(context: DistributedContext) -> tuple[list[int], list[int]]:
+    seen: list[int] = []
+    if context.rank == 1:
+        time.sleep(1)
+    else:
+        signal.signal(signal.SIGUSR1, lambda number, _: seen.append(number))
+        threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGUSR1)).start()
+    return context.allgather(context.rank), seen
+
+
+def test_a_handler_that_raises_nothing_ends_no_wait() -> None:
+    assert in_processes(keeps_on_waiting, 2) == [([0, 1], [signal.SIGUSR1]), ([0, 1], [])]
 
 
 # Arguments and launchers.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import sys
 import weakref
 from ctypes import byref, c_void_p
@@ -25,7 +26,11 @@ class Job:
     def __init__(self, join: Callable[[], int]) -> None:
         self.address = 0
         self.address = interruptible(join, library.det_distributed_free)
-        call("det_distributed_set_wait_callback", self.address, _goes_on, None)
+        # Of its own: ranks that are threads may wait at the same time.
+        signals = _look_at_signals()
+        next(signals)
+        self._goes_on = _abi.det_wait_callback(signals.send)
+        call("det_distributed_set_wait_callback", self.address, self._goes_on, None)
         _jobs.add(self)
 
     def number(self, name: str) -> int:
@@ -75,10 +80,8 @@ def _look_at_signals() -> Generator[int, None, None]:
 
 
 _raised: list[BaseException] = []
-_signals = _look_at_signals()
-next(_signals)
-_goes_on = _abi.det_wait_callback(_signals.send)
 _jobs: weakref.WeakSet[Job] = weakref.WeakSet()
+os.register_at_fork(after_in_child=_jobs.clear)
 
 
 @atexit.register
