@@ -9,6 +9,7 @@
 #include "core/engine/experiment.h"
 #include "core/engine/lifecycle.h"
 #include "core/engine/ranks.h"
+#include "core/engine/states.h"
 #include "core/engine/time_left.h"
 #include "core/journal/run_directory.h"
 
@@ -136,6 +137,19 @@ bool LiveRun::is_undecided() {
       .next();
 }
 
+// Whether the program that decides a custom search has still to acknowledge a completion of this.
+bool LiveRun::awaits_program() {
+  const std::lock_guard guard(mutex_);
+  return records()
+      .query(
+          "SELECT 1 FROM trials JOIN experiments ON experiments.id=trials.experiment_id"
+          " JOIN search_queue ON search_queue.experiment_id=trials.experiment_id"
+          " WHERE trials.id=? AND experiments.state=?"
+          " AND event LIKE '%\"validationCompleted\"%\"requestId\":\"' || request_id || '\"%'",
+          run_.info.trial_id, state::active)
+      .next();
+}
+
 // The next operation, or that there is none for now, is what the search makes of this one. Without
 // a supervisor that answers it waits for one, and so does the trial, having left.
 void LiveRun::await_decision(Listener &answer) {
@@ -153,6 +167,9 @@ void LiveRun::await_decision(Listener &answer) {
     if (supervisor_liveness(store_.directory(), experiment_id) == Liveness::dead) return;
     store_.waking().wake_supervisor(experiment_id);
   }
+  for (const TimeLeft moment(store_.options().decision_limit);
+       awaits_program() && !moment.is_over();)
+    answer.wait(moment.now());
 }
 
 void LiveRun::acknowledge_out_of_operations() {

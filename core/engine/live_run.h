@@ -73,6 +73,7 @@ class LiveRun {
   SearchOperation read_operation();
   void record_completion(uint64_t length, const Json &metric);
   bool is_undecided();
+  bool awaits_program();
   void await_decision(Listener &answer);
   void record_end(RunExit how);
   RunExit judged_by_ranks();

@@ -19,6 +19,9 @@ struct StoreOptions {
   std::chrono::milliseconds recheck{0};
   // How long to wait for a supervisor that lives, and says nothing: it may be stopped.
   std::chrono::milliseconds answer_limit{std::chrono::minutes(5)};
+  // How long a trial waits for the program that decides its search: then it leaves, and is started
+  // again when there is work for it.
+  std::chrono::milliseconds decision_limit{1000};
   std::function<bool(const std::filesystem::path &)> on_network = on_network_filesystem;
 };
 

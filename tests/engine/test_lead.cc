@@ -29,9 +29,10 @@ int64_t new_search(const World &world) {
   return engine.create_experiment(random_search, "text", {{"./train"}, "/", {}, false, {}});
 }
 
-std::unique_ptr<engine::Lead> lead(const World &world, int64_t experiment) {
+std::unique_ptr<engine::Lead> lead(const World &world, int64_t experiment,
+                                   const Json &config = random_search) {
   auto lead = std::make_unique<engine::Lead>(world.directory(), experiment, world.options());
-  lead->take_up(search::make_search(random_search, search::SearchRules::operations), std::nullopt);
+  lead->take_up(search::make_search(config, search::SearchRules::operations), std::nullopt);
   return lead;
 }
 
@@ -93,6 +94,38 @@ void a_run_hears_what_the_search_decides(const World &world) {
                                                engine::JudgedRun{1, engine::RunExit::ok, false});
   assert_equal(after.trials.back(), 2);
   assert_true(led->led_runs().empty());
+}
+
+void a_run_waits_a_moment_for_the_program_that_decides_its_search(const World &world) {
+  const World patient(world, [](engine::StoreOptions &options) {
+    options.decision_limit = std::chrono::minutes(1);
+  });
+  const std::string request = "11111111-1111-4111-8111-111111111111";
+  const auto train_to = [&](int length) {
+    return Json{
+        {"trialOperation", {{"validateAfter", {{"requestId", request}, {"length", length}}}}}};
+  };
+  Json config = random_search;
+  config["searcher"] = {{"name", "custom"}, {"metric", "loss"}};
+  engine::Engine engine = patient.engine();
+  const int64_t experiment =
+      engine.create_experiment(config, "text", {{"./train"}, "/", {}, false, {}});
+  auto led = lead(patient, experiment, config);
+  led->change_state(engine::state::active);
+  led->begin();
+  const Json create{{"createTrial", {{"requestId", request}, {"hyperparams", "{}"}}}};
+  led->answer({1, 1, to_wire(Json::array({create, train_to(10)}))});
+  auto run = take_up_run(patient, *led);
+  std::thread program([&] {
+    hear_completion(*led, 1);
+    std::this_thread::sleep_for(milliseconds(100));  // thinking
+    led->answer({2, 3, to_wire(Json::array({train_to(20)}))});
+  });
+  run->complete_operation(10, {{"loss", 0.5}});
+  const engine::SearchOperation next = run->current_operation();
+  program.join();
+  assert_false(next.completed);
+  assert_equal(next.length, 20U);
 }
 
 void a_run_does_not_wait_for_ever_for_a_supervisor_that_is_stopped(const World &world) {
@@ -173,6 +206,7 @@ int test_lead() {
       "lead",
       {behaviour(an_experiment_has_one_supervisor), behaviour(decisions_outlive_the_supervisor),
        behaviour(a_run_hears_what_the_search_decides),
+       behaviour(a_run_waits_a_moment_for_the_program_that_decides_its_search),
        behaviour(a_run_does_not_wait_for_ever_for_a_supervisor_that_is_stopped),
        behaviour(who_posts_does_not_wait_for_ever_either),
        behaviour(what_a_run_prints_is_there_once_with_where_to_go_on),
