@@ -300,7 +300,7 @@ context = core.init(log_level="ERROR").__enter__()
 master.process.send_signal(signal.SIGSTOP)
 context.train.report_training_metrics(1, {"x": 1.0})
 def interrupt():
-    threading.Timer(0.2, os.kill, [os.getpid(), signal.SIGINT]).start()
+    threading.Timer(0.4, os.kill, [os.getpid(), signal.SIGINT]).start()
 calls = {
     "flush": lambda: context.train.flush(None),
     "metadata": context.train.get_metadata,
@@ -323,4 +323,5 @@ os._exit(0)
 def test_ctrl_c_interrupts_what_waits_for_a_master() -> None:
     servers = pathlib.Path(__file__).resolve().parents[1]
     names = ("flush", "metadata", "checkpoints", "close")
-    assert run(LOST, str(servers)).splitlines() == [f"{name} True" for name in names]
+    told = run(LOST, str(servers)).splitlines()
+    assert [line for line in told if line.startswith(names)] == [f"{name} True" for name in names]
