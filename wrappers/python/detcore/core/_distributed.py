@@ -174,13 +174,13 @@ class DistributedContext:
         messages = self._call(name, own.head)
         if failure is not None:
             raise failure
-        heads = [messages.part(index).copy() for index in range(len(messages))]
+        heads = [messages.copy(index) for index in range(len(messages))]
         return [self._decode(head, []) for head in heads] or None
 
     def _allgather(self, name: str, stuff: Any) -> list[Any]:
         own, failure = self._encode(stuff, _BULK)
         messages = self._call(name, own.head)
-        heads = [messages.part(index).copy() for index in range(len(messages))]
+        heads = [messages.copy(index) for index in range(len(messages))]
         counts = [bulk_count(head) for head in heads]
         bulk: list[list[Part]] = [[] for _ in heads]
         for index in range(max(counts)):
@@ -195,7 +195,7 @@ class DistributedContext:
 
     def _broadcast(self, name: str, rank: int, stuff: Any) -> Any:
         if rank != 0:
-            head = self._call(name, None).part(0).copy()
+            head = self._call(name, None).copy(0)
             parts = [self._call(name, None).part(0) for _ in range(bulk_count(head))]
             return self._decode(head, parts)
         own, failure = self._encode(stuff, _BULK)

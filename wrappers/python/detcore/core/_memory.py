@@ -62,6 +62,11 @@ class Messages:
         count: int = library.det_messages_count(self._address)
         return count
 
+    def copy(self, index: int) -> bytes:
+        size = ctypes.c_size_t()
+        address = library.det_messages_data(self._address, index, ctypes.byref(size))
+        return ctypes.string_at(address, size.value)
+
     def part(self, index: int) -> Part:
         size = ctypes.c_size_t()
         address = library.det_messages_data(self._address, index, ctypes.byref(size))

@@ -218,7 +218,9 @@ class _Reader:
         self._allow_pickle = allow_pickle
 
     def read(self) -> Any:
-        return _READERS[self._take(1)](self)
+        start = self.at
+        self.at += 1
+        return _READERS[self._head[start : self.at]](self)
 
     def _take(self, size: int) -> bytes:
         start = self.at
@@ -257,7 +259,7 @@ class _Reader:
         return self._unpack(_FLOAT)  # type: ignore[no-any-return]
 
     def _str(self) -> str:
-        return self._block().decode("utf-8", "surrogatepass")
+        return str(self._block(), "utf-8", "surrogatepass")
 
     def _bytes(self) -> bytes:
         data = self._data()
