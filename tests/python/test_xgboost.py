@@ -48,3 +48,5 @@ def test_example_is_a_trial_of_a_search_that_promotes_the_better_one(
     steps = [report.steps_completed for report in best.iter_training_metrics()]
     assert steps == list(range(1, 9))
     assert best.operations[1]["metric"] == best.best_metric
+    # A round is an epoch as well, for lengths in epochs.
+    assert best.list_checkpoints()[-1].metadata["epochs"] == 8

@@ -12,9 +12,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from detcore.core import Context, SearcherOperation
 
-# The unit of the configuration, by its name, and what of a callback counts in it.
-_COUNTED_IN = {"EPOCHS": "epochs", "BATCHES": "steps"}
-
 
 class Reports:
     """Reports those metrics that are numbers, and that were not reported at this step before:
@@ -37,9 +34,6 @@ class Reports:
 
 class TrialCallback:
     """Mixed into a callback of a library, which keeps `steps` and `epochs` up to date."""
-
-    #: What the length of an operation counts where the configuration does not say.
-    counts = "epochs"
 
     def __init__(self, context: Context, metric: str | None = None) -> None:
         self.context = context
@@ -83,10 +77,9 @@ class TrialCallback:
                 operation.report_completed(self._searched())
 
     def _position(self) -> float:
+        """How far the trial has come, in what the length of an operation counts."""
         unit = self.context.searcher.get_configured_units()
-        name = _COUNTED_IN.get(unit.name, self.counts) if unit is not None else self.counts
-        position: float = getattr(self, name)
-        return position
+        return self.steps if unit is not None and unit.name == "BATCHES" else self.epochs
 
     def _searched(self) -> float:
         if self._metric is None:  # nobody compares this trial with others

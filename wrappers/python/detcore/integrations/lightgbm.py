@@ -38,7 +38,6 @@ class DetCallback(TrialCallback):
     asked to stop. `metric` is what the search goes by: `searcher.metric` of the configuration.
     """
 
-    counts = "steps"
     #: Before early_stopping(), which ends a round for those behind it.
     order = 25
 
@@ -65,7 +64,7 @@ class DetCallback(TrialCallback):
 
     def __call__(self, env: Any) -> None:
         self.booster = env.model
-        self.steps = env.iteration + 1
+        self.steps = self.epochs = env.iteration + 1
         groups: dict[str, dict[str, float]] = {"training": {}, "validation": {}}
         for data, name, value, *_ in env.evaluation_result_list or ():
             training = data == env.model._train_data_name

@@ -38,8 +38,6 @@ class DetCallback(TrialCallback, xgboost.callback.TrainingCallback):  # type: ig
     asked to stop. `metric` is what the search goes by: `searcher.metric` of the configuration.
     """
 
-    counts = "steps"
-
     def __init__(
         self, context: Context, *, metric: str | None = None, checkpoint_every: int = 10
     ) -> None:
@@ -58,7 +56,7 @@ class DetCallback(TrialCallback, xgboost.callback.TrainingCallback):  # type: ig
         return self.steps
 
     def after_iteration(self, model: Any, epoch: int, evals_log: dict[str, Any]) -> bool:
-        self.steps = model.num_boosted_rounds()
+        self.steps = self.epochs = model.num_boosted_rounds()
         groups: dict[str, dict[str, float]] = {"training": {}, "validation": {}}
         for data, metrics in evals_log.items():
             group = "training" if data in ("train", "training") else "validation"
@@ -72,7 +70,7 @@ class DetCallback(TrialCallback, xgboost.callback.TrainingCallback):  # type: ig
 
     def after_training(self, model: Any) -> Any:
         # Another callback that stops the training may have kept this one from its last round.
-        self.steps = model.num_boosted_rounds()
+        self.steps = self.epochs = model.num_boosted_rounds()
         self._save_model(model)
         self.booster = model
         return model
