@@ -128,6 +128,20 @@ def test_the_errors_of_the_original(tmp_path: Path) -> None:
     assert done.stdout == "not found\n", done.stderr
 
 
+def test_names_of_the_original(tmp_path: Path) -> None:
+    done = run(
+        tmp_path,
+        "from determined.common import api\n"
+        "from determined.experimental import Checkpoint, Determined, client\n"
+        "from determined.experimental.client import Determined as Same\n"
+        "import detcore.client\n"
+        "print(api.errors.APIException.__name__, Determined is Same is detcore.client.Client)\n"
+        "client.create_webhook\n",
+    )
+    assert done.stdout == "Error True\n", done.stderr
+    assert "determined.experimental.client.create_webhook is not covered" in done.stderr
+
+
 def test_invalid_hp(tmp_path: Path) -> None:
     done = run(
         tmp_path,

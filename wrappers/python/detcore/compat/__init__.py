@@ -23,12 +23,12 @@ __all__ = ["MODULES", "install"]
 MODULES = {
     "determined": "detcore.compat._determined",
     "determined.common": "detcore.compat._common",
-    "determined.common.api": "detcore.compat._common",
+    "determined.common.api": "detcore.compat._api",
     "determined.common.api.errors": "detcore.compat._errors",
     "determined.core": "detcore.core",
     "determined.errors": "detcore.compat._errors",
     "determined.experimental": "detcore.compat._experimental",
-    "determined.experimental.client": "detcore.client",
+    "determined.experimental.client": "detcore.compat._client",
     "determined.searcher": "detcore.search",
 }
 

@@ -1,11 +1,10 @@
-"""`determined.common` and `determined.common.api`, of which scripts use the exceptions."""
+"""`determined.common`, of which scripts use the exceptions in `api.errors`."""
 
 from __future__ import annotations
 
-from detcore.compat import _errors as errors
 from detcore.compat import missing
 
-__all__ = ["errors"]
+__all__: list[str] = []
 __path__: list[str] = []
 
-__getattr__ = missing("determined.common.api", __all__)
+__getattr__ = missing("determined.common", ["api"])

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from detcore import client
 from detcore.client import Checkpoint
-from detcore.client import Client as Determined
 from detcore.compat import missing
+from detcore.compat._client import Determined
 
-__all__ = ["Checkpoint", "Determined", "client"]
+__all__ = ["Checkpoint", "Determined"]
 __path__: list[str] = []
 
-__getattr__ = missing("determined.experimental", __all__)
+__getattr__ = missing("determined.experimental", [*__all__, "client"])

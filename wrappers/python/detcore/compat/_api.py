@@ -1,0 +1,10 @@
+"""`determined.common.api`, of which scripts use the exceptions."""
+
+from __future__ import annotations
+
+from detcore.compat import missing
+
+__all__: list[str] = []
+__path__: list[str] = []
+
+__getattr__ = missing("determined.common.api", ["errors"])
