@@ -13,6 +13,7 @@ from collections.abc import Iterator
 import pytest
 from conftest import Det
 from detcore import core, errors
+from detcore.core._owned import Owned
 from programs import reports, run, start, trial
 
 STEPS = {"steps_completed": 1}
@@ -325,3 +326,58 @@ def test_ctrl_c_interrupts_what_waits_for_a_master() -> None:
     names = ("flush", "metadata", "checkpoints", "close")
     told = run(LOST, str(servers)).splitlines()
     assert [line for line in told if line.startswith(names)] == [f"{name} True" for name in names]
+
+
+def test_a_run_in_a_generator_that_nobody_goes_on_with(det: Det) -> None:
+    """It is left at the end of the interpreter, where no other thread goes on."""
+    written = run(
+        """
+        from detcore import core
+        def train():
+            with core.init() as context:
+                for operation in context.searcher.operations():
+                    context.train.report_training_metrics(1, {"x": 1.0})
+                    yield
+        training = train()
+        next(training)
+        print("end")
+        """
+    )
+    assert written == "end\n"
+    assert trial(det)["state"] == "COMPLETED"
+    assert reports(det) == [("training", 1, {"x": 1.0})]
+
+
+def test_what_ctrl_c_leaves_of_a_start_is_released() -> None:
+    """Also when it comes in the moment in which the call has answered."""
+
+    class Interrupted(Owned):
+        def __init__(self, *arguments: object) -> None:
+            super().__init__(*arguments)  # type: ignore[arg-type]
+            raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("detcore.core._core.Owned", Interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            core.init(external_id="once")
+    with core.init(external_id="once") as context:
+        assert context.info.trial.trial_id == 1
+
+
+def test_a_forked_child_may_leave_a_checkpoint_by_exit(det: Det) -> None:
+    written = run(
+        """
+        import os, sys
+        from detcore import core
+        with core.init() as context:
+            with context.checkpoint.store_path({"steps_completed": 1}) as (path, storage_id):
+                (path / "model").write_text("1")
+                child = os.fork()
+                if child == 0:
+                    sys.exit(0)
+                assert os.waitpid(child, 0)[1] == 0
+            print(len(context.checkpoint.list()))
+        """
+    )
+    assert written == "1\n"
+    assert trial(det)["state"] == "COMPLETED"

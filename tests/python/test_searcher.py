@@ -116,6 +116,15 @@ def test_what_is_no_json_does_not_complete_it() -> None:
         operation.report_completed(math.nan)
 
 
+@pytest.mark.parametrize("length", ["5", "abc", None, True, [1]])
+def test_progress_is_a_number(length: Any) -> None:
+    with core.init() as run:
+        operation = next(run.searcher.operations())
+        with pytest.raises(TypeError, match="length must be a number"):
+            operation.report_progress(length)
+        operation.report_completed(1)
+
+
 def of_ranks(context: DistributedContext) -> Any:
     with core.init(distributed=context) as run:
         refused = []

@@ -149,6 +149,7 @@ REFUSED: list[Refused] = [
     (TypeError, "steps_completed", (math.nan, {"x": 1.0})),
     (TypeError, "steps_completed", (True, {"x": 1.0})),
     (TypeError, "steps_completed", ("1", {"x": 1.0})),
+    (TypeError, "steps_completed", (np.array([1, 2]), {"x": 1.0})),
     (TypeError, "steps_completed", (None, {"x": 1.0})),
     (ValueError, "steps_completed", (-1, {"x": 1.0})),
     (ValueError, "steps_completed", (2**63, {"x": 1.0})),
@@ -185,6 +186,12 @@ def test_what_is_wrong_is_refused_by_its_name_and_not_recorded(det: Det, warm: b
             endless["x"] = endless
             context.train.report_training_metrics(1, endless)
     assert len(reports(det)) == int(warm)
+
+
+def test_no_part_of_a_complex_number_is_dropped(det: Det) -> None:
+    with core.init() as context, pytest.raises(TypeError, match=r"'x'.*complex"):
+        context.train.report_training_metrics(1, {"x": np.complex64(1 + 2j)})
+    assert reports(det) == []
 
 
 def test_groups_have_names(det: Det) -> None:

@@ -9,6 +9,7 @@ waits for any more goes on to its end by itself, with all it needs.
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from _thread import allocate_lock, start_new_thread
 from collections.abc import Callable
@@ -17,29 +18,23 @@ from typing import Generic, TypeVar
 Answer = TypeVar("Answer")
 
 
-def interruptible(
-    work: Callable[[], Answer], abandoned: Callable[[Answer], object] | None = None
-) -> Answer:
+def interruptible(work: Callable[[], Answer]) -> Answer:
     """What `work()` answers or raises; costs some 15 us on the main thread, nothing elsewhere.
 
-    `work` must hold a reference to whatever it uses. Where the wait was interrupted and `work` goes
-    well all the same, `abandoned` gets its answer, to release it, on a thread of its own.
+    `work` must hold a reference to whatever it uses. What has to be released is to answer with its
+    owner, such as an Owned: where the wait was interrupted, nobody else has it.
     """
-    if _stay or threading.current_thread() is not threading.main_thread():
-        return work()
+    if _stay or threading.current_thread() is not threading.main_thread() or sys.is_finalizing():
+        return work()  # at the end of the interpreter no other thread goes on
     try:
         worker = _idle.pop() if _idle else _Worker()
-    except RuntimeError:  # no thread can be started, as at the end of the interpreter
+    except RuntimeError:  # no thread can be started
         return work()
-    job = _Job(work, abandoned)
-    try:
-        worker.begin(job)
-        # Looks up now and then: a signal that comes just before a wait begins does not end it.
-        while not job.done.acquire(timeout=0.2):
-            pass
-    except BaseException:
-        job.abandon()
-        raise
+    job = _Job(work)
+    worker.begin(job)
+    # Looks up now and then: a signal that comes just before a wait begins does not end it.
+    while not job.done.acquire(timeout=0.2):
+        pass
     _idle.append(worker)
     return job.answer()
 
@@ -52,41 +47,19 @@ def stay_on_this_thread() -> None:
 
 
 class _Job(Generic[Answer]):
-    def __init__(
-        self, work: Callable[[], Answer], abandoned: Callable[[Answer], object] | None
-    ) -> None:
+    def __init__(self, work: Callable[[], Answer]) -> None:
         self.done = allocate_lock()
         self.done.acquire()
         self._work = work
-        self._abandoned = abandoned
         self._answers: list[Answer] = []
         self._failure: BaseException | None = None
-        self._mutex = allocate_lock()
-        self._is_abandoned = self._is_finished = False
 
     def run(self) -> None:
         try:
             self._answers.append(self._work())
         except BaseException as failure:  # raised where it is waited for
             self._failure = failure
-        with self._mutex:
-            self._is_finished = True
-        self._release_what_nobody_takes()
         self.done.release()
-
-    def abandon(self) -> None:
-        with self._mutex:
-            self._is_abandoned = True
-        self._release_what_nobody_takes()
-
-    def _release_what_nobody_takes(self) -> None:
-        with self._mutex:
-            if not (self._is_abandoned and self._is_finished):
-                return
-            answers, self._answers = self._answers, []
-        if self._abandoned is not None:
-            for answer in answers:
-                self._abandoned(answer)
 
     def answer(self) -> Answer:
         if self._failure is not None:

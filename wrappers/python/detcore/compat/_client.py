@@ -1,4 +1,4 @@
-"""What `determined.experimental.client` gives: detcore.client, and the original's name of Client."""
+"""What `determined.experimental.client` gives: detcore.client, and Client by its old name."""
 
 from __future__ import annotations
 

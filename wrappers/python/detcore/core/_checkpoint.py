@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Union
 from detcore import _abi
 from detcore._capi import Callbacks, as_path, call, encoded, handle, library, text
 from detcore._interruptible import Answer, interruptible
-from detcore.core._core import Core, Owned
 from detcore.core._json import encode
-from detcore.errors import StateError
+from detcore.core._owned import Owned
+from detcore.errors import Error, StateError
 
 if TYPE_CHECKING:
     import pathlib
     from collections.abc import Iterator
+
+    from detcore.core._core import Core
 
 Path = Union[str, "os.PathLike[str]"]
 Selector = Callable[[str], bool]
@@ -106,14 +108,15 @@ class CheckpointContext:
 
         def begin() -> Owned:
             address = handle("det_checkpoint_store_begin", self._view, facts, byref(options))
-            return Owned(self._core, address, "det_checkpoint_store_free", callbacks)
+            return Owned(address, "det_checkpoint_store_free", self._core, callbacks)
 
         store = interruptible(begin)
         path = as_path(library.det_checkpoint_store_path(store.address))
         try:
             yield path, library.det_checkpoint_store_id(store.address).decode()
         except BaseException:
-            interruptible(lambda: call("det_checkpoint_store_abort", store.address))
+            with contextlib.suppress(Error):  # what happened in the block is what is to be mended
+                interruptible(lambda: call("det_checkpoint_store_abort", store.address))
             raise
         _cancellable(callbacks, lambda: call("det_checkpoint_store_commit", store.address))
 
@@ -148,15 +151,16 @@ class CheckpointContext:
         name = encoded(storage_id, "storage_id")
         callbacks = Callbacks()
         options = _download_options(callbacks, download_mode, selector, progress)
-        restore = _cancellable(
-            callbacks,
-            lambda: handle("det_checkpoint_restore_begin", self._view, name, byref(options)),
-            library.det_checkpoint_restore_free,
-        )
+
+        def begin() -> Owned:
+            address = handle("det_checkpoint_restore_begin", self._view, name, byref(options))
+            return Owned(address, "det_checkpoint_restore_free", self._core, callbacks)
+
+        restore = _cancellable(callbacks, begin)
         try:
-            yield as_path(library.det_checkpoint_restore_path(restore))
+            yield as_path(library.det_checkpoint_restore_path(restore.address))
         finally:
-            library.det_checkpoint_restore_free(restore)
+            restore.release()
 
     def delete(self, storage_id: str) -> None:
         """Deletes a checkpoint; one that is not there counts as deleted."""
@@ -176,21 +180,19 @@ class CheckpointContext:
     def list(self) -> list[CheckpointEntry]:
         """The checkpoints of this trial, of all its runs, that can be restored: the one of the most
         steps first."""
-        entries = interruptible(
-            lambda: handle("det_checkpoint_list", self._view), library.det_checkpoint_entries_free
+        owned = interruptible(
+            lambda: Owned(handle("det_checkpoint_list", self._view), "det_checkpoint_entries_free")
         )
-        try:
-            return [
-                CheckpointEntry(
-                    library.det_checkpoint_entries_id(entries, index).decode(),
-                    library.det_checkpoint_entries_steps_completed(entries, index),
-                    library.det_checkpoint_entries_time_us(entries, index),
-                    library.det_checkpoint_entries_size(entries, index),
-                )
-                for index in range(library.det_checkpoint_entries_count(entries))
-            ]
-        finally:
-            library.det_checkpoint_entries_free(entries)
+        entries = owned.address
+        return [
+            CheckpointEntry(
+                library.det_checkpoint_entries_id(entries, index).decode(),
+                library.det_checkpoint_entries_steps_completed(entries, index),
+                library.det_checkpoint_entries_time_us(entries, index),
+                library.det_checkpoint_entries_size(entries, index),
+            )
+            for index in range(library.det_checkpoint_entries_count(entries))
+        ]
 
 
 def _metadata(metadata: Mapping[str, Any] | None, shard: bool) -> bytes | None:
@@ -201,11 +203,7 @@ def _metadata(metadata: Mapping[str, Any] | None, shard: bool) -> bytes | None:
     return encode(dict(metadata), "metadata")
 
 
-def _cancellable(
-    callbacks: Callbacks,
-    work: Callable[[], Answer],
-    abandoned: Callable[[Answer], object] | None = None,
-) -> Answer:
+def _cancellable(callbacks: Callbacks, work: Callable[[], Answer]) -> Answer:
     """Ctrl-C does not only end the wait: the call ends, too, and leaves nothing behind."""
 
     def guarded() -> Answer:
@@ -213,7 +211,7 @@ def _cancellable(
             return work()
 
     try:
-        return interruptible(guarded, abandoned)
+        return interruptible(guarded)
     except BaseException:
         callbacks.cancel()
         raise

@@ -62,12 +62,13 @@ def init(
             f"distributed must be a core.DistributedContext, not {type(distributed).__name__}"
         )
     preempting = options.signals(preempt_signals)
+    stack_signal = options.stack_trace_signal(stack_trace_signal)
     given = {
         "checkpoint_storage": options.storage(checkpoint_storage),
         "preempt_mode": PreemptMode(preempt_mode).value,
         "tensorboard_mode": TensorboardMode(tensorboard_mode).value,
         "master": options.text(master, "master"),
-        "trial_id": options.integer(trial_id, "trial_id"),
+        "trial_id": options.optional_integer(trial_id, "trial_id"),
         "external_id": options.text(external_id, "external_id"),
         "external_experiment_id": options.text(external_experiment_id, "external_experiment_id"),
         "name": options.text(name, "name"),
@@ -77,15 +78,19 @@ def init(
         "capture_output": bool(capture_output),
         "durable_reports": bool(durable_reports),
         "close_at_end": bool(close_at_end),
-        "spool_limit": options.integer(spool_limit, "spool_limit"),
+        "spool_limit": options.optional_integer(spool_limit, "spool_limit"),
         "spool_wait_ms": milliseconds(spool_wait, "spool_wait"),
         "close_wait_ms": milliseconds(close_wait, "close_wait"),
         "log_level": options.log_level(log_level),
     }
-    context = _context_of(Core(json.dumps(given).encode(), distributed), distributed)
-    if stack_trace_signal is not None and stack_trace_signal not in preempting:
-        _print_stack_on(stack_trace_signal)
-    return context
+    core = Core(json.dumps(given).encode(), distributed)
+    try:
+        if stack_signal is not None and stack_signal not in preempting:
+            _print_stack_on(stack_signal)
+        return _context_of(core, distributed)
+    except BaseException:
+        core.close(_abi.DET_OUTCOME_ERROR)
+        raise
 
 
 def _print_stack_on(number: int) -> None:
@@ -95,7 +100,7 @@ def _print_stack_on(number: int) -> None:
         faulthandler.register(
             number, file=sys.__stderr__ or 2, all_threads=False, chain=callable(previous)
         )
-    except (AttributeError, OSError, ValueError):
+    except (AttributeError, OSError, RuntimeError, ValueError):
         return  # without a standard error there is nobody to tell
 
 
@@ -192,6 +197,8 @@ def _outcome(exc_type: type[BaseException] | None, exc_val: BaseException | None
         return _abi.DET_OUTCOME_OK
     if issubclass(exc_type, InvalidHP):
         return _abi.DET_OUTCOME_INVALID_HP
+    if issubclass(exc_type, GeneratorExit):  # nobody goes on with what the block is in
+        return _abi.DET_OUTCOME_OK
     if isinstance(exc_val, SystemExit) and exc_val.code in (None, 0):
         return _abi.DET_OUTCOME_OK
     return _abi.DET_OUTCOME_ERROR

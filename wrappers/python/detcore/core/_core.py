@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import ctypes
 import os
 import sys
 import warnings
 import weakref
-from ctypes import byref
 from typing import TYPE_CHECKING
 
 from detcore import _abi
 from detcore._capi import call, handle, library
 from detcore._interruptible import interruptible
+from detcore.core._owned import Owned
 from detcore.errors import Error, StateError
 
 if TYPE_CHECKING:
@@ -26,53 +25,44 @@ class Core:
     """Owns a det_core, and with it every view: whoever uses one holds this, so that nothing is used
     after it is released. A forked child has only a copy, which it leaves alone."""
 
+    is_open = False
+
     def __init__(self, options_json: bytes, distributed: DistributedContext | None) -> None:
-        self.address: int = 0
         _refuse_beside_the_store_of_a_parent()
         job = None if distributed is None else distributed._open_job("core.init")
-        self._job = job  # must outlive the core
-        self._process = os.getpid()
-        self.is_open: bool = True
+        self.process = os.getpid()
         try:
-            self.address = interruptible(lambda: _opened(options_json, job), library.det_core_free)
+            self._core = interruptible(lambda: _opened(options_json, job))
         except StateError as refused:
-            if f"process {self._process} " not in refused.message:
+            if f"process {self.process} " not in refused.message:
                 raise
             raise StateError(
                 refused.message.partition(";")[0]
                 + ", which is this one: close its other core.Context first",
                 code=refused.code,
             ) from None
+        self.is_open = True
         self.has_store = b'"master":"http' not in library.det_info_json(self.view("info"))
         _cores.add(self)
 
     def view(self, name: str) -> int:
         """The address of what det_core_<name>() gives."""
-        address: int = getattr(library, "det_core_" + name)(self.address)
+        address: int = getattr(library, "det_core_" + name)(self._core.address)
         return address
 
     def close(self, outcome: int) -> None:
         """Blocks until the last reports are with the master; a repeat does nothing."""
         self.is_open = False
-        if self.address:
-            interruptible(lambda: self._close(outcome))
-
-    def _close(self, outcome: int) -> None:
-        call("det_core_close", self.address, outcome)
+        core = self._core
+        interruptible(lambda: call("det_core_close", core.address, outcome))
 
     def is_of_this_process(self) -> bool:
-        """Whether there is something to release: not in a forked child, and not at the end of the
-        interpreter, where the library closes by itself, when it knows the exit status."""
-        return self._process == os.getpid() and not sys.is_finalizing()
+        return self._core.is_of_this_process()
 
     def __del__(self) -> None:
-        if not self.address or not self.is_of_this_process():
-            return
-        if self.is_open:
+        if self.is_open and self.is_of_this_process():
             warnings.warn("a core.Context was never closed", ResourceWarning, stacklevel=2)
-            error = _abi.det_error(struct_size=ctypes.sizeof(_abi.det_error))
-            library.det_core_close(self.address, _abi.DET_OUTCOME_OK, byref(error))
-        library.det_core_free(self.address)
+            library.det_core_close(self._core.address, _abi.DET_OUTCOME_OK, None)
 
 
 _cores: weakref.WeakSet[Core] = weakref.WeakSet()
@@ -82,7 +72,7 @@ def _refuse_beside_the_store_of_a_parent() -> None:
     """SQLite keeps its locks within a process, and a fork copies them as they were: a child would
     wait for ever for one that another thread had, or take one for its own."""
     for core in list(_cores):
-        if core.is_open and core.has_store and core._process != os.getpid():
+        if core.is_open and core.has_store and core.process != os.getpid():
             raise StateError(
                 "starting a run in a forked child: its parent has the store open, which does not "
                 "survive a fork; start the child in another way, as with "
@@ -103,21 +93,6 @@ def _close_after_ctrl_c() -> None:
                 core.close(_abi.DET_OUTCOME_ERROR)
 
 
-class Owned:
-    """A handle that the library gave within a run. It is released when nobody holds this any more,
-    not even a call that goes on although nobody waits for it."""
-
-    def __init__(self, core: Core, address: int, free: str, *alive: object) -> None:
-        self.address = address
-        self._core = core
-        self._free = free
-        self._alive = alive  # what the library may still call
-
-    def __del__(self) -> None:
-        if self._core.is_of_this_process():
-            getattr(library, self._free)(self.address)
-
-
-def _opened(options_json: bytes, job: Job | None) -> int:
+def _opened(options_json: bytes, job: Job | None) -> Owned:
     ranks = None if job is None else job.address
-    return handle("det_core_init_json", options_json, ranks, None)
+    return Owned(handle("det_core_init_json", options_json, ranks, None), "det_core_free", job)

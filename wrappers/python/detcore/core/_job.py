@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import sys
 import weakref
 from ctypes import byref, c_void_p
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from detcore import _abi
 from detcore._capi import call, library, new_error
 from detcore._interruptible import interruptible
 from detcore.core._memory import Messages, Part
+from detcore.core._owned import Owned
 from detcore.errors import from_c
 
 if TYPE_CHECKING:
@@ -24,13 +24,13 @@ class Job:
     is still waiting."""
 
     def __init__(self, join: Callable[[], int]) -> None:
-        self.address = 0
-        self.address = interruptible(join, library.det_distributed_free)
         # Of its own: ranks that are threads may wait at the same time.
         signals = _look_at_signals()
         next(signals)
-        self._goes_on = _abi.det_wait_callback(signals.send)
-        call("det_distributed_set_wait_callback", self.address, self._goes_on, None)
+        goes_on = _abi.det_wait_callback(signals.send)
+        self._job = interruptible(lambda: Owned(join(), "det_distributed_free", goes_on))
+        self.address = self._job.address
+        call("det_distributed_set_wait_callback", self.address, goes_on, None)
         _jobs.add(self)
 
     def number(self, name: str) -> int:
@@ -50,10 +50,6 @@ class Job:
         if function(self.address, data, size, byref(out), argument) < 0:
             raise failure_of(error) from None
         return Messages(out.value or 0)
-
-    def __del__(self) -> None:
-        if self.address and not sys.is_finalizing():
-            library.det_distributed_free(self.address)
 
 
 def failure_of(error: _abi.det_error) -> BaseException:

@@ -54,7 +54,14 @@ def _plain(value: Any) -> Any:
     raise _NotJson(f"a {type(value).__name__}: {value!r:.80}")
 
 
+def is_complex(value: Any) -> bool:
+    """Of NumPy, which gives the real part for a float."""
+    return getattr(getattr(value, "dtype", None), "kind", "") == "c"
+
+
 def _number(value: Any) -> float:
+    if is_complex(value):
+        raise TypeError
     return float(value.__float__())
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import operator
 import os
+import signal
 from collections.abc import Mapping
 from typing import Any
 
+from detcore._arguments import integer
 from detcore._capi import encoded
 from detcore.core._json import encode
 
@@ -19,12 +21,8 @@ def text(value: Any, what: str) -> str | None:
     return None if given is None else os.fsdecode(given)
 
 
-def integer(value: Any, what: str) -> int | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not hasattr(type(value), "__index__"):
-        raise TypeError(f"{what} must be an int, not {type(value).__name__}: {value!r:.80}")
-    return operator.index(value)
+def optional_integer(value: Any, what: str) -> int | None:
+    return None if value is None else integer(value, what)
 
 
 def json_object(value: Any, what: str) -> str | None:
@@ -56,9 +54,22 @@ def log_level(value: Any) -> str:
 
 def signals(values: Any) -> list[int]:
     try:
-        return [operator.index(signal) for signal in values]
+        return [operator.index(value) for value in values]
     except TypeError:
         raise TypeError(
             "preempt_signals must be a list of signals, such as [signal.SIGTERM], "
             f"not {values!r:.80}"
         ) from None
+
+
+# faulthandler has those of errors for itself, and the other two nobody can handle.
+_NOT_FOR_STACKS = {"SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGKILL", "SIGSEGV", "SIGSTOP"}
+
+
+def stack_trace_signal(value: Any) -> int | None:
+    if value is None:
+        return None
+    number = integer(value, "stack_trace_signal")
+    if number not in signal.valid_signals() or signal.Signals(number).name in _NOT_FOR_STACKS:
+        raise ValueError(f"stack_trace_signal must be one such as SIGUSR1, or None, not {value!r}")
+    return number

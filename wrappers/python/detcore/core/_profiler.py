@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from detcore._abi import DET_E_INVALID
+from detcore._arguments import real
 from detcore._capi import call, library
 from detcore._interruptible import interruptible
 from detcore.errors import InvalidArgumentError, UnsupportedError
@@ -27,16 +28,21 @@ class ProfilerContext:
         cannot do it says so once in the log, and training goes on."""
         if self._is_on:
             return
-        if not sampling_interval >= 0.1:
+        interval = real(sampling_interval, "sampling_interval")
+        if not interval >= 0.1:
             raise _invalid(f"sampling_interval is {sampling_interval!r}; give 0.1 seconds or more")
-        if not isinstance(samples_per_report, int) or not 1 <= samples_per_report < 1 << 31:
+        if (
+            isinstance(samples_per_report, bool)
+            or not isinstance(samples_per_report, int)
+            or not 1 <= samples_per_report < 1 << 31
+        ):
             raise _invalid(
                 f"samples_per_report is {samples_per_report!r}; give an integer from 1 on"
             )
         if library.det_distributed_local_rank(self._core.view("distributed")) != 0:
             return
         try:
-            call("det_profiler_on", self._view, float(sampling_interval), samples_per_report)
+            call("det_profiler_on", self._view, interval, samples_per_report)
         except UnsupportedError as unsupported:
             _tell_once(unsupported)
         self._is_on = True

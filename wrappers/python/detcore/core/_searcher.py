@@ -7,6 +7,7 @@ from ctypes import byref, c_void_p
 from typing import TYPE_CHECKING, Any
 
 from detcore import _abi
+from detcore._arguments import real
 from detcore._capi import call, library
 from detcore._interruptible import interruptible
 from detcore.core._json import encode
@@ -61,7 +62,7 @@ class SearcherOperation:
 
     def report_progress(self, length: float) -> None:
         """Shows how far training has come, in the unit of `length`."""
-        call("det_searcher_op_report_progress", self._address, float(length))
+        call("det_searcher_op_report_progress", self._address, real(length, "length"))
 
     def report_completed(self, searcher_metric: Any) -> None:
         """Completes the operation with the metric that is searched over: a number, or any JSON for

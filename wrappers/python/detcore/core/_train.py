@@ -10,9 +10,10 @@ from ctypes import byref, c_double, memmove
 from typing import TYPE_CHECKING, Any
 
 from detcore import _abi
+from detcore._arguments import integer, real
 from detcore._capi import Callbacks, as_path, call, encoded, milliseconds, text
 from detcore._interruptible import interruptible
-from detcore.core._json import encode, encode_each
+from detcore.core._json import encode, encode_each, is_complex
 from detcore.core._options import log_level
 from detcore.core._reports import Reports
 from detcore.errors import InvalidArgumentError, NotFoundError
@@ -138,9 +139,7 @@ class TrainContext:
 
     def report_progress(self, progress: float) -> None:
         """Reports the progress of the trial, from 0 to 1, where no searcher operation does."""
-        if isinstance(progress, bool) or not hasattr(type(progress), "__float__"):
-            raise TypeError(f"progress must be a number from 0 to 1, not {_kind(progress)}")
-        call("det_train_report_progress", self._view, float(progress))
+        call("det_train_report_progress", self._view, real(progress, "progress"))
 
     def log(self, text: str, level: str | int = "INFO") -> None:
         """Appends lines to the trial's log, with the name of a level or one of Python's logging."""
@@ -218,9 +217,7 @@ class TrainContext:
 
 
 def _steps(given: Any) -> int:
-    if isinstance(given, bool) or not hasattr(type(given), "__index__"):
-        raise TypeError(f"steps_completed must be an int, not {_kind(given)}: {given!r:.80}")
-    steps: int = given.__index__()
+    steps = integer(given, "steps_completed")
     if not 0 <= steps < 2**63:
         raise ValueError(f"steps_completed must be from 0 to 2**63 - 1, not {steps}")
     return steps
@@ -258,7 +255,7 @@ def _of_validation(metrics: dict[str, Any]) -> dict[str, Any]:
 
 
 def _may_be_number(value: Any) -> bool:
-    return hasattr(type(value), "__float__")
+    return hasattr(type(value), "__float__") and not is_complex(value)
 
 
 def _kind(value: Any) -> str:
