@@ -26,6 +26,16 @@ os.environ["PYTHONPATH"] = os.pathsep.join(
 _OF_JOBS = ("DET_", "OMPI_", "PMI_", "PMIX_", "SLURM_", "TF_CONFIG", "XDG_")
 
 
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """pytest shows how two values differ by its terminal reporter, which pytest-tap takes away."""
+    plugins = session.config.pluginmanager
+    if plugins.get_plugin("terminalreporter") is None:
+        nowhere = open(os.devnull, "w")  # noqa: SIM115 as long as the session
+        reporter = pytest.TerminalReporter(session.config, nowhere)
+        plugins.register(reporter, "terminalreporter")
+        reporter.pytest_sessionstart(session)
+
+
 class Det(Protocol):
     def __call__(self, *arguments: str, status: int = 0) -> str: ...
 
