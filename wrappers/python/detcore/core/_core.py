@@ -30,7 +30,7 @@ class Core:
     def __init__(self, options_json: bytes, distributed: DistributedContext | None) -> None:
         _refuse_beside_the_store_of_a_parent()
         job = None if distributed is None else distributed._open_job("core.init")
-        self.process = os.getpid()
+        self.process: int = os.getpid()
         try:
             self._core = interruptible(lambda: _opened(options_json, job))
         except StateError as refused:
@@ -41,8 +41,8 @@ class Core:
                 + ", which is this one: close its other core.Context first",
                 code=refused.code,
             ) from None
-        self.is_open = True
-        self.has_store = b'"master":"http' not in library.det_info_json(self.view("info"))
+        self.is_open: bool = True
+        self.has_store: bool = b'"master":"http' not in library.det_info_json(self.view("info"))
         _cores.add(self)
 
     def view(self, name: str) -> int:
