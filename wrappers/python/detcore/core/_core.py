@@ -25,7 +25,7 @@ class Core:
     """Owns a det_core, and with it every view: whoever uses one holds this, so that nothing is used
     after it is released. A forked child has only a copy, which it leaves alone."""
 
-    is_open = False
+    is_open: bool = False
 
     def __init__(self, options_json: bytes, distributed: DistributedContext | None) -> None:
         _refuse_beside_the_store_of_a_parent()
@@ -41,7 +41,7 @@ class Core:
                 + ", which is this one: close its other core.Context first",
                 code=refused.code,
             ) from None
-        self.is_open: bool = True
+        self.is_open = True
         self.has_store: bool = b'"master":"http' not in library.det_info_json(self.view("info"))
         _cores.add(self)
 
