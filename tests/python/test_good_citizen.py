@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import pytest
 from conftest import Det
 from detcore import core, errors
-from detcore.core._owned import Owned
+from detcore._owned import Owned
 from programs import reports, run, start, trial
 
 STEPS = {"steps_completed": 1}

@@ -16,10 +16,12 @@ from typing import Any
 
 import deciding
 import detcore
+import numpy as np
 import pytest
 from deciding import CONFIG, TRIALS, Halving
 from detcore import search
 from detcore.client import Client
+from detcore.errors import CorruptError
 from experiments import QUICK, trial, wait_until
 
 EXPECTED = {
@@ -294,8 +296,36 @@ def test_spoiled_state_is_told(store: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "text"), [("runner.json", "{}"), ("runner.json", "[]"), ("method.pickle", "")]
+)
+def test_a_spoiled_part_of_the_state_is_told(store: Path, name: str, text: str) -> None:
+    runner = local(store, Halving())
+    runner._keep()
+    (kept,) = (store / "search").glob(f"state-*/{name}")
+    kept.write_text(text)
+    with pytest.raises(CorruptError, match=str(kept.parent)):
+        local(store, Halving()).run(CONFIG, command=["true"])
+
+
+@pytest.mark.parametrize("answer", [None, ["x"], "x"])
+def test_an_answer_that_is_no_list_of_operations(store: Path, answer: Any) -> None:
+    class Wrong(Halving):
+        def initial_operations(self, searcher_state: search.SearcherState) -> Any:
+            return answer
+
+    with pytest.raises(TypeError, match="Wrong must answer initialOperations with a list of oper"):
+        local(store, Wrong()).run(CONFIG, command=trial(QUICK))
+
+
+def test_hyperparameters_of_numpy() -> None:
+    created = search.Create(uuid.uuid4(), {"w": np.int64(3), "r": np.float32(0.5)}).to_json()
+    assert json.loads(created["createTrial"]["hyperparams"]) == {"w": 3, "r": 0.5}
+
+
+@pytest.mark.parametrize(
     "operation",
     [
+        lambda: search.ValidateAfter(uuid.uuid4(), "5"),  # type: ignore[arg-type]
         lambda: search.ValidateAfter(uuid.uuid4(), 0),
         lambda: search.ValidateAfter(uuid.uuid4(), 1.5),  # type: ignore[arg-type]
         lambda: search.Create(uuid.uuid4(), {"x": float("nan")}),

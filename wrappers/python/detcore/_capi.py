@@ -139,6 +139,14 @@ def as_path(name: bytes) -> Path:
     return Path(os.fsdecode(name))
 
 
+def required(value: str | os.PathLike[str], what: str) -> bytes:
+    """As encoded(), where there is no default."""
+    text = encoded(value, what)
+    if text is None:
+        raise TypeError(f"{what} must be text, not None")
+    return text
+
+
 class Callbacks:
     """Lets C call Python during one call. An exception cannot cross C: the first one is kept, the
     callback answers `failed`, and leaving this scope raises it in the place of what C says."""

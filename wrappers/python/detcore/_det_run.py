@@ -124,4 +124,7 @@ def read_config(given: dict[str, Any] | str | os.PathLike[str]) -> dict[str, Any
 
 
 def with_label(config: dict[str, Any], label: str) -> dict[str, Any]:
-    return {**config, "labels": [*(config.get("labels") or []), label]}
+    labels = config.get("labels") or []
+    if not isinstance(labels, (list, tuple)):
+        raise TypeError(f"labels of the configuration must be a list of texts, not {labels!r:.80}")
+    return {**config, "labels": [*labels, label]}

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import ctypes
 import json
-import operator
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from detcore import _abi, _capi
+from detcore._arguments import integer
+from detcore._interruptible import interruptible
 from detcore.client import _metrics
 from detcore.client._checkpoint import Checkpoint
 from detcore.client._connection import Connection, entries, options_of, page_of
 from detcore.client._create import create_experiment
 from detcore.client._experiment import Experiment
 from detcore.client._record import ordered
-from detcore.client._states import OrderBy
+from detcore.client._states import ExperimentSortBy, OrderBy
 from detcore.client._trial import Trial
 
 
@@ -71,6 +72,7 @@ class Client:
         """`name` is a glob, `archived=None` for all. With `sort_by`, an ExperimentSortBy, all of
         them are read before the first is given."""
         wanted = _texts(labels, "labels")
+        sort_by = None if sort_by is None else ExperimentSortBy(sort_by)
         page = page_of(
             descending=OrderBy(order_by) is OrderBy.DESC and sort_by is None,
             state=",".join(_texts(states, "states")) or None,
@@ -144,6 +146,8 @@ class Client:
 
     def get_checkpoint(self, uuid: str) -> Checkpoint:
         """By its id, or the first 4 or more characters of it."""
+        if not isinstance(uuid, str):
+            raise TypeError(f"uuid must be the text of an id, not {type(uuid).__name__}: {uuid!r}")
         return Checkpoint(self, self._ask_about("det_client_find_checkpoint", uuid))
 
     def list_checkpoints(
@@ -160,7 +164,7 @@ class Client:
 
     def search_events(self, experiment_id: int, timeout: float = 60.0) -> list[dict[str, Any]]:
         """What happened in a search that a program decides; empty when nothing did in time."""
-        limit = int(timeout * 1000) or _abi.DET_TIMEOUT_NONE
+        limit = _capi.milliseconds(timeout, "timeout")
         answer = self._ask_about("det_client_search_events", experiment_id, limit)
         return answer["events"]  # type: ignore[no-any-return]
 
@@ -189,16 +193,12 @@ def logout(options: _abi.det_client_options) -> dict[str, Any]:
 
 
 def _account(function: str, options: _abi.det_client_options) -> dict[str, Any]:
-    return json.loads(_capi.text(function, ctypes.byref(options)))  # type: ignore[no-any-return]
+    answer = interruptible(lambda: _capi.text(function, ctypes.byref(options)))
+    return json.loads(answer)  # type: ignore[no-any-return]
 
 
 def _identity(value: int, what: str) -> int:
-    if isinstance(value, bool):
-        raise TypeError(f"{what} must be a whole number, not {value}")
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise TypeError(f"{what} must be a whole number, not {value!r}") from None
+    number = integer(value, what)
     if not 0 <= number < 2**63:
         raise ValueError(f"{what} must be from 0 to 2^63-1, not {number}")
     return number

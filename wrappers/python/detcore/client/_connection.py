@@ -7,12 +7,14 @@ import ctypes
 import json
 import os
 import threading
-import weakref
 from collections.abc import Callable, Iterator
+from math import inf
 from typing import Any, TypeVar
 
 from detcore import _abi, _capi
+from detcore._arguments import real
 from detcore._interruptible import interruptible
+from detcore._owned import Owned
 from detcore.errors import StateError
 
 Answer = TypeVar("Answer")
@@ -34,17 +36,11 @@ def options_of(
     options.token = _capi.encoded(token, "token")
     options.cert_file = _capi.encoded(cert_file, "cert_file")
     if timeout is not None:
-        if not timeout > 0:
+        seconds = real(timeout, "timeout")
+        if not seconds > 0:
             raise ValueError(f"timeout must be a number of seconds above 0, not {timeout!r}")
-        endless = timeout == float("inf")
-        options.timeout_ms = _abi.DET_TIMEOUT_INFINITE if endless else max(1, int(timeout * 1000))
+        options.timeout_ms = _capi.milliseconds(None if seconds == inf else seconds, "timeout")
     return options
-
-
-def _release(address: int, process: int) -> None:
-    # The connections of a parent are not a forked child's to close.
-    if os.getpid() == process:
-        _capi.library.det_client_free(address)
 
 
 class Connection:
@@ -53,9 +49,9 @@ class Connection:
         self._closed = False
         self._calls = 0
         self._change = threading.Condition()
-        self._address = _capi.handle("det_client_open", ctypes.byref(options))
-        self._finalizer = weakref.finalize(self, _release, self._address, self._process)
-        self._finalizer.atexit = False  # type: ignore[misc]  # threads may still be in calls then
+        self._client = interruptible(
+            lambda: Owned(_capi.handle("det_client_open", ctypes.byref(options)), "det_client_free")
+        )
 
     def ask(self, function: str, *arguments: Any) -> Any:
         """What a function that gives JSON text answers."""
@@ -68,7 +64,7 @@ class Connection:
 
         def work() -> Answer:
             with self._in_use(function):
-                return action(self._address)
+                return action(self._client.address)
 
         return interruptible(work)
 
@@ -79,7 +75,7 @@ class Connection:
         with self._change:
             self._closed = True
             self._change.wait_for(lambda: self._calls == 0)
-        self._finalizer()
+        self._client.release()
 
     @contextlib.contextmanager
     def _in_use(self, function: str) -> Iterator[None]:

@@ -10,7 +10,7 @@ from detcore import _abi
 from detcore.client._checkpoint import Checkpoint
 from detcore.client._metrics import flattened, frame
 from detcore.client._record import Fact, number, ordered, time
-from detcore.client._states import ExperimentState, OrderBy
+from detcore.client._states import ExperimentState, OrderBy, TrialSortBy
 from detcore.client._steered import Steered
 from detcore.client._trial import Trial, best_of
 from detcore.errors import DetTimeoutError
@@ -98,6 +98,7 @@ class Experiment(Steered):
     ) -> Iterator[Trial]:
         """Its trials; `sort_by` a TrialSortBy, which reads all of them first, as those of
         Client.list_trials() do not."""
+        sort_by = None if sort_by is None else TrialSortBy(sort_by)
         descending = OrderBy(order_by) is OrderBy.DESC and sort_by is None
         found = self._client.list_trials(
             self.id, best_first=best_first, descending=descending, **filters

@@ -10,6 +10,7 @@ import time as clock
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from detcore._arguments import integer
 from detcore.client._connection import Connection, page_of
 from detcore.client._record import time
 from detcore.client._states import LogLevel
@@ -73,7 +74,7 @@ def iter_logs(
     has_ended: Callable[[], bool],
 ) -> Iterator[LogLine]:
     for name, count in (("head", head), ("tail", tail)):
-        if count is not None and count < 0:
+        if count is not None and integer(count, name) < 0:
             raise ValueError(f"{name} must not be negative: {count}")
     if head is not None and (follow or tail is not None):
         raise ValueError("head goes with neither tail nor follow: the first lines do not change")

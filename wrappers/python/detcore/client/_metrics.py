@@ -14,7 +14,7 @@ from detcore import _capi
 from detcore.client._connection import Connection, entries, page_of
 from detcore.client._record import time
 
-_NUMBERS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
+NUMBERS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
 
 
 class MetricSeries(NamedTuple):
@@ -105,7 +105,7 @@ def read_reports(
 def _with_numbers(value: Any) -> Any:
     """JSON has no NaN and no infinities: they come as texts."""
     if isinstance(value, str):
-        return _NUMBERS.get(value, value)
+        return NUMBERS.get(value, value)
     if isinstance(value, dict):
         return {name: _with_numbers(inner) for name, inner in value.items()}
     if isinstance(value, list):

@@ -10,10 +10,10 @@ from ctypes import byref
 from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 from detcore import _abi
-from detcore._capi import Callbacks, as_path, call, encoded, handle, library, text
+from detcore._capi import Callbacks, as_path, call, encoded, handle, library, required, text
 from detcore._interruptible import Answer, interruptible
+from detcore._owned import Owned
 from detcore.core._json import encode
-from detcore.core._owned import Owned
 from detcore.errors import Error, StateError
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class CheckpointContext:
         progress: Callable[[Progress], object] | None = None,
     ) -> None:
         """Copies a checkpoint into a directory, made if absent, and verifies it."""
-        name, folder = encoded(storage_id, "storage_id"), encoded(ckpt_dir, "ckpt_dir")
+        name, folder = required(storage_id, "storage_id"), required(ckpt_dir, "ckpt_dir")
         callbacks = Callbacks()
         options = _download_options(callbacks, download_mode, selector, progress)
         _cancellable(
@@ -148,7 +148,7 @@ class CheckpointContext:
         progress: Callable[[Progress], object] | None = None,
     ) -> Iterator[pathlib.Path]:
         """A directory to read a checkpoint from, until the `with` block is left."""
-        name = encoded(storage_id, "storage_id")
+        name = required(storage_id, "storage_id")
         callbacks = Callbacks()
         options = _download_options(callbacks, download_mode, selector, progress)
 
@@ -164,14 +164,14 @@ class CheckpointContext:
 
     def delete(self, storage_id: str) -> None:
         """Deletes a checkpoint; one that is not there counts as deleted."""
-        name = encoded(storage_id, "storage_id")
+        name = required(storage_id, "storage_id")
         interruptible(lambda: call("det_checkpoint_delete", self._view, name))
 
     def get_metadata(self, storage_id: str) -> dict[str, Any]:
         """The metadata of a checkpoint."""
         import json
 
-        name = encoded(storage_id, "storage_id")
+        name = required(storage_id, "storage_id")
         found: dict[str, Any] = json.loads(
             interruptible(lambda: text("det_checkpoint_get_metadata", self._view, name))
         )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from detcore import _abi
 from detcore._capi import call, handle, library
 from detcore._interruptible import interruptible
-from detcore.core._owned import Owned
+from detcore._owned import Owned
 from detcore.errors import Error, StateError
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from detcore import _abi
 from detcore._capi import call, library, new_error
 from detcore._interruptible import interruptible
+from detcore._owned import Owned
 from detcore.core._memory import Messages, Part
-from detcore.core._owned import Owned
 from detcore.errors import from_c
 
 if TYPE_CHECKING:

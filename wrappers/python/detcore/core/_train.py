@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from detcore import _abi
 from detcore._arguments import integer, real
-from detcore._capi import Callbacks, as_path, call, encoded, milliseconds, text
+from detcore._capi import Callbacks, as_path, call, milliseconds, required, text
 from detcore._interruptible import interruptible
 from detcore.core._json import encode, encode_each, is_complex
 from detcore.core._options import log_level
@@ -121,7 +121,7 @@ class TrainContext:
         call(
             "det_train_report_metrics_json",
             self._view,
-            encoded(group, "the group of metrics"),
+            required(group, "the group of metrics"),
             steps,
             encode_each(given, "the metric"),
             None if batch_metrics is None else _batches(batch_metrics),
@@ -135,7 +135,7 @@ class TrainContext:
 
     def set_status(self, status: str) -> None:
         """Shows a short text beside the trial, such as "validating"."""
-        call("det_train_set_status", self._view, encoded(status, "the status"))
+        call("det_train_set_status", self._view, required(status, "the status"))
 
     def report_progress(self, progress: float) -> None:
         """Reports the progress of the trial, from 0 to 1, where no searcher operation does."""
@@ -144,7 +144,7 @@ class TrainContext:
     def log(self, text: str, level: str | int = "INFO") -> None:
         """Appends lines to the trial's log, with the name of a level or one of Python's logging."""
         number = getattr(_abi, "DET_LOG_LEVEL_" + log_level(level))
-        call("det_train_log", self._view, number, encoded(text, "the text of a log line"))
+        call("det_train_log", self._view, number, required(text, "the text of a log line"))
 
     def report_early_exit(self, reason: EarlyExitReason) -> None:
         """Tells the master why this trial ends early."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import json
 import logging
 import os
 import pathlib
@@ -127,7 +126,7 @@ class LocalSearchRunner(SearchRunner):
         path = self.searcher_dir / _LABEL
         if not path.exists():
             self._directory.write(_LABEL, f"search-{uuid.uuid4().hex[:12]}")
-        return str(json.loads(path.read_text(encoding="utf-8")))
+        return str(self._directory.read_json(_LABEL))
 
     def _config(self, given: dict[str, Any] | str | os.PathLike[str], label: str) -> pathlib.Path:
         config = read_config(given)

@@ -10,6 +10,9 @@ import math
 import uuid
 from typing import Any
 
+from detcore._arguments import real
+from detcore.core._json import encode
+
 
 class Operation(abc.ABC):
     @abc.abstractmethod
@@ -25,7 +28,9 @@ class Create(Operation):
     hparams: dict[str, Any]
 
     def to_json(self) -> dict[str, Any]:
-        hparams = json.dumps(self.hparams, allow_nan=False)
+        what = f"the hyperparameters of trial {self.request_id}"
+        hparams = encode(self.hparams, what).decode()
+        json.loads(hparams, parse_constant=lambda constant: _refuse(what, constant))
         return {"createTrial": {"requestId": _text(self.request_id), "hyperparams": hparams}}
 
 
@@ -37,9 +42,10 @@ class ValidateAfter(Operation):
     length: int
 
     def to_json(self) -> dict[str, Any]:
-        if isinstance(self.length, bool) or self.length < 1 or int(self.length) != self.length:
+        length = real(self.length, "the length of ValidateAfter")
+        if not 1 <= length < 2**63 or int(length) != length:
             raise ValueError(f"length must be a whole number from 1, not {self.length!r}")
-        where = {"requestId": _text(self.request_id), "length": str(int(self.length))}
+        where = {"requestId": _text(self.request_id), "length": str(int(length))}
         return {"trialOperation": {"validateAfter": where}}
 
 
@@ -60,9 +66,10 @@ class Progress(Operation):
     progress: float
 
     def to_json(self) -> dict[str, Any]:
-        if not math.isfinite(self.progress):
+        progress = real(self.progress, "the progress of a search")
+        if not math.isfinite(progress):
             raise ValueError(f"progress must be a number from 0 to 1, not {self.progress}")
-        return {"setSearcherProgress": {"progress": float(self.progress)}}
+        return {"setSearcherProgress": {"progress": progress}}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,6 +90,10 @@ class ExitedReason(enum.Enum):
     INVALID_HP = "INVALID_HP"
     USER_REQUESTED_STOP = "USER_REQUESTED_STOP"
     USER_CANCELED = "USER_CANCELED"
+
+
+def _refuse(what: str, constant: str) -> None:
+    raise ValueError(f"{what} must be finite numbers, not {constant}")
 
 
 def _text(request_id: uuid.UUID) -> str:

@@ -5,19 +5,20 @@ from __future__ import annotations
 import logging
 import os
 import pathlib
+import pickle
 import time
 import uuid
 from typing import Any
 
 from detcore import _abi
 from detcore.client import Client
+from detcore.client._metrics import NUMBERS
 from detcore.errors import ConflictError, NotFoundError, StateError, UnavailableError
 from detcore.search._method import SearcherState, SearchMethod
 from detcore.search._operations import ExitedReason, Operation, Progress
 from detcore.search._state_directory import StateDirectory
 
 _log = logging.getLogger("detcore.search")
-_NUMBERS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
 _REASON = "EXITED_REASON_"
 # Python hears of a signal when a call is over: none takes longer than this.
 _SLICE = 0.5  # seconds
@@ -53,11 +54,17 @@ class SearchRunner:
         if found is None:
             return
         runner, place = found
-        self.state = SearcherState.from_dict(runner["searcher_state"])
-        self._experiment_id = runner["experiment_id"]
-        self._answer = runner["answer"]
+        try:
+            self.state = SearcherState.from_dict(runner["searcher_state"])
+            self._experiment_id = runner["experiment_id"]
+            self._answer = runner["answer"]
+        except (AttributeError, KeyError, TypeError, ValueError) as failure:
+            raise self._directory.damaged(f"the state of the runner in {place}") from failure
         self._restored = self._answer is not None
-        self.search_method.load_method_state(place)
+        try:
+            self.search_method.load_method_state(place)
+        except (EOFError, OSError, pickle.UnpicklingError) as failure:
+            raise self._directory.damaged(f"the state of the method in {place}") from failure
 
     def _keep(self) -> None:
         runner = {
@@ -90,7 +97,7 @@ class SearchRunner:
                 self._look_after(is_heard)
 
     def _decide(self, events: list[dict[str, Any]]) -> None:
-        operations = [operation for event in events for operation in self._handle(event)]
+        operations = [operation for event in events for operation in self._answers_to(event)]
         operations.append(Progress(self.search_method.progress(self.state)))
         self._answer = [operation.to_json() for operation in operations]
         self.state.last_event_id = int(events[-1]["id"])
@@ -115,6 +122,16 @@ class SearchRunner:
         self._restored = False
         return True
 
+    def _answers_to(self, event: dict[str, Any]) -> list[Operation]:
+        said = self._handle(event)
+        if isinstance(said, (list, tuple)) and all(isinstance(each, Operation) for each in said):
+            return list(said)
+        (kind,) = event.keys() - {"id"}
+        raise TypeError(
+            f"{type(self.search_method).__name__} must answer {kind} with a list of operations, "
+            f"not {said!r:.80}"
+        )
+
     def _handle(self, event: dict[str, Any]) -> list[Operation]:
         """What the method says to one event."""
         (kind,) = event.keys() - {"id"}
@@ -131,7 +148,7 @@ class SearchRunner:
             return []
         if kind == "validationCompleted":
             metric, length = body["metric"], int(body["validateAfterLength"])
-            number = _NUMBERS.get(metric, metric) if isinstance(metric, str) else metric
+            number = NUMBERS.get(metric, metric) if isinstance(metric, str) else metric
             return self.search_method.on_validation_completed(self.state, trial, number, length)
         if kind == "trialExitedEarly":
             self.state.failures.add(trial)

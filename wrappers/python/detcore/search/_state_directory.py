@@ -45,22 +45,28 @@ class StateDirectory:
     def read(self) -> tuple[dict[str, Any], pathlib.Path] | None:
         """What save() was given last, and the directory of the method; None for a new search."""
         current = self.path / _CURRENT
+        if not current.exists():
+            return None
         try:
-            name = json.loads(current.read_text(encoding="utf-8"))["state"]
-            place = self.path / name
-            return json.loads((place / _RUNNER).read_text(encoding="utf-8")), place
+            place = self.path / self.read_json(_CURRENT)["state"]
+        except (KeyError, TypeError) as failure:
+            raise self.damaged(str(current)) from failure
+        return self.read_json(f"{place.name}/{_RUNNER}"), place
+
+    def read_json(self, name: str) -> Any:
+        try:
+            return json.loads((self.path / name).read_text(encoding="utf-8"))
         except FileNotFoundError as failure:
-            if not current.exists():
-                return None
-            raise CorruptError(
-                f"reading the search in '{self.path}': {failure.filename} is not there",
-                code=_abi.DET_E_CORRUPT,
-            ) from failure
-        except (ValueError, KeyError, TypeError) as failure:
-            raise CorruptError(
-                f"reading the search in '{self.path}': {current} is not what was written",
-                code=_abi.DET_E_CORRUPT,
-            ) from failure
+            raise self.damaged(f"{failure.filename} is not there; the state") from failure
+        except ValueError as failure:
+            raise self.damaged(str(self.path / name)) from failure
+
+    def damaged(self, what: str) -> CorruptError:
+        return CorruptError(
+            f"reading the search in '{self.path}': {what} is not what was written; take another "
+            "directory for another search",
+            code=_abi.DET_E_CORRUPT,
+        )
 
     def save(self, runner: dict[str, Any], save_method: Callable[[pathlib.Path], None]) -> None:
         place = self.path / f"state-{uuid.uuid4().hex}"
