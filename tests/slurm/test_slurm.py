@@ -46,7 +46,7 @@ def a_job_at_its_time_limit_goes_on(slurm):
     slurm.wait(lambda: job.state() == "PENDING", "the job does not come back")
     slurm.run("scontrol", "update", f"jobid={job.id}", "timelimit=10")
     job.wait_for_end()
-    job.check_nothing_lost(["preempted", "ok"])
+    job.check_nothing_lost(["preempted", "ok"], idle=1)  # it is announced as soon as the job starts
 
 
 def a_job_whose_node_died_goes_on(slurm):
