@@ -28,9 +28,9 @@ int main() try {
   train.flush(det::Timeout::infinite());  // only to read them back at once
   const det::Client client = det::Client::open();
   std::cout << client.list_metrics(core.info().trial_id()).text() << '\n';
-  for (const double loss :
-       client.get_metric_series(core.info().trial_id(), "training", "loss").values())
-    std::cout << loss << ' ';
+  const det::MetricSeries losses =
+      client.get_metric_series(core.info().trial_id(), "training", "loss");
+  for (const double loss : losses.values()) std::cout << loss << ' ';
   std::cout << '\n';
   core.close();
 } catch (const std::exception &error) {

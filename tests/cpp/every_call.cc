@@ -123,7 +123,7 @@ void steer(const det::Client &client, det::OnFailure on) {
       det::config_complete("", {}, on),
   };
   static_cast<void>(answers);
-  static_cast<void>(client.get_metric_series(1, "group", "name", on).values().size());
+  static_cast<void>(client.get_metric_series(1, "group", "name", on).size());
 }
 
 void run(det::OnFailure on) {

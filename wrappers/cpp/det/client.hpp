@@ -38,16 +38,20 @@ class MetricSeries {
   explicit MetricSeries(det_metric_series *owned) noexcept : series_(owned) {}
 
   [[nodiscard]] size_t size() const noexcept { return det_metric_series_count(series_.get()); }
-  [[nodiscard]] ArrayView<int64_t> steps_completed() const noexcept {
+  [[nodiscard]] ArrayView<int64_t> steps_completed() const &noexcept {
     return {det_metric_series_steps_completed(series_.get()), size()};
   }
-  [[nodiscard]] ArrayView<double> values() const noexcept {
+  [[nodiscard]] ArrayView<double> values() const &noexcept {
     return {det_metric_series_values(series_.get()), size()};
   }
   // In microseconds since 1970 (UTC); 0 where the master does not say.
-  [[nodiscard]] ArrayView<int64_t> times_us() const noexcept {
+  [[nodiscard]] ArrayView<int64_t> times_us() const &noexcept {
     return {det_metric_series_times_us(series_.get()), size()};
   }
+  // A series that nothing holds is gone before its values could be used.
+  ArrayView<int64_t> steps_completed() const && = delete;
+  ArrayView<double> values() const && = delete;
+  ArrayView<int64_t> times_us() const && = delete;
 
   [[nodiscard]] det_metric_series *capi() const noexcept { return series_.get(); }
 
