@@ -101,7 +101,8 @@ void moved_from_handles_refuse_every_call(void **) {
   expect_error(Code::invalid, [&] { store.commit(); });
   assert_equal(det::Restore().path(), "");
   assert_equal(det::Messages().size(), 0);
-  assert_equal(det::MetricSeries().values().size(), 0);
+  const det::MetricSeries no_series;
+  assert_equal(no_series.values().size(), 0);
   assert_equal(det::LogQueue().fd(), -1);
   expect_error(Code::invalid, [&] { det::LogQueue().take(); });
   expect_error(Code::invalid, [&] { static_cast<void>(det::Client().get_trial(1)); });
