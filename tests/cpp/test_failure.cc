@@ -1,4 +1,7 @@
 // Error and Failure.
+#include <cstring>
+#include <stdexcept>
+#include <string_view>
 #include <type_traits>
 
 #include "tests/cpp/fixture.h"
