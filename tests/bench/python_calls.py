@@ -34,12 +34,12 @@ with core.init() as context:
     for metric, (name, value) in zip(prepared, metrics.items()):
         metric.name, metric.value = name.encode(), value
     error = ctypes.byref(_abi.det_error(struct_size=ctypes.sizeof(_abi.det_error)))
-    train = library.det_core_train(context._core.address)
+    train = context._core.view("train")
     call = library.det_train_report_training_metrics
     compare("report_training_metrics", lambda: report(step(), metrics),
             lambda: call(train, step(), prepared, len(metrics), error))
 
     should_preempt = context.preempt.should_preempt
-    preempt = library.det_core_preempt(context._core.address)
+    preempt = context._core.view("preempt")
     look = library.det_preempt_should_preempt
     compare("should_preempt", should_preempt, lambda: look(preempt, error))
