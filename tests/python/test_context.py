@@ -6,12 +6,14 @@ import json
 import math
 import pathlib
 import signal
+import subprocess
+import sys
 from typing import Any
 
 import pytest
 from conftest import Det
 from detcore import InvalidHP, core, errors
-from programs import reports, run, trial
+from programs import lines, reports, run, trial
 
 
 def test_the_parts_of_a_context() -> None:
@@ -165,6 +167,20 @@ def test_a_name_of_ones_own_is_continued(det: Det) -> None:
             assert context.info.trial.trial_run_id == run_id
     with core.init(trial_id=1) as context:
         assert context.info.trial.trial_run_id == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [("", "train_mnist"), ("config={'name': 'configured'}", "configured"), ("name='said'", "said")],
+)
+def test_an_experiment_is_named_by_its_script(
+    det: Det, tmp_path: pathlib.Path, options: str, name: str
+) -> None:
+    script = tmp_path / "train_mnist.py"
+    script.write_text(f"from detcore import core\nwith core.init({options}): pass\n")
+    subprocess.run([sys.executable, script], check=True)
+    (experiment,) = lines(det("experiments", "--json"))
+    assert experiment["name"] == name
 
 
 def test_several_at_once_are_several_runs(det: Det) -> None:

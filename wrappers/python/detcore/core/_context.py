@@ -71,7 +71,7 @@ def init(
         "trial_id": options.optional_integer(trial_id, "trial_id"),
         "external_id": options.text(external_id, "external_id"),
         "external_experiment_id": options.text(external_experiment_id, "external_experiment_id"),
-        "name": options.text(name, "name"),
+        "name": options.text(name, "name") or options.name_of_program(config),
         "config_json": options.json_object(config, "config"),
         "hparams_json": options.json_object(hparams, "hparams"),
         "preempt_signals": preempting,

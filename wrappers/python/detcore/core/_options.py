@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import os
 import signal
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,6 +20,17 @@ def text(value: Any, what: str) -> str | None:
     """Text or a path, as it is in JSON."""
     given = encoded(value, what)
     return None if given is None else os.fsdecode(given)
+
+
+def name_of_program(config: Any) -> str | None:
+    """Of the script, where nothing else names a new experiment: to the library it is python3."""
+    script = sys.argv[0] if sys.argv else ""
+    if script in ("", "-", "-c", "-m") or os.environ.get("DET_EXPERIMENT_CONFIG"):
+        return None
+    if isinstance(config, str) or (isinstance(config, Mapping) and config.get("name") is not None):
+        return None
+    name = os.path.basename(script)
+    return name[:-3] if name.endswith(".py") else name
 
 
 def optional_integer(value: Any, what: str) -> int | None:
