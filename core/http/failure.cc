@@ -12,16 +12,13 @@ namespace {
 
 struct Meaning {
   Code code;
-  const char *remedy;
+  std::string remedy;
 };
 
-constexpr const char *check_address =
-    "; check that the master is running and that its address is right";
-
-Meaning meaning_of(CURLcode code) {
+Meaning meaning_of(CURLcode code, const Peer &peer) {
   switch (code) {
     case CURLE_OPERATION_TIMEDOUT:
-      return {Code::timeout, "; check that the master is running and not overloaded"};
+      return {Code::timeout, "; check that " + peer.name + " is running and not overloaded"};
     case CURLE_OUT_OF_MEMORY:
     case CURLE_WRITE_ERROR:  // only where there is no room for the body
       return {Code::no_memory, ""};
@@ -30,12 +27,11 @@ Meaning meaning_of(CURLcode code) {
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_CACERT_BADFILE:
     case CURLE_SSL_ISSUER_ERROR:
-      return {Code::access,
-              "; give the master's certificate in DET_MASTER_CERT_FILE or with `det login --cert "
-              "FILE`, and the name in it in DET_MASTER_CERT_NAME where it is not the host's"};
+      return {Code::access, "; " + peer.trust_remedy};
     case CURLE_UNSUPPORTED_PROTOCOL:
     case CURLE_WEIRD_SERVER_REPLY:
-      return {Code::unavailable, "; no master answers there: check its address, port and http(s)"};
+      return {Code::unavailable,
+              "; " + peer.name + " does not answer there: check its address, port and http(s)"};
     case CURLE_BAD_CONTENT_ENCODING:
     case CURLE_FILESIZE_EXCEEDED:
       return {Code::http, ""};
@@ -43,7 +39,8 @@ Meaning meaning_of(CURLcode code) {
     case CURLE_SSL_ENGINE_INITFAILED:
       return {Code::internal, ""};
     default:
-      return {Code::unavailable, check_address};
+      return {Code::unavailable,
+              "; check that " + peer.name + " is running and that its address is right"};
   }
 }
 
@@ -106,7 +103,7 @@ std::string tamed(std::string text) {
 std::string without_query(const std::string &url) { return url.substr(0, url.find_first_of("?#")); }
 
 [[noreturn]] void refuse(const std::string &why) {
-  throw Error(Code::invalid, "preparing a request to the master: " + why);
+  throw Error(Code::invalid, "preparing a request: " + why);
 }
 
 bool is_token(const std::string &text) {
@@ -173,11 +170,11 @@ bool is_transient(CURLcode code) {
   }
 }
 
-Error transfer_error(const std::string &asked, CURLcode code, const std::string &detail,
-                     int os_errno) {
-  const Meaning meaning = meaning_of(code);
+Error transfer_error(const Peer &peer, const std::string &asked, CURLcode code,
+                     const std::string &detail, int os_errno) {
+  const Meaning meaning = meaning_of(code, peer);
   return {meaning.code,
-          "asking the master (" + asked +
+          "asking " + peer.name + " (" + asked +
               "): " + tamed(detail.empty() ? curl_easy_strerror(code) : detail) + meaning.remedy,
           os_errno};
 }

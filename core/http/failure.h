@@ -7,6 +7,7 @@
 
 #include "core/base/error.h"
 #include "core/http/message.h"
+#include "core/http/peer.h"
 
 namespace det::http {
 
@@ -18,8 +19,8 @@ std::string asked_of(const HttpRequest &request);
 void check_request(const HttpRequest &request);
 
 // For an attempt without an answer; `detail` is what libcurl says besides the code.
-Error transfer_error(const std::string &asked, CURLcode code, const std::string &detail,
-                     int os_errno);
+Error transfer_error(const Peer &peer, const std::string &asked, CURLcode code,
+                     const std::string &detail, int os_errno);
 
 // Whether the same attempt may succeed later.
 bool is_transient(CURLcode code);

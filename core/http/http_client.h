@@ -9,6 +9,7 @@
 #include "core/base/log.h"
 #include "core/base/wake.h"
 #include "core/http/message.h"
+#include "core/http/peer.h"
 #include "core/http/proxy.h"
 #include "core/http/retry.h"
 #include "core/http/tls.h"
@@ -16,6 +17,8 @@
 namespace det::http {
 
 struct HttpOptions {
+  Peer peer{};
+  bool http2 = true;  // over TLS: the requests share a connection where the other side can
   TlsOptions tls;
   ProxyOptions proxy;
   RetryPolicy retry;

@@ -31,9 +31,9 @@ HttpEngine::~HttpEngine() { stop(); }
 
 void HttpEngine::check_process() const {
   if (in_child())
-    throw Error(Code::state,
-                "asking the master in a forked child: the connection is the parent's; open a core "
-                "of its own");
+    throw Error(Code::state, "asking " + options_.peer.name +
+                                 " in a forked child: the connection is the parent's; open a core "
+                                 "of its own");
 }
 
 template <class Change>
@@ -49,7 +49,7 @@ void HttpEngine::submit(Exchange exchange) {
   std::unique_lock lock(mutex_);
   room_.wait(lock, [this] { return open_count_ < options_.open_limit || orders_.stop; });
   if (orders_.stop)
-    throw Error(Code::state, "asking the master (" + asked_of(exchange->request) +
+    throw Error(Code::state, "asking " + options_.peer.name + " (" + asked_of(exchange->request) +
                                  "): the connection is closed already");
   const bool awake = !orders_.begin.empty();
   orders_.begin.push_back(std::move(exchange));
@@ -138,20 +138,21 @@ void HttpEngine::or_fail(const Exchange &exchange, Step step) noexcept {
   } catch (const std::bad_alloc &) {
     fail(exchange, []() -> Error { throw std::bad_alloc(); });
   } catch (const std::exception &error) {
-    fail(exchange,
-         [&] { return Error(Code::internal, std::string("asking the master: ") + error.what()); });
+    fail(exchange, [&] {
+      return Error(Code::internal, "asking " + options_.peer.name + ": " + error.what());
+    });
   }
 }
 
 void HttpEngine::begin(const Exchange &exchange) {
   std::unique_ptr<Transfer> transfer;
   if (spare_.empty()) {
-    transfer = std::make_unique<Transfer>(tls_, options_.answer_limit);
+    transfer = std::make_unique<Transfer>(tls_, options_);
   } else {
     transfer = std::move(spare_.back());
     spare_.pop_back();
   }
-  transfer->prepare(exchange->request, options_.proxy);
+  transfer->prepare(exchange->request);
   under_way_.emplace(transfer->handle(), exchange);
   exchange->transfer = std::move(transfer);
   multi_.add(exchange->transfer->handle());
@@ -202,7 +203,8 @@ void HttpEngine::fail(const Exchange &exchange, Reason reason) noexcept {
 
 void HttpEngine::cancel(const Exchange &exchange, const char *why) noexcept {
   fail(exchange, [&] {
-    return Error(Code::state, "asking the master (" + asked_of(exchange->request) + "): " + why);
+    return Error(Code::state,
+                 "asking " + options_.peer.name + " (" + asked_of(exchange->request) + "): " + why);
   });
 }
 

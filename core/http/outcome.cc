@@ -37,8 +37,7 @@ bool Outcome::wait_unless(const Wake &wake) {
   }
   pollfd watched[] = {{wake_->fd(), POLLIN, 0}, {wake.fd(), POLLIN, 0}};
   while (poll(watched, 2, -1) < 0)
-    if (errno != EINTR && errno != EAGAIN)
-      OsFailure{errno}.raise("waiting for the master's answer");
+    if (errno != EINTR && errno != EAGAIN) OsFailure{errno}.raise("waiting for an answer");
   return watched[0].revents != 0;
 }
 

@@ -4,11 +4,13 @@
 #include <curl/curl.h>
 
 #include <cstddef>
+#include <exception>
 #include <memory>
+#include <vector>
 
 #include "core/base/error.h"
+#include "core/http/http_client.h"
 #include "core/http/message.h"
-#include "core/http/proxy.h"
 #include "core/http/retry.h"
 #include "core/http/tls.h"
 
@@ -23,12 +25,13 @@ struct CurlFree {
 // Can be used for one request after the other; keeps its handle, and with it TLS sessions.
 class Transfer {
  public:
-  Transfer(Tls &tls, size_t answer_limit);
+  // `options` must outlive it.
+  Transfer(Tls &tls, const HttpOptions &options);
   Transfer(const Transfer &) = delete;
   Transfer &operator=(const Transfer &) = delete;
 
   // `request` must outlive the attempt.
-  void prepare(const HttpRequest &request, const ProxyOptions &proxy);
+  void prepare(const HttpRequest &request);
   CURL *handle() const { return handle_.get(); }
 
   Attempt outcome(CURLcode code) const;
@@ -36,17 +39,27 @@ class Transfer {
   Error failure(CURLcode code, const HttpRequest &request) const;
 
  private:
+  void prepare_body(const HttpRequest &request);
   void be_alone(bool alone);
   static int begin_sending(void *self, char *, char *, int, int);
   bool sent() const;
+  static size_t send(char *bytes, size_t, size_t room, void *self);
+  static int rewind(void *self, curl_off_t offset, int);
   static size_t receive(char *bytes, size_t, size_t count, void *self);
+  static size_t receive_header(char *line, size_t, size_t count, void *self);
+  void take_bytes(const char *bytes, size_t count);
 
   std::unique_ptr<CURL, CurlFree> handle_;
   std::unique_ptr<curl_slist, CurlFree> headers_;
   char detail_[CURL_ERROR_SIZE] = {};
-  const size_t answer_limit_;
+  const HttpOptions &options_;
+  const HttpRequest *request_ = nullptr;
+  uint64_t sent_bytes_ = 0;  // of the source
+  bool into_sink_ = false;
   std::string body_;
+  std::vector<HttpHeader> answer_headers_;
   bool too_large_ = false;
+  std::exception_ptr thrown_;  // in a call of libcurl's
   bool may_resend_ = false;
   bool counts_sendings_ = false;  // libcurl 7.80 says when one begins
   int sendings_ = 0;
