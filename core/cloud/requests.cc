@@ -1,0 +1,97 @@
+#include "core/cloud/requests.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <thread>
+
+namespace det::cloud {
+
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+http::HttpOptions without_retries(http::HttpOptions options) {
+  options.retry.total = 0;
+  return options;
+}
+
+// Between 0 and what doubles with each attempt, so that those who were refused together do not come
+// back together.
+milliseconds pause(const RequestPolicy &policy, int attempt) {
+  thread_local std::minstd_rand random(std::random_device{}());
+  const double doubled =
+      std::ldexp(static_cast<double>(policy.backoff.count()), std::min(attempt - 1, 30));
+  const double longest = std::min(doubled, static_cast<double>(policy.backoff_limit.count()));
+  return milliseconds{
+      std::llround(std::uniform_real_distribution<>(longest / 10, longest)(random))};
+}
+
+bool is_expected(const Call &call, int status) {
+  return std::find(call.expected.begin(), call.expected.end(), status) != call.expected.end();
+}
+
+// One that a later attempt may not meet.
+bool is_accident(const Error &error) {
+  return error.code == Code::unavailable || error.code == Code::timeout ||
+         error.code == Code::corrupt;
+}
+
+}  // namespace
+
+Requests::Requests(http::HttpOptions options, RequestPolicy policy,
+                   std::shared_ptr<Dialect> dialect, std::shared_ptr<Logger> logger)
+    : policy_(std::move(policy)),
+      dialect_(std::move(dialect)),
+      logger_(logger),
+      client_(without_retries(std::move(options)), std::move(logger)) {}
+
+http::HttpAnswer Requests::perform(Call call) {
+  using Again = Refusal::Again;
+  const auto give_up = steady_clock::now() + policy_.patience;
+  call.request.replay = http::Replay::safe;
+  call.request.timeout = milliseconds{0};  // the floor on the rate ends what does not move
+  call.request.rate_floor = policy_.rate_floor;
+  call.request.connect_timeout = policy_.connect_timeout;
+  call.request.keep_headers = true;
+  bool renewed = false;
+  for (int attempt = 1;; ++attempt) {
+    Refusal refusal;
+    int status = 0;
+    try {
+      http::HttpRequest request = call.request;
+      dialect_->sign(request);
+      http::HttpAnswer answer = client_.perform(std::move(request));
+      std::optional<Refusal> found;
+      if (!is_expected(call, answer.status)) found = dialect_->refusal_of(answer);
+      else if (call.check) found = call.check(answer);
+      if (!found) return answer;
+      refusal = std::move(*found);
+      status = answer.status;
+      if (refusal.again == Again::renewed && !renewed) dialect_->renew(answer);
+    } catch (const Error &error) {
+      if (!is_accident(error)) throw;
+      refusal = {error.code, Again::soon, error.what(), ""};
+    }
+    const bool more = refusal.again == Again::throttled ? steady_clock::now() < give_up
+                      : refusal.again == Again::soon    ? attempt < policy_.attempts
+                      : refusal.again == Again::renewed ? !std::exchange(renewed, true)
+                                                        : false;
+    const std::string what =
+        call.tried + ": " + refusal.reason + (refusal.remedy.empty() ? "" : "; " + refusal.remedy);
+    const std::string count = attempt > 1 ? " (tried " + std::to_string(attempt) + " times)" : "";
+    if (!more) throw Error(refusal.code, what + count, 0, status);
+    const milliseconds wait =
+        refusal.again == Again::renewed ? milliseconds{0} : pause(policy_, attempt);
+    logger_->debug(what + "; trying again in " + std::to_string(wait.count()) + " ms");
+    if (policy_.wait) {
+      if (!policy_.wait(wait)) throw Error(refusal.code, what + count, 0, status);
+    } else {
+      std::this_thread::sleep_for(wait);
+    }
+    if (call.before_retry) call.before_retry(call.request);
+  }
+}
+
+}  // namespace det::cloud
