@@ -19,6 +19,9 @@ struct ObjectInfo {
   uint64_t size = 0;
   std::string version;      // of the content: an ETag or a generation
   int64_t modified_ms = 0;  // since 1970 (UTC), by the clock of the store
+  // Of the whole content, as checksum_of() writes it; empty: the store does not say, or list() was
+  // asked.
+  std::string checksum{};
 };
 
 // What a store said of a part that it has.
@@ -46,8 +49,8 @@ struct ObjectLimits {
 // Every call blocks, is safe from any thread, and tries again what may pass (throttling, a lost
 // connection, a damaged body) until it gives up with an Error that says what was tried, on what,
 // how often, and what the store said: Code::not_found, access, unavailable, busy, timeout,
-// conflict, corrupt, or invalid. Keys are taken as bytes of UTF-8 and must be checked by who makes
-// them.
+// conflict, corrupt, or invalid. A call in a RequestScope ends early when that is stopped. Keys are
+// taken as bytes of UTF-8 and must be checked by who makes them.
 class ObjectStore {
  public:
   virtual ~ObjectStore() = default;
@@ -93,7 +96,8 @@ class ObjectStore {
   // Those that could be continued or aborted; empty where the store drops them by itself.
   virtual std::vector<PendingUpload> list_uploads(const std::string &prefix) = 0;
 
-  // What checksum a part with these bytes would be listed with; empty: this store lists none.
+  // What checksum a part, or an object, with these bytes would be listed with; empty: this store
+  // lists none.
   virtual std::string checksum_of(ByteRange &bytes) = 0;
 };
 

@@ -5,6 +5,8 @@
 #include <random>
 #include <thread>
 
+#include "core/cloud/request_scope.h"
+
 namespace det::cloud {
 
 namespace {
@@ -38,6 +40,16 @@ bool is_accident(const Error &error) {
          error.code == Code::corrupt;
 }
 
+// Waits before another attempt; false: there is to be none.
+bool wait_again(const RequestPolicy &policy, milliseconds time) {
+  const RequestScope *scope = RequestScope::current();
+  if (scope != nullptr && scope->is_stopped()) return false;
+  if (policy.wait) return policy.wait(time);
+  if (scope != nullptr) return scope->wait(time);
+  std::this_thread::sleep_for(time);
+  return true;
+}
+
 }  // namespace
 
 Requests::Requests(http::HttpOptions options, RequestPolicy policy,
@@ -47,8 +59,22 @@ Requests::Requests(http::HttpOptions options, RequestPolicy policy,
       logger_(logger),
       client_(without_retries(std::move(options)), std::move(logger)) {}
 
+// Not tried again, unlike what the client throws.
+http::HttpAnswer Requests::send(http::HttpRequest request, const std::string &tried) {
+  const RequestScope *scope = RequestScope::current();
+  if (scope == nullptr || scope->stop() == nullptr) return client_.perform(std::move(request));
+  if (!scope->is_stopped())
+    if (auto answer = client_.send(std::move(request)).wait_unless(*scope->stop()))
+      return *std::move(answer);
+  throw Error(Code::state, tried + ": it was stopped");
+}
+
 http::HttpAnswer Requests::perform(Call call) {
   using Again = Refusal::Again;
+  RequestScope *const scope = RequestScope::current();
+  const int attempts = scope != nullptr && scope->attempts > 0
+                           ? std::min(scope->attempts, policy_.attempts)
+                           : policy_.attempts;
   const auto give_up = steady_clock::now() + policy_.patience;
   call.request.replay = http::Replay::safe;
   call.request.timeout = milliseconds{0};  // the floor on the rate ends what does not move
@@ -62,7 +88,7 @@ http::HttpAnswer Requests::perform(Call call) {
     try {
       http::HttpRequest request = call.request;
       dialect_->sign(request);
-      http::HttpAnswer answer = client_.perform(std::move(request));
+      http::HttpAnswer answer = send(std::move(request), call.tried);
       std::optional<Refusal> found;
       if (!is_expected(call, answer.status)) found = dialect_->refusal_of(answer);
       else if (call.check) found = call.check(answer);
@@ -74,22 +100,21 @@ http::HttpAnswer Requests::perform(Call call) {
       if (!is_accident(error)) throw;
       refusal = {error.code, Again::soon, error.what(), ""};
     }
-    const bool more = refusal.again == Again::throttled ? steady_clock::now() < give_up
-                      : refusal.again == Again::soon    ? attempt < policy_.attempts
-                      : refusal.again == Again::renewed ? !std::exchange(renewed, true)
-                                                        : false;
+    const bool throttled = refusal.again == Again::throttled;
+    if (throttled && scope != nullptr) scope->count_throttled();
+    const bool patient = throttled && (scope == nullptr || scope->attempts == 0);
+    const bool more = patient                                     ? steady_clock::now() < give_up
+                      : throttled || refusal.again == Again::soon ? attempt < attempts
+                      : refusal.again == Again::renewed           ? !std::exchange(renewed, true)
+                                                                  : false;
     const std::string what =
         call.tried + ": " + refusal.reason + (refusal.remedy.empty() ? "" : "; " + refusal.remedy);
     const std::string count = attempt > 1 ? " (tried " + std::to_string(attempt) + " times)" : "";
     if (!more) throw Error(refusal.code, what + count, 0, status);
-    const milliseconds wait =
+    const milliseconds time =
         refusal.again == Again::renewed ? milliseconds{0} : pause(policy_, attempt);
-    logger_->debug(what + "; trying again in " + std::to_string(wait.count()) + " ms");
-    if (policy_.wait) {
-      if (!policy_.wait(wait)) throw Error(refusal.code, what + count, 0, status);
-    } else {
-      std::this_thread::sleep_for(wait);
-    }
+    logger_->debug(what + "; trying again in " + std::to_string(time.count()) + " ms");
+    if (!wait_again(policy_, time)) throw Error(refusal.code, what + count, 0, status);
     if (call.before_retry) call.before_retry(call.request);
   }
 }

@@ -71,9 +71,12 @@ class Requests {
            std::shared_ptr<Logger> logger);
 
   // Blocks, from any thread. Throws when there is no hope, with what was tried and how often.
+  // In a RequestScope it ends when that is stopped, with Code::state.
   http::HttpAnswer perform(Call call);
 
  private:
+  http::HttpAnswer send(http::HttpRequest request, const std::string &tried);
+
   const RequestPolicy policy_;
   const std::shared_ptr<Dialect> dialect_;
   const std::shared_ptr<Logger> logger_;
