@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "core/base/base64.h"
 #include "core/base/json.h"
 #include "core/base/utf8.h"
 
@@ -69,27 +70,6 @@ std::string without_underscores(std::string text) {
   return text;
 }
 
-// Lines may end anywhere in it; characters beyond the last whole byte are padding.
-std::optional<std::string> decode_base64(const std::string &text) {
-  constexpr std::string_view digits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string bytes;
-  uint32_t bits = 0;
-  size_t count = 0, padding = 0;
-  for (const char c : text) {
-    if (c == '\n' || c == '\r') continue;
-    const size_t digit = c == '=' ? 0 : digits.find(c);
-    if (digit == digits.npos || (padding > 0 && c != '=')) return std::nullopt;
-    if (c == '=') ++padding;
-    bits = bits << 6U | static_cast<uint32_t>(digit);
-    if (++count % 4 != 0) continue;
-    for (const unsigned shift : {16U, 8U, 0U}) bytes += static_cast<char>(bits >> shift & 0xFFU);
-  }
-  if (count % 4 != 0 || padding > 2) return std::nullopt;
-  bytes.resize(bytes.size() - padding);
-  return bytes;
-}
-
 }  // namespace
 
 Json number_as_double(double value) {
@@ -114,7 +94,7 @@ std::optional<Json> resolve_plain_scalar(const std::string &text) {
 
 std::optional<Json> resolve_tagged_scalar(const std::string &tag, const std::string &text) {
   if (tag == "binary") {
-    const std::optional<std::string> bytes = decode_base64(text);
+    const std::optional<std::string> bytes = from_base64(text);
     return bytes ? std::optional<Json>(to_utf8(*bytes)) : std::nullopt;
   }
   const bool is_number = tag == "int" || tag == "float";
