@@ -1,0 +1,16 @@
+// What proves who sent something, and that it came whole.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/cloud/byte_range.h"
+
+namespace det::cloud {
+
+// All as bytes.
+std::string md5(std::string_view text);
+std::string md5(ByteRange &bytes);
+std::string hmac_sha256(std::string_view key, std::string_view text);
+
+}  // namespace det::cloud
