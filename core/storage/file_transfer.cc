@@ -8,14 +8,11 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "core/base/hash.h"
+#include "core/storage/block_checksum.h"
 
 namespace det::storage {
 
 namespace {
-
-// Blocks are hashed apart, so that several threads can share a file. Part of the manifest's format.
-constexpr uint64_t block_size = uint64_t{64} << 20;
 
 // Files handed to a thread at once: a small one is done in less time than a hand-over takes.
 constexpr size_t batch_size = 16;
@@ -24,17 +21,6 @@ constexpr size_t batch_size = 16;
   throw Error(
       Code::conflict,
       "reading " + described + ": the file changed meanwhile; store it once nobody writes to it");
-}
-
-uint64_t combine(const std::vector<uint64_t> &sums) {
-  if (sums.size() == 1) return sums[0];
-  Checksum all;
-  for (const uint64_t sum : sums)
-    for (int shift = 0; shift < 64; shift += 8) {
-      const auto byte = static_cast<unsigned char>(sum >> shift);
-      all.add(&byte, 1);
-    }
-  return all.value();
 }
 
 void write_at(int fd, const char *data, size_t size, uint64_t offset,
@@ -165,7 +151,7 @@ void FileTransfer::start(const std::string &path, Buffer &buffer) {
     throw Error(Code::invalid, "reading " + source_.name_of(path) +
                                    ": not a regular file; take it out of the directory");
   if (target_ != nullptr) file->target = make_target(path, file->before.st_mode & 0777);
-  file->sums.resize(std::max<uint64_t>(1, (file->size() + block_size - 1) / block_size));
+  file->sums.resize(checksum_blocks(file->size()));
   if (file->target && file->size() > Buffer::size && clones_) {
     file->cloned = ioctl(file->target.get(), FICLONE, file->source.get()) == 0;
     if (!file->cloned) clones_ = false;
@@ -185,8 +171,8 @@ void FileTransfer::start(const std::string &path, Buffer &buffer) {
 }
 
 void FileTransfer::move_block(File &file, size_t block, Buffer &buffer) {
-  const uint64_t begin = block * block_size;
-  const uint64_t end = std::min(begin + block_size, file.size());
+  const uint64_t begin = block * checksum_block;
+  const uint64_t end = std::min(begin + checksum_block, file.size());
   if (!options_.checksums && file.target && (file.cloned || copy_in_kernel(file, begin, end))) {
     if (progress_ != nullptr) progress_->add_bytes(end - begin);
     return;
@@ -239,7 +225,8 @@ void FileTransfer::finish(File &file) {
   }
   if (progress_ != nullptr) progress_->add_file();
   const std::lock_guard lock(mutex_);
-  done_.push_back({file.path, FileStamp::of(after), options_.checksums ? combine(file.sums) : 0});
+  done_.push_back(
+      {file.path, FileStamp::of(after), options_.checksums ? combined_checksum(file.sums) : 0});
 }
 
 }  // namespace det::storage

@@ -15,6 +15,8 @@
 
 namespace det::storage {
 
+struct HashedFile;  // core/storage/tree_transfer.h
+
 // Relative path → bytes. A directory ends in '/' and has 0.
 using Resources = std::map<std::string, uint64_t>;
 
@@ -60,6 +62,10 @@ class CheckpointWriter {
 
   // Writes a file into path(), in place of what has that name there.
   virtual void put(const std::string &name, std::string_view bytes) = 0;
+
+  // A file that somebody wrote into path() and summed meanwhile, so that it need not be read again.
+  // It counts as long as the file is what its stamp says; who has no use for it ignores it.
+  virtual void know(const HashedFile & /*file*/) {}
 
   // What lies in path() now; Code::invalid for a link that leads out of it.
   virtual Resources list() const = 0;

@@ -93,6 +93,11 @@ void DirectoryWriter::put(const std::string &name, std::string_view bytes) {
   write_all(file.get(), bytes, (tree_.name / name).string());
 }
 
+void DirectoryWriter::know(const HashedFile &file) {
+  require_writing("adding to checkpoint");
+  hashed_[file.path] = file;
+}
+
 Resources DirectoryWriter::list() const {
   return resources_of(scan_tree(tree_, {.outside = Code::invalid}));
 }

@@ -26,6 +26,7 @@ class DirectoryWriter : public CheckpointWriter {
   void add(const std::filesystem::path &source,
            const std::optional<std::vector<std::string>> &paths) override;
   void put(const std::string &name, std::string_view bytes) override;
+  void know(const HashedFile &file) override;
   Resources list() const override;
   std::string finish(const std::vector<std::string> &paths) override;
   Resources commit(const std::vector<std::string> &finished) override;

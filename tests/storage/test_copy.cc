@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <functional>
 
+#include "core/storage/manifest.h"
+#include "core/storage/tree_transfer.h"
 #include "tests/storage/fixture.h"
 
 namespace {
@@ -316,6 +318,30 @@ void read_only_directories_can_be_stored_and_removed(void **state) {
   assert_int_equal(at.names_in_partial(), 0);
 }
 
+// Of a file whose sum the writer was told; `read` tells whether the commit read it.
+Manifest manifest_of_known(const Fixture &at, const std::string &id, bool changed, bool &read) {
+  const auto writer = at.storage->begin(id);
+  write_text(writer->path() / "file", "text");
+  writer->know({"file", FileStamp::of(about(writer->path() / "file")), 42});
+  if (changed) set_time(writer->path() / "file", 1'000'000'000);
+  read = false;
+  before_next_read = [&read] { read = true; };
+  writer->commit();
+  before_next_read = nullptr;
+  writer->announced();
+  return *read_manifest(Tree(at.base / id));
+}
+
+void what_is_known_of_a_file_saves_reading_it(void **state) {
+  Fixture &at = fixture_of(state);
+  bool read = true;
+  assert_int_equal(manifest_of_known(at, "known", false, read).at("file").checksum, 42);
+  assert_false(read);
+  const uint64_t sum = checksums_of(at.base / "known", {"file"}).at("file");
+  assert_int_equal(manifest_of_known(at, "changed", true, read).at("file").checksum, sum);
+  assert_true(read);
+}
+
 }  // namespace
 
 }  // namespace det::storage
@@ -346,6 +372,7 @@ int main() {
       STORAGE_TEST(unreadable_files_and_directories_are_named),
       STORAGE_TEST(base_that_may_not_be_written_is_named),
       STORAGE_TEST(read_only_directories_can_be_stored_and_removed),
+      STORAGE_TEST(what_is_known_of_a_file_saves_reading_it),
   };
   return cmocka_run_group_tests_name("storage copying", tests, nullptr, nullptr);
 }
