@@ -3,7 +3,7 @@
 #include <bit>
 #include <concepts>
 
-#include "core/tensorboard/crc32c.h"
+#include "core/base/crc32c.h"
 
 namespace det::tensorboard {
 

@@ -1,9 +1,7 @@
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <string>
 
-#include "core/tensorboard/crc32c.h"
 #include "core/tensorboard/event.h"
 #include "tests/cmocka.h"
 #include "tests/tensorboard/event_reader.h"
@@ -12,27 +10,6 @@ namespace {
 
 using namespace det;
 using namespace det::tensorboard;
-
-// RFC 3720, B.4, and the check value of the CRC catalogues.
-void crc_matches_published_vectors(void **) {
-  std::string ascending(32, '\0');
-  std::iota(ascending.begin(), ascending.end(), '\0');
-  const std::string descending(ascending.rbegin(), ascending.rend());
-  assert_int_equal(crc32c(std::string(32, '\0')), 0x8a9136aa);
-  assert_int_equal(crc32c(std::string(32, '\xff')), 0x62a8ab43);
-  assert_int_equal(crc32c(ascending), 0x46dd794e);
-  assert_int_equal(crc32c(descending), 0x113fdb5c);
-  assert_int_equal(crc32c("123456789"), 0xe3069283);
-  assert_int_equal(crc32c(""), 0);
-}
-
-void crc_agrees_with_the_definition_at_every_length(void **) {
-  std::string bytes;
-  for (int i = 0; i < 100; ++i) {
-    assert_int_equal(std::rotr(crc32c(bytes), 15) + 0xa282ead8U, slow_masked_crc32c(bytes));
-    bytes += static_cast<char>(i * 37 + 200);
-  }
-}
 
 void version_event_has_its_known_bytes(void **) {
   std::string record;
@@ -76,8 +53,6 @@ void non_finite_values_are_written_as_such(void **) {
 
 int test_event() {
   const CMUnitTest tests[] = {
-      cmocka_unit_test(crc_matches_published_vectors),
-      cmocka_unit_test(crc_agrees_with_the_definition_at_every_length),
       cmocka_unit_test(version_event_has_its_known_bytes),
       cmocka_unit_test(scalars_read_back_the_same),
       cmocka_unit_test(non_finite_values_are_written_as_such),

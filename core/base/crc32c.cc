@@ -1,8 +1,12 @@
-#include "core/tensorboard/crc32c.h"
+#include "core/base/crc32c.h"
 
 #include <array>
+#include <cstring>
+#ifdef __x86_64__
+#include <nmmintrin.h>
+#endif
 
-namespace det::tensorboard {
+namespace det {
 
 namespace {
 
@@ -23,10 +27,27 @@ constexpr auto tables = [] {
   return made;
 }();
 
+#ifdef __x86_64__
+__attribute__((target("sse4.2"))) uint32_t by_instruction(std::string_view bytes,
+                                                          uint32_t before) noexcept {
+  uint64_t crc = ~before;
+  const char *at = bytes.data();
+  size_t left = bytes.size();
+  for (; left >= 8; at += 8, left -= 8) {
+    uint64_t word;
+    std::memcpy(&word, at, 8);
+    crc = _mm_crc32_u64(crc, word);
+  }
+  auto last = static_cast<uint32_t>(crc);
+  for (; left > 0; ++at, --left) last = _mm_crc32_u8(last, static_cast<unsigned char>(*at));
+  return ~last;
+}
+#endif
+
 }  // namespace
 
-uint32_t crc32c(std::string_view bytes) noexcept {
-  uint32_t crc = 0xFFFFFFFF;
+uint32_t crc32c_by_tables(std::string_view bytes, uint32_t before) noexcept {
+  uint32_t crc = ~before;
   size_t at = 0;
   const auto byte = [&](size_t i) { return static_cast<uint8_t>(bytes[at + i]); };
   for (; bytes.size() - at >= 8; at += 8) {
@@ -38,4 +59,12 @@ uint32_t crc32c(std::string_view bytes) noexcept {
   return ~crc;
 }
 
-}  // namespace det::tensorboard
+uint32_t crc32c(std::string_view bytes, uint32_t before) noexcept {
+#ifdef __x86_64__
+  static const bool has_instruction = __builtin_cpu_supports("sse4.2");
+  if (has_instruction) return by_instruction(bytes, before);
+#endif
+  return crc32c_by_tables(bytes, before);
+}
+
+}  // namespace det
