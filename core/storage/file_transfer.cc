@@ -23,24 +23,22 @@ constexpr size_t batch_size = 16;
       "reading " + described + ": the file changed meanwhile; store it once nobody writes to it");
 }
 
-void write_at(int fd, const char *data, size_t size, uint64_t offset,
-              const std::string &described) {
-  while (size > 0) {
-    const ssize_t put = pwrite(fd, data, size, static_cast<off_t>(offset));
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) OsFailure{errno}.raise("writing " + described);
-    data += put;
-    size -= static_cast<size_t>(put);
-    offset += static_cast<uint64_t>(put);
-  }
-}
-
 // Some file systems keep no modes or times; that is no reason to lose a checkpoint.
 bool is_refusal(int os_errno) {
   return os_errno == EPERM || os_errno == EOPNOTSUPP || os_errno == ENOSYS;
 }
 
 }  // namespace
+
+void write_all_at(int fd, std::string_view bytes, uint64_t offset, const std::string &described) {
+  while (!bytes.empty()) {
+    const ssize_t put = pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) OsFailure{errno}.raise("writing " + described);
+    bytes.remove_prefix(static_cast<size_t>(put));
+    offset += static_cast<uint64_t>(put);
+  }
+}
 
 FileStamp FileStamp::of(const struct stat &about) {
   return {static_cast<uint64_t>(about.st_size),
@@ -96,21 +94,6 @@ Fd FileTransfer::open_source(const std::string &path) const {
   return file;
 }
 
-Fd FileTransfer::make_target(const std::string &path, unsigned mode) const {
-  const int flags = O_RDWR | O_CREAT | O_EXCL;
-  Fd file(open_beneath(target_->fd.get(), path, flags, mode));
-  if (!file && errno == EEXIST) {
-    // Made anew, so that neither a link nor another name of the old file is written through.
-    std::string leaf;
-    const Fd parent = open_parent_beneath(*target_, path, &leaf);
-    if (unlinkat(parent.get(), leaf.c_str(), 0) != 0)
-      OsFailure{errno}.raise("replacing " + target_->name_of(path));
-    file = Fd(open_beneath(target_->fd.get(), path, flags, mode));
-  }
-  if (!file) OsFailure{errno}.raise("making " + target_->name_of(path));
-  return file;
-}
-
 std::vector<HashedFile> FileTransfer::run(const std::vector<std::string> &paths) {
   Buffer buffer;
   if (progress_ != nullptr) expect(paths);
@@ -150,7 +133,8 @@ void FileTransfer::start(const std::string &path, Buffer &buffer) {
   if (!S_ISREG(file->before.st_mode))
     throw Error(Code::invalid, "reading " + source_.name_of(path) +
                                    ": not a regular file; take it out of the directory");
-  if (target_ != nullptr) file->target = make_target(path, file->before.st_mode & 0777);
+  if (target_ != nullptr)
+    file->target = make_file_beneath(*target_, path, file->before.st_mode & 0777);
   file->sums.resize(checksum_blocks(file->size()));
   if (file->target && file->size() > Buffer::size && clones_) {
     file->cloned = ioctl(file->target.get(), FICLONE, file->source.get()) == 0;
@@ -189,7 +173,7 @@ void FileTransfer::move_block(File &file, size_t block, Buffer &buffer) {
     const auto size = static_cast<size_t>(got);
     if (options_.checksums) sum.add(buffer.data(), size);
     if (file.target && !file.cloned)
-      write_at(file.target.get(), buffer.data(), size, at, target_->name_of(file.path));
+      write_all_at(file.target.get(), {buffer.data(), size}, at, target_->name_of(file.path));
     at += size;
     if (progress_ != nullptr) progress_->add_bytes(size);
   }

@@ -1,6 +1,8 @@
 // The files of one transfer: each opened, moved block by block, and finished.
 #pragma once
 
+#include <string_view>
+
 #include "core/storage/progress.h"
 #include "core/storage/tree_transfer.h"
 
@@ -23,7 +25,6 @@ class FileTransfer {
   void start(const std::string &path, Buffer &buffer);
 
   Fd open_source(const std::string &path) const;
-  Fd make_target(const std::string &path, unsigned mode) const;
   void move_block(File &file, size_t block, Buffer &buffer);
   bool copy_in_kernel(File &file, uint64_t begin, uint64_t end);
   void finish(File &file);
@@ -37,6 +38,9 @@ class FileTransfer {
   std::vector<HashedFile> done_;
   Pool pool_;  // last: its threads use what stands above
 };
+
+// Writes all of `bytes` at an offset, from any thread; `described` is for the error.
+void write_all_at(int fd, std::string_view bytes, uint64_t offset, const std::string &described);
 
 // Gives `fd` the times and the permissions of `like`; what a file system does not keep is left out.
 // Another's setuid, setgid and sticky bits would be ours here: what stands there of these stays.

@@ -57,34 +57,24 @@ std::string unescaped(const std::string &text) {
   return path;
 }
 
-std::string to_text(const Manifest &manifest) {
-  Json files = Json::array();
-  for (const auto &[path, entry] : manifest) {
-    std::array<char, 17> checksum{};
-    std::snprintf(checksum.data(), checksum.size(), "%016llx",
-                  static_cast<unsigned long long>(entry.checksum));
-    files.push_back(Json::array({escaped(path), entry.size, checksum.data()}));
-  }
-  return to_wire(Json{{"version", version}, {"files", std::move(files)}}) + "\n";
+std::string path_from(const Json &text) {
+  std::string path = unescaped(text.get<std::string>());
+  if (!is_plain_path(path)) throw Error(Code::corrupt, "a path leads out of the checkpoint");
+  return path;
 }
 
-Manifest from_text(const std::string &text) {
+ManifestText from_text(const std::string &text) {
   const Json json = parse_json_object(text, "the manifest");
   if (json.at("version") != version)
     throw Error(Code::unsupported,
                 "its version is " + json.at("version").dump() + ", made by a newer release");
-  Manifest manifest;
-  for (const Json &file : json.at("files")) {
-    const std::string path = unescaped(file.at(0).get<std::string>());
-    if (!is_plain_path(path)) throw Error(Code::corrupt, "a path leads out of the checkpoint");
-    manifest[path] = {file.at(1).get<uint64_t>(), from_hex(file.at(2).get<std::string>())};
-  }
+  ManifestText manifest;
+  for (const Json &file : json.at("files"))
+    manifest.files[path_from(file.at(0))] = {file.at(1).get<uint64_t>(),
+                                             from_hex(file.at(2).get<std::string>())};
+  if (const auto found = json.find("directories"); found != json.end())
+    for (const Json &directory : *found) manifest.directories.push_back(path_from(directory));
   return manifest;
-}
-
-[[noreturn]] void throw_damaged(const Tree &root, const std::string &path, const std::string &how) {
-  throw Error(Code::corrupt, "verifying " + root.name_of(path) + ": " + how +
-                                 "; the checkpoint is damaged, restore another one");
 }
 
 // Null for what says nothing of the checkpoint itself.
@@ -104,6 +94,37 @@ const char *damage_of(int os_errno) {
 
 }  // namespace
 
+std::string to_text(const ManifestText &manifest) {
+  Json files = Json::array();
+  for (const auto &[path, entry] : manifest.files) {
+    std::array<char, 17> checksum{};
+    std::snprintf(checksum.data(), checksum.size(), "%016llx",
+                  static_cast<unsigned long long>(entry.checksum));
+    files.push_back(Json::array({escaped(path), entry.size, checksum.data()}));
+  }
+  Json json{{"version", version}, {"files", std::move(files)}};
+  for (const std::string &path : manifest.directories) json["directories"].push_back(escaped(path));
+  return to_wire(json) + "\n";
+}
+
+ManifestText parse_manifest(const std::string &text, const std::string &described) {
+  try {
+    return from_text(text);
+  } catch (const Error &error) {
+    if (error.code == Code::unsupported)
+      throw Error(Code::unsupported,
+                  "reading " + described + ": " + error.what() + "; update this library");
+    throw_damaged(described, error.what());
+  } catch (const Json::exception &error) {
+    throw_damaged(described, error.what());
+  }
+}
+
+void throw_damaged(const std::string &described, const std::string &how) {
+  throw Error(Code::corrupt, "verifying " + described + ": " + how +
+                                 "; the checkpoint is damaged, restore another one");
+}
+
 void write_manifest(const Tree &root, const Manifest &manifest) {
   const Fd file(openat(root.fd.get(), manifest_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
                        default_file_mode));
@@ -111,7 +132,7 @@ void write_manifest(const Tree &root, const Manifest &manifest) {
     throw Error(Code::invalid, "committing " + root.name_of(manifest_name) +
                                    ": this name is reserved; give your file another name");
   if (!file) OsFailure{errno}.raise("making " + root.name_of(manifest_name));
-  write_all(file.get(), to_text(manifest), (root.name / manifest_name).string());
+  write_all(file.get(), to_text({manifest}), (root.name / manifest_name).string());
 }
 
 void replace_manifest(const Tree &root, const Manifest &manifest) {
@@ -121,7 +142,7 @@ void replace_manifest(const Tree &root, const Manifest &manifest) {
       openat(at, aside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, default_file_mode));
   if (!file) OsFailure{errno}.raise("making " + root.name_of(aside));
   try {
-    write_all(file.get(), to_text(manifest), (root.name / aside).string());
+    write_all(file.get(), to_text({manifest}), (root.name / aside).string());
     if (fsync(file.get()) != 0) OsFailure{errno}.raise("syncing " + root.name_of(aside));
     if (renameat(at, aside.c_str(), at, manifest_name) != 0)
       OsFailure{errno}.raise("renaming to " + root.name_of(manifest_name));
@@ -146,16 +167,7 @@ std::optional<Manifest> read_manifest(const Tree &root) {
     if (got == 0) break;
     text.append(buffer.data(), static_cast<size_t>(got));
   }
-  try {
-    return from_text(text);
-  } catch (const Error &error) {
-    if (error.code == Code::unsupported)
-      throw Error(Code::unsupported, "reading " + root.name_of(manifest_name) + ": " +
-                                         error.what() + "; update this library");
-    throw_damaged(root, manifest_name, error.what());
-  } catch (const Json::exception &error) {
-    throw_damaged(root, manifest_name, error.what());
-  }
+  return parse_manifest(text, root.name_of(manifest_name)).files;
 }
 
 void verify(const Tree &root, const Manifest &manifest, const Selector &wanted, bool checksums) {
@@ -166,14 +178,13 @@ void verify(const Tree &root, const Manifest &manifest, const Selector &wanted, 
     const Fd file(open_beneath(root.fd.get(), path, O_PATH));
     if (!file || fstat(file.get(), &about) != 0) {
       const int reason = errno;
-      if (const char *how = damage_of(reason)) throw_damaged(root, path, how);
+      if (const char *how = damage_of(reason)) throw_damaged(root.name_of(path), how);
       OsFailure{reason}.raise("opening " + root.name_of(path));
     }
-    if (!S_ISREG(about.st_mode)) throw_damaged(root, path, "it is not a file any more");
+    if (!S_ISREG(about.st_mode)) throw_damaged(root.name_of(path), "it is not a file any more");
     if (static_cast<uint64_t>(about.st_size) != expected.size)
-      throw_damaged(root, path,
-                    "it has " + std::to_string(about.st_size) + " bytes instead of " +
-                        std::to_string(expected.size));
+      throw_damaged(root.name_of(path), "it has " + std::to_string(about.st_size) +
+                                            " bytes instead of " + std::to_string(expected.size));
     files.push_back(path);
   }
   if (!checksums) return;
@@ -184,7 +195,7 @@ void verify_checksum(const Tree &root, const Manifest &manifest, const HashedFil
   const auto expected = manifest.find(file.path);
   if (expected == manifest.end()) return;
   if (file.checksum != expected->second.checksum)
-    throw_damaged(root, file.path, "its checksum differs from the manifest's");
+    throw_damaged(root.name_of(file.path), "its checksum differs from the manifest's");
 }
 
 }  // namespace det::storage

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/storage/storage.h"
 #include "core/storage/tree_transfer.h"
@@ -18,6 +19,17 @@ struct ManifestEntry {
 
 using Manifest = std::map<std::string, ManifestEntry>;  // by relative path, files only
 
+// With the directories, where nothing else tells of them: without '/' at the end.
+struct ManifestText {
+  Manifest files;
+  std::vector<std::string> directories{};
+};
+
+std::string to_text(const ManifestText &manifest);
+
+// Of what is stored as `described`; Code::corrupt when it cannot be understood.
+ManifestText parse_manifest(const std::string &text, const std::string &described);
+
 // Into a tree without one; Code::invalid where the name is taken.
 void write_manifest(const Tree &root, const Manifest &manifest);
 
@@ -30,6 +42,8 @@ void replace_manifest(const Tree &root, const Manifest &manifest);
 // Compares the sizes, and the checksums if asked, of the listed files that `wanted` takes. Throws
 // Code::corrupt naming the first that is missing or differs.
 void verify(const Tree &root, const Manifest &manifest, const Selector &wanted, bool checksums);
+
+[[noreturn]] void throw_damaged(const std::string &described, const std::string &how);
 
 // Throws Code::corrupt unless `file` is what the manifest says, or it says nothing.
 void verify_checksum(const Tree &root, const Manifest &manifest, const HashedFile &file);

@@ -85,4 +85,27 @@ Fd open_parent_beneath(const Tree &root, const std::string &path, std::string *l
   return parent;
 }
 
+Fd make_file_beneath(const Tree &root, const std::string &path, unsigned mode) {
+  const int flags = O_RDWR | O_CREAT | O_EXCL;
+  Fd file(open_beneath(root.fd.get(), path, flags, mode));
+  if (!file && errno == EEXIST) {
+    std::string leaf;
+    const Fd parent = open_parent_beneath(root, path, &leaf);
+    if (unlinkat(parent.get(), leaf.c_str(), 0) != 0)
+      OsFailure{errno}.raise("replacing " + root.name_of(path));
+    file = Fd(open_beneath(root.fd.get(), path, flags, mode));
+  }
+  if (!file) OsFailure{errno}.raise("making " + root.name_of(path));
+  return file;
+}
+
+void make_directory_beneath(const Tree &root, const std::string &path) {
+  std::string leaf;
+  const Fd parent = open_parent_beneath(root, path, &leaf);
+  if (mkdirat(parent.get(), leaf.c_str(), 0700) == 0) return;
+  const int reason = errno;
+  if (reason == EEXIST && Fd(open_beneath(root.fd.get(), path, O_PATH | O_DIRECTORY))) return;
+  OsFailure{reason == EEXIST ? ENOTDIR : reason}.raise("making directory " + root.name_of(path));
+}
+
 }  // namespace det::storage

@@ -42,6 +42,13 @@ int open_beneath(int root, const std::string &path, int flags, unsigned mode = 0
 // The open directory that holds `path` below `root`. `leaf` receives the last component.
 Fd open_parent_beneath(const Tree &root, const std::string &path, std::string *leaf);
 
+// Makes a file, in place of what has that name: neither a link nor another name of the old file is
+// written through.
+Fd make_file_beneath(const Tree &root, const std::string &path, unsigned mode);
+
+// Makes the directory where it is absent; what it lies in must be there.
+void make_directory_beneath(const Tree &root, const std::string &path);
+
 struct Name {
   std::string text;
   unsigned char type;  // DT_* of readdir(3)

@@ -15,25 +15,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Every directory that is an entry or that an entry lies in; parents come first.
-std::set<std::string> directories_of(const std::vector<TreeEntry> &entries) {
-  std::set<std::string> directories;
-  for (const TreeEntry &entry : entries)
-    for (size_t slash = entry.path.rfind('/'); slash != entry.path.npos && slash > 0;
-         slash = entry.path.rfind('/', slash - 1))
-      if (!directories.insert(entry.path.substr(0, slash)).second) break;
-  return directories;
-}
-
-void make_directory(const Tree &target, const std::string &path) {
-  std::string leaf;
-  const Fd parent = open_parent_beneath(target, path, &leaf);
-  if (mkdirat(parent.get(), leaf.c_str(), 0700) == 0) return;
-  const int reason = errno;
-  if (reason == EEXIST && Fd(open_beneath(target.fd.get(), path, O_PATH | O_DIRECTORY))) return;
-  OsFailure{reason == EEXIST ? ENOTDIR : reason}.raise("making directory " + target.name_of(path));
-}
-
 // Last, since filling a directory changes its time and may need a mode it will not have.
 void copy_attributes(const Tree &source, const Tree &target, const std::string &path,
                      bool confined) {
@@ -49,6 +30,12 @@ void copy_attributes(const Tree &source, const Tree &target, const std::string &
 
 }  // namespace
 
+void add_directories_of(const std::string &path, std::set<std::string> &directories) {
+  for (size_t slash = path.rfind('/'); slash != path.npos && slash > 0;
+       slash = path.rfind('/', slash - 1))
+    if (!directories.insert(path.substr(0, slash)).second) break;
+}
+
 void check_copyable(const Tree &source, const std::vector<TreeEntry> &entries) {
   for (const TreeEntry &entry : entries)
     if (!entry.is_directory() && !S_ISREG(entry.about.st_mode))
@@ -61,10 +48,12 @@ std::vector<HashedFile> copy_tree(const Tree &source, const std::vector<TreeEntr
                                   const Tree &target, const TransferOptions &options) {
   check_copyable(source, entries);
   std::vector<std::string> files;
-  for (const TreeEntry &entry : entries)
+  std::set<std::string> directories;
+  for (const TreeEntry &entry : entries) {
     if (!entry.is_directory()) files.push_back(entry.path);
-  const std::set<std::string> directories = directories_of(entries);
-  for (const std::string &path : directories) make_directory(target, path);
+    add_directories_of(entry.path, directories);
+  }
+  for (const std::string &path : directories) make_directory_beneath(target, path);
   std::vector<HashedFile> done = FileTransfer(source, &target, options).run(files);
   for (auto path = directories.rbegin(); path != directories.rend(); ++path)
     copy_attributes(source, target, *path, options.confined);

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,10 @@ struct TransferOptions {
   bool checksums = true;       // without, the checksums are 0
   bool start_writing = false;  // to disk, early: the caller will sync
 };
+
+// Adds every directory that a resource is or lies in, without a '/' at the end. In their order,
+// parents come first.
+void add_directories_of(const std::string &path, std::set<std::string> &directories);
 
 // Throws Code::invalid, naming it, for an entry that is neither a file nor a directory.
 void check_copyable(const Tree &source, const std::vector<TreeEntry> &entries);
