@@ -23,6 +23,8 @@ if [ "${1:-build}" != build ]; then
   command -v rustc >/dev/null || packages="$packages rustc"
   node=$(readlink -f "$(command -v node)") || packages="$packages nodejs"
   [ -e "${node%/bin/node}/include/node/node_api.h" ] || packages="$packages libnode-dev"
+  # What installs the object store that is written for Node.js: see scripts/object_servers.sh.
+  command -v npm >/dev/null || packages="$packages npm"
 fi
 case ${1:-build} in
   coverage) packages="$packages gcovr" ;;
