@@ -22,11 +22,15 @@ def die_with_parent():
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
 def start(program, certificate, key, folder):
     while True:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
+        port = free_port()
         command = [program, "-a", "127.0.0.1", "-d", folder, "--echo-upload", str(port), key, certificate]
         quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}
         server = subprocess.Popen(command, preexec_fn=die_with_parent, **quiet)
