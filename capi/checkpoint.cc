@@ -2,7 +2,7 @@
 
 #include "capi/guard.h"
 #include "capi/handles.h"
-#include "core/storage/progress.h"
+#include "capi/transfer_options.h"
 
 struct det_checkpoint_entries {
   std::vector<det::engine::CheckpointEntry> list;
@@ -18,26 +18,6 @@ const det::engine::CheckpointEntry *entry_at(const det_checkpoint_entries *entri
 static_assert(static_cast<int>(det::context::DownloadMode::no_shared) ==
               DET_DOWNLOAD_MODE_NO_SHARED);
 
-det::storage::Selector to_core(det_checkpoint_selector selector, void *user_data) {
-  if (selector == nullptr) return nullptr;
-  return [selector, user_data](const std::string &path) {
-    const int32_t answer = selector(path.c_str(), user_data);
-    if (answer < 0)
-      throw det::Error(det::Code::callback,
-                       "choosing files of a checkpoint: the selector answered " +
-                           std::to_string(answer) + " for '" + path + "'");
-    return answer != 0;
-  };
-}
-
-det_checkpoint_options read(const det_checkpoint_options *options) {
-  return read_options<det_checkpoint_options>(options, DET_CHECKPOINT_OPTIONS_INIT, "options");
-}
-
-det_download_options read(const det_download_options *options) {
-  return read_options<det_download_options>(options, DET_DOWNLOAD_OPTIONS_INIT, "options");
-}
-
 det::context::DownloadRequest request_from(const det_download_options &given) {
   if (given.mode < DET_DOWNLOAD_MODE_LOCAL_WORKERS_SHARE ||
       given.mode > DET_DOWNLOAD_MODE_NO_SHARED)
@@ -45,31 +25,6 @@ det::context::DownloadRequest request_from(const det_download_options &given) {
                                              std::to_string(given.mode));
   return {static_cast<det::context::DownloadMode>(given.mode),
           to_core(given.selector, given.user_data), given.skip_verification == 0};
-}
-
-// Tells the caller how far the transfers of this scope are; nothing without a callback.
-class Followed {
- public:
-  Followed(det_progress_callback callback, void *user_data) {
-    if (callback == nullptr) return;
-    progress_.emplace([callback, user_data](const det::storage::ProgressCount &count) {
-      const det_progress told{
-          sizeof told, static_cast<int64_t>(count.bytes), static_cast<int64_t>(count.total_bytes),
-          static_cast<int64_t>(count.files), static_cast<int64_t>(count.total_files)};
-      if (const int32_t answer = callback(&told, user_data); answer < 0)
-        throw det::Error(
-            det::Code::callback,
-            "transferring a checkpoint: the progress callback answered " + std::to_string(answer));
-    });
-  }
-
- private:
-  std::optional<det::storage::Progress> progress_;
-};
-
-template <class Options>
-Followed follow(const Options &given) {
-  return {given.progress, given.user_data};
 }
 
 // With several ranks, one that has nothing to say need not.

@@ -308,6 +308,19 @@ det_status det_client_collect_garbage(det_client *client, int64_t experiment_id,
   });
 }
 
+det_status det_client_delete_checkpoint(det_client *client, const char *storage_id, char **out_json,
+                                        det_error *err) noexcept {
+  return command(client, out_json, err, [&](det::client::Client &impl) {
+    return impl.delete_checkpoint(text(storage_id, "storage_id"));
+  });
+}
+
+det_status det_client_checkpoint_usage(det_client *client, char **out_json,
+                                       det_error *err) noexcept {
+  return query(client, out_json, err,
+               [&](det::client::Client &impl) { return impl.checkpoint_usage(); });
+}
+
 det_status det_client_search_events(det_client *client, int64_t experiment_id, det_timeout timeout,
                                     char **out_json, det_error *err) noexcept {
   return query(client, out_json, err, [&](det::client::Client &impl) {

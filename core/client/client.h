@@ -44,6 +44,8 @@ class Client {
   // As det_client_update_experiment() and det_client_delete_experiment().
   virtual Json update_experiment(int64_t experiment_id, const Json &changes) = 0;
   virtual Json delete_experiment(int64_t experiment_id) = 0;
+  virtual Json delete_checkpoint(const std::string &id) = 0;
+  virtual Json checkpoint_usage() = 0;
   virtual Json control(engine::Target target, int64_t id, engine::Action action) = 0;
   virtual Json sync() = 0;
   // Deletes the checkpoints that the experiment's configuration does not keep; `dry`: only tells

@@ -37,6 +37,10 @@ class EmbeddedClient : public Client {
     return engine_.update_experiment(id, changes);
   }
   Json delete_experiment(int64_t id) override;
+  Json delete_checkpoint(const std::string &id) override {
+    return engine_.delete_checkpoint(id, *logger_);
+  }
+  Json checkpoint_usage() override { return engine_.checkpoint_usage(); }
   Json control(engine::Target target, int64_t id, engine::Action action) override {
     return engine_.control(target, id, action);
   }

@@ -33,6 +33,8 @@ class RestClient : public Client {
   Json list_logs(int64_t trial_id, const engine::Page &page) override;
   Json update_experiment(int64_t experiment_id, const Json &changes) override;
   Json delete_experiment(int64_t experiment_id) override;
+  Json delete_checkpoint(const std::string &id) override;
+  Json checkpoint_usage() override;
   Json control(engine::Target target, int64_t id, engine::Action action) override;
   Json sync() override;
   Json collect_garbage(int64_t experiment_id, bool dry) override;

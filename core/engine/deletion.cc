@@ -151,6 +151,51 @@ DeletedFiles delete_files(Database &store, int64_t experiment_id, Logger &logger
   return deleted;
 }
 
+namespace {
+
+void require_unused(Database &store, const std::string &uuid) {
+  const std::string tried = "deleting checkpoint " + uuid + ": ";
+  Query registered = store.query("SELECT 1 FROM checkpoints WHERE uuid=? AND registered<>0", uuid);
+  if (registered.next())
+    throw Error(Code::state, tried + "it is a version of a model; delete that version first");
+  Query user = store.query(
+      std::string("SELECT id FROM experiments WHERE state NOT IN"
+                  " ('COMPLETED', 'CANCELED', 'ERROR', 'DELETING', 'DELETE_FAILED') AND ") +
+          store.dialect().source_checkpoint + "=? ORDER BY id LIMIT 1",
+      uuid);
+  if (user.next())
+    throw Error(Code::state, tried + "experiment " + std::to_string(user.integer(0)) +
+                                 " starts from it and is not over; wait for it");
+}
+
+}  // namespace
+
+// Before the first file goes, nobody begins with it any more. Who is killed in between leaves it
+// so, for another deletion to go on.
+int64_t delete_checkpoint(Store &store, const std::string &uuid, Logger &logger) {
+  std::string where;
+  int64_t size = 0;
+  Change change(store);
+  {
+    Query row = change.records().query("SELECT storage, size FROM checkpoints WHERE uuid=?", uuid);
+    if (!row.next())
+      throw Error(Code::not_found, "deleting checkpoint " + uuid + ": there is none in '" +
+                                       change.records().path().string() +
+                                       "'; `det checkpoints` shows the ones there are");
+    where = row.text(0);
+    size = row.integer(1);
+  }
+  require_unused(change.records(), uuid);
+  change.records().run(
+      "UPDATE checkpoints SET state='PARTIALLY_DELETED' WHERE uuid=? AND state<>'DELETED'", uuid);
+  change.commit();
+  Storages storages(logger);
+  require_there(storages.of(where));
+  storages.of(where).remove(uuid);
+  store.database().run("UPDATE checkpoints SET state='DELETED' WHERE uuid=?", uuid);
+  return size;
+}
+
 void note_failed_deletion(Database &store, int64_t experiment_id) {
   store.run("UPDATE experiments SET state=? WHERE id=? AND state=?", state::delete_failed,
             experiment_id, state::deleting);

@@ -56,6 +56,12 @@ void Engine::delete_records(int64_t experiment_id) {
   det::engine::delete_records(store_, experiment_id);
 }
 
+Json Engine::delete_checkpoint(const std::string &id, Logger &logger) {
+  const std::lock_guard guard(mutex_);
+  const int64_t size = det::engine::delete_checkpoint(store_, id, logger);
+  return {{"uuid", id}, {"size", size}};
+}
+
 Json Engine::collect_garbage(int64_t experiment_id, bool dry, Logger &logger) {
   const std::lock_guard guard(mutex_);
   const Json experiment = entry_of_experiment(experiment_id, "deleting checkpoints");

@@ -80,6 +80,11 @@ class Engine {
   DeletedFiles delete_files(int64_t experiment_id, Logger &logger);
   void note_failed_deletion(int64_t experiment_id);
   void delete_records(int64_t experiment_id);
+  // Its files, and then it counts as deleted. Gives {"uuid", "size"}. Throws Code::state where
+  // something starts from it.
+  Json delete_checkpoint(const std::string &id, Logger &logger);
+  // {"experiments": [{"experiment_id", "name", "checkpoints", "size"}]}, the largest first.
+  Json checkpoint_usage();
 
   Json control(Target target, int64_t id, Action action);
   // Deletes the checkpoints that the experiment's configuration does not keep; `dry`: only tells

@@ -68,6 +68,22 @@ Json Engine::list_checkpoints(int64_t trial_id, const Page &page) {
       {"checkpoints.id"}, page, checkpoint_entry, trial_id);
 }
 
+Json Engine::checkpoint_usage() {
+  const std::lock_guard guard(mutex_);
+  Query row = records().query(
+      "SELECT experiments.id, experiments.name, COUNT(*), SUM(checkpoints.size) AS total"
+      " FROM checkpoints JOIN trials ON trials.id=trial_id"
+      " JOIN experiments ON experiments.id=experiment_id WHERE checkpoints.state<>'DELETED'"
+      " GROUP BY experiments.id, experiments.name ORDER BY total DESC, experiments.id");
+  Json experiments = Json::array();
+  while (row.next())
+    experiments.push_back({{"experiment_id", row.integer(0)},
+                           {"name", row.text(1)},
+                           {"checkpoints", row.integer(2)},
+                           {"size", row.integer(3)}});
+  return {{"experiments", std::move(experiments)}};
+}
+
 Json Engine::get_checkpoint(const std::string &id) {
   const std::lock_guard guard(mutex_);
   return entry_of_checkpoint(id);

@@ -263,6 +263,23 @@ DET_API det_status det_client_collect_garbage(det_client *client, int64_t experi
                                               int32_t dry_run, char **out_json,
                                               det_error *err) DET_NOEXCEPT;
 
+/** Deletes the files of a checkpoint, and marks it as deleted. Blocks until the files are gone. Who
+ * is killed in it leaves a checkpoint that nothing starts from; calling this again goes on.
+ * @param[in]  storage_id  The whole id; det_client_find_checkpoint() finds it.
+ * @param[out] out_json    May be NULL. Receives {"uuid", "size": bytes that it had}, to release
+ * with det_free().
+ * @return DET_OK; DET_E_NOT_FOUND; DET_E_STATE (it is a version of a model, or an experiment that
+ * is not over starts from it); DET_E_UNSUPPORTED (a master that does not say where it is);
+ * DET_E_ACCESS, DET_E_IO, DET_E_UNAVAILABLE.   @since 0.1 */
+DET_API det_status det_client_delete_checkpoint(det_client *client, const char *storage_id,
+                                                char **out_json, det_error *err) DET_NOEXCEPT;
+
+/** What the checkpoints of each experiment take, as they were reported: {"experiments":
+ * [{"experiment_id", "name", "checkpoints": how many are not deleted, "size": their bytes}]}, the
+ * largest first. Of a master over HTTP all checkpoints are read.   @since 0.1 */
+DET_API det_status det_client_checkpoint_usage(det_client *client, char **out_json,
+                                               det_error *err) DET_NOEXCEPT;
+
 /** The events of a search whose method is a program of its own (`searcher: {name: custom}`), those
  * that no operations were posted for, oldest first: {"events": [{"id": 1, "initialOperations": {}},
  * {"id", "trialCreated": {"requestId"}}, {"id", "validationCompleted": {"requestId", "metric",

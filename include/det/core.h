@@ -16,6 +16,7 @@
 #include <det/preempt.h>
 #include <det/profiler.h>
 #include <det/searcher.h>
+#include <det/storage.h>
 #include <det/train.h>
 
 DET_BEGIN_DECLS

@@ -21,6 +21,7 @@ import numpy
 import pytest
 from detcore import client
 from detcore.client import Client, ExperimentState, OrderBy, TrialState
+from detcore.errors import CorruptError
 from experiments import QUICK, run_experiment, trial, wait_until
 
 CONFIG = """
@@ -213,12 +214,26 @@ def test_a_checkpoint_that_lacks_a_file_is_not_downloaded(reader: Client, tmp_pa
     spoiled = reader.get_experiment(1).get_trials()[3].list_checkpoints()[0]
     assert spoiled.directory is not None
     (spoiled.directory / "weights").write_text("w")
-    with pytest.raises(RuntimeError, match="has 1 bytes, not 8"):
+    with pytest.raises(CorruptError, match="has 1 bytes instead of 8"):
         spoiled.download(tmp_path)
+    with pytest.raises(CorruptError, match="weights"):
+        spoiled.verify()
     (spoiled.directory / "weights").unlink()
-    with pytest.raises(FileNotFoundError, match="not there"):
+    with pytest.raises(CorruptError, match="the file is missing"):
         spoiled.download(tmp_path)
     assert os.listdir(tmp_path) == []
+
+
+def test_a_deleted_checkpoint_is_gone(reader: Client) -> None:
+    checkpoint = reader.get_experiment(1).get_trials()[3].list_checkpoints()[0]
+    before = reader.checkpoint_usage()
+    directory = checkpoint.directory
+    assert directory is not None and directory.exists()
+    checkpoint.delete()
+    assert checkpoint.state == "DELETED" and not directory.exists()
+    after = reader.checkpoint_usage()
+    assert after[0]["checkpoints"] == before[0]["checkpoints"] - 1
+    assert after[0]["size"] == before[0]["size"] - checkpoint.size
 
 
 def test_results(reader: Client) -> None:

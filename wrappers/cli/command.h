@@ -62,14 +62,15 @@ auto with_exit_code(Action &&action) {
 }
 
 // One group of commands each, in the file of that name.
-void add_run_command(CLI::App &app, Session &session);       // run
-void add_trial_command(CLI::App &app, Session &session);     // trial
-void add_script_commands(CLI::App &app);                     // next, report
-void add_checkpoint_commands(CLI::App &app);                 // checkpoint save, restore
-void add_ls_commands(CLI::App &app, Session &session);       // ls, experiments, checkpoints
-void add_trials_command(CLI::App &app, Session &session);    // trials
-void add_best_command(CLI::App &app, Session &session);      // best
-void add_hparams_command(CLI::App &app, Session &session);   // hparams
+void add_run_command(CLI::App &app, Session &session);               // run
+void add_trial_command(CLI::App &app, Session &session);             // trial
+void add_script_commands(CLI::App &app);                             // next, report
+void add_checkpoint_commands(CLI::App &app);                         // checkpoint save, restore
+void add_ls_commands(CLI::App &app, Session &session);               // ls, experiments, checkpoints
+void add_checkpoint_file_commands(CLI::App &app, Session &session);  // checkpoints get, put, ...
+void add_trials_command(CLI::App &app, Session &session);            // trials
+void add_best_command(CLI::App &app, Session &session);              // best
+void add_hparams_command(CLI::App &app, Session &session);           // hparams
 void add_note_commands(CLI::App &app, Session &session);     // archive, rename, tag, note, rm, ...
 void add_gc_command(CLI::App &app, Session &session);        // gc
 void add_show_command(CLI::App &app, Session &session);      // show

@@ -230,6 +230,18 @@ Json Client::hparam_importance(int64_t experiment_id) {
   });
 }
 
+Json Client::delete_checkpoint(const std::string &id) {
+  return ask_library([&](char **out, det_error *error) {
+    return det_client_delete_checkpoint(handle_.get(), id.c_str(), out, error);
+  });
+}
+
+Json Client::checkpoint_usage() {
+  return ask_library([&](char **out, det_error *error) {
+    return det_client_checkpoint_usage(handle_.get(), out, error);
+  });
+}
+
 Json Client::collect_garbage(int64_t experiment_id, bool dry_run) {
   return ask_library([&](char **out, det_error *error) {
     return det_client_collect_garbage(handle_.get(), experiment_id, dry_run ? 1 : 0, out, error);

@@ -81,6 +81,8 @@ class Client {
   Json best_trial(int64_t experiment_id);
   Json hparam_importance(int64_t experiment_id);
   Json collect_garbage(int64_t experiment_id, bool dry_run);
+  Json delete_checkpoint(const std::string &id);
+  Json checkpoint_usage();
 
  private:
   using Call = std::function<det_status(const det_client_page *, char **, det_error *)>;

@@ -40,7 +40,8 @@ Examples:
   det checkpoints                   every checkpoint, the newest first
   det checkpoints 1                 those of trial 1
   det checkpoints -s size -r -n 5   the five largest
-  det show 8f14e45f                 one of them, with its files and metadata)";
+  det show 8f14e45f                 one of them, with its files and metadata
+  det checkpoints get 8f14e45f      its files, into a directory)";
 
 constexpr const char *how_to_start =
     "Nothing here yet. A program that calls det_core_init() appears here as a trial, and 'det run "
@@ -182,7 +183,9 @@ void add_ls_commands(CLI::App &app, Session &session) {
     const auto options = std::make_shared<LsOptions>();
     CLI::App *command = app.add_subcommand(name, description);
     command->footer(footer);
-    command->callback([options, list, &session] { list(session, *options); });
+    command->callback([command, options, list, &session] {
+      if (command->get_subcommands().empty()) list(session, *options);
+    });
     return std::pair(command, options);
   };
   const auto [ls, of_ls] = add("ls", "List trials, or experiments.", ls_footer, show_list);

@@ -78,6 +78,7 @@ void add_commands(CLI::App &app, Session &session) {
   add_script_commands(app);
   add_checkpoint_commands(app);
   add_ls_commands(app, session);
+  add_checkpoint_file_commands(app, session);
   add_trials_command(app, session);
   add_best_command(app, session);
   add_hparams_command(app, session);

@@ -144,6 +144,12 @@ class Client {
   Json collect_garbage(int64_t experiment_id, bool dry_run = false, OnFailure on = {}) const {
     return answer(on, det_client_collect_garbage, experiment_id, dry_run ? 1 : 0);
   }
+  Json delete_checkpoint(Text storage_id, OnFailure on = {}) const {
+    return answer(on, det_client_delete_checkpoint, storage_id.c_str());
+  }
+  [[nodiscard]] Json checkpoint_usage(OnFailure on = {}) const {
+    return answer(on, det_client_checkpoint_usage);
+  }
   Json sync(OnFailure on = {}) const { return answer(on, det_client_sync); }
 
   // For a search whose method is a program of its own.

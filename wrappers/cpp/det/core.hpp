@@ -15,6 +15,7 @@
 #include <det/preempt.hpp>
 #include <det/profiler.hpp>
 #include <det/searcher.hpp>
+#include <det/storage.hpp>
 #include <det/train.hpp>
 
 #include <memory>

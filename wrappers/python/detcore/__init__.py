@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from detcore.errors import Error
 
 if TYPE_CHECKING:
-    from detcore import client, core, search
+    from detcore import client, core, search, storage
     from detcore.core._info import ClusterInfo, TrialInfo, get_cluster_info
 
 __version__ = "0.1.0"
@@ -21,9 +21,10 @@ __all__ = [
     "core",
     "get_cluster_info",
     "search",
+    "storage",
 ]
 
-_MODULES = {"client", "core", "search"}
+_MODULES = {"client", "core", "search", "storage"}
 _OF_INFO = {"ClusterInfo", "TrialInfo", "get_cluster_info"}
 
 

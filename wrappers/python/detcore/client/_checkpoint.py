@@ -5,15 +5,11 @@ from __future__ import annotations
 import json
 import os
 import pathlib
-import shutil
-import tempfile
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from detcore import _abi
 from detcore.client._record import Fact, Record, time
 from detcore.client._states import CheckpointState
-from detcore.errors import CorruptError, NotFoundError, UnsupportedError
 
 if TYPE_CHECKING:
     import datetime
@@ -68,61 +64,27 @@ class Checkpoint(Record):
 
     def download(self, path: str | os.PathLike[str] | None = None) -> str:
         """Copies its files into a directory, by default checkpoints/UUID; returns the directory.
-        What is there before stays; a copy that fails leaves none of its files behind. Sizes are
-        compared; core.checkpoint.download() compares checksums as well."""
-        source = self.directory
-        if source is None:
-            raise UnsupportedError(
-                f"downloading checkpoint {self.uuid}: its files are in a storage of type "
-                f"{self.storage.get('type')}; only those in a file system can be copied",
-                code=_abi.DET_E_UNSUPPORTED,
-            )
+        What is there before stays; they are compared with what was stored."""
+        from detcore.storage import Storage
+
         target = pathlib.Path(path) if path is not None else pathlib.Path("checkpoints", self.uuid)
-        target.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".download-", dir=target) as part:
-            for name in sorted(self.resources):
-                self._copy(source, pathlib.Path(part), name)
-            _move_into(pathlib.Path(part), target)
+        Storage(self.storage).download(self.uuid, target)
         return str(target)
 
-    def _copy(self, source: pathlib.Path, part: pathlib.Path, name: str) -> None:
-        if pathlib.PurePosixPath(name).is_absolute() or ".." in pathlib.PurePosixPath(name).parts:
-            raise CorruptError(
-                f"downloading checkpoint {self.uuid}: {name!r} leads out of it",
-                code=_abi.DET_E_CORRUPT,
-            )
-        target = part / name
-        if name.endswith("/"):
-            target.mkdir(parents=True, exist_ok=True)
-            return
-        target.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            shutil.copyfile(source / name, target)
-        except FileNotFoundError as failure:
-            raise NotFoundError(
-                f"downloading checkpoint {self.uuid}: {source / name} is not there: its storage is "
-                f"not mounted, or it was deleted (it is {self.state})",
-                code=_abi.DET_E_NOT_FOUND,
-            ) from failure
-        if target.stat().st_size != self.resources[name]:
-            raise CorruptError(
-                f"downloading checkpoint {self.uuid}: {source / name} has "
-                f"{target.stat().st_size} bytes, not {self.resources[name]}: take another one",
-                code=_abi.DET_E_CORRUPT,
-            )
+    def verify(self) -> None:
+        """Compares its files with what was stored; a CorruptError names one that differs."""
+        from detcore.storage import Storage
+
+        Storage(self.storage).verify(self.uuid)
+
+    def delete(self) -> None:
+        """Deletes its files; from then on nothing starts from it."""
+        self._client._ask_about("det_client_delete_checkpoint", self.uuid)
+        self._whole = False
 
     def write_metadata_file(self, path: str | os.PathLike[str]) -> None:
         """Writes its metadata as JSON."""
         pathlib.Path(path).write_text(json.dumps(self.metadata, indent=2) + "\n", encoding="utf-8")
-
-
-def _move_into(part: pathlib.Path, target: pathlib.Path) -> None:
-    for path in sorted(part.rglob("*")):
-        place = target / path.relative_to(part)
-        if path.is_dir():
-            place.mkdir(exist_ok=True)
-        else:
-            os.replace(path, place)
 
 
 def validations(checkpoints: Iterable[Checkpoint], name: str) -> list[float | None]:

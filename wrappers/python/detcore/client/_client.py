@@ -53,6 +53,11 @@ class Client:
         """Who this user is to a master over HTTP."""
         return _account("det_client_whoami", self._options)
 
+    def checkpoint_usage(self) -> list[dict[str, Any]]:
+        """What the checkpoints of each experiment take: experiment_id, name, checkpoints, size."""
+        answer = self._connection.ask("det_client_checkpoint_usage")
+        return answer["experiments"]  # type: ignore[no-any-return]
+
     def get_experiment(self, experiment_id: int) -> Experiment:
         experiment = Experiment(self, {"id": _identity(experiment_id, "experiment_id")})
         experiment.reload()

@@ -1,0 +1,209 @@
+// det checkpoints get, put, verify, rm, cp, du: the files of checkpoints.
+#include <memory>
+
+#include "ask.h"
+#include "command.h"
+#include "core/base/json.h"
+#include "field_text.h"
+#include "library_storage.h"
+#include "table.h"
+
+namespace det::cli {
+
+namespace {
+
+constexpr const char *files_footer =
+    R"(A checkpoint is named by its id, or by the beginning of it where a store or master knows it. Where it is
+stored, the store or master says; --storage says it instead, as a directory, a URI (s3://bucket/prefix,
+gs://bucket/prefix, azure://container/prefix) or a checkpoint_storage object in JSON.
+
+Examples:
+  det checkpoints get 8f14e45f model            its files, verified, into ./model
+  det checkpoints put model --storage s3://b/p  store ./model there; prints the new id
+  det checkpoints verify 8f14e45f               compare its files with what was stored
+  det checkpoints cp 8f14e45f s3://b/p          store it there as well, under its id
+  det checkpoints rm 8f14e45f                   delete it
+  det checkpoints du                            what those of each experiment take)";
+
+struct FileOptions {
+  std::string id, directory, storage, to, metadata;
+  std::vector<std::string> ids;
+  bool yes = false;
+  bool json = false;
+};
+
+struct Found {
+  std::string id;
+  std::string location;
+};
+
+Found find_stored(const Session &session, const FileOptions &options, const std::string &id) {
+  if (!options.storage.empty()) return {id, options.storage};
+  const Json checkpoint = session.connect().find_checkpoint(id);
+  const Json &where = field(checkpoint, "storage");
+  const std::string uuid = text_of(field(checkpoint, "uuid"));
+  if (!where.is_object())
+    throw Failure(ExitCode::unsupported, "the master does not say where checkpoint " + uuid +
+                                             " is; say it with --storage");
+  return {uuid, where.dump()};
+}
+
+void tell(const FileOptions &options, const Json &answer, const std::string &text) {
+  print(options.json ? json_line(answer) : text + "\n");
+}
+
+void get_files(const Session &session, const FileOptions &options) {
+  const Found found = find_stored(session, options, options.id);
+  const std::string directory = options.directory.empty() ? found.id : options.directory;
+  {
+    ProgressBar progress("fetching");
+    LibraryStorage(found.location).download(found.id, directory, progress);
+  }
+  tell(options, {{"uuid", found.id}, {"directory", directory}}, directory);
+}
+
+void put_files(const Session &, const FileOptions &options) {
+  std::string id;
+  {
+    ProgressBar progress("storing");
+    id = LibraryStorage(options.storage).upload(options.directory, options.metadata, progress);
+  }
+  tell(options, {{"uuid", id}}, id);
+}
+
+void verify_files(const Session &session, const FileOptions &options) {
+  for (const std::string &id : options.ids) {
+    const Found found = find_stored(session, options, id);
+    LibraryStorage storage(found.location);
+    {
+      ProgressBar progress("verifying");
+      storage.verify(found.id, progress);
+    }
+    const Json listed = storage.list(found.id);
+    tell(options, {{"uuid", found.id}, {"size", field(listed, "size")}},
+         found.id + " is as it was stored, " + bytes_of(field(listed, "size")) + ".");
+  }
+}
+
+void copy_files(const Session &session, const FileOptions &options) {
+  const Found found = find_stored(session, options, options.id);
+  LibraryStorage from(found.location), to(options.to);
+  {
+    ProgressBar progress("copying");
+    from.copy(found.id, to, progress);
+  }
+  tell(options, {{"uuid", found.id}}, found.id);
+}
+
+void remove_files(const Session &session, const FileOptions &options) {
+  if (!options.yes && !can_ask())
+    throw Failure(ExitCode::usage, "deleting needs -y where nobody can be asked");
+  for (const std::string &id : options.ids) {
+    const Found found = find_stored(session, options, id);
+    if (!options.yes) {
+      const std::string answer = ask("Delete checkpoint " + found.id + "? [y/N] ", Echo::shown);
+      if (answer != "y" && answer != "Y" && answer != "yes") {
+        print("Checkpoint " + found.id + " stays.\n");
+        continue;
+      }
+    }
+    if (options.storage.empty()) session.connect().delete_checkpoint(found.id);
+    else LibraryStorage(found.location).remove(found.id);
+    tell(options, {{"uuid", found.id}}, "Checkpoint " + found.id + " is deleted.");
+  }
+}
+
+void show_usage(const Session &session, const FileOptions &options) {
+  const Json answer = session.connect().checkpoint_usage();
+  const Json &experiments = field(answer, "experiments");
+  if (options.json) {
+    for (const Json &one : experiments) print(json_line(one));
+    return;
+  }
+  Table table(
+      session.terminal,
+      {{"EXP", Align::right}, {"NAME"}, {"CHECKPOINTS", Align::right}, {"SIZE", Align::right}});
+  int64_t bytes = 0;
+  for (const Json &one : experiments) {
+    table.add({text_of(field(one, "experiment_id")), text_of(field(one, "name")),
+               text_of(field(one, "checkpoints")), bytes_of(field(one, "size"))});
+    bytes += field(one, "size").get<int64_t>();
+  }
+  table.finish();
+  print(experiments.empty() ? "No checkpoints yet.\n" : bytes_of(Json(bytes)) + " in all.\n");
+}
+
+using FileAction = void (*)(const Session &, const FileOptions &);
+
+std::pair<CLI::App *, std::shared_ptr<FileOptions>> add_action(CLI::App *group, Session &session,
+                                                               const char *name,
+                                                               const char *description,
+                                                               FileAction action) {
+  const auto options = std::make_shared<FileOptions>();
+  CLI::App *command = group->add_subcommand(name, description)->group("Commands");
+  command->footer(files_footer);
+  command->add_flag("--json", options->json, "One JSON object each.");
+  command->callback([options, action, &session] { action(session, *options); });
+  return {command, options};
+}
+
+CLI::Option *add_storage(CLI::App *command, FileOptions &options) {
+  return command->add_option("--storage", options.storage, "Where it is stored.")
+      ->type_name("STORAGE");
+}
+
+void add_checkpoint(CLI::App *command, FileOptions &options) {
+  command->add_option("CHECKPOINT", options.id, "Its id, or the beginning of it.")
+      ->required()
+      ->type_name("");
+  add_storage(command, options);
+}
+
+void add_checkpoints(CLI::App *command, FileOptions &options) {
+  command->add_option("CHECKPOINT", options.ids, "Their ids, or the beginnings of them.")
+      ->required()
+      ->type_name("");
+  add_storage(command, options);
+}
+
+}  // namespace
+
+void add_checkpoint_file_commands(CLI::App &app, Session &session) {
+  CLI::App *group = app.get_subcommand("checkpoints");
+
+  const auto [get_command, fetched] = add_action(
+      group, session, "get", "Fetch the files of a checkpoint; print where they are.", get_files);
+  add_checkpoint(get_command, *fetched);
+  get_command
+      ->add_option("DIRECTORY", fetched->directory, "Where to; by default a new one of its id.")
+      ->type_name("");
+
+  const auto [put_command, stored] = add_action(
+      group, session, "put", "Store a directory as a checkpoint; print its id.", put_files);
+  put_command->add_option("DIRECTORY", stored->directory, "Where its files are.")
+      ->required()
+      ->type_name("");
+  add_storage(put_command, *stored)->required();
+  put_command->add_option("--metadata", stored->metadata, "What to keep with it: a JSON object.")
+      ->type_name("JSON");
+
+  const auto [verify_command, verified] =
+      add_action(group, session, "verify", "Compare the files of checkpoints with what was stored.",
+                 verify_files);
+  add_checkpoints(verify_command, *verified);
+
+  const auto [copy_command, copied] = add_action(
+      group, session, "cp", "Store a checkpoint in another storage as well.", copy_files);
+  add_checkpoint(copy_command, *copied);
+  copy_command->add_option("TO", copied->to, "The other storage.")->required()->type_name("");
+
+  const auto [remove_command, removed] =
+      add_action(group, session, "rm", "Delete checkpoints.", remove_files);
+  add_checkpoints(remove_command, *removed);
+  remove_command->add_flag("-y,--yes", removed->yes, "Do not ask.");
+
+  add_action(group, session, "du", "Show what the checkpoints of each experiment take.",
+             show_usage);
+}
+
+}  // namespace det::cli

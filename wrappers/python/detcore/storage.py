@@ -1,0 +1,112 @@
+"""Checkpoints in storage without a run, and without a master that is told of anything."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from ctypes import byref
+from typing import Any, Union
+
+from detcore._capi import Callbacks, call, handle, required, text
+from detcore._interruptible import interruptible
+from detcore._owned import Owned
+from detcore.core._checkpoint import (
+    DownloadMode,
+    Path,
+    Progress,
+    Selector,
+    _cancellable,
+    _download_options,
+    _store_options,
+)
+from detcore.core._json import encode
+
+Location = Union[str, "os.PathLike[str]", Mapping[str, Any]]
+Follow = Callable[[Progress], object]
+
+
+class Storage:
+    """`location`: a directory, a URI (s3://bucket/prefix, gs://, azure://) or a
+    `checkpoint_storage` dict."""
+
+    def __init__(self, location: Location) -> None:
+        if isinstance(location, Mapping):
+            where = encode(dict(location), "location")
+        else:
+            where = required(location, "location")
+        self._owned = interruptible(
+            lambda: Owned(handle("det_storage_open", where), "det_storage_free")
+        )
+
+    def config(self) -> dict[str, Any]:
+        """The `checkpoint_storage` that opens it again, without credentials."""
+        found: dict[str, Any] = json.loads(text("det_storage_get_config", self._owned.address))
+        return found
+
+    def upload(
+        self,
+        ckpt_dir: Path,
+        metadata: Mapping[str, Any] | None = None,
+        *,
+        selector: Selector | None = None,
+        progress: Follow | None = None,
+    ) -> str:
+        """Stores the contents of a directory as a new checkpoint and returns its storage id."""
+        folder = required(ckpt_dir, "ckpt_dir")
+        facts = None if metadata is None else encode(dict(metadata), "metadata")
+        callbacks = Callbacks()
+        options = _store_options(callbacks, False, selector, progress)
+        return _cancellable(
+            callbacks,
+            lambda: text("det_storage_upload", self._owned.address, folder, facts, byref(options)),
+        )
+
+    def download(
+        self,
+        storage_id: str,
+        ckpt_dir: Path,
+        *,
+        selector: Selector | None = None,
+        progress: Follow | None = None,
+    ) -> None:
+        """Copies a checkpoint into a directory, made if absent, and verifies it."""
+        folder = required(ckpt_dir, "ckpt_dir")
+        self._transfer("det_storage_download", storage_id, folder, selector, progress)
+
+    def list(self, storage_id: str) -> dict[str, int]:
+        """The bytes of each of its files; directories end in /."""
+        name = required(storage_id, "storage_id")
+        found = interruptible(lambda: text("det_storage_list", self._owned.address, name))
+        resources: dict[str, int] = json.loads(found)["resources"]
+        return resources
+
+    def verify(self, storage_id: str, *, progress: Follow | None = None) -> None:
+        """Compares all files with what was stored; a CorruptError names one that differs."""
+        self._transfer("det_storage_verify", storage_id, None, None, progress)
+
+    def copy(self, storage_id: str, to: Storage, *, progress: Follow | None = None) -> None:
+        """Stores a checkpoint a second time, under its id."""
+        self._transfer("det_storage_copy", storage_id, to._owned.address, None, progress)
+
+    def delete(self, storage_id: str) -> None:
+        """Deletes a checkpoint; one that is not there counts as deleted."""
+        name = required(storage_id, "storage_id")
+        interruptible(lambda: call("det_storage_delete", self._owned.address, name))
+
+    def _transfer(
+        self,
+        function: str,
+        storage_id: str,
+        target: bytes | int | None,
+        selector: Selector | None,
+        progress: Follow | None,
+    ) -> None:
+        name = required(storage_id, "storage_id")
+        callbacks = Callbacks()
+        options = _download_options(callbacks, DownloadMode.NoSharedDownload, selector, progress)
+        arguments: list[bytes | int] = [name] if target is None else [name, target]
+        _cancellable(
+            callbacks,
+            lambda: call(function, self._owned.address, *arguments, byref(options)),
+        )
