@@ -80,7 +80,7 @@ class Checkpoint(Record):
     def delete(self) -> None:
         """Deletes its files; from then on nothing starts from it."""
         self._client._ask_about("det_client_delete_checkpoint", self.uuid)
-        self._whole = False
+        self.reload()
 
     def write_metadata_file(self, path: str | os.PathLike[str]) -> None:
         """Writes its metadata as JSON."""
