@@ -46,8 +46,7 @@ Json EmbeddedClient::delete_experiment(int64_t experiment_id) {
     for (const Json &one : deletion.storages) {
       const auto storage = one.is_string() ? storage::make_storage_from_uri(one, logger_)
                                            : storage::make_storage(one, std::nullopt, logger_);
-      if (!storage->directory().empty())
-        tensorboard::remove_tensorboard_files(*storage, deletion.cluster_id, experiment_id);
+      tensorboard::remove_tensorboard_files(*storage, deletion.cluster_id, experiment_id);
     }
     deleted = engine_.delete_files(experiment_id, *logger_);
   } catch (const std::exception &failure) {

@@ -111,18 +111,25 @@ void Core::open_journal(const CoreOptions &options) {
   const comm::Ranks &ranks = communicator_->ranks();
   info_ = std::make_unique<Info>(run, ranks, place_.location, place_.storage->config(),
                                  place_.cluster.has_value());
+  std::shared_ptr<storage::Storage> kept(std::shared_ptr<void>(), place_.storage.get());
+  if (place_.tensorboard_storage) kept = place_.tensorboard_storage;
+  const std::filesystem::path directory = kept->directory();
   tensorboard_ = std::make_shared<tensorboard::TensorboardFiles>(
       options.tensorboard_mode,
-      tensorboard::TensorboardPlace{
-          place_.tensorboard_directory.empty() ? place_.storage->directory()
-                                               : place_.tensorboard_directory,
-          run.cluster_id, run.experiment_id, run.trial_id, run.allocation_id, ranks.rank});
+      tensorboard::TensorboardPlace{directory, run.cluster_id, run.experiment_id, run.trial_id,
+                                    run.allocation_id, ranks.rank,
+                                    directory.empty() ? kept : nullptr});
   if (!master.unreachable().empty()) return;
   journal::Shipper::Observer observer;
   if (options.tensorboard_mode == tensorboard::TensorboardMode::automatic &&
       communicator_->is_chief()) {
     events_ = std::make_unique<tensorboard::EventWriter>(tensorboard_, logger_);
-    observer = [this](std::span<const Report> reports) { events_->write(reports); };
+    observer = [this](std::span<const Report> reports) {
+      events_->write(reports);
+      if (uploader_) uploader_->note_change();
+    };
+    if (tensorboard_->wants_sync())
+      uploader_ = std::make_unique<tensorboard::Uploader>(tensorboard_, logger_);
   }
   spool_ = journal::Spool::create(
       master.run_directory(), JournalKey{run.trial_id, run.run_id, ranks.rank, master.journal_id()},
@@ -200,6 +207,9 @@ void Core::take_down(Steps &steps, std::chrono::milliseconds limit) {
   // The end of the run must not overtake its reports, and until they are there the watcher keeps
   // the run alive to the master.
   steps.run([&] { deliver_last(limit); });
+  steps.run([&] {
+    if (uploader_) uploader_->finish(limit);
+  });
   steps.run([&] {
     if (preempt_) preempt_->stop();
   });

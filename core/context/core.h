@@ -27,6 +27,7 @@
 #include "core/journal/spool.h"
 #include "core/tensorboard/event_writer.h"
 #include "core/tensorboard/files.h"
+#include "core/tensorboard/uploader.h"
 
 namespace det::context {
 
@@ -87,6 +88,7 @@ class Core {
   std::unique_ptr<Info> info_;
   std::shared_ptr<tensorboard::TensorboardFiles> tensorboard_;
   std::unique_ptr<tensorboard::EventWriter> events_;
+  std::unique_ptr<tensorboard::Uploader> uploader_;  // into a bucket
   // Neither where this rank cannot reach the master.
   std::unique_ptr<journal::Spool> spool_;
   std::unique_ptr<journal::Shipper> shipper_;

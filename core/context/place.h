@@ -18,7 +18,7 @@ struct Place {
   std::optional<config::ClusterInfo> cluster;      // of a trial that a cluster started
   std::shared_ptr<master::MasterSession> session;  // with a master over HTTP
   std::unique_ptr<storage::Storage> storage;
-  std::filesystem::path tensorboard_directory;  // beside the checkpoints of the configuration
+  std::shared_ptr<storage::Storage> tensorboard_storage;  // of the configuration, where another
   std::unique_ptr<master::Master> master;
 };
 

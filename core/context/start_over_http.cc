@@ -55,9 +55,9 @@ Json open_storage_of_trial(const CoreOptions &options, const std::shared_ptr<Log
   const Json &config = place.cluster->trial->config;
   std::unique_ptr<storage::Storage> configured =
       storage_from_config(config, config::shared_mount(), logger);
-  if (configured) place.tensorboard_directory = configured->directory();
   if (!options.checkpoint_storage.empty()) {
     place.storage = storage_from_option(options.checkpoint_storage, logger);
+    place.tensorboard_storage = std::move(configured);
     return place.storage->config();
   }
   if (!configured)

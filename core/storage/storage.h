@@ -150,6 +150,12 @@ class Storage {
   // The directory under which files of other kinds (TensorBoard) may be kept beside the
   // checkpoints; empty when this storage has no file system.
   virtual std::filesystem::path directory() const = 0;
+
+  // In its place, where it is empty: keeps a file under a relative path of at least three
+  // components, which nothing of a checkpoint has, in place of what was there; and removes all that
+  // were kept below a directory.
+  virtual void put_file(const std::string &path, const std::filesystem::path &file);
+  virtual void remove_files(const std::string &directory);
 };
 
 // From a `checkpoint_storage` object (spec 4.1). `container_path` replaces host_path where given.

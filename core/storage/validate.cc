@@ -7,6 +7,20 @@
 
 namespace det::storage {
 
+namespace {
+
+[[noreturn]] void refuse_files() {
+  throw Error(Code::unsupported,
+              "keeping files beside checkpoints: this storage is a file system; "
+              "its directory is where they are written");
+}
+
+}  // namespace
+
+void Storage::put_file(const std::string &, const std::filesystem::path &) { refuse_files(); }
+
+void Storage::remove_files(const std::string &) { refuse_files(); }
+
 void validate_storage(Storage &storage) {
   constexpr const char *name = "VALIDATE.txt";
   const std::unique_ptr<CheckpointWriter> writer = storage.begin(make_uuid());

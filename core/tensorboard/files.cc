@@ -74,10 +74,11 @@ fs::path tensorboard_path(const std::string &cluster_id, int64_t experiment_id) 
   return fs::path(cluster_id) / "tensorboard/experiment" / std::to_string(experiment_id);
 }
 
-void remove_tensorboard_files(const storage::Storage &storage, const std::string &cluster_id,
+void remove_tensorboard_files(storage::Storage &storage, const std::string &cluster_id,
                               int64_t experiment_id) {
   const fs::path base = storage.directory();
-  if (base.empty()) throw Error(Code::unsupported, "not in this kind of storage");
+  if (base.empty())
+    return storage.remove_files(tensorboard_path(cluster_id, experiment_id).string());
   const fs::path path = fs::weakly_canonical(base) / tensorboard_path(cluster_id, experiment_id);
   if (fs::weakly_canonical(path) != path)
     throw Error(Code::access, "'" + path.string() + "' leads elsewhere");
@@ -123,10 +124,18 @@ void TensorboardFiles::upload(const storage::Selector &selector, const Mangler &
     throw Error(Code::state,
                 "uploading TensorBoard files: the automatic mode keeps them already; choose the "
                 "manual mode when starting the core");
-  if (place_.storage.empty())
-    throw Error(Code::unsupported,
-                "uploading TensorBoard files: the checkpoint storage is no file system; configure "
-                "storage of type shared_fs or directory");
+  upload_changed(selector, mangler);
+}
+
+bool TensorboardFiles::wants_sync() const {
+  return mode_ == TensorboardMode::automatic && place_.rank == 0 && place_.bucket != nullptr;
+}
+
+void TensorboardFiles::sync() {
+  if (wants_sync()) upload_changed(nullptr, nullptr);
+}
+
+void TensorboardFiles::upload_changed(const storage::Selector &selector, const Mangler &mangler) {
   const std::lock_guard guard(mutex_);
   Fd remote;
   for (const fs::path &file : files_below(local_)) upload_file(file, remote, selector, mangler);
@@ -147,8 +156,12 @@ void TensorboardFiles::upload_file(const fs::path &file, Fd &remote,
   if (!selector || selector(file.string())) {
     const fs::path target = mangler ? mangler(relative, place_.rank) : relative;
     check_beneath(target, "uploading '" + file.string() + "' as");
-    if (!remote) remote = open_remote();
-    copy_beneath(open_file(file, O_RDONLY), remote, target, place_.storage / remote_path());
+    if (place_.bucket) {
+      place_.bucket->put_file((remote_path() / target.lexically_normal()).string(), file);
+    } else {
+      if (!remote) remote = open_remote();
+      copy_beneath(open_file(file, O_RDONLY), remote, target, place_.storage / remote_path());
+    }
   }
   // File systems stamp times by a clock of some milliseconds: a change within the same tick would
   // not show, so a file that has just been written is not yet taken for unchanged.

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 
@@ -19,25 +20,27 @@ enum class TensorboardMode : int { automatic = 0, manual = 1 };
 // Where the TensorBoard files of an experiment are, relative to its storage.
 std::filesystem::path tensorboard_path(const std::string &cluster_id, int64_t experiment_id);
 
-// Removes them from `storage`; not through a link that somebody has put there. Throws
-// Code::unsupported for storage that has no file system.
-void remove_tensorboard_files(const storage::Storage &storage, const std::string &cluster_id,
+// Removes them from `storage`; not through a link that somebody has put there.
+void remove_tensorboard_files(storage::Storage &storage, const std::string &cluster_id,
                               int64_t experiment_id);
 
 struct TensorboardPlace {
-  std::filesystem::path storage;  // Storage::directory(); empty when it has no file system
+  std::filesystem::path
+      storage;  // Storage::directory(); empty when it has no file system: `bucket`
   std::string cluster_id;
   int64_t experiment_id = 0;
   int64_t trial_id = 0;
   std::string allocation_id;
   int rank = 0;
+  std::shared_ptr<storage::Storage> bucket{};
 };
 
 // Gives a file, by its path relative to the TensorBoard directory, its name in storage.
 using Mangler = std::function<std::string(const std::string &path, int rank)>;
 
-// The chief's files in automatic mode are written straight to where they are kept. All others are
-// local to a rank, and reach storage by upload(). Nothing is made on disk before it is asked for.
+// The chief's files in automatic mode are written straight to where they are kept, if that is a
+// file system. All others are local to a rank, and reach storage by upload(), or in automatic mode
+// by sync(). Nothing is made on disk before it is asked for.
 class TensorboardFiles {
  public:
   TensorboardFiles(TensorboardMode mode, TensorboardPlace place);
@@ -51,6 +54,10 @@ class TensorboardFiles {
   // it leaves is asked about again once it has changed. Code::state in automatic mode.
   void upload(const storage::Selector &selector, const Mangler &mangler);
 
+  // Whether the automatic mode needs sync(), which brings what has changed into the bucket.
+  bool wants_sync() const;
+  void sync();
+
  private:
   // A file is taken for unchanged while this stays the same.
   struct Version {
@@ -62,6 +69,7 @@ class TensorboardFiles {
 
   bool is_remote() const;
   Fd open_remote() const;
+  void upload_changed(const storage::Selector &selector, const Mangler &mangler);
   void upload_file(const std::filesystem::path &file, Fd &remote, const storage::Selector &selector,
                    const Mangler &mangler);
   std::filesystem::path remote_path() const;  // relative to the storage
