@@ -99,10 +99,10 @@ Fd make_file_beneath(const Tree &root, const std::string &path, unsigned mode) {
   return file;
 }
 
-void make_directory_beneath(const Tree &root, const std::string &path) {
+void make_directory_beneath(const Tree &root, const std::string &path, unsigned mode) {
   std::string leaf;
   const Fd parent = open_parent_beneath(root, path, &leaf);
-  if (mkdirat(parent.get(), leaf.c_str(), 0700) == 0) return;
+  if (mkdirat(parent.get(), leaf.c_str(), mode) == 0) return;
   const int reason = errno;
   if (reason == EEXIST && Fd(open_beneath(root.fd.get(), path, O_PATH | O_DIRECTORY))) return;
   OsFailure{reason == EEXIST ? ENOTDIR : reason}.raise("making directory " + root.name_of(path));

@@ -47,7 +47,7 @@ Fd open_parent_beneath(const Tree &root, const std::string &path, std::string *l
 Fd make_file_beneath(const Tree &root, const std::string &path, unsigned mode);
 
 // Makes the directory where it is absent; what it lies in must be there.
-void make_directory_beneath(const Tree &root, const std::string &path);
+void make_directory_beneath(const Tree &root, const std::string &path, unsigned mode);
 
 struct Name {
   std::string text;

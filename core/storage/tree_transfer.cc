@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <set>
+#include <unordered_set>
 
 #include "core/storage/file_transfer.h"
 #include "core/storage/storage.h"
@@ -36,6 +37,16 @@ void add_directories_of(const std::string &path, std::set<std::string> &director
     if (!directories.insert(path.substr(0, slash)).second) break;
 }
 
+std::vector<TreeEntry> only(std::vector<TreeEntry> entries, const std::vector<std::string> &paths,
+                            const Tree &source) {
+  std::unordered_set<std::string> wanted(paths.begin(), paths.end());
+  std::erase_if(entries, [&](const TreeEntry &entry) { return wanted.erase(entry.path) == 0; });
+  if (!wanted.empty())
+    throw Error(Code::not_found, "storing " + source.name_of(*wanted.begin()) +
+                                     ": it is not in the directory; list the directory again");
+  return entries;
+}
+
 void check_copyable(const Tree &source, const std::vector<TreeEntry> &entries) {
   for (const TreeEntry &entry : entries)
     if (!entry.is_directory() && !S_ISREG(entry.about.st_mode))
@@ -53,7 +64,7 @@ std::vector<HashedFile> copy_tree(const Tree &source, const std::vector<TreeEntr
     if (!entry.is_directory()) files.push_back(entry.path);
     add_directories_of(entry.path, directories);
   }
-  for (const std::string &path : directories) make_directory_beneath(target, path);
+  for (const std::string &path : directories) make_directory_beneath(target, path, 0700);
   std::vector<HashedFile> done = FileTransfer(source, &target, options).run(files);
   for (auto path = directories.rbegin(); path != directories.rend(); ++path)
     copy_attributes(source, target, *path, options.confined);

@@ -38,6 +38,10 @@ struct TransferOptions {
 // parents come first.
 void add_directories_of(const std::string &path, std::set<std::string> &directories);
 
+// The entries with these paths, each of which must be there.
+std::vector<TreeEntry> only(std::vector<TreeEntry> entries, const std::vector<std::string> &paths,
+                            const Tree &source);
+
 // Throws Code::invalid, naming it, for an entry that is neither a file nor a directory.
 void check_copyable(const Tree &source, const std::vector<TreeEntry> &entries);
 

@@ -6,26 +6,11 @@
 
 #include <cerrno>
 #include <exception>
-#include <unordered_set>
 #include <utility>
 
 namespace det::storage {
 
 namespace fs = std::filesystem;
-
-namespace {
-
-std::vector<TreeEntry> only(std::vector<TreeEntry> entries, const std::vector<std::string> &paths,
-                            const Tree &source) {
-  std::unordered_set<std::string> wanted(paths.begin(), paths.end());
-  std::erase_if(entries, [&](const TreeEntry &entry) { return wanted.erase(entry.path) == 0; });
-  if (!wanted.empty())
-    throw Error(Code::not_found, "storing " + source.name_of(*wanted.begin()) +
-                                     ": it is not in the directory; list the directory again");
-  return entries;
-}
-
-}  // namespace
 
 DirectoryWriter::DirectoryWriter(Staging staging, const std::string &id, bool durable)
     : id_(id),
