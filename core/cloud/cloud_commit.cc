@@ -1,0 +1,162 @@
+// The last steps of a checkpoint in a bucket: all files there, the manifest, known.
+#include <algorithm>
+#include <set>
+
+#include "core/base/clock.h"
+#include "core/base/error.h"
+#include "core/cloud/cloud_writer.h"
+#include "core/cloud/object_text.h"
+#include "core/cloud/request_scope.h"
+#include "core/storage/tree_transfer.h"
+
+namespace det::cloud {
+
+using storage::FileStamp;
+using storage::HashedFile;
+using storage::TreeEntry;
+
+namespace {
+
+// Whoever took this long may have been given up by a sweep of another machine, which goes by age.
+constexpr int64_t still_ours_us = int64_t{24} * 3600 * 1'000'000;
+
+// What all ranks sent. Several machines may send one file, if it has the same bytes.
+class Sent {
+ public:
+  explicit Sent(std::string id) : id_(std::move(id)) {}
+
+  void add(const storage::HashedFiles &files) {
+    for (const auto &[path, file] : files) {
+      const auto [found, is_new] = files_.try_emplace(path, file);
+      if (!is_new &&
+          (found->second.stamp.size != file.stamp.size || found->second.checksum != file.checksum))
+        throw Error(Code::conflict, "committing checkpoint '" + id_ + "': '" + path +
+                                        "' differs between ranks, or was changed after a rank "
+                                        "finished it; give each rank's file its own name");
+      stamps_.emplace(path, file.stamp);
+    }
+  }
+
+  bool has(const TreeEntry &entry) const {
+    const auto [begin, end] = stamps_.equal_range(entry.path);
+    return entry.is_directory()
+               ? begin != end
+               : std::any_of(begin, end, [stamp = FileStamp::of(entry.about)](const auto &known) {
+                   return known.second == stamp;
+                 });
+  }
+
+  const storage::HashedFiles &files() const { return files_; }
+
+ private:
+  const std::string id_;
+  storage::HashedFiles files_;
+  std::multimap<std::string, FileStamp> stamps_;
+};
+
+}  // namespace
+
+std::string CloudWriter::finish(const std::vector<std::string> &paths) {
+  require_writing("finishing checkpoint");
+  std::vector<TreeEntry> entries;
+  if (!paths.empty()) {
+    entries = storage::scan_tree(local(), {.outside = Code::invalid});
+    const std::set<std::string> wanted(paths.begin(), paths.end());
+    // All directories: nobody's share names them.
+    std::erase_if(entries, [&](const TreeEntry &entry) {
+      return !entry.is_directory() && !wanted.contains(entry.path);
+    });
+    send(local(), entries, true);
+  }
+  return storage::pack_share(sent_);
+}
+
+storage::Resources CloudWriter::commit(const std::vector<std::string> &finished) {
+  require_writing("committing checkpoint");
+  if (!is_owner_)
+    throw Error(Code::state, "committing checkpoint '" + id_ +
+                                 "': this rank joined it; the rank that began it commits");
+  try {
+    const storage::ManifestText manifest = seal(finished);
+    publish(manifest);
+    state_ = State::committed;
+    local_.reset();
+    storage::Resources resources;
+    for (const auto &[path, entry] : manifest.files) resources[path] = entry.size;
+    for (const std::string &path : manifest.directories) resources[path + "/"] = 0;
+    return resources;
+  } catch (const std::exception &failure) {
+    is_unreachable_ = is_passing(as_error(failure).code);
+    try {
+      abort();
+    } catch (const Error &) {
+      // What went wrong first is what the caller should know.
+    }
+    throw;
+  }
+}
+
+// Sends what nobody has finished, and lists everything.
+storage::ManifestText CloudWriter::seal(const std::vector<std::string> &finished) {
+  Sent shares(id_);
+  for (const std::string &share : finished) shares.add(storage::unpack_shares({share}));
+  if (local_) {
+    Sent sent = shares;
+    sent.add(sent_);
+    std::vector<TreeEntry> entries = storage::scan_tree(local(), {.outside = Code::invalid});
+    storage::check_copyable(local(), entries);
+    std::erase_if(entries, [&](const TreeEntry &entry) { return sent.has(entry); });
+    send(local(), entries, true);
+  }
+  shares.add(sent_);
+  storage::ManifestText manifest;
+  std::set<std::string> directories;
+  for (const auto &[path, file] : shares.files()) {
+    storage::add_directories_of(path, directories);
+    if (!path.ends_with('/')) manifest.files[path] = {file.stamp.size, file.checksum};
+  }
+  for (const std::string &path : directories)
+    if (manifest.files.contains(path))
+      throw Error(Code::conflict, "committing checkpoint '" + id_ + "': '" + path +
+                                      "' is a file of one rank and a directory of another; give "
+                                      "them names of their own");
+  manifest.directories.assign(directories.begin(), directories.end());
+  return manifest;
+}
+
+// From here on it is visible.
+void CloudWriter::publish(const storage::ManifestText &manifest) {
+  is_taken_ = now_us() - begun_us_ > still_ours_us && !bucket_->intents.has(id_);
+  if (is_taken_)
+    throw Error(Code::conflict, "committing checkpoint '" + id_ +
+                                    "': another machine has taken it for abandoned and removed "
+                                    "its files; save again");
+  const std::string text = storage::to_text(manifest);
+  const std::string key = bucket_->keys.manifest(id_);
+  try {
+    write_object(*bucket_->store, key, text, true);
+  } catch (const Error &error) {
+    // The answer to an earlier attempt may have been lost, or its process.
+    if (error.code != Code::conflict) throw;
+    is_taken_ = read_object(*bucket_->store, key) != text;
+    if (is_taken_) throw;
+  }
+}
+
+void CloudWriter::announced() {
+  require_own_process();
+  if (state_ == State::announced) return;
+  if (state_ != State::committed)
+    throw Error(Code::state, "announcing checkpoint '" + id_ + "': it is not committed");
+  state_ = State::announced;
+  RequestScope scope(nullptr);
+  scope.attempts = 2;
+  const InRequestScope in_scope(scope);
+  try {
+    bucket_->intents.remove(id_);
+  } catch (const Error &) {
+    // The next sweep finds it without an owner, asks the master, and removes it.
+  }
+}
+
+}  // namespace det::cloud

@@ -1,0 +1,66 @@
+// From a bucket into a directory.
+#include "core/base/error.h"
+#include "core/base/uuid.h"
+#include "core/cloud/cloud_storage.h"
+#include "core/cloud/fetch_files.h"
+#include "core/cloud/local_directory.h"
+#include "core/storage/tree_transfer.h"
+
+namespace det::cloud {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// A copy that goes with whom it was made for.
+class DownloadedCheckpoint : public storage::CheckpointReader {
+ public:
+  DownloadedCheckpoint(const fs::path &base, const std::string &id)
+      : local_(base, id + "-" + make_uuid()) {}
+  const fs::path &path() const override { return local_.path(); }
+
+ private:
+  const LocalDirectory local_;
+};
+
+}  // namespace
+
+void CloudStorage::download(const std::string &id, const fs::path &target,
+                            const storage::Selector &selector, bool checksums,
+                            const storage::HadManifest &had_manifest) {
+  const StoredCheckpoint found = stored(id);
+  if (!found.has_manifest && had_manifest && had_manifest())
+    throw Error(Code::corrupt, "verifying " + name_of(id) +
+                                   ": its manifest is missing, so that its files cannot be "
+                                   "checked; the checkpoint is damaged or somebody has put "
+                                   "another in its place, restore another one");
+  std::vector<FileToFetch> files;
+  std::set<std::string> directories;
+  bool is_empty = true;
+  for (const auto &[path, size] : found.resources()) {
+    if (selector && !selector(path)) continue;
+    is_empty = false;
+    storage::add_directories_of(path, directories);
+    if (path.ends_with('/')) continue;
+    const StoredFile &file = found.files.at(path);
+    files.push_back({path, bucket_->keys.checkpoint(id) + path, file.size,
+                     checksums ? file.checksum : std::nullopt, file.version});
+  }
+  if (selector && is_empty) return;
+  make_directories(target);
+  const storage::Tree into(target);
+  for (const std::string &path : directories)
+    storage::make_directory_beneath(into, path, default_directory_mode);
+  fetch_files(*bucket_->store, files, into, bucket_->requests, bucket_->progress());
+}
+
+std::unique_ptr<storage::CheckpointReader> CloudStorage::restore(
+    const std::string &id, const storage::Selector &selector, bool checksums,
+    const storage::HadManifest &had_manifest) {
+  storage::check_storage_id(id);
+  auto reader = std::make_unique<DownloadedCheckpoint>(bucket_->temporary, id);
+  download(id, reader->path(), selector, checksums, had_manifest);
+  return reader;
+}
+
+}  // namespace det::cloud

@@ -1,0 +1,193 @@
+#include "core/cloud/fetch_files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <memory>
+
+#include "core/base/error.h"
+#include "core/base/hash.h"
+#include "core/cloud/request_pool.h"
+#include "core/cloud/running_checksum.h"
+#include "core/storage/block_checksum.h"
+#include "core/storage/file_transfer.h"
+#include "core/storage/manifest.h"
+
+namespace det::cloud {
+
+using storage::checksum_block;
+
+namespace {
+
+// Bytes of one request. Several share a block of a checksum, or one is a block, whose checksum then
+// costs no reading.
+constexpr uint64_t short_range = uint64_t{16} << 20;
+constexpr uint64_t many_blocks = 16;  // so many are enough to keep all requests busy
+
+// Writes a range in place. The client may hold it a moment longer than the transfer that was
+// stopped: it has all that it uses.
+class RangeSink : public http::BodySink {
+ public:
+  RangeSink(std::shared_ptr<const Fd> file, std::string described, uint64_t begin, uint64_t size,
+            std::shared_ptr<std::atomic<uint64_t>> moved, bool sums)
+      : file_(std::move(file)),
+        described_(std::move(described)),
+        begin_(begin),
+        size_(size),
+        moved_(std::move(moved)),
+        sums_(sums) {}
+
+  void begin() override {}
+  void write(const char *bytes, size_t count) override {
+    const size_t wanted = std::min<uint64_t>(count, size_ - std::min(done_, size_));
+    storage::write_all_at(file_->get(), {bytes, wanted}, begin_ + done_, described_);
+    if (sums_) sum_.add(bytes, wanted);
+    *moved_ += wanted;
+    done_ += count;
+  }
+
+  uint64_t done() const { return done_; }
+  uint64_t checksum() const { return sum_.value(); }
+
+ private:
+  const std::shared_ptr<const Fd> file_;
+  const std::string described_;
+  const uint64_t begin_, size_;
+  const std::shared_ptr<std::atomic<uint64_t>> moved_;
+  const bool sums_;
+  Checksum sum_;
+  uint64_t done_ = 0;
+};
+
+class Fetch {
+ public:
+  Fetch(ObjectStore &store, const storage::Tree &target, size_t requests,
+        storage::Progress *progress)
+      : store_(store), target_(target), pool_(requests, progress) {}
+
+  void run(const std::vector<FileToFetch> &files) {
+    auto next = files.begin();
+    pool_.run([&]() -> RequestPool::Task {
+      if (next == files.end()) return nullptr;
+      return [this, &file = *next++] { start(file); };
+    });
+  }
+
+ private:
+  struct File;
+
+  void start(const FileToFetch &what);
+  void fetch(File &file, uint64_t begin);
+  void finish(File &file);
+
+  ObjectStore &store_;
+  const storage::Tree &target_;
+  RequestPool pool_;  // last: its threads use what stands above
+};
+
+struct Fetch::File {
+  File(const storage::Tree &tree, const FileToFetch &from)
+      : target(tree),
+        what(from),
+        fd(std::make_shared<const Fd>(
+            storage::make_file_beneath(tree, from.path, default_file_mode))),
+        range(from.size > many_blocks * checksum_block ? checksum_block : short_range),
+        sums_on_the_way(range == checksum_block || from.size <= range),
+        blocks(storage::checksum_blocks(from.size)) {}
+  ~File() {
+    if (finished) return;
+    try {
+      std::string leaf;
+      const Fd parent = storage::open_parent_beneath(target, what.path, &leaf);
+      unlinkat(parent.get(), leaf.c_str(), 0);
+    } catch (const std::exception &) {
+      // Already failing; the half file stays.
+    }
+  }
+
+  const storage::Tree &target;
+  const FileToFetch &what;
+  const std::shared_ptr<const Fd> fd;
+  const uint64_t range;
+  const bool sums_on_the_way;  // each range is a block
+  std::vector<uint64_t> blocks;
+  std::atomic<size_t> ranges_left{1};
+  bool finished = false;
+};
+
+void Fetch::start(const FileToFetch &what) {
+  const auto file = std::make_shared<File>(target_, what);
+  if (what.size <= file->range) {
+    fetch(*file, 0);
+    return finish(*file);
+  }
+  // A disk that is full says so now. Not every file system can set room aside.
+  if (fallocate(file->fd->get(), 0, 0, static_cast<off_t>(what.size)) != 0 &&
+      (errno == ENOSPC || errno == EDQUOT || errno == EFBIG))
+    OsFailure{errno}.raise("making room for " + target_.name_of(what.path));
+  file->ranges_left = static_cast<size_t>((what.size - 1) / file->range + 1);
+  for (uint64_t begin = 0; begin < what.size; begin += file->range)
+    pool_.submit([this, file, begin] {
+      fetch(*file, begin);
+      if (--file->ranges_left == 0) finish(*file);
+    });
+}
+
+void Fetch::fetch(File &file, uint64_t begin) {
+  const FileToFetch &what = file.what;
+  const uint64_t size = std::min(file.range, what.size - begin);
+  const bool last = begin + size == what.size;
+  const auto sink =
+      std::make_shared<RangeSink>(file.fd, target_.name_of(what.path), begin, size, pool_.moved(),
+                                  what.checksum && file.sums_on_the_way);
+  try {
+    // One byte more than there should be tells of an object that has grown.
+    store_.get(what.key, begin, last ? size + 1 : size, what.version, sink);
+  } catch (const Error &error) {
+    const std::string name = "'" + store_.name_of(what.key) + "'";
+    if (error.code == Code::not_found) storage::throw_damaged(name, "the object is missing");
+    if (error.code == Code::conflict)
+      storage::throw_damaged(name, "the object was replaced meanwhile");
+    if (error.code == Code::invalid && error.http_status == 416)
+      storage::throw_damaged(name, "it ends before byte " + std::to_string(begin));
+    throw;
+  }
+  if (sink->done() != size)
+    storage::throw_damaged("'" + store_.name_of(what.key) + "'",
+                           sink->done() > size
+                               ? "it has more than " + std::to_string(what.size) + " bytes"
+                               : "it has " + std::to_string(begin + sink->done()) +
+                                     " bytes instead of " + std::to_string(what.size));
+  if (file.sums_on_the_way) file.blocks[begin / checksum_block] = sink->checksum();
+}
+
+void Fetch::finish(File &file) {
+  if (file.what.checksum) {
+    const uint64_t found =
+        file.sums_on_the_way
+            ? storage::combined_checksum(file.blocks)
+            : RunningChecksum(file.fd, file.what.size, target_.name_of(file.what.path)).value();
+    if (found != *file.what.checksum)
+      storage::throw_damaged("'" + store_.name_of(file.what.key) + "'",
+                             "its checksum differs from the manifest's");
+  }
+  file.finished = true;
+  pool_.count_file();
+}
+
+}  // namespace
+
+void fetch_files(ObjectStore &store, const std::vector<FileToFetch> &files,
+                 const storage::Tree &target, size_t requests, storage::Progress *progress) {
+  if (files.empty()) return;
+  uint64_t bytes = 0;
+  for (const FileToFetch &file : files) bytes += file.size;
+  if (progress != nullptr) progress->expect(bytes, files.size());
+  Fetch(store, target, requests, progress).run(files);
+}
+
+}  // namespace det::cloud

@@ -1,0 +1,56 @@
+#include "core/cloud/stored_checkpoint.h"
+
+#include "core/cloud/object_text.h"
+#include "core/storage/manifest.h"
+#include "core/storage/tree_transfer.h"
+
+namespace det::cloud {
+
+namespace {
+
+StoredCheckpoint from_manifest(const storage::ManifestText &manifest) {
+  StoredCheckpoint stored{{}, {}, true};
+  for (const auto &[path, entry] : manifest.files) {
+    stored.files[path] = {entry.size, entry.checksum};
+    storage::add_directories_of(path, stored.directories);
+  }
+  for (const std::string &path : manifest.directories)
+    storage::add_directories_of(path + "/", stored.directories);
+  return stored;
+}
+
+std::optional<StoredCheckpoint> find_with_manifest(const Bucket &bucket, const std::string &id) {
+  const std::string key = bucket.keys.manifest(id);
+  const std::optional<std::string> text = read_object(*bucket.store, key);
+  if (!text) return std::nullopt;
+  return from_manifest(storage::parse_manifest(*text, "'" + bucket.store->name_of(key) + "'"));
+}
+
+}  // namespace
+
+storage::Resources StoredCheckpoint::resources() const {
+  storage::Resources resources;
+  for (const auto &[path, file] : files) resources[path] = file.size;
+  for (const std::string &path : directories) resources[path + "/"] = 0;
+  return resources;
+}
+
+std::optional<StoredCheckpoint> find_checkpoint(const Bucket &bucket, const std::string &id) {
+  if (auto whole = find_with_manifest(bucket, id)) return whole;
+  StoredCheckpoint stored;
+  const std::string root = bucket.keys.checkpoint(id);
+  bucket.store->list(root, [&](const ObjectInfo &info) {
+    if (info.key == root) return;  // a marker of the checkpoint's own directory
+    const std::string path = bucket.keys.path_of(id, info.key);
+    if (!path.ends_with('/')) stored.files[path] = {info.size, std::nullopt, info.version};
+    storage::add_directories_of(path, stored.directories);
+  });
+  if (stored.files.empty() && stored.directories.empty()) return std::nullopt;
+  // What is being written, or removed, has no manifest either.
+  if (bucket.intents.has(id)) return std::nullopt;
+  // And what has just been written has one now.
+  auto whole = find_with_manifest(bucket, id);
+  return whole ? whole : stored;
+}
+
+}  // namespace det::cloud
