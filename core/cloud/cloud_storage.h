@@ -52,8 +52,14 @@ class CloudStorage : public storage::Storage {
   void settle(const std::string &id) override;
   Json config() const override { return config_; }
   std::filesystem::path directory() const override { return {}; }
+  void put_file(const std::string &path, const std::filesystem::path &file) override;
+  void remove_files(const std::string &directory) override;
+  bool copy_to(storage::Storage &other, const std::string &id) override;
 
  private:
+  std::string key_of_file(const std::string &path) const;
+  bool copy_objects(const StoredCheckpoint &found, const std::string &id, const Bucket &to) const;
+  void discard_unfinished(const std::string &id) const;
   StoredCheckpoint stored(const std::string &id) const;
   std::string name_of(const std::string &id) const;
   void sweep_objects();

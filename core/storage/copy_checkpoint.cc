@@ -36,6 +36,7 @@ void verify_checkpoint(Storage &storage, const std::string &id) {
 }
 
 void copy_checkpoint(Storage &from, const std::string &id, Storage &to) {
+  if (from.copy_to(to, id)) return;
   const std::unique_ptr<CheckpointReader> reader = from.restore(id, nullptr, true);
   const std::unique_ptr<CheckpointWriter> writer = to.begin(id);
   writer->add(reader->path(), std::nullopt);

@@ -161,6 +161,10 @@ class Storage {
   // were kept below a directory.
   virtual void put_file(const std::string &path, const std::filesystem::path &file);
   virtual void remove_files(const std::string &directory);
+
+  // Stores a checkpoint in another storage as well, under its id, without its bytes coming here.
+  // False: it cannot.
+  virtual bool copy_to(Storage &, const std::string &) { return false; }
 };
 
 // From a `checkpoint_storage` object (spec 4.1). `container_path` replaces host_path where given.

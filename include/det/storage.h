@@ -71,8 +71,8 @@ DET_API det_status det_storage_verify(det_storage *storage, const char *storage_
                                       det_error *err) DET_NOEXCEPT;
 
 /** Stores a checkpoint a second time, under its id, in another storage: without the bytes coming
- * here where both are of one service that can do so. Blocks until it is verified, durable and
- * visible there.
+ * here where both are in one bucket of a service that can do so; else it is verified on its way.
+ * Blocks until it is durable and visible there.
  * @param[in] options  NULL for the defaults; only the progress has a meaning here.
  * @return As det_storage_download(); DET_E_CONFLICT (the id is taken there).   @since 0.1 */
 DET_API det_status det_storage_copy(det_storage *storage, const char *storage_id, det_storage *to,

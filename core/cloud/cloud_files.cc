@@ -1,0 +1,131 @@
+// What is done in a bucket without a local directory: files beside checkpoints, and copies.
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <atomic>
+#include <cerrno>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/cloud/cloud_storage.h"
+#include "core/cloud/object_text.h"
+#include "core/cloud/request_pool.h"
+#include "core/storage/tree.h"
+
+namespace det::cloud {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// Where the objects are, whatever their keys begin with.
+Json service_of(Json config) {
+  for (const char *own : {"prefix", "temp_dir", "deduplicate"}) config.erase(own);
+  return config;
+}
+
+}  // namespace
+
+std::string CloudStorage::key_of_file(const std::string &path) const {
+  const std::string key = bucket_->keys.prefix() + path;
+  if (!storage::is_plain_path(path) || key.size() > bucket_->store->limits().key_max)
+    throw Error(Code::invalid, "storing '" + bucket_->store->name_of(key) +
+                                   "': no object can have that name; give the file another");
+  return key;
+}
+
+void CloudStorage::put_file(const std::string &path, const fs::path &file) {
+  const std::string described = "'" + file.string() + "'";
+  const auto open = std::make_shared<const Fd>(open_file(file, O_RDONLY));
+  struct stat about {};
+  if (fstat(open->get(), &about) != 0) OsFailure{errno}.raise("looking at " + described);
+  const auto size = static_cast<uint64_t>(about.st_size);
+  RequestPool pool(1, bucket_->progress());
+  bool is_given = false;
+  pool.run([&]() -> RequestPool::Task {
+    if (std::exchange(is_given, true)) return nullptr;
+    return [&] {
+      bucket_->store->put(key_of_file(path), std::make_shared<FileRange>(described, open, 0, size));
+    };
+  });
+}
+
+void CloudStorage::remove_files(const std::string &directory) {
+  std::vector<std::string> keys;
+  bucket_->store->list(key_of_file(directory) + "/",
+                       [&](const ObjectInfo &info) { keys.push_back(info.key); });
+  remove_objects(*bucket_, keys);
+}
+
+bool CloudStorage::copy_to(storage::Storage &other, const std::string &id) {
+  const auto *to = dynamic_cast<CloudStorage *>(&other);
+  if (to == nullptr || service_of(to->config_) != service_of(config_)) return false;
+  const StoredCheckpoint found = stored(id);
+  if (!found.has_manifest) return false;
+  if (find_checkpoint(*to->bucket_, id))
+    throw Error(Code::conflict, "copying to " + to->name_of(id) + ": the id is taken there");
+  to->bucket_->intents.put(id, Purpose::writing, to->cluster_id_, true);
+  try {
+    if (!copy_objects(found, id, *to->bucket_)) {
+      to->discard_unfinished(id);
+      return false;
+    }
+    // Last, as always: from here on it is visible.
+    const auto text = read_object(*bucket_->store, bucket_->keys.manifest(id));
+    if (!text)
+      throw Error(Code::not_found,
+                  "copying checkpoint " + name_of(id) + ": it was removed meanwhile");
+    write_object(*to->bucket_->store, to->bucket_->keys.manifest(id), *text, true);
+  } catch (const Error &) {
+    to->discard_unfinished(id);
+    throw;
+  }
+  to->bucket_->intents.remove(id);
+  return true;
+}
+
+// False where the store cannot copy one of them.
+bool CloudStorage::copy_objects(const StoredCheckpoint &found, const std::string &id,
+                                const Bucket &to) const {
+  std::vector<std::pair<std::string, uint64_t>> paths;
+  uint64_t bytes = 0;
+  for (const auto &[path, size] : found.resources()) {
+    // Only one that is empty has an object.
+    if (path.ends_with('/')) {
+      const auto inside = found.files.upper_bound(path);
+      const bool is_empty = inside == found.files.end() || !inside->first.starts_with(path);
+      if (is_empty && to.store->keeps_directories())
+        to.store->put(to.keys.of(id, path), std::make_shared<TextRange>("a directory", ""));
+      continue;
+    }
+    paths.emplace_back(path, size);
+    bytes += size;
+  }
+  storage::Progress *progress = bucket_->progress();
+  if (progress != nullptr) progress->expect(bytes, found.files.size());
+  std::atomic<bool> can{true};
+  RequestPool pool(bucket_->requests, progress);
+  auto next = paths.begin();
+  pool.run([&]() -> RequestPool::Task {
+    if (next == paths.end() || !can) return nullptr;
+    return [&, one = *next++] {
+      const std::string from = bucket_->keys.checkpoint(id) + one.first;
+      if (!bucket_->store->copy(from, to.keys.of(id, one.first))) can = false;
+      *pool.moved() += one.second;
+      pool.count_file();
+    };
+  });
+  return can;
+}
+
+void CloudStorage::discard_unfinished(const std::string &id) const {
+  try {
+    discard_checkpoint(*bucket_, id);
+    bucket_->intents.remove(id);
+  } catch (const Error &error) {
+    bucket_->logger->warning("removing the unfinished copy " + name_of(id) + ": " + error.what() +
+                             "; the next sweep removes it");
+  }
+}
+
+}  // namespace det::cloud

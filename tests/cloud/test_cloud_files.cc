@@ -1,0 +1,73 @@
+// Files beside the checkpoints of a bucket, and copies within it.
+#include "core/storage/copy_checkpoint.h"
+#include "core/storage/directory_storage.h"
+#include "tests/cloud/bucket_fixture.h"
+
+namespace det::cloud {
+
+namespace {
+
+std::unique_ptr<CloudStorage> other_prefix(const BucketFixture &at, const Json &config) {
+  return std::make_unique<CloudStorage>(
+      CloudOptions{at.store, "other", at.root / "machine", config}, at.logger);
+}
+
+void files_are_kept_beside_checkpoints(void **state) {
+  BucketFixture &at = bucket_of(state);
+  at.save("one", at.sample());
+  const size_t before = at.keys().size();
+  at.bucket->put_file("c/tensorboard/experiment/1/events", at.file("events", "first"));
+  at.bucket->put_file("c/tensorboard/experiment/1/events", at.file("events", "second"));
+  at.bucket->put_file("c/tensorboard/experiment/10/events", at.file("events", "other"));
+  assert_string_equal(
+      read_file(at.store->object("some/prefix/c/tensorboard/experiment/1/events")).c_str(),
+      "second");
+  at.bucket->remove_files("c/tensorboard/experiment/1");
+  assert_int_equal(at.keys().size(), before + 1);
+  at.bucket->remove_files("c/tensorboard/experiment/10");
+  assert_int_equal(at.keys().size(), before);
+  for (const char *path : {"../x", "/x", "", "a/../../b"}) {
+    assert_throws(Code::invalid, "name", [&] { at.bucket->put_file(path, at.root / "events"); });
+    assert_throws(Code::invalid, "name", [&] { at.bucket->remove_files(path); });
+  }
+}
+
+void a_copy_in_one_bucket_moves_no_bytes(void **state) {
+  BucketFixture &at = bucket_of(state);
+  const Resources expected = at.save("one", at.sample());
+  const auto to = other_prefix(at, Json{{"type", "s3"}, {"prefix", "other"}});
+  fs::remove_all(at.root / "machine");  // no local directory is needed
+  copy_checkpoint(*at.bucket, "one", *to);
+  assert_equal(to->list("one"), expected);
+  assert_false(fs::exists(at.root / "machine"));
+  assert_equal(to->sweep(), std::vector<std::string>());
+  to->download("one", at.root / "target", nullptr, true);
+  assert_throws(Code::conflict, "one", [&] { copy_checkpoint(*at.bucket, "one", *to); });
+  assert_throws(Code::not_found, "two", [&] { copy_checkpoint(*at.bucket, "two", *to); });
+  assert_equal(to->list("one"), expected);
+}
+
+void a_copy_elsewhere_comes_by_here(void **state) {
+  BucketFixture &at = bucket_of(state);
+  const Resources expected = at.save("one", at.sample());
+  const auto to = other_prefix(at, Json{{"type", "s3"}, {"endpoint_url", "http://elsewhere"}});
+  copy_checkpoint(*at.bucket, "one", *to);
+  assert_equal(to->list("one"), expected);
+  copy_checkpoint(*at.bucket, "one", *at.storage);  // a directory
+  at.storage->restore("one", nullptr, true);
+  assert_equal(at.storage->list("one"), expected);
+}
+
+}  // namespace
+
+}  // namespace det::cloud
+
+int test_cloud_files() {
+  using namespace det::cloud;
+  const CMUnitTest tests[] = {
+      BUCKET_TEST(files_are_kept_beside_checkpoints),
+      BUCKET_TEST(a_copy_in_one_bucket_moves_no_bytes),
+      BUCKET_TEST(a_copy_elsewhere_comes_by_here),
+  };
+  return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
