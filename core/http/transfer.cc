@@ -66,6 +66,7 @@ Transfer::Transfer(Tls &tls, const HttpOptions &options)
   set_option(handle, CURLOPT_USERAGENT, "detcore/" DET_CORE_VERSION);
   set_option(handle, CURLOPT_HTTP_VERSION, version_of(options));
   set_option(handle, CURLOPT_FOLLOWLOCATION, 0L);
+  set_option(handle, CURLOPT_PATH_AS_IS, 1L);  // else ".." in the name of an object is resolved
   set_option(handle, CURLOPT_HEADEROPT, static_cast<long>(CURLHEADER_SEPARATE));
   set_option(handle, CURLOPT_TCP_KEEPALIVE, 1L);
   set_option(handle, CURLOPT_OPENSOCKETFUNCTION, open_socket);
