@@ -14,6 +14,8 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
+constexpr std::chrono::minutes longest_work{15};
+
 http::HttpOptions without_retries(http::HttpOptions options) {
   options.retry.total = 0;
   return options;
@@ -77,11 +79,12 @@ http::HttpAnswer Requests::perform(Call call) {
                            : policy_.attempts;
   const auto give_up = steady_clock::now() + policy_.patience;
   call.request.replay = http::Replay::safe;
-  call.request.timeout = milliseconds{0};  // the floor on the rate ends what does not move
-  call.request.rate_floor = policy_.rate_floor;
+  // The floor on the rate ends what does not move.
+  call.request.timeout = call.takes_long ? longest_work : milliseconds{0};
+  call.request.rate_floor = call.takes_long ? http::RateFloor{} : policy_.rate_floor;
   call.request.connect_timeout = policy_.connect_timeout;
   call.request.keep_headers = true;
-  bool renewed = false;
+  int renewals_left = 3;
   for (int attempt = 1;; ++attempt) {
     Refusal refusal;
     int status = 0;
@@ -95,7 +98,7 @@ http::HttpAnswer Requests::perform(Call call) {
       if (!found) return answer;
       refusal = std::move(*found);
       status = answer.status;
-      if (refusal.again == Again::renewed && !renewed) dialect_->renew(answer);
+      if (refusal.again == Again::renewed && renewals_left > 0) dialect_->renew(answer);
     } catch (const Error &error) {
       if (!is_accident(error)) throw;
       refusal = {error.code, Again::soon, error.what(), ""};
@@ -105,7 +108,7 @@ http::HttpAnswer Requests::perform(Call call) {
     const bool patient = throttled && (scope == nullptr || scope->attempts == 0);
     const bool more = patient                                     ? steady_clock::now() < give_up
                       : throttled || refusal.again == Again::soon ? attempt < attempts
-                      : refusal.again == Again::renewed           ? !std::exchange(renewed, true)
+                      : refusal.again == Again::renewed           ? renewals_left-- > 0
                                                                   : false;
     const std::string what =
         call.tried + ": " + refusal.reason + (refusal.remedy.empty() ? "" : "; " + refusal.remedy);

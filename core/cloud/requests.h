@@ -20,7 +20,7 @@ struct Refusal {
     no,
     soon,       // an accident: a few times
     throttled,  // the store has too much to do: patiently
-    renewed,    // once, with new credentials
+    renewed,    // at once, with other credentials, clock or place: three times
   };
 
   Code code = Code::http;
@@ -60,6 +60,8 @@ struct Call {
   std::vector<int> expected{200};  // other statuses are refusals
   // Looks into an answer of an expected status: a refusal may stand in it, or it may be damaged.
   std::function<std::optional<Refusal>(const http::HttpAnswer &)> check{};
+  // The store works for minutes before it answers, and says next to nothing meanwhile.
+  bool takes_long = false;
   // Makes the request anew before another attempt, such as for the rest of a body.
   std::function<void(http::HttpRequest &)> before_retry{};
 };
