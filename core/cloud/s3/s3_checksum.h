@@ -1,0 +1,36 @@
+// What S3 verifies bodies by.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/cloud/byte_range.h"
+#include "core/cloud/object_store.h"
+#include "core/http/message.h"
+
+namespace det::cloud {
+
+// CRC-32C as S3 writes it: four bytes, the highest first, in base64.
+std::string s3_checksum(uint32_t crc);
+std::string s3_checksum(ByteRange &bytes);
+
+// Of an object made of these: "AAAAAA==-3". Nothing where not all of them have one.
+std::optional<std::string> s3_checksum(const std::vector<StoredPart> &parts);
+
+// Sums up what goes into another sink.
+class SummingSink : public http::BodySink {
+ public:
+  explicit SummingSink(std::shared_ptr<http::BodySink> into) : into_(std::move(into)) {}
+  void begin() override { into_->begin(); }
+  void write(const char *bytes, size_t count) override;
+  std::string checksum() const { return s3_checksum(crc_); }
+
+ private:
+  const std::shared_ptr<http::BodySink> into_;
+  uint32_t crc_ = 0;
+};
+
+}  // namespace det::cloud

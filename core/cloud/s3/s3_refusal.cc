@@ -1,0 +1,149 @@
+#include "core/cloud/s3/s3_refusal.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "core/base/printable.h"
+#include "core/cloud/xml.h"
+
+namespace det::cloud {
+
+namespace {
+
+using Again = Refusal::Again;
+
+struct Meaning {
+  std::string_view name;
+  Code code;
+  Again again;
+  const char *remedy = "";
+};
+
+constexpr const char *give_rights =
+    "give these credentials the right to it (docs/object-stores.md has the policy), or use others";
+constexpr const char *check_region = "set the bucket's region (region, AWS_REGION)";
+constexpr const char *check_clock = "set the clock of this machine";
+
+constexpr Meaning meanings[] = {
+    {"AccessDenied", Code::access, Again::no, give_rights},
+    {"AllAccessDisabled", Code::access, Again::no, "ask the owner of the bucket"},
+    {"AccountProblem", Code::access, Again::no, "ask the owner of the account"},
+    {"InvalidAccessKeyId", Code::access, Again::renewed, "check the access key"},
+    {"SignatureDoesNotMatch", Code::access, Again::no, "check the secret key"},
+    {"ExpiredToken", Code::access, Again::renewed, "log in again, or renew the credentials"},
+    {"TokenRefreshRequired", Code::access, Again::renewed, "renew the credentials"},
+    {"InvalidToken", Code::access, Again::renewed, "renew the credentials"},
+    {"RequestTimeTooSkewed", Code::access, Again::renewed, check_clock},
+    {"RequestExpired", Code::access, Again::renewed, check_clock},
+    {"ObjectLocked", Code::access, Again::no, "the bucket keeps it for a while (object lock)"},
+    {"NoSuchBucket", Code::not_found, Again::no, "make the bucket, or correct its name"},
+    {"NoSuchKey", Code::not_found, Again::no},
+    {"NoSuchUpload", Code::not_found, Again::no, "it has been aborted or completed"},
+    {"NoSuchVersion", Code::not_found, Again::no},
+    {"PermanentRedirect", Code::invalid, Again::renewed, check_region},
+    {"AuthorizationHeaderMalformed", Code::invalid, Again::renewed, check_region},
+    {"IllegalLocationConstraintException", Code::invalid, Again::renewed, check_region},
+    {"InvalidBucketName", Code::invalid, Again::no, "correct the name of the bucket"},
+    {"KeyTooLongError", Code::invalid, Again::no, "a key may have 1,024 bytes"},
+    {"EntityTooLarge", Code::invalid, Again::no},
+    {"EntityTooSmall", Code::invalid, Again::no},
+    {"InvalidObjectState", Code::state, Again::no, "the object is archived: restore it first"},
+    {"InvalidPart", Code::conflict, Again::no, "upload it again"},
+    {"InvalidPartOrder", Code::conflict, Again::no, "upload it again"},
+    {"PreconditionFailed", Code::conflict, Again::no},
+    {"ConditionalRequestConflict", Code::conflict, Again::soon},
+    {"OperationAborted", Code::conflict, Again::soon},
+    {"BadDigest", Code::corrupt, Again::soon},
+    {"InvalidDigest", Code::corrupt, Again::soon},
+    {"IncompleteBody", Code::corrupt, Again::soon},
+    {"XAmzContentSHA256Mismatch", Code::corrupt, Again::soon},
+    {"XAmzContentChecksumMismatch", Code::corrupt, Again::soon},
+    {"InternalError", Code::unavailable, Again::soon},
+    {"RequestTimeout", Code::unavailable, Again::soon},
+    {"SlowDown", Code::busy, Again::throttled},
+    {"SlowDownRead", Code::busy, Again::throttled},
+    {"SlowDownWrite", Code::busy, Again::throttled},
+    {"ServiceUnavailable", Code::busy, Again::throttled},
+    {"Throttling", Code::busy, Again::throttled},
+    {"ThrottlingException", Code::busy, Again::throttled},
+    {"RequestLimitExceeded", Code::busy, Again::throttled},
+    {"TooManyRequests", Code::busy, Again::throttled},
+    {"NotImplemented", Code::unsupported, Again::no},
+    {"MethodNotAllowed", Code::unsupported, Again::no},
+    {"QuotaExceeded", Code::full, Again::no, "make room in the store"},
+    {"XMinioStorageFull", Code::full, Again::no, "make room in the store"},
+    {"XMinioAdminBucketQuotaExceeded", Code::full, Again::no, "make room in the bucket"},
+    {"XMinioServerNotInitialized", Code::busy, Again::throttled},
+};
+
+Meaning meaning_of(const std::string &code, int status) {
+  const auto *known = std::find_if(std::begin(meanings), std::end(meanings),
+                                   [&](const Meaning &meaning) { return meaning.name == code; });
+  if (known != std::end(meanings)) return *known;
+  if (code.starts_with("KMS."))
+    return {"", Code::access, Again::no, "check the key sse_kms_key_id"};
+  switch (status) {
+    case 200:
+      return {"", Code::unavailable, Again::soon};
+    case 301:
+      return {"", Code::invalid, Again::renewed, check_region};
+    case 400:
+      return {"", Code::invalid, Again::renewed};
+    case 401:
+      return {"", Code::access, Again::renewed, give_rights};
+    case 403:
+      return {"", Code::access, Again::renewed, give_rights};
+    case 404:
+      return {"", Code::not_found, Again::no};
+    case 405:
+      return {"", Code::unsupported, Again::no};
+    case 409:
+      return {"", Code::conflict, Again::no};
+    case 412:
+      return {"", Code::conflict, Again::no};
+    case 408:
+      return {"", Code::unavailable, Again::soon};
+    case 429:
+      return {"", Code::busy, Again::throttled};
+    case 501:
+      return {"", Code::unsupported, Again::no};
+    case 503:
+      return {"", Code::busy, Again::throttled};
+    case 507:
+      return {"", Code::full, Again::no, "make room in the store"};
+    default:
+      return {"", status >= 500 ? Code::unavailable : Code::http,
+              status >= 500 ? Again::soon : Again::no};
+  }
+}
+
+}  // namespace
+
+std::string s3_error_code(const http::HttpAnswer &answer) {
+  return xml_text_at(answer.body, "Error", "Code");
+}
+
+Refusal s3_refusal(const http::HttpAnswer &answer) {
+  return s3_refusal(s3_error_code(answer), xml_text_at(answer.body, "Error", "Message"),
+                    answer.status);
+}
+
+Refusal s3_refusal(const std::string &code, const std::string &message, int status) {
+  constexpr size_t longest = 300;
+  const Meaning meaning = meaning_of(code, status);
+  std::string reason = "the store answered " + std::to_string(status);
+  if (!code.empty()) reason += " " + printable(code.substr(0, longest));
+  if (!message.empty()) reason += ": " + printable(message.substr(0, longest));
+  // Where a body is missing, as HEAD has none, any reason is possible: new credentials may help. An
+  // unknown code that says why is final.
+  Again again = meaning.again;
+  if (!code.empty() && meaning.name.empty() && again == Again::renewed) again = Again::no;
+  return {meaning.code, again, std::move(reason), meaning.remedy};
+}
+
+std::string s3_region_in(const http::HttpAnswer &answer) {
+  const std::string header = answer.header("x-amz-bucket-region");
+  return header.empty() ? xml_text_at(answer.body, "Error", "Region") : header;
+}
+
+}  // namespace det::cloud
