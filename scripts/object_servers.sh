@@ -7,10 +7,6 @@ set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 servers=$(realpath -m "${1:-${DETCORE_SERVERS:-.servers}}")
 
-# MinIO's releases are no versions to Go: this is the last one, by its commit.
-modules="github.com/minio/minio@v0.0.0-20260212201848-7aac2a2c5b7c
-  github.com/versity/versitygw/cmd/versitygw@v1.8.0
-  github.com/fsouza/fake-gcs-server@v1.56.1"
 azurite=3.35.0 # the last that Node.js 18 runs
 before=2026-09-01 # what Azurite depends on is that of this day
 
@@ -30,19 +26,24 @@ install() (
   trap 'rm -rf "$built"' EXIT
   "$@" >"$built/log" 2>&1 || {
     tail -n 5 "$built/log" >&2
-    fail "$name cannot be installed: see above; a network is needed"
+    fail "$name cannot be installed: see above; Go, npm and a network are needed"
   }
   rm -rf "${servers:?}/$name" && mv "$built/$name" "$servers/$name" && echo "$version" >"$servers/$name.version"
 )
 
-# GOTOOLCHAIN: a Go from 1.21 on fetches the one that a module asks for.
+# From object_servers/NAME, whose go.mod has the version; what a version depends on is fixed by it, and compared with
+# Go's public list of checksums.
 build() {
-  command -v go >/dev/null || fail "$1 is built by Go 1.21 or newer; on Debian and Ubuntu: golang-go"
-  GOBIN=$built GOFLAGS='' CGO_ENABLED=0 GOTOOLCHAIN=auto nice go install -trimpath -ldflags '-s -w' "$1"
+  # A Go from 1.21 on fetches the one that a module asks for.
+  GOTOOLCHAIN=local go version 2>&1 | grep -Eq 'go1\.(2[1-9]|[3-9][0-9])' || {
+    echo "$1 is built by Go 1.21 or newer, and this machine has: $(go version 2>&1)" >&2
+    return 1
+  }
+  cp -r scripts/object_servers "$built/source" && cd "$built/source/$1" || exit
+  GOFLAGS=-mod=mod CGO_ENABLED=0 GOTOOLCHAIN=auto nice go build -trimpath -ldflags '-s -w' -o "$built/$1" .
 }
 
 install_azurite() {
-  command -v npm >/dev/null || fail "azurite is installed by npm; on Debian and Ubuntu: npm"
   nice npm install --prefix "$built/azurite" --loglevel=error --no-audit --no-fund --no-package-lock --omit=dev \
     --before=$before azurite@$azurite
 }
@@ -50,9 +51,9 @@ install_azurite() {
 mkdir -p "$servers"
 install azurite $azurite install_azurite & # waits for the network
 status=0
-for module in $modules; do
-  name=${module%@*}
-  install "${name##*/}" "$module" build "$module" || status=$?
+for name in versitygw fake-gcs-server minio; do
+  version=$(cat scripts/object_servers/$name/* scripts/object_servers/stubs/*/*.go | cksum)
+  install $name "$version" build $name || status=$?
 done
 wait $! || status=$?
 exit $status

@@ -134,12 +134,9 @@ class MinIO(S3):
 
 class VersityGateway(S3):
     def command(self):
-        command = [installed("versitygw"), "--port", f"127.0.0.1:{self.port}", "--quiet", "--keep-alive"]
-        if self.tls:
-            command += ["--cert", self.tls[0], "--key", self.tls[1]]
         versions = self.data / "versions"
         versions.mkdir(exist_ok=True)
-        return [*command, "posix", "--versioning-dir", versions, self.data / "buckets"]
+        return [installed("versitygw"), str(self.port), self.data / "buckets", versions, *(self.tls or [])]
 
     def settings(self):
         return {"ROOT_ACCESS_KEY": self.access_key, "ROOT_SECRET_KEY": self.secret_key}
@@ -152,12 +149,7 @@ class FakeGcs(Store):
         return object_requests.send(method, self.endpoint + path, body, headers, self.tls and self.tls[0])
 
     def command(self):
-        command = [installed("fake-gcs-server"), "-scheme", self.scheme, "-host", "127.0.0.1", "-port", str(self.port),
-                   "-backend", "memory", "-external-url", self.endpoint, "-public-host", f"127.0.0.1:{self.port}",
-                   "-log-level", "error"]
-        if self.tls:
-            command += ["-cert-location", self.tls[0], "-private-key-location", self.tls[1]]
-        return command
+        return [installed("fake-gcs-server"), str(self.port), *(self.tls or [])]
 
     def make_bucket(self, name):
         status, _, body = self.send("POST", self.listing, b'{"name": "%s"}' % name.encode(),

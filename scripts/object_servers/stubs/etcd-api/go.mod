@@ -1,0 +1,3 @@
+module go.etcd.io/etcd/api/v3
+
+go 1.24
