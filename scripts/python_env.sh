@@ -1,7 +1,7 @@
 #!/bin/bash
-# Makes the Python environments of the tests, .venv and .venv-integrations, of what tests/python/requirements*.txt
-# name; does nothing where that is done. DETCORE_VENV and DETCORE_VENV_INTEGRATIONS name some that are elsewhere,
-# and are used as they are.
+# Makes the Python environments of the tests, .venv, .venv-integrations and .venv-objects, of what
+# tests/python/requirements*.txt name; does nothing where that is done. DETCORE_VENV, DETCORE_VENV_INTEGRATIONS and
+# DETCORE_VENV_OBJECTS name some that are elsewhere, and are used as they are.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -37,3 +37,4 @@ make() {
 
 [ -n "${DETCORE_VENV:-}" ] || make .venv tests/python/requirements.txt tests/python/requirements-any-python.txt
 [ -n "${DETCORE_VENV_INTEGRATIONS:-}" ] || make .venv-integrations tests/python/requirements-integrations.txt
+[ -n "${DETCORE_VENV_OBJECTS:-}" ] || make .venv-objects tests/python/requirements-objects.txt
