@@ -104,7 +104,7 @@ std::vector<HashedFile> FileTransfer::run(const std::vector<std::string> &paths)
             start(paths[i], own);
         },
         buffer);
-  wait(buffer);
+  wait_for(pool_, buffer, progress_);
   return std::move(done_);
 }
 
@@ -116,13 +116,6 @@ void FileTransfer::expect(const std::vector<std::string> &paths) {
     if (fstatat(source_.fd.get(), path.c_str(), &about, 0) == 0)
       bytes += static_cast<uint64_t>(about.st_size);
   progress_->expect(bytes, paths.size());
-}
-
-void FileTransfer::wait(Buffer &buffer) {
-  if (progress_ == nullptr) return pool_.wait(buffer);
-  const auto tell = [this] { progress_->tell(); };
-  pool_.wait(buffer, Progress::interval, tell);
-  tell();
 }
 
 void FileTransfer::start(const std::string &path, Buffer &buffer) {

@@ -21,7 +21,6 @@ class FileTransfer {
   struct File;
 
   void expect(const std::vector<std::string> &paths);
-  void wait(Buffer &buffer);
   void start(const std::string &path, Buffer &buffer);
 
   Fd open_source(const std::string &path) const;

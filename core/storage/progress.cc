@@ -27,4 +27,11 @@ void Progress::tell() {
   told_ = std::chrono::steady_clock::now();
 }
 
+void wait_for(Pool &pool, Buffer &own, Progress *progress) {
+  if (progress == nullptr) return pool.wait(own);
+  const auto tell = [progress] { progress->tell(); };
+  pool.wait(own, Progress::interval, tell);
+  tell();
+}
+
 }  // namespace det::storage

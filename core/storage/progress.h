@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <functional>
 
+#include "core/storage/pool.h"
+
 namespace det::storage {
 
 struct ProgressCount {
@@ -45,5 +47,8 @@ class Progress {
   std::atomic<uint64_t> bytes_{0}, total_bytes_{0}, files_{0}, total_files_{0};
   std::chrono::steady_clock::time_point told_;
 };
+
+// Works until the tasks of `pool` are done, and tells meanwhile; `progress` may be null.
+void wait_for(Pool &pool, Buffer &own, Progress *progress);
 
 }  // namespace det::storage
