@@ -1,0 +1,161 @@
+#include "core/tensors/file_writer.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <unordered_set>
+
+#include "core/base/error.h"
+#include "core/storage/block_checksum.h"
+#include "core/storage/progress.h"
+#include "core/tensors/gathered_write.h"
+
+namespace det::tensors {
+
+namespace {
+
+// What lies side by side in memory, and where it goes in the file.
+struct Span {
+  uint64_t begin;
+  const char *data;
+  uint64_t size;
+};
+
+class FileWriter {
+ public:
+  FileWriter(const storage::Tree &root, const std::string &path, std::vector<Span> spans,
+             uint64_t size, bool start_writing)
+      : root_(root),
+        path_(path),
+        spans_(std::move(spans)),
+        size_(size),
+        start_writing_(start_writing),
+        sums_(storage::checksum_blocks(size)) {}
+  ~FileWriter() {
+    if (file_ && !finished_) remove();
+  }
+
+  storage::HashedFile run() {
+    open();
+    if (progress_ != nullptr) progress_->expect(size_, 1);
+    storage::Buffer buffer;
+    for (size_t block = 0; block < sums_.size(); ++block)
+      pool_.submit([this, block](storage::Buffer &) { write_block(block); }, buffer);
+    storage::wait_for(pool_, buffer, progress_);
+    return finish();
+  }
+
+ private:
+  std::string described() const { return root_.name_of(path_); }
+  void open();
+  void remove() noexcept;
+  void write_block(size_t block);
+  storage::HashedFile finish();
+
+  const storage::Tree &root_;
+  const std::string &path_;
+  const std::vector<Span> spans_;  // in the order of the file, without gaps
+  const uint64_t size_;
+  const bool start_writing_;
+  storage::Progress *const progress_ = storage::Progress::current();
+  std::vector<uint64_t> sums_;
+  Fd file_;
+  bool finished_ = false;
+  storage::Pool pool_;  // last: its threads use what stands above
+};
+
+void FileWriter::open() {
+  file_ = Fd(
+      storage::open_beneath(root_.fd.get(), path_, O_RDWR | O_CREAT | O_EXCL, default_file_mode));
+  if (!file_ && errno == EEXIST)
+    throw Error(Code::conflict,
+                "writing " + described() + ": it is there already; give the tensors another name");
+  if (!file_) OsFailure{errno}.raise("making " + described());
+  // All of it at once: a disk without room says so before anything is written, where it can.
+  if (fallocate(file_.get(), 0, 0, static_cast<off_t>(size_)) != 0 &&
+      (errno == ENOSPC || errno == EDQUOT || errno == EFBIG))
+    OsFailure{errno}.raise("making room for " + described());
+}
+
+void FileWriter::remove() noexcept {
+  try {
+    std::string leaf;
+    const Fd parent = storage::open_parent_beneath(root_, path_, &leaf);
+    unlinkat(parent.get(), leaf.c_str(), 0);
+  } catch (const std::exception &) {
+    // Already failing; the half file stays in a checkpoint that will not be committed.
+  }
+}
+
+void FileWriter::write_block(size_t block) {
+  const uint64_t begin = block * storage::checksum_block;
+  const uint64_t end = std::min(begin + storage::checksum_block, size_);
+  GatheredWrite out(file_.get(), begin, described(), progress_);
+  auto span = std::ranges::upper_bound(spans_, begin, {}, &Span::begin) - 1;
+  for (uint64_t at = begin; at < end; ++span) {
+    const uint64_t stop = std::min(end, span->begin + span->size);
+    if (at < stop) out.add(span->data + (at - span->begin), stop - at);
+    at = std::max(at, stop);
+  }
+  out.flush();
+  sums_[block] = out.checksum();
+  if (start_writing_ && sums_.size() > 1)
+    sync_file_range(file_.get(), static_cast<off_t>(begin), static_cast<off_t>(end - begin),
+                    SYNC_FILE_RANGE_WRITE);
+}
+
+storage::HashedFile FileWriter::finish() {
+  struct stat about {};
+  if (fstat(file_.get(), &about) != 0) OsFailure{errno}.raise("looking at " + described());
+  if (progress_ != nullptr) progress_->add_file();
+  finished_ = true;
+  return {path_, storage::FileStamp::of(about), storage::combined_checksum(sums_)};
+}
+
+std::vector<const Tensor *> in_order(const std::vector<Tensor> &given) {
+  std::vector<const Tensor *> ordered;
+  for (const Tensor &tensor : given) ordered.push_back(&tensor);
+  std::ranges::sort(ordered, [](const Tensor *one, const Tensor *other) {
+    if (bits_of(one->dtype) != bits_of(other->dtype))
+      return bits_of(one->dtype) > bits_of(other->dtype);
+    return one->name < other->name;
+  });
+  return ordered;
+}
+
+}  // namespace
+
+void check_names(const std::vector<Tensor> &given) {
+  std::unordered_set<std::string> names;
+  for (const Tensor &tensor : given)
+    if (!names.insert(tensor.name).second)
+      throw Error(Code::invalid, "tensor " + quoted_name(tensor.name) +
+                                     " is given twice; a file has each name once");
+}
+
+storage::HashedFile write_file(const storage::Tree &root, const std::string &path,
+                               const std::vector<Tensor> &given, const FileMetadata &metadata,
+                               bool start_writing) {
+  const std::vector<const Tensor *> ordered = in_order(given);
+  std::vector<StoredTensor> stored;
+  uint64_t data_size = 0;
+  for (const Tensor *tensor : ordered) {
+    const uint64_t begin = data_size;
+    if (__builtin_add_overflow(data_size, tensor->bytes(), &data_size) || data_size > uint64_t{1}
+                                                                                          << 62U)
+      throw Error(Code::invalid,
+                  "writing " + root.name_of(path) + ": more bytes than a file can have");
+    stored.push_back({tensor->name, tensor->dtype, tensor->region.shape, begin, data_size});
+  }
+  const std::string header = format_header(stored, metadata);
+  std::vector<Span> spans{{0, header.data(), header.size()}};
+  for (size_t i = 0; i < stored.size(); ++i)
+    if (stored[i].end > stored[i].begin)
+      spans.push_back(
+          {header.size() + stored[i].begin, ordered[i]->data, stored[i].end - stored[i].begin});
+  return FileWriter(root, path, std::move(spans), header.size() + data_size, start_writing).run();
+}
+
+}  // namespace det::tensors
