@@ -28,6 +28,8 @@ const char *function_of(ApiCall api) {
       return "det_checkpoint_download";
     case ApiCall::checkpoint_restore:
       return "det_checkpoint_restore_begin";
+    case ApiCall::tensors_write:
+      return "det_tensors_write";
   }
   return "";
 }

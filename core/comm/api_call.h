@@ -18,9 +18,10 @@ enum class ApiCall : uint8_t {
   checkpoint_begin,
   checkpoint_commit,
   checkpoint_download,
-  checkpoint_restore
+  checkpoint_restore,
+  tensors_write
 };
-constexpr auto last_api_call = ApiCall::checkpoint_restore;
+constexpr auto last_api_call = ApiCall::tensors_write;
 
 struct Call {
   ApiCall api = ApiCall::none;

@@ -17,6 +17,8 @@
 #include "core/context/gate.h"
 #include "core/master/master.h"
 #include "core/storage/storage.h"
+#include "core/tensors/header.h"
+#include "core/tensors/tensor.h"
 
 namespace det::context {
 
@@ -42,6 +44,9 @@ class CheckpointStore {
   const std::string &path() const { return path_; }
   // In place of what this rank said before.
   void set_metadata(const std::string &metadata_json);
+  // Into the file `name`, or those of all ranks with an index beside them.
+  void write_tensors(const std::string &name, const std::vector<tensors::Tensor> &given,
+                     const tensors::FileMetadata &metadata);
   void commit();
   void abort();
 
@@ -53,6 +58,8 @@ class CheckpointStore {
                   std::unique_ptr<storage::CheckpointWriter> writer);
   void check_open(const char *tried) const;
   void commit_sharded();
+  void write_shards(const std::string &name, const std::vector<tensors::Tensor> &given,
+                    tensors::FileMetadata metadata);
   void tell_aborted();
 
   CheckpointContext &context_;
@@ -61,6 +68,7 @@ class CheckpointStore {
   const std::string id_, path_;
   std::mutex mutex_;
   std::unique_ptr<storage::CheckpointWriter> writer_;
+  std::vector<std::string> known_;  // files of this rank that the writer knows already
   State state_ = State::open;
 };
 

@@ -1,3 +1,4 @@
+#include <set>
 #include <utility>
 
 #include "core/base/error.h"
@@ -64,17 +65,28 @@ void CheckpointStore::commit_sharded() try {
   comm::Communicator &communicator = context_.communicator_;
   const comm::Call call{comm::ApiCall::checkpoint_commit, id_};
   // From here on nobody writes into the directory any more.
-  const Json metadata = merged_metadata(
-      communicator,
-      unpack_metadata(comm::all_agree(communicator, call, [&] { return pack(metadata_); })));
+  std::vector<std::string> metadata_of_ranks;
+  std::set<std::string> known;
+  for (const std::string &told : comm::all_agree(communicator, call, [&] {
+         return pack(Json::array({pack(metadata_), known_}));
+       })) {
+    const Json of_rank = unpack(told, "what a rank says of its checkpoint");
+    metadata_of_ranks.push_back(of_rank.at(0));
+    known.insert(of_rank.at(1).begin(), of_rank.at(1).end());
+  }
+  const Json metadata = merged_metadata(communicator, unpack_metadata(metadata_of_ranks));
   const std::string shares = comm::chief_decides(communicator, call, [&] {
     writer_->put(storage::metadata_name, to_metadata_text(metadata));
-    return pack(share_out(writer_->list(), static_cast<size_t>(communicator.ranks().size)));
+    storage::Resources files = writer_->list();
+    for (const std::string &file : known) files.erase(file);
+    return pack(share_out(files, static_cast<size_t>(communicator.ranks().size)));
   });
-  const Json mine =
-      unpack(shares, "what each rank finishes").at(static_cast<size_t>(communicator.ranks().rank));
+  auto mine = unpack(shares, "what each rank finishes")
+                  .at(static_cast<size_t>(communicator.ranks().rank))
+                  .get<std::vector<std::string>>();
+  mine.insert(mine.end(), known_.begin(), known_.end());
   const std::vector<std::string> finished = comm::all_agree(communicator, call, [&] {
-    std::string share = writer_->finish(mine.get<std::vector<std::string>>());
+    std::string share = writer_->finish(mine);
     context_.train_.give_way_to_reports();  // the chief can only wait for its own
     return share;
   });

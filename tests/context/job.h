@@ -50,6 +50,7 @@ class FaultyWriter : public storage::CheckpointWriter {
     real_->add(source, paths);
   }
   void put(const std::string &name, std::string_view bytes) override { real_->put(name, bytes); }
+  void know(const storage::HashedFile &file) override { real_->know(file); }
   storage::Resources list() const override {
     faults_.pass("listing");
     return real_->list();
