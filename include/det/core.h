@@ -17,6 +17,7 @@
 #include <det/profiler.h>
 #include <det/searcher.h>
 #include <det/storage.h>
+#include <det/tensors.h>
 #include <det/train.h>
 
 DET_BEGIN_DECLS

@@ -58,17 +58,35 @@ void read(const det::Info &info, det::OnFailure on) {
   static_cast<void>(info.json().text() + info.config_json().text() + info.user_data_json().text());
 }
 
+void read(const det::Tensors &tensors, det::OnFailure on) {
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    static_cast<void>(det::dtype_name(tensors.dtype(i)));
+    static_cast<void>(tensors.bytes(i) + det::dtype_bits(tensors.dtype(i)));
+    static_cast<void>(tensors.contains(tensors.name(i)) && tensors.shape(i).empty());
+  }
+  float weight = 0;
+  tensors.read(
+      {{"weight", det::dtype_from_name("F32"), {}, &weight}},
+      [](const det::Progress &progress) { return progress.bytes > 0; }, on);
+  static_cast<void>(tensors.metadata().text());
+}
+
 void save(const det::Checkpoint &checkpoint, det::OnFailure on) {
   det::CheckpointOptions options;
   options.selector = [](const std::string &path) { return !path.empty(); };
   options.progress = [](const det::Progress &progress) { return progress.bytes > 0; };
   const det::Store store = checkpoint.store({}, options, on);
   store.set_metadata(nlohmann::json{{"steps_completed", 1}}, on);
+  float weight = 0;
+  const std::vector<det::Tensor> tensors{{"weight", det::Dtype::f32, {1}, &weight}};
+  det::write_tensors(store, "model.safetensors", tensors, {}, on);
   store.commit(on);
   store.abort(on);
   const std::string id = checkpoint.upload(store.path(), "{}", options, on);
   checkpoint.download(id, "directory", {}, on);
-  static_cast<void>(checkpoint.restore(id, {}, on).path());
+  const det::Restore restore = checkpoint.restore(id, {}, on);
+  read(det::Tensors(restore, "model.safetensors", on), on);
+  read(det::Tensors(restore.path(), on), on);
   static_cast<void>(checkpoint.get_metadata(id, on));
   for (const det::CheckpointEntry &entry : checkpoint.list(on))
     checkpoint.delete_checkpoint(entry.id, on);

@@ -1,4 +1,5 @@
 // Checkpoints: scopes, callables, and lists.
+#include <array>
 #include <det/nlohmann_json.hpp>
 #include <fstream>
 #include <stdexcept>
@@ -156,6 +157,45 @@ void a_store_that_is_replaced_is_dropped(void **) {
   run.core.close();
 }
 
+void tensors_are_written_and_read(void **) {
+  const Run run;
+  std::array<float, 6> weights{1, 2, 3, 4, 5, 6};
+  int64_t step = 42;
+  const det::Store store = run.core.checkpoint().store(R"({"steps_completed": 7})");
+  det::write_tensors(
+      store, "model.safetensors",
+      {{"weights", det::Dtype::f32, {2, 3}, weights.data()}, {"step", det::Dtype::i64, {}, &step}},
+      nlohmann::json{{"format", "pt"}});
+  store.commit();
+
+  const det::Restore restore = run.core.checkpoint().restore(store.id());
+  const det::Tensors tensors(restore, "model.safetensors");
+  assert_equal(tensors.size(), 2);
+  assert_equal(tensors.metadata().as<nlohmann::json>()["format"], "pt");
+  const auto index = static_cast<size_t>(tensors.find("weights"));
+  assert_equal(tensors.name(index), "weights");
+  assert_true(tensors.dtype(index) == det::Dtype::f32);
+  assert_true((tensors.shape(index) == std::vector<int64_t>{2, 3}));
+  assert_equal(tensors.bytes(index), 24);
+  assert_false(tensors.contains("other"));
+  std::array<float, 2> column{};
+  tensors.read({{"weights", det::Dtype::f32, {2, 1}, column.data(), {0, 2}}});
+  assert_true((column == std::array<float, 2>{3, 6}));
+
+  const det::Tensors same(restore.path() / "model.safetensors");
+  expect_error(Code::not_found, [&] {
+    same.read({{"other", det::Dtype::f32, {}, column.data()}});
+  });
+  expect_error(Code::invalid, [&] {
+    same.read({{"weights", det::Dtype::f32, {2, 1}, column.data(), {0}}});
+  });
+  expect_error(Code::callback, [&] {
+    same.read({{"weights", det::Dtype::f32, {2, 3}, weights.data()}},
+              [](const det::Progress &) { return false; });
+  });
+  run.core.close();
+}
+
 }  // namespace
 
 int test_checkpoint() {
@@ -168,6 +208,7 @@ int test_checkpoint() {
       cmocka_unit_test(what_callables_throw_comes_back),
       cmocka_unit_test(a_callable_can_stop_without_throwing),
       cmocka_unit_test(a_store_that_is_replaced_is_dropped),
+      cmocka_unit_test(tensors_are_written_and_read),
   };
   return cmocka_run_group_tests_name("checkpoint", tests, nullptr, nullptr);
 }

@@ -16,6 +16,7 @@
 #include <det/profiler.hpp>
 #include <det/searcher.hpp>
 #include <det/storage.hpp>
+#include <det/tensors.hpp>
 #include <det/train.hpp>
 
 #include <memory>

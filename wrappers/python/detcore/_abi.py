@@ -25,9 +25,34 @@ DET_CLIENT_TARGET_EXPERIMENT = 1
 DET_CLIENT_TARGET_TRIAL = 2
 DET_CONFIG_RULES_0_33 = 0
 DET_CONFIG_RULES_0_38 = 1
+DET_DEVICE_CUDA = 2
+DET_DEVICE_DETECT = 0
+DET_DEVICE_HOST = 1
 DET_DONE = 1
 DET_DOWNLOAD_MODE_LOCAL_WORKERS_SHARE = 0
 DET_DOWNLOAD_MODE_NO_SHARED = 1
+DET_DTYPE_BF16 = 15
+DET_DTYPE_BOOL = 1
+DET_DTYPE_C64 = 19
+DET_DTYPE_F16 = 14
+DET_DTYPE_F32 = 18
+DET_DTYPE_F4 = 2
+DET_DTYPE_F64 = 20
+DET_DTYPE_F6_E2M3 = 3
+DET_DTYPE_F6_E3M2 = 4
+DET_DTYPE_F8_E4M3 = 8
+DET_DTYPE_F8_E4M3FNUZ = 10
+DET_DTYPE_F8_E5M2 = 7
+DET_DTYPE_F8_E5M2FNUZ = 11
+DET_DTYPE_F8_E8M0 = 9
+DET_DTYPE_I16 = 12
+DET_DTYPE_I32 = 16
+DET_DTYPE_I64 = 21
+DET_DTYPE_I8 = 6
+DET_DTYPE_U16 = 13
+DET_DTYPE_U32 = 17
+DET_DTYPE_U64 = 22
+DET_DTYPE_U8 = 5
 DET_EARLY_EXIT_REASON_INVALID_HP = 101
 DET_EARLY_EXIT_REASON_USER_REQUESTED_STOP = 102
 DET_E_ACCESS = -10
@@ -218,6 +243,35 @@ class det_communicator_functions(Structure):
 
 
 det_wait_callback = CFUNCTYPE(c_int32, c_void_p)
+
+
+class det_tensor(Structure):
+    _fields_ = (
+        ("struct_size", c_size_t),
+        ("name", c_char_p),
+        ("data", c_void_p),
+        ("dtype", c_int32),
+        ("device", c_int32),
+        ("dimensions", c_size_t),
+        ("shape", POINTER(c_int64)),
+        ("offset", POINTER(c_int64)),
+        ("global_shape", POINTER(c_int64)),
+    )
+
+
+class det_tensors_write_options(Structure):
+    _fields_ = (
+        ("struct_size", c_size_t),
+        ("metadata_json", c_char_p),
+    )
+
+
+class det_tensors_read_options(Structure):
+    _fields_ = (
+        ("struct_size", c_size_t),
+        ("progress", det_progress_callback),
+        ("user_data", c_void_p),
+    )
 
 
 class det_metric(Structure):
@@ -422,6 +476,25 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "det_storage_verify": (c_int32, (c_void_p, c_char_p, POINTER(det_download_options), POINTER(det_error), )),
     "det_storage_copy": (c_int32, (c_void_p, c_char_p, c_void_p, POINTER(det_download_options), POINTER(det_error), )),
     "det_storage_delete": (c_int32, (c_void_p, c_char_p, POINTER(det_error), )),
+    "det_tensor_init": (None, (POINTER(det_tensor), )),
+    "det_dtype_name": (c_char_p, (c_int32, )),
+    "det_dtype_from_name": (c_int32, (c_char_p, )),
+    "det_dtype_bits": (c_int32, (c_int32, )),
+    "det_tensors_write_options_init": (None, (POINTER(det_tensors_write_options), )),
+    "det_tensors_write": (c_int32, (c_void_p, c_char_p, POINTER(det_tensor), c_size_t, POINTER(det_tensors_write_options), POINTER(det_error), )),
+    "det_tensors_open": (c_int32, (c_void_p, c_char_p, POINTER(c_void_p), POINTER(det_error), )),
+    "det_tensors_open_path": (c_int32, (c_char_p, POINTER(c_void_p), POINTER(det_error), )),
+    "det_tensors_count": (c_size_t, (c_void_p, )),
+    "det_tensors_find": (c_int64, (c_void_p, c_char_p, )),
+    "det_tensors_name": (c_char_p, (c_void_p, c_size_t, )),
+    "det_tensors_dtype": (c_int32, (c_void_p, c_size_t, )),
+    "det_tensors_dimensions": (c_size_t, (c_void_p, c_size_t, )),
+    "det_tensors_shape": (POINTER(c_int64), (c_void_p, c_size_t, )),
+    "det_tensors_size": (c_int64, (c_void_p, c_size_t, )),
+    "det_tensors_metadata": (c_char_p, (c_void_p, )),
+    "det_tensors_read_options_init": (None, (POINTER(det_tensors_read_options), )),
+    "det_tensors_read": (c_int32, (c_void_p, POINTER(det_tensor), c_size_t, POINTER(det_tensors_read_options), POINTER(det_error), )),
+    "det_tensors_free": (None, (c_void_p, )),
     "det_report_init": (None, (POINTER(det_report), )),
     "det_train_report_training_metrics": (c_int32, (c_void_p, c_int64, POINTER(det_metric), c_size_t, POINTER(det_error), )),
     "det_train_report_validation_metrics": (c_int32, (c_void_p, c_int64, POINTER(det_metric), c_size_t, POINTER(det_error), )),

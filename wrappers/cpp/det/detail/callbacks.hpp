@@ -71,17 +71,23 @@ int32_t answered(int32_t otherwise, Body &&body) noexcept {
   });
 }
 
-// Lets options of C call selector() and tell() of `callbacks`, which are to stay where they are.
+// Lets options of C call tell() of `callbacks`, which are to stay where they are.
 template <class Options, class Callbacks>
-void set_callbacks(Options &options, Callbacks &callbacks) {
+void set_progress(Options &options, Callbacks &callbacks) {
   options.user_data = &callbacks;
-  if (callbacks.selector)
-    options.selector = [](const char *path, void *self) noexcept {
-      return answered(-1, [&] { return static_cast<Callbacks *>(self)->selector(path) ? 1 : 0; });
-    };
   if (callbacks.progress)
     options.progress = [](const det_progress *progress, void *self) noexcept {
       return answered(-1, [&] { return static_cast<Callbacks *>(self)->tell(*progress) ? 0 : -1; });
+    };
+}
+
+// Lets options of C call selector() and tell() of `callbacks`, which are to stay where they are.
+template <class Options, class Callbacks>
+void set_callbacks(Options &options, Callbacks &callbacks) {
+  set_progress(options, callbacks);
+  if (callbacks.selector)
+    options.selector = [](const char *path, void *self) noexcept {
+      return answered(-1, [&] { return static_cast<Callbacks *>(self)->selector(path) ? 1 : 0; });
     };
 }
 

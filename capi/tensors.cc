@@ -1,0 +1,242 @@
+#include <det/tensors.h>
+
+#include <limits>
+
+#include "capi/guard.h"
+#include "capi/handles.h"
+#include "capi/transfer_options.h"
+#include "core/tensors/reader.h"
+
+struct det_tensors {
+  explicit det_tensors(det::tensors::Reader opened);
+
+  const det::tensors::Reader reader;
+  // As the caller sees them.
+  std::vector<std::vector<int64_t>> shapes;
+  std::string metadata;
+};
+
+namespace {
+
+using det::tensors::Device;
+using det::tensors::Dtype;
+using det::tensors::Region;
+using det::tensors::Shape;
+using det::tensors::Tensor;
+
+static_assert(static_cast<int>(Dtype::u64) == DET_DTYPE_U64 &&
+              static_cast<int>(Dtype::bf16) == DET_DTYPE_BF16);
+static_assert(static_cast<int>(Device::cuda) == DET_DEVICE_CUDA);
+
+[[noreturn]] void refuse(const det_tensor &given, const std::string &problem) {
+  throw det::Error(det::Code::invalid,
+                   "tensor " + det::tensors::quoted_name(given.name) + ": " + problem);
+}
+
+Shape shape_from(const det_tensor &given, const int64_t *numbers, const char *what) {
+  if (numbers == nullptr && given.dimensions > 0)
+    refuse(given, std::string(what) + " is NULL, though it has dimensions");
+  Shape shape;
+  for (size_t d = 0; d < given.dimensions; ++d) {
+    if (numbers[d] < 0)
+      refuse(given, std::string(what) + " has the negative number " + std::to_string(numbers[d]));
+    shape.push_back(static_cast<uint64_t>(numbers[d]));
+  }
+  return shape;
+}
+
+// `whole` tells the shape of the tensor where the caller does not; whether it is a part he says by
+// an offset.
+template <class Whole>
+Tensor tensor_from(const det_tensor &given, Whole &&whole) {
+  Tensor tensor;
+  tensor.name = text(given.name, "the name of a tensor");
+  if (given.dimensions > det::tensors::most_dimensions)
+    refuse(given, std::to_string(given.dimensions) + " dimensions; at most " +
+                      std::to_string(det::tensors::most_dimensions) + " are possible");
+  const std::optional<Dtype> dtype = det::tensors::dtype_numbered(given.dtype);
+  if (!dtype) refuse(given, "there is no dtype " + std::to_string(given.dtype));
+  if (given.device < DET_DEVICE_DETECT || given.device > DET_DEVICE_CUDA)
+    refuse(given, "there is no device " + std::to_string(given.device));
+  tensor.dtype = *dtype;
+  tensor.device = static_cast<Device>(given.device);
+  tensor.data = static_cast<char *>(given.data);
+  tensor.region = Region::whole(shape_from(given, given.shape, "shape"));
+  if (given.offset != nullptr) tensor.region.offset = shape_from(given, given.offset, "offset");
+  tensor.whole = given.global_shape != nullptr
+                     ? shape_from(given, given.global_shape, "global_shape")
+                     : whole(tensor, given.offset != nullptr);
+  return tensor;
+}
+
+template <class Whole>
+std::vector<Tensor> tensors_from(const det_tensor *given, size_t count, Whole &&whole) {
+  std::vector<Tensor> tensors;
+  if (count == 0) return tensors;
+  const size_t step = deref(given, "tensors").struct_size;
+  for (size_t i = 0; i < count; ++i) {
+    const auto *next =
+        reinterpret_cast<const det_tensor *>(reinterpret_cast<const char *>(given) + i * step);
+    const det_tensor each = read_options<det_tensor>(next, DET_TENSOR_INIT, "a tensor");
+    if (next->struct_size != step)
+      throw det::Error(det::Code::invalid,
+                       "tensor " + std::to_string(i) +
+                           ": its struct_size is not that of the first; start each from the _INIT "
+                           "macro or the _init function");
+    tensors.push_back(tensor_from(each, whole));
+  }
+  return tensors;
+}
+
+det::tensors::FileMetadata metadata_from(const char *json) {
+  det::tensors::FileMetadata metadata;
+  if (json == nullptr) return metadata;
+  const det::Json object = det::parse_json_object(json, "metadata_json");
+  for (const auto &[key, value] : object.items()) {
+    if (!value.is_string())
+      throw det::Error(det::Code::invalid, "reading metadata_json: the value of " +
+                                               det::tensors::quoted_name(key) +
+                                               " is no text, and a file has nothing else");
+    metadata[key] = value.get<std::string>();
+  }
+  return metadata;
+}
+
+const det::tensors::Reader::Entry *entry_at(const det_tensors *tensors, size_t index) noexcept {
+  return tensors != nullptr && index < tensors->shapes.size() ? &tensors->reader.entries()[index]
+                                                              : nullptr;
+}
+
+}  // namespace
+
+det_tensors::det_tensors(det::tensors::Reader opened) : reader(std::move(opened)) {
+  for (const auto &entry : reader.entries()) {
+    shapes.emplace_back(entry.shape.begin(), entry.shape.end());
+    // A tensor without dimensions has a shape as well, which is not NULL.
+    shapes.back().reserve(1);
+  }
+  metadata = det::to_wire(det::Json(reader.metadata()));
+}
+
+void det_tensor_init(det_tensor *tensor) noexcept {
+  if (tensor != nullptr) *tensor = DET_TENSOR_INIT;
+}
+
+void det_tensors_write_options_init(det_tensors_write_options *options) noexcept {
+  if (options != nullptr) *options = DET_TENSORS_WRITE_OPTIONS_INIT;
+}
+
+void det_tensors_read_options_init(det_tensors_read_options *options) noexcept {
+  if (options != nullptr) *options = DET_TENSORS_READ_OPTIONS_INIT;
+}
+
+const char *det_dtype_name(det_dtype dtype) noexcept {
+  const std::optional<Dtype> known = det::tensors::dtype_numbered(dtype);
+  return known ? det::tensors::name_of(*known) : nullptr;
+}
+
+det_dtype det_dtype_from_name(const char *name) noexcept {
+  const std::optional<Dtype> known =
+      name != nullptr ? det::tensors::dtype_named(name) : std::nullopt;
+  return known ? static_cast<det_dtype>(*known) : 0;
+}
+
+int32_t det_dtype_bits(det_dtype dtype) noexcept {
+  const std::optional<Dtype> known = det::tensors::dtype_numbered(dtype);
+  return known ? static_cast<int32_t>(det::tensors::bits_of(*known)) : 0;
+}
+
+det_status det_tensors_write(det_checkpoint_writer *store, const char *name,
+                             const det_tensor *tensors, size_t count,
+                             const det_tensors_write_options *options, det_error *err) noexcept {
+  return guarded(err, [&] {
+    const auto given =
+        read_options<det_tensors_write_options>(options, DET_TENSORS_WRITE_OPTIONS_INIT, "options");
+    const Followed followed = follow(deref(store, "store"));
+    store->impl->write_tensors(
+        text(name, "name"),
+        tensors_from(tensors, count,
+                     [](const Tensor &tensor, bool) { return tensor.region.shape; }),
+        metadata_from(given.metadata_json));
+  });
+}
+
+det_status det_tensors_open(det_checkpoint_reader *restore, const char *name, det_tensors **out,
+                            det_error *err) noexcept {
+  return guarded(err, [&] {
+    give(out, "out", [&] {
+      const std::filesystem::path &root = deref(restore, "restore").impl->path();
+      return new det_tensors(
+          det::tensors::Reader(det::storage::Tree(root), text(name, "name"), true));
+    });
+  });
+}
+
+det_status det_tensors_open_path(const char *path, det_tensors **out, det_error *err) noexcept {
+  return guarded(err, [&] {
+    give(out, "out", [&] {
+      const std::filesystem::path file = text(path, "path");
+      const std::filesystem::path root = file.has_parent_path() ? file.parent_path() : ".";
+      return new det_tensors(
+          det::tensors::Reader(det::storage::Tree(root), file.filename().string(), false));
+    });
+  });
+}
+
+size_t det_tensors_count(const det_tensors *tensors) noexcept {
+  return tensors != nullptr ? tensors->shapes.size() : 0;
+}
+
+int64_t det_tensors_find(const det_tensors *tensors, const char *name) noexcept {
+  if (tensors == nullptr || name == nullptr) return -1;
+  return or_else(int64_t{-1}, [&]() -> int64_t {
+    const auto *found = tensors->reader.find(name);
+    return found != nullptr ? found - tensors->reader.entries().data() : -1;
+  });
+}
+
+const char *det_tensors_name(const det_tensors *tensors, size_t index) noexcept {
+  const auto *entry = entry_at(tensors, index);
+  return entry != nullptr ? entry->name.c_str() : nullptr;
+}
+
+det_dtype det_tensors_dtype(const det_tensors *tensors, size_t index) noexcept {
+  const auto *entry = entry_at(tensors, index);
+  return entry != nullptr ? static_cast<det_dtype>(entry->dtype) : 0;
+}
+
+size_t det_tensors_dimensions(const det_tensors *tensors, size_t index) noexcept {
+  const auto *entry = entry_at(tensors, index);
+  return entry != nullptr ? entry->shape.size() : 0;
+}
+
+const int64_t *det_tensors_shape(const det_tensors *tensors, size_t index) noexcept {
+  return entry_at(tensors, index) != nullptr ? tensors->shapes[index].data() : nullptr;
+}
+
+int64_t det_tensors_size(const det_tensors *tensors, size_t index) noexcept {
+  const auto *entry = entry_at(tensors, index);
+  if (entry == nullptr) return 0;
+  return static_cast<int64_t>(det::tensors::bytes_of(entry->dtype, entry->shape).value_or(0));
+}
+
+const char *det_tensors_metadata(const det_tensors *tensors) noexcept {
+  return tensors != nullptr ? tensors->metadata.c_str() : nullptr;
+}
+
+det_status det_tensors_read(const det_tensors *tensors, const det_tensor *wanted, size_t count,
+                            const det_tensors_read_options *options, det_error *err) noexcept {
+  return guarded(err, [&] {
+    const auto given =
+        read_options<det_tensors_read_options>(options, DET_TENSORS_READ_OPTIONS_INIT, "options");
+    const Followed followed = follow(given);
+    const det::tensors::Reader &reader = deref(tensors, "tensors").reader;
+    // A part may be asked for by who does not know the rest of its tensor.
+    reader.read(tensors_from(wanted, count, [&](const Tensor &tensor, bool is_part) {
+      const auto *entry = is_part ? reader.find(tensor.name) : nullptr;
+      return entry != nullptr ? entry->shape : tensor.region.shape;
+    }));
+  });
+}
+
+void det_tensors_free(det_tensors *tensors) noexcept { delete tensors; }
