@@ -12,15 +12,15 @@ def install_upstream(folder):
     return install(folder, UPSTREAM)
 
 
-def install(folder, package):
-    """Installs a package into a virtual environment in `folder`, from PyPI; gives its Python, None
+def install(folder, *packages):
+    """Installs packages into a virtual environment in `folder`, from PyPI; gives its Python, None
     where that fails."""
     folder = pathlib.Path(folder)
     python = folder / "bin" / "python"
     if not python.exists():
         venv.create(folder, with_pip=True)
-    installed = subprocess.run([python, "-m", "pip", "install", "--quiet", package])
+    installed = subprocess.run([python, "-m", "pip", "install", "--quiet", *packages])
     if installed.returncode == 0:
         return python
-    print(f"{package} cannot be installed here: it is left out")
+    print(f"{packages} cannot be installed here: left out")
     return None
