@@ -1,5 +1,6 @@
 // What comes back: good answers, and every way an answer can be bad.
 #include "core/base/json.h"
+#include "core/http/date.h"
 #include "core/http/failure.h"
 #include "tests/cmocka.h"
 #include "tests/expect_error.h"
@@ -179,10 +180,17 @@ void tokens_in_a_reason_are_masked(void **) {
                       "***' ?; run `det login`, or check the token");
 }
 
+void times_in_headers_are_read_and_written(void **) {
+  assert_string_equal(write_date(784'111'777).c_str(), "Sun, 06 Nov 1994 08:49:37 GMT");
+  assert_int_equal(parse_date("Sun, 06 Nov 1994 08:49:37 GMT").value_or(-1), 784'111'777);
+  for (const char *text : {"", "now", "12"}) assert_false(parse_date(text).has_value());
+}
+
 }  // namespace
 
 int test_answers() {
   const CMUnitTest tests[] = {
+      cmocka_unit_test(times_in_headers_are_read_and_written),
       cmocka_unit_test(request_arrives_as_it_was_given),
       cmocka_unit_test(bodies_are_optional_with_every_method),
       cmocka_unit_test(gzipped_answer_is_unpacked),
