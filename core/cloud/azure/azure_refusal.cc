@@ -1,0 +1,137 @@
+#include "core/cloud/azure/azure_refusal.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "core/base/printable.h"
+#include "core/cloud/xml.h"
+
+namespace det::cloud {
+
+namespace {
+
+using Again = Refusal::Again;
+
+struct Meaning {
+  std::string_view name;
+  Code code;
+  Again again;
+  const char *remedy = "";
+};
+
+constexpr const char *retention = "it is kept by an immutability policy or a legal hold";
+constexpr const char *another_upload = "upload it again";
+constexpr const char *leased = "another program holds a lease on it: have that released or broken";
+
+constexpr Meaning meanings[] = {
+    {"AccountBeingCreated", Code::unavailable, Again::soon},
+    {"AccountIsDisabled", Code::access, Again::no, "ask the owner of the account"},
+    {"AuthenticationFailed", Code::access, Again::renewed},
+    {"AuthorizationFailure", Code::access, Again::renewed},
+    {"AuthorizationPermissionMismatch", Code::access, Again::renewed},
+    {"AuthorizationProtocolMismatch", Code::access, Again::no,
+     "the SAS token is for https only: write https:// in account_url"},
+    {"AuthorizationResourceTypeMismatch", Code::access, Again::no,
+     "the SAS token must be for containers and objects (srt=co)"},
+    {"AuthorizationServiceMismatch", Code::access, Again::no,
+     "the SAS token must be for blobs (ss=b)"},
+    {"AuthorizationSourceIPMismatch", Code::access, Again::no,
+     "the SAS token is not for the address of this machine"},
+    {"BlobAlreadyExists", Code::conflict, Again::no},
+    {"BlobArchived", Code::state, Again::no, "move it to an online tier first"},
+    {"BlobBeingRehydrated", Code::state, Again::no, "wait until it is back in an online tier"},
+    {"BlobImmutableDueToPolicy", Code::access, Again::no, retention},
+    {"BlobNotFound", Code::not_found, Again::no},
+    {"BlobUsesCustomerSpecifiedEncryption", Code::access, Again::no,
+     "give the key it is encrypted with in customer_key"},
+    {"BlockCountExceedsLimit", Code::invalid, Again::no},
+    {"ConditionNotMet", Code::conflict, Again::no},
+    {"ContainerBeingDeleted", Code::busy, Again::throttled},
+    {"ContainerDisabled", Code::access, Again::no, "ask the owner of the account"},
+    {"ContainerNotFound", Code::not_found, Again::no, "make the container, or correct its name"},
+    {"Crc64Mismatch", Code::corrupt, Again::soon},
+    {"InsufficientAccountPermissions", Code::access, Again::no, "ask the owner of the account"},
+    {"InternalError", Code::unavailable, Again::soon},
+    {"InvalidAuthenticationInfo", Code::access, Again::renewed},
+    {"InvalidBlobOrBlock", Code::conflict, Again::no,
+     "an upload of another program to that blob has not ended: finish it, or remove the blob"},
+    {"InvalidBlockId", Code::conflict, Again::no, another_upload},
+    {"InvalidBlockList", Code::conflict, Again::no, another_upload},
+    {"InvalidMd5", Code::corrupt, Again::soon},
+    {"InvalidResourceName", Code::invalid, Again::no, "correct the name of the container"},
+    {"KeyBasedAuthenticationNotPermitted", Code::access, Again::no,
+     "the account takes no keys: leave the credential out and use an identity"},
+    {"LeaseIdMissing", Code::busy, Again::no, leased},
+    {"LeaseAlreadyPresent", Code::busy, Again::no, leased},
+    {"Md5Mismatch", Code::corrupt, Again::soon},
+    {"NoAuthenticationInformation", Code::access, Again::renewed},
+    {"OperationTimedOut", Code::timeout, Again::soon},
+    {"PendingCopyOperation", Code::busy, Again::throttled},
+    {"PublicAccessNotPermitted", Code::access, Again::renewed},
+    {"RequestBodyTooLarge", Code::invalid, Again::no},
+    {"ResourceNotFound", Code::not_found, Again::no},
+    {"ServerBusy", Code::busy, Again::throttled},
+    {"TargetConditionNotMet", Code::conflict, Again::no},
+    {"UnauthorizedBlobOverwrite", Code::access, Again::no,
+     "the SAS token only allows to create blobs: it needs the permission to write (w)"},
+};
+
+Meaning meaning_of(const std::string &code, int status) {
+  const auto *known = std::ranges::find(meanings, code, &Meaning::name);
+  if (known != std::end(meanings)) return *known;
+  if (code.find("Immutab") != code.npos || code.find("LegalHold") != code.npos)
+    return {"", Code::access, Again::no, retention};
+  if (code.starts_with("KeyVault"))
+    return {"", Code::access, Again::no, "check the key of the account in Key Vault"};
+  switch (status) {
+    case 400:
+      return {"", Code::invalid, Again::no};
+    case 401:
+    case 403:
+      return {"", Code::access, Again::renewed};
+    case 404:
+      return {"", Code::not_found, Again::no};
+    case 408:
+      return {"", Code::timeout, Again::soon};
+    case 409:
+    case 412:
+      return {"", Code::conflict, Again::no};
+    case 429:
+    case 503:
+      return {"", Code::busy, Again::throttled};
+    case 501:
+      return {"", Code::unsupported, Again::no};
+    default:
+      if (status >= 500) return {"", Code::unavailable, Again::soon};
+      return {"", Code::http, Again::no};
+  }
+}
+
+// The first line; the others are ids and times. Bounded.
+std::string first_line(const std::string &text) {
+  return printable(text.substr(0, std::min<size_t>(300, text.find_first_of("\r\n"))));
+}
+
+}  // namespace
+
+std::string azure_error_code(const http::HttpAnswer &answer) {
+  const std::string header = answer.header("x-ms-error-code");
+  return header.empty() ? xml_text_at(answer.body, "Error", "Code") : header;
+}
+
+Refusal azure_refusal(const http::HttpAnswer &answer) {
+  return azure_refusal(azure_error_code(answer), xml_text_at(answer.body, "Error", "Message"),
+                       answer.status);
+}
+
+Refusal azure_refusal(const std::string &code, const std::string &message, int status) {
+  Meaning meaning = meaning_of(code, status);
+  if (message.find("contentMD5") != message.npos)  // how Azurite says Md5Mismatch
+    meaning = {"", Code::corrupt, Again::soon};
+  std::string reason = "the store answered " + std::to_string(status);
+  if (!code.empty()) reason += " " + first_line(code);
+  if (!message.empty()) reason += ": " + first_line(message);
+  return {meaning.code, meaning.again, std::move(reason), meaning.remedy};
+}
+
+}  // namespace det::cloud
