@@ -43,6 +43,11 @@ def test_digits_stopped_twice_end_as_when_left_alone(program: str) -> None:
     check("digits_test.sh", program)
 
 
+@pytest.mark.parametrize("program", ["tensors.py"], indirect=True)
+def test_tensors_are_saved_and_read(program: str) -> None:
+    assert "the last two: [5.0, 6.0]" in subprocess.check_output([program], text=True)
+
+
 SEARCH = """
 searcher:
   name: async_halving

@@ -7,7 +7,7 @@ from pathlib import Path
 import detcore
 import pytest
 from detcore import errors
-from detcore.core._checkpoint import Progress
+from detcore.core import Progress
 from detcore.storage import Location, Storage
 
 

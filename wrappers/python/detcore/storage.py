@@ -14,13 +14,12 @@ from detcore._owned import Owned
 from detcore.core._checkpoint import (
     DownloadMode,
     Path,
-    Progress,
     Selector,
-    _cancellable,
     _download_options,
     _store_options,
 )
 from detcore.core._json import encode
+from detcore.core._progress import Progress, cancellable
 
 Location = Union[str, "os.PathLike[str]", Mapping[str, Any]]
 Follow = Callable[[Progress], object]
@@ -57,7 +56,7 @@ class Storage:
         facts = None if metadata is None else encode(dict(metadata), "metadata")
         callbacks = Callbacks()
         options = _store_options(callbacks, False, selector, progress)
-        return _cancellable(
+        return cancellable(
             callbacks,
             lambda: text("det_storage_upload", self._owned.address, folder, facts, byref(options)),
         )
@@ -106,7 +105,7 @@ class Storage:
         callbacks = Callbacks()
         options = _download_options(callbacks, DownloadMode.NoSharedDownload, selector, progress)
         arguments: list[bytes | int] = [name] if target is None else [name, target]
-        _cancellable(
+        cancellable(
             callbacks,
             lambda: call(function, self._owned.address, *arguments, byref(options)),
         )

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 from detcore import _abi
 from detcore._capi import Callbacks, as_path, call, encoded, handle, library, required, text
-from detcore._interruptible import Answer, interruptible
+from detcore._interruptible import interruptible
 from detcore._owned import Owned
 from detcore.core._json import encode
+from detcore.core._progress import Progress, cancellable, follow
+from detcore.core._tensors import Tensors, tensors_of, write
 from detcore.errors import Error, StateError
 
 if TYPE_CHECKING:
@@ -41,15 +43,6 @@ _MODES = {
 }
 
 
-class Progress(NamedTuple):
-    """How far a call that takes long has come. Of the totals what is known so far; -1: nothing."""
-
-    bytes: int
-    total_bytes: int
-    files: int
-    total_files: int
-
-
 class CheckpointEntry(NamedTuple):
     """A checkpoint of this trial."""
 
@@ -59,6 +52,43 @@ class CheckpointEntry(NamedTuple):
     time_us: int
     #: Bytes of all files.
     size: int
+
+
+class CheckpointStore:
+    """A checkpoint that is being written."""
+
+    def __init__(self, store: Owned, callbacks: Callbacks) -> None:
+        self._store = store
+        self._callbacks = callbacks
+        #: The empty directory to write files into.
+        self.path: pathlib.Path = as_path(library.det_checkpoint_store_path(store.address))
+        #: The id that the checkpoint will have.
+        self.storage_id: str = library.det_checkpoint_store_id(store.address).decode()
+
+    def write_tensors(
+        self,
+        tensors: Mapping[str, Any],
+        name: str = "model.safetensors",
+        *,
+        metadata: Mapping[str, str] | None = None,
+    ) -> None:
+        """Writes arrays, or parts of tensors as TensorPart, into the file `name`: arrays of NumPy,
+        PyTorch and others, also on CUDA devices, and all that has the buffer protocol. With
+        `shard` all ranks in step, each with what it has, perhaps nothing."""
+        write(self._store, self._callbacks, name, tensors, metadata)
+
+
+class CheckpointRestore:
+    """A checkpoint that is being read."""
+
+    def __init__(self, restore: Owned) -> None:
+        self._restore = restore
+        #: The directory to read files from.
+        self.path: pathlib.Path = as_path(library.det_checkpoint_restore_path(restore.address))
+
+    def tensors(self, name: str = "model.safetensors") -> Tensors:
+        """The tensors of the file `name`, or of the files of all ranks that wrote them."""
+        return tensors_of(self._restore, name)
 
 
 class CheckpointContext:
@@ -87,7 +117,7 @@ class CheckpointContext:
 
         callbacks = Callbacks()
         options = _store_options(callbacks, shard, selector, progress)
-        return _cancellable(
+        return cancellable(
             callbacks,
             lambda: text("det_checkpoint_upload", self._view, folder, facts, byref(options)),
         )
@@ -102,6 +132,19 @@ class CheckpointContext:
     ) -> Iterator[tuple[pathlib.Path, str]]:
         """A directory to write into, and the storage id it will have: leaving the `with` block
         makes it a checkpoint, an exception in it drops it."""
+        with self.store(metadata, shard=shard, progress=progress) as store:
+            yield store.path, store.storage_id
+
+    @contextlib.contextmanager
+    def store(
+        self,
+        metadata: Mapping[str, Any] | None = None,
+        *,
+        shard: bool = False,
+        progress: Callable[[Progress], object] | None = None,
+    ) -> Iterator[CheckpointStore]:
+        """A checkpoint to write into, files and tensors: leaving the `with` block makes it visible,
+        an exception in it drops it."""
         facts = _metadata(metadata, shard)
         callbacks = Callbacks()
         options = _store_options(callbacks, shard, None, progress)
@@ -111,14 +154,13 @@ class CheckpointContext:
             return Owned(address, "det_checkpoint_store_free", self._core, callbacks)
 
         store = interruptible(begin)
-        path = as_path(library.det_checkpoint_store_path(store.address))
         try:
-            yield path, library.det_checkpoint_store_id(store.address).decode()
+            yield CheckpointStore(store, callbacks)
         except BaseException:
             with contextlib.suppress(Error):  # what happened in the block is what is to be mended
                 interruptible(lambda: call("det_checkpoint_store_abort", store.address))
             raise
-        _cancellable(callbacks, lambda: call("det_checkpoint_store_commit", store.address))
+        cancellable(callbacks, lambda: call("det_checkpoint_store_commit", store.address))
 
     def download(
         self,
@@ -133,7 +175,7 @@ class CheckpointContext:
         name, folder = required(storage_id, "storage_id"), required(ckpt_dir, "ckpt_dir")
         callbacks = Callbacks()
         options = _download_options(callbacks, download_mode, selector, progress)
-        _cancellable(
+        cancellable(
             callbacks,
             lambda: call("det_checkpoint_download", self._view, name, folder, byref(options)),
         )
@@ -148,6 +190,21 @@ class CheckpointContext:
         progress: Callable[[Progress], object] | None = None,
     ) -> Iterator[pathlib.Path]:
         """A directory to read a checkpoint from, until the `with` block is left."""
+        with self.restore(
+            storage_id, download_mode, selector=selector, progress=progress
+        ) as restore:
+            yield restore.path
+
+    @contextlib.contextmanager
+    def restore(
+        self,
+        storage_id: str,
+        download_mode: DownloadMode = DownloadMode.LocalWorkersShareDownload,
+        *,
+        selector: Selector | None = None,
+        progress: Callable[[Progress], object] | None = None,
+    ) -> Iterator[CheckpointRestore]:
+        """A checkpoint to read from, files and tensors, until the `with` block is left."""
         name = required(storage_id, "storage_id")
         callbacks = Callbacks()
         options = _download_options(callbacks, download_mode, selector, progress)
@@ -156,9 +213,9 @@ class CheckpointContext:
             address = handle("det_checkpoint_restore_begin", self._view, name, byref(options))
             return Owned(address, "det_checkpoint_restore_free", self._core, callbacks)
 
-        restore = _cancellable(callbacks, begin)
+        restore = cancellable(callbacks, begin)
         try:
-            yield as_path(library.det_checkpoint_restore_path(restore.address))
+            yield CheckpointRestore(restore)
         finally:
             restore.release()
 
@@ -203,20 +260,6 @@ def _metadata(metadata: Mapping[str, Any] | None, shard: bool) -> bytes | None:
     return encode(dict(metadata), "metadata")
 
 
-def _cancellable(callbacks: Callbacks, work: Callable[[], Answer]) -> Answer:
-    """Ctrl-C does not only end the wait: the call ends, too, and leaves nothing behind."""
-
-    def guarded() -> Answer:
-        with callbacks:
-            return work()
-
-    try:
-        return interruptible(guarded)
-    except BaseException:
-        callbacks.cancel()
-        raise
-
-
 def _store_options(
     callbacks: Callbacks,
     shard: bool,
@@ -256,14 +299,4 @@ def _set_callbacks(
         options.selector = callbacks.wrap(
             _abi.det_checkpoint_selector, lambda path, _: 1 if select(os.fsdecode(path)) else 0
         )
-    if progress is not None and not callable(progress):
-        raise TypeError(f"progress must be a callable, not {type(progress).__name__}")
-
-    def told(given: Any, _: object) -> int:
-        if progress is not None:
-            now = given.contents
-            progress(Progress(now.bytes, now.total_bytes, now.files, now.total_files))
-        return 0
-
-    # Also where nobody wants to know: it is how a call is cancelled.
-    options.progress = callbacks.wrap(_abi.det_progress_callback, told)
+    follow(options, callbacks, progress)

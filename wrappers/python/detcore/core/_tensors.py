@@ -1,0 +1,248 @@
+"""Checkpoints from memory: tensors written as safetensors files, and read back."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from ctypes import byref
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from detcore import _abi
+from detcore._capi import Callbacks, call, handle, library, required
+from detcore._interruptible import interruptible
+from detcore._owned import Owned
+from detcore.core._arrays import DTYPES, Memory, is_torch, memory_of
+from detcore.core._json import encode
+from detcore.core._progress import Progress, cancellable, follow
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+_NAMES = {name: dtype for dtype, name in DTYPES.items()}
+
+
+class TensorPart(NamedTuple):
+    """A part of a tensor: the array, and where it lies in the tensor."""
+
+    array: Any
+    offset: Sequence[int]
+    #: Of the tensor; need not be known to read.
+    global_shape: Sequence[int] | None = None
+
+
+class Tensors:
+    """The tensors of a file, or of those of several ranks: a read-only view, until close().
+
+    Arrays are those of NumPy, PyTorch and others, also on CUDA devices, and all that has the
+    buffer protocol."""
+
+    def __init__(self, owned: Owned) -> None:
+        self._owned = owned
+        address = owned.address
+        self._indices = {
+            library.det_tensors_name(address, index).decode(): index
+            for index in range(library.det_tensors_count(address))
+        }
+        #: What the file says beside the tensors.
+        self.metadata: dict[str, str] = json.loads(library.det_tensors_metadata(address))
+
+    def __len__(self) -> int:
+        return len(self._indices)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._indices)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._indices
+
+    def dtype(self, name: str) -> str:
+        """As the file has it, such as "BF16"."""
+        number = library.det_tensors_dtype(self._owned.address, self._indices[name])
+        found: bytes = library.det_dtype_name(number)
+        return found.decode()
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        index, address = self._indices[name], self._owned.address
+        count = library.det_tensors_dimensions(address, index)
+        return tuple(library.det_tensors_shape(address, index)[:count])
+
+    def nbytes(self, name: str) -> int:
+        size: int = library.det_tensors_size(self._owned.address, self._indices[name])
+        return size
+
+    def read_into(
+        self,
+        arrays: Mapping[str, Any],
+        *,
+        progress: Callable[[Progress], object] | None = None,
+    ) -> None:
+        """Fills arrays, or the arrays of TensorPart, by the names of tensors."""
+        wanted = _CTensors(arrays, to_fill=True)
+        callbacks = Callbacks()
+        options = _abi.det_tensors_read_options()
+        library.det_tensors_read_options_init(byref(options))
+        follow(options, callbacks, progress)
+        owned = self._owned
+        cancellable(
+            callbacks,
+            lambda: call(
+                "det_tensors_read", owned.address, wanted.array, wanted.count, byref(options)
+            ),
+        )
+
+    def numpy(
+        self, name: str, offset: Sequence[int] | None = None, shape: Sequence[int] | None = None
+    ) -> Any:
+        """A tensor, or a part of it, as a new array of NumPy; of dtypes that NumPy does not have as
+        one of ml_dtypes."""
+        import numpy
+
+        dtype = self._dtype_of_arrays(name)
+        try:
+            of_array = numpy.dtype(dtype)
+        except TypeError:
+            import ml_dtypes  # pyright: ignore[reportMissingImports]
+
+            of_array = numpy.dtype(getattr(ml_dtypes, dtype))
+        array = numpy.empty(self._shape_of_part(name, offset, shape), of_array)
+        self.read_into({name: array if offset is None else TensorPart(array, offset)})
+        return array
+
+    def torch(
+        self,
+        name: str,
+        offset: Sequence[int] | None = None,
+        shape: Sequence[int] | None = None,
+        *,
+        device: Any = None,
+    ) -> Any:
+        """A tensor, or a part of it, as a new tensor of PyTorch."""
+        import torch  # pyright: ignore[reportMissingImports]
+
+        dtype = getattr(torch, self._dtype_of_arrays(name))
+        array = torch.empty(self._shape_of_part(name, offset, shape), dtype=dtype, device=device)
+        self.read_into({name: array if offset is None else TensorPart(array, offset)})
+        return array
+
+    def close(self) -> None:
+        """Lets go of the file; also done by leaving a `with` block."""
+        self._indices = {}
+        self._owned.release()
+
+    def __enter__(self) -> Tensors:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _dtype_of_arrays(self, name: str) -> str:
+        dtype = self.dtype(name)
+        if dtype not in _NAMES:
+            raise TypeError(f"tensor {name!r}: there are no arrays of {dtype}")
+        return _NAMES[dtype]
+
+    def _shape_of_part(
+        self, name: str, offset: Sequence[int] | None, shape: Sequence[int] | None
+    ) -> tuple[int, ...]:
+        whole = self.shape(name)
+        if offset is None:
+            return whole if shape is None else tuple(shape)
+        if shape is not None:
+            return tuple(shape)
+        return tuple(max(size - start, 0) for size, start in zip(whole, offset))
+
+
+def open_tensors(path: str | os.PathLike[str]) -> Tensors:
+    """The tensors of a file, or of the files that its index ("PATH.index.json") lists; needs no
+    Context."""
+    name = required(path, "path")
+    return Tensors(
+        interruptible(lambda: Owned(handle("det_tensors_open_path", name), "det_tensors_free"))
+    )
+
+
+def tensors_of(restore: Owned, name: str) -> Tensors:
+    """Of a checkpoint, which the tensors keep."""
+    file = required(name, "name")
+    return Tensors(
+        interruptible(
+            lambda: Owned(
+                handle("det_tensors_open", restore.address, file), "det_tensors_free", restore
+            )
+        )
+    )
+
+
+def write(
+    store: Owned,
+    callbacks: Callbacks,
+    name: str,
+    tensors: Mapping[str, Any],
+    metadata: Mapping[str, str] | None,
+) -> None:
+    file = required(name, "name")
+    given = _CTensors(tensors, to_fill=False)
+    said = dict(metadata or {})
+    if any(is_torch(_array_of(tensor)) for tensor in tensors.values()):
+        said.setdefault("format", "pt")  # what programs that know PyTorch's files look for
+    options = _abi.det_tensors_write_options()
+    library.det_tensors_write_options_init(byref(options))
+    options.metadata_json = encode(said, "metadata") if said else None
+    cancellable(
+        callbacks,
+        lambda: call(
+            "det_tensors_write", store.address, file, given.array, given.count, byref(options)
+        ),
+    )
+
+
+def _array_of(tensor: Any) -> Any:
+    return tensor.array if isinstance(tensor, TensorPart) else tensor
+
+
+class _CTensors:
+    """What C takes; it keeps the memory."""
+
+    def __init__(self, tensors: Mapping[str, Any], to_fill: bool) -> None:
+        if not isinstance(tensors, Mapping):
+            raise TypeError(f"tensors must be a dict, not {type(tensors).__name__}")
+        self.count = len(tensors)
+        self.array = (_abi.det_tensor * self.count)()
+        self._held: list[object] = []
+        for each, (name, tensor) in zip(self.array, tensors.items()):
+            self._fill(each, name, tensor, memory_of(_array_of(tensor), name, to_fill))
+
+    def _fill(self, each: Any, name: str, tensor: Any, memory: Memory) -> None:
+        library.det_tensor_init(byref(each))
+        each.name = required(name, "the name of a tensor")
+        each.data = memory.address
+        each.dtype = library.det_dtype_from_name(memory.dtype.encode())
+        each.device = memory.device
+        each.dimensions = len(memory.shape)
+        each.shape = self._numbers(memory.shape)
+        self._held.append(memory.owner)
+        if isinstance(tensor, TensorPart):
+            each.offset = self._dimensions(name, tensor.offset, "offset", memory)
+            if tensor.global_shape is not None:
+                whole = self._dimensions(name, tensor.global_shape, "global_shape", memory)
+                each.global_shape = whole
+
+    def _dimensions(self, name: str, numbers: Sequence[int], what: str, memory: Memory) -> Any:
+        if len(numbers) != len(memory.shape):
+            raise ValueError(
+                f"tensor {name!r}: its {what} has {len(numbers)} dimensions, and the array "
+                f"{len(memory.shape)}"
+            )
+        return self._numbers(numbers)
+
+    def _numbers(self, numbers: Sequence[int]) -> Any:
+        array = (ctypes.c_int64 * len(numbers))(*numbers)
+        self._held.append(array)
+        return ctypes.cast(array, ctypes.POINTER(ctypes.c_int64))
