@@ -65,6 +65,7 @@ class CheckpointStore {
   CheckpointContext &context_;
   Json metadata_;  // of this rank, checked where it is all there is; null: none yet
   const bool sharded_;
+  const bool is_shared_;  // all machines write into one path()
   const std::string id_, path_;
   std::mutex mutex_;
   std::unique_ptr<storage::CheckpointWriter> writer_;

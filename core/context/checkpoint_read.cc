@@ -89,9 +89,12 @@ std::unique_ptr<storage::CheckpointReader> CheckpointContext::begin_restore(
     return storage_.restore(id, request.selector, request.checksums, had_manifest(id));
   }
   const comm::Call call{comm::ApiCall::checkpoint_restore, id};
-  // Storage hands out what is stored: a selector of any rank only earns its warning.
   storage::Selector selector;
-  if (anybody_selects(call, id, request)) selector = [](const std::string &) { return true; };
+  if (anybody_selects(call, id, request)) {
+    // A file system hands out what is stored: a selector of any rank only earns its warning.
+    if (storage_.directory().empty()) selector = choose_together(call, id, request.selector);
+    else selector = [](const std::string &) { return true; };
+  }
   std::unique_ptr<storage::CheckpointReader> reader;
   const std::string path = comm::local_chief_decides(communicator_, call, [&] {
     reader = storage_.restore(id, selector, request.checksums, had_manifest(id));

@@ -1,3 +1,4 @@
+#include <exception>
 #include <set>
 #include <utility>
 
@@ -17,6 +18,7 @@ CheckpointStore::CheckpointStore(CheckpointContext &context, Json metadata, bool
     : context_(context),
       metadata_(std::move(metadata)),
       sharded_(sharded),
+      is_shared_(!context.storage_.directory().empty()),
       id_(writer->id()),
       path_(writer->path().string()),
       writer_(std::move(writer)) {}
@@ -75,20 +77,32 @@ void CheckpointStore::commit_sharded() try {
     known.insert(of_rank.at(1).begin(), of_rank.at(1).end());
   }
   const Json metadata = merged_metadata(communicator, unpack_metadata(metadata_of_ranks));
-  const std::string shares = comm::chief_decides(communicator, call, [&] {
-    writer_->put(storage::metadata_name, to_metadata_text(metadata));
+  const comm::Ranks &ranks = communicator.ranks();
+  const auto share = [&](int among) {
     storage::Resources files = writer_->list();
     for (const std::string &file : known) files.erase(file);
-    return pack(share_out(files, static_cast<size_t>(communicator.ranks().size)));
+    return pack(share_out(files, static_cast<size_t>(among)));
+  };
+  std::string shares = comm::chief_decides(communicator, call, [&] {
+    writer_->put(storage::metadata_name, to_metadata_text(metadata));
+    return is_shared_ ? share(ranks.size) : std::string();
   });
-  auto mine = unpack(shares, "what each rank finishes")
-                  .at(static_cast<size_t>(communicator.ranks().rank))
-                  .get<std::vector<std::string>>();
-  mine.insert(mine.end(), known_.begin(), known_.end());
+  std::exception_ptr failure;  // of this machine, for all the others to know
+  if (!is_shared_) try {
+      shares =
+          comm::local_chief_decides(communicator, call, [&] { return share(ranks.local_size); });
+    } catch (...) {
+      failure = std::current_exception();
+    }
   const std::vector<std::string> finished = comm::all_agree(communicator, call, [&] {
-    std::string share = writer_->finish(mine);
+    if (failure) std::rethrow_exception(failure);
+    auto mine = unpack(shares, "what each rank finishes")
+                    .at(static_cast<size_t>(is_shared_ ? ranks.rank : ranks.local_rank))
+                    .get<std::vector<std::string>>();
+    mine.insert(mine.end(), known_.begin(), known_.end());
+    std::string finished_here = writer_->finish(mine);
     context_.train_.give_way_to_reports();  // the chief can only wait for its own
-    return share;
+    return finished_here;
   });
   comm::chief_decides(communicator, call, [&] {
     context_.publish(*writer_, metadata, finished);
