@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <set>
 
+#include "core/base/environment.h"
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "core/storage/cloud_library.h"
 #include "core/storage/directory_storage.h"
 #include "core/storage/storage.h"
 #include "core/storage/storage_location.h"
@@ -89,15 +91,9 @@ std::unique_ptr<Storage> make_directory(const Json &config, std::shared_ptr<Logg
                         std::move(logger));
 }
 
-[[noreturn]] void refuse_cloud(const std::string &type) {
-  throw Error(Code::unsupported, "opening storage of type " + type +
-                                     ": it is not in this release; use a shared_fs or directory "
-                                     "storage");
-}
-
-[[noreturn]] void check_cloud(const Json &config, const std::string &type) {
-  if (type == "azure") {
-    allow_only(config, {"container", "connection_string", "account_url", "credential", "temp_dir"});
+// What it may say besides, the store of that type knows.
+std::unique_ptr<Storage> make_bucket(const Json &config, std::shared_ptr<Logger> logger) {
+  if (config["type"] == "azure") {
     required_text(config, "container");
     const bool connection = text_of(config, "connection_string").has_value();
     const bool account = text_of(config, "account_url").has_value();
@@ -107,14 +103,26 @@ std::unique_ptr<Storage> make_directory(const Json &config, std::shared_ptr<Logg
     if (connection && credential)
       refuse("type azure takes `credential` only together with `account_url`");
   } else {
-    std::set<std::string> allowed{"bucket", "prefix", "temp_dir"};
-    if (type == "s3") allowed.insert({"access_key", "secret_key", "endpoint_url"});
-    allow_only(config, allowed);
-    for (const std::string &key : allowed) text_of(config, key.c_str());
     required_text(config, "bucket");
     normalized_prefix(text_of(config, "prefix").value_or(""));
   }
-  refuse_cloud(type);
+  text_of(config, "temp_dir");
+  return open_bucket(config, std::move(logger));
+}
+
+// An account has no place in its URI: the environment says it, as to the tools of Azure.
+Json azure_from_environment(const std::string &uri, const StorageLocation &location) {
+  const std::string connection = environment_variable("AZURE_STORAGE_CONNECTION_STRING");
+  const std::string account = environment_variable("AZURE_STORAGE_ACCOUNT");
+  Json config{{"type", "azure"}, {"container", location.bucket + "/" + location.prefix}};
+  if (!connection.empty()) config["connection_string"] = connection;
+  else if (!account.empty())
+    config["account_url"] = "https://" + account + ".blob.core.windows.net";
+  else
+    throw Error(Code::invalid, "opening storage '" + uri +
+                                   "': set AZURE_STORAGE_CONNECTION_STRING or "
+                                   "AZURE_STORAGE_ACCOUNT, or give a checkpoint_storage object");
+  return config;
 }
 
 }  // namespace
@@ -128,14 +136,20 @@ std::unique_ptr<Storage> make_storage(const Json &config,
   const auto type = config["type"].get<std::string>();
   if (type == "shared_fs") return make_shared_fs(config, container_path, std::move(logger));
   if (type == "directory") return make_directory(config, std::move(logger));
-  if (type == "s3" || type == "gcs" || type == "azure") check_cloud(config, type);
-  refuse("Unknown storage type: " + type + "; use shared_fs or directory");
+  if (type == "s3" || type == "gcs" || type == "azure")
+    return make_bucket(config, std::move(logger));
+  refuse("Unknown storage type: " + type + "; use shared_fs, directory, s3, gcs or azure");
 }
 
 std::unique_ptr<Storage> make_storage_from_uri(const std::string &uri,
                                                std::shared_ptr<Logger> logger) {
   const StorageLocation location = parse_storage_uri(uri);
-  if (location.kind != "shared_fs") refuse_cloud(location.kind);
+  if (location.kind == "azure")
+    return make_bucket(azure_from_environment(uri, location), std::move(logger));
+  if (location.kind != "shared_fs")
+    return make_bucket(
+        {{"type", location.kind}, {"bucket", location.bucket}, {"prefix", location.prefix}},
+        std::move(logger));
   const fs::path base = fs::absolute(location.path);
   return open_directory(base, {{"type", "shared_fs"}, {"host_path", base.string()}}, "host_path",
                         std::move(logger));

@@ -80,12 +80,12 @@ StorageLocation parse_storage_uri(const std::string &uri) {
     if (rest.empty()) refuse(uri, "it names no path");
     return {"shared_fs", rest, {}, {}};
   }
-  if (scheme != "s3" && scheme != "gs")
+  if (scheme != "s3" && scheme != "gs" && scheme != "azure")
     refuse(uri, "scheme '" + scheme +
-                    "' is not known; use a path, file:///path, s3://bucket/prefix "
-                    "or gs://bucket/prefix");
+                    "' is not known; use a path, file:///path, s3://bucket/prefix, "
+                    "gs://bucket/prefix or azure://container/prefix");
   if (host.empty()) refuse(uri, "it names no bucket");
-  return {scheme == "s3" ? "s3" : "gcs", {}, host, normalized_prefix(rest)};
+  return {scheme == "gs" ? "gcs" : scheme, {}, host, normalized_prefix(rest)};
 }
 
 }  // namespace det::storage

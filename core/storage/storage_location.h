@@ -15,11 +15,11 @@ std::filesystem::path shared_directory(const std::string &host_path,
 // A prefix of object keys: no "..", no "." or empty components, no '/' at either end.
 std::string normalized_prefix(const std::string &prefix);
 
-// The path or URI taken apart: `kind` is shared_fs, s3 or gcs.
+// The path or URI taken apart: `kind` is shared_fs, s3, gcs or azure.
 struct StorageLocation {
   std::string kind;
   std::string path;    // shared_fs
-  std::string bucket;  // else
+  std::string bucket;  // else; or a container
   std::string prefix;
 };
 

@@ -1,0 +1,62 @@
+#include "core/cloud/open_bucket.h"
+
+#include <string>
+
+#include "core/base/error.h"
+#include "core/base/json.h"
+#include "core/cloud/azure/azure_store.h"
+#include "core/cloud/cloud_storage.h"
+#include "core/cloud/s3/s3_store.h"
+#include "core/storage/storage_location.h"
+
+namespace det::cloud {
+
+namespace {
+
+std::shared_ptr<ObjectStore> open_store(const Json &config, std::shared_ptr<Logger> logger) {
+  if (config.at("type") == "s3") return open_s3(config, std::move(logger));
+  if (config.at("type") == "azure") return open_azure(config, std::move(logger));
+  throw Error(Code::unsupported, "opening storage of type " + config.value("type", "") +
+                                     ": it is not in this release; use a shared_fs or directory "
+                                     "storage");
+}
+
+// What is needed to open it again, by who has credentials of his own.
+Json without_credentials(Json config) {
+  for (const char *key : {"access_key", "secret_key", "session_token", "connection_string",
+                          "credential", "customer_key"})
+    config.erase(key);
+  // A token may stand behind the name of the account.
+  if (const auto url = config.find("account_url"); url != config.end() && url->is_string())
+    *url = url->get<std::string>().substr(0, url->get<std::string>().find('?'));
+  return config;
+}
+
+std::string text_of(const Json &config, const char *key) {
+  const auto found = config.find(key);
+  return found == config.end() || found->is_null() ? std::string() : found->get<std::string>();
+}
+
+}  // namespace
+
+std::unique_ptr<storage::Storage> open_bucket(const Json &config, std::shared_ptr<Logger> logger,
+                                              storage::Progress *(*progress)()) {
+  CloudOptions options;
+  Json of_store = config;
+  if (const auto memory = config.find("transfer_memory"); memory != config.end()) {
+    if (!memory->is_number_unsigned() || memory->get<uint64_t>() == 0)
+      throw Error(Code::invalid,
+                  "reading checkpoint_storage: 'transfer_memory' must be a number of bytes");
+    options.memory = memory->get<uint64_t>();
+    of_store.erase("transfer_memory");
+  }
+  options.store = open_store(of_store, logger);
+  options.prefix = storage::normalized_prefix(text_of(config, "prefix"));
+  if (const std::string path = text_of(config, "temp_dir"); !path.empty())
+    options.temporary = std::filesystem::absolute(path);
+  options.config = without_credentials(config);
+  options.progress = progress;
+  return std::make_unique<CloudStorage>(std::move(options), std::move(logger));
+}
+
+}  // namespace det::cloud

@@ -1,0 +1,56 @@
+#include "core/storage/cloud_library.h"
+
+#include <dlfcn.h>
+
+#include <cstring>
+#include <filesystem>
+#include <string>
+
+#include "core/base/error.h"
+#include "core/base/json.h"
+
+namespace det::storage {
+
+namespace {
+
+constexpr const char *library = "libdetcore-cloud.so.0";
+
+[[noreturn]] void throw_unusable(const std::string &why, const std::string &remedy) {
+  throw Error(Code::unsupported, "opening a bucket: " + why + "; " + remedy);
+}
+
+// It stays: its threads and thread-local objects do.
+void *open_library() {
+  constexpr int flags = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE;
+  Dl_info here{};
+  if (dladdr(reinterpret_cast<const void *>(&open_bucket), &here) != 0) {
+    const auto beside = std::filesystem::path(here.dli_fname).parent_path() / library;
+    if (void *handle = dlopen(beside.c_str(), flags)) return handle;
+    // What is there and cannot be loaded is the reason.
+    if (std::filesystem::exists(beside)) return nullptr;
+  }
+  return dlopen(library, flags);
+}
+
+const CloudEntry &entry() {
+  void *const handle = open_library();
+  if (handle == nullptr) {
+    const char *const reason = dlerror();
+    throw_unusable(std::string(library) + " cannot be loaded (" +
+                       (reason != nullptr ? reason : "no reason given") + ")",
+                   "install it beside libdetcore.so.0, from the same package");
+  }
+  const auto *const found = static_cast<const CloudEntry *>(dlsym(handle, cloud_entry_name));
+  if (found == nullptr || std::strcmp(found->build, cloud_build) != 0)
+    throw_unusable(std::string(library) + " is of another build than this library",
+                   "install both from the same package");
+  return *found;
+}
+
+}  // namespace
+
+std::unique_ptr<Storage> open_bucket(const Json &config, std::shared_ptr<Logger> logger) {
+  return entry().open(config, std::move(logger), &Progress::current);
+}
+
+}  // namespace det::storage

@@ -1,0 +1,20 @@
+#!/bin/sh
+# The library that buckets need is found beside the one that it belongs to, and said to be missing where it is:
+# bucket.sh SOURCE BUILD.
+# shellcheck source=tests/install/prefix.sh
+. "${0%/*}/prefix.sh"
+library=$(find "$libdir" -name 'libdetcore-cloud.so.0')
+
+# What is wrong in it, only the library for buckets knows.
+opening() {
+  "$prefix/bin/det" checkpoints get 00000000-0000-4000-8000-000000000000 "$folder/got" \
+    --storage '{"type":"s3","bucket":"b","tape":1}' 2>&1 && fail "a bucket of tapes was opened"
+  return 0
+}
+
+opening | grep "tape'" || fail "the library for buckets was not loaded: $(opening)"
+mv "$library" "$folder/away"
+opening | grep 'libdetcore-cloud.so.0 cannot be loaded' || fail "it does not say what is missing: $(opening)"
+printf 'extern const char *det_cloud_entry[]; const char *det_cloud_entry[] = {"another build"};' |
+  cc -shared -fPIC -x c - -o "$library"
+opening | grep 'of another build' || fail "a library of another build was loaded: $(opening)"
