@@ -10,6 +10,7 @@
 #include "core/base/error.h"
 #include "core/storage/block_checksum.h"
 #include "core/storage/progress.h"
+#include "core/tensors/cuda_memory.h"
 #include "core/tensors/gathered_write.h"
 
 namespace det::tensors {
@@ -21,14 +22,16 @@ struct Span {
   uint64_t begin;
   const char *data;
   uint64_t size;
+  CudaDriver::Context context = nullptr;  // where it is memory of a device
 };
 
 class FileWriter {
  public:
   FileWriter(const storage::Tree &root, const std::string &path, std::vector<Span> spans,
-             uint64_t size, bool start_writing)
+             uint64_t size, bool start_writing, CudaMemory &cuda)
       : root_(root),
         path_(path),
+        cuda_(cuda),
         spans_(std::move(spans)),
         size_(size),
         start_writing_(start_writing),
@@ -52,10 +55,12 @@ class FileWriter {
   void open();
   void remove() noexcept;
   void write_block(size_t block);
+  void add(const Span &span, uint64_t begin, uint64_t end, GatheredWrite &out) const;
   storage::HashedFile finish();
 
   const storage::Tree &root_;
   const std::string &path_;
+  CudaMemory &cuda_;
   const std::vector<Span> spans_;  // in the order of the file, without gaps
   const uint64_t size_;
   const bool start_writing_;
@@ -89,6 +94,16 @@ void FileWriter::remove() noexcept {
   }
 }
 
+void FileWriter::add(const Span &span, uint64_t begin, uint64_t end, GatheredWrite &out) const {
+  const char *data = span.data + (begin - span.begin);
+  if (span.context == nullptr) return out.add(data, end - begin);
+  out.flush();
+  cuda_.staging(span.context)->fetch(data, end - begin, [&](const char *copied, size_t size) {
+    out.add(copied, size);
+    out.flush();  // the next copy takes its place
+  });
+}
+
 void FileWriter::write_block(size_t block) {
   const uint64_t begin = block * storage::checksum_block;
   const uint64_t end = std::min(begin + storage::checksum_block, size_);
@@ -96,7 +111,7 @@ void FileWriter::write_block(size_t block) {
   auto span = std::ranges::upper_bound(spans_, begin, {}, &Span::begin) - 1;
   for (uint64_t at = begin; at < end; ++span) {
     const uint64_t stop = std::min(end, span->begin + span->size);
-    if (at < stop) out.add(span->data + (at - span->begin), stop - at);
+    if (at < stop) add(*span, at, stop, out);
     at = std::max(at, stop);
   }
   out.flush();
@@ -150,12 +165,14 @@ storage::HashedFile write_file(const storage::Tree &root, const std::string &pat
     stored.push_back({tensor->name, tensor->dtype, tensor->region.shape, begin, data_size});
   }
   const std::string header = format_header(stored, metadata);
+  CudaMemory cuda;
   std::vector<Span> spans{{0, header.data(), header.size()}};
   for (size_t i = 0; i < stored.size(); ++i)
     if (stored[i].end > stored[i].begin)
-      spans.push_back(
-          {header.size() + stored[i].begin, ordered[i]->data, stored[i].end - stored[i].begin});
-  return FileWriter(root, path, std::move(spans), header.size() + data_size, start_writing).run();
+      spans.push_back({header.size() + stored[i].begin, ordered[i]->data,
+                       stored[i].end - stored[i].begin, cuda.context_of(*ordered[i])});
+  return FileWriter(root, path, std::move(spans), header.size() + data_size, start_writing, cuda)
+      .run();
 }
 
 }  // namespace det::tensors

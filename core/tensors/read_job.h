@@ -5,6 +5,7 @@
 
 #include "core/storage/pool.h"
 #include "core/storage/progress.h"
+#include "core/tensors/cuda_memory.h"
 #include "core/tensors/reader.h"
 
 namespace det::tensors {
@@ -23,14 +24,21 @@ class ReadJob {
     Region region;
     char *to;
     uint64_t bytes;
+    CudaDriver::Context context;  // where `to` is memory of a device
   };
   using Batch = std::vector<Piece>;
 
-  void submit(Batch batch);
-  void fill(const Batch &batch, storage::Buffer &buffer) const;
+  void submit(Batch &batch);
+  void fill(const Batch &batch, storage::Buffer &buffer);
 
   const Reader &reader_;
-  std::vector<std::pair<const Reader::Entry *, const Tensor *>> wanted_;
+  struct Wanted {
+    const Reader::Entry *entry;
+    const Tensor *tensor;
+    CudaDriver::Context context;
+  };
+  std::vector<Wanted> wanted_;
+  CudaMemory cuda_;
   storage::Progress *const progress_ = storage::Progress::current();
   storage::Buffer buffer_;
   storage::Pool pool_;  // last: its threads use what stands above

@@ -43,7 +43,7 @@ class Reader {
     std::string path;
     storage::FileStamp stamp;
   };
-  friend class ReadJob;
+  friend class PieceReader;
 
   Fd open_file(const std::string &path) const;
   Fd reopen(const File &file) const;

@@ -1,8 +1,10 @@
 // Tensors to a file and back: whole, in parts, and what is refused.
+#include <dlfcn.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
+#include <csignal>
 
 #include "core/storage/progress.h"
 #include "core/storage/storage.h"
@@ -172,6 +174,42 @@ void a_write_that_is_stopped_leaves_nothing(void **) {
   assert_false(std::filesystem::exists(directory / "file"));
 }
 
+void without_a_driver_device_memory_is_refused(void **) {
+  if (dlopen("libcuda.so.1", RTLD_NOW) != nullptr) {
+    print_message("# SKIPPED: there is a driver here\n");
+    skip();
+  }
+  const TemporaryDirectory directory;
+  Owned all("x", Dtype::u8, {4});
+  all.tensor.device = Device::cuda;
+  const std::string message = expect_error(Code::unsupported, [&] {
+    write_file(storage::Tree(directory.path()), "file", {all.tensor}, {});
+  });
+  assert_true(contains(message, "libcuda.so.1 cannot be loaded"));
+  assert_false(std::filesystem::exists(directory / "file"));
+}
+
+void a_full_disk_is_told_and_leaves_nothing(void **) {
+  const TemporaryDirectory directory;
+  const Owned all("x", Dtype::u8, {uint64_t{3} << 20U});
+  rlimit limit{}, small{};
+  assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+  small = limit;
+  small.rlim_cur = 1 << 20;
+  const auto before = signal(SIGXFSZ, SIG_IGN);
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+  std::string message;
+  try {
+    write_file(storage::Tree(directory.path()), "file", {all.tensor}, {});
+  } catch (const Error &e) {
+    message = e.what();
+  }
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  signal(SIGXFSZ, before);
+  assert_true(contains(message, "File too large"));
+  assert_false(std::filesystem::exists(directory / "file"));
+}
+
 }  // namespace
 }  // namespace det::tensors
 
@@ -188,6 +226,8 @@ int test_files() {
       cmocka_unit_test(a_file_that_changed_is_not_read),
       cmocka_unit_test(links_do_not_lead_out_of_a_checkpoint),
       cmocka_unit_test(a_write_that_is_stopped_leaves_nothing),
+      cmocka_unit_test(without_a_driver_device_memory_is_refused),
+      cmocka_unit_test(a_full_disk_is_told_and_leaves_nothing),
   };
   return cmocka_run_group_tests_name("files of tensors", tests, nullptr, nullptr);
 }
