@@ -5,6 +5,9 @@ from __future__ import annotations
 import array
 import json
 import pathlib
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -161,6 +164,32 @@ def test_what_progress_raises_ends_the_write(context: core.Context, store: pathl
     with pytest.raises(Enough), context.checkpoint.store(STEPS, progress=progress) as writer:
         writer.write_tensors({"x": some("uint8", 1 << 20)})
     assert context.checkpoint.list() == []
+
+
+KILLED = """
+import array, os, signal
+from detcore import core
+with core.init() as context:
+    with context.checkpoint.store({"steps_completed": 1}) as store:
+        store.write_tensors({"x": array.array("d", [1.0])})
+        print(store.path, flush=True)
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_writer_that_is_killed_leaves_nothing() -> None:
+    done = subprocess.run([sys.executable, "-c", KILLED], capture_output=True, text=True)
+    path = pathlib.Path(done.stdout.strip())
+    assert done.returncode == -signal.SIGKILL and (path / "model.safetensors").exists()
+    storage_id = save_once()
+    assert not path.exists()  # the next start has removed it
+    assert [entry.name for entry in path.parent.glob("[!.]*")] == []
+    assert (path.parents[1] / storage_id / "model.safetensors").exists()
+
+
+def save_once() -> str:
+    with core.init() as context:
+        return save(context, {"x": some("float32", 2)})
 
 
 def test_tensors_of_pytorch(context: core.Context) -> None:
