@@ -6,6 +6,7 @@
 #include "core/base/json.h"
 #include "core/cloud/azure/azure_store.h"
 #include "core/cloud/cloud_storage.h"
+#include "core/cloud/gcs/gcs_store.h"
 #include "core/cloud/s3/s3_store.h"
 #include "core/storage/storage_location.h"
 
@@ -13,8 +14,9 @@ namespace det::cloud {
 
 namespace {
 
-std::shared_ptr<ObjectStore> open_store(const Json &config, std::shared_ptr<Logger> logger) {
+std::shared_ptr<ObjectStore> object_store(const Json &config, std::shared_ptr<Logger> logger) {
   if (config.at("type") == "s3") return open_s3(config, std::move(logger));
+  if (config.at("type") == "gcs") return open_gcs(config, std::move(logger));
   if (config.at("type") == "azure") return open_azure(config, std::move(logger));
   throw Error(Code::unsupported, "opening storage of type " + config.value("type", "") +
                                      ": it is not in this release; use a shared_fs or directory "
@@ -50,7 +52,7 @@ std::unique_ptr<storage::Storage> open_bucket(const Json &config, std::shared_pt
     options.memory = memory->get<uint64_t>();
     of_store.erase("transfer_memory");
   }
-  options.store = open_store(of_store, logger);
+  options.store = object_store(of_store, logger);
   options.prefix = storage::normalized_prefix(text_of(config, "prefix"));
   if (const std::string path = text_of(config, "temp_dir"); !path.empty())
     options.temporary = std::filesystem::absolute(path);
