@@ -33,13 +33,16 @@ Fd open_file(const fs::path &path, int flags, unsigned mode) {
 }
 
 std::string read_file(const fs::path &path) {
-  const Fd file = open_file(path, O_RDONLY);
+  return read_all(open_file(path, O_RDONLY).get(), path.string());
+}
+
+std::string read_all(int fd, const std::string &name) {
   std::string text;
   std::array<char, 65536> buffer;
   for (;;) {
-    const ssize_t got = read(file.get(), buffer.data(), buffer.size());
+    const ssize_t got = read(fd, buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) OsFailure{errno}.raise("reading '" + path.string() + "'");
+    if (got < 0) OsFailure{errno}.raise("reading '" + name + "'");
     if (got == 0) return text;
     text.append(buffer.data(), static_cast<size_t>(got));
   }

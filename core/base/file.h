@@ -40,6 +40,9 @@ Fd open_file(const std::filesystem::path &path, int flags, unsigned mode = defau
 
 std::string read_file(const std::filesystem::path &path);
 
+// From where `fd` stands to its end; `name` is for the error.
+std::string read_all(int fd, const std::string &name);
+
 // Writes all of `bytes` to `fd`; `name` is for the error.
 void write_all(int fd, std::string_view bytes, const std::string &name);
 

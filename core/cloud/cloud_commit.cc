@@ -77,7 +77,7 @@ storage::Resources CloudWriter::commit(const std::vector<std::string> &finished)
     throw Error(Code::state, "committing checkpoint '" + id_ +
                                  "': this rank joined it; the rank that began it commits");
   try {
-    const storage::ManifestText manifest = seal(finished);
+    const storage::ManifestText manifest = complete(finished);
     publish(manifest);
     state_ = State::committed;
     local_.reset();
@@ -97,7 +97,7 @@ storage::Resources CloudWriter::commit(const std::vector<std::string> &finished)
 }
 
 // Sends what nobody has finished, and lists everything.
-storage::ManifestText CloudWriter::seal(const std::vector<std::string> &finished) {
+storage::ManifestText CloudWriter::complete(const std::vector<std::string> &finished) {
   Sent shares(id_);
   for (const std::string &share : finished) shares.add(storage::unpack_shares({share}));
   if (local_) {

@@ -77,6 +77,18 @@ void CloudWriter::add(const fs::path &source,
   send(from, entries, false);
 }
 
+void CloudWriter::copy(const fs::path &source,
+                       const std::optional<std::vector<std::string>> &paths) {
+  require_writing("adding to checkpoint");
+  const storage::Tree from(source);
+  std::vector<TreeEntry> entries =
+      storage::scan_tree(from, {.enter_links = !paths, .sizes = false});
+  if (paths) entries = storage::only(std::move(entries), *paths, from);
+  state_ = State::damaged;
+  storage::copy_tree(from, entries, local(), {.checksums = false});
+  state_ = State::writing;
+}
+
 void CloudWriter::put(const std::string &name, std::string_view bytes) {
   require_writing("adding to checkpoint");
   const Fd file = storage::make_file_beneath(local(), name, default_file_mode);

@@ -31,6 +31,9 @@ class CloudWriter : public storage::CheckpointWriter {
   // Sent to the bucket from where it is.
   void add(const std::filesystem::path &source,
            const std::optional<std::vector<std::string>> &paths) override;
+  // Into path(), from where the commit sends it.
+  void copy(const std::filesystem::path &source,
+            const std::optional<std::vector<std::string>> &paths) override;
   void put(const std::string &name, std::string_view bytes) override;
   void know(const storage::HashedFile &file) override { known_[file.path] = file; }
   storage::Resources list() const override;
@@ -48,7 +51,7 @@ class CloudWriter : public storage::CheckpointWriter {
   void send(const storage::Tree &tree, const std::vector<storage::TreeEntry> &entries,
             bool confined);
   void mark_empty_directories(const std::vector<storage::TreeEntry> &entries);
-  storage::ManifestText seal(const std::vector<std::string> &finished);
+  storage::ManifestText complete(const std::vector<std::string> &finished);
   void publish(const storage::ManifestText &manifest);
 
   const std::shared_ptr<const Bucket> bucket_;

@@ -206,6 +206,25 @@ Resources DirectoryStorage::remove_matching(const std::string &id,
   return matches.remaining;
 }
 
+std::vector<std::unique_ptr<CheckpointWriter>> DirectoryStorage::take_sealed(
+    const std::string &owner) {
+  std::vector<std::unique_ptr<CheckpointWriter>> writers;
+  std::optional<Staging> staging = Staging::find(options_.base, cluster_id_);
+  if (!staging) return writers;
+  for (Staging::Sealed &sealed : staging->take_sealed(owner, *logger_)) {
+    const std::string id = sealed.id;
+    try {
+      writers.push_back(std::make_unique<DirectoryWriter>(Staging::open(options_.base, cluster_id_),
+                                                          std::move(sealed), options_.durable));
+    } catch (const Error &error) {
+      logger_->warning("dropping checkpoint '" + id + "': " + error.what());
+      staging->discard_staged(id);
+      staging->release(id);
+    }
+  }
+  return writers;
+}
+
 std::vector<std::string> DirectoryStorage::sweep() {
   const std::optional<Staging> staging = Staging::find(options_.base, cluster_id_);
   const std::lock_guard guard(mutex_);

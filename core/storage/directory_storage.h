@@ -37,6 +37,7 @@ class DirectoryStorage : public Storage {
   void withdraw(const std::string &id) override;
   void remove(const std::string &id) override;
   Resources remove_matching(const std::string &id, const std::vector<std::string> &globs) override;
+  std::vector<std::unique_ptr<CheckpointWriter>> take_sealed(const std::string &owner) override;
   std::vector<std::string> sweep() override;
   void settle(const std::string &id) override;
   Json config() const override { return options_.config; }

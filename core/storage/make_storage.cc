@@ -170,4 +170,19 @@ void check_storage_id(const std::string &id) {
                                    "no dot");
 }
 
+namespace {
+
+[[noreturn]] void refuse_shares(const CheckpointWriter &writer) {
+  throw Error(Code::unsupported, "saving checkpoint '" + writer.id() +
+                                     "' of several ranks asynchronously: this storage cannot do "
+                                     "that; save it with det_checkpoint_upload() or "
+                                     "det_checkpoint_store_commit()");
+}
+
+}  // namespace
+
+void CheckpointWriter::promise_share(int) { refuse_shares(*this); }
+void CheckpointWriter::leave_share(int, const std::string &) { refuse_shares(*this); }
+std::optional<std::string> CheckpointWriter::take_share(int) { refuse_shares(*this); }
+
 }  // namespace det::storage

@@ -155,6 +155,7 @@ void Staging::release(const std::string &id) const {
     if (unlinkat(root_.fd.get(), name.c_str(), 0) != 0 && !is_absent(errno))
       OsFailure{errno}.raise("removing '" + (root() / name).string() + "'");
   };
+  remove(id + seal_ending);  // first: the lock tells that there is something to clean up
   remove(lock_name(id));
   // That of an earlier release, which named no master.
   if (const std::string former = id + lock_ending; former != lock_name(id)) remove(former);

@@ -28,6 +28,7 @@ class Staging {
   // What a removed tree is called until it is gone.
   static constexpr const char *removed_prefix = ".removed-";
 
+  const std::filesystem::path &base() const { return base_.name; }
   const std::filesystem::path &root() const { return root_.name; }
   std::filesystem::path lock_of(const std::string &id) const { return root() / lock_name(id); }
 
@@ -42,7 +43,19 @@ class Staging {
   // when what would be seen, or is, is not that tree; nothing is visible then.
   void publish(const Tree &tree, const std::string &id) const;
 
-  // Removes the lock file; absent is fine.
+  // Keeps the tree of a writer that ends for a later process that names the same owner.
+  void seal(const std::string &id, const std::string &owner) const;
+
+  // What take_sealed() found: whoever has the lock goes on with the tree.
+  struct Sealed {
+    std::string id;
+    OwnerLock lock;
+    bool is_of_this_boot;  // nothing that was written then can have been lost since
+  };
+  // Sealed for `owner`, by this user, in processes that are gone.
+  std::vector<Sealed> take_sealed(const std::string &owner, Logger &logger) const;
+
+  // Removes the lock file and the seal; absent is fine.
   void release(const std::string &id) const;
 
   // After this, a power cut takes neither what is in the base directory nor the locks.
@@ -68,11 +81,18 @@ class Staging {
   Staging(Tree base, Tree root, const std::string &cluster_id);
 
   static constexpr const char *lock_ending = ".lock";
+  static constexpr const char *seal_ending = "@sealed";
   static constexpr char master_mark = '@';  // which no id has
 
   std::string lock_name(const std::string &id) const { return id + lock_suffix_; }
   std::optional<Orphan> take_over(const std::string &id, const std::set<std::string> &locks,
                                   uid_t user) const;
+
+  struct Seal {
+    std::string owner, boot_id;
+    bool is_old;  // whoever it was for does not come any more
+  };
+  std::optional<Seal> read_seal(const std::string &id, uid_t user) const;
 
   bool discard(const Tree &from, const std::string &id) const;
   bool is_own(const std::string &id, const std::string &lock, uid_t user) const;

@@ -60,6 +60,12 @@ class CheckpointWriter {
   virtual void add(const std::filesystem::path &source,
                    const std::optional<std::vector<std::string>> &paths) = 0;
 
+  // The same while somebody waits: hashing is left to finish() and commit().
+  virtual void copy(const std::filesystem::path &source,
+                    const std::optional<std::vector<std::string>> &paths) {
+    add(source, paths);
+  }
+
   // Writes a file into path(), in place of what has that name there.
   virtual void put(const std::string &name, std::string_view bytes) = 0;
 
@@ -73,6 +79,19 @@ class CheckpointWriter {
   // Brings to storage what this writer added, and the files at `paths` below path(). Nobody may
   // change them any more.
   virtual std::string finish(const std::vector<std::string> &paths) = 0;
+
+  // For ranks that go on without collectives: what finish() gave, on its way to the owner. Each
+  // first promises its own; asked for one, the owner gets nothing while it is not there, and
+  // Code::unavailable where the process that promised it is gone. Code::unsupported where only a
+  // collective can carry it.
+  virtual void promise_share(int rank);
+  virtual void leave_share(int rank, const std::string &share);
+  virtual std::optional<std::string> take_share(int rank);
+
+  // By the owner, once nobody adds to it any more: should this process end before announced(), no
+  // sweep removes it, and Storage::take_sealed() gives it to a process that says the same of
+  // itself. A power cut may take it.
+  virtual void seal(const std::string & /*owner*/) {}
 
   // Makes it durable and visible in storage, under its id; what nobody has finished is finished
   // here. Only by the owner. After a throw nothing is visible.
@@ -99,7 +118,7 @@ class Storage {
   virtual ~Storage() = default;
 
   // Of which master the checkpoints are that are begun and withdrawn from now on, by the id of its
-  // cluster: no other one is asked about them. Before anything else, once.
+  // cluster: no other one is asked about them. Before anything else; again only with the same.
   virtual void serve(const std::string &cluster_id) = 0;
 
   virtual std::unique_ptr<CheckpointWriter> begin(const std::string &id) = 0;
@@ -142,6 +161,13 @@ class Storage {
   // Removes what matches the globs (spec 4.9); gives back what remains.
   virtual Resources remove_matching(const std::string &id,
                                     const std::vector<std::string> &globs) = 0;
+
+  // What processes that are gone had sealed for `owner`, each to be committed (again, where it was)
+  // and announced, or aborted. Before sweep(), which removes what nobody came for in a week.
+  virtual std::vector<std::unique_ptr<CheckpointWriter>> take_sealed(
+      const std::string & /*owner*/) {
+    return {};
+  }
 
   // Removes what killed processes left half written. Gives back ids that were committed but never
   // announced by an owner that is gone, or withdrawn and perhaps removed already: the caller asks

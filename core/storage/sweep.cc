@@ -71,6 +71,8 @@ std::optional<Staging::Orphan> Staging::take_over(const std::string &id,
   struct stat about {};
   const bool is_staged = fstatat(root_.fd.get(), id.c_str(), &about, AT_SYMLINK_NOFOLLOW) == 0;
   if (!is_own(id, lock, user) || (is_anothers && !is_staged)) return std::nullopt;
+  if (const std::optional<Seal> seal = read_seal(id, user); seal && !seal->is_old)
+    return std::nullopt;
   std::optional<OwnerLock> taken = OwnerLock::take_over(root() / lock);
   if (!taken) return std::nullopt;
   const bool was_staged = locks.size() <= 1 && discard_staged(id);
@@ -84,6 +86,7 @@ std::vector<Staging::Orphan> Staging::sweep(Logger &logger) const {
   std::vector<std::string> others;
   for (const auto &[name, type] : names_in(root_.fd, "'" + root().string() + "'")) {
     if (name.starts_with('.')) others.push_back(name);
+    else if (name.ends_with(seal_ending)) continue;
     else if (!name.ends_with(lock_ending)) locks_of[name];
     else locks_of[name.substr(0, std::min(name.find(master_mark), name.rfind('.')))].insert(name);
   }

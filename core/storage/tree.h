@@ -19,6 +19,9 @@ namespace det::storage {
 // Written into the root of each checkpoint; no resource, and reserved.
 inline constexpr const char *manifest_name = ".detcore-manifest.json";
 
+// In the root of one that is being written; no resource, and reserved.
+inline constexpr const char *shares_name = ".detcore-shares";
+
 // What a program says about its checkpoint, kept beside the files.
 inline constexpr const char *metadata_name = "metadata.json";
 

@@ -8,6 +8,8 @@
 #include <exception>
 #include <utility>
 
+#include "core/storage/manifest.h"
+
 namespace det::storage {
 
 namespace fs = std::filesystem;
@@ -25,6 +27,44 @@ DirectoryWriter::DirectoryWriter(Staging staging, const std::string &id, bool du
       staging_(std::move(staging)),
       owner_(false),
       tree_(staging_.join(id)) {}
+
+namespace {
+
+// Seen in the place where it was published, else where it was written.
+Tree open_sealed(const Staging &staging, const std::string &id, bool &is_visible) {
+  const fs::path visible = staging.base() / id;
+  Fd tree(open(visible.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  is_visible = static_cast<bool>(tree);
+  if (is_visible) return {visible, std::move(tree)};
+  return staging.join(id);
+}
+
+}  // namespace
+
+DirectoryWriter::DirectoryWriter(Staging staging, Staging::Sealed sealed, bool durable)
+    : id_(sealed.id),
+      durable_(durable),
+      staging_(std::move(staging)),
+      owner_(true),
+      lock_(std::move(sealed.lock)),
+      tree_(open_sealed(staging_, id_, was_committed_)) {
+  if (was_committed_) {
+    state_ = State::committed;
+    return;
+  }
+  shares_.remove();
+  // Of a tree that was complete on the disk before the power went, the manifest tells.
+  if (!sealed.is_of_this_boot) {
+    const std::optional<Manifest> manifest = read_manifest(tree_);
+    if (!manifest)
+      throw Error(Code::corrupt, "finishing checkpoint '" + id_ +
+                                     "': the machine has been started again since, and what was "
+                                     "not on the disk is lost");
+    verify(tree_, *manifest, nullptr, true);
+  }
+  if (unlinkat(tree_.fd.get(), manifest_name, 0) != 0 && errno != ENOENT)
+    OsFailure{errno}.raise("removing " + tree_.name_of(manifest_name));
+}
 
 DirectoryWriter::~DirectoryWriter() {
   if (guard_.in_child() || !owner_ || (state_ != State::writing && state_ != State::damaged))
@@ -55,15 +95,27 @@ void DirectoryWriter::require_writing(const char *tried) const {
 
 void DirectoryWriter::add(const fs::path &source,
                           const std::optional<std::vector<std::string>> &paths) {
+  for (HashedFile &file : bring(source, paths, {.start_writing = durable_}))
+    hashed_[file.path] = std::move(file);
+}
+
+void DirectoryWriter::copy(const fs::path &source,
+                           const std::optional<std::vector<std::string>> &paths) {
+  bring(source, paths, {.checksums = false});
+}
+
+std::vector<HashedFile> DirectoryWriter::bring(const fs::path &source,
+                                               const std::optional<std::vector<std::string>> &paths,
+                                               const TransferOptions &options) {
   require_writing("adding to checkpoint");
   state_ = State::damaged;
   const Tree from(source);
   std::vector<TreeEntry> entries =
       scan_tree(from, {.enter_links = !paths, .sizes = false, .never = &tree_});
   if (paths) entries = only(std::move(entries), *paths, from);
-  for (HashedFile &file : copy_tree(from, entries, tree_, {.start_writing = durable_}))
-    hashed_[file.path] = std::move(file);
+  std::vector<HashedFile> files = copy_tree(from, entries, tree_, options);
   state_ = State::writing;
+  return files;
 }
 
 void DirectoryWriter::put(const std::string &name, std::string_view bytes) {

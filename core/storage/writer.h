@@ -6,6 +6,7 @@
 
 #include "core/base/fork_guard.h"
 #include "core/storage/share.h"
+#include "core/storage/share_files.h"
 #include "core/storage/staging.h"
 #include "core/storage/storage.h"
 
@@ -19,16 +20,26 @@ class DirectoryWriter : public CheckpointWriter {
   // One that works in the directory which its owner made, and leaves it to the owner.
   struct Joining {};
   DirectoryWriter(Staging staging, const std::string &id, bool durable, Joining);
+
+  // One that goes on where a process that is gone sealed it, or had committed it. Throws where what
+  // is there cannot be relied on any more, and removes it.
+  DirectoryWriter(Staging staging, Staging::Sealed sealed, bool durable);
   ~DirectoryWriter() override;
 
   const std::string &id() const override { return id_; }
   const std::filesystem::path &path() const override { return tree_.name; }
   void add(const std::filesystem::path &source,
            const std::optional<std::vector<std::string>> &paths) override;
+  void copy(const std::filesystem::path &source,
+            const std::optional<std::vector<std::string>> &paths) override;
   void put(const std::string &name, std::string_view bytes) override;
   void know(const HashedFile &file) override;
   Resources list() const override;
   std::string finish(const std::vector<std::string> &paths) override;
+  void promise_share(int rank) override;
+  void leave_share(int rank, const std::string &share) override;
+  std::optional<std::string> take_share(int rank) override;
+  void seal(const std::string &owner) override;
   Resources commit(const std::vector<std::string> &finished) override;
   void announced() override;
   void abort() override;
@@ -39,15 +50,20 @@ class DirectoryWriter : public CheckpointWriter {
   void require_own_process() const;
   void require_writing(const char *tried) const;
   void require_owner(const char *tried) const;
-  Resources seal(const HashedFiles &finished);
+  std::vector<HashedFile> bring(const std::filesystem::path &source,
+                                const std::optional<std::vector<std::string>> &paths,
+                                const TransferOptions &options);
+  Resources complete(const HashedFiles &finished);
 
   const std::string id_;
   const bool durable_;
   const ForkGuard guard_;
   const Staging staging_;  // open as long as this is, like the tree
   const bool owner_;
+  bool was_committed_ = false;  // by a process that is gone
   std::optional<OwnerLock> lock_;
   const Tree tree_;
+  ShareFiles shares_{tree_};
   State state_ = State::writing;
   HashedFiles hashed_;  // while copying, so as not to read again
 };

@@ -37,11 +37,35 @@ std::string DirectoryWriter::finish(const std::vector<std::string> &paths) {
   return pack_share(hashed_);
 }
 
+void DirectoryWriter::promise_share(int rank) {
+  require_writing("sharing checkpoint");
+  shares_.promise(rank);
+}
+
+void DirectoryWriter::leave_share(int rank, const std::string &share) {
+  require_writing("sharing checkpoint");
+  shares_.leave(rank, share);
+}
+
+std::optional<std::string> DirectoryWriter::take_share(int rank) {
+  require_writing("sharing checkpoint");
+  return shares_.take(rank);
+}
+
+void DirectoryWriter::seal(const std::string &owner) {
+  require_writing("sealing checkpoint");
+  require_owner("sealing checkpoint");
+  staging_.seal(id_, owner);
+}
+
 Resources DirectoryWriter::commit(const std::vector<std::string> &finished) {
+  if (was_committed_ && state_ == State::committed)
+    return resources_of(scan_tree(tree_, {.outside = Code::invalid}));
   require_writing("committing checkpoint");
   require_owner("committing checkpoint");
   try {
-    Resources resources = seal(unpack_shares(finished));
+    shares_.remove();
+    Resources resources = complete(unpack_shares(finished));
     staging_.publish(tree_, id_);
     state_ = State::committed;
     if (durable_) staging_.sync_base();
@@ -57,7 +81,7 @@ Resources DirectoryWriter::commit(const std::vector<std::string> &finished) {
 }
 
 // Writes the manifest and brings to the disk what is not there yet.
-Resources DirectoryWriter::seal(const HashedFiles &finished) {
+Resources DirectoryWriter::complete(const HashedFiles &finished) {
   std::vector<TreeEntry> entries = scan_tree(tree_, {.outside = Code::invalid});
   std::vector<std::string> unknown;
   Resources resources = resources_of(entries);

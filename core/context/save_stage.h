@@ -1,0 +1,61 @@
+// Where asynchronous saves wait on this machine, in memory or on a disk of its own, until they are
+// stored; afterwards, as long as there is room, the copy that is nearest to whoever restores it.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/log.h"
+#include "core/storage/directory_storage.h"
+
+namespace det::context {
+
+class SaveStage {
+ public:
+  // Below `directory`, in a place of this user's own.
+  SaveStage(const std::filesystem::path &directory, uint64_t limit_bytes,
+            const std::string &cluster_id, const std::shared_ptr<Logger> &logger);
+
+  uint64_t limit_bytes() const { return limit_bytes_; }
+  const std::filesystem::path &path() const { return path_; }
+
+  std::unique_ptr<storage::CheckpointWriter> begin(const std::string &id);
+  // Of this owner's processes that are gone.
+  std::vector<std::unique_ptr<storage::CheckpointWriter>> take_sealed(const std::string &owner);
+
+  // Drops what is kept, the oldest first, until so many bytes are left of the limit; what is being
+  // read stays.
+  void make_room(uint64_t bytes);
+  // It is stored: from now on it is only kept. What fails is told in the log.
+  void keep(storage::CheckpointWriter &writer);
+  void drop(const std::string &id);
+
+  // Whether there is a copy with the same files, as paths and sizes tell.
+  bool has(const std::string &id, const storage::Resources &resources);
+  // As long as this is there, the copy is not dropped to make room.
+  std::shared_ptr<void> pin(const std::string &id);
+  storage::Storage &storage() { return storage_; }
+
+ private:
+  struct Kept {
+    std::string id;
+    int64_t time_ns;
+    uint64_t bytes;
+  };
+  std::vector<Kept> kept();  // the oldest first
+
+  const std::filesystem::path path_;
+  const uint64_t limit_bytes_;
+  const std::shared_ptr<Logger> logger_;
+  storage::DirectoryStorage storage_;
+  std::mutex mutex_;
+  std::map<std::string, std::weak_ptr<void>> pins_;
+};
+
+}  // namespace det::context
