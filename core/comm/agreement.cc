@@ -55,6 +55,12 @@ std::vector<std::string> values_of(const Outcome &mine, const std::vector<Messag
 
 }  // namespace
 
+std::string outcome_of(const Work &work) { return run(work).text; }
+
+std::string value_in(const std::string &outcome, const std::string &whose) {
+  return value_of(outcome, whose);
+}
+
 std::vector<std::string> all_agree(Communicator &communicator, const Call &call, const Work &work) {
   if (communicator.ranks().size == 1) return {work()};
   const Outcome mine = run(work);

@@ -12,6 +12,11 @@ namespace det::comm {
 
 using Work = std::function<std::string()>;
 
+// What `work` gave or threw, as a message, and that again on another rank: `whose` names the one in
+// the error.
+std::string outcome_of(const Work &work);
+std::string value_in(const std::string &outcome, const std::string &whose);
+
 // Collective, as a part of `call`. Runs `work` on every rank and gives all of them the values, in
 // rank order. When it throws anywhere it throws everywhere: here what it threw here, else what the
 // lowest rank threw, with that rank named and the same code.

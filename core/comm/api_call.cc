@@ -30,6 +30,14 @@ const char *function_of(ApiCall api) {
       return "det_checkpoint_restore_begin";
     case ApiCall::tensors_write:
       return "det_tensors_write";
+    case ApiCall::checkpoint_upload_async:
+      return "det_checkpoint_upload_async";
+    case ApiCall::checkpoint_commit_async:
+      return "det_checkpoint_store_commit_async";
+    case ApiCall::ticket_wait:
+      return "det_checkpoint_ticket_wait";
+    case ApiCall::ticket_cancel:
+      return "det_checkpoint_ticket_cancel";
   }
   return "";
 }

@@ -19,9 +19,13 @@ enum class ApiCall : uint8_t {
   checkpoint_commit,
   checkpoint_download,
   checkpoint_restore,
-  tensors_write
+  tensors_write,
+  checkpoint_upload_async,
+  checkpoint_commit_async,
+  ticket_wait,
+  ticket_cancel
 };
-constexpr auto last_api_call = ApiCall::tensors_write;
+constexpr auto last_api_call = ApiCall::ticket_cancel;
 
 struct Call {
   ApiCall api = ApiCall::none;
