@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/uuid.h"
+#include "core/context/checkpoint_contribution.h"
 #include "core/context/checkpoint_metadata.h"
 #include "core/context/train.h"
 #include "core/storage/tree.h"
@@ -29,6 +30,28 @@ bool may_be_known(const Error &error) {
 
 bool may_be_taken_later(const Error &error) {
   return is_passing(error.code) || error.code == Code::full || error.code == Code::access;
+}
+
+// A directory that one rank saves. What the program says is in it.
+struct Upload {
+  Json metadata;
+  std::optional<std::vector<std::string>> paths = {};  // none: everything
+};
+
+Upload read_upload(const fs::path &directory, const std::string &metadata_json,
+                   const storage::Selector &selector) {
+  if (directory.empty())
+    throw Error(Code::state, "uploading a checkpoint: directory must not be NULL without shard");
+  Upload upload{metadata_from(metadata_json)};
+  if (!fs::is_directory(directory))
+    throw Error(fs::exists(directory) ? Code::invalid : Code::not_found,
+                "uploading a checkpoint: '" + directory.string() + "' is not a directory");
+  write_metadata(directory, upload.metadata);
+  if (!selector) return upload;
+  upload.paths.emplace();
+  for (const auto &[path, size] : storage::list_directory(directory))
+    if (selector(path)) upload.paths->push_back(path);
+  return upload;
 }
 
 }  // namespace
@@ -57,25 +80,31 @@ std::string CheckpointContext::upload(const fs::path &directory, const std::stri
   gate_.check();
   if (sharded) return upload_sharded(directory, metadata_json, selector);
   check_rank("upload");
-  if (directory.empty())
-    throw Error(Code::state, "uploading a checkpoint: directory must not be NULL without shard");
-  const Json metadata = metadata_from(metadata_json);
-  if (!fs::is_directory(directory))
-    throw Error(fs::exists(directory) ? Code::invalid : Code::not_found,
-                "uploading a checkpoint: '" + directory.string() + "' is not a directory");
-  write_metadata(directory, metadata);
-
-  std::optional<std::vector<std::string>> paths;
-  if (selector) {
-    paths.emplace();
-    for (const auto &[path, size] : storage::list_directory(directory))
-      if (selector(path)) paths->push_back(path);
-  }
+  settle_earlier_saves();
+  saves_.rethrow_failure("uploading a checkpoint");
+  const Upload upload = read_upload(directory, metadata_json, selector);
   std::string id = make_uuid();
   const std::unique_ptr<storage::CheckpointWriter> writer = storage_.begin(id);
-  writer->add(directory, paths);
-  publish(*writer, metadata, {});
+  writer->add(directory, upload.paths);
+  publish(*writer, upload.metadata, {});
   return id;
+}
+
+std::shared_ptr<SaveTicket> CheckpointContext::upload_async(const fs::path &directory,
+                                                            const std::string &metadata_json,
+                                                            bool sharded,
+                                                            const storage::Selector &selector) {
+  gate_.check();
+  const std::lock_guard guard(asking_);
+  if (sharded) return upload_sharded_async(directory, metadata_json, selector);
+  check_rank("upload");
+  const Upload upload = read_upload(directory, metadata_json, selector);
+  const uint64_t bytes = bytes_of(directory, upload.paths);
+  make_room(bytes);
+  saves_.rethrow_failure("uploading a checkpoint");
+  Save save{storage_.begin(make_uuid()), upload.metadata, {}, bytes};
+  save.writer->copy(directory, upload.paths);
+  return begin_save(std::move(save));
 }
 
 std::unique_ptr<CheckpointStore> CheckpointContext::begin_store(
@@ -83,6 +112,7 @@ std::unique_ptr<CheckpointStore> CheckpointContext::begin_store(
   gate_.check();
   if (sharded) return begin_sharded(metadata_json.value_or("{}"));
   check_rank(".store_path");
+  saves_.rethrow_failure("beginning a checkpoint");
   Json metadata = metadata_json ? metadata_from(*metadata_json) : Json();
   return std::unique_ptr<CheckpointStore>(
       new CheckpointStore(*this, std::move(metadata), false, storage_.begin(make_uuid())));
@@ -107,9 +137,15 @@ std::vector<engine::CheckpointEntry> CheckpointContext::list() {
 }
 
 void CheckpointContext::publish(storage::CheckpointWriter &writer, const Json &metadata,
-                                const std::vector<std::string> &shares) {
+                                const std::vector<std::string> &shares, SaveTicket *ticket) {
   engine::CheckpointReport report{writer.id(), metadata, {}, storage_.config()};
   report.resources = writer.commit(shares);  // from here on it is visible
+  if (ticket != nullptr) try {
+      ticket->settle();
+    } catch (const Error &) {
+      writer.abort();
+      throw;
+    }
   train_.give_way_to_reports();
   try {
     master_.report_checkpoint(report);
@@ -176,6 +212,9 @@ void CheckpointContext::settle_waiting(const std::string &id) {
 void CheckpointContext::remove(const std::string &id) {
   gate_.check();
   storage::check_storage_id(id);
+  if (saves_.has(id))
+    throw Error(Code::busy, "deleting checkpoint " + id +
+                                ": it is still being saved; cancel that, or wait for its end");
   settle_waiting(id);
   storage_.withdraw(id);
   bool was_complete = false;

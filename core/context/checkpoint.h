@@ -1,6 +1,7 @@
 // Saving and restoring.
 #pragma once
 
+#include <atomic>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -15,6 +16,7 @@
 #include "core/base/log.h"
 #include "core/comm/communicator.h"
 #include "core/context/gate.h"
+#include "core/context/save_queue.h"
 #include "core/master/master.h"
 #include "core/storage/storage.h"
 #include "core/tensors/header.h"
@@ -48,6 +50,8 @@ class CheckpointStore {
   void write_tensors(const std::string &name, const std::vector<tensors::Tensor> &given,
                      const tensors::FileMetadata &metadata);
   void commit();
+  // Gives back once the rest can be done in the background.
+  std::shared_ptr<SaveTicket> commit_async();
   void abort();
 
  private:
@@ -57,10 +61,22 @@ class CheckpointStore {
   CheckpointStore(CheckpointContext &context, Json metadata, bool sharded,
                   std::unique_ptr<storage::CheckpointWriter> writer);
   void check_open(const char *tried) const;
+  void begin_commit();
   void commit_sharded();
   void write_shards(const std::string &name, const std::vector<tensors::Tensor> &given,
                     tensors::FileMetadata metadata);
+  // What is the same whether the rest is done now or in the background.
+  struct Prepared {
+    Json metadata = {};
+    std::string shares = {};          // what each rank finishes
+    std::exception_ptr failure = {};  // of this machine, for all the others to know
+  };
+  Prepared prepare_sharded(const comm::Call &call);
+  std::vector<std::string> own_share(const Prepared &prepared) const;
+  std::shared_ptr<SaveTicket> commit_sharded_async();
   void tell_aborted();
+  uint64_t bytes() const;
+  void drop();
 
   CheckpointContext &context_;
   Json metadata_;  // of this rank, checked where it is all there is; null: none yet
@@ -73,6 +89,13 @@ class CheckpointStore {
   State state_ = State::open;
 };
 
+// What asynchronous saves may hold back.
+struct SaveLimits {
+  size_t in_flight = 2;
+  uint64_t bytes = UINT64_MAX;  // of private copies that are not stored yet
+  bool waits = true;            // for room; else Code::busy
+};
+
 class CheckpointContext {
  public:
   CheckpointContext(const Gate &gate, comm::Communicator &communicator, master::Master &master,
@@ -82,6 +105,20 @@ class CheckpointContext {
   // The metadata is text, so that an error in it on one rank reaches the others.
   std::string upload(const std::filesystem::path &directory, const std::string &metadata_json,
                      bool sharded, const storage::Selector &selector);
+  // The same, but gives back once the directory may be changed; what then fails is told by the
+  // ticket, and by the next save or finish_saves(), whichever comes first, unless it was heard.
+  std::shared_ptr<SaveTicket> upload_async(const std::filesystem::path &directory,
+                                           const std::string &metadata_json, bool sharded,
+                                           const storage::Selector &selector);
+  void limit_saves(const SaveLimits &limits);
+  // All ranks in step where the save is of all ranks: then the chief's limit counts. False at its
+  // end; throws what the save failed with.
+  bool wait(SaveTicket &ticket, std::optional<std::chrono::milliseconds> limit);
+  // In step likewise. Throws Code::state where it was saved before it could be cancelled.
+  void cancel(SaveTicket &ticket);
+  // Of this rank, in the background; throws what nobody has heard of yet. Also once closed.
+  void finish_saves(std::optional<std::chrono::milliseconds> limit);
+
   // Without metadata it comes before the commit.
   std::unique_ptr<CheckpointStore> begin_store(const std::optional<std::string> &metadata_json,
                                                bool sharded);
@@ -104,10 +141,39 @@ class CheckpointContext {
   std::string upload_sharded(const std::filesystem::path &directory,
                              const std::string &metadata_json, const storage::Selector &selector);
   std::unique_ptr<CheckpointStore> begin_sharded(const std::string &metadata_json);
+  struct Plan {  // of this rank in an upload of all ranks
+    Json metadata;
+    std::vector<std::string> paths = {};
+    bool stores = false, is_first = false;  // which stores the metadata
+  };
+  Plan plan_sharded(const comm::Call &call, const std::filesystem::path &directory,
+                    const std::string &metadata_json, const storage::Selector &selector);
+  std::shared_ptr<SaveTicket> upload_sharded_async(const std::filesystem::path &directory,
+                                                   const std::string &metadata_json,
+                                                   const storage::Selector &selector);
   std::string begin_writing(const comm::Call &call,
                             std::unique_ptr<storage::CheckpointWriter> &writer);
   void publish(storage::CheckpointWriter &writer, const Json &metadata,
-               const std::vector<std::string> &shares);
+               const std::vector<std::string> &shares, SaveTicket *ticket = nullptr);
+
+  struct Save {  // all that the background has to do
+    std::shared_ptr<storage::CheckpointWriter> writer;
+    Json metadata;
+    std::vector<std::string> paths = {};  // that this rank is to finish, with other ranks
+    uint64_t bytes = 0;
+  };
+  void make_room(uint64_t bytes);
+  void make_room_together(const comm::Call &call, const std::function<uint64_t()> &bytes);
+  SaveLimits limits();
+  void settle_earlier_saves();
+  void settle_earlier_saves_together(const comm::Call &call);
+  std::shared_ptr<SaveTicket> begin_save(Save save);
+  using Copy = std::function<void(Save &)>;
+  std::shared_ptr<SaveTicket> begin_save_together(const comm::Call &call, Save save,
+                                                  const Copy &copy);
+  void work(SaveTicket &ticket, const Save &save);
+  void hand_in(SaveTicket &ticket, const Save &save);
+  std::string await_share(const SaveTicket &ticket, const Save &save, int rank);
   void publish_later(storage::CheckpointWriter &writer, const engine::CheckpointReport &report,
                      const Error &reason);
   bool keep(const engine::CheckpointReport &report);
@@ -130,6 +196,11 @@ class CheckpointContext {
   Logger &logger_;
   std::mutex waiting_mutex_;
   std::map<std::string, engine::CheckpointReport> waiting_;  // for the master, in the journal
+  std::mutex asking_;  // for an asynchronous save: one thread after the other
+  std::mutex limits_mutex_;
+  SaveLimits limits_;
+  std::atomic<bool> saves_together_{false};  // ever; the same on all ranks
+  SaveQueue saves_;                          // last: its thread uses what stands above
 };
 
 }  // namespace det::context

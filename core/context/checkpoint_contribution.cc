@@ -78,21 +78,33 @@ std::vector<Numbers> gather_numbers(comm::Communicator &communicator, const comm
 
 }  // namespace
 
+Contribution make_contribution(const comm::Communicator &communicator, const fs::path &directory,
+                               const std::string &metadata_json, bool selects) {
+  if (selects && directory.empty())
+    throw Error(Code::state,
+                "uploading a checkpoint: a selector without a directory; give both or neither");
+  Contribution mine;
+  if (!directory.empty()) mine.directory = identity_of(directory, communicator.ranks().cross_rank);
+  mine.selects = selects;
+  mine.metadata = parse_json_object(metadata_json, "metadata_json");
+  return mine;
+}
+
+uint64_t bytes_of(const fs::path &directory, const std::optional<std::vector<std::string>> &paths) {
+  const storage::Resources listing = storage::list_directory(directory);
+  uint64_t bytes = 0;
+  if (paths)
+    for (const std::string &path : *paths) bytes += listing.at(path);
+  else
+    for (const auto &[path, size] : listing) bytes += size;
+  return bytes;
+}
+
 std::vector<Contribution> gather_contributions(comm::Communicator &communicator,
-                                               const comm::Call &call, const fs::path &directory,
-                                               const std::string &metadata_json, bool selects) {
+                                               const comm::Call &call,
+                                               const std::function<Contribution()> &make) {
   std::vector<Contribution> all;
-  const auto messages = comm::all_agree(communicator, call, [&] {
-    if (selects && directory.empty())
-      throw Error(Code::state,
-                  "uploading a checkpoint: a selector without a directory; give both or neither");
-    Contribution mine;
-    if (!directory.empty())
-      mine.directory = identity_of(directory, communicator.ranks().cross_rank);
-    mine.selects = selects;
-    mine.metadata = parse_json_object(metadata_json, "metadata_json");
-    return packed(mine);
-  });
+  const auto messages = comm::all_agree(communicator, call, [&] { return packed(make()); });
   for (const std::string &bytes : messages) all.push_back(unpacked(bytes));
   if (std::ranges::all_of(all, [](const auto &each) { return each.directory.empty(); }))
     throw Error(Code::state, "uploading a checkpoint: no rank gave a directory");

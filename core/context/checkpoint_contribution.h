@@ -2,7 +2,10 @@
 // ranks know they compute alike instead of asking.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,8 +25,16 @@ struct Contribution {
 // Collective. Of all ranks; throws on all of them when a rank's is wrong or none has a directory.
 std::vector<Contribution> gather_contributions(comm::Communicator &communicator,
                                                const comm::Call &call,
-                                               const std::filesystem::path &directory,
-                                               const std::string &metadata_json, bool selects);
+                                               const std::function<Contribution()> &make);
+
+// This rank's.
+Contribution make_contribution(const comm::Communicator &communicator,
+                               const std::filesystem::path &directory,
+                               const std::string &metadata_json, bool selects);
+
+// Of the files at `paths`; none: of all.
+uint64_t bytes_of(const std::filesystem::path &directory,
+                  const std::optional<std::vector<std::string>> &paths);
 
 // A rank that selects stores what it selects; of the others, the lowest of those that name the same
 // directory stores it.

@@ -45,27 +45,60 @@ void CheckpointStore::set_metadata(const std::string &metadata_json) {
   metadata_ = std::move(metadata);
 }
 
-void CheckpointStore::commit() {
-  context_.gate_.check();
-  const std::lock_guard guard(mutex_);
+// With the mutex held. From here on it is committed, or cannot be any more.
+void CheckpointStore::begin_commit() {
   check_open("committing");
   if (!sharded_ && metadata_.is_null())
     throw Error(Code::invalid, "committing checkpoint " + id_ +
                                    ": it has no metadata; give it with "
                                    "det_checkpoint_store_set_metadata()");
   state_ = State::failed;
+}
+
+void CheckpointStore::commit() {
+  context_.gate_.check();
+  const std::lock_guard guard(mutex_);
+  begin_commit();
   if (sharded_) {
     commit_sharded();
   } else {
+    context_.settle_earlier_saves();
     writer_->put(storage::metadata_name, to_metadata_text(metadata_));
     context_.publish(*writer_, metadata_, {});
   }
   state_ = State::committed;
 }
 
-void CheckpointStore::commit_sharded() try {
+std::shared_ptr<SaveTicket> CheckpointStore::commit_async() {
+  context_.gate_.check();
+  const std::lock_guard guard(mutex_);
+  const std::lock_guard asking(context_.asking_);
+  if (!sharded_) {
+    check_open("committing");
+    context_.make_room(bytes());  // first: where it is refused, the commit can be tried again
+  }
+  begin_commit();
+  std::shared_ptr<SaveTicket> ticket;
+  if (sharded_) {
+    ticket = commit_sharded_async();
+  } else {
+    writer_->put(storage::metadata_name, to_metadata_text(metadata_));
+    const uint64_t size = bytes();
+    ticket = context_.begin_save({std::move(writer_), metadata_, {}, size});
+  }
+  state_ = State::committed;
+  return ticket;
+}
+
+uint64_t CheckpointStore::bytes() const {
+  uint64_t bytes = 0;
+  for (const auto &[path, size] : writer_->list()) bytes += size;
+  return bytes;
+}
+
+CheckpointStore::Prepared CheckpointStore::prepare_sharded(const comm::Call &call) {
   comm::Communicator &communicator = context_.communicator_;
-  const comm::Call call{comm::ApiCall::checkpoint_commit, id_};
+  Prepared prepared;
   // From here on nobody writes into the directory any more.
   std::vector<std::string> metadata_of_ranks;
   std::set<std::string> known;
@@ -76,45 +109,76 @@ void CheckpointStore::commit_sharded() try {
     metadata_of_ranks.push_back(of_rank.at(0));
     known.insert(of_rank.at(1).begin(), of_rank.at(1).end());
   }
-  const Json metadata = merged_metadata(communicator, unpack_metadata(metadata_of_ranks));
+  prepared.metadata = merged_metadata(communicator, unpack_metadata(metadata_of_ranks));
   const comm::Ranks &ranks = communicator.ranks();
   const auto share = [&](int among) {
     storage::Resources files = writer_->list();
     for (const std::string &file : known) files.erase(file);
     return pack(share_out(files, static_cast<size_t>(among)));
   };
-  std::string shares = comm::chief_decides(communicator, call, [&] {
-    writer_->put(storage::metadata_name, to_metadata_text(metadata));
+  prepared.shares = comm::chief_decides(communicator, call, [&] {
+    writer_->put(storage::metadata_name, to_metadata_text(prepared.metadata));
     return is_shared_ ? share(ranks.size) : std::string();
   });
-  std::exception_ptr failure;  // of this machine, for all the others to know
   if (!is_shared_) try {
-      shares =
+      prepared.shares =
           comm::local_chief_decides(communicator, call, [&] { return share(ranks.local_size); });
     } catch (...) {
-      failure = std::current_exception();
+      prepared.failure = std::current_exception();
     }
+  return prepared;
+}
+
+std::vector<std::string> CheckpointStore::own_share(const Prepared &prepared) const {
+  if (prepared.failure) std::rethrow_exception(prepared.failure);
+  const comm::Ranks &ranks = context_.communicator_.ranks();
+  auto mine = unpack(prepared.shares, "what each rank finishes")
+                  .at(static_cast<size_t>(is_shared_ ? ranks.rank : ranks.local_rank))
+                  .get<std::vector<std::string>>();
+  mine.insert(mine.end(), known_.begin(), known_.end());
+  return mine;
+}
+
+void CheckpointStore::commit_sharded() try {
+  comm::Communicator &communicator = context_.communicator_;
+  const comm::Call call{comm::ApiCall::checkpoint_commit, id_};
+  context_.settle_earlier_saves_together(call);
+  const Prepared prepared = prepare_sharded(call);
   const std::vector<std::string> finished = comm::all_agree(communicator, call, [&] {
-    if (failure) std::rethrow_exception(failure);
-    auto mine = unpack(shares, "what each rank finishes")
-                    .at(static_cast<size_t>(is_shared_ ? ranks.rank : ranks.local_rank))
-                    .get<std::vector<std::string>>();
-    mine.insert(mine.end(), known_.begin(), known_.end());
-    std::string finished_here = writer_->finish(mine);
+    std::string share = writer_->finish(own_share(prepared));
     context_.train_.give_way_to_reports();  // the chief can only wait for its own
-    return finished_here;
+    return share;
   });
   comm::chief_decides(communicator, call, [&] {
-    context_.publish(*writer_, metadata, finished);
+    context_.publish(*writer_, prepared.metadata, finished);
     return std::string();
   });
 } catch (...) {
-  try {
-    writer_->abort();
-  } catch (const Error &) {
-    // What went wrong first is what the caller should know.
-  }
+  drop();
   throw;
+}
+
+std::shared_ptr<SaveTicket> CheckpointStore::commit_sharded_async() try {
+  // What a rank that aborts instead takes part in.
+  const comm::Call call{comm::ApiCall::checkpoint_commit, id_};
+  const Prepared prepared = prepare_sharded(call);
+  const bool is_chief = context_.communicator_.is_chief();
+  uint64_t size = 0;
+  context_.make_room_together(call, [&] { return size = is_chief ? bytes() : 0; });
+  return context_.begin_save_together(
+      call, {std::move(writer_), prepared.metadata, {}, size},
+      [&](CheckpointContext::Save &save) { save.paths = own_share(prepared); });
+} catch (...) {
+  drop();
+  throw;
+}
+
+// What went wrong first is what the caller should know.
+void CheckpointStore::drop() {
+  if (writer_) try {
+      writer_->abort();
+    } catch (const Error &) {
+    }
 }
 
 void CheckpointStore::abort() {
@@ -126,7 +190,7 @@ void CheckpointStore::abort() {
   if (state_ == State::aborted) return;
   if (state_ == State::open) tell_aborted();
   state_ = State::failed;
-  writer_->abort();
+  if (writer_) writer_->abort();
   state_ = State::aborted;
 }
 

@@ -174,19 +174,19 @@ void Core::watch_end() {
         // left to the recovery.
         if (!opened_) return;
         close(status == 0 ? master::RunEnd::ok : master::RunEnd::error,
-              status < 0 ? hurry : close_limit_);
+              status < 0 ? hurry : close_limit_, status < 0 ? Limit(hurry) : std::nullopt);
       },
       patience);
 }
 
-void Core::close(master::RunEnd how, std::chrono::milliseconds limit) {
+void Core::close(master::RunEnd how, std::chrono::milliseconds limit, Limit saves) {
   if (gate_.in_child()) return;
   const std::unique_lock lock(closing_, std::try_to_lock);
   if (!lock) return;
   Steps steps;
   if (gate_.close()) {
     end_ = how;
-    take_down(steps, limit);
+    take_down(steps, limit, saves);
   }
   steps.run([&] { end_run(); });
   steps.run([&] {
@@ -200,10 +200,13 @@ void Core::close(master::RunEnd how, std::chrono::milliseconds limit) {
 }
 
 template <class Steps>
-void Core::take_down(Steps &steps, std::chrono::milliseconds limit) {
+void Core::take_down(Steps &steps, std::chrono::milliseconds limit, Limit saves) {
   steps.run([&] { end_watch_.reset(); });
   steps.run([&] { output_.reset(); });
   steps.run([&] { stack_trace_.reset(); });
+  steps.run([&] {
+    if (checkpoint_) checkpoint_->finish_saves(saves);
+  });
   // The end of the run must not overtake its reports, and until they are there the watcher keeps
   // the run alive to the master.
   steps.run([&] { deliver_last(limit); });

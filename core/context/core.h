@@ -45,8 +45,11 @@ class Core {
 
   // Every step is done even when one fails; throws the first failure. A repeat ends the run, as the
   // first one was to, where there was no memory for that; else it does nothing.
-  void close(master::RunEnd how) { close(how, close_limit_); }
+  void close(master::RunEnd how) { close(how, close_limit_, std::nullopt); }
   bool in_child() const { return gate_.in_child(); }
+  void check_process() const {
+    if (gate_.in_child()) gate_.check();
+  }
 
   const Info &info() const { return *info_; }
   Logger &logger() { return *logger_; }
@@ -66,9 +69,10 @@ class Core {
   void open_journal(const CoreOptions &options);
   void open_contexts(const CoreOptions &options);
   void begin_capture();
-  void close(master::RunEnd how, std::chrono::milliseconds limit);
+  using Limit = std::optional<std::chrono::milliseconds>;
+  void close(master::RunEnd how, std::chrono::milliseconds limit, Limit saves);
   template <class Steps>
-  void take_down(Steps &steps, std::chrono::milliseconds limit);
+  void take_down(Steps &steps, std::chrono::milliseconds limit, Limit saves);
   void deliver_last(std::chrono::milliseconds limit);
   void end_run();
 

@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/base/process.h"
+#include "core/context/sealed_saves.h"
 #include "core/context/start_on_store.h"
 #include "core/context/start_over_http.h"
 
@@ -39,6 +40,33 @@ std::vector<engine::RankProcess> workers_of(const std::vector<std::string> &intr
 enum class Kind : char { store = 's', managed = 'm', unmanaged = 'u' };
 
 Kind kind_in(const std::string &choice) { return static_cast<Kind>(choice.at(0)); }
+
+Json begin_run(Kind kind, const CoreOptions &options, const std::vector<std::string> &introductions,
+               const comm::Ranks &ranks, const std::shared_ptr<Logger> &logger, Place &place) {
+  switch (kind) {
+    case Kind::managed:
+      return start_in_cluster(options, ranks, logger, place);
+    case Kind::unmanaged:
+      return start_unmanaged(options, ranks, logger, place);
+    default:
+      return start_on_store(options, workers_of(introductions), logger, place);
+  }
+}
+
+void join(Kind kind, const Json &told, const CoreOptions &options, const comm::Ranks &ranks,
+          const std::shared_ptr<Logger> &logger, Place &place) {
+  switch (kind) {
+    case Kind::managed:
+      return join_in_cluster(told, options, ranks, logger, place);
+    case Kind::unmanaged:
+      return join_unmanaged(told, ranks, logger, place);
+    default:
+      return join_on_store(told, options, ranks, logger, place);
+  }
+}
+
+// Of a ticket: what this run begins from was only finished by its start.
+constexpr const char *checkpoint_key = "latest_checkpoint", *steps_key = "steps_completed";
 
 [[noreturn]] void refuse_collection() {
   throw Error(Code::unsupported,
@@ -101,27 +129,23 @@ void reach_master(const std::string &choice, const comm::Ranks &ranks,
 std::string start_run(const std::string &choice, const CoreOptions &options,
                       const std::vector<std::string> &introductions, const comm::Ranks &ranks,
                       const std::shared_ptr<Logger> &logger, Place &place) {
-  switch (kind_in(choice)) {
-    case Kind::managed:
-      return to_wire(start_in_cluster(options, ranks, logger, place));
-    case Kind::unmanaged:
-      return to_wire(start_unmanaged(options, ranks, logger, place));
-    default:
-      return to_wire(start_on_store(options, workers_of(introductions), logger, place));
+  Json ticket = begin_run(kind_in(choice), options, introductions, ranks, logger, place);
+  const std::optional<engine::CheckpointEntry> finished =
+      finish_sealed_saves(*place.storage, *place.master, *logger);
+  if (finished && finished->steps >= place.master->info().steps_completed) {
+    place.master->begin_from(*finished);
+    ticket[checkpoint_key] = finished->id;
+    ticket[steps_key] = finished->steps;
   }
+  return to_wire(ticket);
 }
 
 void join_run(const std::string &choice, const std::string &ticket, const CoreOptions &options,
               const comm::Ranks &ranks, const std::shared_ptr<Logger> &logger, Place &place) {
   const Json told = parse_json_object(ticket, "what rank 0 tells of the run");
-  switch (kind_in(choice)) {
-    case Kind::managed:
-      return join_in_cluster(told, options, ranks, logger, place);
-    case Kind::unmanaged:
-      return join_unmanaged(told, ranks, logger, place);
-    default:
-      return join_on_store(told, options, ranks, logger, place);
-  }
+  join(kind_in(choice), told, options, ranks, logger, place);
+  if (told.contains(checkpoint_key))
+    place.master->begin_from({told.at(checkpoint_key), told.at(steps_key)});
 }
 
 }  // namespace det::context

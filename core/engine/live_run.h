@@ -28,6 +28,10 @@ class LiveRun {
   ~LiveRun();  // one that was not ended has died
 
   const RunInfo &info() const { return run_.info; }
+  void begin_from(const CheckpointEntry &latest) {
+    run_.info.latest_checkpoint = latest.id;
+    run_.info.steps_completed = latest.steps;
+  }
   const std::filesystem::path &directory() const { return directory_; }
   const std::string &journal_id() const { return run_.journal_id; }
 
@@ -82,7 +86,7 @@ class LiveRun {
   std::mutex mutex_;  // guards the connection and what stands on it
   Store store_;
   ReportWriter writer_;
-  const StartedRun run_;
+  StartedRun run_;
   const std::shared_ptr<Logger> log_;
   const std::filesystem::path directory_;
   SignalWatch signals_;

@@ -22,6 +22,9 @@ class Master : public ReportSink {
  public:
   virtual const engine::RunInfo &info() const = 0;
 
+  // While the run starts: info() has not told of this one, which is the latest.
+  virtual void begin_from(const engine::CheckpointEntry &) {}
+
   // Why this rank cannot reach the master that its chief has, and what to do about it; then all
   // that needs one throws this as Code::unsupported. Empty where all is well.
   virtual std::string unreachable() const { return {}; }

@@ -49,6 +49,10 @@ class FaultyWriter : public storage::CheckpointWriter {
     faults_.pass("adding");
     real_->add(source, paths);
   }
+  void copy(const fs::path &source, const std::optional<std::vector<std::string>> &paths) override {
+    faults_.pass("copying");
+    real_->copy(source, paths);
+  }
   void put(const std::string &name, std::string_view bytes) override { real_->put(name, bytes); }
   void know(const storage::HashedFile &file) override { real_->know(file); }
   storage::Resources list() const override {
@@ -58,6 +62,16 @@ class FaultyWriter : public storage::CheckpointWriter {
   std::string finish(const std::vector<std::string> &paths) override {
     faults_.pass("finishing");
     return real_->finish(paths);
+  }
+  void promise_share(int rank) override {
+    faults_.pass("promising");
+    real_->promise_share(rank);
+  }
+  void leave_share(int rank, const std::string &share) override { real_->leave_share(rank, share); }
+  std::optional<std::string> take_share(int rank) override { return real_->take_share(rank); }
+  void seal(const std::string &owner) override {
+    faults_.pass("sealing");
+    real_->seal(owner);
   }
   storage::Resources commit(const std::vector<std::string> &finished) override {
     faults_.pass("committing");
@@ -109,6 +123,10 @@ class FaultyStorage : public storage::Storage {
   storage::Resources remove_matching(const std::string &id,
                                      const std::vector<std::string> &globs) override {
     return real_->remove_matching(id, globs);
+  }
+  std::vector<std::unique_ptr<storage::CheckpointWriter>> take_sealed(
+      const std::string &owner) override {
+    return real_->take_sealed(owner);
   }
   std::vector<std::string> sweep() override { return real_->sweep(); }
   void settle(const std::string &id) override { real_->settle(id); }
@@ -162,6 +180,7 @@ class Job {
   }
 
   bool durable = true;  // false for measurements
+  std::function<void()> before_report = [] {};
 
   // For the next runs: on this rank, this step fails.
   int faulty_rank = -1, faulty_step = 0;
@@ -177,6 +196,7 @@ class Job {
     ReportingMaster(Job &job, int rank, Faults &faults) : job_(job), rank_(rank), faults_(faults) {}
     void report_checkpoint(const engine::CheckpointReport &report) override {
       faults_.pass("reporting");
+      job_.before_report();
       const std::lock_guard lock(job_.mutex_);
       job_.reports.emplace_back(rank_, report);
     }

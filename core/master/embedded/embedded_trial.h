@@ -11,6 +11,7 @@ class EmbeddedTrial : public Master {
   explicit EmbeddedTrial(std::unique_ptr<engine::LiveRun> run) : run_(std::move(run)) {}
 
   const engine::RunInfo &info() const override { return run_->info(); }
+  void begin_from(const engine::CheckpointEntry &latest) override { run_->begin_from(latest); }
   std::filesystem::path run_directory() const override { return run_->directory(); }
   std::string journal_id() const override { return run_->journal_id(); }
 

@@ -13,6 +13,10 @@ class UnreachableMaster : public Master {
       : info_(std::move(info)), why_(std::move(why)) {}
 
   const engine::RunInfo &info() const override { return info_; }
+  void begin_from(const engine::CheckpointEntry &latest) override {
+    info_.latest_checkpoint = latest.id;
+    info_.steps_completed = latest.steps;
+  }
   std::string unreachable() const override { return why_; }
 
   std::filesystem::path run_directory() const override { refuse(); }
@@ -42,7 +46,7 @@ class UnreachableMaster : public Master {
  private:
   [[noreturn]] void refuse() const { throw Error(Code::unsupported, why_); }
 
-  const engine::RunInfo info_;
+  engine::RunInfo info_;
   const std::string why_;
 };
 

@@ -37,6 +37,10 @@ class RestTrial : public Master {
   ~RestTrial() override;
 
   const engine::RunInfo &info() const override { return run_.info; }
+  void begin_from(const engine::CheckpointEntry &latest) override {
+    run_.info.latest_checkpoint = latest.id;
+    run_.info.steps_completed = latest.steps;
+  }
   std::filesystem::path run_directory() const override { return run_.directory; }
   std::string journal_id() const override { return run_.journal_id; }
 
