@@ -27,11 +27,6 @@ det::context::DownloadRequest request_from(const det_download_options &given) {
           to_core(given.selector, given.user_data), given.skip_verification == 0};
 }
 
-// With several ranks, one that has nothing to say need not.
-const char *metadata_from(const char *json, const det_checkpoint_options &options) {
-  return json == nullptr && options.shard != 0 ? "{}" : text(json, "metadata_json");
-}
-
 }  // namespace
 
 void det_checkpoint_options_init(det_checkpoint_options *options) noexcept {

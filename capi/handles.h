@@ -60,6 +60,11 @@ struct det_checkpoint_writer {
   std::unique_ptr<det::context::CheckpointStore> impl;
 };
 
+struct det_checkpoint_ticket {
+  std::shared_ptr<det::context::Core> core;
+  std::shared_ptr<det::context::SaveTicket> impl;
+};
+
 struct det_checkpoint_reader {
   std::shared_ptr<det::context::Core> core;
   std::unique_ptr<det::storage::CheckpointReader> impl;

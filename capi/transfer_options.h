@@ -30,15 +30,24 @@ inline det_download_options read(const det_download_options *options) {
   return read_options<det_download_options>(options, DET_DOWNLOAD_OPTIONS_INIT, "options");
 }
 
+// With several ranks, one that has nothing to say need not.
+inline const char *metadata_from(const char *json, const det_checkpoint_options &options) {
+  return json == nullptr && options.shard != 0 ? "{}" : text(json, "metadata_json");
+}
+
+inline det_progress to_c(const det::storage::ProgressCount &count) {
+  return {sizeof(det_progress), static_cast<int64_t>(count.bytes),
+          static_cast<int64_t>(count.total_bytes), static_cast<int64_t>(count.files),
+          static_cast<int64_t>(count.total_files)};
+}
+
 // Tells the caller how far the transfers of this scope are; nothing without a callback.
 class Followed {
  public:
   Followed(det_progress_callback callback, void *user_data) {
     if (callback == nullptr) return;
     progress_.emplace([callback, user_data](const det::storage::ProgressCount &count) {
-      const det_progress told{
-          sizeof told, static_cast<int64_t>(count.bytes), static_cast<int64_t>(count.total_bytes),
-          static_cast<int64_t>(count.files), static_cast<int64_t>(count.total_files)};
+      const det_progress told = to_c(count);
       if (const int32_t answer = callback(&told, user_data); answer < 0)
         throw det::Error(
             det::Code::callback,

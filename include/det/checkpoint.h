@@ -29,6 +29,8 @@ typedef struct det_checkpoint_context det_checkpoint_context;
 typedef struct det_checkpoint_entries det_checkpoint_entries;
 /** A checkpoint being written; owned by the caller. */
 typedef struct det_checkpoint_writer det_checkpoint_writer;
+/** A save that goes on in the background; owned by the caller. */
+typedef struct det_checkpoint_ticket det_checkpoint_ticket;
 /** A checkpoint opened for reading; owned by the caller. */
 typedef struct det_checkpoint_reader det_checkpoint_reader;
 
@@ -176,6 +178,119 @@ DET_API det_status det_checkpoint_store_abort(det_checkpoint_writer *store,
  * @since 0.1 */
 DET_API void det_checkpoint_store_free(det_checkpoint_writer *store) DET_NOEXCEPT;
 
+/** What asynchronous saves of this core may hold back at once. */
+typedef struct det_save_limits {
+  size_t struct_size;  /**< sizeof(det_save_limits). */
+  int64_t limit_bytes; /**< Of saves that are under way, together, on this rank; 0 = no limit. One
+                        * that is larger by itself is DET_E_FULL. */
+  int32_t in_flight;   /**< How many may be under way; 0 = 2. */
+  /** What a save does that finds no room: 0 waits for it, 1 is DET_E_BUSY at once. */
+  int32_t refuse_when_full;
+} det_save_limits;
+
+/** Initialiser with the defaults. det_save_limits_init() does the same. */
+#define DET_SAVE_LIMITS_INIT \
+  { sizeof(det_save_limits), 0, 0, 0 }
+
+/** Fills limits with the defaults, as the macro does. NULL does nothing.   @since 0.1 */
+DET_API void det_save_limits_init(det_save_limits *limits) DET_NOEXCEPT;
+
+/** Sets the limits of the asynchronous saves that follow. Each rank its own, no step. Does not
+ * block.
+ * @param[in] limits  NULL for the defaults. Copied.
+ * @return DET_OK; DET_E_INVALID (negative); DET_E_STATE (closed).   @since 0.1 */
+DET_API det_status det_checkpoint_limit_saves(det_checkpoint_context *checkpoint,
+                                              const det_save_limits *limits,
+                                              det_error *err) DET_NOEXCEPT;
+
+/** As det_checkpoint_upload(), but returns as soon as the caller may write to `directory` again:
+ * once its files are copied, or cloned where the file system can do that, into the private
+ * directory of the new checkpoint. The rest (reading them once more for their checksums, the disk,
+ * becoming visible, telling the master) goes on in the background, on one thread of the core that
+ * is there while it has something to do. `progress` of the options is told about the copy.
+ *
+ * Asynchronous saves become visible and known in the order in which they were begun, and a save
+ * that blocks waits for those before it.
+ *
+ * What fails in the background is told by the ticket: det_checkpoint_ticket_wait() gives it as
+ * often as it is called. Unless it has, the next call that saves (det_checkpoint_upload(),
+ * det_checkpoint_store_begin() and their asynchronous forms) fails with it once, having stored
+ * nothing, or else det_core_close() does: no failure is lost, and one that was heard is not told
+ * again. Nothing is visible of a save that failed.
+ *
+ * det_core_close() waits for all that is under way, and says in the log what it waits for when that
+ * takes long; so does det_core_free() of a core that was not closed. A process that is killed
+ * leaves the copy and a note whose it is: the next start of the same trial finishes that checkpoint
+ * before it looks for the latest one. A power cut, or a kill before this call has returned, leaves
+ * nothing: the next start of any trial on the storage removes it, and after a week also what no
+ * start of its trial came for.
+ *
+ * With `shard` the metadata and the names of the files are settled in this call, and each rank
+ * copies what it stores; afterwards each rank finishes its own in the background, and what the
+ * chief must know of that goes through the storage: no collective runs in the background, and the
+ * ranks need not be in step for the checkpoint to become visible. A rank that ends before its part
+ * is done makes the save fail. det_checkpoint_ticket_wait() and _cancel() are steps of all ranks
+ * for such a save. Failures are told on the chief, and on the rank where they happened.
+ * @param[out] out  Receives the ticket; release with det_checkpoint_ticket_free(). NULL on failure.
+ * @return As det_checkpoint_upload(); DET_E_FULL, DET_E_BUSY (det_save_limits); what an earlier
+ * asynchronous save failed with.   @since 0.1 */
+DET_API det_status det_checkpoint_upload_async(det_checkpoint_context *checkpoint,
+                                               const char *directory, const char *metadata_json,
+                                               const det_checkpoint_options *options,
+                                               det_checkpoint_ticket **out,
+                                               det_error *err) DET_NOEXCEPT;
+
+/** As det_checkpoint_store_commit(), but leaves the rest to the background, as
+ * det_checkpoint_upload_async() does: nothing is copied, since the files are where they belong, and
+ * nobody may write to them any more. `store` may be freed.
+ * @param[out] out  As for det_checkpoint_upload_async().
+ * @return As det_checkpoint_store_commit(); DET_E_FULL, DET_E_BUSY (det_save_limits; commit again,
+ * or, with `shard`, begin anew).   @since 0.1 */
+DET_API det_status det_checkpoint_store_commit_async(det_checkpoint_writer *store,
+                                                     det_checkpoint_ticket **out,
+                                                     det_error *err) DET_NOEXCEPT;
+
+/** How far an asynchronous save is. */
+typedef int32_t det_ticket_state;
+#define DET_TICKET_WAITING 0   /**< For earlier ones. */
+#define DET_TICKET_SAVING 1    /**< On a rank that is not the chief, also once its part is done. */
+#define DET_TICKET_SAVED 2     /**< Durable, visible, and the master knows of it or will. */
+#define DET_TICKET_FAILED 3    /**< Nothing is visible. */
+#define DET_TICKET_CANCELLED 4 /**< Nothing is left. */
+
+/** The storage id that the checkpoint has or will have.
+ * @return Borrowed from `ticket`; NULL for NULL.   @since 0.1 */
+DET_API const char *det_checkpoint_ticket_id(const det_checkpoint_ticket *ticket) DET_NOEXCEPT;
+
+/** How far it is, as this rank knows. Any thread, no step; does not block.
+ * @param[out] out_state     One of DET_TICKET_*. May be NULL.
+ * @param[out] out_progress  Of the work in the background, on this rank; as far as its
+ *                           `struct_size` goes. May be NULL.
+ * @return DET_OK; DET_E_INVALID (NULL ticket); DET_E_STATE (in a forked child).   @since 0.1 */
+DET_API det_status det_checkpoint_ticket_poll(const det_checkpoint_ticket *ticket,
+                                              det_ticket_state *out_state,
+                                              det_progress *out_progress,
+                                              det_error *err) DET_NOEXCEPT;
+
+/** Waits until it has ended. For a save of all ranks all of them in step, where the chief's limit
+ * counts. Also after det_core_close(), but for ranks of such a save other than the chief. Blocks.
+ * @param[in] timeout_ms  By default, and with DET_TIMEOUT_INFINITE, without limit.
+ * @return DET_OK (saved); DET_E_TIMEOUT (not yet); DET_E_STATE (cancelled; in a forked child); else
+ * what it failed with.   @since 0.1 */
+DET_API det_status det_checkpoint_ticket_wait(det_checkpoint_ticket *ticket, det_timeout timeout_ms,
+                                              det_error *err) DET_NOEXCEPT;
+
+/** Ends the save, and leaves nothing of it. For a save of all ranks all of them in step. Blocks for
+ * as long as the step takes that it is in, such as a sync of the disk.
+ * @return DET_OK (nothing is left of it; it had failed or been cancelled before, perhaps);
+ * DET_E_STATE (it was saved before: det_checkpoint_delete() removes it; in a forked child).
+ * @since 0.1 */
+DET_API det_status det_checkpoint_ticket_cancel(det_checkpoint_ticket *ticket,
+                                                det_error *err) DET_NOEXCEPT;
+
+/** Releases the ticket; the save goes on. NULL does nothing.   @since 0.1 */
+DET_API void det_checkpoint_ticket_free(det_checkpoint_ticket *ticket) DET_NOEXCEPT;
+
 /** Copies a checkpoint into a directory, made if absent (seed: download), and verifies it against
  * its manifest. The copies are the caller's, without setuid, setgid and sticky bits. In the shared
  * mode all ranks in step: local rank 0 of each machine downloads into its directory what any rank
@@ -218,8 +333,9 @@ DET_API void det_checkpoint_restore_free(det_checkpoint_reader *restore) DET_NOE
  * begins with what is half gone; what a killed process did not finish, the next start finishes. Any
  * rank, no step. One that is not there counts as deleted. Blocks.
  * @return DET_OK; DET_E_INVALID (id; or the master refuses, as for a model in its registry);
- * DET_E_NOT_FOUND (the id names something that is no checkpoint); DET_E_ACCESS, DET_E_IO;
- * DET_E_UNAVAILABLE; DET_E_STATE (closed).   @since 0.1 */
+ * DET_E_BUSY (it is still being saved, asynchronously); DET_E_NOT_FOUND (the id names something
+ * that is no checkpoint); DET_E_ACCESS, DET_E_IO; DET_E_UNAVAILABLE; DET_E_STATE (closed).   @since
+ * 0.1 */
 DET_API det_status det_checkpoint_delete(det_checkpoint_context *checkpoint, const char *storage_id,
                                          det_error *err) DET_NOEXCEPT;
 

@@ -1,0 +1,334 @@
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "tests/capi/fixture.h"
+#include "tests/open_store.h"
+#include "tests/storage_id.h"
+
+#define META "{\"steps_completed\": 7}"
+
+static det_checkpoint_context *checkpoint_of(struct fixture *f) {
+  return det_core_checkpoint(f->core);
+}
+
+static void write_file(const char *directory, const char *name, const char *text) {
+  char path[512];
+  snprintf(path, sizeof path, "%s/%s", directory, name);
+  FILE *file = fopen(path, "w");
+  assert_non_null(file);
+  fputs(text, file);
+  assert_int_equal(fclose(file), 0);
+}
+
+/* The directory of the program's own files. */
+static const char *make_source(struct fixture *f, char *path, size_t size) {
+  snprintf(path, size, "%s/source", f->home);
+  assert_int_equal(mkdir(path, 0755), 0);
+  write_file(path, "weights", "1 2 3");
+  return path;
+}
+
+static void assert_restores(struct fixture *f, const char *id, const char *expected) {
+  char path[512], text[256] = "";
+  det_checkpoint_reader *restore;
+  assert_ok(det_checkpoint_restore_begin(checkpoint_of(f), id, NULL, &restore, &f->err));
+  snprintf(path, sizeof path, "%s/weights", det_checkpoint_restore_path(restore));
+  FILE *file = fopen(path, "r");
+  assert_non_null(file);
+  assert_true(fread(text, 1, sizeof text - 1, file) > 0);
+  fclose(file);
+  det_checkpoint_restore_free(restore);
+  assert_string_equal(text, expected);
+}
+
+static int is_listed(struct fixture *f, const char *id) {
+  det_checkpoint_entries *list;
+  int found = 0;
+  assert_ok(det_checkpoint_list(checkpoint_of(f), &list, &f->err));
+  for (size_t i = 0; i < det_checkpoint_entries_count(list); ++i)
+    if (strcmp(det_checkpoint_entries_id(list, i), id) == 0) found = 1;
+  det_checkpoint_entries_free(list);
+  return found;
+}
+
+static det_checkpoint_ticket *upload(struct fixture *f, const char *source) {
+  det_checkpoint_ticket *ticket;
+  assert_ok(det_checkpoint_upload_async(checkpoint_of(f), source, META, NULL, &ticket, &f->err));
+  return ticket;
+}
+
+/* A save that fails in the background: what it holds is no file. */
+static det_checkpoint_ticket *save_a_pipe(struct fixture *f) {
+  det_checkpoint_writer *store;
+  det_checkpoint_ticket *ticket;
+  char path[512];
+  assert_ok(det_checkpoint_store_begin(checkpoint_of(f), META, NULL, &store, &f->err));
+  snprintf(path, sizeof path, "%s/pipe", det_checkpoint_store_path(store));
+  assert_int_equal(mkfifo(path, 0600), 0);
+  assert_ok(det_checkpoint_store_commit_async(store, &ticket, &f->err));
+  det_checkpoint_store_free(store);
+  return ticket;
+}
+
+static void what_is_uploaded_may_be_changed_at_once(void **state) {
+  struct fixture *f = *state;
+  char source[128], id[STORAGE_ID_SIZE];
+  det_ticket_state now = -1;
+  det_progress progress = {sizeof progress, -1, -1, -1, -1};
+  make_source(f, source, sizeof source);
+  det_checkpoint_ticket *ticket = upload(f, source);
+  write_file(source, "weights", "9 9 9");
+  strcpy(id, det_checkpoint_ticket_id(ticket));
+  assert_ok(det_checkpoint_ticket_wait(ticket, DET_TIMEOUT_INFINITE, &f->err));
+  assert_ok(det_checkpoint_ticket_wait(ticket, 1, &f->err));
+  assert_ok(det_checkpoint_ticket_poll(ticket, &now, &progress, &f->err));
+  assert_int_equal(now, DET_TICKET_SAVED);
+  assert_int_equal(progress.files, 2); /* metadata.json is one */
+  assert_int_equal(progress.bytes, progress.total_bytes);
+  det_checkpoint_ticket_free(ticket);
+  assert_true(is_listed(f, id));
+  assert_restores(f, id, "1 2 3");
+}
+
+static void a_store_is_committed_in_the_background(void **state) {
+  struct fixture *f = *state;
+  det_checkpoint_writer *store;
+  det_checkpoint_ticket *ticket;
+  char id[STORAGE_ID_SIZE];
+  assert_ok(det_checkpoint_store_begin(checkpoint_of(f), NULL, NULL, &store, &f->err));
+  write_file(det_checkpoint_store_path(store), "weights", "4 5 6");
+  assert_fails(det_checkpoint_store_commit_async(store, &ticket, &f->err), DET_E_INVALID,
+               "metadata");
+  assert_null(ticket);
+  assert_ok(det_checkpoint_store_set_metadata(store, META, &f->err));
+  assert_ok(det_checkpoint_store_commit_async(store, &ticket, &f->err));
+  strcpy(id, det_checkpoint_store_id(store));
+  assert_string_equal(det_checkpoint_ticket_id(ticket), id);
+  assert_fails(det_checkpoint_store_commit(store, &f->err), DET_E_STATE, "committed before");
+  assert_fails(det_checkpoint_store_abort(store, &f->err), DET_E_STATE, "committed before");
+  det_checkpoint_store_free(store);
+  assert_ok(det_checkpoint_ticket_wait(ticket, DET_TIMEOUT_DEFAULT, &f->err));
+  det_checkpoint_ticket_free(ticket);
+  assert_restores(f, id, "4 5 6");
+}
+
+static void close_waits_for_what_is_under_way(void **state) {
+  struct fixture *f = *state;
+  char source[128], id[STORAGE_ID_SIZE];
+  make_source(f, source, sizeof source);
+  for (int i = 0; i < 5; ++i) { /* more than may be in flight */
+    det_checkpoint_ticket *ticket = upload(f, source);
+    strcpy(id, det_checkpoint_ticket_id(ticket));
+    det_checkpoint_ticket_free(ticket);
+  }
+  restart(f, DET_OUTCOME_OK);
+  assert_string_equal(det_info_latest_checkpoint(det_core_info(f->core)), id);
+  assert_restores(f, id, "1 2 3");
+}
+
+static void a_failure_is_told_at_the_next_save_and_once(void **state) {
+  struct fixture *f = *state;
+  char source[128], *id;
+  det_checkpoint_writer *store;
+  make_source(f, source, sizeof source);
+  det_checkpoint_ticket_free(save_a_pipe(f));
+  assert_fails(det_checkpoint_upload(checkpoint_of(f), source, META, NULL, &id, &f->err),
+               DET_E_INVALID, "pipe");
+  assert_null(id);
+  assert_ok(det_checkpoint_upload(checkpoint_of(f), source, META, NULL, &id, &f->err));
+  det_free(id);
+
+  det_checkpoint_ticket *ticket = save_a_pipe(f);
+  det_ticket_state now = DET_TICKET_WAITING;
+  while (now < DET_TICKET_SAVED) assert_ok(det_checkpoint_ticket_poll(ticket, &now, NULL, &f->err));
+  assert_int_equal(now, DET_TICKET_FAILED);
+  assert_fails(det_checkpoint_store_begin(checkpoint_of(f), META, NULL, &store, &f->err),
+               DET_E_INVALID, det_checkpoint_ticket_id(ticket));
+  assert_ok(det_checkpoint_store_begin(checkpoint_of(f), META, NULL, &store, &f->err));
+  det_checkpoint_store_free(store);
+  assert_fails(det_checkpoint_ticket_wait(ticket, 0, &f->err), DET_E_INVALID, "pipe");
+  det_checkpoint_ticket_free(ticket);
+  assert_ok(det_core_close(f->core, DET_OUTCOME_OK, &f->err));
+}
+
+static void a_failure_that_nobody_heard_is_told_by_close(void **state) {
+  struct fixture *f = *state;
+  det_checkpoint_ticket_free(save_a_pipe(f));
+  assert_fails(det_core_close(f->core, DET_OUTCOME_OK, &f->err), DET_E_INVALID, "pipe");
+  assert_ok(det_core_close(f->core, DET_OUTCOME_OK, &f->err));
+}
+
+static void a_failure_that_was_heard_is_not_told_again(void **state) {
+  struct fixture *f = *state;
+  det_checkpoint_ticket *ticket = save_a_pipe(f);
+  assert_fails(det_checkpoint_ticket_wait(ticket, DET_TIMEOUT_DEFAULT, &f->err), DET_E_INVALID,
+               "pipe");
+  assert_fails(det_checkpoint_ticket_wait(ticket, DET_TIMEOUT_DEFAULT, &f->err), DET_E_INVALID,
+               "pipe");
+  assert_ok(det_core_close(f->core, DET_OUTCOME_OK, &f->err));
+  assert_fails(det_checkpoint_ticket_wait(ticket, DET_TIMEOUT_DEFAULT, &f->err), DET_E_INVALID,
+               "pipe");
+  det_checkpoint_ticket_free(ticket);
+}
+
+static void what_was_saved_cannot_be_cancelled(void **state) {
+  struct fixture *f = *state;
+  char source[128];
+  det_checkpoint_ticket *ticket = upload(f, make_source(f, source, sizeof source));
+  assert_ok(det_checkpoint_ticket_wait(ticket, DET_TIMEOUT_DEFAULT, &f->err));
+  assert_fails(det_checkpoint_ticket_cancel(ticket, &f->err), DET_E_STATE,
+               "det_checkpoint_delete()");
+  assert_true(is_listed(f, det_checkpoint_ticket_id(ticket)));
+  det_checkpoint_ticket_free(ticket);
+}
+
+static void a_cancelled_save_leaves_nothing(void **state) {
+  struct fixture *f = *state;
+  char source[128], path[512];
+  struct stat about;
+  make_source(f, source, sizeof source);
+  for (int i = 0; i < 20; ++i) {
+    det_checkpoint_ticket *ticket = upload(f, source);
+    const char *id = det_checkpoint_ticket_id(ticket);
+    snprintf(path, sizeof path, "%s/checkpoints/%s", f->home, id);
+    const det_status status = det_checkpoint_ticket_cancel(ticket, &f->err);
+    det_ticket_state now;
+    assert_ok(det_checkpoint_ticket_poll(ticket, &now, NULL, &f->err));
+    assert_int_equal(status == DET_OK, now == DET_TICKET_CANCELLED);
+    assert_int_equal(status == DET_OK, !is_listed(f, id));
+    assert_int_equal(status == DET_OK, stat(path, &about) != 0);
+    if (status == DET_OK)
+      assert_fails(det_checkpoint_ticket_wait(ticket, 0, &f->err), DET_E_STATE, "cancelled");
+    det_checkpoint_ticket_free(ticket);
+  }
+  assert_ok(det_core_close(f->core, DET_OUTCOME_OK, &f->err));
+}
+
+static void limits_are_checked(void **state) {
+  struct fixture *f = *state;
+  char source[128];
+  det_checkpoint_ticket *ticket;
+  det_save_limits limits = DET_SAVE_LIMITS_INIT;
+  make_source(f, source, sizeof source);
+  limits.in_flight = -1;
+  assert_fails(det_checkpoint_limit_saves(checkpoint_of(f), &limits, &f->err), DET_E_INVALID,
+               "negative");
+  limits.in_flight = 0;
+  limits.limit_bytes = 10;
+  assert_ok(det_checkpoint_limit_saves(checkpoint_of(f), &limits, &f->err));
+  assert_fails(det_checkpoint_upload_async(checkpoint_of(f), source, META, NULL, &ticket, &f->err),
+               DET_E_FULL, "limit_bytes");
+  assert_null(ticket);
+  assert_ok(det_checkpoint_limit_saves(checkpoint_of(f), NULL, &f->err));
+  ticket = upload(f, source);
+  assert_ok(det_checkpoint_ticket_wait(ticket, DET_TIMEOUT_DEFAULT, &f->err));
+  det_checkpoint_ticket_free(ticket);
+}
+
+static void null_is_refused_or_does_nothing(void **state) {
+  struct fixture *f = *state;
+  det_checkpoint_ticket *ticket = (det_checkpoint_ticket *)f;
+  assert_fails(det_checkpoint_upload_async(NULL, f->home, META, NULL, &ticket, &f->err),
+               DET_E_INVALID, "checkpoint");
+  assert_null(ticket);
+  assert_fails(det_checkpoint_upload_async(checkpoint_of(f), f->home, META, NULL, NULL, &f->err),
+               DET_E_INVALID, "out");
+  assert_fails(det_checkpoint_upload_async(checkpoint_of(f), NULL, META, NULL, &ticket, &f->err),
+               DET_E_STATE, "directory");
+  assert_fails(det_checkpoint_store_commit_async(NULL, &ticket, &f->err), DET_E_INVALID, "store");
+  assert_fails(det_checkpoint_ticket_poll(NULL, NULL, NULL, &f->err), DET_E_INVALID, "ticket");
+  assert_fails(det_checkpoint_ticket_wait(NULL, 0, &f->err), DET_E_INVALID, "ticket");
+  assert_fails(det_checkpoint_ticket_cancel(NULL, &f->err), DET_E_INVALID, "ticket");
+  assert_fails(det_checkpoint_limit_saves(NULL, NULL, &f->err), DET_E_INVALID, "checkpoint");
+  assert_null(det_checkpoint_ticket_id(NULL));
+  det_checkpoint_ticket_free(NULL);
+  det_save_limits_init(NULL);
+}
+
+static void a_forked_child_is_refused(void **state) {
+  struct fixture *f = *state;
+  char source[128];
+  det_checkpoint_ticket *ticket = upload(f, make_source(f, source, sizeof source)), *other;
+  fflush(NULL);
+  const pid_t child = fork();
+  if (child == 0) {
+    int wrong = det_checkpoint_ticket_poll(ticket, NULL, NULL, NULL) != DET_E_STATE;
+    wrong |= det_checkpoint_ticket_wait(ticket, 0, NULL) != DET_E_STATE;
+    wrong |= det_checkpoint_ticket_cancel(ticket, NULL) != DET_E_STATE;
+    wrong |= det_checkpoint_upload_async(checkpoint_of(f), source, META, NULL, &other, NULL) !=
+             DET_E_STATE;
+    det_checkpoint_ticket_free(ticket);
+    det_core_free(f->core);
+    _exit(wrong);
+  }
+  int status;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  assert_ok(det_checkpoint_ticket_wait(ticket, DET_TIMEOUT_DEFAULT, &f->err));
+  assert_true(is_listed(f, det_checkpoint_ticket_id(ticket)));
+  det_checkpoint_ticket_free(ticket);
+}
+
+/* Saves and is killed before the background has got far. */
+static _Noreturn void save_and_die(struct fixture *f, int told) {
+  det_checkpoint_writer *store;
+  det_checkpoint_ticket *ticket;
+  char path[512];
+  if (det_core_init(&f->options, &f->core, &f->err) != DET_OK ||
+      det_checkpoint_store_begin(checkpoint_of(f), META, NULL, &store, &f->err) != DET_OK)
+    _exit(1);
+  const char *directory = det_checkpoint_store_path(store);
+  write_file(directory, "weights", "of the dead");
+  snprintf(path, sizeof path, "%s/large", directory);
+  FILE *large = fopen(path, "w");
+  if (large == NULL || ftruncate(fileno(large), 256 << 20) != 0 || fclose(large) != 0) _exit(1);
+  if (det_checkpoint_store_commit_async(store, &ticket, &f->err) != DET_OK) _exit(1);
+  if (write(told, det_checkpoint_ticket_id(ticket), 36) != 36) _exit(1);
+  raise(SIGKILL);
+  _exit(1);
+}
+
+static void what_a_killed_process_had_begun_the_next_start_finishes(void **state) {
+  struct fixture *f = *state;
+  char id[STORAGE_ID_SIZE] = "";
+  int told[2];
+  f->options.external_id = "the same";
+  assert_int_equal(pipe(told), 0);
+  fflush(NULL);
+  const pid_t child = fork();
+  if (child == 0) save_and_die(f, told[1]);
+  int status;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFSIGNALED(status));
+  assert_int_equal(read(told[0], id, 36), 36);
+  close(told[0]);
+  close(told[1]);
+
+  start(f);
+  assert_non_null(det_info_latest_checkpoint(det_core_info(f->core)));
+  assert_string_equal(det_info_latest_checkpoint(det_core_info(f->core)), id);
+  assert_int_equal(det_info_steps_completed(det_core_info(f->core)), 7);
+  assert_true(is_listed(f, id));
+  assert_restores(f, id, "of the dead");
+}
+
+int test_checkpoint_async(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(what_is_uploaded_may_be_changed_at_once, setup, teardown),
+      cmocka_unit_test_setup_teardown(a_store_is_committed_in_the_background, setup, teardown),
+      cmocka_unit_test_setup_teardown(close_waits_for_what_is_under_way, setup, teardown),
+      cmocka_unit_test_setup_teardown(a_failure_is_told_at_the_next_save_and_once, setup, teardown),
+      cmocka_unit_test_setup_teardown(a_failure_that_nobody_heard_is_told_by_close, setup,
+                                      teardown),
+      cmocka_unit_test_setup_teardown(a_failure_that_was_heard_is_not_told_again, setup, teardown),
+      cmocka_unit_test_setup_teardown(what_was_saved_cannot_be_cancelled, setup, teardown),
+      cmocka_unit_test_setup_teardown(a_cancelled_save_leaves_nothing, setup, teardown),
+      cmocka_unit_test_setup_teardown(limits_are_checked, setup, teardown),
+      cmocka_unit_test_setup_teardown(null_is_refused_or_does_nothing, setup, teardown),
+      cmocka_unit_test_setup_teardown(a_forked_child_is_refused, setup, teardown),
+      cmocka_unit_test_setup_teardown(what_a_killed_process_had_begun_the_next_start_finishes,
+                                      setup_home, teardown),
+  };
+  return cmocka_run_group_tests_name("checkpoint_async", tests, NULL, NULL);
+}
