@@ -83,6 +83,12 @@ void save(const det::Checkpoint &checkpoint, det::OnFailure on) {
   store.commit(on);
   store.abort(on);
   const std::string id = checkpoint.upload(store.path(), "{}", options, on);
+  checkpoint.limit_saves({}, on);
+  const det::Ticket ticket = checkpoint.upload_async(store.path(), "{}", options, on);
+  store.commit_async(on).wait({}, on);
+  static_cast<void>(ticket.id() == id && ticket.state(on) == det::TicketState::saved &&
+                    ticket.progress(on).bytes > 0);
+  ticket.cancel(on);
   checkpoint.download(id, "directory", {}, on);
   const det::Restore restore = checkpoint.restore(id, {}, on);
   read(det::Tensors(restore, "model.safetensors", on), on);

@@ -48,6 +48,24 @@ void a_scope_that_is_left_without_commit_leaves_nothing(void **) {
   run.core.close();
 }
 
+void a_ticket_follows_a_save_in_the_background(void **) {
+  const Run run;
+  const det::Checkpoint checkpoint = run.core.checkpoint();
+  const det::Store store = checkpoint.store(R"({"steps_completed": 1})");
+  std::ofstream(store.path() / "step") << 1;
+  const det::Ticket ticket = store.commit_async();
+  ticket.wait();
+  assert_true(ticket.id() == store.id() && ticket.state() == det::TicketState::saved);
+  assert_equal(ticket.progress().files, 2);
+  expect_error(Code::state, [&] { ticket.cancel(); });
+  checkpoint.limit_saves({.limit_bytes = 1});
+  expect_error(Code::full, [&] {
+    static_cast<void>(checkpoint.upload_async(checkpoint.restore(ticket.id()).path(),
+                                              R"({"steps_completed": 2})"));
+  });
+  run.core.close();
+}
+
 void metadata_may_come_late_and_an_abort_is_final(void **) {
   const Run run;
   det::Store store = run.core.checkpoint().store();
@@ -202,6 +220,7 @@ int test_checkpoint() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(what_is_committed_can_be_restored),
       cmocka_unit_test(a_scope_that_is_left_without_commit_leaves_nothing),
+      cmocka_unit_test(a_ticket_follows_a_save_in_the_background),
       cmocka_unit_test(metadata_may_come_late_and_an_abort_is_final),
       cmocka_unit_test(the_list_begins_with_the_latest),
       cmocka_unit_test(files_are_chosen_by_callables),

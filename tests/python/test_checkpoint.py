@@ -140,6 +140,37 @@ def test_store_path_gives_a_directory_and_its_name(context: core.Context) -> Non
         assert (path / "model").read_text() == "weights"
 
 
+def test_saves_go_on_in_the_background(context: core.Context, files: pathlib.Path) -> None:
+    checkpoint = context.checkpoint
+    told: list[Progress] = []
+    first = checkpoint.upload_async(files, {"steps_completed": 1}, progress=told.append)
+    (files / "root.txt").write_text("changed")
+    with checkpoint.store_async({"steps_completed": 2}) as store:
+        (store.path / "weights").write_text("of the second")
+        second = store.ticket
+        with pytest.raises(errors.StateError, match="with"):
+            second.wait()
+    second.wait(timeout=60)
+    assert first.state == second.state == core.SaveState.Saved
+    assert first.progress.files == first.progress.total_files > 0
+    assert told
+    assert [entry.storage_id for entry in checkpoint.list()] == [
+        second.storage_id,
+        first.storage_id,
+    ]
+    with pytest.raises(errors.StateError, match="saved before"):
+        first.cancel()
+    checkpoint.limit_saves(limit_bytes=1)
+    with pytest.raises(errors.Error, match="limit_bytes"):
+        checkpoint.upload_async(files, {"steps_completed": 3})
+
+
+def test_a_block_that_fails_begins_no_save(context: core.Context) -> None:
+    with pytest.raises(ZeroDivisionError), context.checkpoint.store_async(STEPS):
+        raise ZeroDivisionError
+    assert context.checkpoint.list() == []
+
+
 @pytest.mark.parametrize("raised", [ValueError, KeyboardInterrupt, SystemExit, GeneratorExit])
 def test_an_exception_in_store_path_drops_what_was_written(
     context: core.Context, raised: type[BaseException]

@@ -7,6 +7,7 @@
 #include <det/detail/handle.hpp>
 #include <det/error.hpp>
 #include <det/json.hpp>
+#include <det/ticket.hpp>
 
 #include <filesystem>
 #include <memory>
@@ -50,6 +51,12 @@ class Store {
   // Makes it durable, visible and known to the master.
   void commit(OnFailure on = {}) const {
     detail::call(on, det_checkpoint_store_commit, store_.get());
+  }
+  // The same in the background.
+  [[nodiscard]] Ticket commit_async(OnFailure on = {}) const {
+    det_checkpoint_ticket *ticket = nullptr;
+    detail::call(on, det_checkpoint_store_commit_async, store_.get(), &ticket);
+    return Ticket(ticket);
   }
   void abort(OnFailure on = {}) const {
     detail::call(on, det_checkpoint_store_abort, store_.get());
@@ -101,6 +108,14 @@ class Checkpoint {
   // Stores a directory, and gives the id. With `shard` an empty path brings nothing.
   std::string upload(const std::filesystem::path &directory, const Json &metadata,
                      const CheckpointOptions &options = {}, OnFailure on = {}) const;
+  // Gives back once the directory may be changed; the rest goes on in the background.
+  [[nodiscard]] Ticket upload_async(const std::filesystem::path &directory, const Json &metadata,
+                                    const CheckpointOptions &options = {}, OnFailure on = {}) const;
+  void limit_saves(const SaveLimits &limits, OnFailure on = {}) const {
+    const det_save_limits c_limits{sizeof c_limits, limits.limit_bytes, limits.in_flight,
+                                   limits.refuse_when_full ? 1 : 0};
+    detail::call(on, det_checkpoint_limit_saves, checkpoint_, &c_limits);
+  }
   void download(Text storage_id, const std::filesystem::path &directory,
                 const DownloadOptions &options = {}, OnFailure on = {}) const;
 
@@ -150,6 +165,17 @@ inline std::string Checkpoint::upload(const std::filesystem::path &directory, co
   detail::call(on, det_checkpoint_upload, checkpoint_, detail::null_if_empty(directory.native()),
                metadata.capi(), &c_options, &id);
   return detail::taken(id);
+}
+
+inline Ticket Checkpoint::upload_async(const std::filesystem::path &directory, const Json &metadata,
+                                       const CheckpointOptions &options, OnFailure on) const {
+  detail::CheckpointCallbacks callbacks{options.selector, options.progress};
+  det_checkpoint_options c_options = detail::to_c(options);
+  detail::set_callbacks(c_options, callbacks);
+  det_checkpoint_ticket *ticket = nullptr;
+  detail::call(on, det_checkpoint_upload_async, checkpoint_,
+               detail::null_if_empty(directory.native()), metadata.capi(), &c_options, &ticket);
+  return Ticket(ticket);
 }
 
 inline void Checkpoint::download(Text storage_id, const std::filesystem::path &directory,

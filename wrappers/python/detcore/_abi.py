@@ -93,6 +93,11 @@ DET_SEARCHER_MODE_WORKERS_ASK_CHIEF = 0
 DET_SHORT_MESSAGE = 4000
 DET_TENSORBOARD_MODE_AUTO = 0
 DET_TENSORBOARD_MODE_MANUAL = 1
+DET_TICKET_CANCELLED = 4
+DET_TICKET_FAILED = 3
+DET_TICKET_SAVED = 2
+DET_TICKET_SAVING = 1
+DET_TICKET_WAITING = 0
 DET_TIMEOUT_DEFAULT = 0
 DET_TIMEOUT_INFINITE = -1
 DET_TIMEOUT_NONE = -2
@@ -148,6 +153,15 @@ class det_download_options(Structure):
         ("user_data", c_void_p),
         ("mode", c_int32),
         ("skip_verification", c_int32),
+    )
+
+
+class det_save_limits(Structure):
+    _fields_ = (
+        ("struct_size", c_size_t),
+        ("limit_bytes", c_int64),
+        ("in_flight", c_int32),
+        ("refuse_when_full", c_int32),
     )
 
 
@@ -350,6 +364,15 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "det_checkpoint_store_commit": (c_int32, (c_void_p, POINTER(det_error), )),
     "det_checkpoint_store_abort": (c_int32, (c_void_p, POINTER(det_error), )),
     "det_checkpoint_store_free": (None, (c_void_p, )),
+    "det_save_limits_init": (None, (POINTER(det_save_limits), )),
+    "det_checkpoint_limit_saves": (c_int32, (c_void_p, POINTER(det_save_limits), POINTER(det_error), )),
+    "det_checkpoint_upload_async": (c_int32, (c_void_p, c_char_p, c_char_p, POINTER(det_checkpoint_options), POINTER(c_void_p), POINTER(det_error), )),
+    "det_checkpoint_store_commit_async": (c_int32, (c_void_p, POINTER(c_void_p), POINTER(det_error), )),
+    "det_checkpoint_ticket_id": (c_char_p, (c_void_p, )),
+    "det_checkpoint_ticket_poll": (c_int32, (c_void_p, POINTER(c_int32), POINTER(det_progress), POINTER(det_error), )),
+    "det_checkpoint_ticket_wait": (c_int32, (c_void_p, c_int64, POINTER(det_error), )),
+    "det_checkpoint_ticket_cancel": (c_int32, (c_void_p, POINTER(det_error), )),
+    "det_checkpoint_ticket_free": (None, (c_void_p, )),
     "det_checkpoint_download": (c_int32, (c_void_p, c_char_p, c_char_p, POINTER(det_download_options), POINTER(det_error), )),
     "det_checkpoint_restore_begin": (c_int32, (c_void_p, c_char_p, POINTER(det_download_options), POINTER(c_void_p), POINTER(det_error), )),
     "det_checkpoint_restore_path": (c_char_p, (c_void_p, )),

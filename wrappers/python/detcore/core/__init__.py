@@ -15,6 +15,7 @@ from detcore.core._profiler import ProfilerContext
 from detcore.core._progress import Progress
 from detcore.core._searcher import SearcherContext, SearcherMode, SearcherOperation, Unit
 from detcore.core._tensors import TensorPart, Tensors, open_tensors
+from detcore.core._ticket import SaveState, SaveTicket
 from detcore.core._train import EarlyExitReason, TensorboardMode, TrainContext
 
 __all__ = [
@@ -31,6 +32,8 @@ __all__ = [
     "PreemptMode",
     "ProfilerContext",
     "Progress",
+    "SaveState",
+    "SaveTicket",
     "SearcherContext",
     "SearcherMode",
     "SearcherOperation",

@@ -16,6 +16,7 @@ from detcore._owned import Owned
 from detcore.core._json import encode
 from detcore.core._progress import Progress, cancellable, follow
 from detcore.core._tensors import Tensors, tensors_of, write
+from detcore.core._ticket import SaveTicket
 from detcore.errors import Error, StateError
 
 if TYPE_CHECKING:
@@ -64,6 +65,8 @@ class CheckpointStore:
         self.path: pathlib.Path = as_path(library.det_checkpoint_store_path(store.address))
         #: The id that the checkpoint will have.
         self.storage_id: str = library.det_checkpoint_store_id(store.address).decode()
+        #: Follows the save of store_async() once the `with` block is left.
+        self.ticket = SaveTicket(self.storage_id)
 
     def write_tensors(
         self,
@@ -106,13 +109,7 @@ class CheckpointContext:
         progress: Callable[[Progress], object] | None = None,
     ) -> str:
         """Stores the contents of a directory as a new checkpoint and returns its storage id."""
-        folder = encoded(ckpt_dir, "ckpt_dir")
-        if folder is None and not shard:
-            raise StateError(
-                "uploading a checkpoint: ckpt_dir is None, which only one of several ranks may "
-                "say, with shard=True",
-                code=_abi.DET_E_STATE,
-            )
+        folder = _folder(ckpt_dir, shard)
         facts = _metadata(metadata, shard)
 
         callbacks = Callbacks()
@@ -121,6 +118,46 @@ class CheckpointContext:
             callbacks,
             lambda: text("det_checkpoint_upload", self._view, folder, facts, byref(options)),
         )
+
+    def upload_async(
+        self,
+        ckpt_dir: Path | None,
+        metadata: Mapping[str, Any] | None = None,
+        *,
+        shard: bool = False,
+        selector: Selector | None = None,
+        progress: Callable[[Progress], object] | None = None,
+    ) -> SaveTicket:
+        """As upload(), but returns once ckpt_dir may be changed: once it is copied, of which
+        `progress` is told. The rest goes on in the background. What fails there the ticket tells,
+        else the next save, else the end of the context."""
+        folder = _folder(ckpt_dir, shard)
+        facts = _metadata(metadata, shard)
+
+        callbacks = Callbacks()
+        options = _store_options(callbacks, shard, selector, progress)
+
+        def begin() -> Owned:
+            address = handle(
+                "det_checkpoint_upload_async", self._view, folder, facts, byref(options)
+            )
+            return Owned(address, "det_checkpoint_ticket_free", self._core)
+
+        owned = cancellable(callbacks, begin)
+        storage_id = library.det_checkpoint_ticket_id(owned.address).decode()
+        return SaveTicket(storage_id).follow(owned)
+
+    def limit_saves(
+        self, *, in_flight: int = 2, limit_bytes: int = 0, refuse_when_full: bool = False
+    ) -> None:
+        """How many asynchronous saves may be under way, and how many bytes they may hold back
+        together (0: no limit). One that finds no room waits, or raises BusyError."""
+        limits = _abi.det_save_limits()
+        library.det_save_limits_init(byref(limits))
+        limits.in_flight = in_flight
+        limits.limit_bytes = limit_bytes
+        limits.refuse_when_full = 1 if refuse_when_full else 0
+        call("det_checkpoint_limit_saves", self._view, byref(limits))
 
     @contextlib.contextmanager
     def store_path(
@@ -145,8 +182,41 @@ class CheckpointContext:
     ) -> Iterator[CheckpointStore]:
         """A checkpoint to write into, files and tensors: leaving the `with` block makes it visible,
         an exception in it drops it."""
-        facts = _metadata(metadata, shard)
         callbacks = Callbacks()
+        with self._begun(metadata, shard, callbacks, progress) as store:
+            yield CheckpointStore(store, callbacks)
+        cancellable(callbacks, lambda: call("det_checkpoint_store_commit", store.address))
+
+    @contextlib.contextmanager
+    def store_async(
+        self,
+        metadata: Mapping[str, Any] | None = None,
+        *,
+        shard: bool = False,
+        progress: Callable[[Progress], object] | None = None,
+    ) -> Iterator[CheckpointStore]:
+        """As store(), but leaving the `with` block does not wait: nothing is copied, and nobody may
+        write to the directory any more. The `ticket` of the store follows the save from there."""
+        callbacks = Callbacks()
+        with self._begun(metadata, shard, callbacks, progress) as store:
+            written = CheckpointStore(store, callbacks)
+            yield written
+
+        def commit() -> Owned:
+            address = handle("det_checkpoint_store_commit_async", store.address)
+            return Owned(address, "det_checkpoint_ticket_free", self._core)
+
+        written.ticket.follow(cancellable(callbacks, commit))
+
+    @contextlib.contextmanager
+    def _begun(
+        self,
+        metadata: Mapping[str, Any] | None,
+        shard: bool,
+        callbacks: Callbacks,
+        progress: Callable[[Progress], object] | None,
+    ) -> Iterator[Owned]:
+        facts = _metadata(metadata, shard)
         options = _store_options(callbacks, shard, None, progress)
 
         def begin() -> Owned:
@@ -155,12 +225,11 @@ class CheckpointContext:
 
         store = interruptible(begin)
         try:
-            yield CheckpointStore(store, callbacks)
+            yield store
         except BaseException:
             with contextlib.suppress(Error):  # what happened in the block is what is to be mended
                 interruptible(lambda: call("det_checkpoint_store_abort", store.address))
             raise
-        cancellable(callbacks, lambda: call("det_checkpoint_store_commit", store.address))
 
     def download(
         self,
@@ -250,6 +319,17 @@ class CheckpointContext:
             )
             for index in range(library.det_checkpoint_entries_count(entries))
         ]
+
+
+def _folder(ckpt_dir: Path | None, shard: bool) -> bytes | None:
+    folder = encoded(ckpt_dir, "ckpt_dir")
+    if folder is None and not shard:
+        raise StateError(
+            "uploading a checkpoint: ckpt_dir is None, which only one of several ranks may "
+            "say, with shard=True",
+            code=_abi.DET_E_STATE,
+        )
+    return folder
 
 
 def _metadata(metadata: Mapping[str, Any] | None, shard: bool) -> bytes | None:
