@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 """Checkpoints to and from MinIO on this machine, against s5cmd, the AWS CRT client and boto3:
 
-  bench_objects.py FOLDER [--files 10000] [--gib 8] [--rounds 5] [--netem]
+  bench_objects.py FOLDER [--files 10000] [--gib 8] [--rounds 5] [--netem SLOW_LINK]
 
 The rivals are installed in FOLDER. Needs scripts/object_servers.sh, DETCORE_LIBRARY, and room for four times the data
 on the disk of --directory. The clients take turns. Ours verifies what it reads against its manifest and syncs it to
-disk; the rivals do neither. --netem measures in a network namespace of its own (as root), with 20 ms between client
-and store and 5 % of the packets lost, where the kernel has that; choose smaller sizes for it.
+disk; the rivals do neither. --netem puts the store into a network of its own (as root), 20 ms away there and back,
+with 5 % of the packets lost on either way; choose smaller sizes for it.
 """
 
 import argparse
+import contextlib
 import os
 import pathlib
 import shutil
@@ -122,11 +123,21 @@ def report(title, medians, gib, small):
         print(f"  memory: {own[2]:.0f} MiB (budget {MEMORY_BUDGET} MiB of buffers)")
 
 
-def inside_slow_network(arguments):
-    """Starts this again in a network namespace of its own, whose loopback is slow and loses packets."""
-    setup = ("ip link set lo mtu 1500 up && tc qdisc add dev lo root netem delay 10ms loss 2.5% limit 100000 && "
-             'exec "$0" "$@"')
-    return subprocess.run(["unshare", "--net", "sh", "-c", setup, sys.executable, __file__, *arguments]).returncode
+@contextlib.contextmanager
+def far_away(slow_link):
+    """Where a store is, for started(): in another network, behind slow_link. This process is in one of its own."""
+    with subprocess.Popen(["unshare", "--net", "sleep", "infinity"]) as network:
+        while os.readlink(f"/proc/{network.pid}/ns/net") == os.readlink("/proc/self/ns/net"):
+            time.sleep(0.01)
+        link = subprocess.Popen([slow_link, "10", "5", str(network.pid)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        try:
+            if link.stdout.readline() != b"ready\n":
+                raise RuntimeError("slow_link does not start")
+            yield {"host": "10.9.0.2", "inside": ["nsenter", "--net", "--target", str(network.pid)]}
+        finally:
+            link.stdin.close()
+            link.wait()
+            network.kill()
 
 
 def main():
@@ -137,15 +148,21 @@ def main():
     parser.add_argument("--files", type=int, default=10000, help="of 64 KiB; 0 for none")
     parser.add_argument("--gib", type=float, default=8, help="of the large file; 0 for none")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--netem", action="store_true")
+    parser.add_argument("--netem", metavar="SLOW_LINK", help="the built slow_link")
     options = parser.parse_args()
-    python = install(options.folder.resolve(), "--requirement", str(HERE / "requirements-objects.txt"))
+    inside = "BENCH_OBJECTS_INSIDE" in os.environ  # without a way to the package index
+    folder = options.folder.resolve()
+    python = (folder / "bin" / "python" if inside else
+              install(folder, "--requirement", str(HERE / "requirements-objects.txt")))
     clients = [client for client in options.clients.split(",") if python or client == "detcore"]
-    if options.netem:
-        return inside_slow_network([argument for argument in sys.argv[1:] if argument != "--netem"])
+    if options.netem and not inside:
+        os.environ["BENCH_OBJECTS_INSIDE"] = "1"
+        command = ["unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh", sys.executable, *sys.argv]
+        return subprocess.run(command).returncode
     tempfile.tempdir = options.directory
-    with tempfile.TemporaryDirectory(prefix="det-bench-") as directory:
-        with object_stores.started("minio") as store:
+    with tempfile.TemporaryDirectory(prefix="det-bench-") as directory, contextlib.ExitStack() as stack:
+        where = stack.enter_context(far_away(options.netem)) if options.netem else {}
+        with object_stores.started("minio", **where) as store:
             bench = Bench(store, python, pathlib.Path(directory))
             if options.files:
                 report(f"{options.files} files of 64 KiB",

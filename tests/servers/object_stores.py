@@ -42,10 +42,10 @@ class Store:
     """One server and its bucket; stop() ends it and takes its data along."""
 
     bucket = "test-bucket"
-    scheme = "http"
 
-    def __init__(self, tls=None):
-        self.tls = tls
+    def __init__(self, tls=None, host="127.0.0.1", inside=()):
+        """`inside`: a command that runs the server's, say in another network, where `host` is."""
+        self.tls, self.host, self.inside = tls, host, inside
         self.scheme = "https" if tls else "http"
         self.data = pathlib.Path(tempfile.mkdtemp(prefix="det-store-"))
         self.log = self.data / "log"
@@ -59,7 +59,7 @@ class Store:
 
     @property
     def endpoint(self):
-        return f"{self.scheme}://127.0.0.1:{self.port}"
+        return f"{self.scheme}://{self.host}:{self.port}"
 
     def start(self):
         """Also after kill(), on the same data and the same port."""
@@ -68,7 +68,7 @@ class Store:
         while True:
             with open(self.log, "ab") as log:
                 self.process = subprocess.Popen(
-                    self.command(), env={**os.environ, **self.settings()}, cwd=self.data, stdin=subprocess.DEVNULL,
+                    [*self.inside, *self.command()], env={**os.environ, **self.settings()}, cwd=self.data, stdin=subprocess.DEVNULL,
                     stdout=log, stderr=log, preexec_fn=http2.die_with_parent)
             while self.process.poll() is None and time.monotonic() < ends:
                 if self.answers():
@@ -118,7 +118,7 @@ class S3(Store):
 
 class MinIO(S3):
     def command(self):
-        command = [installed("minio"), "server", "--address", f"127.0.0.1:{self.port}", "--quiet"]
+        command = [installed("minio"), "server", "--address", f"{self.host}:{self.port}", "--quiet"]
         if self.tls:
             certificates = self.data / "certificates"
             certificates.mkdir(exist_ok=True)
@@ -197,9 +197,9 @@ KINDS = {"minio": MinIO, "versitygw": VersityGateway, "fake_gcs": FakeGcs, "azur
 
 
 @contextlib.contextmanager
-def started(kind, tls=None):
+def started(kind, tls=None, **where):
     """Throws NotInstalled."""
-    store = KINDS[kind](tls)
+    store = KINDS[kind](tls, **where)
     try:
         yield store
     finally:
