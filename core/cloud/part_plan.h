@@ -14,9 +14,8 @@ struct PartPlan {
 
   PartPlan(uint64_t size, const ObjectLimits &limits) : size(size) {
     const uint64_t parts = static_cast<uint64_t>(limits.parts_max);
-    const uint64_t least = std::max(usual, limits.part_min);
-    part = std::max(least, (size / parts / step + 1) * step);
-    part = std::min(part, limits.put_max);
+    const uint64_t least = std::min(std::max(usual, limits.part_min), limits.put_max);
+    part = std::min(std::max(least, (size / parts / step + 1) * step), limits.put_max);
     count = size <= 2 * least ? 1 : static_cast<int>((size - 1) / part + 1);
     if (count == 1) part = size;
   }

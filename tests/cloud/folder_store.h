@@ -98,8 +98,9 @@ class FolderStore : public ObjectStore {
   std::string begin_parts(const std::string &key) override {
     tell("begin_parts", key);
     const std::string upload = make_uuid();
-    std::filesystem::create_directories(root_ / "uploads" / upload);
-    write_file_durably(root_ / "uploads" / upload / "key", key);
+    std::filesystem::create_directories(root_ / upload);
+    write_all(open_file(root_ / upload / "key", O_WRONLY | O_CREAT).get(), key, "key");
+    std::filesystem::rename(root_ / upload, root_ / "uploads" / upload);
     return upload;
   }
 
@@ -165,7 +166,7 @@ class FolderStore : public ObjectStore {
     return root_ / "objects" / escaped(key);
   }
 
-  int64_t upload_begun_ms = 0;
+  int64_t upload_begun_ms = 0, modified_ms = 0;
 
  private:
   void tell(const std::string &call, const std::string &key) {
@@ -197,7 +198,7 @@ class FolderStore : public ObjectStore {
   }
   ObjectInfo info_of(const std::string &key) const {
     const std::string bytes = contents(key);
-    return {key, bytes.size(), version_of(bytes), 0, {}};
+    return {key, bytes.size(), version_of(bytes), modified_ms, {}};
   }
   StoredPart part_of(const std::string &upload, int number) const {
     const std::string bytes = read_file(root_ / "uploads" / upload / std::to_string(number));
