@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "capi/mpi_library.h"
+#include "core/storage/cloud_library.h"
 
 #define DET_TEXT_OF(x) #x
 #define DET_TEXT(x) DET_TEXT_OF(x)
@@ -20,11 +21,12 @@ const char *det_version_string(void) noexcept {
 int32_t det_has_feature(const char *name) noexcept {
   if (name == nullptr) return 0;
   if (std::strcmp(name, "mpi") == 0) return is_mpi_library_there() ? 1 : 0;
-  constexpr std::array features{"http"};
-  return std::any_of(features.begin(), features.end(),
-                     [name](const char *feature) { return std::strcmp(name, feature) == 0; })
-             ? 1
-             : 0;
+  if (std::strcmp(name, "http") == 0) return 1;
+  constexpr std::array buckets{"s3", "gcs", "azure"};
+  const bool is_bucket = std::any_of(buckets.begin(), buckets.end(), [name](const char *type) {
+    return std::strcmp(name, type) == 0;
+  });
+  return is_bucket && det::storage::is_cloud_library_there() ? 1 : 0;
 }
 
 void det_free(void *memory) noexcept { std::free(memory); }

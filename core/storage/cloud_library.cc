@@ -8,6 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "core/storage/cloud_entry.h"
 
 namespace det::storage {
 
@@ -48,6 +49,13 @@ const CloudEntry &entry() {
 }
 
 }  // namespace
+
+bool is_cloud_library_there() noexcept try {
+  entry();
+  return true;
+} catch (const std::exception &) {
+  return false;
+}
 
 std::unique_ptr<Storage> open_bucket(const Json &config, std::shared_ptr<Logger> logger) {
   return entry().open(config, std::move(logger), &Progress::current);
