@@ -1,6 +1,8 @@
 // What Azure has besides what every object store does: containers, folders in them, blocks without
 // uploads.
 #include "core/base/base64.h"
+#include "core/base/percent.h"
+#include "core/cloud/digest.h"
 #include "tests/cloud/azure.h"
 #include "tests/cloud/suite.h"
 
@@ -28,6 +30,16 @@ std::string connection_string() {
          environment_variable("DET_TEST_AZURE_ACCOUNT") +
          ";AccountKey=" + environment_variable("DET_TEST_AZURE_KEY") +
          ";BlobEndpoint=" + azurite_url() + ";";
+}
+
+// Of one container, signed as the service does since 2018.
+std::string sas_of(const std::string &container, const std::string &end) {
+  const std::string account = environment_variable("DET_TEST_AZURE_ACCOUNT");
+  const std::string signed_text = "racwdl\n\n" + end + "\n/blob/" + account + "/" + container +
+                                  "\n\n\n\n2018-11-09\nc\n\n\n\n\n\n";
+  const std::string key = from_base64(environment_variable("DET_TEST_AZURE_KEY")).value();
+  return "sp=racwdl&se=" + percent_encoded(end) +
+         "&sv=2018-11-09&sr=c&sig=" + percent_encoded(to_base64(hmac_sha256(key, signed_text)));
 }
 
 void container_is_made_where_it_is_not_there(void **) {
@@ -62,6 +74,33 @@ void account_url_may_name_the_container(void **) {
   config["account_url"] = azurite_url() + "/named-by-url";
   config["account_name"] = environment_variable("DET_TEST_AZURE_ACCOUNT");
   assert_equal(content_of(*open(config), "key"), std::string("bytes"));
+}
+
+void sas_of_a_container_is_enough(void **) {
+  open(azurite("by-sas"));
+  Json config = azurite("by-sas/folder");
+  config["credential"] = "?" + sas_of("by-sas", "2099-01-01T00:00:00Z");
+  const auto store = open(config);
+  store->put("key", text("bytes"));
+  assert_true(store->copy("key", "copy"));
+  assert_equal(keys_in(*store), (std::vector<std::string>{"copy", "key"}));
+  assert_equal(content_of(*store, "copy"), std::string("bytes"));
+  store->remove({"key", "copy"});
+  assert_true(keys_in(*store).empty());
+  // In the URL, too.
+  config.erase("credential");
+  config["account_url"] = azurite_url() + "?" + sas_of("by-sas", "2099-01-01T00:00:00Z");
+  assert_false(open(config)->find("key").has_value());
+}
+
+void sas_that_has_ended_is_told_but_not_shown(void **) {
+  open(azurite("by-old-sas"));
+  Json config = azurite("by-old-sas");
+  config["credential"] = sas_of("by-old-sas", "2020-01-01T00:00:00Z");
+  const std::string message =
+      expect_error(Code::access, [&] { open(config)->put("key", text("bytes")); });
+  assert_true(contains(message, "the SAS token ended at 2020-01-01T00:00:00Z"));
+  assert_false(contains(message, "sig="));
 }
 
 void names_that_azure_would_change_are_refused(void **) {
@@ -159,6 +198,8 @@ int test_azure_container() {
       cmocka_unit_test(connection_string_does_as_well),
       cmocka_unit_test(container_may_go_on_with_a_folder),
       cmocka_unit_test(account_url_may_name_the_container),
+      cmocka_unit_test(sas_of_a_container_is_enough),
+      cmocka_unit_test(sas_that_has_ended_is_told_but_not_shown),
       cmocka_unit_test(names_that_azure_would_change_are_refused),
       cmocka_unit_test(blocks_tell_what_they_are),
       cmocka_unit_test(upload_over_a_blob_leaves_it_until_it_is_complete),
