@@ -1,6 +1,7 @@
 // What checkpoint_storage may say of Azure, and the signature that follows from it.
 #include "core/base/base64.h"
 #include "core/base/json.h"
+#include "core/cloud/azure/azure_batch.h"
 #include "core/cloud/azure/azure_config.h"
 #include "core/cloud/azure/connection_string.h"
 #include "core/cloud/azure/shared_key.h"
@@ -141,6 +142,45 @@ void shared_key_signs_what_the_service_signs(void **) {
                            "/name/name/c/a%20b\nblockid:YQ==\ncomp:block"));
 }
 
+// Parts come in any order, and from some servers without '\\r'.
+void batch_is_answered_part_by_part(void **) {
+  http::HttpRequest request{
+      .method = "DELETE", .url = "https://h/c/a%20b?sig=x", .headers = {{"x-ms-date", "d"}}};
+  assert_equal(batch_body("b", {request}),
+               std::string("--b\r\nContent-Type: application/http\r\n"
+                           "Content-Transfer-Encoding: binary\r\nContent-ID: 0\r\n\r\n"
+                           "DELETE /c/a%20b?sig=x HTTP/1.1\r\nx-ms-date: d\r\n"
+                           "Content-Length: 0\r\n\r\n--b--\r\n"));
+  http::HttpAnswer answer;
+  answer.status = 202;
+  answer.content_type = "multipart/mixed; boundary=\"r\"";
+  const std::string first =
+                        "--r\r\nContent-Type: application/http\r\nContent-ID: 1\r\n\r\n"
+                        "HTTP/1.1 202 Accepted\r\nx-ms-version: 1\r\n\r\n",
+                    second =
+                        "--r\nContent-ID: 0\n\nHTTP/1.1 404 The blob\nx-ms-error-code: "
+                        "BlobNotFound\n\n<Error/>\n",
+                    end = "--r--\r\n";
+  answer.body = first + second + end;
+  const auto answers = batch_answers(answer, 2);
+  assert_int_equal(answers[0].status, 404);
+  assert_equal(answers[0].header("x-ms-error-code"), std::string("BlobNotFound"));
+  assert_int_equal(answers[1].status, 202);
+  // One that stands for all.
+  answer.body = "--r\r\n\r\nHTTP/1.1 503 Busy\r\n\r\n" + end;
+  assert_int_equal(batch_answers(answer, 2)[1].status, 503);
+  for (const std::string &body :
+       {std::string(), first, first + end, first + "--r\r\n\r\nHTTP\r\n\r\n" + end,
+        first + "--r\r\nContent-ID: x\r\n\r\n" + end, first + "--r" + end}) {
+    answer.body = body;
+    expect_error(Code::corrupt, [&] { batch_answers(answer, 2); });
+  }
+  for (size_t cut = 0; cut < first.size() + second.size(); ++cut) {
+    answer.body = (first + second).substr(0, cut);
+    expect_error(Code::corrupt, [&] { batch_answers(answer, 2); });
+  }
+}
+
 }  // namespace
 
 int test_azure_config() {
@@ -150,6 +190,7 @@ int test_azure_config() {
       cmocka_unit_test(tokens_are_told_from_keys),
       cmocka_unit_test(config_is_checked_as_a_whole),
       cmocka_unit_test(shared_key_signs_what_the_service_signs),
+      cmocka_unit_test(batch_is_answered_part_by_part),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -170,6 +170,21 @@ void damaged_bytes_are_not_stored(void **) {
   assert_equal(content_of(*store, "parts"), std::string("bytes"));
 }
 
+void many_are_removed_at_a_time(void **) {
+  const auto store = open(azurite("removal"));
+  std::vector<std::string> keys;
+  for (int i = 0; i < 5; ++i) {
+    keys.push_back("a b/" + std::to_string(i) + "%?\xC3\xA9");
+    store->put(keys.back(), text("bytes"));
+  }
+  store->put("kept", text("bytes"));
+  keys.insert(keys.begin() + 2, "never");
+  store->remove(keys);
+  assert_equal(keys_in(*store), std::vector<std::string>{"kept"});
+  store->remove(keys);
+  store->remove({});
+}
+
 void refusals_say_what_to_do(void **) {
   Json config = azurite();
   config["credential"] = to_base64("another key");
@@ -204,6 +219,7 @@ int test_azure_container() {
       cmocka_unit_test(blocks_tell_what_they_are),
       cmocka_unit_test(upload_over_a_blob_leaves_it_until_it_is_complete),
       cmocka_unit_test(damaged_bytes_are_not_stored),
+      cmocka_unit_test(many_are_removed_at_a_time),
       cmocka_unit_test(refusals_say_what_to_do),
       cmocka_unit_test(without_credentials_there_is_what_everybody_may_read),
   };

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "core/cloud/azure/azure_dialect.h"
 #include "core/cloud/xml.h"
@@ -34,11 +36,17 @@ class AzureContainer {
   http::HttpRequest content_request(const char *method, std::string url) const;
   // Adds what is to hold for a blob that is written.
   void add_properties(http::HttpRequest &request) const;
+  // Removes blobs, at most batch_max; absent is fine.
+  void remove(std::vector<std::string> keys);
   // As what the service is to read in our name.
   std::string readable_url_of(const std::string &key) const;
 
  private:
   bool is_there();
+  std::optional<Refusal> refusal_of_removal(const http::HttpAnswer &answer,
+                                            const std::string &key) const;
+  void remove_one(const std::string &key);
+  http::HttpRequest removal_of(const std::string &key) const;
 
   const AzureConfig config_;
   const std::string url_;

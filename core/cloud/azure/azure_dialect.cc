@@ -24,6 +24,10 @@ AzureDialect::AzureDialect(std::unique_ptr<AzureCredentials> credentials,
 
 void AzureDialect::sign(http::HttpRequest &request) {
   request.headers.push_back({"x-ms-version", version});
+  sign_part(request);
+}
+
+void AzureDialect::sign_part(http::HttpRequest &request) {
   request.headers.push_back({"x-ms-date", http::write_date(now_s() + clock_behind_)});
   credentials_->sign(request);
 }

@@ -13,6 +13,8 @@ class AzureDialect : public Dialect {
   AzureDialect(std::unique_ptr<AzureCredentials> credentials, std::shared_ptr<Logger> logger);
 
   void sign(http::HttpRequest &request) override;
+  // As sign(), for a request within a batch.
+  void sign_part(http::HttpRequest &request);
   Refusal refusal_of(const http::HttpAnswer &answer) override;
   void renew(const http::HttpAnswer &answer) override;
 

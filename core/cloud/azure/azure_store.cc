@@ -1,10 +1,12 @@
 #include "core/cloud/azure/azure_store.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "core/base/base64.h"
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "core/cloud/azure/azure_batch.h"
 #include "core/cloud/azure/azure_refusal.h"
 #include "core/cloud/digest.h"
 #include "core/cloud/download.h"
@@ -146,18 +148,10 @@ std::optional<ObjectInfo> AzureStore::find(const std::string &key) {
 }
 
 void AzureStore::remove(const std::vector<std::string> &keys) {
-  for (const std::string &key : keys) {
-    Call call{.tried = tried("removing", key),
-              .request = {.method = "DELETE",
-                          .url = container_->url_of(key),
-                          .headers = {{"x-ms-delete-snapshots", "include"}}},
-              .expected = {202, 404}};
-    call.check = [](const http::HttpAnswer &answer) -> std::optional<Refusal> {
-      if (answer.status == 404 && azure_error_code(answer) == "ContainerNotFound")
-        return azure_refusal(answer);
-      return std::nullopt;
-    };
-    container_->perform(std::move(call));
+  for (size_t begin = 0; begin < keys.size(); begin += batch_max) {
+    const auto first = keys.begin() + static_cast<std::ptrdiff_t>(begin);
+    const size_t count = std::min(batch_max, keys.size() - begin);
+    container_->remove({first, first + static_cast<std::ptrdiff_t>(count)});
   }
 }
 
