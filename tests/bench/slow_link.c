@@ -2,7 +2,6 @@
    Both ways, each packet takes so long, and so many of a hundred do not arrive. It makes the device `near` here and
    `far` in the namespace of PID, with the addresses 10.9.0.1 and 10.9.0.2, prints a line once they are there, and
    ends with its standard input. For kernels that lack netem; as root. */
-#define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/if_tun.h>
 #include <net/if.h>
