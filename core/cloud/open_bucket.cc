@@ -25,12 +25,8 @@ std::shared_ptr<ObjectStore> object_store(const Json &config, std::shared_ptr<Lo
 
 // What is needed to open it again, by who has credentials of his own.
 Json without_credentials(Json config) {
-  for (const char *key : {"access_key", "secret_key", "session_token", "connection_string",
-                          "credential", "customer_key"})
-    config.erase(key);
-  // A token may stand behind the name of the account.
-  if (const auto url = config.find("account_url"); url != config.end() && url->is_string())
-    *url = url->get<std::string>().substr(0, url->get<std::string>().find('?'));
+  if (config.at("type") == "azure") return azure_without_credentials(std::move(config));
+  for (const char *key : {"access_key", "secret_key", "session_token"}) config.erase(key);
   return config;
 }
 
@@ -56,7 +52,9 @@ std::unique_ptr<storage::Storage> open_bucket(const Json &config, std::shared_pt
   options.prefix = storage::normalized_prefix(text_of(config, "prefix"));
   if (const std::string path = text_of(config, "temp_dir"); !path.empty())
     options.temporary = std::filesystem::absolute(path);
-  options.config = without_credentials(config);
+  options.config = without_credentials(of_store);
+  if (config.contains("transfer_memory"))
+    options.config["transfer_memory"] = config["transfer_memory"];
   options.progress = progress;
   return std::make_unique<CloudStorage>(std::move(options), std::move(logger));
 }

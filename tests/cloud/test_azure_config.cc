@@ -115,6 +115,45 @@ void config_is_checked_as_a_whole(void **) {
   }
 }
 
+void environment_may_have_the_credential_of_this_account(void **) {
+  const Json config{
+      {"type", "azure"}, {"container", "c"}, {"account_url", "https://name.blob.core.windows.net"}};
+  const std::string string = std::string("AccountName=name;AccountKey=") + the_key;
+  setenv("AZURE_STORAGE_CONNECTION_STRING", string.c_str(), 1);
+  assert_equal(azure_config(config).account_key, *from_base64(the_key));
+  setenv("AZURE_STORAGE_CONNECTION_STRING", ("AccountName=other;" + string.substr(17)).c_str(), 1);
+  assert_true(azure_config(config).account_key.empty());
+  unsetenv("AZURE_STORAGE_CONNECTION_STRING");
+  setenv("AZURE_STORAGE_SAS_TOKEN", "sv=1&sig=x", 1);
+  assert_true(azure_config(config).address.sas.empty());
+  setenv("AZURE_STORAGE_ACCOUNT", "name", 1);
+  assert_equal(azure_config(config).address.sas, std::string("sv=1&sig=x"));
+  setenv("AZURE_STORAGE_KEY", the_key, 1);
+  assert_equal(azure_config(config).account_key, *from_base64(the_key));
+  for (const char *name : {"AZURE_STORAGE_SAS_TOKEN", "AZURE_STORAGE_ACCOUNT", "AZURE_STORAGE_KEY"})
+    unsetenv(name);
+}
+
+void what_is_kept_has_no_credentials(void **) {
+  Json config{{"type", "azure"},
+              {"container", "c/dir"},
+              {"connection_string", std::string("AccountName=name;AccountKey=") + the_key},
+              {"customer_key", to_base64(std::string(32, 'k'))},
+              {"access_tier", "Cool"}};
+  assert_equal(azure_without_credentials(config),
+               (Json{{"type", "azure"},
+                     {"container", "c/dir"},
+                     {"access_tier", "Cool"},
+                     {"account_url", "https://name.blob.core.windows.net"}}));
+  config = {{"type", "azure"},
+            {"container", "dir"},
+            {"account_url", "https://name.blob.core.windows.net/c?sv=1&sig=x"},
+            {"credential", nullptr}};
+  config = azure_without_credentials(config);
+  assert_equal(config["account_url"], Json("https://name.blob.core.windows.net/c"));
+  assert_equal(azure_config(config).address.folder, std::string("dir/"));
+}
+
 // As the documentation of the service writes it out, and with a key of this test.
 void shared_key_signs_what_the_service_signs(void **) {
   http::HttpRequest request{
@@ -189,6 +228,8 @@ int test_azure_config() {
       cmocka_unit_test(urls_say_account_container_and_token),
       cmocka_unit_test(tokens_are_told_from_keys),
       cmocka_unit_test(config_is_checked_as_a_whole),
+      cmocka_unit_test(environment_may_have_the_credential_of_this_account),
+      cmocka_unit_test(what_is_kept_has_no_credentials),
       cmocka_unit_test(shared_key_signs_what_the_service_signs),
       cmocka_unit_test(batch_is_answered_part_by_part),
   };

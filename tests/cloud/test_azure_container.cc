@@ -1,10 +1,13 @@
 // What Azure has besides what every object store does: containers, folders in them, blocks without
 // uploads.
 #include "core/base/base64.h"
+#include "core/base/file.h"
 #include "core/base/percent.h"
 #include "core/cloud/digest.h"
+#include "core/cloud/open_bucket.h"
 #include "tests/cloud/azure.h"
 #include "tests/cloud/suite.h"
+#include "tests/temporary_directory.h"
 
 namespace {
 
@@ -101,6 +104,30 @@ void sas_that_has_ended_is_told_but_not_shown(void **) {
       expect_error(Code::access, [&] { open(config)->put("key", text("bytes")); });
   assert_true(contains(message, "the SAS token ended at 2020-01-01T00:00:00Z"));
   assert_false(contains(message, "sig="));
+}
+
+// Through everything above: in parts, and with what a killed process would leave.
+void checkpoint_goes_there_and_comes_back(void **) {
+  Json config = azurite("checkpoints/of/a team");
+  const TemporaryDirectory folder;
+  config["temp_dir"] = (folder / "temp").string();
+  const auto storage = open_bucket(config, std::make_shared<Logger>(), &storage::Progress::current);
+  std::string large((size_t{33} << 20U) + 1, 'x');
+  for (size_t i = 0; i < large.size(); i += 4099) large[i] = static_cast<char>(i);
+  std::filesystem::create_directories(folder / "source/d\u00e9/empty");
+  write_file_durably(folder / "source/d\u00e9/large %", large);
+  write_file_durably(folder / "source/small", "bytes");
+  const auto writer = storage->begin("one");
+  writer->add(folder / "source", std::nullopt);
+  writer->commit();
+  writer->announced();
+  storage->download("one", folder / "target", nullptr, true);
+  assert_true(read_file(folder / "target/d\u00e9/large %") == large);
+  assert_equal(read_file(folder / "target/small"), std::string("bytes"));
+  assert_true(std::filesystem::is_directory(folder / "target/d\u00e9/empty"));
+  assert_false(contains(storage->config().dump(), environment_variable("DET_TEST_AZURE_KEY")));
+  storage->remove("one");
+  assert_true(keys_in(*open(azurite("checkpoints"))).empty());
 }
 
 void names_that_azure_would_change_are_refused(void **) {
@@ -215,6 +242,7 @@ int test_azure_container() {
       cmocka_unit_test(account_url_may_name_the_container),
       cmocka_unit_test(sas_of_a_container_is_enough),
       cmocka_unit_test(sas_that_has_ended_is_told_but_not_shown),
+      cmocka_unit_test(checkpoint_goes_there_and_comes_back),
       cmocka_unit_test(names_that_azure_would_change_are_refused),
       cmocka_unit_test(blocks_tell_what_they_are),
       cmocka_unit_test(upload_over_a_blob_leaves_it_until_it_is_complete),

@@ -1,6 +1,7 @@
 #include "core/cloud/azure/azure_config.h"
 
 #include "core/base/base64.h"
+#include "core/base/environment.h"
 #include "core/base/error.h"
 #include "core/base/json.h"
 #include "core/cloud/azure/connection_string.h"
@@ -9,6 +10,19 @@
 namespace det::cloud {
 
 namespace {
+
+// What the tools of Azure are told, where it is of this account.
+std::string credential_in_environment(const std::string &account) {
+  if (const std::string text = environment_variable("AZURE_STORAGE_CONNECTION_STRING");
+      !text.empty()) {
+    const ConnectionString parts = parse_connection_string(text);
+    if (!account.empty() && parts.account == account)
+      return parts.account_key.empty() ? parts.sas : parts.account_key;
+  }
+  if (account.empty() || environment_variable("AZURE_STORAGE_ACCOUNT") != account) return {};
+  const std::string key = environment_variable("AZURE_STORAGE_KEY");
+  return key.empty() ? environment_variable("AZURE_STORAGE_SAS_TOKEN") : key;
+}
 
 void read_who_asks(const StorageFields &fields, AzureConfig &read) {
   const std::string connection = fields.text("connection_string");
@@ -29,6 +43,8 @@ void read_who_asks(const StorageFields &fields, AzureConfig &read) {
     read.address.account = name;
   read.anonymous = fields.flag("anonymous").value_or(false);
   read.client_id = fields.text("client_id");
+  if (credential.empty() && read.address.sas.empty() && !read.anonymous)
+    credential = credential_in_environment(read.address.account);
   if (is_sas_token(credential)) {
     read.address.sas = credential.substr(credential.starts_with('?') ? 1 : 0);
   } else if (!credential.empty()) {
@@ -88,6 +104,15 @@ AzureConfig azure_config(const Json &config) {
   }
   read.tls = fields.tls();
   return read;
+}
+
+Json azure_without_credentials(Json config) {
+  const AzureConfig read = azure_config(config);
+  for (const char *key : {"connection_string", "credential", "customer_key"}) config.erase(key);
+  const bool is_named = !read.makes_container;  // by the URL
+  config["account_url"] =
+      read.address.endpoint + (is_named ? "/" + read.address.container : std::string());
+  return config;
 }
 
 }  // namespace det::cloud

@@ -28,4 +28,7 @@ struct AzureConfig {
 // Throws Code::invalid, without repeating a secret.
 AzureConfig azure_config(const Json &config);
 
+// The same container, by its URL, for who has credentials of his own: no secret is in it.
+Json azure_without_credentials(Json config);
+
 }  // namespace det::cloud

@@ -6,6 +6,7 @@
 #include "core/cloud/azure/azure_key.h"
 #include "core/cloud/azure/azure_refusal.h"
 #include "core/cloud/digest.h"
+#include "core/cloud/request_scope.h"
 
 namespace det::cloud {
 
@@ -24,6 +25,11 @@ void AzureContainer::make() {
                             ": it is not made, and blobs go below '" + config_.address.folder +
                                 "' in it; give account_url without its path where that is wrong");
   if (config_.anonymous) return;
+  // Soon it is plain whether anybody is there.
+  const RequestScope *outer = RequestScope::current();
+  RequestScope scope(outer != nullptr ? outer->stop() : nullptr);
+  scope.attempts = 4;
+  const InRequestScope in_scope(scope);
   Call call{.tried = "making the container " + name,
             .request = {.method = "PUT", .url = url("restype=container")},
             .expected = {201, 400, 409}};

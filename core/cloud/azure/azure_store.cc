@@ -6,6 +6,7 @@
 #include "core/base/base64.h"
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "core/base/uuid.h"
 #include "core/cloud/azure/azure_batch.h"
 #include "core/cloud/azure/azure_refusal.h"
 #include "core/cloud/digest.h"
@@ -30,6 +31,9 @@ http::HttpOptions http_options(const AzureConfig &config) {
   options.proxy = http::ProxyOptions::from_environment();
   return options;
 }
+
+// Which writer a blob is of that must be new.
+constexpr const char *writer_mark = "x-ms-meta-detcore_writer";
 
 // In headers they have quotation marks, in lists they do not.
 std::string unquoted(std::string etag) {
@@ -76,22 +80,26 @@ void AzureStore::put(const std::string &key, const std::shared_ptr<ByteRange> &b
   call.request.headers.push_back({"x-ms-blob-type", "BlockBlob"});
   call.request.headers.push_back({"Content-MD5", sum});
   container_->add_properties(call.request);
+  const std::string writer = make_uuid();
+  if (only_new) {
+    call.request.headers.push_back({"If-None-Match", "*"});
+    call.request.headers.push_back({writer_mark, writer});
+  }
   bool again = false;
-  if (only_new) call.request.headers.push_back({"If-None-Match", "*"});
   call.before_retry = [&](http::HttpRequest &) { again = true; };
   try {
     container_->perform(std::move(call));
   } catch (const Error &error) {
     // What is there may be what an attempt before brought, whose answer was lost.
-    if (error.code != Code::conflict || !again || content_md5(key) != sum) throw;
+    if (error.code != Code::conflict || !again || writer_of(key) != writer) throw;
   }
 }
 
-std::string AzureStore::content_md5(const std::string &key) {
+std::string AzureStore::writer_of(const std::string &key) {
   return container_
       ->perform({.tried = tried("looking for", key),
                  .request = container_->content_request("HEAD", container_->url_of(key))})
-      .header("content-md5");
+      .header(writer_mark);
 }
 
 void AzureStore::get(const std::string &key, uint64_t offset, uint64_t size,

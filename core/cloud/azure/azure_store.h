@@ -48,7 +48,7 @@ class AzureStore : public ObjectStore {
                   const std::function<void(const ObjectInfo &)> &each);
   std::vector<std::pair<std::string, uint64_t>> pending_blocks(const std::string &key);
   void get_verified(const std::string &key, http::HttpRequest request, Download &download);
-  std::string content_md5(const std::string &key);  // as the store has it
+  std::string writer_of(const std::string &key);  // of one that was put as new
 
   const std::unique_ptr<AzureContainer> container_;
   ObjectLimits limits_;
