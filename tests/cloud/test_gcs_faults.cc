@@ -218,6 +218,30 @@ void what_is_stored_compressed_comes_as_it_is(void **) {
   assert_equal(World::asked()[0]["headers"]["accept-encoding"], Json("gzip"));
 }
 
+void bucket_that_keeps_its_objects_keeps_parts(void **) {
+  const World world;
+  const std::string path = "/storage/v1/b/b/o/key/compose";
+  const Json made{{"name", "key"},
+                  {"size", "5"},
+                  {"generation", "8"},
+                  {"crc32c", crc32c_text(det::crc32c("bytes"))},
+                  {"timeCreated", "2026-01-01T00:00:00Z"},
+                  {"updated", "2026-01-01T00:00:00Z"}};
+  World::answer({{"POST " + path, Json::array({google_refusal(403, "retentionPolicyNotMet", "kept"),
+                                               {{"body", made}}})},
+                 {list_path, {{"body", Json::object()}}}});
+  scripted({{"anonymous", true}})
+      ->complete_parts("key", "upload", {{1, 5, "7", crc32c_text(det::crc32c("bytes"))}});
+  std::vector<Json> removals;
+  for (const Json &request : World::asked())
+    if (request["path"] == path) {
+      const Json body = parse_json(request["body"].get<std::string>(), "body");
+      assert_equal(body["sourceObjects"][0]["generation"], Json("7"));
+      removals.push_back(body["deleteSourceObjects"]);
+    }
+  assert_equal(removals, std::vector<Json>{true, false});
+}
+
 void config_is_checked(void **) {
   const World world;
   for (const Json &more :
@@ -246,6 +270,7 @@ int test_gcs_faults() {
       cmocka_unit_test(refusals_of_google_say_what_to_do),
       cmocka_unit_test(missing_bucket_is_no_missing_object),
       cmocka_unit_test(what_is_stored_compressed_comes_as_it_is),
+      cmocka_unit_test(bucket_that_keeps_its_objects_keeps_parts),
       cmocka_unit_test(config_is_checked),
   };
   suite::subject.store = open_gcs(config(emulator()), quiet());
