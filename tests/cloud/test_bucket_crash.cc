@@ -37,7 +37,7 @@ bool survives(BucketFixture &at, int step, const std::function<void()> &body) {
   return WEXITSTATUS(status) == 0;
 }
 
-constexpr size_t part = size_t{1} << 20;
+constexpr size_t part = size_t{64} << 10;
 
 // With a file that goes in parts.
 fs::path source_of(const BucketFixture &at) {
