@@ -160,6 +160,7 @@ void HttpEngine::begin(const Exchange &exchange) {
 
 void HttpEngine::attempt_ended(const Exchange &exchange, CURLcode code) {
   Transfer &transfer = *exchange->transfer;
+  code = transfer.settled(code);
   const Attempt attempt = transfer.outcome(code);
   const double random = std::uniform_real_distribution<>(0, 1)(random_);
   const auto wait = exchange->retries.after(attempt, random);

@@ -88,6 +88,7 @@ void Transfer::prepare(const HttpRequest &request) {
   detail_[0] = '\0';
   body_.clear();
   answer_headers_.clear();
+  headers_ended_ = false;
   into_sink_ = false;
   too_large_ = false;
   thrown_ = nullptr;
@@ -217,11 +218,16 @@ void Transfer::take_bytes(const char *bytes, size_t count) {
 }
 
 size_t Transfer::receive_header(char *line, size_t, size_t count, void *self) {
-  auto &headers = static_cast<Transfer *>(self)->answer_headers_;
+  auto &transfer = *static_cast<Transfer *>(self);
+  auto &headers = transfer.answer_headers_;
   const std::string_view text(line, count);
   const size_t colon = text.find(':');
   try {
-    if (text.starts_with("HTTP/")) headers.clear();  // those before were of an interim answer
+    if (text == "\r\n" || text == "\n") transfer.headers_ended_ = true;
+    if (text.starts_with("HTTP/")) {
+      headers.clear();  // those before were of an interim answer
+      transfer.headers_ended_ = false;
+    }
     if (colon == text.npos) return count;
     HttpHeader header{std::string(text.substr(0, colon)), ""};
     for (char &c : header.name)
@@ -234,6 +240,13 @@ size_t Transfer::receive_header(char *line, size_t, size_t count, void *self) {
   } catch (const std::exception &) {
     return 0;
   }
+}
+
+// libcurl takes an answer for whole whose headers were cut off by the end of the connection, and
+// which then has no body.
+CURLcode Transfer::settled(CURLcode code) const {
+  const bool cut = code == CURLE_OK && request_->keep_headers && !headers_ended_;
+  return cut ? CURLE_PARTIAL_FILE : code;
 }
 
 Attempt Transfer::outcome(CURLcode code) const {

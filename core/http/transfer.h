@@ -34,6 +34,8 @@ class Transfer {
   void prepare(const HttpRequest &request);
   CURL *handle() const { return handle_.get(); }
 
+  // What the attempt came to, for the calls below, where libcurl says `code`.
+  CURLcode settled(CURLcode code) const;
   Attempt outcome(CURLcode code) const;
   HttpAnswer take_answer(const HttpRequest &request);  // after CURLE_OK
   Error failure(CURLcode code, const HttpRequest &request) const;
@@ -58,6 +60,7 @@ class Transfer {
   bool into_sink_ = false;
   std::string body_;
   std::vector<HttpHeader> answer_headers_;
+  bool headers_ended_ = false;
   bool too_large_ = false;
   std::exception_ptr thrown_;  // in a call of libcurl's
   bool may_resend_ = false;

@@ -109,6 +109,13 @@ void headers_are_kept_where_asked_for(void **) {
   assert_false(client.perform(request).header("content-length").empty());
 }
 
+void answer_cut_in_its_headers_is_none(void **) {
+  HttpClient client = plain_client();
+  HttpRequest request = get("/cut-head");
+  request.keep_headers = true;
+  expect_error(Code::unavailable, [&] { client.perform(request); });
+}
+
 void messages_name_the_peer(void **) {
   HttpOptions options;
   options.peer.name = "the object store";
@@ -129,6 +136,7 @@ int test_bodies() {
       cmocka_unit_test(body_of_a_refusal_does_not),
       cmocka_unit_test(what_a_sink_throws_ends_the_request),
       cmocka_unit_test(headers_are_kept_where_asked_for),
+      cmocka_unit_test(answer_cut_in_its_headers_is_none),
       cmocka_unit_test(messages_name_the_peer),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);

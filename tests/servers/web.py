@@ -66,6 +66,8 @@ class Handler(serving.Handler):
             with lock:
                 dropped += 1
             self.close_connection = True
+        elif kind == "cut-head":
+            self.raw(b"HTTP/1.1 200 OK\r\nCo")
         elif kind == "cut":
             self.raw(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nshort")
         elif kind == "cut-chunk":
