@@ -56,6 +56,8 @@ std::string digest_of(ByteRange &bytes, const EVP_MD *kind, const char *name) {
 std::string md5(std::string_view text) { return digest_of(text, EVP_md5(), "MD5"); }
 std::string md5(ByteRange &bytes) { return digest_of(bytes, EVP_md5(), "MD5"); }
 
+std::string sha1(std::string_view text) { return digest_of(text, EVP_sha1(), "SHA-1"); }
+
 std::string sha256(std::string_view text) { return digest_of(text, EVP_sha256(), "SHA-256"); }
 std::string sha256(ByteRange &bytes) { return digest_of(bytes, EVP_sha256(), "SHA-256"); }
 

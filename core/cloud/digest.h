@@ -11,6 +11,7 @@ namespace det::cloud {
 // All as bytes.
 std::string md5(std::string_view text);
 std::string md5(ByteRange &bytes);
+std::string sha1(std::string_view text);
 std::string sha256(std::string_view text);
 std::string sha256(ByteRange &bytes);
 std::string hmac_sha256(std::string_view key, std::string_view text);

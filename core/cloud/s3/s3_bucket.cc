@@ -121,7 +121,7 @@ std::string S3Bucket::add_bytes(Call &call, const std::shared_ptr<ByteRange> &by
   if (options_.checksum == S3Options::Checksum::md5) {
     call.request.headers.push_back({"Content-MD5", to_base64(md5(*bytes))});
   } else {
-    checksum = s3_checksum(*bytes);
+    checksum = crc32c_text(crc32c(*bytes));
     call.request.headers.push_back({checksum_header, checksum});
   }
   if (dialect_->signs_payload())
@@ -188,7 +188,7 @@ std::string S3Bucket::unchanged_version(const std::string &key,
       std::chrono::ceil<std::chrono::seconds>(std::chrono::steady_clock::now() - since);
   if (!found || !found->date ||
       *found->date - found->info.modified_ms / 1000 <= elapsed.count() + 1)
-    throw Error(Code::conflict,
+    throw Error(Code::unavailable,
                 "reading '" + name_of(key) +
                     "': it was cut off, and may have been replaced since; try again");
   return found->info.version;

@@ -92,7 +92,7 @@ void S3Bucket::remove_page(const std::vector<std::string> &keys) {
   body += "</Delete>";
   if (options_.checksum == S3Options::Checksum::md5)
     call.request.headers.push_back({"Content-MD5", to_base64(md5(body))});
-  else call.request.headers.push_back({"x-amz-checksum-crc32c", s3_checksum(crc32c(body))});
+  else call.request.headers.push_back({"x-amz-checksum-crc32c", crc32c_text(det::crc32c(body))});
   // Those that are gone already are gone the next time as well.
   call.check = [&](const http::HttpAnswer &answer) -> std::optional<Refusal> {
     if (!s3_error_code(answer).empty()) return dialect_->refusal_of(answer);

@@ -116,7 +116,7 @@ void S3Bucket::abort_parts(const std::string &key, const std::string &upload) {
 }
 
 std::string S3Bucket::checksum_of(ByteRange &bytes) {
-  return options_.checksum == S3Options::Checksum::crc32c ? s3_checksum(bytes) : "";
+  return options_.checksum == S3Options::Checksum::crc32c ? crc32c_text(crc32c(bytes)) : "";
 }
 
 }  // namespace det::cloud

@@ -7,15 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "core/cloud/byte_range.h"
+#include "core/cloud/checksum.h"
 #include "core/cloud/object_store.h"
 #include "core/http/message.h"
 
 namespace det::cloud {
-
-// CRC-32C as S3 writes it: four bytes, the highest first, in base64.
-std::string s3_checksum(uint32_t crc);
-std::string s3_checksum(ByteRange &bytes);
 
 // Of an object made of these: "AAAAAA==-3". Nothing where not all of them have one.
 std::optional<std::string> s3_checksum(const std::vector<StoredPart> &parts);
@@ -26,7 +22,7 @@ class SummingSink : public http::BodySink {
   explicit SummingSink(std::shared_ptr<http::BodySink> into) : into_(std::move(into)) {}
   void begin() override { into_->begin(); }
   void write(const char *bytes, size_t count) override;
-  std::string checksum() const { return s3_checksum(crc_); }
+  std::string checksum() const { return crc32c_text(crc_); }
 
  private:
   const std::shared_ptr<http::BodySink> into_;

@@ -42,6 +42,7 @@ class CredentialChain {
   CredentialSource::Lease load();
 
   const std::vector<std::unique_ptr<CredentialSource>> sources_;
+  CredentialSource *found_in_ = nullptr;
   Renewed<Credentials> credentials_;
 };
 

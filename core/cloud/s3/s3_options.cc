@@ -1,102 +1,94 @@
 #include "core/cloud/s3/s3_options.h"
 
-#include <algorithm>
-#include <array>
 #include <initializer_list>
-#include <string_view>
 
 #include "core/base/environment.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
+#include "core/cloud/s3/aws_profiles.h"
+#include "core/cloud/storage_fields.h"
 
 namespace det::cloud {
 
 namespace {
 
-constexpr std::array known_keys{
-    "type", "bucket", "access_key", "secret_key", "endpoint_url", "prefix", "temp_dir",
-    "save_experiment_best", "save_trial_best", "save_trial_latest",
-    // Ours.
-    "session_token", "region", "profile", "anonymous", "addressing_style", "use_dualstack",
-    "use_fips", "requester_pays", "sse", "sse_kms_key_id", "storage_class", "checksum",
-    "sign_payload", "ca_bundle", "verify"};
+// As the key says, else the first of the variables that says something, else the profile.
+class Settings {
+ public:
+  explicit Settings(const StorageFields &fields)
+      : fields_(fields),
+        profile_(AwsProfiles::chosen_name(fields.text("profile"))),
+        files_(AwsProfiles::load()) {}
 
-[[noreturn]] void refuse(const std::string &why) {
-  throw Error(Code::invalid, "reading checkpoint_storage: " + why);
-}
+  std::string setting(const char *key, std::initializer_list<const char *> variables,
+                      const char *in_profile) const {
+    std::string value = fields_.text(key);
+    for (const char *variable : variables)
+      if (value.empty()) value = environment_variable(variable);
+    return value.empty() ? files_.value(profile_, in_profile) : value;
+  }
 
-const Json *find(const Json &config, const char *key) {
-  const auto found = config.find(key);
-  return found == config.end() || found->is_null() ? nullptr : &*found;
-}
+  bool switched_on(const char *key, const char *variable, const char *in_profile) const {
+    if (const auto given = fields_.flag(key)) return *given;
+    std::string value = environment_variable(variable);
+    if (value.empty()) value = files_.value(profile_, in_profile);
+    return value == "true" || value == "True" || value == "TRUE" || value == "1";
+  }
 
-std::string text(const Json &config, const char *key) {
-  const Json *value = find(config, key);
-  if (value == nullptr) return {};
-  if (!value->is_string()) refuse("'" + std::string(key) + "' must be a string");
-  return value->get<std::string>();
-}
+  std::string endpoint_url() const {
+    const std::string given =
+        setting("endpoint_url", {"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"}, "s3.endpoint_url");
+    if (!given.empty() || environment_variable("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS") == "true")
+      return given;
+    const std::string services = "services " + files_.value(profile_, "services");
+    const std::string of_s3 = files_.section_value(services, "s3.endpoint_url");
+    return of_s3.empty() ? files_.value(profile_, "endpoint_url") : of_s3;
+  }
 
-std::optional<bool> flag(const Json &config, const char *key) {
-  const Json *value = find(config, key);
-  if (value == nullptr) return std::nullopt;
-  if (!value->is_boolean()) refuse("'" + std::string(key) + "' must be true or false");
-  return value->get<bool>();
-}
+ private:
+  const StorageFields &fields_;
+  const std::string profile_;
+  const AwsProfiles files_;
+};
 
-// As the key says, else the first of the variables that says something.
-std::string setting(const Json &config, const char *key,
-                    std::initializer_list<const char *> variables) {
-  std::string value = text(config, key);
-  for (const char *variable : variables)
-    if (value.empty()) value = environment_variable(variable);
-  return value;
-}
-
-bool switched_on(const Json &config, const char *key, const char *variable) {
-  if (const auto given = flag(config, key)) return *given;
-  const std::string value = environment_variable(variable);
-  return value == "true" || value == "True" || value == "TRUE" || value == "1";
-}
-
+// The first is the usual one.
 template <class Value>
-Value chosen(const Json &config, const char *key,
+Value chosen(const StorageFields &fields, const char *key, const std::string &given,
              std::initializer_list<std::pair<const char *, Value>> choices) {
-  const std::string given = text(config, key);
   std::string names;
   for (const auto &[name, value] : choices) {
     if (given == name || given.empty()) return value;
     names += (names.empty() ? "" : ", ") + std::string(name);
   }
-  refuse("'" + std::string(key) + "' is '" + given + "'; it can be: " + names);
+  fields.refuse("'" + std::string(key) + "' is '" + given + "'; it can be: " + names);
 }
 
-void check_keys(const Json &config) {
-  if (!config.is_object()) refuse("it must be an object");
-  for (const auto &item : config.items())
-    if (std::find(known_keys.begin(), known_keys.end(), item.key()) == known_keys.end())
-      refuse("s3 has no '" + item.key() + "'; docs/object-stores.md lists what there is");
-}
-
-std::optional<Credentials> credentials_in(const Json &config) {
-  Credentials given{text(config, "access_key"), text(config, "secret_key"),
-                    text(config, "session_token"), "access_key of checkpoint_storage"};
+std::optional<Credentials> given_in(const StorageFields &fields) {
+  Credentials given{fields.text("access_key"), fields.text("secret_key"),
+                    fields.text("session_token"), "access_key of checkpoint_storage"};
   if (given.access_key.empty() != given.secret_key.empty())
-    refuse("give both access_key and secret_key, or none of them");
+    fields.refuse("give both access_key and secret_key, or none of them");
   if (given.access_key.empty() && !given.session_token.empty())
-    refuse("a session_token is nothing without access_key and secret_key");
+    fields.refuse("a session_token is nothing without access_key and secret_key");
   if (given.access_key.empty()) return std::nullopt;
   return given;
 }
 
-http::TlsOptions tls_of(const Json &config, Logger &logger) {
+std::string bucket_in(const StorageFields &fields) {
+  std::string name = fields.required_text("bucket");
+  if (name.starts_with("arn:") || name.find_first_of("/?#") != name.npos)
+    fields.refuse("'bucket' must be the name of a bucket, or the alias of an access point");
+  return name;
+}
+
+http::TlsOptions tls_of(const StorageFields &fields, const Settings &settings, Logger &logger) {
   http::TlsOptions tls;
-  tls.verify = flag(config, "verify").value_or(true);
+  tls.verify = fields.flag("verify").value_or(true);
   if (!tls.verify)
     logger.warning(
-        "checkpoint_storage says \"verify\": false: anybody in between can read and change "
-        "what goes to the bucket");
-  const std::string bundle = setting(config, "ca_bundle", {"AWS_CA_BUNDLE"});
+        "checkpoint_storage says \"verify\": false: anybody in between can read and change what "
+        "goes to the bucket");
+  const std::string bundle = settings.setting("ca_bundle", {"AWS_CA_BUNDLE"}, "ca_bundle");
   if (!bundle.empty()) tls.certificates = read_file(bundle);
   return tls;
 }
@@ -104,34 +96,38 @@ http::TlsOptions tls_of(const Json &config, Logger &logger) {
 }  // namespace
 
 S3Options S3Options::from(const Json &config, Logger &logger) {
-  check_keys(config);
+  const StorageFields fields(
+      config, {"bucket", "prefix", "access_key", "secret_key", "endpoint_url",
+               // Ours.
+               "session_token", "profile", "anonymous", "region", "addressing_style",
+               "use_dualstack", "use_fips", "requester_pays", "sse", "sse_kms_key_id",
+               "storage_class", "checksum", "sign_payload", "verify"});
+  const Settings settings(fields);
   S3Options options;
-  options.bucket = text(config, "bucket");
-  if (options.bucket.empty()) refuse("s3 needs a 'bucket'");
-  if (options.bucket.starts_with("arn:") || options.bucket.find('/') != std::string::npos)
-    refuse("'bucket' must be the name or the alias of a bucket, not '" + options.bucket + "'");
-  options.endpoint_url =
-      setting(config, "endpoint_url", {"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"});
-  options.region = setting(config, "region", {"AWS_REGION", "AWS_DEFAULT_REGION"});
-  options.addressing = chosen<Addressing>(config, "addressing_style",
-                                          {{"auto", Addressing::automatic},
-                                           {"path", Addressing::path},
-                                           {"virtual", Addressing::virtual_host}});
-  options.dualstack = switched_on(config, "use_dualstack", "AWS_USE_DUALSTACK_ENDPOINT");
-  options.fips = switched_on(config, "use_fips", "AWS_USE_FIPS_ENDPOINT");
-  options.credentials = credentials_in(config);
-  options.anonymous = flag(config, "anonymous").value_or(false);
-  options.profile = text(config, "profile");
-  options.checksum =
-      chosen<Checksum>(config, "checksum", {{"crc32c", Checksum::crc32c}, {"md5", Checksum::md5}});
-  options.sign_payload = flag(config, "sign_payload");
-  options.requester_pays = flag(config, "requester_pays").value_or(false);
-  options.sse = text(config, "sse");
-  options.sse_kms_key_id = text(config, "sse_kms_key_id");
+  options.bucket = bucket_in(fields);
+  options.endpoint_url = settings.endpoint_url();
+  options.region = settings.setting("region", {"AWS_REGION", "AWS_DEFAULT_REGION"}, "region");
+  options.addressing = chosen<Addressing>(
+      fields, "addressing_style", settings.setting("addressing_style", {}, "s3.addressing_style"),
+      {{"auto", Addressing::automatic},
+       {"path", Addressing::path},
+       {"virtual", Addressing::virtual_host}});
+  options.dualstack =
+      settings.switched_on("use_dualstack", "AWS_USE_DUALSTACK_ENDPOINT", "use_dualstack_endpoint");
+  options.fips = settings.switched_on("use_fips", "AWS_USE_FIPS_ENDPOINT", "use_fips_endpoint");
+  options.credentials = given_in(fields);
+  options.anonymous = fields.flag("anonymous").value_or(false);
+  options.profile = fields.text("profile");
+  options.checksum = chosen<Checksum>(fields, "checksum", fields.text("checksum"),
+                                      {{"crc32c", Checksum::crc32c}, {"md5", Checksum::md5}});
+  options.sign_payload = fields.flag("sign_payload");
+  options.requester_pays = fields.flag("requester_pays").value_or(false);
+  options.sse = fields.text("sse");
+  options.sse_kms_key_id = fields.text("sse_kms_key_id");
   if (!options.sse_kms_key_id.empty() && !options.sse.starts_with("aws:kms"))
-    refuse("sse_kms_key_id is for \"sse\": \"aws:kms\" or \"aws:kms:dsse\"");
-  options.storage_class = text(config, "storage_class");
-  options.tls = tls_of(config, logger);
+    fields.refuse("sse_kms_key_id is for \"sse\": \"aws:kms\" or \"aws:kms:dsse\"");
+  options.storage_class = fields.text("storage_class");
+  options.tls = tls_of(fields, settings, logger);
   return options;
 }
 

@@ -24,7 +24,7 @@ struct S3Options {
 
   std::optional<Credentials> credentials{};  // explicit ones
   bool anonymous = false;                    // of buckets that everybody may read
-  std::string profile;                       // empty: the default one
+  std::string profile;                       // empty: that of the environment
 
   Checksum checksum = Checksum::crc32c;
   std::optional<bool> sign_payload{};  // unless given: where TLS does not protect it

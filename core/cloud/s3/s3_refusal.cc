@@ -29,6 +29,7 @@ constexpr Meaning meanings[] = {
     {"AllAccessDisabled", Code::access, Again::no, "ask the owner of the bucket"},
     {"AccountProblem", Code::access, Again::no, "ask the owner of the account"},
     {"InvalidAccessKeyId", Code::access, Again::renewed, "check the access key"},
+    {"XAdminUserNotFound", Code::access, Again::renewed, "check the access key"},  // versitygw
     {"SignatureDoesNotMatch", Code::access, Again::no, "check the secret key"},
     {"ExpiredToken", Code::access, Again::renewed, "log in again, or renew the credentials"},
     {"TokenRefreshRequired", Code::access, Again::renewed, "renew the credentials"},
