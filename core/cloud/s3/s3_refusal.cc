@@ -34,6 +34,7 @@ constexpr Meaning meanings[] = {
     {"ExpiredToken", Code::access, Again::renewed, "log in again, or renew the credentials"},
     {"TokenRefreshRequired", Code::access, Again::renewed, "renew the credentials"},
     {"InvalidToken", Code::access, Again::renewed, "renew the credentials"},
+    {"InvalidTokenId", Code::access, Again::renewed, "renew the credentials"},  // MinIO
     {"RequestTimeTooSkewed", Code::access, Again::renewed, check_clock},
     {"RequestExpired", Code::access, Again::renewed, check_clock},
     {"ObjectLocked", Code::access, Again::no, "the bucket keeps it for a while (object lock)"},
