@@ -35,9 +35,10 @@ void runs_have_each_element_once_and_are_long(void **) {
       {{{0, 0, 0}, {4, 5, 6}}, {{1, 2, 3}, {2, 2, 2}}},
       {{{0, 2, 0}, {4, 3, 6}}, {{2, 0, 0}, {2, 4, 6}}},
       {{{3}, {5}}, {{0}, {6}}},
+      {{{0, 0, 3}, {4, 5, 2}}, {{0, 0, 0}, {4, 5, 6}}},  // the second is the wider one
       {{{}, {}}, {{}, {}}},
   };
-  const std::vector<size_t> expected_runs = {1, 1, 4, 2, 1, 1};
+  const std::vector<size_t> expected_runs = {1, 1, 4, 2, 1, 20, 1};
   for (size_t i = 0; i < cases.size(); ++i) {
     const auto &[from, to] = cases[i];
     const std::optional<Region> common = common_of(from, to);
