@@ -37,6 +37,25 @@ det_status det_checkpoint_limit_saves(det_checkpoint_context *checkpoint,
   });
 }
 
+void det_staging_options_init(det_staging_options *options) noexcept {
+  if (options != nullptr) *options = DET_STAGING_OPTIONS_INIT;
+}
+
+det_status det_checkpoint_stage_saves(det_checkpoint_context *checkpoint,
+                                      const det_staging_options *options, det_error *err) noexcept {
+  return guarded(err, [&] {
+    det::context::Core &core = *deref(checkpoint, "checkpoint").core;
+    const auto given =
+        read_options<det_staging_options>(options, DET_STAGING_OPTIONS_INIT, "options");
+    const std::string directory = text_or_empty(given.directory);
+    if (!directory.empty() && given.limit_bytes < 1)
+      throw det::Error(det::Code::invalid, "staging saves in '" + directory + "': limit_bytes is " +
+                                               std::to_string(given.limit_bytes) +
+                                               "; say how much of the room there they may take");
+    core.checkpoint().stage_saves(directory, static_cast<uint64_t>(given.limit_bytes));
+  });
+}
+
 det_status det_checkpoint_upload_async(det_checkpoint_context *checkpoint, const char *directory,
                                        const char *metadata_json,
                                        const det_checkpoint_options *options,

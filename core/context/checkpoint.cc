@@ -102,7 +102,9 @@ std::shared_ptr<SaveTicket> CheckpointContext::upload_async(const fs::path &dire
   const uint64_t bytes = bytes_of(directory, upload.paths);
   make_room(bytes);
   saves_.rethrow_failure("uploading a checkpoint");
-  Save save{storage_.begin(make_uuid()), upload.metadata, {}, bytes};
+  const std::shared_ptr<SaveStage> at = stage();
+  Save save{
+      at ? at->begin(make_uuid()) : storage_.begin(make_uuid()), upload.metadata, {}, bytes, at};
   save.writer->copy(directory, upload.paths);
   return begin_save(std::move(save));
 }
@@ -114,8 +116,10 @@ std::unique_ptr<CheckpointStore> CheckpointContext::begin_store(
   check_rank(".store_path");
   saves_.rethrow_failure("beginning a checkpoint");
   Json metadata = metadata_json ? metadata_from(*metadata_json) : Json();
+  std::shared_ptr<SaveStage> at = stage();
+  auto writer = at ? at->begin(make_uuid()) : storage_.begin(make_uuid());
   return std::unique_ptr<CheckpointStore>(
-      new CheckpointStore(*this, std::move(metadata), false, storage_.begin(make_uuid())));
+      new CheckpointStore(*this, std::move(metadata), false, std::move(writer), std::move(at)));
 }
 
 std::vector<engine::CheckpointEntry> CheckpointContext::list() {
@@ -216,6 +220,7 @@ void CheckpointContext::remove(const std::string &id) {
     throw Error(Code::busy, "deleting checkpoint " + id +
                                 ": it is still being saved; cancel that, or wait for its end");
   settle_waiting(id);
+  if (const std::shared_ptr<SaveStage> at = stage()) at->drop(id);
   storage_.withdraw(id);
   bool was_complete = false;
   try {

@@ -17,6 +17,7 @@
 #include "core/comm/communicator.h"
 #include "core/context/gate.h"
 #include "core/context/save_queue.h"
+#include "core/context/save_stage.h"
 #include "core/master/master.h"
 #include "core/storage/storage.h"
 #include "core/tensors/header.h"
@@ -59,7 +60,8 @@ class CheckpointStore {
   enum class State { open, committed, aborted, failed };
 
   CheckpointStore(CheckpointContext &context, Json metadata, bool sharded,
-                  std::unique_ptr<storage::CheckpointWriter> writer);
+                  std::unique_ptr<storage::CheckpointWriter> writer,
+                  std::shared_ptr<SaveStage> stage = nullptr);
   void check_open(const char *tried) const;
   void begin_commit();
   void commit_sharded();
@@ -85,7 +87,8 @@ class CheckpointStore {
   const std::string id_, path_;
   std::mutex mutex_;
   std::unique_ptr<storage::CheckpointWriter> writer_;
-  std::vector<std::string> known_;  // files of this rank that the writer knows already
+  std::vector<std::string> known_;          // files of this rank that the writer knows already
+  const std::shared_ptr<SaveStage> stage_;  // where it waits to be stored; null: in its storage
   State state_ = State::open;
 };
 
@@ -111,6 +114,9 @@ class CheckpointContext {
                                            const std::string &metadata_json, bool sharded,
                                            const storage::Selector &selector);
   void limit_saves(const SaveLimits &limits);
+  // From now on saves of one rank are copied below `directory`, and stored from there; what earlier
+  // runs of this trial left there goes first. An empty one ends that.
+  void stage_saves(const std::filesystem::path &directory, uint64_t limit_bytes);
   // All ranks in step where the save is of all ranks: then the chief's limit counts. False at its
   // end; throws what the save failed with.
   bool wait(SaveTicket &ticket, std::optional<std::chrono::milliseconds> limit);
@@ -158,10 +164,21 @@ class CheckpointContext {
 
   struct Save {  // all that the background has to do
     std::shared_ptr<storage::CheckpointWriter> writer;
-    Json metadata;
+    Json metadata = {};
     std::vector<std::string> paths = {};  // that this rank is to finish, with other ranks
     uint64_t bytes = 0;
+    std::shared_ptr<SaveStage> stage = nullptr;  // where the writer is
   };
+  std::shared_ptr<SaveStage> stage();
+  void publish_staged(storage::CheckpointWriter &staged, SaveStage &stage, const Json &metadata,
+                      SaveTicket *ticket = nullptr);
+  template <class Read>
+  auto read_nearest(const std::string &id, const Read &read);
+  void download_nearest(const std::string &id, const std::filesystem::path &directory,
+                        const storage::Selector &selector, bool checksums);
+  std::unique_ptr<storage::CheckpointReader> restore_nearest(const std::string &id,
+                                                             const storage::Selector &selector,
+                                                             bool checksums);
   void make_room(uint64_t bytes);
   void make_room_together(const comm::Call &call, const std::function<uint64_t()> &bytes);
   SaveLimits limits();
@@ -199,6 +216,7 @@ class CheckpointContext {
   std::mutex asking_;  // for an asynchronous save: one thread after the other
   std::mutex limits_mutex_;
   SaveLimits limits_;
+  std::shared_ptr<SaveStage> stage_;
   std::atomic<bool> saves_together_{false};  // ever; the same on all ranks
   SaveQueue saves_;                          // last: its thread uses what stands above
 };

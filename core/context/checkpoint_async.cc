@@ -27,10 +27,11 @@ void look_for_stop() {
 
 void check_size(uint64_t bytes, const SaveLimits &limits) {
   if (bytes > limits.bytes)
-    throw Error(Code::full, "saving a checkpoint of " + std::to_string(bytes) +
-                                " bytes asynchronously: limit_bytes of det_save_limits is " +
-                                std::to_string(limits.bytes) +
-                                "; raise it, or save this one with det_checkpoint_upload()");
+    throw Error(Code::full,
+                "saving a checkpoint of " + std::to_string(bytes) +
+                    " bytes asynchronously: the limit is " + std::to_string(limits.bytes) +
+                    "; raise limit_bytes of det_save_limits and det_staging_options, or save "
+                    "this one with det_checkpoint_upload()");
 }
 
 SaveQueue::Room room_for(uint64_t bytes, const SaveLimits &limits) {
@@ -57,12 +58,15 @@ SaveLimits CheckpointContext::limits() {
 }
 
 void CheckpointContext::make_room(uint64_t bytes) {
-  const SaveLimits now = limits();
+  SaveLimits now = limits();
+  const std::shared_ptr<SaveStage> at = stage();
+  if (at) now.bytes = std::min(now.bytes, at->limit_bytes());
   check_size(bytes, now);
   while (!saves_.await(room_for(bytes, now), now.waits ? step : milliseconds(0))) {
     if (!now.waits) refuse_for_now();
     look_for_stop();
   }
+  if (at) at->make_room(saves_.bytes() + bytes);
 }
 
 // No rank waits longer for the others than they take to answer.
@@ -139,6 +143,7 @@ std::shared_ptr<SaveTicket> CheckpointContext::begin_save_together(const comm::C
 void CheckpointContext::work(SaveTicket &ticket, const Save &save) {
   const storage::Progress progress(
       [&ticket](const storage::ProgressCount &count) { ticket.count(count); });
+  if (save.stage) return publish_staged(*save.writer, *save.stage, save.metadata, &ticket);
   if (!ticket.is_of_all_ranks()) return publish(*save.writer, save.metadata, {}, &ticket);
   if (!communicator_.is_chief()) return hand_in(ticket, save);
   std::vector<std::string> shares{save.writer->finish(save.paths)};

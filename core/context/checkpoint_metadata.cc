@@ -67,6 +67,11 @@ void check_metadata(const Json &metadata) {
                     to_wire(*steps));
 }
 
+Json read_metadata(const fs::path &directory) {
+  const fs::path path = directory / storage::metadata_name;
+  return parse_json_object(read_file(path), "'" + path.string() + "'");
+}
+
 void write_metadata(const fs::path &directory, const Json &metadata) {
   const fs::path path = directory / storage::metadata_name;
   const Fd file = open_file(path, O_WRONLY | O_CREAT | O_TRUNC);

@@ -13,6 +13,9 @@ namespace det::context {
 // Throws Code::invalid unless "steps_completed" is an integer, 0 or more.
 void check_metadata(const Json &metadata);
 
+// What write_metadata() wrote; throws Code::not_found, or Code::invalid for what is no object.
+Json read_metadata(const std::filesystem::path &directory);
+
 void write_metadata(const std::filesystem::path &directory, const Json &metadata);
 
 // What several ranks say, objects merged key by key. Of a key on which they differ the value of the

@@ -25,7 +25,50 @@ class OpenedElsewhere : public storage::CheckpointReader {
   const fs::path path_;
 };
 
+// A copy that must not go meanwhile.
+class Pinned : public storage::CheckpointReader {
+ public:
+  Pinned(std::unique_ptr<storage::CheckpointReader> real, std::shared_ptr<void> pin)
+      : real_(std::move(real)), pin_(std::move(pin)) {}
+  const fs::path &path() const override { return real_->path(); }
+
+ private:
+  const std::unique_ptr<storage::CheckpointReader> real_;
+  const std::shared_ptr<void> pin_;
+};
+
 }  // namespace
+
+// From the copy on this machine, where there is one that is in order.
+template <class Read>
+auto CheckpointContext::read_nearest(const std::string &id, const Read &read) {
+  const std::shared_ptr<SaveStage> at = stage();
+  if (at && at->has(id, storage_.list(id))) try {
+      const std::shared_ptr<void> pin = at->pin(id);
+      return read(at->storage(), pin);
+    } catch (const Error &error) {
+      if (error.code != Code::corrupt) throw;
+      logger_.warning(error.what(), "; it is read from its storage instead");
+      at->drop(id);
+    }
+  return read(storage_, std::shared_ptr<void>());
+}
+
+void CheckpointContext::download_nearest(const std::string &id, const fs::path &directory,
+                                         const storage::Selector &selector, bool checksums) {
+  read_nearest(id, [&](storage::Storage &from, const std::shared_ptr<void> &) {
+    from.download(id, directory, selector, checksums, had_manifest(id));
+  });
+}
+
+std::unique_ptr<storage::CheckpointReader> CheckpointContext::restore_nearest(
+    const std::string &id, const storage::Selector &selector, bool checksums) {
+  return read_nearest(id, [&](storage::Storage &from, std::shared_ptr<void> pin) {
+    auto reader = from.restore(id, pin ? nullptr : selector, checksums, had_manifest(id));
+    if (pin) reader = std::make_unique<Pinned>(std::move(reader), std::move(pin));
+    return reader;
+  });
+}
 
 storage::HadManifest CheckpointContext::had_manifest(const std::string &id) {
   return [this, id] { return master_.has_made_checkpoint(id); };
@@ -69,14 +112,14 @@ void CheckpointContext::download(const std::string &id, const fs::path &director
   gate_.check();
   if (request.mode == DownloadMode::no_shared) {
     storage::check_storage_id(id);
-    storage_.download(id, directory, request.selector, request.checksums, had_manifest(id));
+    download_nearest(id, directory, request.selector, request.checksums);
     return;
   }
   const comm::Call call{comm::ApiCall::checkpoint_download, id};
   storage::Selector selector;
   if (anybody_selects(call, id, request)) selector = choose_together(call, id, request.selector);
   comm::local_chief_decides(communicator_, call, [&] {
-    storage_.download(id, directory, selector, request.checksums, had_manifest(id));
+    download_nearest(id, directory, selector, request.checksums);
     return std::string();
   });
 }
@@ -86,7 +129,7 @@ std::unique_ptr<storage::CheckpointReader> CheckpointContext::begin_restore(
   gate_.check();
   if (request.mode == DownloadMode::no_shared) {
     storage::check_storage_id(id);
-    return storage_.restore(id, request.selector, request.checksums, had_manifest(id));
+    return restore_nearest(id, request.selector, request.checksums);
   }
   const comm::Call call{comm::ApiCall::checkpoint_restore, id};
   storage::Selector selector;
@@ -97,7 +140,7 @@ std::unique_ptr<storage::CheckpointReader> CheckpointContext::begin_restore(
   }
   std::unique_ptr<storage::CheckpointReader> reader;
   const std::string path = comm::local_chief_decides(communicator_, call, [&] {
-    reader = storage_.restore(id, selector, request.checksums, had_manifest(id));
+    reader = restore_nearest(id, selector, request.checksums);
     return reader->path().string();
   });
   if (!reader) reader = std::make_unique<OpenedElsewhere>(path);

@@ -14,14 +14,16 @@
 namespace det::context {
 
 CheckpointStore::CheckpointStore(CheckpointContext &context, Json metadata, bool sharded,
-                                 std::unique_ptr<storage::CheckpointWriter> writer)
+                                 std::unique_ptr<storage::CheckpointWriter> writer,
+                                 std::shared_ptr<SaveStage> stage)
     : context_(context),
       metadata_(std::move(metadata)),
       sharded_(sharded),
       is_shared_(!context.storage_.directory().empty()),
       id_(writer->id()),
       path_(writer->path().string()),
-      writer_(std::move(writer)) {}
+      writer_(std::move(writer)),
+      stage_(std::move(stage)) {}
 
 CheckpointStore::~CheckpointStore() {
   // A forked child shares the parent's files and must leave them alone.
@@ -64,7 +66,8 @@ void CheckpointStore::commit() {
   } else {
     context_.settle_earlier_saves();
     writer_->put(storage::metadata_name, to_metadata_text(metadata_));
-    context_.publish(*writer_, metadata_, {});
+    if (stage_) context_.publish_staged(*writer_, *stage_, metadata_);
+    else context_.publish(*writer_, metadata_, {});
   }
   state_ = State::committed;
 }
@@ -84,7 +87,7 @@ std::shared_ptr<SaveTicket> CheckpointStore::commit_async() {
   } else {
     writer_->put(storage::metadata_name, to_metadata_text(metadata_));
     const uint64_t size = bytes();
-    ticket = context_.begin_save({std::move(writer_), metadata_, {}, size});
+    ticket = context_.begin_save({std::move(writer_), metadata_, {}, size, stage_});
   }
   state_ = State::committed;
   return ticket;

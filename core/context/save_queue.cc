@@ -89,6 +89,13 @@ void SaveQueue::rethrow_failure(const std::string &tried) {
         .with_retry(false);
 }
 
+uint64_t SaveQueue::bytes() {
+  const std::lock_guard lock(state_->mutex);
+  uint64_t bytes = 0;
+  for (const Save &save : state_->saves) bytes += save.bytes;
+  return bytes;
+}
+
 bool SaveQueue::has(const std::string &id) {
   const std::lock_guard lock(state_->mutex);
   return std::ranges::any_of(state_->saves,

@@ -42,6 +42,7 @@ class SaveQueue {
   void rethrow_failure(const std::string &tried);
 
   bool has(const std::string &id);
+  uint64_t bytes();  // that those under way hold back
   // The one that is being saved, or is next.
   std::shared_ptr<SaveTicket> first();
 

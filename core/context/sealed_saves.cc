@@ -1,12 +1,7 @@
 #include "core/context/sealed_saves.h"
 
-#include <filesystem>
-
 #include "core/base/error.h"
-#include "core/base/file.h"
-#include "core/base/json.h"
 #include "core/context/checkpoint_metadata.h"
-#include "core/storage/tree.h"
 
 namespace det::context {
 
@@ -14,11 +9,7 @@ namespace {
 
 engine::CheckpointEntry finish(storage::CheckpointWriter &writer, storage::Storage &storage,
                                master::Master &master) {
-  const std::filesystem::path file = writer.path() / storage::metadata_name;
-  engine::CheckpointReport report{writer.id(),
-                                  parse_json_object(read_file(file), "'" + file.string() + "'"),
-                                  {},
-                                  storage.config()};
+  engine::CheckpointReport report{writer.id(), read_metadata(writer.path()), {}, storage.config()};
   check_metadata(report.metadata);
   report.resources = writer.commit();
   if (!master.knows_checkpoint(report.id)) master.report_checkpoint(report);

@@ -203,6 +203,37 @@ DET_API det_status det_checkpoint_limit_saves(det_checkpoint_context *checkpoint
                                               const det_save_limits *limits,
                                               det_error *err) DET_NOEXCEPT;
 
+/** Where saves wait on this machine until they are stored. */
+typedef struct det_staging_options {
+  size_t struct_size;    /**< sizeof(det_staging_options). */
+  const char *directory; /**< In memory (/dev/shm), or on a disk of the machine. NULL: nowhere. */
+  int64_t limit_bytes;   /**< Of what is under way and what is kept there, together: 1 or more. */
+} det_staging_options;
+
+/** Initialiser with the defaults. det_staging_options_init() does the same. */
+#define DET_STAGING_OPTIONS_INIT \
+  { sizeof(det_staging_options), NULL, 0 }
+
+/** Fills options with the defaults, as the macro does. NULL does nothing.   @since 0.1 */
+DET_API void det_staging_options_init(det_staging_options *options) DET_NOEXCEPT;
+
+/** From now on asynchronous saves of one rank, and what is written between
+ * det_checkpoint_store_begin() and its commit, are made in a directory of this machine and stored
+ * from there: for buckets, and for file systems that are slow. Their copies are kept as long as
+ * `limit_bytes` allows, the oldest dropped first, and a checkpoint is then read from its copy
+ * instead of its storage: after its files and, but for `skip_verification`, its checksums were
+ * found right. Saves of all ranks are not staged.
+ *
+ * What a killed process of this trial left there is stored now, in the background and before what
+ * is saved from here on; where the directory is memory, a power cut takes it. The library makes a
+ * directory of its own there, for this user alone. Does not block otherwise.
+ * @param[in] options  NULL, or no directory: saves that follow are not staged. Copied.
+ * @return DET_OK; DET_E_INVALID (the limit); DET_E_ACCESS, DET_E_IO, DET_E_FULL (the directory);
+ * DET_E_STATE (closed).   @since 0.1 */
+DET_API det_status det_checkpoint_stage_saves(det_checkpoint_context *checkpoint,
+                                              const det_staging_options *options,
+                                              det_error *err) DET_NOEXCEPT;
+
 /** As det_checkpoint_upload(), but returns as soon as the caller may write to `directory` again:
  * once its files are copied, or cloned where the file system can do that, into the private
  * directory of the new checkpoint. The rest (reading them once more for their checksums, the disk,

@@ -182,12 +182,14 @@ typedef int32_t det_outcome;
  * of a failure would make a master over HTTP start it again. */
 #define DET_OUTCOME_INVALID_HP 2
 
-/** Ends the run (seed: leaving the context): carries every report to the master and tells it how
- * the run ended. Every step is done even when one fails; the first failure is returned. Reports
- * that cannot be delivered stay in the journal for `det sync`. Afterwards every function of the
- * core and its views answers DET_E_STATE; the memory stays until det_core_free(). A
- * repeat does nothing, but for what there was no memory for. Blocks. In a forked child it does
- * nothing. A power cut soon after may make the run look killed, which the next start mends.
+/** Ends the run (seed: leaving the context): waits for asynchronous saves (without limit, but for a
+ * close by `close_at_end` after a signal, which leaves them to the next start), carries every
+ * report to the master and tells it how the run ended. Every step is done even when one fails; the
+ * first failure is returned. Reports that cannot be delivered stay in the journal for `det sync`.
+ * Afterwards every function of the core and its views answers DET_E_STATE; the memory stays until
+ * det_core_free(). A repeat does nothing, but for what there was no memory for. Blocks. In a forked
+ * child it does nothing. A power cut soon after may make the run look killed, which the next start
+ * mends.
  *
  * Each rank closes for itself, in any order: no rank waits for another, and reports of one that
  * closes after the chief still arrive. The run ends as the chief says, unless that is
@@ -195,7 +197,8 @@ typedef int32_t det_outcome;
  * without closing: then it ends as that rank did.
  * @param[in] how  One of DET_OUTCOME_*.
  * @return DET_OK; DET_E_INVALID; DET_E_CONFLICT (see det_train_flush()); DET_E_TIMEOUT,
- * DET_E_UNAVAILABLE, DET_E_BUSY, DET_E_IO, DET_E_FULL, DET_E_NOMEM.   @since 0.1 */
+ * DET_E_UNAVAILABLE, DET_E_BUSY, DET_E_IO, DET_E_FULL, DET_E_NOMEM; what an asynchronous save
+ * failed with that nobody has heard of.   @since 0.1 */
 DET_API det_status det_core_close(det_core *core, det_outcome how, det_error *err) DET_NOEXCEPT;
 
 /** Releases the core, its views and operations. Closes first with DET_OUTCOME_ERROR if that was not

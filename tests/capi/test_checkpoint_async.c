@@ -226,6 +226,56 @@ static void limits_are_checked(void **state) {
   det_checkpoint_ticket_free(ticket);
 }
 
+/* A directory for staging, beside the storage. */
+static void stage(struct fixture *f, int64_t limit) {
+  char path[128];
+  det_staging_options options = DET_STAGING_OPTIONS_INIT;
+  snprintf(path, sizeof path, "%s/stage", f->home);
+  options.directory = path;
+  options.limit_bytes = limit;
+  assert_ok(det_checkpoint_stage_saves(checkpoint_of(f), &options, &f->err));
+}
+
+/* What is staged or kept under an id. */
+static int is_kept(struct fixture *f, const char *id, const char *name) {
+  char path[512];
+  struct stat about;
+  snprintf(path, sizeof path, "%s/stage/.detcore-saves-%u/%s%s", f->home, (unsigned)geteuid(), id,
+           name);
+  return stat(path, &about) == 0;
+}
+
+static void copies_are_kept_and_read_while_there_is_room(void **state) {
+  struct fixture *f = *state;
+  char source[128], ids[3][STORAGE_ID_SIZE], path[512];
+  make_source(f, source, sizeof source);
+  stage(f, 80); /* two of 31 bytes and none more */
+  for (int i = 0; i < 3; ++i) {
+    det_checkpoint_ticket *ticket = upload(f, source);
+    strcpy(ids[i], det_checkpoint_ticket_id(ticket));
+    assert_ok(det_checkpoint_ticket_wait(ticket, DET_TIMEOUT_DEFAULT, &f->err));
+    det_checkpoint_ticket_free(ticket);
+  }
+  assert_false(is_kept(f, ids[0], ""));
+  assert_true(is_kept(f, ids[1], "") && is_kept(f, ids[2], ""));
+  for (int i = 0; i < 3; ++i) assert_restores(f, ids[i], "1 2 3");
+
+  /* The copy is read, and not where it is damaged. */
+  det_checkpoint_reader *restore;
+  assert_ok(det_checkpoint_restore_begin(checkpoint_of(f), ids[2], NULL, &restore, &f->err));
+  assert_non_null(strstr(det_checkpoint_restore_path(restore), "/stage/"));
+  snprintf(path, sizeof path, "%s", det_checkpoint_restore_path(restore));
+  det_checkpoint_restore_free(restore);
+  write_file(path, "weights", "1 2 4");
+  assert_restores(f, ids[2], "1 2 3");
+  assert_false(is_kept(f, ids[2], ""));
+
+  assert_ok(det_checkpoint_delete(checkpoint_of(f), ids[1], &f->err));
+  assert_false(is_kept(f, ids[1], ""));
+  assert_fails(det_checkpoint_restore_begin(checkpoint_of(f), ids[1], NULL, &restore, &f->err),
+               DET_E_NOT_FOUND, ids[1]);
+}
+
 static void null_is_refused_or_does_nothing(void **state) {
   struct fixture *f = *state;
   det_checkpoint_ticket *ticket = (det_checkpoint_ticket *)f;
@@ -243,7 +293,14 @@ static void null_is_refused_or_does_nothing(void **state) {
   assert_fails(det_checkpoint_limit_saves(NULL, NULL, &f->err), DET_E_INVALID, "checkpoint");
   assert_null(det_checkpoint_ticket_id(NULL));
   det_checkpoint_ticket_free(NULL);
+  assert_fails(det_checkpoint_stage_saves(NULL, NULL, &f->err), DET_E_INVALID, "checkpoint");
+  assert_ok(det_checkpoint_stage_saves(checkpoint_of(f), NULL, &f->err));
+  det_staging_options staging = DET_STAGING_OPTIONS_INIT;
+  staging.directory = f->home;
+  assert_fails(det_checkpoint_stage_saves(checkpoint_of(f), &staging, &f->err), DET_E_INVALID,
+               "limit_bytes");
   det_save_limits_init(NULL);
+  det_staging_options_init(NULL);
 }
 
 static void a_forked_child_is_refused(void **state) {
@@ -325,6 +382,8 @@ int test_checkpoint_async(void) {
       cmocka_unit_test_setup_teardown(what_was_saved_cannot_be_cancelled, setup, teardown),
       cmocka_unit_test_setup_teardown(a_cancelled_save_leaves_nothing, setup, teardown),
       cmocka_unit_test_setup_teardown(limits_are_checked, setup, teardown),
+      cmocka_unit_test_setup_teardown(copies_are_kept_and_read_while_there_is_room, setup,
+                                      teardown),
       cmocka_unit_test_setup_teardown(null_is_refused_or_does_nothing, setup, teardown),
       cmocka_unit_test_setup_teardown(a_forked_child_is_refused, setup, teardown),
       cmocka_unit_test_setup_teardown(what_a_killed_process_had_begun_the_next_start_finishes,

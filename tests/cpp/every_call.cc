@@ -84,6 +84,7 @@ void save(const det::Checkpoint &checkpoint, det::OnFailure on) {
   store.abort(on);
   const std::string id = checkpoint.upload(store.path(), "{}", options, on);
   checkpoint.limit_saves({}, on);
+  checkpoint.stage_saves("/dev/shm", 1 << 30, on);
   const det::Ticket ticket = checkpoint.upload_async(store.path(), "{}", options, on);
   store.commit_async(on).wait({}, on);
   static_cast<void>(ticket.id() == id && ticket.state(on) == det::TicketState::saved &&

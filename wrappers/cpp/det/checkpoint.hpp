@@ -116,6 +116,14 @@ class Checkpoint {
                                    limits.refuse_when_full ? 1 : 0};
     detail::call(on, det_checkpoint_limit_saves, checkpoint_, &c_limits);
   }
+  // Saves of one rank wait in a directory of this machine until they are stored, and are kept there
+  // as long as so many bytes are enough. An empty path ends that.
+  void stage_saves(const std::filesystem::path &directory, int64_t limit_bytes,
+                   OnFailure on = {}) const {
+    const det_staging_options c_options{sizeof c_options, detail::null_if_empty(directory.native()),
+                                        limit_bytes};
+    detail::call(on, det_checkpoint_stage_saves, checkpoint_, &c_options);
+  }
   void download(Text storage_id, const std::filesystem::path &directory,
                 const DownloadOptions &options = {}, OnFailure on = {}) const;
 

@@ -165,6 +165,14 @@ class det_save_limits(Structure):
     )
 
 
+class det_staging_options(Structure):
+    _fields_ = (
+        ("struct_size", c_size_t),
+        ("directory", c_char_p),
+        ("limit_bytes", c_int64),
+    )
+
+
 class det_log_line(Structure):
     _fields_ = (
         ("struct_size", c_size_t),
@@ -366,6 +374,8 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "det_checkpoint_store_free": (None, (c_void_p, )),
     "det_save_limits_init": (None, (POINTER(det_save_limits), )),
     "det_checkpoint_limit_saves": (c_int32, (c_void_p, POINTER(det_save_limits), POINTER(det_error), )),
+    "det_staging_options_init": (None, (POINTER(det_staging_options), )),
+    "det_checkpoint_stage_saves": (c_int32, (c_void_p, POINTER(det_staging_options), POINTER(det_error), )),
     "det_checkpoint_upload_async": (c_int32, (c_void_p, c_char_p, c_char_p, POINTER(det_checkpoint_options), POINTER(c_void_p), POINTER(det_error), )),
     "det_checkpoint_store_commit_async": (c_int32, (c_void_p, POINTER(c_void_p), POINTER(det_error), )),
     "det_checkpoint_ticket_id": (c_char_p, (c_void_p, )),

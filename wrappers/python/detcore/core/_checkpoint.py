@@ -159,6 +159,16 @@ class CheckpointContext:
         limits.refuse_when_full = 1 if refuse_when_full else 0
         call("det_checkpoint_limit_saves", self._view, byref(limits))
 
+    def stage_saves(self, directory: Path | None, limit_bytes: int = 0) -> None:
+        """Saves of one rank wait in a directory of this machine (memory, or a disk of its own) until
+        they are stored, and are kept there as long as `limit_bytes` are enough. None ends that."""
+        folder = encoded(directory, "directory")
+        options = _abi.det_staging_options()
+        library.det_staging_options_init(byref(options))
+        options.directory = folder
+        options.limit_bytes = limit_bytes
+        interruptible(lambda: call("det_checkpoint_stage_saves", self._view, byref(options)))
+
     @contextlib.contextmanager
     def store_path(
         self,

@@ -1,0 +1,49 @@
+// Saves that wait on this machine until they are stored.
+#include "core/base/error.h"
+#include "core/base/file.h"
+#include "core/context/checkpoint.h"
+#include "core/context/checkpoint_metadata.h"
+#include "core/context/sealed_saves.h"
+#include "core/storage/tree.h"
+
+namespace det::context {
+
+std::shared_ptr<SaveStage> CheckpointContext::stage() {
+  const std::lock_guard guard(limits_mutex_);
+  return stage_;
+}
+
+void CheckpointContext::stage_saves(const std::filesystem::path &directory, uint64_t limit_bytes) {
+  gate_.check();
+  const std::lock_guard asking(asking_);
+  std::shared_ptr<SaveStage> made;
+  if (!directory.empty()) {
+    made = std::make_shared<SaveStage>(directory, limit_bytes, master_.info().cluster_id,
+                                       std::shared_ptr<Logger>(std::shared_ptr<void>(), &logger_));
+    made->make_room(0);
+    if (communicator_.is_chief())
+      for (auto &writer : made->take_sealed(owner_of_saves(master_.info()))) {
+        if (master_.knows_checkpoint(writer->id())) {
+          made->keep(*writer);
+          continue;
+        }
+        const std::filesystem::path path = writer->path();
+        const Save save{std::move(writer), read_metadata(path), {}, 0, made};
+        auto ticket = std::make_shared<SaveTicket>(save.writer->id(), SavePart::all);
+        saves_.add(ticket, 0, [this, save](SaveTicket &own) { work(own, save); });
+      }
+  }
+  const std::lock_guard guard(limits_mutex_);
+  stage_ = std::move(made);
+}
+
+// What an earlier attempt has stored of it already, where the storage can tell, is not sent again.
+void CheckpointContext::publish_staged(storage::CheckpointWriter &staged, SaveStage &stage,
+                                       const Json &metadata, SaveTicket *ticket) {
+  const std::unique_ptr<storage::CheckpointWriter> writer = storage_.resume(staged.id());
+  writer->add(staged.path(), std::nullopt);
+  publish(*writer, metadata, {}, ticket);
+  stage.keep(staged);
+}
+
+}  // namespace det::context
