@@ -106,5 +106,6 @@ det_status det_storage_delete(det_storage *storage, const char *storage_id,
     impl.withdraw(id);
     impl.remove(id);
     impl.settle(id);
+    impl.reclaim();
   });
 }

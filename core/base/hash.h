@@ -9,7 +9,14 @@ namespace det {
 
 uint64_t checksum64(const void *data, size_t size) noexcept;
 
-// The same value, of data that comes in pieces.
+// Long enough to take what has one hash for equal; a secret seed keeps others from arranging it.
+struct Hash128 {
+  uint64_t low = 0, high = 0;
+  bool operator==(const Hash128 &) const = default;
+};
+Hash128 hash128(const void *data, size_t size, uint64_t seed) noexcept;
+
+// As checksum64(), of data that comes in pieces.
 class Checksum {
  public:
   Checksum() noexcept;

@@ -27,6 +27,7 @@ Json RestClient::delete_checkpoint(const std::string &id) {
   session_->call(codec::PatchCheckpoints{{{.uuid = id, .resources = codec::Sizes{}}}});
   storage->remove(id);
   storage->settle(id);
+  storage->reclaim();
   return {{"uuid", id}, {"size", checkpoint.at("size")}};
 }
 

@@ -232,6 +232,7 @@ void CheckpointContext::remove(const std::string &id) {
   remove_withdrawn(id, was_complete);
   master_.checkpoint_deleted(id);
   storage_.settle(id);
+  storage_.reclaim();
 }
 
 void CheckpointContext::remove_withdrawn(const std::string &id, bool was_complete) try {
@@ -272,6 +273,7 @@ void CheckpointContext::recover() {
     if (master_.knows_checkpoint(id)) storage_.settle(id);
     else finish_removal(id);
   }
+  storage_.reclaim();
 }
 
 void CheckpointContext::finish_removal(const std::string &id) try {

@@ -21,6 +21,7 @@ class Collector {
     std::erase_if(garbage, [&](const StoredCheckpoint &one) { return !is_there(one); });
     announce(garbage);
     for (StoredCheckpoint &one : garbage) remove(std::move(one));
+    storages_.reclaim();
     return std::move(collected_);
   }
 

@@ -147,6 +147,7 @@ DeletedFiles delete_files(Database &store, int64_t experiment_id, Logger &logger
     ++deleted.checkpoints;
     deleted.size += one.size;
   }
+  storages.reclaim();
   if (failure) throw Error(*failure);
   return deleted;
 }

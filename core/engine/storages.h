@@ -24,6 +24,12 @@ class Storages {
     return *storage;
   }
 
+  // After removals.
+  void reclaim() {
+    for (const auto &[config, storage] : storages_)
+      if (storage) storage->reclaim();
+  }
+
  private:
   std::shared_ptr<Logger> logger_;
   std::map<std::string, std::unique_ptr<storage::Storage>> storages_;

@@ -108,6 +108,7 @@ int collect_for_cluster(const CollectRequest &request, const config::ClusterInfo
       const storage::Resources left = storage->remove_matching(id, request.globs);
       remains.push_back({id, codec::Sizes(left.begin(), left.end())});
     });
+  storage->reclaim();
   if (request.tensorboards)
     attempt("deleting the TensorBoard files of experiment " + std::to_string(request.experiment_id),
             [&] {

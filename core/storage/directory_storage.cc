@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <unordered_map>
 
+#include "core/storage/chunks/stored_chunks.h"
 #include "core/storage/glob.h"
 #include "core/storage/shared_directory.h"
 #include "core/storage/writer.h"
@@ -30,7 +31,15 @@ class StoredDirectory : public CheckpointReader {
 }  // namespace
 
 DirectoryStorage::DirectoryStorage(Options options, std::shared_ptr<Logger> logger)
-    : options_(std::move(options)), logger_(std::move(logger)) {}
+    : options_(std::move(options)),
+      logger_(std::move(logger)),
+      memory_(options_.deduplicate ? std::make_shared<ChunkMemory>() : nullptr) {}
+
+std::unique_ptr<CheckpointWriter> DirectoryStorage::deduplicating(
+    std::unique_ptr<DirectoryWriter> writer) const {
+  if (memory_) writer->deduplicate(memory_, logger_);
+  return writer;
+}
 
 std::unique_ptr<CheckpointWriter> DirectoryStorage::begin(const std::string &id) {
   check_storage_id(id);
@@ -38,16 +47,16 @@ std::unique_ptr<CheckpointWriter> DirectoryStorage::begin(const std::string &id)
   if (lstat((options_.base / id).c_str(), &about) == 0)
     throw Error(Code::conflict, "starting checkpoint '" + (options_.base / id).string() +
                                     "': the id is taken; use a new id");
-  return std::make_unique<DirectoryWriter>(Staging::open(options_.base, cluster_id_), id,
-                                           options_.durable);
+  return deduplicating(std::make_unique<DirectoryWriter>(Staging::open(options_.base, cluster_id_),
+                                                         id, options_.durable));
 }
 
 std::unique_ptr<CheckpointWriter> DirectoryStorage::join(const std::string &id) {
   check_storage_id(id);
   // Opening it makes what is absent, and so asks the server, where a client of a network file
   // system remembers that there was nothing.
-  return std::make_unique<DirectoryWriter>(Staging::open(options_.base, cluster_id_), id,
-                                           options_.durable, DirectoryWriter::Joining{});
+  return deduplicating(std::make_unique<DirectoryWriter>(
+      Staging::open(options_.base, cluster_id_), id, options_.durable, DirectoryWriter::Joining{}));
 }
 
 Resources DirectoryStorage::list(const std::string &id) {
@@ -100,6 +109,8 @@ void DirectoryStorage::download(const std::string &id, const fs::path &target,
   std::vector<TreeEntry> entries =
       scan_tree(stored, {.enter_links = !selector, .sizes = false, .outside = Code::corrupt});
   const std::optional<Manifest> manifest = manifest_of(stored, had_manifest);
+  StoredChunks chunks(options_.base, stored, manifest);
+  chunks.add_to(entries);
   Selector chosen;
   if (selector) {
     std::unordered_map<std::string, bool> verdicts;  // one call for each path
@@ -110,20 +121,24 @@ void DirectoryStorage::download(const std::string &id, const fs::path &target,
       return verdict == verdicts.end() ? selector(path) : verdict->second;
     };
   }
-  if (manifest) verify(stored, *manifest, chosen, false);
-  if (selector && entries.empty()) return;
+  const bool nothing = selector && entries.empty();
+  chunks.take_from(entries);
+  if (manifest) verify(stored, chunks.rest_of(*manifest), chosen, false);
+  chunks.verify();
+  if (nothing) return;
   make_directories(target);
   const Tree into(target);
   const bool compare = checksums && manifest;
-  const std::vector<HashedFile> copied =
-      copy_tree(stored, entries, into, {.confined = true, .checksums = compare});
+  std::vector<HashedFile> assembled;
+  std::vector<HashedFile> copied =
+      copy_tree(stored, entries, into, {.confined = true, .checksums = compare},
+                [&] { assembled = chunks.assemble(into); });
   if (!compare) return;
+  copied.insert(copied.end(), assembled.begin(), assembled.end());
   for (const HashedFile &file : copied) try {
       verify_checksum(stored, *manifest, file);
     } catch (const Error &) {
-      std::string leaf;
-      const Fd parent = open_parent_beneath(into, file.path, &leaf);
-      unlinkat(parent.get(), leaf.c_str(), 0);
+      remove_file_beneath(into, file.path);
       throw;
     }
 }
@@ -139,10 +154,15 @@ std::unique_ptr<CheckpointReader> DirectoryStorage::restore(const std::string &i
                                      options_.base.string() + "' does not exist; check `" +
                                      options_.base_key + "`");
   const Tree stored = open_stored(id);
+  const std::optional<Manifest> manifest = manifest_of(stored, had_manifest);
+  if (!StoredChunks(options_.base, stored, manifest).empty()) {
+    auto copy = std::make_unique<TemporaryCopy>(options_.base, cluster_id_);
+    download(id, copy->path(), selector, checksums, had_manifest);
+    return copy;
+  }
   if (selector)
     logger_->warning("restoring checkpoint '" + id +
                      "': this storage hands out the stored directory, so the selector is ignored");
-  const std::optional<Manifest> manifest = manifest_of(stored, had_manifest);
   if (manifest) verify(stored, *manifest, nullptr, checksums);
   // What a download would refuse is not handed out either. A commit has let links to directories
   // of the checkpoint pass, so of what has a manifest these are not entered.
@@ -186,19 +206,26 @@ Resources DirectoryStorage::remove_matching(const std::string &id,
     return {};
   }
   const Tree stored = open_stored(id);
-  const Matches matches = match_globs(resources_of(scan_tree(stored, {})), globs, *logger_);
+  const std::optional<Manifest> before = read_manifest(stored);
+  const StoredChunks chunks(options_.base, stored, before);
+  std::vector<TreeEntry> entries = scan_tree(stored, {});
+  chunks.add_to(entries);
+  const Matches matches = match_globs(resources_of(entries), globs, *logger_);
   if (matches.remaining.empty()) {
     remove(id);
     return {};
   }
   // The manifest first: a file too many does no harm, one that is missed makes a checkpoint
   // unusable.
-  if (std::optional<Manifest> manifest = read_manifest(stored)) {
-    std::erase_if(*manifest,
+  if (before) {
+    Manifest manifest = *before;
+    std::erase_if(manifest,
                   [&](const auto &entry) { return !matches.remaining.contains(entry.first); });
-    replace_manifest(stored, *manifest);
+    replace_manifest(stored, manifest, !chunks.empty());
   }
+  chunks.forget_all_but(matches.remaining);
   for (const std::string &path : matches.removed) {
+    if (chunks.has(path)) continue;
     std::string leaf;
     const Fd parent = open_parent_beneath(stored, path, &leaf);
     remove_beneath(parent.get(), leaf, stored.name / path);
@@ -237,9 +264,17 @@ std::vector<std::string> DirectoryStorage::sweep() {
         staging->release(orphan.id);
       else unsettled_.insert_or_assign(orphan.id, std::move(orphan.lock));
     }
+  reclaim();
   std::vector<std::string> ids;
   for (const auto &[id, held] : unsettled_) ids.push_back(id);
   return ids;
+}
+
+void DirectoryStorage::reclaim() try {
+  const std::optional<Staging> staging = Staging::find(options_.base, cluster_id_);
+  if (staging) reclaim_chunks(staging->visible(), staging->unfinished(), *logger_);
+} catch (const Error &error) {
+  logger_->warning(std::string("removing chunks that no checkpoint has any more: ") + error.what());
 }
 
 void DirectoryStorage::settle(const std::string &id) {

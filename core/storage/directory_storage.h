@@ -9,6 +9,7 @@
 #include "core/storage/staging.h"
 #include "core/storage/storage.h"
 #include "core/storage/tree.h"
+#include "core/storage/writer.h"
 
 namespace det::storage {
 
@@ -17,8 +18,9 @@ class DirectoryStorage : public Storage {
   struct Options {
     std::filesystem::path base;
     Json config;
-    std::string base_key;  // what the configuration calls the base, for errors
-    bool durable = true;   // false leaves syncing to the kernel: for measurements
+    std::string base_key;      // what the configuration calls the base, for errors
+    bool durable = true;       // false leaves syncing to the kernel: for measurements
+    bool deduplicate = false;  // large files are stored in chunks; reading asks nobody
   };
 
   DirectoryStorage(Options options, std::shared_ptr<Logger> logger);
@@ -40,16 +42,21 @@ class DirectoryStorage : public Storage {
   std::vector<std::unique_ptr<CheckpointWriter>> take_sealed(const std::string &owner) override;
   std::vector<std::string> sweep() override;
   void settle(const std::string &id) override;
+  void reclaim() override;
   Json config() const override { return options_.config; }
   std::filesystem::path directory() const override { return options_.base; }
 
  private:
   bool is_stored(const std::string &id) const;
   Tree open_stored(const std::string &id) const;
+  std::unique_ptr<CheckpointWriter> deduplicating(std::unique_ptr<DirectoryWriter> writer) const;
+  std::unique_ptr<CheckpointReader> restore_copy(const std::string &id, const Selector &selector,
+                                                 bool checksums, const HadManifest &had_manifest);
   std::optional<Manifest> manifest_of(const Tree &stored, const HadManifest &had_manifest) const;
 
   const Options options_;
   const std::shared_ptr<Logger> logger_;
+  const std::shared_ptr<ChunkMemory> memory_;  // null: it stores files whole
   std::string cluster_id_;
   std::mutex mutex_;
   std::map<std::string, OwnerLock> unsettled_;  // swept or withdrawn

@@ -17,18 +17,29 @@ namespace {
 // Files handed to a thread at once: a small one is done in less time than a hand-over takes.
 constexpr size_t batch_size = 16;
 
-[[noreturn]] void throw_changed(const std::string &described) {
-  throw Error(
-      Code::conflict,
-      "reading " + described + ": the file changed meanwhile; store it once nobody writes to it");
-}
-
 // Some file systems keep no modes or times; that is no reason to lose a checkpoint.
 bool is_refusal(int os_errno) {
   return os_errno == EPERM || os_errno == EOPNOTSUPP || os_errno == ENOSYS;
 }
 
 }  // namespace
+
+void throw_changed(const std::string &described) {
+  throw Error(
+      Code::conflict,
+      "reading " + described + ": the file changed meanwhile; store it once nobody writes to it");
+}
+
+Fd open_to_read(const Tree &tree, const std::string &path, bool confined) {
+  const int flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC;  // a pipe must not make us wait
+  Fd file(confined ? open_beneath(tree.fd.get(), path, flags)
+                   : openat(tree.fd.get(), path.c_str(), flags));
+  if (!file && confined && (errno == EXDEV || errno == ELOOP))
+    throw Error(Code::corrupt, "opening " + tree.name_of(path) +
+                                   ": it leads out of the checkpoint; restore another checkpoint");
+  if (!file) OsFailure{errno}.raise("opening " + tree.name_of(path));
+  return file;
+}
 
 void write_all_at(int fd, std::string_view bytes, uint64_t offset, const std::string &described) {
   while (!bytes.empty()) {
@@ -61,13 +72,7 @@ struct FileTransfer::File {
       : tree(target_tree), path(std::move(file_path)) {}
   ~File() {
     if (!target || finished) return;
-    std::string leaf;
-    try {
-      const Fd parent = open_parent_beneath(tree, path, &leaf);
-      unlinkat(parent.get(), leaf.c_str(), 0);
-    } catch (const std::exception &) {
-      // Already failing; the half file stays.
-    }
+    remove_file_beneath(tree, path);
   }
 
   const Tree &tree;
@@ -82,17 +87,6 @@ struct FileTransfer::File {
 
   uint64_t size() const { return static_cast<uint64_t>(before.st_size); }
 };
-
-Fd FileTransfer::open_source(const std::string &path) const {
-  const int flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC;  // a pipe must not make us wait
-  Fd file(options_.confined ? open_beneath(source_.fd.get(), path, flags)
-                            : openat(source_.fd.get(), path.c_str(), flags));
-  if (!file && options_.confined && (errno == EXDEV || errno == ELOOP))
-    throw Error(Code::corrupt, "opening " + source_.name_of(path) +
-                                   ": it leads out of the checkpoint; restore another checkpoint");
-  if (!file) OsFailure{errno}.raise("opening " + source_.name_of(path));
-  return file;
-}
 
 std::vector<HashedFile> FileTransfer::run(const std::vector<std::string> &paths) {
   Buffer buffer;
@@ -120,7 +114,7 @@ void FileTransfer::expect(const std::vector<std::string> &paths) {
 
 void FileTransfer::start(const std::string &path, Buffer &buffer) {
   auto file = std::make_shared<File>(target_ != nullptr ? *target_ : source_, path);
-  file->source = open_source(path);
+  file->source = open_to_read(source_, path, options_.confined);
   if (fstat(file->source.get(), &file->before) != 0)
     OsFailure{errno}.raise("looking at " + source_.name_of(path));
   if (!S_ISREG(file->before.st_mode))

@@ -23,7 +23,6 @@ class FileTransfer {
   void expect(const std::vector<std::string> &paths);
   void start(const std::string &path, Buffer &buffer);
 
-  Fd open_source(const std::string &path) const;
   void move_block(File &file, size_t block, Buffer &buffer);
   bool copy_in_kernel(File &file, uint64_t begin, uint64_t end);
   void finish(File &file);
@@ -37,6 +36,11 @@ class FileTransfer {
   std::vector<HashedFile> done_;
   Pool pool_;  // last: its threads use what stands above
 };
+
+// `confined`: the tree is a stored checkpoint, and no link may lead out of it.
+Fd open_to_read(const Tree &tree, const std::string &path, bool confined);
+
+[[noreturn]] void throw_changed(const std::string &described);
 
 // Writes all of `bytes` at an offset, from any thread; `described` is for the error.
 void write_all_at(int fd, std::string_view bytes, uint64_t offset, const std::string &described);

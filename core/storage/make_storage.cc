@@ -58,21 +58,30 @@ void check_can_be_directory(const fs::path &base) {
   }
 }
 
+bool wants_deduplication(const Json &config) {
+  const auto found = config.find("deduplicate");
+  if (found == config.end() || found->is_null()) return false;
+  if (!found->is_boolean()) refuse("'deduplicate' must be true or false");
+  return found->get<bool>();
+}
+
 std::unique_ptr<Storage> open_directory(const fs::path &base, Json config, const char *base_key,
-                                        std::shared_ptr<Logger> logger) {
+                                        bool deduplicate, std::shared_ptr<Logger> logger) {
   if (base.empty()) refuse("the base path must not be empty");
   // Absolute, so that it stays the same when the program changes its working directory.
   const fs::path absolute = fs::absolute(base);
   check_can_be_directory(absolute);
-  return std::make_unique<DirectoryStorage>(
-      DirectoryStorage::Options{absolute, std::move(config), base_key}, std::move(logger));
+  if (deduplicate) config["deduplicate"] = true;
+  DirectoryStorage::Options options{absolute, std::move(config), base_key};
+  options.deduplicate = deduplicate;
+  return std::make_unique<DirectoryStorage>(std::move(options), std::move(logger));
 }
 
 std::unique_ptr<Storage> make_shared_fs(const Json &config,
                                         const std::optional<std::string> &container_path,
                                         std::shared_ptr<Logger> logger) {
   allow_only(config, {"host_path", "storage_path", "propagation", "container_path",
-                      "checkpoint_path", "tensorboard_path"});
+                      "checkpoint_path", "tensorboard_path", "deduplicate"});
   const std::string host_path = required_text(config, "host_path");
   const char *const key = config.contains("storage_path")       ? "storage_path"
                           : config.contains("tensorboard_path") ? "tensorboard_path"
@@ -81,14 +90,14 @@ std::unique_ptr<Storage> make_shared_fs(const Json &config,
   Json again{{"type", "shared_fs"}, {"host_path", host_path}};
   if (storage_path) again["storage_path"] = *storage_path;
   return open_directory(shared_directory(host_path, storage_path, container_path), std::move(again),
-                        "host_path", std::move(logger));
+                        "host_path", wants_deduplication(config), std::move(logger));
 }
 
 std::unique_ptr<Storage> make_directory(const Json &config, std::shared_ptr<Logger> logger) {
-  allow_only(config, {"container_path"});
+  allow_only(config, {"container_path", "deduplicate"});
   const std::string path = required_text(config, "container_path");
   return open_directory(path, {{"type", "directory"}, {"container_path", path}}, "container_path",
-                        std::move(logger));
+                        wants_deduplication(config), std::move(logger));
 }
 
 // What it may say besides, the store of that type knows.
@@ -107,6 +116,8 @@ std::unique_ptr<Storage> make_bucket(const Json &config, std::shared_ptr<Logger>
     normalized_prefix(text_of(config, "prefix").value_or(""));
   }
   text_of(config, "temp_dir");
+  if (wants_deduplication(config))
+    refuse("`deduplicate` is for storage on a file system, of type shared_fs or directory");
   return open_bucket(config, std::move(logger));
 }
 
@@ -152,7 +163,7 @@ std::unique_ptr<Storage> make_storage_from_uri(const std::string &uri,
         std::move(logger));
   const fs::path base = fs::absolute(location.path);
   return open_directory(base, {{"type", "shared_fs"}, {"host_path", base.string()}}, "host_path",
-                        std::move(logger));
+                        false, std::move(logger));
 }
 
 bool is_storage_id(const std::string &id) {

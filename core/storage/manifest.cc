@@ -10,13 +10,13 @@
 
 #include "core/base/json.h"
 #include "core/base/utf8.h"
-#include "core/base/uuid.h"
 
 namespace det::storage {
 
 namespace {
 
 constexpr int version = 1;
+constexpr int chunked_version = 2;  // of one that names files which are in chunks
 
 // JSON is Unicode and paths are bytes: '%', and in a path that is not UTF-8 every byte beyond
 // ASCII, become %XX.
@@ -63,12 +63,14 @@ std::string path_from(const Json &text) {
   return path;
 }
 
-ManifestText from_text(const std::string &text) {
+ManifestText from_text(const std::string &text, bool reads_chunks) {
   const Json json = parse_json_object(text, "the manifest");
-  if (json.at("version") != version)
+  const Json &written = json.at("version");
+  if (written != version && !(reads_chunks && written == chunked_version))
     throw Error(Code::unsupported,
-                "its version is " + json.at("version").dump() + ", made by a newer release");
+                "its version is " + written.dump() + ", made by a newer release");
   ManifestText manifest;
+  manifest.chunked = written == chunked_version;
   for (const Json &file : json.at("files"))
     manifest.files[path_from(file.at(0))] = {file.at(1).get<uint64_t>(),
                                              from_hex(file.at(2).get<std::string>())};
@@ -102,14 +104,15 @@ std::string to_text(const ManifestText &manifest) {
                   static_cast<unsigned long long>(entry.checksum));
     files.push_back(Json::array({escaped(path), entry.size, checksum.data()}));
   }
-  Json json{{"version", version}, {"files", std::move(files)}};
+  Json json{{"version", manifest.chunked ? chunked_version : version}, {"files", std::move(files)}};
   for (const std::string &path : manifest.directories) json["directories"].push_back(escaped(path));
   return to_wire(json) + "\n";
 }
 
-ManifestText parse_manifest(const std::string &text, const std::string &described) {
+ManifestText parse_manifest(const std::string &text, const std::string &described,
+                            bool reads_chunks) {
   try {
-    return from_text(text);
+    return from_text(text, reads_chunks);
   } catch (const Error &error) {
     if (error.code == Code::unsupported)
       throw Error(Code::unsupported,
@@ -125,49 +128,26 @@ void throw_damaged(const std::string &described, const std::string &how) {
                                  "; the checkpoint is damaged, restore another one");
 }
 
-void write_manifest(const Tree &root, const Manifest &manifest) {
+void write_manifest(const Tree &root, const Manifest &manifest, bool chunked) {
   const Fd file(openat(root.fd.get(), manifest_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
                        default_file_mode));
   if (!file && errno == EEXIST)
     throw Error(Code::invalid, "committing " + root.name_of(manifest_name) +
                                    ": this name is reserved; give your file another name");
   if (!file) OsFailure{errno}.raise("making " + root.name_of(manifest_name));
-  write_all(file.get(), to_text({manifest}), (root.name / manifest_name).string());
+  write_all(file.get(), to_text({manifest, {}, chunked}), (root.name / manifest_name).string());
 }
 
-void replace_manifest(const Tree &root, const Manifest &manifest) {
-  const int at = root.fd.get();
-  const std::string aside = std::string(".") + manifest_name + "." + make_uuid();
-  const Fd file(
-      openat(at, aside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, default_file_mode));
-  if (!file) OsFailure{errno}.raise("making " + root.name_of(aside));
-  try {
-    write_all(file.get(), to_text({manifest}), (root.name / aside).string());
-    if (fsync(file.get()) != 0) OsFailure{errno}.raise("syncing " + root.name_of(aside));
-    if (renameat(at, aside.c_str(), at, manifest_name) != 0)
-      OsFailure{errno}.raise("renaming to " + root.name_of(manifest_name));
-  } catch (...) {
-    unlinkat(at, aside.c_str(), 0);
-    throw;
-  }
-  if (fsync(at) != 0 && errno != EINVAL)
-    OsFailure{errno}.raise("syncing '" + root.name.string() + "'");
+void replace_manifest(const Tree &root, const Manifest &manifest, bool chunked) {
+  replace_file(root, manifest_name, to_text({manifest, {}, chunked}));
 }
 
 std::optional<Manifest> read_manifest(const Tree &root) {
   const Fd file(open_beneath(root.fd.get(), manifest_name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW));
   if (!file && errno == ENOENT) return std::nullopt;
   if (!file) OsFailure{errno}.raise("opening " + root.name_of(manifest_name));
-  std::string text;
-  std::array<char, 65536> buffer;
-  for (;;) {
-    const ssize_t got = read(file.get(), buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) OsFailure{errno}.raise("reading " + root.name_of(manifest_name));
-    if (got == 0) break;
-    text.append(buffer.data(), static_cast<size_t>(got));
-  }
-  return parse_manifest(text, root.name_of(manifest_name)).files;
+  const std::string text = read_all(file.get(), (root.name / manifest_name).string());
+  return parse_manifest(text, root.name_of(manifest_name), true).files;
 }
 
 void verify(const Tree &root, const Manifest &manifest, const Selector &wanted, bool checksums) {

@@ -23,21 +23,24 @@ using Manifest = std::map<std::string, ManifestEntry>;  // by relative path, fil
 struct ManifestText {
   Manifest files;
   std::vector<std::string> directories{};
+  bool chunked = false;  // files of it are in chunks: releases that know of none refuse it
 };
 
 std::string to_text(const ManifestText &manifest);
 
-// Of what is stored as `described`; Code::corrupt when it cannot be understood.
-ManifestText parse_manifest(const std::string &text, const std::string &described);
+// Of what is stored as `described`; Code::corrupt when it cannot be understood, Code::unsupported
+// where it is of a newer release, or has files in chunks and the caller does not read these.
+ManifestText parse_manifest(const std::string &text, const std::string &described,
+                            bool reads_chunks = false);
 
 // Into a tree without one; Code::invalid where the name is taken.
-void write_manifest(const Tree &root, const Manifest &manifest);
+void write_manifest(const Tree &root, const Manifest &manifest, bool chunked = false);
 
 // Nothing when there is none; Code::corrupt when it cannot be understood.
 std::optional<Manifest> read_manifest(const Tree &root);
 
 // In place of an old one, durably.
-void replace_manifest(const Tree &root, const Manifest &manifest);
+void replace_manifest(const Tree &root, const Manifest &manifest, bool chunked = false);
 
 // Compares the sizes, and the checksums if asked, of the listed files that `wanted` takes. Throws
 // Code::corrupt naming the first that is missing or differs.

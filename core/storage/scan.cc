@@ -90,7 +90,8 @@ class Scan {
     const Fd directory = open_directory(base);
     if (!directory) OsFailure{errno}.raise("opening directory " + root_.name_of(base));
     for (const Name &name : names_in(directory, root_.name_of(base)))
-      if (!base.empty() || (name.text != manifest_name && name.text != shares_name))
+      if (!base.empty() ||
+          (name.text != manifest_name && name.text != shares_name && name.text != chunks_directory))
         visit(index, base, directory, name);
   }
 

@@ -11,6 +11,7 @@
 #include "core/base/error.h"
 #include "core/base/hash.h"
 #include "core/base/uuid.h"
+#include "core/storage/chunks/staged_chunks.h"
 #include "core/storage/shared_directory.h"
 
 namespace det::storage {
@@ -37,20 +38,6 @@ bool names(const Tree &directory, const std::string &name, const Tree &tree) {
   return fstatat(directory.fd.get(), name.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
          fstat(tree.fd.get(), &open) == 0 && named.st_dev == open.st_dev &&
          named.st_ino == open.st_ino;
-}
-
-// rename(2) that replaces nothing: not even the empty directory that it otherwise would.
-bool rename_new(const Tree &from, const Tree &to, const std::string &name) {
-  if (renameat2(from.fd.get(), name.c_str(), to.fd.get(), name.c_str(), RENAME_NOREPLACE) == 0)
-    return true;
-  // Not every file system knows the flag, nor every kernel the call.
-  if (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP) return false;
-  struct stat about {};
-  if (fstatat(to.fd.get(), name.c_str(), &about, AT_SYMLINK_NOFOLLOW) == 0) {
-    errno = EEXIST;
-    return false;
-  }
-  return renameat(from.fd.get(), name.c_str(), to.fd.get(), name.c_str()) == 0;
 }
 
 [[noreturn]] void throw_replaced(const fs::path &path) {
@@ -165,6 +152,9 @@ void Staging::sync_base() const { sync(base_); }
 void Staging::sync_locks() const { sync(root_); }
 
 bool Staging::discard(const Tree &from, const std::string &id) const {
+  if (Fd tree(openat(from.fd.get(), id.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+      tree)
+    note_garbage_of(base_, {from.name / id, std::move(tree)});
   const std::string removed = removed_prefix + make_uuid();
   if (renameat(from.fd.get(), id.c_str(), root_.fd.get(), removed.c_str()) != 0) {
     if (is_absent(errno)) return false;

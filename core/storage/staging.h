@@ -30,6 +30,8 @@ class Staging {
 
   const std::filesystem::path &base() const { return base_.name; }
   const std::filesystem::path &root() const { return root_.name; }
+  const Tree &visible() const { return base_; }
+  const Tree &unfinished() const { return root_; }
   std::filesystem::path lock_of(const std::string &id) const { return root() / lock_name(id); }
 
   // Makes the empty tree of `id`. The lock is there, and held, before the tree is; `lock` receives

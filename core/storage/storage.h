@@ -175,6 +175,10 @@ class Storage {
   virtual std::vector<std::string> sweep() = 0;
   virtual void settle(const std::string &id) = 0;  // master and storage agree about it
 
+  // Gives free what nothing stored needs any more after removals; cheap where nothing was removed.
+  // What goes wrong is logged.
+  virtual void reclaim() {}
+
   // How to build this storage again, without credentials.
   virtual Json config() const = 0;
 

@@ -8,7 +8,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
+
+#include "core/base/uuid.h"
 
 namespace det::storage {
 
@@ -99,6 +102,13 @@ Fd make_file_beneath(const Tree &root, const std::string &path, unsigned mode) {
   return file;
 }
 
+void remove_file_beneath(const Tree &root, const std::string &path) noexcept try {
+  std::string leaf;
+  const Fd parent = open_parent_beneath(root, path, &leaf);
+  unlinkat(parent.get(), leaf.c_str(), 0);
+} catch (const std::exception &) {
+}
+
 void make_directory_beneath(const Tree &root, const std::string &path, unsigned mode) {
   std::string leaf;
   const Fd parent = open_parent_beneath(root, path, &leaf);
@@ -106,6 +116,38 @@ void make_directory_beneath(const Tree &root, const std::string &path, unsigned 
   const int reason = errno;
   if (reason == EEXIST && Fd(open_beneath(root.fd.get(), path, O_PATH | O_DIRECTORY))) return;
   OsFailure{reason == EEXIST ? ENOTDIR : reason}.raise("making directory " + root.name_of(path));
+}
+
+void replace_file(const Tree &tree, const std::string &name, std::string_view text) {
+  const int at = tree.fd.get();
+  const std::string aside = "." + name + "." + make_uuid();
+  const Fd file(
+      openat(at, aside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, default_file_mode));
+  if (!file) OsFailure{errno}.raise("making " + tree.name_of(aside));
+  try {
+    write_all(file.get(), text, (tree.name / aside).string());
+    if (fsync(file.get()) != 0) OsFailure{errno}.raise("syncing " + tree.name_of(aside));
+    if (renameat(at, aside.c_str(), at, name.c_str()) != 0)
+      OsFailure{errno}.raise("renaming to " + tree.name_of(name));
+  } catch (...) {
+    unlinkat(at, aside.c_str(), 0);
+    throw;
+  }
+  if (fsync(at) != 0 && errno != EINVAL)
+    OsFailure{errno}.raise("syncing '" + tree.name.string() + "'");
+}
+
+bool rename_new(const Tree &from, const Tree &to, const std::string &name) {
+  if (renameat2(from.fd.get(), name.c_str(), to.fd.get(), name.c_str(), RENAME_NOREPLACE) == 0)
+    return true;
+  // Not every file system knows the flag, nor every kernel the call.
+  if (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP) return false;
+  struct stat about {};
+  if (fstatat(to.fd.get(), name.c_str(), &about, AT_SYMLINK_NOFOLLOW) == 0) {
+    errno = EEXIST;
+    return false;
+  }
+  return renameat(from.fd.get(), name.c_str(), to.fd.get(), name.c_str()) == 0;
 }
 
 }  // namespace det::storage

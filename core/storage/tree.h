@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,10 @@ inline constexpr const char *manifest_name = ".detcore-manifest.json";
 
 // In the root of one that is being written; no resource, and reserved.
 inline constexpr const char *shares_name = ".detcore-shares";
+
+// There too, of a checkpoint with files in chunks: their lists, and of an unfinished one also the
+// chunks that have no name yet.
+inline constexpr const char *chunks_directory = ".detcore-chunks";
 
 // What a program says about its checkpoint, kept beside the files.
 inline constexpr const char *metadata_name = "metadata.json";
@@ -49,8 +54,18 @@ Fd open_parent_beneath(const Tree &root, const std::string &path, std::string *l
 // written through.
 Fd make_file_beneath(const Tree &root, const std::string &path, unsigned mode);
 
+// What cannot be removed stays: something else has failed already.
+void remove_file_beneath(const Tree &root, const std::string &path) noexcept;
+
 // Makes the directory where it is absent; what it lies in must be there.
 void make_directory_beneath(const Tree &root, const std::string &path, unsigned mode);
+
+// Writes a file of the root anew, in place of an old one, durably.
+void replace_file(const Tree &root, const std::string &name, std::string_view text);
+
+// rename(2) that replaces nothing: not even the empty directory that it otherwise would. False with
+// errno.
+bool rename_new(const Tree &from, const Tree &to, const std::string &name);
 
 struct Name {
   std::string text;
@@ -75,7 +90,7 @@ struct ScanOptions {
   const Tree *never = nullptr;    // a directory that must not be met (the target of a copy)
 };
 
-// Everything below `root` but the manifest, each directory before its contents.
+// Everything below `root` but what has a reserved name, each directory before its contents.
 std::vector<TreeEntry> scan_tree(const Tree &root, const ScanOptions &options);
 
 // Their paths and sizes; 0 for what is not a file.

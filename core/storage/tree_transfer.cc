@@ -56,7 +56,8 @@ void check_copyable(const Tree &source, const std::vector<TreeEntry> &entries) {
 }
 
 std::vector<HashedFile> copy_tree(const Tree &source, const std::vector<TreeEntry> &entries,
-                                  const Tree &target, const TransferOptions &options) {
+                                  const Tree &target, const TransferOptions &options,
+                                  const std::function<void()> &besides) {
   check_copyable(source, entries);
   std::vector<std::string> files;
   std::set<std::string> directories;
@@ -66,6 +67,7 @@ std::vector<HashedFile> copy_tree(const Tree &source, const std::vector<TreeEntr
   }
   for (const std::string &path : directories) make_directory_beneath(target, path, 0700);
   std::vector<HashedFile> done = FileTransfer(source, &target, options).run(files);
+  if (besides) besides();
   for (auto path = directories.rbegin(); path != directories.rend(); ++path)
     copy_attributes(source, target, *path, options.confined);
   return done;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <mutex>
 #include <set>
 #include <string>
@@ -47,8 +48,10 @@ void check_copyable(const Tree &source, const std::vector<TreeEntry> &entries);
 
 // Copies the entries of `source` into `target`, with mode and modification time, in the directories
 // they need. Throws Code::conflict when a file changes meanwhile. What failed half way is removed.
+// `besides` brings what else comes into the directories, before these get their modes.
 std::vector<HashedFile> copy_tree(const Tree &source, const std::vector<TreeEntry> &entries,
-                                  const Tree &target, const TransferOptions &options);
+                                  const Tree &target, const TransferOptions &options,
+                                  const std::function<void()> &besides = nullptr);
 
 // Reads the files at `paths` below `root`; unless `confined`, links may lead out of it.
 std::vector<HashedFile> hash_files(const Tree &root, const std::vector<std::string> &paths,

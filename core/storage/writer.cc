@@ -14,6 +14,20 @@ namespace det::storage {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+// What a storage has of a checkpoint with files in chunks is not the checkpoint.
+void check_whole(const Tree &source) {
+  struct stat about {};
+  if (fstatat(source.fd.get(), chunks_directory, &about, AT_SYMLINK_NOFOLLOW) == 0)
+    throw Error(Code::invalid,
+                "storing '" + source.name.string() +
+                    "': it is a deduplicated checkpoint as its storage keeps it, "
+                    "without the large files; download the checkpoint, and store that");
+}
+
+}  // namespace
+
 DirectoryWriter::DirectoryWriter(Staging staging, const std::string &id, bool durable)
     : id_(id),
       durable_(durable),
@@ -110,9 +124,12 @@ std::vector<HashedFile> DirectoryWriter::bring(const fs::path &source,
   require_writing("adding to checkpoint");
   state_ = State::damaged;
   const Tree from(source);
+  check_whole(from);
   std::vector<TreeEntry> entries =
-      scan_tree(from, {.enter_links = !paths, .sizes = false, .never = &tree_});
+      scan_tree(from, {.enter_links = !paths, .sizes = chunks_ != nullptr, .never = &tree_});
   if (paths) entries = only(std::move(entries), *paths, from);
+  // What is only copied, in a hurry, is cut by finish() and commit().
+  if (chunks_ && options.checksums) entries = cut(from, std::move(entries));
   std::vector<HashedFile> files = copy_tree(from, entries, tree_, options);
   state_ = State::writing;
   return files;
@@ -124,6 +141,7 @@ void DirectoryWriter::put(const std::string &name, std::string_view bytes) {
   // Made anew, so that neither a link nor another name of the old file is written through.
   if (unlinkat(root, name.c_str(), 0) != 0 && errno != ENOENT)
     OsFailure{errno}.raise("replacing " + tree_.name_of(name));
+  if (chunks_) chunks_->forget(name);
   const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
   const Fd file(openat(root, name.c_str(), flags, default_file_mode));
   if (!file) OsFailure{errno}.raise("making " + tree_.name_of(name));
@@ -136,7 +154,9 @@ void DirectoryWriter::know(const HashedFile &file) {
 }
 
 Resources DirectoryWriter::list() const {
-  return resources_of(scan_tree(tree_, {.outside = Code::invalid}));
+  Resources resources = resources_of(scan_tree(tree_, {.outside = Code::invalid}));
+  for (const auto &[path, file] : gather_chunk_lists(tree_)) resources.try_emplace(path, file.size);
+  return resources;
 }
 
 void DirectoryWriter::abort() {

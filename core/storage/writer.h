@@ -2,9 +2,14 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "core/base/fork_guard.h"
+#include "core/storage/chunks/staged_chunks.h"
 #include "core/storage/share.h"
 #include "core/storage/share_files.h"
 #include "core/storage/staging.h"
@@ -25,6 +30,9 @@ class DirectoryWriter : public CheckpointWriter {
   // is there cannot be relied on any more, and removes it.
   DirectoryWriter(Staging staging, Staging::Sealed sealed, bool durable);
   ~DirectoryWriter() override;
+
+  // From now on, large files are stored in chunks. Before anything is added.
+  void deduplicate(std::shared_ptr<ChunkMemory> memory, std::shared_ptr<Logger> logger);
 
   const std::string &id() const override { return id_; }
   const std::filesystem::path &path() const override { return tree_.name; }
@@ -54,6 +62,10 @@ class DirectoryWriter : public CheckpointWriter {
                                 const std::optional<std::vector<std::string>> &paths,
                                 const TransferOptions &options);
   Resources complete(const HashedFiles &finished);
+  std::vector<TreeEntry> cut(const Tree &from, std::vector<TreeEntry> entries);
+  void cut_staged(const std::vector<TreeEntry> &entries);
+  std::set<std::string> finish_in_chunks(const std::vector<std::string> &paths);
+  ChunkedFiles finish_chunks(std::vector<TreeEntry> &entries);
 
   const std::string id_;
   const bool durable_;
@@ -65,7 +77,8 @@ class DirectoryWriter : public CheckpointWriter {
   const Tree tree_;
   ShareFiles shares_{tree_};
   State state_ = State::writing;
-  HashedFiles hashed_;  // while copying, so as not to read again
+  std::unique_ptr<StagedChunks> chunks_;  // null: all files are stored whole
+  HashedFiles hashed_;                    // while copying, so as not to read again
 };
 
 }  // namespace det::storage

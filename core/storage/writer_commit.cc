@@ -26,8 +26,9 @@ void DirectoryWriter::require_owner(const char *tried) const {
 std::string DirectoryWriter::finish(const std::vector<std::string> &paths) {
   require_writing("finishing checkpoint");
   std::vector<std::string> unknown;
+  const std::set<std::string> in_chunks = finish_in_chunks(paths);
   for (const std::string &path : paths)
-    if (!hashed_.contains(path)) unknown.push_back(path);
+    if (!hashed_.contains(path) && !in_chunks.contains(path)) unknown.push_back(path);
   for (HashedFile &file : hash_files(tree_, unknown)) hashed_[file.path] = std::move(file);
   if (durable_) {
     std::vector<TreeEntry> entries;
@@ -84,8 +85,13 @@ Resources DirectoryWriter::commit(const std::vector<std::string> &finished) {
 Resources DirectoryWriter::complete(const HashedFiles &finished) {
   std::vector<TreeEntry> entries = scan_tree(tree_, {.outside = Code::invalid});
   std::vector<std::string> unknown;
+  const ChunkedFiles chunked = finish_chunks(entries);
   Resources resources = resources_of(entries);
   Manifest manifest;
+  for (const auto &[path, file] : chunked) {
+    resources[path] = file.size;
+    manifest[path] = {file.size, file.checksum};
+  }
   for (const TreeEntry &entry : entries) {
     if (entry.is_directory()) continue;
     if (!S_ISREG(entry.about.st_mode))
@@ -104,7 +110,7 @@ Resources DirectoryWriter::complete(const HashedFiles &finished) {
                                       "directory alone while it is committed");
   for (const HashedFile &file : hash_files(tree_, unknown))
     manifest[file.path] = {file.stamp.size, file.checksum};
-  write_manifest(tree_, manifest);
+  write_manifest(tree_, manifest, !chunked.empty());
   if (durable_) {
     std::erase_if(entries, [&](const TreeEntry &e) { return unchanged(finished, e) != nullptr; });
     sync_tree(tree_, entries);

@@ -2,6 +2,7 @@
 #include "core/client/client.h"
 #include "core/config/token_cache.h"
 #include "core/master/rest/login.h"
+#include "core/master/rest/unmanaged_config.h"
 #include "tests/expect_error.h"
 #include "tests/rest/surroundings.h"
 #include "tests/threads.h"
@@ -46,6 +47,20 @@ void ask(const FakeMaster &master, const std::string &path, const Json &body) {
 // The master takes nothing that a running trial sends, and says so at once.
 void go_away(const FakeMaster &master) {
   master.add_fault({{"path", "metrics$|PATCH|task-logs"}, {"status", 401}, {"count", 100'000}});
+}
+
+void masters_are_told_nothing_that_they_refuse(void **) {
+  const Json ours{{"type", "directory"}, {"container_path", "/x"}, {"deduplicate", true}};
+  const Json theirs{{"type", "directory"}, {"container_path", "/x"}};
+  assert_true(master::storage_for_master(ours) == theirs);
+  assert_true(master::storage_for_master(Json()).is_null());
+  for (const Json &storage : {Json(), ours}) {
+    const Json config{{"checkpoint_storage", ours}, {"max_restarts", 1}};
+    for (const auto version : {codec::WireVersion::v0_33, codec::WireVersion::v0_38})
+      assert_true(
+          master::unmanaged_config(config, "name", storage, version).at("checkpoint_storage") ==
+          theirs);
+  }
 }
 
 void trial_is_made_where_none_is_named(void **) {
@@ -502,6 +517,7 @@ void wrong_password_is_told_without_it(void **) {
 
 int test_unmanaged() {
   const CMUnitTest tests[] = {
+      cmocka_unit_test(masters_are_told_nothing_that_they_refuse),
       cmocka_unit_test(trial_is_made_where_none_is_named),
       cmocka_unit_test(trial_goes_on_by_its_external_ids),
       cmocka_unit_test(trial_goes_on_from_its_latest_checkpoint),

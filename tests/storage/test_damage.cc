@@ -125,7 +125,7 @@ void manifest_does_not_lead_out(void **state) {
 
 void manifest_of_a_newer_release_is_unsupported(void **state) {
   Damaged &at = damaged(state);
-  at.rewrite(manifest_name, R"({"version":2,"files":[]})");
+  at.rewrite(manifest_name, R"({"version":3,"files":[]})");
   at.assert_unusable(Code::unsupported, "update this library");
 }
 

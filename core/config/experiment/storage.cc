@@ -71,20 +71,22 @@ bool check_tensorboard_storage(ConfigChecker &checker, const Json &storage, cons
 ConfigSchema storage(Fields common) {
   common.insert(common.begin(), needed("type", anything()));
   const ConfigSchema prefix = text().checked(check_prefix);
-  return choice("type", std::move(common),
-                {{"shared_fs",
-                  {needed("host_path", text()), optional("storage_path", text(), nullptr),
-                   optional("propagation", text(), "rprivate"), optional("container_path", text()),
-                   optional("checkpoint_path", text()), optional("tensorboard_path", text())}},
-                 {"directory", {needed("container_path", text())}},
-                 {"s3",
-                  {needed("bucket", text()), optional("access_key", text(), nullptr),
-                   optional("secret_key", text(), nullptr),
-                   optional("endpoint_url", text(), nullptr), optional("prefix", prefix, nullptr)}},
-                 {"gcs", {needed("bucket", text()), optional("prefix", prefix, nullptr)}},
-                 {"azure",
-                  {needed("container", text()), optional("connection_string", text()),
-                   optional("account_url", text()), optional("credential", text())}}});
+  return choice(
+      "type", std::move(common),
+      {{"shared_fs",
+        {needed("host_path", text()), optional("storage_path", text(), nullptr),
+         optional("propagation", text(), "rprivate"), optional("container_path", text()),
+         optional("checkpoint_path", text()), optional("tensorboard_path", text()),
+         optional("deduplicate", boolean())}},
+       {"directory", {needed("container_path", text()), optional("deduplicate", boolean())}},
+       {"s3",
+        {needed("bucket", text()), optional("access_key", text(), nullptr),
+         optional("secret_key", text(), nullptr), optional("endpoint_url", text(), nullptr),
+         optional("prefix", prefix, nullptr)}},
+       {"gcs", {needed("bucket", text()), optional("prefix", prefix, nullptr)}},
+       {"azure",
+        {needed("container", text()), optional("connection_string", text()),
+         optional("account_url", text()), optional("credential", text())}}});
 }
 
 }  // namespace

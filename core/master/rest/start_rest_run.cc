@@ -25,7 +25,7 @@ std::optional<int64_t> announce(const RestPlace &place, const engine::RunInfo &i
   MasterSession &session = *place.session;
   if (!codec::has_call<codec::StartRun>(session.version())) return std::nullopt;
   codec::StartRun call{.trial_id = info.trial_id};
-  if (!place.storage.is_null()) call.checkpoint_storage = place.storage;
+  if (!place.storage.is_null()) call.checkpoint_storage = storage_for_master(place.storage);
   return session.call(std::move(call), repeatable).storage_id;
 }
 

@@ -23,6 +23,11 @@ Json searcher_of(const Json &config) {
 
 }  // namespace
 
+Json storage_for_master(Json storage) {
+  if (storage.is_object()) erase_key(storage, "deduplicate");
+  return storage;
+}
+
 Json unmanaged_config(const Json &config, const std::string &name, const Json &storage,
                       codec::WireVersion version) {
   Json complete = config.is_object() ? config : Json::object();
@@ -36,6 +41,8 @@ Json unmanaged_config(const Json &config, const std::string &name, const Json &s
                 "reading the configuration: workspace and project go together; give both or none");
   if (version >= codec::WireVersion::v0_38 && !storage.is_null())
     complete["checkpoint_storage"] = storage;
+  if (const auto found = complete.find("checkpoint_storage"); found != complete.end())
+    *found = storage_for_master(*found);
   return complete;
 }
 

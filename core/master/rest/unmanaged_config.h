@@ -13,4 +13,7 @@ namespace det::master {
 Json unmanaged_config(const Json &config, const std::string &name, const Json &storage,
                       codec::WireVersion version);
 
+// `storage`, an object or null, without what only we know: masters refuse keys that they do not.
+Json storage_for_master(Json storage);
+
 }  // namespace det::master

@@ -1,0 +1,148 @@
+#include "core/storage/chunks/chunk_list.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "core/base/file.h"
+#include "core/base/hash.h"
+#include "core/base/json.h"
+#include "core/storage/block_checksum.h"
+
+namespace det::storage {
+
+namespace {
+
+constexpr int list_version = 1;
+constexpr size_t checksum_digits = 16;  // at the end
+
+std::string checksum_text(std::string_view bytes) {
+  std::array<char, checksum_digits + 1> text{};
+  std::snprintf(text.data(), text.size(), "%016llx",
+                static_cast<unsigned long long>(checksum64(bytes.data(), bytes.size())));
+  return text.data();
+}
+
+// The digests as one string, since there are many.
+Json to_json(const std::string &path, const ChunkedFile &file) {
+  std::string digests;
+  Json sizes = Json::array(), generations = Json::array();
+  for (size_t i = 0; i < file.chunks.size(); ++i) {
+    const ChunkName &name = file.chunks[i].name;
+    digests.append(name.digest.begin(), name.digest.end());
+    sizes.push_back(file.chunks[i].size);
+    if (name.generation > 0) generations.push_back({i, name.generation});
+  }
+  return Json::array({path, file.size, file.checksum, file.mode, file.mtime_ns, file.owner,
+                      std::move(digests), std::move(sizes), std::move(generations)});
+}
+
+ChunkedFile file_from(const Json &json) {
+  ChunkedFile file{json.at(1), json.at(2), json.at(3), json.at(4), json.at(5), {}};
+  const auto &digests = json.at(6).get_ref<const std::string &>();
+  const Json &sizes = json.at(7);
+  constexpr size_t digest_size = std::tuple_size_v<decltype(ChunkName::digest)>;
+  if (digests.size() != sizes.size() * digest_size)
+    throw Error(Code::corrupt, "it names other chunks than it has sizes of");
+  uint64_t at = 0;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    Chunk chunk{{}, sizes[i]};
+    std::memcpy(chunk.name.digest.data(), digests.data() + i * digest_size, digest_size);
+    if (chunk.size == 0 || chunk.size > checksum_block - at % checksum_block)
+      throw Error(Code::corrupt, "a chunk has a size that none can have");
+    at += chunk.size;
+    file.chunks.push_back(chunk);
+  }
+  if (at != file.size) throw Error(Code::corrupt, "the chunks are not as long as their file");
+  for (const Json &later : json.at(8))
+    file.chunks.at(later.at(0).get<size_t>()).name.generation = later.at(1);
+  return file;
+}
+
+std::string list_path(const std::string &writer = {}) {
+  return std::string(chunks_directory) + "/" + (writer.empty() ? "" : writer + "/") +
+         chunk_list_name;
+}
+
+}  // namespace
+
+std::string pack_chunk_list(const ChunkedFiles &files) {
+  Json list = Json::array();
+  for (const auto &[path, file] : files) list.push_back(to_json(path, file));
+  std::string bytes = pack(Json{{"version", list_version}, {"files", std::move(list)}});
+  return bytes + checksum_text(bytes);
+}
+
+ChunkedFiles unpack_chunk_list(std::string_view bytes) {
+  if (bytes.size() < checksum_digits ||
+      bytes.substr(bytes.size() - checksum_digits) !=
+          checksum_text(bytes.substr(0, bytes.size() - checksum_digits)))
+    throw Error(Code::corrupt, "its checksum differs from what is written at its end");
+  bytes.remove_suffix(checksum_digits);
+  try {
+    const Json json = unpack(bytes, "the list of chunks");
+    if (json.at("version") != list_version)
+      throw Error(Code::unsupported,
+                  "its version is " + json.at("version").dump() + ", made by a newer release");
+    ChunkedFiles files;
+    for (const Json &file : json.at("files")) {
+      auto path = file.at(0).get<std::string>();
+      if (!is_plain_path(path)) throw Error(Code::corrupt, "a path leads out of the checkpoint");
+      files[std::move(path)] = file_from(file);
+    }
+    return files;
+  } catch (const std::out_of_range &error) {
+    throw Error(Code::corrupt, error.what());
+  } catch (const Json::exception &error) {
+    throw Error(Code::corrupt, error.what());
+  }
+}
+
+std::optional<ChunkedFiles> read_chunk_list_at(const Tree &tree, const std::string &path) {
+  const Fd file(open_beneath(tree.fd.get(), path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW));
+  if (!file && (errno == ENOENT || errno == ENOTDIR)) return std::nullopt;
+  if (!file) OsFailure{errno}.raise("opening " + tree.name_of(path));
+  try {
+    return unpack_chunk_list(read_all(file.get(), tree.name_of(path)));
+  } catch (const Error &error) {
+    if (error.code == Code::corrupt)
+      throw Error(Code::corrupt, "reading " + tree.name_of(path) + ": " + error.what() +
+                                     "; the checkpoint is damaged, restore another one");
+    if (error.code == Code::unsupported)
+      throw Error(Code::unsupported,
+                  "reading " + tree.name_of(path) + ": " + error.what() + "; update this library");
+    throw;
+  }
+}
+
+std::optional<ChunkedFiles> read_chunk_list(const Tree &tree) {
+  return read_chunk_list_at(tree, list_path());
+}
+
+void write_chunk_list(const Tree &tree, const ChunkedFiles &files) {
+  const std::filesystem::path directory = tree.name / chunks_directory;
+  if (mkdirat(tree.fd.get(), chunks_directory, default_directory_mode) != 0 && errno != EEXIST)
+    OsFailure{errno}.raise("making directory '" + directory.string() + "'");
+  Fd opened(open_beneath(tree.fd.get(), chunks_directory, O_RDONLY | O_DIRECTORY));
+  if (!opened) OsFailure{errno}.raise("opening '" + directory.string() + "'");
+  replace_file({directory, std::move(opened)}, chunk_list_name, pack_chunk_list(files));
+}
+
+ChunkedFiles gather_chunk_lists(const Tree &tree) {
+  ChunkedFiles all;
+  const Fd opened(open_beneath(tree.fd.get(), chunks_directory, O_RDONLY | O_DIRECTORY));
+  if (!opened && errno == ENOENT) return all;
+  if (!opened) OsFailure{errno}.raise("opening " + tree.name_of(chunks_directory));
+  for (const Name &name : names_in(opened, tree.name_of(chunks_directory)))
+    if (std::optional<ChunkedFiles> files = read_chunk_list_at(
+            tree, name.text == chunk_list_name ? list_path() : list_path(name.text)))
+      all.merge(*files);
+  return all;
+}
+
+}  // namespace det::storage

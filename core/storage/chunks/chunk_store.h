@@ -1,0 +1,45 @@
+// Where the chunks of deduplicated checkpoints lie, by name, and beside them the few notes by which
+// those who save and those who sweep keep out of each other's way (chunk_sweep.h).
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/storage/chunks/chunk_name.h"
+
+namespace det::storage {
+
+// All calls block, may come from any thread, and throw as the rest of the room does.
+class ChunkStore {
+ public:
+  virtual ~ChunkStore() = default;
+
+  // Whether it is there, or was put here. `mode` is that of the file it belongs to: who may read
+  // that may read the chunk, where the store keeps such things.
+  virtual bool has(const ChunkName &name, unsigned mode) = 0;
+
+  // Whole or not at all; what is there already stays. Others see it once flush() returned.
+  virtual void put(const ChunkName &name, std::string_view bytes, unsigned mode) = 0;
+
+  // After this, a power cut takes nothing of what was put, or was found by has().
+  virtual void flush() = 0;
+
+  // Exactly `size` bytes: Code::not_found where it is not there, Code::corrupt where it has others.
+  virtual void get(const ChunkName &name, char *into, size_t size) = 0;
+  // The bytes that it has; nothing: it is not there.
+  virtual std::optional<uint64_t> find(const ChunkName &name) = 0;
+
+  virtual void list(const std::function<void(const ChunkName &)> &each) = 0;
+  virtual void remove(const ChunkName &name) = 0;  // absent is fine
+
+  // Small texts by name, written durably as a whole.
+  virtual std::vector<std::string> notes() = 0;
+  virtual std::optional<std::string> note(const std::string &name) = 0;
+  virtual void write_note(const std::string &name, std::string_view text) = 0;
+  virtual void remove_note(const std::string &name) = 0;  // absent is fine
+};
+
+}  // namespace det::storage

@@ -1,0 +1,175 @@
+// Who saves and who sweeps, step by step in every order, with a sweep that dies at any of them.
+#include <array>
+#include <functional>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "core/storage/chunks/chunk_sweep.h"
+#include "tests/storage/fixture.h"
+
+namespace det::storage {
+
+namespace {
+
+struct Killed {};
+
+// Everything there is, in memory; each operation of a sweep lets others go first.
+class World : public ChunkStore, public ChunkReferences {
+ public:
+  std::set<ChunkName> chunks, lists;
+  std::map<std::string, std::string> written;
+  std::set<std::string> saving;
+  std::function<void()> before = [] {};
+
+  bool has(const ChunkName &name, unsigned) override { return chunks.contains(name); }
+  void put(const ChunkName &name, std::string_view, unsigned) override { chunks.insert(name); }
+  void flush() override {}
+  void get(const ChunkName &, char *, size_t) override {}
+  std::optional<uint64_t> find(const ChunkName &) override { return std::nullopt; }
+  void list(const std::function<void(const ChunkName &)> &each) override {
+    before();
+    for (const ChunkName &name : std::set(chunks)) each(name);
+  }
+  void remove(const ChunkName &name) override {
+    before();
+    chunks.erase(name);
+  }
+  std::vector<std::string> notes() override {
+    before();
+    std::vector<std::string> names;
+    for (const auto &[name, text] : written) names.push_back(name);
+    return names;
+  }
+  std::optional<std::string> note(const std::string &name) override {
+    before();
+    return written.contains(name) ? std::optional(written[name]) : std::nullopt;
+  }
+  void write_note(const std::string &name, std::string_view text) override {
+    before();
+    written[name] = text;
+  }
+  void remove_note(const std::string &name) override {
+    before();
+    written.erase(name);
+  }
+  std::set<ChunkName> named() override {
+    before();
+    return lists;
+  }
+  std::set<std::string> savers() override {
+    before();
+    return saving;
+  }
+};
+
+// As StagedChunks does it.
+class Saver {
+ public:
+  explicit Saver(World &world) : world_(world) {}
+  static constexpr size_t steps = 4;
+
+  void step(size_t which) {
+    switch (which) {
+      case 0:
+        world_.saving.insert("saver");
+        break;
+      case 1:
+        condemned_ = condemned_chunks(world_);
+        break;
+      case 2:
+        while (condemned_.contains(name)) ++name.generation;
+        if (!world_.has(name, 0)) world_.put(name, "bytes", 0);
+        break;
+      default:
+        world_.lists.insert(name);
+        world_.saving.erase("saver");
+    }
+  }
+
+  ChunkName name = name_of_chunk("bytes");
+
+ private:
+  World &world_;
+  std::set<ChunkName> condemned_;
+};
+
+Logger silent;
+
+// A chunk that nobody names, two sweeps, and a saver whose steps come before these operations. The
+// first sweep dies at its `death`-th. Gives back how many operations there were.
+size_t play(const std::array<size_t, Saver::steps> &at, size_t death) {
+  World world;
+  world.chunks.insert(name_of_chunk("bytes"));
+  note_garbage(world);
+  Saver saver(world);
+  size_t operation = 0, next = 0;
+  bool within = false;  // the saver's own operations are no places
+  world.before = [&] {
+    if (within) return;
+    within = true;
+    for (; next < at.size() && at[next] <= operation; ++next) saver.step(next);
+    within = false;
+    if (operation++ == death) throw Killed();
+  };
+  try {
+    sweep_chunks(world, world, silent);
+  } catch (const Killed &) {
+  }
+  death = static_cast<size_t>(-1);
+  sweep_chunks(world, world, silent);
+  const size_t count = operation;
+  for (within = true; next < at.size(); ++next) saver.step(next);
+  for (int i = 0; i < 2; ++i) sweep_chunks(world, world, silent);
+  assert_true(world.chunks == std::set<ChunkName>{saver.name});
+  note_garbage(world);
+  world.lists.clear();
+  for (int i = 0; i < 2; ++i) sweep_chunks(world, world, silent);
+  assert_true(world.chunks.empty() && world.written.empty());
+  return count;
+}
+
+void no_order_of_steps_loses_or_leaves_a_chunk(void **) {
+  std::vector<size_t> places;  // all of the first sweep, and some of the second
+  for (size_t place = 0; place < 36; place += place < 14 ? 1 : 8) places.push_back(place);
+  const size_t count = places.size();
+  for (size_t death = 0; death < 12; ++death)
+    for (size_t a = 0; a < count; ++a)
+      for (size_t b = a; b < count; ++b)
+        for (size_t c = b; c < count; ++c)
+          for (size_t d = c; d < count; ++d)
+            assert_true(play({places[a], places[b], places[c], places[d]}, death) <= 36);
+}
+
+void a_sweep_that_dies_is_finished_by_the_next(void **) {
+  for (size_t death = 0;; ++death) {
+    World world;
+    world.chunks.insert(name_of_chunk("bytes"));
+    note_garbage(world);
+    size_t operation = 0;
+    world.before = [&] {
+      if (operation++ == death) throw Killed();
+    };
+    try {
+      sweep_chunks(world, world, silent);
+      assert_true(death > 10);
+      return;
+    } catch (const Killed &) {
+    }
+    sweep_chunks(world, world, silent);
+    assert_true(world.chunks.empty() && world.written.empty());
+  }
+}
+
+}  // namespace
+
+}  // namespace det::storage
+
+int test_chunk_sweep() {
+  using namespace det::storage;
+  const CMUnitTest tests[] = {
+      cmocka_unit_test(no_order_of_steps_loses_or_leaves_a_chunk),
+      cmocka_unit_test(a_sweep_that_dies_is_finished_by_the_next),
+  };
+  return cmocka_run_group_tests_name("sweeping chunks", tests, nullptr, nullptr);
+}
