@@ -44,7 +44,8 @@ det_status det_checkpoint_upload(det_checkpoint_context *checkpoint, const char 
     char *&id = cleared(out_storage_id, "out_storage_id");
     const det_checkpoint_options given = read(options);
     const Followed followed = follow(given);
-    id = copy_text(deref(checkpoint, "checkpoint")
+    RoomForId room;
+    id = room.take(deref(checkpoint, "checkpoint")
                        .core->checkpoint()
                        .upload(text_or_empty(directory), metadata_from(metadata_json, given),
                                given.shard != 0, to_core(given.selector, given.user_data)));

@@ -94,6 +94,24 @@ std::chrono::milliseconds finite_limit_from(det_timeout given, std::chrono::mill
 // A copy on the C heap, for det_free().
 char *copy_text(const std::string &text);
 
+// Room for the id of what a call is about to make: once it is made, nothing may fail any more.
+class RoomForId {
+ public:
+  RoomForId() : text_(copy_text(std::string(length, '-'))) {}
+  RoomForId(const RoomForId &) = delete;
+  RoomForId &operator=(const RoomForId &) = delete;
+  ~RoomForId() { det_free(text_); }
+
+  char *take(const std::string &uuid) noexcept {
+    std::memcpy(text_, uuid.c_str(), std::min(uuid.size(), length) + 1);
+    return std::exchange(text_, nullptr);
+  }
+
+ private:
+  static constexpr size_t length = 36;
+  char *text_;
+};
+
 // The defaults, overlaid with what the caller's struct has: a caller compiled against an older
 // release has a shorter one, and a newer one may have a longer one as long as its tail is zero.
 template <class Options>

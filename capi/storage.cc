@@ -51,7 +51,8 @@ det_status det_storage_upload(det_storage *storage, const char *directory,
                        "storing a checkpoint: there are no ranks here; leave options.shard at 0");
     if (metadata_json != nullptr) det::parse_json_object(metadata_json, "metadata_json");
     const Followed followed = follow(given);
-    id = copy_text(det::storage::store_directory(storage_of(storage), text(directory, "directory"),
+    RoomForId room;
+    id = room.take(det::storage::store_directory(storage_of(storage), text(directory, "directory"),
                                                  to_core(given.selector, given.user_data),
                                                  text_or_empty(metadata_json)));
   });

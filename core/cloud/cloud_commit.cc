@@ -154,7 +154,7 @@ void CloudWriter::announced() {
   const InRequestScope in_scope(scope);
   try {
     bucket_->intents.remove(id_);
-  } catch (const Error &) {
+  } catch (const std::exception &) {
     // The next sweep finds it without an owner, asks the master, and removes it.
   }
 }

@@ -128,7 +128,7 @@ void DirectoryWriter::announced() {
   state_ = State::announced;
   try {
     staging_.release(id_);
-  } catch (const Error &) {
+  } catch (const std::exception &) {
     // The next sweep finds the lock without an owner, asks the master, and removes it.
   }
   lock_.reset();

@@ -1,7 +1,8 @@
-/* A line between two network namespaces that is slow and loses packets: slow_link MILLISECONDS PERCENT PID.
-   Both ways, each packet takes so long, and so many of a hundred do not arrive. It makes the device `near` here and
-   `far` in the namespace of PID, with the addresses 10.9.0.1 and 10.9.0.2, prints a line once they are there, and
-   ends with its standard input. For kernels that lack netem; as root. */
+/* A line between two network namespaces that is slow and loses packets: slow_link MILLISECONDS
+   PERCENT PID. Both ways, each packet takes so long, and so many of a hundred do not arrive. It
+   makes the device `near` here and `far` in the namespace of PID, with the addresses 10.9.0.1
+   and 10.9.0.2, prints a line once they are there, and ends with its standard input. For kernels
+   that lack netem; as root. */
 #include <fcntl.h>
 #include <linux/if_tun.h>
 #include <net/if.h>
@@ -79,8 +80,10 @@ int main(int argc, char **argv) {
   const int near = open_device("near"), far = open_device("far");
   char setup[512];
   snprintf(setup, sizeof setup,
-           "ip link set far netns %s && ip addr add 10.9.0.1 peer 10.9.0.2 dev near && ip link set near up && "
-           "nsenter --net --target %s sh -c 'ip link set lo up && ip addr add 10.9.0.2 peer 10.9.0.1 dev far && "
+           "ip link set far netns %s && ip addr add 10.9.0.1 peer 10.9.0.2 dev near && ip link set "
+           "near up && "
+           "nsenter --net --target %s sh -c 'ip link set lo up && ip addr add 10.9.0.2 peer "
+           "10.9.0.1 dev far && "
            "ip link set far up'",
            argv[3], argv[3]);
   if (system(setup) != 0) return 1;

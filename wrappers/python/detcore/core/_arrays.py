@@ -101,7 +101,8 @@ def _of_interface(array: Any, about: Any, name: str, to_fill: bool, on_device: b
         raise ValueError(f"tensor {name!r}: its bytes are in the order of other machines")
     dtype = str(getattr(getattr(array, "dtype", None), "name", ""))
     if dtype not in DTYPES:
-        dtype = _KINDS.get(typestr[1], typestr) + str(int(typestr[2:]) * 8)
+        kind: str = typestr[1]
+        dtype = (_KINDS[kind] if kind in _KINDS else str(typestr)) + str(int(typestr[2:]) * 8)
         dtype = "bool" if dtype == "bool8" else dtype
     device = _abi.DET_DEVICE_CUDA if on_device else _abi.DET_DEVICE_HOST
     return Memory(_known(dtype, name), tuple(about["shape"]), address, device, array)

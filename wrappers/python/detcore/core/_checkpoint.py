@@ -160,7 +160,7 @@ class CheckpointContext:
         call("det_checkpoint_limit_saves", self._view, byref(limits))
 
     def stage_saves(self, directory: Path | None, limit_bytes: int = 0) -> None:
-        """Saves of one rank wait in a directory of this machine (memory, or a disk of its own) until
+        """Saves of one rank wait in a directory of this machine (memory, or a disk of its own) till
         they are stored, and are kept there as long as `limit_bytes` are enough. None ends that."""
         folder = encoded(directory, "directory")
         options = _abi.det_staging_options()
