@@ -26,8 +26,7 @@ void variables_come_before_our_own(void **) {
   setenv("DET_TEST_VARIABLE", "ours", 1);
   setenv("DET_TEST_VARIABLE_2", "kept", 1);
   const char *command = "echo $DET_TEST_VARIABLE $DET_TEST_VARIABLE_2";
-  assert_equal(run_command(command, {"DET_TEST_VARIABLE=given"}, no_limit).output,
-               "given kept\n");
+  assert_equal(run_command(command, {"DET_TEST_VARIABLE=given"}, no_limit).output, "given kept\n");
   unsetenv("DET_TEST_VARIABLE");
   unsetenv("DET_TEST_VARIABLE_2");
 }
