@@ -65,7 +65,8 @@ det_status det_checkpoint_upload_async(det_checkpoint_context *checkpoint, const
       const std::shared_ptr<det::context::Core> &core = deref(checkpoint, "checkpoint").core;
       const det_checkpoint_options given = read(options);
       const Followed followed = follow(given);
-      auto ticket = std::make_unique<det_checkpoint_ticket>(core);
+      auto ticket = std::make_unique<det_checkpoint_ticket>();
+      ticket->core = core;
       ticket->impl = core->checkpoint().upload_async(
           text_or_empty(directory), metadata_from(metadata_json, given), given.shard != 0,
           to_core(given.selector, given.user_data));
@@ -79,7 +80,8 @@ det_status det_checkpoint_store_commit_async(det_checkpoint_writer *store,
   return guarded(err, [&] {
     give(out, "out", [&] {
       const Followed followed = follow(deref(store, "store"));
-      auto ticket = std::make_unique<det_checkpoint_ticket>(store->core);
+      auto ticket = std::make_unique<det_checkpoint_ticket>();
+      ticket->core = store->core;
       ticket->impl = store->impl->commit_async();
       return ticket.release();
     });

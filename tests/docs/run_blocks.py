@@ -82,7 +82,7 @@ def check_excerpt(text, path):
     rest = (source / path).read_text()
     for part in re.split(r"^ *\.\.\.\n", text, flags=re.MULTILINE):
         part = textwrap.dedent(part)
-        for indent in range(0, 20, 4):
+        for indent in range(0, 20, 2):
             _, found, after = rest.partition("\n" + textwrap.indent(part, " " * indent))
             if found:
                 break
