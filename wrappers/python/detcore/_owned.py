@@ -13,7 +13,7 @@ class Owned:
     goes on although nobody waits for it."""
 
     def __init__(self, address: int, free: str, *alive: object) -> None:
-        self.address = address
+        self.address: int = address
         self._free = free
         self._alive = alive  # what the library still needs
         self._process = os.getpid()

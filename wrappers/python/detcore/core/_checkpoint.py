@@ -66,7 +66,7 @@ class CheckpointStore:
         #: The id that the checkpoint will have.
         self.storage_id: str = library.det_checkpoint_store_id(store.address).decode()
         #: Follows the save of store_async() once the `with` block is left.
-        self.ticket = SaveTicket(self.storage_id)
+        self.ticket: SaveTicket = SaveTicket(self.storage_id)
 
     def write_tensors(
         self,

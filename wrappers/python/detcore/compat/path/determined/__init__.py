@@ -6,6 +6,6 @@ del sys.modules[__name__]
 
 import detcore.compat  # noqa: E402, F401
 
-import determined  # noqa: E402
+import determined  # noqa: E402  # pyright: ignore[reportMissingImports]
 
 sys.modules[__name__] = determined
