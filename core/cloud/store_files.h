@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/cloud/object_store.h"
+#include "core/storage/progress.h"
 #include "core/storage/share.h"
 #include "core/storage/tree.h"
 
