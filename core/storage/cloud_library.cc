@@ -25,10 +25,13 @@ void *open_library() {
   constexpr int flags = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE;
   Dl_info here{};
   if (dladdr(reinterpret_cast<const void *>(&open_bucket), &here) != 0) {
-    const auto beside = std::filesystem::path(here.dli_fname).parent_path() / library;
-    if (void *handle = dlopen(beside.c_str(), flags)) return handle;
-    // What is there and cannot be loaded is the reason.
-    if (std::filesystem::exists(beside)) return nullptr;
+    const auto folder = std::filesystem::path(here.dli_fname).parent_path();
+    // Where it is installed; and where it lies in a build folder and in the Python package.
+    for (const auto &file : {folder / "detcore" / library, folder / library}) {
+      if (void *handle = dlopen(file.c_str(), flags)) return handle;
+      // What is there and cannot be loaded is the reason.
+      if (std::filesystem::exists(file)) return nullptr;
+    }
   }
   return dlopen(library, flags);
 }
@@ -39,7 +42,7 @@ const CloudEntry &entry() {
     const char *const reason = dlerror();
     throw_unusable(std::string(library) + " cannot be loaded (" +
                        (reason != nullptr ? reason : "no reason given") + ")",
-                   "install it beside libdetcore.so.0, from the same package");
+                   "install it where libdetcore.so.0 is, from the same package");
   }
   const auto *const found = static_cast<const CloudEntry *>(dlsym(handle, cloud_entry_name));
   if (found == nullptr || std::strcmp(found->build, cloud_build) != 0)
