@@ -1,9 +1,8 @@
 #include "core/cloud/azure/azure_refusal.h"
 
 #include <algorithm>
-#include <string_view>
 
-#include "core/base/printable.h"
+#include "core/cloud/meaning.h"
 #include "core/cloud/xml.h"
 
 namespace det::cloud {
@@ -11,13 +10,6 @@ namespace det::cloud {
 namespace {
 
 using Again = Refusal::Again;
-
-struct Meaning {
-  std::string_view name;
-  Code code;
-  Again again;
-  const char *remedy = "";
-};
 
 constexpr const char *retention = "it is kept by an immutability policy or a legal hold";
 constexpr const char *another_upload = "upload it again";
@@ -77,39 +69,13 @@ constexpr Meaning meanings[] = {
 };
 
 Meaning meaning_of(const std::string &code, int status) {
-  const auto *known = std::ranges::find(meanings, code, &Meaning::name);
+  const auto *known = std::ranges::find(meanings, code, &Meaning::code_of_store);
   if (known != std::end(meanings)) return *known;
   if (code.find("Immutab") != code.npos || code.find("LegalHold") != code.npos)
     return {"", Code::access, Again::no, retention};
   if (code.starts_with("KeyVault"))
     return {"", Code::access, Again::no, "check the key of the account in Key Vault"};
-  switch (status) {
-    case 400:
-      return {"", Code::invalid, Again::no};
-    case 401:
-    case 403:
-      return {"", Code::access, Again::renewed};
-    case 404:
-      return {"", Code::not_found, Again::no};
-    case 408:
-      return {"", Code::timeout, Again::soon};
-    case 409:
-    case 412:
-      return {"", Code::conflict, Again::no};
-    case 429:
-    case 503:
-      return {"", Code::busy, Again::throttled};
-    case 501:
-      return {"", Code::unsupported, Again::no};
-    default:
-      if (status >= 500) return {"", Code::unavailable, Again::soon};
-      return {"", Code::http, Again::no};
-  }
-}
-
-// The first line; the others are ids and times. Bounded.
-std::string first_line(const std::string &text) {
-  return printable(text.substr(0, std::min<size_t>(300, text.find_first_of("\r\n"))));
+  return meaning_of_status(status);
 }
 
 }  // namespace
@@ -128,10 +94,7 @@ Refusal azure_refusal(const std::string &code, const std::string &message, int s
   Meaning meaning = meaning_of(code, status);
   if (message.find("contentMD5") != message.npos)  // how Azurite says Md5Mismatch
     meaning = {"", Code::corrupt, Again::soon};
-  std::string reason = "the store answered " + std::to_string(status);
-  if (!code.empty()) reason += " " + first_line(code);
-  if (!message.empty()) reason += ": " + first_line(message);
-  return {meaning.code, meaning.again, std::move(reason), meaning.remedy};
+  return {meaning.code, meaning.again, refusal_reason(code, message, status), meaning.remedy};
 }
 
 }  // namespace det::cloud

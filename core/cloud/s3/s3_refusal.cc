@@ -1,9 +1,8 @@
 #include "core/cloud/s3/s3_refusal.h"
 
 #include <algorithm>
-#include <string_view>
 
-#include "core/base/printable.h"
+#include "core/cloud/meaning.h"
 #include "core/cloud/xml.h"
 
 namespace det::cloud {
@@ -11,13 +10,6 @@ namespace det::cloud {
 namespace {
 
 using Again = Refusal::Again;
-
-struct Meaning {
-  std::string_view name;
-  Code code;
-  Again again;
-  const char *remedy = "";
-};
 
 constexpr const char *give_rights =
     "give these credentials the right to it (docs/object-stores.md has the policy), or use others";
@@ -79,43 +71,22 @@ constexpr Meaning meanings[] = {
 };
 
 Meaning meaning_of(const std::string &code, int status) {
-  const auto *known = std::find_if(std::begin(meanings), std::end(meanings),
-                                   [&](const Meaning &meaning) { return meaning.name == code; });
+  const auto *known = std::ranges::find(meanings, code, &Meaning::code_of_store);
   if (known != std::end(meanings)) return *known;
   if (code.starts_with("KMS."))
     return {"", Code::access, Again::no, "check the key sse_kms_key_id"};
   switch (status) {
-    case 200:
+    case 200:  // an answer that began before the store failed
       return {"", Code::unavailable, Again::soon};
     case 301:
       return {"", Code::invalid, Again::renewed, check_region};
     case 400:
       return {"", Code::invalid, Again::renewed};
     case 401:
-      return {"", Code::access, Again::renewed, give_rights};
     case 403:
       return {"", Code::access, Again::renewed, give_rights};
-    case 404:
-      return {"", Code::not_found, Again::no};
-    case 405:
-      return {"", Code::unsupported, Again::no};
-    case 409:
-      return {"", Code::conflict, Again::no};
-    case 412:
-      return {"", Code::conflict, Again::no};
-    case 408:
-      return {"", Code::unavailable, Again::soon};
-    case 429:
-      return {"", Code::busy, Again::throttled};
-    case 501:
-      return {"", Code::unsupported, Again::no};
-    case 503:
-      return {"", Code::busy, Again::throttled};
-    case 507:
-      return {"", Code::full, Again::no, "make room in the store"};
     default:
-      return {"", status >= 500 ? Code::unavailable : Code::http,
-              status >= 500 ? Again::soon : Again::no};
+      return meaning_of_status(status);
   }
 }
 
@@ -131,16 +102,12 @@ Refusal s3_refusal(const http::HttpAnswer &answer) {
 }
 
 Refusal s3_refusal(const std::string &code, const std::string &message, int status) {
-  constexpr size_t longest = 300;
   const Meaning meaning = meaning_of(code, status);
-  std::string reason = "the store answered " + std::to_string(status);
-  if (!code.empty()) reason += " " + printable(code.substr(0, longest));
-  if (!message.empty()) reason += ": " + printable(message.substr(0, longest));
   // Where a body is missing, as HEAD has none, any reason is possible: new credentials may help. An
   // unknown code that says why is final.
   Again again = meaning.again;
-  if (!code.empty() && meaning.name.empty() && again == Again::renewed) again = Again::no;
-  return {meaning.code, again, std::move(reason), meaning.remedy};
+  if (!code.empty() && meaning.code_of_store.empty() && again == Again::renewed) again = Again::no;
+  return {meaning.code, again, refusal_reason(code, message, status), meaning.remedy};
 }
 
 std::string s3_region_in(const http::HttpAnswer &answer) {
