@@ -1,10 +1,9 @@
 #include "core/config/master_location.h"
 
-#include <cctype>
-
 #include "core/base/environment.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "core/base/lower_case.h"
 #include "core/config/master_url.h"
 
 namespace det::config {
@@ -12,11 +11,6 @@ namespace det::config {
 namespace fs = std::filesystem;
 
 namespace {
-
-std::string lower_case(std::string text) {
-  for (char &c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
 
 bool is_port(const std::string &text) {
   return !text.empty() && text.find_first_not_of("0123456789") == text.npos;

@@ -9,18 +9,13 @@
 #include <string_view>
 
 #include "core/base/error.h"
+#include "core/base/lower_case.h"
 
 namespace det::config {
 
 namespace {
 
 constexpr const char *remedy = "; give http://HOST:PORT or https://HOST:PORT";
-
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  for (char &c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return lower;
-}
 
 bool is_host_character(char c) {
   const auto byte = static_cast<unsigned char>(c);

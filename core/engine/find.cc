@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "core/base/error.h"
+#include "core/base/lower_case.h"
 #include "core/engine/engine.h"
 
 namespace det::engine {
@@ -14,11 +15,8 @@ std::string checkpoint_prefix(const std::string &text) {
   if (text.size() < shortest_prefix)
     throw Error(Code::invalid, "looking for checkpoint \"" + text + "\": give at least " +
                                    std::to_string(shortest_prefix) + " characters of its id");
-  std::string prefix = text;
   const auto is_of_uuid = [](unsigned char c) { return std::isxdigit(c) != 0 || c == '-'; };
-  if (std::ranges::all_of(prefix, is_of_uuid))
-    for (char &c : prefix) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return prefix;
+  return std::ranges::all_of(text, is_of_uuid) ? lower_case(text) : text;
 }
 
 std::string only_checkpoint(const std::string &text, const std::vector<FoundCheckpoint> &found,

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/lower_case.h"
 #include "core/cloud/digest.h"
 
 namespace det::cloud {
@@ -50,12 +51,6 @@ SignedUrl signed_url(std::string_view url) {
       authority_end == path_end ? "/" : url.substr(authority_end, path_end - authority_end);
   if (path_end < url.size()) parts.query = canonical_query(url.substr(path_end + 1));
   return parts;
-}
-
-std::string lower_case(std::string text) {
-  for (char &c : text)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return text;
 }
 
 // "20130524T000000Z"
