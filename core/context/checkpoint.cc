@@ -100,7 +100,7 @@ std::shared_ptr<SaveTicket> CheckpointContext::upload_async(const fs::path &dire
   check_rank("upload");
   const Upload upload = read_upload(directory, metadata_json, selector);
   const uint64_t bytes = bytes_of(directory, upload.paths);
-  make_room(bytes);
+  make_room(bytes, SaveStage::Bytes::come);
   saves_.rethrow_failure("uploading a checkpoint");
   const std::shared_ptr<SaveStage> at = stage();
   Save save{

@@ -179,7 +179,7 @@ class CheckpointContext {
   std::unique_ptr<storage::CheckpointReader> restore_nearest(const std::string &id,
                                                              const storage::Selector &selector,
                                                              bool checksums);
-  void make_room(uint64_t bytes);
+  void make_room(uint64_t bytes, SaveStage::Bytes where);
   void make_room_together(const comm::Call &call, const std::function<uint64_t()> &bytes);
   SaveLimits limits();
   void settle_earlier_saves();

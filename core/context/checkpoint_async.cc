@@ -57,7 +57,7 @@ SaveLimits CheckpointContext::limits() {
   return limits_;
 }
 
-void CheckpointContext::make_room(uint64_t bytes) {
+void CheckpointContext::make_room(uint64_t bytes, SaveStage::Bytes where) {
   SaveLimits now = limits();
   const std::shared_ptr<SaveStage> at = stage();
   if (at) now.bytes = std::min(now.bytes, at->limit_bytes());
@@ -66,7 +66,7 @@ void CheckpointContext::make_room(uint64_t bytes) {
     if (!now.waits) refuse_for_now();
     look_for_stop();
   }
-  if (at) at->make_room(saves_.bytes() + bytes);
+  if (at) at->make_room(bytes, where, saves_.bytes());
 }
 
 // No rank waits longer for the others than they take to answer.

@@ -20,7 +20,7 @@ void CheckpointContext::stage_saves(const std::filesystem::path &directory, uint
   if (!directory.empty()) {
     made = std::make_shared<SaveStage>(directory, limit_bytes, master_.info().cluster_id,
                                        std::shared_ptr<Logger>(std::shared_ptr<void>(), &logger_));
-    made->make_room(0);
+    made->make_room(0, SaveStage::Bytes::come, 0);
     if (communicator_.is_chief())
       for (auto &writer : made->take_sealed(owner_of_saves(master_.info()))) {
         if (master_.knows_checkpoint(writer->id())) {

@@ -78,7 +78,8 @@ std::shared_ptr<SaveTicket> CheckpointStore::commit_async() {
   const std::lock_guard asking(context_.asking_);
   if (!sharded_) {
     check_open("committing");
-    context_.make_room(bytes());  // first: where it is refused, the commit can be tried again
+    // First: where it is refused, the commit can be tried again.
+    context_.make_room(bytes(), SaveStage::Bytes::are_there);
   }
   begin_commit();
   std::shared_ptr<SaveTicket> ticket;

@@ -46,7 +46,13 @@ SaveStage::SaveStage(const fs::path &directory, uint64_t limit_bytes, const std:
     : path_(own_place(directory)),
       limit_bytes_(limit_bytes),
       logger_(logger),
-      storage_({path_, {}, "directory", /*durable=*/false}, logger) {
+      spares_(std::make_shared<storage::SpareFiles>()),
+      storage_({.base = path_,
+                .config = {},
+                .base_key = "directory",
+                .durable = false,
+                .spares = spares_},
+               logger) {
   storage_.serve(cluster_id);
 }
 
@@ -74,22 +80,26 @@ std::vector<SaveStage::Kept> SaveStage::kept() {
   return all;
 }
 
-void SaveStage::make_room(uint64_t bytes) {
+void SaveStage::make_room(uint64_t bytes, Bytes where, uint64_t under_way) {
   const std::lock_guard guard(mutex_);
   std::erase_if(pins_, [](const auto &pin) { return pin.second.expired(); });
   const std::vector<Kept> all = kept();
-  for (const Kept &each : all) bytes += each.bytes;
+  uint64_t used = bytes + under_way;
+  for (const Kept &each : all) used += each.bytes;
   for (const Kept &each : all) {
-    if (bytes <= limit_bytes_) return;
+    if (used <= limit_bytes_) break;
     if (pins_.contains(each.id)) continue;
-    storage_.remove(each.id);
-    bytes -= each.bytes;
+    storage_.reuse(each.id);
+    used -= each.bytes;
   }
+  const uint64_t left = limit_bytes_ - std::min(used, limit_bytes_);
+  spares_->limit(where == Bytes::come ? left + bytes : left);
 }
 
 void SaveStage::keep(storage::CheckpointWriter &writer) try {
   writer.commit();
   writer.announced();
+  storage_.prepare_to_reuse(writer.id());
 } catch (const Error &error) {
   logger_->warning("keeping checkpoint " + writer.id() + " in '" + path_.string() +
                    "': " + error.what());
@@ -97,7 +107,7 @@ void SaveStage::keep(storage::CheckpointWriter &writer) try {
 
 void SaveStage::drop(const std::string &id) {
   const std::lock_guard guard(mutex_);
-  storage_.remove(id);
+  storage_.reuse(id);
 }
 
 bool SaveStage::has(const std::string &id, const storage::Resources &resources) try {

@@ -29,12 +29,13 @@ class SaveStage {
   // Of this owner's processes that are gone.
   std::vector<std::unique_ptr<storage::CheckpointWriter>> take_sealed(const std::string &owner);
 
-  // Drops what is kept, the oldest first, until so many bytes are left of the limit; what is being
-  // read stays.
-  void make_room(uint64_t bytes);
+  // Drops what is kept, the oldest first, until `bytes` and what is under way are within the limit;
+  // what is being read stays. A save that is copied here next is written over it.
+  enum class Bytes { come, are_there };
+  void make_room(uint64_t bytes, Bytes where, uint64_t under_way);
   // It is stored: from now on it is only kept. What fails is told in the log.
   void keep(storage::CheckpointWriter &writer);
-  void drop(const std::string &id);
+  void drop(const std::string &id);  // its memory is kept for the next save
 
   // Whether there is a copy with the same files, as paths and sizes tell.
   bool has(const std::string &id, const storage::Resources &resources);
@@ -53,6 +54,7 @@ class SaveStage {
   const std::filesystem::path path_;
   const uint64_t limit_bytes_;
   const std::shared_ptr<Logger> logger_;
+  const std::shared_ptr<storage::SpareFiles> spares_;
   storage::DirectoryStorage storage_;
   std::mutex mutex_;
   std::map<std::string, std::weak_ptr<void>> pins_;

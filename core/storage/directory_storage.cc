@@ -38,6 +38,7 @@ DirectoryStorage::DirectoryStorage(Options options, std::shared_ptr<Logger> logg
 std::unique_ptr<CheckpointWriter> DirectoryStorage::deduplicating(
     std::unique_ptr<DirectoryWriter> writer) const {
   if (memory_) writer->deduplicate(memory_, logger_);
+  writer->reuse(options_.spares);
   return writer;
 }
 
@@ -193,6 +194,17 @@ void DirectoryStorage::withdraw(const std::string &id) {
 
 void DirectoryStorage::remove(const std::string &id) {
   if (is_stored(id)) Staging::open(options_.base, cluster_id_).discard_visible(id);
+}
+
+void DirectoryStorage::prepare_to_reuse(const std::string &id) {
+  options_.spares->prepare(open_stored(id));
+}
+
+void DirectoryStorage::reuse(const std::string &id) {
+  if (!is_stored(id)) return;
+  options_.spares->set_aside(open_stored(id),
+                             Staging::open(options_.base, cluster_id_).unfinished());
+  remove(id);
 }
 
 Resources DirectoryStorage::remove_matching(const std::string &id,

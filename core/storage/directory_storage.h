@@ -21,6 +21,7 @@ class DirectoryStorage : public Storage {
     std::string base_key;      // what the configuration calls the base, for errors
     bool durable = true;       // false leaves syncing to the kernel: for measurements
     bool deduplicate = false;  // large files are stored in chunks; reading asks nobody
+    std::shared_ptr<SpareFiles> spares = nullptr;  // for copies
   };
 
   DirectoryStorage(Options options, std::shared_ptr<Logger> logger);
@@ -40,6 +41,9 @@ class DirectoryStorage : public Storage {
   void remove(const std::string &id) override;
   Resources remove_matching(const std::string &id, const std::vector<std::string> &globs) override;
   std::vector<std::unique_ptr<CheckpointWriter>> take_sealed(const std::string &owner) override;
+  // Keeps files of what is stored, which is removed, for later copies; after it was prepared.
+  void prepare_to_reuse(const std::string &id);
+  void reuse(const std::string &id);
   std::vector<std::string> sweep() override;
   void settle(const std::string &id) override;
   void reclaim() override;

@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "core/storage/block_checksum.h"
+#include "core/storage/spare_files.h"
 
 namespace det::storage {
 
@@ -79,6 +80,7 @@ struct FileTransfer::File {
   std::string path;
   Fd source;
   Fd target;
+  std::shared_ptr<SpareFile> spare;  // that the target is
   struct stat before {};
   bool cloned = false;
   bool finished = false;
@@ -120,10 +122,13 @@ void FileTransfer::start(const std::string &path, Buffer &buffer) {
   if (!S_ISREG(file->before.st_mode))
     throw Error(Code::invalid, "reading " + source_.name_of(path) +
                                    ": not a regular file; take it out of the directory");
-  if (target_ != nullptr)
+  if (target_ != nullptr && options_.spares != nullptr && !options_.checksums)
+    file->spare = options_.spares->take(file->size(), *target_, path);
+  if (file->spare) file->target = Fd(fcntl(file->spare->fd(), F_DUPFD_CLOEXEC, 0));
+  if (target_ != nullptr && !file->target)
     file->target = make_file_beneath(*target_, path, file->before.st_mode & 0777);
   file->sums.resize(checksum_blocks(file->size()));
-  if (file->target && file->size() > Buffer::size && clones_) {
+  if (file->target && !file->spare && file->size() > Buffer::size && clones_) {
     file->cloned = ioctl(file->target.get(), FICLONE, file->source.get()) == 0;
     if (!file->cloned) clones_ = false;
   }
@@ -144,7 +149,8 @@ void FileTransfer::start(const std::string &path, Buffer &buffer) {
 void FileTransfer::move_block(File &file, size_t block, Buffer &buffer) {
   const uint64_t begin = block * checksum_block;
   const uint64_t end = std::min(begin + checksum_block, file.size());
-  if (!options_.checksums && file.target && (file.cloned || copy_in_kernel(file, begin, end))) {
+  if (!options_.checksums && file.target &&
+      (file.cloned || write_over(file, begin, end) || copy_in_kernel(file, begin, end))) {
     if (progress_ != nullptr) progress_->add_bytes(end - begin);
     return;
   }
@@ -168,6 +174,22 @@ void FileTransfer::move_block(File &file, size_t block, Buffer &buffer) {
   if (options_.start_writing && file.target && file.sums.size() > 1)
     sync_file_range(file.target.get(), static_cast<off_t>(begin), static_cast<off_t>(end - begin),
                     SYNC_FILE_RANGE_WRITE);
+}
+
+// Into pages that are there already. False where they are not, or not any more.
+bool FileTransfer::write_over(File &file, uint64_t begin, uint64_t end) const {
+  char *const pages = file.spare ? file.spare->range(begin, end) : nullptr;
+  if (pages == nullptr) return false;
+  for (uint64_t done = 0; done < end - begin;) {
+    const ssize_t got = pread(file.source.get(), pages + done, end - begin - done,
+                              static_cast<off_t>(begin + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == EFAULT) return false;
+    if (got < 0) OsFailure{errno}.raise("reading " + source_.name_of(file.path));
+    if (got == 0) throw_changed(source_.name_of(file.path));
+    done += static_cast<uint64_t>(got);
+  }
+  return true;
 }
 
 // False where the kernel does not copy between these files; then nothing is lost by reading.

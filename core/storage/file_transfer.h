@@ -25,6 +25,7 @@ class FileTransfer {
 
   void move_block(File &file, size_t block, Buffer &buffer);
   bool copy_in_kernel(File &file, uint64_t begin, uint64_t end);
+  bool write_over(File &file, uint64_t begin, uint64_t end) const;
   void finish(File &file);
 
   const Tree &source_;

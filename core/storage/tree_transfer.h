@@ -13,6 +13,8 @@
 
 namespace det::storage {
 
+class SpareFiles;  // core/storage/spare_files.h
+
 // Tells whether a file is still what it was when it was hashed.
 struct FileStamp {
   uint64_t size = 0;
@@ -30,9 +32,10 @@ struct HashedFile {
 };
 
 struct TransferOptions {
-  bool confined = false;       // the source is a stored checkpoint: no link may lead out of it
-  bool checksums = true;       // without, the checksums are 0
-  bool start_writing = false;  // to disk, early: the caller will sync
+  bool confined = false;         // the source is a stored checkpoint: no link may lead out of it
+  bool checksums = true;         // without, the checksums are 0
+  bool start_writing = false;    // to disk, early: the caller will sync
+  SpareFiles *spares = nullptr;  // to write over, where checksums are not asked for
 };
 
 // Adds every directory that a resource is or lies in, without a '/' at the end. In their order,

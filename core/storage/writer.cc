@@ -115,7 +115,7 @@ void DirectoryWriter::add(const fs::path &source,
 
 void DirectoryWriter::copy(const fs::path &source,
                            const std::optional<std::vector<std::string>> &paths) {
-  bring(source, paths, {.checksums = false});
+  bring(source, paths, {.checksums = false, .spares = spares_.get()});
 }
 
 std::vector<HashedFile> DirectoryWriter::bring(const fs::path &source,

@@ -12,6 +12,7 @@
 #include "core/storage/chunks/staged_chunks.h"
 #include "core/storage/share.h"
 #include "core/storage/share_files.h"
+#include "core/storage/spare_files.h"
 #include "core/storage/staging.h"
 #include "core/storage/storage.h"
 
@@ -30,6 +31,9 @@ class DirectoryWriter : public CheckpointWriter {
   // is there cannot be relied on any more, and removes it.
   DirectoryWriter(Staging staging, Staging::Sealed sealed, bool durable);
   ~DirectoryWriter() override;
+
+  // From now on, copy() writes over these.
+  void reuse(std::shared_ptr<SpareFiles> spares) { spares_ = std::move(spares); }
 
   // From now on, large files are stored in chunks. Before anything is added.
   void deduplicate(std::shared_ptr<ChunkMemory> memory, std::shared_ptr<Logger> logger);
@@ -79,6 +83,7 @@ class DirectoryWriter : public CheckpointWriter {
   State state_ = State::writing;
   std::unique_ptr<StagedChunks> chunks_;  // null: all files are stored whole
   HashedFiles hashed_;                    // while copying, so as not to read again
+  std::shared_ptr<SpareFiles> spares_;    // null: none
 };
 
 }  // namespace det::storage
