@@ -71,6 +71,50 @@ std::string CloudWriter::finish(const std::vector<std::string> &paths) {
   return storage::pack_share(sent_);
 }
 
+// The owner waits for those of others alone.
+void CloudWriter::promise_share(int rank) {
+  require_writing("sharing checkpoint");
+  shares_.emplace(bucket_, id_);
+  if (!is_owner_) shares_->promise(rank);
+}
+
+// Also what adding or finishing failed with. Who then finds that the owner has given up, or is gone
+// and was swept, clears up: what it sent last may have come after that.
+void CloudWriter::leave_share(int rank, const std::string &share) {
+  require_own_process();
+  shares_->leave(rank, share);
+  const bool is_given_up = this->is_given_up();
+  shares_.reset();
+  if (!is_given_up) return;
+  discard_checkpoint(*bucket_, id_);
+  throw Error(Code::unavailable, "saving checkpoint '" + id_ +
+                                     "': the rank that began it has given it up, or has ended");
+}
+
+std::optional<std::string> CloudWriter::take_share(int rank) {
+  require_writing("sharing checkpoint");
+  return shares_->take(rank);
+}
+
+// The manifest stands before the intent goes, and goes before the other files do.
+bool CloudWriter::is_given_up() const {
+  const std::optional<Intent> intent = bucket_->intents.find(id_);
+  return !(intent && intent->purpose == Purpose::writing) &&
+         !bucket_->store->find(bucket_->keys.manifest(id_));
+}
+
+// The intent changes first: a rank that sends something after the others' was removed sees that.
+// While one may, the intent stays, so that nothing is left should that rank be killed.
+void CloudWriter::give_up() {
+  bool is_awaited = false;
+  if (shares_) {
+    bucket_->intents.put(id_, Purpose::removing, {});
+    is_awaited = shares_->are_awaited();
+  }
+  discard_checkpoint(*bucket_, id_);
+  if (!is_awaited) bucket_->intents.remove(id_);
+}
+
 storage::Resources CloudWriter::commit(const std::vector<std::string> &finished) {
   require_writing("committing checkpoint");
   if (!is_owner_)
@@ -78,6 +122,8 @@ storage::Resources CloudWriter::commit(const std::vector<std::string> &finished)
                                  "': this rank joined it; the rank that began it commits");
   try {
     const storage::ManifestText manifest = complete(finished);
+    if (shares_) shares_->remove();
+    shares_.reset();  // all are taken: nobody sends anything any more
     publish(manifest);
     state_ = State::committed;
     local_.reset();

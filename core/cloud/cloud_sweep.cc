@@ -50,6 +50,8 @@ void CloudStorage::sweep_intent(const Intent &intent) {
     // Of what another master knows only that one could tell.
     if (intent.cluster_id == cluster_id_) unsettled_.insert(intent.id);
   } else {
+    // So that a rank of it that still sends something clears up after itself.
+    bucket_->intents.put(intent.id, Purpose::removing, cluster_id_);
     discard_checkpoint(*bucket_, intent.id);
     bucket_->intents.remove(intent.id);
     bucket_->logger->info("removed what was left of checkpoint ", name_of(intent.id));

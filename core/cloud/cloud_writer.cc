@@ -31,8 +31,7 @@ CloudWriter::CloudWriter(std::shared_ptr<const Bucket> bucket, std::string id, R
 }
 
 CloudWriter::~CloudWriter() {
-  if (guard_.in_child() || !is_owner_ || (state_ != State::writing && state_ != State::damaged))
-    return;
+  if (guard_.in_child() || (state_ != State::writing && state_ != State::damaged)) return;
   try {
     CloudWriter::abort();
   } catch (const std::exception &) {
@@ -154,9 +153,10 @@ void CloudWriter::abort() {
   scope.attempts = is_unreachable_ ? 1 : 0;
   const InRequestScope in_scope(scope);
   for (const auto &[key, upload] : open_.take()) bucket_->store->abort_parts(key, upload);
+  if (!is_owner_ && shares_) shares_->withdraw();
+  if (!is_owner_ && shares_ && is_given_up()) discard_checkpoint(*bucket_, id_);
   if (!is_owner_ || is_taken_) return;
-  discard_checkpoint(*bucket_, id_);
-  bucket_->intents.remove(id_);
+  give_up();
 }
 
 }  // namespace det::cloud

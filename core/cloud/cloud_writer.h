@@ -9,6 +9,7 @@
 #include "core/base/fork_guard.h"
 #include "core/cloud/bucket.h"
 #include "core/cloud/local_directory.h"
+#include "core/cloud/share_objects.h"
 #include "core/cloud/store_files.h"
 #include "core/storage/manifest.h"
 #include "core/storage/storage.h"
@@ -38,6 +39,9 @@ class CloudWriter : public storage::CheckpointWriter {
   void know(const storage::HashedFile &file) override { known_[file.path] = file; }
   storage::Resources list() const override;
   std::string finish(const std::vector<std::string> &paths) override;
+  void promise_share(int rank) override;
+  void leave_share(int rank, const std::string &share) override;
+  std::optional<std::string> take_share(int rank) override;
   storage::Resources commit(const std::vector<std::string> &finished) override;
   void announced() override;
   void abort() override;
@@ -53,6 +57,8 @@ class CloudWriter : public storage::CheckpointWriter {
   void mark_empty_directories(const std::vector<storage::TreeEntry> &entries);
   storage::ManifestText complete(const std::vector<std::string> &finished);
   void publish(const storage::ManifestText &manifest);
+  bool is_given_up() const;
+  void give_up();
 
   const std::shared_ptr<const Bucket> bucket_;
   const std::string id_;
@@ -67,6 +73,7 @@ class CloudWriter : public storage::CheckpointWriter {
   storage::HashedFiles sent_;    // with directories, which end in '/'
   storage::HashedFiles known_;
   OpenUploads open_;
+  std::optional<ShareObjects> shares_;  // of ranks that go on without collectives
   std::optional<std::map<std::string, ObjectInfo>> standing_;  // of an earlier attempt
 };
 

@@ -6,6 +6,7 @@
 
 #include "core/base/json.h"
 #include "core/cloud/cloud_storage.h"
+#include "core/cloud/object_text.h"
 #include "tests/cloud/folder_store.h"
 #include "tests/storage/fixture.h"
 #include "tests/temporary_directory.h"
@@ -35,6 +36,17 @@ struct BucketFixture : storage::Fixture {
   }
 
   std::vector<std::string> keys() const { return store->keys(); }
+
+  // Makes all that says whose it is that of a process of this machine which is gone.
+  void kill_owners() const {
+    for (const std::string &key : keys()) {
+      std::string text = *read_object(*store, key);
+      if (text.find("\"owner\"") == text.npos) continue;
+      Json json = parse_json_object(text, key);
+      json["owner"]["start_ticks"] = 1;
+      write_object(*store, key, to_wire(json));
+    }
+  }
 
   // Local directories and locks of a machine.
   size_t left_on(const std::string &machine = "machine") const {

@@ -54,6 +54,18 @@ void save_one(const BucketFixture &at, const fs::path &source) {
   writer->announced();
 }
 
+// As two ranks do in the background, of which one has a file of its own.
+void save_two(const BucketFixture &at, const fs::path &source) {
+  const auto owner = at.bucket->begin("one"), other = at.bucket->join("one");
+  owner->promise_share(0);
+  other->promise_share(1);
+  owner->copy(source, std::nullopt);
+  other->put("more", "text");
+  other->leave_share(1, other->finish({"more"}));
+  owner->commit({*owner->take_share(1)});
+  owner->announced();
+}
+
 void nothing_is_left(const BucketFixture &at) {
   assert_true(at.keys().empty());
   assert_int_equal(at.store->uploads(), 0);
@@ -71,12 +83,14 @@ void start_anew(const BucketFixture &at) {
   assert_true(next->sweep().empty());
 }
 
-void death_at_any_call_of_a_save_shows_nothing_or_everything(void **state) {
+void check_deaths_of(void **state, void (&save)(const BucketFixture &, const fs::path &)) {
   BucketFixture &at = bucket_of(state);
   const fs::path source = source_of(at);
   size_t visible = 0;
   int step = 0;
-  for (; !survives(at, step, [&] { save_one(at, source); }); ++step) {
+  for (; !survives(at, step, [&] { save(at, source); }); ++step) {
+    const bool is_begun = !at.keys().empty();
+    at.log.clear();
     storage::Resources found;
     try {
       found = at.bucket->list("one");
@@ -89,10 +103,19 @@ void death_at_any_call_of_a_save_shows_nothing_or_everything(void **state) {
     }
     start_anew(at);
     nothing_is_left(at);
+    if (is_begun && found.empty()) assert_non_null(strstr(at.log.c_str(), "removed what was left"));
   }
   assert_true(step > 15);
   assert_true(visible >= 2);  // after the manifest, and before its intent went
   assert_int_equal(at.keys().size(), 7);
+}
+
+void death_at_any_call_of_a_save_shows_nothing_or_everything(void **state) {
+  check_deaths_of(state, save_one);
+}
+
+void death_at_any_call_of_a_save_of_ranks_shows_nothing_or_everything(void **state) {
+  check_deaths_of(state, save_two);
 }
 
 void death_at_any_call_of_a_removal_leaves_everything_or_nothing(void **state) {
@@ -290,6 +313,7 @@ int test_bucket_crash() {
   using namespace det::cloud;
   const CMUnitTest tests[] = {
       BUCKET_TEST(death_at_any_call_of_a_save_shows_nothing_or_everything),
+      BUCKET_TEST(death_at_any_call_of_a_save_of_ranks_shows_nothing_or_everything),
       BUCKET_TEST(death_at_any_call_of_a_removal_leaves_everything_or_nothing),
       BUCKET_TEST(what_is_being_written_or_removed_is_not_visible),
       BUCKET_TEST(a_sweep_names_the_unannounced_of_its_own_master),

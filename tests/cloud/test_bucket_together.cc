@@ -87,6 +87,62 @@ void one_that_joined_commits_nothing_and_leaves_nothing(void **state) {
   assert_true(at.keys().empty());
 }
 
+// What a rank that goes on without collectives does in the background.
+void finish_later(const std::unique_ptr<storage::CheckpointWriter> &writer, int rank,
+                  const std::string &name) {
+  write(writer, name, "of a rank");
+  writer->leave_share(rank, writer->finish({name}));
+}
+
+void shares_travel_through_the_bucket(void **state) {
+  BucketFixture &at = bucket_of(state);
+  {
+    Ranks ranks(at);
+    ranks.owner->promise_share(0);
+    ranks.near_one->promise_share(1);
+    ranks.far_one->promise_share(2);
+    assert_false(ranks.owner->take_share(1).has_value());
+    finish_later(ranks.near_one, 1, "b");
+    finish_later(ranks.far_one, 2, "c");
+    const std::vector<std::string> shares{*ranks.owner->take_share(1), *ranks.owner->take_share(2)};
+    const Resources all{{"b", 9}, {"c", 9}};
+    assert_equal(ranks.owner->commit(shares), all);
+    ranks.owner->announced();
+  }
+  assert_int_equal(at.keys().size(), 3);  // with the manifest
+  at.bucket->restore("one", nullptr, true);
+}
+
+void what_the_owner_gives_up_late_ranks_clear_up(void **state) {
+  BucketFixture &at = bucket_of(state);
+  {
+    Ranks ranks(at);
+    ranks.owner->promise_share(0);
+    ranks.near_one->promise_share(1);
+    ranks.far_one->promise_share(2);
+    finish_later(ranks.near_one, 1, "b");
+    write(ranks.far_one, "c", "of a rank");
+    ranks.owner->abort();
+    assert_int_equal(at.keys().size(), 1);  // the other rank may still be killed
+    assert_throws(Code::unavailable, "given it up", [&] { finish_later(ranks.far_one, 2, "c"); });
+    assert_int_equal(at.keys().size(), 1);
+  }
+  at.kill_owners();
+  at.bucket->sweep();
+  assert_true(at.keys().empty());
+}
+
+void of_a_rank_that_has_ended_the_owner_hears(void **state) {
+  BucketFixture &at = bucket_of(state);
+  Ranks ranks(at);
+  ranks.owner->promise_share(0);
+  ranks.near_one->promise_share(1);
+  at.kill_owners();
+  assert_throws(Code::unavailable, "rank 1 ended before", [&] { ranks.owner->take_share(1); });
+  ranks.owner->abort();
+  assert_true(at.keys().empty());
+}
+
 void a_file_that_changes_is_a_conflict(void **state) {
   BucketFixture &at = bucket_of(state);
   const fs::path source = at.sample();
@@ -174,6 +230,9 @@ int test_bucket_together() {
       BUCKET_TEST(ranks_of_two_machines_make_one_checkpoint),
       BUCKET_TEST(machines_that_differ_about_a_file_make_none),
       BUCKET_TEST(one_that_joined_commits_nothing_and_leaves_nothing),
+      BUCKET_TEST(shares_travel_through_the_bucket),
+      BUCKET_TEST(what_the_owner_gives_up_late_ranks_clear_up),
+      BUCKET_TEST(of_a_rank_that_has_ended_the_owner_hears),
       BUCKET_TEST(a_file_that_changes_is_a_conflict),
       BUCKET_TEST(who_is_told_of_progress_ends_a_transfer),
       BUCKET_TEST(progress_counts_bytes_and_files),

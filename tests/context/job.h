@@ -181,6 +181,8 @@ class Job {
 
   bool durable = true;  // false for measurements
   std::function<void()> before_report = [] {};
+  // Of a rank; without it, a directory that all share.
+  std::function<std::unique_ptr<storage::Storage>(int rank, std::shared_ptr<Logger>)> open_storage;
 
   // For the next runs: on this rank, this step fails.
   int faulty_rank = -1, faulty_step = 0;
@@ -232,8 +234,10 @@ class Job {
     tensorboard::TensorboardFiles tensorboard(tensorboard::TensorboardMode::manual, {});
     context::TrainContext train(gate, master, spool.get(), &shipper, tensorboard, *logger);
     FaultyStorage storage(
-        std::make_unique<storage::DirectoryStorage>(
-            storage::DirectoryStorage::Options{base(), {}, "host_path", durable}, logger),
+        open_storage
+            ? open_storage(rank, logger)
+            : std::make_unique<storage::DirectoryStorage>(
+                  storage::DirectoryStorage::Options{base(), {}, "host_path", durable}, logger),
         faults);
     context::CheckpointContext checkpoints(gate, communicator, master, storage, train, *logger);
     Rank self{communicator, checkpoints, storage, rank};

@@ -1,0 +1,99 @@
+// Saves of all ranks into a bucket that go on in the background.
+#include "core/cloud/cloud_storage.h"
+#include "tests/cloud/folder_store.h"
+#include "tests/context/job.h"
+
+namespace det::test {
+
+namespace {
+
+using context::SaveState;
+
+// Of machines with directories of their own, two ranks on each.
+class BucketJob : public Job {
+ public:
+  BucketJob() : Job(2, 2), store_(std::make_shared<cloud::FolderStore>(path("bucket"))) {
+    for (int rank = 0; rank < 4; ++rank)
+      file(source_of(rank) + "/own" + std::to_string(rank), "of a rank");
+    open_storage = [this](int rank, const std::shared_ptr<Logger> &logger) {
+      return std::make_unique<cloud::CloudStorage>(
+          cloud::CloudOptions{store_, "prefix", path("machine" + std::to_string(rank / 2)),
+                              Json{{"type", "s3"}}},
+          logger);
+    };
+  }
+
+  std::shared_ptr<context::SaveTicket> upload(Rank &rank, int steps) const {
+    return rank.checkpoints.upload_async(path(source_of(rank.number)),
+                                         R"({"steps_completed": )" + std::to_string(steps) + "}",
+                                         true, nullptr);
+  }
+  std::vector<std::string> keys() const { return store_->keys(); }
+
+ private:
+  static std::string source_of(int rank) { return "source" + std::to_string(rank); }
+
+  const std::shared_ptr<cloud::FolderStore> store_;
+};
+
+void ranks_save_into_a_bucket_without_meeting(void **) {
+  BucketJob job;
+  assert_no_failure(job.run([&](Rank &rank) {
+    const auto first = job.upload(rank, 1);
+    const auto second = job.upload(rank, 2);
+    rank.communicator.allgather("the training's own");
+    if (rank.number == 0) REQUIRE(second->await_end(std::nullopt));  // nobody else calls anything
+    REQUIRE(rank.checkpoints.wait(*second, std::nullopt));
+    REQUIRE(rank.checkpoints.wait(*first, std::nullopt));
+    REQUIRE(first->state() == SaveState::saved);
+    const auto reader = rank.storage.restore(first->id(), nullptr, true);
+    REQUIRE(read_file(reader->path() / "own3") == "of a rank");
+  }));
+  assert_int_equal(job.reports.size(), 2);
+  assert_int_equal(job.keys().size(), 2 * 6);  // a file of each, metadata, the manifest
+}
+
+void a_store_of_ranks_is_committed_into_a_bucket(void **) {
+  BucketJob job;
+  assert_no_failure(job.run([&](Rank &rank) {
+    const auto store = rank.checkpoints.begin_store(steps, true);
+    const std::string name = "own" + std::to_string(rank.number);
+    write_all(open_file(fs::path(store->path()) / name, O_WRONLY | O_CREAT).get(), "x", name);
+    REQUIRE(rank.checkpoints.wait(*store->commit_async(), std::nullopt));
+  }));
+  assert_int_equal(job.reports.size(), 1);
+  assert_int_equal(job.reports[0].second.resources.size(), 5);
+  assert_int_equal(job.keys().size(), 6);
+}
+
+void what_fails_on_one_rank_leaves_nothing_in_a_bucket(void **) {
+  for (int step = 0;; ++step) {
+    BucketJob job;
+    job.faulty_rank = 3;
+    job.faulty_step = step;
+    const auto thrown =
+        job.run([&](Rank &rank) { rank.checkpoints.wait(*job.upload(rank, 1), std::nullopt); });
+    if (!job.fault_happened) {
+      assert_no_failure(thrown);
+      break;
+    }
+    assert_all_threw(thrown, Code::corrupt, "a fault of the test");
+    assert_true(job.reports.empty());
+    for (const std::string &key : job.keys())  // one that the next sweep removes
+      assert_non_null(strstr(key.c_str(), "/.detcore/pending/"));
+  }
+}
+
+}  // namespace
+
+}  // namespace det::test
+
+int test_bucket_async() {
+  using namespace det::test;
+  const CMUnitTest tests[] = {
+      cmocka_unit_test(ranks_save_into_a_bucket_without_meeting),
+      cmocka_unit_test(a_store_of_ranks_is_committed_into_a_bucket),
+      cmocka_unit_test(what_fails_on_one_rank_leaves_nothing_in_a_bucket),
+  };
+  return cmocka_run_group_tests_name("asynchronous saves into a bucket", tests, nullptr, nullptr);
+}
