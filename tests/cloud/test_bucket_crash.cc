@@ -59,9 +59,9 @@ void save_two(const BucketFixture &at, const fs::path &source) {
   const auto owner = at.bucket->begin("one"), other = at.bucket->join("one");
   owner->promise_share(0);
   other->promise_share(1);
-  owner->copy(source, std::nullopt);
   other->put("more", "text");
   other->leave_share(1, other->finish({"more"}));
+  owner->copy(source, std::nullopt);
   owner->commit({*owner->take_share(1)});
   owner->announced();
 }

@@ -1,5 +1,6 @@
 // Checkpoints whose large files are in chunks: what is stored, what comes back, what goes.
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include <algorithm>
 
@@ -13,6 +14,35 @@ namespace {
 
 const Resources model_resources{
     {"model.bin", 3 << 20}, {"small.txt", 5}, {"sub/", 0}, {"sub/other.bin", 200 << 10}};
+
+// What is sealed then is in the storage, in chunks, and its process is gone.
+void what_was_sealed_before_the_machine_started_again_goes_whole(void **state) {
+  DeduplicatedFixture &at = deduplicated(state);
+  const fs::path source = at.model();
+  const pid_t child = fork();
+  if (child == 0) {
+    const auto writer = at.storage->begin("one");
+    writer->copy(source, {});
+    writer->seal("trial 1");
+    writer->finish({"model.bin"});
+    _exit(0);  // nothing is aborted
+  }
+  int status = -1;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+  assert_true(bytes_in_chunks(at.base) > 0 || at.names_in_partial() > 0);
+  const fs::path note = at.base / ".partial" / "one@sealed";
+  fs::remove(note);
+  write_all(open_file(note, O_WRONLY | O_CREAT, 0600).get(),
+            R"({"version": 1, "owner": "trial 1", "boot_id": "another"})", note);
+  const auto next = make_storage(deduplicated_config(at.base), std::nullopt, at.logger);
+  assert_true(next->take_sealed("trial 1").empty());
+  assert_non_null(strstr(at.log.c_str(), "dropping checkpoint 'one'"));
+  assert_true(next->sweep().empty());
+  next->reclaim();
+  assert_int_equal(at.names_in_partial(), 0);
+  assert_int_equal(bytes_in_chunks(at.base), 0);
+}
 
 void it_comes_back_as_plain_files(void **state) {
   DeduplicatedFixture &at = deduplicated(state);
@@ -384,6 +414,7 @@ int test_deduplicate() {
   using namespace det::storage;
   const CMUnitTest tests[] = {
       CHUNK_TEST(it_comes_back_as_plain_files),
+      CHUNK_TEST(what_was_sealed_before_the_machine_started_again_goes_whole),
       CHUNK_TEST(a_restored_one_is_a_copy_that_goes_with_its_reader),
       CHUNK_TEST(a_second_one_stores_only_what_changed),
       CHUNK_TEST(a_file_that_grows_or_shrinks_comes_back),
