@@ -103,9 +103,13 @@ std::shared_ptr<SaveTicket> CheckpointContext::upload_async(const fs::path &dire
   make_room(bytes, SaveStage::Bytes::come);
   saves_.rethrow_failure("uploading a checkpoint");
   const std::shared_ptr<SaveStage> at = stage();
-  Save save{
-      at ? at->begin(make_uuid()) : storage_.begin(make_uuid()), upload.metadata, {}, bytes, at};
-  save.writer->copy(directory, upload.paths);
+  Save save{at ? copy_staged(*at, directory, upload.paths) : nullptr, upload.metadata, {}, bytes};
+  if (save.writer) {
+    save.stage = at;
+  } else {
+    save.writer = storage_.begin(make_uuid());
+    save.writer->copy(directory, upload.paths);
+  }
   return begin_save(std::move(save));
 }
 

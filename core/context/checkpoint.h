@@ -170,6 +170,9 @@ class CheckpointContext {
     std::shared_ptr<SaveStage> stage = nullptr;  // where the writer is
   };
   std::shared_ptr<SaveStage> stage();
+  std::unique_ptr<storage::CheckpointWriter> copy_staged(
+      SaveStage &stage, const std::filesystem::path &directory,
+      const std::optional<std::vector<std::string>> &paths);
   void publish_staged(storage::CheckpointWriter &staged, SaveStage &stage, const Json &metadata,
                       SaveTicket *ticket = nullptr);
   template <class Read>

@@ -1,6 +1,7 @@
 // Saves that wait on this machine until they are stored.
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "core/base/uuid.h"
 #include "core/context/checkpoint.h"
 #include "core/context/checkpoint_metadata.h"
 #include "core/context/sealed_saves.h"
@@ -35,6 +36,20 @@ void CheckpointContext::stage_saves(const std::filesystem::path &directory, uint
   }
   const std::lock_guard guard(limits_mutex_);
   stage_ = std::move(made);
+}
+
+// Null where there is no more room, whatever the limit says: a save is not given up for that.
+std::unique_ptr<storage::CheckpointWriter> CheckpointContext::copy_staged(
+    SaveStage &stage, const std::filesystem::path &directory,
+    const std::optional<std::vector<std::string>> &paths) try {
+  std::unique_ptr<storage::CheckpointWriter> writer = stage.begin(make_uuid());
+  writer->copy(directory, paths);
+  return writer;
+} catch (const Error &error) {
+  if (error.code != Code::full) throw;
+  logger_.warning("saving a checkpoint without staging it: ", error.what(),
+                  "; lower limit_bytes of det_staging_options to what there is room for");
+  return nullptr;
 }
 
 // What an earlier attempt has stored of it already, where the storage can tell, is not sent again.

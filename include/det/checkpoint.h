@@ -222,7 +222,13 @@ DET_API void det_staging_options_init(det_staging_options *options) DET_NOEXCEPT
  * from there: for buckets, and for file systems that are slow. Their copies are kept as long as
  * `limit_bytes` allows, the oldest dropped first, and a checkpoint is then read from its copy
  * instead of its storage: after its files and, but for `skip_verification`, its checksums were
- * found right. Saves of all ranks are not staged.
+ * found right. Saves of all ranks are not staged. Where there is less room than `limit_bytes`, an
+ * asynchronous upload that finds none is saved without being staged, which the log tells; who
+ * writes into a checkpoint there sees it as any program does, and aborts.
+ *
+ * In memory, a save is written over the copies that were dropped before, which takes about as long
+ * as memcpy() of its bytes; to new memory it takes several times that. So give `limit_bytes` room
+ * for two. What is dropped stays in memory until the next save, or until the core is closed.
  *
  * What a killed process of this trial left there is stored now, in the background and before what
  * is saved from here on; where the directory is memory, a power cut takes it. The library makes a

@@ -1,42 +1,9 @@
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/stat.h>
 
-#include "tests/capi/fixture.h"
+#include "tests/capi/checkpoint_files.h"
 #include "tests/open_store.h"
 #include "tests/storage_id.h"
-
-#define META "{\"steps_completed\": 7}"
-
-static det_checkpoint_context *checkpoint_of(struct fixture *f) {
-  return det_core_checkpoint(f->core);
-}
-
-static void write_file(const char *directory, const char *name, const char *text) {
-  char path[512];
-  snprintf(path, sizeof path, "%s/%s", directory, name);
-  FILE *file = fopen(path, "w");
-  assert_non_null(file);
-  fputs(text, file);
-  assert_int_equal(fclose(file), 0);
-}
-
-static void assert_file(const char *directory, const char *name, const char *expected) {
-  char path[512], text[256] = "";
-  snprintf(path, sizeof path, "%s/%s", directory, name);
-  FILE *file = fopen(path, "r");
-  if (file == NULL) fail_msg("%s is missing", path);
-  assert_true(fread(text, 1, sizeof text - 1, file) < sizeof text - 1);
-  fclose(file);
-  assert_string_equal(text, expected);
-}
-
-static int exists(const char *directory, const char *name) {
-  char path[512];
-  struct stat about;
-  snprintf(path, sizeof path, "%s/%s", directory, name);
-  return stat(path, &about) == 0;
-}
 
 /* Saves a checkpoint with one file; gives its id. */
 static void save(struct fixture *f, const char *meta, char *id) {

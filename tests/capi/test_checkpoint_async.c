@@ -1,25 +1,11 @@
+#include <errno.h>
 #include <signal.h>
-#include <sys/stat.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 
-#include "tests/capi/fixture.h"
+#include "tests/capi/checkpoint_files.h"
 #include "tests/open_store.h"
 #include "tests/storage_id.h"
-
-#define META "{\"steps_completed\": 7}"
-
-static det_checkpoint_context *checkpoint_of(struct fixture *f) {
-  return det_core_checkpoint(f->core);
-}
-
-static void write_file(const char *directory, const char *name, const char *text) {
-  char path[512];
-  snprintf(path, sizeof path, "%s/%s", directory, name);
-  FILE *file = fopen(path, "w");
-  assert_non_null(file);
-  fputs(text, file);
-  assert_int_equal(fclose(file), 0);
-}
 
 /* The directory of the program's own files. */
 static const char *make_source(struct fixture *f, char *path, size_t size) {
@@ -30,16 +16,10 @@ static const char *make_source(struct fixture *f, char *path, size_t size) {
 }
 
 static void assert_restores(struct fixture *f, const char *id, const char *expected) {
-  char path[512], text[256] = "";
   det_checkpoint_reader *restore;
   assert_ok(det_checkpoint_restore_begin(checkpoint_of(f), id, NULL, &restore, &f->err));
-  snprintf(path, sizeof path, "%s/weights", det_checkpoint_restore_path(restore));
-  FILE *file = fopen(path, "r");
-  assert_non_null(file);
-  assert_true(fread(text, 1, sizeof text - 1, file) > 0);
-  fclose(file);
+  assert_file(det_checkpoint_restore_path(restore), "weights", expected);
   det_checkpoint_restore_free(restore);
-  assert_string_equal(text, expected);
 }
 
 static int is_listed(struct fixture *f, const char *id) {
@@ -226,23 +206,25 @@ static void limits_are_checked(void **state) {
   det_checkpoint_ticket_free(ticket);
 }
 
+static det_status stage_in(struct fixture *f, const char *directory, int64_t limit) {
+  det_staging_options options = DET_STAGING_OPTIONS_INIT;
+  options.directory = directory;
+  options.limit_bytes = limit;
+  return det_checkpoint_stage_saves(checkpoint_of(f), &options, &f->err);
+}
+
 /* A directory for staging, beside the storage. */
 static void stage(struct fixture *f, int64_t limit) {
   char path[128];
-  det_staging_options options = DET_STAGING_OPTIONS_INIT;
   snprintf(path, sizeof path, "%s/stage", f->home);
-  options.directory = path;
-  options.limit_bytes = limit;
-  assert_ok(det_checkpoint_stage_saves(checkpoint_of(f), &options, &f->err));
+  assert_ok(stage_in(f, path, limit));
 }
 
 /* What is staged or kept under an id. */
 static int is_kept(struct fixture *f, const char *id, const char *name) {
-  char path[512];
-  struct stat about;
-  snprintf(path, sizeof path, "%s/stage/.detcore-saves-%u/%s%s", f->home, (unsigned)geteuid(), id,
-           name);
-  return stat(path, &about) == 0;
+  char path[256];
+  snprintf(path, sizeof path, "%s/stage/.detcore-saves-%u/%s", f->home, (unsigned)geteuid(), id);
+  return exists(path, name);
 }
 
 static void copies_are_kept_and_read_while_there_is_room(void **state) {
@@ -274,6 +256,42 @@ static void copies_are_kept_and_read_while_there_is_room(void **state) {
   assert_false(is_kept(f, ids[1], ""));
   assert_fails(det_checkpoint_restore_begin(checkpoint_of(f), ids[1], NULL, &restore, &f->err),
                DET_E_NOT_FOUND, ids[1]);
+}
+
+static int remove_large(const char *source) {
+  char path[256];
+  snprintf(path, sizeof path, "%s/large", source);
+  return remove(path);
+}
+
+/* The limit says that there is room, and the file system that there is none. */
+static void what_finds_no_room_in_staging_is_saved_without(void **state) {
+  struct fixture *f = *state;
+  char source[128], place[128], id[STORAGE_ID_SIZE];
+  snprintf(place, sizeof place, "%s/stage", f->home);
+  assert_int_equal(mkdir(place, 0700), 0);
+  if (mount("tmpfs", place, "tmpfs", 0, "size=256k") != 0) skip(); /* only root may */
+  make_source(f, source, sizeof source);
+  char large[300 << 10];
+  memset(large, 'x', sizeof large - 1);
+  large[sizeof large - 1] = 0;
+  write_file(source, "large", large);
+  stage(f, 1 << 20);
+  det_checkpoint_ticket *ticket = upload(f, source);
+  strcpy(id, det_checkpoint_ticket_id(ticket));
+  const det_status status = det_checkpoint_ticket_wait(ticket, DET_TIMEOUT_DEFAULT, &f->err);
+  det_checkpoint_ticket_free(ticket);
+  const int left = is_kept(f, id, "");
+  /* What fits is staged again. */
+  assert_int_equal(remove_large(source), 0);
+  ticket = upload(f, source);
+  const det_status again = det_checkpoint_ticket_wait(ticket, DET_TIMEOUT_DEFAULT, &f->err);
+  const int kept = is_kept(f, det_checkpoint_ticket_id(ticket), "");
+  det_checkpoint_ticket_free(ticket);
+  assert_int_equal(umount2(place, MNT_DETACH), 0); /* before anything fails the test */
+  assert_true(status == DET_OK && again == DET_OK && !left && kept);
+  assert_non_null(strstr(f->log, "without staging it"));
+  assert_restores(f, id, "1 2 3");
 }
 
 static void null_is_refused_or_does_nothing(void **state) {
@@ -328,46 +346,74 @@ static void a_forked_child_is_refused(void **state) {
 }
 
 /* Saves and is killed before the background has got far. */
-static _Noreturn void save_and_die(struct fixture *f, int told) {
+static _Noreturn void save_and_die(struct fixture *f, const char *staging, int told) {
   det_checkpoint_writer *store;
   det_checkpoint_ticket *ticket;
   char path[512];
   if (det_core_init(&f->options, &f->core, &f->err) != DET_OK ||
+      (staging != NULL && stage_in(f, staging, 1 << 30) != DET_OK) ||
       det_checkpoint_store_begin(checkpoint_of(f), META, NULL, &store, &f->err) != DET_OK)
     _exit(1);
   const char *directory = det_checkpoint_store_path(store);
   write_file(directory, "weights", "of the dead");
   snprintf(path, sizeof path, "%s/large", directory);
   FILE *large = fopen(path, "w");
-  if (large == NULL || ftruncate(fileno(large), 256 << 20) != 0 || fclose(large) != 0) _exit(1);
+  if (large == NULL || ftruncate(fileno(large), 64 << 20) != 0 || fclose(large) != 0) _exit(1);
   if (det_checkpoint_store_commit_async(store, &ticket, &f->err) != DET_OK) _exit(1);
   if (write(told, det_checkpoint_ticket_id(ticket), 36) != 36) _exit(1);
   raise(SIGKILL);
   _exit(1);
 }
 
-static void what_a_killed_process_had_begun_the_next_start_finishes(void **state) {
-  struct fixture *f = *state;
-  char id[STORAGE_ID_SIZE] = "";
-  int told[2];
+static void let_it_save_and_die(struct fixture *f, const char *staging, char *id) {
+  int told[2], status;
   f->options.external_id = "the same";
   assert_int_equal(pipe(told), 0);
   fflush(NULL);
   const pid_t child = fork();
-  if (child == 0) save_and_die(f, told[1]);
-  int status;
+  if (child == 0) save_and_die(f, staging, told[1]);
   assert_int_equal(waitpid(child, &status, 0), child);
   assert_true(WIFSIGNALED(status));
   assert_int_equal(read(told[0], id, 36), 36);
   close(told[0]);
   close(told[1]);
+}
 
+static void what_a_killed_process_had_begun_the_next_start_finishes(void **state) {
+  struct fixture *f = *state;
+  char id[STORAGE_ID_SIZE] = "";
+  let_it_save_and_die(f, NULL, id);
   start(f);
   assert_non_null(det_info_latest_checkpoint(det_core_info(f->core)));
   assert_string_equal(det_info_latest_checkpoint(det_core_info(f->core)), id);
   assert_int_equal(det_info_steps_completed(det_core_info(f->core)), 7);
   assert_true(is_listed(f, id));
   assert_restores(f, id, "of the dead");
+}
+
+/* Where a process that is killed leaves it in memory, and where on a disk. */
+static void what_a_killed_process_had_staged_is_stored_once_it_is_staged_there_again(void **state) {
+  struct fixture *f = *state;
+  char memory[] = "/dev/shm/det-async-XXXXXX", command[64], disk[128];
+  snprintf(disk, sizeof disk, "%s/stage", f->home);
+  assert_non_null(mkdtemp(memory));
+  const char *places[] = {disk, memory};
+  for (int i = 0; i < 2; ++i) {
+    char id[STORAGE_ID_SIZE] = "";
+    let_it_save_and_die(f, places[i], id);
+    start(f);
+    assert_ok(stage_in(f, places[i], 1 << 30));
+    assert_ok(det_core_close(f->core, DET_OUTCOME_ERROR, &f->err)); /* waits for it */
+    det_core_free(f->core);
+    start(f);
+    assert_true(is_listed(f, id));
+    assert_restores(f, id, "of the dead");
+    assert_ok(det_core_close(f->core, DET_OUTCOME_ERROR, &f->err));
+    det_core_free(f->core);
+    f->core = NULL;
+  }
+  snprintf(command, sizeof command, "rm -rf '%s'", memory);
+  assert_int_equal(system(command), 0);
 }
 
 int test_checkpoint_async(void) {
@@ -384,10 +430,15 @@ int test_checkpoint_async(void) {
       cmocka_unit_test_setup_teardown(limits_are_checked, setup, teardown),
       cmocka_unit_test_setup_teardown(copies_are_kept_and_read_while_there_is_room, setup,
                                       teardown),
+      cmocka_unit_test_setup_teardown(what_finds_no_room_in_staging_is_saved_without, setup,
+                                      teardown),
       cmocka_unit_test_setup_teardown(null_is_refused_or_does_nothing, setup, teardown),
       cmocka_unit_test_setup_teardown(a_forked_child_is_refused, setup, teardown),
       cmocka_unit_test_setup_teardown(what_a_killed_process_had_begun_the_next_start_finishes,
                                       setup_home, teardown),
+      cmocka_unit_test_setup_teardown(
+          what_a_killed_process_had_staged_is_stored_once_it_is_staged_there_again, setup_home,
+          teardown),
   };
   return cmocka_run_group_tests_name("checkpoint_async", tests, NULL, NULL);
 }
