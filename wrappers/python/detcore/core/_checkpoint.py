@@ -7,7 +7,7 @@ import enum
 import os
 from collections.abc import Callable, Mapping
 from ctypes import byref
-from typing import TYPE_CHECKING, Any, NamedTuple, Union
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, Union
 
 from detcore import _abi
 from detcore._capi import Callbacks, as_path, call, encoded, handle, library, required, text
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 Path = Union[str, "os.PathLike[str]"]
 Selector = Callable[[str], bool]
+_T = TypeVar("_T")
 
 
 class DownloadMode(enum.Enum):
@@ -53,6 +54,14 @@ class CheckpointEntry(NamedTuple):
     time_us: int
     #: Bytes of all files.
     size: int
+
+
+class _Upload(NamedTuple):
+    ckpt_dir: Path | None
+    metadata: Mapping[str, Any] | None
+    shard: bool
+    selector: Selector | None
+    progress: Callable[[Progress], object] | None
 
 
 class CheckpointStore:
@@ -109,14 +118,9 @@ class CheckpointContext:
         progress: Callable[[Progress], object] | None = None,
     ) -> str:
         """Stores the contents of a directory as a new checkpoint and returns its storage id."""
-        folder = _folder(ckpt_dir, shard)
-        facts = _metadata(metadata, shard)
-
-        callbacks = Callbacks()
-        options = _store_options(callbacks, shard, selector, progress)
-        return cancellable(
-            callbacks,
-            lambda: text("det_checkpoint_upload", self._view, folder, facts, byref(options)),
+        return self._upload(
+            lambda *given: text("det_checkpoint_upload", *given),
+            _Upload(ckpt_dir, metadata, shard, selector, progress),
         )
 
     def upload_async(
@@ -131,21 +135,22 @@ class CheckpointContext:
         """As upload(), but returns once ckpt_dir may be changed: once it is copied, of which
         `progress` is told. The rest goes on in the background. What fails there the ticket tells,
         else the next save, else the end of the context."""
-        folder = _folder(ckpt_dir, shard)
-        facts = _metadata(metadata, shard)
 
-        callbacks = Callbacks()
-        options = _store_options(callbacks, shard, selector, progress)
-
-        def begin() -> Owned:
-            address = handle(
-                "det_checkpoint_upload_async", self._view, folder, facts, byref(options)
-            )
+        def begin(*given: Any) -> Owned:
+            address = handle("det_checkpoint_upload_async", *given)
             return Owned(address, "det_checkpoint_ticket_free", self._core)
 
-        owned = cancellable(callbacks, begin)
+        owned = self._upload(begin, _Upload(ckpt_dir, metadata, shard, selector, progress))
         storage_id = library.det_checkpoint_ticket_id(owned.address).decode()
         return SaveTicket(storage_id).follow(owned)
+
+    def _upload(self, begin: Callable[..., _T], given: _Upload) -> _T:
+        folder = _folder(given.ckpt_dir, given.shard)
+        facts = _metadata(given.metadata, given.shard)
+
+        callbacks = Callbacks()
+        options = _store_options(callbacks, given.shard, given.selector, given.progress)
+        return cancellable(callbacks, lambda: begin(self._view, folder, facts, byref(options)))
 
     def limit_saves(
         self, *, in_flight: int = 2, limit_bytes: int = 0, refuse_when_full: bool = False
