@@ -10,6 +10,12 @@
 
 namespace det::cloud {
 
+void require_unchanged(const std::string &tried, const ByteRange &bytes, bool is_same) {
+  if (!is_same)
+    throw Error(Code::conflict, tried + ": " + bytes.described() +
+                                    " changed meanwhile; store it once nobody writes to it");
+}
+
 TextRange::TextRange(std::string described, std::string text)
     : ByteRange(std::move(described)), text_(std::move(text)) {}
 

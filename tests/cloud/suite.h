@@ -247,6 +247,27 @@ inline void dropped_parts_are_gone(void **) {
   assert_false(store().find("dropped/one").has_value());
 }
 
+// Others each time that they are read.
+struct Restless : ByteRange {
+  Restless() : ByteRange("'restless'") {}
+  uint64_t size() const override { return 5; }
+  size_t read(uint64_t, char *bytes, size_t room) override {
+    const size_t count = std::min<size_t>(room, 5);
+    std::memset(bytes, 'a' + readings++ % 26, count);
+    return count;
+  }
+  int readings = 0;
+};
+
+inline void bytes_that_change_are_told_at_once(void **) {
+  const auto bytes = std::make_shared<Restless>();
+  const std::string message = expect_error(Code::conflict, [&] { store().put("restless", bytes); });
+  assert_true(contains(message, "'restless' changed meanwhile"));
+  const std::string upload = store().begin_parts("restless");
+  expect_error(Code::conflict, [&] { store().put_part("restless", upload, 1, bytes); });
+  store().abort_parts("restless", upload);
+}
+
 inline void object_is_copied(void **) {
   store().put("copy/a +%", text("bytes"));
   if (store().copy("copy/a +%", "copy/to")) assert_equal(read("copy/to"), "bytes");
@@ -270,6 +291,7 @@ inline int run(const char *name) {
       cmocka_unit_test(parts_become_an_object_when_they_are_complete),
       cmocka_unit_test(part_is_replaced_by_its_next),
       cmocka_unit_test(dropped_parts_are_gone),
+      cmocka_unit_test(bytes_that_change_are_told_at_once),
       cmocka_unit_test(object_is_copied),
   };
   return cmocka_run_group_tests_name(name, tests, nullptr, nullptr);

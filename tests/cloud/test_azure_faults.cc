@@ -56,6 +56,18 @@ void cut_blob_goes_on_where_it_was(void **) {
   assert_equal(suite::keys(""), std::vector<std::string>{"key"});
 }
 
+void short_answer_goes_on_where_it_was(void **) {
+  through_the_proxy("short");
+  suite::store().put("key", text("bytes"));
+  spoil({{"method", "GET"},
+         {"times", 1},
+         {"how", "answer"},
+         {"status", 206},
+         {"headers", {{"Content-Range", "bytes 0-1/5"}}},
+         {"body", "by"}});
+  assert_equal(suite::read("key", 0, 5), "bytes");
+}
+
 void busy_server_is_asked_again(void **) {
   through_the_proxy("busy");
   spoil({{"times", 2},
@@ -106,6 +118,7 @@ int test_azure_faults() {
       cmocka_unit_test(lost_answer_to_a_new_blob_is_no_conflict),
       cmocka_unit_test(bytes_damaged_on_their_way_are_sent_again),
       cmocka_unit_test(cut_blob_goes_on_where_it_was),
+      cmocka_unit_test(short_answer_goes_on_where_it_was),
       cmocka_unit_test(busy_server_is_asked_again),
       cmocka_unit_test(lost_answers_to_a_commit_and_a_removal_change_nothing),
       cmocka_unit_test(page_of_something_between_is_told),

@@ -40,6 +40,9 @@ StoredPart AzureStore::put_part(const std::string &key, const std::string &uploa
   if (!container_->config().encryption_scope.empty())
     call.request.headers.push_back(
         {"x-ms-encryption-scope", container_->config().encryption_scope});
+  call.before_retry = [&, tried = call.tried](http::HttpRequest &) {
+    require_unchanged(tried, *bytes, md5(*bytes) == id.md5);
+  };
   container_->perform(std::move(call));
   return {number, bytes->size(), id.text(), to_base64(id.md5)};
 }

@@ -41,6 +41,18 @@ std::string unquoted(std::string etag) {
   return etag;
 }
 
+// A body that was held. What the store sums up is what it sent, also where that ends early.
+std::optional<Refusal> take_verified(const http::HttpAnswer &answer, Download &download) {
+  const std::string sum = answer.header("content-md5");
+  if (answer.status == 206 && !sum.empty() && sum != to_base64(md5(answer.body)))
+    return Refusal{Code::corrupt, Again::soon, "the bytes came damaged: their MD5 differs", ""};
+  if (answer.status == 206) {
+    download.begin();
+    download.write(answer.body.data(), answer.body.size());
+  }
+  return download.check(answer);
+}
+
 void wait_a_second() {
   const RequestScope *scope = RequestScope::current();
   if (scope == nullptr) RequestScope(nullptr).wait(std::chrono::seconds(1));
@@ -86,53 +98,43 @@ void AzureStore::put(const std::string &key, const std::shared_ptr<ByteRange> &b
     call.request.headers.push_back({writer_mark, writer});
   }
   bool again = false;
-  call.before_retry = [&](http::HttpRequest &) { again = true; };
+  call.before_retry = [&, tried = call.tried](http::HttpRequest &) {
+    again = true;
+    require_unchanged(tried, *bytes, to_base64(md5(*bytes)) == sum);
+  };
   try {
     container_->perform(std::move(call));
   } catch (const Error &error) {
     // What is there may be what an attempt before brought, whose answer was lost.
-    if (error.code != Code::conflict || !again || writer_of(key) != writer) throw;
+    if (error.code != Code::conflict || !only_new || !again || writer_of(key) != writer) throw;
   }
 }
 
 std::string AzureStore::writer_of(const std::string &key) {
   return container_
       ->perform({.tried = tried("looking for", key),
-                 .request = container_->content_request("HEAD", container_->url_of(key))})
+                 .request = container_->content_request("HEAD", container_->url_of(key)),
+                 .expected = {200, 404}})
       .header(writer_mark);
 }
 
 void AzureStore::get(const std::string &key, uint64_t offset, uint64_t size,
                      const std::string &version, const std::shared_ptr<http::BodySink> &sink) {
-  http::HttpRequest request = container_->content_request("GET", container_->url_of(key));
-  if (!version.empty()) request.headers.push_back({"If-Match", "\"" + version + "\""});
   const auto download = std::make_shared<Download>(offset, size, sink);
-  request.headers.push_back({"Range", download->next_range()});
-  if (size > 0 && size <= verified_max) return get_verified(key, std::move(request), *download);
-  request.sink = download;
-  Call call{
-      .tried = tried("reading", key), .request = std::move(request), .expected = {200, 206, 416}};
-  call.check = [&](const http::HttpAnswer &answer) { return download->check(answer); };
+  const bool is_verified = size > 0 && size <= verified_max;
+  Call call{.tried = tried("reading", key),
+            .request = container_->content_request("GET", container_->url_of(key)),
+            .expected = {200, 206, 416}};
+  auto &headers = call.request.headers;
+  if (!version.empty()) headers.push_back({"If-Match", "\"" + version + "\""});
+  if (is_verified) headers.push_back({"x-ms-range-get-content-md5", "true"});
+  else call.request.sink = download;
+  headers.push_back({"Range", download->next_range()});
+  call.check = [&](const http::HttpAnswer &answer) {
+    return is_verified ? take_verified(answer, *download) : download->check(answer);
+  };
   call.before_retry = [&](http::HttpRequest &again) {
     again.headers.back().value = download->next_range();
-  };
-  container_->perform(std::move(call));
-}
-
-void AzureStore::get_verified(const std::string &key, http::HttpRequest request,
-                              Download &download) {
-  request.headers.push_back({"x-ms-range-get-content-md5", "true"});
-  Call call{
-      .tried = tried("reading", key), .request = std::move(request), .expected = {200, 206, 416}};
-  call.check = [&](const http::HttpAnswer &answer) -> std::optional<Refusal> {
-    const std::string sum = answer.header("content-md5");
-    if (answer.status == 206 && !sum.empty() && sum != to_base64(md5(answer.body)))
-      return Refusal{Code::corrupt, Again::soon, "the bytes came damaged: their MD5 differs", ""};
-    if (answer.status == 206) {
-      download.begin();
-      download.write(answer.body.data(), answer.body.size());
-    }
-    return download.check(answer);
   };
   container_->perform(std::move(call));
 }

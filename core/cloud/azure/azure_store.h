@@ -6,7 +6,6 @@
 #include "core/base/json_fwd.h"
 #include "core/base/log.h"
 #include "core/cloud/azure/azure_container.h"
-#include "core/cloud/download.h"
 #include "core/cloud/object_store.h"
 
 namespace det::cloud {
@@ -47,7 +46,6 @@ class AzureStore : public ObjectStore {
   void list_blobs(const std::string &prefix, const char *include,
                   const std::function<void(const ObjectInfo &)> &each);
   std::vector<std::pair<std::string, uint64_t>> pending_blocks(const std::string &key);
-  void get_verified(const std::string &key, http::HttpRequest request, Download &download);
   std::string writer_of(const std::string &key);  // of one that was put as new
 
   const std::unique_ptr<AzureContainer> container_;

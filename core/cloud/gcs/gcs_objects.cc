@@ -145,11 +145,7 @@ GcsObject GcsObjects::upload(const std::string &key, const std::shared_ptr<ByteR
          .before_retry =
              [&](http::HttpRequest &) {
                ++attempts;
-               if (crc32c(*bytes) != sum)
-                 throw Error(Code::conflict,
-                             tried + ": " + bytes->described() +
-                                 " changed meanwhile; store it once nobody writes to "
-                                 "it");
+               require_unchanged(tried, *bytes, crc32c(*bytes) == sum);
              }});
   };
   try {

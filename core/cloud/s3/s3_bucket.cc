@@ -117,13 +117,15 @@ void S3Bucket::add_kind(http::HttpRequest &request) const {
 // The store verifies the bytes, and what it says of them is compared.
 std::string S3Bucket::add_bytes(Call &call, const std::shared_ptr<ByteRange> &bytes) const {
   call.request.source = bytes;
-  std::string checksum;
-  if (options_.checksum == S3Options::Checksum::md5) {
-    call.request.headers.push_back({"Content-MD5", to_base64(md5(*bytes))});
-  } else {
-    checksum = crc32c_text(crc32c(*bytes));
-    call.request.headers.push_back({checksum_header, checksum});
-  }
+  const bool by_md5 = options_.checksum == S3Options::Checksum::md5;
+  const auto sum_of = [by_md5](ByteRange &range) {
+    return by_md5 ? to_base64(md5(range)) : crc32c_text(crc32c(range));
+  };
+  const std::string sum = sum_of(*bytes), checksum = by_md5 ? "" : sum;
+  call.request.headers.push_back({by_md5 ? "Content-MD5" : checksum_header, sum});
+  call.before_retry = [=, tried = call.tried](http::HttpRequest &) {
+    require_unchanged(tried, *bytes, sum_of(*bytes) == sum);
+  };
   if (dialect_->signs_payload())
     call.request.headers.push_back({"x-amz-content-sha256", to_hex(sha256(*bytes))});
   call.check = [checksum](const http::HttpAnswer &answer) -> std::optional<Refusal> {
@@ -140,7 +142,10 @@ void S3Bucket::put(const std::string &key, const std::shared_ptr<ByteRange> &byt
   if (only_new) call.request.headers.push_back({"If-None-Match", "*"});
   const std::string checksum = add_bytes(call, bytes);
   bool again = false;
-  call.before_retry = [&](http::HttpRequest &) { again = true; };
+  call.before_retry = [&, unchanged = call.before_retry](http::HttpRequest &request) {
+    again = true;
+    unchanged(request);
+  };
   try {
     requests_.perform(std::move(call));
   } catch (const Error &e) {
