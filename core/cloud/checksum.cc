@@ -23,6 +23,7 @@ uint32_t product(uint32_t a, uint32_t b) {
 }  // namespace
 
 uint32_t crc32c(ByteRange &bytes) {
+  if (const auto text = bytes.in_memory()) return det::crc32c(*text);
   uint32_t checksum = 0;
   std::vector<char> buffer(std::min<uint64_t>(bytes.size(), 256U << 10U));
   for (uint64_t offset = 0; offset < bytes.size();) {

@@ -121,7 +121,6 @@ void CloudWriter::send(const storage::Tree &tree, const std::vector<TreeEntry> &
 
 // What the others hold tells of them, also to programs that know no manifest.
 void CloudWriter::mark_empty_directories(const std::vector<TreeEntry> &entries) {
-  if (!bucket_->store->keeps_directories()) return;
   std::set<std::string> filled;
   std::vector<std::string> keys;
   for (const TreeEntry &entry : entries)
@@ -130,7 +129,7 @@ void CloudWriter::mark_empty_directories(const std::vector<TreeEntry> &entries) 
   for (const TreeEntry &entry : entries)
     if (entry.is_directory() && !filled.contains(entry.path.substr(0, entry.path.size() - 1)))
       keys.push_back(bucket_->keys.of(id_, entry.path));
-  if (keys.empty()) return;
+  if (keys.empty() || !bucket_->store->keeps_directories()) return;
   RequestPool pool(bucket_->requests, nullptr);
   auto next = keys.begin();
   pool.run([&]() -> RequestPool::Task {

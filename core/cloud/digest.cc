@@ -35,6 +35,7 @@ std::string digest_of(std::string_view text, const EVP_MD *kind, const char *nam
 }
 
 std::string digest_of(ByteRange &bytes, const EVP_MD *kind, const char *name) {
+  if (const auto text = bytes.in_memory()) return digest_of(*text, kind, name);
   const std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX *)> context(EVP_MD_CTX_new(),
                                                                     EVP_MD_CTX_free);
   if (!context) throw std::bad_alloc();
