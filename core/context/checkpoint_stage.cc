@@ -55,6 +55,7 @@ std::unique_ptr<storage::CheckpointWriter> CheckpointContext::copy_staged(
 // What an earlier attempt has stored of it already, where the storage can tell, is not sent again.
 void CheckpointContext::publish_staged(storage::CheckpointWriter &staged, SaveStage &stage,
                                        const Json &metadata, SaveTicket *ticket) {
+  stage.give_free();
   const std::unique_ptr<storage::CheckpointWriter> writer = storage_.resume(staged.id());
   writer->add(staged.path(), std::nullopt);
   publish(*writer, metadata, {}, ticket);

@@ -92,9 +92,11 @@ void SaveStage::make_room(uint64_t bytes, Bytes where, uint64_t under_way) {
     storage_.reuse(each.id);
     used -= each.bytes;
   }
-  const uint64_t left = limit_bytes_ - std::min(used, limit_bytes_);
-  spares_->limit(where == Bytes::come ? left + bytes : left);
+  left_ = limit_bytes_ - std::min(used, limit_bytes_);
+  if (where == Bytes::come) spares_->limit(left_ += bytes);
 }
+
+void SaveStage::give_free() { spares_->limit(left_); }
 
 void SaveStage::keep(storage::CheckpointWriter &writer) try {
   writer.commit();

@@ -2,6 +2,7 @@
 // stored; afterwards, as long as there is room, the copy that is nearest to whoever restores it.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -33,6 +34,9 @@ class SaveStage {
   // what is being read stays. A save that is copied here next is written over it.
   enum class Bytes { come, are_there };
   void make_room(uint64_t bytes, Bytes where, uint64_t under_way);
+  // The memory that is beyond the limit where the bytes are there, which takes a while: nobody
+  // waits for a save then.
+  void give_free();
   // It is stored: from now on it is only kept. What fails is told in the log.
   void keep(storage::CheckpointWriter &writer);
   void drop(const std::string &id);  // its memory is kept for the next save
@@ -56,6 +60,7 @@ class SaveStage {
   const std::shared_ptr<Logger> logger_;
   const std::shared_ptr<storage::SpareFiles> spares_;
   storage::DirectoryStorage storage_;
+  std::atomic<uint64_t> left_{0};  // for spares
   std::mutex mutex_;
   std::map<std::string, std::weak_ptr<void>> pins_;
 };
