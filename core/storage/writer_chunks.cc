@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "core/storage/chunks/chunk_saver.h"
 #include "core/storage/shared_directory.h"
 #include "core/storage/writer.h"
 
@@ -34,7 +35,7 @@ std::vector<TreeEntry> DirectoryWriter::cut(const Tree &from, std::vector<TreeEn
   std::vector<TreeEntry> rest;
   std::set<std::string> directories;
   for (TreeEntry &entry : entries) {
-    if (StagedChunks::takes(entry)) {
+    if (is_cut(entry)) {
       add_directories_of(entry.path, directories);
       large.push_back(std::move(entry.path));
     } else {
@@ -53,7 +54,7 @@ std::vector<TreeEntry> DirectoryWriter::cut(const Tree &from, std::vector<TreeEn
 void DirectoryWriter::cut_staged(const std::vector<TreeEntry> &entries) {
   std::vector<std::string> large;
   for (const TreeEntry &entry : entries)
-    if (StagedChunks::takes(entry)) large.push_back(entry.path);
+    if (is_cut(entry)) large.push_back(entry.path);
   chunks_->add(tree_, large, true);
   for (const std::string &path : large) hashed_.erase(path);
 }
@@ -69,7 +70,7 @@ std::set<std::string> DirectoryWriter::finish_in_chunks(const std::vector<std::s
     if (!looked_at.insert(path).second) return;
     TreeEntry entry{path, {}};
     const Fd file(open_beneath(tree_.fd.get(), path, O_PATH));
-    if (!file || fstat(file.get(), &entry.about) != 0 || !StagedChunks::takes(entry)) return;
+    if (!file || fstat(file.get(), &entry.about) != 0 || !is_cut(entry)) return;
     entries.push_back(std::move(entry));
     in_chunks.insert(path);
   };

@@ -1,7 +1,9 @@
 // Who saves and who sweeps, step by step in every order, with a sweep that dies at any of them.
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <map>
+#include <random>
 #include <set>
 #include <vector>
 
@@ -31,9 +33,9 @@ class World : public ChunkStore, public ChunkReferences {
     before();
     for (const ChunkName &name : std::set(chunks)) each(name);
   }
-  void remove(const ChunkName &name) override {
+  void remove(const std::vector<ChunkName> &names) override {
     before();
-    chunks.erase(name);
+    for (const ChunkName &name : names) chunks.erase(name);
   }
   std::vector<std::string> notes() override {
     before();
@@ -78,7 +80,7 @@ class Saver {
         condemned_ = condemned_chunks(world_);
         break;
       case 2:
-        while (condemned_.contains(name)) ++name.generation;
+        name = world_.usable(name, condemned_);
         if (!world_.has(name, 0)) world_.put(name, "bytes", 0);
         break;
       default:
@@ -141,6 +143,120 @@ void no_order_of_steps_loses_or_leaves_a_chunk(void **) {
             assert_true(play({places[a], places[b], places[c], places[d]}, death) <= 36);
 }
 
+// Where several sweep at once: names are given once.
+class SharedWorld : public World {
+ public:
+  uint64_t generation = 0;  // of who is saving
+
+  bool is_swept_alone() const override { return false; }
+  ChunkName usable(ChunkName name, const std::set<ChunkName> &condemned) override {
+    for (const ChunkName &one : chunks)
+      if (one.digest == name.digest && !condemned.contains(one)) return one;
+    name.generation = generation;
+    return name;
+  }
+  void list(const std::function<void(const ChunkName &)> &each) override {
+    before();
+    const std::set<ChunkName> stored = chunks;
+    const std::set<std::string> now = savers();
+    for (const ChunkName &name : stored)
+      if (!now.contains("saver-" + std::to_string(name.generation))) each(name);
+  }
+};
+
+// Checkpoints are saved one after the other, and all but the last are removed at some time.
+class Checkpoints {
+ public:
+  explicit Checkpoints(SharedWorld &world) : world_(world) {}
+
+  static constexpr size_t count = 3;
+  ChunkName last() const { return saved_.back(); }
+
+  // False: there is nothing to do any more.
+  bool step(bool wants_to_save) {
+    const bool can_save = saving_ < 4 * count;
+    const bool can_remove = removing_ < 2 * std::min(saved_.size(), count - 1);
+    if (!can_save && !can_remove) return false;
+    if (can_save && (wants_to_save || !can_remove)) save(saving_++);
+    else remove(removing_++);
+    return true;
+  }
+
+ private:
+  void save(size_t step) {
+    const uint64_t generation = 1 + step / 4;
+    const std::string saver = "saver-" + std::to_string(generation);
+    switch (step % 4) {
+      case 0:
+        world_.saving.insert(saver);
+        break;
+      case 1:
+        condemned_ = condemned_chunks(world_);
+        break;
+      case 2:
+        world_.generation = generation;
+        name_ = world_.usable(name_of_chunk("bytes"), condemned_);
+        if (!world_.has(name_, 0)) world_.put(name_, "bytes", 0);
+        break;
+      default:
+        saved_.push_back(name_);
+        tell();
+        world_.saving.erase(saver);
+    }
+  }
+
+  void remove(size_t step) {
+    if (step % 2 == 0) return note_garbage(world_);
+    removed_ = step / 2 + 1;
+    tell();
+  }
+
+  void tell() {
+    world_.lists = {saved_.begin() + static_cast<std::ptrdiff_t>(removed_), saved_.end()};
+  }
+
+  SharedWorld &world_;
+  std::set<ChunkName> condemned_;
+  ChunkName name_;
+  std::vector<ChunkName> saved_;  // one for each checkpoint
+  size_t saving_ = 0, removing_ = 0, removed_ = 0;
+};
+
+// Up to four sweeps, each of which runs while the one before stands still.
+void sweeps_at_once_lose_and_leave_no_chunk(void **) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 20'000; ++round) {
+    SharedWorld world;
+    ChunkName old = name_of_chunk("bytes");
+    old.generation = 100;
+    world.chunks.insert(old);
+    note_garbage(world);
+    Checkpoints checkpoints(world);
+    size_t sweeps = 1;
+    bool within = false;
+    world.before = [&] {
+      if (within) return;
+      within = true;
+      while (random() % 3 == 0 && checkpoints.step(random() % 2 == 0)) {
+      }
+      within = false;
+      if (sweeps >= 4 || random() % 8 != 0) return;
+      ++sweeps;
+      sweep_chunks(world, world, silent);
+    };
+    sweep_chunks(world, world, silent);
+    for (within = true; checkpoints.step(true);) {
+    }
+    for (int i = 0; i < 3; ++i) sweep_chunks(world, world, silent);
+    assert_true(world.chunks == std::set<ChunkName>{checkpoints.last()});
+    assert_false(has_garbage(world));
+    note_garbage(world);
+    world.lists.clear();
+    for (int i = 0; i < 2; ++i) sweep_chunks(world, world, silent);
+    assert_true(world.chunks.empty() && world.written.empty());
+  }
+}
+
 void a_sweep_that_dies_is_finished_by_the_next(void **) {
   for (size_t death = 0;; ++death) {
     World world;
@@ -169,6 +285,7 @@ int test_chunk_sweep() {
   using namespace det::storage;
   const CMUnitTest tests[] = {
       cmocka_unit_test(no_order_of_steps_loses_or_leaves_a_chunk),
+      cmocka_unit_test(sweeps_at_once_lose_and_leave_no_chunk),
       cmocka_unit_test(a_sweep_that_dies_is_finished_by_the_next),
   };
   return cmocka_run_group_tests_name("sweeping chunks", tests, nullptr, nullptr);

@@ -12,8 +12,9 @@ namespace det::storage {
 
 struct ChunkName {
   std::array<unsigned char, 32> digest{};
-  // Counts on where a sweep has condemned the earlier names of these bytes.
-  uint32_t generation = 0;
+  // Tells one name of these bytes from another: a storage gives a new one where a sweep has
+  // condemned the earlier, or to each who saves.
+  uint64_t generation = 0;
 
   auto operator<=>(const ChunkName &) const = default;
 };

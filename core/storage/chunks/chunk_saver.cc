@@ -110,6 +110,10 @@ class Expected {
 
 }  // namespace
 
+bool is_cut(const TreeEntry &entry) {
+  return S_ISREG(entry.about.st_mode) && entry.about.st_size >= static_cast<off_t>(chunk_least);
+}
+
 ChunkedFiles ChunkSaver::save(const Tree &source, const std::vector<std::string> &paths,
                               bool confined) {
   Buffer buffer;
@@ -176,7 +180,7 @@ void ChunkSaver::save_block(File &file, size_t index) {
 }
 
 ChunkName ChunkSaver::place(ChunkName name, std::string_view bytes, unsigned mode) {
-  while (condemned_.contains(name)) ++name.generation;
+  name = store_.usable(name, condemned_);
   if (store_.has(name, mode)) return name;
   store_.put(name, bytes, mode);
   new_bytes_ += bytes.size();

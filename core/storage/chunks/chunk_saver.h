@@ -17,12 +17,19 @@
 
 namespace det::storage {
 
+// Whether this file is cut; what is smaller is stored as it is.
+bool is_cut(const TreeEntry &entry);
+
 class ChunkSaver {
  public:
   // `condemned`: names that a sweep is about to remove, and that nobody may count on.
   ChunkSaver(ChunkStore &store, std::string owner, const std::set<ChunkName> &condemned,
-             ChunkMemory &memory)
-      : store_(store), owner_(std::move(owner)), condemned_(condemned), memory_(memory) {}
+             ChunkMemory &memory, Progress *progress = Progress::current())
+      : store_(store),
+        owner_(std::move(owner)),
+        condemned_(condemned),
+        memory_(memory),
+        progress_(progress) {}
 
   // Once. Links may lead out of `source` unless `confined`. Throws Code::conflict when a file
   // changes meanwhile.
@@ -43,7 +50,7 @@ class ChunkSaver {
   const std::string owner_;
   const std::set<ChunkName> &condemned_;
   ChunkMemory &memory_;
-  Progress *const progress_ = Progress::current();
+  Progress *const progress_;  // null: nobody asked
   std::atomic<uint64_t> new_bytes_{0};
   std::mutex mutex_;
   ChunkedFiles done_;

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,12 @@ namespace det::storage {
 class ChunkStore {
  public:
   virtual ~ChunkStore() = default;
+
+  // Which of the names of some bytes to look for, and to put them under: none that is condemned.
+  virtual ChunkName usable(ChunkName name, const std::set<ChunkName> &condemned) {
+    while (condemned.contains(name)) ++name.generation;
+    return name;
+  }
 
   // Whether it is there, or was put here. `mode` is that of the file it belongs to: who may read
   // that may read the chunk, where the store keeps such things.
@@ -33,7 +40,11 @@ class ChunkStore {
   virtual std::optional<uint64_t> find(const ChunkName &name) = 0;
 
   virtual void list(const std::function<void(const ChunkName &)> &each) = 0;
-  virtual void remove(const ChunkName &name) = 0;  // absent is fine
+  virtual void remove(const std::vector<ChunkName> &names) = 0;  // absent is fine
+
+  // Whether only one sweep runs at a time, so that a name can be free again after it. Else each
+  // name is given once: another sweep may be about to remove what has it.
+  virtual bool is_swept_alone() const { return true; }
 
   // Small texts by name, written durably as a whole.
   virtual std::vector<std::string> notes() = 0;

@@ -14,6 +14,7 @@ constexpr const char *garbage = "garbage";
 constexpr const char *looking = "looking";  // for garbage, and not done with it
 constexpr std::string_view condemned = "condemned-";
 constexpr std::string_view savers = "savers-";
+constexpr std::string_view settled = "settled-";  // of what is left of a condemnation, all is named
 
 std::set<std::string> lines_of(std::string_view text) {
   std::set<std::string> lines;
@@ -61,15 +62,21 @@ void carry_out(ChunkStore &store, ChunkReferences &references, const std::string
   const std::string note = std::string(condemned) + id;
   const std::set<ChunkName> names = names_in_note(store, note);
   const std::set<ChunkName> named = references.named();
-  size_t removed = 0;
-  for (const ChunkName &name : names) {
-    if (named.contains(name)) continue;
-    store.remove(name);
-    ++removed;
+  std::vector<ChunkName> unnamed;
+  std::vector<std::string> rest;
+  for (const ChunkName &name : names)
+    if (named.contains(name)) rest.push_back(to_text(name));
+    else unnamed.push_back(name);
+  store.remove(unnamed);
+  logger.debug("removed " + std::to_string(unnamed.size()) +
+               " chunks that no checkpoint has any more");
+  if (!rest.empty() && !store.is_swept_alone()) {
+    store.write_note(note, text_of(rest));
+    store.write_note(std::string(settled) + id, "");
+    return;
   }
-  store.remove_note(std::string(savers) + id);
+  for (const std::string_view of : {savers, settled}) store.remove_note(std::string(of) + id);
   store.remove_note(note);
-  logger.debug("removed " + std::to_string(removed) + " chunks that no checkpoint has any more");
 }
 
 // The id of the condemnation; empty where nothing is to go.
@@ -77,11 +84,13 @@ std::string condemn(ChunkStore &store, ChunkReferences &references) {
   store.write_note(looking, "");
   store.remove_note(garbage);  // what is removed from now on is noted anew
   const std::set<ChunkName> already = condemned_chunks(store);
+  std::vector<ChunkName> stored;
+  store.list([&](const ChunkName &name) { stored.push_back(name); });
+  // Afterwards, so that what was stored for a list that is there by now is not condemned.
   const std::set<ChunkName> named = references.named();
   std::vector<std::string> unnamed;
-  store.list([&](const ChunkName &name) {
+  for (const ChunkName &name : stored)
     if (!named.contains(name) && !already.contains(name)) unnamed.push_back(to_text(name));
-  });
   std::string id;
   if (!unnamed.empty()) {
     id = make_uuid();
@@ -94,9 +103,12 @@ std::string condemn(ChunkStore &store, ChunkReferences &references) {
 }  // namespace
 
 bool has_garbage(ChunkStore &store) {
-  for (const std::string &note : store.notes())
-    if (note == garbage || note == looking || note.starts_with(condemned)) return true;
-  return false;
+  const std::vector<std::string> notes = store.notes();
+  return std::any_of(notes.begin(), notes.end(), [&](const std::string &note) {
+    if (!note.starts_with(condemned)) return note == garbage || note == looking;
+    const std::string end = std::string(settled) + note.substr(condemned.size());
+    return std::find(notes.begin(), notes.end(), end) == notes.end();
+  });
 }
 
 void note_garbage(ChunkStore &store) { store.write_note(garbage, ""); }
@@ -116,10 +128,11 @@ void sweep_chunks(ChunkStore &store, ChunkReferences &references, Logger &logger
   for (const std::string &note : notes) {
     if (note.starts_with(condemned)) {
       carry_out(store, references, note.substr(condemned.size()), logger);
-    } else if (note.starts_with(savers) &&
-               !is_there(std::string(condemned) + note.substr(savers.size()))) {
-      store.remove_note(note);
+      continue;
     }
+    for (const std::string_view of : {savers, settled})
+      if (note.starts_with(of) && !is_there(std::string(condemned) + note.substr(of.size())))
+        store.remove_note(note);
   }
   if (!is_there(garbage) && !is_there(looking)) return;
   const std::string id = condemn(store, references);

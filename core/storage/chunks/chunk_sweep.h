@@ -23,6 +23,10 @@
 // the last: a note stays for the next sweep, and one without its savers takes those of that moment,
 // which is as good. Two sweeps at once come to the same, and one of them gives way.
 //
+// Where it cannot (in buckets), it may be late with a removal, when the other has taken away the
+// note and somebody counts on the chunk again. So there each name is given once, and what turned
+// out to be in use stays condemned until it is not: who comes later stores the bytes once more.
+//
 // That something may have become unnamed is a note too ("garbage"), written before a list goes, so
 // that a sweep costs nothing where nothing was removed.
 #pragma once

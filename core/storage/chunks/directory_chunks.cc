@@ -218,10 +218,12 @@ void DirectoryChunks::list(const std::function<void(const ChunkName &)> &each) {
   }
 }
 
-void DirectoryChunks::remove(const ChunkName &name) {
-  const std::string path = path_of(name);
-  if (unlinkat(root_.fd.get(), path.c_str(), 0) != 0 && errno != ENOENT)
-    OsFailure{errno}.raise("removing " + root_.name_of(path));
+void DirectoryChunks::remove(const std::vector<ChunkName> &names) {
+  for (const ChunkName &name : names) {
+    const std::string path = path_of(name);
+    if (unlinkat(root_.fd.get(), path.c_str(), 0) != 0 && errno != ENOENT)
+      OsFailure{errno}.raise("removing " + root_.name_of(path));
+  }
 }
 
 std::vector<std::string> DirectoryChunks::notes() {

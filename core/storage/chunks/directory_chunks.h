@@ -41,7 +41,7 @@ class DirectoryChunks : public ChunkStore {
   void get(const ChunkName &name, char *into, size_t size) override;
   std::optional<uint64_t> find(const ChunkName &name) override;
   void list(const std::function<void(const ChunkName &)> &each) override;
-  void remove(const ChunkName &name) override;
+  void remove(const std::vector<ChunkName> &names) override;
   std::vector<std::string> notes() override;
   std::optional<std::string> note(const std::string &name) override;
   void write_note(const std::string &name, std::string_view text) override;

@@ -12,7 +12,6 @@
 #include "core/base/process.h"
 #include "core/base/uuid.h"
 #include "core/storage/chunks/chunk_saver.h"
-#include "core/storage/chunks/chunker.h"
 #include "core/storage/shared_directory.h"
 
 namespace det::storage {
@@ -36,10 +35,6 @@ StagedChunks::StagedChunks(const Tree &base, const Tree &tree, std::shared_ptr<C
       memory_(std::move(memory)),
       logger_(std::move(logger)),
       durable_(durable) {}
-
-bool StagedChunks::takes(const TreeEntry &entry) {
-  return S_ISREG(entry.about.st_mode) && entry.about.st_size >= static_cast<off_t>(chunk_least);
-}
 
 void StagedChunks::begin() {
   if (own_) return;

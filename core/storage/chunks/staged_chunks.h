@@ -23,9 +23,6 @@ class StagedChunks {
   StagedChunks(const Tree &base, const Tree &tree, std::shared_ptr<ChunkMemory> memory,
                std::shared_ptr<Logger> logger, bool durable);
 
-  // Whether this file is cut; what is smaller is stored as it is.
-  static bool takes(const TreeEntry &entry);
-
   // Durable, and in the list, when this returns.
   void add(const Tree &source, const std::vector<std::string> &paths, bool confined);
   void forget(const std::string &path);  // another file has taken its place
