@@ -263,13 +263,10 @@ Json CheckpointContext::metadata(const std::string &id) {
   }
   if (std::optional<Json> known = master_.checkpoint_metadata(id)) return *known;
   // Saved before this store existed, or by another program: storage keeps a copy.
-  storage::Selector only;  // of a file system nothing is copied anyway
-  if (storage_.directory().empty())
-    only = [](const std::string &path) { return path == storage::metadata_name; };
-  const std::unique_ptr<storage::CheckpointReader> reader = storage_.restore(id, only, false);
-  const fs::path file = reader->path() / storage::metadata_name;
-  if (!fs::exists(file)) return Json::object();
-  return parse_json_object(read_file(file), "'" + file.string() + "'");
+  const std::optional<std::string> text = storage_.read(id, storage::metadata_name);
+  if (!text) return Json::object();
+  return parse_json_object(*text,
+                           std::string(storage::metadata_name) + " of checkpoint '" + id + "'");
 }
 
 void CheckpointContext::recover() {

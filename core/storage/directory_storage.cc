@@ -173,6 +173,15 @@ std::unique_ptr<CheckpointReader> DirectoryStorage::restore(const std::string &i
   return std::make_unique<StoredDirectory>(stored.name);
 }
 
+std::optional<std::string> DirectoryStorage::read(const std::string &id, const std::string &path) {
+  const Tree stored = open_stored(id);
+  const Fd file(open_beneath(stored.fd.get(), path, O_RDONLY | O_NONBLOCK));
+  if (file) return read_all(file.get(), (stored.name / path).string());
+  if (errno != ENOENT) OsFailure{errno}.raise("opening " + stored.name_of(path));
+  if (!StoredChunks(options_.base, stored, read_manifest(stored)).has(path)) return std::nullopt;
+  return Storage::read(id, path);
+}
+
 void DirectoryStorage::withdraw(const std::string &id) {
   if (!is_stored(id)) return;
   // Moving a directory writes to all three: its parents and itself.

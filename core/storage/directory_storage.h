@@ -37,6 +37,7 @@ class DirectoryStorage : public Storage {
                                             const HadManifest &had_manifest) override;
   using Storage::download;
   using Storage::restore;
+  std::optional<std::string> read(const std::string &id, const std::string &path) override;
   void withdraw(const std::string &id) override;
   void remove(const std::string &id) override;
   Resources remove_matching(const std::string &id, const std::vector<std::string> &globs) override;

@@ -152,6 +152,9 @@ class Storage {
     return restore(id, selector, checksums, nullptr);
   }
 
+  // One file of a checkpoint, without the others and unverified; nothing: it has none of that path.
+  virtual std::optional<std::string> read(const std::string &id, const std::string &path);
+
   // The first step of a removal, before anybody is told of it: until settle(), what is visible
   // counts as committed but not announced. Throws where it could not be removed. Nothing there is
   // no error.

@@ -17,6 +17,13 @@ namespace {
 
 }  // namespace
 
+std::optional<std::string> Storage::read(const std::string &id, const std::string &path) {
+  const auto reader = restore(
+      id, [&](const std::string &one) { return one == path; }, false);
+  const std::filesystem::path file = reader->path() / path;
+  return std::filesystem::exists(file) ? std::optional(read_file(file)) : std::nullopt;
+}
+
 void Storage::put_file(const std::string &, const std::filesystem::path &) { refuse_files(); }
 
 void Storage::remove_files(const std::string &) { refuse_files(); }

@@ -89,6 +89,18 @@ void a_restored_one_is_a_copy_that_goes_with_its_reader(void **state) {
   assert_equal(list_directory(some->path()), expected);
 }
 
+void one_file_is_read_without_the_others(void **state) {
+  DeduplicatedFixture &at = deduplicated(state);
+  const fs::path source = at.model();
+  at.store("one", source);
+  fs::remove_all(at.base / ".chunks");  // so that whoever needs them fails
+  assert_equal(*at.storage->read("one", "small.txt"), "small");
+  assert_false(at.storage->read("one", "absent").has_value());
+  at.store("two", source);
+  assert_true(*at.storage->read("two", "sub/other.bin") == read_file(source / "sub/other.bin"));
+  assert_int_equal(at.names_in_partial(), 0);
+}
+
 void a_second_one_stores_only_what_changed(void **state) {
   DeduplicatedFixture &at = deduplicated(state);
   const fs::path source = at.model();
@@ -389,10 +401,6 @@ void the_option_is_part_of_the_configuration(void **state) {
   config["deduplicate"] = "yes";
   assert_throws(Code::invalid, "'deduplicate' must be true or false",
                 [&] { make_storage(config, std::nullopt, at.logger); });
-  assert_throws(Code::invalid, "for storage on a file system", [&] {
-    const Json bucket{{"type", "s3"}, {"bucket", "b"}, {"deduplicate", true}};
-    make_storage(bucket, std::nullopt, at.logger);
-  });
   config["deduplicate"] = false;
   const auto plain = make_storage(config, std::nullopt, at.logger);
   assert_false(plain->config().contains("deduplicate"));
@@ -416,6 +424,7 @@ int test_deduplicate() {
       CHUNK_TEST(it_comes_back_as_plain_files),
       CHUNK_TEST(what_was_sealed_before_the_machine_started_again_goes_whole),
       CHUNK_TEST(a_restored_one_is_a_copy_that_goes_with_its_reader),
+      CHUNK_TEST(one_file_is_read_without_the_others),
       CHUNK_TEST(a_second_one_stores_only_what_changed),
       CHUNK_TEST(a_file_that_grows_or_shrinks_comes_back),
       CHUNK_TEST(it_is_read_whatever_the_option_says),
