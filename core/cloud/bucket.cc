@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/cloud/chunks/references.h"
 #include "core/cloud/request_pool.h"
 
 namespace det::cloud {
@@ -48,6 +49,7 @@ void discard_checkpoint(const Bucket &bucket, const std::string &id) {
     if (error.code != Code::access) throw;
     bucket.logger->debug("looking for unfinished uploads: ", error.what());
   }
+  remove_references(bucket, id);
 }
 
 }  // namespace det::cloud

@@ -4,6 +4,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
+#include "core/cloud/chunks/references.h"
 #include "core/cloud/cloud_writer.h"
 #include "core/cloud/object_text.h"
 #include "core/cloud/request_scope.h"
@@ -157,7 +158,12 @@ storage::ManifestText CloudWriter::complete(const std::vector<std::string> &fini
   shares.add(sent_);
   storage::ManifestText manifest;
   std::set<std::string> directories;
+  std::vector<std::string> writers;
   for (const auto &[path, file] : shares.files()) {
+    if (const auto writer = SentChunks::writer_of(path)) {
+      writers.push_back(*writer);
+      continue;
+    }
     storage::add_directories_of(path, directories);
     if (!path.ends_with('/')) manifest.files[path] = {file.stamp.size, file.checksum};
   }
@@ -167,7 +173,24 @@ storage::ManifestText CloudWriter::complete(const std::vector<std::string> &fini
                                       "' is a file of one rank and a directory of another; give "
                                       "them names of their own");
   manifest.directories.assign(directories.begin(), directories.end());
+  write_chunk_list(writers, manifest);
   return manifest;
+}
+
+// Of what the writers brought, as far as it is what the manifest says.
+void CloudWriter::write_chunk_list(const std::vector<std::string> &writers,
+                                   storage::ManifestText &manifest) {
+  storage::ChunkedFiles all;
+  for (const std::string &writer : writers)
+    for (auto &[path, file] : read_reference(*bucket_, id_, writer)) {
+      const auto found = manifest.files.find(path);
+      if (found != manifest.files.end() && found->second.size == file.size &&
+          found->second.checksum == file.checksum)
+        all.insert_or_assign(path, std::move(file));
+    }
+  manifest.chunked = !all.empty();
+  if (manifest.chunked)
+    write_object(*bucket_->store, bucket_->keys.chunk_list(id_), storage::pack_chunk_list(all));
 }
 
 // From here on it is visible.

@@ -20,7 +20,8 @@ namespace {
 
 // Where the objects are, whatever their keys begin with.
 Json service_of(Json config) {
-  for (const char *own : {"prefix", "temp_dir", "deduplicate"}) config.erase(own);
+  for (const char *own : {"prefix", "temp_dir", "deduplicate", "transfer_memory"})
+    config.erase(own);
   return config;
 }
 
@@ -61,7 +62,7 @@ bool CloudStorage::copy_to(storage::Storage &other, const std::string &id) {
   const auto *to = dynamic_cast<CloudStorage *>(&other);
   if (to == nullptr || service_of(to->config_) != service_of(config_)) return false;
   const StoredCheckpoint found = stored(id);
-  if (!found.has_manifest) return false;
+  if (!found.has_manifest || found.is_chunked) return false;
   if (find_checkpoint(*to->bucket_, id))
     throw Error(Code::conflict, "copying to " + to->name_of(id) + ": the id is taken there");
   to->bucket_->intents.put(id, Purpose::writing, to->cluster_id_, true);

@@ -1,9 +1,12 @@
 // From a bucket into a directory.
 #include "core/base/error.h"
 #include "core/base/uuid.h"
+#include "core/cloud/chunks/bucket_chunks.h"
+#include "core/cloud/chunks/references.h"
 #include "core/cloud/cloud_storage.h"
 #include "core/cloud/fetch_files.h"
 #include "core/cloud/local_directory.h"
+#include "core/storage/manifest.h"
 #include "core/storage/tree_transfer.h"
 
 namespace det::cloud {
@@ -25,15 +28,23 @@ class DownloadedCheckpoint : public storage::CheckpointReader {
 
 }  // namespace
 
+storage::ChunkedFiles CloudStorage::chunks_of(const std::string &id) const {
+  if (auto files = read_chunk_list_of(*bucket_, id)) return *std::move(files);
+  storage::throw_damaged("'" + bucket_->store->name_of(bucket_->keys.chunk_list(id)) + "'",
+                         "the object is missing");
+}
+
 void CloudStorage::download(const std::string &id, const fs::path &target,
                             const storage::Selector &selector, bool checksums,
                             const storage::HadManifest &had_manifest) {
   const StoredCheckpoint found = stored(id);
-  if (!found.has_manifest && had_manifest && had_manifest())
+  if (!found.has_manifest && (found.is_chunked || (had_manifest && had_manifest())))
     throw Error(Code::corrupt, "verifying " + name_of(id) +
                                    ": its manifest is missing, so that its files cannot be "
                                    "checked; the checkpoint is damaged or somebody has put "
                                    "another in its place, restore another one");
+  const storage::ChunkedFiles in_chunks =
+      found.is_chunked ? chunks_of(id) : storage::ChunkedFiles();
   std::vector<FileToFetch> files;
   std::set<std::string> directories;
   bool is_empty = true;
@@ -45,6 +56,10 @@ void CloudStorage::download(const std::string &id, const fs::path &target,
     const StoredFile &file = found.files.at(path);
     files.push_back({path, bucket_->keys.checkpoint(id) + path, file.size,
                      checksums ? file.checksum : std::nullopt, file.version});
+    if (const auto chunked = in_chunks.find(path); chunked != in_chunks.end())
+      for (const storage::Chunk &chunk : chunked->second.chunks)
+        files.back().pieces.push_back(
+            {BucketChunks::key_of(bucket_->keys, chunk.name), chunk.size});
   }
   if (selector && is_empty) return;
   make_directories(target);

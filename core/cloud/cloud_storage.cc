@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "core/cloud/cloud_writer.h"
+#include "core/cloud/chunks/references.h"
 #include "core/cloud/local_directory.h"
 #include "core/cloud/object_text.h"
 #include "core/storage/glob.h"
@@ -31,7 +31,14 @@ std::shared_ptr<const Bucket> bucket_of(CloudOptions options, std::shared_ptr<Lo
 }  // namespace
 
 CloudStorage::CloudStorage(CloudOptions options, std::shared_ptr<Logger> logger)
-    : config_(options.config), bucket_(bucket_of(std::move(options), std::move(logger))) {}
+    : config_(options.config),
+      memory_(options.deduplicate ? std::make_shared<storage::ChunkMemory>() : nullptr),
+      bucket_(bucket_of(std::move(options), std::move(logger))) {}
+
+std::unique_ptr<storage::CheckpointWriter> CloudStorage::writer(const std::string &id,
+                                                                CloudWriter::Role role) const {
+  return std::make_unique<CloudWriter>(bucket_, id, role, memory_);
+}
 
 std::string CloudStorage::name_of(const std::string &id) const {
   return "'" + bucket_->store->name_of(bucket_->keys.checkpoint(id)) + "'";
@@ -49,12 +56,12 @@ std::unique_ptr<storage::CheckpointWriter> CloudStorage::begin(const std::string
     if (error.code != Code::conflict) throw;
     refuse("it is being written already; use a new id");
   }
-  return std::make_unique<CloudWriter>(bucket_, id, CloudWriter::Role::owner);
+  return writer(id, CloudWriter::Role::owner);
 }
 
 std::unique_ptr<storage::CheckpointWriter> CloudStorage::join(const std::string &id) {
   check_storage_id(id);
-  return std::make_unique<CloudWriter>(bucket_, id, CloudWriter::Role::joined);
+  return writer(id, CloudWriter::Role::joined);
 }
 
 std::unique_ptr<storage::CheckpointWriter> CloudStorage::resume(const std::string &id) {
@@ -65,7 +72,7 @@ std::unique_ptr<storage::CheckpointWriter> CloudStorage::resume(const std::strin
                                 std::to_string(intent->owner.pid) + " on '" + intent->owner.host +
                                 "' writes it; wait for its end");
   bucket_->intents.put(id, Purpose::writing, cluster_id_);
-  return std::make_unique<CloudWriter>(bucket_, id, CloudWriter::Role::resuming);
+  return writer(id, CloudWriter::Role::resuming);
 }
 
 StoredCheckpoint CloudStorage::stored(const std::string &id) const {
@@ -126,9 +133,11 @@ storage::Resources CloudStorage::remove_matching(const std::string &id,
     else keys.push_back(bucket_->keys.checkpoint(id) + path + "/");
   // The manifest first: a file too many does no harm, one that is missed makes a checkpoint
   // unusable.
+  manifest.chunked = found->is_chunked;
   if (found->has_manifest)
     write_object(*bucket_->store, bucket_->keys.manifest(id), storage::to_text(manifest));
   remove_objects(*bucket_, keys);
+  if (found->is_chunked) narrow_references(*bucket_, id, matches.remaining);
   return matches.remaining;
 }
 

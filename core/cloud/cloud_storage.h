@@ -12,6 +12,7 @@
 
 #include "core/base/json.h"
 #include "core/cloud/bucket.h"
+#include "core/cloud/cloud_writer.h"
 #include "core/cloud/stored_checkpoint.h"
 #include "core/storage/storage.h"
 
@@ -23,6 +24,7 @@ struct CloudOptions {
   std::filesystem::path temporary{};      // for local directories; empty: the system's
   Json config;                            // to build this again, without credentials
   uint64_t memory = uint64_t{256} << 20;  // bytes, of one transfer
+  bool deduplicate = false;               // large files are stored in chunks
   // What a transfer on the calling thread is told to.
   std::function<storage::Progress *()> progress = &storage::Progress::current;
 };
@@ -50,6 +52,7 @@ class CloudStorage : public storage::Storage {
                                      const std::vector<std::string> &globs) override;
   std::vector<std::string> sweep() override;
   void settle(const std::string &id) override;
+  void reclaim() override;
   Json config() const override { return config_; }
   std::filesystem::path directory() const override { return {}; }
   void put_file(const std::string &path, const std::filesystem::path &file) override;
@@ -57,16 +60,20 @@ class CloudStorage : public storage::Storage {
   bool copy_to(storage::Storage &other, const std::string &id) override;
 
  private:
+  std::unique_ptr<storage::CheckpointWriter> writer(const std::string &id,
+                                                    CloudWriter::Role role) const;
   std::string key_of_file(const std::string &path) const;
   bool copy_objects(const StoredCheckpoint &found, const std::string &id, const Bucket &to) const;
   void discard_unfinished(const std::string &id) const;
   StoredCheckpoint stored(const std::string &id) const;
+  storage::ChunkedFiles chunks_of(const std::string &id) const;
   std::string name_of(const std::string &id) const;
   void sweep_objects();
   void sweep_intent(const Intent &intent);
   void abort_orphaned_uploads(const std::vector<Intent> &intents);
 
   const Json config_;
+  const std::shared_ptr<storage::ChunkMemory> memory_;  // null: files are stored whole
   const std::shared_ptr<const Bucket> bucket_;
   std::string cluster_id_;
   std::mutex mutex_;

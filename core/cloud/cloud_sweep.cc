@@ -3,6 +3,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
+#include "core/cloud/chunks/references.h"
 #include "core/cloud/cloud_storage.h"
 #include "core/cloud/local_directory.h"
 #include "core/cloud/request_scope.h"
@@ -73,6 +74,17 @@ void CloudStorage::abort_orphaned_uploads(const std::vector<Intent> &intents) tr
   // Who may not list them leaves them to the bucket's rules.
   if (error.code != Code::access) throw;
   bucket_->logger->debug("looking for unfinished uploads: ", error.what());
+}
+
+void CloudStorage::reclaim() try {
+  RequestScope scope(nullptr);
+  scope.attempts = attempts;
+  const InRequestScope in_scope(scope);
+  reclaim_chunks(*bucket_);
+} catch (const Error &error) {
+  // Who may only read leaves it to the others.
+  const LogLevel level = error.code == Code::access ? LogLevel::debug : LogLevel::warning;
+  bucket_->logger->write(level, "removing chunks that no checkpoint has any more: ", error.what());
 }
 
 void CloudStorage::settle(const std::string &id) {

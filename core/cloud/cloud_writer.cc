@@ -19,11 +19,13 @@ namespace det::cloud {
 namespace fs = std::filesystem;
 using storage::TreeEntry;
 
-CloudWriter::CloudWriter(std::shared_ptr<const Bucket> bucket, std::string id, Role role)
+CloudWriter::CloudWriter(std::shared_ptr<const Bucket> bucket, std::string id, Role role,
+                         std::shared_ptr<storage::ChunkMemory> memory)
     : bucket_(std::move(bucket)),
       id_(std::move(id)),
       is_owner_(role != Role::joined),
       begun_us_(now_us()) {
+  if (memory) chunks_.emplace(bucket_, id_, std::move(memory));
   if (role != Role::resuming) return;
   standing_.emplace();
   bucket_->store->list(bucket_->keys.checkpoint(id_),
@@ -102,9 +104,11 @@ storage::Resources CloudWriter::list() const {
 void CloudWriter::send(const storage::Tree &tree, const std::vector<TreeEntry> &entries,
                        bool confined) try {
   std::vector<FileToStore> files;
+  std::vector<TreeEntry> large;
   for (const TreeEntry &entry : entries) {
     std::string key = bucket_->keys.of(id_, entry.path);
     if (entry.is_directory()) sent_[entry.path] = {entry.path, {}, 0};
+    else if (chunks_ && storage::is_cut(entry)) large.push_back(entry);
     else files.push_back({entry.path, std::move(key), static_cast<uint64_t>(entry.about.st_size)});
   }
   state_ = State::damaged;
@@ -112,11 +116,26 @@ void CloudWriter::send(const storage::Tree &tree, const std::vector<TreeEntry> &
                              &known_, &open_};
   for (auto &[path, file] : store_files(*bucket_->store, tree, files, options, bucket_->progress()))
     sent_[path] = std::move(file);
+  send_chunks(tree, large, confined);
   mark_empty_directories(entries);
   state_ = State::writing;
 } catch (const Error &error) {
   is_unreachable_ = is_passing(error.code);
   throw;
+}
+
+void CloudWriter::send_chunks(const storage::Tree &tree, const std::vector<TreeEntry> &entries,
+                              bool confined) {
+  if (entries.empty()) return;
+  std::vector<std::string> paths;
+  for (const TreeEntry &entry : entries) paths.push_back(entry.path);
+  const storage::ChunkedFiles stored = chunks_->add(tree, paths, confined);
+  for (const TreeEntry &entry : entries) {
+    const storage::ChunkedFile &file = stored.at(entry.path);
+    const uint64_t inode = storage::FileStamp::of(entry.about).inode;
+    sent_[entry.path] = {entry.path, {file.size, file.mtime_ns, inode}, file.checksum};
+  }
+  sent_[chunks_->name()] = {chunks_->name(), {}, 0};
 }
 
 // What the others hold tells of them, also to programs that know no manifest.

@@ -8,6 +8,7 @@
 
 #include "core/base/fork_guard.h"
 #include "core/cloud/bucket.h"
+#include "core/cloud/chunks/sent_chunks.h"
 #include "core/cloud/local_directory.h"
 #include "core/cloud/share_objects.h"
 #include "core/cloud/store_files.h"
@@ -24,7 +25,9 @@ class CloudWriter : public storage::CheckpointWriter {
     resuming,  // an owner that goes on with what another process left
   };
 
-  CloudWriter(std::shared_ptr<const Bucket> bucket, std::string id, Role role);
+  // With `memory`, large files are stored in chunks.
+  CloudWriter(std::shared_ptr<const Bucket> bucket, std::string id, Role role,
+              std::shared_ptr<storage::ChunkMemory> memory);
   ~CloudWriter() override;
 
   const std::string &id() const override { return id_; }
@@ -54,8 +57,11 @@ class CloudWriter : public storage::CheckpointWriter {
   void require_writing(const char *tried) const;
   void send(const storage::Tree &tree, const std::vector<storage::TreeEntry> &entries,
             bool confined);
+  void send_chunks(const storage::Tree &tree, const std::vector<storage::TreeEntry> &entries,
+                   bool confined);
   void mark_empty_directories(const std::vector<storage::TreeEntry> &entries);
   storage::ManifestText complete(const std::vector<std::string> &finished);
+  void write_chunk_list(const std::vector<std::string> &writers, storage::ManifestText &manifest);
   void publish(const storage::ManifestText &manifest);
   bool is_given_up() const;
   void give_up();
@@ -74,6 +80,7 @@ class CloudWriter : public storage::CheckpointWriter {
   storage::HashedFiles known_;
   OpenUploads open_;
   std::optional<ShareObjects> shares_;  // of ranks that go on without collectives
+  std::optional<SentChunks> chunks_;    // nothing: all files are stored whole
   std::optional<std::map<std::string, ObjectInfo>> standing_;  // of an earlier attempt
 };
 

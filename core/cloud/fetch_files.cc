@@ -79,14 +79,26 @@ class Fetch {
 
  private:
   struct File;
+  struct Range;
+  using FilePtr = std::shared_ptr<File>;
 
   void start(const FileToFetch &what);
-  void fetch(File &file, uint64_t begin);
+  void submit(const FilePtr &file, const Range &range);
+  void fetch(File &file, const Range &range);
   void finish(File &file);
 
   ObjectStore &store_;
   const storage::Tree &target_;
   RequestPool pool_;  // last: its threads use what stands above
+};
+
+// What one request brings.
+struct Fetch::Range {
+  const std::string &key;
+  uint64_t from;   // in the object
+  uint64_t begin;  // in the file
+  uint64_t size;   // of it
+  bool is_end;     // of the object
 };
 
 struct Fetch::File {
@@ -96,7 +108,7 @@ struct Fetch::File {
         fd(std::make_shared<const Fd>(
             storage::make_file_beneath(tree, from.path, default_file_mode))),
         range(from.size > many_blocks * checksum_block ? checksum_block : short_range),
-        sums_on_the_way(range == checksum_block || from.size <= range),
+        sums_on_the_way(from.pieces.empty() && (range == checksum_block || from.size <= range)),
         blocks(storage::checksum_blocks(from.size)) {}
   ~File() {
     if (finished) return;
@@ -121,48 +133,65 @@ struct Fetch::File {
 
 void Fetch::start(const FileToFetch &what) {
   const auto file = std::make_shared<File>(target_, what);
-  if (what.size <= file->range) {
-    fetch(*file, 0);
+  if (what.pieces.empty() && what.size <= file->range) {
+    fetch(*file, {what.key, 0, 0, what.size, true});
     return finish(*file);
   }
   // A disk that is full says so now. Not every file system can set room aside.
   if (fallocate(file->fd->get(), 0, 0, static_cast<off_t>(what.size)) != 0 &&
       (errno == ENOSPC || errno == EDQUOT || errno == EFBIG))
     OsFailure{errno}.raise("making room for " + target_.name_of(what.path));
-  file->ranges_left = static_cast<size_t>((what.size - 1) / file->range + 1);
-  for (uint64_t begin = 0; begin < what.size; begin += file->range)
-    pool_.submit([this, file, begin] {
-      fetch(*file, begin);
-      if (--file->ranges_left == 0) finish(*file);
-    });
+  if (what.pieces.empty()) {
+    file->ranges_left = static_cast<size_t>((what.size - 1) / file->range + 1);
+    for (uint64_t begin = 0; begin < what.size; begin += file->range) {
+      const uint64_t size = std::min(file->range, what.size - begin);
+      submit(file, {what.key, begin, begin, size, begin + size == what.size});
+    }
+    return;
+  }
+  file->ranges_left = what.pieces.size();
+  uint64_t begin = 0;
+  for (const Piece &piece : what.pieces) {
+    submit(file, {piece.key, 0, begin, piece.size, true});
+    begin += piece.size;
+  }
 }
 
-void Fetch::fetch(File &file, uint64_t begin) {
+void Fetch::submit(const FilePtr &file, const Range &range) {
+  pool_.submit([this, file, range] {
+    fetch(*file, range);
+    if (--file->ranges_left == 0) finish(*file);
+  });
+}
+
+void Fetch::fetch(File &file, const Range &range) {
   const FileToFetch &what = file.what;
-  const uint64_t size = std::min(file.range, what.size - begin);
-  const bool last = begin + size == what.size;
   const auto sink =
-      std::make_shared<RangeSink>(file.fd, target_.name_of(what.path), begin, size, pool_.moved(),
-                                  what.checksum && file.sums_on_the_way);
+      std::make_shared<RangeSink>(file.fd, target_.name_of(what.path), range.begin, range.size,
+                                  pool_.moved(), what.checksum && file.sums_on_the_way);
+  const auto throw_damaged = [&](const std::string &how) {
+    const std::string in =
+        what.pieces.empty() ? "" : "of its chunk '" + store_.name_of(range.key) + "': ";
+    storage::throw_damaged("'" + store_.name_of(what.key) + "'", in + how);
+  };
   try {
     // One byte more than there should be tells of an object that has grown.
-    store_.get(what.key, begin, last ? size + 1 : size, what.version, sink);
+    store_.get(range.key, range.from, range.is_end ? range.size + 1 : range.size, what.version,
+               sink);
   } catch (const Error &error) {
-    const std::string name = "'" + store_.name_of(what.key) + "'";
-    if (error.code == Code::not_found) storage::throw_damaged(name, "the object is missing");
-    if (error.code == Code::conflict)
-      storage::throw_damaged(name, "the object was replaced meanwhile");
+    if (error.code == Code::not_found) throw_damaged("the object is missing");
+    if (error.code == Code::conflict) throw_damaged("the object was replaced meanwhile");
     if (error.code == Code::invalid && error.http_status == 416)
-      storage::throw_damaged(name, "it ends before byte " + std::to_string(begin));
+      throw_damaged("it ends before byte " + std::to_string(range.from));
     throw;
   }
-  if (sink->done() != size)
-    storage::throw_damaged("'" + store_.name_of(what.key) + "'",
-                           sink->done() > size
-                               ? "it has more than " + std::to_string(what.size) + " bytes"
-                               : "it has " + std::to_string(begin + sink->done()) +
-                                     " bytes instead of " + std::to_string(what.size));
-  if (file.sums_on_the_way) file.blocks[begin / checksum_block] = sink->checksum();
+  const uint64_t end = range.from + range.size;
+  if (sink->done() > range.size)
+    throw_damaged("it has more than " + std::to_string(end) + " bytes");
+  if (sink->done() < range.size)
+    throw_damaged("it has " + std::to_string(range.from + sink->done()) + " bytes instead of " +
+                  std::to_string(what.pieces.empty() ? what.size : end));
+  if (file.sums_on_the_way) file.blocks[range.begin / checksum_block] = sink->checksum();
 }
 
 void Fetch::finish(File &file) {

@@ -12,12 +12,18 @@
 
 namespace det::cloud {
 
+struct Piece {
+  std::string key;
+  uint64_t size = 0;  // of the object
+};
+
 struct FileToFetch {
   std::string path;  // below the target; what it lies in is there
   std::string key;
   uint64_t size = 0;
   std::optional<uint64_t> checksum{};  // that it must have
   std::string version{};               // that the object must have; empty: any
+  std::vector<Piece> pieces{};         // objects that it is made of; empty: it is one
 };
 
 // Throws Code::corrupt, naming it, for an object that is not there, or has another size or

@@ -34,6 +34,12 @@ std::string Keys::pending() const { return prefix_ + ".detcore/pending/"; }
 
 std::string Keys::pending(const std::string &id) const { return pending() + id; }
 
+std::string Keys::chunks() const { return prefix_ + ".detcore/chunks/"; }
+
+std::string Keys::chunk_list(const std::string &id) const {
+  return checkpoint(id) + storage::chunks_directory + "/list";
+}
+
 std::string Keys::of(const std::string &id, const std::string &path) const {
   const auto refuse = [&](const std::string &why) {
     throw Error(Code::invalid, "storing '" + printable(path) + "' in checkpoint '" + id +
@@ -42,7 +48,9 @@ std::string Keys::of(const std::string &id, const std::string &path) const {
   if (!storage::is_plain_path(bare(path))) refuse("the path leads out of the checkpoint");
   if (!is_utf8(path)) refuse("names of objects are UTF-8, and this one is not");
   if (std::ranges::any_of(path, is_control)) refuse("the name has a control character");
-  if (path == storage::manifest_name) refuse("this name is reserved");
+  if (path == storage::manifest_name ||
+      path.starts_with(storage::chunks_directory + std::string("/")))
+    refuse("this name is reserved");
   std::string key = checkpoint(id) + path;
   if (key.size() > key_max_)
     refuse("the name of the object would have " + std::to_string(key.size()) +

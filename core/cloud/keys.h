@@ -17,6 +17,9 @@ class Keys {
   std::string manifest(const std::string &id) const;
   std::string pending() const;  // of all, with '/' at its end
   std::string pending(const std::string &id) const;
+  std::string chunks() const;  // of all that files are made of, and what belongs to them
+  // The list of the chunks of a checkpoint, for who reads it.
+  std::string chunk_list(const std::string &id) const;
 
   // Of a file, or of a directory with '/' at its end; Code::invalid where no object can have that
   // name.

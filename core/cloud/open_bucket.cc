@@ -48,11 +48,16 @@ std::unique_ptr<storage::Storage> open_bucket(const Json &config, std::shared_pt
     options.memory = memory->get<uint64_t>();
     of_store.erase("transfer_memory");
   }
+  if (const auto found = config.find("deduplicate"); found != config.end()) {
+    options.deduplicate = found->is_boolean() && found->get<bool>();
+    of_store.erase("deduplicate");
+  }
   options.store = object_store(of_store, logger);
   options.prefix = storage::normalized_prefix(text_of(config, "prefix"));
   if (const std::string path = text_of(config, "temp_dir"); !path.empty())
     options.temporary = std::filesystem::absolute(path);
   options.config = without_credentials(of_store);
+  if (options.deduplicate) options.config["deduplicate"] = true;
   if (config.contains("transfer_memory"))
     options.config["transfer_memory"] = config["transfer_memory"];
   options.progress = progress;

@@ -9,7 +9,7 @@ namespace det::cloud {
 namespace {
 
 StoredCheckpoint from_manifest(const storage::ManifestText &manifest) {
-  StoredCheckpoint stored{{}, {}, true};
+  StoredCheckpoint stored{{}, {}, true, manifest.chunked};
   for (const auto &[path, entry] : manifest.files) {
     stored.files[path] = {entry.size, entry.checksum};
     storage::add_directories_of(path, stored.directories);
@@ -23,7 +23,8 @@ std::optional<StoredCheckpoint> find_with_manifest(const Bucket &bucket, const s
   const std::string key = bucket.keys.manifest(id);
   const std::optional<std::string> text = read_object(*bucket.store, key);
   if (!text) return std::nullopt;
-  return from_manifest(storage::parse_manifest(*text, "'" + bucket.store->name_of(key) + "'"));
+  return from_manifest(
+      storage::parse_manifest(*text, "'" + bucket.store->name_of(key) + "'", true));
 }
 
 }  // namespace
@@ -41,11 +42,15 @@ std::optional<StoredCheckpoint> find_checkpoint(const Bucket &bucket, const std:
   const std::string root = bucket.keys.checkpoint(id);
   bucket.store->list(root, [&](const ObjectInfo &info) {
     if (info.key == root) return;  // a marker of the checkpoint's own directory
+    if (info.key == bucket.keys.chunk_list(id)) {
+      stored.is_chunked = true;
+      return;
+    }
     const std::string path = bucket.keys.path_of(id, info.key);
     if (!path.ends_with('/')) stored.files[path] = {info.size, std::nullopt, info.version};
     storage::add_directories_of(path, stored.directories);
   });
-  if (stored.files.empty() && stored.directories.empty()) return std::nullopt;
+  if (stored.files.empty() && stored.directories.empty() && !stored.is_chunked) return std::nullopt;
   // What is being written, or removed, has no manifest either.
   if (bucket.intents.has(id)) return std::nullopt;
   // And what has just been written has one now.

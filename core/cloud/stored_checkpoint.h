@@ -22,6 +22,7 @@ struct StoredCheckpoint {
   std::map<std::string, StoredFile> files;
   std::set<std::string> directories;  // without '/' at the end
   bool has_manifest = false;
+  bool is_chunked = false;  // files of it are in chunks
 
   storage::Resources resources() const;
 };

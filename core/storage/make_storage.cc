@@ -116,8 +116,7 @@ std::unique_ptr<Storage> make_bucket(const Json &config, std::shared_ptr<Logger>
     normalized_prefix(text_of(config, "prefix").value_or(""));
   }
   text_of(config, "temp_dir");
-  if (wants_deduplication(config))
-    refuse("`deduplicate` is for storage on a file system, of type shared_fs or directory");
+  wants_deduplication(config);
   return open_bucket(config, std::move(logger));
 }
 

@@ -69,17 +69,18 @@ class FolderStore : public ObjectStore {
 
   std::optional<ObjectInfo> find(const std::string &key) override {
     tell("find", key);
-    if (!std::filesystem::exists(object(key))) return std::nullopt;
-    ObjectInfo info = info_of(key);
-    info.checksum = version_of(contents(key));
-    return info;
+    return info_of(key);
   }
 
   void list(const std::string &prefix,
             const std::function<void(const ObjectInfo &)> &each) override {
     tell("list", prefix);
     for (const std::string &key : keys())
-      if (key.starts_with(prefix)) each(info_of(key));
+      if (key.starts_with(prefix))
+        if (std::optional<ObjectInfo> info = info_of(key)) {
+          info->checksum.clear();
+          each(*info);
+        }
   }
 
   void remove(const std::vector<std::string> &keys) override {
@@ -167,6 +168,7 @@ class FolderStore : public ObjectStore {
   }
 
   int64_t upload_begun_ms = 0, modified_ms = 0;
+  std::map<std::string, int64_t> modified_of;  // of some keys, instead
 
  private:
   void tell(const std::string &call, const std::string &key) {
@@ -196,9 +198,15 @@ class FolderStore : public ObjectStore {
   static std::string version_of(const std::string &bytes) {
     return std::to_string(checksum64(bytes.data(), bytes.size()));
   }
-  ObjectInfo info_of(const std::string &key) const {
+  // Nothing where it is not there, or not any more.
+  std::optional<ObjectInfo> info_of(const std::string &key) const try {
     const std::string bytes = contents(key);
-    return {key, bytes.size(), version_of(bytes), modified_ms, {}};
+    const auto own = modified_of.find(key);
+    return ObjectInfo{key, bytes.size(), version_of(bytes),
+                      own == modified_of.end() ? modified_ms : own->second, version_of(bytes)};
+  } catch (const Error &error) {
+    if (error.code != Code::not_found) throw;
+    return std::nullopt;
   }
   StoredPart part_of(const std::string &upload, int number) const {
     const std::string bytes = read_file(root_ / "uploads" / upload / std::to_string(number));

@@ -9,9 +9,12 @@
 #include <thread>
 #include <vector>
 
+#include "core/base/json.h"
+#include "core/cloud/cloud_storage.h"
 #include "core/cloud/object_store.h"
 #include "tests/cmocka.h"
 #include "tests/expect_error.h"
+#include "tests/storage/chunk_files.h"
 
 namespace det::cloud::suite {
 
@@ -276,6 +279,36 @@ inline void object_is_copied(void **) {
   expect_error(Code::not_found, [] { store().copy("copy/never", "copy/to"); });
 }
 
+// Also with a collection at any time, over listings that show at once what was done.
+inline void deduplicated_checkpoints_are_kept_and_go(void **) {
+  const storage::Fixture at;
+  CloudOptions options{subject.store, "dedup", at.root / "machine", Json{{"type", "s3"}}};
+  options.deduplicate = true;
+  CloudStorage bucket(options, at.logger);
+  std::string bytes = storage::random_bytes(2 << 20, 1);
+  const auto save = [&](const std::string &id) {
+    at.file("model/dir/model.bin", bytes);
+    const auto writer = bucket.begin(id);
+    writer->add(at.root / "model", std::nullopt);
+    writer->commit();
+    writer->announced();
+  };
+  save("one");
+  const size_t before = keys("dedup/.detcore/chunks/data/").size();
+  bytes.replace(1 << 20, 4, "1234");
+  save("two");
+  const size_t after = keys("dedup/.detcore/chunks/data/").size();
+  assert_true(after > before && after < before + 3);
+  bucket.remove("one");
+  bucket.reclaim();
+  assert_int_equal(keys("dedup/.detcore/chunks/data/").size(), before);
+  const auto reader = bucket.restore("two", nullptr, true);
+  assert_true(read_file(reader->path() / "dir/model.bin") == bytes);
+  bucket.remove("two");
+  bucket.reclaim();
+  assert_true(keys("dedup/").empty());
+}
+
 inline int run(const char *name) {
   const CMUnitTest tests[] = {
       cmocka_unit_test(object_is_stored_found_and_removed),
@@ -293,6 +326,7 @@ inline int run(const char *name) {
       cmocka_unit_test(dropped_parts_are_gone),
       cmocka_unit_test(bytes_that_change_are_told_at_once),
       cmocka_unit_test(object_is_copied),
+      cmocka_unit_test(deduplicated_checkpoints_are_kept_and_go),
   };
   return cmocka_run_group_tests_name(name, tests, nullptr, nullptr);
 }

@@ -59,14 +59,15 @@ void storage_path_lies_below_the_host_path(void **) {
   assert_true(refused("relative", "../x"));
 }
 
-void only_storage_on_a_file_system_deduplicates(void **) {
+void any_storage_may_deduplicate(void **) {
   const auto refused = [](const std::string &storage) {
     return !problems_with_minimal("checkpoint_storage: {" + storage + "}\n").empty();
   };
   assert_false(refused("type: shared_fs, host_path: /tmp, deduplicate: true"));
   assert_false(refused("type: directory, container_path: /tmp, deduplicate: false"));
   assert_true(refused("type: shared_fs, host_path: /tmp, deduplicate: 1"));
-  assert_true(refused("type: s3, bucket: b, deduplicate: true"));
+  assert_false(refused("type: s3, bucket: b, deduplicate: true"));
+  assert_true(refused("type: gcs, bucket: b, deduplicate: yes please"));
 }
 
 void prefix_must_not_step_up(void **) {
@@ -181,7 +182,7 @@ int test_experiment_config() {
       cmocka_unit_test(name_and_seed_are_made),
       cmocka_unit_test(complete_configuration_is_its_own_fixed_point),
       cmocka_unit_test(storage_path_lies_below_the_host_path),
-      cmocka_unit_test(only_storage_on_a_file_system_deduplicates),
+      cmocka_unit_test(any_storage_may_deduplicate),
       cmocka_unit_test(prefix_must_not_step_up),
       cmocka_unit_test(sizes_of_memory_become_bytes),
       cmocka_unit_test(variables_of_the_template_come_first_for_every_device),

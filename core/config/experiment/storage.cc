@@ -82,11 +82,14 @@ ConfigSchema storage(Fields common) {
        {"s3",
         {needed("bucket", text()), optional("access_key", text(), nullptr),
          optional("secret_key", text(), nullptr), optional("endpoint_url", text(), nullptr),
-         optional("prefix", prefix, nullptr)}},
-       {"gcs", {needed("bucket", text()), optional("prefix", prefix, nullptr)}},
+         optional("prefix", prefix, nullptr), optional("deduplicate", boolean())}},
+       {"gcs",
+        {needed("bucket", text()), optional("prefix", prefix, nullptr),
+         optional("deduplicate", boolean())}},
        {"azure",
         {needed("container", text()), optional("connection_string", text()),
-         optional("account_url", text()), optional("credential", text())}}});
+         optional("account_url", text()), optional("credential", text()),
+         optional("deduplicate", boolean())}}});
 }
 
 }  // namespace
