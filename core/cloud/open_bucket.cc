@@ -41,17 +41,18 @@ std::unique_ptr<storage::Storage> open_bucket(const Json &config, std::shared_pt
                                               storage::Progress *(*progress)()) {
   CloudOptions options;
   Json of_store = config;
-  if (const auto memory = config.find("transfer_memory"); memory != config.end()) {
+  if (const auto memory = config.find("transfer_memory");
+      memory != config.end() && !memory->is_null()) {
     if (!memory->is_number_unsigned() || memory->get<uint64_t>() == 0)
       throw Error(Code::invalid,
                   "reading checkpoint_storage: 'transfer_memory' must be a number of bytes");
     options.memory = memory->get<uint64_t>();
-    of_store.erase("transfer_memory");
   }
   if (const auto found = config.find("deduplicate"); found != config.end()) {
     options.deduplicate = found->is_boolean() && found->get<bool>();
     of_store.erase("deduplicate");
   }
+  of_store.erase("transfer_memory");
   options.store = object_store(of_store, logger);
   options.prefix = storage::normalized_prefix(text_of(config, "prefix"));
   if (const std::string path = text_of(config, "temp_dir"); !path.empty())

@@ -13,9 +13,13 @@ namespace det::cloud {
 namespace {
 
 // Of all stores; how long checkpoints are kept is the master's business.
-constexpr std::array<std::string_view, 6> common_keys{
-    "type",     "temp_dir", "save_experiment_best", "save_trial_best", "save_trial_latest",
-    "ca_bundle"};
+constexpr std::array<std::string_view, 7> common_keys{"type",
+                                                      "temp_dir",
+                                                      "save_experiment_best",
+                                                      "save_trial_best",
+                                                      "save_trial_latest",
+                                                      "gc_latest_per_trial",
+                                                      "ca_bundle"};
 
 }  // namespace
 

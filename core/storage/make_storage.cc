@@ -21,7 +21,7 @@ namespace {
 
 // Retention is the master's business; the keys may stand in any storage.
 const std::set<std::string> retention_keys{"save_experiment_best", "save_trial_best",
-                                           "save_trial_latest"};
+                                           "save_trial_latest", "gc_latest_per_trial"};
 
 void allow_only(const Json &config, const std::set<std::string> &allowed) {
   for (const auto &[key, value] : config.items())

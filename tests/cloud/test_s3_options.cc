@@ -34,7 +34,11 @@ void url_follows_the_endpoint_and_the_style(void **) {
       {{{"bucket", "Capitals"}}, "https://s3.us-east-1.amazonaws.com/Capitals/k"},
       {{{"endpoint_url", "http://h:9000/"}}, "http://h:9000/b/k"},
       {{{"endpoint_url", "http://h:9000"}, {"addressing_style", "virtual"}}, "http://b.h:9000/k"},
-      {{{"endpoint_url", nullptr}, {"prefix", "p"}, {"save_trial_best", 1}, {"temp_dir", "/t"}},
+      {{{"endpoint_url", nullptr},
+        {"prefix", "p"},
+        {"save_trial_best", 1},
+        {"gc_latest_per_trial", true},
+        {"temp_dir", "/t"}},
        "https://b.s3.us-east-1.amazonaws.com/k"},
   };
   for (const auto &[config, expected] : cases) assert_equal(url(config), expected);

@@ -70,6 +70,30 @@ void any_storage_may_deduplicate(void **) {
   assert_true(refused("type: gcs, bucket: b, deduplicate: yes please"));
 }
 
+// Of every kind of value, and what it must not be.
+void buckets_have_the_keys_that_only_we_know(void **) {
+  const auto storage = [](const std::string &keys) {
+    return "checkpoint_storage: {gc_latest_per_trial: true, temp_dir: /tmp, ca_bundle: /ca.pem, "
+           "transfer_memory: 1048576, " +
+           keys + "}\n";
+  };
+  for (const char *keys :
+       {"type: s3, bucket: b, session_token: t, profile: p, anonymous: false, region: r, "
+        "addressing_style: path, use_dualstack: true, use_fips: true, requester_pays: true, "
+        "sse: 'aws:kms', sse_kms_key_id: k, storage_class: STANDARD_IA, checksum: md5, "
+        "sign_payload: true, verify: true",
+        "type: gcs, bucket: b, user_project: p, kms_key_name: k, storage_class: NEARLINE, "
+        "endpoint_url: 'http://h', universe_domain: d, anonymous: true",
+        "type: azure, container: c, account_url: 'https://h', account_name: a, anonymous: true, "
+        "client_id: i, access_tier: Cool, encryption_scope: s, customer_key: k"})
+    expect_problems(storage(keys), "");
+  for (const char *keys :
+       {"type: s3, bucket: b, verify: 'no'", "type: s3, bucket: b, region: 1",
+        "type: gcs, bucket: b, region: r", "type: azure, container: c, account_url: u, sse: AES256",
+        "type: s3, bucket: b, transfer_memory: 0", "type: shared_fs, host_path: /tmp, region: r"})
+    assert_false(problems_with_minimal(storage(keys)).empty());
+}
+
 void prefix_must_not_step_up(void **) {
   for (const char *prefix : {"..", "../x", "x/..", "a/../b"})
     assert_true(contains(
@@ -183,6 +207,7 @@ int test_experiment_config() {
       cmocka_unit_test(complete_configuration_is_its_own_fixed_point),
       cmocka_unit_test(storage_path_lies_below_the_host_path),
       cmocka_unit_test(any_storage_may_deduplicate),
+      cmocka_unit_test(buckets_have_the_keys_that_only_we_know),
       cmocka_unit_test(prefix_must_not_step_up),
       cmocka_unit_test(sizes_of_memory_become_bytes),
       cmocka_unit_test(variables_of_the_template_come_first_for_every_device),

@@ -1,6 +1,7 @@
 // The sections `checkpoint_storage` and `tensorboard_storage`: where checkpoints go.
 #include <algorithm>
 #include <filesystem>
+#include <initializer_list>
 
 #include "core/base/file.h"
 #include "core/config/experiment/check.h"
@@ -68,6 +69,18 @@ bool check_tensorboard_storage(ConfigChecker &checker, const Json &storage, cons
   return true;
 }
 
+// Of buckets: what users write, and the keys that only this library knows. docs/object-stores.md
+// tells them all; core/cloud reads them.
+Fields bucket_fields(Fields known, std::initializer_list<const char *> texts,
+                     std::initializer_list<const char *> flags) {
+  for (const char *key : {"temp_dir", "ca_bundle"}) known.push_back(optional(key, text()));
+  for (const char *key : texts) known.push_back(optional(key, text()));
+  for (const char *key : flags) known.push_back(optional(key, boolean()));
+  known.push_back(optional("deduplicate", boolean()));
+  known.push_back(optional("transfer_memory", integer().at_least(1)));
+  return known;
+}
+
 ConfigSchema storage(Fields common) {
   common.insert(common.begin(), needed("type", anything()));
   const ConfigSchema prefix = text().checked(check_prefix);
@@ -79,17 +92,23 @@ ConfigSchema storage(Fields common) {
          optional("checkpoint_path", text()), optional("tensorboard_path", text()),
          optional("deduplicate", boolean())}},
        {"directory", {needed("container_path", text()), optional("deduplicate", boolean())}},
-       {"s3",
-        {needed("bucket", text()), optional("access_key", text(), nullptr),
-         optional("secret_key", text(), nullptr), optional("endpoint_url", text(), nullptr),
-         optional("prefix", prefix, nullptr), optional("deduplicate", boolean())}},
-       {"gcs",
-        {needed("bucket", text()), optional("prefix", prefix, nullptr),
-         optional("deduplicate", boolean())}},
-       {"azure",
-        {needed("container", text()), optional("connection_string", text()),
-         optional("account_url", text()), optional("credential", text()),
-         optional("deduplicate", boolean())}}});
+       {"s3", bucket_fields(
+                  {needed("bucket", text()), optional("access_key", text(), nullptr),
+                   optional("secret_key", text(), nullptr),
+                   optional("endpoint_url", text(), nullptr), optional("prefix", prefix, nullptr)},
+                  {"session_token", "profile", "region", "addressing_style", "sse",
+                   "sse_kms_key_id", "storage_class", "checksum"},
+                  {"anonymous", "use_dualstack", "use_fips", "requester_pays", "sign_payload",
+                   "verify"})},
+       {"gcs", bucket_fields({needed("bucket", text()), optional("prefix", prefix, nullptr)},
+                             {"endpoint_url", "universe_domain", "user_project", "kms_key_name",
+                              "storage_class"},
+                             {"anonymous"})},
+       {"azure", bucket_fields({needed("container", text()), optional("connection_string", text()),
+                                optional("account_url", text()), optional("credential", text())},
+                               {"account_name", "client_id", "access_tier", "encryption_scope",
+                                "customer_key"},
+                               {"anonymous"})}});
 }
 
 }  // namespace
