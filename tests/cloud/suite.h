@@ -24,7 +24,6 @@ struct Subject {
   bool keeps_only_new = true;            // put(only_new) is more than put()
   bool keeps_keys_below_objects = true;  // "a" and "a/b" stand beside each other
   bool keeps_every_key = true;           // also those that no file can be called
-  bool lists_uploads_by_prefix = true;   // else only by their whole key
 };
 inline Subject subject;
 
@@ -174,18 +173,23 @@ inline void keys_stand_beside_those_below_them(void **) {
   clear("below");
 }
 
-// More than a page of any store.
-inline void many_keys_are_listed_and_removed(void **) {
-  std::vector<std::string> expected;
-  for (int i = 0; i < 1003; ++i) expected.push_back("many/" + std::to_string(10'000 + i));
+constexpr size_t many = 1003;  // more than a page of any store
+
+template <class Body>
+void for_many(const Body &body) {
   std::atomic<size_t> next{0};
   std::vector<std::thread> threads;
   for (int i = 0; i < 8; ++i)
     threads.emplace_back([&] {
-      for (size_t at = next++; at < expected.size(); at = next++)
-        store().put(expected[at], text("x"));
+      for (size_t at = next++; at < many; at = next++) body(at);
     });
   for (std::thread &thread : threads) thread.join();
+}
+
+inline void many_keys_are_listed_and_removed(void **) {
+  std::vector<std::string> expected;
+  for (size_t i = 0; i < many; ++i) expected.push_back("many/" + std::to_string(10'000 + i));
+  for_many([&](size_t at) { store().put(expected[at], text("x")); });
   assert_equal(keys("many/"), expected);
   assert_equal(keys("many/1100"),
                std::vector<std::string>{"many/11000", "many/11001", "many/11002"});
@@ -238,15 +242,14 @@ inline void part_is_replaced_by_its_next(void **) {
 inline void dropped_parts_are_gone(void **) {
   const std::string upload = store().begin_parts("dropped/one");
   store().put_part("dropped/one", upload, 1, text("part"));
-  const std::string prefix = subject.lists_uploads_by_prefix ? "dropped/" : "dropped/one";
-  for (const PendingUpload &pending : store().list_uploads(prefix)) {
+  for (const PendingUpload &pending : store().list_uploads("dropped/")) {
     assert_equal(pending.key, "dropped/one");
     assert_equal(pending.upload, upload);
     assert_true(pending.begun_ms > 1'600'000'000'000);
   }
   store().abort_parts("dropped/one", upload);
   store().abort_parts("dropped/one", upload);
-  assert_true(store().list_uploads(prefix).empty());
+  assert_true(store().list_uploads("dropped/").empty());
   assert_false(store().find("dropped/one").has_value());
 }
 
@@ -269,6 +272,31 @@ inline void bytes_that_change_are_told_at_once(void **) {
   const std::string upload = store().begin_parts("restless");
   expect_error(Code::conflict, [&] { store().put_part("restless", upload, 1, bytes); });
   store().abort_parts("restless", upload);
+}
+
+inline void many_parts_are_listed(void **) {
+  const std::string upload = store().begin_parts("many/parts");
+  for_many([&](size_t at) {
+    store().put_part("many/parts", upload, static_cast<int>(at) + 1, text("x"));
+  });
+  const std::vector<StoredPart> parts = store().list_parts("many/parts", upload);
+  assert_int_equal(parts.size(), many);
+  for (size_t i = 0; i < many; ++i) assert_int_equal(parts[i].number, i + 1);
+  store().abort_parts("many/parts", upload);
+}
+
+// Where the store lists any.
+inline void many_uploads_are_listed(void **) {
+  const auto key = [](size_t number) { return "uploads/" + std::to_string(10'000 + number); };
+  std::vector<std::string> uploads(many);
+  for_many([&](size_t at) { uploads[at] = store().begin_parts(key(at)); });
+  std::map<std::string, std::string> listed;
+  for (const PendingUpload &pending : store().list_uploads("uploads/"))
+    listed[pending.key] = pending.upload;
+  if (!listed.empty())
+    for (size_t i = 0; i < many; ++i) assert_equal(listed[key(i)], uploads[i]);
+  for_many([&](size_t at) { store().abort_parts(key(at), uploads[at]); });
+  assert_true(store().list_uploads("uploads/").empty());
 }
 
 inline void object_is_copied(void **) {
@@ -325,6 +353,8 @@ inline int run(const char *name) {
       cmocka_unit_test(part_is_replaced_by_its_next),
       cmocka_unit_test(dropped_parts_are_gone),
       cmocka_unit_test(bytes_that_change_are_told_at_once),
+      cmocka_unit_test(many_parts_are_listed),
+      cmocka_unit_test(many_uploads_are_listed),
       cmocka_unit_test(object_is_copied),
       cmocka_unit_test(deduplicated_checkpoints_are_kept_and_go),
   };

@@ -14,9 +14,7 @@ using suite::read;
 using suite::text;
 
 // A few attempts, without waiting between them. Secrets are called so, and are logged nowhere.
-std::shared_ptr<ObjectStore> open_at(const Json &config) {
-  RequestPolicy policy;
-  policy.attempts = 4;
+std::shared_ptr<ObjectStore> open_at(const Json &config, RequestPolicy policy = {.attempts = 4}) {
   policy.wait = [](std::chrono::milliseconds) { return true; };
   const auto sink = [](LogLevel, const std::string &line) {
     assert_false(contains(line, environment_variable("DET_TEST_S3_SECRET_KEY")));
@@ -30,7 +28,8 @@ class Proxy {
   Proxy() : server_("store_proxy", {"--to", port_of(s3::config()["endpoint_url"])}) {}
 
   // The first exchange that a rule means is spoiled, and those after it are not.
-  std::shared_ptr<ObjectStore> store(Json rules, Json changes = Json::object()) const {
+  std::shared_ptr<ObjectStore> store(Json rules, Json changes = Json::object(),
+                                     RequestPolicy policy = {.attempts = 4}) const {
     if (rules.is_object()) rules = Json::array({rules});
     for (Json &rule : rules)
       if (!rule.contains("times")) rule["times"] = 1;
@@ -38,7 +37,7 @@ class Proxy {
     Json config = s3::config();
     config["endpoint_url"] = server_.url();
     config.update(changes);
-    return open_at(config);
+    return open_at(config, std::move(policy));
   }
   Json log() const { return server_.control("GET", "/test/log")["log"]; }
 
@@ -269,6 +268,31 @@ void wrong_keys_and_buckets_of_s3_are_told(void **) {
   assert_true(contains(message, "tried 4 times"));
 }
 
+// A refusal of HEAD has no words of its own.
+void reason_of_a_refusal_is_asked_for(void **) {
+  Json config = s3::config();
+  config["secret_key"] = "wrong-secret";
+  const std::string message = expect_error(Code::access, [&] { open_at(config)->find("key"); });
+  assert_true(contains(message, "looking at 's3://"));
+  assert_true(contains(message, "check the secret key"));
+}
+
+void what_hangs_is_given_up(void **) {
+  RequestPolicy policy{.attempts = 2};
+  policy.rate_floor.patience = std::chrono::seconds{1};
+  for (const char *how : {"hang", "stall_answer"}) {
+    const auto store = proxy().store(
+        {{"how", how}, {"bytes", 20}, {"method", "GET"}, {"times", 10}}, Json::object(), policy);
+    const std::string message = expect_error(Code::timeout, [&] {
+      suite::subject.store = store;
+      read("key");
+    });
+    assert_true(contains(message, "reading 's3://"));
+    assert_true(contains(message, "tried 2 times"));
+  }
+  suite::subject.store = open_at(s3::config());
+}
+
 void other_checksums_and_options_are_taken(void **) {
   for (const Json &changes :
        {Json{{"checksum", "md5"}}, Json{{"sign_payload", false}}, Json{{"requester_pays", true}},
@@ -296,6 +320,8 @@ int run_faults() {
       cmocka_unit_test(request_is_signed_as_the_store_wants_it),
       cmocka_unit_test(refusals_of_s3_say_what_to_do),
       cmocka_unit_test(wrong_keys_and_buckets_of_s3_are_told),
+      cmocka_unit_test(reason_of_a_refusal_is_asked_for),
+      cmocka_unit_test(what_hangs_is_given_up),
       cmocka_unit_test(other_checksums_and_options_are_taken),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);

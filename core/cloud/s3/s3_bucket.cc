@@ -79,7 +79,13 @@ std::optional<S3Bucket::Found> S3Bucket::look(const std::string &key, bool with_
   Call call{.tried = "looking at '" + name_of(key) + "'", .request = object_request("HEAD", key)};
   if (with_checksum) call.request.headers.push_back({"x-amz-checksum-mode", "ENABLED"});
   call.expected = {200, 404};
-  const http::HttpAnswer answer = requests_.perform(call);
+  http::HttpAnswer answer;
+  try {
+    answer = requests_.perform(call);
+  } catch (const Error &error) {
+    if (error.http_status == 400 || error.http_status == 403) say_why(key, call.tried);
+    throw;
+  }
   if (answer.status == 404) return std::nullopt;
   Found found{{.key = key, .version = unquoted(answer.header("etag"))},
               answer.header(checksum_header),
@@ -89,6 +95,14 @@ std::optional<S3Bucket::Found> S3Bucket::look(const std::string &key, bool with_
     throw Error(Code::corrupt, call.tried + ": the store does not say how large it is");
   found.info.modified_ms = http::parse_date(answer.header("last-modified")).value_or(0) * 1000;
   return found;
+}
+
+// An answer to HEAD has no body that could say it; this throws what the one to GET says.
+void S3Bucket::say_why(const std::string &key, const std::string &tried) {
+  Call call{.tried = tried, .request = object_request("GET", key)};
+  call.request.headers.push_back({"Range", "bytes=0-0"});
+  call.expected = {200, 206, 404, 416};
+  requests_.perform(std::move(call));
 }
 
 std::optional<ObjectInfo> S3Bucket::find(const std::string &key) {
@@ -199,13 +213,13 @@ std::string S3Bucket::unchanged_version(const std::string &key,
   return found->info.version;
 }
 
-bool S3Bucket::keeps_directories() {
-  std::call_once(probed_, [this] { keeps_directories_ = !is_minio(); });
-  return keeps_directories_;
+bool S3Bucket::is_minio() {
+  std::call_once(probed_, [this] { is_minio_ = says_minio(); });
+  return is_minio_;
 }
 
 // What it says of itself; a store that says nothing is none.
-bool S3Bucket::is_minio() const {
+bool S3Bucket::says_minio() const {
   if (dialect_->endpoint().custom().empty()) return false;
   try {
     http::HttpOptions options = http_options(options_);

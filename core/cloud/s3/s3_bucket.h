@@ -24,7 +24,7 @@ class S3Bucket : public ObjectStore {
 
   const ObjectLimits &limits() const override { return limits_; }
   std::string name_of(const std::string &key) const override;
-  bool keeps_directories() override;
+  bool keeps_directories() override { return !is_minio(); }
 
   void put(const std::string &key, const std::shared_ptr<ByteRange> &bytes, bool only_new) override;
   void get(const std::string &key, uint64_t offset, uint64_t size, const std::string &version,
@@ -63,6 +63,7 @@ class S3Bucket : public ObjectStore {
                        const std::function<void(const std::string &body)> &read,
                        bool takes_long = false);
   std::optional<Found> look(const std::string &key, bool with_checksum = false);
+  void say_why(const std::string &key, const std::string &tried);
   bool is_there(const std::string &key, uint64_t size, const std::string &checksum);
   std::string unchanged_version(const std::string &key,
                                 std::chrono::steady_clock::time_point since);
@@ -75,7 +76,8 @@ class S3Bucket : public ObjectStore {
   StoredPart copy_part(const ObjectInfo &from, const std::string &to, const std::string &upload,
                        int number, uint64_t offset, uint64_t size);
   void copy_in_parts(const ObjectInfo &from, const std::string &to);
-  bool is_minio() const;
+  bool is_minio();
+  bool says_minio() const;
 
   const S3Options options_;
   const ObjectLimits limits_{};
@@ -83,7 +85,7 @@ class S3Bucket : public ObjectStore {
   const std::shared_ptr<S3Dialect> dialect_;
   Requests requests_;
   std::once_flag probed_;
-  bool keeps_directories_ = true;
+  bool is_minio_ = false;
 };
 
 }  // namespace det::cloud

@@ -43,18 +43,27 @@ void S3Bucket::list(const std::string &prefix,
 
 std::vector<PendingUpload> S3Bucket::list_uploads(const std::string &prefix) {
   const std::string tried = "listing the uploads of '" + name_of(prefix) + "'";
+  // MinIO takes every prefix for a whole key; without one it lists all that it knows of.
+  const std::string asked = prefix.ends_with('/') && is_minio() ? "" : prefix;
   std::vector<PendingUpload> uploads;
   std::string key, upload;
   do {
-    S3Query query{{"encoding-type", "url"}, {"prefix", prefix}, {"uploads", ""}};
+    S3Query query{{"encoding-type", "url"}, {"prefix", asked}, {"uploads", ""}};
     if (!key.empty()) query.insert(query.begin() + 1, {"key-marker", key});
     if (!upload.empty()) query.push_back({"upload-id-marker", upload});
     UploadPage page;
-    ask(tried, s3_request("GET", "", query),
-        [&](const std::string &body) { page = read_upload_page(body, "the list of uploads"); });
+    try {
+      ask(tried, s3_request("GET", "", query),
+          [&](const std::string &body) { page = read_upload_page(body, "the list of uploads"); });
+    } catch (const Error &error) {
+      // versitygw does not know the marker again that it gave: on with the next key.
+      if (error.code != Code::invalid || upload.empty()) throw;
+      upload.clear();
+      continue;
+    }
     for (PendingUpload &found : page.uploads) {
-      if (!found.key.starts_with(prefix)) refuse_list(tried, "lists what was not asked for");
-      uploads.push_back(std::move(found));
+      if (!found.key.starts_with(asked)) refuse_list(tried, "lists what was not asked for");
+      if (found.key.starts_with(prefix)) uploads.push_back(std::move(found));
     }
     if (!page.next_key.empty() && page.next_key == key && page.next_upload == upload)
       refuse_list(tried, "begins again and again");

@@ -73,7 +73,7 @@ constexpr Meaning meanings[] = {
 Meaning meaning_of(const std::string &code, int status) {
   const auto *known = std::ranges::find(meanings, code, &Meaning::code_of_store);
   if (known != std::end(meanings)) return *known;
-  if (code.starts_with("KMS."))
+  if (code.starts_with("KMS.") || code.starts_with("kms:"))  // the second is MinIO's
     return {"", Code::access, Again::no, "check the key sse_kms_key_id"};
   switch (status) {
     case 200:  // an answer that began before the store failed
