@@ -65,7 +65,7 @@ bool CloudStorage::copy_to(storage::Storage &other, const std::string &id) {
   if (!found.has_manifest || found.is_chunked) return false;
   if (find_checkpoint(*to->bucket_, id))
     throw Error(Code::conflict, "copying to " + to->name_of(id) + ": the id is taken there");
-  to->bucket_->intents.put(id, Purpose::writing, to->cluster_id_, true);
+  to->bucket_->intents.put(id, Purpose::writing, to->cluster_id_, {}, true);
   try {
     if (!copy_objects(found, id, *to->bucket_)) {
       to->discard_unfinished(id);

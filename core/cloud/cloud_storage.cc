@@ -51,7 +51,7 @@ std::unique_ptr<storage::CheckpointWriter> CloudStorage::begin(const std::string
   };
   if (bucket_->store->find(bucket_->keys.manifest(id))) refuse("the id is taken; use a new id");
   try {
-    bucket_->intents.put(id, Purpose::writing, cluster_id_, true);
+    bucket_->intents.put(id, Purpose::writing, cluster_id_, {}, true);
   } catch (const Error &error) {
     if (error.code != Code::conflict) throw;
     refuse("it is being written already; use a new id");
@@ -64,14 +64,15 @@ std::unique_ptr<storage::CheckpointWriter> CloudStorage::join(const std::string 
   return writer(id, CloudWriter::Role::joined);
 }
 
-std::unique_ptr<storage::CheckpointWriter> CloudStorage::resume(const std::string &id) {
+std::unique_ptr<storage::CheckpointWriter> CloudStorage::resume(
+    const std::string &id, const std::filesystem::path &source) {
   check_storage_id(id);
   const std::optional<Intent> intent = bucket_->intents.find(id);
   if (intent && !intent->is_abandoned())
     throw Error(Code::busy, "resuming checkpoint " + name_of(id) + ": process " +
                                 std::to_string(intent->owner.pid) + " on '" + intent->owner.host +
                                 "' writes it; wait for its end");
-  bucket_->intents.put(id, Purpose::writing, cluster_id_);
+  bucket_->intents.put(id, Purpose::writing, cluster_id_, source.string());
   return writer(id, CloudWriter::Role::resuming);
 }
 

@@ -36,7 +36,8 @@ class CloudStorage : public storage::Storage {
   void serve(const std::string &cluster_id) override { cluster_id_ = cluster_id; }
   std::unique_ptr<storage::CheckpointWriter> begin(const std::string &id) override;
   std::unique_ptr<storage::CheckpointWriter> join(const std::string &id) override;
-  std::unique_ptr<storage::CheckpointWriter> resume(const std::string &id) override;
+  std::unique_ptr<storage::CheckpointWriter> resume(const std::string &id,
+                                                    const std::filesystem::path &source) override;
   storage::Resources list(const std::string &id) override;
   void download(const std::string &id, const std::filesystem::path &target,
                 const storage::Selector &selector, bool checksums,

@@ -38,7 +38,8 @@ std::vector<std::string> CloudStorage::sweep() {
 void CloudStorage::sweep_objects() {
   const std::vector<Intent> intents = bucket_->intents.all();
   for (const Intent &intent : intents)
-    if (!unsettled_.contains(intent.id) && intent.is_abandoned()) sweep_intent(intent);
+    if (!unsettled_.contains(intent.id) && intent.is_abandoned() && !intent.is_awaited())
+      sweep_intent(intent);
   abort_orphaned_uploads(intents);
 }
 

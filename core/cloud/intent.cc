@@ -1,5 +1,7 @@
 #include "core/cloud/intent.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -24,6 +26,10 @@ Purpose purpose_from(const Json &json) {
   return found == purposes.end() ? Purpose::writing
                                  : static_cast<Purpose>(found - purposes.begin());
 }
+
+bool is_old(const Intent &intent) {
+  return now_us() / 1000 - intent.modified_ms > abandoned_after_ms;
+}
 }  // namespace
 
 bool Intent::is_abandoned() const {
@@ -35,14 +41,21 @@ bool Intent::is_abandoned() const {
     case Liveness::unknown:
       break;
   }
-  return now_us() / 1000 - modified_ms > abandoned_after_ms;
+  return is_old(*this);
+}
+
+bool Intent::is_awaited() const {
+  struct stat about {};
+  return purpose == Purpose::writing && !source.empty() && !is_old(*this) &&
+         lstat(source.c_str(), &about) == 0;
 }
 
 void Intents::put(const std::string &id, Purpose purpose, const std::string &cluster_id,
-                  bool only_new) const {
-  const Json json{{"purpose", purposes[static_cast<size_t>(purpose)]},
-                  {"cluster", cluster_id},
-                  {"owner", ProcessIdentity::current().to_json()}};
+                  const std::string &source, bool only_new) const {
+  Json json{{"purpose", purposes[static_cast<size_t>(purpose)]},
+            {"cluster", cluster_id},
+            {"owner", ProcessIdentity::current().to_json()}};
+  if (!source.empty()) json["source"] = source;
   write_object(*store_, keys_.pending(id), to_wire(json) + "\n", only_new);
 }
 
@@ -79,6 +92,7 @@ std::optional<Intent> Intents::read(const std::string &id, int64_t modified_ms) 
     const Json json = parse_json_object(*text, "an intent");
     intent.purpose = purpose_from(json);
     intent.cluster_id = json.value("cluster", "");
+    intent.source = json.value("source", "");
     intent.owner = ProcessIdentity::from_json(json.value("owner", Json::object()));
   } catch (const std::exception &) {
     // It counts as one of another machine.

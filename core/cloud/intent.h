@@ -25,9 +25,12 @@ struct Intent {
   std::string cluster_id;  // of the master that knows the checkpoint
   ProcessIdentity owner;
   int64_t modified_ms = 0;  // by the clock of the store
+  std::string source{};     // a directory of its machine that has all files; empty: there is none
 
   // Whether nobody works on it any more. Of another machine that is told by its age alone.
   bool is_abandoned() const;
+  // Whether a later process of this machine is to finish it from `source`.
+  bool is_awaited() const;
 };
 
 // One user's view of all that are in a bucket.
@@ -38,7 +41,7 @@ class Intents {
 
   // Code::conflict where there is one already, unless it may be replaced.
   void put(const std::string &id, Purpose purpose, const std::string &cluster_id,
-           bool only_new = false) const;
+           const std::string &source = {}, bool only_new = false) const;
   bool has(const std::string &id) const;
   std::optional<Intent> find(const std::string &id) const;
   void remove(const std::string &id) const;

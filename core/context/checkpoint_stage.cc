@@ -56,7 +56,8 @@ std::unique_ptr<storage::CheckpointWriter> CheckpointContext::copy_staged(
 void CheckpointContext::publish_staged(storage::CheckpointWriter &staged, SaveStage &stage,
                                        const Json &metadata, SaveTicket *ticket) {
   stage.give_free();
-  const std::unique_ptr<storage::CheckpointWriter> writer = storage_.resume(staged.id());
+  const std::unique_ptr<storage::CheckpointWriter> writer =
+      storage_.resume(staged.id(), staged.path());
   writer->add(staged.path(), std::nullopt);
   publish(*writer, metadata, {}, ticket);
   stage.keep(staged);

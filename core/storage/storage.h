@@ -126,9 +126,14 @@ class Storage {
   virtual std::unique_ptr<CheckpointWriter> join(const std::string &id) = 0;
 
   // As begin(), but goes on with what a process that is gone began under this id with the same
-  // files: what of them is stored already need not be sent again. Before a sweep() removes that.
-  // Code::busy where its process lives.
-  virtual std::unique_ptr<CheckpointWriter> resume(const std::string &id) { return begin(id); }
+  // files: what of them is stored already need not be sent again. As long as this machine has
+  // `source`, the directory that they come from, no sweep() removes that, for a week. Code::busy
+  // where its process lives.
+  virtual std::unique_ptr<CheckpointWriter> resume(const std::string &id,
+                                                   const std::filesystem::path &source) {
+    static_cast<void>(source);
+    return begin(id);
+  }
 
   // What is stored under an id, or should be by its manifest: the paths that a selector of
   // download() is asked about.

@@ -150,7 +150,7 @@ void ids_cannot_leave_the_prefix_nor_mix(void **state) {
   BucketFixture &at = bucket_of(state);
   for (const char *id : {"", ".", "..", "../victim", "one/../../victim", ".detcore"}) {
     assert_throws(Code::invalid, "storage id", [&] { at.bucket->begin(id); });
-    assert_throws(Code::invalid, "storage id", [&] { at.bucket->resume(id); });
+    assert_throws(Code::invalid, "storage id", [&] { at.bucket->resume(id, {}); });
     assert_throws(Code::invalid, "storage id", [&] { at.bucket->remove(id); });
     assert_throws(Code::invalid, "storage id", [&] { at.bucket->withdraw(id); });
     assert_throws(Code::invalid, "storage id", [&] { at.bucket->list(id); });
@@ -277,7 +277,7 @@ void writer_keeps_to_its_order(void **state) {
   const auto writer = at.bucket->begin("one");
   assert_throws(Code::state, "not committed", [&] { writer->announced(); });
   assert_throws(Code::conflict, "being written", [&] { at.bucket->begin("one"); });
-  assert_throws(Code::busy, "writes it", [&] { at.bucket->resume("one"); });
+  assert_throws(Code::busy, "writes it", [&] { at.bucket->resume("one", {}); });
   writer->commit();
   assert_throws(Code::state, "already", [&] { writer->commit(); });
   assert_throws(Code::state, "already", [&] { writer->add(at.sample(), std::nullopt); });

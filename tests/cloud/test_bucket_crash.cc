@@ -225,6 +225,21 @@ void orphaned_parts_are_given_up_after_a_week(void **state) {
   assert_int_equal(at.store->uploads(), 1);  // not of this prefix
 }
 
+void what_is_to_go_on_is_swept_once_its_files_are_gone(void **state) {
+  BucketFixture &at = bucket_of(state);
+  const fs::path source = source_of(at);
+  survives(at, -1, [&] {
+    at.bucket->resume("one", source)->add(source, std::nullopt);
+    _exit(0);
+  });
+  const size_t stored = at.keys().size();
+  at.open()->sweep();
+  assert_int_equal(at.keys().size(), stored);
+  fs::rename(source, at.root / "elsewhere");
+  at.open()->sweep();
+  nothing_is_left(at);
+}
+
 void a_killed_upload_goes_on_from_what_stands(void **state) {
   BucketFixture &at = bucket_of(state);
   const fs::path source = source_of(at);
@@ -241,7 +256,7 @@ void a_killed_upload_goes_on_from_what_stands(void **state) {
     }));
     const auto next = at.open();
     at.store->part_bytes = 0;
-    const auto writer = next->resume("one");
+    const auto writer = next->resume("one", {});
     writer->add(source, std::nullopt);
     writer->put("more", "text");
     writer->commit();
@@ -268,7 +283,7 @@ void what_was_committed_before_its_process_died_is_committed_again(void **state)
   at.store->before = [&](const std::string &call, const std::string &key) {
     if (call == "put") stored.insert(key);
   };
-  const auto writer = at.bucket->resume("one");
+  const auto writer = at.bucket->resume("one", {});
   writer->add(source, std::nullopt);
   const Resources resources = writer->commit();
   writer->announced();
@@ -319,6 +334,7 @@ int test_bucket_crash() {
       BUCKET_TEST(a_sweep_names_the_unannounced_of_its_own_master),
       BUCKET_TEST(what_another_machine_left_goes_by_its_age),
       BUCKET_TEST(orphaned_parts_are_given_up_after_a_week),
+      BUCKET_TEST(what_is_to_go_on_is_swept_once_its_files_are_gone),
       BUCKET_TEST(a_killed_upload_goes_on_from_what_stands),
       BUCKET_TEST(what_was_committed_before_its_process_died_is_committed_again),
       BUCKET_TEST(a_local_directory_of_a_killed_process_goes),
