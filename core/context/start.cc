@@ -59,7 +59,7 @@ void join(Kind kind, const Json &told, const CoreOptions &options, const comm::R
     case Kind::managed:
       return join_in_cluster(told, options, ranks, logger, place);
     case Kind::unmanaged:
-      return join_unmanaged(told, ranks, logger, place);
+      return join_unmanaged(told, options, ranks, logger, place);
     default:
       return join_on_store(told, options, ranks, logger, place);
   }

@@ -57,7 +57,8 @@ void join_on_store(const Json &ticket, const CoreOptions &options, const comm::R
   place.location.home = ticket.at("home").get<std::string>();
   place.master =
       master::join_embedded_run(engine::ticket_from_json(ticket.at("run")), ranks.rank, logger);
-  place.storage = storage::make_storage(ticket.at("storage"), std::nullopt, logger);
+  place.storage =
+      storage_of_chief(ticket.at("storage"), options, place.master->info().config, logger);
   const std::string unreachable = place.master->unreachable();
   if (unreachable.empty()) return;
   if (options.preempt_mode == PreemptMode::workers_ask_master)

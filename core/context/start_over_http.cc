@@ -150,11 +150,12 @@ Json start_unmanaged(const CoreOptions &options, const comm::Ranks &ranks,
           {"storage", place.storage->config()}};
 }
 
-void join_unmanaged(const Json &ticket, const comm::Ranks &ranks,
+void join_unmanaged(const Json &ticket, const CoreOptions &options, const comm::Ranks &ranks,
                     const std::shared_ptr<Logger> &logger, Place &place) {
-  place.storage = storage::make_storage(ticket.at("storage"), std::nullopt, logger);
-  place.master = master::join_unmanaged_run({place.session, logger, ranks, ticket.at("announced")},
-                                            engine::run_info_from_json(ticket.at("run")));
+  const engine::RunInfo run = engine::run_info_from_json(ticket.at("run"));
+  place.storage = storage_of_chief(ticket.at("storage"), options, run.config, logger);
+  place.master =
+      master::join_unmanaged_run({place.session, logger, ranks, ticket.at("announced")}, run);
 }
 
 }  // namespace det::context

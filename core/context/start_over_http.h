@@ -24,7 +24,7 @@ Json start_unmanaged(const CoreOptions &options, const comm::Ranks &ranks,
 
 void join_in_cluster(const Json &ticket, const CoreOptions &options, const comm::Ranks &ranks,
                      const std::shared_ptr<Logger> &logger, Place &place);
-void join_unmanaged(const Json &ticket, const comm::Ranks &ranks,
+void join_unmanaged(const Json &ticket, const CoreOptions &options, const comm::Ranks &ranks,
                     const std::shared_ptr<Logger> &logger, Place &place);
 
 }  // namespace det::context

@@ -83,4 +83,19 @@ std::unique_ptr<storage::Storage> storage_from_config(const Json &config,
   return storage::make_storage(*section, mounted, std::move(logger));
 }
 
+std::unique_ptr<storage::Storage> storage_of_chief(const Json &told, const CoreOptions &options,
+                                                   const Json &config,
+                                                   const std::shared_ptr<Logger> &logger) {
+  const std::string type = told.value("type", "");
+  if (type != "shared_fs" && type != "directory") {
+    std::unique_ptr<storage::Storage> own;
+    if (!options.checkpoint_storage.empty())
+      own = storage_from_option(options.checkpoint_storage, logger);
+    if (own && own->config() == told) return own;
+    own = storage_from_config(config, std::nullopt, logger);
+    if (own && own->config() == told) return own;
+  }
+  return storage::make_storage(told, std::nullopt, logger);
+}
+
 }  // namespace det::context

@@ -33,4 +33,10 @@ std::unique_ptr<storage::Storage> storage_from_config(const Json &config,
                                                       const std::optional<std::string> &mounted,
                                                       std::shared_ptr<Logger> logger);
 
+// Of a rank that is told of the chief's, without the credentials: those that this rank's option, or
+// `config`, has for the same storage, else what its environment has.
+std::unique_ptr<storage::Storage> storage_of_chief(const Json &told, const CoreOptions &options,
+                                                   const Json &config,
+                                                   const std::shared_ptr<Logger> &logger);
+
 }  // namespace det::context

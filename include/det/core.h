@@ -28,8 +28,9 @@ typedef struct det_core det_core;
 /** Options of det_core_init(). What is NULL or 0 takes the default named here. In a job of several
  * ranks the chief's count for `master`, `trial_id`, `external_id`, `external_experiment_id`,
  * `name`, `config_json`, `hparams_json` and `checkpoint_storage`, as do the variables they default
- * to: those of other ranks are not looked at. `preempt_mode` must be the same on all ranks. The
- * rest is each rank's own. */
+ * to: those of other ranks are not looked at, but for credentials in `checkpoint_storage`, which do
+ * not travel: give all ranks the same object, or let each have them in its environment.
+ * `preempt_mode` must be the same on all ranks. The rest is each rank's own. */
 typedef struct det_core_options {
   size_t struct_size; /**< sizeof(det_core_options). */
 
