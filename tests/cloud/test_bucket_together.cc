@@ -203,6 +203,7 @@ void progress_counts_bytes_and_files(void **state) {
 void a_store_with_too_much_to_do_is_asked_for_less_at_a_time(void **) {
   constexpr int many = 16;
   std::atomic<int> begun{0}, running{0}, most{0};
+  std::atomic<bool> is_throttled{false};
   RequestPool pool(many, nullptr);
   int left = 3 * many;
   pool.run([&]() -> RequestPool::Task {
@@ -211,8 +212,11 @@ void a_store_with_too_much_to_do_is_asked_for_less_at_a_time(void **) {
       const int now = ++running;
       const int number = ++begun;
       if (number > many) most = std::max(most.load(), now);
-      if (number == many) RequestScope::current()->count_throttled();
-      while (begun < many) RequestScope::current()->wait(std::chrono::milliseconds{1});
+      if (number == many) {
+        RequestScope::current()->count_throttled();
+        is_throttled = true;
+      }
+      while (!is_throttled) RequestScope::current()->wait(std::chrono::milliseconds{1});
       --running;
     };
   });
