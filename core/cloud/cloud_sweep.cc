@@ -48,6 +48,8 @@ void CloudStorage::sweep_intent(const Intent &intent) {
                           bucket_->store->find(bucket_->keys.manifest(intent.id)).has_value();
   if (intent.purpose == Purpose::removing && is_visible) {
     bucket_->intents.remove(intent.id);  // nothing of it has gone yet
+  } else if (is_visible && intent.cluster_id.empty() && !cluster_id_.empty()) {
+    bucket_->intents.remove(intent.id);  // saved without a master: there is none to tell
   } else if (intent.purpose == Purpose::withdrawn || is_visible) {
     // Of what another master knows only that one could tell.
     if (intent.cluster_id == cluster_id_) unsettled_.insert(intent.id);

@@ -175,16 +175,32 @@ void what_is_being_written_or_removed_is_not_visible(void **state) {
   assert_throws(Code::not_found, "nothing is stored", [&] { elsewhere->list("one"); });
 }
 
-void a_sweep_names_the_unannounced_of_its_own_master(void **state) {
-  BucketFixture &at = bucket_of(state);
+// Which its process does not come to tell anybody.
+void commit_and_die(BucketFixture &at) {
   const fs::path source = at.sample();
-  at.bucket->serve("ours");
   survives(at, -1, [&] {
     const auto writer = at.bucket->begin("one");
     writer->add(source, std::nullopt);
     writer->commit();
     _exit(0);
   });
+}
+
+void what_was_saved_without_a_master_need_not_be_told(void **state) {
+  BucketFixture &at = bucket_of(state);
+  commit_and_die(at);
+  const std::vector<std::string> with_note = at.keys();
+  const auto run = at.open();
+  run->serve("ours");
+  assert_true(run->sweep().empty());
+  assert_int_equal(at.keys().size(), with_note.size() - 1);
+  at.bucket->restore("one", nullptr, true);
+}
+
+void a_sweep_names_the_unannounced_of_its_own_master(void **state) {
+  BucketFixture &at = bucket_of(state);
+  at.bucket->serve("ours");
+  commit_and_die(at);
   const auto theirs = at.open();
   theirs->serve("theirs");
   assert_true(theirs->sweep().empty());
@@ -331,6 +347,7 @@ int test_bucket_crash() {
       BUCKET_TEST(death_at_any_call_of_a_save_of_ranks_shows_nothing_or_everything),
       BUCKET_TEST(death_at_any_call_of_a_removal_leaves_everything_or_nothing),
       BUCKET_TEST(what_is_being_written_or_removed_is_not_visible),
+      BUCKET_TEST(what_was_saved_without_a_master_need_not_be_told),
       BUCKET_TEST(a_sweep_names_the_unannounced_of_its_own_master),
       BUCKET_TEST(what_another_machine_left_goes_by_its_age),
       BUCKET_TEST(orphaned_parts_are_given_up_after_a_week),
