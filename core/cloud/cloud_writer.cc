@@ -12,6 +12,7 @@
 #include "core/base/error.h"
 #include "core/cloud/object_text.h"
 #include "core/cloud/request_pool.h"
+#include "core/storage/chunks/chunk_saver.h"
 #include "core/storage/tree_transfer.h"
 
 namespace det::cloud {
