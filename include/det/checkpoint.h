@@ -226,8 +226,8 @@ DET_API void det_staging_options_init(det_staging_options *options) DET_NOEXCEPT
  * asynchronous upload that finds none is saved without being staged, which the log tells; who
  * writes into a checkpoint there sees it as any program does, and aborts.
  *
- * In memory, a save is written over the copies that were dropped before, which takes about as long
- * as memcpy() of its bytes; to new memory it takes several times that. So give `limit_bytes` room
+ * In memory, a save is written over the copies that were dropped before, which takes one to three
+ * times as long as memcpy() of its bytes; to new memory it takes longer. So give `limit_bytes` room
  * for two. What is dropped stays in memory until the next save, or until the core is closed.
  *
  * What a killed process of this trial left there is stored now, in the background and before what
