@@ -1,6 +1,12 @@
 // A storage in a bucket that is a folder, with files to store in it.
 #pragma once
 
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -60,6 +66,30 @@ struct BucketFixture : storage::Fixture {
     return count;
   }
 };
+
+// Runs `body` in a child whose store ends the process at the step-th call; whether it came to its
+// end.
+inline bool survives(FolderStore &store, int step, const std::function<void()> &body) {
+  const pid_t child = fork();
+  if (child == 0) {
+    std::atomic<int> left{step};
+    store.before = [&](const std::string &, const std::string &) {
+      if (left-- == 0) _exit(9);
+    };
+    try {
+      body();
+    } catch (const std::exception &error) {
+      fprintf(stderr, "%s\n", error.what());
+      _exit(1);
+    }
+    _exit(0);
+  }
+  int status = 0;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFEXITED(status));
+  if (WEXITSTATUS(status) != 9) assert_int_equal(WEXITSTATUS(status), 0);
+  return WEXITSTATUS(status) == 0;
+}
 
 inline int make_bucket(void **state) {
   *state = new BucketFixture;

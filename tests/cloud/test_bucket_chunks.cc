@@ -219,28 +219,6 @@ void damage_is_found_and_the_file_is_named(void **state) {
   assert_true(at.keys().empty());
 }
 
-// Runs `body` in a child that the step-th call to the store ends; whether it came to its end.
-bool survives(ChunkBucket &at, int step, const std::function<void()> &body) {
-  const pid_t child = fork();
-  if (child == 0) {
-    std::atomic<int> left{step};
-    at.store->before = [&](const std::string &, const std::string &) {
-      if (left-- == 0) _exit(9);
-    };
-    try {
-      body();
-    } catch (const std::exception &error) {
-      fprintf(stderr, "%s\n", error.what());
-      _exit(1);
-    }
-    _exit(0);
-  }
-  int status = 0;
-  assert_int_equal(waitpid(child, &status, 0), child);
-  assert_true(WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 9));
-  return WEXITSTATUS(status) == 0;
-}
-
 // As a program does at its start, whose master knows "old" and no other checkpoint.
 void start_anew(const ChunkBucket &at) {
   const auto next = at.open();
@@ -265,7 +243,7 @@ void death_at_any_call_of_a_save_loses_and_leaves_no_chunk(void **state) {
   at.file("model/model.bin", bytes.replace(1 << 19, 4, "1234"));
   bool is_over = false;
   for (int step = 0; !is_over; ++step) {
-    is_over = survives(at, step, [&] { at.save_model("one"); });
+    is_over = survives(*at.store, step, [&] { at.save_model("one"); });
     bool is_visible = false;
     try {
       is_visible = !at.bucket->list("one").empty();
@@ -293,7 +271,7 @@ void death_at_any_call_of_a_collection_is_made_good(void **state) {
     at.file("model/model.bin", bytes.replace(1 << 19, 4, "1234"));
     at.save_model("one");
     at.file("model/model.bin", old);
-    is_over = survives(at, step, [&] {
+    is_over = survives(*at.store, step, [&] {
       at.bucket->remove("one");
       at.bucket->reclaim();
     });

@@ -1,6 +1,4 @@
 // Saving and removing die at every single call to the store; and what a sweep makes of it.
-#include <sys/wait.h>
-
 #include <atomic>
 #include <functional>
 #include <set>
@@ -12,30 +10,6 @@
 namespace det::cloud {
 
 namespace {
-
-// Runs `body` in a child whose store ends the process at the step-th call; whether it came to its
-// end.
-bool survives(BucketFixture &at, int step, const std::function<void()> &body) {
-  const pid_t child = fork();
-  if (child == 0) {
-    std::atomic<int> left{step};
-    at.store->before = [&](const std::string &, const std::string &) {
-      if (left-- == 0) _exit(9);
-    };
-    try {
-      body();
-    } catch (const std::exception &error) {
-      fprintf(stderr, "%s\n", error.what());
-      _exit(1);
-    }
-    _exit(0);
-  }
-  int status = 0;
-  assert_int_equal(waitpid(child, &status, 0), child);
-  assert_true(WIFEXITED(status));
-  if (WEXITSTATUS(status) != 9) assert_int_equal(WEXITSTATUS(status), 0);
-  return WEXITSTATUS(status) == 0;
-}
 
 constexpr size_t part = size_t{64} << 10;
 
@@ -88,7 +62,7 @@ void check_deaths_of(void **state, void (&save)(const BucketFixture &, const fs:
   const fs::path source = source_of(at);
   size_t visible = 0;
   int step = 0;
-  for (; !survives(at, step, [&] { save(at, source); }); ++step) {
+  for (; !survives(*at.store, step, [&] { save(at, source); }); ++step) {
     const bool is_begun = !at.keys().empty();
     at.log.clear();
     storage::Resources found;
@@ -134,7 +108,7 @@ void death_at_any_call_of_a_removal_leaves_everything_or_nothing(void **state) {
     for (int step = 0;; ++step) {
       if (!is_whole) at.save("one", source);
       is_whole = false;
-      if (survives(at, step, remove)) break;
+      if (survives(*at.store, step, remove)) break;
       const auto next = at.open();
       // A master would know what was not withdrawn; the sweep alone finishes what nobody asks
       // about.
@@ -178,7 +152,7 @@ void what_is_being_written_or_removed_is_not_visible(void **state) {
 // Which its process does not come to tell anybody.
 void commit_and_die(BucketFixture &at) {
   const fs::path source = at.sample();
-  survives(at, -1, [&] {
+  survives(*at.store, -1, [&] {
     const auto writer = at.bucket->begin("one");
     writer->add(source, std::nullopt);
     writer->commit();
@@ -244,7 +218,7 @@ void orphaned_parts_are_given_up_after_a_week(void **state) {
 void what_is_to_go_on_is_swept_once_its_files_are_gone(void **state) {
   BucketFixture &at = bucket_of(state);
   const fs::path source = source_of(at);
-  survives(at, -1, [&] {
+  survives(*at.store, -1, [&] {
     at.bucket->resume("one", source)->add(source, std::nullopt);
     _exit(0);
   });
@@ -264,7 +238,7 @@ void a_killed_upload_goes_on_from_what_stands(void **state) {
   at.file("sample/large", large);
   for (const size_t parts : {1, 3}) {
     at.store->part_bytes = 0;
-    assert_false(survives(at, -1, [&] {
+    assert_false(survives(*at.store, -1, [&] {
       at.store->before = [&](const std::string &, const std::string &) {
         if (at.store->part_bytes >= parts * part) _exit(9);
       };
@@ -289,7 +263,7 @@ void a_killed_upload_goes_on_from_what_stands(void **state) {
 void what_was_committed_before_its_process_died_is_committed_again(void **state) {
   BucketFixture &at = bucket_of(state);
   const fs::path source = at.sample();
-  survives(at, -1, [&] {
+  survives(*at.store, -1, [&] {
     const auto writer = at.bucket->begin("one");
     writer->add(source, std::nullopt);
     writer->commit();
@@ -309,7 +283,7 @@ void what_was_committed_before_its_process_died_is_committed_again(void **state)
 
 void a_local_directory_of_a_killed_process_goes(void **state) {
   BucketFixture &at = bucket_of(state);
-  survives(at, -1, [&] {
+  survives(*at.store, -1, [&] {
     at.bucket->begin("one")->put("large", "text");
     const auto writer = at.bucket->begin("two");
     writer->put("large", "text");
@@ -327,7 +301,7 @@ void forked_child_does_not_touch_the_checkpoint_of_its_parent(void **state) {
   BucketFixture &at = bucket_of(state);
   auto writer = at.bucket->begin("one");
   writer->put("file", "text");
-  assert_true(survives(at, -1, [&] {
+  assert_true(survives(*at.store, -1, [&] {
     assert_throws(Code::state, "forked child", [&] { writer->commit(); });
     assert_throws(Code::state, "forked child", [&] { writer->abort(); });
     writer.reset();
