@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "tests/cmocka.h"
 #include "tests/expect_error.h"
 #include "tests/profiler/fake_nvml.h"
+#include "tests/profiler/figures.h"
 #include "tests/temporary_directory.h"
 
 namespace {
@@ -21,25 +21,6 @@ using namespace det;
 using namespace det::profiler;
 
 constexpr double gib = 1 << 30;
-
-// What was said, by label and name.
-class Figures : public Batch {
- public:
-  void add(std::string_view label, std::string_view name, double value) override {
-    values[std::string(label)][std::string(name)] = value;
-  }
-  double of(const std::string &label, std::string_view name) const {
-    const auto found = values.find(label);
-    if (found == values.end() || found->second.count(std::string(name)) == 0)
-      fail_msg("%s has no %s", label.c_str(), std::string(name).c_str());
-    return found->second.at(std::string(name));
-  }
-  bool has(const std::string &label, std::string_view name) const {
-    return values.count(label) != 0 && values.at(label).count(std::string(name)) != 0;
-  }
-
-  std::map<std::string, std::map<std::string, double>> values;
-};
 
 std::string gpu_uuid(int gpu) {
   char text[64];
@@ -89,12 +70,6 @@ class Gpus {
   Clock::time_point now_{};
 };
 
-std::vector<std::string> labels(const Figures &figures) {
-  std::vector<std::string> all;
-  for (const auto &[label, values] : figures.values) all.push_back(label);
-  return all;
-}
-
 class Variable {
  public:
   Variable(const char *name, const char *value) : name_(name) { setenv(name, value, 1); }
@@ -122,7 +97,7 @@ void each_gpu_says_what_nvml_tells(void **) {
   Gpus gpus("gpus=2");
   gpus.sample();
   const Figures figures = gpus.sample();
-  assert_equal(labels(figures), std::vector{gpu_uuid(0), gpu_uuid(1)});
+  assert_equal(figures.labels(), std::vector{gpu_uuid(0), gpu_uuid(1)});
   for (const int gpu : {0, 1}) {
     assert_figures(figures, gpu);
     assert_equal(figures.of(gpu_uuid(gpu), "gpu_nvlink_throughput_sent"), FAKE_NVLINK_SENT * 1024);
@@ -238,7 +213,7 @@ void a_lost_gpu_is_told_once_and_costs_the_others_nothing(void **) {
                std::vector{gpu_uuid(0) + ": nvmlDeviceGetPowerUsage answers 15 (GPU is lost)"});
   assert_equal(fake_nvml_calls("nvmlDeviceGetPowerUsage", 0), 3);
   assert_equal(fake_nvml_calls("nvmlDeviceGetPcieThroughput", 0), 5);
-  assert_equal(labels(gpus.sample()), std::vector{gpu_uuid(1)});
+  assert_equal(gpus.sample().labels(), std::vector{gpu_uuid(1)});
 }
 
 // Each question and each answer that is none, at once and after a while.
@@ -292,14 +267,14 @@ void a_gpu_that_cannot_be_found_is_told_and_left_out(void **) {
   assert_equal(lost.warnings, std::vector<std::string>{
                                   "finding GPU 0: nvmlDeviceGetHandleByIndex answers 15 (GPU is "
                                   "lost); it is not profiled"});
-  assert_equal(labels(lost.sample()), std::vector{gpu_uuid(1)});
+  assert_equal(lost.sample().labels(), std::vector{gpu_uuid(1)});
   Gpus nameless("gpus=2 fail=nvmlDeviceGetUUID:1:999");
   assert_equal(nameless.warnings.size(), 1);
-  assert_equal(labels(nameless.sample()), std::vector{gpu_uuid(0)});
+  assert_equal(nameless.sample().labels(), std::vector{gpu_uuid(0)});
   // That is another's: nothing to tell.
   Gpus foreign("gpus=2 fail=nvmlDeviceGetHandleByIndex:0:4");
   assert_equal(foreign.warnings.size(), 0);
-  assert_equal(labels(foreign.sample()), std::vector{gpu_uuid(1)});
+  assert_equal(foreign.sample().labels(), std::vector{gpu_uuid(1)});
 }
 
 void a_mig_device_is_a_gpu_that_tells_less(void **) {
@@ -307,7 +282,7 @@ void a_mig_device_is_a_gpu_that_tells_less(void **) {
   Gpus gpus("gpus=1 mig=0:2 process=0:" + self + ":5");
   gpus.sample();
   const Figures figures = gpus.sample();
-  assert_equal(labels(figures), std::vector{gpu_uuid(0), mig_uuid(0, 0), mig_uuid(0, 1)});
+  assert_equal(figures.labels(), std::vector{gpu_uuid(0), mig_uuid(0, 0), mig_uuid(0, 1)});
   assert_false(figures.has(gpu_uuid(0), "gpu_util"));
   assert_equal(figures.of(gpu_uuid(0), "gpu_power"), FAKE_MILLIWATTS(0) / 1e3);
   assert_equal(figures.of(mig_uuid(0, 1), "gpu_used_memory"), gib);
@@ -320,7 +295,7 @@ void only_the_gpus_that_the_trial_sees_are_sampled(void **) {
   const std::string all = "gpus=3 mig=2:2";
   const auto seen = [&](const char *visible, const std::string &scenario) {
     const Variable variable("CUDA_VISIBLE_DEVICES", visible);
-    return labels(Gpus(scenario).sample());
+    return Gpus(scenario).sample().labels();
   };
   assert_equal(seen("1", all), std::vector{gpu_uuid(1)});
   assert_equal(seen("1, 0", all), std::vector{gpu_uuid(0), gpu_uuid(1)});
@@ -380,7 +355,7 @@ void gpus_of_amd_are_read_below_sys(void **) {
   Gpus gpus = machine.gpus();
   const Figures figures = gpus.sample();
   const std::string uuid = "GPU-a8d8b5b0b9e5c7a4", place = "0000:0b:00.0";
-  assert_equal(labels(figures), std::vector{place, uuid});
+  assert_equal(figures.labels(), std::vector{place, uuid});
   assert_equal(figures.of(uuid, "gpu_util"), 97);
   assert_equal(figures.of(uuid, "gpu_used_memory"), gib);
   assert_equal(figures.of(uuid, "gpu_free_memory"), 17163091968 - gib);
