@@ -7,6 +7,7 @@
 #include "core/base/percent.h"
 #include "core/cloud/azure/azure_token.h"
 #include "core/cloud/azure/shared_key.h"
+#include "core/cloud/url_host.h"
 
 namespace det::cloud {
 
@@ -99,8 +100,7 @@ class EntraToken : public AzureCredentials {
 };
 
 bool is_private(const std::string &endpoint) {
-  return endpoint.starts_with("https://") || endpoint.starts_with("http://127.0.0.1") ||
-         endpoint.starts_with("http://localhost") || endpoint.starts_with("http://[::1]");
+  return endpoint.starts_with("https://") || is_loopback(host_of(endpoint));
 }
 
 }  // namespace

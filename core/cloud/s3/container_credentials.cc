@@ -1,32 +1,23 @@
 #include <arpa/inet.h>
 
-#include <string_view>
+#include <string>
 
 #include "core/base/environment.h"
 #include "core/base/file.h"
 #include "core/cloud/s3/credential_service.h"
 #include "core/cloud/s3/credential_sources.h"
+#include "core/cloud/url_host.h"
 
 namespace det::cloud {
 
 namespace {
 
-std::string host_of(std::string_view url) {
-  url.remove_prefix(url.find("://") + 3);
-  url = url.substr(0, url.find_first_of("/?#"));
-  if (url.starts_with('[')) return std::string(url.substr(1, url.find(']') - 1));
-  return std::string(url.substr(0, url.find(':')));
-}
-
 // Whether nobody on the way to that host can read along: this machine, and what stands beside it.
 bool is_near(const std::string &host) {
-  if (host == "localhost") return true;
-  in_addr v4{};
-  if (inet_pton(AF_INET, host.c_str(), &v4) == 1) {
-    const uint32_t address = ntohl(v4.s_addr);
-    return address >> 24U == 127 || address >> 16U == 0xA9FE;  // 169.254.0.0/16
-  }
-  return host == "::1" || host == "fd00:ec2::23";
+  in_addr number{};
+  const bool is_link_local = inet_pton(AF_INET, host.c_str(), &number) == 1 &&
+                             ntohl(number.s_addr) >> 16U == 0xA9FE;  // 169.254.0.0/16
+  return is_link_local || is_loopback(host) || host == "fd00:ec2::23";
 }
 
 std::string url_of_service() {
