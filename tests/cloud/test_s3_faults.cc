@@ -295,7 +295,7 @@ void what_hangs_is_given_up(void **) {
 
 void other_checksums_and_options_are_taken(void **) {
   for (const Json &changes :
-       {Json{{"checksum", "md5"}}, Json{{"sign_payload", false}}, Json{{"requester_pays", true}},
+       {Json{{"checksum", "md5"}}, Json{{"sign_payload", true}}, Json{{"requester_pays", true}},
         Json{{"storage_class", "STANDARD"}}}) {
     const auto store = proxy().store(Json::array(), changes);
     store->put("options", text("bytes"));

@@ -44,6 +44,24 @@ void url_follows_the_endpoint_and_the_style(void **) {
   for (const auto &[config, expected] : cases) assert_equal(url(config), expected);
 }
 
+// Else a signature covers the bytes.
+void only_what_leaves_this_machine_in_the_clear_is_unprotected(void **) {
+  const AwsEnvironment aws;
+  const auto is_protected = [](const Json &config) {
+    return S3Endpoint(read(config)).is_protected();
+  };
+  assert_true(is_protected(Json::object()));
+  for (const char *url : {"https://h:9000", "http://127.0.0.1:9000", "http://127.8.9.1",
+                          "http://localhost:9000", "http://[::1]:9000"})
+    assert_true(is_protected({{"endpoint_url", url}}));
+  for (const char *url : {"http://h:9000", "http://10.0.0.1:9000", "http://127.0.0.1.example.com",
+                          "http://localhost.example.com", "http://[2001:db8::1]:9000"})
+    assert_false(is_protected({{"endpoint_url", url}}));
+  // The bucket's name makes it another host.
+  assert_false(
+      is_protected({{"endpoint_url", "http://localhost"}, {"addressing_style", "virtual"}}));
+}
+
 void region_is_learned(void **) {
   const AwsEnvironment aws;
   S3Endpoint endpoint(read({{"region", "us-west-2"}}));
@@ -106,6 +124,7 @@ void mistakes_are_refused_without_their_secrets(void **) {
 int test_s3_options() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(url_follows_the_endpoint_and_the_style),
+      cmocka_unit_test(only_what_leaves_this_machine_in_the_clear_is_unprotected),
       cmocka_unit_test(region_is_learned),
       cmocka_unit_test(environment_and_profile_say_what_the_configuration_does_not),
       cmocka_unit_test(mistakes_are_refused_without_their_secrets),

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/cloud/url_host.h"
 
 namespace det::cloud {
 
@@ -58,6 +59,7 @@ S3Endpoint::S3Endpoint(const S3Options &options)
     : bucket_(options.bucket),
       custom_(checked_endpoint(options.endpoint_url)),
       in_host_(is_in_host(options)),
+      is_local_(!in_host_ && is_loopback(host_of(custom_))),
       dualstack_(options.dualstack),
       fips_(options.fips),
       region_(options.region.empty() ? "us-east-1" : options.region) {

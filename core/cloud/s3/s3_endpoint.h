@@ -23,11 +23,15 @@ class S3Endpoint {
 
   // Empty for AWS.
   const std::string &custom() const { return custom_; }
-  bool is_protected() const { return custom_.empty() || custom_.starts_with("https:"); }  // by TLS
+  // By TLS, or nothing leaves this machine.
+  bool is_protected() const {
+    return custom_.empty() || custom_.starts_with("https:") || is_local_;
+  }
 
  private:
   const std::string bucket_, custom_;
   const bool in_host_;  // the bucket's name
+  const bool is_local_;
   const bool dualstack_, fips_;
   mutable std::mutex mutex_;
   std::string region_;
