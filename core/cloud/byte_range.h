@@ -20,6 +20,9 @@ class ByteRange : public http::BodySource {
   // All of it, where it lies in memory: then nothing has to be copied to be summed up.
   virtual std::optional<std::string_view> in_memory() const { return std::nullopt; }
 
+  // Who has read the bytes already may say it, and spares the first attempt to.
+  std::optional<uint32_t> crc32c{};
+
  private:
   const std::string described_;
 };

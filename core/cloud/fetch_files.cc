@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <map>
 #include <memory>
+#include <mutex>
 
 #include "core/base/error.h"
 #include "core/base/hash.h"
@@ -85,6 +87,7 @@ class Fetch {
   void start(const FileToFetch &what);
   void submit(const FilePtr &file, const Range &range);
   void fetch(File &file, const Range &range);
+  static void read_on(File &file, const Range &range);
   void finish(File &file);
 
   ObjectStore &store_;
@@ -109,7 +112,8 @@ struct Fetch::File {
             storage::make_file_beneath(tree, from.path, default_file_mode))),
         range(from.size > many_blocks * checksum_block ? checksum_block : short_range),
         sums_on_the_way(from.pieces.empty() && (range == checksum_block || from.size <= range)),
-        blocks(storage::checksum_blocks(from.size)) {}
+        blocks(storage::checksum_blocks(from.size)),
+        checksum(fd, from.size, tree.name_of(from.path)) {}
   ~File() {
     if (finished) return;
     try {
@@ -129,6 +133,12 @@ struct Fetch::File {
   std::vector<uint64_t> blocks;
   std::atomic<size_t> ranges_left{1};
   bool finished = false;
+
+  // Of those that are no blocks: what has come without a gap is read while it is in memory.
+  RunningChecksum checksum;
+  std::mutex mutex;
+  std::map<uint64_t, uint64_t> behind_gap;  // ends by beginnings
+  uint64_t gapless = 0;
 };
 
 void Fetch::start(const FileToFetch &what) {
@@ -192,14 +202,27 @@ void Fetch::fetch(File &file, const Range &range) {
     throw_damaged("it has " + std::to_string(range.from + sink->done()) + " bytes instead of " +
                   std::to_string(what.pieces.empty() ? what.size : end));
   if (file.sums_on_the_way) file.blocks[range.begin / checksum_block] = sink->checksum();
+  else if (what.checksum) read_on(file, range);
+}
+
+void Fetch::read_on(File &file, const Range &range) {
+  uint64_t end = 0;
+  {
+    const std::lock_guard lock(file.mutex);
+    file.behind_gap.emplace(range.begin, range.begin + range.size);
+    for (auto next = file.behind_gap.begin();
+         next != file.behind_gap.end() && next->first == file.gapless;
+         next = file.behind_gap.erase(next))
+      file.gapless = next->second;
+    end = file.gapless;
+  }
+  file.checksum.advance(end);
 }
 
 void Fetch::finish(File &file) {
   if (file.what.checksum) {
     const uint64_t found =
-        file.sums_on_the_way
-            ? storage::combined_checksum(file.blocks)
-            : RunningChecksum(file.fd, file.what.size, target_.name_of(file.what.path)).value();
+        file.sums_on_the_way ? storage::combined_checksum(file.blocks) : file.checksum.value();
     if (found != *file.what.checksum)
       storage::throw_damaged("'" + store_.name_of(file.what.key) + "'",
                              "its checksum differs from the manifest's");

@@ -99,6 +99,8 @@ class ObjectStore {
   // What checksum a part, or an object, with these bytes would be listed with; empty: this store
   // lists none.
   virtual std::string checksum_of(ByteRange &bytes) = 0;
+  // Whether put() and put_part() want ByteRange::crc32c.
+  virtual bool sends_crc32c() const { return false; }
 };
 
 }  // namespace det::cloud

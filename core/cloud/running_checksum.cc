@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
+#include "core/base/crc32c.h"
 #include "core/base/error.h"
 #include "core/storage/block_checksum.h"
 #include "core/storage/pool.h"
@@ -15,15 +17,16 @@ namespace det::cloud {
 using storage::checksum_block;
 
 RunningChecksum::RunningChecksum(std::shared_ptr<const Fd> file, uint64_t size,
-                                 std::string described)
-    : file_(std::move(file)), size_(size), described_(std::move(described)) {}
+                                 std::string described, uint64_t part)
+    : file_(std::move(file)), size_(size), described_(std::move(described)), part_(part) {}
 
 void RunningChecksum::advance(uint64_t end) {
   const std::lock_guard lock(mutex_);
   storage::Buffer buffer;
   while (at_ < end) {
     const uint64_t in_block = checksum_block - at_ % checksum_block;
-    const size_t wanted = std::min({uint64_t{storage::Buffer::size}, end - at_, in_block});
+    const uint64_t in_part = part_ == 0 ? in_block : part_ - at_ % part_;
+    const size_t wanted = std::min({uint64_t{storage::Buffer::size}, end - at_, in_block, in_part});
     const ssize_t got = pread(file_->get(), buffer.data(), wanted, static_cast<off_t>(at_));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) OsFailure{errno}.raise("reading " + described_);
@@ -31,13 +34,23 @@ void RunningChecksum::advance(uint64_t end) {
       throw Error(Code::conflict,
                   "reading " + described_ +
                       ": the file changed meanwhile; store it once nobody writes to it");
-    block_.add(buffer.data(), static_cast<size_t>(got));
-    at_ += static_cast<uint64_t>(got);
+    const auto count = static_cast<size_t>(got);
+    block_.add(buffer.data(), count);
+    if (part_ != 0) crc32c_ = det::crc32c({buffer.data(), count}, crc32c_);
+    at_ += count;
+    if (part_ != 0 && (at_ % part_ == 0 || at_ == size_))
+      parts_.push_back(std::exchange(crc32c_, 0));
     if (at_ % checksum_block == 0 || at_ == size_) {
       blocks_.push_back(block_.value());
       block_ = Checksum();
     }
   }
+}
+
+std::optional<uint32_t> RunningChecksum::crc32c_of(uint64_t begin) {
+  const std::lock_guard lock(mutex_);
+  if (part_ == 0 || begin / part_ >= parts_.size()) return std::nullopt;
+  return parts_[begin / part_];
 }
 
 uint64_t RunningChecksum::value() {

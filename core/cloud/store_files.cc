@@ -70,16 +70,25 @@ class Upload {
 };
 
 struct Upload::File {
-  File(const FileToStore &from, std::string name, Fd open, const ObjectLimits &limits)
+  File(const FileToStore &from, std::string name, Fd open, const ObjectStore &store)
       : what(from),
         described(std::move(name)),
         fd(std::make_shared<const Fd>(std::move(open))),
         before(FileStamp::of(about(*fd, described))),
-        plan(before.size, limits),
-        checksum(fd, before.size, described) {}
+        plan(before.size, store.limits()),
+        checksum(fd, before.size, described, store.sends_crc32c() ? plan.part : 0) {}
 
   std::shared_ptr<ByteRange> range(uint64_t begin, uint64_t size) const {
     return std::make_shared<FileRange>(described, fd, begin, size);
+  }
+
+  // Read once for its checksum and the store's, where the former is not known.
+  std::shared_ptr<ByteRange> summed_range(uint64_t begin, uint64_t size) {
+    std::shared_ptr<ByteRange> bytes = range(begin, size);
+    if (known) return bytes;
+    checksum.advance(begin + size);
+    bytes->crc32c = checksum.crc32c_of(begin);
+    return bytes;
   }
 
   const FileToStore &what;
@@ -104,7 +113,7 @@ void Upload::start(const FileToStore &what) {
   if (!S_ISREG(about(open, name).st_mode))
     throw Error(Code::invalid,
                 "reading " + name + ": not a regular file; take it out of the directory");
-  const auto file = std::make_shared<File>(what, name, std::move(open), store_.limits());
+  const auto file = std::make_shared<File>(what, name, std::move(open), store_);
   if (options_.known != nullptr)
     if (const auto found = options_.known->find(what.path);
         found != options_.known->end() && found->second.stamp == file->before)
@@ -117,8 +126,7 @@ void Upload::start(const FileToStore &what) {
   if (file->before.size <= small) {
     store_.put(what.key, read_small(*file));
   } else {
-    if (!file->known) file->checksum.value();  // while it is read anyway, or about to be
-    store_.put(what.key, file->range(0, file->before.size));
+    store_.put(what.key, file->summed_range(0, file->before.size));
   }
   *pool_.moved() += file->before.size;
   finish(*file);
@@ -179,8 +187,8 @@ void Upload::send_parts(const FilePtr &file) {
 
 void Upload::send_part(File &file, int number) {
   const uint64_t begin = file.plan.begin_of(number), size = file.plan.size_of(number);
-  if (!file.known) file.checksum.advance(begin + size);
-  StoredPart part = store_.put_part(file.what.key, file.upload, number, file.range(begin, size));
+  StoredPart part =
+      store_.put_part(file.what.key, file.upload, number, file.summed_range(begin, size));
   *pool_.moved() += size;
   const std::lock_guard lock(file.mutex);
   file.parts[static_cast<size_t>(number - 1)] = std::move(part);

@@ -4,9 +4,9 @@
   bench_objects.py FOLDER [--files 10000] [--gib 8] [--rounds 5] [--netem SLOW_LINK]
 
 The rivals are installed in FOLDER. Needs scripts/object_servers.sh, DETCORE_LIBRARY, and room for four times the data
-on the disk of --directory. The clients take turns. Ours verifies what it reads against its manifest and syncs it to
-disk; the rivals do neither. --netem puts the store into a network of its own (as root), 20 ms away there and back,
-with 5 % of the packets lost on either way; choose smaller sizes for it.
+on the disk of --directory. The clients take turns. Ours verifies what it reads against its manifest; the rivals do
+not. --netem puts the store into a network of its own (as root), 20 ms away there and back, with 5 % of the packets
+lost on either way; choose smaller sizes for it.
 """
 
 import argparse

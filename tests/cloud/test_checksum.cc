@@ -1,9 +1,17 @@
 // Checksums as stores list them.
 #include "core/cloud/checksum.h"
 
+#include <fcntl.h>
+
+#include <fstream>
+#include <memory>
+
 #include "core/base/crc32c.h"
+#include "core/base/file.h"
+#include "core/cloud/running_checksum.h"
 #include "tests/assert_equal.h"
 #include "tests/cmocka.h"
+#include "tests/temporary_directory.h"
 
 namespace {
 
@@ -35,6 +43,22 @@ void joined_is_that_of_the_whole(void **) {
   }
 }
 
+// The parts of a file are known once it was read that far, each by itself.
+void running_checksum_knows_the_parts_it_has_read(void **) {
+  const TemporaryDirectory directory;
+  const std::string bytes = "0123456789";
+  std::ofstream(directory / "file") << bytes;
+  const auto file = std::make_shared<const Fd>(open_file(directory / "file", O_RDONLY));
+  RunningChecksum running(file, bytes.size(), "the test's file", 4);
+  running.advance(6);
+  assert_equal(running.crc32c_of(0).value(), det::crc32c("0123"));
+  assert_false(running.crc32c_of(4).has_value());
+  const uint64_t whole = running.value();
+  assert_equal(running.crc32c_of(4).value(), det::crc32c("4567"));
+  assert_equal(running.crc32c_of(8).value(), det::crc32c("89"));
+  assert_equal(RunningChecksum(file, bytes.size(), "the test's file").value(), whole);
+}
+
 }  // namespace
 
 int test_checksum() {
@@ -42,6 +66,7 @@ int test_checksum() {
       cmocka_unit_test(checksum_of_a_range_is_that_of_its_bytes),
       cmocka_unit_test(text_is_the_stores),
       cmocka_unit_test(joined_is_that_of_the_whole),
+      cmocka_unit_test(running_checksum_knows_the_parts_it_has_read),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

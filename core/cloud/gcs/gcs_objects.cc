@@ -114,7 +114,7 @@ Json GcsObjects::ask(const std::string &tried, http::HttpRequest request,
 GcsObject GcsObjects::upload(const std::string &key, const std::shared_ptr<ByteRange> &bytes,
                              Metadata metadata, bool only_new) {
   const std::string tried = "storing '" + name_of(key) + "'";
-  const uint32_t sum = crc32c(*bytes);
+  const uint32_t sum = expected_crc32c(*bytes);
   Query query = kms_key("kmsKeyName");
   query.push_back({"uploadType", "multipart"});
   query.push_back({"fields", GcsObject::fields});

@@ -91,6 +91,7 @@ class GcsStore : public ObjectStore {
   }
 
   std::string checksum_of(ByteRange &bytes) override { return crc32c_text(crc32c(bytes)); }
+  bool sends_crc32c() const override { return true; }
 
  private:
   const ObjectLimits limits_{};

@@ -45,6 +45,7 @@ class S3Bucket : public ObjectStore {
   std::vector<PendingUpload> list_uploads(const std::string &prefix) override;
 
   std::string checksum_of(ByteRange &bytes) override;
+  bool sends_crc32c() const override { return options_.checksum == S3Options::Checksum::crc32c; }
 
  private:
   struct Found {
