@@ -59,14 +59,15 @@ Requests::Requests(http::HttpOptions options, RequestPolicy policy,
     : policy_(std::move(policy)),
       dialect_(std::move(dialect)),
       logger_(logger),
-      client_(without_retries(std::move(options)), std::move(logger)) {}
+      clients_(without_retries(std::move(options)), std::move(logger)) {}
 
 // Not tried again, unlike what the client throws.
 http::HttpAnswer Requests::send(http::HttpRequest request, const std::string &tried) {
   const RequestScope *scope = RequestScope::current();
-  if (scope == nullptr || scope->stop() == nullptr) return client_.perform(std::move(request));
+  const auto client = clients_.take();
+  if (scope == nullptr || scope->stop() == nullptr) return client->perform(std::move(request));
   if (!scope->is_stopped())
-    if (auto answer = client_.send(std::move(request)).wait_unless(*scope->stop()))
+    if (auto answer = client->send(std::move(request)).wait_unless(*scope->stop()))
       return *std::move(answer);
   throw Error(Code::state, tried + ": it was stopped");
 }

@@ -10,7 +10,8 @@
 
 #include "core/base/error.h"
 #include "core/base/log.h"
-#include "core/http/http_client.h"
+#include "core/cloud/clients.h"
+#include "core/http/message.h"
 
 namespace det::cloud {
 
@@ -82,7 +83,7 @@ class Requests {
   const RequestPolicy policy_;
   const std::shared_ptr<Dialect> dialect_;
   const std::shared_ptr<Logger> logger_;
-  http::HttpClient client_;
+  Clients clients_;
 };
 
 }  // namespace det::cloud
