@@ -15,11 +15,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A copy that goes with whom it was made for.
+// A copy that goes with the last who holds it.
 class DownloadedCheckpoint : public storage::CheckpointReader {
  public:
-  DownloadedCheckpoint(const fs::path &base, const std::string &id)
-      : local_(base, id + "-" + make_uuid()) {}
+  DownloadedCheckpoint(const fs::path &base, const std::string &name) : local_(base, name) {}
   const fs::path &path() const override { return local_.path(); }
 
  private:
@@ -69,11 +68,20 @@ void CloudStorage::download(const std::string &id, const fs::path &target,
   fetch_files(*bucket_->store, files, into, bucket_->requests, bucket_->progress());
 }
 
+std::unique_ptr<storage::CheckpointReader> CloudStorage::make_copy(const std::string &id) {
+  storage::check_storage_id(id);
+  return std::make_unique<DownloadedCheckpoint>(bucket_->temporary, id + "-" + make_uuid());
+}
+
+// Perhaps made below another temporary directory than this process has.
+std::unique_ptr<storage::CheckpointReader> CloudStorage::hold_copy(const fs::path &copy) {
+  return std::make_unique<DownloadedCheckpoint>(copy.parent_path(), copy.filename().string());
+}
+
 std::unique_ptr<storage::CheckpointReader> CloudStorage::restore(
     const std::string &id, const storage::Selector &selector, bool checksums,
     const storage::HadManifest &had_manifest) {
-  storage::check_storage_id(id);
-  auto reader = std::make_unique<DownloadedCheckpoint>(bucket_->temporary, id);
+  auto reader = make_copy(id);
   download(id, reader->path(), selector, checksums, had_manifest);
   return reader;
 }

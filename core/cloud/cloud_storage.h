@@ -45,6 +45,8 @@ class CloudStorage : public storage::Storage {
   std::unique_ptr<storage::CheckpointReader> restore(
       const std::string &id, const storage::Selector &selector, bool checksums,
       const storage::HadManifest &had_manifest) override;
+  std::unique_ptr<storage::CheckpointReader> make_copy(const std::string &id) override;
+  std::unique_ptr<storage::CheckpointReader> hold_copy(const std::filesystem::path &copy) override;
   using storage::Storage::download;
   using storage::Storage::restore;
   void withdraw(const std::string &id) override;

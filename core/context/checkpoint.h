@@ -179,6 +179,9 @@ class CheckpointContext {
   auto read_nearest(const std::string &id, const Read &read);
   void download_nearest(const std::string &id, const std::filesystem::path &directory,
                         const storage::Selector &selector, bool checksums);
+  std::unique_ptr<storage::CheckpointReader> restore_for_machine(const std::string &id,
+                                                                 const storage::Selector &selector,
+                                                                 bool checksums);
   std::unique_ptr<storage::CheckpointReader> restore_nearest(const std::string &id,
                                                              const storage::Selector &selector,
                                                              bool checksums);

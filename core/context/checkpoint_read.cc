@@ -70,6 +70,14 @@ std::unique_ptr<storage::CheckpointReader> CheckpointContext::restore_nearest(
   });
 }
 
+std::unique_ptr<storage::CheckpointReader> CheckpointContext::restore_for_machine(
+    const std::string &id, const storage::Selector &selector, bool checksums) {
+  auto copy = storage_.make_copy(id);
+  if (!copy) return restore_nearest(id, selector, checksums);
+  download_nearest(id, copy->path(), selector, checksums);
+  return copy;
+}
+
 storage::HadManifest CheckpointContext::had_manifest(const std::string &id) {
   return [this, id] { return master_.has_made_checkpoint(id); };
 }
@@ -138,11 +146,19 @@ std::unique_ptr<storage::CheckpointReader> CheckpointContext::begin_restore(
     if (storage_.directory().empty()) selector = choose_together(call, id, request.selector);
     else selector = [](const std::string &) { return true; };
   }
+  const bool is_shared = communicator_.ranks().local_size > 1;
   std::unique_ptr<storage::CheckpointReader> reader;
   const std::string path = comm::local_chief_decides(communicator_, call, [&] {
-    reader = restore_nearest(id, selector, request.checksums);
+    reader = is_shared ? restore_for_machine(id, selector, request.checksums)
+                       : restore_nearest(id, selector, request.checksums);
     return reader->path().string();
   });
+  // Before anybody lets go of it.
+  if (is_shared && storage_.directory().empty())
+    comm::all_agree_local(communicator_, call, [&] {
+      if (!reader) reader = storage_.hold_copy(path);
+      return std::string();
+    });
   if (!reader) reader = std::make_unique<OpenedElsewhere>(path);
   return reader;
 }

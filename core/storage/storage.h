@@ -157,6 +157,16 @@ class Storage {
     return restore(id, selector, checksums, nullptr);
   }
 
+  // Where restore() makes temporary copies: an empty directory for one, and one that another
+  // process of this user and machine holds. It goes with the last who holds it. Null: restore()
+  // hands out what is stored.
+  virtual std::unique_ptr<CheckpointReader> make_copy(const std::string & /*id*/) {
+    return nullptr;
+  }
+  virtual std::unique_ptr<CheckpointReader> hold_copy(const std::filesystem::path & /*copy*/) {
+    return nullptr;
+  }
+
   // One file of a checkpoint, without the others and unverified; nothing: it has none of that path.
   virtual std::optional<std::string> read(const std::string &id, const std::string &path);
 

@@ -361,10 +361,11 @@ DET_API det_status det_checkpoint_restore_begin(det_checkpoint_context *checkpoi
  * @return Borrowed from `restore`; NULL for NULL.   @since 0.1 */
 DET_API const char *det_checkpoint_restore_path(const det_checkpoint_reader *restore) DET_NOEXCEPT;
 
-/** Ends reading (seed: leaving restore_path) and removes a temporary copy. Not a step of all ranks
- * and never waits for one, since a stored directory is nobody's to remove. The copy that the ranks
- * of a machine share goes with the handle of local rank 0: let the others read first. NULL does
- * nothing.
+/** Ends reading (seed: leaving restore_path). Not a step of all ranks and never waits for one: the
+ * temporary copy that the ranks of a machine share goes with the last of their handles, and a
+ * stored directory is nobody's to remove. Only what was staged on this machine and is read in place
+ * of a storage on a file system may go from local rank 0's handle on, when a later save needs its
+ * room: let the others read first. NULL does nothing.
  * @since 0.1 */
 DET_API void det_checkpoint_restore_free(det_checkpoint_reader *restore) DET_NOEXCEPT;
 

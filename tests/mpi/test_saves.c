@@ -80,7 +80,7 @@ int main(int argc, char **argv) {
   det_checkpoint_ticket *tickets[saves];
   det_checkpoint_reader *restore;
   struct stat about;
-  char path[256], storage[1024], ids[saves][64];
+  char copy[200], path[256], storage[1024], ids[saves][64];
 
   MPI_Init(&argc, &argv);
   check(det_distributed_from_mpi_world(&job, &err) == DET_OK, "joining");
@@ -108,13 +108,20 @@ int main(int argc, char **argv) {
   check(det_checkpoint_restore_begin(det_core_checkpoint(core), ids[saves - 1], NULL, &restore,
                                      &err) == DET_OK,
         "restoring");
-  for (int32_t other = 0; other < det_distributed_size(job); ++other) {
-    snprintf(path, sizeof path, "%s/part%d", det_checkpoint_restore_path(restore), (int)other);
+  snprintf(copy, sizeof copy, "%s", det_checkpoint_restore_path(restore));
+  if (rank == 0) det_checkpoint_restore_free(restore); /* which takes nothing from the others */
+  check(det_distributed_allgather(job, NULL, 0, &messages, &err) == DET_OK, "the chief let go");
+  det_messages_free(messages);
+  for (int32_t other = 0; rank != 0 && other < det_distributed_size(job); ++other) {
+    snprintf(path, sizeof path, "%s/part%d", copy, (int)other);
     check(stat(path, &about) == 0, "every rank's file is there");
   }
   check(det_distributed_allgather(job, NULL, 0, &messages, &err) == DET_OK, "all have read");
   det_messages_free(messages);
-  det_checkpoint_restore_free(restore);
+  if (rank != 0) det_checkpoint_restore_free(restore);
+  check(det_distributed_allgather(job, NULL, 0, &messages, &err) == DET_OK, "all let go");
+  det_messages_free(messages);
+  check(!into_bucket || stat(copy, &about) != 0, "the last one takes the copy along");
   for (int i = 0; i < saves; ++i) det_checkpoint_ticket_free(tickets[i]);
   check(det_core_close(core, DET_OUTCOME_OK, &err) == DET_OK, "closing");
   det_core_free(core);
