@@ -78,6 +78,7 @@ void CheckpointContext::check_rank(const char *call) const {
 std::string CheckpointContext::upload(const fs::path &directory, const std::string &metadata_json,
                                       bool sharded, const storage::Selector &selector) {
   gate_.check();
+  const profiler::LibraryCall timed(train_.regions());
   if (sharded) return upload_sharded(directory, metadata_json, selector);
   check_rank("upload");
   settle_earlier_saves();
@@ -95,6 +96,7 @@ std::shared_ptr<SaveTicket> CheckpointContext::upload_async(const fs::path &dire
                                                             bool sharded,
                                                             const storage::Selector &selector) {
   gate_.check();
+  const profiler::LibraryCall timed(train_.regions());
   const std::lock_guard guard(asking_);
   if (sharded) return upload_sharded_async(directory, metadata_json, selector);
   check_rank("upload");
@@ -116,6 +118,7 @@ std::shared_ptr<SaveTicket> CheckpointContext::upload_async(const fs::path &dire
 std::unique_ptr<CheckpointStore> CheckpointContext::begin_store(
     const std::optional<std::string> &metadata_json, bool sharded) {
   gate_.check();
+  const profiler::LibraryCall timed(train_.regions());
   if (sharded) return begin_sharded(metadata_json.value_or("{}"));
   check_rank(".store_path");
   saves_.rethrow_failure("beginning a checkpoint");
@@ -128,6 +131,7 @@ std::unique_ptr<CheckpointStore> CheckpointContext::begin_store(
 
 std::vector<engine::CheckpointEntry> CheckpointContext::list() {
   gate_.check();
+  const profiler::LibraryCall timed(train_.regions());
   std::vector<engine::CheckpointEntry> all = master_.checkpoints();
   const std::lock_guard lock(waiting_mutex_);
   for (const auto &each : waiting_) {
@@ -219,6 +223,7 @@ void CheckpointContext::settle_waiting(const std::string &id) {
 // this one is to be settled at the next start.
 void CheckpointContext::remove(const std::string &id) {
   gate_.check();
+  const profiler::LibraryCall timed(train_.regions());
   storage::check_storage_id(id);
   if (saves_.has(id))
     throw Error(Code::busy, "deleting checkpoint " + id +
@@ -255,6 +260,7 @@ void CheckpointContext::remove_withdrawn(const std::string &id, bool was_complet
 
 Json CheckpointContext::metadata(const std::string &id) {
   gate_.check();
+  const profiler::LibraryCall timed(train_.regions());
   storage::check_storage_id(id);
   {
     const std::lock_guard lock(waiting_mutex_);

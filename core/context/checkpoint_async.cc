@@ -185,6 +185,7 @@ std::string CheckpointContext::await_share(const SaveTicket &ticket, const Save 
 
 bool CheckpointContext::wait(SaveTicket &ticket, std::optional<milliseconds> limit) {
   if (gate_.in_child()) gate_.check();
+  const profiler::LibraryCall timed(train_.regions());
   const auto end = std::chrono::steady_clock::now() + limit.value_or(milliseconds(0));
   const auto left = [&](milliseconds most) {
     if (!limit) return most;

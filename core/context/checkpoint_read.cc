@@ -118,6 +118,7 @@ storage::Selector CheckpointContext::choose_together(const comm::Call &call, con
 void CheckpointContext::download(const std::string &id, const fs::path &directory,
                                  const DownloadRequest &request) {
   gate_.check();
+  const profiler::LibraryCall timed(train_.regions());
   if (request.mode == DownloadMode::no_shared) {
     storage::check_storage_id(id);
     download_nearest(id, directory, request.selector, request.checksums);
@@ -135,6 +136,7 @@ void CheckpointContext::download(const std::string &id, const fs::path &director
 std::unique_ptr<storage::CheckpointReader> CheckpointContext::begin_restore(
     const std::string &id, const DownloadRequest &request) {
   gate_.check();
+  const profiler::LibraryCall timed(train_.regions());
   if (request.mode == DownloadMode::no_shared) {
     storage::check_storage_id(id);
     return restore_nearest(id, request.selector, request.checksums);

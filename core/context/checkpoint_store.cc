@@ -59,6 +59,7 @@ void CheckpointStore::begin_commit() {
 
 void CheckpointStore::commit() {
   context_.gate_.check();
+  const profiler::LibraryCall timed(context_.train_.regions());
   const std::lock_guard guard(mutex_);
   begin_commit();
   if (sharded_) {
@@ -74,6 +75,7 @@ void CheckpointStore::commit() {
 
 std::shared_ptr<SaveTicket> CheckpointStore::commit_async() {
   context_.gate_.check();
+  const profiler::LibraryCall timed(context_.train_.regions());
   const std::lock_guard guard(mutex_);
   const std::lock_guard asking(context_.asking_);
   if (!sharded_) {

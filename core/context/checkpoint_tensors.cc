@@ -81,6 +81,7 @@ std::string index_of(const Sharing &sharing) {
 void CheckpointStore::write_tensors(const std::string &name, const std::vector<Tensor> &given,
                                     const tensors::FileMetadata &metadata) {
   context_.gate_.check();
+  const profiler::LibraryCall timed(context_.train_.regions());
   const std::lock_guard guard(mutex_);
   check_open("writing tensors into");
   if (sharded_) return write_shards(name, given, metadata);

@@ -147,13 +147,16 @@ void Core::open_contexts(const CoreOptions &options) {
   master::Master &master = *place_.master;
   train_ = std::make_unique<TrainContext>(gate_, master, spool_.get(), shipper_.get(),
                                           *tensorboard_, *logger_);
+  const engine::RunInfo &run = master.info();
+  train_->regions().keep_trace(master.trace_file(),
+                               {run.trial_id, run.run_id, communicator_->ranks().rank, {}});
   checkpoint_ = std::make_unique<CheckpointContext>(gate_, *communicator_, master, *place_.storage,
                                                     *train_, *logger_);
   if (communicator_->is_chief()) checkpoint_->recover();
   searcher_ = std::make_unique<SearcherContext>(gate_, *communicator_, master, *train_);
   profiler_ = std::make_unique<ProfilerContext>(gate_);
-  preempt_ = std::make_unique<PreemptContext>(gate_, *communicator_, master, *logger_,
-                                              options.preempt_mode, std::move(signals_));
+  preempt_ = std::make_unique<PreemptContext>(gate_, *communicator_, master, train_->regions(),
+                                              *logger_, options.preempt_mode, std::move(signals_));
 }
 
 void Core::begin_capture() {

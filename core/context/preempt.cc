@@ -11,11 +11,12 @@
 namespace det::context {
 
 PreemptContext::PreemptContext(const Gate &gate, comm::Communicator &communicator,
-                               master::Master &master, Logger &logger, PreemptMode mode,
-                               std::unique_ptr<SignalHooks> signals)
+                               master::Master &master, profiler::Regions &regions, Logger &logger,
+                               PreemptMode mode, std::unique_ptr<SignalHooks> signals)
     : gate_(gate),
       communicator_(communicator),
       master_(master),
+      regions_(regions),
       logger_(logger),
       watches_(mode == PreemptMode::workers_ask_master || communicator.is_chief()),
       shares_(mode == PreemptMode::workers_ask_chief && communicator.ranks().size > 1),
@@ -76,6 +77,7 @@ void PreemptContext::note_if_told_by_process() {
 }
 
 bool PreemptContext::ask(bool auto_acknowledge) {
+  const profiler::LibraryCall timed(regions_);
   if (asks_itself_) return decide(auto_acknowledge);
   if (!shares_)
     throw Error(Code::state,

@@ -12,6 +12,7 @@
 #include "core/context/gate.h"
 #include "core/context/signals.h"
 #include "core/master/master.h"
+#include "core/profiler/regions.h"
 
 namespace det::context {
 
@@ -21,7 +22,8 @@ enum class PreemptMode : int { workers_ask_chief = 0, chief_only = 1, workers_as
 class PreemptContext {
  public:
   PreemptContext(const Gate &gate, comm::Communicator &communicator, master::Master &master,
-                 Logger &logger, PreemptMode mode, std::unique_ptr<SignalHooks> signals);
+                 profiler::Regions &regions, Logger &logger, PreemptMode mode,
+                 std::unique_ptr<SignalHooks> signals);
   ~PreemptContext() { stop(); }
 
   bool should_preempt(bool auto_acknowledge) {
@@ -52,6 +54,7 @@ class PreemptContext {
   const Gate &gate_;
   comm::Communicator &communicator_;
   master::Master &master_;
+  profiler::Regions &regions_;
   Logger &logger_;
   const bool watches_;      // this rank asks the master
   const bool shares_;       // the chief's answer is everybody's

@@ -61,6 +61,7 @@ void SearcherContext::configure(SearcherMode mode, bool auto_acknowledge) {
 
 SearcherOperation *SearcherContext::next() {
   gate_.check();
+  const profiler::LibraryCall timed(train_.regions());
   Room room;
   room.emplace_back(*this);  // before there is an operation to lose
   SearcherMode mode;
@@ -144,6 +145,7 @@ void SearcherOperation::report_progress(double length) {
 
 void SearcherOperation::report_completed(const Json &metric) {
   searcher_.gate_.check();
+  const profiler::LibraryCall timed(searcher_.train_.regions());
   searcher_.check_chief("op.report_completed");
   const std::lock_guard guard(searcher_.mutex_);
   if (completed_)

@@ -68,6 +68,7 @@ void TrainContext::report(std::string_view group, int64_t steps, const journal::
   if (group == "validation")
     return report_forward(group, validation_steps_, steps, values, count, measured);
   gate_.check();
+  const profiler::SampledLibraryCall timed(regions_);
   journal::check_group(group);
   check_steps(group, steps);
   spool().append_metrics(group, steps, values, count, measured);
@@ -77,6 +78,7 @@ void TrainContext::report(std::string_view group, int64_t steps, const journal::
 void TrainContext::report_json(const std::string &group, int64_t steps, const Json &metrics,
                                const std::optional<Json> &batches, const Measured &measured) {
   gate_.check();
+  const profiler::LibraryCall timed(regions_);
   check_measured(measured);
   journal::check_group(group);
   check_steps(group, steps);
@@ -122,6 +124,7 @@ void TrainContext::log(LogLevel level, std::string_view text) {
 
 void TrainContext::flush(std::optional<std::chrono::milliseconds> timeout) {
   gate_.check();
+  const profiler::LibraryCall timed(regions_);
   if (shipper_ == nullptr) return;  // there are no reports
   shipper_->flush(spool_->last_sequence(), timeout);
   if (const std::optional<std::string> conflict = shipper_->take_conflict())
@@ -148,6 +151,7 @@ std::optional<uint64_t> TrainContext::keep_checkpoint(const engine::CheckpointRe
 
 void TrainContext::report_early_exit(const std::string &reason) {
   gate_.check();
+  const profiler::LibraryCall timed(regions_);
   deliver_all();
   if (!master_.report_early_exit(reason))
     logger_.warning("reporting the early exit " + reason +
@@ -156,16 +160,19 @@ void TrainContext::report_early_exit(const std::string &reason) {
 
 void TrainContext::set_metadata(const Json &metadata) {
   gate_.check();
+  const profiler::LibraryCall timed(regions_);
   master_.set_metadata(metadata);
 }
 
 Json TrainContext::metadata() {
   gate_.check();
+  const profiler::LibraryCall timed(regions_);
   return master_.metadata();
 }
 
 std::optional<double> TrainContext::best_validation() {
   gate_.check();
+  const profiler::LibraryCall timed(regions_);
   deliver_all();
   return master_.best_validation();
 }
@@ -178,6 +185,7 @@ std::filesystem::path TrainContext::tensorboard_path() {
 void TrainContext::upload_tensorboard_files(const storage::Selector &selector,
                                             const tensorboard::Mangler &mangler) {
   gate_.check();
+  const profiler::LibraryCall timed(regions_);
   tensorboard_.upload(selector, mangler);
 }
 

@@ -15,6 +15,7 @@
 #include "core/journal/shipper.h"
 #include "core/journal/spool.h"
 #include "core/master/master.h"
+#include "core/profiler/regions.h"
 #include "core/tensorboard/files.h"
 
 namespace det::context {
@@ -48,6 +49,21 @@ class TrainContext {
   void append_progress(double fraction);  // checked already
   void log(LogLevel level, std::string_view text);
 
+  // Any thread; see Regions.
+  int32_t name_region(std::string_view name) {
+    gate_.check();
+    return regions_.name(name);
+  }
+  void begin_region(int32_t region) {
+    gate_.check();
+    regions_.begin(region);
+  }
+  void end_region(int32_t region) {
+    gate_.check();
+    regions_.end(region);
+  }
+  profiler::Regions &regions() { return regions_; }
+
   // Waits until the master has every report made before. Throws Code::timeout, and Code::conflict
   // once for reports that contradicted an earlier one.
   void flush(std::optional<std::chrono::milliseconds> timeout);
@@ -76,6 +92,7 @@ class TrainContext {
                       const journal::NamedValue *values, size_t count,
                       const Measured &measured = {}) {
     gate_.check();
+    const profiler::SampledLibraryCall timed(regions_);
     if (steps < last.load(std::memory_order_relaxed)) [[unlikely]]
       refuse_step_back(group, last, steps);
     spool().append_metrics(group, steps, values, count, measured);
@@ -105,6 +122,7 @@ class TrainContext {
   journal::Shipper *const shipper_;
   tensorboard::TensorboardFiles &tensorboard_;
   Logger &logger_;
+  profiler::Regions regions_;
   std::atomic<int64_t> training_steps_{0};
   std::atomic<int64_t> validation_steps_{0};
 };

@@ -11,6 +11,7 @@
 #include "core/engine/ranks.h"
 #include "core/engine/states.h"
 #include "core/engine/time_left.h"
+#include "core/engine/traces.h"
 #include "core/journal/run_directory.h"
 
 namespace det::engine {
@@ -51,6 +52,10 @@ LiveRun::~LiveRun() {
   } catch (const std::exception &) {
     // Left for the recovery of the next start.
   }
+}
+
+std::filesystem::path LiveRun::trace_file() const {
+  return place_for_trace(store_.directory(), run_.info, run_.rank);
 }
 
 Delivery LiveRun::deliver(const JournalKey &journal, std::span<const Report> reports) {

@@ -34,6 +34,8 @@ class LiveRun {
   }
   const std::filesystem::path &directory() const { return directory_; }
   const std::string &journal_id() const { return run_.journal_id; }
+  // Where this rank keeps its regions.
+  std::filesystem::path trace_file() const;
 
   Delivery deliver(const JournalKey &journal, std::span<const Report> reports);
   // Deliveries survive a power cut from now on, and so does the record of this run.

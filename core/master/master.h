@@ -33,6 +33,8 @@ class Master : public ReportSink {
   // everything is delivered.
   virtual std::filesystem::path run_directory() const = 0;
   virtual std::string journal_id() const = 0;
+  // Where it keeps its regions for a trace. Empty where nobody could read them there.
+  virtual std::filesystem::path trace_file() const { return {}; }
 
   // From now on a power cut takes nothing that was delivered, nor the record of this run: then what
   // is in the journal would belong to nobody.

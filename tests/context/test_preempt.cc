@@ -18,7 +18,8 @@ struct PreemptingRank {
   PreemptingRank(comm::Communicator &real, PreemptMode mode, const char *far_away = "")
       : communicator(real),
         master(far_away),
-        preempt(gate, communicator, master, logger, mode, std::make_unique<SignalHooks>()) {}
+        preempt(gate, communicator, master, regions, logger, mode,
+                std::make_unique<SignalHooks>()) {}
 
   // The signal arrives on the watcher's thread.
   void raise() {
@@ -31,6 +32,7 @@ struct PreemptingRank {
   std::string logged;
   test::CountingCommunicator communicator;
   test::FakeMaster master;
+  profiler::Regions regions;
   PreemptContext preempt;
 };
 

@@ -14,6 +14,7 @@ class EmbeddedTrial : public Master {
   void begin_from(const engine::CheckpointEntry &latest) override { run_->begin_from(latest); }
   std::filesystem::path run_directory() const override { return run_->directory(); }
   std::string journal_id() const override { return run_->journal_id(); }
+  std::filesystem::path trace_file() const override { return run_->trace_file(); }
 
   Delivery deliver(const JournalKey &journal, std::span<const Report> reports) override {
     return run_->deliver(journal, reports);
