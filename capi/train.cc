@@ -129,6 +129,25 @@ det_status det_train_report(det_train_context *train, const det_report *report,
   });
 }
 
+det_status det_train_name_region(det_train_context *train, const char *name, det_region *out,
+                                 det_error *err) noexcept {
+  return guarded(err, [&] {
+    det_region &region = deref(out, "out");
+    region = 0;
+    region = deref(train, "train").impl.name_region(text(name, "name"));
+  });
+}
+
+det_status det_train_begin_region(det_train_context *train, det_region region,
+                                  det_error *err) noexcept {
+  return guarded(err, [&] { deref(train, "train").impl.begin_region(region); });
+}
+
+det_status det_train_end_region(det_train_context *train, det_region region,
+                                det_error *err) noexcept {
+  return guarded(err, [&] { deref(train, "train").impl.end_region(region); });
+}
+
 det_status det_train_flush(det_train_context *train, det_timeout timeout, det_error *err) noexcept {
   return guarded(err, [&] {
     constexpr std::chrono::seconds usual{60};

@@ -403,6 +403,64 @@ static void tensorboard_upload_belongs_to_the_manual_mode(void **state) {
   det_free(path);
 }
 
+static det_region named(struct fixture *f, const char *name) {
+  det_region region = 0;
+  assert_ok(det_train_name_region(train_of(f), name, &region, &f->err));
+  assert_true(region > 0);
+  return region;
+}
+
+static void regions_begin_and_end(void **state) {
+  struct fixture *f = *state;
+  const det_region step = named(f, "step"), forward = named(f, "forward");
+  assert_int_not_equal(step, forward);
+  assert_int_equal(named(f, "step"), step);
+  assert_ok(det_train_begin_region(train_of(f), step, &f->err));
+  assert_ok(det_train_begin_region(train_of(f), forward, NULL));
+  assert_ok(det_train_end_region(train_of(f), forward, NULL));
+  assert_ok(det_train_end_region(train_of(f), step, &f->err));
+  assert_fails(det_train_end_region(train_of(f), step, &f->err), DET_E_STATE, "'step'");
+}
+
+static void regions_reject_bad_arguments(void **state) {
+  struct fixture *f = *state;
+  det_train_context *train = train_of(f);
+  det_region region = 7;
+  assert_fails(det_train_name_region(NULL, "a", &region, &f->err), DET_E_INVALID, "train");
+  assert_fails(det_train_name_region(train, NULL, &region, &f->err), DET_E_INVALID, "name");
+  assert_int_equal(region, 0);
+  assert_fails(det_train_name_region(train, "a", NULL, &f->err), DET_E_INVALID, "out");
+  assert_fails(det_train_name_region(train, "a/b", &region, &f->err), DET_E_INVALID, "'/'");
+  const det_region wrong[] = {INT32_MIN, -1, 0, 1, 256, 257, INT32_MAX};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
+    assert_fails(det_train_begin_region(train, wrong[i], &f->err), DET_E_INVALID, "no such region");
+    assert_fails(det_train_end_region(train, wrong[i], &f->err), DET_E_INVALID, "no such region");
+  }
+  assert_fails(det_train_begin_region(NULL, 1, &f->err), DET_E_INVALID, "train");
+  assert_fails(det_train_end_region(NULL, 1, &f->err), DET_E_INVALID, "train");
+}
+
+static void regions_of_a_closed_core_and_of_a_child(void **state) {
+  struct fixture *f = *state;
+  const det_region step = named(f, "step");
+  assert_ok(det_train_begin_region(train_of(f), step, &f->err));
+  pid_t child = fork();
+  if (child == 0) {
+    det_region region;
+    _exit(det_train_begin_region(train_of(f), step, NULL) == DET_E_STATE &&
+                  det_train_end_region(train_of(f), step, NULL) == DET_E_STATE &&
+                  det_train_name_region(train_of(f), "new", &region, NULL) == DET_E_STATE
+              ? 0
+              : 1);
+  }
+  int status = -1;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+  assert_ok(det_core_close(f->core, DET_OUTCOME_OK, &f->err));
+  assert_fails(det_train_end_region(train_of(f), step, &f->err), DET_E_STATE, "close");
+  assert_fails(det_train_begin_region(train_of(f), step, &f->err), DET_E_STATE, "close");
+}
+
 int test_train(void) {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
   const struct CMUnitTest tests[] = {
@@ -429,6 +487,9 @@ int test_train(void) {
       CASE(metadata_is_there_in_the_next_run),
       CASE(early_exit_is_reported_once_and_bad_reasons_are_refused),
       CASE(a_forked_child_is_refused_and_the_parent_goes_on),
+      CASE(regions_begin_and_end),
+      CASE(regions_reject_bad_arguments),
+      CASE(regions_of_a_closed_core_and_of_a_child),
       CASE(tensorboard_files_are_kept_without_asking),
       CASE(tensorboard_upload_belongs_to_the_manual_mode),
   };

@@ -28,6 +28,10 @@ void report(const Train &train, det::OnFailure on) {
   train.report(det::Report{}, map, on);
   train.report({}, {{"loss", 0.5}}, on);
   train.report_metrics_json("group", 1, nlohmann::json{{"a", 1}}, "[]", on);
+  const det::Region region = train.region("forward", on);
+  region.begin(on);
+  region.end(on);
+  static_cast<void>(region.scope());
   train.flush(std::chrono::milliseconds(5), on);
   train.set_status("training", on);
   train.report_progress(0.5, on);

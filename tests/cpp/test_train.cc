@@ -29,6 +29,24 @@ void a_report_may_say_when_and_whose(void **) {
   run.core.close();
 }
 
+void regions_last_as_long_as_their_scope(void **) {
+  const Run run;
+  const det::Region step = run.core.train().region("step");
+  const det::Region forward = run.core.train().region(std::string("forward"));
+  {
+    const auto timed = step.scope();
+    const auto within = forward.scope();
+  }
+  expect_error(det::Code::state, [&] { step.end(); });
+  step.begin();
+  step.end();
+  expect_error(det::Code::invalid, [&] { static_cast<void>(run.core.train().region("a/b")); });
+  expect_error(det::Code::invalid, [] { det::Region().begin(); });
+  run.core.close();
+  const auto late = step.scope();
+  expect_error(det::Code::state, [&] { step.begin(); });
+}
+
 void json_keeps_its_order_where_its_value_does(void **) {
   nlohmann::ordered_json value = {
       {"z", 1}, {"a", {1, nullptr}}, {"empty", nlohmann::json::object()}};
@@ -131,6 +149,7 @@ void what_these_throw_comes_back(void **) {
 int test_train() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(a_report_may_say_when_and_whose),
+      cmocka_unit_test(regions_last_as_long_as_their_scope),
       cmocka_unit_test(json_keeps_its_order_where_its_value_does),
       cmocka_unit_test(everything_else_is_told_too),
       cmocka_unit_test(the_best_validation_is_that_of_the_experiment),

@@ -51,6 +51,31 @@ def recorded(det: Det, metrics: dict[str, Any]) -> Any:
     return reports(det)[0][2]
 
 
+def test_regions_are_context_managers_and_decorators(det: Det) -> None:
+    with core.init() as context:
+        train = context.train
+        forward = train.region("forward")
+        assert train.region("forward") is forward
+
+        @forward
+        def run(value: int) -> int:
+            with train.region("inner"), train.region("inner"):
+                return value
+
+        assert run(3) == 3
+        with pytest.raises(ZeroDivisionError), train.region("failing"):
+            raise ZeroDivisionError
+        with pytest.raises(detcore.errors.StateError):
+            forward.__exit__(None, None, None)
+        for wrong in ("", "a/b", "x" * 64):
+            with pytest.raises(detcore.errors.InvalidArgumentError):
+                train.region(wrong)
+        with pytest.raises(TypeError):
+            train.region(None)  # type: ignore[arg-type]
+    with pytest.raises(detcore.errors.StateError), forward:
+        pass
+
+
 def test_each_kind_of_report_is_recorded_in_its_group(det: Det) -> None:
     with core.init() as context:
         context.train.report_training_metrics(1, {"loss": 0.5})

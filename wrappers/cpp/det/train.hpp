@@ -7,6 +7,7 @@
 #include <det/error.hpp>
 #include <det/json.hpp>
 #include <det/log.hpp>
+#include <det/region.hpp>
 
 #include <algorithm>
 #include <filesystem>
@@ -95,6 +96,13 @@ class Train {
                            const Json &batch_metrics = {}, OnFailure on = {}) const {
     detail::call(on, det_train_report_metrics_json, train_, group.c_str(), steps_completed,
                  metrics.capi(), batch_metrics.capi());
+  }
+
+  // A phase of the program: const auto timed = forward.scope().
+  [[nodiscard]] Region region(Text name, OnFailure on = {}) const {
+    det_region number = 0;
+    detail::call(on, det_train_name_region, train_, name.c_str(), &number);
+    return Region(train_, number);
   }
 
   // Waits until every report made before is with the master.

@@ -13,6 +13,7 @@ from detcore.core._info import ClusterInfo, TrialInfo, get_cluster_info
 from detcore.core._preempt import PreemptContext, PreemptMode
 from detcore.core._profiler import ProfilerContext
 from detcore.core._progress import Progress
+from detcore.core._regions import Region
 from detcore.core._searcher import SearcherContext, SearcherMode, SearcherOperation, Unit
 from detcore.core._tensors import TensorPart, Tensors, open_tensors
 from detcore.core._ticket import SaveState, SaveTicket
@@ -32,6 +33,7 @@ __all__ = [
     "PreemptMode",
     "ProfilerContext",
     "Progress",
+    "Region",
     "SaveState",
     "SaveTicket",
     "SearcherContext",

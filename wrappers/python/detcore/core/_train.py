@@ -15,6 +15,7 @@ from detcore._capi import Callbacks, as_path, call, milliseconds, required, text
 from detcore._interruptible import interruptible
 from detcore.core._json import encode, encode_each, is_complex
 from detcore.core._options import log_level
+from detcore.core._regions import Region
 from detcore.core._reports import Reports
 from detcore.errors import InvalidArgumentError, NotFoundError
 
@@ -64,6 +65,7 @@ class TrainContext:
         self._validation = Reports(self._view, "validation")
         self._own = {"training": self._training, "validation": self._validation}
         self._groups = dict(self._own)
+        self._regions: dict[str, Region] = {}
 
     def report_training_metrics(
         self,
@@ -126,6 +128,14 @@ class TrainContext:
             encode_each(given, "the metric"),
             None if batch_metrics is None else _batches(batch_metrics),
         )
+
+    def region(self, name: str) -> Region:
+        """A phase of the program: `with context.train.region("forward"):`. The library sums up how
+        long each takes; `det trace` shows them."""
+        try:
+            return self._regions[name]
+        except (KeyError, TypeError):
+            return self._regions.setdefault(name, Region(self._view, name))
 
     def flush(self, timeout: float | None = 60) -> None:
         """Waits until every report made before is with the master, for `timeout` seconds at most;
