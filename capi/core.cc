@@ -133,3 +133,7 @@ det_searcher_context *det_core_searcher(det_core *core) noexcept {
 det_profiler_context *det_core_profiler(det_core *core) noexcept {
   return core != nullptr ? &core->profiler : nullptr;
 }
+
+det_tensorboard_context *det_core_tensorboard(det_core *core) noexcept {
+  return core != nullptr ? &core->tensorboard : nullptr;
+}

@@ -48,6 +48,10 @@ struct det_profiler_context {
   det::context::ProfilerContext &impl;
 };
 
+struct det_tensorboard_context {
+  det::context::TensorboardContext &impl;
+};
+
 // Stores and readers keep the core's memory alive, so that the order of freeing does not matter.
 struct det_checkpoint_context {
   std::shared_ptr<det::context::Core> core;
@@ -78,7 +82,8 @@ struct det_core {
         preempt{impl->preempt()},
         train{impl->train()},
         searcher{impl->searcher(), {}, {}},
-        profiler{impl->profiler()} {
+        profiler{impl->profiler()},
+        tensorboard{impl->tensorboard()} {
     distributed.impl = &impl->communicator();
   }
 
@@ -90,4 +95,5 @@ struct det_core {
   det_train_context train;
   det_searcher_context searcher;
   det_profiler_context profiler;
+  det_tensorboard_context tensorboard;
 };

@@ -79,6 +79,7 @@ void Core::open(const CoreOptions &options, const std::vector<std::string> &intr
     });
     comm::all_agree(*communicator_, starting, [&] {
       if (!communicator_->is_chief()) join_run(choice, ticket, options, ranks, logger_, place_);
+      open_tensorboard(options);
       open_journal(options);
       open_contexts(options);
       if (output_) begin_capture();
@@ -105,31 +106,42 @@ void Core::claim(const CoreOptions &options) {
   if (options.close_at_end) watch_end();
 }
 
+void Core::open_tensorboard(const CoreOptions &options) {
+  const engine::RunInfo &run = place_.master->info();
+  std::shared_ptr<storage::Storage> kept(std::shared_ptr<void>(), place_.storage.get());
+  if (place_.tensorboard_storage) kept = place_.tensorboard_storage;
+  const std::filesystem::path directory = kept->directory();
+  tensorboard_files_ = std::make_shared<tensorboard::TensorboardFiles>(
+      options.tensorboard_mode,
+      tensorboard::TensorboardPlace{directory, run.cluster_id, run.experiment_id, run.trial_id,
+                                    run.allocation_id, communicator_->ranks().rank,
+                                    directory.empty() ? kept : nullptr});
+  event_file_ = std::make_shared<tensorboard::EventFile>(tensorboard_files_);
+  if (tensorboard_files_->wants_sync())
+    uploader_ = std::make_unique<tensorboard::Uploader>(tensorboard_files_, logger_);
+  events_ = std::make_unique<tensorboard::EventQueue>(
+      event_file_, logger_,
+      tensorboard::EventQueue::Options{.wait = options.spool_wait, .written = [this] {
+                                         if (uploader_) uploader_->note_change();
+                                       }});
+  tensorboard_ = std::make_unique<TensorboardContext>(gate_, *tensorboard_files_, events_.get());
+}
+
 void Core::open_journal(const CoreOptions &options) {
   master::Master &master = *place_.master;
   const engine::RunInfo &run = master.info();
   const comm::Ranks &ranks = communicator_->ranks();
   info_ = std::make_unique<Info>(run, ranks, place_.location, place_.storage->config(),
                                  place_.cluster.has_value());
-  std::shared_ptr<storage::Storage> kept(std::shared_ptr<void>(), place_.storage.get());
-  if (place_.tensorboard_storage) kept = place_.tensorboard_storage;
-  const std::filesystem::path directory = kept->directory();
-  tensorboard_ = std::make_shared<tensorboard::TensorboardFiles>(
-      options.tensorboard_mode,
-      tensorboard::TensorboardPlace{directory, run.cluster_id, run.experiment_id, run.trial_id,
-                                    run.allocation_id, ranks.rank,
-                                    directory.empty() ? kept : nullptr});
   if (!master.unreachable().empty()) return;
   journal::Shipper::Observer observer;
   if (options.tensorboard_mode == tensorboard::TensorboardMode::automatic &&
       communicator_->is_chief()) {
-    events_ = std::make_unique<tensorboard::EventWriter>(tensorboard_, logger_);
+    metric_events_ = std::make_unique<tensorboard::EventWriter>(event_file_, logger_);
     observer = [this](std::span<const Report> reports) {
-      events_->write(reports);
+      metric_events_->write(reports);
       if (uploader_) uploader_->note_change();
     };
-    if (tensorboard_->wants_sync())
-      uploader_ = std::make_unique<tensorboard::Uploader>(tensorboard_, logger_);
   }
   spool_ = journal::Spool::create(
       master.run_directory(), JournalKey{run.trial_id, run.run_id, ranks.rank, master.journal_id()},
@@ -214,6 +226,7 @@ void Core::take_down(Steps &steps, std::chrono::milliseconds limit, Limit saves)
   // the run alive to the master.
   steps.run([&] { deliver_last(limit); });
   steps.run([&] {
+    if (events_) events_->finish(limit);
     if (uploader_) uploader_->finish(limit);
   });
   steps.run([&] {

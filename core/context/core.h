@@ -22,9 +22,12 @@
 #include "core/context/searcher.h"
 #include "core/context/signals.h"
 #include "core/context/start.h"
+#include "core/context/tensorboard.h"
 #include "core/context/train.h"
 #include "core/journal/shipper.h"
 #include "core/journal/spool.h"
+#include "core/tensorboard/event_file.h"
+#include "core/tensorboard/event_queue.h"
 #include "core/tensorboard/event_writer.h"
 #include "core/tensorboard/files.h"
 #include "core/tensorboard/uploader.h"
@@ -60,12 +63,14 @@ class Core {
   TrainContext &train() { return *train_; }
   SearcherContext &searcher() { return *searcher_; }
   ProfilerContext &profiler() { return *profiler_; }
+  TensorboardContext &tensorboard() { return *tensorboard_; }
 
  private:
   Core(const CoreOptions &options, comm::Communicator *communicator);
   void open(const CoreOptions &options, const std::vector<std::string> &introductions);
   void claim(const CoreOptions &options);
   void watch_end();
+  void open_tensorboard(const CoreOptions &options);
   void open_journal(const CoreOptions &options);
   void open_contexts(const CoreOptions &options);
   void begin_capture();
@@ -90,9 +95,12 @@ class Core {
   comm::Communicator *communicator_;
   Place place_;
   std::unique_ptr<Info> info_;
-  std::shared_ptr<tensorboard::TensorboardFiles> tensorboard_;
-  std::unique_ptr<tensorboard::EventWriter> events_;
-  std::unique_ptr<tensorboard::Uploader> uploader_;  // into a bucket
+  std::shared_ptr<tensorboard::TensorboardFiles> tensorboard_files_;
+  std::shared_ptr<tensorboard::EventFile> event_file_;
+  std::unique_ptr<tensorboard::EventWriter> metric_events_;  // of the chief in automatic mode
+  std::unique_ptr<tensorboard::Uploader> uploader_;          // into a bucket
+  std::unique_ptr<tensorboard::EventQueue> events_;
+  std::unique_ptr<TensorboardContext> tensorboard_;
   // Neither where this rank cannot reach the master.
   std::unique_ptr<journal::Spool> spool_;
   std::unique_ptr<journal::Shipper> shipper_;

@@ -12,11 +12,11 @@
 #include "core/base/json_fwd.h"
 #include "core/base/log.h"
 #include "core/context/gate.h"
+#include "core/context/tensorboard.h"
 #include "core/journal/shipper.h"
 #include "core/journal/spool.h"
 #include "core/master/master.h"
 #include "core/profiler/regions.h"
-#include "core/tensorboard/files.h"
 
 namespace det::context {
 
@@ -24,8 +24,7 @@ class TrainContext {
  public:
   // Without a spool and its shipper where the master is unreachable().
   TrainContext(const Gate &gate, master::Master &master, journal::Spool *spool,
-               journal::Shipper *shipper, tensorboard::TensorboardFiles &tensorboard,
-               Logger &logger)
+               journal::Shipper *shipper, TensorboardContext &tensorboard, Logger &logger)
       : gate_(gate),
         master_(master),
         spool_(spool),
@@ -120,7 +119,7 @@ class TrainContext {
   master::Master &master_;
   journal::Spool *const spool_;
   journal::Shipper *const shipper_;
-  tensorboard::TensorboardFiles &tensorboard_;
+  TensorboardContext &tensorboard_;
   Logger &logger_;
   profiler::Regions regions_;
   std::atomic<int64_t> training_steps_{0};

@@ -1,4 +1,4 @@
-// TensorBoard's events, encoded as records of its event files: the two kinds that are needed.
+// TensorBoard's events, encoded as records of its event files.
 #pragma once
 
 #include <cstdint>
@@ -12,5 +12,9 @@ void append_version_event(std::string &out, double wall_time);
 
 void append_scalar_event(std::string &out, double wall_time, int64_t step, std::string_view tag,
                          float value);
+
+// Any other value: `content` is one of value.h.
+void append_value_event(std::string &out, double wall_time, int64_t step, std::string_view tag,
+                        std::string_view content);
 
 }  // namespace det::tensorboard

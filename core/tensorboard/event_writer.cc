@@ -1,10 +1,5 @@
 #include "core/tensorboard/event_writer.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <array>
-#include <cerrno>
 #include <set>
 
 #include "core/base/error.h"
@@ -21,40 +16,21 @@ double scalar(const Json &value) {
   return value.is_boolean() ? (value.get<bool>() ? 1 : 0) : value.get<double>();
 }
 
-std::string host_name() {
-  std::array<char, 256> host{};
-  gethostname(host.data(), host.size() - 1);
-  return host.data();
-}
-
 }  // namespace
-
-EventWriter::EventWriter(std::shared_ptr<const TensorboardFiles> files,
-                         std::shared_ptr<Logger> logger, std::function<int64_t()> clock)
-    : files_(std::move(files)), logger_(std::move(logger)), clock_(std::move(clock)) {}
 
 void EventWriter::write(std::span<const Report> reports) {
   events_.clear();
   try {
     for (const Report &report : reports) append(report);
     if (events_.empty()) return;
-    put();
+    file_->append(events_);
     warned_ = false;
   } catch (const Error &e) {
-    abandon_file();
     if (!warned_)
       logger_->warning(std::string(e.what()) +
                        "; TensorBoard misses these metrics, the master has them");
     warned_ = true;
   }
-}
-
-// The next events go to a file of their own, and this one must not end in half a record.
-void EventWriter::abandon_file() {
-  if (!file_) return;
-  if (size_ == 0) unlinkat(directory_.get(), std::filesystem::path(name_).filename().c_str(), 0);
-  else [[maybe_unused]] const int cut = ftruncate(file_.get(), size_);
-  file_ = Fd();
 }
 
 void EventWriter::append(const Report &report) {
@@ -92,33 +68,6 @@ void EventWriter::append_scalar(const Report &report, int64_t step, std::string_
   tag_ += name;
   append_scalar_event(events_, static_cast<double>(report.time_us) / 1e6, step, tag_,
                       static_cast<float>(value));
-}
-
-void EventWriter::put() {
-  if (!file_) open(clock_() / 1'000'000);
-  write_all(file_.get(), events_, name_);
-  size_ += static_cast<off_t>(events_.size());
-}
-
-void EventWriter::open(int64_t second) {
-  file_ = Fd();
-  const std::filesystem::path shown = files_->path();
-  directory_ = files_->open();
-  const std::string begin = "events.out.tfevents." + std::to_string(second) + "." + host_name() +
-                            "." + std::to_string(getpid()) + ".";
-  // The process and a number keep apart what is made within one second.
-  constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC;
-  int number = 0;
-  do {
-    const std::string leaf = begin + std::to_string(number++);
-    name_ = (shown / leaf).string();
-    file_ = Fd(openat(directory_.get(), leaf.c_str(), flags, default_file_mode));
-  } while (!file_ && errno == EEXIST);
-  if (!file_) OsFailure{errno}.raise("making '" + name_ + "'");
-  size_ = 0;
-  std::string version;
-  append_version_event(version, static_cast<double>(second));
-  events_.insert(0, version);
 }
 
 }  // namespace det::tensorboard

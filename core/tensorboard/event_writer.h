@@ -1,25 +1,21 @@
-// Turns reported metrics into TensorBoard event files.
+// Turns reported metrics into events.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 
-#include "core/base/clock.h"
-#include "core/base/file.h"
 #include "core/base/log.h"
 #include "core/base/report.h"
-#include "core/tensorboard/files.h"
+#include "core/tensorboard/event_file.h"
 
 namespace det::tensorboard {
 
-// Not thread-safe: one thread writes. The file is made when the first event is there to write, and
-// serves the whole run: it grows where it is kept, so there is nothing to upload in between.
+// Not thread-safe: one thread writes.
 class EventWriter {
  public:
-  EventWriter(std::shared_ptr<const TensorboardFiles> files, std::shared_ptr<Logger> logger,
-              std::function<int64_t()> clock = now_us);
+  EventWriter(std::shared_ptr<EventFile> file, std::shared_ptr<Logger> logger)
+      : file_(std::move(file)), logger_(std::move(logger)) {}
 
   // Writes the numbers of training and validation reports; other groups and kinds are no scalars.
   // Everything is with the operating system on return. Never throws for a full disk and the like:
@@ -30,19 +26,11 @@ class EventWriter {
   void append(const Report &report);
   void append_json(const Report &report);
   void append_scalar(const Report &report, int64_t step, std::string_view name, double value);
-  void put();
-  void open(int64_t second);
-  void abandon_file();
 
-  const std::shared_ptr<const TensorboardFiles> files_;
+  const std::shared_ptr<EventFile> file_;
   const std::shared_ptr<Logger> logger_;
-  const std::function<int64_t()> clock_;
   std::string events_;  // of the reports being written
   std::string tag_;
-  Fd file_;
-  Fd directory_;  // of the file
-  std::string name_;
-  off_t size_ = 0;  // of whole records
   bool warned_ = false;
 };
 

@@ -50,6 +50,9 @@ class TensorboardFiles {
   // The same, open: whatever has that name afterwards, this is where to write.
   Fd open() const;
 
+  // Whether what this rank writes there gets into storage, by itself or by upload().
+  bool keeps() const { return mode_ == TensorboardMode::manual || place_.rank == 0; }
+
   // Copies files changed since the last upload into storage. `selector` sees absolute paths; a file
   // it leaves is asked about again once it has changed. Code::state in automatic mode.
   void upload(const storage::Selector &selector, const Mangler &mangler);

@@ -17,6 +17,7 @@
 #include <det/profiler.h>
 #include <det/searcher.h>
 #include <det/storage.h>
+#include <det/tensorboard.h>
 #include <det/tensors.h>
 #include <det/train.h>
 
@@ -220,6 +221,8 @@ DET_API det_train_context *det_core_train(det_core *core) DET_NOEXCEPT;
 DET_API det_searcher_context *det_core_searcher(det_core *core) DET_NOEXCEPT;
 /** The profiler. Borrowed; NULL for NULL.   @since 0.1 */
 DET_API det_profiler_context *det_core_profiler(det_core *core) DET_NOEXCEPT;
+/** What the program shows in TensorBoard. Borrowed; NULL for NULL.   @since 0.1 */
+DET_API det_tensorboard_context *det_core_tensorboard(det_core *core) DET_NOEXCEPT;
 
 DET_END_DECLS
 

@@ -231,7 +231,8 @@ class Job {
     const TemporaryDirectory journal;
     const auto spool = journal::Spool::create(journal.path(), JournalKey{1, 1, rank, "journal"});
     journal::Shipper shipper(*spool, master, logger);
-    tensorboard::TensorboardFiles tensorboard(tensorboard::TensorboardMode::manual, {});
+    tensorboard::TensorboardFiles files(tensorboard::TensorboardMode::manual, {});
+    context::TensorboardContext tensorboard(gate, files);
     context::TrainContext train(gate, master, spool.get(), &shipper, tensorboard, *logger);
     FaultyStorage storage(
         open_storage

@@ -200,7 +200,8 @@ void a_storage_that_not_all_machines_see_is_an_error_on_all(void **) {
     const auto spool = journal::Spool::create(journal.path(), JournalKey{1, 1, 9, "journal"});
     const auto shared_logger = std::make_shared<Logger>();
     journal::Shipper shipper(*spool, master, shared_logger);
-    tensorboard::TensorboardFiles tensorboard(tensorboard::TensorboardMode::manual, {});
+    tensorboard::TensorboardFiles files(tensorboard::TensorboardMode::manual, {});
+    context::TensorboardContext tensorboard(gate, files);
     context::TrainContext train(gate, master, spool.get(), &shipper, tensorboard, logger);
     FaultyStorage storage(storage::make_storage_from_uri((local / "base").string(), shared_logger),
                           none);

@@ -20,7 +20,8 @@ struct SearchingRank {
   Logger logger{LogLevel::error};
   test::CountingCommunicator communicator;
   test::FakeMaster master;
-  tensorboard::TensorboardFiles tensorboard{tensorboard::TensorboardMode::automatic, {}};
+  tensorboard::TensorboardFiles files{tensorboard::TensorboardMode::automatic, {}};
+  TensorboardContext tensorboard{gate, files};
   TrainContext train{gate, master, nullptr, nullptr, tensorboard, logger};
   SearcherContext searcher{gate, communicator, master, train};
 };

@@ -155,6 +155,20 @@ void steer(const det::Client &client, det::OnFailure on) {
   static_cast<void>(client.get_metric_series(1, "group", "name", on).size());
 }
 
+void show(const det::Tensorboard &tensorboard, det::OnFailure on) {
+  const std::vector<double> doubles{1, 2};
+  const std::array<float, 2> floats{1, 2};
+  tensorboard.add_scalar("tag", 1, 0.5, on);
+  tensorboard.add_scalar(std::string("tag"), 1, 0.5, on);
+  tensorboard.add_histogram("tag", 1, doubles, on);
+  tensorboard.add_histogram("tag", 1, floats, on);
+  tensorboard.add_histogram("tag", 1, det::Histogram{{1, 2}, {0, 1}, 1, 2, 1, 1}, on);
+  tensorboard.add_text("tag", 1, "text", on);
+  tensorboard.add_image("tag", 1, std::string_view("file"), on);
+  tensorboard.add_pixels("tag", 1, "p", 1, 1, 1, on);
+  tensorboard.flush({}, on);
+}
+
 void run(det::OnFailure on) {
   det::CoreOptions options;
   options.config = nlohmann::json::object();
@@ -184,6 +198,7 @@ void run(det::OnFailure on) {
   searcher.acknowledge_out_of_ops(on);
   core.profiler().on(std::chrono::seconds(1), 10, on);
   core.profiler().off(on);
+  show(core.tensorboard(), on);
   core.close(det::Outcome::ok, on);
 }
 

@@ -42,10 +42,13 @@ struct Plot {
   int warnings = 0;
   std::shared_ptr<const TensorboardFiles> files = std::make_shared<TensorboardFiles>(
       TensorboardMode::automatic, TensorboardPlace{storage.path(), "c", 1, 2, "a", 0});
-  EventWriter writer{files,
-                     std::make_shared<Logger>(
-                         LogLevel::warning, [this](LogLevel, const std::string &) { ++warnings; }),
-                     [this] { return now_us; }};
+  EventWriter writer{
+      make_file(), std::make_shared<Logger>(LogLevel::warning,
+                                            [this](LogLevel, const std::string &) { ++warnings; })};
+
+  std::shared_ptr<EventFile> make_file() const {
+    return std::make_shared<EventFile>(files, [this] { return now_us; });
+  }
 
   fs::path directory() const { return storage / "c/tensorboard/experiment/1/trial/2"; }
 
@@ -163,7 +166,7 @@ void one_file_serves_the_whole_run(void **) {
 
 void two_writers_in_one_second_do_not_share_a_file(void **) {
   Plot plot;
-  EventWriter second(plot.files, std::make_shared<Logger>(), [&] { return plot.now_us; });
+  EventWriter second(plot.make_file(), std::make_shared<Logger>());
   plot.write(metrics("training", 1, {{"loss", 1}}));
   const Report report = metrics("training", 2, {{"loss", 2}});
   second.write({&report, 1});

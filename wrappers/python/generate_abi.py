@@ -28,6 +28,7 @@ from ctypes import (
     c_char,
     c_char_p,
     c_double,
+    c_float,
     c_int32,
     c_int64,
     c_size_t,
@@ -44,6 +45,7 @@ SCALARS = {
     "int64_t": "c_int64",
     "size_t": "c_size_t",
     "double": "c_double",
+    "float": "c_float",
     "char": "c_char",
 }
 SYSTEM_HEADERS = {

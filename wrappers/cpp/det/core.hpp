@@ -16,6 +16,7 @@
 #include <det/profiler.hpp>
 #include <det/searcher.hpp>
 #include <det/storage.hpp>
+#include <det/tensorboard.hpp>
 #include <det/tensors.hpp>
 #include <det/train.hpp>
 
@@ -109,6 +110,9 @@ class Core {
   [[nodiscard]] Profiler profiler() const &noexcept {
     return Profiler(det_core_profiler(core_.get()));
   }
+  [[nodiscard]] Tensorboard tensorboard() const &noexcept {
+    return Tensorboard(det_core_tensorboard(core_.get()));
+  }
   // A core that nothing holds is gone before its view could be used.
   Info info() const && = delete;
   DistributedView distributed() const && = delete;
@@ -117,6 +121,7 @@ class Core {
   Train train() const && = delete;
   Searcher searcher() const && = delete;
   Profiler profiler() const && = delete;
+  Tensorboard tensorboard() const && = delete;
 
   [[nodiscard]] det_core *capi() const noexcept { return core_.get(); }
   [[nodiscard]] explicit operator bool() const noexcept { return core_ != nullptr; }

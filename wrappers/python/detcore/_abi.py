@@ -9,6 +9,7 @@ from ctypes import (
     c_char,
     c_char_p,
     c_double,
+    c_float,
     c_int32,
     c_int64,
     c_size_t,
@@ -267,6 +268,19 @@ class det_communicator_functions(Structure):
 det_wait_callback = CFUNCTYPE(c_int32, c_void_p)
 
 
+class det_histogram(Structure):
+    _fields_ = (
+        ("struct_size", c_size_t),
+        ("limits", POINTER(c_double)),
+        ("counts", POINTER(c_double)),
+        ("count", c_size_t),
+        ("min", c_double),
+        ("max", c_double),
+        ("sum", c_double),
+        ("sum_squares", c_double),
+    )
+
+
 class det_tensor(Structure):
     _fields_ = (
         ("struct_size", c_size_t),
@@ -509,6 +523,15 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "det_storage_verify": (c_int32, (c_void_p, c_char_p, POINTER(det_download_options), POINTER(det_error), )),
     "det_storage_copy": (c_int32, (c_void_p, c_char_p, c_void_p, POINTER(det_download_options), POINTER(det_error), )),
     "det_storage_delete": (c_int32, (c_void_p, c_char_p, POINTER(det_error), )),
+    "det_tensorboard_add_scalar": (c_int32, (c_void_p, c_char_p, c_int64, c_double, POINTER(det_error), )),
+    "det_tensorboard_add_histogram": (c_int32, (c_void_p, c_char_p, c_int64, POINTER(c_double), c_size_t, POINTER(det_error), )),
+    "det_tensorboard_add_histogram_float": (c_int32, (c_void_p, c_char_p, c_int64, POINTER(c_float), c_size_t, POINTER(det_error), )),
+    "det_histogram_init": (None, (POINTER(det_histogram), )),
+    "det_tensorboard_add_histogram_buckets": (c_int32, (c_void_p, c_char_p, c_int64, POINTER(det_histogram), POINTER(det_error), )),
+    "det_tensorboard_add_text": (c_int32, (c_void_p, c_char_p, c_int64, c_char_p, POINTER(det_error), )),
+    "det_tensorboard_add_image": (c_int32, (c_void_p, c_char_p, c_int64, c_void_p, c_size_t, POINTER(det_error), )),
+    "det_tensorboard_add_pixels": (c_int32, (c_void_p, c_char_p, c_int64, c_void_p, c_int32, c_int32, c_int32, POINTER(det_error), )),
+    "det_tensorboard_flush": (c_int32, (c_void_p, c_int64, POINTER(det_error), )),
     "det_tensor_init": (None, (POINTER(det_tensor), )),
     "det_dtype_name": (c_char_p, (c_int32, )),
     "det_dtype_from_name": (c_int32, (c_char_p, )),
@@ -559,4 +582,5 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "det_core_train": (c_void_p, (c_void_p, )),
     "det_core_searcher": (c_void_p, (c_void_p, )),
     "det_core_profiler": (c_void_p, (c_void_p, )),
+    "det_core_tensorboard": (c_void_p, (c_void_p, )),
 }

@@ -15,6 +15,7 @@ from detcore.core._profiler import ProfilerContext
 from detcore.core._progress import Progress
 from detcore.core._regions import Region
 from detcore.core._searcher import SearcherContext, SearcherMode, SearcherOperation, Unit
+from detcore.core._tensorboard import TensorboardContext
 from detcore.core._tensors import TensorPart, Tensors, open_tensors
 from detcore.core._ticket import SaveState, SaveTicket
 from detcore.core._train import EarlyExitReason, TensorboardMode, TrainContext
@@ -40,6 +41,7 @@ __all__ = [
     "SearcherMode",
     "SearcherOperation",
     "TensorPart",
+    "TensorboardContext",
     "TensorboardMode",
     "Tensors",
     "TrainContext",

@@ -20,6 +20,7 @@ from detcore.core._distributed import DistributedContext
 from detcore.core._preempt import PreemptContext, PreemptMode
 from detcore.core._profiler import ProfilerContext
 from detcore.core._searcher import SearcherContext
+from detcore.core._tensorboard import TensorboardContext
 from detcore.core._train import TensorboardMode, TrainContext
 from detcore.errors import StateError
 
@@ -115,6 +116,7 @@ def _context_of(core: Core, distributed: DistributedContext | None) -> Context:
         SearcherContext(core),
         _info.of_run(*facts),
         profiler=ProfilerContext(core),
+        tensorboard=TensorboardContext(core),
     )
     context._core = core
     return context
@@ -134,6 +136,7 @@ class Context:
         info: _info.ClusterInfo | None = None,
         experimental: object | None = None,
         profiler: ProfilerContext | None = None,
+        tensorboard: TensorboardContext | None = None,
     ) -> None:
         self.checkpoint = checkpoint
         # core.init() gives them all; what a context made by hand lacks is None.
@@ -143,6 +146,7 @@ class Context:
         self.searcher: SearcherContext = searcher  # type: ignore[assignment]
         self.info: _info.ClusterInfo = info  # type: ignore[assignment]
         self.profiler: ProfilerContext = profiler  # type: ignore[assignment]
+        self.tensorboard: TensorboardContext = tensorboard  # type: ignore[assignment]
         self.experimental = experimental
         self._core: Core | None = None
         self._is_started = False

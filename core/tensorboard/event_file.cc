@@ -1,0 +1,66 @@
+#include "core/tensorboard/event_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <filesystem>
+
+#include "core/base/error.h"
+#include "core/tensorboard/event.h"
+
+namespace det::tensorboard {
+
+namespace {
+
+std::string host_name() {
+  std::array<char, 256> host{};
+  gethostname(host.data(), host.size() - 1);
+  return host.data();
+}
+
+}  // namespace
+
+void EventFile::append(std::string_view events) {
+  const std::lock_guard guard(mutex_);
+  try {
+    if (!file_) open(clock_() / 1'000'000);
+    write_all(file_.get(), events, name_);
+    size_ += static_cast<off_t>(events.size());
+  } catch (...) {
+    abandon();
+    throw;
+  }
+}
+
+// It must not end in half a record.
+void EventFile::abandon() {
+  if (!file_) return;
+  if (size_ == 0) unlinkat(directory_.get(), std::filesystem::path(name_).filename().c_str(), 0);
+  else [[maybe_unused]] const int cut = ftruncate(file_.get(), size_);
+  file_ = Fd();
+}
+
+void EventFile::open(int64_t second) {
+  const std::filesystem::path shown = files_->path();
+  directory_ = files_->open();
+  const std::string begin = "events.out.tfevents." + std::to_string(second) + "." + host_name() +
+                            "." + std::to_string(getpid()) + ".";
+  // The process and a number keep apart what is made within one second.
+  constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC;
+  int number = 0;
+  do {
+    const std::string leaf = begin + std::to_string(number++);
+    name_ = (shown / leaf).string();
+    file_ = Fd(openat(directory_.get(), leaf.c_str(), flags, default_file_mode));
+  } while (!file_ && errno == EEXIST);
+  if (!file_) OsFailure{errno}.raise("making '" + name_ + "'");
+  size_ = 0;
+  std::string version;
+  append_version_event(version, static_cast<double>(second));
+  write_all(file_.get(), version, name_);
+  size_ = static_cast<off_t>(version.size());
+}
+
+}  // namespace det::tensorboard

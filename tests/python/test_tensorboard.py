@@ -1,0 +1,290 @@
+"""What the library writes, read back by TensorBoard itself."""
+
+from __future__ import annotations
+
+import io
+import os
+import pathlib
+import random
+import signal
+import struct
+import subprocess
+import sys
+import warnings
+from typing import Any
+
+import numpy
+import PIL.Image
+import pytest
+
+from detcore import core
+from detcore.errors import InvalidArgumentError
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    from tensorboard.backend.event_processing import event_accumulator, event_file_loader
+    from tensorboard.util import tensor_util
+
+
+def read(path: pathlib.Path) -> Any:
+    """All events below a directory, with nothing left out."""
+    everything = dict.fromkeys(event_accumulator.STORE_EVERYTHING_SIZE_GUIDANCE, 0)
+    board = event_accumulator.EventAccumulator(str(path), everything)
+    board.Reload()
+    return board
+
+
+@pytest.fixture
+def board(store: pathlib.Path) -> Any:
+    """A run, and what TensorBoard says of it after its end."""
+    return Board()
+
+
+class Board:
+    def __init__(self) -> None:
+        self.context = core.init()
+        self.add = self.context.tensorboard
+
+    def end(self) -> Any:
+        path = self.context.train.get_tensorboard_path()
+        self.context.close()
+        return read(path)
+
+
+def test_scalars_stand_beside_the_metrics(board: Board) -> None:
+    board.context.train.report_training_metrics(1, {"loss": 0.25})
+    for step, value in enumerate([0.5, -1e30, float("inf"), numpy.float32(2)]):
+        board.add.add_scalar("own/value", value, step)
+    found = board.end()
+    assert sorted(found.Tags()["scalars"]) == ["Determined/loss", "own/value"]
+    points = [(point.step, point.value) for point in found.Scalars("own/value")]
+    assert points == [(0, 0.5), (1, numpy.float32(-1e30)), (2, float("inf")), (3, 2.0)]
+
+
+def bucket_limits() -> Any:
+    """Those that TensorFlow documents."""
+    above = []
+    limit = 1e-12
+    while limit < 1e20:
+        above.append(limit)
+        limit *= 1.1
+    top = sys.float_info.max
+    return numpy.array([-top, *[-limit for limit in reversed(above)], 0, *above, top])
+
+
+def edge_values() -> Any:
+    limits = bucket_limits()
+    return numpy.concatenate([limits, limits[1:-1] * (1 + 1e-15), [-0.0, 5e-324, -5e-324, 1e300]])
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        numpy.random.default_rng(1).normal(size=10_000),
+        numpy.random.default_rng(2).normal(size=(10, 20, 5)).astype(numpy.float32),
+        numpy.float16([0.5, 1, 2]),
+        numpy.arange(-50, 50),
+        numpy.zeros(10),
+        [3.5],
+        (1, 2, 2),
+        edge_values(),
+    ],
+    ids=["normal", "float", "half", "integers", "zeros", "one", "tuple", "edges"],
+)
+def test_histograms_count_every_value(board: Board, values: Any) -> None:
+    board.add.add_histogram("weights", values, 7)
+    (event,) = board.end().Histograms("weights")
+    flat = numpy.asarray(values, numpy.float64).reshape(-1)
+    found = event.histogram_value
+    with numpy.errstate(over="ignore"):
+        assert (found.min, found.max, found.num) == (flat.min(), flat.max(), flat.size)
+        assert found.sum == pytest.approx(flat.sum(), abs=1e-9 * abs(flat).max())
+        assert found.sum_squares == pytest.approx((flat * flat).sum())
+    limits = bucket_limits()
+    places = numpy.searchsorted(limits, flat, side="right").clip(max=limits.size - 1)
+    expected = numpy.bincount(places, minlength=limits.size)
+    begin, end = places.min(), places.max() + 1
+    assert found.bucket_limit == limits[begin:end].tolist()
+    assert found.bucket == expected[begin:end].tolist()
+    assert event.step == 7
+
+
+def test_histograms_of_torch_are_those_of_their_values(board: Board) -> None:
+    torch = pytest.importorskip("torch")
+    weights = torch.arange(12, dtype=torch.float32).reshape(3, 4).t()
+    board.add.add_histogram("weights", weights.requires_grad_(), 1)
+    board.add.add_histogram("half", weights.to(torch.bfloat16), 1)
+    found = board.end()
+    for tag in "weights", "half":
+        (event,) = found.Histograms(tag)
+        assert (event.histogram_value.num, event.histogram_value.sum) == (12, 66)
+
+
+def test_histograms_that_the_caller_counted_stay_as_they_are(board: Board) -> None:
+    board.add.add_histogram_raw("raw", 0.5, 9, 6, 20, 80, [1, 5, 10], [2, 3, 1], 1)
+    with pytest.raises(ValueError, match="as many"):
+        board.add.add_histogram_raw("raw", 0.5, 9, 6, 20, 80, [1, 5, 10], [2, 3], 1)
+    with pytest.raises(InvalidArgumentError, match="ascend"):
+        board.add.add_histogram_raw("raw", 0.5, 9, 6, 20, 80, [1, 5, 4], [2, 3, 1], 1)
+    (event,) = board.end().Histograms("raw")
+    found = event.histogram_value
+    assert (found.min, found.max, found.num, found.sum, found.sum_squares) == (0.5, 9, 6, 20, 80)
+    assert (list(found.bucket_limit), list(found.bucket)) == ([1, 5, 10], [2, 3, 1])
+
+
+def test_texts_are_those_of_the_text_plugin(board: Board) -> None:
+    text = "# A title\n\n*ünï* \U0001f600 " + "x" * 100_000
+    board.add.add_text("note", text, 3)
+    found = board.end()
+    assert found.SummaryMetadata("note").plugin_data.plugin_name == "text"
+    (event,) = found.Tensors("note")
+    assert tensor_util.make_ndarray(event.tensor_proto).item().decode() == text
+
+
+def png_of(image: Any) -> bytes:
+    out = io.BytesIO()
+    PIL.Image.fromarray(image).save(out, "PNG")
+    return out.getvalue()
+
+
+def jpeg_of(image: Any) -> bytes:
+    out = io.BytesIO()
+    PIL.Image.fromarray(image).save(out, "JPEG", exif=b"Exif\0\0" + b"x" * 3000, progressive=True)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("channels", [1, 2, 3, 4])
+@pytest.mark.parametrize("size", [(1, 1), (3, 2), (301, 257)])
+def test_pixels_become_a_png_file(board: Board, size: tuple[int, int], channels: int) -> None:
+    image = numpy.random.default_rng(3).integers(0, 256, (*size, channels), numpy.uint8)
+    board.add.add_image("image", image, 1, dataformats="HWC")
+    (event,) = board.end().Images("image")
+    assert (event.height, event.width) == size
+    opened = PIL.Image.open(io.BytesIO(event.encoded_image_string))
+    opened.load()
+    found = numpy.asarray(opened).reshape(image.shape)
+    assert (found == image).all()
+
+
+def test_images_may_be_given_in_other_forms(board: Board) -> None:
+    grey = numpy.arange(12, dtype=numpy.uint8).reshape(3, 4)
+    colours = numpy.stack([grey, grey + 100, grey + 200])
+    png, jpeg = png_of(grey), jpeg_of(colours.transpose(1, 2, 0).copy())
+    board.add.add_image("grey", grey, 1, dataformats="HW")
+    board.add.add_image("colours", colours, 1)
+    board.add.add_image("floats", colours / 255, 1)
+    board.add.add_image("png", png, 1)
+    board.add.add_image("jpeg", bytearray(jpeg), 1)
+    for wrong in (png[:30], jpeg[:20], jpeg[:2], b"GIF89a", b"", b"\xff\xd8\xff\xff" * 9):
+        with pytest.raises(InvalidArgumentError, match="adding an image"):
+            board.add.add_image("wrong", wrong, 1)
+    with pytest.raises(ValueError, match="shape"):
+        board.add.add_image("wrong", grey, 1)
+    with pytest.raises(ValueError, match="dataformats"):
+        board.add.add_image("wrong", grey, 1, dataformats="WH")
+    with pytest.raises(TypeError, match="int64"):
+        board.add.add_image("wrong", grey.astype(int), 1, dataformats="HW")
+    found = board.end()
+    assert sorted(found.Tags()["images"]) == ["colours", "floats", "grey", "jpeg", "png"]
+    for tag, image in ("grey", grey), ("colours", colours), ("floats", colours):
+        (event,) = found.Images(tag)
+        opened = numpy.asarray(PIL.Image.open(io.BytesIO(event.encoded_image_string)))
+        assert (opened.reshape(3, 4, -1) == image.reshape(-1, 3, 4).transpose(1, 2, 0)).all()
+    for tag, encoded in ("png", png), ("jpeg", jpeg):
+        (event,) = found.Images(tag)
+        assert (event.width, event.height) == (4, 3)
+        assert event.encoded_image_string == encoded
+
+
+def test_heads_of_images_may_say_anything(board: Board) -> None:
+    generator = random.Random(4)
+    image = numpy.zeros((3, 4, 3), numpy.uint8)
+    for encoded in png_of(image), jpeg_of(image):
+        for _ in range(300):
+            damaged = bytearray(encoded[: generator.randrange(len(encoded))])
+            for _ in range(generator.randrange(5)):
+                if damaged:
+                    damaged[generator.randrange(min(len(damaged), 60))] = generator.randrange(256)
+            try:
+                board.add.add_image("damaged", damaged, 1)
+            except InvalidArgumentError as refused:
+                assert "adding an image" in str(refused)
+    board.add.add_scalar("after", 1, 1)
+    assert [point.value for point in board.end().Scalars("after")] == [1]
+
+
+def test_places_that_are_none_are_refused(board: Board) -> None:
+    for tag in "", "x" * 4097, "\0":
+        with pytest.raises(ValueError, match="tag"):
+            board.add.add_scalar(tag, 1, 1)
+    with pytest.raises(TypeError, match="tag"):
+        board.add.add_scalar(1, 1, 1)  # type: ignore[arg-type]
+    for step in -1, 2**63:
+        with pytest.raises(ValueError, match="step"):
+            board.add.add_scalar("tag", 1, step)
+    with pytest.raises(TypeError, match="scalar_value"):
+        board.add.add_scalar("tag", "1", 1)  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgumentError, match="value 1 is nan"):
+        board.add.add_histogram("tag", [1, float("nan")], 1)
+    with pytest.raises(InvalidArgumentError, match="no values"):
+        board.add.add_histogram("tag", [], 1)
+    board.context.close()
+
+
+ADDING = """
+import sys
+from detcore import core
+
+context = core.init()
+print(context.train.get_tensorboard_path(), flush=True)
+for step in range(10**9):
+    context.tensorboard.add_scalar("own", step, step)
+    context.tensorboard.add_text("text", "x" * (step % 50_000), step)
+    context.train.report_training_metrics(step, {"loss": step})
+"""
+
+
+def test_a_kill_at_any_instant_leaves_whole_records(store: pathlib.Path) -> None:
+    generator = random.Random(5)
+    for _ in range(8):
+        with subprocess.Popen(
+            [sys.executable, "-c", ADDING], stdout=subprocess.PIPE, text=True
+        ) as adding:
+            assert adding.stdout
+            path = pathlib.Path(adding.stdout.readline().strip())
+            least = generator.randrange(1, 500_000)
+            while sum(entry.stat().st_size for entry in path.iterdir()) < least:
+                assert adding.poll() is None
+            os.kill(adding.pid, signal.SIGKILL)
+        (file,) = path.iterdir()
+        read_steps = [point.step for point in read(path).Scalars("own")]
+        assert read_steps == list(range(len(read_steps)))
+        assert len(read_steps) == sum(payload.count(b"\x0a\x03own") for payload in records(file))
+
+
+def records(file: pathlib.Path) -> list[bytes]:
+    """What is whole, by the lengths alone."""
+    data = file.read_bytes()
+    found = []
+    while len(data) >= 12:
+        size = 16 + struct.unpack_from("<Q", data)[0]
+        if len(data) < size:
+            break
+        found.append(data[12 : size - 4])
+        data = data[size:]
+    return found
+
+
+def test_the_loader_of_tensorboard_reads_every_event(board: Board) -> None:
+    for step in range(100):
+        board.add.add_histogram("h", [step], step)
+    path = board.context.train.get_tensorboard_path()
+    board.add.flush()
+    (file,) = path.iterdir()
+    events = list(event_file_loader.EventFileLoader(str(file)).Load())  # migrates as the server does
+    board.context.close()
+    assert [event.step for event in events[1:]] == list(range(100))
+    (value,) = events[50].summary.value
+    assert value.metadata.plugin_data.plugin_name == "histograms"
+    ((left, right, count),) = tensor_util.make_ndarray(value.tensor)
+    assert (left, right, count) == (49, 49, 1)
