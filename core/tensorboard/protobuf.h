@@ -7,7 +7,8 @@
 #include <string>
 #include <string_view>
 
-namespace det::tensorboard::protobuf {
+namespace det::tensorboard {
+namespace protobuf {
 
 inline void append_little_endian(std::string &out, std::unsigned_integral auto number) {
   for (size_t i = 0; i < sizeof number; ++i) out += static_cast<char>(number >> (8 * i) & 0xFFU);
@@ -55,4 +56,5 @@ inline void append_bytes(std::string &out, unsigned field, std::string_view byte
 // What append_bytes() appends for so many bytes.
 inline size_t bytes_size(size_t size) { return 1 + varint_size(size) + size; }
 
-}  // namespace det::tensorboard::protobuf
+}  // namespace protobuf
+}  // namespace det::tensorboard

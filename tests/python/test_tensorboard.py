@@ -16,7 +16,6 @@ from typing import Any
 import numpy
 import PIL.Image
 import pytest
-
 from detcore import core
 from detcore.errors import InvalidArgumentError
 
@@ -53,7 +52,8 @@ class Board:
 
 def test_scalars_stand_beside_the_metrics(board: Board) -> None:
     board.context.train.report_training_metrics(1, {"loss": 0.25})
-    for step, value in enumerate([0.5, -1e30, float("inf"), numpy.float32(2)]):
+    values: list[Any] = [0.5, -1e30, float("inf"), numpy.float32(2)]
+    for step, value in enumerate(values):
         board.add.add_scalar("own/value", value, step)
     found = board.end()
     assert sorted(found.Tags()["scalars"]) == ["Determined/loss", "own/value"]
@@ -82,7 +82,7 @@ def edge_values() -> Any:
     [
         numpy.random.default_rng(1).normal(size=10_000),
         numpy.random.default_rng(2).normal(size=(10, 20, 5)).astype(numpy.float32),
-        numpy.float16([0.5, 1, 2]),
+        numpy.array([0.5, 1, 2], numpy.float16),
         numpy.arange(-50, 50),
         numpy.zeros(10),
         [3.5],
@@ -281,7 +281,9 @@ def test_the_loader_of_tensorboard_reads_every_event(board: Board) -> None:
     path = board.context.train.get_tensorboard_path()
     board.add.flush()
     (file,) = path.iterdir()
-    events = list(event_file_loader.EventFileLoader(str(file)).Load())  # migrates as the server does
+    events = list(
+        event_file_loader.EventFileLoader(str(file)).Load()
+    )  # migrates as the server does
     board.context.close()
     assert [event.step for event in events[1:]] == list(range(100))
     (value,) = events[50].summary.value
