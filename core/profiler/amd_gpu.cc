@@ -16,8 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char *amd = "0x1002";
-
 // Its file pcie_bw is left out: the driver counts for a second before it answers.
 class AmdGpu : public Sampler {
  public:
@@ -92,10 +90,9 @@ std::vector<std::unique_ptr<Sampler>> find_amd_gpus(const Machine &machine) {
   std::ranges::sort(names);
   std::vector<std::unique_ptr<Sampler>> gpus;
   for (const std::string &name : names) {
-    // Beside card0 there are its outputs (card0-DP-1), and the same GPU as renderD128.
-    if (!name.starts_with("card") || name.find('-') != name.npos) continue;
+    if (!name.starts_with("card")) continue;  // renderD128 is the same GPU again
     const fs::path device = cards / name / "device";
-    if (word_in(device / "vendor") == amd && number_in(device / "gpu_busy_percent"))
+    if (number_in(device / "gpu_busy_percent"))  // only AMD's driver has it
       gpus.push_back(std::make_unique<AmdGpu>(device, label_of(device)));
   }
   return gpus;
