@@ -20,11 +20,10 @@ Result ask_driver(Result (*function)(Parameters...), Arguments... arguments) {
 
 }  // namespace
 
-NvidiaGpu::NvidiaGpu(std::shared_ptr<const Nvml> nvml, Nvml::Device device, std::string label,
+NvidiaGpu::NvidiaGpu(std::shared_ptr<const Nvml> nvml, std::shared_ptr<NvidiaDevice> device,
                      IsOfTrial is_of_trial)
     : nvml_(std::move(nvml)),
-      device_(device),
-      label_(std::move(label)),
+      device_(std::move(device)),
       is_of_trial_(std::move(is_of_trial)),
       has_memory_v2_(nvml_->DeviceGetMemoryInfo_v2 != nullptr),
       probes_{{{"nvmlDeviceGetUtilizationRates", &NvidiaGpu::utilization},
@@ -45,9 +44,10 @@ void NvidiaGpu::sample(Clock::time_point now, Batch &batch) {
     } else if (Nvml::is_refusal(result, probe.worked)) {
       probe.offered = false;
     } else if (Nvml::is_gone(result)) {
-      throw nvml_->failure(label_, probe.call, result, Code::unsupported);
+      device_->is_gone = true;
+      throw nvml_->failure(device_->uuid, probe.call, result, Code::unsupported);
     } else if (result != Nvml::no_data && !failed) {
-      failed = nvml_->failure(label_, probe.call, result, Code::io);
+      failed = nvml_->failure(device_->uuid, probe.call, result, Code::io);
     }
   }
   if (failed) throw Error(*failed);
@@ -55,49 +55,50 @@ void NvidiaGpu::sample(Clock::time_point now, Batch &batch) {
 
 Result NvidiaGpu::utilization(Clock::time_point /*now*/, Batch &batch) {
   Nvml::Utilization percent{};
-  const Result result = ask_driver(nvml_->DeviceGetUtilizationRates, device_, &percent);
-  if (result == Nvml::success) batch.add(label_, GpuMetrics::util, percent.gpu);
+  const Result result = ask_driver(nvml_->DeviceGetUtilizationRates, device_->handle, &percent);
+  if (result == Nvml::success) batch.add(device_->uuid, GpuMetrics::util, percent.gpu);
   return result;
 }
 
 Result NvidiaGpu::memory(Clock::time_point /*now*/, Batch &batch) {
   const auto add = [&](const auto &memory) {
-    batch.add(label_, GpuMetrics::free_memory, static_cast<double>(memory.free));
-    batch.add(label_, GpuMetrics::used_memory, static_cast<double>(memory.used));
+    batch.add(device_->uuid, GpuMetrics::free_memory, static_cast<double>(memory.free));
+    batch.add(device_->uuid, GpuMetrics::used_memory, static_cast<double>(memory.used));
   };
   if (has_memory_v2_) {
     Nvml::MemoryV2 memory{};
     memory.version = Nvml::MemoryV2::current_version;
-    const Result result = nvml_->DeviceGetMemoryInfo_v2(device_, &memory);
+    const Result result = nvml_->DeviceGetMemoryInfo_v2(device_->handle, &memory);
     if (result == Nvml::success) add(memory);
     has_memory_v2_ = !Nvml::is_refusal(result, false);
     if (has_memory_v2_) return result;
   }
   Nvml::Memory memory{};
-  const Result result = ask_driver(nvml_->DeviceGetMemoryInfo, device_, &memory);
+  const Result result = ask_driver(nvml_->DeviceGetMemoryInfo, device_->handle, &memory);
   if (result == Nvml::success) add(memory);
   return result;
 }
 
 Result NvidiaGpu::power(Clock::time_point /*now*/, Batch &batch) {
   unsigned milliwatts = 0;
-  const Result result = ask_driver(nvml_->DeviceGetPowerUsage, device_, &milliwatts);
-  if (result == Nvml::success) batch.add(label_, GpuMetrics::power, milliwatts / 1e3);
+  const Result result = ask_driver(nvml_->DeviceGetPowerUsage, device_->handle, &milliwatts);
+  if (result == Nvml::success) batch.add(device_->uuid, GpuMetrics::power, milliwatts / 1e3);
   return result;
 }
 
 Result NvidiaGpu::temperature(Clock::time_point /*now*/, Batch &batch) {
   unsigned celsius = 0;
   const Result result =
-      ask_driver(nvml_->DeviceGetTemperature, device_, Nvml::temperature_gpu, &celsius);
-  if (result == Nvml::success) batch.add(label_, GpuMetrics::temperature, celsius);
+      ask_driver(nvml_->DeviceGetTemperature, device_->handle, Nvml::temperature_gpu, &celsius);
+  if (result == Nvml::success) batch.add(device_->uuid, GpuMetrics::temperature, celsius);
   return result;
 }
 
 Result NvidiaGpu::clock(Clock::time_point /*now*/, Batch &batch) {
   unsigned megahertz = 0;
-  const Result result = ask_driver(nvml_->DeviceGetClockInfo, device_, Nvml::clock_sm, &megahertz);
-  if (result == Nvml::success) batch.add(label_, GpuMetrics::clock, megahertz);
+  const Result result =
+      ask_driver(nvml_->DeviceGetClockInfo, device_->handle, Nvml::clock_sm, &megahertz);
+  if (result == Nvml::success) batch.add(device_->uuid, GpuMetrics::clock, megahertz);
   return result;
 }
 
@@ -108,8 +109,8 @@ Result NvidiaGpu::trial_memory(Clock::time_point /*now*/, Batch &batch) {
     // Told of half of the room: some drivers of release 535 write entries of up to twice the size.
     processes_.resize(std::max({processes_.size(), 2 * usual_processes, size_t{4} * count}));
     count = static_cast<unsigned>(processes_.size() / 2);
-    result =
-        ask_driver(nvml_->DeviceGetComputeRunningProcesses, device_, &count, processes_.data());
+    result = ask_driver(nvml_->DeviceGetComputeRunningProcesses, device_->handle, &count,
+                        processes_.data());
   }
   if (result == Nvml::insufficient_size) return Nvml::no_data;  // there are ever more of them
   if (result != Nvml::success) return result;
@@ -120,7 +121,7 @@ Result NvidiaGpu::trial_memory(Clock::time_point /*now*/, Batch &batch) {
     if (process.used_memory != Nvml::not_known && is_of_trial_(static_cast<pid_t>(process.pid)))
       sum = sum.value_or(0) + static_cast<double>(process.used_memory);
   }
-  if (sum) batch.add(label_, GpuMetrics::trial_memory, *sum);
+  if (sum) batch.add(device_->uuid, GpuMetrics::trial_memory, *sum);
   return Nvml::success;
 }
 
@@ -129,11 +130,11 @@ Result NvidiaGpu::nvlink(Clock::time_point now, Batch &batch) {
   values[0].field = Nvml::nvlink_sent;
   values[1].field = Nvml::nvlink_received;
   for (Nvml::FieldValue &value : values) value.scope = Nvml::all_links;
-  const Result result = ask_driver(nvml_->DeviceGetFieldValues, device_, 2, &values[0]);
+  const Result result = ask_driver(nvml_->DeviceGetFieldValues, device_->handle, 2, &values[0]);
   if (result != Nvml::success) return result;
   const auto add = [&](const Nvml::FieldValue &value, Rate &rate, std::string_view metric) {
     if (value.result != Nvml::success) return;
-    if (const auto kib = rate.of(value.count(), now)) batch.add(label_, metric, *kib * 1024);
+    if (const auto kib = rate.of(value.count(), now)) batch.add(device_->uuid, metric, *kib * 1024);
   };
   add(values[0], nvlink_sent_, GpuMetrics::nvlink_sent);
   add(values[1], nvlink_received_, GpuMetrics::nvlink_received);

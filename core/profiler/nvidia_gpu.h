@@ -11,6 +11,13 @@
 
 namespace det::profiler {
 
+// As its samplers share it.
+struct NvidiaDevice {
+  Nvml::Device handle;
+  std::string uuid;
+  bool is_gone = false;
+};
+
 // One NVIDIA GPU, or one MIG device. What it does not offer is asked once and left out from then
 // on. A call that fails leaves out its own figures, which sample() throws after it has taken the
 // others; at once, with Code::unsupported, when the GPU is gone.
@@ -18,7 +25,7 @@ class NvidiaGpu : public Sampler {
  public:
   using IsOfTrial = std::function<bool(pid_t process)>;
 
-  NvidiaGpu(std::shared_ptr<const Nvml> nvml, Nvml::Device device, std::string label,
+  NvidiaGpu(std::shared_ptr<const Nvml> nvml, std::shared_ptr<NvidiaDevice> device,
             IsOfTrial is_of_trial);
 
   std::string_view group() const override { return "gpu"; }
@@ -42,8 +49,7 @@ class NvidiaGpu : public Sampler {
   Nvml::Result nvlink(Clock::time_point now, Batch &batch);
 
   const std::shared_ptr<const Nvml> nvml_;
-  const Nvml::Device device_;
-  const std::string label_;
+  const std::shared_ptr<NvidiaDevice> device_;
   const IsOfTrial is_of_trial_;
   bool has_memory_v2_;
   std::vector<Nvml::Process> processes_;

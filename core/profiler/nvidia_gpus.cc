@@ -18,14 +18,10 @@ namespace {
 
 constexpr unsigned text_size = 96;  // of UUIDs and of names; NVML asks for room of this size
 
-struct Device {
-  Nvml::Device handle;
-  std::string uuid;
-};
-
-struct Gpu : Device {
+struct Gpu {
+  NvidiaDevice device;
   std::string model;
-  std::vector<Device> migs;
+  std::vector<NvidiaDevice> migs;
 };
 
 class GpuList {
@@ -70,8 +66,8 @@ class GpuList {
     return {model, strnlen(model, text_size)};
   }
 
-  std::vector<Device> migs_of(Nvml::Device gpu, const std::string &name) const {
-    std::vector<Device> migs;
+  std::vector<NvidiaDevice> migs_of(Nvml::Device gpu, const std::string &name) const {
+    std::vector<NvidiaDevice> migs;
     unsigned most = 0;
     if (nvml_.DeviceGetMaxMigDeviceCount == nullptr ||
         nvml_.DeviceGetMigDeviceHandleByIndex == nullptr ||
@@ -126,19 +122,19 @@ std::vector<std::unique_ptr<Sampler>> find_nvidia_gpus(const Machine &machine, L
   const std::vector<Gpu> gpus = GpuList(*nvml, log).read();
   const Visible visible(gpus);
   auto pcie = std::make_unique<NvidiaPcie>(nvml);
-  const auto add = [&](const Device &device) {
-    samplers.push_back(
-        std::make_unique<NvidiaGpu>(nvml, device.handle, device.uuid, TrialProcess(machine)));
+  const auto add = [&](const NvidiaDevice &found) {
+    const auto device = std::make_shared<NvidiaDevice>(found);
+    samplers.push_back(std::make_unique<NvidiaGpu>(nvml, device, TrialProcess(machine)));
+    return device;
   };
   for (size_t i = 0; i < gpus.size(); ++i) {
     const Gpu &gpu = gpus[i];
-    const bool whole = visible.has(i) || visible.has(gpu.uuid);
-    const auto is_shown = [&](const Device &mig) { return whole || visible.has(mig.uuid); };
+    const bool whole = visible.has(i) || visible.has(gpu.device.uuid);
+    const auto is_shown = [&](const NvidiaDevice &mig) { return whole || visible.has(mig.uuid); };
     // Of a GPU in parts, power and temperature are known of the whole only.
     if (!whole && std::ranges::none_of(gpu.migs, is_shown)) continue;
-    add(gpu);
-    pcie->watch(gpu.handle, gpu.uuid);
-    for (const Device &mig : gpu.migs)
+    pcie->watch(add(gpu.device));
+    for (const NvidiaDevice &mig : gpu.migs)
       if (is_shown(mig)) add(mig);
   }
   if (!samplers.empty()) samplers.push_back(std::move(pcie));

@@ -13,19 +13,20 @@ void NvidiaPcie::sample(Clock::time_point /*now*/, Batch &batch) {
   asked_all_ = true;
   next_ = next_ + 1 < gpus_.size() ? next_ + 1 : 0;
   for (const Gpu &gpu : gpus_) {
-    if (gpu.sent) batch.add(gpu.label, GpuMetrics::pcie_sent, *gpu.sent);
-    if (gpu.received) batch.add(gpu.label, GpuMetrics::pcie_received, *gpu.received);
+    if (gpu.device->is_gone || !gpu.sent || !gpu.received) continue;
+    batch.add(gpu.device->uuid, GpuMetrics::pcie_sent, *gpu.sent);
+    batch.add(gpu.device->uuid, GpuMetrics::pcie_received, *gpu.received);
   }
   if (failed) throw Error(*failed);
 }
 
 void NvidiaPcie::ask(Gpu &gpu) const {
-  if (!gpu.offered || nvml_->DeviceGetPcieThroughput == nullptr) return;
+  if (!gpu.offered || gpu.device->is_gone || nvml_->DeviceGetPcieThroughput == nullptr) return;
   gpu.sent = gpu.received = std::nullopt;
   unsigned sent = 0, received = 0;  // KB/s
-  Nvml::Result result = nvml_->DeviceGetPcieThroughput(gpu.device, Nvml::pcie_sent, &sent);
+  Nvml::Result result = nvml_->DeviceGetPcieThroughput(gpu.device->handle, Nvml::pcie_sent, &sent);
   if (result == Nvml::success)
-    result = nvml_->DeviceGetPcieThroughput(gpu.device, Nvml::pcie_received, &received);
+    result = nvml_->DeviceGetPcieThroughput(gpu.device->handle, Nvml::pcie_received, &received);
   if (result == Nvml::success) {
     gpu.worked = true;
     gpu.sent = sent * 1e3;
@@ -33,7 +34,7 @@ void NvidiaPcie::ask(Gpu &gpu) const {
   } else if (Nvml::is_refusal(result, gpu.worked) || Nvml::is_gone(result)) {
     gpu.offered = false;  // of one that is gone, its own sampler tells
   } else if (result != Nvml::no_data) {
-    throw nvml_->failure(gpu.label, "nvmlDeviceGetPcieThroughput", result, Code::io);
+    throw nvml_->failure(gpu.device->uuid, "nvmlDeviceGetPcieThroughput", result, Code::io);
   }
 }
 

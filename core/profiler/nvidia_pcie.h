@@ -2,12 +2,11 @@
 
 #include <memory>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "core/profiler/gpu.h"
+#include "core/profiler/nvidia_gpu.h"
 
 namespace det::profiler {
 
@@ -17,15 +16,14 @@ class NvidiaPcie : public Sampler {
  public:
   explicit NvidiaPcie(std::shared_ptr<const Nvml> nvml) : nvml_(std::move(nvml)) {}
 
-  void watch(Nvml::Device device, const std::string &label) { gpus_.push_back({device, label}); }
+  void watch(std::shared_ptr<const NvidiaDevice> device) { gpus_.push_back({std::move(device)}); }
 
   std::string_view group() const override { return "gpu"; }
   void sample(Clock::time_point now, Batch &batch) override;
 
  private:
   struct Gpu {
-    Nvml::Device device;
-    std::string label;
+    std::shared_ptr<const NvidiaDevice> device;
     std::optional<double> sent = {}, received = {};  // as was last told
     bool worked = false, offered = true;
   };
