@@ -31,6 +31,13 @@ void shortened_cuts_at_columns_and_says_so(void **) {
   assert_string_equal(shortened("losses", 4, Terminal()).c_str(), "los~");
 }
 
+void shortened_inside_keeps_both_ends(void **) {
+  const Terminal terminal = utf8_terminal();
+  assert_string_equal(shortened_inside("node.loss", 9, terminal).c_str(), "node.loss");
+  assert_string_equal(shortened_inside("node.gpu.loss", 9, terminal).c_str(), "nod….loss");
+  assert_string_equal(shortened_inside("損失損失損失", 9, terminal).c_str(), "損…失損失");
+}
+
 void colours_need_a_terminal_that_shows_them(void **) {
   Terminal terminal;
   assert_string_equal(painted(terminal, Colour::red, "x").c_str(), "x");
@@ -95,6 +102,7 @@ int test_table() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(width_counts_columns_and_not_bytes),
       cmocka_unit_test(shortened_cuts_at_columns_and_says_so),
+      cmocka_unit_test(shortened_inside_keeps_both_ends),
       cmocka_unit_test(colours_need_a_terminal_that_shows_them),
       cmocka_unit_test(values_read_as_people_write_them),
       cmocka_unit_test(csv_keeps_spreadsheets_from_computing),

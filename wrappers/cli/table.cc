@@ -21,7 +21,7 @@ Colour colour_of_state(const std::string &state) {
 Table::Table(const Terminal &terminal, std::vector<Column> columns)
     : terminal_(terminal), columns_(std::move(columns)) {
   for (Column &column : columns_) {
-    column.title = shortened(printable(column.title), widest_cell, terminal_);
+    column.title = shortened_inside(printable(column.title), widest_cell, terminal_);
     widths_.push_back(display_width(column.title));
   }
 }

@@ -100,6 +100,13 @@ std::string shortened(std::string_view text, size_t columns, const Terminal &ter
   return std::string(text.substr(0, text.size() - rest.size())).append(mark);
 }
 
+std::string shortened_inside(std::string_view text, size_t columns, const Terminal &terminal) {
+  if (display_width(text) <= columns) return std::string(text);
+  std::string begin = shortened(text, columns / 2, terminal);
+  while (display_width(text) > columns - display_width(begin)) take_character(text);
+  return begin.append(text);
+}
+
 void print(std::string_view text) {
   if (kept) {
     kept->append(text);

@@ -37,6 +37,9 @@ size_t display_width(std::string_view text);
 // `text` cut to `columns`, with a mark where something is missing.
 std::string shortened(std::string_view text, size_t columns, const Terminal &terminal);
 
+// The same with the middle missing, for names that end in what tells them apart.
+std::string shortened_inside(std::string_view text, size_t columns, const Terminal &terminal);
+
 // Thrown by print() and flush_output() when nobody reads any more (`det ls | head -1`).
 struct OutputClosed {};
 
