@@ -12,7 +12,7 @@ from harness import DET, Store, main, test
 
 # What each command shows of the store, and what shows nothing of one.
 READING = """ls|ls 1|ls -e|experiments|trials 1|best 1|show 1|show -e 1|show {uuid}|metrics 1|metrics 2 -r
-plot 1|plot 1 2 loss|plot 1 --svg -|compare 1 2|compare -e 1|export 1|export -e 1 --table trials
+plot 1|plot 1 2 loss|plot 1 --csv|plot -e 1|compare 1 2|compare -e 1|export 1|export -e 1 --table trials
 logs 1|logs 1 --run 1 --rank 0 --tail 2|wait 1|checkpoints|checkpoints 1|gc 1 --dry-run|sync|help|help plot|version|completion bash
 config show {config}|config check {config}""".replace("\n", "|").split("|")
 

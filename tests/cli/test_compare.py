@@ -4,9 +4,7 @@ import contextlib
 import csv
 import io
 import json
-import os
 import sqlite3
-import xml.etree.ElementTree
 
 from harness import Store, main, test
 
@@ -73,9 +71,6 @@ def several_trials_share_a_plot(compared):
     assert "● trial 1 training.loss: last 0.1" in text, text
     assert "▲ trial 2 training.loss: last 1" in text, text
     assert "trial 1, " not in text
-    root = xml.etree.ElementTree.fromstring(compared.run("plot", "1", "2", "loss", "--svg", "-"))
-    texts = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
-    assert "trials 1, 2" in texts and any("trial 2 training.loss" in each for each in texts), texts
     assert "trial 2 has no metric 'accuracy'" in compared.run("plot", "1", "2", "accuracy", expect=3)
     compared.run("plot", "1", "77", expect=3)
 
@@ -91,20 +86,6 @@ def a_plot_is_written_for_programs(compared):
 def a_plot_fits_a_narrow_terminal(compared):
     text = compared.run("plot", "1", "loss", env={"COLUMNS": "20"})
     assert max(map(len, text.splitlines()[:18])) <= 20, text
-
-
-@test
-def a_picture_replaces_the_one_before_as_a_whole(compared):
-    path = os.path.join(compared.home, "loss.svg")
-    with open(path, "w") as file:
-        file.write("before")
-    compared.run("plot", "1", "peak", "--svg", path, expect=3)
-    with open(path) as file:
-        assert file.read() == "before"
-    compared.run("plot", "1", "--svg", path)
-    xml.etree.ElementTree.parse(path)
-    assert [name for name in os.listdir(compared.home) if "loss" in name] == ["loss.svg"]
-    assert "Is a directory" in compared.run("plot", "1", "--svg", compared.home, expect=6)
 
 
 main({"compared": Compared()})

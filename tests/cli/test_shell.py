@@ -115,7 +115,7 @@ def completion_knows_what_is_in_the_store(filled):
 def completion_is_quiet_without_a_store(filled):
     for words in (["-m", "/nowhere", "show", ""], ["plot", "77", ""], ["plot", "x", ""]):
         assert complete(filled, *words) == []
-    assert complete(filled, "-m", "") == complete(filled, "plot", "1", "--svg", "") == [":files"]
+    assert complete(filled, "-m", "") == complete(filled, "plot", "1", "-o", "") == [":files"]
 
 
 def bash_completes(store, *words):
@@ -132,7 +132,7 @@ def bash_completes_from_its_script(filled):
     assert bash_completes(filled, "p") == ["plot", "pause"]
     assert bash_completes(filled, "show", "2") [:1] == ["2"]
     assert os.path.join(filled.home, "plot file.svg") in bash_completes(
-        filled, "plot", "1", "--svg", os.path.join(filled.home, "plot"))
+        filled, "plot", "1", "-o", os.path.join(filled.home, "plot"))
 
 
 @test

@@ -107,14 +107,17 @@ void offer_values(const std::string &typed, const std::string &kind, const Place
     return print(":files\n");
   // A master does not tell strangers who its users are; the others are for whoever types to know.
   static const std::set<std::string> open_kinds = {
-      "USER", "COUNT", "NAME", "JSON", "STEPS", "NUMBER", "NAME=NUMBER",
-      "GLOB", "TAG",   "TEXT", "RUN",  "RANK",  "TIME",   "DURATION"};
+      "USER", "COUNT", "NAME", "JSON", "STEPS", "NUMBER",   "NAME=NUMBER", "GLOB",
+      "TAG",  "TEXT",  "RUN",  "RANK", "TIME",  "DURATION", "SIZE"};
   if (open_kinds.contains(kind)) return;
   static const std::map<std::string, std::vector<std::string>> words = {
       {"LEVEL", {"debug", "info", "warning", "error"}},
       {"RULES", {"0.33", "0.38"}},
       {"TABLE", {"metrics", "trials", "checkpoints"}},
       {"FORMAT", {"csv", "jsonl"}},
+      {"PICTURE", {"svg", "pdf", "png"}},
+      {"PROTOCOL", {"auto", "kitty", "iterm", "sixel", "none"}},
+      {"ALONG", {"steps", "epochs", "time", "relative"}},
       {"STATE", {"active", "paused", "completed", "canceled", "error"}},
       {"SHELL", {"bash", "zsh", "fish"}},
       {"SIGNAL", {"HUP", "INT", "TERM", "USR1", "USR2"}},

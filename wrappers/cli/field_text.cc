@@ -16,16 +16,6 @@ namespace det::cli {
 
 namespace {
 
-// A time, in seconds since 1970.
-std::optional<long long> seconds_of(const Json &time) {
-  std::tm parts{};
-  if (!time.is_string() ||
-      !strptime(time.get_ref<const std::string &>().c_str(), "%Y-%m-%dT%H:%M:%S", &parts)) {
-    return std::nullopt;
-  }
-  return timegm(&parts);
-}
-
 bool is_number(std::string_view text) {
   if (!text.empty() && (text[0] == '-' || text[0] == '+')) text.remove_prefix(1);
   if (text == "Infinity") return true;
@@ -98,6 +88,17 @@ double double_of(const Json &value) {
   return std::nan("");
 }
 
+std::optional<double> seconds_of(const Json &time) {
+  std::tm parts{};
+  if (!time.is_string()) return std::nullopt;
+  const std::string &text = time.get_ref<const std::string &>();
+  const char *rest = strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
+  if (!rest) return std::nullopt;
+  double fraction = 0;
+  if (*rest == '.') std::from_chars(rest, text.data() + text.size(), fraction);
+  return static_cast<double>(timegm(&parts)) + fraction;
+}
+
 std::string number_of(const Json &value) {
   return value.is_number_float() ? short_number(value.get<double>()) : text_of(value);
 }
@@ -122,7 +123,8 @@ std::string bytes_of(const Json &value) {
 std::string age_of(const Json &value) {
   const auto since = seconds_of(value);
   if (!since) return "-";
-  const long long seconds = std::max<long long>(0, std::time(nullptr) - *since);
+  const long long seconds =
+      std::max<long long>(0, std::time(nullptr) - static_cast<long long>(*since));
   const auto whole = [&](long long unit, const char *name) {
     return std::to_string(seconds / unit) + name;
   };
@@ -146,7 +148,8 @@ std::string duration_text(double seconds) {
 std::string duration_of(const Json &from, const Json &to) {
   const auto begin = seconds_of(from);
   if (!begin) return "-";
-  return duration_text(static_cast<double>(seconds_of(to).value_or(std::time(nullptr)) - *begin));
+  const double end = seconds_of(to).value_or(static_cast<double>(std::time(nullptr)));
+  return duration_text(std::floor(end) - std::floor(*begin));
 }
 
 std::string clock_of(const Json &value) {

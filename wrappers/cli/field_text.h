@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +23,9 @@ std::string number_of(const Json &value);
 
 // The number, or NaN where it is none.
 double double_of(const Json &value);
+
+// A time, in seconds since 1970.
+std::optional<double> seconds_of(const Json &time);
 
 std::string percent_of(const Json &value);                  // "62%"
 std::string bytes_of(const Json &value);                    // "1.5 MiB"

@@ -3,170 +3,231 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdlib>
+
+#include "dots.h"
 
 namespace det::cli {
 
 namespace {
 
 constexpr int rows = 16;
+constexpr int slice_rows = 8;  // where there are several panels
 constexpr std::array colours = {Colour::cyan,  Colour::yellow, Colour::magenta,
                                 Colour::green, Colour::blue,   Colour::red};
 constexpr std::array<const char *, 8> marks = {"●", "▲", "■", "◆", "○", "△", "□", "◇"};
 constexpr std::array<const char *, 8> ascii_marks = {"*", "+", "o", "x", "#", "@", "%", "&"};
+constexpr size_t most_names = 24;  // of series that are told about
 
-std::string utf8(uint32_t character) {  // of U+0800 to U+FFFF
-  return {static_cast<char>(0xE0 | character >> 12),
-          static_cast<char>(0x80 | (character >> 6 & 0x3F)),
-          static_cast<char>(0x80 | (character & 0x3F))};
-}
+int plot_width(const Terminal &terminal) { return std::clamp(terminal.width, 20, 200); }
 
-// Cells of the terminal, each with 2 × 4 dots in braille, or with one in ASCII.
-class Canvas {
- public:
-  Canvas(int columns, int rows, bool braille)
-      : columns_(columns),
-        rows_(rows),
-        across_(braille ? 2 : 1),
-        down_(braille ? 4 : 1),
-        cells_(static_cast<size_t>(columns) * static_cast<size_t>(rows)) {}
-
-  struct Dot {
-    int x, y;
-  };
-  Dot dot(double x_fraction, double y_fraction) const {
-    const double right = columns_ * across_ - 1, bottom = rows_ * down_ - 1;
-    return {static_cast<int>(std::lround(std::clamp(x_fraction, 0.0, 1.0) * right)),
-            static_cast<int>(std::lround((1 - std::clamp(y_fraction, 0.0, 1.0)) * bottom))};
-  }
-
-  void line(Dot from, Dot to, int series) {
-    const int steps = std::max({std::abs(to.x - from.x), std::abs(to.y - from.y), 1});
-    for (int i = 0; i <= steps; ++i) {
-      const double part = static_cast<double>(i) / steps;
-      set({static_cast<int>(std::lround(from.x + part * (to.x - from.x))),
-           static_cast<int>(std::lround(from.y + part * (to.y - from.y)))},
-          series);
-    }
-  }
-
-  struct Cell {
-    unsigned dots = 0;
-    int series = -1;  // that drew last
-  };
-  const Cell &cell(int column, int row) const {
-    return cells_[static_cast<size_t>(row) * static_cast<size_t>(columns_) +
-                  static_cast<size_t>(column)];
-  }
-
- private:
-  void set(Dot at, int series) {
-    static constexpr unsigned bits[4][2] = {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}};
-    Cell &cell = cells_[static_cast<size_t>(at.y / down_) * static_cast<size_t>(columns_) +
-                        static_cast<size_t>(at.x / across_)];
-    cell.dots |= bits[at.y % down_][at.x % across_];
-    cell.series = series;
-  }
-
-  int columns_, rows_, across_, down_;
-  std::vector<Cell> cells_;
-};
-
-Canvas draw(const std::vector<Series> &series, const Axes &axes, int columns, bool braille) {
-  Canvas canvas(columns, rows, braille);
-  for (size_t i = 0; i < series.size(); ++i) {
+Dots draw(const Panel &panel, const Axes &axes, int columns, int height, bool braille) {
+  Dots dots(columns, height, braille);
+  for (size_t i = 0; i < panel.series.size(); ++i) {
     const Point *before = nullptr;
-    for (const Point &point : series[i].points) {
+    for (const Point &point : panel.series[i].points) {
       const Point *here = std::isfinite(point.y) ? &point : nullptr;
       if (here) {
         const auto dot = [&](const Point &p) {
-          return canvas.dot(axes.x.fraction(p.x), axes.y.fraction(p.y));
+          return dots.dot(axes.x.fraction(p.x), axes.y.fraction(p.y));
         };
-        canvas.line(dot(before ? *before : *here), dot(*here), static_cast<int>(i));
+        dots.line(dot(before && !panel.dots ? *before : *here), dot(*here), static_cast<int>(i));
       }
       before = here;
     }
   }
-  return canvas;
+  return dots;
 }
 
-std::string cell_text(const Canvas &canvas, int column, int row, size_t series_count,
+std::string cell_text(const Dots &dots, int column, int row, size_t series_count,
                       const Terminal &terminal) {
-  const Canvas::Cell &cell = canvas.cell(column, row);
-  if (cell.series < 0) return " ";
-  const auto series = static_cast<size_t>(cell.series);
+  const Dots::Cell &cell = dots.cell(column, row);
+  if (cell.colour < 0) return " ";
+  const auto series = static_cast<size_t>(cell.colour);
   // Marks stand at every eighth column, each series at columns of its own.
   const bool marked = series_count > 1 && static_cast<size_t>(column) % 8 == series * 3 % 8;
   const std::string text = !terminal.utf8 ? ascii_marks[series % ascii_marks.size()]
                            : marked       ? marks[series % marks.size()]
-                                          : utf8(0x2800 + cell.dots);
+                                          : dots.braille(column, row);
   return painted(terminal, colours[series % colours.size()], text);
 }
 
 // The line under the plot with its ticks, and the numbers under those.
-std::string x_axis(const Axis &axis, int columns, size_t margin, const Terminal &terminal) {
+std::string x_axis(const Axis &axis, const std::string &title, int columns, size_t margin,
+                   const Terminal &terminal) {
   std::vector<bool> ticks(static_cast<size_t>(columns));
-  std::string labels(margin + 2 + static_cast<size_t>(columns) + 24, ' ');
-  size_t free_from = 0;
+  std::string labels;
+  size_t used = 0;
   for (size_t i = 0; i < axis.ticks.size(); ++i) {
     const auto column =
         static_cast<size_t>(std::lround(axis.fraction(axis.ticks[i]) * (columns - 1)));
     ticks[column] = true;
-    const std::string &label = axis.labels[i];
-    const size_t middle = margin + 2 + column, half = label.size() / 2;
+    const std::string label = shortened(axis.labels[i], 24, terminal);
+    const size_t middle = margin + 2 + column, half = display_width(label) / 2;
     const size_t begin = middle > half ? middle - half : 0;
-    if (begin < free_from) continue;
-    labels.replace(begin, label.size(), label);
-    free_from = begin + label.size() + 1;
+    if (begin < used + (used > 0)) continue;
+    labels += std::string(begin - used, ' ') + label;
+    used = begin + display_width(label);
   }
   std::string line(margin + 1, ' ');
   line += terminal.utf8 ? "└" : "+";
   for (const bool tick : ticks) {
     line += terminal.utf8 ? (tick ? "┬" : "─") : (tick ? "+" : "-");
   }
-  labels.erase(labels.find_last_not_of(' ') + 1);
-  const std::string title = "steps";
-  const size_t indent = margin + 2 + static_cast<size_t>(columns) / 2 - title.size() / 2;
-  return line + "\n" + labels + "\n" + std::string(indent, ' ') + title + "\n";
+  const size_t middle = margin + 2 + static_cast<size_t>(columns) / 2,
+               half = display_width(title) / 2;
+  return line + "\n" + labels + "\n" + std::string(middle > half ? middle - half : 0, ' ') + title +
+         "\n";
+}
+
+std::string legend(const Panel &panel, const Terminal &terminal) {
+  std::string out;
+  const size_t count = std::min(panel.series.size(), most_names);
+  for (size_t i = 0; i < count; ++i) {
+    const char *mark =
+        terminal.utf8 ? marks[i % marks.size()] : ascii_marks[i % ascii_marks.size()];
+    out += "  " + painted(terminal, colours[i % colours.size()], mark) + " " +
+           panel.series[i].name + ": " + summary(panel.series[i], panel.x) + "\n";
+  }
+  if (panel.series.size() > count)
+    out += "  and " + std::to_string(panel.series.size() - count) + " more\n";
+  return out;
+}
+
+std::string render_panel(const Panel &panel, int height, const Terminal &terminal) {
+  const int width = plot_width(terminal);
+  const Axes axes = fit_axes(panel, width / 12, height / 3);
+  size_t margin = 0;
+  std::vector<std::string> row_labels(static_cast<size_t>(height));
+  for (size_t i = 0; i < axes.y.ticks.size(); ++i) {
+    const double row = (1 - axes.y.fraction(axes.y.ticks[i])) * (height - 1);
+    const std::string label = shortened(axes.y.labels[i], 16, terminal);
+    row_labels[static_cast<size_t>(std::lround(row))] = label;
+    margin = std::max(margin, display_width(label));
+  }
+  const int columns = std::max(10, width - static_cast<int>(margin) - 4);
+  const Dots dots = draw(panel, axes, columns, height, terminal.utf8);
+
+  std::string out = panel.y.unit.empty() && !panel.dots ? "" : panel.y.label() + "\n";
+  for (int row = 0; row < height; ++row) {
+    const std::string &label = row_labels[static_cast<size_t>(row)];
+    std::string line = std::string(margin - display_width(label), ' ') + label;
+    line += terminal.utf8 ? (label.empty() ? " │" : " ┤") : (label.empty() ? " |" : " +");
+    for (int column = 0; column < columns; ++column)
+      line += cell_text(dots, column, row, panel.series.size(), terminal);
+    line.erase(line.find_last_not_of(' ') + 1);
+    out += line + "\n";
+  }
+  return out + x_axis(axes.x, panel.x.label(), columns, margin, terminal) +
+         (panel.dots ? "" : legend(panel, terminal));
+}
+
+std::string render(const Panels &panels, const Terminal &terminal) {
+  std::string out;
+  for (const Panel &panel : panels.panels) {
+    if (!panel.has_values()) continue;
+    out += (out.empty() ? "" : "\n") +
+           render_panel(panel, panels.panels.size() > 1 ? slice_rows : rows, terminal);
+  }
+  return out;
+}
+
+// The names under the axes, as far as there is room.
+std::string axis_line(const std::vector<std::string> &texts, int columns,
+                      const Terminal &terminal) {
+  std::string out;
+  size_t used = 0;
+  const auto last = static_cast<int>(texts.size()) - 1;
+  for (int i = 0; i <= last; ++i) {
+    const auto room = static_cast<size_t>(std::max(4, columns / (last + 1) - 1));
+    const std::string text = shortened(texts[static_cast<size_t>(i)], room, terminal);
+    const size_t width = display_width(text);
+    const auto place = static_cast<size_t>(last > 0 ? i * (columns - 1) / last : 0);
+    const size_t wanted = i == 0      ? 0
+                          : i == last ? place + 1 - std::min(place + 1, width)
+                                      : place - std::min(place, width / 2);
+    const size_t begin = std::max(wanted, used + (i > 0));
+    out += std::string(begin - used, ' ') + text;
+    used = begin + width;
+  }
+  return out + "\n";
+}
+
+std::string render(const Parallel &parallel, const Terminal &terminal) {
+  if (parallel.trials.empty()) return "";
+  const int columns = plot_width(terminal);
+  const std::vector<Axis> axes = fit_axes(parallel, 4);
+  const size_t count = axes.size();
+  Dots dots(columns, rows, terminal.utf8);
+  for (size_t trial = 0; trial < parallel.trials.size(); ++trial) {
+    const std::vector<double> &values = parallel.trials[trial];
+    const int best = (trial + 1) * 4 > parallel.trials.size() * 3 ? 1 : 0;  // of the best quarter
+    for (size_t i = 0; i < count; ++i) {
+      const size_t next = std::min(i + 1, count - 1);
+      if (!std::isfinite(values[i]) || !std::isfinite(values[next])) continue;
+      const auto dot = [&](size_t axis) {
+        const double across =
+            count > 1 ? static_cast<double>(axis) / static_cast<double>(count - 1) : 0;
+        return dots.dot(across, axes[axis].fraction(values[axis]));
+      };
+      dots.line(dot(i), dot(next), best);
+    }
+  }
+  std::vector<std::string> names, lows, highs;
+  for (size_t i = 0; i < count; ++i) {
+    const Dimension &dimension = parallel.dimensions[i];
+    names.push_back(dimension.label() + (axes[i].log ? " (log)" : ""));
+    lows.push_back(dimension.text_of(axes[i].low));
+    highs.push_back(dimension.text_of(axes[i].high));
+  }
+  std::string out = axis_line(names, columns, terminal) + axis_line(highs, columns, terminal);
+  for (int row = 0; row < rows; ++row) {
+    for (int column = 0; column < columns; ++column) {
+      const Dots::Cell &cell = dots.cell(column, row);
+      const std::string text = cell.colour < 0    ? " "
+                               : terminal.utf8    ? dots.braille(column, row)
+                               : cell.colour == 1 ? "*"
+                                                  : ".";
+      out += cell.colour == 1 ? painted(terminal, Colour::cyan, text) : text;
+    }
+    out.erase(out.find_last_not_of(' ') + 1);
+    out += "\n";
+  }
+  return out + axis_line(lows, columns, terminal) +
+         painted(terminal, Colour::cyan, "The best quarter") + " of " +
+         std::to_string(parallel.trials.size()) + " trials is drawn over the others" +
+         (terminal.utf8 ? "" : ", in *") + ".\n";
+}
+
+std::string render(const Bars &bars, const Terminal &terminal) {
+  if (bars.bars.empty()) return "";
+  size_t margin = 0;
+  double highest = 0;
+  for (const Bar &bar : bars.bars) {
+    margin = std::max(margin, display_width(shortened(bar.name, 30, terminal)));
+    highest = std::max(highest, bar.value);
+  }
+  const double room = std::max(10, plot_width(terminal) - static_cast<int>(margin) - 18);
+  std::string out = bars.label + "\n";
+  for (const Bar &bar : bars.bars) {
+    const std::string name = shortened(bar.name, 30, terminal);
+    const auto length =
+        static_cast<size_t>(std::lround(highest > 0 ? room * bar.value / highest : 0));
+    std::string line;
+    for (size_t i = 0; i < length; ++i) line += terminal.utf8 ? "█" : "#";
+    char number[64];
+    std::snprintf(number, sizeof number, "%.2f %s %.2f", bar.value, terminal.utf8 ? "±" : "+-",
+                  bar.error);
+    out += std::string(margin - display_width(name), ' ') + name + "  " +
+           painted(terminal, Colour::cyan, line) + (length ? " " : "") + number + "\n";
+  }
+  for (const std::string &note : bars.notes) out += note + "\n";
+  return out;
 }
 
 }  // namespace
 
-std::string render_plot(const std::vector<Series> &series, const Terminal &terminal) {
-  const int width = std::clamp(terminal.width, 20, 200);
-  const auto axes = fit_axes(series, width / 12, 5);
-  if (!axes) return "";
-
-  size_t margin = 0;
-  for (const std::string &label : axes->y.labels) margin = std::max(margin, label.size());
-  const int columns = std::max(10, width - static_cast<int>(margin) - 4);
-  const Canvas canvas = draw(series, *axes, columns, terminal.utf8);
-
-  std::vector<const std::string *> row_labels(rows, nullptr);
-  for (size_t i = 0; i < axes->y.ticks.size(); ++i) {
-    const double row = (1 - axes->y.fraction(axes->y.ticks[i])) * (rows - 1);
-    row_labels[static_cast<size_t>(std::lround(row))] = &axes->y.labels[i];
-  }
-  std::string out;
-  for (int row = 0; row < rows; ++row) {
-    const std::string *label = row_labels[static_cast<size_t>(row)];
-    std::string line =
-        std::string(margin - (label ? label->size() : 0), ' ') + (label ? *label : "");
-    line += terminal.utf8 ? (label ? " ┤" : " │") : (label ? " +" : " |");
-    for (int column = 0; column < columns; ++column) {
-      line += cell_text(canvas, column, row, series.size(), terminal);
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    out += line + "\n";
-  }
-  out += x_axis(axes->x, columns, margin, terminal);
-  for (size_t i = 0; i < series.size(); ++i) {
-    const char *mark =
-        terminal.utf8 ? marks[i % marks.size()] : ascii_marks[i % ascii_marks.size()];
-    out += "  " + painted(terminal, colours[i % colours.size()], mark) + " " + series[i].name +
-           ": " + summary(series[i]) + "\n";
-  }
-  return out;
+std::string render_plot(const Figure &figure, const Terminal &terminal) {
+  return std::visit([&](const auto &kind) { return render(kind, terminal); }, figure);
 }
 
 }  // namespace det::cli
