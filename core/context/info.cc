@@ -2,32 +2,13 @@
 
 #include <cmath>
 
+#include "core/base/dotted_name.h"
 #include "core/base/environment.h"
 #include "core/base/error.h"
 
 namespace det::context {
 
 namespace {
-
-const Json *find(const Json &group, const std::string &name) {
-  if (!group.is_object()) return nullptr;
-  if (const auto it = group.find(name); it != group.end()) return &*it;
-  for (size_t dot = name.find('.'); dot != name.npos; dot = name.find('.', dot + 1)) {
-    const auto it = group.find(name.substr(0, dot));
-    if (it == group.end()) continue;
-    if (const Json *found = find(*it, name.substr(dot + 1))) return found;
-  }
-  return nullptr;
-}
-
-void list_names(const Json &group, const std::string &prefix, std::vector<std::string> &out) {
-  if (!group.is_object()) return;
-  for (auto it = group.begin(); it != group.end(); ++it) {
-    const std::string name = prefix + it.key();
-    if (it->is_object() && !it->empty()) list_names(*it, name + ".", out);
-    else out.push_back(name);
-  }
-}
 
 Json section(const Json &config, const char *name) {
   const auto it = config.find(name);
@@ -74,10 +55,14 @@ Info::Info(const engine::RunInfo &run, const comm::Ranks &ranks,
       {"size", ranks.size},
   };
   text_ = to_wire(all);
-  list_names(run.hparams, "", hparam_names_);
+  each_dotted_name(run.hparams, [this](const std::string &name, const Json &) {
+    hparam_names_.push_back(name);
+  });
 }
 
-const Json *Info::find_hparam(const std::string &name) const { return find(run_.hparams, name); }
+const Json *Info::find_hparam(const std::string &name) const {
+  return find_by_dotted_name(run_.hparams, name);
+}
 
 const Json &Info::hparam(const std::string &name) const {
   if (const Json *found = find_hparam(name)) return *found;
