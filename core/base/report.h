@@ -21,6 +21,11 @@ enum class ReportKind : uint8_t {
   checkpoint = 6,    // `text`: a checkpoint that is safe in its storage, packed
 };
 
+// `steps` of a report of metrics that were measured at a time and belong to no step of the
+// training: what the profiler says. Each stands for itself, repeats nothing, and is never rolled
+// back.
+inline constexpr int64_t no_steps = -1;
+
 // Of a report that says so; what is 0 is that of the process and moment that report.
 struct Measured {
   int64_t time_us = 0;

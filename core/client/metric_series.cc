@@ -4,7 +4,9 @@
 #include <optional>
 
 #include "core/base/clock.h"
+#include "core/base/dotted_name.h"
 #include "core/base/json.h"
+#include "core/base/report.h"
 
 namespace det::client {
 
@@ -29,12 +31,13 @@ MetricSeries read_metric_series(Client &client, int64_t trial_id, const std::str
     const Json answer = parse_json(client.metrics_text(trial_id, group, page), "a page of metrics");
     for (const Json &report : answer.at("metrics")) {
       const Json &metrics = report.at("metrics");
-      const auto found = metrics.find(name);
-      if (found == metrics.end()) continue;
+      const Json *found = find_by_dotted_name(metrics, name);
+      if (found == nullptr) continue;
       const std::optional<double> value = number_from(*found);
       if (!value) continue;
       const Json &time = report.at("time");
-      series.steps.push_back(report.at("steps_completed").get<int64_t>());
+      const Json &steps = report.at("steps_completed");
+      series.steps.push_back(steps.is_null() ? no_steps : steps.get<int64_t>());
       series.values.push_back(*value);
       series.times_us.push_back(
           time.is_string() ? parse_iso8601(time.get<std::string>()).value_or(0) : 0);

@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "core/base/dotted_name.h"
 #include "core/client/rest_client.h"
 #include "core/client/rest_entries.h"
 
@@ -71,19 +72,20 @@ Json RestClient::latest_checkpoint(int64_t trial_id) {
 // By group. Masters before 0.33 do not tell.
 Json RestClient::metric_names(const codec::Trial &trial, int64_t most) {
   std::map<std::string, std::set<std::string>> groups;
-  const auto add = [&](const std::string &group, const Json &metrics) {
-    for (const auto &[name, value] : metrics.items()) groups[group].insert(name);
-  };
   if (trial.summary) {
-    for (const auto &[group, metrics] : trial.summary->items()) add(group_name(group), metrics);
+    for (const auto &[group, metrics] : trial.summary->items())
+      for (const auto &[name, summary] : metrics.items()) groups[group_name(group)].insert(name);
   } else {
     const std::lock_guard guard(mutex_);
     engine::Page page{0, std::min<int64_t>(most, 1000), false};
     for (Json next = 0; !next.is_null() && most > 0; most -= page.limit) {
       page.after = next.get<int64_t>();
       const Json part = metrics_.list(trial, std::nullopt, page);
-      for (const Json &report : part.at("metrics"))
-        add(report.at("group").get<std::string>(), report.at("metrics"));
+      for (const Json &report : part.at("metrics")) {
+        std::set<std::string> &names = groups[report.at("group").get<std::string>()];
+        each_dotted_name(report.at("metrics"),
+                         [&](const std::string &name, const Json &) { names.insert(name); });
+      }
       next = part.at("next");
     }
   }

@@ -8,6 +8,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
+#include "core/codec/metrics.h"
 #include "core/engine/best_validation.h"
 
 namespace det::client {
@@ -218,7 +219,8 @@ Json report_entry(const char *group, const codec::StepMetrics &report) {
 
 Json report_entry(const codec::StoredReport &report) {
   return {{"group", report.group},
-          {"steps_completed", report.steps_completed},
+          {"steps_completed",
+           codec::is_of_profiler(report.group) ? Json() : Json(report.steps_completed)},
           {"trial_run_id", report.run_id},
           {"rank", nullptr},
           {"time", time_or_null(report.end_time)},

@@ -1,6 +1,8 @@
 // Metrics of every group, those of the profiler included.
 #pragma once
 
+#include <string_view>
+
 #include "core/base/json.h"
 #include "core/codec/call.h"
 
@@ -28,5 +30,12 @@ struct ReportMetrics {
 
   using Answer = Nothing;
 };
+
+// What the profiler measures is of a time, not of a step: these groups may lack steps, and no
+// others.
+inline bool is_of_profiler(std::string_view group) {
+  return group == "gpu" || group == "cpu" || group == "memory" || group == "disk" ||
+         group == "network";
+}
 
 }  // namespace det::codec

@@ -1,6 +1,7 @@
 // One experiment or trial with all there is to know about it.
 #include <set>
 
+#include "core/base/dotted_name.h"
 #include "core/base/error.h"
 #include "core/engine/engine.h"
 #include "core/engine/entries.h"
@@ -100,8 +101,8 @@ Json failure_of(Database &store, const Json &how_it_stands, const Json &experime
 
 void add_names(Query rows, std::set<std::string> &names) {
   while (rows.next()) {
-    const Json metrics = stored_json(rows, 0);  // items() refers to it
-    for (const auto &[name, value] : metrics.items()) names.insert(name);
+    each_dotted_name(stored_json(rows, 0),
+                     [&](const std::string &name, const Json &) { names.insert(name); });
   }
 }
 

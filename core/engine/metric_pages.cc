@@ -1,6 +1,7 @@
 // The reports of a trial. A trial may have millions of them, so they are handed on as the text that
 // is stored, without making values of it.
 #include "core/base/clock.h"
+#include "core/base/report.h"
 #include "core/base/utf8.h"
 #include "core/engine/engine.h"
 #include "core/engine/entries.h"
@@ -22,7 +23,8 @@ void append_stored(std::string &out, const Query &row, int column, int is_json) 
 
 void append_report(std::string &out, const Query &row) {
   out += R"({"group":)" + to_wire(row.text(1));
-  out += R"(,"steps_completed":)" + std::to_string(row.integer(2));
+  const int64_t steps = row.integer(2);
+  out += R"(,"steps_completed":)" + (steps == no_steps ? "null" : std::to_string(steps));
   out += R"(,"trial_run_id":)" + std::to_string(row.integer(3));
   out += R"(,"rank":)" + std::to_string(row.integer(9));
   out += R"(,"time":")" + iso8601(row.integer(4));

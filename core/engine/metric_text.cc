@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "core/base/dotted_name.h"
 #include "core/base/json.h"
 
 namespace det::engine {
@@ -11,9 +12,12 @@ void MetricText::read(const Report &report) {
   is_reduced_ = false;
   names_.clear();
   if (report.kind == ReportKind::metrics_json) {
-    parsed_ = parse_json_object(report.text, "metrics");
-    for (const auto &[name, value] : parsed_.items()) names_.push_back(name);
-    metrics_ = to_wire(parsed_);
+    const Json parsed = parse_json_object(report.text, "metrics");
+    dotted_.clear();
+    each_dotted_name(parsed,
+                     [this](const std::string &name, const Json &) { dotted_.push_back(name); });
+    names_.assign(dotted_.begin(), dotted_.end());
+    metrics_ = to_wire(parsed);
     if (report.batches.empty()) return;
     const Json batches = parse_json(report.batches, "batch metrics");
     if (!batches.empty()) batches_ = to_wire(batches);

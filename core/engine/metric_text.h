@@ -24,7 +24,8 @@ class MetricText {
   // None when the report had no batches.
   std::optional<std::string_view> batches() const;
 
-  // Of the metrics, also where they were reduced. Until the report is gone.
+  // Of the metrics, also where they were reduced; with dots, of those in objects. Until the report
+  // is gone.
   const std::vector<std::string_view> &names() const { return names_; }
 
   // Leaves only these.
@@ -37,7 +38,7 @@ class MetricText {
 
   std::string metrics_;
   std::string batches_;
-  Json parsed_;  // whose names these are
+  std::vector<std::string> dotted_;  // names that no report has as they are
   std::vector<std::string_view> names_;
   bool is_reduced_ = false;
   struct NameHash {

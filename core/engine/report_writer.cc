@@ -131,9 +131,13 @@ void ReportWriter::store_metrics(const JournalKey &journal, const Report &report
         "\", step " + std::to_string(report.steps) + ": a report was left out: " + e.what());
     return;
   }
-  if (!own_[kind] || report.steps < *own_[kind]) roll_back(journal, kind, report.steps);
-  const bool archived = is_rolled_back(kind, report.steps);
-  if (!archived && !repeats_.admit(report.group, report.steps, text_, delivery.conflicts)) return;
+  const bool of_step = report.steps != no_steps;
+  if (of_step && (!own_[kind] || report.steps < *own_[kind]))
+    roll_back(journal, kind, report.steps);
+  const bool archived = of_step && is_rolled_back(kind, report.steps);
+  if (of_step && !archived &&
+      !repeats_.admit(report.group, report.steps, text_, delivery.conflicts))
+    return;
   if (!archived)
     for (const std::string_view name : text_.names()) names_.add(report.group, name);
   store_.run(

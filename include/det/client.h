@@ -179,7 +179,7 @@ DET_API det_status det_client_get_metric_series(det_client *client, int64_t tria
 /** Number of values. 0 for NULL.   @since 0.1 */
 DET_API size_t det_metric_series_count(const det_metric_series *series) DET_NOEXCEPT;
 
-/** The steps of the values.
+/** The steps of the values; -1 for those that the profiler measured, which belong to no step.
  * @return An array borrowed from `series`; NULL for NULL and for none.   @since 0.1 */
 DET_API const int64_t *det_metric_series_steps_completed(const det_metric_series *series)
     DET_NOEXCEPT;

@@ -218,7 +218,35 @@ void a_report_is_shown_as_it_was_made(const World &world) {
   const Json one = parse_json(engine.metrics_text(trial, "validation", {}), "metrics");
   assert_equal(one.at("metrics").size(), 1U);
   assert_equal(engine.list_metric_names(trial),
-               (Json{{"my \"own\"", {"a", "größe"}}, {"validation", {"loss"}}}));
+               (Json{{"my \"own\"", {"a.b", "größe"}}, {"validation", {"loss"}}}));
+}
+
+// What the profiler says is of a time: it repeats nothing, and a later run takes nothing back.
+void reports_without_steps_stand_for_themselves(const World &world) {
+  Report report;
+  report.kind = ReportKind::metrics_json;
+  report.group = "cpu";
+  report.steps = no_steps;
+  const auto measure = [&](engine::LiveRun &run, uint64_t sequence, std::string_view text) {
+    report.sequence = sequence;
+    report.text = text;
+    deliver(run, {report});
+  };
+  auto first = world.start();
+  const int64_t trial = first->info().trial_id;
+  measure(*first, 1, R"({"node1.x":{"util":5}})");
+  measure(*first, 2, R"({"node1.x":{"util":7,"/":{"used":1}}})");
+  first.reset();
+  auto second = world.resume(trial);
+  measure(*second, 1, R"({"node1.x":{"util":9}})");
+  deliver(*second, {validation(2, 1, 0.5)});
+  measure(*second, 3, R"({"node1.x":{"util":9}})");
+  engine::Engine engine = world.engine();
+  const Json all = parse_json(engine.metrics_text(trial, "cpu", {}), "metrics").at("metrics");
+  assert_equal(all.size(), 4U);
+  for (const Json &each : all) assert_true(each.at("steps_completed").is_null());
+  assert_equal(all[1].at("metrics").at("node1.x").at("util"), 7);
+  assert_equal(engine.list_metric_names(trial).at("cpu"), Json({"node1.x.util", "node1.x./.used"}));
 }
 
 void lines_of_a_log_keep_their_order(const World &world) {
@@ -253,5 +281,7 @@ int test_lists() {
        behaviour(a_trial_is_found_by_its_id_or_its_external_id),
        behaviour(what_runs_is_told_from_what_died),
        behaviour(trials_come_by_their_metric_with_those_without_one_last),
-       behaviour(a_report_is_shown_as_it_was_made), behaviour(lines_of_a_log_keep_their_order)});
+       behaviour(a_report_is_shown_as_it_was_made),
+       behaviour(reports_without_steps_stand_for_themselves),
+       behaviour(lines_of_a_log_keep_their_order)});
 }

@@ -62,6 +62,37 @@ void every_kind_of_report_arrives(void **) {
   }
 }
 
+// Masters know five groups of the profiler, and refuse others without steps.
+void what_the_profiler_says_goes_to_groups_that_there_are(void **) {
+  for (const std::string version : versions) {
+    Delivering run(version);
+    const std::vector<Report> reports{
+        json_report(8, "cpu", no_steps, R"({"node": {"cpu_util_simple": 2.5}})"),
+        json_report(16, "cpu", no_steps, R"({"node": {"cpu_util_simple": 3.5}})"),
+        json_report(24, "process", no_steps, R"({"node": {"threads": 2, "7 sh": {"x": 1}}})"),
+    };
+    assert_true(run.deliver(reports).conflicts.empty());
+    const Json rows = run.master.state()["metrics"];
+    if (is_old(version)) {
+      assert_true(rows.empty());  // it has no place for them
+      continue;
+    }
+    std::vector<std::string> texts;
+    for (const Json &row : rows) {
+      assert_equal(row["group"], "cpu");
+      assert_true(row["step"].is_null());
+      texts.push_back(row["values"].dump());
+    }
+    std::ranges::sort(texts);
+    assert_equal(texts,
+                 std::vector<std::string>{R"({"node":{"cpu_util_simple":2.5}})",
+                                          R"({"node":{"cpu_util_simple":3.5}})",
+                                          R"({"node":{"process":{"threads":2,"7 sh":{"x":1}}}})"});
+    for (const Json &request : run.asked("/metrics"))
+      assert_false(request["metrics"]["reportTime"].is_null());
+  }
+}
+
 void unmanaged_trials_have_a_way_of_their_own_for_logs_and_progress(void **) {
   for (const std::string version : {"0.33.0", "0.38.1"}) {
     Delivering run(version, {{"is_managed", false}});
@@ -419,6 +450,7 @@ void no_report_is_refused_while_the_version_is_unknown(void **) {
 int test_delivery() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(every_kind_of_report_arrives),
+      cmocka_unit_test(what_the_profiler_says_goes_to_groups_that_there_are),
       cmocka_unit_test(unmanaged_trials_have_a_way_of_their_own_for_logs_and_progress),
       cmocka_unit_test(late_reports_say_when_they_were_made),
       cmocka_unit_test(refused_report_is_kept_and_told_once),

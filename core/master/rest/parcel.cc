@@ -30,10 +30,15 @@ std::vector<Json> batches_of(const Report &report) {
   return parse_json(report.batches, "batch metrics").get<std::vector<Json>>();
 }
 
-// What the profiler measures is of a time, not of a step.
-bool is_of_profiler(std::string_view group) {
-  return group == "gpu" || group == "cpu" || group == "memory" || group == "disk" ||
-         group == "network";
+// Masters know fewer groups of the profiler than there are, and refuse others without steps. What
+// they do not know goes to them as a part of one that they do: {agent: {"process": {...}}}.
+void put_in_known_group(codec::ReportMetrics &call) {
+  if (call.steps_completed || codec::is_of_profiler(call.group)) return;
+  for (auto &[agent, values] : call.values.items()) {
+    Json part = {{call.group, std::move(values)}};
+    values = std::move(part);
+  }
+  call.group = "cpu";
 }
 
 codec::ReportMetrics metrics_of(const Report &report, const ReportOrigin &origin,
@@ -44,8 +49,9 @@ codec::ReportMetrics metrics_of(const Report &report, const ReportOrigin &origin
                             .steps_completed = report.steps,
                             .values = values_of(report),
                             .batches = batches_of(report)};
-  const bool of_profiler = is_of_profiler(report.group);
+  const bool of_profiler = report.steps == no_steps || codec::is_of_profiler(report.group);
   if (of_profiler) call.steps_completed.reset();
+  put_in_known_group(call);
   if (version >= codec::WireVersion::v0_33 && (of_profiler || now_us() - report.time_us > late_us))
     call.report_time = codec::Time{report.time_us};
   return call;
@@ -107,6 +113,8 @@ bool is_wanted(const Parcel &parcel, const ReportOrigin &origin, codec::WireVers
     return origin.managed || version >= codec::WireVersion::v0_38;
   if (parcel.kind == ReportKind::log)
     return !origin.managed || codec::has_call<codec::ShipTaskLogs>(version);
+  if (parcel.is_metrics() && parcel.report->steps == no_steps)
+    return version >= codec::WireVersion::v0_33;
   return true;
 }
 
@@ -165,8 +173,10 @@ std::string name_of(const Parcel &parcel) {
     case ReportKind::checkpoint:
       return "checkpoint " + checkpoint_of(parcel).id;
     default:
-      return "a report of group '" + std::string(parcel.report->group) + "' at step " +
-             std::to_string(parcel.report->steps);
+      return "a report of group '" + std::string(parcel.report->group) + "'" +
+             (parcel.report->steps == no_steps
+                  ? ""
+                  : " at step " + std::to_string(parcel.report->steps));
   }
 }
 
@@ -204,7 +214,9 @@ codec::ReportMetrics metrics_from_json(const Json &refused, const ReportOrigin &
                             .batches = refused.at("batch_metrics").get<std::vector<Json>>()};
   if (const auto time = parse_iso8601(refused.at("time").get<std::string>()))
     call.report_time = codec::Time{*time};
-  if (is_of_profiler(call.group)) call.steps_completed.reset();
+  if (call.steps_completed == no_steps || codec::is_of_profiler(call.group))
+    call.steps_completed.reset();
+  put_in_known_group(call);
   return call;
 }
 
