@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/base/dotted_name.h"
 #include "core/base/json.h"
 #include "exit_code.h"
+#include "field_text.h"
 
 namespace det::cli {
 
@@ -128,7 +130,7 @@ void Client::each_checkpoint(int64_t trial_id, const Visit &visit, const Listing
       visit);
 }
 
-void Client::each_metric(int64_t trial_id, const std::optional<std::string> &group,
+void Client::each_report(int64_t trial_id, const std::optional<std::string> &group,
                          const Visit &visit, const Listing &listing) {
   walk(
       "metrics", listing,
@@ -137,6 +139,24 @@ void Client::each_metric(int64_t trial_id, const std::optional<std::string> &gro
                                        page, out, error);
       },
       visit);
+}
+
+void Client::each_metric(int64_t trial_id, const std::optional<std::string> &group,
+                         const Visit &visit, const Listing &listing) {
+  const auto is_object = [](const Json &value) { return value.is_object(); };
+  each_report(
+      trial_id, group,
+      [&](const Json &report) {
+        const Json &metrics = field(report, "metrics");
+        if (std::none_of(metrics.begin(), metrics.end(), is_object)) return visit(report);
+        Json flat = report;
+        flat["metrics"] = Json::object();
+        each_dotted_name(metrics, [&](const std::string &name, const Json &value) {
+          flat["metrics"][name] = value;
+        });
+        return visit(flat);
+      },
+      listing);
 }
 
 void Client::LogReader::read_new(const Visit &visit) {

@@ -51,6 +51,9 @@ class Client {
                   const Listing &listing = {});
   void each_checkpoint(int64_t trial_id, const Visit &visit,  // 0: of all trials
                        const Listing &listing = {});
+  void each_report(int64_t trial_id, const std::optional<std::string> &group, const Visit &visit,
+                   const Listing &listing = {Order::oldest_first});
+  // The same with one name for each value: "agent.memory_free" is that of what stands in an object.
   void each_metric(int64_t trial_id, const std::optional<std::string> &group, const Visit &visit,
                    const Listing &listing = {Order::oldest_first});
 

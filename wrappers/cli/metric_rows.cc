@@ -12,7 +12,9 @@ RowMerger::RowMerger(const std::vector<std::string> &columns, Take take) : take_
 
 bool RowMerger::add(const Json &report) {
   const Json &steps = field(report, "steps_completed"), &run = field(report, "trial_run_id");
-  const bool same = rows_.empty() || (rows_[0].steps == steps && rows_[0].run == run);
+  // Those that belong to no step are each of a time of their own.
+  const bool same =
+      rows_.empty() || (!steps.is_null() && rows_[0].steps == steps && rows_[0].run == run);
   if (!same && !finish()) return false;
   MetricRow &row = row_of(report);
   for (const auto &[name, value] : field(report, "metrics").items()) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "core/base/dotted_name.h"
 #include "field_text.h"
 #include "ids.h"
 #include "list.h"
@@ -41,7 +42,8 @@ std::vector<std::string> metric_cells(const MetricRow &row, std::string (*format
     cells.push_back(value.is_null() ? "" : format(value));
   };
   add(row.group);
-  add(row.steps);
+  // What the profiler measured is of a time.
+  add(row.steps.is_null() && !with_run_and_time ? row.time : row.steps);
   if (with_run_and_time) {
     add(row.run);
     add(row.time);
@@ -54,9 +56,9 @@ std::vector<std::string> metric_cells(const MetricRow &row, std::string (*format
 Json chosen_part(const Json &report, const std::vector<std::string> &names) {
   if (names.empty()) return report;
   Json chosen = Json::object();
-  for (const auto &[name, value] : field(report, "metrics").items()) {
+  each_dotted_name(field(report, "metrics"), [&](const std::string &name, const Json &value) {
     if (std::find(names.begin(), names.end(), name) != names.end()) chosen[name] = value;
-  }
+  });
   if (chosen.empty()) return nullptr;
   Json part = report;
   part["metrics"] = std::move(chosen);
@@ -66,7 +68,7 @@ Json chosen_part(const Json &report, const std::vector<std::string> &names) {
 void print_reports(Client &client, const MetricsOptions &options) {
   std::vector<Json> held;
   int64_t left = options.count;
-  client.each_metric(
+  client.each_report(
       options.trial, options.one_group(),
       [&](const Json &report) {
         const Json part = chosen_part(report, options.names);
@@ -80,8 +82,10 @@ void print_reports(Client &client, const MetricsOptions &options) {
       },
       options.listing());
   sort_rows(held, options, [&](const Json &report) -> const Json & {
-    return options.sort == "steps" ? field(report, "steps_completed")
-                                   : field(field(report, "metrics"), options.sort.c_str());
+    static const Json none;
+    if (options.sort == "steps") return field(report, "steps_completed");
+    const Json *found = find_by_dotted_name(field(report, "metrics"), options.sort);
+    return found != nullptr ? *found : none;
   });
   for (const Json &report : held) print(json_line(report));
 }

@@ -47,6 +47,7 @@ struct RunOptions {
   std::optional<int> slots;
   int64_t resume = 0;
   std::string rules = "0.33";
+  bool profile = false;
 };
 
 std::vector<std::string> command_of(const Json &config) {
@@ -73,7 +74,8 @@ int64_t make_experiment(const RunOptions &options, const fs::path &home,
     throw Failure(ExitCode::usage, "nothing was started: " + std::to_string(read.problems.size()) +
                                        (read.problems.size() == 1 ? " problem" : " problems") +
                                        " in " + sources.file_name);
-  const Json &config = read.config;
+  Json config = read.config;
+  if (options.profile) config["profiling"]["enabled"] = true;
   engine::LaunchPlan plan;
   plan.command = options.command.empty() ? command_of(config) : options.command;
   plan.directory = fs::current_path();
@@ -227,6 +229,9 @@ void add_run_command(CLI::App &app, Session &session) {
   command->add_option("--slots", options->slots, "Use so many slots instead of all there are.")
       ->type_name("COUNT")
       ->check(CLI::Range(1, 100'000));
+  command->add_flag("--profile", options->profile,
+                    "Sample the machine while trials run, as profiling.enabled does; 'det metrics "
+                    "TRIAL -g cpu' shows what was found.");
   command
       ->add_option_function<std::string>(
           "--resume",
@@ -240,10 +245,11 @@ void add_run_command(CLI::App &app, Session &session) {
       ->type_name("RULES")
       ->check(CLI::IsMember({"0.33", "0.38"}));
   command->callback([options, &session] {
-    if (options->resume != 0 && !(options->file.empty() && options->command.empty()))
+    if (options->resume != 0 &&
+        !(options->file.empty() && options->command.empty() && !options->profile))
       throw Failure(ExitCode::usage,
                     "--resume goes on with the configuration and the command that the experiment "
-                    "has: give no other");
+                    "has: give no other, nor --profile");
     if (options->file.empty() && options->resume == 0)
       throw Failure(ExitCode::usage, "give a configuration FILE, or --resume EXPERIMENT");
     with_exit_code([&] { run_experiment_file(session, *options); });
