@@ -8,7 +8,7 @@ packages="build-essential ccache libcli11-dev libcurl4-openssl-dev libopenmpi-de
   libsixel-dev libsqlite3-dev libssl-dev libxxhash-dev libyaml-cpp-dev meson ninja-build nlohmann-json3-dev pkg-config python3"
 if [ "${1:-build}" != build ]; then
   packages="$packages abigail-tools cmake doxygen git iproute2 libcmocka-dev libmpich-dev mandoc nghttp2-server
-    openmpi-bin poppler-utils python3-venv slurm-wlm"
+    openmpi-bin poppler-utils python3-psutil python3-venv slurm-wlm"
   # The parts of ./test that format, analyse and sanitize are for systems that have Clang 14.
   codename=$(. /etc/os-release 2>/dev/null && echo "${VERSION_CODENAME:-}")
   case $codename in

@@ -145,13 +145,17 @@ class FreshLock {
 
 }  // namespace
 
+std::string host_name() {
+  std::array<char, 256> host{};
+  gethostname(host.data(), host.size() - 1);
+  return host.data();
+}
+
 ProcessIdentity ProcessIdentity::current() { return of(getpid()); }
 
 ProcessIdentity ProcessIdentity::of(int64_t pid) {
-  std::array<char, 256> host{};
-  gethostname(host.data(), host.size() - 1);
   ProcessIdentity process;
-  process.host = host.data();
+  process.host = host_name();
   process.boot_id = read_or_empty("/proc/sys/kernel/random/boot_id");
   process.pid_namespace = current_pid_namespace();
   process.pid = pid;

@@ -12,6 +12,9 @@
 
 namespace det {
 
+// Of this machine; empty where it has none.
+std::string host_name();
+
 // Enough to tell a process from a later one with the same number, here or on another machine.
 struct ProcessIdentity {
   std::string host;            // for people

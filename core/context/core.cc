@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/base/log_relay.h"
+#include "core/base/process.h"
 #include "core/comm/agreement.h"
 #include "core/journal/run_directory.h"
 
@@ -166,7 +167,10 @@ void Core::open_contexts(const CoreOptions &options) {
                                                     *train_, *logger_);
   if (communicator_->is_chief()) checkpoint_->recover();
   searcher_ = std::make_unique<SearcherContext>(gate_, *communicator_, master, *train_);
-  profiler_ = std::make_unique<ProfilerContext>(gate_);
+  const std::string agent = place_.cluster ? place_.cluster->agent_id : std::string();
+  profiler_ = std::make_unique<ProfilerContext>(
+      gate_, communicator_->ranks(), agent.empty() ? host_name() : agent, spool_.get(), logger_);
+  profiler_->configure(master.info().config);
   preempt_ = std::make_unique<PreemptContext>(gate_, *communicator_, master, train_->regions(),
                                               *logger_, options.preempt_mode, std::move(signals_));
 }
@@ -221,6 +225,9 @@ void Core::take_down(Steps &steps, std::chrono::milliseconds limit, Limit saves)
   steps.run([&] { stack_trace_.reset(); });
   steps.run([&] {
     if (checkpoint_) checkpoint_->finish_saves(saves);
+  });
+  steps.run([&] {
+    if (profiler_) profiler_->stop();
   });
   // The end of the run must not overtake its reports, and until they are there the watcher keeps
   // the run alive to the master.

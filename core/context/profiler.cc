@@ -1,13 +1,69 @@
 #include "core/context/profiler.h"
 
-#include <string>
+#include <unistd.h>
 
+#include <chrono>
+#include <exception>
+#include <utility>
+#include <vector>
+
+#include "core/base/dotted_name.h"
 #include "core/base/error.h"
+#include "core/base/json.h"
+#include "core/base/printable.h"
+#include "core/base/report.h"
+#include "core/profiler/gpu.h"
+#include "core/profiler/samplers.h"
 
 namespace det::context {
 
-void ProfilerContext::on(double sampling_interval, int samples_per_report) const {
+namespace {
+
+// Ranks of one machine are children of what has started them all; of a rank alone, what is around
+// it may be anything.
+pid_t root_of_trial(const comm::Ranks &ranks) {
+  constexpr pid_t everybodys = 1;
+  const pid_t parent = getppid();
+  return ranks.local_size > 1 && parent > everybodys ? parent : getpid();
+}
+
+}  // namespace
+
+ProfilerContext::ProfilerContext(const Gate &gate, const comm::Ranks &ranks,
+                                 const std::string &agent, journal::Spool *spool,
+                                 std::shared_ptr<Logger> logger)
+    : gate_(gate),
+      ranks_(ranks),
+      agent_(printable(agent)),
+      spool_(spool),
+      logger_(std::move(logger)),
+      state_(std::make_unique<State>()) {}
+
+ProfilerContext::~ProfilerContext() {
+  // The thread exists only in the parent.
+  if (gate_.in_child()) static_cast<void>(state_.release());
+}
+
+void ProfilerContext::configure(const Json &config) noexcept try {
+  const Json *enabled = find_by_dotted_name(config, "profiling.enabled");
+  if (enabled == nullptr || *enabled != true) return;
+  constexpr double second = 1;
+  constexpr int samples = 10;
+  on(second, samples);
+  const Json *begin = find_by_dotted_name(config, "profiling.begin_on_batch");
+  const Json *end = find_by_dotted_name(config, "profiling.end_after_batch");
+  if ((begin != nullptr && *begin != 0 && !begin->is_null()) || (end != nullptr && !end->is_null()))
+    logger_->warning(
+        "profiling.begin_on_batch and end_after_batch do nothing: the whole run is sampled");
+} catch (const std::exception &failure) {
+  logger_->warning(failure.what(), "; training goes on without");
+}
+
+void ProfilerContext::on(double sampling_interval, int samples_per_report) {
   gate_.check();
+  const std::lock_guard lock(state_->mutex);
+  gate_.check();  // a close meanwhile has stopped what there was
+  if (state_->sampling) return;
   if (!(sampling_interval >= 0.1))
     throw Error(Code::invalid, "starting the profiler: sampling_interval " +
                                    std::to_string(sampling_interval) +
@@ -15,8 +71,34 @@ void ProfilerContext::on(double sampling_interval, int samples_per_report) const
   if (samples_per_report < 1)
     throw Error(Code::invalid, "starting the profiler: samples_per_report " +
                                    std::to_string(samples_per_report) + "; give 1 or more");
-  throw Error(Code::unsupported,
-              "starting the profiler: sampling of system metrics is not in this release");
+  if (ranks_.local_rank != 0) return;
+  if (spool_ == nullptr)
+    return logger_->warning("the profiler does not sample on rank ", std::to_string(ranks_.rank),
+                            ", which cannot report: it does not reach the master");
+  const profiler::Machine machine{.root = "/", .process = root_of_trial(ranks_)};
+  state_->sampling = std::make_unique<profiler::Sampling>(
+      [machine, logger = logger_] {
+        auto samplers = profiler::make_gpu_samplers(machine, *logger);
+        for (auto &sampler : profiler::make_machine_samplers(machine))
+          samplers.push_back(std::move(sampler));
+        return samplers;
+      },
+      [this](std::string_view group, const Json &averages) {
+        spool_->append_metrics_json(group, no_steps, to_wire({{agent_, averages}}), "");
+      },
+      logger_,
+      profiler::SamplingOptions{std::chrono::duration<double>(sampling_interval),
+                                samples_per_report});
+}
+
+void ProfilerContext::off() {
+  gate_.check();
+  stop();
+}
+
+void ProfilerContext::stop() {
+  const std::lock_guard lock(state_->mutex);
+  state_->sampling.reset();
 }
 
 }  // namespace det::context

@@ -6,6 +6,7 @@ import json
 import math
 import pathlib
 import sys
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -119,3 +120,15 @@ def test_a_trial_on_its_own(master: Any, end: str, status: int, ended: str) -> N
     (trial,) = [one for one in now["trials"].values() if one["task_id"] != "1.aaaa"]
     assert trial["state"] == f"STATE_{ended}"
     assert [row["values"] for row in now["metrics"]] == [{"loss": 0.5}]
+
+
+def test_the_profiler(master: Any, cluster: None) -> None:
+    with core.init() as context:
+        context.profiler.on(0.1, 1000)
+        time.sleep(0.3)
+    rows = state(master)["metrics"]
+    assert all(row["step"] is None and set(row["values"]) == {"agent"} for row in rows)
+    groups = [row["group"] for row in rows]
+    assert sorted(set(groups) - {"gpu"}) == ["cpu", "disk", "memory", "network"]
+    assert any(row["values"]["agent"].get("process") for row in rows)
+    assert any(set(row["values"]["agent"]) == {"cpu_util_simple"} for row in rows)

@@ -3,7 +3,6 @@
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <netdb.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -13,6 +12,7 @@
 
 #include "core/base/environment.h"
 #include "core/base/error.h"
+#include "core/base/process.h"
 #include "core/base/uuid.h"
 #include "core/codec/container.h"
 
@@ -52,13 +52,12 @@ std::string own_address(const std::string &interfaces) {
       if (name == at->ifa_name && at->ifa_addr != nullptr && at->ifa_addr->sa_family == AF_INET)
         return text_of(at->ifa_addr);
 
-  std::array<char, 256> host{};
-  gethostname(host.data(), host.size() - 1);
+  const std::string host = host_name();
   addrinfo hints{};
   hints.ai_family = AF_INET;
   addrinfo *found = nullptr;
-  if (const int failed = getaddrinfo(host.data(), nullptr, &hints, &found); failed != 0)
-    throw Error(Code::unavailable, std::string("looking up this host's name '") + host.data() +
+  if (const int failed = getaddrinfo(host.c_str(), nullptr, &hints, &found); failed != 0)
+    throw Error(Code::unavailable, std::string("looking up this host's name '") + host +
                                        "': " + gai_strerror(failed) +
                                        "; name a network interface in DET_SLURM_RENDEZVOUS_IFACE");
   const std::unique_ptr<addrinfo, void (*)(addrinfo *)> addresses(found, freeaddrinfo);

@@ -120,8 +120,7 @@ class Leg : Checked {
     else if (name == "should_preempt") wait_for_signal();
     else if (name == "acknowledge")
       expect(det_preempt_acknowledge(det_core_preempt(core_), &error_), DET_E_STATE);
-    else if (name == "profile")
-      expect(det_profiler_on(det_core_profiler(core_), 1, 1, &error_), DET_E_UNSUPPORTED);
+    else if (name == "profile") must(det_profiler_on(det_core_profiler(core_), 1, 10, &error_));
     else if (name == "fails") fail_at(call[2]);
     else if (name != "set_metadata" && name != "get_metadata") fail("nothing plays this");
   }

@@ -6,26 +6,23 @@ from typing import TYPE_CHECKING
 
 from detcore._abi import DET_E_INVALID
 from detcore._arguments import real
-from detcore._capi import call, library
+from detcore._capi import call
 from detcore._interruptible import interruptible
-from detcore.errors import InvalidArgumentError, UnsupportedError
+from detcore.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from detcore.core._core import Core
 
-_was_told = False
-
 
 class ProfilerContext:
     def __init__(self, core: Core) -> None:
-        self._core = core
         self._view = core.view("profiler")
         self._is_on = False
 
     def on(self, sampling_interval: float = 1, samples_per_report: int = 10) -> None:
-        """Samples GPU, CPU, memory, disk and network every `sampling_interval` seconds, on the
-        first rank of each machine. Does nothing while already on. A release of the library that
-        cannot do it says so once in the log, and training goes on."""
+        """Samples GPUs, CPU, memory, disks, network and the trial's processes every
+        `sampling_interval` seconds, on the first rank of each machine, and reports the average of
+        every `samples_per_report` samples. Does nothing while already on."""
         if self._is_on:
             return
         interval = real(sampling_interval, "sampling_interval")
@@ -39,28 +36,14 @@ class ProfilerContext:
             raise _invalid(
                 f"samples_per_report is {samples_per_report!r}; give an integer from 1 on"
             )
-        if library.det_distributed_local_rank(self._core.view("distributed")) != 0:
-            return
-        try:
-            call("det_profiler_on", self._view, interval, samples_per_report)
-        except UnsupportedError as unsupported:
-            _tell_once(unsupported)
+        call("det_profiler_on", self._view, interval, samples_per_report)
         self._is_on = True
 
     def off(self) -> None:
-        """Stops sampling. Does nothing while off."""
-        if self._is_on:
-            self._is_on = False
-            interruptible(lambda: call("det_profiler_off", self._view))
-
-
-def _tell_once(unsupported: UnsupportedError) -> None:
-    global _was_told
-    if not _was_told:
-        _was_told = True
-        import logging  # slow to import, and seldom needed
-
-        logging.getLogger("detcore").warning("%s; training goes on without", unsupported)
+        """Stops sampling, and reports what was sampled since the last report. Does nothing while
+        off."""
+        self._is_on = False
+        interruptible(lambda: call("det_profiler_off", self._view))
 
 
 def _invalid(why: str) -> InvalidArgumentError:
