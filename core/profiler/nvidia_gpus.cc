@@ -123,7 +123,7 @@ std::vector<std::unique_ptr<Sampler>> find_nvidia_gpus(const Machine &machine, L
   const Visible visible(gpus);
   auto pcie = std::make_unique<NvidiaPcie>(nvml);
   const auto add = [&](const NvidiaDevice &found) {
-    const auto device = std::make_shared<NvidiaDevice>(found);
+    auto device = std::make_shared<NvidiaDevice>(found);
     samplers.push_back(std::make_unique<NvidiaGpu>(nvml, device, TrialProcess(machine)));
     return device;
   };
