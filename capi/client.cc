@@ -10,6 +10,7 @@
 #include "core/client/account.h"
 #include "core/client/client.h"
 #include "core/client/metric_series.h"
+#include "core/client/trace.h"
 
 static_assert(static_cast<int>(det::engine::Target::trial) == DET_CLIENT_TARGET_TRIAL);
 static_assert(static_cast<int>(det::engine::Action::kill) == DET_CLIENT_ACTION_KILL);
@@ -215,6 +216,12 @@ det_status det_client_list_metrics(det_client *client, int64_t trial_id, const c
   return query(client, out_json, err, [&](det::client::Client &impl) {
     return impl.metrics_text(trial_id, text_or_none(group), page_from(page));
   });
+}
+
+det_status det_client_get_trace(det_client *client, int64_t trial_id, char **out_json,
+                                det_error *err) noexcept {
+  return query(client, out_json, err,
+               [&](det::client::Client &impl) { return det::client::trial_trace(impl, trial_id); });
 }
 
 det_status det_client_get_metric_series(det_client *client, int64_t trial_id, const char *group,

@@ -4,9 +4,11 @@
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/base/json_fwd.h"
 #include "core/engine/control.h"
@@ -31,6 +33,8 @@ class Client {
                                    const engine::Page &page) = 0;
   Json list_metrics(int64_t trial_id, const std::optional<std::string> &group,
                     const engine::Page &page);
+  // Those of a trial, by run and rank; see RankTrace. A master over HTTP has none.
+  virtual std::vector<std::filesystem::path> trace_files(int64_t /*trial_id*/) { return {}; }
   // Of all reports: {"training": ["loss"]}.
   virtual Json list_metric_names(int64_t trial_id) = 0;
   virtual Json list_checkpoints(int64_t trial_id,

@@ -4,6 +4,7 @@
 #include "core/base/log.h"
 #include "core/client/sync.h"
 #include "core/engine/recover_runs.h"
+#include "core/engine/traces.h"
 #include "core/journal/recovery.h"
 #include "core/journal/run_directory.h"
 #include "core/storage/storage.h"
@@ -34,6 +35,11 @@ Json EmbeddedClient::get_trial(int64_t trial_id) {
   }
   trial["waiting"] = waiting;
   return trial;
+}
+
+std::vector<std::filesystem::path> EmbeddedClient::trace_files(int64_t trial_id) {
+  const auto experiment = engine_.get_trial(trial_id).at("experiment_id").get<int64_t>();
+  return engine::traces_of(store_directory_, experiment, trial_id);
 }
 
 Json EmbeddedClient::delete_experiment(int64_t experiment_id) {

@@ -23,6 +23,7 @@ class EmbeddedClient : public Client {
                            const engine::Page &page) override {
     return engine_.metrics_text(trial_id, group, page);
   }
+  std::vector<std::filesystem::path> trace_files(int64_t trial_id) override;
   Json list_metric_names(int64_t trial_id) override { return engine_.list_metric_names(trial_id); }
   Json list_checkpoints(int64_t trial_id, const engine::Page &page) override {
     return engine_.list_checkpoints(trial_id, page);

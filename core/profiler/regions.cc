@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/base/thread.h"
 #include "core/base/utf8.h"
@@ -44,7 +45,11 @@ void check_name(std::string_view text) {
 }  // namespace
 
 Regions::Regions(TickClock clock)
-    : id_(next_number()), clock_(clock), first_(clock_.mark()), taken_(first_) {}
+    : id_(next_number()),
+      clock_(clock),
+      first_(clock_.mark()),
+      first_time_us_(now_us()),
+      taken_(first_) {}
 
 Regions::~Regions() {
   if (file_) file_->note_time(clock_.mark());
@@ -81,7 +86,7 @@ Region Regions::name(std::string_view text) {
 void Regions::open_trace() {
   if (trace_path_.empty()) return;
   try {
-    file_ = std::make_unique<TraceFile>(trace_path_, trace_rank_, first_);
+    file_ = std::make_unique<TraceFile>(trace_path_, trace_rank_, first_, first_time_us_);
     file_->add_name(library_name);
     file_->note_time(clock_.mark());
   } catch (const std::exception &failure) {

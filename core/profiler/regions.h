@@ -118,6 +118,7 @@ class Regions {
   const uint64_t id_;  // of this object, in this process
   const TickClock clock_;
   const TickMark first_;
+  const int64_t first_time_us_;
   std::filesystem::path trace_path_;
   JournalKey trace_rank_;
   std::function<void()> begun_;

@@ -9,7 +9,6 @@
 #include <new>
 #include <string>
 
-#include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 
@@ -21,7 +20,7 @@ constexpr uint64_t mapped_size = trace_header_size + max_lanes * sizeof(TraceLan
 }  // namespace
 
 TraceFile::TraceFile(const std::filesystem::path &path, const JournalKey &rank,
-                     const TickMark &first)
+                     const TickMark &first, int64_t first_time_us)
     : path_(path) {
   make_directories(path.parent_path());
   if (unlink(path.c_str()) != 0 && errno != ENOENT)
@@ -40,13 +39,15 @@ TraceFile::TraceFile(const std::filesystem::path &path, const JournalKey &rank,
   header->rank = rank.rank;
   header->process_id = getpid();
   header->first = first;
-  header->first_time_us = now_us();
+  header->first_time_us = first_time_us;
   std::memcpy(header->magic, trace_magic, sizeof trace_magic);
   file.release();
 }
 
 TraceFile::~TraceFile() {
-  for (uint32_t i = 0; i < header().lanes.load(); ++i) {
+  // A forked child leaves the file to the parent, which goes on writing.
+  const uint32_t lanes = header().process_id == getpid() ? header().lanes.load() : 0;
+  for (uint32_t i = 0; i < lanes; ++i) {
     const auto *lane =
         reinterpret_cast<const TraceLane *>(static_cast<std::byte *>(mapped_) + lane_offset(i));
     const uint64_t ended = lane->ended.load();
@@ -69,6 +70,7 @@ void TraceFile::add_name(std::string_view name) {
 }
 
 void TraceFile::note_time(const TickMark &last) noexcept {
+  if (header().process_id != getpid()) return;
   const uint64_t number = header().marks.load() + 1;
   auto &place = header().last[number % 2];
   place.ticks.store(last.ticks, std::memory_order_release);

@@ -16,7 +16,8 @@ inline constexpr std::string_view trace_extension = ".trace";
 class TraceFile {
  public:
   // In place of one that is there; makes its directory.
-  TraceFile(const std::filesystem::path &path, const JournalKey &rank, const TickMark &first);
+  TraceFile(const std::filesystem::path &path, const JournalKey &rank, const TickMark &first,
+            int64_t first_time_us);
   TraceFile(const TraceFile &) = delete;
   TraceFile &operator=(const TraceFile &) = delete;
   // Gives back the space that no event took; the file stays.

@@ -25,7 +25,13 @@ class Reader {
 
   RankTrace read() {
     read_header();
-    RankTrace trace{header_->trial_id, header_->run_id, header_->rank, header_->process_id, {}, {}};
+    RankTrace trace{header_->trial_id,
+                    header_->run_id,
+                    header_->rank,
+                    header_->process_id,
+                    time_ns(header_->first.ticks),
+                    {},
+                    {}};
     const uint32_t names = header_->names;
     const uint32_t lanes = header_->lanes;
     if (names > max_regions || lanes > max_lanes) refuse();

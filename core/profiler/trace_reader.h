@@ -27,6 +27,7 @@ struct RankTrace {
   int64_t run_id = 0;
   int64_t rank = 0;
   int64_t process_id = 0;
+  int64_t begin_ns = 0;            // since 1970; nothing is earlier
   std::vector<std::string> names;  // by region
   std::vector<TraceThread> threads;
 };

@@ -196,6 +196,17 @@ DET_API const int64_t *det_metric_series_times_us(const det_metric_series *serie
 /** Releases a series. NULL does nothing.   @since 0.1 */
 DET_API void det_metric_series_free(det_metric_series *series) DET_NOEXCEPT;
 
+/** Where the time of a trial went: its regions (det_train_begin_region()) as a trace in the Trace
+ * Event format, for Perfetto and chrome://tracing. A process for each rank of each run, in it a
+ * thread for each of the rank's own, and what it has reported as counters: the newest 50,000
+ * reports. A store has the last 16,383 regions of each thread, also of a run that goes on or was
+ * killed, and of the last ten runs; what is older, and all of a master over HTTP, are the sums that
+ * were reported, as slices whose length is right but whose place is not. Blocks.
+ * @param[out] out_json  Receives {"traceEvents": [...], ...}; NULL on failure.
+ * @return As det_client_get_trial().   @since 0.1 */
+DET_API det_status det_client_get_trace(det_client *client, int64_t trial_id, char **out_json,
+                                        det_error *err) DET_NOEXCEPT;
+
 /** The names in all reports of a trial, by group: {"training": ["loss", "accuracy"]}. Quick in a
  * store, with 10,000,000 reports as well; det_client_get_trial() looks at some reports
  * only.   @since 0.1 */

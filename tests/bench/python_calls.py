@@ -1,6 +1,8 @@
 """The calls of a training loop in Python, beside calls of ctypes with as many arguments whose
-arguments are prepared. Prints a line for each: name, nanoseconds, nanoseconds of ctypes."""
+arguments are prepared; a region beside a timer by contextlib. Prints a line for each: name, nanoseconds, nanoseconds of ctypes."""
 
+import collections
+import contextlib
 import ctypes
 import itertools
 import statistics
@@ -42,4 +44,25 @@ with core.init() as context:
     should_preempt = context.preempt.should_preempt
     preempt = context._core.view("preempt")
     look = library.det_preempt_should_preempt
+    region = context.train.region("forward")
+    sums = collections.Counter()
+
+    @contextlib.contextmanager
+    def timer(name):
+        begin = time.perf_counter_ns()
+        try:
+            yield
+        finally:
+            sums[name] += time.perf_counter_ns() - begin
+
+    def in_region():
+        with region:
+            pass
+
+    def in_timer():
+        with timer("forward"):
+            pass
+
+    compare("region", in_region, in_timer)
+
     compare("should_preempt", should_preempt, lambda: look(preempt, error))

@@ -135,6 +135,7 @@ void steer(const det::Client &client, det::OnFailure on) {
       client.list_checkpoints(1, {}, on),
       client.get_checkpoint("id", on),
       client.find_checkpoint("id", on),
+      client.get_trace(1, on),
       client.list_logs(1, {}, on),
       client.best_trial(1, on),
       client.hparam_importance(1, on),

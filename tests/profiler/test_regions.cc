@@ -1,6 +1,7 @@
 // Sums and traces of regions, by a clock that the test sets.
 #include "core/profiler/regions.h"
 
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -293,6 +294,29 @@ void the_last_regions_are_kept(void **) {
   assert_equal(trace.threads[0].slices.size(), lane_events - 1);
 }
 
+void a_forked_child_leaves_the_file_to_its_parent(void **) {
+  Kept kept;
+  Regions regions{TickClock(&told_time)};
+  regions.keep_trace(kept.path, {});
+  const Region step = regions.name("step");
+  regions.begin(step);
+  regions.end(step);
+  const auto space = [&] {
+    struct stat about {};
+    assert_equal(stat(kept.path.c_str(), &about), 0);
+    return about.st_blocks;
+  };
+  const auto before = space();
+  const pid_t child = fork();
+  if (child == 0) {
+    regions.~Regions();
+    _exit(0);
+  }
+  int status = 0;
+  assert_equal(waitpid(child, &status, 0), child);
+  assert_equal(space(), before);
+}
+
 // By the real clock.
 void a_killed_process_leaves_its_regions(void **) {
   Kept kept;
@@ -389,6 +413,7 @@ int test_regions() {
       cmocka_unit_test(the_library_has_its_share),
       cmocka_unit_test(a_trace_reads_back_the_same),
       cmocka_unit_test(the_last_regions_are_kept),
+      cmocka_unit_test(a_forked_child_leaves_the_file_to_its_parent),
       cmocka_unit_test(a_killed_process_leaves_its_regions),
       cmocka_unit_test(a_trace_that_cannot_be_kept_costs_no_sums),
       cmocka_unit_test(damaged_files_are_refused),

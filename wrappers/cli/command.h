@@ -78,6 +78,7 @@ void add_metrics_command(CLI::App &app, Session &session);   // metrics
 void add_compare_command(CLI::App &app, Session &session);   // compare
 void add_plot_command(CLI::App &app, Session &session);      // plot
 void add_export_command(CLI::App &app, Session &session);    // export
+void add_trace_command(CLI::App &app, Session &session);     // trace
 void add_wait_command(CLI::App &app, Session &session);      // wait
 void add_resume_command(CLI::App &app, Session &session);    // resume
 void add_logs_command(CLI::App &app, Session &session);      // logs

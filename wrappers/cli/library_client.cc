@@ -60,13 +60,17 @@ det_status call_library(const std::function<det_status(det_error *error)> &call)
   return status;
 }
 
-Json ask_library(const LibraryCall &call) {
+std::string ask_library_for_text(const LibraryCall &call) {
   char *text = nullptr;
   det_error error = DET_ERROR_INIT;
   const det_status status = call(&text, &error);
   const std::unique_ptr<char, void (*)(void *)> owned(text, det_free);
   if (status != DET_OK) fail(status, error);
-  return parse_json(text, "an answer of the library");
+  return text;
+}
+
+Json ask_library(const LibraryCall &call) {
+  return parse_json(ask_library_for_text(call), "an answer of the library");
 }
 
 Client::Client(const std::string &master) {
@@ -176,6 +180,12 @@ void Client::LogReader::read_new(const Visit &visit) {
       seen_ = 0;
     }
   }
+}
+
+std::string Client::trace(int64_t trial_id) {
+  return ask_library_for_text([&](char **out, det_error *error) {
+    return det_client_get_trace(handle_.get(), trial_id, out, error);
+  });
 }
 
 Json Client::metric_names(int64_t trial_id) {

@@ -24,6 +24,7 @@ det_status call_library(const std::function<det_status(det_error *error)> &call)
 // The answer of a call that gives JSON. Throws Failure.
 using LibraryCall = std::function<det_status(char **out_json, det_error *error)>;
 Json ask_library(const LibraryCall &call);
+std::string ask_library_for_text(const LibraryCall &call);  // as it is
 
 enum class Order { oldest_first, newest_first, best_first, worst_first };
 
@@ -70,6 +71,7 @@ class Client {
     size_t seen_ = 0;  // entries behind `cursor_` that were visited before
   };
 
+  std::string trace(int64_t trial_id);  // as a text: it is long
   Json metric_names(int64_t trial_id);  // by group
   Json experiment(int64_t id);
   Json trial(int64_t id);

@@ -120,6 +120,10 @@ class Client {
   [[nodiscard]] Json find_checkpoint(Text text, OnFailure on = {}) const {
     return answer(on, det_client_find_checkpoint, text.c_str());
   }
+  // In the Trace Event format.
+  [[nodiscard]] Json get_trace(int64_t trial_id, OnFailure on = {}) const {
+    return answer(on, det_client_get_trace, trial_id);
+  }
   [[nodiscard]] Json list_logs(int64_t trial_id, const Page &page = {}, OnFailure on = {}) const {
     const det_client_page c_page = detail::to_c(page);
     return answer(on, det_client_list_logs, trial_id, &c_page);

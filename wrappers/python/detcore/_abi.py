@@ -432,6 +432,7 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "det_metric_series_values": (POINTER(c_double), (c_void_p, )),
     "det_metric_series_times_us": (POINTER(c_int64), (c_void_p, )),
     "det_metric_series_free": (None, (c_void_p, )),
+    "det_client_get_trace": (c_int32, (c_void_p, c_int64, POINTER(c_void_p), POINTER(det_error), )),
     "det_client_list_metric_names": (c_int32, (c_void_p, c_int64, POINTER(c_void_p), POINTER(det_error), )),
     "det_client_list_checkpoints": (c_int32, (c_void_p, c_int64, POINTER(det_client_page), POINTER(c_void_p), POINTER(det_error), )),
     "det_client_get_checkpoint": (c_int32, (c_void_p, c_char_p, POINTER(c_void_p), POINTER(det_error), )),

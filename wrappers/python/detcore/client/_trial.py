@@ -96,6 +96,10 @@ class Trial(Steered):
     def iter_validation_metrics(self) -> Iterator[TrialMetrics]:
         return self.iter_metrics("validation")
 
+    def trace(self) -> dict[str, Any]:
+        """Where its time went, in the Trace Event format: for json.dump(), and then Perfetto."""
+        return self._client._ask_about("det_client_get_trace", self.id)
+
     def dataframe(self, group: str | None = None) -> Any:
         """A pandas.DataFrame with a row for each report, and a column for each metric."""
         rows = [
