@@ -8,6 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "core/base/printable.h"
 #include "core/profiler/system_file.h"
 
 namespace det::profiler {
@@ -76,7 +77,8 @@ class AmdGpu : public Sampler {
 };
 
 std::string label_of(const fs::path &device) {
-  if (const auto id = word_in(device / "unique_id"); id && !id->empty()) return "GPU-" + *id;
+  if (const auto id = word_in(device / "unique_id"); id && !id->empty())
+    return "GPU-" + printable(*id);
   std::error_code none;
   const fs::path place = fs::read_symlink(device, none);
   return none ? device.parent_path().filename() : place.filename();

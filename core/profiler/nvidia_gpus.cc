@@ -8,6 +8,7 @@
 
 #include "core/base/cuda_visible_devices.h"
 #include "core/base/environment.h"
+#include "core/base/printable.h"
 #include "core/profiler/nvidia_gpu.h"
 #include "core/profiler/nvidia_pcie.h"
 #include "core/profiler/trial_process.h"
@@ -55,7 +56,7 @@ class GpuList {
   std::optional<std::string> uuid_of(Nvml::Device handle, const std::string &name) const {
     char uuid[text_size] = "";
     const Nvml::Result result = nvml_.DeviceGetUUID(handle, uuid, text_size);
-    if (result == Nvml::success) return std::string(uuid, strnlen(uuid, text_size));
+    if (result == Nvml::success) return printable({uuid, strnlen(uuid, text_size)});
     tell("naming " + name, "nvmlDeviceGetUUID", result);
     return std::nullopt;
   }

@@ -388,6 +388,14 @@ void files_of_amd_may_say_anything(void **) {
   assert_equal(gpus.failures.size(), 0);
 }
 
+void a_name_that_is_no_text_is_made_one(void **) {
+  const AmdMachine machine;
+  machine.put_card("card0", "0000:03:00.0");
+  machine.put("devices/0000:03:00.0/gpu_busy_percent", "5");
+  machine.put("devices/0000:03:00.0/unique_id", "\xff\x1b");
+  assert_equal(machine.gpus().sample().labels(), std::vector<std::string>{"GPU-\\xff\\x1b"});
+}
+
 void what_amd_shows_no_more_is_left_out(void **) {
   const AmdMachine machine;
   machine.put_card("card0", "0000:03:00.0");
@@ -421,6 +429,7 @@ int main() {
       cmocka_unit_test(only_the_gpus_that_the_trial_sees_are_sampled),
       cmocka_unit_test(gpus_of_amd_are_read_below_sys),
       cmocka_unit_test(files_of_amd_may_say_anything),
+      cmocka_unit_test(a_name_that_is_no_text_is_made_one),
       cmocka_unit_test(what_amd_shows_no_more_is_left_out),
   };
   return cmocka_run_group_tests_name("GPUs", tests, nullptr, nullptr);
