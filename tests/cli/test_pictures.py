@@ -2,16 +2,17 @@
 """What `det plot` draws in files and in terminals, read by other programs than the one that drew it."""
 import base64
 import contextlib
+import csv
+import io
+import json
 import os
 import pty
 import re
-import select
 import shutil
 import signal
 import sqlite3
 import struct
 import subprocess
-import time
 import xml.etree.ElementTree
 import zlib
 
@@ -66,6 +67,80 @@ class Pictured(Store):
         self.run(*arguments, "-o", path, "--size", "400x225")
         with open(path, "rb") as file:
             return decode_png(file.read())
+
+
+class Searched(Store):
+    """Experiment 2 has 40 trials whose loss follows from the learning rate; two have no dropout."""
+
+    def __init__(self):
+        super().__init__("complete")
+        config = {"searcher": {"name": "random", "metric": "loss"}, "hyperparameters": {
+            "opt": {"lr": {"type": "log", "base": 10, "minval": -4, "maxval": 0}},
+            "units": {"type": "categorical", "vals": [8, 64]}}}
+        with contextlib.closing(sqlite3.connect(self.database())) as database, database:
+            database.execute("INSERT INTO experiments (name, state, config, created, managed)"
+                             " VALUES ('search', 'COMPLETED', ?, 1, 1)", (json.dumps(config),))
+            for number in range(40):
+                loss = 1 + number * 7 % 40
+                hparams = {"opt": {"lr": 10 ** (-4 + number * 7 % 40 / 10), "name": "ab"[number // 4 % 2]},
+                           "units": (8, 64)[number // 8 % 2], "same": 1}
+                if number > 1:
+                    hparams["dropout"] = number * 13 % 40 / 40
+                database.execute(
+                    "INSERT INTO trials (id, experiment_id, state, hparams, seed, task_id, created, ended,"
+                    " restarts) VALUES (?, 2, 'COMPLETED', ?, 1, 'task', 1, 2, 0)",
+                    (100 + number, json.dumps(hparams)))
+                row = database.execute(
+                    "INSERT INTO metrics (trial_id, run_id, metric_group, steps, time, metrics) VALUES"
+                    " (?, 1, 'validation', 1, 1, ?)", (100 + number, json.dumps({"loss": loss}))).lastrowid
+                database.execute("UPDATE trials SET best_validation=?, best_metric=?, best_order=?"
+                                 " WHERE id=?", (row, str(loss), loss, 100 + number))
+
+    draw = Pictured.draw
+
+
+@test
+def the_hyperparameter_that_matters_is_the_important_one(searched):
+    answer = json.loads(searched.run("plot", "2", "--importance", "--json"))
+    shares = {each["name"]: each["importance"] for each in answer["hparams"]}
+    assert answer["hparams"][0]["name"] == "opt.lr" and shares.pop("opt.lr") > 0.7, answer
+    assert set(shares) == {"opt.name", "units", "dropout"} and max(shares.values()) < 0.2, answer
+    text = searched.run("plot", "-e", "2", "--importance")
+    assert text.splitlines()[0] == "importance for loss" and text.splitlines()[1].strip().startswith("opt.lr")
+    rows = list(csv.DictReader(io.StringIO(searched.run("plot", "2", "--importance", "--csv"))))
+    assert rows[0]["name"] == "opt.lr" and float(rows[0]["importance"]) > 0.7
+    _, _, rows = searched.draw("plot", "2", "--importance")
+    assert max(sum(each == BLUE for each in row) for row in rows) > 300
+
+
+@test
+def parallel_coordinates_have_an_axis_for_what_varies(searched):
+    answer = json.loads(searched.run("plot", "2", "--parallel", "--json"))
+    assert [(each["name"], each["scale"]) for each in answer["hparams"]] == [
+        ("opt.lr", "log"), ("opt.name", "categories"), ("units", "categories"), ("dropout", "linear")]
+    assert answer["trials"][0] == {"trial_id": 100, "metric": 1, "hparams": {
+        "opt.lr": 0.0001, "opt.name": "a", "units": "8", "dropout": None}}
+    rows = list(csv.DictReader(io.StringIO(searched.run("plot", "2", "--slices", "--csv"))))
+    assert len(rows) == 40 and rows[0]["hparams.dropout"] == "" and rows[0]["loss"] == "1"
+    text = searched.run("plot", "2", "--parallel", "--ascii")
+    assert text.isascii() and text.split()[:2] == ["opt.lr", "(log)"] and "*" in text, text
+    _, height, rows = searched.draw("plot", "2", "--parallel")
+    best = [y for y, row in enumerate(rows) for red, green, blue in row[:700]
+            if abs(red - 0x44) + abs(green - 1) + abs(blue - 0x54) < 30]
+    assert best and max(best) > height * 0.8  # small learning rates are the best, which are below
+
+
+@test
+def slices_show_the_metric_over_each_hyperparameter(searched):
+    text = searched.run("plot", "2", "--slices")
+    lines = [line.strip() for line in text.splitlines()]
+    assert lines.count("loss") == 4 and "opt.lr" in lines and "dropout" in lines, text
+    assert "0.001" in text and "1e-04" in text
+    width, height, rows = searched.draw("plot", "2", "--slices", "--log-y")
+    assert (width, height) == (800, 450) and len({each for row in rows for each in row}) > 20
+    for wrong, code in ((["1", "--slices"], 5), (["77", "--parallel"], 3), (["2", "3", "--slices"], 2),
+                        (["x", "--slices"], 2), (["2", "--slices", "--parallel"], 2)):
+        searched.run("plot", *wrong, expect=code)
 
 
 @test
@@ -273,4 +348,11 @@ def ctrl_c_ends_the_wait_with_the_terminal_as_it_was(pictured):
     Emulator().run(pictured, "plot", "1", typed=b"\x03", expect=-signal.SIGINT)
 
 
-main({"pictured": Pictured()})
+@test
+def a_small_search_tells_nothing_of_importance(searched):
+    with contextlib.closing(sqlite3.connect(searched.database())) as database, database:
+        database.execute("UPDATE trials SET best_metric = NULL, best_order = 9e999 WHERE id > 108")
+    assert "too small" in searched.run("plot", "2", "--importance", expect=5)
+
+
+main({"pictured": Pictured(), "searched": Searched()})

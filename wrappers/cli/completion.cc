@@ -35,6 +35,12 @@ struct Place {
   std::string master;
 };
 
+// Of `det plot`, whose id is then that of an experiment.
+bool is_of_search(const CLI::Option *option) {
+  return option->check_name("--parallel") || option->check_name("--importance") ||
+         option->check_name("--slices");
+}
+
 Place locate(CLI::App &app, std::vector<std::string> before) {
   before = with_command_first(app, std::move(before));
   Place place;
@@ -46,7 +52,7 @@ Place locate(CLI::App &app, std::vector<std::string> before) {
     } else if (word.size() > 1 && word[0] == '-') {
       const CLI::Option *option = find_option(*place.command, word);
       if (option && takes_value(option)) place.open = option;
-      if (option && option->check_name("-e")) place.experiment = true;
+      if (option && (option->check_name("-e") || is_of_search(option))) place.experiment = true;
     } else if (CLI::App *command = command_named(*place.command, word)) {
       if (command->get_name() != "help") place.command = command;
     } else if (place.command != &app) {

@@ -95,7 +95,7 @@ std::string legend(const Panel &panel, const Terminal &terminal) {
 
 std::string render_panel(const Panel &panel, int height, const Terminal &terminal) {
   const int width = plot_width(terminal);
-  const Axes axes = fit_axes(panel, width / 12, height / 3);
+  const Axes axes = fit_axes(panel, width / 12, std::max(height / 3, 4));
   size_t margin = 0;
   std::vector<std::string> row_labels(static_cast<size_t>(height));
   for (size_t i = 0; i < axes.y.ticks.size(); ++i) {

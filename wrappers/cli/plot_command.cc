@@ -12,6 +12,7 @@
 #include "metric_names.h"
 #include "plot.h"
 #include "plot_output.h"
+#include "search_plot.h"
 
 namespace det::cli {
 
@@ -35,6 +36,9 @@ Examples:
   det plot 1 loss -o loss.pdf       a picture for a paper
   det plot 1 loss --smooth 0.9 --log-y
   det plot 1 cpu gpu_util           what the profiler measured, over the time
+  det plot 4 --parallel             the search of experiment 4: parallel coordinates,
+  det plot 4 --slices               the metric over each hyperparameter,
+  det plot 4 --importance           and which of them mattered, by a random forest
   COLUMNS=120 det plot 1 --ascii    wider, and without braille characters)";
 
 struct PlotOptions {
@@ -46,6 +50,7 @@ struct PlotOptions {
   CurveStyle style;
   bool json = false, csv = false;
   PlotOutput output;
+  SearchPlot search;
 };
 
 // The trials, and the metrics of them that are wanted.
@@ -182,10 +187,24 @@ std::vector<Curve> read_all_curves(Client &client, const Subjects &subjects,
   return curves;
 }
 
+void run_search_plot(const Session &session, const PlotOptions &options) {
+  const bool two = options.experiment != 0 && !options.trial.empty();
+  if (two || !options.words.empty())
+    throw Failure(ExitCode::usage, "a plot of a search is of one experiment: give its id alone");
+  const int64_t experiment =
+      options.experiment != 0 ? options.experiment : parse_id(options.trial, "EXPERIMENT");
+  plot_search(session, experiment, options.search, options.style.log_y,
+              options.csv    ? PlotValues::csv
+              : options.json ? PlotValues::json
+                             : PlotValues::drawn,
+              options.output);
+}
+
 void run_plot(const Session &session, PlotOptions options) {
   if (options.trial.empty() && options.experiment == 0)
     throw Failure(ExitCode::usage, "give the trials to plot, or -e and an experiment");
   check_plot_output(options.output);
+  if (options.search) return run_search_plot(session, options);
   Client client = session.connect();
   const Subjects subjects = subjects_of(client, options);
   const std::vector<Curve> curves = read_all_curves(client, subjects, options);
@@ -241,6 +260,7 @@ void add_plot_command(CLI::App &app, Session &session) {
       ->type_name("NUMBER");
   command->add_flag("--log-x", options->style.log_x, "A logarithmic x axis.");
   command->add_flag("--log-y", options->style.log_y, "A logarithmic y axis.");
+  add_search_plot(command, options->search);
   add_plot_output(command, options->output);
   CLI::Option *csv = command->add_flag("--csv", options->csv, "Comma-separated values.");
   command->add_flag("--json", options->json, "One JSON object per curve.")->excludes(csv);

@@ -103,8 +103,8 @@ void draw_series(Canvas &canvas, const Box &box, const Axes &axes, const Panel &
 }
 
 void draw_panel(Canvas &canvas, const Box &outer, const Panel &panel, bool with_y_label) {
-  const Axes axes = fit_axes(panel, std::max(2, static_cast<int>(outer.width() / 95)),
-                             std::max(2, static_cast<int>(outer.height() / 55)));
+  const Axes axes = fit_axes(panel, std::max(4, static_cast<int>(outer.width() / 95)),
+                             std::max(4, static_cast<int>(outer.height() / 55)));
   double labels = 0;
   for (const std::string &label : axes.y.labels)
     labels = std::max(labels, std::min(canvas.text_width(label), 90.0));
