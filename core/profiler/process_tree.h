@@ -38,7 +38,8 @@ class ProcessTree {
     bool shows_io = true;  // to us
   };
 
-  ProcessTree(std::filesystem::path proc, pid_t root) : proc_(std::move(proc)), root_(root) {}
+  ProcessTree(const std::filesystem::path &proc, pid_t root)
+      : proc_(proc), root_(root), load_(proc / "loadavg") {}
 
   // The root first, then its descendants; looks for new ones now and then. Who finds that one is
   // gone takes it out.
@@ -48,13 +49,16 @@ class ProcessTree {
   static std::optional<ProcessStat> stat_of(Process &process);
 
  private:
+  std::optional<uint64_t> newest_process();
   void look(Clock::time_point now);
 
   const std::filesystem::path proc_;
   const pid_t root_;
+  SystemFile load_;
   std::vector<Process> processes_;
   std::unordered_set<pid_t> others_;  // are known to be none of ours
   std::optional<Clock::time_point> looked_;
+  std::optional<uint64_t> newest_;  // when it looked
 };
 
 }  // namespace det::profiler

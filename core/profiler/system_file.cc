@@ -12,7 +12,11 @@ namespace det::profiler {
 
 namespace {
 
-constexpr size_t usual_size = 4096;
+constexpr size_t usual_size = 8192;
+
+// The kernel hands out a long file in pieces of about a page, each with as many whole lines as fit.
+// What is shorter than that by a line is all there is, and asking again is not needed.
+constexpr size_t page = 4096, longest_line = 1024;
 
 [[noreturn]] void refuse(const std::filesystem::path &path, int os_errno) {
   throw Error(Code::unsupported, "reading '" + path.string() + "': " + errno_text(os_errno),
@@ -34,17 +38,16 @@ std::string_view SystemFile::read() {
     if (!file_) OsFailure{errno}.raise("opening '" + path_.string() + "'");
     text_.resize(usual_size);
   }
-  // Long ones come in pieces, however much room there is.
   size_t size = 0;
   for (;;) {
-    if (size == text_.size()) text_.resize(2 * size);
+    if (text_.size() - size < page) text_.resize(2 * text_.size());
     const ssize_t got =
         pread(file_.get(), text_.data() + size, text_.size() - size, static_cast<off_t>(size));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && is_lasting(errno)) refuse(path_, errno);
     if (got < 0) OsFailure{errno}.raise("reading '" + path_.string() + "'");
-    if (got == 0) return {text_.data(), size};
     size += static_cast<size_t>(got);
+    if (static_cast<size_t>(got) + longest_line < page) return {text_.data(), size};
   }
 }
 

@@ -52,6 +52,18 @@ void descendants_count_and_strangers_do_not(void **) {
   assert_equal(sample(*sampler, 20)["101 python3 (train) x/cpu_util"], 0.0);
 }
 
+void new_ones_are_looked_for_where_there_may_be_some(void **) {
+  const MachineCopy copy("bare_metal");
+  copy.write("proc/loadavg", "0.20 0.18 0.12 1/80 300\n");
+  const auto sampler = make_process_sampler(copy.machine(100));
+  sample(*sampler, 0);
+  std::filesystem::copy(copy.path("proc/99"), copy.path("proc/98"));
+  assert_equal(sample(*sampler, 10)["processes"], 3.0);
+  copy.write("proc/loadavg", "0.20 0.18 0.12 1/80 301\n");
+  assert_equal(sample(*sampler, 11)["processes"], 3.0);  // not at once again
+  assert_equal(sample(*sampler, 20)["processes"], 4.0);
+}
+
 void one_that_ends_leaves_its_time_to_its_parent(void **) {
   const MachineCopy copy("bare_metal");
   const auto sampler = make_process_sampler(copy.machine(100));
@@ -97,6 +109,7 @@ int test_process() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(a_name_may_look_like_anything),
       cmocka_unit_test(descendants_count_and_strangers_do_not),
+      cmocka_unit_test(new_ones_are_looked_for_where_there_may_be_some),
       cmocka_unit_test(one_that_ends_leaves_its_time_to_its_parent),
       cmocka_unit_test(a_machine_that_shows_no_processes_is_unsupported),
       cmocka_unit_test(ourselves_and_a_child_are_found),
