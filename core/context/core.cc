@@ -161,8 +161,11 @@ void Core::open_contexts(const CoreOptions &options) {
   train_ = std::make_unique<TrainContext>(gate_, master, spool_.get(), shipper_.get(),
                                           *tensorboard_, *logger_);
   const engine::RunInfo &run = master.info();
-  train_->regions().keep_trace(master.trace_file(),
-                               {run.trial_id, run.run_id, communicator_->ranks().rank, {}});
+  const comm::Ranks &ranks = communicator_->ranks();
+  profiler::Regions &regions = train_->regions();
+  regions.keep_trace(master.trace_file(), {run.trial_id, run.run_id, ranks.rank, {}});
+  if (spool_)
+    region_reports_ = std::make_unique<RegionReports>(regions, ranks, *spool_, *shipper_, *logger_);
   checkpoint_ = std::make_unique<CheckpointContext>(gate_, *communicator_, master, *place_.storage,
                                                     *train_, *logger_);
   if (communicator_->is_chief()) checkpoint_->recover();
@@ -228,6 +231,9 @@ void Core::take_down(Steps &steps, std::chrono::milliseconds limit, Limit saves)
   });
   steps.run([&] {
     if (profiler_) profiler_->stop();
+  });
+  steps.run([&] {
+    if (region_reports_) region_reports_->report();
   });
   // The end of the run must not overtake its reports, and until they are there the watcher keeps
   // the run alive to the master.

@@ -19,6 +19,7 @@
 #include "core/context/output.h"
 #include "core/context/preempt.h"
 #include "core/context/profiler.h"
+#include "core/context/region_reports.h"
 #include "core/context/searcher.h"
 #include "core/context/signals.h"
 #include "core/context/start.h"
@@ -105,6 +106,7 @@ class Core {
   std::unique_ptr<journal::Spool> spool_;
   std::unique_ptr<journal::Shipper> shipper_;
   std::unique_ptr<TrainContext> train_;
+  std::unique_ptr<RegionReports> region_reports_;  // with a spool
   std::unique_ptr<CheckpointContext> checkpoint_;
   std::unique_ptr<SearcherContext> searcher_;
   std::unique_ptr<ProfilerContext> profiler_;

@@ -68,6 +68,10 @@ struct Shipper::State {
   std::optional<std::string> conflict;
   uint64_t more_conflicts = 0;
 
+  std::function<void()> periodic;
+  milliseconds period{0};
+  steady_clock::time_point due;
+
   std::mutex joining;
   std::thread thread;
 
@@ -112,11 +116,34 @@ struct Shipper::State {
     spool.release();
     tell_damage();
     tell_delivered(spool.read_position());
+    call_due();  // now there is room for what it reports
     if (count > 0) return true;
     if (over()) return false;
     const bool idle = !last_report || steady_clock::now() - *last_report >= options.idle;
-    spool.wait(idle && !stopping() ? std::nullopt : std::optional(options.interval));
+    if (idle && !stopping()) spool.sleep(until_due());
+    else spool.wait(options.interval);
     return true;
+  }
+
+  void call_due() {
+    std::function<void()> call;
+    {
+      const std::lock_guard lock(mutex);
+      if (!periodic || stop_at || steady_clock::now() < due) return;
+      due = steady_clock::now() + period;
+      call = periodic;
+    }
+    try {
+      call();
+    } catch (const std::exception &error) {
+      logger->warning(error.what());
+    }
+  }
+
+  std::optional<milliseconds> until_due() {
+    const std::lock_guard lock(mutex);
+    if (!periodic) return std::nullopt;
+    return std::max(milliseconds{0}, std::chrono::ceil<milliseconds>(due - steady_clock::now()));
   }
 
   // Until the sink has them. False when stopped before.
@@ -300,6 +327,16 @@ bool Shipper::stop(milliseconds timeout) {
     state_->thread.join();
   }
   return state_->complete;
+}
+
+void Shipper::call_every(milliseconds interval, std::function<void()> call) {
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->periodic = std::move(call);
+    state_->period = interval;
+    state_->due = after(interval);
+  }
+  state_->spool.ring();
 }
 
 std::string Shipper::last_failure() const {

@@ -49,6 +49,10 @@ class Shipper {
   // A repeat gives the same answer.
   bool stop(std::chrono::milliseconds timeout);
 
+  // Calls `call` on the shipper's thread at this interval, also where there is nothing to ship, but
+  // not while a delivery goes on. What it throws becomes a warning. In place of an earlier call.
+  void call_every(std::chrono::milliseconds interval, std::function<void()> call);
+
   // What the sink said when it failed last; empty when the last delivery succeeded.
   std::string last_failure() const;
 

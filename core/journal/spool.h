@@ -93,9 +93,10 @@ class Spool {
   // Whether the last delivery succeeded. While it did not, a full journal refuses at once.
   void set_keeping_up(bool keeping_up);
 
-  // Waits for ring(), at most `timeout`. Without one also for the next append, which rings: only
-  // then does an append make a system call.
-  void wait(std::optional<std::chrono::milliseconds> timeout);
+  // Waits for ring(), at most `timeout`.
+  void wait(std::chrono::milliseconds timeout);
+  // Also for the next append, which rings: only then does an append make a system call.
+  void sleep(std::optional<std::chrono::milliseconds> timeout = std::nullopt);
 
   // Ends the reader's wait, or the next one when it does not wait now. Any thread.
   void ring();

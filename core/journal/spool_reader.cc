@@ -92,16 +92,20 @@ void Spool::set_keeping_up(bool keeping_up) {
   if (!keeping_up) waiting_->room.notify_all();
 }
 
-void Spool::wait(std::optional<std::chrono::milliseconds> timeout) {
+void Spool::wait(std::chrono::milliseconds timeout) {
   std::unique_lock lock(waiting_->mutex);
+  waiting_->rung.wait_for(lock, timeout, [this] { return rung_; });
+  rung_ = false;
+}
+
+void Spool::sleep(std::optional<std::chrono::milliseconds> timeout) {
+  std::unique_lock lock(waiting_->mutex);
+  reader_sleeps_.store(true, std::memory_order_seq_cst);
+  if (end_position() != read_position_) timeout = unpublished_interval;
   const auto rung = [this] { return rung_; };
-  if (!timeout) {
-    reader_sleeps_.store(true, std::memory_order_seq_cst);
-    if (end_position() == read_position_) waiting_->rung.wait(lock, rung);
-    else timeout = unpublished_interval;
-    reader_sleeps_.store(false, std::memory_order_relaxed);
-  }
   if (timeout) waiting_->rung.wait_for(lock, *timeout, rung);
+  else waiting_->rung.wait(lock, rung);
+  reader_sleeps_.store(false, std::memory_order_relaxed);
   rung_ = false;
 }
 

@@ -114,8 +114,8 @@ DET_API det_status det_train_report(det_train_context *train, const det_report *
 typedef int32_t det_region;
 
 /** Gives a phase of the program a number, to begin and end it by: once, not in each step. From the
- * first name on the library sums up where the time goes, for each rank: `det trace` shows it. Any
- * rank, any thread.
+ * first name on each rank reports every ten seconds, and at the end, where its time went, in the
+ * group "regions" (docs/regions.md); `det trace` shows each of them. Any rank, any thread.
  * @param[in]  name  UTF-8, 1 to 63 bytes, without '/' and control characters; not "detcore", which
  *                   is what the library itself takes. The same name gives the same number; at most
  *                   63 names.

@@ -372,6 +372,27 @@ void report_wakes_a_sleeping_shipper(void **) {
   assert_steps(sink.kept(), 500);
 }
 
+void periodic_call_is_made_while_there_is_nothing_to_ship(void **) {
+  const Journal journal;
+  const auto spool = journal.open();
+  RecordingSink sink;
+  Log log;
+  ShipperOptions options = quick();
+  options.idle = milliseconds(0);
+  Shipper shipper(*spool, sink, log.logger, nullptr, options);
+  std::atomic<int64_t> calls{0};
+  shipper.call_every(milliseconds(1), [&] {
+    report_step(*spool, calls);
+    if (++calls == 2) throw Error(Code::full, "no room");
+  });
+  while (calls < 5) std::this_thread::yield();
+  assert_true(shipper.stop(long_enough));
+  const int64_t made = calls;
+  assert_true(made >= 5);
+  assert_steps(sink.kept(), made);
+  assert_int_equal(log.count("no room"), 1);
+}
+
 void forked_child_is_refused_and_the_parent_goes_on(void **) {
   const Journal journal;
   auto spool = journal.open();
@@ -432,6 +453,7 @@ int test_shipper() {
       cmocka_unit_test(full_journal_refuses_while_the_master_is_away_and_works_again),
       cmocka_unit_test(full_journal_waits_for_a_master_that_keeps_up),
       cmocka_unit_test(report_wakes_a_sleeping_shipper),
+      cmocka_unit_test(periodic_call_is_made_while_there_is_nothing_to_ship),
       cmocka_unit_test(forked_child_is_refused_and_the_parent_goes_on),
       cmocka_unit_test(thread_has_a_name),
   };

@@ -404,7 +404,7 @@ void append_rings_a_sleeping_reader(void **) {
   std::thread reader([&] {
     while (seen < all) {
       seen += static_cast<int64_t>(drain(*spool).size());
-      if (seen < all) spool->wait(std::nullopt);
+      if (seen < all) spool->sleep();
     }
   });
   // Each round appends at about the instant at which the reader falls asleep.

@@ -1,4 +1,4 @@
-"""`det trace`, read by the rules of the Trace Event format."""
+"""`det trace`, read by the rules of the Trace Event format, and the sums that are reported."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import json
 import pathlib
 import signal
 import threading
+import time
 from collections import defaultdict
 from typing import Any
 
 from conftest import Det
 from detcore import core
-from programs import reports, start
+from programs import lines, reports, start
 from ranks import in_threads
 
 Event = dict[str, Any]
@@ -55,6 +56,40 @@ def read_trace(text: str) -> list[Event]:
 
 def names(events: list[Event], phase: str) -> list[str]:
     return [event["name"] for event in events if event["ph"] == phase]
+
+
+def sums(det: Det) -> dict[str, Any]:
+    """Of the last report; by path."""
+    reported = lines(det("metrics", "1", "-g", "regions", "--json"))
+    assert all(report["steps_completed"] is None for report in reported)
+    found: dict[str, Any] = reported[-1]["metrics"]
+    return found
+
+
+def test_sums_are_reported_at_the_end(det: Det) -> None:
+    with core.init() as context:
+        train = context.train
+        for _ in range(3):
+            with train.region("step"):
+                with train.region("data"):
+                    time.sleep(0.002)
+                with train.region("forward"):
+                    time.sleep(0.02)
+        train.report_training_metrics(3, {"loss": 0.5})
+        train.flush()
+    found = sums(det)
+    assert found.keys() == {"step", "step/data", "step/forward", "detcore"}
+    assert {path: found[path]["count"] for path in found if path != "detcore"} == {
+        "step": 3,
+        "step/data": 3,
+        "step/forward": 3,
+    }
+    assert found["step/forward"]["seconds"] >= 0.06
+    assert found["step/data"]["seconds"] >= 0.006
+    within = found["step/forward"]["seconds"] + found["step/data"]["seconds"]
+    assert within <= found["step"]["seconds"]
+    assert 0 < found["step/data"]["share"] < found["step"]["share"] <= 1
+    assert found["detcore"]["count"] > 0
 
 
 def test_a_trial_without_regions_reports_none(det: Det) -> None:
@@ -154,6 +189,8 @@ def test_each_rank_is_a_process(det: Det) -> None:
             pass
 
     assert in_threads(work, 1, 2) == [None, None]
+    reported = lines(det("metrics", "1", "-g", "regions", "--json"))
+    assert sorted(rank for report in reported for rank in report["metrics"]) == ["rank 0", "rank 1"]
     events = read_trace(det("trace", "1"))
     steps = [event["pid"] for event in events if event["name"] == "step"]
     assert len(steps) == len(set(steps)) == 2
