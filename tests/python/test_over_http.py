@@ -132,3 +132,13 @@ def test_the_profiler(master: Any, cluster: None) -> None:
     assert sorted(set(groups) - {"gpu"}) == ["cpu", "disk", "memory", "network"]
     assert any(row["values"]["agent"].get("process") for row in rows)
     assert any(set(row["values"]["agent"]) == {"cpu_util_simple"} for row in rows)
+
+
+def test_sums_of_regions(master: Any, cluster: None) -> None:
+    with core.init() as context, context.train.region("step"), context.train.region("forward"):
+        time.sleep(0.01)
+    (row,) = state(master)["metrics"]
+    assert row["group"] == "cpu"
+    assert row["step"] is None
+    assert row["values"].keys() == {"step", "step/forward", "detcore"}
+    assert row["values"]["step/forward"]["regions"]["seconds"] >= 0.01
