@@ -10,11 +10,12 @@ std::string unit_of(const std::string &group, const std::string &name) {
                                                "gpu", "process", "pressure", "regions"};
   if (!groups.contains(group)) return "";
   const auto has = [&](const char *part) { return name.find(part) != name.npos; };
-  if (has("throughput") || has("bytes_per_second")) return "bytes/s";
-  if (has("util") || has("percent") || has("share")) return "%";
+  if (has("throughput") || name == "io_read" || name == "io_write") return "bytes/s";
+  if (has("util") || has("share") || group == "pressure") return "%";
   if (has("iops")) return "1/s";
   if (has("temperature")) return "°C";
   if (has("power")) return "W";
+  if (has("clock")) return "MHz";
   if (has("seconds")) return "s";
   if (has("memory") || has("bytes") || has("rss")) return "bytes";
   return "";

@@ -6,7 +6,7 @@
 namespace det::cli {
 
 // The unit of a metric of one of the profiler's groups, by its last name: "%", "bytes", "bytes/s",
-// "1/s", "°C", "W"; empty for others.
+// "1/s", "°C", "W", "MHz", "s"; empty for others.
 std::string unit_of(const std::string &group, const std::string &name);
 
 struct ScaledUnit {
