@@ -176,7 +176,7 @@ void the_names_of_metrics_are_those_of_all_reports(void **) {
   }
   const auto client = client::open_client(home.path());
   assert_string_equal(client->list_metric_names(1).dump().c_str(),
-                      R"({"training":["loss","rare"],"wörter":["b","a"]})");
+                      R"({"training":["loss","rare"],"wörter":["b.c","a"]})");
   assert_code(Code::not_found, client->list_metric_names(9));
 }
 
