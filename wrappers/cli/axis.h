@@ -19,7 +19,9 @@ struct Dimension {
   Scale scale = Scale::linear;
   std::vector<std::string> categories = {};
 
-  std::string label() const { return unit.empty() ? name : name + " (" + unit + ")"; }
+  std::string label() const {
+    return unit.empty() ? name : name.empty() ? unit : name + " (" + unit + ")";
+  }
   // One value, as people read it.
   std::string text_of(double value) const;
 };
