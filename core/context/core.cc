@@ -3,11 +3,14 @@
 #include <exception>
 #include <utility>
 
+#include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/base/log_relay.h"
 #include "core/base/process.h"
 #include "core/comm/agreement.h"
+#include "core/config/trial_variables.h"
 #include "core/journal/run_directory.h"
+#include "core/tensorboard/hparams.h"
 
 namespace det::context {
 
@@ -117,7 +120,14 @@ void Core::open_tensorboard(const CoreOptions &options) {
       tensorboard::TensorboardPlace{directory, run.cluster_id, run.experiment_id, run.trial_id,
                                     run.allocation_id, communicator_->ranks().rank,
                                     directory.empty() ? kept : nullptr});
-  event_file_ = std::make_shared<tensorboard::EventFile>(tensorboard_files_);
+  const bool of_metrics = options.tensorboard_mode == tensorboard::TensorboardMode::automatic &&
+                          communicator_->is_chief();
+  event_file_ = std::make_shared<tensorboard::EventFile>(
+      tensorboard_files_, of_metrics ? tensorboard::session_start_event(
+                                           static_cast<double>(now_us()) / 1e6, run.hparams)
+                                     : "");
+  if (of_metrics)
+    metric_events_ = std::make_unique<tensorboard::EventWriter>(event_file_, logger_, run.config);
   if (tensorboard_files_->wants_sync())
     uploader_ = std::make_unique<tensorboard::Uploader>(tensorboard_files_, logger_);
   events_ = std::make_unique<tensorboard::EventQueue>(
@@ -136,9 +146,7 @@ void Core::open_journal(const CoreOptions &options) {
                                  place_.cluster.has_value());
   if (!master.unreachable().empty()) return;
   journal::Shipper::Observer observer;
-  if (options.tensorboard_mode == tensorboard::TensorboardMode::automatic &&
-      communicator_->is_chief()) {
-    metric_events_ = std::make_unique<tensorboard::EventWriter>(event_file_, logger_);
+  if (metric_events_) {
     observer = [this](std::span<const Report> reports) {
       metric_events_->write(reports);
       if (uploader_) uploader_->note_change();
@@ -239,12 +247,30 @@ void Core::take_down(Steps &steps, std::chrono::milliseconds limit, Limit saves)
   // the run alive to the master.
   steps.run([&] { deliver_last(limit); });
   steps.run([&] {
+    if (metric_events_) metric_events_->end(succeeded());
+  });
+  steps.run([&] {
     if (events_) events_->finish(limit);
     if (uploader_) uploader_->finish(limit);
   });
   steps.run([&] {
     if (preempt_) preempt_->stop();
   });
+}
+
+// Of the trial, as far as this run can tell: nothing where another one may go on with it.
+std::optional<bool> Core::succeeded() const {
+  switch (end_) {
+    case master::RunEnd::ok:
+      if (preempt_ && preempt_->preempted()) return std::nullopt;
+      return true;
+    case master::RunEnd::invalid_hp:
+      return false;
+    case master::RunEnd::error:
+      break;
+  }
+  const bool is_restarted = place_.cluster || config::read_trial_variables().run_id != 0;
+  return is_restarted ? std::nullopt : std::optional(false);
 }
 
 void Core::end_run() {

@@ -80,6 +80,7 @@ class Core {
   template <class Steps>
   void take_down(Steps &steps, std::chrono::milliseconds limit, Limit saves);
   void deliver_last(std::chrono::milliseconds limit);
+  std::optional<bool> succeeded() const;
   void end_run();
 
   const std::chrono::milliseconds close_limit_;

@@ -35,6 +35,8 @@ class PreemptContext {
 
   void acknowledge();
 
+  bool preempted() const noexcept { return preempted_.load(std::memory_order_relaxed); }
+
   enum class Request { noted, closed, out_of_reach };
   // Async-signal-safe. Out of reach: no way leads from this rank to the chief, who decides.
   Request request() noexcept;

@@ -34,6 +34,11 @@ void EventFile::append(std::string_view events) {
   }
 }
 
+bool EventFile::is_begun() {
+  const std::lock_guard guard(mutex_);
+  return begun_;
+}
+
 // It must not end in half a record.
 void EventFile::abandon() {
   if (!file_) return;
@@ -57,10 +62,12 @@ void EventFile::open(int64_t second) {
   } while (!file_ && errno == EEXIST);
   if (!file_) OsFailure{errno}.raise("making '" + name_ + "'");
   size_ = 0;
-  std::string version;
-  append_version_event(version, static_cast<double>(second));
-  write_all(file_.get(), version, name_);
-  size_ = static_cast<off_t>(version.size());
+  std::string head;
+  append_version_event(head, static_cast<double>(second));
+  head += head_;
+  write_all(file_.get(), head, name_);
+  size_ = static_cast<off_t>(head.size());
+  begun_ = true;
 }
 
 }  // namespace det::tensorboard

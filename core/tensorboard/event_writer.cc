@@ -1,10 +1,13 @@
 #include "core/tensorboard/event_writer.h"
 
 #include <set>
+#include <utility>
 
+#include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/base/json.h"
 #include "core/tensorboard/event.h"
+#include "core/tensorboard/hparams.h"
 
 namespace det::tensorboard {
 
@@ -16,12 +19,26 @@ double scalar(const Json &value) {
   return value.is_boolean() ? (value.get<bool>() ? 1 : 0) : value.get<double>();
 }
 
+std::string tag_of(std::string_view metric, bool of_validation) {
+  std::string tag = "Determined/";
+  if (of_validation && !metric.starts_with("val")) tag += "val_";
+  tag += metric;
+  return tag;
+}
+
+double seconds_now() { return static_cast<double>(now_us()) / 1e6; }
+
 }  // namespace
 
-void EventWriter::write(std::span<const Report> reports) {
+EventWriter::EventWriter(std::shared_ptr<EventFile> file, std::shared_ptr<Logger> logger,
+                         Json config)
+    : file_(std::move(file)), logger_(std::move(logger)), config_(std::move(config)) {}
+
+template <class Append>
+void EventWriter::put(const Append &append) {
   events_.clear();
   try {
-    for (const Report &report : reports) append(report);
+    append();
     if (events_.empty()) return;
     file_->append(events_);
     warned_ = false;
@@ -33,12 +50,43 @@ void EventWriter::write(std::span<const Report> reports) {
   }
 }
 
+void EventWriter::write(std::span<const Report> reports) {
+  put([&] {
+    for (const Report &report : reports) append(report);
+  });
+}
+
+void EventWriter::end(std::optional<bool> succeeded) {
+  if (!file_->is_begun()) return;
+  put([&] {
+    append_search();
+    if (succeeded) events_ += session_end_event(seconds_now(), *succeeded);
+  });
+}
+
 void EventWriter::append(const Report &report) {
   if (report.group != "training" && report.group != "validation") return;
-  if (report.kind == ReportKind::metrics_json) append_json(report);
-  if (report.kind != ReportKind::metrics) return;
-  for (const MetricValue &metric : report.values)
-    append_scalar(report, report.steps, metric.name, metric.value);
+  if (report.kind == ReportKind::metrics_json) {
+    append_json(report);
+  } else if (report.kind == ReportKind::metrics) {
+    for (const MetricValue &metric : report.values)
+      append_scalar(report, report.steps, metric.name, metric.value);
+  }
+  if (report.group == "validation") append_search();
+}
+
+void EventWriter::append_search() {
+  if (std::exchange(told_search_, true)) return;
+  std::vector<MetricColumn> columns;
+  // What the search goes by comes first.
+  const Json searcher = config_.is_object() ? config_.value("searcher", Json()) : Json();
+  if (searcher.is_object() && searcher.contains("metric") && searcher["metric"].is_string()) {
+    columns.push_back({tag_of(searcher["metric"].get<std::string>(), true), true});
+    of_validation_.erase(columns.back().tag);
+  }
+  for (const auto &[tag, of_validation] : of_validation_) columns.push_back({tag, of_validation});
+  of_validation_.clear();
+  events_ += search_event(seconds_now(), config_, columns);
 }
 
 // A name that occurs in a batch is plotted per batch, and its average over the batches is not.
@@ -63,10 +111,10 @@ void EventWriter::append_json(const Report &report) {
 
 void EventWriter::append_scalar(const Report &report, int64_t step, std::string_view name,
                                 double value) {
-  tag_ = "Determined/";
-  if (report.group == "validation" && !name.starts_with("val")) tag_ += "val_";
-  tag_ += name;
-  append_scalar_event(events_, static_cast<double>(report.time_us) / 1e6, step, tag_,
+  const bool of_validation = report.group == "validation";
+  const std::string tag = tag_of(name, of_validation);
+  if (!told_search_) of_validation_.try_emplace(tag, of_validation);
+  append_scalar_event(events_, static_cast<double>(report.time_us) / 1e6, step, tag,
                       static_cast<float>(value));
 }
 

@@ -8,8 +8,11 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "core/base/file.h"
+#include "core/base/json.h"
+#include "core/base/log.h"
 #include "core/storage/storage.h"
 
 namespace det::tensorboard {
@@ -23,6 +26,12 @@ std::filesystem::path tensorboard_path(const std::string &cluster_id, int64_t ex
 // Removes them from `storage`; not through a link that somebody has put there.
 void remove_tensorboard_files(storage::Storage &storage, const std::string &cluster_id,
                               int64_t experiment_id);
+
+// Where TensorBoard finds them: directories, and addresses of buckets; `storages` are
+// configurations, or texts for storage::make_storage_from_uri(). Leaves out those that do not make
+// a storage here.
+std::vector<std::string> locations(const std::vector<Json> &storages, const std::string &cluster_id,
+                                   int64_t experiment_id, const std::shared_ptr<Logger> &logger);
 
 struct TensorboardPlace {
   std::filesystem::path

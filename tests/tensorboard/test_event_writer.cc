@@ -47,7 +47,7 @@ struct Plot {
                                             [this](LogLevel, const std::string &) { ++warnings; })};
 
   std::shared_ptr<EventFile> make_file() const {
-    return std::make_shared<EventFile>(files, [this] { return now_us; });
+    return std::make_shared<EventFile>(files, "", [this] { return now_us; });
   }
 
   fs::path directory() const { return storage / "c/tensorboard/experiment/1/trial/2"; }
