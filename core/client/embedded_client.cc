@@ -42,9 +42,19 @@ std::vector<std::filesystem::path> EmbeddedClient::trace_files(int64_t trial_id)
   return engine::traces_of(store_directory_, experiment, trial_id);
 }
 
+Json EmbeddedClient::get_experiment(int64_t experiment_id) {
+  Json experiment = engine_.get_experiment(experiment_id);
+  const engine::KeptFiles kept = engine_.kept_files(experiment_id);
+  std::vector<Json> storages = kept.storages;
+  storages.emplace_back(store_directory_.parent_path().string());
+  experiment["tensorboard"] =
+      tensorboard::locations(storages, kept.cluster_id, experiment_id, logger_);
+  return experiment;
+}
+
 Json EmbeddedClient::delete_experiment(int64_t experiment_id) {
   engine::DeletedFiles deleted;
-  const engine::Deletion deletion = engine_.begin_deletion(experiment_id);
+  const engine::KeptFiles deletion = engine_.begin_deletion(experiment_id);
   try {
     const auto home =
         storage::make_storage_from_uri(store_directory_.parent_path().string(), logger_);

@@ -15,7 +15,7 @@ class EmbeddedClient : public Client {
   Json list_experiments(const engine::Page &page) override {
     return engine_.list_experiments(page);
   }
-  Json get_experiment(int64_t id) override { return engine_.get_experiment(id); }
+  Json get_experiment(int64_t experiment_id) override;
   Json describe_experiment(int64_t id) override { return engine_.describe_experiment(id); }
   Json list_trials(int64_t experiment_id, const engine::Page &page) override;
   Json get_trial(int64_t trial_id) override;

@@ -6,6 +6,7 @@
 #include "core/base/dotted_name.h"
 #include "core/client/rest_client.h"
 #include "core/client/rest_entries.h"
+#include "core/tensorboard/files.h"
 
 namespace det::client {
 
@@ -36,6 +37,11 @@ Json RestClient::get_experiment(int64_t experiment_id) {
   entry["error"] = nullptr;
   std::vector<Json> trials = all_trials(experiment);
   entry["trials"] = trials;
+  const Json storage = experiment.config.is_object()
+                           ? experiment.config.value("checkpoint_storage", Json())
+                           : Json();
+  entry["tensorboard"] =
+      tensorboard::locations({storage}, session_->master().cluster_id, experiment_id, logger_);
   sort_by_metric(trials, experiment);
   if (!trials.empty()) entry["best_metric"] = trials.front().at("best_metric");
   return entry;

@@ -33,9 +33,16 @@ ExperimentRecord Engine::read_experiment(int64_t experiment_id) {
   return det::engine::read_experiment(records(), experiment_id);
 }
 
-Deletion Engine::begin_deletion(int64_t experiment_id) {
+KeptFiles Engine::begin_deletion(int64_t experiment_id) {
+  {
+    const std::lock_guard guard(mutex_);
+    det::engine::begin_deletion(store_, experiment_id);
+  }
+  return kept_files(experiment_id);
+}
+
+KeptFiles Engine::kept_files(int64_t experiment_id) {
   const std::lock_guard guard(mutex_);
-  det::engine::begin_deletion(store_, experiment_id);
   Query cluster = records().query("SELECT value FROM meta WHERE key='cluster_id'");
   cluster.next();
   return {cluster.text(0), storages_of(records(), experiment_id)};

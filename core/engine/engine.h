@@ -36,8 +36,8 @@ struct TrialGlance {
   Json validation;    // its metrics; null where there is none
 };
 
-// What is to be deleted beside the checkpoints.
-struct Deletion {
+// Where files of an experiment are beside the checkpoints.
+struct KeptFiles {
   std::string cluster_id;
   std::vector<Json> storages;
 };
@@ -76,7 +76,8 @@ class Engine {
   // With some of {"name", "notes", "tags": [], "archived": false}. Gives its entry.
   Json update_experiment(int64_t experiment_id, const Json &changes);
   // As the functions of deletion.h.
-  Deletion begin_deletion(int64_t experiment_id);
+  KeptFiles begin_deletion(int64_t experiment_id);
+  KeptFiles kept_files(int64_t experiment_id);
   DeletedFiles delete_files(int64_t experiment_id, Logger &logger);
   void note_failed_deletion(int64_t experiment_id);
   void delete_records(int64_t experiment_id);

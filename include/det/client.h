@@ -133,7 +133,8 @@ DET_API det_status det_client_whoami(const det_client_options *options, char **o
 DET_API det_status det_client_list_experiments(det_client *client, const det_client_page *page,
                                                char **out_json, det_error *err) DET_NOEXCEPT;
 
-/** One experiment with its configuration and trials. Errors as det_client_list_experiments(), and
+/** One experiment with its configuration and trials, and "tensorboard": the directories and buckets
+ * that its TensorBoard files may be in. Errors as det_client_list_experiments(), and
  * DET_E_NOT_FOUND.   @since 0.1 */
 DET_API det_status det_client_get_experiment(det_client *client, int64_t experiment_id,
                                              char **out_json, det_error *err) DET_NOEXCEPT;

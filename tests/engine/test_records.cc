@@ -101,7 +101,7 @@ void what_is_deleted_leaves_nothing(const World &world) {
                       "experiments trials runs operations metrics metric_names rollbacks journals "
                       "checkpoints logs");
   engine::Engine engine = world.engine();
-  const engine::Deletion deletion = engine.begin_deletion(1);
+  const engine::KeptFiles deletion = engine.begin_deletion(1);
   assert_equal(deletion.storages.size(), 1U);
   assert_equal(engine.describe_experiment(1).at("state"), "DELETING");
   const engine::DeletedFiles deleted = engine.delete_files(1, quiet());

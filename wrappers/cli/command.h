@@ -71,17 +71,18 @@ void add_checkpoint_file_commands(CLI::App &app, Session &session);  // checkpoi
 void add_trials_command(CLI::App &app, Session &session);            // trials
 void add_best_command(CLI::App &app, Session &session);              // best
 void add_hparams_command(CLI::App &app, Session &session);           // hparams
-void add_note_commands(CLI::App &app, Session &session);     // archive, rename, tag, note, rm, ...
-void add_gc_command(CLI::App &app, Session &session);        // gc
-void add_show_command(CLI::App &app, Session &session);      // show
-void add_metrics_command(CLI::App &app, Session &session);   // metrics
-void add_compare_command(CLI::App &app, Session &session);   // compare
-void add_plot_command(CLI::App &app, Session &session);      // plot
-void add_export_command(CLI::App &app, Session &session);    // export
-void add_trace_command(CLI::App &app, Session &session);     // trace
-void add_wait_command(CLI::App &app, Session &session);      // wait
-void add_resume_command(CLI::App &app, Session &session);    // resume
-void add_logs_command(CLI::App &app, Session &session);      // logs
+void add_note_commands(CLI::App &app, Session &session);    // archive, rename, tag, note, rm, ...
+void add_gc_command(CLI::App &app, Session &session);       // gc
+void add_show_command(CLI::App &app, Session &session);     // show
+void add_metrics_command(CLI::App &app, Session &session);  // metrics
+void add_compare_command(CLI::App &app, Session &session);  // compare
+void add_plot_command(CLI::App &app, Session &session);     // plot
+void add_export_command(CLI::App &app, Session &session);   // export
+void add_tensorboard_command(CLI::App &app, Session &session);  // tensorboard
+void add_trace_command(CLI::App &app, Session &session);        // trace
+void add_wait_command(CLI::App &app, Session &session);         // wait
+void add_resume_command(CLI::App &app, Session &session);       // resume
+void add_logs_command(CLI::App &app, Session &session);         // logs
 void add_control_commands(CLI::App &app, Session &session);  // pause, activate, cancel, kill, sync
 void add_account_commands(CLI::App &app, Session &session);  // login, logout, whoami
 void add_config_commands(CLI::App &app, Session &session);   // config check, config show

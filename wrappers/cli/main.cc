@@ -88,6 +88,7 @@ void add_commands(CLI::App &app, Session &session) {
   add_plot_command(app, session);
   add_export_command(app, session);
   add_trace_command(app, session);
+  add_tensorboard_command(app, session);
   add_logs_command(app, session);
   add_wait_command(app, session);
   add_resume_command(app, session);
