@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
+import json
 import os
 import pathlib
 import random
@@ -10,18 +12,25 @@ import signal
 import struct
 import subprocess
 import sys
+import threading
+import time
+import urllib.request
 import warnings
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy
 import PIL.Image
 import pytest
+from conftest import Det
 from detcore import core
 from detcore.errors import InvalidArgumentError
+from experiments import QUICK, run_experiment
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     from tensorboard.backend.event_processing import event_accumulator, event_file_loader
+    from tensorboard.plugins.hparams import api_pb2, plugin_data_pb2
     from tensorboard.util import tensor_util
 
 
@@ -290,3 +299,161 @@ def test_the_loader_of_tensorboard_reads_every_event(board: Board) -> None:
     assert value.metadata.plugin_data.plugin_name == "histograms"
     ((left, right, count),) = tensor_util.make_ndarray(value.tensor)
     assert (left, right, count) == (49, 49, 1)
+
+
+SEARCH = """
+name: space
+searcher: {name: grid, metric: loss, max_length: 2}
+hyperparameters:
+  x: {type: double, minval: 0.5, maxval: 1.5, count: 2}
+  kind: {type: categorical, vals: [a, b]}
+  deep: {rate: {type: log, base: 10, minval: -3, maxval: -1, count: 1}, fixed: 7}
+checkpoint_storage: {type: shared_fs, host_path: HOME}
+"""
+STATUSES = ["UNKNOWN", "SUCCESS", "FAILURE", "RUNNING"]
+
+
+def ask(address: str, path: str, body: Any = None) -> Any:
+    data = None if body is None else json.dumps(body).encode()
+    headers = {"Content-Type": "application/json"}
+    request = urllib.request.Request(address + path, data, headers)
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        return json.load(answer)
+
+
+def awaited(address: str, path: str, is_there: Callable[[Any], bool], body: Any = None) -> Any:
+    """The first answer that is as wanted: TensorBoard loads on threads of its own."""
+    deadline = time.monotonic() + 60
+    while True:
+        answer = ask(address, path, body)
+        if is_there(answer):
+            return answer
+        assert time.monotonic() < deadline, answer
+        time.sleep(0.2)
+
+
+@contextlib.contextmanager
+def started(*arguments: str, port: str = "0") -> Iterator[str]:
+    """`det tensorboard`, by its address; ended as Ctrl-C does."""
+    found = {"PATH": os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]}
+    with subprocess.Popen(
+        [os.environ["DETCORE_COMMAND"], "tensorboard", *arguments, "--", "--port", port],
+        env=os.environ | found | {"PYTHONUNBUFFERED": "1", "PYTHONWARNINGS": "ignore"},
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stderr
+        seen = ""
+        for line in process.stderr:
+            seen += line
+            if " at http://" in line:
+                break
+        else:
+            raise AssertionError(seen)
+        reader = threading.Thread(target=process.stderr.read)
+        reader.start()
+        try:
+            yield line.split(" at ")[1].split()[0]
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.wait(30)
+            reader.join()
+
+
+def test_a_search_is_shown_with_its_table(store: pathlib.Path) -> None:
+    run_experiment(store, SEARCH.replace("HOME", str(store)), QUICK)
+    with started("1") as address:
+        assert "://localhost:" in address or "://127.0.0.1:" in address
+        groups = awaited(
+            address,
+            "data/plugin/hparams/session_groups",
+            lambda answer: (
+                len(answer.get("sessionGroups", [])) == 4
+                and all(group.get("metricValues") for group in answer["sessionGroups"])
+            ),
+            {
+                "experimentName": "",
+                "allowedStatuses": ["STATUS_" + status for status in STATUSES],
+                "colParams": [],
+                "aggregationType": "AGGREGATION_AVG",
+                "startIndex": 0,
+                "sliceSize": 100,
+            },
+        )["sessionGroups"]
+        shown = {group["name"]: group for group in groups}
+        assert sorted(shown) == ["trial/1", "trial/2", "trial/3", "trial/4"]
+        points = {
+            (group["hparams"]["x"], group["hparams"]["kind"], group["metricValues"][0]["value"])
+            for group in groups
+        }
+        assert points == {(0.5, "a", 0.5), (0.5, "b", 0.5), (1.5, "a", 1.5), (1.5, "b", 1.5)}
+        for group in groups:
+            assert group["hparams"]["deep.fixed"] == 7
+            assert 0.001 <= group["hparams"]["deep.rate"] <= 0.1
+            (session,) = group["sessions"]
+            assert session["status"] == "STATUS_SUCCESS"
+            assert 0 < session["startTimeSecs"] <= session["endTimeSecs"]
+        experiment = ask(address, "data/plugin/hparams/experiment", {"experimentName": ""})
+        infos = {info["name"]: info for info in experiment["hparamInfos"]}
+        assert infos["x"]["domainInterval"] == {"minValue": 0.5, "maxValue": 1.5}
+        assert infos["x"]["type"] == "DATA_TYPE_FLOAT64"
+        assert infos["kind"]["domainDiscrete"] == ["a", "b"]
+        assert infos["kind"]["type"] == "DATA_TYPE_STRING"
+        assert infos["deep.rate"]["domainInterval"] == pytest.approx(
+            {"minValue": 0.001, "maxValue": 0.1}
+        )
+        assert infos["deep.fixed"]["domainDiscrete"] == [7]
+        (metric,) = experiment["metricInfos"]
+        assert metric["name"]["tag"] == "Determined/val_loss"
+        assert metric["datasetType"] == "DATASET_VALIDATION"
+        assert experiment["name"] == "space"
+        tags = ask(address, "data/plugin/scalars/tags")
+        assert tags["trial/1"].keys() == {"Determined/val_loss"}
+
+
+def test_two_experiments_are_shown_beside_each_other(store: pathlib.Path) -> None:
+    for _ in range(2):
+        with core.init(hparams={"x": 1}) as context:
+            context.train.report_validation_metrics(1, {"loss": 1})
+    with started("1", "2") as address:
+        runs = ["experiment-1/trial/1", "experiment-2/trial/2"]
+        awaited(address, "data/runs", lambda found: sorted(found) == runs)
+
+
+def test_what_cannot_be_shown_is_told(store: pathlib.Path, det: Det) -> None:
+    with core.init() as context:
+        context.train.report_training_metrics(1, {"loss": 1})
+    assert "experiment 7" in det("tensorboard", "7", status=3)
+    assert "no id" in det("tensorboard", "x", status=2)
+    assert "which experiment" in det("tensorboard", "--", "--port", "1", status=2)
+
+
+def test_without_tensorboard_it_says_what_to_install(
+    store: pathlib.Path, det: Det, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with core.init() as context:
+        context.train.report_training_metrics(1, {"loss": 1})
+    monkeypatch.setenv("PATH", str(store))  # no program at all
+    assert "pip install tensorboard" in det("tensorboard", "1", status=3)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_the_status_of_a_trial_is_that_of_its_end(store: pathlib.Path, fails: bool) -> None:
+    context = core.init(hparams={"x": 1, "flag": True, "list": [1, "a"], "none": None})
+    context.train.report_training_metrics(1, {"loss": 1})
+    path = context.train.get_tensorboard_path()
+    context.close(*((ValueError, ValueError(), None) if fails else (None, None, None)))
+    board = read(path)
+
+    def data(tag: str) -> Any:
+        content = board.SummaryMetadata("_hparams_/" + tag).plugin_data.content
+        parsed = plugin_data_pb2.HParamsPluginData.FromString(content)
+        return getattr(parsed, tag)
+
+    expected = "STATUS_FAILURE" if fails else "STATUS_SUCCESS"
+    assert data("session_end_info").status == api_pb2.Status.Value(expected)
+    hparams = data("session_start_info").hparams
+    assert hparams["x"].number_value == 1
+    assert hparams["flag"].bool_value is True
+    assert hparams["list"].string_value == '[1,"a"]'
+    assert hparams["none"].WhichOneof("kind") == "null_value"
