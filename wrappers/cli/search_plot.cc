@@ -27,7 +27,9 @@ void print_trials_json(const Search &search) {
     Json values = Json::object();
     for (size_t i = 0; i < search.dimensions.size(); ++i)
       values[search.dimensions[i].name] = json_value(search.dimensions[i], trial.values[i]);
-    trials.push_back({{"trial_id", trial.id}, {"metric", json_value(search.metric, trial.metric)}, {"hparams", values}});
+    trials.push_back({{"trial_id", trial.id},
+                      {"metric", json_value(search.metric, trial.metric)},
+                      {"hparams", values}});
   }
   print(json_line({{"experiment_id", search.experiment},
                    {"searcher_metric", search.metric.name},
