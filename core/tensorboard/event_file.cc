@@ -3,24 +3,14 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <filesystem>
 
 #include "core/base/error.h"
+#include "core/base/process.h"
 #include "core/tensorboard/event.h"
 
 namespace det::tensorboard {
-
-namespace {
-
-std::string host_name() {
-  std::array<char, 256> host{};
-  gethostname(host.data(), host.size() - 1);
-  return host.data();
-}
-
-}  // namespace
 
 void EventFile::append(std::string_view events) {
   const std::lock_guard guard(mutex_);
