@@ -186,6 +186,7 @@ std::string ticks_of(const det::cli::Dimension &dimension, double low, double hi
 void ticks_are_round_numbers_and_times(void **) {
   using det::cli::Scale;
   assert_string_equal(ticks_of({"x"}, 0.13, 0.61).c_str(), "0.2 0.3 0.4 0.5 0.6");
+  assert_string_equal(ticks_of({"layers", "", Scale::linear, {}, true}, 2, 4).c_str(), "2 3 4");
   assert_string_equal(ticks_of({"x", "", Scale::log}, 2e-5, 0.3).c_str(), "1e-04 0.001 0.01 0.1");
   assert_string_equal(ticks_of({"x", "", Scale::log}, 2, 60).c_str(), "2 5 10 20 50");
   assert_string_equal(ticks_of({"x", "", Scale::log}, 1e-300, 1e300).c_str(),

@@ -53,8 +53,8 @@ void place_ticks(Axis &axis, double step) {
   }
 }
 
-void make_linear(Axis &axis, int wanted) {
-  const double step = round_up(axis.high / wanted - axis.low / wanted);
+void make_linear(Axis &axis, int wanted, double least_step) {
+  const double step = std::max(round_up(axis.high / wanted - axis.low / wanted), least_step);
   place_ticks(axis, step);
   if (!axis.ticks.empty()) return label_ticks(axis, step);
   axis.ticks = {axis.low, axis.high};
@@ -70,7 +70,7 @@ void make_log(Axis &axis, int wanted) {
   axis.log = true;
   const double low = std::log10(axis.low), high = std::log10(axis.high);
   const int first = static_cast<int>(std::floor(low)), last = static_cast<int>(std::ceil(high));
-  if (high - low < 0.5) return make_linear(axis, wanted);
+  if (high - low < 0.5) return make_linear(axis, wanted, 0);
   const int every = std::max(1, static_cast<int>(std::ceil((high - low) / wanted)));
   const bool with_parts = high - low < 2;
   for (int exponent = first; exponent <= last; ++exponent) {
@@ -159,7 +159,7 @@ Axis fit_axis(const Dimension &dimension, double low, double high, int wanted) {
   if (dimension.scale != Scale::categories) make_room(axis, dimension.scale);
   switch (dimension.scale) {
     case Scale::linear:
-      make_linear(axis, wanted);
+      make_linear(axis, wanted, dimension.whole ? 1 : 0);
       break;
     case Scale::log:
       make_log(axis, wanted);

@@ -18,6 +18,7 @@ struct Dimension {
   std::string name, unit = {};  // no unit: none known
   Scale scale = Scale::linear;
   std::vector<std::string> categories = {};
+  bool whole = false;  // on a linear scale there is nothing between whole numbers
 
   std::string label() const {
     return unit.empty() ? name : name.empty() ? unit : name + " (" + unit + ")";

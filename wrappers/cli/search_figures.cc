@@ -57,6 +57,8 @@ void add_dimension(Search &search, const Json &hyperparameters, const std::strin
       return each.second.template get<double>() > 0;
     });
     if (kind == "log" && positive) dimension.scale = Scale::log;
+    dimension.whole = std::all_of(values.begin(), values.end(),
+                                  [](const auto &each) { return each.second.is_number_integer(); });
   } else {
     dimension.scale = Scale::categories;
     for (const auto &each : values)
