@@ -42,7 +42,7 @@ void answers_have_the_keys_of_a_store(void **) {
         "start_time end_time notes tags archived";
     expect_keys(client.list_experiments({}).at("experiments").at(0), experiment);
     expect_keys(client.get_experiment(of.experiment),
-                (std::string(experiment) + " config error").c_str());
+                (std::string(experiment) + " config error tensorboard").c_str());
     const char *trial =
         "id experiment_id name external_id state running status progress steps_completed "
         "best_metric best_steps runs restarts hparams start_time end_time tags archived";
