@@ -26,9 +26,10 @@ namespace det::test {
 
 namespace fs = std::filesystem;
 
-// Waits for what other threads do; the test fails where it never comes.
+// Waits for what other threads do; the test fails where it never comes. A request that a faulty
+// server lets hang takes a minute alone.
 inline void wait_until_so(const std::function<bool()> &is_so) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(180);
   while (!is_so()) {
     if (std::chrono::steady_clock::now() > end) fail_msg("it never came");
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
