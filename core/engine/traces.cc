@@ -32,7 +32,7 @@ std::string trace_name(int64_t run_id, int rank) {
 
 }  // namespace
 
-fs::path place_for_trace(const fs::path &store_directory, const RunInfo &run, int rank) noexcept {
+fs::path place_for_trace(const fs::path &store_directory, const RunInfo &run, int rank) {
   const fs::path directory = traces_directory(store_directory, run.experiment_id, run.trial_id);
   unlink((directory / trace_name(run.run_id - runs_kept, rank)).c_str());
   return directory / trace_name(run.run_id, rank);

@@ -12,7 +12,7 @@ namespace det::engine {
 
 // Of a run that starts. Removes that of the rank in a run long before.
 std::filesystem::path place_for_trace(const std::filesystem::path &store_directory,
-                                      const RunInfo &run, int rank) noexcept;
+                                      const RunInfo &run, int rank);
 
 // Those there are of a trial, by run and rank.
 std::vector<std::filesystem::path> traces_of(const std::filesystem::path &store_directory,
