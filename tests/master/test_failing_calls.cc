@@ -14,6 +14,7 @@
 #include "tests/cmocka.h"
 #include "tests/failing_memory.h"
 #include "tests/master/home.h"
+#include "tests/sanitizer.h"
 
 namespace {
 
@@ -245,7 +246,7 @@ void a_store_that_cannot_be_made_or_opened_says_why(void **) {
   engine::open_store(home.store(), false, {});
 }
 
-void memory_that_is_not_there_loses_no_report(void **) {
+[[maybe_unused]] void memory_that_is_not_there_loses_no_report(void **) {
   bool has_failed = true;
   for (int64_t before = 0; has_failed; before += 1 + before / 40) {
     const Home home;
@@ -265,14 +266,16 @@ void memory_that_is_not_there_loses_no_report(void **) {
 int main() {
   using namespace det::test;
   const CMUnitTest tests[] = {
-      cmocka_unit_test(a_failure_of_getrandom_loses_no_report),
-      cmocka_unit_test(a_lock_that_fails_loses_no_report),
-      cmocka_unit_test(a_lock_that_is_not_given_back_loses_no_report),
-      cmocka_unit_test(a_file_that_cannot_be_opened_loses_no_report),
-      cmocka_unit_test(a_disk_that_fails_loses_no_report),
-      cmocka_unit_test(too_few_descriptors_are_told_as_such),
-      cmocka_unit_test(a_store_that_cannot_be_made_or_opened_says_why),
-      cmocka_unit_test(memory_that_is_not_there_loses_no_report),
+    cmocka_unit_test(a_failure_of_getrandom_loses_no_report),
+    cmocka_unit_test(a_lock_that_fails_loses_no_report),
+    cmocka_unit_test(a_lock_that_is_not_given_back_loses_no_report),
+    cmocka_unit_test(a_file_that_cannot_be_opened_loses_no_report),
+    cmocka_unit_test(a_disk_that_fails_loses_no_report),
+    cmocka_unit_test(too_few_descriptors_are_told_as_such),
+    cmocka_unit_test(a_store_that_cannot_be_made_or_opened_says_why),
+#if !DET_TEST_UNDER_ASAN  // the JSON library leaks then
+    cmocka_unit_test(memory_that_is_not_there_loses_no_report),
+#endif
   };
   return cmocka_run_group_tests_name("failing_calls", tests, replace_calls, restore_calls);
 }
