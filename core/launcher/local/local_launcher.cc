@@ -14,13 +14,17 @@ namespace det::launcher {
 
 namespace {
 
+std::vector<int> unknown_slots(int count) {
+  return std::vector<int>(static_cast<size_t>(count), -1);
+}
+
 // The slots a process was started with, as Slots::variables() told it. Where it does not say, as
 // many that are not among those of this machine: they still count.
 std::vector<int> slots_held_by(pid_t pid, int count) {
   try {
     return parse_json(variable_of(pid, "DET_SLOT_IDS"), "DET_SLOT_IDS").get<std::vector<int>>();
   } catch (const std::exception &) {
-    return std::vector<int>(static_cast<size_t>(count), -1);
+    return unknown_slots(count);
   }
 }
 
@@ -89,8 +93,13 @@ void LocalLauncher::adopt(const TrialLaunch &launch, const std::string &identity
                     "' cannot be judged from here; it was started on another machine, before this "
                     "one was started anew, in another container, or by another user");
   run.leader = static_cast<pid_t>(leader.pid);
-  if (life == Liveness::dead) run.process = Fd();
-  else run.slots = slots_held_by(run.leader, launch.slots);
+  // Until its end is told nothing takes its place: its trial is the first to go on.
+  if (life == Liveness::dead) {
+    run.process = Fd();
+    run.slots = unknown_slots(launch.slots);
+  } else {
+    run.slots = slots_held_by(run.leader, launch.slots);
+  }
   slots_.take_held(run.slots);
   add(launch.trial_id, std::move(run));
 }
