@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "core/comm/agreement.h"
 #include "core/context/checkpoint.h"
+#include "core/context/train.h"
 
 namespace det::context {
 

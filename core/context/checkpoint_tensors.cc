@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "core/comm/agreement.h"
 #include "core/context/checkpoint.h"
+#include "core/context/train.h"
 #include "core/tensors/file_writer.h"
 #include "core/tensors/shard_plan.h"
 #include "core/tensors/sharding.h"
