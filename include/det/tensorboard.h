@@ -40,7 +40,8 @@ DET_API det_status det_tensorboard_add_scalar(det_tensorboard_context *tensorboa
                                               det_error *err) DET_NOEXCEPT;
 
 /** Adds how values are spread, such as the weights of a layer, in the buckets of TensorBoard's own
- * writers. Reads the values once, some nanoseconds each. Otherwise as det_tensorboard_add_scalar().
+ * writers. Reads the values once, in tens of nanoseconds each. Otherwise as
+ * det_tensorboard_add_scalar().
  * @param[in] values  `count` of them, at least one, all finite. Not kept.
  * @return As det_tensorboard_add_scalar(); DET_E_INVALID (no value, one that is not finite).
  * @since 0.1 */
@@ -102,7 +103,7 @@ DET_API det_status det_tensorboard_add_image(det_tensorboard_context *tensorboar
                                              det_error *err) DET_NOEXCEPT;
 
 /** Adds an image as its pixels, which become a PNG file that is not compressed; otherwise as
- * det_tensorboard_add_scalar(). Takes some nanoseconds for each byte.
+ * det_tensorboard_add_scalar().
  * @param[in] pixels    `height` rows from the top, of `width` pixels, of `channels` bytes, without
  *                      a gap: at most 64 MiB. Not kept.
  * @param[in] channels  1 (grey), 2 (grey and alpha), 3 (RGB), 4 (RGBA).
