@@ -135,7 +135,8 @@ void Core::open_tensorboard(const CoreOptions &options) {
       tensorboard::EventQueue::Options{.wait = options.spool_wait, .written = [this] {
                                          if (uploader_) uploader_->note_change();
                                        }});
-  tensorboard_ = std::make_unique<TensorboardContext>(gate_, *tensorboard_files_, events_.get());
+  tensorboard_ =
+      std::make_unique<TensorboardContext>(gate_, *tensorboard_files_, regions_, events_.get());
 }
 
 void Core::open_journal(const CoreOptions &options) {
@@ -167,13 +168,13 @@ void Core::open_journal(const CoreOptions &options) {
 void Core::open_contexts(const CoreOptions &options) {
   master::Master &master = *place_.master;
   train_ = std::make_unique<TrainContext>(gate_, master, spool_.get(), shipper_.get(),
-                                          *tensorboard_, *logger_);
+                                          *tensorboard_, regions_, *logger_);
   const engine::RunInfo &run = master.info();
   const comm::Ranks &ranks = communicator_->ranks();
-  profiler::Regions &regions = train_->regions();
-  regions.keep_trace(master.trace_file(), {run.trial_id, run.run_id, ranks.rank, {}});
+  regions_.keep_trace(master.trace_file(), {run.trial_id, run.run_id, ranks.rank, {}});
   if (spool_)
-    region_reports_ = std::make_unique<RegionReports>(regions, ranks, *spool_, *shipper_, *logger_);
+    region_reports_ =
+        std::make_unique<RegionReports>(regions_, ranks, *spool_, *shipper_, *logger_);
   checkpoint_ = std::make_unique<CheckpointContext>(gate_, *communicator_, master, *place_.storage,
                                                     *train_, *logger_);
   if (communicator_->is_chief()) checkpoint_->recover();
@@ -182,8 +183,8 @@ void Core::open_contexts(const CoreOptions &options) {
   profiler_ = std::make_unique<ProfilerContext>(
       gate_, communicator_->ranks(), agent.empty() ? host_name() : agent, spool_.get(), logger_);
   profiler_->configure(master.info().config);
-  preempt_ = std::make_unique<PreemptContext>(gate_, *communicator_, master, train_->regions(),
-                                              *logger_, options.preempt_mode, std::move(signals_));
+  preempt_ = std::make_unique<PreemptContext>(gate_, *communicator_, master, regions_, *logger_,
+                                              options.preempt_mode, std::move(signals_));
 }
 
 void Core::begin_capture() {

@@ -27,6 +27,7 @@
 #include "core/context/train.h"
 #include "core/journal/shipper.h"
 #include "core/journal/spool.h"
+#include "core/profiler/regions.h"
 #include "core/tensorboard/event_file.h"
 #include "core/tensorboard/event_queue.h"
 #include "core/tensorboard/event_writer.h"
@@ -97,6 +98,7 @@ class Core {
   comm::Communicator *communicator_;
   Place place_;
   std::unique_ptr<Info> info_;
+  profiler::Regions regions_;
   std::shared_ptr<tensorboard::TensorboardFiles> tensorboard_files_;
   std::shared_ptr<tensorboard::EventFile> event_file_;
   std::unique_ptr<tensorboard::EventWriter> metric_events_;  // of the chief in automatic mode

@@ -47,6 +47,7 @@ void TensorboardContext::check(std::string_view tag, int64_t step) const {
 
 void TensorboardContext::add_scalar(std::string_view tag, int64_t step, double value) {
   check(tag, step);
+  const profiler::SampledLibraryCall timed(regions_);
   events_->add(tag.size() + largest_frame, [&](std::string &out) {
     tensorboard::append_scalar_event(out, wall_time(), step, tag, static_cast<float>(value));
   });
@@ -56,6 +57,7 @@ void TensorboardContext::add_scalar(std::string_view tag, int64_t step, double v
 void TensorboardContext::add_histogram(std::string_view tag, int64_t step,
                                        const tensorboard::Histogram &histogram) {
   check(tag, step);
+  const profiler::LibraryCall timed(regions_);
   tensorboard::check_histogram(histogram);
   add_counted(tag, step, histogram);
 }
@@ -67,6 +69,7 @@ void TensorboardContext::add_counted(std::string_view tag, int64_t step,
 
 void TensorboardContext::add_text(std::string_view tag, int64_t step, std::string_view text) {
   check(tag, step);
+  const profiler::LibraryCall timed(regions_);
   if (text.size() > largest_event) refuse_size(text.size());
   if (!is_utf8(text)) refuse("the text of '" + std::string(tag) + "' is not in UTF-8");
   add(tag, step, tensorboard::text_value(text));
@@ -74,6 +77,7 @@ void TensorboardContext::add_text(std::string_view tag, int64_t step, std::strin
 
 void TensorboardContext::add_image(std::string_view tag, int64_t step, std::string_view encoded) {
   check(tag, step);
+  const profiler::LibraryCall timed(regions_);
   if (encoded.size() > largest_event) refuse_size(encoded.size());
   add(tag, step, tensorboard::image_value(tensorboard::read_image(encoded)));
 }
@@ -81,6 +85,7 @@ void TensorboardContext::add_image(std::string_view tag, int64_t step, std::stri
 void TensorboardContext::add_pixels(std::string_view tag, int64_t step,
                                     const tensorboard::Pixels &pixels) {
   check(tag, step);
+  const profiler::LibraryCall timed(regions_);
   add(tag, step, tensorboard::image_value(tensorboard::encode_png(pixels, largest_event)));
 }
 
@@ -94,6 +99,7 @@ void TensorboardContext::add(std::string_view tag, int64_t step, std::string_vie
 
 void TensorboardContext::flush(std::optional<std::chrono::milliseconds> timeout) {
   gate_.check();
+  const profiler::LibraryCall timed(regions_);
   if (events_ != nullptr) events_->flush(timeout);
 }
 
@@ -105,6 +111,7 @@ std::filesystem::path TensorboardContext::path() {
 void TensorboardContext::upload(const storage::Selector &selector,
                                 const tensorboard::Mangler &mangler) {
   flush(std::nullopt);
+  const profiler::LibraryCall timed(regions_);
   files_.upload(selector, mangler);
 }
 

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "core/context/gate.h"
+#include "core/profiler/regions.h"
 #include "core/tensorboard/event_queue.h"
 #include "core/tensorboard/files.h"
 #include "core/tensorboard/histogram.h"
@@ -20,13 +21,14 @@ class TensorboardContext {
  public:
   // Without a queue there are files alone.
   TensorboardContext(const Gate &gate, tensorboard::TensorboardFiles &files,
-                     tensorboard::EventQueue *events = nullptr)
-      : gate_(gate), files_(files), events_(events) {}
+                     profiler::Regions &regions, tensorboard::EventQueue *events = nullptr)
+      : gate_(gate), files_(files), regions_(regions), events_(events) {}
 
   void add_scalar(std::string_view tag, int64_t step, double value);
   template <class Number>
   void add_histogram(std::string_view tag, int64_t step, std::span<const Number> values) {
     check(tag, step);
+    const profiler::LibraryCall timed(regions_);
     add_counted(tag, step, tensorboard::histogram_of(values));
   }
   void add_histogram(std::string_view tag, int64_t step, const tensorboard::Histogram &histogram);
@@ -47,6 +49,7 @@ class TensorboardContext {
 
   const Gate &gate_;
   tensorboard::TensorboardFiles &files_;
+  profiler::Regions &regions_;
   tensorboard::EventQueue *const events_;
 };
 

@@ -24,13 +24,15 @@ class TrainContext {
  public:
   // Without a spool and its shipper where the master is unreachable().
   TrainContext(const Gate &gate, master::Master &master, journal::Spool *spool,
-               journal::Shipper *shipper, TensorboardContext &tensorboard, Logger &logger)
+               journal::Shipper *shipper, TensorboardContext &tensorboard,
+               profiler::Regions &regions, Logger &logger)
       : gate_(gate),
         master_(master),
         spool_(spool),
         shipper_(shipper),
         tensorboard_(tensorboard),
-        logger_(logger) {}
+        logger_(logger),
+        regions_(regions) {}
 
   void report_training(int64_t steps, const journal::NamedValue *values, size_t count) {
     report_forward("training", training_steps_, steps, values, count);
@@ -121,7 +123,7 @@ class TrainContext {
   journal::Shipper *const shipper_;
   TensorboardContext &tensorboard_;
   Logger &logger_;
-  profiler::Regions regions_;
+  profiler::Regions &regions_;
   std::atomic<int64_t> training_steps_{0};
   std::atomic<int64_t> validation_steps_{0};
 };

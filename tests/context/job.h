@@ -232,8 +232,9 @@ class Job {
     const auto spool = journal::Spool::create(journal.path(), JournalKey{1, 1, rank, "journal"});
     journal::Shipper shipper(*spool, master, logger);
     tensorboard::TensorboardFiles files(tensorboard::TensorboardMode::manual, {});
-    context::TensorboardContext tensorboard(gate, files);
-    context::TrainContext train(gate, master, spool.get(), &shipper, tensorboard, *logger);
+    profiler::Regions regions;
+    context::TensorboardContext tensorboard(gate, files, regions);
+    context::TrainContext train(gate, master, spool.get(), &shipper, tensorboard, regions, *logger);
     FaultyStorage storage(
         open_storage
             ? open_storage(rank, logger)

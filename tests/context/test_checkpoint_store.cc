@@ -201,8 +201,9 @@ void a_storage_that_not_all_machines_see_is_an_error_on_all(void **) {
     const auto shared_logger = std::make_shared<Logger>();
     journal::Shipper shipper(*spool, master, shared_logger);
     tensorboard::TensorboardFiles files(tensorboard::TensorboardMode::manual, {});
-    context::TensorboardContext tensorboard(gate, files);
-    context::TrainContext train(gate, master, spool.get(), &shipper, tensorboard, logger);
+    profiler::Regions regions;
+    context::TensorboardContext tensorboard(gate, files, regions);
+    context::TrainContext train(gate, master, spool.get(), &shipper, tensorboard, regions, logger);
     FaultyStorage storage(storage::make_storage_from_uri((local / "base").string(), shared_logger),
                           none);
     context::CheckpointContext(gate, rank.communicator, master, storage, train, logger)

@@ -21,8 +21,9 @@ struct SearchingRank {
   test::CountingCommunicator communicator;
   test::FakeMaster master;
   tensorboard::TensorboardFiles files{tensorboard::TensorboardMode::automatic, {}};
-  TensorboardContext tensorboard{gate, files};
-  TrainContext train{gate, master, nullptr, nullptr, tensorboard, logger};
+  profiler::Regions regions;
+  TensorboardContext tensorboard{gate, files, regions};
+  TrainContext train{gate, master, nullptr, nullptr, tensorboard, regions, logger};
   SearcherContext searcher{gate, communicator, master, train};
 };
 

@@ -10,6 +10,7 @@ import time
 from collections import defaultdict
 from typing import Any
 
+import numpy
 from conftest import Det
 from detcore import core
 from programs import lines, reports, start
@@ -90,6 +91,21 @@ def test_sums_are_reported_at_the_end(det: Det) -> None:
     assert within <= found["step"]["seconds"]
     assert 0 < found["step/data"]["share"] < found["step"]["share"] <= 1
     assert found["detcore"]["count"] > 0
+
+
+def test_what_is_added_to_tensorboard_counts_as_the_librarys(det: Det) -> None:
+    with core.init() as context:
+        board = context.tensorboard
+        with context.train.region("step"):
+            board.add_histogram("weights", list(range(100_000)), 1)
+            board.add_text("notes", "text", 1)
+            board.add_image("samples", numpy.zeros((3, 2, 2), numpy.uint8), 1)
+            for step in range(640):
+                board.add_scalar("loss", 0.5, step)
+            board.flush()
+    library = sums(det)["detcore"]
+    assert library["count"] == 4 + 640
+    assert library["seconds"] > 0
 
 
 def test_a_trial_without_regions_reports_none(det: Det) -> None:
