@@ -70,19 +70,25 @@ std::vector<LedRun> Lead::led_runs() {
 }
 
 TrialStanding Lead::standing(int64_t trial_id) {
+  // It goes first where its own validation was answered with it, which a run that waits for the
+  // answer goes on with, and where a run that was started for it did not end well.
   Query row = records().query(
-      "SELECT state, closed,"
-      " COALESCE((SELECT completed IS NOT NULL AND decided IS NOT NULL FROM operations"
-      "  WHERE trial_id=trials.id ORDER BY number DESC LIMIT 1), TRUE),"
-      " (SELECT asked FROM operations WHERE trial_id=trials.id ORDER BY number DESC LIMIT 1),"
-      " EXISTS (SELECT 1 FROM runs WHERE trial_id=trials.id AND run_id=last_run"
-      "  AND (exit IS NULL OR exit<>'ok'))"
-      " FROM trials WHERE id=?",
+      "SELECT state, closed, COALESCE(completed IS NOT NULL AND decided IS NOT NULL, TRUE),"
+      " COALESCE(asked, 0),"
+      " COALESCE(search_events.kind='validation_completed' AND search_events.trial_id=trials.id,"
+      "  FALSE)"
+      " OR EXISTS (SELECT 1 FROM runs WHERE trial_id=trials.id AND run_id=last_run"
+      "  AND (exit IS NULL OR exit<>'ok') AND started>=COALESCE(search_events.time, 0))"
+      " FROM trials"
+      " LEFT JOIN operations ON operations.trial_id=trials.id AND operations.number="
+      "  (SELECT MAX(number) FROM operations WHERE trial_id=trials.id)"
+      " LEFT JOIN search_events ON search_events.experiment_id=trials.experiment_id"
+      "  AND search_events.number=asked"
+      " WHERE trials.id=?",
       trial_id);
   row.next();
-  const bool was_interrupted = row.integer(4) != 0;
-  return {row.text(0), row.integer(1) != 0, row.integer(2) != 0,
-          was_interrupted ? 0 : row.maybe_integer(3).value_or(0)};
+  const bool goes_first = row.integer(4) != 0;
+  return {row.text(0), row.integer(1) != 0, row.integer(2) != 0, goes_first ? 0 : row.integer(3)};
 }
 
 TrialNews Lead::news(int64_t trial_id) {

@@ -43,7 +43,7 @@ struct TrialStanding {
   std::string state;
   bool closed = false;
   bool done = true;  // no operation, or one that is completed and decided about
-  int64_t turn = 0;  // when the search asked for its operation; 0: it was interrupted at it
+  int64_t turn = 0;  // when the search asked for its operation; 0: it is in the middle of it
 };
 
 // What a trial that runs has said.

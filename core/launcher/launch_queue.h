@@ -1,5 +1,5 @@
 // The trials that have work and no run, in the order in which the search asked for it, so that it
-// is that of any other supervisor. Those that were interrupted at it go first.
+// is that of any other supervisor. Those that are in the middle of it go first.
 #pragma once
 
 #include <cstdint>

@@ -45,6 +45,13 @@ def start(store, *arguments, **env):
     return process
 
 
+def hold(store):
+    """A file that holds up the trials that are started with TRAINEE_HOLD until it is removed."""
+    path = os.path.join(store.home, "hold")
+    with open(path, "w"):
+        return path
+
+
 def rows(store, sql):
     with sqlite3.connect(store.home + "/.detcore/store.db") as database:
         return database.execute(sql).fetchall()

@@ -7,8 +7,8 @@ import signal
 import subprocess
 
 from harness import DET, main, test
-from running import (ASHA, RANDOM, SINGLE, TRAINEE, config, has, kills_of_a_search, rows, run, start,
-                     trials, wait_until, what_is_kept, write)
+from running import (ASHA, RANDOM, SINGLE, TRAINEE, config, has, hold, kills_of_a_search, rows, run,
+                     start, trials, wait_until, what_is_kept, write)
 
 
 @test
@@ -56,7 +56,7 @@ def a_trial_that_always_crashes_ends_the_experiment_in_an_error(store):
 def a_command_that_went_away_loses_nothing(store):
     command = os.path.join(store.home, "train")
     shutil.copy(TRAINEE, command)
-    process = start(store, write(store, config(SINGLE)), "--", command, TRAINEE_MS="200")
+    process = start(store, write(store, config(SINGLE)), "--", command, TRAINEE_HOLD=hold(store))
     wait_until(lambda: has(store, "SELECT 1 FROM metrics"), "a report")
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
@@ -108,9 +108,10 @@ def a_metric_that_nobody_reports_is_told(store):
 @test
 def a_paused_trial_that_holds_up_the_end_is_named(store):
     process = start(store, write(store, config({**RANDOM, "max_trials": 2})), "--slots", "2", "--", TRAINEE,
-                    TRAINEE_MS="100")
+                    TRAINEE_HOLD=hold(store))
     wait_until(lambda: has(store, "SELECT 1 FROM metrics WHERE trial_id=2"), "a report")
     store.run("pause", "2")
+    os.remove(hold(store))
     lines = iter(process.stdout.readline, "")
     assert any("det activate 2" in line for line in lines)
     store.run("activate", "2")
@@ -231,7 +232,7 @@ def what_cannot_be_run_makes_no_experiment(store):
 
 @test
 def an_interrupt_pauses_and_resuming_goes_on(store):
-    process = start(store, write(store, config(SINGLE)), "--", TRAINEE, TRAINEE_MS="200")
+    process = start(store, write(store, config(SINGLE)), "--", TRAINEE, TRAINEE_HOLD=hold(store))
     wait_until(lambda: has(store, "SELECT 1 FROM metrics"), "a report")
     process.send_signal(signal.SIGINT)
     out = process.communicate(timeout=60)[0]
@@ -247,13 +248,13 @@ def an_interrupt_pauses_and_resuming_goes_on(store):
 
 @test
 def another_det_pauses_and_kills_what_runs(store):
-    process = start(store, write(store, config(SINGLE)), "--", TRAINEE, TRAINEE_MS="200")
+    process = start(store, write(store, config(SINGLE)), "--", TRAINEE, TRAINEE_HOLD=hold(store))
     wait_until(lambda: has(store, "SELECT 1 FROM metrics"), "a report")
     store.run("run", "--resume", "1", expect=4)
     store.run("pause", "-e", "1")
     process.communicate(timeout=60)
     assert process.returncode == 11
-    again = start(store, "--resume", "1", TRAINEE_MS="200")
+    again = start(store, "--resume", "1", TRAINEE_HOLD=hold(store))
     wait_until(lambda: rows(store, "SELECT 1 FROM runs WHERE run_id=2 AND journal_id<>''"), "run 2")
     store.run("kill", "-e", "1")
     again.communicate(timeout=60)

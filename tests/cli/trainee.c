@@ -10,10 +10,11 @@
  *     print         prints as much as a trial may
  *     impostor      says that it is the trial before it
  *     memory        takes memory until there is no more
- * TRAINEE_MS: how long a step takes. */
+ * TRAINEE_MS: how long a step takes. TRAINEE_HOLD: a file; no step ends while there is one. */
 #include <det/core.h>
 #include <math.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,6 +85,12 @@ static void take_all_memory(void) {
   raise(SIGKILL);
 }
 
+static bool is_held(void) {
+  const char *hold = getenv("TRAINEE_HOLD");
+  const struct timespec moment = {0, 5000000};
+  return hold && access(hold, F_OK) == 0 && nanosleep(&moment, NULL) == 0;
+}
+
 int main(int argc, char **argv) {
   const char *how = argc > 1 ? argv[1] : "";
   const char *delay = getenv("TRAINEE_MS");
@@ -114,7 +121,12 @@ int main(int argc, char **argv) {
       check(det_train_report_training_metrics(det_core_train(core), ++step, &metric, 1, &err));
       check(det_searcher_op_report_progress(op, (double)step, &err));
       nanosleep(&pause, NULL);
-      if (check(det_preempt_should_preempt(det_core_preempt(core), &err)) == DET_PREEMPTED) {
+      bool preempted = false;
+      do
+        preempted =
+            check(det_preempt_should_preempt(det_core_preempt(core), &err)) == DET_PREEMPTED;
+      while (!preempted && is_held());
+      if (preempted) {
         save(core, step);
         goto leave;
       }

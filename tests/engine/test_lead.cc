@@ -96,6 +96,31 @@ void a_run_hears_what_the_search_decides(const World &world) {
   assert_true(led->led_runs().empty());
 }
 
+// As it would be without interruptions, so that a search on one slot decides the same.
+void trials_go_on_in_the_order_in_which_the_search_asked(const World &world) {
+  Json config = random_search;
+  config["searcher"] = {{"name", "adaptive_asha"},        {"metric", "loss"}, {"max_trials", 12},
+                        {"max_concurrent_trials", 1},     {"divisor", 2},     {"max_rungs", 3},
+                        {"max_length", {{"batches", 16}}}};
+  engine::Engine engine = world.engine();
+  const int64_t experiment =
+      engine.create_experiment(config, "text", {{"./train"}, "/", {}, false, {}});
+  auto led = lead(world, experiment, config);
+  led->change_state(engine::state::active);
+  led->begin();
+  assert_equal(led->standing(1).turn, 1);
+  led->start_run(led->next_run(1), to_wire(ProcessIdentity::of(getsid(0)).to_json()));
+  assert_equal(led->standing(1).turn, 0);  // it was started for it, and did not end
+  led->end_run(1, 1, engine::RunExit::died);
+  assert_equal(led->standing(1).turn, 0);
+  led->completed(1, 4, 0.1);
+  led->completed(2, 8, 0.2);
+  led->completed(3, 4, 0.3);
+  assert_equal(led->standing(1).turn, 4);  // promoted when the third was told of
+  led->completed(4, 8, 0.1);
+  assert_equal(led->standing(4).turn, 0);  // by its own validation, which its run goes on with
+}
+
 void a_run_waits_a_moment_for_the_program_that_decides_its_search(const World &world) {
   const World patient(world, [](engine::StoreOptions &options) {
     options.decision_limit = std::chrono::minutes(1);
@@ -206,6 +231,7 @@ int test_lead() {
       "lead",
       {behaviour(an_experiment_has_one_supervisor), behaviour(decisions_outlive_the_supervisor),
        behaviour(a_run_hears_what_the_search_decides),
+       behaviour(trials_go_on_in_the_order_in_which_the_search_asked),
        behaviour(a_run_waits_a_moment_for_the_program_that_decides_its_search),
        behaviour(a_run_does_not_wait_for_ever_for_a_supervisor_that_is_stopped),
        behaviour(who_posts_does_not_wait_for_ever_either),
