@@ -98,7 +98,9 @@ class Store:
             if process.poll() is None:  # left by a test that failed
                 process.kill()
                 process.communicate()
-        shutil.rmtree(self.home)
+        while os.path.exists(self.home):
+            # Somebody may be closing it only now.
+            shutil.rmtree(self.home, ignore_errors=True)
 
 
 def ageless(text):
