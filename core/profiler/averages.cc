@@ -42,9 +42,17 @@ Averages::Averages(std::vector<std::unique_ptr<Sampler>> samplers, std::shared_p
   }
 }
 
-void Averages::sample(Clock::time_point now) {
+void Averages::sample(Clock::time_point now, bool last) {
+  // A sample at the usual interval of a second reads them all.
+  constexpr std::chrono::milliseconds often{900};
   ++samples_;
-  for (GroupAverages &group : groups_) group.begin_sample();
+  ++without_rates_;
+  int rates_of = 0;
+  if (last || !read_rates_ || now - *read_rates_ >= often) {
+    rates_of = std::exchange(without_rates_, 0);
+    read_rates_ = now;
+  }
+  for (GroupAverages &group : groups_) group.begin_sample(rates_of);
   std::erase_if(sources_, [&](Source &source) {
     GroupAverages &group = groups_[source.group];
     try {
@@ -61,7 +69,7 @@ void Averages::sample(Clock::time_point now) {
 }
 
 void Averages::forget() {
-  samples_ = 0;
+  samples_ = without_rates_ = 0;
   for (GroupAverages &group : groups_) group.forget();
 }
 

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,9 +21,15 @@ class GroupAverages : public Batch {
   explicit GroupAverages(std::string_view group) : group_(group) {}
 
   void add(std::string_view label, std::string_view name, double value) override;
+  bool wants_rates() const override { return rates_of_ > 0; }
+  void add_rate(std::string_view label, std::string_view name, double value) override {
+    add(label, name, value * rates_of_);
+  }
 
-  void begin_sample() {
+  // `rates_of`: the samples that its rates stand for, itself included; 0: it has none.
+  void begin_sample(int rates_of = 1) {
     ++samples_;
+    rates_of_ = rates_of;
     next_ = 0;
   }
   void forget() {
@@ -45,6 +52,7 @@ class GroupAverages : public Batch {
   std::vector<Sum> sums_;
   size_t next_ = 0;  // where the next value is expected: samples are alike
   int samples_ = 0;
+  int rates_of_ = 1;
 };
 
 class Averages {
@@ -52,13 +60,16 @@ class Averages {
   // The groups are reported in the order of their first samplers.
   Averages(std::vector<std::unique_ptr<Sampler>> samplers, std::shared_ptr<Logger> logger);
 
-  // Asks all of them. What one fails with is told once and costs the others nothing.
-  void sample(Clock::time_point now);
+  // Asks all of them. What one fails with is told once and costs the others nothing. Counters are
+  // read once a second, and in the sample that is the `last` of its report.
+  void sample(Clock::time_point now, bool last = true);
 
   // What was sampled up to now counts for nothing, but as that from which rates go.
   void forget();
 
   bool empty() const { return samples_ == 0; }
+  // Whether counters were not read in the latest samples.
+  bool lacks_rates() const { return without_rates_ > 0; }
 
   // Hands out each group that has values, and begins anew.
   using Take = std::function<void(std::string_view group, const Json &averages)>;
@@ -75,6 +86,8 @@ class Averages {
   std::vector<Source> sources_;
   std::vector<GroupAverages> groups_;
   int samples_ = 0;
+  int without_rates_ = 0;  // of them, the latest
+  std::optional<Clock::time_point> read_rates_;
 };
 
 }  // namespace det::profiler

@@ -27,9 +27,10 @@ class CpuSampler : public Sampler {
   std::string_view group() const override { return "cpu"; }
 
   void sample(Clock::time_point now, Batch &batch) override {
+    if (!batch.wants_rates()) return;
     if (!std::exchange(looked_, true)) limit_ = CpuLimit::find(machine_, count_cpus(stat_.read()));
     const std::optional<double> percent = limit_ ? of_limit(now) : of_machine();
-    if (percent) batch.add("", "cpu_util_simple", rounded(*percent));
+    if (percent) batch.add_rate("", "cpu_util_simple", rounded(*percent));
   }
 
  private:

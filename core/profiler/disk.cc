@@ -26,14 +26,7 @@ class DiskSampler : public Sampler {
   std::string_view group() const override { return "disk"; }
 
   void sample(Clock::time_point now, Batch &batch) override {
-    std::string_view text = stats_.read();
-    while (!text.empty()) read_line(next_line(text));
-    const auto &[operations, read, written] = counters_.sums();
-    if (const auto rate = operations_.of(operations, now)) batch.add("", "disk_iops", *rate);
-    if (const auto rate = read_.of(read * sector, now))
-      batch.add("", "disk_throughput_read", *rate);
-    if (const auto rate = written_.of(written * sector, now))
-      batch.add("", "disk_throughput_write", *rate);
+    if (batch.wants_rates()) add_rates(now, batch);
     add_space(now, batch);
   }
 
@@ -43,6 +36,17 @@ class DiskSampler : public Sampler {
     for (const char *path : told_paths)
       paths.push_back(machine.root / std::filesystem::path(path).relative_path());
     return paths;
+  }
+
+  void add_rates(Clock::time_point now, Batch &batch) {
+    std::string_view text = stats_.read();
+    while (!text.empty()) read_line(next_line(text));
+    const auto &[operations, read, written] = counters_.sums();
+    if (const auto rate = operations_.of(operations, now)) batch.add_rate("", "disk_iops", *rate);
+    if (const auto rate = read_.of(read * sector, now))
+      batch.add_rate("", "disk_throughput_read", *rate);
+    if (const auto rate = written_.of(written * sector, now))
+      batch.add_rate("", "disk_throughput_write", *rate);
   }
 
   void add_space(Clock::time_point now, Batch &batch) {

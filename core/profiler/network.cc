@@ -14,6 +14,7 @@ class NetworkSampler : public Sampler {
 
   // "  eth0: 1 2 3 4 5 6 7 8 9 10 ...": bytes received are the first, bytes sent the ninth.
   void sample(Clock::time_point now, Batch &batch) override {
+    if (!batch.wants_rates()) return;
     std::string_view text = devices_.read();
     while (!text.empty()) {
       std::string_view line = next_line(text);
@@ -29,8 +30,9 @@ class NetworkSampler : public Sampler {
       if (received && sent) counters_.add(name, {*sent, *received});
     }
     const auto &[sent, received] = counters_.sums();
-    if (const auto rate = sent_.of(sent, now)) batch.add("", "net_throughput_sent", *rate);
-    if (const auto rate = received_.of(received, now)) batch.add("", "net_throughput_recv", *rate);
+    if (const auto rate = sent_.of(sent, now)) batch.add_rate("", "net_throughput_sent", *rate);
+    if (const auto rate = received_.of(received, now))
+      batch.add_rate("", "net_throughput_recv", *rate);
   }
 
  private:

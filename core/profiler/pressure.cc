@@ -21,6 +21,7 @@ class PressureSampler : public Sampler {
   std::string_view group() const override { return "pressure"; }
 
   void sample(Clock::time_point now, Batch &batch) override {
+    if (!batch.wants_rates()) return;
     for (Resource &resource : resources_) {
       std::string_view text = resource.file.read();
       while (!text.empty()) {
@@ -31,7 +32,7 @@ class PressureSampler : public Sampler {
         const auto us = number_from(line.substr(total + 6));
         if (!us) continue;
         const auto rate = (some ? resource.some : resource.full).of(*us, now);
-        if (rate) batch.add(resource.name, some ? "some" : "full", *rate / 1e6 * 100);
+        if (rate) batch.add_rate(resource.name, some ? "some" : "full", *rate / 1e6 * 100);
       }
     }
   }

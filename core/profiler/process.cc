@@ -46,7 +46,7 @@ class ProcessSampler : public Sampler {
       ticks += stat->all_ticks;
       threads += stat->threads;
       resident += stat->resident_pages;
-      const std::optional<Transfers> own = transfers_of(*it);
+      const auto own = batch.wants_rates() ? transfers_of(*it) : std::nullopt;
       if (own) {
         shows_io = true;
         transfers.read += own->read;
@@ -90,9 +90,10 @@ class ProcessSampler : public Sampler {
 
   static void add_rates(TransferRates &rates, const Transfers &transfers, std::string_view label,
                         Clock::time_point now, Batch &batch) {
-    if (const auto rate = rates.read.of(transfers.read, now)) batch.add(label, "io_read", *rate);
+    if (const auto rate = rates.read.of(transfers.read, now))
+      batch.add_rate(label, "io_read", *rate);
     if (const auto rate = rates.written.of(transfers.written, now))
-      batch.add(label, "io_write", *rate);
+      batch.add_rate(label, "io_write", *rate);
   }
 
   // Only its owner may see it.

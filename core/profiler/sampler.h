@@ -16,6 +16,15 @@ class Batch {
   // `label` names what the figure is of where a group has several (a GPU's UUID, a mount); empty
   // for the machine. A value that is not known is left out rather than given as 0.
   virtual void add(std::string_view label, std::string_view name, double value) = 0;
+
+  // Counters say as much when they are read now and then: what they grow by is not lost. False:
+  // not in this sample.
+  virtual bool wants_rates() const { return true; }
+
+  // What a counter grew by a second, since rates were wanted before.
+  virtual void add_rate(std::string_view label, std::string_view name, double value) {
+    add(label, name, value);
+  }
 };
 
 // Called by one thread. What sampling fails with is told once and costs the others nothing; with

@@ -46,17 +46,18 @@ void Sampling::run() try {
   Clock::time_point last = Clock::now(), next = last + interval;
   for (int count = 0; wait_until(next);) {
     last = Clock::now();
-    averages.sample(last);
-    if (++count == options_.samples_per_report) {
+    const bool ends_report = ++count == options_.samples_per_report;
+    averages.sample(last, ends_report);
+    if (ends_report) {
       report(averages);
       count = 0;
     }
     // Where the machine slept or was too busy, what was missed is not made up for.
     next = std::max(next + interval, Clock::now());
   }
-  // A run that was shorter than the interval has something to show, too.
+  // A run that was shorter than the interval has something to show, too, and so have counters.
   const Clock::time_point end = Clock::now();
-  if (averages.empty() && end - last >= shortest) averages.sample(end);
+  if (averages.lacks_rates() || (averages.empty() && end - last >= shortest)) averages.sample(end);
   report(averages);
 } catch (const std::exception &failure) {
   logger_->warning("profiling the machine ends: ", failure.what());

@@ -1,6 +1,7 @@
 // Samplers that say what a test wants them to.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -16,9 +17,11 @@ namespace det::profiler {
 
 struct Script {
   double value = 1;     // of all samplers
+  bool counts = false;  // they read counters
   std::string failing;  // the group that does
   Code code = Code::io;
   std::map<std::string, int> asked;
+  std::atomic<int> sampled{0};
   std::vector<std::string> reports, lines;
   std::mutex mutex;  // of `reports`
 
@@ -31,9 +34,13 @@ struct Script {
         : script_(script), group_(std::move(group)), name_(std::move(name)) {}
     std::string_view group() const override { return group_; }
     void sample(Clock::time_point, Batch &batch) override {
+      ++script_.sampled;
+      if (script_.counts && !batch.wants_rates()) return;
       ++script_.asked[group_];
       if (script_.failing == group_) throw Error(script_.code, "broken");
-      if (!name_.empty()) batch.add("", name_, script_.value);
+      if (name_.empty()) return;
+      if (script_.counts) batch.add_rate("", name_, script_.value);
+      else batch.add("", name_, script_.value);
     }
 
    private:

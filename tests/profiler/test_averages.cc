@@ -74,6 +74,32 @@ void what_cannot_be_is_not_asked_again(void **) {
   assert_equal(script.lines.size(), 1);
 }
 
+void counters_are_read_once_a_second_and_where_a_report_ends(void **) {
+  Script script;
+  script.counts = true;
+  Averages averages = script.averages({{"disk", "rate"}});
+  const Clock::time_point begin = Clock::now();
+  const auto sample = [&](int ms, bool last) {
+    averages.sample(begin + std::chrono::milliseconds(ms), last);
+  };
+  sample(0, false);  // where they stand
+  averages.forget();
+  script.value = 4;
+  for (int ms = 100; ms < 900; ms += 100) sample(ms, false);
+  assert_int_equal(script.asked["disk"], 1);
+  assert_true(averages.lacks_rates());
+  sample(900, false);
+  assert_int_equal(script.asked["disk"], 2);
+  assert_false(averages.lacks_rates());
+  script.value = 14;
+  sample(1000, false);
+  sample(1100, false);
+  sample(1200, true);
+  script.take(averages);
+  assert_int_equal(script.asked["disk"], 3);
+  assert_equal(script.reports, std::vector<std::string>{R"(disk {"rate":6.5})"});  // of 9 and 3
+}
+
 }  // namespace
 
 int test_averages() {
@@ -83,6 +109,7 @@ int test_averages() {
       cmocka_unit_test(groups_are_reported_in_their_order_and_empty_ones_not),
       cmocka_unit_test(a_failure_is_told_once_and_costs_the_others_nothing),
       cmocka_unit_test(what_cannot_be_is_not_asked_again),
+      cmocka_unit_test(counters_are_read_once_a_second_and_where_a_report_ends),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -40,6 +40,15 @@ void a_short_run_has_a_sample_of_what_there_was(void **) {
   assert_equal(script.reports, std::vector<std::string>{R"(cpu {"a":1.0})"});
 }
 
+void what_counters_grew_by_before_the_end_is_reported(void **) {
+  Script script;
+  script.counts = true;
+  auto sampling = start(script, std::chrono::milliseconds(1), 1'000'000);
+  while (script.sampled < 4) std::this_thread::yield();
+  sampling.reset();
+  assert_equal(script.reports, std::vector<std::string>{R"(cpu {"a":1.0})"});
+}
+
 void stopping_does_not_wait_for_the_interval(void **) {
   Script script;
   start(script, std::chrono::duration<double>(1e300), 1).reset();  // or this test hangs
@@ -65,6 +74,7 @@ int test_sampling() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(reports_come_after_so_many_samples),
       cmocka_unit_test(a_short_run_has_a_sample_of_what_there_was),
+      cmocka_unit_test(what_counters_grew_by_before_the_end_is_reported),
       cmocka_unit_test(stopping_does_not_wait_for_the_interval),
       cmocka_unit_test(a_report_that_fails_is_told_once),
   };
