@@ -13,6 +13,12 @@ Lead::Lead(const std::filesystem::path &store_directory, int64_t experiment_id,
 
 ExperimentRecord Lead::experiment() { return read_experiment(records(), experiment_id_); }
 
+std::string Lead::cluster_id() {
+  Query row = records().query("SELECT value FROM meta WHERE key='cluster_id'");
+  row.next();
+  return row.text(0);
+}
+
 ExperimentControl Lead::control() {
   Query row = records().query("SELECT state, control FROM experiments WHERE id=?", experiment_id_);
   if (!row.next())

@@ -99,6 +99,7 @@ class Lead {
   const SupervisorSeat &seat() const { return seat_; }
 
   ExperimentRecord experiment();
+  std::string cluster_id();
   ExperimentControl control();
   // As if a person had asked for it. Throws Code::state where it may not become that.
   void change_state(std::string_view to);

@@ -33,7 +33,10 @@ Supervisor::Supervisor(Options options, Launcher &launcher)
       lead_(options_.store_directory, options_.experiment_id, options_.store),
       experiment_(lead_.experiment()),
       policy_(run_policy(experiment_.config)),
-      runs_(lead_, launcher_, experiment_, options_.store_directory, options_.log) {
+      runs_(lead_, launcher_, experiment_, options_.store_directory, options_.log),
+      session_ends_(experiment_.config.value("checkpoint_storage", Json()),
+                    options_.store_directory.parent_path(), lead_.cluster_id(), experiment_.id,
+                    options_.log) {
   const Json &config = experiment_.config;
   const bool by_metrics = experiment_.launch.by_metrics;
   // Whoever goes on with it is to put that right first; what is ending starts nothing.
@@ -187,6 +190,10 @@ void Supervisor::conclude_run(int64_t trial_id, const RunFacts &run) {
 // The end of a trial, recorded with what the search makes of it.
 void Supervisor::conclude(int64_t trial_id, const Verdict &verdict,
                           const std::optional<engine::JudgedRun> &run) {
+  // One that refused its hyperparameters has told that itself; one that was canceled did neither.
+  const bool refused = verdict.reason == search::ExitReason::invalid_hp;
+  if (verdict.state == engine::state::error) session_ends_.write(trial_id, false);
+  if (verdict.state == engine::state::completed && !refused) session_ends_.write(trial_id, true);
   follow_up(lead_.end_trial(trial_id, verdict.state, verdict.reason, run));
   trials_.remove(trial_id);
 }

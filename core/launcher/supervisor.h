@@ -19,6 +19,7 @@
 #include "core/launcher/launcher.h"
 #include "core/launcher/open_trials.h"
 #include "core/launcher/run_policy.h"
+#include "core/launcher/session_ends.h"
 #include "core/launcher/trial_runs.h"
 #include "core/launcher/verdict.h"
 
@@ -85,6 +86,7 @@ class Supervisor {
   OpenTrials trials_;
   LaunchQueue queue_;
   TrialRuns runs_;
+  SessionEnds session_ends_;
   int64_t control_ = -1;  // how often people did something, as far as it was heard
   double noted_progress_ = -1;
   Clock::time_point next_note_{};

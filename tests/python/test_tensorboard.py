@@ -437,6 +437,33 @@ def test_without_tensorboard_it_says_what_to_install(
     assert "pip install tensorboard" in det("tensorboard", "1", status=3)
 
 
+def hparams_data(board: Any, kind: str) -> Any:
+    content = board.SummaryMetadata("_hparams_/" + kind).plugin_data.content
+    return getattr(plugin_data_pb2.HParamsPluginData.FromString(content), kind)
+
+
+# Both fail at first; the trial with x = 0.5 does so again, and that was its last restart.
+FAILING = """
+PATH="$(dirname "$DETCORE_COMMAND"):$PATH"
+length=$(det next)
+det report loss="$DET_HPARAM_x" --step 1 --group validation
+[ "$DET_HPARAM_x" = 0.5 ] && exit 3
+[ "$DET_TRIAL_RUN_ID" = 1 ] && exit 3
+det next --completed "$DET_HPARAM_x"
+"""
+
+
+def test_the_status_of_a_trial_under_det_run_is_that_of_its_last_run(store: pathlib.Path) -> None:
+    config = SEARCH.replace("HOME", str(store)).replace("vals: [a, b]", "vals: [a]")
+    run_experiment(store, config + "max_restarts: 1\n", FAILING)
+    (directory,) = store.glob("*/tensorboard/experiment/1/trial")
+    status = {}
+    for board in map(read, directory.iterdir()):
+        x = hparams_data(board, "session_start_info").hparams["x"].number_value
+        status[x] = hparams_data(board, "session_end_info").status
+    assert status == {0.5: api_pb2.STATUS_FAILURE, 1.5: api_pb2.STATUS_SUCCESS}
+
+
 @pytest.mark.parametrize("fails", [False, True])
 def test_the_status_of_a_trial_is_that_of_its_end(store: pathlib.Path, fails: bool) -> None:
     context = core.init(hparams={"x": 1, "flag": True, "list": [1, "a"], "none": None})
@@ -444,15 +471,9 @@ def test_the_status_of_a_trial_is_that_of_its_end(store: pathlib.Path, fails: bo
     path = context.train.get_tensorboard_path()
     context.close(*((ValueError, ValueError(), None) if fails else (None, None, None)))
     board = read(path)
-
-    def data(tag: str) -> Any:
-        content = board.SummaryMetadata("_hparams_/" + tag).plugin_data.content
-        parsed = plugin_data_pb2.HParamsPluginData.FromString(content)
-        return getattr(parsed, tag)
-
     expected = "STATUS_FAILURE" if fails else "STATUS_SUCCESS"
-    assert data("session_end_info").status == api_pb2.Status.Value(expected)
-    hparams = data("session_start_info").hparams
+    assert hparams_data(board, "session_end_info").status == api_pb2.Status.Value(expected)
+    hparams = hparams_data(board, "session_start_info").hparams
     assert hparams["x"].number_value == 1
     assert hparams["flag"].bool_value is True
     assert hparams["list"].string_value == '[1,"a"]'
