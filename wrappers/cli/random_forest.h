@@ -1,15 +1,11 @@
 // How much each of several variables has to do with a result, by a random forest.
 #pragma once
 
-#include <cstddef>
 #include <vector>
 
-namespace det::cli {
+#include "regression_tree.h"
 
-struct Variable {
-  bool category = false;       // of which only equality counts
-  std::vector<double> values;  // one for each result; NaN is a value of its own
-};
+namespace det::cli {
 
 struct Importance {
   double mean = 0, error = 0;  // the standard error over the trees
