@@ -89,9 +89,11 @@ double double_of(const Json &value) {
 }
 
 std::optional<double> seconds_of(const Json &time) {
+  return time.is_string() ? seconds_of(time.get_ref<const std::string &>()) : std::nullopt;
+}
+
+std::optional<double> seconds_of(const std::string &text) {
   std::tm parts{};
-  if (!time.is_string()) return std::nullopt;
-  const std::string &text = time.get_ref<const std::string &>();
   const char *rest = strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
   if (!rest) return std::nullopt;
   double fraction = 0;

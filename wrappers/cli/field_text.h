@@ -26,6 +26,7 @@ double double_of(const Json &value);
 
 // A time, in seconds since 1970.
 std::optional<double> seconds_of(const Json &time);
+std::optional<double> seconds_of(const std::string &text);
 
 std::string percent_of(const Json &value);                  // "62%"
 std::string bytes_of(const Json &value);                    // "1.5 MiB"

@@ -163,6 +163,19 @@ void Client::each_metric(int64_t trial_id, const std::optional<std::string> &gro
       listing);
 }
 
+void Client::each_report_page(int64_t trial_id, const std::optional<std::string> &group,
+                              const ReadPage &read) {
+  det_client_page page = DET_CLIENT_PAGE_INIT;
+  page.limit = later_pages;
+  for (std::optional<int64_t> next = 0; next;) {
+    page.after = *next;
+    next = read(ask_library_for_text([&](char **out, det_error *error) {
+      return det_client_list_metrics(handle_.get(), trial_id, group ? group->c_str() : nullptr,
+                                     &page, out, error);
+    }));
+  }
+}
+
 void Client::LogReader::read_new(const Visit &visit) {
   det_client_page page = DET_CLIENT_PAGE_INIT;
   for (bool more = true; more;) {

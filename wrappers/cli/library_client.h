@@ -58,6 +58,11 @@ class Client {
   void each_metric(int64_t trial_id, const std::optional<std::string> &group, const Visit &visit,
                    const Listing &listing = {Order::oldest_first});
 
+  // The same reports as the texts that they come as. `read` answers the cursor of the next one.
+  using ReadPage = std::function<std::optional<int64_t>(const std::string &answer)>;
+  void each_report_page(int64_t trial_id, const std::optional<std::string> &group,
+                        const ReadPage &read);
+
   // Lines behind the place where the walk before stopped, so that a log can be followed.
   class LogReader {
    public:

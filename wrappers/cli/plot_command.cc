@@ -1,17 +1,18 @@
 // det plot.
 #include <charconv>
 #include <cmath>
-#include <map>
 #include <memory>
 #include <optional>
 
 #include "command.h"
-#include "curves.h"
+#include "curve_panel.h"
+#include "curve_values.h"
 #include "field_text.h"
 #include "ids.h"
 #include "metric_names.h"
 #include "plot.h"
 #include "plot_output.h"
+#include "plot_subjects.h"
 #include "search_plot.h"
 
 namespace det::cli {
@@ -42,117 +43,13 @@ Examples:
   COLUMNS=120 det plot 1 --ascii    wider, and without braille characters)";
 
 struct PlotOptions {
-  std::string trial;
-  std::vector<std::string> words;  // more trials, and metrics
-  int64_t experiment = 0;
-  int64_t count = 0;
+  PlotArguments arguments;
   std::string along;
   CurveStyle style;
   bool json = false, csv = false;
   PlotOutput output;
   SearchPlot search;
 };
-
-// The trials, and the metrics of them that are wanted.
-struct Subjects {
-  std::vector<int64_t> trials;
-  std::vector<std::string> metrics;
-};
-
-Subjects subjects_of(Client &client, const PlotOptions &options) {
-  Subjects subjects;
-  if (options.experiment != 0) {
-    client.best_trial(options.experiment);  // an unknown one is an error
-    const auto take = [&](const Json &trial) {
-      subjects.trials.push_back(field(trial, "id").get<int64_t>());
-      return true;
-    };
-    client.each_trial(options.experiment, take, {Order::best_first, options.count});
-    if (!options.trial.empty()) subjects.metrics.push_back(options.trial);
-  } else {
-    subjects.trials.push_back(find_trial(client, options.trial));
-  }
-  for (const std::string &word : options.words) {
-    const bool number = word.find_first_not_of("0123456789") == word.npos;
-    if (options.experiment == 0 && (number || word.starts_with("external:")))
-      subjects.trials.push_back(find_trial(client, word));
-    else subjects.metrics.push_back(word);
-  }
-  return subjects;
-}
-
-const std::map<std::string, Along> alongs = {{"steps", Along::steps},
-                                             {"epochs", Along::epochs},
-                                             {"time", Along::time},
-                                             {"relative", Along::relative}};
-
-std::string name_of(Along along) {
-  for (const auto &[name, each] : alongs)
-    if (each == along) return name;
-  return "";
-}
-
-// As JSON has it: a text where it has no number for it.
-Json json_number(double value) {
-  return std::isfinite(value) ? Json(value) : Json(short_number(value));
-}
-
-std::vector<Point> points_of(const Curve &curve, Along along) {
-  std::vector<Point> points;
-  for (const Sample &sample : curve.samples)
-    points.push_back({place_of(sample, along, curve), sample.value});
-  return points;
-}
-
-void print_curve(const Curve &curve, const CurveStyle &style) {
-  const std::vector<Point> points = points_of(curve, style.along);
-  const auto pairs = [&](const std::vector<Point> &each) {
-    Json list = Json::array();
-    for (const Point &point : each)
-      list.push_back({style.along == Along::steps && std::isfinite(point.x)
-                          ? Json(static_cast<int64_t>(point.x))
-                          : json_number(point.x),
-                      json_number(point.y)});
-    return list;
-  };
-  Json line = {{"trial_id", curve.trial},
-               {"group", curve.group},
-               {"metric", curve.metric},
-               {"x", name_of(style.along)},
-               {"points", pairs(points)}};
-  if (style.smoothing > 0) line["smoothed"] = pairs(smoothed(points, style.smoothing));
-  print(json_line(line));
-}
-
-void print_csv(const std::vector<Curve> &curves, const CurveStyle &style,
-               const Terminal &terminal) {
-  std::vector<std::string> titles = {"trial_id", "group", "metric", name_of(style.along), "value"};
-  if (style.smoothing > 0) titles.push_back("smoothed");
-  print(csv_line(titles, terminal));
-  for (const Curve &curve : curves) {
-    const std::vector<Point> points = points_of(curve, style.along),
-                             smooth = smoothed(points, style.smoothing);
-    for (size_t i = 0; i < points.size(); ++i) {
-      std::vector<std::string> cells = {std::to_string(curve.trial), curve.group, curve.metric};
-      for (const double value : {points[i].x, points[i].y, smooth[i].y})
-        cells.push_back(text_of(json_number(value)));
-      if (style.smoothing == 0) cells.pop_back();
-      print(csv_line(cells, terminal));
-    }
-  }
-}
-
-// "trial 1: digits", "trials 1, 2", "experiment 3".
-std::string title_of(Client &client, const PlotOptions &options,
-                     const std::vector<int64_t> &trials) {
-  if (options.experiment != 0)
-    return "experiment " + std::to_string(options.experiment) + ": " +
-           printable(text_of(field(client.experiment(options.experiment), "name")));
-  const Json first = client.trial(trials.front());
-  std::string title = (trials.size() == 1 ? "trial " : "trials ") + std::to_string(trials[0]);
-  for (size_t i = 1; i < trials.size(); ++i) title += ", " + std::to_string(trials[i]);
-  return trials.size() > 1 ? title : title + ": " + printable(text_of(field(first, "name")));
-}
 
 [[noreturn]] void fail_without_values(Client &client, const std::vector<int64_t> &trials,
                                       const Panel &panel) {
@@ -168,31 +65,13 @@ std::string title_of(Client &client, const PlotOptions &options,
                     (metrics.empty() ? " yet" : "; its metrics are " + metrics));
 }
 
-// Of an experiment those trials that have them.
-std::vector<Curve> read_all_curves(Client &client, const Subjects &subjects,
-                                   const PlotOptions &options) {
-  const bool of_experiment = options.experiment != 0;
-  std::vector<Curve> curves;
-  std::optional<Failure> missing;
-  for (const int64_t trial : subjects.trials) {
-    try {
-      for (Curve &curve : read_curves(client, trial, subjects.metrics, options.along == "epochs"))
-        curves.push_back(std::move(curve));
-    } catch (const Failure &failure) {
-      if (!of_experiment || failure.code != ExitCode::not_found) throw;
-      missing = failure;
-    }
-  }
-  if (curves.empty() && missing) throw *missing;
-  return curves;
-}
-
 void run_search_plot(const Session &session, const PlotOptions &options) {
-  const bool two = options.experiment != 0 && !options.trial.empty();
-  if (two || !options.words.empty())
+  const bool two = options.arguments.experiment != 0 && !options.arguments.trial.empty();
+  if (two || !options.arguments.words.empty())
     throw Failure(ExitCode::usage, "a plot of a search is of one experiment: give its id alone");
-  const int64_t experiment =
-      options.experiment != 0 ? options.experiment : parse_id(options.trial, "EXPERIMENT");
+  const int64_t experiment = options.arguments.experiment != 0
+                                 ? options.arguments.experiment
+                                 : parse_id(options.arguments.trial, "EXPERIMENT");
   plot_search(session, experiment, options.search, options.style.log_y,
               options.csv    ? PlotValues::csv
               : options.json ? PlotValues::json
@@ -201,20 +80,23 @@ void run_search_plot(const Session &session, const PlotOptions &options) {
 }
 
 void run_plot(const Session &session, PlotOptions options) {
-  if (options.trial.empty() && options.experiment == 0)
+  if (options.arguments.trial.empty() && options.arguments.experiment == 0)
     throw Failure(ExitCode::usage, "give the trials to plot, or -e and an experiment");
   check_plot_output(options.output);
   if (options.search) return run_search_plot(session, options);
   Client client = session.connect();
-  const Subjects subjects = subjects_of(client, options);
-  const std::vector<Curve> curves = read_all_curves(client, subjects, options);
-  options.style.along = options.along.empty() ? usual_along(curves) : alongs.at(options.along);
-  if (options.csv) return print_csv(curves, options.style, session.terminal);
-  if (options.json) {
-    for (const Curve &curve : curves) print_curve(curve, options.style);
-    return;
-  }
-  Panels panels{title_of(client, options, subjects.trials), {panel_of(curves, options.style)}};
+  const PlotSubjects subjects = find_subjects(client, options.arguments);
+  const std::vector<Curve> curves =
+      read_subjects(client, subjects, options.arguments, options.along == "epochs");
+  CurveStyle &style = options.style;
+  style.along = along_named(options.along).value_or(usual_along(curves));
+  if (style.log_x && style.along == Along::time)
+    throw Failure(ExitCode::usage,
+                  "a log axis has no times of day: choose --x relative, or leave --log-x out");
+  require_places(curves, style.along);
+  if (options.csv) return print_curves_csv(curves, style, session.terminal);
+  if (options.json) return print_curves_json(curves, style);
+  Panels panels{title_of(client, subjects, options.arguments), {panel_of(curves, style)}};
   if (!panels.panels[0].has_values())
     fail_without_values(client, subjects.trials, panels.panels[0]);
   show_plot(session, std::move(panels), options.output);
@@ -236,19 +118,20 @@ void add_plot_command(CLI::App &app, Session &session) {
   CLI::App *command =
       app.add_subcommand("plot", "Draw metrics of trials, or what came of a search.");
   command->footer(plot_command_footer);
-  command->add_option("TRIAL", options->trial, "The trial.")->type_name("");
-  command->add_option("TRIAL|METRIC", options->words, "More trials, and what to draw.")
+  command->add_option("TRIAL", options->arguments.trial, "The trial.")->type_name("");
+  command->add_option("TRIAL|METRIC", options->arguments.words, "More trials, and what to draw.")
       ->type_name("");
-  add_experiment_option(command, options->experiment, "The trials of this experiment.");
+  add_experiment_option(command, options->arguments.experiment, "The trials of this experiment.");
   command
       ->add_option_function<std::string>(
-          "-n,--count", [options](const std::string &text) { options->count = parse_count(text); },
+          "-n,--count",
+          [options](const std::string &text) { options->arguments.count = parse_count(text); },
           "Only so many of them, the best.")
       ->type_name("COUNT");
   command->add_option("-x,--x", options->along, "Over steps, epochs, time or relative time.")
       ->type_name("ALONG")
       ->check([](const std::string &name) {
-        return alongs.contains(name)
+        return along_named(name)
                    ? std::string()
                    : "there is no axis '" + name + "': choose steps, epochs, time or relative";
       });
