@@ -18,7 +18,7 @@ Canvas::Canvas(cairo_t *cairo, double width, double height)
   set(rgb(0xffffff));
   cairo_paint(cairo_);
   cairo_set_line_cap(cairo_, CAIRO_LINE_CAP_ROUND);
-  cairo_set_line_join(cairo_, CAIRO_LINE_JOIN_ROUND);
+  cairo_set_line_join(cairo_, CAIRO_LINE_JOIN_BEVEL);
 }
 
 void Canvas::set(Rgb colour, double opacity) {
