@@ -172,11 +172,22 @@ def a_smoothed_line_has_the_raw_one_faint_behind_it(pictured):
 
 
 @test
+def one_value_is_seen_and_many_lines_share_a_scale(searched):
+    _, _, rows = searched.draw("plot", "100")
+    assert sum(each == BLUE for row in rows for each in row) > 40
+    _, _, rows = searched.draw("plot", "-e", "2", "loss")
+    assert max(len(set(row)) for row in rows[50:100]) > 60  # from the first trial to the last
+
+
+@test
 def an_svg_is_xml_and_a_pdf_has_its_texts(pictured):
     root = xml.etree.ElementTree.fromstring(pictured.run("plot", "1", "2", "-o", "-", "--format", "svg"))
     assert root.tag == "{http://www.w3.org/2000/svg}svg" and root.get("viewBox") == "0 0 800 450"
     strokes = [path.get("stroke", path.get("style", "")) for path in root.iter() if path.tag.endswith("path")]
     assert any("0%,44.7" in each for each in strokes), strokes  # the blue
+    with contextlib.closing(sqlite3.connect(pictured.database())) as database, database:
+        database.execute("UPDATE experiments SET name = '<b>&\"]]>' || char(27) || char(0x202e) WHERE id = 1")
+    xml.etree.ElementTree.fromstring(pictured.run("plot", "1", "-o", "-", "--format", "svg"))
     path = os.path.join(pictured.home, "plot.pdf")
     pictured.run("plot", "1", "2", "-o", path)
     with open(path, "rb") as file:

@@ -63,7 +63,8 @@ PangoLayout *Canvas::lay_out(const std::string &text, const TextStyle &style) {
   pango_layout_set_single_paragraph_mode(layout, TRUE);
   if (style.room > 0) {
     pango_layout_set_width(layout, static_cast<int>(style.room * PANGO_SCALE));
-    pango_layout_set_ellipsize(layout, PANGO_ELLIPSIZE_END);
+    pango_layout_set_ellipsize(layout,
+                               style.keep_end ? PANGO_ELLIPSIZE_MIDDLE : PANGO_ELLIPSIZE_END);
   }
   pango_layout_set_text(layout, text.data(), static_cast<int>(text.size()));
   return layout;

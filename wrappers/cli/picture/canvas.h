@@ -24,7 +24,8 @@ struct TextStyle {
   Rgb colour = ink;
   bool bold = false;
   bool upwards = false;
-  double room = 0;  // what is longer is cut with an ellipsis; 0: any length
+  double room = 0;        // what is longer is cut with an ellipsis; 0: any length
+  bool keep_end = false;  // cut in the middle
 };
 
 struct Box {

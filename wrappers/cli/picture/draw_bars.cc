@@ -37,7 +37,7 @@ void draw(Canvas &canvas, const Bars &bars) {
     char number[32];
     std::snprintf(number, sizeof number, "%.2f", bar.value);
     canvas.text({high + 8, y}, number, {.colour = grey});
-    canvas.text({frame.left - 8, y}, bar.name, {.size = 11.5, .across = 1, .room = 0});
+    canvas.text({frame.left - 8, y}, bar.name, {.size = 11.5, .across = 1, .room = names + 1});
   }
   canvas.line({frame.left, frame.top}, {frame.left, frame.bottom}, {grey, 0.8, 1, {}});
   canvas.text({(frame.left + frame.right) / 2, frame.bottom + 33}, bars.label,

@@ -8,9 +8,10 @@ namespace det::cli {
 
 namespace {
 
-constexpr size_t own_colours = 8;                    // with more series, colours go along a scale
-constexpr int legend_rows = 4, few_legend_rows = 2;  // the latter where colours are hard to tell
-constexpr double legend_step = 17, legend_gap = 18, sample = 22;
+constexpr size_t own_colours = 8;  // with more series, colours go along a scale
+constexpr size_t most_named = 16;  // with more, the colours say enough
+constexpr int legend_rows = 4;
+constexpr double legend_step = 17, legend_gap = 18, sample = 22, scale_length = 120;
 
 struct Look {
   Rgb colour;
@@ -39,11 +40,27 @@ std::vector<std::string> names_of(const std::vector<Series> &series) {
   return names;
 }
 
+// The first and the last of many, with the colours between them.
+double draw_scale(Canvas &canvas, const std::vector<std::string> &names, double top) {
+  const double y = top + legend_step / 2;
+  const double room = (canvas.width() - 2 * margin - scale_length) / 2 - 60;
+  const auto text = [&](double x, const std::string &name, Rgb colour) {
+    const double width = std::min(canvas.text_width(name, {.size = 10.5}), room);
+    canvas.text({x, y}, name, {.size = 10.5, .colour = colour, .room = width + 1});
+    return x + width + 8;
+  };
+  const double left = text(margin, names.front(), ink);
+  draw_colours(canvas, {left, y - 3, left + scale_length, y + 3});
+  const double right = text(left + scale_length + 8, names.back(), ink);
+  text(right + 10, std::to_string(names.size()) + " lines", grey);
+  return top + legend_step;
+}
+
 // Under the title, in rows; answers where they end.
 double draw_legend(Canvas &canvas, const std::vector<Series> &series, double top) {
   if (series.size() < 2) return top;
   const std::vector<std::string> names = names_of(series);
-  const int rows = series.size() > own_colours ? few_legend_rows : legend_rows;
+  if (series.size() > most_named) return draw_scale(canvas, names, top);
   const double right = canvas.width() - margin;
   double x = margin, y = top + legend_step / 2;
   int row = 1;
@@ -52,7 +69,7 @@ double draw_legend(Canvas &canvas, const std::vector<Series> &series, double top
     const double width = std::min(canvas.text_width(names[i], style), right - margin - sample);
     const std::string more = "and " + std::to_string(series.size() - i) + " more";
     const double wanted = sample + 6 + width;
-    const bool last_row = row == rows;
+    const bool last_row = row == legend_rows;
     const double kept =
         last_row && i + 1 < series.size() ? canvas.text_width(more, style) + legend_gap : 0;
     if (x > margin && x + wanted + kept > right) {
@@ -80,6 +97,11 @@ void draw_line(Canvas &canvas, const Box &box, const Axes &axes, const std::vect
         {box.left + axes.x.fraction(point.x) * box.width(),
          std::isfinite(point.y) ? box.bottom - axes.y.fraction(point.y) * box.height() : point.y});
   canvas.path(places, pen);
+  // A value between two gaps is no line, and would hardly be seen.
+  for (size_t i = 0; i < places.size(); ++i)
+    if (std::isfinite(places[i].y) && (i == 0 || !std::isfinite(places[i - 1].y)) &&
+        (i + 1 == places.size() || !std::isfinite(places[i + 1].y)))
+      canvas.dot(places[i], 1.5 * pen.width, pen.colour, pen.opacity);
 }
 
 void draw_series(Canvas &canvas, const Box &box, const Axes &axes, const Panel &panel) {
@@ -103,8 +125,8 @@ void draw_series(Canvas &canvas, const Box &box, const Axes &axes, const Panel &
 }
 
 void draw_panel(Canvas &canvas, const Box &outer, const Panel &panel, bool with_y_label) {
-  const Axes axes = fit_axes(panel, std::max(4, static_cast<int>(outer.width() / 95)),
-                             std::max(4, static_cast<int>(outer.height() / 55)));
+  const Axes axes = fit_axes(panel, std::max(6, static_cast<int>(outer.width() / 95)),
+                             std::max(5, static_cast<int>(outer.height() / 55)));
   double labels = 0;
   for (const std::string &label : axes.y.labels)
     labels = std::max(labels, std::min(canvas.text_width(label), 90.0));
@@ -121,7 +143,7 @@ void draw_panel(Canvas &canvas, const Box &outer, const Panel &panel, bool with_
               {.size = 11.5, .across = 0.5, .room = frame.width()});
   if (with_y_label)
     canvas.text({outer.left + 8, (frame.top + frame.bottom) / 2}, panel.y.label(),
-                {.size = 11.5, .across = 0.5, .upwards = true});
+                {.size = 11.5, .across = 0.5, .upwards = true, .room = frame.height()});
   canvas.within(frame, [&] { draw_series(canvas, box, axes, panel); });
 }
 
@@ -140,7 +162,7 @@ void draw(Canvas &canvas, const Panels &panels) {
   for (size_t i = 0; i < count; ++i) {
     const double left = margin + width * static_cast<double>(i % columns),
                  above = top + height * static_cast<double>(i / columns);
-    draw_panel(canvas, {left, above + 4, left + width, above + height}, panels.panels[i],
+    draw_panel(canvas, {left, above + 8, left + width, above + height}, panels.panels[i],
                i % columns == 0);
   }
 }

@@ -9,6 +9,8 @@ namespace det::cli {
 namespace {
 
 constexpr double bar_width = 12, bar_room = 20;
+constexpr double least_label_room = 40;  // between two axes
+constexpr size_t most_best = 20;         // that are drawn heavily
 
 // The best is dark, and drawn last.
 double shade_of(size_t trial, size_t count) {
@@ -18,17 +20,20 @@ double shade_of(size_t trial, size_t count) {
 void draw_dimension(Canvas &canvas, const Box &box, double x, const Dimension &dimension,
                     const Axis &axis, double room) {
   canvas.line({x, box.top}, {x, box.bottom}, {ink, 1, 1, {}});
-  canvas.text({x, box.top - 18}, dimension.label(),
-              {.size = 11.5,
-               .across = 0.5,
-               .bold = true,
-               .room = std::min(
-                   room, canvas.text_width(dimension.label(), {.size = 11.5, .bold = true}) + 1)});
+  TextStyle style{.size = 11.5, .bold = true, .keep_end = true};  // "optim...rate"
+  std::string name = dimension.label() + (axis.log ? " (log)" : "");
+  if (canvas.text_width(name, style) > room - 14) name = dimension.label();
+  const double name_width = std::min(canvas.text_width(name, style) + 1, room - 14);
+  style.room = name_width;
+  // In the middle over the axis, as far as the picture reaches.
+  const double name_left =
+      std::clamp(x - name_width / 2, margin, canvas.width() - margin - name_width);
+  canvas.text({name_left, box.top - 22}, name, style);
   double above = 1e9;
   for (size_t i = 0; i < axis.ticks.size(); ++i) {
     const double y = box.bottom - axis.fraction(axis.ticks[i]) * box.height();
     canvas.line({x - 4, y}, {x, y}, {ink, 1, 1, {}});
-    if (above - y < 12 && above - y > -12) continue;
+    if (std::fabs(above - y) < 12 || room < least_label_room) continue;
     above = y;
     const double width = std::min(canvas.text_width(axis.labels[i], {.size = 10}), room - 12);
     canvas.fill({x - 8 - width, y - 6, x - 5, y + 6}, rgb(0xffffff));
@@ -57,7 +62,7 @@ void draw(Canvas &canvas, const Parallel &parallel) {
                                      ? box.bottom - axes[i].fraction(value) * box.height()
                                      : value});
     }
-    const bool best = (trial + 1) * 10 > trials * 9;
+    const bool best = (trials - trial) <= std::clamp<size_t>(trials / 10, 1, most_best);
     canvas.path(places,
                 {viridis(shade_of(trial, trials)), best ? 1.8 : 1.1, best ? 0.95 : opacity, {}});
   }
@@ -66,11 +71,7 @@ void draw(Canvas &canvas, const Parallel &parallel) {
                    step > 0 ? step : box.width());
 
   const double left = box.right + bar_room;
-  constexpr int shades = 64;
-  for (int i = 0; i < shades; ++i)
-    canvas.fill({left, box.top + box.height() * i / shades, left + bar_width,
-                 box.top + box.height() * (i + 1) / shades + 0.5},
-                viridis(1 - static_cast<double>(i) / (shades - 1)));
+  draw_colours(canvas, {left, box.top, left + bar_width, box.bottom});
   canvas.text({left + bar_width / 2, box.top - 8}, "worst",
               {.size = 9, .across = 0.5, .colour = grey});
   canvas.text({left + bar_width / 2, box.bottom + 9}, "best",

@@ -47,4 +47,22 @@ void draw_x_axis(Canvas &canvas, const Box &frame, const Box &box, const Axis &a
     canvas.line({place(tick), frame.bottom}, {place(tick), frame.bottom + 2.5}, frame_pen);
 }
 
+void draw_colours(Canvas &canvas, const Box &box) {
+  constexpr int shades = 64;
+  const bool upwards = box.height() > box.width();
+  for (int i = 0; i < shades; ++i) {
+    // The next one is drawn over its end: no gap shows between them.
+    const double from = static_cast<double>(i) / shades, to = std::min(1.0, from + 1.5 / shades);
+    Box part = box;
+    if (upwards) {
+      part.bottom = box.bottom - from * box.height();
+      part.top = box.bottom - to * box.height();
+    } else {
+      part.left = box.left + from * box.width();
+      part.right = box.left + to * box.width();
+    }
+    canvas.fill(part, viridis(static_cast<double>(i) / (shades - 1)));
+  }
+}
+
 }  // namespace det::cli

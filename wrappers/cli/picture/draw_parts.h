@@ -18,6 +18,9 @@ void draw_y_axis(Canvas &canvas, const Box &frame, const Box &box, const Axis &a
 // Under `frame`.
 void draw_x_axis(Canvas &canvas, const Box &frame, const Box &box, const Axis &axis);
 
+// The colours of viridis() in `box`, dark on the left, or below where that is higher than wide.
+void draw_colours(Canvas &canvas, const Box &box);
+
 // One each, over the whole canvas.
 void draw(Canvas &canvas, const Panels &panels);
 void draw(Canvas &canvas, const Parallel &parallel);
