@@ -218,13 +218,17 @@ Json report_entry(const char *group, const codec::StepMetrics &report) {
 }
 
 Json report_entry(const codec::StoredReport &report) {
+  // What the profiler measured is stored as it was sent.
+  const bool is_bare =
+      codec::is_of_profiler(report.group) && !report.metrics.contains("avg_metrics");
   return {{"group", report.group},
           {"steps_completed",
            codec::is_of_profiler(report.group) ? Json() : Json(report.steps_completed)},
           {"trial_run_id", report.run_id},
           {"rank", nullptr},
           {"time", time_or_null(report.end_time)},
-          {"metrics", object_or_empty(at_path(report.metrics, {"avg_metrics"}))},
+          {"metrics",
+           is_bare ? report.metrics : object_or_empty(at_path(report.metrics, {"avg_metrics"}))},
           {"batch_metrics", batches_or_null(at_path(report.metrics, {"batch_metrics"}))}};
 }
 

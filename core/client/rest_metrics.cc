@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/client/rest_entries.h"
+#include "core/codec/metrics.h"
 
 namespace det::client {
 
@@ -62,8 +63,10 @@ void MetricReader::add_reports(int64_t trial_id, const std::string &group, const
     kept_ = {trial_id, group, {}};
     auto answer = session_->call(codec::ListReports{.trial_id = trial_id, .group = group});
     for (auto &part : answer.parts)
-      for (codec::StoredReport &report : part.reports)
+      for (codec::StoredReport &report : part.reports) {
+        if (report.group.empty()) report.group = group;  // not every master repeats it
         if (!report.archived) kept_.reports.push_back(std::move(report));
+      }
     if (page.descending) std::ranges::reverse(kept_.reports);
   }
   const auto count = static_cast<int64_t>(kept_.reports.size());
@@ -78,6 +81,10 @@ Json MetricReader::list(const codec::Trial &trial, const std::optional<std::stri
                         const engine::Page &page) {
   std::vector<std::string> groups = other_groups(trial);
   if (group) std::erase_if(groups, [&](const std::string &name) { return name != *group; });
+  // A trial's summary has none of the profiler.
+  if (group && groups.empty() && codec::is_of_profiler(*group) &&
+      codec::has_call<codec::ListReports>(session_->version()))
+    groups.push_back(*group);
   const size_t sources = 1 + groups.size();
   Cursor cursor = Cursor::from(page.after);
   if (cursor.source == 0 && group && !is_of_workloads(*group)) cursor.next_source();

@@ -12,8 +12,8 @@
 namespace det::client {
 
 // A master lists training and validation together, by step and page by page, and each other group
-// by itself as a whole. So the cursor is a source (0 for those two, then the other groups by name)
-// and a place in it. One thread at a time.
+// by itself as a whole; those of the profiler only where they are asked for. So the cursor is a
+// source (0 for those two, then the other groups by name) and a place in it. One thread at a time.
 class MetricReader {
  public:
   explicit MetricReader(std::shared_ptr<master::MasterSession> session)

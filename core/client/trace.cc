@@ -108,7 +108,11 @@ class TrialTrace {
  public:
   TrialTrace(Client &client, int64_t trial_id) {
     for (const std::filesystem::path &file : client.trace_files(trial_id)) read(file);
-    read_reports(client, trial_id);
+    read_reports(client, trial_id, std::nullopt);
+    // Those of the profiler not every master lists with the others.
+    for (const char *group : {"gpu", "cpu", "memory", "disk", "network"})
+      if (std::ranges::none_of(reports_, [&](const Json &one) { return one.at("group") == group; }))
+        read_reports(client, trial_id, group);
   }
 
   std::string text() {
@@ -130,11 +134,11 @@ class TrialTrace {
     if (error.code != Code::not_found) failures_.emplace_back(error.what());
   }
 
-  void read_reports(Client &client, int64_t trial_id) {
+  void read_reports(Client &client, int64_t trial_id, const std::optional<std::string> &group) {
     engine::Page page;
     page.descending = true;
     for (bool more = true; more && static_cast<int64_t>(reports_.size()) < most_reports;) {
-      const Json list = client.list_metrics(trial_id, std::nullopt, page);
+      const Json list = client.list_metrics(trial_id, group, page);
       for (const Json &report : list.at("metrics"))
         if (time_of(report)) reports_.push_back(report);
       more = !list.at("next").is_null();

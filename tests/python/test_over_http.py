@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import pathlib
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -12,7 +14,7 @@ from typing import Any
 
 import pytest
 from detcore import InvalidHP, core
-from programs import run
+from programs import lines, run
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 
@@ -132,6 +134,64 @@ def test_the_profiler(master: Any, cluster: None) -> None:
     assert sorted(set(groups) - {"gpu"}) == ["cpu", "disk", "memory", "network"]
     assert any(row["values"]["agent"].get("process") for row in rows)
     assert any(set(row["values"]["agent"]) == {"cpu_util_simple"} for row in rows)
+
+
+def read_by_det(master: Any, *arguments: str) -> str:
+    """What `det` says of a trial, to somebody who is no part of it."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("DET_")}
+    environment |= {"DET_MASTER": f"http://127.0.0.1:{master.ports[0]}"}
+    environment |= {"DET_USER": "determined", "DET_USER_TOKEN": "user-token"}
+    done = subprocess.run(
+        [os.environ["DETCORE_COMMAND"], *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.skipif("FAKE_NVML_DIRECTORY" not in os.environ, reason="run by meson test")
+def test_gpus_and_regions_are_read_back(
+    master: Any, cluster: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = [os.environ["FAKE_NVML_DIRECTORY"], os.environ.get("LD_LIBRARY_PATH", "")]
+    monkeypatch.setenv("LD_LIBRARY_PATH", os.pathsep.join(paths))
+    monkeypatch.setenv("FAKE_NVML", "gpus=2")
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    run(
+        """
+        import time
+        from detcore import core
+        with core.init() as context:
+            context.profiler.on(0.1, 1000)
+            with context.train.region("step"), context.train.region("forward"):
+                time.sleep(0.3)
+            context.train.report_training_metrics(1, {"loss": 0.5})
+        """
+    )
+    gpus = [f"GPU-00000000-0000-0000-0000-{i:012}" for i in range(2)]
+    (sent,) = [row for row in state(master)["metrics"] if row["group"] == "gpu"]
+    assert sent["step"] is None and set(sent["values"]["agent"]) == set(gpus)
+    (read,) = lines(read_by_det(master, "metrics", "7", "-g", "gpu", "--json"))
+    assert read["group"] == "gpu" and read["steps_completed"] is None and read["time"]
+    assert read["metrics"] == sent["values"]
+    for i, gpu in enumerate(gpus):
+        of_gpu = read["metrics"]["agent"][gpu]
+        assert of_gpu["gpu_util"] == 40 + i and of_gpu["gpu_free_memory"] == (77 - i) << 30
+
+    events = json.loads(read_by_det(master, "trace", "7"))["traceEvents"]
+    slices = {event["name"]: event["dur"] for event in events if event["ph"] == "X"}
+    assert slices.keys() >= {"step", "forward"}
+    assert 0.3e6 <= slices["forward"] <= slices["step"]
+    counters = {event["name"] for event in events if event["ph"] == "C"}
+    assert counters >= {
+        "training loss",
+        "cpu agent cpu_util_simple",
+        "disk agent / disk_util",
+        *(f"gpu agent {gpu} gpu_util" for gpu in gpus),
+    }
 
 
 def test_sums_of_regions(master: Any, cluster: None) -> None:

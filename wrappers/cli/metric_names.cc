@@ -51,6 +51,21 @@ void MetricNames::require(int64_t trial_id, const std::optional<std::string> &gr
                     (groups.empty() ? "it has no metrics yet" : "it has " + listed()));
 }
 
+void add_from_reports(Client &client, int64_t trial_id, const std::string &group,
+                      MetricNames &names) {
+  constexpr int64_t latest = 100;
+  std::vector<std::string> found;
+  client.each_metric(trial_id, group,
+                     [&](const Json &report) {
+                       for (const auto &[name, value] : field(report, "metrics").items())
+                         if (std::find(found.begin(), found.end(), name) == found.end())
+                           found.push_back(name);
+                       return true;
+                     },
+                     {.order = Order::newest_first, .count = latest});
+  if (!found.empty()) names.groups.emplace_back(group, std::move(found));
+}
+
 MetricNames metric_names(const Json &groups) {
   MetricNames names;
   for (const auto &[group, metrics] : groups.items()) {

@@ -27,6 +27,11 @@ struct MetricNames {
                const std::vector<std::string> &names) const;
 };
 
+// Adds the metrics in the latest reports of a group, where there are any: a master may have groups
+// whose names it does not list, such as those of the profiler.
+void add_from_reports(Client &client, int64_t trial_id, const std::string &group,
+                      MetricNames &names);
+
 // From the names by group, as Client::metric_names() and the answer about a trial have them.
 MetricNames metric_names(const Json &groups);
 

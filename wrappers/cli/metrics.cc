@@ -140,6 +140,8 @@ void run_metrics(const Session &session, MetricsOptions &options) {
   MetricNames known;
   if (!options.group.empty() || !options.names.empty() || !options.sort.empty() || !options.json) {
     known = metric_names(client.metric_names(options.trial));
+    if (options.one_group() && !known.has(options.one_group(), {}))
+      add_from_reports(client, options.trial, options.group, known);
     known.require(options.trial, options.one_group(), options.names);
   }
   const std::vector<std::string> names =

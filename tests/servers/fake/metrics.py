@@ -29,6 +29,35 @@ def report_metrics_by_path(world, call):
     return store(world, trial, call.segments[-1].removesuffix("_metrics"), Message(call.body))
 
 
+@route("GET", "/api/v1/trials/metrics/trial_metrics", since=V33)
+def list_reports(world, call):
+    """As one part of the stream. What the profiler measured is stored as it was sent, and no answer
+    says of which group it is."""
+    trial, group = world.trial(int(call.query["trialIds"])), call.query["group"]
+    rows = [row for row in trial.rows if row.group == group and not row.is_archived]
+    rows.sort(key=lambda row: (row.run_id, row.step or 0))
+    return {"result": {"metrics": [
+        {"trialId": trial.id, "trialRunId": row.run_id, "endTime": row.time, "archived": False,
+         **({} if row.step is None else {"totalBatches": row.step}),
+         "metrics": row.values if group in PROFILER_GROUPS
+         else {"avg_metrics": row.values, "batch_metrics": row.batches}}
+        for row in rows]}}
+
+
+@route("GET", "/api/v1/trials/{trial:int}/workloads")
+def list_workloads(world, call):
+    rows = [row for row in world.trial(call.path["trial"]).rows
+            if row.group in ("training", "validation") and not row.is_archived]
+    offset, limit = int(call.query.get("offset", 0)), int(call.query.get("limit", 0)) or len(rows)
+    part = rows[offset:offset + limit]
+    return {"workloads": [
+        {row.group: {"endTime": row.time, "totalBatches": row.step, "numInputs": 0,
+                     "metrics": {"avgMetrics": row.values, "batchMetrics": row.batches or []}}}
+        for row in part],
+        "pagination": {"offset": offset, "limit": limit, "startIndex": offset,
+                       "endIndex": offset + len(part), "total": len(rows)}}
+
+
 def store(world, trial, group, message):
     step = message.integer("stepsCompleted")
     run_id = message.integer("trialRunId", 0)
