@@ -33,7 +33,8 @@ void hold() {
 
 void write_through(const std::filesystem::path &path) {
   const Fd file = open_file(path, O_WRONLY | O_CREAT);
-  write_all(file.get(), std::string(written, 'x'), path);
+  const std::string part(64 << 10, 'x');  // memory that counts as well
+  for (size_t size = 0; size < written; size += part.size()) write_all(file.get(), part, path);
   if (fsync(file.get()) != 0) _exit(3);
 }
 
@@ -71,9 +72,24 @@ void assert_near(const char *what, double ours, double kernels, double tolerance
   assert_true(std::abs(ours - kernels) <= tolerance);
 }
 
-void memory_and_disk_rate_are_those_of_the_group(void **) {
-  const TemporaryDirectory directory;
-  const ControlGroup group(limit, directory.path());
+// Goes away after a failure, too.
+struct Place {
+  TemporaryDirectory directory;
+  ControlGroup group{limit, directory.path()};
+};
+
+int make_place(void **state) {
+  *state = new Place;
+  return 0;
+}
+
+int remove_place(void **state) {
+  delete static_cast<Place *>(*state);
+  return 0;
+}
+
+void memory_and_disk_rate_are_those_of_the_group(void **state) {
+  const auto &[directory, group] = *static_cast<Place *>(*state);
   if (!group.why_not().empty()) {
     print_message("# %s\n", group.why_not().c_str());
     skip();
@@ -115,7 +131,8 @@ void memory_and_disk_rate_are_those_of_the_group(void **) {
 
 int test_cgroup() {
   const CMUnitTest tests[] = {
-      cmocka_unit_test(memory_and_disk_rate_are_those_of_the_group),
+      cmocka_unit_test_setup_teardown(memory_and_disk_rate_are_those_of_the_group, make_place,
+                                      remove_place),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
