@@ -23,9 +23,13 @@ constexpr const char *library = "libdetcore-cloud.so.0";
 // It stays: its threads and thread-local objects do.
 void *open_library() {
   constexpr int flags = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE;
-  Dl_info here{};
-  if (dladdr(reinterpret_cast<const void *>(&open_bucket), &here) != 0) {
-    const auto folder = std::filesystem::path(here.dli_fname).parent_path();
+  // In `det`, which has a core of its own, it is another file that lies beside it: libdetcore.
+  for (const void *neighbour :
+       {reinterpret_cast<const void *>(&open_bucket),
+        static_cast<const void *>(dlsym(RTLD_DEFAULT, "det_storage_open"))}) {
+    Dl_info found{};
+    if (neighbour == nullptr || dladdr(neighbour, &found) == 0) continue;
+    const auto folder = std::filesystem::path(found.dli_fname).parent_path();
     // Where it is installed; and where it lies in a build folder and in the Python package.
     for (const auto &file : {folder / "detcore" / library, folder / library}) {
       if (void *handle = dlopen(file.c_str(), flags)) return handle;

@@ -13,6 +13,13 @@ opening() {
 }
 
 opening | grep "tape'" || fail "the library for buckets was not loaded: $(opening)"
+# So does what det does itself, without libdetcore.
+cat >"$folder/experiment.yaml" <<'EOF'
+name: in a bucket
+searcher: {name: single, metric: loss, max_length: 1}
+checkpoint_storage: {type: s3, bucket: b}
+EOF
+said=$(DET_HOME="$folder/home" "$prefix/bin/det" run "$folder/experiment.yaml" -- true 2>&1) || fail "det run: $said"
 mv "$library" "$folder/away"
 opening | grep 'libdetcore-cloud.so.0 cannot be loaded' || fail "it does not say what is missing: $(opening)"
 printf 'extern const char *det_cloud_entry[]; const char *det_cloud_entry[] = {"another build"};' |
