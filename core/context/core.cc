@@ -119,7 +119,7 @@ void Core::open_tensorboard(const CoreOptions &options) {
       options.tensorboard_mode,
       tensorboard::TensorboardPlace{directory, run.cluster_id, run.experiment_id, run.trial_id,
                                     run.allocation_id, communicator_->ranks().rank,
-                                    directory.empty() ? kept : nullptr});
+                                    directory.empty() ? kept : nullptr, run.run_id});
   const bool of_metrics = options.tensorboard_mode == tensorboard::TensorboardMode::automatic &&
                           communicator_->is_chief();
   event_file_ = std::make_shared<tensorboard::EventFile>(

@@ -40,9 +40,11 @@ void EventFile::abandon() {
 void EventFile::open(int64_t second) {
   const std::filesystem::path shown = files_->path();
   directory_ = files_->open();
+  // The process, the run and a number keep apart what is made within one second. A bucket, whose
+  // names nobody can take here, has the files of all runs of a trial in one place.
   const std::string begin = "events.out.tfevents." + std::to_string(second) + "." + host_name() +
-                            "." + std::to_string(getpid()) + ".";
-  // The process and a number keep apart what is made within one second.
+                            "." + std::to_string(getpid()) + "." +
+                            std::to_string(files_->run_id()) + ".";
   constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC;
   int number = 0;
   do {

@@ -42,6 +42,7 @@ struct TensorboardPlace {
   std::string allocation_id;
   int rank = 0;
   std::shared_ptr<storage::Storage> bucket{};
+  int64_t run_id = 0;
 };
 
 // Gives a file, by its path relative to the TensorBoard directory, its name in storage.
@@ -61,6 +62,9 @@ class TensorboardFiles {
 
   // Whether what this rank writes there gets into storage, by itself or by upload().
   bool keeps() const { return mode_ == TensorboardMode::manual || place_.rank == 0; }
+
+  // Of which run they are: its files lie beside those of others.
+  int64_t run_id() const { return place_.run_id; }
 
   // Copies files changed since the last upload into storage. `selector` sees absolute paths; a file
   // it leaves is asked about again once it has changed. Code::state in automatic mode.

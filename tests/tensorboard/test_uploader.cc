@@ -70,6 +70,20 @@ void what_was_written_is_there_at_the_end(void **) {
   assert_equal(of.log, std::string());
 }
 
+void runs_that_begin_within_one_second_keep_apart(void **) {
+  const Uploading of;
+  for (const int64_t run : {1, 2}) {
+    setenv("TMPDIR", of.temporary.path().c_str(), 1);
+    const auto files = std::make_shared<TensorboardFiles>(
+        TensorboardMode::automatic,
+        TensorboardPlace{{}, "c-1", 1, 2, "a." + std::to_string(run), 0, of.bucket, run});
+    unsetenv("TMPDIR");
+    EventFile(files, "", [] { return int64_t{1'700'000'000'000'000}; }).append("");
+    files->sync();
+  }
+  assert_int_equal(of.bucket->files.size(), 2);
+}
+
 void what_fails_is_tried_again_and_told_once(void **) {
   Uploading of;
   of.bucket->broken = true;
@@ -114,6 +128,7 @@ void files_of_an_experiment_are_removed_by_their_directory(void **) {
 int test_uploader() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(what_was_written_is_there_at_the_end),
+      cmocka_unit_test(runs_that_begin_within_one_second_keep_apart),
       cmocka_unit_test(what_fails_is_tried_again_and_told_once),
       cmocka_unit_test(nothing_is_uploaded_where_nothing_changed),
       cmocka_unit_test(only_the_chief_in_automatic_mode_uploads_by_itself),
