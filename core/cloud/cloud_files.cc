@@ -4,11 +4,13 @@
 
 #include <atomic>
 #include <cerrno>
+#include <set>
 #include <utility>
 
 #include "core/base/error.h"
 #include "core/cloud/cloud_storage.h"
 #include "core/cloud/object_text.h"
+#include "core/cloud/range_sink.h"
 #include "core/cloud/request_pool.h"
 #include "core/storage/tree.h"
 
@@ -41,14 +43,16 @@ void CloudStorage::put_file(const std::string &path, const fs::path &file) {
   struct stat about {};
   if (fstat(open->get(), &about) != 0) OsFailure{errno}.raise("looking at " + described);
   const auto size = static_cast<uint64_t>(about.st_size);
+  call_store([&] {
+    bucket_->store->put(key_of_file(path), std::make_shared<FileRange>(described, open, 0, size));
+  });
+}
+
+// Whoever is told of its progress may end it.
+void CloudStorage::call_store(const std::function<void()> &call) const {
   RequestPool pool(1, bucket_->progress());
   bool is_given = false;
-  pool.run([&]() -> RequestPool::Task {
-    if (std::exchange(is_given, true)) return nullptr;
-    return [&] {
-      bucket_->store->put(key_of_file(path), std::make_shared<FileRange>(described, open, 0, size));
-    };
-  });
+  pool.run([&] { return std::exchange(is_given, true) ? RequestPool::Task() : call; });
 }
 
 void CloudStorage::remove_files(const std::string &directory) {
@@ -56,6 +60,51 @@ void CloudStorage::remove_files(const std::string &directory) {
   bucket_->store->list(key_of_file(directory) + "/",
                        [&](const ObjectInfo &info) { keys.push_back(info.key); });
   remove_objects(*bucket_, keys);
+}
+
+std::vector<storage::KeptFile> CloudStorage::list_files(const std::string &directory) {
+  const std::string prefix = key_of_file(directory) + "/";
+  std::vector<storage::KeptFile> files;
+  call_store([&] {
+    bucket_->store->list(prefix, [&](const ObjectInfo &info) {
+      std::string path = info.key.substr(prefix.size());
+      if (storage::is_plain_path(path)) files.push_back({std::move(path), info.size, info.version});
+    });
+  });
+  // A name may also be that of a folder: some stores keep an empty object for each.
+  std::set<std::string> folders;
+  for (const storage::KeptFile &file : files)
+    for (fs::path path = fs::path(file.path).parent_path(); !path.empty();
+         path = path.parent_path())
+      if (!folders.insert(path.string()).second) break;
+  std::erase_if(files, [&](const storage::KeptFile &file) { return folders.contains(file.path); });
+  return files;
+}
+
+void CloudStorage::read_files(const std::string &directory,
+                              const std::vector<storage::KeptRange> &ranges) {
+  storage::Progress *progress = bucket_->progress();
+  uint64_t bytes = 0;
+  for (const storage::KeptRange &range : ranges) bytes += range.size;
+  if (progress != nullptr) progress->expect(bytes, ranges.size());
+  RequestPool pool(bucket_->requests, progress);
+  auto next = ranges.begin();
+  pool.run([&]() -> RequestPool::Task {
+    if (next == ranges.end()) return nullptr;
+    return [&, &range = *next++] {
+      const std::string key = key_of_file(directory + "/" + range.path);
+      const auto file =
+          std::make_shared<const Fd>(open_file(range.file, O_WRONLY | O_CREAT, default_file_mode));
+      const auto sink = std::make_shared<RangeSink>(file, "'" + range.file.string() + "'",
+                                                    range.offset, range.size, pool.moved(), false);
+      try {
+        if (range.size > 0) bucket_->store->get(key, range.offset, range.size, "", sink);
+      } catch (const Error &error) {
+        if (error.code != Code::not_found && error.http_status != 416) throw;
+      }
+      pool.count_file();
+    };
+  });
 }
 
 bool CloudStorage::copy_to(storage::Storage &other, const std::string &id) {

@@ -60,12 +60,16 @@ class CloudStorage : public storage::Storage {
   std::filesystem::path directory() const override { return {}; }
   void put_file(const std::string &path, const std::filesystem::path &file) override;
   void remove_files(const std::string &directory) override;
+  std::vector<storage::KeptFile> list_files(const std::string &directory) override;
+  void read_files(const std::string &directory,
+                  const std::vector<storage::KeptRange> &ranges) override;
   bool copy_to(storage::Storage &other, const std::string &id) override;
 
  private:
   std::unique_ptr<storage::CheckpointWriter> writer(const std::string &id,
                                                     CloudWriter::Role role) const;
   std::string key_of_file(const std::string &path) const;
+  void call_store(const std::function<void()> &call) const;
   bool copy_objects(const StoredCheckpoint &found, const std::string &id, const Bucket &to) const;
   void discard_unfinished(const std::string &id) const;
   StoredCheckpoint stored(const std::string &id) const;

@@ -13,6 +13,7 @@
 
 #include "core/base/error.h"
 #include "core/base/hash.h"
+#include "core/cloud/range_sink.h"
 #include "core/cloud/request_pool.h"
 #include "core/cloud/running_checksum.h"
 #include "core/storage/block_checksum.h"
@@ -29,41 +30,6 @@ namespace {
 // costs no reading.
 constexpr uint64_t short_range = uint64_t{16} << 20;
 constexpr uint64_t many_blocks = 16;  // so many are enough to keep all requests busy
-
-// Writes a range in place. The client may hold it a moment longer than the transfer that was
-// stopped: it has all that it uses.
-class RangeSink : public http::BodySink {
- public:
-  RangeSink(std::shared_ptr<const Fd> file, std::string described, uint64_t begin, uint64_t size,
-            std::shared_ptr<std::atomic<uint64_t>> moved, bool sums)
-      : file_(std::move(file)),
-        described_(std::move(described)),
-        begin_(begin),
-        size_(size),
-        moved_(std::move(moved)),
-        sums_(sums) {}
-
-  void begin() override {}
-  void write(const char *bytes, size_t count) override {
-    const size_t wanted = std::min<uint64_t>(count, size_ - std::min(done_, size_));
-    storage::write_all_at(file_->get(), {bytes, wanted}, begin_ + done_, described_);
-    if (sums_) sum_.add(bytes, wanted);
-    *moved_ += wanted;
-    done_ += count;
-  }
-
-  uint64_t done() const { return done_; }
-  uint64_t checksum() const { return sum_.value(); }
-
- private:
-  const std::shared_ptr<const Fd> file_;
-  const std::string described_;
-  const uint64_t begin_, size_;
-  const std::shared_ptr<std::atomic<uint64_t>> moved_;
-  const bool sums_;
-  Checksum sum_;
-  uint64_t done_ = 0;
-};
 
 class Fetch {
  public:

@@ -113,6 +113,20 @@ class CheckpointReader {
   virtual const std::filesystem::path &path() const = 0;
 };
 
+// A file that is kept beside the checkpoints.
+struct KeptFile {
+  std::string path;  // below the directory that was listed
+  uint64_t size = 0;
+  std::string version;  // of its contents
+};
+
+// What of one is to be read, and where it goes.
+struct KeptRange {
+  std::string path;
+  uint64_t offset = 0, size = 0;
+  std::filesystem::path file;  // made where it is absent, and written from the same offset on
+};
+
 class Storage {
  public:
   virtual ~Storage() = default;
@@ -209,6 +223,11 @@ class Storage {
   // were kept below a directory.
   virtual void put_file(const std::string &path, const std::filesystem::path &file);
   virtual void remove_files(const std::string &directory);
+
+  // In the order of the paths. Leaves out names that no file of a directory can have.
+  virtual std::vector<KeptFile> list_files(const std::string &directory);
+  // Several at a time. Of a file that is gone or has become shorter meanwhile, less is read.
+  virtual void read_files(const std::string &directory, const std::vector<KeptRange> &ranges);
 
   // Stores a checkpoint in another storage as well, under its id, without its bytes coming here.
   // False: it cannot.

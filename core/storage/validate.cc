@@ -28,6 +28,10 @@ void Storage::put_file(const std::string &, const std::filesystem::path &) { ref
 
 void Storage::remove_files(const std::string &) { refuse_files(); }
 
+std::vector<KeptFile> Storage::list_files(const std::string &) { refuse_files(); }
+
+void Storage::read_files(const std::string &, const std::vector<KeptRange> &) { refuse_files(); }
+
 void validate_storage(Storage &storage) {
   constexpr const char *name = "VALIDATE.txt";
   const std::unique_ptr<CheckpointWriter> writer = storage.begin(make_uuid());

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
-import json
 import os
 import pathlib
 import random
 import signal
-import struct
 import subprocess
 import sys
-import threading
-import time
-import urllib.request
 import warnings
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy
 import PIL.Image
 import pytest
+from boards import ask, awaited, read, records, started
 from conftest import Det
 from detcore import core
 from detcore.errors import InvalidArgumentError
@@ -29,17 +23,9 @@ from experiments import QUICK, run_experiment
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
-    from tensorboard.backend.event_processing import event_accumulator, event_file_loader
+    from tensorboard.backend.event_processing import event_file_loader
     from tensorboard.plugins.hparams import api_pb2, plugin_data_pb2
     from tensorboard.util import tensor_util
-
-
-def read(path: pathlib.Path) -> Any:
-    """All events below a directory, with nothing left out."""
-    everything = dict.fromkeys(event_accumulator.STORE_EVERYTHING_SIZE_GUIDANCE, 0)
-    board = event_accumulator.EventAccumulator(str(path), everything)
-    board.Reload()
-    return board
 
 
 @pytest.fixture
@@ -271,19 +257,6 @@ def test_a_kill_at_any_instant_leaves_whole_records(store: pathlib.Path) -> None
         assert len(read_steps) == sum(payload.count(b"\x0a\x03own") for payload in records(file))
 
 
-def records(file: pathlib.Path) -> list[bytes]:
-    """What is whole, by the lengths alone."""
-    data = file.read_bytes()
-    found = []
-    while len(data) >= 12:
-        size = 16 + struct.unpack_from("<Q", data)[0]
-        if len(data) < size:
-            break
-        found.append(data[12 : size - 4])
-        data = data[size:]
-    return found
-
-
 def test_the_loader_of_tensorboard_reads_every_event(board: Board) -> None:
     for step in range(100):
         board.add.add_histogram("h", [step], step)
@@ -311,53 +284,6 @@ hyperparameters:
 checkpoint_storage: {type: shared_fs, host_path: HOME}
 """
 STATUSES = ["UNKNOWN", "SUCCESS", "FAILURE", "RUNNING"]
-
-
-def ask(address: str, path: str, body: Any = None) -> Any:
-    data = None if body is None else json.dumps(body).encode()
-    headers = {"Content-Type": "application/json"}
-    request = urllib.request.Request(address + path, data, headers)
-    with urllib.request.urlopen(request, timeout=60) as answer:
-        return json.load(answer)
-
-
-def awaited(address: str, path: str, is_there: Callable[[Any], bool], body: Any = None) -> Any:
-    """The first answer that is as wanted: TensorBoard loads on threads of its own."""
-    deadline = time.monotonic() + 60
-    while True:
-        answer = ask(address, path, body)
-        if is_there(answer):
-            return answer
-        assert time.monotonic() < deadline, answer
-        time.sleep(0.2)
-
-
-@contextlib.contextmanager
-def started(*arguments: str, port: str = "0") -> Iterator[str]:
-    """`det tensorboard`, by its address; ended as Ctrl-C does."""
-    found = {"PATH": os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]}
-    with subprocess.Popen(
-        [os.environ["DETCORE_COMMAND"], "tensorboard", *arguments, "--", "--port", port],
-        env=os.environ | found | {"PYTHONUNBUFFERED": "1", "PYTHONWARNINGS": "ignore"},
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stderr
-        seen = ""
-        for line in process.stderr:
-            seen += line
-            if " at http://" in line:
-                break
-        else:
-            raise AssertionError(seen)
-        reader = threading.Thread(target=process.stderr.read)
-        reader.start()
-        try:
-            yield line.split(" at ")[1].split()[0]
-        finally:
-            process.send_signal(signal.SIGINT)
-            process.wait(30)
-            reader.join()
 
 
 def test_a_search_is_shown_with_its_table(store: pathlib.Path) -> None:

@@ -9,11 +9,11 @@
 #include <map>
 #include <memory>
 
+#include "child_program.h"
 #include "command.h"
 #include "core/base/environment.h"
 #include "core/config/experiment/yaml.h"
 #include "trial_holder.h"
-#include "trial_script.h"
 #include "trial_server.h"
 
 namespace det::cli {
@@ -88,7 +88,7 @@ bool is_superfluous() {
   return is_started_by_run() && !rank.empty() && rank != "0";
 }
 
-void wait_for_end(TrialScript &script, TrialServer &server, TrialHolder &holder, int preempt_on) {
+void wait_for_end(ChildProgram &script, TrialServer &server, TrialHolder &holder, int preempt_on) {
   std::array<pollfd, 3> waiting = {
       {{script.ended(), POLLIN, 0}, {script.signals(), POLLIN, 0}, {server.fd(), POLLIN, 0}}};
   while (waiting[0].revents == 0) {
@@ -103,7 +103,7 @@ void wait_for_end(TrialScript &script, TrialServer &server, TrialHolder &holder,
 
 void run_trial(const Session &session, const TrialOptions &options) {
   if (is_superfluous()) return;
-  TrialScript script(options.command);
+  ChildProgram script(options.command);
   const std::string config = config_json(options.config);
   const std::string name = options.name.empty()
                                ? std::filesystem::path(options.command[0]).filename().string()

@@ -1,4 +1,4 @@
-// The script of a trial, as a child of this process.
+// A program as a child of this process: what is sent to one is for both, and they end together.
 #pragma once
 
 #include <sys/types.h>
@@ -12,10 +12,10 @@
 
 namespace det::cli {
 
-class TrialScript {
+class ChildProgram {
  public:
-  // Holds back the signals that are for the script. Throws where there is no such program.
-  explicit TrialScript(std::vector<std::string> command);
+  // Holds back the signals that are for the program. Throws where there is no such program.
+  explicit ChildProgram(std::vector<std::string> command);
 
   // With these variables besides those of this process; it is killed when this process is. Throws
   // where the program cannot be run.
@@ -26,7 +26,7 @@ class TrialScript {
 
   // Passes on the signals that were sent to this process, but for one that gives true.
   template <class IsTaken>
-  void pass_on_signals(const IsTaken &is_taken) {
+  void pass_on_signals(const IsTaken &is_taken) const {
     while (const int signal = next_signal())
       if (!is_taken(signal)) send(signal);
   }
@@ -34,7 +34,7 @@ class TrialScript {
   // Waits for its end. Whether that was in good order.
   bool succeeded();
 
-  // Ends this process as the script ended.
+  // Ends this process as the program ended.
   [[noreturn]] void end_likewise() const;
 
  private:

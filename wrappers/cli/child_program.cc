@@ -1,4 +1,4 @@
-#include "trial_script.h"
+#include "child_program.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -23,7 +23,7 @@ namespace det::cli {
 
 namespace {
 
-constexpr std::array script_signals = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+constexpr std::array passed_signals = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 
 // As shells and env(1) tell that a command was not found, or could not be run.
 constexpr auto not_found = static_cast<ExitCode>(127);
@@ -64,7 +64,7 @@ std::vector<char *> c_strings(std::vector<std::string> &texts) {
 
 }  // namespace
 
-TrialScript::TrialScript(std::vector<std::string> command) : command_(std::move(command)) {
+ChildProgram::ChildProgram(std::vector<std::string> command) : command_(std::move(command)) {
   try {
     program_ = launcher::find_program(command_.at(0), environment_variable("PATH"),
                                       std::filesystem::current_path());
@@ -73,23 +73,24 @@ TrialScript::TrialScript(std::vector<std::string> command) : command_(std::move(
   }
   sigset_t mask;
   sigemptyset(&mask);
-  for (const int signal : script_signals) sigaddset(&mask, signal);
+  for (const int signal : passed_signals) sigaddset(&mask, signal);
   sigprocmask(SIG_BLOCK, &mask, nullptr);
   signals_ = Fd(signalfd(-1, &mask, SFD_NONBLOCK | SFD_CLOEXEC));
 }
 
-void TrialScript::start(const std::map<std::string, std::string> &variables) {
+void ChildProgram::start(const std::map<std::string, std::string> &variables) {
   std::vector<std::string> environment = environment_with(variables);
   const std::vector<char *> arguments = c_strings(command_), assignments = c_strings(environment);
   std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) OsFailure{errno}.raise("starting the script");
+  if (pipe2(ends.data(), O_CLOEXEC) != 0)
+    OsFailure{errno}.raise("starting '" + program_.string() + "'");
   const Fd reading(ends[0]);
   Fd writing(ends[1]);
   const pid_t parent = getpid();
   pid_ = fork();
   if (pid_ == 0)
     become(program_.c_str(), arguments.data(), assignments.data(), parent, writing.get());
-  if (pid_ < 0) OsFailure{errno}.raise("starting the script");
+  if (pid_ < 0) OsFailure{errno}.raise("starting '" + program_.string() + "'");
   process_ = open_process(pid_);
   writing = Fd();
   int os_errno = 0;
@@ -102,28 +103,28 @@ void TrialScript::start(const std::map<std::string, std::string> &variables) {
   }
 }
 
-int TrialScript::next_signal() const {
+int ChildProgram::next_signal() const {
   signalfd_siginfo info{};
   while (read(signals_.get(), &info, sizeof info) == sizeof info) {
-    // What the terminal sends, the script gets itself.
+    // What the terminal sends, the program gets itself.
     if (info.ssi_code != SI_KERNEL) return static_cast<int>(info.ssi_signo);
   }
   return 0;
 }
 
-void TrialScript::send(int signal) const { kill(pid_, signal); }
+void ChildProgram::send(int signal) const { kill(pid_, signal); }
 
-bool TrialScript::succeeded() {
+bool ChildProgram::succeeded() {
   while (waitpid(pid_, &status_, 0) < 0 && errno == EINTR) {
   }
   return WIFEXITED(status_) && WEXITSTATUS(status_) == 0;
 }
 
-void TrialScript::end_likewise() const {
+void ChildProgram::end_likewise() const {
   if (WIFSIGNALED(status_)) {
     const int signal = WTERMSIG(status_);
     const rlimit no_core{};
-    setrlimit(RLIMIT_CORE, &no_core);  // the script has left its own
+    setrlimit(RLIMIT_CORE, &no_core);  // the program has left its own
     std::signal(signal, SIG_DFL);
     sigset_t mask;
     sigemptyset(&mask);
