@@ -8,24 +8,32 @@ from typing import TYPE_CHECKING, Any
 from detcore.errors import Error
 
 if TYPE_CHECKING:
-    from detcore import client, core, search, storage
+    from detcore import client, core, search, storage, trial
     from detcore.core._info import ClusterInfo, TrialInfo, get_cluster_info
+    from detcore.trial._context import TrialContext
 
 __version__ = "0.1.0"
 __all__ = [
     "ClusterInfo",
     "Error",
     "InvalidHP",
+    "TrialContext",
     "TrialInfo",
     "client",
     "core",
     "get_cluster_info",
     "search",
     "storage",
+    "trial",
 ]
 
-_MODULES = {"client", "core", "search", "storage"}
-_OF_INFO = {"ClusterInfo", "TrialInfo", "get_cluster_info"}
+_MODULES = {"client", "core", "keras", "search", "storage", "trial"}
+_ELSEWHERE = {
+    "ClusterInfo": "detcore.core._info",
+    "TrialContext": "detcore.trial._context",
+    "TrialInfo": "detcore.core._info",
+    "get_cluster_info": "detcore.core._info",
+}
 
 
 class InvalidHP(Exception):
@@ -41,6 +49,6 @@ def __getattr__(name: str) -> Any:
     # What a program does not use it does not wait for.
     if name in _MODULES:
         return importlib.import_module("detcore." + name)
-    if name in _OF_INFO:
-        return getattr(importlib.import_module("detcore.core._info"), name)
+    if name in _ELSEWHERE:
+        return getattr(importlib.import_module(_ELSEWHERE[name]), name)
     raise AttributeError(f"module 'detcore' has no attribute {name!r}")

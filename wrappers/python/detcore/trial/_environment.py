@@ -1,0 +1,105 @@
+"""What a trial is told about itself: the facts behind a TrialContext."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from detcore.core._info import ClusterInfo
+
+
+class ExperimentConfig(dict[str, Any]):
+    """The experiment configuration, with the defaults of what may be absent."""
+
+    def scheduling_unit(self) -> int:
+        return int(self.get("scheduling_unit", 100))
+
+    def slots_per_trial(self) -> int:
+        return int((self.get("resources") or {}).get("slots_per_trial", 1))
+
+    def experiment_seed(self) -> int:
+        return int((self.get("reproducibility") or {}).get("experiment_seed", 0))
+
+    def debug_enabled(self) -> bool:
+        return bool(self.get("debug", False))
+
+    def get_records_per_epoch(self) -> int | None:
+        return self.get("records_per_epoch")
+
+    def get_min_validation_period(self) -> dict[str, int]:
+        return self.get("min_validation_period") or {}
+
+    def get_min_checkpoint_period(self) -> dict[str, int]:
+        return self.get("min_checkpoint_period") or {}
+
+    def get_searcher_metric(self) -> str:
+        return str(self["searcher"]["metric"])
+
+    def get_optimizations_config(self) -> dict[str, Any]:
+        return self.get("optimizations") or {}
+
+    def average_training_metrics_enabled(self) -> bool:
+        return bool(self.get_optimizations_config().get("average_training_metrics", True))
+
+    def get_checkpoint_storage(self) -> dict[str, Any]:
+        return self.get("checkpoint_storage") or {}
+
+    def get_entrypoint(self) -> str | list[str]:
+        entrypoint = self["entrypoint"]
+        parts = entrypoint if isinstance(entrypoint, list) else [entrypoint]
+        if not all(isinstance(part, str) for part in parts):
+            raise ValueError(f"entrypoint is text or a list of texts, not {entrypoint!r}")
+        return entrypoint  # type: ignore[no-any-return]
+
+
+@dataclasses.dataclass(frozen=True)
+class Environment:
+    """A read-only record; trials see it as `context.env`."""
+
+    experiment_config: ExperimentConfig
+    hparams: dict[str, Any]
+    trial_seed: int = 0
+    steps_completed: int = 0
+    latest_checkpoint: str | None = None
+    #: Whether a controller trains the trial, rather than its author by hand.
+    managed_training: bool = True
+    #: One batch of everything, to see whether it runs.
+    test_mode: bool = False
+    on_cluster: bool = False
+    debug: bool = False
+    use_gpu: bool = False
+    container_gpus: list[str] = dataclasses.field(default_factory=list)
+    slot_ids: list[int] = dataclasses.field(default_factory=list)
+    det_trial_id: str = ""
+    det_experiment_id: str = ""
+    det_agent_id: str = ""
+    det_cluster_id: str = ""
+    trial_run_id: int = 0
+    allocation_id: str = ""
+    master_url: str = ""
+
+    @classmethod
+    def of_run(cls, info: ClusterInfo, **others: Any) -> Environment:
+        """Of a run that core.init() started; `others` are fields that it does not know."""
+        trial = info.trial
+        return cls(
+            ExperimentConfig(trial.config),
+            trial.hparams,
+            trial_seed=trial.trial_seed,
+            steps_completed=trial.steps_completed,
+            latest_checkpoint=info.latest_checkpoint,
+            on_cluster=bool(info.cluster_id),
+            debug=trial.debug,
+            use_gpu=bool(info.gpu_uuids),
+            container_gpus=info.gpu_uuids,
+            slot_ids=info.slot_ids,
+            det_trial_id=str(trial.trial_id),
+            det_experiment_id=str(trial.experiment_id),
+            det_agent_id=info.agent_id,
+            det_cluster_id=info.cluster_id,
+            trial_run_id=trial.trial_run_id,
+            allocation_id=info.allocation_id,
+            master_url=info.master_url,
+            **others,
+        )

@@ -1,0 +1,19 @@
+"""What trial layers refuse."""
+
+from __future__ import annotations
+
+
+class InvalidExperimentException(BaseException):
+    """The experiment cannot be trained as it is written. Handlers of `Exception` let it pass, as
+    those of trials always did: it is for the one who wrote the experiment."""
+
+
+class InvalidDataTypeException(InvalidExperimentException):
+    """Data of a kind that a trial cannot be fed with."""
+
+    def __init__(self, kind: type, message: str) -> None:
+        super().__init__(f"Invalid data type ({kind.__name__}): {message}")
+
+
+class CheckFailedError(Exception):
+    """A trial breaks a rule of its contract, such as forgetting to wrap its model."""
