@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
-import importlib
-import os
-import sys
-from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING
-
-from detcore import ClusterInfo, InvalidHP, TrialInfo, core, get_cluster_info
+from detcore import ClusterInfo, InvalidHP, TrialContext, TrialInfo, core, get_cluster_info
+from detcore._code import import_from_path
 from detcore.compat import missing
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 __all__ = [
     "LOG_FORMAT",
     "ClusterInfo",
     "InvalidHP",
+    "TrialContext",
     "TrialInfo",
     "core",
     "get_cluster_info",
@@ -30,29 +21,5 @@ __path__: list[str] = []  # its modules are those of detcore.compat.MODULES
 #: The last release whose interface is kept to; scripts compare it.
 __version__ = "0.38.1"
 LOG_FORMAT = "%(levelname)s: [%(process)s] %(name)s: %(message)s"
-
-
-@contextlib.contextmanager
-def import_from_path(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Within it modules are found in `path` first, also those whose names are imported already, as
-    for code that was kept in a checkpoint. Behind it the names mean what they did before."""
-    folder = Path(path).absolute()
-    there = {entry.stem for entry in folder.iterdir() if entry.is_dir() or entry.suffix == ".py"}
-
-    def hide() -> dict[str, ModuleType]:
-        names = [name for name in sys.modules if name.partition(".")[0] in there]
-        return {name: sys.modules.pop(name) for name in names}
-
-    before = hide()
-    sys.path.insert(0, str(folder))
-    importlib.invalidate_caches()
-    try:
-        yield
-    finally:
-        with contextlib.suppress(ValueError):
-            sys.path.remove(str(folder))
-        hide()
-        sys.modules.update(before)
-
 
 __getattr__ = missing("determined", __all__)

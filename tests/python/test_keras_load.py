@@ -1,0 +1,139 @@
+"""load_model_from_checkpoint_path(), of checkpoints that a trial of detcore.keras wrote."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("detcore.keras", reason="TensorFlow is not installed")
+
+import keras_recorder
+from detcore import core
+from detcore._code import import_from_path
+from detcore.keras import TFKerasTrialContext, load_model_from_checkpoint_path
+from detcore.keras._controller import Controller
+from detcore.trial import Environment, ExperimentConfig, InvalidExperimentException
+
+PROGRAM = """
+import os
+import numpy as np
+import tensorflow as tf
+from detcore import keras
+
+ROWS = np.arange(9, dtype=np.float32).reshape(-1, 1)
+IMPORTED_IN = os.getcwd()
+
+class Trial(keras.TFKerasTrial):
+    def __init__(self, context):
+        self.context = context
+        context.configure_fit(verbose=False, shuffle=False)
+
+    def build_model(self):
+        dense = tf.keras.layers.Dense(1, use_bias=False, kernel_initializer="zeros")
+        model = self.context.wrap_model(tf.keras.Sequential([dense]))
+        model.build((None, 1))
+        rate = self.context.get_hparam("lr")
+        model.compile(self.context.wrap_optimizer(tf.keras.optimizers.SGD(rate)), "mse")
+        return model
+
+    def build_training_data_loader(self):
+        return ROWS, ROWS * FACTOR
+
+    build_validation_data_loader = build_training_data_loader
+"""
+HPARAMS = {"global_batch_size": 9, "lr": 0.01}
+CONFIG = {"entrypoint": "model_def:Trial", "hyperparameters": HPARAMS}
+
+
+def saved(folder: Path, factor: int) -> Path:
+    """A checkpoint of a trial that learned from one batch that y is x times `factor`."""
+    code = folder / f"code{factor}"
+    code.mkdir()
+    (code / "model_def.py").write_text(PROGRAM.replace("FACTOR", str(factor)))
+    os.chdir(code)
+    given = TFKerasTrialContext(Environment(ExperimentConfig(CONFIG), HPARAMS))
+    recorder = keras_recorder.Recorder({})
+    with core.init() as run:
+        workloads = keras_recorder.Workloads(recorder, {"workloads": [["T", 1], ["C"]]})
+        workloads.respond = lambda response: None  # type: ignore[method-assign]
+        with import_from_path(code):
+            from model_def import Trial  # type: ignore[import-not-found]
+
+            Controller(Trial, given, run, workloads).run()
+        [entry] = run.checkpoint.list()
+        run.checkpoint.download(entry.storage_id, folder / f"saved{factor}")
+    os.chdir(folder)
+    return folder / f"saved{factor}"
+
+
+def weight(model: Any) -> float:
+    return float(model.trainable_variables[0].numpy()[0, 0])
+
+
+def test_models_of_checkpoints(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    twice, thrice = saved(tmp_path, 2), saved(tmp_path, 3)
+    models = [load_model_from_checkpoint_path(str(path)) for path in (twice, thrice)]
+    assert weight(models[1]) == pytest.approx(weight(models[0]) * 3 / 2) != 0
+    assert models[0]._is_compiled and type(models[0]).__name__ == "Sequential"
+    assert os.getcwd() == str(tmp_path)
+
+    other = load_data(twice, trial_type="PyTorchTrial")
+    assert weight(load_model_from_checkpoint_path(str(twice))) == weight(models[0])
+    assert "PyTorchTrial" in caplog.text
+
+    (twice / "load_data.json").unlink()
+    with pytest.raises(KeyError, match="experiment_config"):
+        load_model_from_checkpoint_path(str(twice))
+    facts = {"framework": "tensorflow-2.4", "format": "saved_weights"}
+    metadata(twice, {**facts, "experiment_config": CONFIG, "hparams": HPARAMS})
+    assert weight(load_model_from_checkpoint_path(str(twice))) == weight(models[0])
+    models[1].save(str(twice / "determined-keras-model.h5"))
+    old = {**facts, "format": "h5", "experiment_config": CONFIG, "hparams": HPARAMS}
+    metadata(twice, old)
+    assert weight(load_model_from_checkpoint_path(str(twice))) == weight(models[1])
+    metadata(twice, {**old, "format": "cuneiform"})
+    with pytest.raises(AssertionError, match="cuneiform"):
+        load_model_from_checkpoint_path(str(twice))
+    (twice / "metadata.json").unlink()
+    with pytest.raises(AssertionError, match="download the whole checkpoint"):
+        load_model_from_checkpoint_path(str(twice))
+    (twice / "load_data.json").write_text(json.dumps(other))
+    (twice / "code" / "model_def.py").write_text("raise SystemExit(3)")
+    with pytest.raises(InvalidExperimentException, match="ended the program"):
+        load_model_from_checkpoint_path(str(twice))
+    shutil.rmtree(thrice)
+
+
+def load_data(path: Path, **changes: str) -> dict[str, Any]:
+    facts: dict[str, Any] = json.loads((path / "load_data.json").read_text())
+    assert facts["trial_cls_spec"] == "model_def:Trial" and facts["hparams"] == HPARAMS
+    facts.update(changes)
+    (path / "load_data.json").write_text(json.dumps(facts))
+    return facts
+
+
+def metadata(path: Path, facts: dict[str, Any]) -> None:
+    (path / "metadata.json").unlink(missing_ok=True)
+    (path / "metadata.json").write_text(json.dumps(facts))
+
+
+def test_scripts_written_against_determined_find_it_and_others_do_not_wait_for_it() -> None:
+    lazy = "import sys, detcore, detcore.trial; assert 'tensorflow' not in sys.modules\n"
+    original = "from determined.keras import TFKerasTrial, TFKerasTrialContext\n"
+    original += "from determined.keras.callbacks import EarlyStopping\nimport determined as det\n"
+    original += "assert det.keras.TFKerasTrial is TFKerasTrial\n"
+    original += "assert issubclass(TFKerasTrialContext, det.TrialContext)\n"
+    program = f"{lazy}import detcore.compat\n{original}print('found')"
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    assert done.stdout == "found\n"

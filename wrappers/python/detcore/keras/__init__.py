@@ -1,0 +1,19 @@
+"""Trials of tf.keras: a class says what model and what data, the rest is done for it."""
+
+from detcore.keras import callbacks
+from detcore.keras._context import TFKerasExperimentalContext, TFKerasTrialContext
+from detcore.keras._data import ArrayLike, InputData
+from detcore.keras._load import load_model_from_checkpoint_path
+from detcore.keras._sequence_adapter import SequenceAdapter
+from detcore.keras._trial import TFKerasTrial
+
+__all__ = [
+    "ArrayLike",
+    "InputData",
+    "SequenceAdapter",
+    "TFKerasExperimentalContext",
+    "TFKerasTrial",
+    "TFKerasTrialContext",
+    "callbacks",
+    "load_model_from_checkpoint_path",
+]

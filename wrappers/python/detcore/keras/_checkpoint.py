@@ -1,0 +1,100 @@
+"""What a checkpoint of a TFKerasTrial holds."""
+
+from __future__ import annotations
+
+import json
+import logging
+import pickle
+from typing import TYPE_CHECKING, Any
+
+from detcore.keras import _code, _optimizer_weights, _random_state
+
+if TYPE_CHECKING:
+    import pathlib
+
+    from detcore.keras._context import TFKerasTrialContext
+    from detcore.keras._multiplexer import Multiplexer
+    from detcore.trial import WorkloadSource
+
+_log = logging.getLogger("detcore.keras")
+
+WEIGHTS = "determined-keras-model-weights"
+OPTIMIZERS = "determined-keras-optimizer-weights.h5"
+CALLBACKS = "determined-callbacks.v1.pkl"
+RANDOM = "rng_state.pkl"
+SEQUENCER = "workload_sequencer.pkl"
+LOAD_DATA = "load_data.json"
+# Of older releases: model and optimizer as one file.
+WHOLE_MODEL = "determined-keras-model.h5"
+OLDEST_MODEL = "determined-keras-model"
+
+
+class Checkpoint:
+    """Writes one, and reads one, also of the original. Names and layout are those of the original,
+    whose loader reads ours."""
+
+    def __init__(
+        self,
+        model: Any,
+        context: TFKerasTrialContext,
+        multiplexer: Multiplexer,
+        workloads: WorkloadSource,
+        trial_class: type[Any],
+    ) -> None:
+        self._model = model
+        self._context = context
+        self._multiplexer = multiplexer
+        self._workloads = workloads
+        self._trial_class = trial_class
+
+    def save(self, path: pathlib.Path) -> None:
+        """On the chief. Callbacks may add files, which must find theirs written."""
+        self._model.save_weights(str(path / WEIGHTS), save_format="tf")
+        _optimizer_weights.save(path / OPTIMIZERS, self._context._optimizers(), self._model)
+        _dump(path / RANDOM, _random_state.get())
+        _code.copy(path / "code")
+        _dump(path / CALLBACKS, self._multiplexer.get_state())
+        self._multiplexer.end_checkpoint(str(path))
+        state = self._workloads.state()
+        if state:
+            _dump(path / SEQUENCER, state)
+        load_data = {
+            "trial_type": "TFKerasTrial",
+            "experiment_config": self._context.get_experiment_config(),
+            "hparams": self._context.get_hparams(),
+            "trial_cls_spec": f"{self._trial_class.__module__}:{self._trial_class.__qualname__}",
+        }
+        (path / LOAD_DATA).write_text(json.dumps(load_data))
+
+    def restore(self, path: pathlib.Path) -> None:
+        """On every rank, before training begins."""
+        self._restore_model(path)
+        if (path / RANDOM).exists():
+            _random_state.load(_read(path / RANDOM))
+        else:
+            _log.warning("The checkpoint has no %s: random numbers begin anew.", RANDOM)
+        if (path / CALLBACKS).exists():
+            self._multiplexer.restore(_read(path / CALLBACKS))
+        if (path / SEQUENCER).exists():
+            self._workloads.load_state(_read(path / SEQUENCER))
+
+    def _restore_model(self, path: pathlib.Path) -> None:
+        optimizers = self._context._optimizers()
+        for whole in (WHOLE_MODEL, OLDEST_MODEL):
+            if (path / whole).exists():
+                self._model.load_weights(str(path / whole))
+                _optimizer_weights.load(path / whole, optimizers, self._model)
+                return
+        self._model.load_weights(str(path / WEIGHTS))
+        if (path / OPTIMIZERS).exists():
+            _optimizer_weights.load(path / OPTIMIZERS, optimizers, self._model)
+
+
+def _dump(path: pathlib.Path, value: Any) -> None:
+    with path.open("wb") as file:
+        pickle.dump(value, file)
+
+
+def _read(path: pathlib.Path) -> Any:
+    with path.open("rb") as file:
+        return pickle.load(file)

@@ -1,0 +1,179 @@
+"""Trains a TFKerasTrial, workload by workload."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from detcore import InvalidHP
+from detcore.keras import _checkpoint, _prepare
+from detcore.keras._feed import Feed
+from detcore.keras._finished import Finished
+from detcore.keras._metrics import numbers
+from detcore.keras._multiplexer import Multiplexer
+from detcore.keras._tensorflow import tf
+from detcore.trial import CheckFailedError, Workload, WorkloadKind, WorkloadSource
+
+if TYPE_CHECKING:
+    from detcore.core import Context
+    from detcore.keras._context import TFKerasTrialContext
+    from detcore.keras._trial import TFKerasTrial
+
+_log = logging.getLogger("detcore.keras")
+
+
+class Controller:
+    """One fit() of Keras for the whole trial; validations and checkpoints happen in its callbacks,
+    between two batches."""
+
+    def __init__(
+        self,
+        trial_class: type[TFKerasTrial],
+        context: TFKerasTrialContext,
+        core: Context,
+        workloads: WorkloadSource,
+    ) -> None:
+        _prepare.seed(context.env.trial_seed)
+        self._context = context
+        self._core = core
+        self._workloads = workloads
+        self._workload: Workload | None = None
+        self._started = 0.0
+        trial = trial_class(context)
+        _prepare.devices(trial.session_config(), context.distributed.local_rank)
+        training, validation = _prepare.data(trial, context)
+        trial.build_model()
+        self._model = context._compile()
+        callbacks = _prepare.callbacks(trial, context)
+        self._feed = Feed(context, training, validation)
+        params = {
+            "batch_size": context.get_per_slot_batch_size(),
+            "epochs": None,
+            "steps": None,
+            "samples": None,
+            "verbose": False,
+            "do_validation": False,
+            "metrics": self._model.metrics_names,
+        }
+        batches = _prepare.batches_per_epoch(context)
+        self._multiplexer = Multiplexer(callbacks, batches, params, self)
+        self._checkpoint = _checkpoint.Checkpoint(
+            self._model, context, self._multiplexer, workloads, trial_class
+        )
+        if context.env.latest_checkpoint is not None:
+            _log.info("Restoring trial from checkpoint %s", context.env.latest_checkpoint)
+            with core.checkpoint.restore_path(context.env.latest_checkpoint) as path:
+                self._checkpoint.restore(path)
+        # Ready-made it is used as it is; checking the time of hooks would take some.
+        self._callbacks = tf.keras.callbacks.CallbackList([self._multiplexer], model=self._model)
+        self._callbacks._check_timing = False
+
+    def run(self) -> None:
+        """Until there are no more workloads. InvalidHP of training is answered, and raised."""
+        try:
+            self._model.fit(
+                self._feed.training(),
+                class_weight=self._context._fit.class_weight,
+                callbacks=self._callbacks,
+                shuffle=False,
+                steps_per_epoch=sys.maxsize,
+                epochs=sys.maxsize,
+                verbose=0,
+            )
+        except Finished:
+            pass
+        except InvalidHP as refusal:
+            if self._workload is not None:
+                self._respond(refusal)
+            raise
+        except Exception:
+            if self._feed.failure is not None:  # of which Keras has a text only
+                raise self._feed.failure from None
+            raise
+        finally:
+            self._feed.close()
+
+    def next_training(self) -> int:
+        """Does what comes before the next training; how many batches that has."""
+        while (workload := self._workloads.next()) is not None:
+            self._workload = workload
+            self._started = time.monotonic()
+            if workload.kind is WorkloadKind.RUN_STEP:
+                self._model.reset_metrics()
+                return workload.num_batches
+            work = (
+                self._validate
+                if workload.kind is WorkloadKind.COMPUTE_VALIDATION_METRICS
+                else self._save
+            )
+            try:
+                response = work()
+            except InvalidHP as refusal:
+                self._respond(refusal)
+            else:
+                self._respond(response)
+        self._multiplexer.end()
+        raise Finished
+
+    def average_training(self, batches: list[dict[str, Any]]) -> dict[str, Any]:
+        """Keras' logs are means since the metrics were reset: the last are those of all batches."""
+        return batches[-1]
+
+    def end_training(self, batches: list[dict[str, Any]], averages: dict[str, Any]) -> None:
+        records = len(batches) * self._context.get_per_slot_batch_size()
+        self._log_speed("trained", records, len(batches))
+        metrics = {"num_inputs": records, "batch_metrics": batches, "avg_metrics": averages}
+        self._respond({"metrics": metrics, "stop_requested": self._context.get_stop_requested()})
+
+    def request_stop(self) -> None:
+        if not self._context.get_stop_requested():
+            self._context.set_stop_requested(True)
+
+    def _validate(self) -> dict[str, Any]:
+        with self._feed.validation() as (data, steps):
+            try:
+                logs = self._model.evaluate(
+                    data, steps=steps, callbacks=self._callbacks, verbose=0, return_dict=True
+                )
+            except Exception as failure:
+                raise self._feed.failure or failure from None
+        metrics = {f"val_{name}": value for name, value in numbers(logs).items()}
+        if not metrics:
+            raise CheckFailedError("evaluating the model gave no metrics: compile it with a loss")
+        batches = self._multiplexer.end_test(dict(metrics))
+        records = batches * self._context.get_per_slot_batch_size()
+        self._log_speed("validated", records, batches)
+        return {
+            "metrics": {"num_inputs": records, "validation_metrics": metrics},
+            "stop_requested": self._context.get_stop_requested(),
+        }
+
+    def _save(self) -> dict[str, Any]:
+        assert self._workload is not None
+        steps = self._workload.total_batches_processed
+        metadata = {
+            "steps_completed": steps,
+            "framework": f"tensorflow-{tf.__version__}",
+            "format": "saved_weights",
+        }
+        with self._core.checkpoint.store_path(metadata) as (path, storage_id):
+            self._checkpoint.save(path)
+        return {"uuid": storage_id}
+
+    def _respond(self, response: dict[str, Any] | InvalidHP) -> None:
+        self._workload = None
+        self._workloads.respond(response)
+
+    def _log_speed(self, what: str, records: int, batches: int) -> None:
+        seconds = max(time.monotonic() - self._started, 1e-9)
+        _log.info(
+            "%s: %d records in %.4gs (%.4g records/s), in %d batches (%.4g batches/s)",
+            what,
+            records,
+            seconds,
+            records / seconds,
+            batches,
+            batches / seconds,
+        )

@@ -1,0 +1,60 @@
+"""The forms of data that build_training_data_loader() and its sister may return."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Union
+
+import numpy as np
+
+from detcore.keras._arrays import Arrays
+from detcore.keras._sequence_adapter import SequenceAdapter
+from detcore.keras._tensorflow import tf
+from detcore.trial import InvalidDataTypeException, InvalidExperimentException
+
+if TYPE_CHECKING:
+    from detcore.keras._context import TFKerasTrialContext
+
+_Array = np.ndarray[Any, Any]
+ArrayLike = Union[_Array, "list[_Array]", "dict[str, _Array]"]
+InputData = Union[
+    tf.keras.utils.Sequence, tf.data.Dataset, SequenceAdapter, "tuple[ArrayLike, ...]"
+]
+
+_FORMS = """a trial is fed with one of
+  (x, y) or (x, y, sample_weight), of NumPy arrays or of lists or dicts of such;
+  a tf.data.Dataset that context.wrap_dataset() returned;
+  a tf.keras.utils.Sequence."""
+
+
+def adapt(data: Any, batch_size: int) -> Any:
+    """`data` as Arrays, Dataset, Sequence or SequenceAdapter; InvalidDataTypeException: none of
+    the accepted forms."""
+    if isinstance(data, (tf.data.Dataset, tf.keras.utils.Sequence, SequenceAdapter, Arrays)):
+        return data
+    if not isinstance(data, tuple) or len(data) not in (2, 3):
+        size = f" of {len(data)}" if isinstance(data, tuple) else ""
+        raise InvalidDataTypeException(type(data), f"Received: {type(data)}{size}; {_FORMS}")
+    for part, name in zip(data, ("x", "y")):
+        _check_arrays(part, name)
+    return Arrays(data[0], data[1], data[2] if len(data) == 3 else None, batch_size)
+
+
+def _check_arrays(part: Any, name: str) -> None:
+    if isinstance(part, dict):
+        arrays = list(part.values())
+    elif isinstance(part, (list, tuple)):
+        arrays = list(part)
+    else:
+        arrays = [part]
+    if not all(isinstance(array, np.ndarray) for array in arrays):
+        raise InvalidDataTypeException(
+            type(part), f"{name} is no NumPy array, nor a list or dict of such; {_FORMS}"
+        )
+
+
+def check_wrapped(context: TFKerasTrialContext, *datas: Any) -> None:
+    """That a Dataset went through wrap_dataset(), without which ranks would train the same."""
+    if any(isinstance(data, tf.data.Dataset) for data in datas) and not context._dataset_wrapped:
+        raise InvalidExperimentException(
+            "Please use context.wrap_dataset(dataset) for tf.data.Dataset inputs"
+        )

@@ -1,0 +1,97 @@
+"""A trained model out of a checkpoint."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import logging
+import os
+import pathlib
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from detcore._code import import_from_path
+from detcore.keras._checkpoint import LOAD_DATA, WEIGHTS, WHOLE_MODEL
+from detcore.keras._context import TFKerasTrialContext
+from detcore.trial import InvalidExperimentException
+from detcore.trial._offline import environment_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_log = logging.getLogger("detcore.keras")
+_METADATA = "metadata.json"
+
+
+class _Saved(NamedTuple):
+    config: dict[str, Any]
+    hparams: dict[str, Any]
+    #: "module:Class"
+    trial_class: str
+    weights: str
+
+
+def load_model_from_checkpoint_path(path: str, tags: list[str] | None = None) -> Any:
+    """The model of a TFKerasTrial, with its weights, as its author's code in the checkpoint builds
+    it. `path` is where the checkpoint was downloaded to; `tags` is not looked at.
+
+    Runs that code. AssertionError: it is no such checkpoint, and why.
+    """
+    folder = pathlib.Path(path)
+    saved = _saved(folder)
+    module, _, name = saved.trial_class.partition(":")
+    with import_from_path(folder / "code"):
+        with _in_directory(folder / "code"):
+            try:
+                trial_class = importlib.import_module(module)
+            except SystemExit as ended:
+                raise InvalidExperimentException(
+                    f"importing {module} of the checkpoint ended the program ({ended}): its code "
+                    "must be importable, with what runs it under if __name__ == '__main__'"
+                ) from ended
+        for part in name.split("."):
+            trial_class = getattr(trial_class, part)
+        trial: Any = trial_class
+        context = TFKerasTrialContext(environment_of(saved.config, saved.hparams))
+        model = trial(context).build_model()
+    status = model.load_weights(str(folder / saved.weights))
+    if status is not None:  # of an optimizer nothing is asked
+        status.expect_partial()
+    return model
+
+
+def _saved(folder: pathlib.Path) -> _Saved:
+    if (folder / LOAD_DATA).exists():
+        facts = json.loads((folder / LOAD_DATA).read_text())
+        if facts["trial_type"] != "TFKerasTrial":
+            _log.warning("The checkpoint is that of a %s, not TFKerasTrial.", facts["trial_type"])
+        spec = facts["trial_cls_spec"]
+        return _Saved(facts["experiment_config"], facts["hparams"], spec, WEIGHTS)
+    if not (folder / _METADATA).exists():
+        raise AssertionError(
+            f"{folder} has neither {LOAD_DATA} nor {_METADATA}: download the whole checkpoint. "
+            "Those of before 0.17.8 need a metadata.json written beside their files, with "
+            "framework, format, experiment_config and hparams."
+        )
+    facts = json.loads((folder / _METADATA).read_text())
+    if not str(facts.get("framework", "")).startswith("tensorflow"):
+        _log.warning("The checkpoint is one of %s, not tensorflow.", facts.get("framework"))
+    if facts.get("format") not in _WEIGHTS_OF:
+        raise AssertionError(f"{folder}: the format {facts.get('format')!r} is unknown")
+    if "experiment_config" not in facts:
+        raise KeyError(f"{folder}/{_METADATA} lacks experiment_config, and there is no {LOAD_DATA}")
+    config = facts["experiment_config"]
+    return _Saved(config, facts["hparams"], config["entrypoint"], _WEIGHTS_OF[facts["format"]])
+
+
+_WEIGHTS_OF = {"saved_weights": WEIGHTS, "h5": WHOLE_MODEL}
+
+
+@contextlib.contextmanager
+def _in_directory(folder: pathlib.Path) -> Iterator[None]:
+    before = os.getcwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)

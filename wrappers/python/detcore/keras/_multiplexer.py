@@ -1,0 +1,226 @@
+"""One callback of Keras that makes workloads of its batches."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+from detcore.keras._metrics import numbers
+from detcore.keras._tensorflow import tf
+from detcore.keras.callbacks import Callback
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from detcore.keras._controller import Controller
+
+
+@dataclasses.dataclass
+class _Progress:
+    epoch: int = 0
+    want_epoch_begin: bool = True
+    #: Trained of this epoch.
+    epoch_batches: int = 0
+    latest_training_metrics: dict[str, Any] = dataclasses.field(default_factory=dict)
+    total_batches: int = 0
+
+
+class Multiplexer(tf.keras.callbacks.Callback):  # type: ignore[misc]
+    """Calls the trial's callbacks, all of them at each point, in this order:
+
+    on_train_begin, load_state,
+    { on_epoch_begin?, on_train_workload_begin?, on_train_batch_begin, on_train_batch_end,
+      on_epoch_end?, on_train_workload_end?, [on_test_*], [get_state, on_checkpoint_end] }*,
+    on_train_end
+
+    Epochs are those of `batches_per_epoch`; those of Keras never end.
+    """
+
+    _supports_tf_logs = True  # tensors become numbers at the end of a workload
+
+    def __init__(
+        self,
+        callbacks: Sequence[Any],
+        batches_per_epoch: int | None,
+        params: dict[str, Any],
+        controller: Controller,
+    ) -> None:
+        super().__init__()
+        self._callbacks = list(callbacks)
+        self._batches_per_epoch = batches_per_epoch
+        self._controller = controller
+        self._progress = _Progress()
+        self._restored: dict[str, Any] | None = None
+        self._requested = 0
+        self._batch_logs: list[dict[str, Any]] = []
+        self._tested = 0
+        self._hooks = {
+            name: list(_hooks(self._callbacks, name))
+            for name in (f"{mode}_batch_{end}" for mode in _MODES for end in ("begin", "end"))
+        }
+        for callback in self._callbacks:
+            callback.set_params(params)
+
+    def set_model(self, model: Any) -> None:
+        super().set_model(model)
+        for callback in self._callbacks:
+            callback.set_model(model)
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Takes effect behind on_train_begin, which sets callbacks to their beginning."""
+        self._restored = state
+
+    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
+        self._call("on_train_begin", {})
+        if self._restored is not None:
+            self._load_state(self._restored)
+        self._requested = self._controller.next_training()
+
+    def on_train_batch_begin(self, batch: int, logs: dict[str, Any] | None = None) -> None:
+        progress = self._progress
+        if progress.want_epoch_begin:
+            progress.want_epoch_begin = False
+            self._call("on_epoch_begin", progress.epoch, {})
+        if not self._batch_logs:
+            self._tell("on_train_workload_begin", progress.total_batches, self._requested, {})
+        self._call_batch("train_batch_begin", progress.epoch_batches, {})
+
+    def on_train_batch_end(self, batch: int, logs: dict[str, Any]) -> None:
+        progress = self._progress
+        logs = self._call_batch("train_batch_end", progress.epoch_batches, logs)
+        self._batch_logs.append(logs)
+        progress.total_batches += 1
+        progress.epoch_batches += 1
+        if progress.epoch_batches == self._batches_per_epoch:
+            self._call("on_epoch_end", progress.epoch, {})
+            progress.epoch += 1
+            progress.epoch_batches = 0
+            progress.want_epoch_begin = True
+        if len(self._batch_logs) == self._requested:
+            self._end_workload()
+        # Before fit() looks, which would leave in the middle of a workload.
+        self.check_stop()
+
+    def _end_workload(self) -> None:
+        batches = [numbers(logs) for logs in self._batch_logs]
+        self._batch_logs = []
+        averages = self._controller.average_training(batches)
+        self._progress.latest_training_metrics = averages
+        self._tell("on_train_workload_end", self._progress.total_batches, averages)
+        self.check_stop()
+        self._controller.end_training(batches, averages)
+        self._requested = self._controller.next_training()
+
+    def check_stop(self) -> None:
+        """A callback that stops training stops the trial, behind the workload it is in."""
+        if self.model.stop_training:
+            self.model.stop_training = False
+            self._controller.request_stop()
+
+    def on_test_begin(self, logs: dict[str, Any] | None = None) -> None:
+        self._tested = 0
+        self._call("on_test_begin", {})
+
+    def on_test_batch_begin(self, batch: int, logs: dict[str, Any] | None = None) -> None:
+        self._call_batch("test_batch_begin", batch, {})
+
+    def on_test_batch_end(self, batch: int, logs: dict[str, Any]) -> None:
+        self._tested += 1
+        self._call_batch("test_batch_end", batch, logs)
+
+    def end_test(self, metrics: dict[str, Any]) -> int:
+        """on_test_end: when the metrics of all ranks are known, which is later than Keras ends.
+        How many batches there were."""
+        self._call("on_test_end", metrics)
+        self.check_stop()
+        return self._tested
+
+    def on_predict_begin(self, logs: dict[str, Any] | None = None) -> None:
+        self._call("on_predict_begin", {})
+
+    def on_predict_end(self, logs: dict[str, Any] | None = None) -> None:
+        self._call("on_predict_end", {})
+
+    def on_predict_batch_begin(self, batch: int, logs: dict[str, Any] | None = None) -> None:
+        self._call_batch("predict_batch_begin", batch, {})
+
+    def on_predict_batch_end(self, batch: int, logs: dict[str, Any]) -> None:
+        self._call_batch("predict_batch_end", batch, logs)
+
+    def end_checkpoint(self, path: str) -> None:
+        self._tell("on_checkpoint_end", path)
+        self.check_stop()
+
+    def end(self) -> None:
+        """on_train_end: when there is nothing more to do."""
+        self._call("on_train_end", {})
+
+    def get_state(self) -> dict[str, Any]:
+        states = {key: callback.get_state() for key, callback in self._ours()}
+        return {"self": dataclasses.asdict(self._progress), "callbacks": states}
+
+    def _load_state(self, state: dict[str, Any]) -> None:
+        self._progress = _Progress(**state["self"])
+        ours = dict(self._ours())
+        for key, saved in self._by_key(state["callbacks"]).items():
+            if key in ours:
+                ours[key].load_state(saved)
+            elif not key.startswith(_INTERNAL):
+                raise ValueError(
+                    f"the checkpoint has the state of the callback {key}, which keras_callbacks() "
+                    f"does not give; given are {', '.join(sorted(ours)) or 'none'}"
+                )
+
+    def _by_key(self, states: Any) -> dict[str, Any]:
+        if isinstance(states, list):  # of the original: one for each callback, by position
+            if len(states) != len(self._callbacks):
+                raise ValueError(
+                    f"the checkpoint has the states of {len(states)} callbacks by position, and "
+                    f"there are {len(self._callbacks)}: give the ones that it was saved with"
+                )
+            keys = {id(callback): key for key, callback in self._ours()}
+            named = ((keys.get(id(c)), state) for c, state in zip(self._callbacks, states))
+            states = {key: state for key, state in named if key is not None}
+        return {key: state for key, state in states.items() if state is not None}
+
+    def _ours(self) -> Iterator[tuple[str, Any]]:
+        """By class and occurrence: another callback more or less shifts nothing."""
+        seen: collections.Counter[str] = collections.Counter()
+        for callback in self._callbacks:
+            if isinstance(callback, Callback):
+                name = type(callback).__qualname__
+                seen[name] += 1
+                yield f"{name}#{seen[name]}", callback
+
+    def _call(self, name: str, *arguments: Any) -> None:
+        for callback in self._callbacks:
+            getattr(callback, name)(*arguments)
+
+    def _tell(self, name: str, *arguments: Any) -> None:
+        for callback in self._callbacks:
+            if isinstance(callback, Callback):
+                getattr(callback, name)(*arguments)
+
+    def _call_batch(self, name: str, batch: int, logs: dict[str, Any]) -> dict[str, Any]:
+        """Tensors become numbers for the first callback that wants those. What `logs` are then."""
+        as_numbers = not logs
+        for hook, takes_tensors in self._hooks[name]:
+            if not takes_tensors and not as_numbers:
+                logs, as_numbers = numbers(logs), True
+            hook(batch, logs)
+        return logs
+
+
+_MODES = ("train", "test", "predict")
+# Callbacks that depend on configure_fit(): their states may be left.
+_INTERNAL = ("Progress#", "History#")
+
+
+def _hooks(callbacks: Sequence[Any], name: str) -> Iterator[tuple[Callable[..., None], bool]]:
+    """Those that do something, and whether they take tensors."""
+    end = name.rpartition("_")[2]
+    for callback in callbacks:
+        names = [f"on_{name}"] + [f"on_batch_{end}"] * name.startswith("train")
+        if not all(getattr(getattr(callback, n), "_is_default", False) for n in names):
+            yield getattr(callback, f"on_{name}"), getattr(callback, "_supports_tf_logs", False)

@@ -1,0 +1,119 @@
+"""The variables of optimizers, as a file of HDF5 in the layout of Keras."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from detcore.keras._tensorflow import tf
+
+if TYPE_CHECKING:
+    import pathlib
+    from collections.abc import Sequence
+
+_log = logging.getLogger("detcore.keras")
+_GROUP = "optimizer_weights"
+
+
+def save(path: pathlib.Path, optimizers: Sequence[Any], model: Any) -> None:
+    """A group optimizer-<i> for each. Beside what Keras keeps: the learning rate, and which of the
+    model's variables the optimizer was built for."""
+    import h5py  # comes with TensorFlow
+
+    with h5py.File(path, "w") as file:
+        for number, optimizer in enumerate(optimizers):
+            group = file.create_group(f"optimizer-{number}")
+            rate = _learning_rate(optimizer)
+            if rate is not None:
+                group.attrs["learning_rate"] = float(rate.numpy())
+            variables = _variables(optimizer)
+            if not variables:
+                continue
+            group.attrs["built_for"] = _built_for(optimizer, model)
+            weights = group.create_group(_GROUP)
+            weights.attrs["weight_names"] = [v.name.encode() for v in variables]
+            for variable in variables:
+                weights.create_dataset(variable.name, data=variable.numpy())
+
+
+def load(path: pathlib.Path, optimizers: Sequence[Any], model: Any) -> None:
+    """What does not fit is told, and that optimizer begins anew: a trial may go on with another."""
+    if not model.trainable_variables:  # as yet: its own optimizer comes with its weights
+        return
+    import h5py
+
+    with h5py.File(path, "r") as file:
+        if _GROUP in file:  # of a whole model
+            _load(file, optimizers[0], model)
+        for number, optimizer in enumerate(optimizers):
+            if f"optimizer-{number}" in file:
+                _load(file[f"optimizer-{number}"], optimizer, model)
+
+
+def _load(group: Any, optimizer: Any, model: Any) -> None:
+    try:
+        if _GROUP in group:
+            names = group[_GROUP].attrs["weight_names"]
+            values = [np.asarray(group[_GROUP][name]) for name in names]
+            _build(optimizer, model, group.attrs.get("built_for"))
+            _set(optimizer, values)
+        rate = _learning_rate(optimizer)
+        if rate is not None and "learning_rate" in group.attrs:
+            rate.assign(group.attrs["learning_rate"])
+    except (ValueError, KeyError, TypeError, AttributeError) as failure:
+        _log.warning(
+            "The state of the optimizer %s is not that of the checkpoint (%s); it begins anew.",
+            type(optimizer).__name__,
+            failure,
+        )
+
+
+def _is_legacy(optimizer: Any) -> bool:
+    return isinstance(optimizer, tf.keras.optimizers.legacy.Optimizer)
+
+
+def _variables(optimizer: Any) -> list[Any]:
+    if _is_legacy(optimizer):
+        return list(optimizer.weights)
+    variables = optimizer.variables
+    variables = variables() if callable(variables) else variables  # a method in some releases
+    rate = _learning_rate(optimizer)
+    return [variable for variable in variables if variable is not rate]
+
+
+def _set(optimizer: Any, values: list[Any]) -> None:
+    variables = _variables(optimizer)
+    shapes = [tuple(variable.shape) for variable in variables]
+    if shapes != [value.shape for value in values]:
+        raise ValueError(f"it has {len(shapes)} variables, and the checkpoint {len(values)} others")
+    for variable, value in zip(variables, values):
+        variable.assign(value)
+
+
+def _learning_rate(optimizer: Any) -> Any:
+    """Its variable, None where it follows a schedule."""
+    rate = getattr(optimizer, "_learning_rate", None)
+    if _is_legacy(optimizer):
+        rate = optimizer.learning_rate
+    return rate if isinstance(rate, tf.Variable) else None
+
+
+def _built_for(optimizer: Any, model: Any) -> list[int]:
+    if _is_legacy(optimizer):
+        return list(range(len(model.trainable_variables)))
+    known = getattr(optimizer, "_index_dict", {})
+    numbered = enumerate(model.trainable_variables)
+    return [number for number, variable in numbered if optimizer._var_key(variable) in known]
+
+
+def _build(optimizer: Any, model: Any, built_for: Any) -> None:
+    variables = model.trainable_variables
+    if built_for is not None:
+        variables = [variables[number] for number in built_for]
+    if _is_legacy(optimizer):
+        _ = optimizer.iterations
+        optimizer._create_all_weights(variables)
+    elif variables:
+        optimizer.build(variables)

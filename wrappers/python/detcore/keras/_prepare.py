@@ -1,0 +1,94 @@
+"""The steps from a trial's class to what a controller trains."""
+
+from __future__ import annotations
+
+import logging
+import random
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from detcore.keras import _data
+from detcore.keras._tensorflow import tf
+from detcore.keras.callbacks import Callback, TensorBoard
+from detcore.keras.callbacks._history import History
+from detcore.keras.callbacks._progress import Progress
+from detcore.trial import CheckFailedError
+
+if TYPE_CHECKING:
+    from detcore.keras._context import TFKerasTrialContext
+    from detcore.keras._trial import TFKerasTrial
+
+_log = logging.getLogger("detcore.keras")
+
+
+def seed(trial_seed: int) -> None:
+    """The same on every rank, so that the same model is built."""
+    tf.keras.backend.clear_session()
+    random.seed(trial_seed)
+    np.random.seed(trial_seed)
+    tf.random.set_seed(trial_seed)
+
+
+def devices(session_config: Any, local_rank: int) -> None:
+    """One GPU for each rank of a machine, with memory taken as it is needed."""
+    if not tf.executing_eagerly():
+        session_config.gpu_options.allow_growth = True
+        session_config.gpu_options.visible_device_list = str(local_rank)
+        tf.compat.v1.keras.backend.set_session(tf.compat.v1.Session(config=session_config))
+        return
+    gpus = tf.config.list_physical_devices("GPU")
+    if gpus:
+        gpu = gpus[local_rank % len(gpus)]
+        tf.config.set_visible_devices(gpu, "GPU")
+        tf.config.experimental.set_memory_growth(gpu, True)
+
+
+def data(trial: TFKerasTrial, context: TFKerasTrialContext) -> tuple[Any, Any]:
+    batch_size = context.get_per_slot_batch_size()
+    training = trial.build_training_data_loader()
+    training = _data.adapt(training, batch_size)
+    validation = trial.build_validation_data_loader()
+    return training, _data.adapt(validation, batch_size)
+
+
+def batches_per_epoch(context: TFKerasTrialContext) -> int | None:
+    """None: epochs never end, for nobody said how long they are."""
+    records = context.env.experiment_config.get_records_per_epoch()
+    return max(records // context.get_global_batch_size(), 1) if records else None
+
+
+def callbacks(trial: TFKerasTrial, context: TFKerasTrialContext) -> list[Any]:
+    """Of the trial, and those that every trial has."""
+    given = trial.keras_callbacks() or []
+    if not isinstance(given, list):
+        raise CheckFailedError(
+            f"keras_callbacks() returns a list of callbacks or None, not a {type(given).__name__}"
+        )
+    if batches_per_epoch(context) is None:
+        for callback in given:
+            _check_epoch_end(callback)
+    for callback in given:
+        if isinstance(callback, TensorBoard):
+            callback._write_below(context.get_tensorboard_path())
+    every = [*([Progress()] if context._fit.verbose else []), *given, History()]
+    if context.distributed.rank == 0:
+        return every
+    return [callback for callback in every if not getattr(callback, "_chief_worker_only", False)]
+
+
+def _check_epoch_end(callback: Any) -> None:
+    own = type(callback).on_epoch_end is not tf.keras.callbacks.Callback.on_epoch_end
+    if not own or getattr(callback, "_skip_epoch_end_check", False):
+        return
+    name = type(callback).__name__
+    if isinstance(callback, Callback):
+        raise AssertionError(
+            f"it is unsupported to use a Callback that defines on_epoch_end ({name}) without "
+            "setting the records_per_epoch value in the experiment config"
+        )
+    _log.warning(
+        "It is unsupported to use a Callback that defines on_epoch_end (%s) without setting the "
+        "records_per_epoch value in the experiment config: it will never be called.",
+        name,
+    )
