@@ -72,7 +72,7 @@ def test_its_exit_status_is_kept(tmp_path: Path) -> None:
         "import determined.pytorch",
         "from determined import pytorch",
         "import determined.pytorch.dsat",
-        "from determined.keras import TFKerasTrial",
+        "from determined.pytorch import PyTorchTrial",
     ],
 )
 def test_what_is_not_covered_is_named(tmp_path: Path, statement: str) -> None:

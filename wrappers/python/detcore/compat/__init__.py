@@ -29,6 +29,8 @@ MODULES = {
     "determined.errors": "detcore.compat._errors",
     "determined.experimental": "detcore.compat._experimental",
     "determined.experimental.client": "detcore.compat._client",
+    "determined.keras": "detcore.keras",
+    "determined.keras.callbacks": "detcore.keras.callbacks",
     "determined.searcher": "detcore.search",
 }
 

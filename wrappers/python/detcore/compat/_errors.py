@@ -9,6 +9,7 @@ from detcore.errors import (
     NotFoundError,
     UnavailableError,
 )
+from detcore.trial import InvalidDataTypeException, InvalidExperimentException
 
 APIException = Error
 BadRequestException = HTTPError
@@ -21,6 +22,8 @@ __all__ = [
     "APIException",
     "BadRequestException",
     "ForbiddenException",
+    "InvalidDataTypeException",
+    "InvalidExperimentException",
     "InvalidHP",
     "MasterNotFoundException",
     "NotFoundException",
