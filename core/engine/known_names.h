@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
-#include <set>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 
+#include "core/base/string_hash.h"
 #include "core/engine/database.h"
 
 namespace det::engine {
@@ -39,7 +41,7 @@ class KnownNames {
   }
 
  private:
-  using Names = std::set<std::string, std::less<>>;
+  using Names = std::unordered_set<std::string, StringHash, std::equal_to<>>;
 
   Database &store_;
   int64_t trial_id_ = 0;

@@ -9,6 +9,7 @@
 
 #include "core/base/json.h"
 #include "core/base/report.h"
+#include "core/base/string_hash.h"
 
 namespace det::engine {
 
@@ -41,11 +42,7 @@ class MetricText {
   std::vector<std::string> dotted_;  // names that no report has as they are
   std::vector<std::string_view> names_;
   bool is_reduced_ = false;
-  struct NameHash {
-    using is_transparent = void;
-    size_t operator()(std::string_view name) const { return std::hash<std::string_view>()(name); }
-  };
-  std::unordered_map<std::string, std::string, NameHash, std::equal_to<>> quoted_;
+  std::unordered_map<std::string, std::string, StringHash, std::equal_to<>> quoted_;
 };
 
 }  // namespace det::engine

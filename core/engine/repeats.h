@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/json.h"
+#include "core/base/string_hash.h"
 #include "core/engine/database.h"
 #include "core/engine/metric_text.h"
 
@@ -49,11 +50,7 @@ class Repeats {
   Database &store_;
   int64_t trial_id_ = 0;
   int64_t data_version_ = -1;
-  struct GroupHash {
-    using is_transparent = void;
-    size_t operator()(std::string_view group) const { return std::hash<std::string_view>()(group); }
-  };
-  std::unordered_map<std::string, Step, GroupHash, std::equal_to<>> last_;
+  std::unordered_map<std::string, Step, StringHash, std::equal_to<>> last_;
 };
 
 }  // namespace det::engine

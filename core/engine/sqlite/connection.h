@@ -10,6 +10,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "core/base/string_hash.h"
 #include "core/engine/database.h"
 
 struct sqlite3;
@@ -79,12 +80,8 @@ class SqliteConnection : public Connection {
   FileIdentity file_;
   int64_t connections_ = 0;  // how often it was opened
   bool lost_ = false;
-  struct TextHash {
-    using is_transparent = void;
-    size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
-  };
   // By their texts; empty while somebody has them.
-  std::unordered_map<std::string, std::unique_ptr<Statement>, TextHash, std::equal_to<>>
+  std::unordered_map<std::string, std::unique_ptr<Statement>, StringHash, std::equal_to<>>
       statements_;
   std::optional<bool> durable_;
   bool always_durable_ = false;
