@@ -72,7 +72,8 @@ std::unique_ptr<det::comm::Transport> transport_from(const det_communicator_func
       read_options(&deref(functions, "functions"), nothing, "functions");
   std::unique_ptr<det::comm::Transport> transport =
       det::comm::make_function_transport({given.send, given.receive, given.broadcast, given.destroy,
-                                          given.any_pair != 0, given.shared_memory != 0},
+                                          given.any_pair != 0, given.shared_memory != 0,
+                                          given.start_sum, given.finish_sums},
                                          user_data);
   if (given.send == nullptr || given.receive == nullptr)
     throw det::Error(det::Code::invalid, "functions.send and functions.receive must not be NULL");
@@ -130,7 +131,7 @@ void det_distributed_options_init(det_distributed_options *options) noexcept {
 
 void det_communicator_functions_init(det_communicator_functions *functions) noexcept {
   if (functions != nullptr)
-    *functions = {sizeof *functions, nullptr, nullptr, nullptr, nullptr, 0, 0};
+    *functions = {sizeof *functions, nullptr, nullptr, nullptr, nullptr, 0, 0, nullptr, nullptr};
 }
 
 det_status det_distributed_create(const det_distributed_options *options,

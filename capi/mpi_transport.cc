@@ -9,6 +9,7 @@
 #include <string>
 
 #include "capi/mpi_parting.h"
+#include "capi/mpi_sums.h"
 
 namespace {
 
@@ -142,6 +143,13 @@ det_communicator_functions MpiTransport::functions() const {
         root, channel, static_cast<char *>(data), size, timeout_ms);
   };
   functions.destroy = [](void *user_data) { delete static_cast<MpiTransport *>(user_data); };
+  functions.start_sum = [](void *data, size_t count, int32_t dtype, void *user_data) {
+    return static_cast<MpiTransport *>(user_data)->start_sum(static_cast<char *>(data), count,
+                                                             dtype);
+  };
+  functions.finish_sums = [](int64_t timeout_ms, void *user_data) {
+    return static_cast<MpiTransport *>(user_data)->finish_sums(timeout_ms);
+  };
   functions.any_pair = 1;
   functions.shared_memory = 1;
   return functions;
@@ -163,6 +171,21 @@ int32_t MpiTransport::wait(MPI_Request &request, MPI_Status *status, int64_t tim
     if (now >= end) return ETIMEDOUT;
     if (round > patient_after) usleep(50);
   }
+}
+
+// All ranks are at the first sum, so that it may make what is for sums alone.
+int32_t MpiTransport::start_sum(char *data, size_t count, int dtype) {
+  if (is_over()) return ENOTCONN;
+  if (!sums_) sums_ = std::make_unique<MpiSums>(job_);
+  return sums_->start(data, count, dtype);
+}
+
+int32_t MpiTransport::finish_sums(int64_t timeout_ms) {
+  if (is_over() || !sums_) return ENOTCONN;
+  const int32_t result = sums_->finish(
+      [&](MPI_Request &request) { return wait(request, MPI_STATUS_IGNORE, timeout_ms); });
+  if (result != 0 && result != ETIMEDOUT) broken_ = true;
+  return result;
 }
 
 // Ends a request, or leaves it behind: MPI can take neither a send nor a collective back.

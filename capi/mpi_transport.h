@@ -31,6 +31,8 @@ class MpiSession {
   static bool ours_;
 };
 
+class MpiSums;
+
 class MpiTransport {
  public:
   explicit MpiTransport(MPI_Comm comm);
@@ -54,6 +56,8 @@ class MpiTransport {
   int32_t receive(int peer, int channel, char *data, size_t capacity, size_t &size,
                   int64_t timeout_ms);
   int32_t broadcast(int root, int channel, char *data, size_t size, int64_t timeout_ms);
+  int32_t start_sum(char *data, size_t count, int dtype);
+  int32_t finish_sums(int64_t timeout_ms);
   int32_t finish(MPI_Request &request, int64_t timeout_ms);
   std::vector<int> talked_to() const;
   int32_t wait(MPI_Request &request, MPI_Status *status, int64_t timeout_ms);
@@ -66,5 +70,6 @@ class MpiTransport {
   int cross_rank_ = 0, cross_size_ = 1;
   std::vector<int> on_machine_;  // ranks of the job, by local rank
   std::vector<std::unique_ptr<Slot>> slots_;
+  std::unique_ptr<MpiSums> sums_;  // once there is one
   bool broken_ = false;  // a request was left behind, so the communicators must stay
 };

@@ -38,6 +38,14 @@ const char *function_of(ApiCall api) {
       return "det_checkpoint_ticket_wait";
     case ApiCall::ticket_cancel:
       return "det_checkpoint_ticket_cancel";
+    case ApiCall::trial_gradients_create:
+      return "det_trial_gradients_create";
+    case ApiCall::trial_gradients_step:
+      return "det_trial_gradients_step";
+    case ApiCall::trial_average_metrics:
+      return "det_trial_average_metrics";
+    case ApiCall::trial_broadcast:
+      return "det_trial_broadcast";
   }
   return "";
 }

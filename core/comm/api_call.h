@@ -23,9 +23,13 @@ enum class ApiCall : uint8_t {
   checkpoint_upload_async,
   checkpoint_commit_async,
   ticket_wait,
-  ticket_cancel
+  ticket_cancel,
+  trial_gradients_create,
+  trial_gradients_step,
+  trial_average_metrics,
+  trial_broadcast
 };
-constexpr auto last_api_call = ApiCall::ticket_cancel;
+constexpr auto last_api_call = ApiCall::trial_broadcast;
 
 struct Call {
   ApiCall api = ApiCall::none;

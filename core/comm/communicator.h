@@ -55,6 +55,15 @@ class Communicator {
   // and the job, with Code::callback. Never asked on two threads at once.
   virtual void ask_while_waiting(std::function<bool()> /*goes_on*/) {}
 
+  // Whether the ranks of this machine meet in memory, and so may share more of it.
+  virtual bool shares_memory() const { return false; }
+
+  // Sums of arrays over all ranks, where the transport makes them: see Transport. One thread at a
+  // time; finish_sums() is collective. What fails there fails the job.
+  virtual bool can_sum() const { return false; }
+  virtual void start_sum(char * /*data*/, size_t /*count*/, int /*dtype*/) {}
+  virtual void finish_sums() {}
+
   // Where the memory of large messages may be handed back; outlives the communicator. May be null.
   virtual std::shared_ptr<SpareBuffers> spare_buffers() const { return nullptr; }
 

@@ -74,6 +74,18 @@ class FunctionTransport : public Transport {
           "a broadcast from", root);
   }
 
+  bool can_sum() const override {
+    return functions_.start_sum != nullptr && functions_.finish_sums != nullptr;
+  }
+  void start_sum(char *data, size_t count, int dtype) override {
+    check_sum(functions_.start_sum(data, count, dtype, user_data_));
+  }
+  bool finish_sums(Patience &patience) override {
+    const int32_t result = functions_.finish_sums(milliseconds(patience), user_data_);
+    if (result != ETIMEDOUT) check_sum(result);
+    return result == 0;
+  }
+
  private:
   static int32_t milliseconds(Patience &patience) {
     return static_cast<int32_t>(std::min<int64_t>(patience.for_one_wait().count(), INT32_MAX));
@@ -87,6 +99,11 @@ class FunctionTransport : public Transport {
                           int64_t timeout_ms) {
     return functions_.receive(peer, static_cast<int32_t>(channel), data, capacity, size, timeout_ms,
                               user_data_);
+  }
+  static void check_sum(int32_t result) {
+    if (result != 0)
+      throw Error(Code::unavailable,
+                  "summing over ranks: the transport failed (" + errno_text(result) + ")", result);
   }
   [[noreturn]] static void refuse_part(int peer) {
     throw Error(Code::corrupt, "receiving from rank " + std::to_string(peer) +

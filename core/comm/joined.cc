@@ -101,9 +101,48 @@ class Joined : public Communicator {
     failure_.set_question(std::move(goes_on));
   }
 
+  bool shares_memory() const override { return board_.has_value(); }
+  bool can_sum() const override { return transport_->can_sum(); }
+  void start_sum(char *data, size_t count, int dtype) override {
+    check_process();
+    failure_.check();
+    or_fail([&] { transport_->start_sum(data, count, dtype); });
+  }
+  void finish_sums() override {
+    check_process();
+    or_fail([&] { await_sums(); });
+  }
+
   std::shared_ptr<SpareBuffers> spare_buffers() const override { return transport_->spare(); }
 
  private:
+  template <class Work>
+  void or_fail(const Work &work) {
+    try {
+      work();
+    } catch (const Error &error) {
+      failure_.note(error);
+      throw;
+    }
+  }
+
+  // In pieces, so that what failed elsewhere, and the host, can end it.
+  void await_sums() {
+    constexpr std::chrono::milliseconds piece{250};
+    const auto end = std::chrono::steady_clock::now() + timeout_;
+    for (;;) {
+      Patience for_a_while(std::min(piece, timeout_));
+      if (transport_->finish_sums(for_a_while)) return;
+      failure_.check();
+      if (failure_.is_to_stop())
+        throw Error(Code::callback, "summing over ranks: stopped by the host");
+      if (std::chrono::steady_clock::now() >= end)
+        throw Error(Code::timeout, "summing over ranks: not all ranks took part in " +
+                                       std::to_string(timeout_.count()) +
+                                       " ms; see what they are doing");
+    }
+  }
+
   void check_process() const {
     if (fork_guard_.in_child())
       throw Error(Code::state,

@@ -86,6 +86,13 @@ class Transport {
   virtual void broadcast_bulk(int /*root*/, Channel /*channel*/, char * /*data*/, size_t /*size*/,
                               Patience & /*patience*/) {}
 
+  // Whether the transport sums arrays over all ranks itself. All ranks start the same sums in the
+  // same order, and `data` is the transport's until finish_sums() has been true, which it is not at
+  // the end of `patience`. `dtype` has a number of DET_DTYPE_*.
+  virtual bool can_sum() const { return false; }
+  virtual void start_sum(char * /*data*/, size_t /*count*/, int /*dtype*/) {}
+  virtual bool finish_sums(Patience & /*patience*/) { return true; }
+
   // The place of a rank in the tree of a channel, whose members begin with the root: by itself,
   // all others are the root's children.
   virtual Branch branch(Channel /*channel*/, const std::vector<int> &members, int rank) const {

@@ -141,6 +141,14 @@ typedef struct det_communicator_functions {
   /** 1: ranks of one machine may also meet in memory that they share, where that can be had. Short
    * messages between them are then no messages of this transport. */
   int32_t shared_memory;
+  /** Begins to sum an array over all ranks of the job, in place: every rank gets the same bits. All
+   * ranks begin the same sums in the same order; `data` is the transport's until they are finished.
+   * `dtype` is DET_DTYPE_F16, BF16, F32 or F64 of det/tensors.h. NULL, or no `finish_sums`: the
+   * library sums by messages. @since 0.1 */
+  int32_t (*start_sum)(void *data, size_t count, int32_t dtype, void *user_data);
+  /** Waits until all sums that were begun are finished. After ETIMEDOUT it may be called again;
+   * when it is not, what was begun may still be written. */
+  int32_t (*finish_sums)(int64_t timeout_ms, void *user_data);
 } det_communicator_functions;
 
 /** Fills the table with the defaults: nothing set. NULL does nothing.   @since 0.1 */
