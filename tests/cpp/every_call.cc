@@ -112,6 +112,13 @@ void talk(const det::DistributedView &job, det::OnFailure on) {
   job.broadcast_local("a", on);
 }
 
+void add_up(const det::DistributedView &job, det::OnFailure on) {
+  float gradient = 1;
+  const det::GradientAggregator gradients(job, {{1, det::Dtype::f32}}, {}, on);
+  gradients.add(0, &gradient, &gradient, on);
+  static_cast<void>(gradients.step(on));
+}
+
 void join(det::OnFailure on) {
   using det::Distributed;
   Distributed::create({}, on).set_wait_callback([] { return true; }, on);
@@ -183,6 +190,7 @@ void run(det::OnFailure on) {
   read(core.info(), on);
   save(core.checkpoint(), on);
   talk(core.distributed(), on);
+  add_up(core.distributed(), on);
   join(on);
   steer(det::Client::open({}, on), on);
   const det::Preempt preempt = core.preempt();

@@ -102,6 +102,10 @@ DET_TICKET_WAITING = 0
 DET_TIMEOUT_DEFAULT = 0
 DET_TIMEOUT_INFINITE = -1
 DET_TIMEOUT_NONE = -2
+DET_TRIAL_REDUCTION_AUTO = 0
+DET_TRIAL_REDUCTION_MESSAGES = 3
+DET_TRIAL_REDUCTION_SHARED_MEMORY = 1
+DET_TRIAL_REDUCTION_TRANSPORT = 2
 DET_VERSION_MAJOR = 0
 DET_VERSION_MINOR = 1
 DET_VERSION_NUMBER = 1000
@@ -262,6 +266,8 @@ class det_communicator_functions(Structure):
         ("destroy", CFUNCTYPE(None, c_void_p)),
         ("any_pair", c_int32),
         ("shared_memory", c_int32),
+        ("start_sum", CFUNCTYPE(c_int32, c_void_p, c_size_t, c_int32, c_void_p)),
+        ("finish_sums", CFUNCTYPE(c_int32, c_int64, c_void_p)),
     )
 
 
@@ -334,6 +340,28 @@ class det_report(Structure):
 
 det_tensorboard_selector = CFUNCTYPE(c_int32, c_char_p, c_void_p)
 det_tensorboard_mangler = CFUNCTYPE(c_int32, c_char_p, c_int32, c_void_p, c_size_t, c_void_p)
+
+
+class det_trial_gradient(Structure):
+    _fields_ = (
+        ("struct_size", c_size_t),
+        ("count", c_size_t),
+        ("dtype", c_int32),
+        ("is_sparse", c_int32),
+    )
+
+
+class det_trial_gradients_options(Structure):
+    _fields_ = (
+        ("struct_size", c_size_t),
+        ("aggregation_frequency", c_int32),
+        ("average_aggregated_gradients", c_int32),
+        ("gradient_compression", c_int32),
+        ("first_to_last", c_int32),
+        ("tensor_fusion_threshold", c_size_t),
+        ("reduction", c_int32),
+        ("reserved", c_int32),
+    )
 
 
 class det_core_options(Structure):
@@ -571,6 +599,12 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "det_train_get_experiment_best_validation": (c_int32, (c_void_p, POINTER(c_double), POINTER(det_error), )),
     "det_train_get_tensorboard_path": (c_int32, (c_void_p, POINTER(c_void_p), POINTER(det_error), )),
     "det_train_upload_tensorboard_files": (c_int32, (c_void_p, det_tensorboard_selector, det_tensorboard_mangler, c_void_p, POINTER(det_error), )),
+    "det_trial_gradient_init": (None, (POINTER(det_trial_gradient), )),
+    "det_trial_gradients_options_init": (None, (POINTER(det_trial_gradients_options), )),
+    "det_trial_gradients_create": (c_int32, (c_void_p, POINTER(det_trial_gradient), c_size_t, POINTER(det_trial_gradients_options), POINTER(c_void_p), POINTER(det_error), )),
+    "det_trial_gradients_add": (c_int32, (c_void_p, c_size_t, c_void_p, c_void_p, POINTER(det_error), )),
+    "det_trial_gradients_step": (c_int32, (c_void_p, POINTER(c_int32), POINTER(det_error), )),
+    "det_trial_gradients_free": (None, (c_void_p, )),
     "det_core_options_init": (None, (POINTER(det_core_options), )),
     "det_core_init": (c_int32, (POINTER(det_core_options), POINTER(c_void_p), POINTER(det_error), )),
     "det_core_init_json": (c_int32, (c_char_p, c_void_p, c_void_p, POINTER(c_void_p), POINTER(det_error), )),

@@ -1,0 +1,98 @@
+#include <det/trial_gradients.h>
+
+#include "capi/guard.h"
+#include "capi/handles.h"
+#include "core/trial/gradients.h"
+
+static_assert(static_cast<int>(det::trial::Way::messages) == DET_TRIAL_REDUCTION_MESSAGES);
+
+struct det_trial_gradients {
+  std::unique_ptr<det::comm::Communicator> alone;  // where there is no job
+  std::unique_ptr<det::trial::GradientAggregator> impl;
+};
+
+namespace {
+
+using det::trial::GradientOptions;
+using det::trial::GradientTensor;
+
+std::vector<GradientTensor> gradients_from(const det_trial_gradient *given, size_t count) {
+  std::vector<GradientTensor> tensors;
+  if (count == 0) return tensors;
+  const size_t distance = deref(given, "tensors").struct_size;
+  tensors.reserve(count);
+  for (size_t i = 0; i < count; ++i) {
+    const auto *bytes = reinterpret_cast<const char *>(given) + i * distance;
+    const auto tensor = read_options<det_trial_gradient>(
+        reinterpret_cast<const det_trial_gradient *>(bytes), DET_TRIAL_GRADIENT_INIT, "tensors");
+    tensors.push_back(
+        {tensor.count, static_cast<det::trial::Dtype>(tensor.dtype), tensor.is_sparse != 0});
+  }
+  return tensors;
+}
+
+GradientOptions options_from(const det_trial_gradients_options *given) {
+  const auto options =
+      read_options<det_trial_gradients_options>(given, DET_TRIAL_GRADIENTS_OPTIONS_INIT, "options");
+  if (options.reduction < DET_TRIAL_REDUCTION_AUTO ||
+      options.reduction > DET_TRIAL_REDUCTION_MESSAGES)
+    throw det::Error(det::Code::invalid, "options.reduction is " +
+                                             std::to_string(options.reduction) +
+                                             "; use one of DET_TRIAL_REDUCTION_*");
+  GradientOptions result;
+  result.frequency = options.aggregation_frequency;
+  result.average = options.average_aggregated_gradients != 0;
+  result.compress = options.gradient_compression != 0;
+  result.last_first = options.first_to_last == 0;
+  result.way = static_cast<det::trial::Way>(options.reduction);
+  if (options.tensor_fusion_threshold != 0)
+    result.fusion_threshold = options.tensor_fusion_threshold;
+  return result;
+}
+
+}  // namespace
+
+void det_trial_gradient_init(det_trial_gradient *gradient) noexcept {
+  if (gradient != nullptr) *gradient = DET_TRIAL_GRADIENT_INIT;
+}
+
+void det_trial_gradients_options_init(det_trial_gradients_options *options) noexcept {
+  if (options != nullptr) *options = DET_TRIAL_GRADIENTS_OPTIONS_INIT;
+}
+
+det_status det_trial_gradients_create(det_distributed_context *distributed,
+                                      const det_trial_gradient *tensors, size_t count,
+                                      const det_trial_gradients_options *options,
+                                      det_trial_gradients **out, det_error *err) noexcept {
+  return guarded(err, [&] {
+    give(out, "out", [&] {
+      auto gradients = std::make_unique<det_trial_gradients>();
+      if (distributed == nullptr) gradients->alone = det::comm::make_single_communicator();
+      gradients->impl = std::make_unique<det::trial::GradientAggregator>(
+          distributed != nullptr ? *distributed->impl : *gradients->alone,
+          gradients_from(tensors, count), options_from(options));
+      return gradients.release();
+    });
+  });
+}
+
+det_status det_trial_gradients_add(det_trial_gradients *gradients, size_t index, const void *data,
+                                   void *result, det_error *err) noexcept {
+  return guarded(err, [&] {
+    det::trial::GradientAggregator &impl = *deref(gradients, "gradients").impl;
+    const bool is_empty = index < impl.count() && impl.tensor(index).count == 0;
+    if (!is_empty && (data == nullptr || result == nullptr))
+      throw det::Error(det::Code::invalid, "data and result must not be NULL");
+    impl.add(index, data, result);
+  });
+}
+
+det_status det_trial_gradients_step(det_trial_gradients *gradients, int32_t *out_apply,
+                                    det_error *err) noexcept {
+  return guarded(err, [&] {
+    int32_t &apply = deref(out_apply, "out_apply") = 0;
+    apply = deref(gradients, "gradients").impl->step() ? 1 : 0;
+  });
+}
+
+void det_trial_gradients_free(det_trial_gradients *gradients) noexcept { delete gradients; }

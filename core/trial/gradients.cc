@@ -1,0 +1,194 @@
+#include "core/trial/gradients.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/base/error.h"
+#include "core/base/hash.h"
+#include "core/comm/numbers.h"
+#include "core/trial/gradient_check.h"
+
+namespace det::trial {
+
+namespace {
+
+// What is known of a gradient in this period.
+constexpr char none = '-', earlier = 'e', now = 'n';
+
+std::string number(size_t index) { return "gradient " + std::to_string(index); }
+
+// What ranks have seen, of the first tensor of which one has not what rank 0 has.
+std::string difference(const std::vector<comm::Message> &seen) {
+  const std::string &chief = seen.front().value();
+  for (size_t rank = 1; rank < seen.size(); ++rank) {
+    const auto [one, other] = std::ranges::mismatch(chief, seen[rank].value());
+    if (one == chief.end()) continue;
+    const bool chief_has = *other == none || (*one == now && *other == earlier);
+    return "rank " + std::to_string(chief_has ? 0 : rank) + " added " +
+           number(static_cast<size_t>(one - chief.begin())) + " and rank " +
+           std::to_string(chief_has ? rank : 0) +
+           " did not; every rank must add the same ones in a batch";
+  }
+  return "ranks added different gradients";
+}
+
+}  // namespace
+
+GradientAggregator::GradientAggregator(comm::Communicator &communicator,
+                                       std::vector<GradientTensor> tensors,
+                                       const GradientOptions &options)
+    : communicator_(communicator),
+      tensors_(check_gradients(communicator, std::move(tensors), options)),
+      options_(options),
+      layout_(tensors_, options.fusion_threshold, options.last_first, is_compressing()),
+      results_(tensors_.size()),
+      seen_(tensors_.size(), none),
+      packed_(layout_.buckets().size()) {
+  if (is_through()) return;
+  reduction_ = make_reduction(communicator, layout_, is_compressing() ? 1 : divisor(), options.way);
+  if (!is_compressing() || options.frequency == 1) return;
+  totals_layout_.emplace(tensors_, options.fusion_threshold, options.last_first, false);
+  totals_.resize(totals_layout_->size());
+}
+
+bool GradientAggregator::is_through() const {
+  return communicator_.ranks().size == 1 && options_.frequency == 1;
+}
+
+bool GradientAggregator::is_compressing() const {
+  return options_.compress && communicator_.ranks().size > 1;
+}
+
+double GradientAggregator::divisor() const {
+  return static_cast<double>(communicator_.ranks().size) *
+         (options_.average ? options_.frequency : 1);
+}
+
+// Where the gradients of a tensor are added up, in its own dtype.
+char *GradientAggregator::total_of(size_t index) {
+  return totals_layout_ ? &totals_[totals_layout_->places()[index].offset]
+                        : reduction_->buffer() + layout_.places()[index].offset;
+}
+
+void GradientAggregator::add(size_t index, const void *data, void *result) {
+  check_addition(index);
+  const GradientTensor &tensor = tensors_[index];
+  if (is_through()) {
+    convert(tensor.dtype, data, tensor.dtype, result, tensor.count, 1);
+  } else if (is_compressing() && !totals_layout_) {
+    compress(index, data);
+  } else if (seen_[index] == none) {
+    convert(tensor.dtype, data, tensor.dtype, total_of(index), tensor.count, 1);
+  } else {
+    trial::add(tensor.dtype, total_of(index), data, tensor.count);
+  }
+  seen_[index] = now;
+  results_[index] = result;
+  if (is_through() || batches_ + 1 < options_.frequency) return;
+  if (totals_layout_) compress(index, total_of(index));
+  ++packed_[layout_.places()[index].bucket];
+  start_buckets(false);
+}
+
+void GradientAggregator::check_addition(size_t index) const {
+  const std::string tried = "adding " + number(index) + ": ";
+  if (index >= tensors_.size())
+    throw Error(Code::invalid,
+                tried + "only " + std::to_string(tensors_.size()) + " tensors were registered");
+  if (has_failed_)
+    throw Error(Code::state, tried + "an earlier step failed; make another gradient aggregator");
+  if (seen_[index] == now)
+    throw Error(Code::state,
+                tried + "it has been added in this batch; end the batch with a step first");
+}
+
+// Divided before, so that a sum does not leave the range of half precision.
+void GradientAggregator::compress(size_t index, const void *data) {
+  const GradientLayout::Place &place = layout_.places()[index];
+  convert(tensors_[index].dtype, data, place.dtype, reduction_->buffer() + place.offset,
+          place.count, divisor());
+}
+
+// Buckets go in order, on every rank: those that are full, or all that are left.
+void GradientAggregator::start_buckets(bool all) {
+  const std::vector<GradientLayout::Bucket> &buckets = layout_.buckets();
+  for (; started_ < buckets.size(); ++started_) {
+    if (!all && packed_[started_] < buckets[started_].tensors) return;
+    reduction_->start(buckets[started_]);
+  }
+}
+
+bool GradientAggregator::step() {
+  if (has_failed_)
+    throw Error(Code::state,
+                "adding up gradients: an earlier step failed; make another gradient aggregator");
+  const bool is_last = batches_ + 1 == options_.frequency;
+  if (!is_last) {
+    ++batches_;
+    std::ranges::replace(seen_, now, earlier);
+    return false;
+  }
+  if (!is_through()) {
+    has_failed_ = true;  // unless it goes well
+    reduce();
+    has_failed_ = false;
+  }
+  batches_ = 0;
+  started_ = 0;
+  std::ranges::fill(seen_, none);
+  std::ranges::fill(packed_, 0);
+  return true;
+}
+
+void GradientAggregator::reduce() {
+  const std::optional<std::string> problem = find_problem();
+  for (size_t index = 0; index < tensors_.size(); ++index) {
+    const GradientLayout::Place &place = layout_.places()[index];
+    if (seen_[index] != now)
+      std::fill_n(reduction_->buffer() + place.offset, place.count * bytes_of(place.dtype), '\0');
+  }
+  // Also where there is a problem: what one rank has begun, all must.
+  start_buckets(true);
+  reduction_->reduce();
+  if (problem) throw Error(Code::conflict, "adding up gradients: " + *problem);
+  write_results();
+  reduction_->end();
+}
+
+// The same on all ranks.
+std::optional<std::string> GradientAggregator::find_problem() {
+  if (communicator_.ranks().size > 1) {
+    std::string mine;
+    comm::append_number(mine, checksum64(seen_.data(), seen_.size()));
+    const std::vector<comm::Message> sums = communicator_.allgather(mine, stepping_gradients);
+    if (std::ranges::any_of(sums, [&](const comm::Message &sum) { return sum != mine; }))
+      return difference(communicator_.allgather(seen_, stepping_gradients));
+  }
+  const size_t missing = seen_.find(earlier);
+  if (missing == std::string::npos) return std::nullopt;
+  return number(missing) +
+         " is missing in the last batch of a period and was there before; add zeros";
+}
+
+void GradientAggregator::write_results() {
+  std::array<char, 4096> piece;  // read as far as it was filled
+  for (size_t index = 0; index < tensors_.size(); ++index) {
+    if (seen_[index] != now) continue;
+    const GradientLayout::Place &place = layout_.places()[index];
+    const Dtype dtype = tensors_[index].dtype;
+    auto *result = static_cast<char *>(results_[index]);
+    const size_t width = bytes_of(place.dtype), size = place.count * width;
+    if (dtype == place.dtype) {
+      reduction_->read(place.offset, size, result);
+      continue;
+    }
+    for (size_t done = 0; done < size; done += piece.size()) {
+      const size_t part = std::min(piece.size(), size - done);
+      reduction_->read(place.offset + done, part, piece.data());
+      convert(place.dtype, piece.data(), dtype, result, part / width, 1);
+      result += part / width * bytes_of(dtype);
+    }
+  }
+}
+
+}  // namespace det::trial

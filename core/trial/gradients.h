@@ -1,0 +1,72 @@
+// The gradients of several batches and all ranks, added up before they are applied.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/comm/communicator.h"
+#include "core/trial/gradient_layout.h"
+#include "core/trial/reduction.h"
+
+namespace det::trial {
+
+struct GradientOptions {
+  int frequency = 1;                           // batches in a period
+  bool average = true;                         // over the batches of a period; over ranks always
+  bool compress = false;                       // half precision between ranks
+  size_t fusion_threshold = size_t{64} << 20;  // bytes of a bucket
+  bool last_first = true;                      // the order in which gradients come
+  Way way = Way::automatic;
+};
+
+class GradientAggregator {
+ public:
+  // Collective. Throws the same on all ranks where one gives something impossible or other tensors
+  // or options than rank 0. The communicator outlives this.
+  GradientAggregator(comm::Communicator &communicator, std::vector<GradientTensor> tensors,
+                     const GradientOptions &options);
+
+  size_t count() const { return tensors_.size(); }
+  const GradientTensor &tensor(size_t index) const { return tensors_[index]; }
+
+  // A gradient of the current batch. It is read now; step() writes what comes of it to `result`,
+  // which may be the same array.
+  void add(size_t index, const void *data, void *result);
+
+  // Ends the batch. True at the end of a period, where it is collective: the results are written,
+  // those of tensors without any gradient excepted.
+  bool step();
+
+ private:
+  bool is_through() const;  // nothing to add to anything
+  bool is_compressing() const;
+  double divisor() const;
+  char *total_of(size_t index);
+  void check_addition(size_t index) const;
+  void compress(size_t index, const void *data);
+  void start_buckets(bool all);
+  void reduce();
+  std::optional<std::string> find_problem();
+  void write_results();
+
+  comm::Communicator &communicator_;
+  const std::vector<GradientTensor> tensors_;
+  const GradientOptions options_;
+  const GradientLayout layout_;
+  std::unique_ptr<Reduction> reduction_;
+  // Where the reduction's buffer is too coarse to add up in.
+  std::optional<GradientLayout> totals_layout_;
+  std::vector<char> totals_;
+
+  int batches_ = 0;  // of this period, that have ended
+  std::vector<void *> results_;
+  std::string seen_;            // by tensor
+  std::vector<size_t> packed_;  // by bucket: how many tensors are in it
+  size_t started_ = 0;          // buckets
+  bool has_failed_ = false;
+};
+
+}  // namespace det::trial

@@ -1,0 +1,147 @@
+// Each machine by itself: its ranks put their gradients where all of them can read, each sums a
+// part of them, in the order of their ranks, and all read the parts. Machines then go through the
+// chief, which sums in their order.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "core/comm/agreement.h"
+#include "core/comm/shared_memory.h"
+#include "core/trial/reduction.h"
+
+namespace det::trial {
+
+namespace {
+
+constexpr size_t page = 4096, line = 64;
+
+constexpr size_t rounded(size_t size, size_t to) { return (size + to - 1) / to * to; }
+
+class MachineReduction : public Reduction {
+ public:
+  MachineReduction(comm::Communicator &communicator, const GradientLayout &layout, double divisor,
+                   bool shares_memory)
+      : communicator_(communicator),
+        layout_(layout),
+        divisor_(divisor),
+        distance_(rounded(layout.size(), page)) {
+    if (shares_memory) share();
+    if (shared_) {
+      for (int rank = 0; rank < communicator.ranks().local_size; ++rank)
+        buffers_.push_back(shared_.data() + static_cast<size_t>(rank) * distance_);
+      mine_ = static_cast<size_t>(communicator.ranks().local_rank);
+    } else {
+      own_.resize(layout.size());
+      buffers_.push_back(own_.data());
+    }
+    is_alone_ = static_cast<int>(buffers_.size()) == communicator.ranks().size;
+    slice_ = rounded((layout.size() + buffers_.size() - 1) / buffers_.size(), line);
+  }
+
+  char *buffer() override { return buffers_[mine_]; }
+
+  void reduce() override {
+    const size_t begin = std::min(layout_.size(), mine_ * slice_);
+    const size_t end = std::min(layout_.size(), begin + slice_);
+    if (shared_) {
+      sum_range({buffers_.begin(), buffers_.end()}, buffer(), begin, end, is_alone_ ? divisor_ : 1);
+      meet();
+    }
+    if (!is_alone_) sum_machines();
+  }
+
+  void read(size_t offset, size_t size, char *into) const override {
+    if (!is_alone_) {
+      std::copy_n(total_->data() + offset, size, into);
+      return;
+    }
+    while (size > 0) {
+      const size_t owner = offset / slice_;
+      const size_t part = std::min(size, (owner + 1) * slice_ - offset);
+      into = std::copy_n(buffers_[owner] + offset, part, into);
+      offset += part;
+      size -= part;
+    }
+  }
+
+  void end() override {
+    if (shared_) meet();
+    if (total_) communicator_.spare_buffers()->give(std::move(*total_));
+    total_.reset();
+  }
+
+ private:
+  void share() {
+    const size_t size = distance_ * static_cast<size_t>(communicator_.ranks().local_size);
+    if (communicator_.is_local_chief()) shared_ = comm::SharedMemory::create(size);
+    const std::string name = comm::local_chief_decides(communicator_, creating_gradients,
+                                                       [&] { return shared_.name(); });
+    const std::vector<std::string> opened =
+        comm::all_agree_local(communicator_, creating_gradients, [&]() -> std::string {
+          if (!shared_ && !name.empty()) shared_ = comm::SharedMemory::open(name, size);
+          return shared_ ? "yes" : "";
+        });
+    shared_.hide();
+    if (std::ranges::count(opened, "") > 0) shared_ = {};
+  }
+
+  // All ranks of the machine are here.
+  void meet() { communicator_.allgather_local(std::nullopt, stepping_gradients); }
+
+  void sum_range(const std::vector<const char *> &summands, char *into, size_t begin, size_t end,
+                 double divisor) {
+    for (const GradientLayout::Bucket &bucket : layout_.buckets()) {
+      const size_t from = std::max(begin, bucket.offset);
+      const size_t to = std::min(end, bucket.offset + bucket.bytes());
+      if (from >= to) continue;
+      parts_.clear();
+      for (const char *summand : summands) parts_.push_back(summand + from);
+      sum(bucket.dtype, into + from, parts_, (to - from) / bytes_of(bucket.dtype), divisor);
+    }
+  }
+
+  // One rank of each machine, or all of one that cannot share, speaks for those that it summed.
+  void sum_machines() {
+    comm::MessageView mine;
+    if (mine_ == 0) {
+      for (size_t rank = 1; rank < buffers_.size(); ++rank) {
+        const size_t begin = std::min(layout_.size(), rank * slice_);
+        const size_t end = std::min(layout_.size(), begin + slice_);
+        std::copy(buffers_[rank] + begin, buffers_[rank] + end, buffer() + begin);
+      }
+      mine = std::string_view(buffer(), layout_.size());
+    }
+    const auto messages = communicator_.gather(mine, stepping_gradients);
+    if (messages) {
+      std::vector<const char *> summands;
+      for (const comm::Message &message : *messages)
+        if (message) summands.push_back(message->data());
+      sum_range(summands, buffer(), 0, layout_.size(), divisor_);
+      mine = std::string_view(buffer(), layout_.size());
+    }
+    total_ = communicator_.broadcast(mine, stepping_gradients);
+  }
+
+  comm::Communicator &communicator_;
+  const GradientLayout &layout_;
+  const double divisor_;
+  const size_t distance_;  // from one rank's buffer to the next one's
+  comm::SharedMemory shared_;
+  std::vector<char> own_;  // where memory is not shared
+  std::vector<char *> buffers_;
+  std::vector<const char *> parts_;
+  size_t mine_ = 0;
+  size_t slice_ = line;   // of the sum, that one rank makes
+  bool is_alone_ = true;  // there is no other machine
+  comm::Message total_;   // of several
+};
+
+}  // namespace
+
+std::unique_ptr<Reduction> make_machine_reduction(comm::Communicator &communicator,
+                                                  const GradientLayout &layout, double divisor,
+                                                  bool shares_memory) {
+  return std::make_unique<MachineReduction>(communicator, layout, divisor, shares_memory);
+}
+
+}  // namespace det::trial

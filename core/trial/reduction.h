@@ -1,0 +1,51 @@
+// Sums what lies in a buffer of each rank, and divides it. Every rank gets the same bits, whichever
+// comes first.
+#pragma once
+
+#include <memory>
+
+#include "core/comm/communicator.h"
+#include "core/trial/gradient_layout.h"
+
+namespace det::trial {
+
+inline constexpr comm::Call creating_gradients{comm::ApiCall::trial_gradients_create};
+inline constexpr comm::Call stepping_gradients{comm::ApiCall::trial_gradients_step};
+
+class Reduction {
+ public:
+  virtual ~Reduction() = default;
+
+  // This rank's, of the layout's size, zero at first. Others read it from reduce() to end().
+  virtual char *buffer() = 0;
+  // The caller has filled a bucket. All ranks start all of them, in order, before reduce().
+  virtual void start(const GradientLayout::Bucket & /*bucket*/) {}
+  // Collective; all ranks have filled their buffers before any gets here.
+  virtual void reduce() = 0;
+  // A part of the result, between reduce() and end().
+  virtual void read(size_t offset, size_t size, char *into) const = 0;
+  // Collective. The buffer belongs to its rank again.
+  virtual void end() {}
+};
+
+enum class Way {
+  automatic,      // the first of these that can be had
+  shared_memory,  // all ranks are on one machine
+  transport,      // as MPI does it
+  messages        // each machine by itself, then through the chief
+};
+
+// Collective. Throws Code::unsupported on all ranks where the way cannot be had.
+std::unique_ptr<Reduction> make_reduction(comm::Communicator &communicator,
+                                          const GradientLayout &layout, double divisor, Way way);
+
+std::unique_ptr<Reduction> make_lone_reduction(const GradientLayout &layout, double divisor);
+std::unique_ptr<Reduction> make_transport_reduction(comm::Communicator &communicator,
+                                                    const GradientLayout &layout, double divisor);
+// Where `shares_memory`, ranks of a machine sum each a part in memory that they share; throws
+// Code::no_memory on all of the machine where there is not enough of it.
+std::unique_ptr<Reduction> make_machine_reduction(comm::Communicator &communicator,
+                                                  const GradientLayout &layout, double divisor,
+                                                  bool shares_memory);
+
+}  // namespace det::trial

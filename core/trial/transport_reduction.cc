@@ -1,0 +1,64 @@
+// As the transport sums, which may be while the caller computes the next gradients.
+#include <algorithm>
+#include <memory>
+
+#include "core/trial/reduction.h"
+
+namespace det::trial {
+
+namespace {
+
+class TransportReduction : public Reduction {
+ public:
+  TransportReduction(comm::Communicator &communicator, const GradientLayout &layout, double divisor)
+      : communicator_(communicator),
+        layout_(layout),
+        divisor_(divisor),
+        buffer_(std::make_unique<char[]>(layout.size())) {
+    // What the transport needs for that it makes now, where all ranks are.
+    float nothing = 0;
+    communicator_.start_sum(reinterpret_cast<char *>(&nothing), 1, static_cast<int>(Dtype::f32));
+    communicator_.finish_sums();
+  }
+  // A sum that has not ended still writes.
+  ~TransportReduction() override {
+    if (is_summing_) static_cast<void>(buffer_.release());
+  }
+
+  char *buffer() override { return buffer_.get(); }
+
+  void start(const GradientLayout::Bucket &bucket) override {
+    is_summing_ = true;
+    communicator_.start_sum(buffer_.get() + bucket.offset, bucket.count,
+                            static_cast<int>(bucket.dtype));
+  }
+
+  void reduce() override {
+    communicator_.finish_sums();
+    is_summing_ = false;
+    for (const GradientLayout::Bucket &bucket : layout_.buckets()) {
+      char *data = buffer_.get() + bucket.offset;
+      convert(bucket.dtype, data, bucket.dtype, data, bucket.count, divisor_);
+    }
+  }
+
+  void read(size_t offset, size_t size, char *into) const override {
+    std::copy_n(buffer_.get() + offset, size, into);
+  }
+
+ private:
+  comm::Communicator &communicator_;
+  const GradientLayout &layout_;
+  const double divisor_;
+  std::unique_ptr<char[]> buffer_;
+  bool is_summing_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Reduction> make_transport_reduction(comm::Communicator &communicator,
+                                                    const GradientLayout &layout, double divisor) {
+  return std::make_unique<TransportReduction>(communicator, layout, divisor);
+}
+
+}  // namespace det::trial

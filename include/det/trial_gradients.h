@@ -1,0 +1,106 @@
+/**
+ * @file
+ * @brief What data-parallel training adds up over ranks: gradients, metrics, first weights.
+ *
+ * All of it works for any job (det/distributed.h) and for one process, where nothing is sent. Every
+ * rank gets the same bits, whichever comes first.
+ */
+#ifndef DET_TRIAL_GRADIENTS_H
+#define DET_TRIAL_GRADIENTS_H
+
+#include <det/distributed.h>
+#include <det/tensors.h>
+
+DET_BEGIN_DECLS
+
+/** Adds gradients up over ranks and batches (seed: the aggregation of Horovod's optimizer). For one
+ * thread at a time. */
+typedef struct det_trial_gradients det_trial_gradients;
+
+/** What is known of a gradient before there is one. */
+typedef struct det_trial_gradient {
+  size_t struct_size; /**< sizeof(det_trial_gradient). All of an array have the same. */
+  size_t count;       /**< Elements. */
+  det_dtype dtype;    /**< DET_DTYPE_F16, DET_DTYPE_BF16, DET_DTYPE_F32 or DET_DTYPE_F64. */
+  int32_t is_sparse;  /**< 1: it comes as rows, which the caller spreads out. Only where
+                           `aggregation_frequency` is 1. */
+} det_trial_gradient;
+
+/** Initialiser of no elements. det_trial_gradient_init() does the same. */
+#define DET_TRIAL_GRADIENT_INIT \
+  { sizeof(det_trial_gradient), 0, DET_DTYPE_F32, 0 }
+
+/** Fills a gradient with the defaults, as the macro does. NULL does nothing.   @since 0.1 */
+DET_API void det_trial_gradient_init(det_trial_gradient *gradient) DET_NOEXCEPT;
+
+/** How the ranks' gradients are summed. */
+typedef int32_t det_trial_reduction;
+#define DET_TRIAL_REDUCTION_AUTO 0          /**< The first of these that can be had. */
+#define DET_TRIAL_REDUCTION_SHARED_MEMORY 1 /**< All ranks are on one machine. */
+#define DET_TRIAL_REDUCTION_TRANSPORT                                                    \
+  2                                    /**< As MPI does it, while the next gradients are \
+                                            computed. */
+#define DET_TRIAL_REDUCTION_MESSAGES 3 /**< Each machine by itself, then through rank 0. */
+
+/** How gradients are added up (seed: optimizations). The same on all ranks. */
+typedef struct det_trial_gradients_options {
+  size_t struct_size;                   /**< sizeof(det_trial_gradients_options). */
+  int32_t aggregation_frequency;        /**< Batches whose gradients are applied together. */
+  int32_t average_aggregated_gradients; /**< 1: their mean; 0: their sum. Over ranks it is always
+                                             the mean. */
+  int32_t gradient_compression;         /**< 1: float and double travel in half precision. */
+  int32_t first_to_last;                /**< 1: gradients come in the order of the tensors; 0: in
+                                             the reverse order, as a backward pass makes them. */
+  size_t tensor_fusion_threshold;       /**< Bytes that are reduced together; 0: 64 MiB. */
+  det_trial_reduction reduction;        /**< One of DET_TRIAL_REDUCTION_*. */
+  int32_t reserved;                     /**< 0. */
+} det_trial_gradients_options;
+
+/** Initialiser with the defaults. det_trial_gradients_options_init() does the same. */
+#define DET_TRIAL_GRADIENTS_OPTIONS_INIT \
+  { sizeof(det_trial_gradients_options), 1, 1, 0, 0, 0, DET_TRIAL_REDUCTION_AUTO, 0 }
+
+/** Fills the options with the defaults, as the macro does. NULL does nothing.   @since 0.1 */
+DET_API void det_trial_gradients_options_init(det_trial_gradients_options *options) DET_NOEXCEPT;
+
+/** Registers all gradients of a model. All ranks in step, with the same tensors and options.
+ * @param[in]  distributed  The job, which must outlive what is made; NULL: one process.
+ * @param[in]  tensors      `count` of them. Copied.
+ * @param[in]  options      NULL: the defaults. Copied.
+ * @param[out] out          Release it with det_trial_gradients_free().
+ * @return DET_OK; on all ranks: DET_E_INVALID (a dtype, a frequency below 1), DET_E_UNSUPPORTED
+ * (sparse gradients over several batches, a reduction that cannot be had), DET_E_CONFLICT (ranks
+ * that differ: the message names the tensor), DET_E_NOMEM.   @since 0.1 */
+DET_API det_status det_trial_gradients_create(det_distributed_context *distributed,
+                                              const det_trial_gradient *tensors, size_t count,
+                                              const det_trial_gradients_options *options,
+                                              det_trial_gradients **out,
+                                              det_error *err) DET_NOEXCEPT;
+
+/** Adds a gradient of the current batch. It is read before this returns. In the last batch of a
+ * period a full bucket begins to be reduced, where the transport sums. Does not wait for others.
+ * @param[in]  index   Of the tensor, from 0; each at most once in a batch.
+ * @param[in]  data    As many elements as were registered, in memory of the process.
+ * @param[out] result  Where det_trial_gradients_step() writes what is to be applied; as large,
+ * valid until then. May be `data`.
+ * @return DET_OK; DET_E_INVALID (no such tensor); DET_E_STATE (added twice; an earlier step
+ * failed); DET_E_UNAVAILABLE.   @since 0.1 */
+DET_API det_status det_trial_gradients_add(det_trial_gradients *gradients, size_t index,
+                                           const void *data, void *result,
+                                           det_error *err) DET_NOEXCEPT;
+
+/** Ends a batch. At the end of a period of `aggregation_frequency` batches all ranks are in step:
+ * waits for them, and writes the results. A tensor that no rank added in the period has none.
+ * @param[out] out_apply  1: the results are there, to be applied; 0: they are not.
+ * @return DET_OK; on all ranks: DET_E_CONFLICT (ranks that added different ones; one that is
+ * missing in the last batch of a period but not before it), DET_E_TIMEOUT, DET_E_UNAVAILABLE. After
+ * a failure there is nothing to do but to free it.   @since 0.1 */
+DET_API det_status det_trial_gradients_step(det_trial_gradients *gradients, int32_t *out_apply,
+                                            det_error *err) DET_NOEXCEPT;
+
+/** Releases it; what was added is dropped. NULL does nothing.   @since 0.1 */
+DET_API void det_trial_gradients_free(det_trial_gradients *gradients) DET_NOEXCEPT;
+
+DET_END_DECLS
+
+#endif

@@ -1,0 +1,67 @@
+#include <det/trial_gradients.h>
+
+#include "tests/capi/fixture.h"
+
+static void one_process_adds_up_its_batches(void **state) {
+  struct fixture *f = *state;
+  det_trial_gradients_options options;
+  det_trial_gradients_options_init(&options);
+  options.aggregation_frequency = 2;
+  options.gradient_compression = 1; /* of nothing: nothing is sent */
+  det_trial_gradient tensors[2];
+  for (int i = 0; i < 2; ++i) det_trial_gradient_init(&tensors[i]);
+  tensors[0].count = 2;
+  det_trial_gradients *gradients;
+  assert_ok(det_trial_gradients_create(NULL, tensors, 2, &options, &gradients, &f->err));
+  float first[] = {1, 2}, second[] = {3, 5};
+  int32_t apply = 7;
+  assert_ok(det_trial_gradients_add(gradients, 0, first, first, &f->err));
+  assert_ok(det_trial_gradients_add(gradients, 1, NULL, NULL, &f->err)); /* has no elements */
+  assert_ok(det_trial_gradients_step(gradients, &apply, &f->err));
+  assert_int_equal(apply, 0);
+  assert_float_equal(first[1], 2, 0);
+  assert_ok(det_trial_gradients_add(gradients, 0, second, second, &f->err));
+  assert_ok(det_trial_gradients_add(gradients, 1, NULL, NULL, &f->err));
+  assert_ok(det_trial_gradients_step(gradients, &apply, &f->err));
+  assert_int_equal(apply, 1);
+  assert_float_equal(second[0], 2, 0);
+  assert_float_equal(second[1], 3.5, 0);
+  det_trial_gradients_free(gradients);
+  det_trial_gradients_free(NULL);
+}
+
+static void impossible_arguments_are_refused(void **state) {
+  struct fixture *f = *state;
+  det_trial_gradient tensor = DET_TRIAL_GRADIENT_INIT;
+  tensor.count = 1;
+  det_trial_gradients_options options = DET_TRIAL_GRADIENTS_OPTIONS_INIT;
+  det_trial_gradients *gradients;
+  assert_fails(det_trial_gradients_create(NULL, NULL, 1, NULL, &gradients, &f->err), DET_E_INVALID,
+               "tensors must not be NULL");
+  assert_null(gradients);
+  options.reduction = 9;
+  assert_fails(det_trial_gradients_create(NULL, &tensor, 1, &options, &gradients, &f->err),
+               DET_E_INVALID, "reduction is 9");
+  tensor.is_sparse = 1;
+  options.reduction = 0;
+  options.aggregation_frequency = 4;
+  assert_fails(det_trial_gradients_create(NULL, &tensor, 1, &options, &gradients, &f->err),
+               DET_E_UNSUPPORTED, "dense gradients");
+  assert_ok(det_trial_gradients_create(NULL, &tensor, 1, NULL, &gradients, &f->err));
+  float value = 1;
+  int32_t apply;
+  assert_fails(det_trial_gradients_add(gradients, 0, NULL, &value, &f->err), DET_E_INVALID, "NULL");
+  assert_fails(det_trial_gradients_add(gradients, 1, &value, &value, &f->err), DET_E_INVALID,
+               "only 1 tensors");
+  assert_fails(det_trial_gradients_step(gradients, NULL, &f->err), DET_E_INVALID, "out_apply");
+  assert_fails(det_trial_gradients_step(NULL, &apply, &f->err), DET_E_INVALID, "gradients");
+  det_trial_gradients_free(gradients);
+}
+
+int test_trial_gradients(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(one_process_adds_up_its_batches, setup_home, teardown),
+      cmocka_unit_test_setup_teardown(impossible_arguments_are_refused, setup_home, teardown),
+  };
+  return cmocka_run_group_tests_name("trial_gradients", tests, NULL, NULL);
+}

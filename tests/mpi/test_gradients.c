@@ -1,0 +1,143 @@
+/* Gradients over MPI: launched by mpirun with any number of ranks. In every way that there is, with
+ * MPI's own sums among them. Each failed check says so and ends the job with status 1. */
+#include <det/mpi.h>
+#include <det/trial_gradients.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { tensors = 3, largest = 20000, periods = 3 };
+static const size_t counts[tensors] = {5, largest, 777};
+
+static int32_t rank, size;
+static det_error err = DET_ERROR_INIT;
+
+static void check(int ok, const char *what) {
+  if (ok) return;
+  fprintf(stderr, "rank %d of %d: not so: %s (%s)\n", (int)rank, (int)size, what, err.message);
+  MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+static double element(int from, int batch, int tensor, size_t at) {
+  return sin((double)(at % 1013) * 0.7 + from * 31 + batch * 7 + tensor);
+}
+
+static void expect_the_same_everywhere(det_distributed_context *job, const void *data,
+                                       size_t bytes) {
+  det_messages *messages;
+  check(det_distributed_allgather(job, data, bytes, &messages, &err) == DET_OK, "allgather");
+  for (int32_t from = 0; from < size; ++from) {
+    size_t length;
+    const void *theirs = det_messages_data(messages, (size_t)from, &length);
+    check(length == bytes && memcmp(theirs, data, bytes) == 0, "the same bits on all ranks");
+  }
+  det_messages_free(messages);
+}
+
+static double value_of(const void *data, det_dtype dtype, size_t at) {
+  return dtype == DET_DTYPE_F64 ? ((const double *)data)[at] : (double)((const float *)data)[at];
+}
+
+static void set_value(void *data, det_dtype dtype, size_t at, double value) {
+  if (dtype == DET_DTYPE_F64) ((double *)data)[at] = value;
+  else ((float *)data)[at] = (float)value;
+}
+
+static void train(det_distributed_context *job, const det_trial_gradients_options *options,
+                  det_dtype dtype) {
+  const int frequency = options->aggregation_frequency;
+  const double tolerance = options->gradient_compression ? 2e-3 : 1e-6;
+  const size_t width = dtype == DET_DTYPE_F64 ? sizeof(double) : sizeof(float);
+  det_trial_gradient registered[tensors];
+  void *data[tensors];
+  for (int i = 0; i < tensors; ++i) {
+    det_trial_gradient_init(&registered[i]);
+    registered[i].count = counts[i];
+    registered[i].dtype = dtype;
+    data[i] = malloc(counts[i] * width);
+  }
+  det_trial_gradients *gradients;
+  check(det_trial_gradients_create(job, registered, tensors, options, &gradients, &err) == DET_OK,
+        "create");
+  for (int batch = 0; batch < periods * frequency; ++batch) {
+    int32_t apply;
+    for (int i = tensors - 1; i >= 0; --i) {
+      for (size_t at = 0; at < counts[i]; ++at)
+        set_value(data[i], dtype, at, element(rank, batch, i, at));
+      check(det_trial_gradients_add(gradients, (size_t)i, data[i], data[i], &err) == DET_OK, "add");
+    }
+    check(det_trial_gradients_step(gradients, &apply, &err) == DET_OK, "step");
+    check(apply == (batch % frequency == frequency - 1), "applied at the end of a period");
+    for (int i = 0; apply && i < tensors; ++i) {
+      for (size_t at = 0; at < counts[i]; ++at) {
+        double expected = 0;
+        for (int from = 0; from < size; ++from)
+          for (int of = batch - frequency + 1; of <= batch; ++of)
+            expected += element(from, of, i, at);
+        expected /= size * (options->average_aggregated_gradients ? frequency : 1);
+        check(fabs(value_of(data[i], dtype, at) - expected) <= tolerance, "the mean");
+      }
+      expect_the_same_everywhere(job, data[i], counts[i] * width);
+    }
+  }
+  det_trial_gradients_free(gradients);
+  for (int i = 0; i < tensors; ++i) free(data[i]);
+}
+
+/* A bucket that one rank has begun to sum and another has not is no trap. */
+static void expect_a_difference(det_distributed_context *job, det_trial_gradients_options options) {
+  det_trial_gradient registered[2] = {DET_TRIAL_GRADIENT_INIT, DET_TRIAL_GRADIENT_INIT};
+  float value = 1;
+  int32_t apply;
+  registered[0].count = registered[1].count = 1;
+  options.aggregation_frequency = 1;
+  options.tensor_fusion_threshold = 1;
+  det_trial_gradients *gradients;
+  check(det_trial_gradients_create(job, registered, 2, &options, &gradients, &err) == DET_OK,
+        "create");
+  check(det_trial_gradients_add(gradients, rank == 0 ? 1 : 0, &value, &value, &err) == DET_OK,
+        "add");
+  check(det_trial_gradients_step(gradients, &apply, &err) == DET_E_CONFLICT, "a conflict");
+  check(strstr(err.message, "added gradient") != NULL, "which gradient it is");
+  det_trial_gradients_free(gradients);
+}
+
+/* Freed with sums on their way. */
+static void leave_in_the_middle(det_distributed_context *job) {
+  det_trial_gradients_options options = DET_TRIAL_GRADIENTS_OPTIONS_INIT;
+  options.reduction = DET_TRIAL_REDUCTION_TRANSPORT;
+  det_trial_gradient registered = DET_TRIAL_GRADIENT_INIT;
+  registered.count = largest;
+  float *data = calloc(largest, sizeof *data);
+  det_trial_gradients *gradients;
+  check(det_trial_gradients_create(job, &registered, 1, &options, &gradients, &err) == DET_OK,
+        "create");
+  check(det_trial_gradients_add(gradients, 0, data, data, &err) == DET_OK, "add");
+  det_trial_gradients_free(gradients);
+  free(data);
+}
+
+int main(void) {
+  det_distributed_context *job;
+  check(det_distributed_from_mpi_world(&job, &err) == DET_OK, "joining");
+  rank = det_distributed_rank(job);
+  size = det_distributed_size(job);
+  for (int32_t way = DET_TRIAL_REDUCTION_AUTO; way <= DET_TRIAL_REDUCTION_MESSAGES; ++way) {
+    for (int kind = 0; kind < 4; ++kind) {
+      det_trial_gradients_options options = DET_TRIAL_GRADIENTS_OPTIONS_INIT;
+      options.reduction = way;
+      options.aggregation_frequency = kind % 2 == 0 ? 1 : 2;
+      options.gradient_compression = kind / 2;
+      options.average_aggregated_gradients = kind != 1;
+      options.tensor_fusion_threshold = kind == 0 ? 0 : 4096;
+      train(job, &options, DET_DTYPE_F32);
+      train(job, &options, DET_DTYPE_F64);
+      if (size > 1) expect_a_difference(job, options);
+    }
+  }
+  if (size > 1) leave_in_the_middle(job);
+  expect_the_same_everywhere(job, "end", 3); /* the job goes on */
+  det_distributed_free(job);
+  return 0;
+}

@@ -1,0 +1,51 @@
+"""Gradients added up by detcore: NumPy arrays, where they stand."""
+
+import numpy
+import pytest
+from detcore._trial_gradients import GradientAggregator
+from detcore.core import DistributedContext
+from ranks import in_threads
+
+
+def test_ranks_get_the_mean_in_place() -> None:
+    def work(context: DistributedContext) -> None:
+        shapes = [(3, 4), (5,)]
+        gradients = GradientAggregator(context, [(12, "float32"), (5, "float64")])
+        first = numpy.full(shapes[0], context.rank + 1, dtype=numpy.float32)
+        second = numpy.full(shapes[1], 10.0 * context.rank)
+        second.flags.writeable = False
+        result = numpy.zeros(5)
+        gradients.add(1, second, result)
+        gradients.add(0, first)
+        assert gradients.step()
+        assert (first == 1.5).all() and (result == 5).all() and (second == 10 * context.rank).all()
+        gradients.close()
+
+    assert in_threads(work, 1, 2) == [None, None]
+
+
+def test_batches_are_added_up_before_they_are_applied() -> None:
+    gradients = GradientAggregator(None, [(2, "float32")], aggregation_frequency=4)
+    applied = []
+    for batch in range(8):
+        gradient = numpy.array([batch, 1], dtype=numpy.float32)
+        gradients.add(0, gradient)
+        applied.append(gradients.step())
+    assert applied == [False, False, False, True] * 2
+    assert gradient.tolist() == [5.5, 1]
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    gradients = GradientAggregator(None, [(2, "float32")])
+    with pytest.raises(ValueError, match="3 elements of F32 came, and 2 elements of F32"):
+        gradients.add(0, numpy.zeros(3, numpy.float32))
+    with pytest.raises(ValueError, match="2 elements of F64 came"):
+        gradients.add(0, numpy.zeros(2))
+    with pytest.raises(IndexError):
+        gradients.add(1, numpy.zeros(2, numpy.float32))
+    frozen = numpy.zeros(2, numpy.float32)
+    frozen.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        gradients.add(0, frozen)
+    with pytest.raises(Exception, match="sparse gradients"):
+        GradientAggregator(None, [(2, "float32")], aggregation_frequency=2, sparse=[0])

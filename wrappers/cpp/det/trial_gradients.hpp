@@ -1,0 +1,91 @@
+// What data-parallel training adds up over ranks.
+#pragma once
+
+#include <det/trial_gradients.h>
+#include <det/detail/handle.hpp>
+#include <det/distributed.hpp>
+#include <det/tensors.hpp>
+
+#include <vector>
+
+namespace det {
+inline namespace v1 {
+
+// What is known of a gradient before there is one.
+struct Gradient {
+  size_t count = 0;  // elements
+  Dtype dtype = Dtype::f32;
+  bool is_sparse = false;
+};
+
+enum class GradientReduction : det_trial_reduction {
+  automatic = DET_TRIAL_REDUCTION_AUTO,
+  shared_memory = DET_TRIAL_REDUCTION_SHARED_MEMORY,
+  transport = DET_TRIAL_REDUCTION_TRANSPORT,
+  messages = DET_TRIAL_REDUCTION_MESSAGES,
+};
+
+// See det_trial_gradients_options.
+struct GradientOptions {
+  int32_t aggregation_frequency = 1;
+  bool average_aggregated_gradients = true;
+  bool gradient_compression = false;
+  bool first_to_last = false;
+  size_t tensor_fusion_threshold = 0;
+  GradientReduction reduction = GradientReduction::automatic;
+
+  [[nodiscard]] det_trial_gradients_options capi() const noexcept {
+    det_trial_gradients_options options = DET_TRIAL_GRADIENTS_OPTIONS_INIT;
+    options.aggregation_frequency = aggregation_frequency;
+    options.average_aggregated_gradients = average_aggregated_gradients ? 1 : 0;
+    options.gradient_compression = gradient_compression ? 1 : 0;
+    options.first_to_last = first_to_last ? 1 : 0;
+    options.tensor_fusion_threshold = tensor_fusion_threshold;
+    options.reduction = static_cast<det_trial_reduction>(reduction);
+    return options;
+  }
+};
+
+// Gradients of several batches and all ranks. The job outlives it.
+class GradientAggregator {
+ public:
+  GradientAggregator() noexcept = default;
+
+  // All ranks in step.
+  GradientAggregator(const DistributedView &job, const std::vector<Gradient> &gradients,
+                     const GradientOptions &options = {}, OnFailure on = {}) {
+    std::vector<det_trial_gradient> tensors;
+    tensors.reserve(gradients.size());
+    for (const Gradient &gradient : gradients) {
+      det_trial_gradient tensor = DET_TRIAL_GRADIENT_INIT;
+      tensor.count = gradient.count;
+      tensor.dtype = static_cast<det_dtype>(gradient.dtype);
+      tensor.is_sparse = gradient.is_sparse ? 1 : 0;
+      tensors.push_back(tensor);
+    }
+    const det_trial_gradients_options c_options = options.capi();
+    det_trial_gradients *made = nullptr;
+    detail::call(on, det_trial_gradients_create, job.capi(), tensors.data(), tensors.size(),
+                 &c_options, &made);
+    gradients_.reset(made);
+  }
+
+  // Read now; step() writes what comes of it to `result`, which may be the same array.
+  void add(size_t index, const void *data, void *result, OnFailure on = {}) const {
+    detail::call(on, det_trial_gradients_add, gradients_.get(), index, data, result);
+  }
+  // Ends the batch. Whether there are results to be applied now.
+  [[nodiscard]] bool step(OnFailure on = {}) const {
+    int32_t apply = 0;
+    detail::call(on, det_trial_gradients_step, gradients_.get(), &apply);
+    return apply != 0;
+  }
+
+  [[nodiscard]] det_trial_gradients *capi() const noexcept { return gradients_.get(); }
+
+ private:
+  detail::Handle<det_trial_gradients, det_trial_gradients_free> gradients_;
+};
+
+}  // namespace v1
+}  // namespace det

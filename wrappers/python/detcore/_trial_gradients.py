@@ -1,0 +1,118 @@
+"""What data-parallel training adds up over ranks."""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import byref
+from typing import TYPE_CHECKING, Any
+
+from detcore import _abi
+from detcore._capi import handle, library, new_error
+from detcore._owned import Owned
+from detcore.core._arrays import DTYPES, memory_of
+from detcore.core._job import failure_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from detcore.core._distributed import DistributedContext
+
+_DTYPES = {name: library.det_dtype_from_name(name.encode()) for name in DTYPES.values()}
+
+
+def _said(count: int, dtype: int) -> str:
+    return f"{count} elements of {(library.det_dtype_name(dtype) or b'no dtype').decode()}"
+
+
+class GradientAggregator:
+    """Adds gradients up over the ranks of a job and over batches; for one thread at a time.
+
+    `tensors` is what the gradients look like: a number of elements and the name of a dtype each,
+    such as `(1000, "float32")`. All ranks make it in step, with the same arguments; without a job
+    it is for this process alone.
+    """
+
+    def __init__(
+        self,
+        distributed: DistributedContext | None,
+        tensors: Sequence[tuple[int, str]],
+        *,
+        aggregation_frequency: int = 1,
+        average_aggregated_gradients: bool = True,
+        gradient_compression: bool = False,
+        first_to_last: bool = False,
+        tensor_fusion_threshold: int = 0,
+        sparse: Sequence[int] = (),
+    ) -> None:
+        registered = (_abi.det_trial_gradient * len(tensors))()
+        for index, (count, dtype) in enumerate(tensors):
+            gradient = registered[index]
+            library.det_trial_gradient_init(byref(gradient))
+            gradient.count = count
+            gradient.dtype = _DTYPES[DTYPES[dtype]] if dtype in DTYPES else 0
+            gradient.is_sparse = index in sparse
+        options = _abi.det_trial_gradients_options()
+        library.det_trial_gradients_options_init(byref(options))
+        options.aggregation_frequency = aggregation_frequency
+        options.average_aggregated_gradients = bool(average_aggregated_gradients)
+        options.gradient_compression = bool(gradient_compression)
+        options.first_to_last = bool(first_to_last)
+        options.tensor_fusion_threshold = tensor_fusion_threshold
+        job = None
+        if distributed is not None:
+            job = distributed._open_job("making a GradientAggregator")
+        address = handle(
+            "det_trial_gradients_create",
+            job.address if job else None,
+            registered,
+            len(tensors),
+            byref(options),
+        )
+        self._owned = Owned(address, "det_trial_gradients_free", job)
+        self._tensors = [(gradient.count, gradient.dtype) for gradient in registered]
+        self._held: list[Any] = [None] * len(tensors)  # until they are written
+
+    def add(self, index: int, gradient: Any, result: Any = None) -> None:
+        """Adds the gradient of a tensor in the current batch. It is read at once, where it stands.
+        What comes of it is written to `result`, or over the gradient itself, by step()."""
+        if not 0 <= index < len(self._tensors):
+            raise IndexError(f"gradient {index}: {len(self._tensors)} tensors were registered")
+        name = f"gradient {index}"
+        into = self._memory(index, gradient if result is None else result, name, to_fill=True)
+        read = into if result is None else self._memory(index, gradient, name, to_fill=False)
+        self._held[index] = into
+        argument, error = new_error()
+        status = library.det_trial_gradients_add(
+            self._owned.address, index, read.address, into.address, argument
+        )
+        if status < 0:
+            raise failure_of(error) from None
+
+    def step(self) -> bool:
+        """Ends the batch. True where the results are to be applied: at the end of every
+        `aggregation_frequency` batches, where it waits for all ranks."""
+        apply = ctypes.c_int32()
+        argument, error = new_error()
+        address = self._owned.address
+        if library.det_trial_gradients_step(address, byref(apply), argument) < 0:
+            raise failure_of(error) from None
+        self._held = [None] * len(self._tensors)
+        return bool(apply.value)
+
+    def close(self) -> None:
+        """Releases the buffers; a repeat does nothing."""
+        self._owned.release()
+
+    def _memory(self, index: int, array: Any, name: str, to_fill: bool) -> Any:
+        memory = memory_of(array, name, to_fill)
+        if memory.device == _abi.DET_DEVICE_CUDA:
+            raise ValueError(f"{name}: it is on a CUDA device; copy it to the host before")
+        count = 1
+        for extent in memory.shape:
+            count *= extent
+        if (count, _DTYPES[memory.dtype]) != self._tensors[index]:
+            raise ValueError(
+                f"{name}: {_said(count, _DTYPES[memory.dtype])} came, and "
+                f"{_said(*self._tensors[index])} were registered"
+            )
+        return memory
