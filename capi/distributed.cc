@@ -70,11 +70,10 @@ std::unique_ptr<det::comm::Transport> transport_from(const det_communicator_func
   det_communicator_functions_init(&nothing);
   const det_communicator_functions given =
       read_options(&deref(functions, "functions"), nothing, "functions");
-  std::unique_ptr<det::comm::Transport> transport =
-      det::comm::make_function_transport({given.send, given.receive, given.broadcast, given.destroy,
-                                          given.any_pair != 0, given.shared_memory != 0,
-                                          given.start_sum, given.finish_sums},
-                                         user_data);
+  std::unique_ptr<det::comm::Transport> transport = det::comm::make_function_transport(
+      {given.send, given.receive, given.broadcast, given.destroy, given.any_pair != 0,
+       given.shared_memory != 0, given.start_sum, given.finish_sums},
+      user_data);
   if (given.send == nullptr || given.receive == nullptr)
     throw det::Error(det::Code::invalid, "functions.send and functions.receive must not be NULL");
   return transport;

@@ -71,5 +71,5 @@ class MpiTransport {
   std::vector<int> on_machine_;  // ranks of the job, by local rank
   std::vector<std::unique_ptr<Slot>> slots_;
   std::unique_ptr<MpiSums> sums_;  // once there is one
-  bool broken_ = false;  // a request was left behind, so the communicators must stay
+  bool broken_ = false;            // a request was left behind, so the communicators must stay
 };
