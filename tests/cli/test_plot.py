@@ -27,6 +27,7 @@ class Plotted(Store):
                     self.report(1, step * 100 + 50, NOON + step * 60 + 20, {"loss": step}, "validation")
             for second in range(5):
                 self.report(2, None, NOON + 1000 + second, {"loss": second})
+            self.report(2, None, NOON + 2000, {f"unit_{number}": number for number in range(300)})
             self.report(3, 7, NOON, {"loss": 0.25})
             self.report(4, 0, NOON, {HOSTILE: 1, "huge": 1.7e308, "tiny": 5e-324, "mixed": 1, "bad": "NaN"})
             for step, value in enumerate((-1.7e308, "Infinity", 0, "-Infinity", None, 100), 1):
@@ -134,6 +135,8 @@ def an_unknown_metric_names_the_near_ones(plotted):
     assert "did you mean 'loss'?" in plotted.run("plot", "1", "los", expect=3)
     assert "did you mean 'validation.loss'?" in plotted.run("plot", "1", "validation.lss", expect=3)
     assert "did you mean 'epoch'?" in plotted.run("plot", "1", "epochs", expect=3)
+    many = plotted.run("plot", "2", "other", expect=3)
+    assert "loss, unit_0, unit_1" in many and "and 281 more" in many and len(many) < 500, many
 
 
 @test

@@ -49,7 +49,7 @@ std::vector<Curve> choose_losses(std::vector<Curve> curves) {
   if (nearest.empty()) known.require(trial, std::nullopt, {argument});
   throw Failure(ExitCode::not_found, "trial " + std::to_string(trial) + " has no metric '" +
                                          argument + "'; did you mean '" + nearest + "'? it has " +
-                                         known.listed());
+                                         known.listed(few_names));
 }
 
 }  // namespace

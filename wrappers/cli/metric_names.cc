@@ -18,10 +18,14 @@ std::vector<std::string> MetricNames::of(const std::optional<std::string> &group
   return out;
 }
 
-std::string MetricNames::listed() const {
+std::string MetricNames::listed(size_t most) const {
   std::string out;
   for (const auto &[name, metrics] : groups) {
-    out += (out.empty() ? "" : "; ") + name + ": " + joined(metrics);
+    const size_t count = std::min(metrics.size(), most);
+    const std::vector<std::string> first(metrics.begin(),
+                                         metrics.begin() + static_cast<std::ptrdiff_t>(count));
+    out += (out.empty() ? "" : "; ") + name + ": " + joined(first);
+    if (metrics.size() > count) out += " and " + std::to_string(metrics.size() - count) + " more";
   }
   return out;
 }
@@ -48,7 +52,7 @@ void MetricNames::require(int64_t trial_id, const std::optional<std::string> &gr
   }
   throw Failure(ExitCode::not_found,
                 "trial " + std::to_string(trial_id) + " has no " + wanted + "; " +
-                    (groups.empty() ? "it has no metrics yet" : "it has " + listed()));
+                    (groups.empty() ? "it has no metrics yet" : "it has " + listed(few_names)));
 }
 
 void add_from_reports(Client &client, int64_t trial_id, const std::string &group,

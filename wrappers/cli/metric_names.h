@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,14 +12,17 @@
 
 namespace det::cli {
 
+// That an error tells of each group: the profiler's have hundreds.
+inline constexpr size_t few_names = 20;
+
 struct MetricNames {
   std::vector<std::pair<std::string, std::vector<std::string>>> groups;
 
   // Each name once, in the order of the groups. No group: of all.
   std::vector<std::string> of(const std::optional<std::string> &group) const;
 
-  // "training: loss, accuracy; validation: loss".
-  std::string listed() const;
+  // "training: loss, accuracy; validation: loss"; of each group at most so many.
+  std::string listed(size_t most = std::numeric_limits<size_t>::max()) const;
 
   bool has(const std::optional<std::string> &group, const std::vector<std::string> &names) const;
 

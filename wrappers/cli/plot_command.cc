@@ -59,7 +59,7 @@ struct PlotOptions {
                     "no value is above 0, which a log axis wants; leave --log-x and --log-y out");
   if (trials.size() != 1)
     throw Failure(ExitCode::not_found, "none of these trials has a finite value to plot");
-  const std::string metrics = metric_names(client.metric_names(trials.front())).listed();
+  const std::string metrics = metric_names(client.metric_names(trials.front())).listed(few_names);
   throw Failure(ExitCode::not_found,
                 "trial " + std::to_string(trials.front()) + " has no finite value to plot" +
                     (metrics.empty() ? " yet" : "; its metrics are " + metrics));
