@@ -7,7 +7,6 @@
 
 #include "tests/cmocka.h"
 #include "wrappers/cli/plot.h"
-#include "wrappers/cli/random_forest.h"
 
 using det::cli::Panel;
 using det::cli::Panels;
@@ -176,6 +175,50 @@ void smoothing_divides_the_start_out_and_leaves_gaps(void **) {
   }
 }
 
+void parallel_lines_are_drawn_with_the_best_over_the_others(void **) {
+  det::cli::Parallel figure;
+  figure.dimensions = {{"lr", "", det::cli::Scale::log},
+                       {"kind", "", det::cli::Scale::categories, {"a", "b"}},
+                       {"loss"}};
+  figure.trials = {{1e-3, nan, 9}, {1e-1, 1, 8}, {1e-2, 0, 4}, {1e-3, 0, 1}};
+  assert_string_equal(render_plot(figure, terminal(false, 40)).c_str(),
+                      R"(lr (log)         kind               loss
+0.1                b                   9
+.........................              .
+                         ..........
+                                   .....
+
+
+
+
+
+..
+  ...                                 ..
+     ...                           ...
+        ..                      ...
+          ...               ....
+             ...         ...
+                ...   ...
+****************************************
+0.001              a                   1
+The best quarter of 4 trials is drawn over the others, in *.
+)");
+  figure.trials.clear();
+  assert_string_equal(render_plot(figure, terminal(false)).c_str(), "");
+}
+
+void bars_are_as_long_as_their_values(void **) {
+  const det::cli::Bars figure{
+      "", "importance", {{"lr", 0.5, 0.125}, {"units", 0.25, 0}, {"none", 0, 0}}, {"a note"}};
+  assert_string_equal(render_plot(figure, terminal(false, 40)).c_str(), R"(importance
+   lr  ################# 0.50 +- 0.12
+units  ######### 0.25 +- 0.00
+ none  0.00 +- 0.00
+a note
+)");
+  assert_string_equal(render_plot(det::cli::Bars{}, terminal(true)).c_str(), "");
+}
+
 std::string ticks_of(const det::cli::Dimension &dimension, double low, double high) {
   std::string text;
   for (const std::string &label : det::cli::fit_axis(dimension, low, high, 6).labels)
@@ -206,46 +249,6 @@ void points_that_a_log_axis_has_not_are_gaps(void **) {
   assert_true(std::isnan(series.points[1].y) && series.points[3].y == 2);
 }
 
-// 200 results that follow from the first two of four variables.
-det::cli::ForestImportance importances(double (*result)(double, double)) {
-  std::vector<det::cli::Variable> variables(4);
-  variables[1].category = true;
-  std::vector<double> results;
-  unsigned state = 1;
-  const auto random = [&state] { return (state = state * 1664525 + 1013904223) >> 8; };
-  for (int i = 0; i < 200; ++i) {
-    const double number = random() % 1000 / 1000.0, category = random() % 3;
-    results.push_back(result(number, category));
-    variables[0].values.push_back(number);
-    variables[1].values.push_back(category);
-    variables[2].values.push_back(random() % 1000 / 1000.0);
-    variables[3].values.push_back(i % 2 ? nan : 1);  // that half of them do not have
-  }
-  return det::cli::forest_importance(variables, results);
-}
-
-void a_forest_finds_the_variable_that_matters(void **) {
-  const auto one = importances([](double number, double) { return number * number; });
-  assert_true(one.explained > 0.95);
-  assert_true(one.variables[0].mean > 0.8 && one.variables[0].mean < 1.2);
-  for (const size_t other : {1, 2, 3}) assert_true(one.variables[other].mean < 0.02);
-  // Also a category, and what matters only together with another.
-  const auto both = importances(
-      [](double number, double category) { return category == 1 ? number : 1 - number; });
-  assert_true(both.variables[0].mean > 0.5 && both.variables[1].mean > 0.5);
-  assert_true(both.variables[2].mean < 0.05 && both.variables[3].mean < 0.05);
-}
-
-void a_forest_explains_no_noise(void **) {
-  static unsigned state = 7;
-  const auto noise = importances([](double, double) {
-    state = state * 22695477 + 1;
-    return static_cast<double>(state >> 16);
-  });
-  assert_true(noise.explained < 0.1);
-  for (const det::cli::Importance &each : noise.variables) assert_true(each.mean < 0.15);
-}
-
 }  // namespace
 
 int test_plot() {
@@ -257,10 +260,10 @@ int test_plot() {
       cmocka_unit_test(plot_survives_extreme_values),
       cmocka_unit_test(thinned_lines_keep_their_peaks),
       cmocka_unit_test(smoothing_divides_the_start_out_and_leaves_gaps),
+      cmocka_unit_test(bars_are_as_long_as_their_values),
+      cmocka_unit_test(parallel_lines_are_drawn_with_the_best_over_the_others),
       cmocka_unit_test(ticks_are_round_numbers_and_times),
       cmocka_unit_test(points_that_a_log_axis_has_not_are_gaps),
-      cmocka_unit_test(a_forest_finds_the_variable_that_matters),
-      cmocka_unit_test(a_forest_explains_no_noise),
   };
   return cmocka_run_group_tests_name("plot", tests, nullptr, nullptr);
 }
