@@ -46,6 +46,14 @@ const char *function_of(ApiCall api) {
       return "det_trial_average_metrics";
     case ApiCall::trial_broadcast:
       return "det_trial_broadcast";
+    case ApiCall::sequencer_create:
+      return "det_trial_sequencer_create";
+    case ApiCall::sequencer_next:
+      return "det_trial_sequencer_next";
+    case ApiCall::sequencer_respond:
+      return "det_trial_sequencer_respond";
+    case ApiCall::sequencer_load_state:
+      return "det_trial_sequencer_load_state";
   }
   return "";
 }

@@ -27,9 +27,13 @@ enum class ApiCall : uint8_t {
   trial_gradients_create,
   trial_gradients_step,
   trial_average_metrics,
-  trial_broadcast
+  trial_broadcast,
+  sequencer_create,
+  sequencer_next,
+  sequencer_respond,
+  sequencer_load_state
 };
-constexpr auto last_api_call = ApiCall::trial_broadcast;
+constexpr auto last_api_call = ApiCall::sequencer_load_state;
 
 struct Call {
   ApiCall api = ApiCall::none;

@@ -33,6 +33,9 @@ class PreemptContext {
     return ask(auto_acknowledge);
   }
 
+  // Whether should_preempt() is a collective: the ranks have the chief's answer.
+  bool shares_answers() const { return shares_; }
+
   void acknowledge();
 
   bool preempted() const noexcept { return preempted_.load(std::memory_order_relaxed); }

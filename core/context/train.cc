@@ -177,6 +177,13 @@ std::optional<double> TrainContext::best_validation() {
   return master_.best_validation();
 }
 
+std::optional<int64_t> TrainContext::last_validation() {
+  gate_.check();
+  const profiler::LibraryCall timed(regions_);
+  deliver_all();
+  return master_.last_validation();
+}
+
 std::filesystem::path TrainContext::tensorboard_path() {
   gate_.check();
   return tensorboard_.path();

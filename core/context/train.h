@@ -83,6 +83,7 @@ class TrainContext {
   void set_metadata(const Json &metadata);
   Json metadata();
   std::optional<double> best_validation();
+  std::optional<int64_t> last_validation();
 
   std::filesystem::path tensorboard_path();
   void upload_tensorboard_files(const storage::Selector &selector,

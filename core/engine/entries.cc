@@ -13,17 +13,20 @@ namespace {
 // How far the trial has trained: its last report of training or validation, or its last checkpoint.
 int64_t steps_completed(Database &store, int64_t trial_id, int64_t checkpointed) {
   int64_t steps = checkpointed;
-  for (const char *group : {"training", "validation"}) {
-    Query last = store.query(
-        "SELECT steps FROM metrics WHERE trial_id=? AND metric_group=? AND archived=0"
-        " ORDER BY steps DESC LIMIT 1",
-        trial_id, group);
-    if (last.next()) steps = std::max(steps, last.integer(0));
-  }
+  for (const char *group : {"training", "validation"})
+    steps = std::max(steps, last_reported_step(store, trial_id, group).value_or(0));
   return steps;
 }
 
 }  // namespace
+
+std::optional<int64_t> last_reported_step(Database &store, int64_t trial_id, const char *group) {
+  Query last = store.query(
+      "SELECT steps FROM metrics WHERE trial_id=? AND metric_group=? AND archived=0"
+      " ORDER BY steps DESC LIMIT 1",
+      trial_id, group);
+  return last.next() ? std::optional(last.integer(0)) : std::nullopt;
+}
 
 Json time_or_null(std::optional<int64_t> time_us) {
   return time_us ? Json(iso8601(*time_us)) : Json();

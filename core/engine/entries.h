@@ -19,6 +19,9 @@ Json time_or_null(std::optional<int64_t> time_us);
 // What a statement of the store's JSON column holds.
 Json stored_json(const Query &row, int column);
 
+// Of a trial's reports in a group of metrics that count still.
+std::optional<int64_t> last_reported_step(Database &store, int64_t trial_id, const char *group);
+
 // The trials that a process works on. Those that may be are few: they are read at once, and looked
 // at where somebody asks.
 class LiveTrials {

@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "core/engine/best_validation.h"
 #include "core/engine/change.h"
+#include "core/engine/entries.h"
 #include "core/engine/experiment.h"
 #include "core/engine/lifecycle.h"
 #include "core/engine/ranks.h"
@@ -217,6 +218,11 @@ bool LiveRun::report_early_exit(const std::string &reason) {
 std::optional<double> LiveRun::best_validation() {
   const std::lock_guard guard(mutex_);
   return det::engine::best_validation(records(), run_.info.experiment_id);
+}
+
+std::optional<int64_t> LiveRun::last_validation() {
+  const std::lock_guard guard(mutex_);
+  return last_reported_step(records(), run_.info.trial_id, "validation");
 }
 
 void LiveRun::end(RunExit how) {

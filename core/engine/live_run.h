@@ -69,6 +69,7 @@ class LiveRun {
   // False when a reason was reported before: that one stays.
   bool report_early_exit(const std::string &reason);
   std::optional<double> best_validation();
+  std::optional<int64_t> last_validation();  // its steps
 
   // The chief ends the run; another rank says how its part in it ended.
   void end(RunExit how);

@@ -80,6 +80,8 @@ class Master : public ReportSink {
   // False when a reason was reported before: that one stays.
   virtual bool report_early_exit(const std::string &reason) = 0;
   virtual std::optional<double> best_validation() = 0;
+  // The steps of this trial's last validation.
+  virtual std::optional<int64_t> last_validation() { return std::nullopt; }
 
   // The chief ends the run; another rank says how its part in it ended.
   virtual void end_run(RunEnd how) = 0;

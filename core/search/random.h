@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/json_fwd.h"
@@ -27,6 +28,12 @@ class RandomState {
   std::vector<unsigned char> bytes(size_t n);  // 1 word for 4 bytes, also for the last ones
   std::string request_id();                    // a UUID; 4 words
   int64_t trial_seed();                        // from 0 to 2^31 - 1; 1 word
+
+  // In place, as NumPy's shuffle() of a list.
+  template <class Items>
+  void shuffle(Items &items) {
+    for (size_t i = items.size(); i-- > 1;) std::swap(items[i], items[bounded(i)]);
+  }
 
   // {"key": the 624 words, "pos": how many of them are used up}
   Json snapshot() const;

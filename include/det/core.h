@@ -227,4 +227,7 @@ DET_API det_tensorboard_context *det_core_tensorboard(det_core *core) DET_NOEXCE
 
 DET_END_DECLS
 
+/* Here, because it takes a core. */
+#include <det/trial.h>
+
 #endif

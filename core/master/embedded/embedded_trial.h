@@ -53,6 +53,7 @@ class EmbeddedTrial : public Master {
     return run_->report_early_exit(reason);
   }
   std::optional<double> best_validation() override { return run_->best_validation(); }
+  std::optional<int64_t> last_validation() override { return run_->last_validation(); }
 
   void end_run(RunEnd how) override {
     run_->end(how == RunEnd::ok           ? engine::RunExit::ok

@@ -8,6 +8,7 @@
 #include "core/codec/checkpoints.h"
 #include "core/codec/lists.h"
 #include "core/codec/run.h"
+#include "core/codec/unmanaged.h"
 #include "core/journal/run_directory.h"
 #include "core/master/rest/checkpoint_call.h"
 
@@ -133,6 +134,12 @@ std::optional<double> RestTrial::best_validation() {
     if (error.code == Code::not_found) return std::nullopt;  // no validation yet
     throw;
   }
+}
+
+std::optional<int64_t> RestTrial::last_validation() {
+  const codec::Trial trial = session().call(codec::GetTrial{run_.info.trial_id}).trial;
+  if (!trial.latest_validation) return std::nullopt;
+  return trial.latest_validation->steps_completed;
 }
 
 }  // namespace det::master

@@ -60,6 +60,7 @@ class RestTrial : public Master {
   void set_metadata(const Json &metadata) override;
   Json metadata() override;
   std::optional<double> best_validation() override;
+  std::optional<int64_t> last_validation() override;
 
  protected:
   // What was sent and not answered may be sent again: the second one changes nothing.

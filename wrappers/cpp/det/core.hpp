@@ -175,3 +175,6 @@ inline Core Core::init_json(const Json &options, Distributed distributed, const 
 
 }  // namespace v1
 }  // namespace det
+
+// Here, because it takes a core.
+#include <det/trial.hpp>

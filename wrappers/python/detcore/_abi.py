@@ -81,6 +81,9 @@ DET_LOG_LEVEL_DEFAULT = 0
 DET_LOG_LEVEL_ERROR = 4
 DET_LOG_LEVEL_INFO = 2
 DET_LOG_LEVEL_WARNING = 3
+DET_MONITOR_BY_NAME = 0
+DET_MONITOR_MAX = 2
+DET_MONITOR_MIN = 1
 DET_OK = 0
 DET_OUTCOME_ERROR = 1
 DET_OUTCOME_INVALID_HP = 2
@@ -110,6 +113,9 @@ DET_VERSION_MAJOR = 0
 DET_VERSION_MINOR = 1
 DET_VERSION_NUMBER = 1000
 DET_VERSION_PATCH = 0
+DET_WORKLOAD_CHECKPOINT = 3
+DET_WORKLOAD_TRAIN = 1
+DET_WORKLOAD_VALIDATE = 2
 
 
 class det_error(Structure):
@@ -396,6 +402,56 @@ class det_core_options(Structure):
     )
 
 
+class det_workload(Structure):
+    _fields_ = (
+        ("struct_size", c_size_t),
+        ("kind", c_int32),
+        ("reserved", c_int32),
+        ("step_id", c_int64),
+        ("batches", c_int64),
+        ("batches_done", c_int64),
+    )
+
+
+class det_trial_sampler_options(Structure):
+    _fields_ = (
+        ("struct_size", c_size_t),
+        ("length", c_int64),
+        ("shard", c_int64),
+        ("shards", c_int64),
+        ("skip", c_int64),
+        ("shuffle", c_int32),
+        ("seed", c_uint32),
+    )
+
+
+class det_trial_early_stopping_options(Structure):
+    _fields_ = (
+        ("struct_size", c_size_t),
+        ("monitor", c_char_p),
+        ("min_delta", c_double),
+        ("baseline", POINTER(c_double)),
+        ("mode", c_int32),
+        ("patience", c_int32),
+        ("start_from", c_int32),
+        ("reserved", c_int32),
+    )
+
+
+class det_trial_plateau_options(Structure):
+    _fields_ = (
+        ("struct_size", c_size_t),
+        ("monitor", c_char_p),
+        ("factor", c_double),
+        ("min_delta", c_double),
+        ("min_learning_rate", c_double),
+        ("mode", c_int32),
+        ("patience", c_int32),
+        ("cooldown", c_int32),
+        ("reserved", c_int32),
+    )
+
+
 # Of each function: what it returns, and its parameters.
 PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "det_version": (c_uint32, ()),
@@ -618,4 +674,31 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "det_core_searcher": (c_void_p, (c_void_p, )),
     "det_core_profiler": (c_void_p, (c_void_p, )),
     "det_core_tensorboard": (c_void_p, (c_void_p, )),
+    "det_workload_init": (None, (POINTER(det_workload), )),
+    "det_trial_sequencer_create": (c_int32, (c_void_p, c_char_p, c_int64, POINTER(c_void_p), POINTER(det_error), )),
+    "det_trial_sequencer_next": (c_int32, (c_void_p, POINTER(det_workload), POINTER(det_error), )),
+    "det_trial_sequencer_respond": (c_int32, (c_void_p, c_char_p, POINTER(det_error), )),
+    "det_trial_sequencer_respond_invalid_hparams": (c_int32, (c_void_p, POINTER(det_error), )),
+    "det_trial_sequencer_state": (c_int32, (c_void_p, POINTER(c_void_p), POINTER(det_error), )),
+    "det_trial_sequencer_load_state": (c_int32, (c_void_p, c_char_p, POINTER(det_error), )),
+    "det_trial_sequencer_free": (None, (c_void_p, )),
+    "det_trial_batch_sizes": (c_int32, (c_char_p, c_int64, c_char_p, POINTER(c_int64), POINTER(c_int64), POINTER(c_void_p), POINTER(det_error), )),
+    "det_trial_env_from_config": (c_int32, (c_char_p, c_char_p, c_uint32, POINTER(c_void_p), POINTER(det_error), )),
+    "det_trial_shuffle": (c_int32, (c_uint32, POINTER(c_int64), c_size_t, POINTER(det_error), )),
+    "det_trial_sampler_options_init": (None, (POINTER(det_trial_sampler_options), )),
+    "det_trial_sampler_create": (c_int32, (POINTER(det_trial_sampler_options), POINTER(c_void_p), POINTER(det_error), )),
+    "det_trial_sampler_next": (c_int32, (c_void_p, POINTER(c_int64), POINTER(det_error), )),
+    "det_trial_sampler_free": (None, (c_void_p, )),
+    "det_trial_early_stopping_options_init": (None, (POINTER(det_trial_early_stopping_options), )),
+    "det_trial_early_stopping_create": (c_int32, (POINTER(det_trial_early_stopping_options), POINTER(c_void_p), POINTER(det_error), )),
+    "det_trial_early_stopping_update": (c_int32, (c_void_p, POINTER(c_double), POINTER(c_int32), POINTER(c_int32), POINTER(det_error), )),
+    "det_trial_early_stopping_state": (c_int32, (c_void_p, POINTER(c_void_p), POINTER(det_error), )),
+    "det_trial_early_stopping_load_state": (c_int32, (c_void_p, c_char_p, POINTER(det_error), )),
+    "det_trial_early_stopping_free": (None, (c_void_p, )),
+    "det_trial_plateau_options_init": (None, (POINTER(det_trial_plateau_options), )),
+    "det_trial_plateau_create": (c_int32, (POINTER(det_trial_plateau_options), POINTER(c_void_p), POINTER(det_error), )),
+    "det_trial_plateau_update": (c_int32, (c_void_p, POINTER(c_double), POINTER(c_double), POINTER(c_int32), POINTER(det_error), )),
+    "det_trial_plateau_state": (c_int32, (c_void_p, POINTER(c_void_p), POINTER(det_error), )),
+    "det_trial_plateau_load_state": (c_int32, (c_void_p, c_char_p, POINTER(det_error), )),
+    "det_trial_plateau_free": (None, (c_void_p, )),
 }

@@ -1,0 +1,38 @@
+// One sequence of workloads for all ranks of a job.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/comm/communicator.h"
+#include "core/trial/sequencer.h"
+
+namespace det::trial {
+
+// Every call but state() is made by all ranks in step; what throws on one of them throws on all.
+// The chief's sequencer decides.
+class JobSequencer {
+ public:
+  // `make` is called on the chief alone. The communicator is borrowed.
+  JobSequencer(comm::Communicator &communicator,
+               const std::function<std::unique_ptr<Sequencer>()> &make);
+
+  std::optional<Workload> next();
+
+  // What `read` gives; nothing for invalid hyperparameters. Only the chief's metrics count, but a
+  // rank that wants to stop, or finds the hyperparameters invalid, speaks for all.
+  void respond(const std::function<std::optional<Json>()> &read);
+
+  // The chief's; Code::state elsewhere.
+  Json state() const;
+  // Elsewhere `read` is not called.
+  void load_state(const std::function<Json()> &read);
+
+ private:
+  comm::Communicator &communicator_;
+  std::unique_ptr<Sequencer> sequencer_;  // of the chief
+};
+
+}  // namespace det::trial
