@@ -128,6 +128,9 @@ def parallel_coordinates_have_an_axis_for_what_varies(searched):
     best = [y for y, row in enumerate(rows) for red, green, blue in row[:700]
             if abs(red - 0x44) + abs(green - 1) + abs(blue - 0x54) < 30]
     assert best and max(best) > height * 0.8  # small learning rates are the best, which are below
+    first = [y for y, row in enumerate(rows) for red, green, blue in row[140:156]
+             if abs(red - 0x44) + abs(green - 1) + abs(blue - 0x54) < 30]
+    assert first and min(first) > height * 0.5
 
 
 @test
@@ -138,6 +141,7 @@ def slices_show_the_metric_over_each_hyperparameter(searched):
     assert "0.001" in text and "1e-04" in text
     width, height, rows = searched.draw("plot", "2", "--slices", "--log-y")
     assert (width, height) == (800, 450) and len({each for row in rows for each in row}) > 20
+    assert sum(each == BLUE for row in rows for each in row) < 10  # dots, through which others are seen
     for wrong, code in ((["1", "--slices"], 5), (["77", "--parallel"], 3), (["2", "3", "--slices"], 2),
                         (["x", "--slices"], 2), (["2", "--slices", "--parallel"], 2)):
         searched.run("plot", *wrong, expect=code)
