@@ -180,6 +180,12 @@ def test_gpus_and_regions_are_read_back(
     for i, gpu in enumerate(gpus):
         of_gpu = read["metrics"]["agent"][gpu]
         assert of_gpu["gpu_util"] == 40 + i and of_gpu["gpu_free_memory"] == (77 - i) << 30
+    curves = list(
+        lines(read_by_det(master, "plot", "7", "gpu.gpu_util", "loss", "-x", "time", "--json"))
+    )
+    drawn = {(curve["group"], curve["metric"]): curve["points"][-1][1] for curve in curves}
+    assert drawn.pop(("training", "loss")) == 0.5
+    assert drawn == {("gpu", f"agent.{gpu}.gpu_util"): 40 + i for i, gpu in enumerate(gpus)}
 
     events = json.loads(read_by_det(master, "trace", "7"))["traceEvents"]
     slices = {event["name"]: event["dur"] for event in events if event["ph"] == "X"}

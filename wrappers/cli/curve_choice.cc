@@ -81,7 +81,8 @@ std::optional<std::string> only_group(const MetricNames &known,
     const std::string start = group + ".";
     if (!arguments.empty() &&
         std::all_of(arguments.begin(), arguments.end(), [&](const std::string &argument) {
-          return argument.starts_with(start) && !known.has(std::nullopt, {argument});
+          return (argument == group || argument.starts_with(start)) &&
+                 !known.has(std::nullopt, {argument});
         }))
       return group;
   }

@@ -23,18 +23,38 @@ double epoch_length(Client &client, const Json &trial) {
   return records > 0 ? records / batch.get<double>() : unknown;
 }
 
+// Adds groups that are asked for and that the master has without listing them, such as those of the
+// profiler. Gives their names.
+std::vector<std::string> add_unlisted(Client &client, int64_t trial_id,
+                                      const std::vector<std::string> &metrics, MetricNames &known) {
+  std::vector<std::string> added;
+  for (const std::string &metric : metrics) {
+    const std::string group = metric.substr(0, metric.find('.'));
+    if (known.has(group, {}) || known.has(std::nullopt, {metric})) continue;
+    add_from_reports(client, trial_id, group, known);
+    if (known.has(group, {})) added.push_back(group);
+  }
+  return added;
+}
+
 }  // namespace
 
 std::vector<Curve> read_curves(Client &client, int64_t trial_id,
                                const std::vector<std::string> &metrics, bool with_epochs) {
-  const MetricNames known = metric_names(client.metric_names(trial_id));
+  MetricNames known = metric_names(client.metric_names(trial_id));
+  const std::vector<std::string> unlisted = add_unlisted(client, trial_id, metrics, known);
   CurveBuilder builder(trial_id,
                        with_epochs ? epoch_length(client, client.trial(trial_id)) : unknown);
+  const auto read = [&](const std::optional<std::string> &group) {
+    client.each_report_page(trial_id, group, [&](const std::string &answer) {
+      return parse_reports(answer, [&](const Report &report) { builder.add(report); });
+    });
+  };
   // Reports of another group may say which epoch it was.
   const auto group = with_epochs ? std::nullopt : only_group(known, metrics);
-  client.each_report_page(trial_id, group, [&](const std::string &answer) {
-    return parse_reports(answer, [&](const Report &report) { builder.add(report); });
-  });
+  read(group);
+  if (!group)
+    for (const std::string &name : unlisted) read(name);
   std::vector<Curve> curves = choose_curves(trial_id, builder.take(), metrics, known);
   start_together(curves);
   return curves;
