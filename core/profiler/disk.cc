@@ -4,6 +4,7 @@
 #include <array>
 #include <unordered_map>
 
+#include "core/base/string_hash.h"
 #include "core/profiler/free_space.h"
 #include "core/profiler/rate.h"
 #include "core/profiler/samplers.h"
@@ -90,15 +91,10 @@ class DiskSampler : public Sampler {
     return is_whole_.emplace(name, access((blocks_ / file).c_str(), F_OK) == 0).first->second;
   }
 
-  struct NameHash {
-    using is_transparent = void;
-    size_t operator()(std::string_view name) const { return std::hash<std::string_view>()(name); }
-  };
-
   const std::filesystem::path blocks_;
   SystemFile stats_;
   FreeSpace space_;
-  std::unordered_map<std::string, bool, NameHash, std::equal_to<>> is_whole_;
+  std::unordered_map<std::string, bool, StringHash, std::equal_to<>> is_whole_;
   DeviceCounters<3> counters_;
   Rate operations_, read_, written_;
   std::optional<Clock::time_point> asked_;
