@@ -39,4 +39,10 @@ void set_option(CURL *handle, CURLoption option, Value value) {
                                        std::to_string(option) + "; libcurl 7.76 is needed");
 }
 
+// What a transfer does without: the size of a buffer is refused while libcurl keeps one for the
+// handle, as after a stream whose connection others still use.
+inline void suggest_buffer_size(CURL *handle, CURLoption option, long size) {
+  static_cast<void>(curl_easy_setopt(handle, option, size));
+}
+
 }  // namespace det::http

@@ -130,9 +130,10 @@ void Transfer::prepare_body(const HttpRequest &request) {
   // These two make the method GET where they are taken back.
   set_option(handle, CURLOPT_NOBODY, is_head ? 1L : 0L);
   if (!is_head) set_option(handle, CURLOPT_UPLOAD, request.source ? 1L : 0L);
-  set_option(handle, CURLOPT_BUFFERSIZE, request.sink ? bulk_buffer : long{CURL_MAX_WRITE_SIZE});
+  suggest_buffer_size(handle, CURLOPT_BUFFERSIZE,
+                      request.sink ? bulk_buffer : long{CURL_MAX_WRITE_SIZE});
   if (request.source) {
-    set_option(handle, CURLOPT_UPLOAD_BUFFERSIZE, bulk_buffer);
+    suggest_buffer_size(handle, CURLOPT_UPLOAD_BUFFERSIZE, bulk_buffer);
     set_option(handle, CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(request.source->size()));
   } else if (plain_get) {
     set_option(handle, CURLOPT_HTTPGET, 1L);

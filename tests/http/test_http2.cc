@@ -74,6 +74,18 @@ void requests_share_one_connection(void **) {
   assert_int_equal(master.connections(), 1);
 }
 
+void a_request_follows_another_beside_an_open_stream(void **) {
+  const Http2Master master;
+  HttpClient client(master.options(), std::make_shared<Logger>());
+  assert_int_equal(client.perform({.url = master.url("/absent"), .replay = shareable()}).status,
+                   404);
+  HttpCall large = client.send({.url = master.url("/large"), .replay = shareable()});
+  for (int i = 0; i < 10; ++i)
+    assert_int_equal(client.perform({.url = master.url("/absent"), .replay = shareable()}).status,
+                     404);
+  assert_int_equal(large.wait().status, 200);
+}
+
 void cancel_ends_one_stream_alone(void **) {
   const Http2Master master;
   HttpClient client(master.options(), std::make_shared<Logger>());
@@ -102,6 +114,7 @@ void large_answer_arrives_whole(void **) {
 int test_http2() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(requests_share_one_connection),
+      cmocka_unit_test(a_request_follows_another_beside_an_open_stream),
       cmocka_unit_test(cancel_ends_one_stream_alone),
       cmocka_unit_test(large_answer_arrives_whole),
   };
