@@ -90,7 +90,7 @@ void sum(Dtype dtype, void *into, std::span<const char *const> summands, size_t 
 void convert(Dtype from_dtype, const void *from, Dtype to_dtype, void *to, size_t count,
              double divisor) {
   if (from_dtype == to_dtype && divisor == 1) {
-    if (from != to) std::memcpy(to, from, count * bytes_of(from_dtype));
+    if (from != to && count > 0) std::memcpy(to, from, count * bytes_of(from_dtype));
     return;
   }
   for_dtype(from_dtype, [&](auto source) {
