@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 
 def copy(target: pathlib.Path) -> None:
-    """Of the directory that the trial runs in, without what Python compiled and what is hidden."""
+    """Of the directory that the trial runs in, without what Python compiled, what is hidden, and
+    links that lead nowhere; of others what they lead to."""
     source = os.getcwd()
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(
         source,
         target,
         ignore=shutil.ignore_patterns("__pycache__", ".*"),
-        symlinks=True,
         ignore_dangling_symlinks=True,
     )
     target.chmod(0o755)
