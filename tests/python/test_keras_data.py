@@ -59,8 +59,8 @@ def test_floats_become_those_of_keras_and_integers_stay() -> None:
 @pytest.mark.parametrize(
     ("parts", "message"),
     [
-        ((X, X[:-1], None, 4), "100 and 99 rows"),
-        ((X[:3], X[:3], None, 4), "4 for 3 rows"),
+        ((X, X[:-1], None, 4), "100 rows and y 99"),
+        ((X[:3], X[:3], None, 4), "3 rows do not fill a batch of 4"),
         ((X, X, np.ones(9), 4), "100 and 9 rows"),
     ],
 )

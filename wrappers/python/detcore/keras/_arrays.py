@@ -25,16 +25,16 @@ class Arrays:
         self._rows = _rows(x)
         if _rows(y) != self._rows:
             raise CheckFailedError(
-                f"Length of x and y do not match: {self._rows} and {_rows(y)} rows."
+                f"x has {self._rows} rows and y {_rows(y)}; each row of x needs one of y"
             )
         if self._rows < batch_size:
             raise CheckFailedError(
-                f"Batch size is too large for the input data: {batch_size} for {self._rows} rows."
+                f"{self._rows} rows do not fill a batch of {batch_size}; make it smaller"
             )
         if sample_weight is not None and len(sample_weight) != self._rows:
             raise CheckFailedError(
-                "Lengths of input data and sample weights do not match: "
-                f"{self._rows} and {len(sample_weight)} rows."
+                f"there are {len(sample_weight)} sample weights for {self._rows} rows; each row "
+                "needs one"
             )
         self._batch_size = batch_size
         parts = (x, y) if sample_weight is None else (x, y, sample_weight)

@@ -76,7 +76,7 @@ class TFKerasTrialContext(TrialContext):
         if size == 1 or not isinstance(dataset, tf.data.Dataset):
             return dataset
         if not shard_dataset:
-            _log.info("Dataset sharding skipped.")
+            _log.info("each rank gets the whole Dataset, since shard_dataset is False")
             return dataset
         return dataset.shard(size, self.distributed.rank)
 
@@ -98,12 +98,12 @@ class TFKerasTrialContext(TrialContext):
         """The model, compiled as the trial asked for."""
         if self._model is None:
             raise CheckFailedError(
-                "Please call wrap_model(...): build_model() passes its model through "
-                "context.wrap_model() before it compiles it."
+                "build_model() did not call context.wrap_model(); pass the model through it, and "
+                "compile what it returns"
             )
         if self._compile_arguments is None:
             raise CheckFailedError(
-                "Please call model.compile(...), of the model that context.wrap_model() returned."
+                "the model was not compiled: call compile() of what context.wrap_model() returned"
             )
         bound = self._compile_arguments
         self._model.compile(*bound.args, **bound.kwargs)
@@ -113,5 +113,5 @@ class TFKerasTrialContext(TrialContext):
         """Those that checkpoints keep, in the order in which they were wrapped."""
         if self._wrapped_optimizers:
             return self._wrapped_optimizers
-        _log.info("Please switch over to using `optimizer = self.context.wrap_optimizer()`.")
+        _log.info("no optimizer was passed to wrap_optimizer(); taking that of compile()")
         return [self._model.optimizer]

@@ -63,7 +63,7 @@ class Controller:
             self._model, context, self._multiplexer, workloads, trial_class
         )
         if context.env.latest_checkpoint is not None:
-            _log.info("Restoring trial from checkpoint %s", context.env.latest_checkpoint)
+            _log.info("going on from checkpoint %s", context.env.latest_checkpoint)
             with core.checkpoint.restore_path(context.env.latest_checkpoint) as path:
                 self._checkpoint.restore(path)
         # Ready-made it is used as it is; checking the time of hooks would take some.

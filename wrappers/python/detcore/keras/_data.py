@@ -33,7 +33,9 @@ def adapt(data: Any, batch_size: int) -> Any:
         return data
     if not isinstance(data, tuple) or len(data) not in (2, 3):
         size = f" of {len(data)}" if isinstance(data, tuple) else ""
-        raise InvalidDataTypeException(type(data), f"Received: {type(data)}{size}; {_FORMS}")
+        raise InvalidDataTypeException(
+            type(data), f"a data loader gave a {type(data).__name__}{size}; {_FORMS}"
+        )
     for part, name in zip(data, ("x", "y")):
         _check_arrays(part, name)
     return Arrays(data[0], data[1], data[2] if len(data) == 3 else None, batch_size)
@@ -56,5 +58,6 @@ def check_wrapped(context: TFKerasTrialContext, *datas: Any) -> None:
     """That a Dataset went through wrap_dataset(), without which ranks would train the same."""
     if any(isinstance(data, tf.data.Dataset) for data in datas) and not context._dataset_wrapped:
         raise InvalidExperimentException(
-            "Please use context.wrap_dataset(dataset) for tf.data.Dataset inputs"
+            "a tf.data.Dataset must pass through context.wrap_dataset() as soon as it is made, "
+            "which gives ranks their shares"
         )

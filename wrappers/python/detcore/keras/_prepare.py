@@ -84,11 +84,11 @@ def _check_epoch_end(callback: Any) -> None:
     name = type(callback).__name__
     if isinstance(callback, Callback):
         raise AssertionError(
-            f"it is unsupported to use a Callback that defines on_epoch_end ({name}) without "
-            "setting the records_per_epoch value in the experiment config"
+            f"{name} defines on_epoch_end(), and when an epoch ends is not known: set "
+            "records_per_epoch in the experiment configuration"
         )
     _log.warning(
-        "It is unsupported to use a Callback that defines on_epoch_end (%s) without setting the "
-        "records_per_epoch value in the experiment config: it will never be called.",
+        "on_epoch_end() of %s is never called, since when an epoch ends is not known: set "
+        "records_per_epoch in the experiment configuration",
         name,
     )

@@ -49,7 +49,9 @@ class _WrappedModel:
     ) -> None:
         """Trains nothing: a trial is trained workload by workload. Wrong calls are refused."""
         if self._det_context._compile_arguments is None:
-            raise InvalidExperimentException("Must call .compile before calling .fit().")
+            raise InvalidExperimentException(
+                "fit() of a model that was not compiled: call its compile() first"
+            )
         if validation_data is None:
             raise InvalidExperimentException("fit() of a wrapped model needs validation_data.")
         fed = isinstance(x, (tf.data.Dataset, tf.keras.utils.Sequence))

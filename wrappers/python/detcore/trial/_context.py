@@ -8,9 +8,11 @@ import pathlib
 import tempfile
 from typing import TYPE_CHECKING, Any
 
+from detcore._trial import BatchSizes, divide_batch
 from detcore.core import DistributedContext
-from detcore.trial import _batch_sizes
+from detcore.errors import InvalidArgumentError
 from detcore.trial._environment import Environment
+from detcore.trial._errors import InvalidExperimentException
 from detcore.trial._offline import environment_of
 
 if TYPE_CHECKING:
@@ -34,7 +36,7 @@ class TrialContext:
         self._core = core
         self._stop_requested = False
         slots = env.experiment_config.slots_per_trial()
-        self._batch_sizes = _batch_sizes.divide(env.hparams, slots, self._trial)
+        self._batch_sizes = _divided(env.hparams, slots, self._trial)
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:
@@ -66,7 +68,7 @@ class TrialContext:
 
     def get_global_batch_size(self) -> int:
         """Of all slots together: the configured one, rounded down to a multiple of the slots."""
-        return self._batch_sizes.total
+        return self._batch_sizes.global_
 
     def get_per_slot_batch_size(self) -> int:
         return self._batch_sizes.per_slot
@@ -80,14 +82,13 @@ class TrialContext:
         none of that name."""
         if name not in self.env.hparams:
             raise ValueError(
-                f"Could not find name '{name}' in experiment hyperparameters. Please check your "
-                "experiment configuration 'hyperparameters' section."
+                f"there is no hyperparameter {name!r}; there are "
+                f"{', '.join(sorted(self.env.hparams)) or 'none'}"
             )
         if name == "global_batch_size":
             _log.warning(
-                "Please use `context.get_per_slot_batch_size()` and "
-                "`context.get_global_batch_size()` instead of accessing `global_batch_size` "
-                "directly."
+                "the hyperparameter global_batch_size is as configured; get_global_batch_size() "
+                "and get_per_slot_batch_size() tell what is trained with"
             )
         return self.env.hparams[name]
 
@@ -99,10 +100,8 @@ class TrialContext:
         assert isinstance(stop_requested, bool), (
             f"stop_requested is True or False, not {stop_requested!r}"
         )
-        _log.info(
-            "A trial stoppage has requested. The trial will be stopped at the end of the current "
-            "step."
-        )
+        if stop_requested:
+            _log.info("the trial was asked to stop: it ends with this workload and a checkpoint")
         self._stop_requested = stop_requested
 
     def get_tensorboard_path(self) -> pathlib.Path:
@@ -112,6 +111,16 @@ class TrialContext:
         path = pathlib.Path(tempfile.gettempdir(), f"tensorboard-{os.getuid()}")
         path.mkdir(mode=0o700, exist_ok=True)
         return path
+
+
+def _divided(hparams: dict[str, Any], slots: int, trial: str) -> BatchSizes:
+    try:
+        sizes = divide_batch(hparams, slots, trial)
+    except InvalidArgumentError as refusal:
+        raise InvalidExperimentException(str(refusal)) from None
+    if sizes.warning is not None:
+        _log.warning("%s", sizes.warning)
+    return sizes
 
 
 def _alone() -> DistributedContext:

@@ -20,7 +20,9 @@ class TensorBoard(tf.keras.callbacks.TensorBoard, Callback):  # type: ignore[mis
     def __init__(self, *arguments: Any, **options: Any) -> None:
         if "log_dir" in options:
             log_dir = options.pop("log_dir")
-            _log.warning("arg log_dir=%s to keras.callbacks.TensorBoard will be ignored", log_dir)
+            _log.warning(
+                "TensorBoard(log_dir=%s): files go to the directory of the trial instead", log_dir
+            )
         super().__init__(*arguments, **options)
         self.workload_end_count = 0
 
