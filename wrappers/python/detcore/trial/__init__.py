@@ -7,6 +7,7 @@ from detcore.trial._errors import (
     InvalidDataTypeException,
     InvalidExperimentException,
 )
+from detcore.trial._sequencer import Sequencer
 from detcore.trial._workloads import Workload, WorkloadKind, WorkloadSource
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "ExperimentConfig",
     "InvalidDataTypeException",
     "InvalidExperimentException",
+    "Sequencer",
     "TrialContext",
     "Workload",
     "WorkloadKind",
