@@ -2,6 +2,8 @@
 
 #include "capi/guard.h"
 #include "capi/handles.h"
+#include "core/base/json.h"
+#include "core/trial/average_metrics.h"
 #include "core/trial/gradients.h"
 
 static_assert(static_cast<int>(det::trial::Way::messages) == DET_TRIAL_REDUCTION_MESSAGES);
@@ -96,3 +98,19 @@ det_status det_trial_gradients_step(det_trial_gradients *gradients, int32_t *out
 }
 
 void det_trial_gradients_free(det_trial_gradients *gradients) noexcept { delete gradients; }
+
+det_status det_trial_average_metrics(det_distributed_context *distributed, const char *metrics_json,
+                                     const double *weight, char **out_json,
+                                     det_error *err) noexcept {
+  return guarded(err, [&] {
+    give(out_json, "out_json", [&] {
+      const auto alone = distributed == nullptr ? det::comm::make_single_communicator() : nullptr;
+      const det::Json averages =
+          det::trial::average_metrics(distributed != nullptr ? *distributed->impl : *alone,
+                                      // NULL is an error that the others hear of too.
+                                      metrics_json != nullptr ? metrics_json : "null",
+                                      weight != nullptr ? std::optional(*weight) : std::nullopt);
+      return copy_text(det::to_metadata_text(averages));
+    });
+  });
+}

@@ -101,6 +101,23 @@ DET_API det_status det_trial_gradients_step(det_trial_gradients *gradients, int3
 /** Releases it; what was added is dropped. NULL does nothing.   @since 0.1 */
 DET_API void det_trial_gradients_free(det_trial_gradients *gradients) DET_NOEXCEPT;
 
+/** The mean of each metric over the ranks (seed: average_training_metrics). All ranks in step; waits
+ * for them. Every rank gets the same. Whole numbers stay whole where their mean is; of what is no
+ * number, such as a text, rank 0's counts.
+ * @param[in] distributed   The job; NULL: this process alone.
+ * @param[in] metrics_json  An object, on all ranks with the same keys; NaN and infinities may be
+ *                          bare.
+ * @param[in] weight        How much this rank counts, such as its records; NULL, on all ranks: all
+ *                          the same.
+ * @param[out] out_json     The means, with sorted keys, NaN and infinities bare; free it with
+ *                          det_free().
+ * @return DET_OK; on all ranks: DET_E_INVALID (no object, a weight below 0, all weights 0),
+ * DET_E_CONFLICT (ranks that report different metrics, naming one of them), DET_E_TIMEOUT,
+ * DET_E_UNAVAILABLE.   @since 0.1 */
+DET_API det_status det_trial_average_metrics(det_distributed_context *distributed,
+                                             const char *metrics_json, const double *weight,
+                                             char **out_json, det_error *err) DET_NOEXCEPT;
+
 DET_END_DECLS
 
 #endif

@@ -58,10 +58,26 @@ static void impossible_arguments_are_refused(void **state) {
   det_trial_gradients_free(gradients);
 }
 
+static void metrics_of_one_process_are_their_own_means(void **state) {
+  struct fixture *f = *state;
+  const double weight = 3;
+  char *averages = NULL;
+  assert_ok(det_trial_average_metrics(NULL, "{\"loss\": NaN, \"acc\": 0.5, \"step\": 2}", &weight,
+                                      &averages, &f->err));
+  assert_string_equal(averages, "{\n  \"acc\": 0.5,\n  \"loss\": NaN,\n  \"step\": 2\n}");
+  det_free(averages);
+  assert_fails(det_trial_average_metrics(NULL, NULL, NULL, &averages, &f->err), DET_E_INVALID,
+               "expected a JSON object");
+  assert_fails(det_trial_average_metrics(NULL, "{}", NULL, NULL, &f->err), DET_E_INVALID,
+               "out_json");
+}
+
 int test_trial_gradients(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(one_process_adds_up_its_batches, setup_home, teardown),
       cmocka_unit_test_setup_teardown(impossible_arguments_are_refused, setup_home, teardown),
+      cmocka_unit_test_setup_teardown(metrics_of_one_process_are_their_own_means, setup_home,
+                                      teardown),
   };
   return cmocka_run_group_tests_name("trial_gradients", tests, NULL, NULL);
 }

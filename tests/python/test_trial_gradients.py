@@ -2,7 +2,7 @@
 
 import numpy
 import pytest
-from detcore._trial_gradients import GradientAggregator
+from detcore._trial_gradients import GradientAggregator, average_metrics
 from detcore.core import DistributedContext
 from ranks import in_threads
 
@@ -49,3 +49,23 @@ def test_what_does_not_fit_is_refused() -> None:
         gradients.add(0, frozen)
     with pytest.raises(Exception, match="sparse gradients"):
         GradientAggregator(None, [(2, "float32")], aggregation_frequency=2, sparse=[0])
+
+
+def test_metrics_of_ranks_are_averaged() -> None:
+    def work(context: DistributedContext) -> tuple[dict[str, object], dict[str, object]]:
+        own = {"loss": numpy.float32(context.rank), "steps": 4, "name": f"rank {context.rank}"}
+        return average_metrics(context, own), average_metrics(context, own, [30, 10][context.rank])
+
+    expected = [{"loss": loss, "name": "rank 0", "steps": 4} for loss in (0.5, 0.25)]
+    assert in_threads(work, 1, 2) == [tuple(expected)] * 2
+    with pytest.raises(ValueError, match="weights of all ranks are 0"):
+        average_metrics(None, {"loss": 1}, 0)
+
+
+def test_ranks_that_report_different_metrics_hear_of_it() -> None:
+    def work(context: DistributedContext) -> str:
+        with pytest.raises(Exception, match="rank 0 reports 'a' and rank 1 does not") as failure:
+            average_metrics(context, {"ab"[context.rank]: 1})
+        return type(failure.value).__name__
+
+    assert in_threads(work, 1, 2) == ["ConflictError"] * 2

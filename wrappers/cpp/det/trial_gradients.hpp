@@ -6,6 +6,8 @@
 #include <det/distributed.hpp>
 #include <det/tensors.hpp>
 
+#include <optional>
+#include <string>
 #include <vector>
 
 namespace det {
@@ -86,6 +88,18 @@ class GradientAggregator {
  private:
   detail::Handle<det_trial_gradients, det_trial_gradients_free> gradients_;
 };
+
+// The mean of each metric over the ranks, all in step: an object in JSON. `weight`: how much this
+// rank counts; given by all ranks or by none.
+[[nodiscard]] inline std::string average_metrics(const DistributedView &job,
+                                                 const std::string &metrics_json,
+                                                 std::optional<double> weight = {},
+                                                 OnFailure on = {}) {
+  char *made = nullptr;
+  detail::call(on, det_trial_average_metrics, job.capi(), metrics_json.c_str(),
+               weight ? &*weight : nullptr, &made);
+  return detail::taken(made);
+}
 
 }  // namespace v1
 }  // namespace det

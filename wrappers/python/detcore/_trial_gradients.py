@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import ctypes
+import json
 from ctypes import byref
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from detcore import _abi
 from detcore._capi import handle, library, new_error
 from detcore._owned import Owned
 from detcore.core._arrays import DTYPES, memory_of
 from detcore.core._job import failure_of
+from detcore.core._json import encode
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from detcore.core._distributed import DistributedContext
 
@@ -116,3 +118,24 @@ class GradientAggregator:
                 f"{_said(*self._tensors[index])} were registered"
             )
         return memory
+
+
+def average_metrics(
+    distributed: DistributedContext | None,
+    metrics: Mapping[str, Any],
+    weight: float | None = None,
+) -> dict[str, Any]:
+    """The mean of each metric over the ranks, all in step, with sorted keys. `weight` is how much
+    this rank counts, given by all ranks or by none. What is no number is that of rank 0."""
+    job = None if distributed is None else distributed._open_job("average_metrics")
+    given = encode(metrics, "metrics")
+    counts = None if weight is None else byref(ctypes.c_double(weight))
+    out = ctypes.c_void_p()
+    argument, error = new_error()
+    address = job.address if job else None
+    if library.det_trial_average_metrics(address, given, counts, byref(out), argument) < 0:
+        raise failure_of(error) from None
+    try:
+        return cast("dict[str, Any]", json.loads(ctypes.string_at(out.value or 0)))
+    finally:
+        library.det_free(out)
