@@ -77,7 +77,8 @@ std::vector<Curve> choose_curves(int64_t trial, std::vector<Curve> curves,
 
 std::optional<std::string> only_group(const MetricNames &known,
                                       const std::vector<std::string> &arguments) {
-  for (const auto &[group, metrics] : known.groups) {
+  for (const auto &listed : known.groups) {
+    const std::string &group = listed.first;
     const std::string start = group + ".";
     if (!arguments.empty() &&
         std::all_of(arguments.begin(), arguments.end(), [&](const std::string &argument) {
