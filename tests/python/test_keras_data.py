@@ -61,7 +61,7 @@ def test_floats_become_those_of_keras_and_integers_stay() -> None:
     [
         ((X, X[:-1], None, 4), "100 rows and y 99"),
         ((X[:3], X[:3], None, 4), "3 rows do not fill a batch of 4"),
-        ((X, X, np.ones(9), 4), "100 and 9 rows"),
+        ((X, X, np.ones(9), 4), "9 sample weights for 100 rows"),
     ],
 )
 def test_arrays_that_do_not_fit_are_refused(parts: Any, message: str) -> None:
