@@ -101,9 +101,9 @@ DET_API det_status det_trial_gradients_step(det_trial_gradients *gradients, int3
 /** Releases it; what was added is dropped. NULL does nothing.   @since 0.1 */
 DET_API void det_trial_gradients_free(det_trial_gradients *gradients) DET_NOEXCEPT;
 
-/** The mean of each metric over the ranks (seed: average_training_metrics). All ranks in step; waits
- * for them. Every rank gets the same. Whole numbers stay whole where their mean is; of what is no
- * number, such as a text, rank 0's counts.
+/** The mean of each metric over the ranks (seed: average_training_metrics). All ranks in step;
+ * waits for them. Every rank gets the same. Whole numbers stay whole where their mean is; of what
+ * is no number, such as a text, rank 0's counts.
  * @param[in] distributed   The job; NULL: this process alone.
  * @param[in] metrics_json  An object, on all ranks with the same keys; NaN and infinities may be
  *                          bare.
