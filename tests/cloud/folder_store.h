@@ -130,12 +130,12 @@ class FolderStore : public ObjectStore {
     for (const StoredPart &part : parts)
       all += read_file(root_ / "uploads" / upload / std::to_string(part.number));
     put(key, std::make_shared<TextRange>("the parts", std::move(all)), false);
-    std::filesystem::remove_all(root_ / "uploads" / upload);
+    drop(upload);
   }
 
   void abort_parts(const std::string &key, const std::string &upload) override {
     tell("abort_parts", key);
-    std::filesystem::remove_all(root_ / "uploads" / upload);
+    drop(upload);
   }
 
   std::vector<PendingUpload> list_uploads(const std::string &prefix) override {
@@ -173,6 +173,12 @@ class FolderStore : public ObjectStore {
  private:
   void tell(const std::string &call, const std::string &key) {
     if (before) before(call, key);
+  }
+
+  // At once, as a store does, also where another thread ends the process in between.
+  void drop(const std::string &upload) {
+    std::filesystem::rename(root_ / "uploads" / upload, root_ / upload);
+    std::filesystem::remove_all(root_ / upload);
   }
 
   // Keys have '/', and are longer than a file's name may be.
