@@ -241,6 +241,7 @@ for step in range(10**9):
 
 def test_a_kill_at_any_instant_leaves_whole_records(store: pathlib.Path) -> None:
     generator = random.Random(5)
+    whole = 0
     for _ in range(8):
         with subprocess.Popen(
             [sys.executable, "-c", ADDING], stdout=subprocess.PIPE, text=True
@@ -252,9 +253,14 @@ def test_a_kill_at_any_instant_leaves_whole_records(store: pathlib.Path) -> None
                 assert adding.poll() is None
             os.kill(adding.pid, signal.SIGKILL)
         (file,) = path.iterdir()
-        read_steps = [point.step for point in read(path).Scalars("own")]
+        board = read(path)
+        # The metrics of many steps may stand before the first of these, which another thread adds.
+        is_there = "own" in board.Tags()["scalars"]
+        read_steps = [point.step for point in board.Scalars("own")] if is_there else []
         assert read_steps == list(range(len(read_steps)))
         assert len(read_steps) == sum(payload.count(b"\x0a\x03own") for payload in records(file))
+        whole += len(read_steps)
+    assert whole > 0
 
 
 def test_the_loader_of_tensorboard_reads_every_event(board: Board) -> None:
