@@ -1,0 +1,42 @@
+"""Callbacks of Keras that look at epochs, over validations."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from detcore.keras.callbacks._callback import Callback
+
+
+class OverValidations(Callback):
+    """Stands before the callback of Keras among the bases. Keeps some attributes as its state."""
+
+    _skip_epoch_end_check = True
+    _state: ClassVar[tuple[str, ...]]
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.test_end_count = 0
+
+    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
+        super().on_train_begin(logs)
+        self.test_end_count = 0
+
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
+        pass
+
+    def on_test_end(self, logs: dict[str, Any] | None = None) -> None:
+        super().on_epoch_end(self.test_end_count, logs)
+        self.test_end_count += 1
+
+    def get_state(self) -> dict[str, Any]:
+        # Releases of Keras differ in what they have.
+        return {name: getattr(self, name) for name in self._state if hasattr(self, name)}
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        unknown = sorted(state.keys() - set(self._state))
+        if unknown:
+            raise ValueError(
+                f"the checkpoint has {', '.join(unknown)} of {type(self).__name__}, which this "
+                "release does not know"
+            )
+        vars(self).update(state)
