@@ -13,7 +13,12 @@ from conftest import ROOT
 PACKAGE = "wrappers/python"
 ALL = [PACKAGE, "tests/python", "examples/python"]
 # Modules for users of other packages, whose types are as those of the packages.
-ADAPTERS = ("detcore.integrations", "detcore.keras", "detcore.search.optuna")
+ADAPTERS = (
+    "detcore.estimator",
+    "detcore.integrations",
+    "detcore.keras",
+    "detcore.search.optuna",
+)
 
 
 def run(tool: str, *arguments: str) -> subprocess.CompletedProcess[str]:

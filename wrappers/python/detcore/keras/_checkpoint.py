@@ -7,7 +7,8 @@ import logging
 import pickle
 from typing import TYPE_CHECKING, Any
 
-from detcore.keras import _code, _optimizer_weights, _random_state
+from detcore.keras import _optimizer_weights
+from detcore.trial import _code, _random_state
 
 if TYPE_CHECKING:
     import pathlib

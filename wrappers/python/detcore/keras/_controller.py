@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from detcore import InvalidHP
 from detcore.keras import _checkpoint, _prepare
 from detcore.keras._feed import Feed
-from detcore.keras._finished import Finished
 from detcore.keras._metrics import numbers
 from detcore.keras._multiplexer import Multiplexer
 from detcore.keras._tensorflow import tf
 from detcore.trial import CheckFailedError, Workload, WorkloadKind, WorkloadSource
+from detcore.trial._finished import Finished
 
 if TYPE_CHECKING:
     from detcore.core import Context

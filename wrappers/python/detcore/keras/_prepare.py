@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import logging
-import random
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from detcore.keras import _data
 from detcore.keras._tensorflow import tf
 from detcore.keras.callbacks import Callback, TensorBoard
 from detcore.keras.callbacks._history import History
 from detcore.keras.callbacks._progress import Progress
-from detcore.trial import CheckFailedError
+from detcore.trial import CheckFailedError, _random_state
 
 if TYPE_CHECKING:
     from detcore.keras._context import TFKerasTrialContext
@@ -25,9 +22,7 @@ _log = logging.getLogger("detcore.keras")
 def seed(trial_seed: int) -> None:
     """The same on every rank, so that the same model is built."""
     tf.keras.backend.clear_session()
-    random.seed(trial_seed)
-    np.random.seed(trial_seed)
-    tf.random.set_seed(trial_seed)
+    _random_state.seed(trial_seed)
 
 
 def devices(session_config: Any, local_rank: int) -> None:

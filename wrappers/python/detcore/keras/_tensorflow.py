@@ -1,18 +1,7 @@
-"""TensorFlow, or a word on what to install."""
+"""TensorFlow, as the modules of this package import it."""
 
 from __future__ import annotations
 
-_INSTALL = "pip install 'tensorflow>=2.11,<2.16' 'numpy<2'"
-
-try:
-    import tensorflow as tf
-except ImportError as missing:
-    raise ImportError(f"detcore.keras needs TensorFlow ({missing}): {_INSTALL}") from missing
-
-if tuple(int(part) for part in tf.__version__.split(".")[:2]) >= (2, 16):
-    raise ImportError(
-        f"detcore.keras is for Keras 2, and TensorFlow {tf.__version__} comes with Keras 3: "
-        f"{_INSTALL}; detcore.integrations.keras has a callback for Keras 3"
-    )
+from detcore.trial._tensorflow import tf
 
 __all__ = ["tf"]

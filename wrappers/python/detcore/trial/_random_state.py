@@ -1,4 +1,4 @@
-"""The generators of random numbers that a trial may draw from."""
+"""The generators of random numbers that a trial of TensorFlow may draw from."""
 
 from __future__ import annotations
 
@@ -7,14 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from detcore.keras._tensorflow import tf
+from detcore.trial._tensorflow import tf
+
+
+def seed(trial_seed: int) -> None:
+    """The same on every rank, so that the same model is built."""
+    random.seed(trial_seed)
+    np.random.seed(trial_seed)
+    tf.random.set_seed(trial_seed)
 
 
 def get() -> dict[str, Any]:
+    states = {"np_rng_state": np.random.get_state(), "random_rng_state": random.getstate()}
+    if not tf.executing_eagerly():  # whose operations keep their states to themselves
+        return {**states, "tf_rng_global_seed": tf.compat.v1.get_seed(0)[0]}
     generator = tf.random.get_global_generator()
     return {
-        "np_rng_state": np.random.get_state(),
-        "random_rng_state": random.getstate(),
+        **states,
         "tf2_rng_global_algorithm": int(generator.algorithm),
         "tf2_rng_global_state": generator.state.numpy(),
     }
@@ -23,7 +32,7 @@ def get() -> dict[str, Any]:
 def load(state: dict[str, Any]) -> None:
     np.random.set_state(state["np_rng_state"])
     random.setstate(state["random_rng_state"])
-    if "tf2_rng_global_state" in state:
+    if "tf2_rng_global_state" in state and tf.executing_eagerly():
         # That of older checkpoints is a variable.
         numbers = np.asarray(state["tf2_rng_global_state"])
         algorithm = state["tf2_rng_global_algorithm"]
