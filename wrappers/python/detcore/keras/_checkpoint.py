@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from detcore.keras import _optimizer_weights
 from detcore.trial import _code, _random_state
+from detcore.trial._code import LOAD_DATA
 
 if TYPE_CHECKING:
     import pathlib
@@ -24,7 +25,6 @@ OPTIMIZERS = "determined-keras-optimizer-weights.h5"
 CALLBACKS = "determined-callbacks.v1.pkl"
 RANDOM = "rng_state.pkl"
 SEQUENCER = "workload_sequencer.pkl"
-LOAD_DATA = "load_data.json"
 # Of older releases: model and optimizer as one file.
 WHOLE_MODEL = "determined-keras-model.h5"
 OLDEST_MODEL = "determined-keras-model"

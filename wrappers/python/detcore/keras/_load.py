@@ -11,9 +11,10 @@ import pathlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from detcore._code import import_from_path
-from detcore.keras._checkpoint import LOAD_DATA, WEIGHTS, WHOLE_MODEL
+from detcore.keras._checkpoint import WEIGHTS, WHOLE_MODEL
 from detcore.keras._context import TFKerasTrialContext
 from detcore.trial import InvalidExperimentException
+from detcore.trial._code import LOAD_DATA
 from detcore.trial._offline import environment_of
 
 if TYPE_CHECKING:

@@ -2,23 +2,80 @@
 
 from __future__ import annotations
 
+import collections
+import logging
 import os
 import shutil
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import pathlib
+    from collections.abc import Iterator
+
+_log = logging.getLogger("detcore.trial")
+
+#: As much as a master takes of a model's code.
+LIMIT_BYTES = 96 << 20
+LIMIT_FILES = 10_000
+#: In each checkpoint of a trial.
+LOAD_DATA = "load_data.json"
 
 
 def copy(target: pathlib.Path) -> None:
-    """Of the directory that the trial runs in, without what Python compiled, what is hidden, and
-    links that lead nowhere; of others what they lead to."""
+    """Of the directory that the trial runs in, without what Python compiled, what is hidden, what
+    is no file or cannot be read, and checkpoints; of links what they lead to. Where that is more
+    than code is, its Python files alone."""
     source = os.getcwd()
     shutil.rmtree(target, ignore_errors=True)
-    shutil.copytree(
-        source,
-        target,
-        ignore=shutil.ignore_patterns("__pycache__", ".*"),
-        ignore_dangling_symlinks=True,
-    )
-    target.chmod(0o755)
+    target.mkdir(mode=0o755)
+    files, size = [], 0
+    for file in _files(source, os.path.realpath(target)):
+        files.append(file)
+        size += os.path.getsize(file)
+        if size > LIMIT_BYTES or len(files) > LIMIT_FILES:
+            _log.warning(
+                "the checkpoint keeps only the Python files of '%s', in which there are more than "
+                "%d MiB or %d files: keep data elsewhere",
+                source,
+                LIMIT_BYTES >> 20,
+                LIMIT_FILES,
+            )
+            files = [file for file in files if file.endswith(".py")]
+            break
+    for file in files:
+        copied = target / os.path.relpath(file, source)
+        copied.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            shutil.copy2(file, copied)
+        except OSError as failure:
+            _log.warning("the checkpoint goes without '%s': %s", file, failure.strerror)
+
+
+def _files(source: str, target: str) -> Iterator[str]:
+    """Those near the top first: there the trial is, and data are further below."""
+    source_itself = os.path.realpath(source)
+    directories = collections.deque([(source, frozenset[str]())])
+    while directories:
+        directory, above = directories.popleft()
+        itself = os.path.realpath(directory)
+        # Links lead in circles, and up.
+        holds_more = itself != source_itself and any(
+            os.path.commonpath([itself, path]) == itself for path in (target, source_itself)
+        )
+        if itself in above or holds_more:
+            continue
+        try:
+            with os.scandir(directory) as entries:
+                found = sorted(entries, key=lambda entry: entry.name)
+        except OSError as failure:
+            _log.warning("the checkpoint goes without '%s': %s", directory, failure.strerror)
+            continue
+        if itself != source_itself and any(entry.name == LOAD_DATA for entry in found):
+            continue
+        for entry in found:
+            if entry.name.startswith(".") or entry.name == "__pycache__":
+                continue
+            if entry.is_dir():
+                directories.append((entry.path, above | {itself}))
+            elif entry.is_file():
+                yield entry.path

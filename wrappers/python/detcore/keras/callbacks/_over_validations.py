@@ -39,4 +39,5 @@ class OverValidations(Callback):
                 f"the checkpoint has {', '.join(unknown)} of {type(self).__name__}, which this "
                 "release does not know"
             )
-        vars(self).update(state)
+        for name, value in state.items():
+            setattr(self, name, value)
