@@ -1,7 +1,6 @@
 #include "core/launcher/runnable.h"
 
 #include "core/base/error.h"
-#include "core/launcher/entrypoint.h"
 #include "core/launcher/log_policies.h"
 #include "core/launcher/run_policy.h"
 #include "core/launcher/trial_launch.h"
@@ -65,9 +64,7 @@ void require_runnable(const Json &config, const engine::LaunchPlan &plan,
                     " slots (resources.slots_per_trial), and there are " +
                     std::to_string(launcher.total_slots()) + " here; give --slots, or lower it");
   const LogPolicies patterns(config);
-  const TrialLaunch launch = trial_launch(config, plan, launcher.has_gpus());
-  launcher.check(launch);
-  require_python_trial(launch);
+  launcher.check(trial_launch(config, plan, launcher.has_gpus()));
 }
 
 }  // namespace det::launcher

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import random
-from collections.abc import Iterator
 from typing import Any
 
 import keras_trials
@@ -12,13 +10,6 @@ import numpy as np
 from detcore import InvalidHP
 from detcore.keras import TFKerasTrial, callbacks
 from detcore.keras._tensorflow import tf
-from detcore.trial import Workload, WorkloadKind
-
-KINDS = {
-    "T": WorkloadKind.RUN_STEP,
-    "V": WorkloadKind.COMPUTE_VALIDATION_METRICS,
-    "C": WorkloadKind.CHECKPOINT_MODEL,
-}
 
 
 class Recorder:
@@ -56,46 +47,6 @@ class Recorder:
             raise InvalidHP(f"invalid hyperparameter from {hook}")
         elif what == "raise":
             raise RuntimeError(f"user error in {hook}")
-
-
-class Workloads:
-    """Those of a run, one after another."""
-
-    def __init__(self, recorder: Recorder, phase: dict[str, Any]) -> None:
-        self._recorder = recorder
-        self._left = list(phase["workloads"])
-        self._total = phase.get("steps_completed", 0)
-        self._stop_on_request = phase.get("stop_on_request", False)
-        self._kind = ""
-
-    def next(self) -> Workload | None:
-        if not self._left:
-            self._recorder.add("workloads_end")
-            return None
-        kind, *number = self._left.pop(0)
-        self._kind = kind
-        self._recorder.add("workload", kind, *number)
-        workload = Workload(KINDS[kind], number[0] if number else 0, self._total)
-        self._total += workload.num_batches
-        return workload
-
-    def respond(self, response: Any) -> None:
-        if isinstance(response, InvalidHP):
-            response = {"marker": "InvalidHP"}
-        elif "uuid" in response:
-            response = {"uuid": self._recorder.checkpoints[response["uuid"]]}
-        self._recorder.add("response", self._kind, response)
-        stop = isinstance(response, dict) and response.get("stop_requested")
-        if stop and self._stop_on_request:
-            self._recorder.add("driver", "stop")
-            self._left = []
-            self.next = lambda: None  # type: ignore[method-assign]
-
-    def state(self) -> dict[str, int]:
-        return {}
-
-    def load_state(self, state: dict[str, int]) -> None:
-        raise AssertionError("it has none")
 
 
 def recording_trial(recorder: Recorder) -> type[TFKerasTrial]:
@@ -328,29 +279,3 @@ def _stateful(base: Any, recorder: Recorder, tag: str) -> Any:
 
     Stateful.__name__ = Stateful.__qualname__ = base.__name__
     return Stateful
-
-
-class RecordingCheckpoints:
-    """The checkpoints of a run, by names of the recording."""
-
-    def __init__(self, recorder: Recorder, real: Any, files: dict[str, list[str]]) -> None:
-        self._recorder, self._real, self._files = recorder, real, files
-
-    @contextlib.contextmanager
-    def store_path(self, metadata: dict[str, Any]) -> Iterator[Any]:
-        self._recorder.add("core", "checkpoint.store_path begin", metadata)
-        with self._real.store_path(metadata) as (path, storage_id):
-            names = self._recorder.checkpoints
-            names[storage_id] = f"ckpt-{len(names) + 1}"
-            yield path, storage_id
-            written = [str(p.relative_to(path)) for p in path.rglob("*") if p.is_file()]
-            self._files[names[storage_id]] = [*written, "metadata.json"]  # of the store
-        self._recorder.add("core", "checkpoint.store_path end", names[storage_id])
-
-    @contextlib.contextmanager
-    def restore_path(self, storage_id: str) -> Iterator[Any]:
-        name = self._recorder.checkpoints[storage_id]
-        self._recorder.add("core", "checkpoint.restore_path begin", name)
-        with self._real.restore_path(storage_id) as path:
-            yield path
-        self._recorder.add("core", "checkpoint.restore_path end")

@@ -15,6 +15,7 @@ import pytest
 pytest.importorskip("detcore.keras", reason="TensorFlow is not installed")
 
 import keras_recorder
+import trial_recorder
 from detcore import core
 from detcore._code import import_from_path
 from detcore.keras import TFKerasTrialContext, load_model_from_checkpoint_path
@@ -61,7 +62,7 @@ def saved(folder: Path, factor: int) -> Path:
     given = TFKerasTrialContext(Environment(ExperimentConfig(CONFIG), HPARAMS))
     recorder = keras_recorder.Recorder({})
     with core.init() as run:
-        workloads = keras_recorder.Workloads(recorder, {"workloads": [["T", 1], ["C"]]})
+        workloads = trial_recorder.Workloads(recorder, {"workloads": [["T", 1], ["C"]]})
         workloads.respond = lambda response: None  # type: ignore[method-assign]
         with import_from_path(code):
             from model_def import Trial  # type: ignore[import-not-found]

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 import types
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from conftest import ROOT
 
 pytest.importorskip("detcore.keras", reason="TensorFlow is not installed")
 
 import keras_recorder
+import trial_recorder
 from detcore import core
 from detcore.keras import TFKerasTrialContext
 from detcore.keras._controller import Controller
 from detcore.keras._tensorflow import tf
 from detcore.trial import Environment, ExperimentConfig
 from keras_ours import OURS
+from trial_recorder import differences
 
 FOLDER = ROOT / "tests/data/trials/keras"
 CONFIG: dict[str, Any] = {
@@ -53,7 +53,7 @@ class Run:
         stage = "context"
         with core.init(config=CONFIG) as context:
             run: Any = types.SimpleNamespace(
-                checkpoint=keras_recorder.RecordingCheckpoints(
+                checkpoint=trial_recorder.RecordingCheckpoints(
                     recorder, context.checkpoint, self.files
                 ),
                 train=context.train,
@@ -62,7 +62,7 @@ class Run:
             try:
                 given: Any = TFKerasTrialContext(self.environment(recorder.about, phase), run)
                 stage = "from_trial"
-                workloads = keras_recorder.Workloads(recorder, phase)
+                workloads = trial_recorder.Workloads(recorder, phase)
                 trial = keras_recorder.recording_trial(recorder)
                 controller = Controller(trial, given, run, workloads)
                 stage = "run"
@@ -113,41 +113,6 @@ def outcome(controller: Controller) -> dict[str, Any]:
 
 
 _NAMES = {"History": "_DeterminedHistory", "Progress": "_DeterminedProgress"}
-
-
-def differences(ours: Any, theirs: Any, at: str = "") -> list[str]:
-    """What the recording has that ours has not, or otherwise."""
-    if isinstance(theirs, dict) and "ndarray" in theirs:
-        if list(np.shape(ours)) != theirs["ndarray"]:
-            return [f"{at}: shape {np.shape(ours)}, not {theirs['ndarray']}"]
-        if "v" in theirs:
-            return differences(np.ravel(ours).tolist(), theirs["v"], at)
-        together = np.sum(ours, dtype=np.float64), np.sum(np.abs(ours), dtype=np.float64)
-        near = np.allclose(together, (theirs["sum"], theirs["abs_sum"]), atol=1e-6 * np.size(ours))
-        return [] if near else [f"{at}: sums {together}, not {theirs}"]
-    if isinstance(theirs, dict):
-        if not isinstance(ours, dict):
-            return [f"{at}: {ours!r}, not {theirs}"]
-        missing = theirs.keys() - ours.keys()
-        found = [f"{at}: lacks {sorted(missing)}"] if missing else []
-        for key in theirs.keys() & ours.keys():
-            found += differences(ours[key], theirs[key], f"{at}.{key}")
-        return found
-    if isinstance(theirs, list):
-        ours = list(ours) if isinstance(ours, (list, tuple, np.ndarray)) else ours
-        if not isinstance(ours, list) or len(ours) != len(theirs):
-            return [f"{at}: {ours!r:.300}, not {theirs!r:.300}"]
-        pairs = enumerate(zip(ours, theirs))
-        return [line for n, (o, t) in pairs for line in differences(o, t, f"{at}[{n}]")]
-    if isinstance(theirs, str) and theirs in ("NaN", "Infinity", "-Infinity"):
-        theirs = float(theirs)
-    if isinstance(theirs, (int, float)) and not isinstance(theirs, bool):
-        same = isinstance(ours, (int, float, np.number)) and (
-            math.isclose(ours, theirs, rel_tol=1e-6, abs_tol=3e-7)
-            or (math.isnan(ours) and math.isnan(theirs))
-        )
-        return [] if same else [f"{at}: {ours!r}, not {theirs!r}"]
-    return [] if ours == theirs else [f"{at}: {ours!r:.300}, not {theirs!r:.300}"]
 
 
 @pytest.mark.parametrize("case", sorted(path.stem for path in FOLDER.glob("*.json")))

@@ -1,0 +1,18 @@
+"""Trials of tf.estimator: a class says what estimator and what data, the rest is done for it."""
+
+from detcore.estimator._context import EstimatorContext, EstimatorTrialContext
+from detcore.estimator._experimental import EstimatorExperimentalContext
+from detcore.estimator._load import load_estimator_from_checkpoint_path
+from detcore.estimator._reducer import MetricReducer
+from detcore.estimator._run_hook import RunHook
+from detcore.estimator._trial import EstimatorTrial
+
+__all__ = [
+    "EstimatorContext",
+    "EstimatorExperimentalContext",
+    "EstimatorTrial",
+    "EstimatorTrialContext",
+    "MetricReducer",
+    "RunHook",
+    "load_estimator_from_checkpoint_path",
+]

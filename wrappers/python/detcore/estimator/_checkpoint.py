@@ -1,0 +1,76 @@
+"""What a checkpoint of an EstimatorTrial holds."""
+
+from __future__ import annotations
+
+import json
+import logging
+import pickle
+from typing import TYPE_CHECKING, Any
+
+from detcore.trial import CheckFailedError, _code, _random_state
+
+if TYPE_CHECKING:
+    import pathlib
+
+    from detcore.estimator._model_directory import ModelDirectory
+    from detcore.estimator._prepare import Parts
+    from detcore.trial import WorkloadSource
+
+_log = logging.getLogger("detcore.estimator")
+
+RANDOM = "rng_state.pkl"
+SEQUENCER = "workload_sequencer.pkl"
+LOAD_DATA = "load_data.json"
+TRIAL_TYPE = "EstimatorTrial"
+
+
+class Checkpoint:
+    """Writes one, and reads one, also of the original. Names and layout are those of the original,
+    whose loader reads ours."""
+
+    def __init__(self, model: ModelDirectory, parts: Parts, workloads: WorkloadSource) -> None:
+        self._model = model
+        self._parts = parts
+        self._workloads = workloads
+
+    def save(self, path: pathlib.Path, estimator: Any) -> None:
+        """On the chief. Hooks may add files, which must find those of TensorFlow written."""
+        self._model.save_to(path)
+        for name, receiver in self._parts.serving.items():
+            estimator.export_saved_model(str(path / name), receiver)
+        _code.copy(path / "code")
+        for hook in self._parts.run_hooks():
+            hook.on_checkpoint_end(str(path))
+        _dump(path / RANDOM, _random_state.get())
+        state = self._workloads.state()
+        if state:
+            _dump(path / SEQUENCER, state)
+        (path / LOAD_DATA).write_text(json.dumps({"trial_type": TRIAL_TYPE}))
+
+    def restore(self, path: pathlib.Path) -> None:
+        """On every rank, before training begins. Its model is TensorFlow's to load."""
+        if (path / LOAD_DATA).exists():
+            kind = json.loads((path / LOAD_DATA).read_text()).get("trial_type")
+            if kind != TRIAL_TYPE:
+                raise CheckFailedError(
+                    f"the checkpoint is that of a {kind}, from which no {TRIAL_TYPE} can go on"
+                )
+        self._model.load_from(path)
+        for hook in self._parts.run_hooks():
+            hook.on_checkpoint_load(str(path))
+        if (path / RANDOM).exists():
+            _random_state.load(_read(path / RANDOM))
+        else:
+            _log.warning("The checkpoint has no %s: random numbers begin anew.", RANDOM)
+        if (path / SEQUENCER).exists():
+            self._workloads.load_state(_read(path / SEQUENCER))
+
+
+def _dump(path: pathlib.Path, value: Any) -> None:
+    with path.open("wb") as file:
+        pickle.dump(value, file)
+
+
+def _read(path: pathlib.Path) -> Any:
+    with path.open("rb") as file:
+        return pickle.load(file)

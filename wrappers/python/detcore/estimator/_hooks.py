@@ -1,0 +1,86 @@
+"""The hooks that make workloads of a training's batches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from detcore.trial import CheckFailedError
+from detcore.trial._tensorflow import tf
+
+if TYPE_CHECKING:
+    from detcore.estimator._context import EstimatorContext
+    from detcore.estimator._controller import Controller
+
+_v1 = tf.compat.v1
+
+
+class StopHook(tf.compat.v1.train.SessionRunHook):  # type: ignore[misc]
+    """A hook before it that stops training stops the trial, behind the workload it is in."""
+
+    def __init__(self, context: EstimatorContext) -> None:
+        self._context = context
+
+    def after_run(self, run_context: Any, run_values: Any) -> None:
+        if run_context.stop_requested:
+            run_context._stop_requested = False
+            if not self._context.get_stop_requested():
+                self._context.set_stop_requested(True)
+
+
+class ControlHook(tf.compat.v1.train.SessionRunHook):  # type: ignore[misc]
+    """Counts the batches of a workload, and has the next ones done between two batches."""
+
+    def __init__(self, controller: Controller, context: EstimatorContext) -> None:
+        self._controller = controller
+        self._context = context
+        self._batches: list[list[Any]] = []
+        self._requested: int | None = None
+        self._tags: list[str] = []
+        self._fetches: Any = None
+
+    def begin(self) -> None:
+        scalars = list(_scalars())
+        self._tags = [tag for tag, _ in scalars]
+        self._fetches = _v1.train.SessionRunArgs([tensor for _, tensor in scalars])
+        self._requested = self._controller.next_training()
+
+    def after_create_session(self, session: Any, coord: Any) -> None:
+        self._controller.session = session
+        if self._requested is None:  # what is asked for needs a session
+            self._requested = self._controller.next_training()
+
+    def before_run(self, run_context: Any) -> Any:
+        return self._fetches
+
+    def after_run(self, run_context: Any, run_values: Any) -> None:
+        if not self._context._optimizer_wrapped:
+            raise CheckFailedError(
+                "the optimizer did not pass through context.wrap_optimizer(): do so as soon as it "
+                "is made, and train with what that returns"
+            )
+        self._batches.append(run_values.results)
+        if len(self._batches) == self._requested:
+            batches = [self._metrics(values) for values in self._batches]
+            self._batches = []
+            self._controller.end_training(batches)
+            self._requested = self._controller.next_training()
+
+    def _metrics(self, values: list[Any]) -> dict[str, float]:
+        """As summaries have them, which are of single precision."""
+        metrics = {tag: float(np.float32(value)) for tag, value in zip(self._tags, values)}
+        if "loss_1" in metrics and "loss" not in metrics:  # the second of that name
+            metrics["loss"] = metrics["loss_1"]
+        return metrics
+
+
+def _scalars() -> Any:
+    """The tags and the values of the graph's scalar summaries. To fetch values is quicker than to
+    have a summary written and read."""
+    for summary in _v1.get_collection(_v1.GraphKeys.SUMMARIES):
+        operation = summary.op
+        if operation.type == "ScalarSummary":
+            tag = tf.get_static_value(operation.inputs[0])
+            if tag is not None and tag.ndim == 0:
+                yield tag.item().decode(), operation.inputs[1]

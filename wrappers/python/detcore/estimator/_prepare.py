@@ -1,0 +1,119 @@
+"""The steps from a trial's class to the estimator that a controller trains."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from detcore.estimator._hooks import StopHook
+from detcore.estimator._run_hook import RunHook
+from detcore.trial import CheckFailedError, _random_state
+from detcore.trial._tensorflow import tf
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from detcore.estimator._context import EstimatorContext
+    from detcore.estimator._trial import EstimatorTrial
+
+_v1 = tf.compat.v1
+# Seconds between the checkpoints of TensorFlow itself, of which the first is enough.
+_NEVER = 9999999999999999
+
+
+class Parts(NamedTuple):
+    """What a trial is made of."""
+
+    estimator: Any
+    train: Any
+    validation: Any
+    #: By the name of what they export.
+    serving: dict[str, Callable[..., Any]]
+
+    def run_hooks(self) -> list[RunHook]:
+        return [hook for hook in self.train.hooks if isinstance(hook, RunHook)]
+
+
+def version_one(trial_seed: int) -> None:
+    """Graphs, as estimators want them; the same random numbers on every rank."""
+    _v1.disable_v2_behavior()
+    _v1.reset_default_graph()
+    _random_state.seed(trial_seed)
+
+
+def parts(trial: EstimatorTrial) -> Parts:
+    def built(method: Callable[[], Any], kind: type, name: str) -> Any:
+        part = method()
+        if not isinstance(part, kind):
+            raise TypeError(
+                f"{method.__name__}() of a trial returns {name}, not a {type(part).__name__}"
+            )
+        return part
+
+    made = Parts(
+        built(trial.build_estimator, _v1.estimator.Estimator, "a tf.estimator.Estimator"),
+        built(trial.build_train_spec, tf.estimator.TrainSpec, "a tf.estimator.TrainSpec"),
+        built(trial.build_validation_spec, tf.estimator.EvalSpec, "a tf.estimator.EvalSpec"),
+        built(trial.build_serving_input_receiver_fns, dict, "a dict of functions by name"),
+    )
+    for name, function in made.serving.items():
+        if not isinstance(name, str) or not callable(function):
+            raise TypeError(
+                "build_serving_input_receiver_fns() of a trial returns functions by name, and "
+                f"{name!r}: {function!r} is no such entry"
+            )
+    config = made.estimator.config
+    if config.train_distribute or config.eval_distribute:
+        raise CheckFailedError(
+            "the RunConfig of the estimator has a distribution strategy: leave it out, for the "
+            "ranks of the trial are what it is distributed over"
+        )
+    return made
+
+
+def estimator(
+    given: Any, context: EstimatorContext, directory: str, hold_scaffold: Callable[[Any], None]
+) -> Any:
+    """The trial's estimator, in a directory of its own. A session's scaffold is held."""
+    ranks = context.distributed
+    session_config = _v1.ConfigProto()
+    session_config.CopyFrom(given.config.session_config)
+    session_config.gpu_options.allow_growth = True
+    if ranks.size > 1:
+        session_config.gpu_options.visible_device_list = str(ranks.local_rank)
+    config = given.config.replace(
+        model_dir=directory,
+        tf_random_seed=context.env.trial_seed,
+        save_checkpoints_steps=None,
+        save_checkpoints_secs=_NEVER,
+        session_config=session_config,
+    )
+
+    def model_fn(features: Any, labels: Any, mode: Any, params: Any, config: Any) -> Any:
+        spec = given.model_fn(features, labels, mode, config)
+        if mode == tf.estimator.ModeKeys.TRAIN:
+            hold_scaffold(spec.scaffold)
+            # Hooks of the model run behind all others.
+            spec = spec._replace(training_hooks=[*spec.training_hooks, StopHook(context)])
+        return spec
+
+    return tf.estimator.Estimator(
+        model_fn, config=config, params=given.params, warm_start_from=given._warm_start_settings
+    )
+
+
+def training_input(input_fn: Callable[..., Any], context: EstimatorContext) -> Callable[..., Any]:
+    """The trial's input, again and again where it is a Dataset."""
+    wanted = inspect.signature(input_fn).parameters
+
+    def repeated(mode: Any, params: Any, config: Any) -> Any:
+        given = {"mode": mode, "params": params, "config": config}
+        data = input_fn(**{name: value for name, value in given.items() if name in wanted})
+        if not context._dataset_wrapped:
+            raise RuntimeError(
+                "the input function of build_train_spec() made a Dataset that did not pass through "
+                "context.wrap_dataset(), which gives ranks their shares"
+            )
+        return data.repeat() if isinstance(data, tf.data.Dataset) else data
+
+    return repeated

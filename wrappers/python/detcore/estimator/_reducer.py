@@ -1,0 +1,112 @@
+"""Metrics of a validation that are reduced in Python, over the batches of all ranks."""
+
+from __future__ import annotations
+
+import abc
+import functools
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from detcore.trial._tensorflow import tf
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from detcore.estimator._context import EstimatorContext
+
+# In the graph of a validation: the values of metrics that were made, for their order.
+_VALUES = "detcore_metric_values"
+
+
+class MetricReducer(abc.ABC):
+    """Makes one value of a validation out of its batches, on each rank of the rank's batches and
+    then of what all ranks have. Make one in the model function, that is for each validation."""
+
+    @abc.abstractmethod
+    def accumulate(self, metric: Any) -> Any:
+        """Takes a batch of this rank; what its batches amount to up to here."""
+
+    @abc.abstractmethod
+    def cross_slot_reduce(self, per_slot_metrics: list[Any]) -> Any:
+        """The value, out of what accumulate() last returned on each rank, by rank; None of one
+        that had no batch. Called on every rank."""
+
+
+class _OfAllBatches(MetricReducer):
+    """One that keeps the batches for a function of all of them."""
+
+    def __init__(self, reduce: Callable[[list[Any]], Any]) -> None:
+        self._reduce = reduce
+        self._batches: list[Any] = []
+
+    def accumulate(self, metric: Any) -> list[Any]:
+        self._batches.append(metric)
+        return self._batches
+
+    def cross_slot_reduce(self, per_slot_metrics: list[Any]) -> Any:
+        ranks = (batches for batches in per_slot_metrics if batches is not None)
+        return self._reduce(list(itertools.chain.from_iterable(ranks)))
+
+
+def make_metric(
+    context: EstimatorContext,
+    metric: Any,
+    reducer: MetricReducer | Callable[[list[Any]], Any],
+    numpy_dtype: Any,
+) -> tuple[Any, Any]:
+    """Its value, for after the last batch, and its update, for each batch."""
+    _check(metric)
+    if not isinstance(reducer, MetricReducer):
+        if not callable(reducer):
+            raise TypeError(f"a reducer is a MetricReducer or a function, not {reducer!r}")
+        reducer = _OfAllBatches(reducer)
+    dtype = np.dtype(numpy_dtype)
+    accumulated: list[Any] = [None]
+
+    def accumulate(*arrays: Any) -> None:
+        batch = tf.nest.pack_sequence_as(metric, arrays)
+        accumulated[0] = reducer.accumulate(tuple(batch) if isinstance(batch, list) else batch)
+
+    def reduce() -> Any:
+        of_ranks = context.distributed.allgather(accumulated[0])
+        return np.array(reducer.cross_slot_reduce(of_ranks)).astype(dtype)
+
+    kept = functools.partial(_keeping_failures, context)
+    update = tf.compat.v1.py_func(kept(accumulate), tf.nest.flatten(metric), [])
+    # Ranks gather one metric after another, all in the same order.
+    before = tf.compat.v1.get_collection(_VALUES)[-1:]
+    with tf.control_dependencies(before):
+        value = tf.compat.v1.py_func(kept(reduce), [], tf.as_dtype(dtype))
+    tf.compat.v1.add_to_collection(_VALUES, value)
+    return value, update
+
+
+def _keeping_failures(context: EstimatorContext, call: Callable[..., Any]) -> Callable[..., Any]:
+    def kept(*arguments: Any) -> Any:
+        try:
+            return call(*arguments)
+        except BaseException as failure:
+            context._failure = failure
+            raise
+
+    return kept
+
+
+def _check(metric: Any) -> None:
+    if tf.is_tensor(metric):
+        return
+    if not isinstance(metric, (list, tuple, dict)):
+        raise TypeError(
+            "a metric is a tensor, a list of tensors or a dict of tensors, not a "
+            f"{type(metric).__name__}"
+        )
+    named = metric.items() if isinstance(metric, dict) else enumerate(metric)
+    for name, tensor in named:
+        if isinstance(metric, dict) and not isinstance(name, str):
+            raise TypeError(f"the tensors of a metric have names, and {name!r} is none")
+        if not tf.is_tensor(tensor):
+            raise TypeError(
+                f"element {name!r} of a metric is a tensor, not a {type(tensor).__name__}"
+            )
