@@ -2,8 +2,10 @@
 
 #include "capi/guard.h"
 #include "capi/handles.h"
+#include "capi/tensor_arguments.h"
 #include "core/base/json.h"
 #include "core/trial/average_metrics.h"
+#include "core/trial/broadcast_arrays.h"
 #include "core/trial/gradients.h"
 
 static_assert(static_cast<int>(det::trial::Way::messages) == DET_TRIAL_REDUCTION_MESSAGES);
@@ -112,5 +114,14 @@ det_status det_trial_average_metrics(det_distributed_context *distributed, const
                                       weight != nullptr ? std::optional(*weight) : std::nullopt);
       return copy_text(det::to_metadata_text(averages));
     });
+  });
+}
+
+det_status det_trial_broadcast(det_distributed_context *distributed, const det_tensor *tensors,
+                               size_t count, det_error *err) noexcept {
+  return guarded(err, [&] {
+    const auto alone = distributed == nullptr ? det::comm::make_single_communicator() : nullptr;
+    det::trial::broadcast_arrays(distributed != nullptr ? *distributed->impl : *alone,
+                                 [&] { return tensors_from(tensors, count, own_shape); });
   });
 }

@@ -10,6 +10,7 @@
 #include "core/base/error.h"
 #include "core/config/cluster_info.h"
 #include "core/launcher/collect_task.h"
+#include "core/launcher/entrypoint.h"
 #include "core/launcher/program.h"
 
 namespace det::launcher {
@@ -25,10 +26,8 @@ bool is_cluster_preparation(const std::vector<std::string> &arguments) {
 }
 
 std::vector<std::string> cluster_entrypoint(const Json &config) {
-  const Json entrypoint = config.value("entrypoint", Json());
-  if (entrypoint.is_string()) return {"/bin/sh", "-c", entrypoint.get<std::string>()};
-  if (entrypoint.is_array() && !entrypoint.empty())
-    return entrypoint.get<std::vector<std::string>>();
+  std::vector<std::string> command = entrypoint_command(config);
+  if (!command.empty()) return command;
   throw Error(Code::invalid,
               "running the trial's program: the experiment's configuration has no entrypoint");
 }

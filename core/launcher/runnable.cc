@@ -1,6 +1,7 @@
 #include "core/launcher/runnable.h"
 
 #include "core/base/error.h"
+#include "core/launcher/entrypoint.h"
 #include "core/launcher/log_policies.h"
 #include "core/launcher/run_policy.h"
 #include "core/launcher/trial_launch.h"
@@ -64,7 +65,9 @@ void require_runnable(const Json &config, const engine::LaunchPlan &plan,
                     " slots (resources.slots_per_trial), and there are " +
                     std::to_string(launcher.total_slots()) + " here; give --slots, or lower it");
   const LogPolicies patterns(config);
-  launcher.check(trial_launch(config, plan, launcher.has_gpus()));
+  const TrialLaunch launch = trial_launch(config, plan, launcher.has_gpus());
+  launcher.check(launch);
+  require_python_trial(launch);
 }
 
 }  // namespace det::launcher

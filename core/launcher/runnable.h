@@ -14,7 +14,8 @@ void check_runnable(config::ConfigChecker &checker, const Json &config, search::
 
 // Here. Throws for what cannot be run: trials that need more slots than there are, a pattern of the
 // log policies that is none (Code::invalid), a command that cannot be started (Code::not_found,
-// Code::access).
+// Code::access), a trial in Python that is not there (Code::invalid) or cannot be run
+// (Code::unsupported).
 void require_runnable(const Json &config, const engine::LaunchPlan &plan, const Launcher &launcher);
 
 }  // namespace det::launcher

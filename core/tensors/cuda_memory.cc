@@ -167,4 +167,27 @@ CudaMemory::Staging CudaMemory::staging(CudaDriver::Context context) {
   });
 }
 
+void CudaMemory::copy_from(CudaDriver::Context context, const char *data, char *to, size_t bytes) {
+  if (context == nullptr) {
+    std::copy_n(data, bytes, to);
+    return;
+  }
+  staging(context)->fetch(
+      data, bytes, [&](const char *copied, size_t size) { to = std::copy_n(copied, size, to); });
+}
+
+void CudaMemory::copy_to(CudaDriver::Context context, char *data, const char *from, size_t bytes) {
+  if (context == nullptr) {
+    std::copy_n(from, bytes, data);
+    return;
+  }
+  const Staging staged = staging(context);
+  for (size_t done = 0; done < bytes; done += CudaStaging::size) {
+    const size_t part = std::min(CudaStaging::size, bytes - done);
+    std::copy_n(from + done, part, staged->room());
+    staged->send(data + done, part);
+  }
+  staged->finish();
+}
+
 }  // namespace det::tensors

@@ -64,6 +64,10 @@ class CudaMemory {
   using Staging = std::unique_ptr<CudaStaging, std::function<void(CudaStaging *)>>;
   Staging staging(CudaDriver::Context context);
 
+  // Between data with that context, or none, and memory of the process.
+  void copy_from(CudaDriver::Context context, const char *data, char *to, size_t bytes);
+  void copy_to(CudaDriver::Context context, char *data, const char *from, size_t bytes);
+
  private:
   CudaDriver::Context primary_context(CudaDriver::Address address);
   void synchronize(CudaDriver::Context context);

@@ -118,6 +118,21 @@ DET_API det_status det_trial_average_metrics(det_distributed_context *distribute
                                              const char *metrics_json, const double *weight,
                                              char **out_json, det_error *err) DET_NOEXCEPT;
 
+/** Writes rank 0's arrays over those of all other ranks, where they lie: first weights, the state
+ * of optimizers, what was restored. All ranks in step, with the same names, dtypes and shapes in
+ * the same order; waits for them. Many small arrays travel together, and as the job's messages do:
+ * in memory that ranks share, by MPI, or over sockets.
+ * @param[in] distributed  The job; NULL: this process alone, where nothing changes.
+ * @param[in] tensors      `count` whole arrays, in memory of the process or of a CUDA device. Rank
+ *                         0's are only read.
+ * @return DET_OK; on all ranks: DET_E_INVALID (an array that cannot be, or a part of one: the
+ * message names it), DET_E_CONFLICT (a rank has other arrays than rank 0: the message names the
+ * first one, and both shapes); in these cases nothing is written. DET_E_TIMEOUT, DET_E_UNAVAILABLE,
+ * DET_E_IO (a CUDA device): arrays may be written in part.   @since 0.1 */
+DET_API det_status det_trial_broadcast(det_distributed_context *distributed,
+                                       const det_tensor *tensors, size_t count,
+                                       det_error *err) DET_NOEXCEPT;
+
 DET_END_DECLS
 
 #endif

@@ -72,11 +72,31 @@ static void metrics_of_one_process_are_their_own_means(void **state) {
                "out_json");
 }
 
+static void arrays_of_one_process_stay_what_they_are(void **state) {
+  struct fixture *f = *state;
+  float weights[] = {1, 2};
+  const int64_t shape[] = {2}, negative[] = {-2};
+  det_tensor array = DET_TENSOR_INIT;
+  array.name = "weights";
+  array.dtype = DET_DTYPE_F32;
+  array.data = weights;
+  array.dimensions = 1;
+  array.shape = shape;
+  assert_ok(det_trial_broadcast(NULL, &array, 1, &f->err));
+  assert_ok(det_trial_broadcast(NULL, NULL, 0, &f->err));
+  assert_float_equal(weights[1], 2, 0);
+  array.shape = negative;
+  assert_fails(det_trial_broadcast(NULL, &array, 1, &f->err), DET_E_INVALID, "'weights'");
+  assert_fails(det_trial_broadcast(NULL, NULL, 1, &f->err), DET_E_INVALID, "tensors must not be");
+}
+
 int test_trial_gradients(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(one_process_adds_up_its_batches, setup_home, teardown),
       cmocka_unit_test_setup_teardown(impossible_arguments_are_refused, setup_home, teardown),
       cmocka_unit_test_setup_teardown(metrics_of_one_process_are_their_own_means, setup_home,
+                                      teardown),
+      cmocka_unit_test_setup_teardown(arrays_of_one_process_stay_what_they_are, setup_home,
                                       teardown),
   };
   return cmocka_run_group_tests_name("trial_gradients", tests, NULL, NULL);

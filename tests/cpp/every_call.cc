@@ -118,6 +118,7 @@ void add_up(const det::DistributedView &job, det::OnFailure on) {
   gradients.add(0, &gradient, &gradient, on);
   static_cast<void>(gradients.step(on));
   static_cast<void>(det::average_metrics(job, "{}", 1.0, on));
+  det::broadcast_arrays(job, {{"weight", det::Dtype::f32, {1}, &gradient}}, on);
 }
 
 void join(det::OnFailure on) {

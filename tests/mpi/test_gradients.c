@@ -118,6 +118,36 @@ static void leave_in_the_middle(det_distributed_context *job) {
   free(data);
 }
 
+/* In more than one piece. */
+static void broadcast_arrays(det_distributed_context *job) {
+  const int64_t small_shape[] = {3}, large_shape[] = {5000, 1000};
+  double small[] = {rank + 1, rank + 2, rank + 3};
+  const size_t count = 5000000;
+  float *large = malloc(count * sizeof *large);
+  for (size_t i = 0; i < count; ++i) large[i] = (float)(i % 1013) + (float)rank;
+  det_tensor arrays[2] = {DET_TENSOR_INIT, DET_TENSOR_INIT};
+  arrays[0].name = "small";
+  arrays[0].dtype = DET_DTYPE_F64;
+  arrays[0].data = small;
+  arrays[0].shape = small_shape;
+  arrays[0].dimensions = 1;
+  arrays[1].name = "large";
+  arrays[1].dtype = DET_DTYPE_F32;
+  arrays[1].data = large;
+  arrays[1].shape = large_shape;
+  arrays[1].dimensions = 2;
+  check(det_trial_broadcast(job, arrays, 2, &err) == DET_OK, "broadcast");
+  check(small[2] == 3 && large[count - 1] == (float)((count - 1) % 1013), "what rank 0 has");
+  expect_the_same_everywhere(job, small, sizeof small);
+  expect_the_same_everywhere(job, large, count * sizeof *large);
+  if (rank == size - 1) arrays[1].dtype = DET_DTYPE_I32;
+  if (size > 1)
+    check(det_trial_broadcast(job, arrays, 2, &err) == DET_E_CONFLICT &&
+              strstr(err.message, "'large' is F32 [5000, 1000] on rank 0 and I32") != NULL,
+          "a conflict that names the array");
+  free(large);
+}
+
 int main(void) {
   det_distributed_context *job;
   check(det_distributed_from_mpi_world(&job, &err) == DET_OK, "joining");
@@ -136,6 +166,7 @@ int main(void) {
       if (size > 1) expect_a_difference(job, options);
     }
   }
+  broadcast_arrays(job);
   if (size > 1) leave_in_the_middle(job);
   expect_the_same_everywhere(job, "end", 3); /* the job goes on */
   det_distributed_free(job);

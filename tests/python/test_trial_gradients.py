@@ -2,7 +2,7 @@
 
 import numpy
 import pytest
-from detcore._trial_gradients import GradientAggregator, average_metrics
+from detcore._trial_gradients import GradientAggregator, average_metrics, broadcast_arrays
 from detcore.core import DistributedContext
 from ranks import in_threads
 
@@ -69,3 +69,36 @@ def test_ranks_that_report_different_metrics_hear_of_it() -> None:
         return type(failure.value).__name__
 
     assert in_threads(work, 1, 2) == ["ConflictError"] * 2
+
+
+def test_arrays_of_rank_0_are_broadcast_in_place() -> None:
+    def work(context: DistributedContext) -> list[object]:
+        weights = numpy.full((3, 4), context.rank + 1, dtype=numpy.float32)
+        steps = numpy.array(7 - context.rank)
+        if context.rank == 0:
+            weights.flags.writeable = False
+        broadcast_arrays(context, {"dense/kernel": weights, "iterations": steps})
+        return [weights.sum(), int(steps)]
+
+    assert in_threads(work, 1, 2) == [[12, 7]] * 2
+    alone = numpy.ones(2)
+    broadcast_arrays(None, {"alone": alone})
+    assert alone.tolist() == [1, 1]
+
+
+def test_arrays_that_cannot_be_broadcast_are_refused_on_all_ranks() -> None:
+    def differing(context: DistributedContext) -> str:
+        with pytest.raises(Exception, match=r"'w' is F64 \[2\] on rank 0 and F64 \[3\] on rank 1"):
+            broadcast_arrays(context, {"w": numpy.zeros(2 + context.rank)})
+        return "heard"
+
+    def failing(context: DistributedContext) -> str:
+        given = numpy.zeros(4)
+        broadcast = given if context.rank == 0 else given[::2]
+        with pytest.raises(ValueError) as failure:
+            broadcast_arrays(context, {"w": broadcast})
+        return str(failure.value)
+
+    assert in_threads(differing, 1, 2) == ["heard"] * 2
+    first, second = in_threads(failing, 1, 2)
+    assert "rank 1" in first and "not row-major" in second

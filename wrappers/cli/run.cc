@@ -10,6 +10,7 @@
 #include "core/engine/engine.h"
 #include "core/engine/resume.h"
 #include "core/engine/states.h"
+#include "core/launcher/entrypoint.h"
 #include "core/launcher/local/local_launcher.h"
 #include "core/launcher/runnable.h"
 #include "core/launcher/supervisor.h"
@@ -33,7 +34,8 @@ Ctrl-C pauses everything: each trial saves a checkpoint and leaves; a second Ctr
 Either way 'det run --resume ID' goes on, and so it does after a crash of det or of the machine.
 
 Examples:
-  det run experiment.yaml                    the configuration says which command (entrypoint)
+  det run experiment.yaml                    the configuration says which command (entrypoint); with
+                                             model_def:MnistTrial, which trial in Python
   det run experiment.yaml -- ./train --fast  another command
   det run experiment.yaml --slots 4          four trials of one slot at a time
   det run --resume 3                         go on with experiment 3
@@ -49,13 +51,6 @@ struct RunOptions {
   std::string rules = "0.33";
   bool profile = false;
 };
-
-std::vector<std::string> command_of(const Json &config) {
-  const Json entrypoint = config.value("entrypoint", Json());
-  if (entrypoint.is_array()) return entrypoint.get<std::vector<std::string>>();
-  if (entrypoint.is_string()) return {"/bin/sh", "-c", entrypoint.get<std::string>()};
-  return {};
-}
 
 // All problems of the file, each on a line of its own, then the failure.
 void tell(const std::string &file, const std::vector<config::ConfigProblem> &problems) {
@@ -77,7 +72,7 @@ int64_t make_experiment(const RunOptions &options, const fs::path &home,
   Json config = read.config;
   if (options.profile) config["profiling"]["enabled"] = true;
   engine::LaunchPlan plan;
-  plan.command = options.command.empty() ? command_of(config) : options.command;
+  plan.command = options.command.empty() ? launcher::entrypoint_command(config) : options.command;
   plan.directory = fs::current_path();
   plan.slots = options.slots;
   plan.by_metrics = options.rules == "0.38";

@@ -101,5 +101,13 @@ class GradientAggregator {
   return detail::taken(made);
 }
 
+// Rank 0's arrays over those of the other ranks, where they lie; all in step, with the same names,
+// dtypes and shapes.
+inline void broadcast_arrays(const DistributedView &job, const std::vector<Tensor> &arrays,
+                             OnFailure on = {}) {
+  const std::vector<det_tensor> c_arrays = detail::to_c(arrays);
+  detail::call(on, det_trial_broadcast, job.capi(), c_arrays.data(), c_arrays.size());
+}
+
 }  // namespace v1
 }  // namespace det

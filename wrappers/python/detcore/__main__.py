@@ -8,6 +8,7 @@ from pathlib import Path
 def main() -> None:
     own = Path(__file__).parent / "bin" / "det"
     command = str(own) if own.exists() else "det"
+    os.environ.setdefault("DETCORE_PYTHON", sys.executable)  # for trials in Python
     try:
         os.execvp(command, ["det", *sys.argv[1:]])
     except OSError as failure:

@@ -662,6 +662,7 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "det_trial_gradients_step": (c_int32, (c_void_p, POINTER(c_int32), POINTER(det_error), )),
     "det_trial_gradients_free": (None, (c_void_p, )),
     "det_trial_average_metrics": (c_int32, (c_void_p, c_char_p, POINTER(c_double), POINTER(c_void_p), POINTER(det_error), )),
+    "det_trial_broadcast": (c_int32, (c_void_p, POINTER(det_tensor), c_size_t, POINTER(det_error), )),
     "det_core_options_init": (None, (POINTER(det_core_options), )),
     "det_core_init": (c_int32, (POINTER(det_core_options), POINTER(c_void_p), POINTER(det_error), )),
     "det_core_init_json": (c_int32, (c_char_p, c_void_p, c_void_p, POINTER(c_void_p), POINTER(det_error), )),

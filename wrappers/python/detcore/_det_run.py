@@ -58,6 +58,7 @@ class DetRun:
             self._process = subprocess.Popen(
                 [program, "run", *option, *arguments],
                 cwd=directory,
+                env={"DETCORE_PYTHON": sys.executable, **os.environ},  # for trials in Python
                 stdin=subprocess.DEVNULL,
                 stdout=self._output,
                 stderr=self._output,

@@ -13,6 +13,7 @@ from detcore._owned import Owned
 from detcore.core._arrays import DTYPES, memory_of
 from detcore.core._job import failure_of
 from detcore.core._json import encode
+from detcore.core._tensors import CTensors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -139,3 +140,19 @@ def average_metrics(
         return cast("dict[str, Any]", json.loads(ctypes.string_at(out.value or 0)))
     finally:
         library.det_free(out)
+
+
+def broadcast_arrays(distributed: DistributedContext | None, arrays: Mapping[str, Any]) -> None:
+    """Writes rank 0's arrays over those of all other ranks, where they stand: all ranks in step,
+    with arrays of the same names, dtypes and shapes in the same order. Those of rank 0 are only
+    read."""
+    job = None if distributed is None else distributed._open_job("broadcast_arrays")
+    address = job.address if job else None
+    argument, error = new_error()
+    try:
+        given = CTensors(arrays, to_fill=distributed is not None and distributed.rank != 0)
+    except BaseException:
+        library.det_trial_broadcast(address, None, 1, argument)  # an error that others hear of
+        raise
+    if library.det_trial_broadcast(address, given.array, given.count, argument) < 0:
+        raise failure_of(error) from None

@@ -8,16 +8,18 @@ MODULES resolve to detcore. What is not covered is an ImportError that names it.
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["MODULES", "install"]
+__all__ = ["MODULES", "install", "install_in_children"]
 
 #: What each module of the original is here.
 MODULES = {
@@ -74,6 +76,16 @@ def install() -> None:
             "import detcore.compat before it"
         )
     sys.meta_path.insert(0, _Finder())
+
+
+def install_in_children() -> str:
+    """In processes that this one starts, too. The folder with a `determined` that does it, which
+    processes of multiprocessing find where it is in the path of this one."""
+    folder = str(Path(__file__).parent / "path")
+    others = os.environ.get("PYTHONPATH")
+    if others is None or folder not in others.split(os.pathsep):
+        os.environ["PYTHONPATH"] = folder + (os.pathsep + others if others else "")
+    return folder
 
 
 def missing(module: str, names: Sequence[str]) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import runpy
 import sys
-from pathlib import Path
 
 import detcore.compat  # installs
 
@@ -17,11 +16,7 @@ def main() -> None:
     if not arguments or arguments[0] in ("-h", "--help"):
         print(USAGE, file=sys.stdout if arguments else sys.stderr)
         sys.exit(0 if arguments else 2)
-    # Processes that the program starts find a `determined` in this folder, which does the same;
-    # those of multiprocessing by the path of this process.
-    folder = str(Path(detcore.compat.__file__).parent / "path")
-    others = os.environ.get("PYTHONPATH")
-    os.environ["PYTHONPATH"] = folder + (os.pathsep + others if others else "")
+    folder = detcore.compat.install_in_children()
     if arguments[0] == "-m":
         if len(arguments) < 2:
             sys.exit(USAGE)

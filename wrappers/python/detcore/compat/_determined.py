@@ -5,12 +5,15 @@ from __future__ import annotations
 from detcore import ClusterInfo, InvalidHP, TrialContext, TrialInfo, core, get_cluster_info
 from detcore._code import import_from_path
 from detcore.compat import missing
+from detcore.trial import Trial, TrialController
 
 __all__ = [
     "LOG_FORMAT",
     "ClusterInfo",
     "InvalidHP",
+    "Trial",
     "TrialContext",
+    "TrialController",
     "TrialInfo",
     "core",
     "get_cluster_info",

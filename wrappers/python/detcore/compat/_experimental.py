@@ -5,8 +5,9 @@ from __future__ import annotations
 from detcore.client import Checkpoint
 from detcore.compat import missing
 from detcore.compat._client import Determined
+from detcore.trial import test_one_batch
 
-__all__ = ["Checkpoint", "Determined"]
+__all__ = ["Checkpoint", "Determined", "test_one_batch"]
 __path__: list[str] = []
 
 __getattr__ = missing("determined.experimental", [*__all__, "client"])

@@ -79,7 +79,7 @@ class Tensors:
         progress: Callable[[Progress], object] | None = None,
     ) -> None:
         """Fills arrays, or the arrays of TensorPart, by the names of tensors."""
-        wanted = _CTensors(arrays, to_fill=True)
+        wanted = CTensors(arrays, to_fill=True)
         callbacks = Callbacks()
         options = _abi.det_tensors_read_options()
         library.det_tensors_read_options_init(byref(options))
@@ -188,7 +188,7 @@ def write(
     metadata: Mapping[str, str] | None,
 ) -> None:
     file = required(name, "name")
-    given = _CTensors(tensors, to_fill=False)
+    given = CTensors(tensors, to_fill=False)
     said = dict(metadata or {})
     if any(is_torch(_array_of(tensor)) for tensor in tensors.values()):
         said.setdefault("format", "pt")  # what programs that know PyTorch's files look for
@@ -207,7 +207,7 @@ def _array_of(tensor: Any) -> Any:
     return tensor.array if isinstance(tensor, TensorPart) else tensor
 
 
-class _CTensors:
+class CTensors:
     """What C takes; it keeps the memory."""
 
     def __init__(self, tensors: Mapping[str, Any], to_fill: bool) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from detcore.keras import _optimizer_weights
 from detcore.trial import _code, _random_state
 from detcore.trial._code import LOAD_DATA
+from detcore.trial._entrypoint import entrypoint_of
 
 if TYPE_CHECKING:
     import pathlib
@@ -63,7 +64,7 @@ class Checkpoint:
             "trial_type": "TFKerasTrial",
             "experiment_config": self._context.get_experiment_config(),
             "hparams": self._context.get_hparams(),
-            "trial_cls_spec": f"{self._trial_class.__module__}:{self._trial_class.__qualname__}",
+            "trial_cls_spec": entrypoint_of(self._trial_class),
         }
         (path / LOAD_DATA).write_text(json.dumps(load_data))
 

@@ -5,15 +5,20 @@ from __future__ import annotations
 import abc
 from typing import TYPE_CHECKING, Any
 
+from detcore.keras._context import TFKerasTrialContext
+from detcore.keras._controller import Controller
 from detcore.keras._tensorflow import tf
+from detcore.trial import Trial
 
 if TYPE_CHECKING:
-    from detcore.keras._context import TFKerasTrialContext
     from detcore.keras._data import InputData
 
 
-class TFKerasTrial(abc.ABC):
+class TFKerasTrial(Trial):
     """A model and its data; training, validation, checkpoints and the search are done for it."""
+
+    trial_context_class = TFKerasTrialContext
+    trial_controller_class = Controller
 
     def __init__(self, context: TFKerasTrialContext) -> None:
         self.context = context

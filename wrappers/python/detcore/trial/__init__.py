@@ -1,4 +1,5 @@
-"""What the trial layers have in common: their context, their data's order, what they are asked."""
+"""What the trial layers have in common: their context, their data's order, what they are asked, and
+how a trial is started: run()."""
 
 from detcore.trial._context import TrialContext
 from detcore.trial._environment import Environment, ExperimentConfig
@@ -7,7 +8,9 @@ from detcore.trial._errors import (
     InvalidDataTypeException,
     InvalidExperimentException,
 )
+from detcore.trial._run import run, test_one_batch
 from detcore.trial._sequencer import Sequencer
+from detcore.trial._trial import Trial, TrialController
 from detcore.trial._workloads import Workload, WorkloadKind, WorkloadSource
 
 __all__ = [
@@ -17,8 +20,12 @@ __all__ = [
     "InvalidDataTypeException",
     "InvalidExperimentException",
     "Sequencer",
+    "Trial",
     "TrialContext",
+    "TrialController",
     "Workload",
     "WorkloadKind",
     "WorkloadSource",
+    "run",
+    "test_one_batch",
 ]

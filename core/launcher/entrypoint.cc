@@ -1,0 +1,93 @@
+#include "core/launcher/entrypoint.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "core/base/environment.h"
+#include "core/base/error.h"
+#include "core/base/json.h"
+#include "core/base/run_command.h"
+
+namespace det::launcher {
+
+namespace {
+
+constexpr const char *python_module = "detcore.trial";
+
+bool is_letter(char c) {  // beyond ASCII Python is to tell
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+         static_cast<unsigned char>(c) >= 0x80;
+}
+
+// As "package.module".
+bool is_dotted_name(const std::string &text) {
+  bool begins = true;
+  for (const char c : text) {
+    const bool is_digit = c >= '0' && c <= '9';
+    if (begins ? !is_letter(c) : !is_letter(c) && !is_digit && c != '.') return false;
+    begins = c == '.';
+  }
+  return !begins;
+}
+
+bool is_trial_class(const std::string &text) {
+  const size_t colon = text.find(':');
+  return colon != std::string::npos && is_dotted_name(text.substr(0, colon)) &&
+         is_dotted_name(text.substr(colon + 1));
+}
+
+// What no shell would find a command in, either.
+bool is_almost_trial_class(const std::string &text) {
+  const size_t colon = text.find(':');
+  return colon != 0 && colon != std::string::npos && std::ranges::all_of(text, [](char c) {
+           return is_letter(c) || (c >= '0' && c <= '9') || c == '.' || c == ':' || c == '-';
+         });
+}
+
+std::string python() {
+  const std::string chosen = environment_variable("DETCORE_PYTHON");
+  return chosen.empty() ? "python3" : chosen;
+}
+
+std::string quoted(const std::string &text) {
+  std::string result = "'";
+  for (const char c : text) c == '\'' ? result += R"('\'')" : result += c;
+  return result + "'";
+}
+
+}  // namespace
+
+std::vector<std::string> entrypoint_command(const Json &config) {
+  const Json entrypoint = config.value("entrypoint", Json());
+  if (entrypoint.is_array()) return entrypoint.get<std::vector<std::string>>();
+  if (!entrypoint.is_string()) return {};
+  const std::string text = entrypoint.get<std::string>();
+  if (is_trial_class(text)) return {python(), "-m", python_module, text};
+  if (is_almost_trial_class(text))
+    throw Error(Code::invalid, "reading the entrypoint '" + text +
+                                   "': it is not of the form module:Class, as "
+                                   "model_def:MnistTrial; name a trial so, or give a command");
+  return {"/bin/sh", "-c", text};
+}
+
+void require_python_trial(const TrialLaunch &launch) {
+  const std::vector<std::string> &command = launch.command;
+  if (command.size() != 4 || command[1] != "-m" || command[2] != python_module) return;
+  std::vector<std::string> variables;
+  for (const auto &[name, value] : launch.environment) variables.push_back(name + "=" + value);
+  const CommandResult checked = run_command("exec " + quoted(command[0]) + " -m " + python_module +
+                                                " --check " + quoted(command[3]) + " 2>&1",
+                                            variables, std::chrono::minutes(1));
+  if (checked.status == 0) return;
+  std::string said = checked.output;
+  while (!said.empty() && said.back() == '\n') said.pop_back();
+  said.erase(0, said.rfind('\n') + 1);
+  if (checked.status == 2) throw Error(Code::invalid, said);
+  throw Error(Code::unsupported,
+              "starting the trial " + command[3] + " by '" + command[0] + " -m " + python_module +
+                  "': " + (said.empty() ? "it ends with " + std::to_string(checked.status) : said) +
+                  "; install detcore for the Python that runs the trials (pip install detcore), or "
+                  "name that Python by the variable DETCORE_PYTHON");
+}
+
+}  // namespace det::launcher

@@ -1,0 +1,191 @@
+"""Trials by their names: under det run, as jobs of ranks, and as scripts. Those of a framework of
+our own, which starts at once."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import detcore.compat  # noqa: F401  counting_trial imports determined
+import programs
+import pytest
+from conftest import ROOT, Det
+from detcore import trial
+from detcore.trial import InvalidExperimentException
+from detcore.trial._entrypoint import check_entrypoint, entrypoint_of, load_trial_class
+
+CONFIG: dict[str, Any] = {
+    "searcher": {"name": "single", "metric": "val_loss", "max_length": {"batches": 9}},
+    "min_validation_period": {"batches": 4},
+    "min_checkpoint_period": {"batches": 2},
+    "scheduling_unit": 2,
+    "checkpoint_policy": "none",
+    "hyperparameters": {"global_batch_size": 4, "rate": 0.5},
+    "reproducibility": {"experiment_seed": 7},
+    "max_restarts": 1,
+}
+
+
+@pytest.fixture(autouse=True)
+def code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working directory, with the program that defines the trials."""
+    shutil.copy(Path(__file__).with_name("counting_trial.py"), tmp_path / "model_def.py")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("DETCORE_PYTHON", sys.executable)
+    monkeypatch.delitem(sys.modules, "model_def", raising=False)
+    return tmp_path
+
+
+def det_run(entrypoint: str, status: int = 0, **changes: Any) -> str:
+    """What it says."""
+    Path("experiment.yaml").write_text(json.dumps({**CONFIG, "entrypoint": entrypoint, **changes}))
+    command = [os.environ["DETCORE_COMMAND"], "run", "experiment.yaml", "--slots", "2"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    assert done.returncode == status, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def train(name: str = "Counting", **options: Any) -> None:
+    trial.run(
+        load_trial_class(f"model_def:{name}"), {**CONFIG, **options.pop("config", {})}, **options
+    )
+
+
+def curve(det: Det, trial_id: int = 1) -> list[Any]:
+    """Each once: a batch that was trained again is reported again."""
+    return sorted(
+        {json.dumps(report): report for report in programs.reports(det, trial_id)}.values(),
+        key=repr,
+    )
+
+
+def test_a_search_over_a_class(det: Det) -> None:
+    random = {**CONFIG["searcher"], "name": "random", "max_trials": 2, "max_concurrent_trials": 2}
+    space = {"global_batch_size": 4, "rate": {"type": "double", "minval": 0.1, "maxval": 0.9}}
+    det_run("model_def:Counting", searcher=random, hyperparameters=space)
+    states = [programs.trial(det, number)["state"] for number in (1, 2)]
+    assert states == ["COMPLETED", "COMPLETED"]
+    assert curve(det, 1) != curve(det, 2)
+
+
+def test_killed_and_preempted_trials_go_on_as_if_nothing_had_been(det: Det) -> None:
+    det_run("model_def:Killed")
+    assert programs.trial(det)["restarts"] == 1
+    det_run("model_def:Counting")
+    assert curve(det, 1) == curve(det, 2)
+    at_end = {"min_validation_period": {"batches": 9}}  # after a pause one that is due comes late
+    for _ in range(2):
+        train("Preempted", external_id="a script", config=at_end)
+    train(external_id="undisturbed", config=at_end)
+    assert curve(det, 3) == curve(det, 4)
+    assert [steps for _, steps, _ in programs.reports(det, 3)][-1] == 9
+
+
+def test_two_ranks(det: Det) -> None:
+    if shutil.which("mpirun") is None:
+        pytest.skip("there is no mpirun")
+    det_run("model_def:Counting", resources={"slots_per_trial": 2})
+    assert [steps for group, steps, _ in programs.reports(det) if group == "validation"] == [
+        4,
+        8,
+        9,
+    ]
+    with pytest.raises(InvalidExperimentException, match="mpirun -n 2"):
+        train(config={"resources": {"slots_per_trial": 2}})
+
+
+def test_early_exits(det: Det) -> None:
+    for name, options in {
+        "Counting": {"hparams": {"rate": 2, "global_batch_size": 4}},
+        "Refusing": {},
+    }.items():
+        with pytest.raises(SystemExit) as ended:
+            train(name, external_id=name, **options)
+        assert ended.value.code == 0
+    ends = [programs.trial(det, number)["runs"][0]["exit"] for number in (1, 2)]
+    assert ends == ["invalid_hp", "invalid_hp"]
+    train("Stopping")
+    assert [steps for _, steps, _ in programs.reports(det, 3)] == [2, 4]
+    with pytest.raises(trial.CheckFailedError):
+        train("Failing")
+
+
+def test_one_batch_of_everything(det: Det, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "detcore.trial")
+    space = {"global_batch_size": 4, "rate": {"type": "double", "minval": 0.1, "maxval": 0.9}}
+    Path("config.yaml").write_text(json.dumps({**CONFIG, "hyperparameters": space}))
+    trial.test_one_batch(load_trial_class("model_def:Counting"), "config.yaml")
+    assert [line for line in caplog.messages if line.startswith("test mode")] != []
+    with pytest.raises(SystemExit):
+        trial.test_one_batch(load_trial_class("model_def:Refusing"), CONFIG)
+    assert "no store" in det("ls", status=3)
+
+
+REFUSED = {
+    "model_def": "module:Class",
+    "model-def:Counting": "module:Class",
+    "model_def:": "module:Class",
+    "modeldef:Counting": "did you mean model_def?",
+    "model_def.py:Counting": "did you mean model_def?",
+    "model_def.trials:Counting": "no module model_def.trials",
+    "model_def:counting": "did you mean Counting?",
+    "broken:Counting": "no Counting in broken",
+}
+REFUSED_WHEN_IMPORTED = {
+    "model_def:Counting.Inner": "no Counting.Inner",
+    "model_def:NoTrial": "of no trial",
+    "model_def:build": "is function",
+    "model_def:NoController": "trial_controller_class",
+    "leaving:Counting": "ended the program",
+}
+
+
+@pytest.mark.parametrize("entrypoint", [*REFUSED, *REFUSED_WHEN_IMPORTED])
+def test_refused_entrypoints(entrypoint: str) -> None:
+    Path("broken.py").write_text("x = 1\n")
+    Path("leaving.py").write_text("class Counting: ...\nraise SystemExit(3)\n")
+    checks: Any = check_entrypoint
+    if entrypoint in REFUSED_WHEN_IMPORTED:
+        check_entrypoint(entrypoint)  # which runs nothing of it
+        checks = load_trial_class
+    with pytest.raises(InvalidExperimentException) as refused:
+        checks(entrypoint)
+    assert {**REFUSED, **REFUSED_WHEN_IMPORTED}[entrypoint] in str(refused.value)
+
+
+def test_what_cannot_be_started_is_not(det: Det, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "did you mean Counting?" in det_run("model_def:Countin", 2)
+    assert "of the form module:Class" in det_run("model-def:Counting", 2)
+    monkeypatch.setenv("DETCORE_PYTHON", "/nowhere/python")
+    assert "/nowhere/python" in det_run("model_def:Counting", 3)
+    monkeypatch.setenv("DETCORE_PYTHON", sys.executable)
+    monkeypatch.setenv("PYTHONPATH", "")
+    assert "pip install detcore" in det_run("model_def:Counting", 7)
+    assert "Nothing here yet" in det("experiments")
+
+
+def test_a_class_of_a_script_is_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    counting: Any = load_trial_class("model_def:Counting")
+    assert entrypoint_of(counting) == "model_def:Counting"
+    monkeypatch.setattr(counting, "__module__", "__main__")
+    monkeypatch.setattr(
+        sys.modules["__main__"], "__file__", str(Path("trials/mnist.py").absolute())
+    )
+    assert entrypoint_of(counting) == "trials.mnist:Counting"
+
+
+def test_the_command_tells_how_it_is_used() -> None:
+    command = [sys.executable, "-m", "detcore.trial"]
+    done = subprocess.run([*command, "--help"], capture_output=True, text=True, check=True)
+    assert "MODULE:CLASS" in done.stdout
+    done = subprocess.run(
+        [*command, "model_def:NoTrial"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, "") and "of no trial" in done.stderr
+    assert str(ROOT) not in done.stderr.replace(str(Path.cwd()), "")

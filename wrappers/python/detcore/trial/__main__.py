@@ -1,0 +1,58 @@
+"""Trains a trial by its name: what `det run` starts where an entrypoint is module:Class."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import sys
+
+from detcore import compat  # trials written against determined import that
+from detcore.trial import InvalidExperimentException, run, test_one_batch
+from detcore.trial._entrypoint import check_entrypoint, load_trial_class
+
+_FORMAT = "%(levelname)s: [%(process)s] %(name)s: %(message)s"
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python3 -m detcore.trial", description=__doc__)
+    parser.add_argument("entrypoint", metavar="MODULE:CLASS", help="as model_def:MnistTrial")
+    parser.add_argument(
+        "--config", metavar="FILE", help="the experiment configuration, without det run"
+    )
+    parser.add_argument(
+        "--external-id", metavar="NAME", help="without det run: go on with the trial of this name"
+    )
+    only = parser.add_mutually_exclusive_group()
+    only.add_argument(
+        "--test", action="store_true", help="one batch of everything, of which nothing is kept"
+    )
+    only.add_argument(
+        "--check", action="store_true", help="only look for the class, without running anything"
+    )
+    return parser.parse_args()
+
+
+def main() -> None:
+    given = _arguments()
+    if sys.path[0] != os.getcwd():  # as with python -P
+        sys.path.insert(0, os.getcwd())
+    try:
+        if given.check:
+            check_entrypoint(given.entrypoint)
+            return
+        logging.basicConfig(level=logging.INFO, format=_FORMAT)
+        compat.install_in_children()
+        trial_class = load_trial_class(given.entrypoint)
+    except InvalidExperimentException as refusal:
+        print(f"detcore.trial: {refusal}", file=sys.stderr)
+        sys.exit(2)
+    if given.test:
+        test_one_batch(trial_class, given.config)
+    else:
+        options = {"external_id": given.external_id} if given.external_id else {}
+        run(trial_class, given.config, **options)
+
+
+if __name__ == "__main__":
+    main()

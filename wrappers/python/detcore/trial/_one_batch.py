@@ -1,0 +1,46 @@
+"""The workloads of test mode."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from detcore import InvalidHP
+from detcore.trial._workloads import Workload, WorkloadKind
+
+_log = logging.getLogger("detcore.trial")
+_DONE = {
+    WorkloadKind.RUN_STEP: "a batch was trained",
+    WorkloadKind.COMPUTE_VALIDATION_METRICS: "a batch was validated with",
+    WorkloadKind.CHECKPOINT_MODEL: "a checkpoint was saved",
+}
+
+
+class OneBatch:
+    """A WorkloadSource: one of each kind, of one batch."""
+
+    def __init__(self) -> None:
+        self._left = list(WorkloadKind)
+
+    def next(self) -> Workload | None:
+        if not self._left:
+            return None
+        if (kind := self._left[0]) is WorkloadKind.RUN_STEP:
+            return Workload(kind, num_batches=1, total_batches_processed=0, step_id=1)
+        return Workload(kind, num_batches=0, total_batches_processed=1, step_id=1)
+
+    def respond(self, response: dict[str, Any] | InvalidHP) -> None:
+        if isinstance(response, InvalidHP):
+            self._left.clear()
+            raise response
+        kind = self._left.pop(0)
+        if kind is WorkloadKind.RUN_STEP:
+            batches = response["metrics"]["batch_metrics"]
+            assert len(batches) == 1, f"{len(batches)} batches were trained instead of one"
+        _log.info("test mode: %s", _DONE[kind])
+
+    def state(self) -> dict[str, int]:
+        return {}
+
+    def load_state(self, state: dict[str, int]) -> None:
+        raise AssertionError("test mode starts from nothing")

@@ -1,0 +1,109 @@
+"""Training a trial, in whatever way this program was started."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import tempfile
+from typing import TYPE_CHECKING, Any
+
+from detcore import core
+from detcore._det_run import read_config
+from detcore.trial._environment import Environment
+from detcore.trial._errors import InvalidExperimentException
+from detcore.trial._offline import environment_of
+from detcore.trial._one_batch import OneBatch
+from detcore.trial._sequencer import Sequencer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from detcore.trial._trial import Trial, TrialController
+    from detcore.trial._workloads import WorkloadSource
+
+
+def run(
+    trial_class: type[Trial],
+    config: dict[str, Any] | str | os.PathLike[str] | None = None,
+    hparams: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> None:
+    """Trains the trial until its search has no more work for it, or it is asked to leave.
+
+    `config` is an experiment configuration, or the file of one; under `det run` and in a cluster,
+    which have it already, it is not looked at. `options` are those of core.init(): with an
+    `external_id` the next start goes on where this one ended or was killed. Under mpirun all ranks
+    call it. SIGTERM asks the trial to save a checkpoint and leave. InvalidHP ends the program, in
+    good order.
+    """
+    ranks = core.DistributedContext.from_env()
+    options.setdefault("preempt_signals", [signal.SIGTERM])
+    if ranks.rank > 0:  # once is enough
+        logging.getLogger("detcore").setLevel(logging.WARNING)
+    with (
+        ranks,
+        core.init(
+            distributed=ranks,
+            preempt_mode=core.PreemptMode.ChiefOnly,
+            config=_for_ranks(config, ranks.size),
+            hparams=hparams,
+            **options,
+        ) as context,
+    ):
+        environment = Environment.of_run(context.info)
+        slots = max(environment.experiment_config.slots_per_trial(), 1)
+        if slots != ranks.size:
+            raise InvalidExperimentException(
+                f"resources.slots_per_trial is {slots}, and this job has {ranks.size} ranks: start "
+                f"it with `det run`, or with mpirun -n {slots}"
+            )
+        _controller(trial_class, environment, context).run()
+
+
+def test_one_batch(
+    trial_class: type[Trial],
+    config: dict[str, Any] | str | os.PathLike[str] | None = None,
+    hparams: Mapping[str, Any] | None = None,
+) -> None:
+    """Trains one batch, validates with one, and saves a checkpoint: whether a trial runs at all.
+
+    In this process; nothing of it is kept. Hyperparameters that `config` searches for are drawn
+    from their ranges.
+    """
+    given = {**(read_config(config) if config is not None else {}), "scheduling_unit": 1}
+    offline = environment_of(given, None if hparams is None else dict(hparams))
+    with (
+        tempfile.TemporaryDirectory(prefix="detcore-test-") as folder,
+        core.init(
+            master=folder,
+            checkpoint_storage=os.path.join(folder, "checkpoints"),
+            config={**offline.experiment_config, "hyperparameters": offline.hparams},
+            hparams=offline.hparams,
+        ) as context,
+    ):
+        environment = Environment.of_run(context.info, test_mode=True)
+        _controller(trial_class, environment, context, OneBatch()).run()
+
+
+def _controller(
+    trial_class: type[Trial],
+    environment: Environment,
+    run: core.Context,
+    workloads: WorkloadSource | None = None,
+) -> TrialController:
+    assert trial_class.trial_controller_class is not None
+    context = trial_class.trial_context_class(environment, run)
+    if workloads is None:
+        workloads = Sequencer(run, context.get_global_batch_size())
+    return trial_class.trial_controller_class(trial_class, context, run, workloads)
+
+
+def _for_ranks(
+    config: dict[str, Any] | str | os.PathLike[str] | None, ranks: int
+) -> dict[str, Any] | None:
+    """A slot for each rank, unless it says something else."""
+    if config is None:
+        return None
+    given = read_config(config)
+    return {**given, "resources": {"slots_per_trial": ranks, **(given.get("resources") or {})}}
