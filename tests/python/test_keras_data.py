@@ -157,13 +157,13 @@ def test_without_a_controller_nothing_is_wrapped() -> None:
 
 def test_without_tensorflow_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tensorflow", None)
-    monkeypatch.delitem(sys.modules, "detcore.keras._tensorflow")
-    with pytest.raises(ImportError, match=r"needs TensorFlow .*pip install 'tensorflow>="):
-        importlib.import_module("detcore.keras._tensorflow")
+    monkeypatch.delitem(sys.modules, "detcore.trial._tensorflow")
+    with pytest.raises(ImportError, match=r"need TensorFlow .*pip install 'tensorflow>="):
+        importlib.import_module("detcore.trial._tensorflow")
 
 
 def test_tensorflow_that_is_too_new_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tf, "__version__", "2.16.1")
-    monkeypatch.delitem(sys.modules, "detcore.keras._tensorflow")
-    with pytest.raises(ImportError, match=r"TensorFlow 2\.16\.1 comes with Keras 3.*<2\.16"):
-        importlib.import_module("detcore.keras._tensorflow")
+    monkeypatch.delitem(sys.modules, "detcore.trial._tensorflow")
+    with pytest.raises(ImportError, match=r"TensorFlow 2\.16\.1 .*<2\.16"):
+        importlib.import_module("detcore.trial._tensorflow")

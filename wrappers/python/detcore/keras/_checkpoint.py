@@ -52,7 +52,8 @@ class Checkpoint:
     def save(self, path: pathlib.Path) -> None:
         """On the chief. Callbacks may add files, which must find theirs written."""
         self._model.save_weights(str(path / WEIGHTS), save_format="tf")
-        _optimizer_weights.save(path / OPTIMIZERS, self._context._optimizers(), self._model)
+        optimizers = self._context._optimizers()
+        _optimizer_weights.save(path / OPTIMIZERS, optimizers, self._model, path / WEIGHTS)
         _dump(path / RANDOM, _random_state.get())
         _code.copy(path / "code")
         _dump(path / CALLBACKS, self._multiplexer.get_state())
@@ -85,11 +86,11 @@ class Checkpoint:
         for whole in (WHOLE_MODEL, OLDEST_MODEL):
             if (path / whole).exists():
                 self._model.load_weights(str(path / whole))
-                _optimizer_weights.load(path / whole, optimizers, self._model)
+                _optimizer_weights.load(path / whole, optimizers, self._model, path / whole)
                 return
         self._model.load_weights(str(path / WEIGHTS))
         if (path / OPTIMIZERS).exists():
-            _optimizer_weights.load(path / OPTIMIZERS, optimizers, self._model)
+            _optimizer_weights.load(path / OPTIMIZERS, optimizers, self._model, path / WEIGHTS)
 
 
 def _dump(path: pathlib.Path, value: Any) -> None:

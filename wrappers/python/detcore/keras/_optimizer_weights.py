@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +16,17 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("detcore.keras")
 _GROUP = "optimizer_weights"
+_KEYS = "checkpoint_keys"
+_ATTRIBUTE_BYTES = 64_000
 
 
-def save(path: pathlib.Path, optimizers: Sequence[Any], model: Any) -> None:
+def save(path: pathlib.Path, optimizers: Sequence[Any], model: Any, weights: pathlib.Path) -> None:
     """A group optimizer-<i> for each. Beside what Keras keeps: the learning rate, and which of the
-    model's variables the optimizer was built for."""
+    model's variables the optimizer was built for. What `weights`, the file of the model's, has of
+    its optimizer is not written again, only where it is: that halves the time."""
     import h5py  # comes with TensorFlow
 
+    there = tf.train.load_checkpoint(str(weights)).get_variable_to_dtype_map()
     with h5py.File(path, "w") as file:
         for number, optimizer in enumerate(optimizers):
             group = file.create_group(f"optimizer-{number}")
@@ -32,13 +37,17 @@ def save(path: pathlib.Path, optimizers: Sequence[Any], model: Any) -> None:
             if not variables:
                 continue
             group.attrs["built_for"] = _built_for(optimizer, model)
-            weights = group.create_group(_GROUP)
-            weights.attrs["weight_names"] = [v.name.encode() for v in variables]
+            values = group.create_group(_GROUP)
+            _put_texts(values, "weight_names", [variable.name for variable in variables])
+            keys = _keys(optimizer, variables) if optimizer is model.optimizer else []
+            if keys and all(key in there for key in keys):
+                _put_texts(values, _KEYS, keys)
+                continue
             for variable in variables:
-                weights.create_dataset(variable.name, data=variable.numpy())
+                values.create_dataset(variable.name, data=variable.numpy())
 
 
-def load(path: pathlib.Path, optimizers: Sequence[Any], model: Any) -> None:
+def load(path: pathlib.Path, optimizers: Sequence[Any], model: Any, weights: pathlib.Path) -> None:
     """What does not fit is told, and that optimizer begins anew: a trial may go on with another."""
     if not model.trainable_variables:  # as yet: its own optimizer comes with its weights
         return
@@ -46,17 +55,16 @@ def load(path: pathlib.Path, optimizers: Sequence[Any], model: Any) -> None:
 
     with h5py.File(path, "r") as file:
         if _GROUP in file:  # of a whole model
-            _load(file, optimizers[0], model)
+            _load(file, optimizers[0], model, weights)
         for number, optimizer in enumerate(optimizers):
             if f"optimizer-{number}" in file:
-                _load(file[f"optimizer-{number}"], optimizer, model)
+                _load(file[f"optimizer-{number}"], optimizer, model, weights)
 
 
-def _load(group: Any, optimizer: Any, model: Any) -> None:
+def _load(group: Any, optimizer: Any, model: Any, weights: pathlib.Path) -> None:
     try:
         if _GROUP in group:
-            names = group[_GROUP].attrs["weight_names"]
-            values = [np.asarray(group[_GROUP][name]) for name in names]
+            values = _values(group[_GROUP], weights)
             _build(optimizer, model, group.attrs.get("built_for"))
             _set(optimizer, values)
         rate = _learning_rate(optimizer)
@@ -68,6 +76,50 @@ def _load(group: Any, optimizer: Any, model: Any) -> None:
             type(optimizer).__name__,
             failure,
         )
+
+
+def _values(group: Any, weights: pathlib.Path) -> list[Any]:
+    keys = _texts(group, _KEYS)
+    if keys:
+        reader = tf.train.load_checkpoint(str(weights))
+        return [reader.get_tensor(key) for key in keys]
+    return [np.asarray(group[name]) for name in _texts(group, "weight_names")]
+
+
+def _keys(optimizer: Any, variables: list[Any]) -> list[str]:
+    """Under which a checkpoint of TensorFlow has them, as it tracks them; [] where that is not
+    known."""
+    tracked = getattr(optimizer, "_variables", None)
+    if _is_legacy(optimizer) or not isinstance(tracked, (list, tuple)):
+        return []
+    keys = {id(variable): f"_variables/{number}" for number, variable in enumerate(tracked)}
+    keys[id(optimizer.iterations)] = "_iterations"
+    known = [keys.get(id(variable)) for variable in variables]
+    if None in known:
+        return []
+    return [f"optimizer/{key}/.ATTRIBUTES/VARIABLE_VALUE" for key in known]
+
+
+def _put_texts(group: Any, name: str, texts: list[str]) -> None:
+    """An attribute has at most 64 KiB: as Keras, in several where that is too little."""
+    encoded = [text.encode() for text in texts]
+    most = max(1, _ATTRIBUTE_BYTES // max(map(len, encoded)))
+    if len(encoded) <= most:
+        group.attrs[name] = encoded
+        return
+    for number, begin in enumerate(range(0, len(encoded), most)):
+        group.attrs[f"{name}{number}"] = encoded[begin : begin + most]
+
+
+def _texts(group: Any, name: str) -> list[str]:
+    if name in group.attrs:
+        found = list(group.attrs[name])
+    else:
+        chunks = itertools.takewhile(
+            group.attrs.__contains__, map(f"{name}{{}}".format, itertools.count())
+        )
+        found = [text for chunk in chunks for text in group.attrs[chunk]]
+    return [text.decode() if isinstance(text, bytes) else str(text) for text in found]
 
 
 def _is_legacy(optimizer: Any) -> bool:
@@ -103,6 +155,7 @@ def _learning_rate(optimizer: Any) -> Any:
 def _built_for(optimizer: Any, model: Any) -> list[int]:
     if _is_legacy(optimizer):
         return list(range(len(model.trainable_variables)))
+    optimizer = getattr(optimizer, "inner_optimizer", optimizer)  # of a loss scale
     known = getattr(optimizer, "_index_dict", {})
     numbered = enumerate(model.trainable_variables)
     return [number for number, variable in numbered if optimizer._var_key(variable) in known]
