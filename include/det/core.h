@@ -20,6 +20,7 @@
 #include <det/tensorboard.h>
 #include <det/tensors.h>
 #include <det/train.h>
+#include <det/trial_cache.h>
 #include <det/trial_gradients.h>
 
 DET_BEGIN_DECLS

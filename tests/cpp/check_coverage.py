@@ -10,7 +10,8 @@ source = Path(sys.argv[1])
 replaced = {"det_error_init", "det_core_options_init", "det_client_options_init", "det_client_page_init",
             "det_checkpoint_options_init", "det_download_options_init", "det_config_options_init",
             "det_distributed_options_init", "det_histogram_init", "det_report_init", "det_save_limits_init", "det_staging_options_init",
-            "det_tensor_init", "det_trial_gradient_init", "det_trial_gradients_options_init",
+            "det_tensor_init", "det_trial_cache_reader_options_init",
+            "det_trial_gradient_init", "det_trial_gradients_options_init",
             "det_tensors_read_options_init", "det_tensors_write_options_init"}
 functions = set()
 for script in ["detcore.map", "detcore-mpi.map"]:

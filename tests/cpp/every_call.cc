@@ -121,6 +121,19 @@ void add_up(const det::DistributedView &job, det::OnFailure on) {
   det::broadcast_arrays(job, {{"weight", det::Dtype::f32, {1}, &gradient}}, on);
 }
 
+void keep_data(det::OnFailure on) {
+  const det::DatasetWriter writer = det::open_dataset("data", "digits", "1", {}, on).writer;
+  writer.add("a record", on);
+  writer.add("two", {2, 1}, on);
+  writer.commit("bytes", on);
+  const det::CachedDataset digits = det::open_dataset("data", "digits", "1", {}, on).dataset;
+  static_cast<void>(digits.metadata());
+  const det::DatasetReader reader = digits.reader({}, on);
+  std::string buffer(digits.largest(), 0);
+  std::vector<size_t> sizes(static_cast<size_t>(digits.count()));
+  if (reader.length() > 0) static_cast<void>(reader.next(buffer.data(), 9, sizes, on));
+}
+
 void join(det::OnFailure on) {
   using det::Distributed;
   Distributed::create({}, on).set_wait_callback([] { return true; }, on);
@@ -193,6 +206,7 @@ void run(det::OnFailure on) {
   save(core.checkpoint(), on);
   talk(core.distributed(), on);
   add_up(core.distributed(), on);
+  keep_data(on);
   join(on);
   steer(det::Client::open({}, on), on);
   const det::Preempt preempt = core.preempt();

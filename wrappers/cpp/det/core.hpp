@@ -19,6 +19,7 @@
 #include <det/tensorboard.hpp>
 #include <det/tensors.hpp>
 #include <det/train.hpp>
+#include <det/trial_cache.hpp>
 #include <det/trial_gradients.hpp>
 
 #include <memory>

@@ -348,6 +348,19 @@ det_tensorboard_selector = CFUNCTYPE(c_int32, c_char_p, c_void_p)
 det_tensorboard_mangler = CFUNCTYPE(c_int32, c_char_p, c_int32, c_void_p, c_size_t, c_void_p)
 
 
+class det_trial_cache_reader_options(Structure):
+    _fields_ = (
+        ("struct_size", c_size_t),
+        ("shard", c_int64),
+        ("shards", c_int64),
+        ("offset", c_int64),
+        ("shuffle", c_int32),
+        ("same_order", c_int32),
+        ("drop_remainder", c_int32),
+        ("seed", c_uint32),
+    )
+
+
 class det_trial_gradient(Structure):
     _fields_ = (
         ("struct_size", c_size_t),
@@ -655,6 +668,19 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "det_train_get_experiment_best_validation": (c_int32, (c_void_p, POINTER(c_double), POINTER(det_error), )),
     "det_train_get_tensorboard_path": (c_int32, (c_void_p, POINTER(c_void_p), POINTER(det_error), )),
     "det_train_upload_tensorboard_files": (c_int32, (c_void_p, det_tensorboard_selector, det_tensorboard_mangler, c_void_p, POINTER(det_error), )),
+    "det_trial_cache_open": (c_int32, (c_char_p, c_char_p, c_char_p, c_int64, POINTER(c_void_p), POINTER(c_void_p), POINTER(det_error), )),
+    "det_trial_cache_writer_add": (c_int32, (c_void_p, c_void_p, POINTER(c_size_t), c_size_t, POINTER(det_error), )),
+    "det_trial_cache_writer_commit": (c_int32, (c_void_p, c_char_p, POINTER(det_error), )),
+    "det_trial_cache_writer_free": (None, (c_void_p, )),
+    "det_trial_cache_count": (c_int64, (c_void_p, )),
+    "det_trial_cache_largest": (c_size_t, (c_void_p, )),
+    "det_trial_cache_metadata": (c_char_p, (c_void_p, )),
+    "det_trial_cache_free": (None, (c_void_p, )),
+    "det_trial_cache_reader_options_init": (None, (POINTER(det_trial_cache_reader_options), )),
+    "det_trial_cache_reader_create": (c_int32, (c_void_p, POINTER(det_trial_cache_reader_options), POINTER(c_void_p), POINTER(det_error), )),
+    "det_trial_cache_reader_length": (c_int64, (c_void_p, )),
+    "det_trial_cache_reader_next": (c_int32, (c_void_p, c_void_p, c_size_t, POINTER(c_size_t), c_size_t, POINTER(c_size_t), POINTER(det_error), )),
+    "det_trial_cache_reader_free": (None, (c_void_p, )),
     "det_trial_gradient_init": (None, (POINTER(det_trial_gradient), )),
     "det_trial_gradients_options_init": (None, (POINTER(det_trial_gradients_options), )),
     "det_trial_gradients_create": (c_int32, (c_void_p, POINTER(det_trial_gradient), c_size_t, POINTER(det_trial_gradients_options), POINTER(c_void_p), POINTER(det_error), )),

@@ -1,0 +1,132 @@
+#include <det/trial_cache.h>
+
+#include <algorithm>
+#include <span>
+
+#include "capi/guard.h"
+#include "core/trial/cache.h"
+#include "core/trial/cache_reader.h"
+
+struct det_trial_cache {
+  std::shared_ptr<const det::trial::Cache> impl;
+};
+
+struct det_trial_cache_writer {
+  std::unique_ptr<det::trial::CacheWriter> impl;
+};
+
+struct det_trial_cache_reader {
+  det::trial::CacheReader impl;
+};
+
+namespace {
+
+det::trial::CacheReaderOptions cache_reader_options_from(
+    const det_trial_cache_reader_options *given) {
+  const auto options = read_options<det_trial_cache_reader_options>(
+      given, DET_TRIAL_CACHE_READER_OPTIONS_INIT, "options");
+  det::trial::CacheReaderOptions result;
+  result.shard = options.shard;
+  result.shards = options.shards;
+  result.offset = options.offset;
+  result.shuffle = options.shuffle != 0;
+  result.reshuffle = options.same_order == 0;
+  result.drop_remainder = options.drop_remainder != 0;
+  result.seed = options.seed;
+  return result;
+}
+
+}  // namespace
+
+det_status det_trial_cache_open(const char *directory, const char *id, const char *version,
+                                det_timeout timeout, det_trial_cache **out_cache,
+                                det_trial_cache_writer **out_writer, det_error *err) noexcept {
+  return guarded(err, [&] {
+    det_trial_cache *&cache = cleared(out_cache, "out_cache");
+    det_trial_cache_writer *&writer = cleared(out_writer, "out_writer");
+    auto made_cache = std::make_unique<det_trial_cache>();
+    auto made_writer = std::make_unique<det_trial_cache_writer>();
+    const std::string root = text(directory, "directory");
+    const det::trial::CacheIdentity identity{text(id, "id"), text(version, "version")};
+    const det_timeout wait = timeout == DET_TIMEOUT_DEFAULT ? DET_TIMEOUT_INFINITE : timeout;
+    auto opened = det::trial::open_cache(root, identity, limit_from(wait, {}, "timeout"));
+    if (opened.cache) {
+      made_cache->impl = std::move(opened.cache);
+      cache = made_cache.release();
+    } else {
+      made_writer->impl = std::move(opened.writer);
+      writer = made_writer.release();
+    }
+  });
+}
+
+det_status det_trial_cache_writer_add(det_trial_cache_writer *writer, const void *records,
+                                      const size_t *sizes, size_t count, det_error *err) noexcept {
+  return guarded(err, [&] {
+    det::trial::CacheWriter &impl = *deref(writer, "writer").impl;
+    if (count == 0) return;
+    const std::span given(&deref(sizes, "sizes"), count);
+    const auto *at = static_cast<const char *>(records);
+    if (at == nullptr && std::any_of(given.begin(), given.end(), [](size_t n) { return n > 0; }))
+      throw det::Error(det::Code::invalid, "records must not be NULL");
+    for (const size_t size : given) {
+      impl.add({at, size});
+      if (size > 0) at += size;
+    }
+  });
+}
+
+det_status det_trial_cache_writer_commit(det_trial_cache_writer *writer, const char *metadata,
+                                         det_error *err) noexcept {
+  return guarded(err, [&] { deref(writer, "writer").impl->commit(text_or_empty(metadata)); });
+}
+
+void det_trial_cache_writer_free(det_trial_cache_writer *writer) noexcept { delete writer; }
+
+int64_t det_trial_cache_count(const det_trial_cache *cache) noexcept {
+  return cache != nullptr ? static_cast<int64_t>(cache->impl->index().count()) : 0;
+}
+
+size_t det_trial_cache_largest(const det_trial_cache *cache) noexcept {
+  return cache != nullptr ? cache->impl->largest() : 0;
+}
+
+const char *det_trial_cache_metadata(const det_trial_cache *cache) noexcept {
+  return cache != nullptr ? cache->impl->metadata().c_str() : "";
+}
+
+void det_trial_cache_free(det_trial_cache *cache) noexcept { delete cache; }
+
+void det_trial_cache_reader_options_init(det_trial_cache_reader_options *options) noexcept {
+  if (options != nullptr) *options = DET_TRIAL_CACHE_READER_OPTIONS_INIT;
+}
+
+det_status det_trial_cache_reader_create(const det_trial_cache *cache,
+                                         const det_trial_cache_reader_options *options,
+                                         det_trial_cache_reader **out, det_error *err) noexcept {
+  return guarded(err, [&] {
+    give(out, "out", [&] {
+      return new det_trial_cache_reader{
+          {deref(cache, "cache").impl, cache_reader_options_from(options)}};
+    });
+  });
+}
+
+int64_t det_trial_cache_reader_length(const det_trial_cache_reader *reader) noexcept {
+  return reader != nullptr ? reader->impl.length() : 0;
+}
+
+det_status det_trial_cache_reader_next(det_trial_cache_reader *reader, void *buffer,
+                                       size_t capacity, size_t *sizes, size_t most,
+                                       size_t *out_count, det_error *err) noexcept {
+  return answered(err, [&] {
+    size_t &count = deref(out_count, "out_count") = 0;
+    if ((buffer == nullptr && capacity > 0) || (sizes == nullptr && most > 0))
+      throw det::Error(det::Code::invalid, "buffer and sizes must not be NULL");
+    count =
+        deref(reader, "reader").impl.next({static_cast<char *>(buffer), capacity}, {sizes, most});
+    return count > 0 ? DET_OK : DET_DONE;
+  });
+}
+
+void det_trial_cache_reader_free(det_trial_cache_reader *reader) noexcept { delete reader; }

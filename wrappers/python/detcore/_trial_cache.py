@@ -1,0 +1,122 @@
+"""Data sets kept in files, for trials and ranks to read what one of them has made."""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import byref, c_size_t, c_void_p
+from typing import TYPE_CHECKING, Any
+
+from detcore import _abi
+from detcore._capi import call, encoded, handle, library, milliseconds, required
+from detcore._interruptible import interruptible
+from detcore._owned import Owned
+from detcore.core._arrays import Memory, memory_of
+
+if TYPE_CHECKING:
+    import os
+
+
+class CachedDataset:
+    """A complete one: records of bytes, which `metadata` describes."""
+
+    def __init__(self, owned: Owned) -> None:
+        self._owned = owned
+        self.metadata: str = library.det_trial_cache_metadata(owned.address).decode()
+        self.largest: int = library.det_trial_cache_largest(owned.address)
+
+    def __len__(self) -> int:
+        return int(library.det_trial_cache_count(self._owned.address))
+
+    def reader(self, **options: int) -> DatasetReader:
+        """`shard` and `shards`, `offset`, `shuffle` and `seed`, `same_order`, `drop_remainder`, as
+        det_trial_cache_reader_options has them."""
+        given = _abi.det_trial_cache_reader_options()
+        library.det_trial_cache_reader_options_init(byref(given))
+        for name, value in options.items():
+            setattr(given, name, value)
+        made = handle("det_trial_cache_reader_create", self._owned.address, byref(given))
+        return DatasetReader(Owned(made, "det_trial_cache_reader_free"))
+
+
+class DatasetReader:
+    """One shard, epoch after epoch; for one thread at a time."""
+
+    def __init__(self, owned: Owned) -> None:
+        self._owned = owned
+
+    def __len__(self) -> int:
+        return int(library.det_trial_cache_reader_length(self._owned.address))
+
+    def next(self, buffer: Any, sizes: Any) -> int:
+        """Reads the next records into an array of bytes, one after the other, and the size of each
+        into one of uint64: as many as fit. How many; 0 at the end of an epoch, which the next one
+        follows."""
+        into, each = _bytes(buffer, to_fill=True), _sizes(sizes, to_fill=True)
+        count = c_size_t()
+        arguments = into.address, into.shape[0], _pointer(each), each.shape[0], byref(count)
+        call("det_trial_cache_reader_next", self._owned.address, *arguments)
+        return count.value
+
+
+class DatasetWriter:
+    """Nothing is left of it without commit(). For one thread at a time."""
+
+    def __init__(self, owned: Owned) -> None:
+        self._owned = owned
+
+    def add(self, records: Any, sizes: Any) -> None:
+        """Several, one after the other: bytes, or an array of them, and an array of uint64 that has
+        the size of each."""
+        memory, each = _bytes(records, to_fill=False), _sizes(sizes, to_fill=False)
+        total = sum(memoryview(sizes))
+        if total != memory.shape[0]:
+            raise ValueError(f"records of {total} bytes were told of {memory.shape[0]} bytes")
+        arguments = memory.address, _pointer(each), each.shape[0]
+        call("det_trial_cache_writer_add", self._owned.address, *arguments)
+
+    def commit(self, metadata: str) -> None:
+        """From now on all others read it. Waits for the disk."""
+        text, owned = encoded(metadata, "metadata"), self._owned
+        interruptible(lambda: call("det_trial_cache_writer_commit", owned.address, text))
+
+    def close(self) -> None:
+        """Gives up what is not committed, so that another process begins anew."""
+        self._owned.release()
+
+
+def open_dataset(
+    directory: str | os.PathLike[str], id: str, version: str, timeout: float | None = None
+) -> CachedDataset | DatasetWriter:
+    """A data set that is there, or what writes it. Waits `timeout` seconds, or without limit, while
+    another process writes it; TimeoutError."""
+    names = required(directory, "directory"), required(id, "id"), required(version, "version")
+    limit = milliseconds(timeout, "timeout")
+    return interruptible(lambda: _open(names, limit))
+
+
+def _open(names: tuple[bytes, bytes, bytes], limit: int) -> CachedDataset | DatasetWriter:
+    cache, writer = c_void_p(), c_void_p()
+    call("det_trial_cache_open", *names, limit, byref(cache), byref(writer))
+    if cache.value:
+        return CachedDataset(Owned(cache.value, "det_trial_cache_free"))
+    return DatasetWriter(Owned(writer.value or 0, "det_trial_cache_writer_free"))
+
+
+def _bytes(array: Any, to_fill: bool) -> Memory:
+    return _of_dtype(memory_of(array, "records", to_fill), "U8")
+
+
+def _sizes(array: Any, to_fill: bool) -> Memory:
+    return _of_dtype(memory_of(array, "sizes", to_fill), "U64")
+
+
+def _of_dtype(memory: Memory, dtype: str) -> Memory:
+    if memory.dtype != dtype or len(memory.shape) != 1:
+        raise TypeError(
+            f"a row of {dtype} is needed, not {memory.dtype} with the shape {memory.shape}"
+        )
+    return memory
+
+
+def _pointer(sizes: Memory) -> Any:
+    return ctypes.cast(sizes.address, ctypes.POINTER(c_size_t))
