@@ -8,6 +8,7 @@ import pickle
 from typing import TYPE_CHECKING, Any
 
 from detcore.trial import CheckFailedError, _code, _random_state
+from detcore.trial._code import LOAD_DATA
 
 if TYPE_CHECKING:
     import pathlib
@@ -20,7 +21,6 @@ _log = logging.getLogger("detcore.estimator")
 
 RANDOM = "rng_state.pkl"
 SEQUENCER = "workload_sequencer.pkl"
-LOAD_DATA = "load_data.json"
 TRIAL_TYPE = "EstimatorTrial"
 
 

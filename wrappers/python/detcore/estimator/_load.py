@@ -7,7 +7,8 @@ import logging
 import pathlib
 from typing import Any
 
-from detcore.estimator._checkpoint import LOAD_DATA, TRIAL_TYPE
+from detcore.estimator._checkpoint import TRIAL_TYPE
+from detcore.trial._code import LOAD_DATA
 from detcore.trial._tensorflow import tf
 
 _log = logging.getLogger("detcore.estimator")

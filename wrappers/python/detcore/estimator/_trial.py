@@ -5,15 +5,20 @@ from __future__ import annotations
 import abc
 from typing import TYPE_CHECKING, Any
 
+from detcore.estimator._context import EstimatorTrialContext
+from detcore.estimator._controller import Controller
+from detcore.trial import Trial
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from detcore.estimator._context import EstimatorTrialContext
 
-
-class EstimatorTrial(abc.ABC):
+class EstimatorTrial(Trial):
     """An estimator and its data; training, validation, checkpoints and the search are done for it.
     TensorFlow behaves as version 1 while it is trained: graphs, and no eager execution."""
+
+    trial_context_class = EstimatorTrialContext
+    trial_controller_class = Controller
 
     def __init__(self, context: EstimatorTrialContext) -> None:
         self.context = context
