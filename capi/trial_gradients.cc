@@ -10,14 +10,31 @@
 
 static_assert(static_cast<int>(det::trial::Way::messages) == DET_TRIAL_REDUCTION_MESSAGES);
 
+// The ranks that are in step: of a job, or without one, this process alone.
+struct RanksInStep {
+  explicit RanksInStep(const det_distributed_context *job)
+      : alone(job == nullptr ? det::comm::make_single_communicator() : nullptr),
+        communicator(job != nullptr ? *job->impl : *alone) {}
+
+  const std::unique_ptr<det::comm::Communicator> alone;
+  det::comm::Communicator &communicator;
+};
+
+// What one rank gives wrongly all of them hear of, so that none waits for it: arguments are looked
+// at where the core asks for them.
 struct det_trial_gradients {
-  std::unique_ptr<det::comm::Communicator> alone;  // where there is no job
-  std::unique_ptr<det::trial::GradientAggregator> impl;
+  det_trial_gradients(const det_distributed_context *job,
+                      const det::trial::GradientAggregator::Given &given)
+      : ranks(job), impl(ranks.communicator, given) {}
+
+  const RanksInStep ranks;
+  det::trial::GradientAggregator impl;
 };
 
 namespace {
 
 using det::trial::GradientOptions;
+using det::trial::GradientRegistration;
 using det::trial::GradientTensor;
 
 std::vector<GradientTensor> gradients_from(const det_trial_gradient *given, size_t count) {
@@ -69,21 +86,19 @@ det_status det_trial_gradients_create(det_distributed_context *distributed,
                                       const det_trial_gradients_options *options,
                                       det_trial_gradients **out, det_error *err) noexcept {
   return guarded(err, [&] {
-    give(out, "out", [&] {
-      auto gradients = std::make_unique<det_trial_gradients>();
-      if (distributed == nullptr) gradients->alone = det::comm::make_single_communicator();
-      gradients->impl = std::make_unique<det::trial::GradientAggregator>(
-          distributed != nullptr ? *distributed->impl : *gradients->alone,
-          gradients_from(tensors, count), options_from(options));
-      return gradients.release();
+    if (out != nullptr) *out = nullptr;
+    auto gradients = std::make_unique<det_trial_gradients>(distributed, [&] {
+      deref(out, "out");
+      return GradientRegistration{gradients_from(tensors, count), options_from(options)};
     });
+    *out = gradients.release();
   });
 }
 
 det_status det_trial_gradients_add(det_trial_gradients *gradients, size_t index, const void *data,
                                    void *result, det_error *err) noexcept {
   return guarded(err, [&] {
-    det::trial::GradientAggregator &impl = *deref(gradients, "gradients").impl;
+    det::trial::GradientAggregator &impl = deref(gradients, "gradients").impl;
     const bool is_empty = index < impl.count() && impl.tensor(index).count == 0;
     if (!is_empty && (data == nullptr || result == nullptr))
       throw det::Error(det::Code::invalid, "data and result must not be NULL");
@@ -95,7 +110,7 @@ det_status det_trial_gradients_step(det_trial_gradients *gradients, int32_t *out
                                     det_error *err) noexcept {
   return guarded(err, [&] {
     int32_t &apply = deref(out_apply, "out_apply") = 0;
-    apply = deref(gradients, "gradients").impl->step() ? 1 : 0;
+    apply = deref(gradients, "gradients").impl.step() ? 1 : 0;
   });
 }
 
@@ -105,23 +120,24 @@ det_status det_trial_average_metrics(det_distributed_context *distributed, const
                                      const double *weight, char **out_json,
                                      det_error *err) noexcept {
   return guarded(err, [&] {
-    give(out_json, "out_json", [&] {
-      const auto alone = distributed == nullptr ? det::comm::make_single_communicator() : nullptr;
-      const det::Json averages =
-          det::trial::average_metrics(distributed != nullptr ? *distributed->impl : *alone,
-                                      // NULL is an error that the others hear of too.
-                                      metrics_json != nullptr ? metrics_json : "null",
-                                      weight != nullptr ? std::optional(*weight) : std::nullopt);
-      return copy_text(det::to_metadata_text(averages));
-    });
+    if (out_json != nullptr) *out_json = nullptr;
+    const RanksInStep ranks(distributed);
+    const det::Json averages = det::trial::average_metrics(
+        ranks.communicator,
+        [&]() -> std::string {
+          deref(out_json, "out_json");
+          return metrics_json != nullptr ? metrics_json : "null";
+        },
+        weight != nullptr ? std::optional(*weight) : std::nullopt);
+    *out_json = copy_text(det::to_metadata_text(averages));
   });
 }
 
 det_status det_trial_broadcast(det_distributed_context *distributed, const det_tensor *tensors,
                                size_t count, det_error *err) noexcept {
   return guarded(err, [&] {
-    const auto alone = distributed == nullptr ? det::comm::make_single_communicator() : nullptr;
-    det::trial::broadcast_arrays(distributed != nullptr ? *distributed->impl : *alone,
+    const RanksInStep ranks(distributed);
+    det::trial::broadcast_arrays(ranks.communicator,
                                  [&] { return tensors_from(tensors, count, own_shape); });
   });
 }

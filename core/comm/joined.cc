@@ -134,6 +134,8 @@ class Joined : public Communicator {
       Patience for_a_while(std::min(piece, timeout_));
       if (transport_->finish_sums(for_a_while)) return;
       failure_.check();
+      if (const std::optional<Error> failure = board_ ? board_->failure() : std::nullopt)
+        throw Error(*failure);
       if (failure_.is_to_stop())
         throw Error(Code::callback, "summing over ranks: stopped by the host");
       if (std::chrono::steady_clock::now() >= end)

@@ -19,10 +19,11 @@ struct Share {
   std::optional<double> weight;
 };
 
-std::vector<Share> exchange(comm::Communicator &communicator, std::string_view metrics,
+std::vector<Share> exchange(comm::Communicator &communicator,
+                            const std::function<std::string()> &metrics,
                             std::optional<double> weight) {
   const auto mine = [&] {
-    const Json given = parse_json_object(metrics, "averaging metrics: the metrics");
+    const Json given = parse_json_object(metrics(), "averaging metrics: the metrics");
     if (weight && !(*weight >= 0 && std::isfinite(*weight)))
       throw Error(Code::invalid,
                   averaging() + "a weight is a number of records, not " + std::to_string(*weight));
@@ -91,7 +92,7 @@ Json mean(const std::vector<Share> &shares, const std::string &key) {
 
 }  // namespace
 
-Json average_metrics(comm::Communicator &communicator, std::string_view metrics,
+Json average_metrics(comm::Communicator &communicator, const std::function<std::string()> &metrics,
                      std::optional<double> weight) {
   const std::vector<Share> shares = exchange(communicator, metrics, weight);
   check(shares);

@@ -1,7 +1,9 @@
 #include "core/trial/gradient_check.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
+#include <vector>
 
 #include "core/base/error.h"
 #include "core/comm/agreement.h"
@@ -50,7 +52,11 @@ std::string description(const std::vector<GradientTensor> &tensors,
   return text;
 }
 
-constexpr size_t number_size = sizeof(uint64_t), option_count = 6;
+constexpr size_t number_size = sizeof(uint64_t);
+constexpr std::array option_names{"aggregation_frequency", "average_aggregated_gradients",
+                                  "gradient_compression",  "tensor_fusion_threshold",
+                                  "first_to_last",         "reduction"};
+constexpr size_t option_count = option_names.size();
 
 std::string tensor_at(const std::string &text, size_t index) {
   const auto number = comm::take_number<uint64_t>(&text[(option_count + index) * number_size]);
@@ -65,7 +71,8 @@ std::string difference(const std::string &chief, const std::string &other,
            " tensors and " + name + " " + std::to_string(other.size() / number_size - option_count);
   const auto at =
       static_cast<size_t>(std::ranges::mismatch(chief, other).in1 - chief.begin()) / number_size;
-  if (at < option_count) return "rank 0 and " + name + " gave different options";
+  if (at < option_count)
+    return "rank 0 and " + name + " gave different options, such as " + option_names[at];
   const size_t index = at - option_count;
   return "tensor " + std::to_string(index) + " has " + tensor_at(chief, index) + " on rank 0 and " +
          tensor_at(other, index) + " on " + name;
@@ -73,15 +80,16 @@ std::string difference(const std::string &chief, const std::string &other,
 
 }  // namespace
 
-std::vector<GradientTensor> check_gradients(comm::Communicator &communicator,
-                                            std::vector<GradientTensor> tensors,
-                                            const GradientOptions &options) {
+GradientRegistration agree_on_gradients(comm::Communicator &communicator,
+                                        const GradientAggregator::Given &given) {
+  GradientRegistration own;
   const std::vector<std::string> descriptions =
       comm::all_agree(communicator, creating_gradients, [&] {
-        check_options(options);
-        for (size_t index = 0; index < tensors.size(); ++index)
-          check_tensor(tensors[index], index, options);
-        return description(tensors, options);
+        own = given();
+        check_options(own.options);
+        for (size_t index = 0; index < own.tensors.size(); ++index)
+          check_tensor(own.tensors[index], index, own.options);
+        return description(own.tensors, own.options);
       });
   const auto other = std::ranges::find_if(
       descriptions, [&](const std::string &text) { return text != descriptions.front(); });
@@ -91,7 +99,7 @@ std::vector<GradientTensor> check_gradients(comm::Communicator &communicator,
                     difference(descriptions.front(), *other,
                                "rank " + std::to_string(other - descriptions.begin())) +
                     "; all ranks must give the same");
-  return tensors;
+  return own;
 }
 
 }  // namespace det::trial

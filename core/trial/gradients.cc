@@ -34,20 +34,23 @@ std::string difference(const std::vector<comm::Message> &seen) {
 
 }  // namespace
 
+GradientAggregator::GradientAggregator(comm::Communicator &communicator, const Given &given)
+    : GradientAggregator(communicator, agree_on_gradients(communicator, given)) {}
+
 GradientAggregator::GradientAggregator(comm::Communicator &communicator,
-                                       std::vector<GradientTensor> tensors,
-                                       const GradientOptions &options)
+                                       GradientRegistration agreed)
     : communicator_(communicator),
-      tensors_(check_gradients(communicator, std::move(tensors), options)),
-      options_(options),
-      layout_(tensors_, options.fusion_threshold, options.last_first, is_compressing()),
+      tensors_(std::move(agreed.tensors)),
+      options_(agreed.options),
+      layout_(tensors_, options_.fusion_threshold, options_.last_first, is_compressing()),
       results_(tensors_.size()),
       seen_(tensors_.size(), none),
       packed_(layout_.buckets().size()) {
   if (is_through()) return;
-  reduction_ = make_reduction(communicator, layout_, is_compressing() ? 1 : divisor(), options.way);
-  if (!is_compressing() || options.frequency == 1) return;
-  totals_layout_.emplace(tensors_, options.fusion_threshold, options.last_first, false);
+  reduction_ =
+      make_reduction(communicator, layout_, is_compressing() ? 1 : divisor(), options_.way);
+  if (!is_compressing() || options_.frequency == 1) return;
+  totals_layout_.emplace(tensors_, options_.fusion_threshold, options_.last_first, false);
   totals_.resize(totals_layout_->size());
 }
 

@@ -1,6 +1,7 @@
 // The gradients of several batches and all ranks, added up before they are applied.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -22,12 +23,22 @@ struct GradientOptions {
   Way way = Way::automatic;
 };
 
+struct GradientRegistration {
+  std::vector<GradientTensor> tensors;
+  GradientOptions options;
+};
+
 class GradientAggregator {
  public:
-  // Collective. Throws the same on all ranks where one gives something impossible or other tensors
-  // or options than rank 0. The communicator outlives this.
+  // Collective. Throws the same on all ranks where `given` throws on one, or gives something
+  // impossible or other tensors or options than on rank 0. The communicator outlives this.
+  using Given = std::function<GradientRegistration()>;
+  GradientAggregator(comm::Communicator &communicator, const Given &given);
   GradientAggregator(comm::Communicator &communicator, std::vector<GradientTensor> tensors,
-                     const GradientOptions &options);
+                     const GradientOptions &options)
+      : GradientAggregator(communicator, [&] {
+          return GradientRegistration{std::move(tensors), options};
+        }) {}
 
   size_t count() const { return tensors_.size(); }
   const GradientTensor &tensor(size_t index) const { return tensors_[index]; }
@@ -41,6 +52,7 @@ class GradientAggregator {
   bool step();
 
  private:
+  GradientAggregator(comm::Communicator &communicator, GradientRegistration agreed);
   bool is_through() const;  // nothing to add to anything
   bool is_compressing() const;
   double divisor() const;

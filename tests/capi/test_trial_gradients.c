@@ -39,6 +39,8 @@ static void impossible_arguments_are_refused(void **state) {
   assert_fails(det_trial_gradients_create(NULL, NULL, 1, NULL, &gradients, &f->err), DET_E_INVALID,
                "tensors must not be NULL");
   assert_null(gradients);
+  assert_fails(det_trial_gradients_create(NULL, &tensor, 1, NULL, NULL, &f->err), DET_E_INVALID,
+               "out must not be NULL");
   options.reduction = 9;
   assert_fails(det_trial_gradients_create(NULL, &tensor, 1, &options, &gradients, &f->err),
                DET_E_INVALID, "reduction is 9");

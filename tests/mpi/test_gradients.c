@@ -103,6 +103,23 @@ static void expect_a_difference(det_distributed_context *job, det_trial_gradient
   det_trial_gradients_free(gradients);
 }
 
+/* What one rank gives wrongly, in C already, no other waits for. */
+static void expect_a_refusal(det_distributed_context *job) {
+  det_trial_gradient registered = DET_TRIAL_GRADIENT_INIT;
+  det_trial_gradients_options options = DET_TRIAL_GRADIENTS_OPTIONS_INIT;
+  if (rank == size - 1) options.struct_size = 0;
+  det_trial_gradients *gradients;
+  char *averages;
+  check(
+      det_trial_gradients_create(job, &registered, 1, &options, &gradients, &err) == DET_E_INVALID,
+      "a refusal");
+  check(strstr(err.message, "options.struct_size") != NULL, "why");
+  check(det_trial_average_metrics(job, "{}", NULL, rank == size - 1 ? NULL : &averages, &err) ==
+            DET_E_INVALID,
+        "a refusal of metrics");
+  check(strstr(err.message, "out_json") != NULL, "why");
+}
+
 /* Freed with sums on their way. */
 static void leave_in_the_middle(det_distributed_context *job) {
   det_trial_gradients_options options = DET_TRIAL_GRADIENTS_OPTIONS_INIT;
@@ -167,6 +184,7 @@ int main(void) {
     }
   }
   broadcast_arrays(job);
+  expect_a_refusal(job);
   if (size > 1) leave_in_the_middle(job);
   expect_the_same_everywhere(job, "end", 3); /* the job goes on */
   det_distributed_free(job);

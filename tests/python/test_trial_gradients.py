@@ -1,10 +1,13 @@
 """Gradients added up by detcore: NumPy arrays, where they stand."""
 
+import os
+from typing import Any
+
 import numpy
 import pytest
 from detcore._trial_gradients import GradientAggregator, average_metrics, broadcast_arrays
 from detcore.core import DistributedContext
-from ranks import in_threads
+from ranks import in_processes, in_threads
 
 
 def test_ranks_get_the_mean_in_place() -> None:
@@ -102,3 +105,33 @@ def test_arrays_that_cannot_be_broadcast_are_refused_on_all_ranks() -> None:
     assert in_threads(differing, 1, 2) == ["heard"] * 2
     first, second = in_threads(failing, 1, 2)
     assert "rank 1" in first and "not row-major" in second
+
+
+def test_what_one_rank_gives_wrongly_no_other_waits_for() -> None:
+    def work(context: DistributedContext) -> list[str]:
+        is_wrong = context.rank == 1
+        with pytest.raises((TypeError, ValueError)) as registered:
+            GradientAggregator(context, [("few" if is_wrong else 2, "float32")])  # type: ignore[list-item]
+        with pytest.raises((TypeError, ValueError)) as averaged:
+            average_metrics(context, {"loss": object() if is_wrong else 1})
+        return [str(registered.value), str(averaged.value), str(context.allgather(0))]
+
+    first, second = in_threads(work, 1, 2)
+    assert "rank 1" in first[0] and "rank 1" in first[1] and first[2] == second[2] == "[0, 0]"
+    assert "rank 1" not in second[0] + second[1]
+
+
+def until_a_rank_dies(context: DistributedContext) -> Any:
+    gradients = GradientAggregator(context, [(2, "float32")])
+    for batch in range(2):
+        gradients.add(0, numpy.ones(2, numpy.float32))
+        if batch == 1 and context.rank == 1:
+            os._exit(1)
+        gradients.step()
+
+
+def test_a_rank_that_dies_ends_the_step_of_the_others() -> None:
+    first, dead, last = in_processes(until_a_rank_dies, 3)
+    assert dead is None
+    for failure in first, last:
+        assert isinstance(failure, ConnectionError) and "rank 1" in str(failure)

@@ -18,7 +18,8 @@ Outcome average(const Texts &given, const std::vector<double> &weights, Texts &a
   return run_ranks(1, static_cast<int>(given.size()), [&](comm::Communicator &communicator) {
     const auto rank = static_cast<size_t>(communicator.ranks().rank);
     const auto weight = rank < weights.size() ? std::optional(weights[rank]) : std::nullopt;
-    averages[rank] = to_wire(trial::average_metrics(communicator, given[rank], weight));
+    averages[rank] = to_wire(trial::average_metrics(
+        communicator, [&] { return given[rank]; }, weight));
   });
 }
 

@@ -203,7 +203,8 @@ void ranks_that_differ_all_hear_it(void **) {
                 "tensor 0 has 7 elements of F32 on rank 0 and 7 elements of F64 on rank 1");
   GradientOptions other;
   other.frequency = 2;
-  expect_on_all(with(three, three, other), Code::conflict, "different options");
+  expect_on_all(with(three, three, other), Code::conflict,
+                "rank 0 and rank 1 gave different options, such as aggregation_frequency");
   other.frequency = 0;
   expect_on_all(with(three, three, other), Code::invalid, "aggregation_frequency is 0");
   expect_on_all(with({{7, Dtype::i32}}, three, {}), Code::invalid, "tensor 0 is not of F16");
@@ -216,6 +217,41 @@ void ranks_that_differ_all_hear_it(void **) {
     gradients.step();
   });
   expect_on_all(missing, Code::conflict, "rank 0 added gradient 1 and rank 1 did not");
+}
+
+// Whether its arguments cannot even be read, or it is gone: nobody waits for it.
+void a_rank_that_fails_leaves_no_other_waiting(void **) {
+  for (const JobOptions &job : {JobOptions(), JobOptions{.force_tcp = true}}) {
+    for (const int nodes : {1, 3}) {
+      const auto run = [&](const std::function<void(comm::Communicator &)> &work) {
+        return run_ranks(nodes, 3 / nodes, work, job);
+      };
+      const Outcome unread = run([&](comm::Communicator &communicator) {
+        GradientAggregator(communicator, [&]() -> trial::GradientRegistration {
+          if (communicator.ranks().rank == 1) throw Error(Code::invalid, "no tensors");
+          return {three, {}};
+        });
+      });
+      assert_string_equal(unread.text(1).c_str(), "no tensors");
+      for (const int rank : {0, 2}) {
+        assert_string_equal(unread.text(rank).c_str(), "rank 1: no tensors");
+        assert_int_equal(unread.code(rank), Code::invalid);
+      }
+      const Outcome left = run([&](comm::Communicator &communicator) {
+        GradientAggregator gradients(communicator, {{1, Dtype::f32}}, {});
+        float value = 1;
+        gradients.add(0, &value, &value);
+        require(gradients.step(), "a step of all");
+        if (communicator.ranks().rank == 1) throw Error(Code::callback, "training failed");
+        gradients.add(0, &value, &value);
+        gradients.step();
+      });
+      for (const int rank : {0, 2}) {
+        assert_int_equal(left.code(rank), Code::unavailable);
+        assert_non_null(std::strstr(left.text(rank).c_str(), "rank 1"));
+      }
+    }
+  }
 }
 
 template <class Work>
@@ -282,6 +318,7 @@ int test_gradients() {
       cmocka_unit_test(all_dtypes_are_added_up),
       cmocka_unit_test(what_has_no_gradient_gets_none),
       cmocka_unit_test(ranks_that_differ_all_hear_it),
+      cmocka_unit_test(a_rank_that_fails_leaves_no_other_waiting),
       cmocka_unit_test(what_cannot_be_is_refused),
       cmocka_unit_test(halves_are_rounded_to_the_nearest),
   };

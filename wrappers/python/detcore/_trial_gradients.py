@@ -27,6 +27,17 @@ def _said(count: int, dtype: int) -> str:
     return f"{count} elements of {(library.det_dtype_name(dtype) or b'no dtype').decode()}"
 
 
+def _registered(tensors: Sequence[tuple[int, str]], sparse: Sequence[int]) -> Any:
+    registered = (_abi.det_trial_gradient * len(tensors))()
+    for index, (count, dtype) in enumerate(tensors):
+        gradient = registered[index]
+        library.det_trial_gradient_init(byref(gradient))
+        gradient.count = count
+        gradient.dtype = _DTYPES[DTYPES[dtype]] if dtype in DTYPES else 0
+        gradient.is_sparse = index in sparse
+    return registered
+
+
 class GradientAggregator:
     """Adds gradients up over the ranks of a job and over batches; for one thread at a time.
 
@@ -47,13 +58,6 @@ class GradientAggregator:
         tensor_fusion_threshold: int = 0,
         sparse: Sequence[int] = (),
     ) -> None:
-        registered = (_abi.det_trial_gradient * len(tensors))()
-        for index, (count, dtype) in enumerate(tensors):
-            gradient = registered[index]
-            library.det_trial_gradient_init(byref(gradient))
-            gradient.count = count
-            gradient.dtype = _DTYPES[DTYPES[dtype]] if dtype in DTYPES else 0
-            gradient.is_sparse = index in sparse
         options = _abi.det_trial_gradients_options()
         library.det_trial_gradients_options_init(byref(options))
         options.aggregation_frequency = aggregation_frequency
@@ -64,12 +68,16 @@ class GradientAggregator:
         job = None
         if distributed is not None:
             job = distributed._open_job("making a GradientAggregator")
+        ranks = job.address if job else None
+        try:
+            registered = _registered(tensors, sparse)
+        except BaseException:
+            # The error of no tensors, so that other ranks hear of it.
+            out, (argument, _) = ctypes.c_void_p(), new_error()
+            library.det_trial_gradients_create(ranks, None, 1, None, byref(out), argument)
+            raise
         address = handle(
-            "det_trial_gradients_create",
-            job.address if job else None,
-            registered,
-            len(tensors),
-            byref(options),
+            "det_trial_gradients_create", ranks, registered, len(tensors), byref(options)
         )
         self._owned = Owned(address, "det_trial_gradients_free", job)
         self._tensors = [(gradient.count, gradient.dtype) for gradient in registered]
@@ -129,11 +137,16 @@ def average_metrics(
     """The mean of each metric over the ranks, all in step, with sorted keys. `weight` is how much
     this rank counts, given by all ranks or by none. What is no number is that of rank 0."""
     job = None if distributed is None else distributed._open_job("average_metrics")
-    given = encode(metrics, "metrics")
-    counts = None if weight is None else byref(ctypes.c_double(weight))
     out = ctypes.c_void_p()
     argument, error = new_error()
     address = job.address if job else None
+    try:
+        given = encode(metrics, "metrics")
+        counts = None if weight is None else byref(ctypes.c_double(weight))
+    except BaseException:
+        # The error of no metrics, so that other ranks hear of it.
+        library.det_trial_average_metrics(address, None, None, byref(out), argument)
+        raise
     if library.det_trial_average_metrics(address, given, counts, byref(out), argument) < 0:
         raise failure_of(error) from None
     try:
@@ -152,7 +165,8 @@ def broadcast_arrays(distributed: DistributedContext | None, arrays: Mapping[str
     try:
         given = CTensors(arrays, to_fill=distributed is not None and distributed.rank != 0)
     except BaseException:
-        library.det_trial_broadcast(address, None, 1, argument)  # an error that others hear of
+        # The error of no arrays, so that other ranks hear of it.
+        library.det_trial_broadcast(address, None, 1, argument)
         raise
     if library.det_trial_broadcast(address, given.array, given.count, argument) < 0:
         raise failure_of(error) from None
