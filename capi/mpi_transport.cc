@@ -19,6 +19,10 @@ using Clock = std::chrono::steady_clock;
 constexpr size_t largest_piece = size_t{1} << 30U;
 constexpr int tag_of(int channel, bool bulk) { return 2 * channel + (bulk ? 1 : 0); }
 
+// Threads may be in collectives of the job, of their machine and of other jobs at a time. MPI they
+// call one after the other, which is what MPI_THREAD_SERIALIZED asks for, and wait without it.
+std::mutex calling_mpi;
+
 std::string reason_of(int result) {
   std::array<char, MPI_MAX_ERROR_STRING> text{};
   int size = 0;
@@ -28,6 +32,12 @@ std::string reason_of(int result) {
 
 void check(const char *tried, int result) {
   if (result != MPI_SUCCESS) throw MpiError(tried, result);
+}
+
+template <class Start>
+bool is_started(const Start &start) {
+  const std::lock_guard one_at_a_time(calling_mpi);
+  return start() == MPI_SUCCESS;
 }
 
 bool is_over() {
@@ -52,7 +62,7 @@ MpiSession::MpiSession() {
   MPI_Initialized(&initialized);
   if (initialized == 0) {
     int provided = 0;
-    check("MPI_Init_thread", MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided));
+    check("MPI_Init_thread", MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided));
     ours_ = true;
   }
   ++sessions_;
@@ -64,6 +74,7 @@ MpiSession::~MpiSession() {
 }
 
 MpiTransport::MpiTransport(MPI_Comm comm) {
+  const std::lock_guard one_at_a_time(calling_mpi);
   check("MPI_Comm_dup", MPI_Comm_dup(comm, &job_));
   MPI_Comm_set_errhandler(job_, MPI_ERRORS_RETURN);
   MPI_Comm_rank(job_, &rank_);
@@ -87,7 +98,9 @@ MpiTransport::MpiTransport(MPI_Comm comm) {
 }
 
 MpiTransport::~MpiTransport() {
+  const std::lock_guard one_at_a_time(calling_mpi);
   if (is_over()) return;
+  sums_.reset();
   for (const std::unique_ptr<Slot> &slot : slots_) {
     if (!slot || slot->request == MPI_REQUEST_NULL) continue;
     MPI_Cancel(&slot->request);
@@ -162,7 +175,10 @@ int32_t MpiTransport::wait(MPI_Request &request, MPI_Status *status, int64_t tim
   Clock::time_point end;
   for (int round = 1;; ++round) {
     int done = 0;
-    if (MPI_Test(&request, &done, status) != MPI_SUCCESS) return EIO;
+    {
+      const std::lock_guard one_at_a_time(calling_mpi);
+      if (MPI_Test(&request, &done, status) != MPI_SUCCESS) return EIO;
+    }
     if (done != 0) return 0;
     if (timeout_ms == 0) return ETIMEDOUT;
     if (round % 64 != 0) continue;
@@ -175,6 +191,7 @@ int32_t MpiTransport::wait(MPI_Request &request, MPI_Status *status, int64_t tim
 
 // All ranks are at the first sum, so that it may make what is for sums alone.
 int32_t MpiTransport::start_sum(char *data, size_t count, int dtype) {
+  const std::lock_guard one_at_a_time(calling_mpi);
   if (is_over()) return ENOTCONN;
   if (!sums_) sums_ = std::make_unique<MpiSums>(job_);
   return sums_->start(data, count, dtype);
@@ -199,17 +216,21 @@ int32_t MpiTransport::finish(MPI_Request &request, int64_t timeout_ms) {
 int32_t MpiTransport::send(int peer, int channel, const char *data, size_t size,
                            int64_t timeout_ms) {
   if (is_over()) return ENOTCONN;
-  if (size <= DET_SHORT_MESSAGE)
+  if (size <= DET_SHORT_MESSAGE) {
+    const std::lock_guard one_at_a_time(calling_mpi);
     return MPI_Send(data, static_cast<int>(size), MPI_BYTE, peer, tag_of(channel, false), job_) ==
                    MPI_SUCCESS
                ? 0
                : EIO;
+  }
   int32_t result = 0;
   for (size_t done = 0; done < size && result == 0; done += largest_piece) {
     MPI_Request request = MPI_REQUEST_NULL;
     const int piece = static_cast<int>(std::min(size - done, largest_piece));
-    if (MPI_Isend(data + done, piece, MPI_BYTE, peer, tag_of(channel, true), job_, &request) !=
-        MPI_SUCCESS)
+    if (!is_started([&] {
+          return MPI_Isend(data + done, piece, MPI_BYTE, peer, tag_of(channel, true), job_,
+                           &request);
+        }))
       return EIO;
     result = finish(request, timeout_ms);
   }
@@ -223,8 +244,10 @@ int32_t MpiTransport::receive(int peer, int channel, char *data, size_t capacity
     for (size = 0; size < capacity;) {
       MPI_Request request = MPI_REQUEST_NULL;
       const int piece = static_cast<int>(std::min(capacity - size, largest_piece));
-      if (MPI_Irecv(data + size, piece, MPI_BYTE, peer, tag_of(channel, true), job_, &request) !=
-          MPI_SUCCESS)
+      if (!is_started([&] {
+            return MPI_Irecv(data + size, piece, MPI_BYTE, peer, tag_of(channel, true), job_,
+                             &request);
+          }))
         return EIO;
       if (const int32_t result = finish(request, timeout_ms); result != 0) return result;
       size += static_cast<size_t>(piece);
@@ -234,9 +257,10 @@ int32_t MpiTransport::receive(int peer, int channel, char *data, size_t capacity
   std::unique_ptr<Slot> &slot =
       slots_[2 * static_cast<size_t>(peer) + static_cast<size_t>(channel)];
   if (!slot) slot.reset(new Slot);  // without clearing its bytes
-  if (slot->request == MPI_REQUEST_NULL &&
-      MPI_Irecv(slot->data.data(), static_cast<int>(slot->data.size()), MPI_BYTE, peer,
-                tag_of(channel, false), job_, &slot->request) != MPI_SUCCESS)
+  if (slot->request == MPI_REQUEST_NULL && !is_started([&] {
+        return MPI_Irecv(slot->data.data(), static_cast<int>(slot->data.size()), MPI_BYTE, peer,
+                         tag_of(channel, false), job_, &slot->request);
+      }))
     return EIO;
   MPI_Status status;
   const int32_t result = wait(slot->request, &status, timeout_ms);
@@ -260,7 +284,8 @@ int32_t MpiTransport::broadcast(int root, int channel, char *data, size_t size,
   for (size_t done = 0; done < size && result == 0; done += largest_piece) {
     MPI_Request request = MPI_REQUEST_NULL;
     const int piece = static_cast<int>(std::min(size - done, largest_piece));
-    if (MPI_Ibcast(data + done, piece, MPI_BYTE, from, comm, &request) != MPI_SUCCESS) return EIO;
+    if (!is_started([&] { return MPI_Ibcast(data + done, piece, MPI_BYTE, from, comm, &request); }))
+      return EIO;
     result = finish(request, timeout_ms);
   }
   return result;

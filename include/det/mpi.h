@@ -11,13 +11,15 @@
 DET_BEGIN_DECLS
 
 /** Joins the ranks of an MPI communicator. Collective over it; blocks until every rank has joined.
- * MPI is initialised (MPI_THREAD_FUNNELED) when the host has not done so, and only then finalised
+ * MPI is initialised (MPI_THREAD_SERIALIZED) when the host has not done so, and only then finalised
  * when the last such handle is freed. The communicator is duplicated. Ranks that share memory are
  * those of one machine; machines are numbered in the order of their lowest rank.
  *
- * Collectives call MPI on the thread that called them, and no other thread of the library calls
- * MPI: with MPI_THREAD_SINGLE or MPI_THREAD_FUNNELED they are for the main thread. The variable
- * DET_DISTRIBUTED_TIMEOUT, in seconds, limits waiting for a silent rank (10 minutes).
+ * Collectives and the sums of det/trial_gradients.h call MPI on the thread that called them, one
+ * thread at a time, and no thread of the library's own does: so MPI_THREAD_SERIALIZED is enough
+ * where the host itself does not call MPI meanwhile. A host that initialised MPI with less keeps
+ * them on its main thread. The variable DET_DISTRIBUTED_TIMEOUT, in seconds, limits waiting for a
+ * silent rank (10 minutes).
  * @param[in]  comm  An intracommunicator, such as MPI_COMM_WORLD.
  * @param[out] out   Receives the handle; release it with det_distributed_free(), on all ranks and
  *                   before MPI_Finalize().

@@ -3,6 +3,7 @@
 #include <det/mpi.h>
 #include <det/trial_gradients.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,6 +84,23 @@ static void train(det_distributed_context *job, const det_trial_gradients_option
   }
   det_trial_gradients_free(gradients);
   for (int i = 0; i < tensors; ++i) free(data[i]);
+}
+
+/* As a framework does it that computes gradients on threads of its own. */
+static void *train_by_mpi(void *job) {
+  det_trial_gradients_options options = DET_TRIAL_GRADIENTS_OPTIONS_INIT;
+  options.reduction = DET_TRIAL_REDUCTION_TRANSPORT;
+  train(job, &options, DET_DTYPE_F32);
+  return NULL;
+}
+
+static void train_on_another_thread(det_distributed_context *job) {
+  int level;
+  MPI_Query_thread(&level);
+  check(level >= MPI_THREAD_SERIALIZED, "other threads may call MPI");
+  pthread_t thread;
+  check(pthread_create(&thread, NULL, train_by_mpi, job) == 0, "a thread");
+  pthread_join(thread, NULL);
 }
 
 /* A bucket that one rank has begun to sum and another has not is no trap. */
@@ -183,6 +201,7 @@ int main(void) {
       if (size > 1) expect_a_difference(job, options);
     }
   }
+  train_on_another_thread(job);
   broadcast_arrays(job);
   expect_a_refusal(job);
   if (size > 1) leave_in_the_middle(job);
