@@ -10,12 +10,13 @@ import types
 from typing import Any
 
 import keras_recorder
+import trial_recorder
 from detcore import InvalidHP, core
 from detcore.keras import TFKerasTrialContext
 from detcore.keras._controller import Controller
 from detcore.trial import Environment, Sequencer, Workload, WorkloadKind
 
-KINDS = {kind: name for name, kind in keras_recorder.KINDS.items()}
+KINDS = {kind: name for name, kind in trial_recorder.KINDS.items()}
 RECORDED = ("trial", "hook", "weights", "workload", "response", "action", "workloads_end")
 
 
@@ -99,7 +100,7 @@ class Search:
             try:
                 environment = self._environment(phase, Environment.of_run(run.info))
                 seen: Any = types.SimpleNamespace(
-                    checkpoint=keras_recorder.RecordingCheckpoints(recorder, run.checkpoint, {}),
+                    checkpoint=trial_recorder.RecordingCheckpoints(recorder, run.checkpoint, {}),
                     train=run.train,
                     distributed=run.distributed,
                 )

@@ -19,7 +19,7 @@ from detcore.keras import TFKerasTrial, TFKerasTrialContext
 from detcore.keras._controller import Controller
 from detcore.keras._tensorflow import tf
 from detcore.trial import Environment, Sequencer
-from test_keras_traces import differences
+from trial_recorder import differences
 
 ROWS = np.arange(8, dtype=np.float32).reshape(-1, 1)
 CONFIG: dict[str, Any] = {
