@@ -11,12 +11,15 @@ from typing import Any
 import numpy as np
 import programs
 import pytest
-from conftest import Det
+from conftest import ROOT, Det
 from ranks import in_threads
 
 pytest.importorskip("detcore.estimator", reason="TensorFlow is not installed")
 
 import detcore.estimator
+import estimator_recorder
+import trial_recorder
+import trial_searches
 from detcore import InvalidHP, compat, core
 from detcore.estimator import EstimatorTrial, EstimatorTrialContext, RunHook
 from detcore.estimator._controller import Controller
@@ -107,6 +110,26 @@ def test_a_run_is_trained_validated_saved_and_continued(
     undisturbed = train(types.new_class("Undisturbed", (Trial,)), longer)
     last = programs.reports(det)[-1]
     assert undisturbed["validation", "loss", 7] == pytest.approx(last[2]["loss"])
+
+
+FOLDER = ROOT / "tests/data/trials/searcher"
+LAYER = trial_searches.Layer(estimator_recorder, EstimatorTrialContext, Controller, "loss")
+
+
+@pytest.mark.parametrize("case", sorted(path.stem for path in FOLDER.glob("e-*.json")))
+def test_recorded_search(
+    case: str, det: Det, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = json.loads((FOLDER / f"{case}.json").read_text())
+    monkeypatch.chdir(tmp_path)
+    search = trial_searches.Search(trace, LAYER)
+    reports: list[list[Any]] = []
+    for recorded in trace["phases"]:
+        done = search.phase(recorded["phase"])
+        assert "error" not in done
+        assert trial_recorder.differences(done["events"], recorded["events"], case) == []
+        reports += recorded["reports"]
+    trial_searches.check_reports(det, 1, reports)
 
 
 def test_refused_hyperparameters_end_the_run(det: Det) -> None:

@@ -13,7 +13,8 @@ from conftest import ROOT, Det
 
 pytest.importorskip("detcore.keras", reason="TensorFlow is not installed")
 
-import keras_searches
+import keras_recorder
+import trial_searches
 from detcore import InvalidHP, core
 from detcore.keras import TFKerasTrial, TFKerasTrialContext
 from detcore.keras._controller import Controller
@@ -91,18 +92,25 @@ def test_refused_hyperparameters_end_the_run(det: Det) -> None:
 
 
 FOLDER = ROOT / "tests/data/trials/searcher"
+LAYER = trial_searches.Layer(
+    keras_recorder,
+    TFKerasTrialContext,
+    Controller,
+    "val_loss",
+    lambda controller: {"final_weights": keras_recorder.arrays(controller._model.weights)},
+)
 # What these do is no error: without a period there is none, and small is good where nobody says so.
 GOES_ON = ("k-seq-empty-period", "k-seq-missing-period", "k-seq-smaller-absent")
 
 
-@pytest.mark.parametrize("case", sorted(path.stem for path in FOLDER.glob("*.json")))
+@pytest.mark.parametrize("case", sorted(path.stem for path in FOLDER.glob("k-*.json")))
 def test_recorded_search(
     case: str, det: Det, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trace = json.loads((FOLDER / f"{case}.json").read_text())
     monkeypatch.chdir(tmp_path)
     tf.config.run_functions_eagerly(True)  # the models are so small that graphs take longest
-    search = keras_searches.Search(trace)
+    search = trial_searches.Search(trace, LAYER)
     reports: dict[int, list[list[Any]]] = {}
     for number, recorded in enumerate(trace["phases"]):
         done = search.phase(recorded["phase"])
@@ -123,7 +131,7 @@ def test_recorded_search(
         if "final_weights" in recorded:
             assert differences(done["final_weights"], recorded["final_weights"], at) == []
     for trial_id, theirs in reports.items():
-        check_reports(det, trial_id, theirs)
+        trial_searches.check_reports(det, trial_id, theirs)
 
 
 def check_same_error(done: dict[str, Any], theirs: dict[str, Any] | None) -> None:
@@ -133,15 +141,3 @@ def check_same_error(done: dict[str, Any], theirs: dict[str, Any] | None) -> Non
         ours = done["error"]
         assert ours["stage"] == theirs["stage"]
         assert theirs["type"] in ("RuntimeError", ours["type"], *ours["bases"])
-
-
-def check_reports(det: Det, trial_id: int, theirs: list[list[Any]]) -> None:
-    metrics = [one for one in theirs if one[0] in ("training", "validation")]
-    ours = [[group, steps] for group, steps, _ in programs.reports(det, trial_id)]
-    assert ours == metrics
-    shown = programs.trial(det, trial_id)
-    assert (shown["early_exit"] is not None) == (["early_exit"] in theirs)
-    completed = [one[1] for one in theirs if one[0] == "completed"]
-    told = [operation["metric"] for operation in shown["operations"] if operation["completed"]]
-    if completed:
-        assert differences(told, completed) == []

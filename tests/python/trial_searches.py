@@ -7,23 +7,36 @@ import dataclasses
 import signal
 import time
 import types
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
-import keras_recorder
+import programs
 import trial_recorder
+from conftest import Det
 from detcore import InvalidHP, core
-from detcore.keras import TFKerasTrialContext
-from detcore.keras._controller import Controller
 from detcore.trial import Environment, Sequencer, Workload, WorkloadKind
 
 KINDS = {kind: name for name, kind in trial_recorder.KINDS.items()}
 RECORDED = ("trial", "hook", "weights", "workload", "response", "action", "workloads_end")
 
 
+class Layer(NamedTuple):
+    """A kind of trials."""
+
+    #: With Recorder and recording_trial().
+    recorder: Any
+    context: Any
+    controller: Any
+    #: What the search looks at.
+    metric: str
+    #: What is recorded of a controller when it is done.
+    outcome: Callable[[Any], dict[str, Any]] = lambda controller: {}
+
+
 class RecordedSequencer(Sequencer):
     """In front of the search: what it asks for, and what it is answered."""
 
-    def __init__(self, recorder: keras_recorder.Recorder, run: core.Context, about: Any) -> None:
+    def __init__(self, recorder: trial_recorder.Recorder, run: core.Context, about: Any) -> None:
         batch = about["hparams"]["global_batch_size"]
         super().__init__(run, batch, about["sequenced"])
         self._recorder, self._run = recorder, run
@@ -55,11 +68,11 @@ class RecordedSequencer(Sequencer):
         super().respond(response)
 
 
-def config(about: dict[str, Any], searcher: dict[str, Any]) -> dict[str, Any]:
+def config(about: dict[str, Any], searcher: dict[str, Any], metric: str) -> dict[str, Any]:
     """Of an experiment like that of the recorded run."""
     lengths = [*searcher["ops"], 1]  # 1: where there was none, one that is completed before
     length = {searcher["unit"]: lengths[0]} if searcher["unit"] else lengths[0]
-    search = {"name": "single", "metric": "val_loss", "smaller_is_better": True}
+    search = {"name": "single", "metric": metric, "smaller_is_better": True}
     made = {"searcher": {**search, "max_length": length}, "hyperparameters": about["hparams"]}
     for name, value in about.get("config", {}).items():
         made[name] = {**made.get(name, {}), **value} if name == "searcher" else value
@@ -73,16 +86,18 @@ def config(about: dict[str, Any], searcher: dict[str, Any]) -> dict[str, Any]:
 class Search:
     """The phases of a recorded run."""
 
-    def __init__(self, trace: dict[str, Any]) -> None:
+    def __init__(self, trace: dict[str, Any], layer: Layer) -> None:
+        self._layer = layer
         self._about = trace["input"]
         self._ids: dict[str, str] = {}
 
     def phase(self, phase: dict[str, Any]) -> dict[str, Any]:
-        recorder = keras_recorder.Recorder(self._about)
+        layer = self._layer
+        recorder = layer.recorder.Recorder(self._about)
         recorder.checkpoints = self._ids
         done: dict[str, Any] = {"events": recorder.events}
         controller, stage = None, "from_trial"
-        given = config(self._about, phase["searcher"])
+        given = config(self._about, phase["searcher"], layer.metric)
         # What a master would have filled in is as the recorded run had it.
         plain = {name: value for name, value in given.items() if not name.startswith("min_")}
         name = f"trial {phase.get('trial_id', 1)}"
@@ -92,7 +107,9 @@ class Search:
                     operation.report_completed(1.0)
         if "known" in phase:  # to the master, of a validation that the trial does not know of
             with core.init(config=plain, external_id=name) as run:
-                run.train.report_validation_metrics(phase["known"]["validation"], {"val_loss": 1.0})
+                run.train.report_validation_metrics(
+                    phase["known"]["validation"], {layer.metric: 1.0}
+                )
         with (
             contextlib.suppress(SystemExit),
             core.init(config=plain, external_id=name, preempt_signals=[signal.SIGTERM]) as run,
@@ -104,11 +121,11 @@ class Search:
                     train=run.train,
                     distributed=run.distributed,
                 )
-                context: Any = TFKerasTrialContext(environment, seen)
+                context: Any = layer.context(environment, seen)
                 about = {**self._about, "sequenced": given, "searcher": phase["searcher"]}
-                trial = keras_recorder.recording_trial(recorder)
+                trial = layer.recorder.recording_trial(recorder)
                 workloads = RecordedSequencer(recorder, run, about)
-                controller = Controller(trial, context, seen, workloads)
+                controller = layer.controller(trial, context, seen, workloads)
                 stage = "run"
                 controller.run()
             except Exception as failure:
@@ -117,7 +134,7 @@ class Search:
                 if isinstance(failure, InvalidHP):
                     raise
         if controller is not None:
-            done["final_weights"] = keras_recorder.arrays(controller._model.weights)
+            done.update(layer.outcome(controller))
         done["events"] = [event for event in recorder.events if event[0] in RECORDED]
         return done
 
@@ -132,3 +149,15 @@ class Search:
             given = dataclasses.replace(given, latest_checkpoint=names[phase["restore"]])
         assert given.steps_completed == phase.get("steps_completed", 0)
         return given
+
+
+def check_reports(det: Det, trial_id: int, theirs: list[list[Any]]) -> None:
+    metrics = [one for one in theirs if one[0] in ("training", "validation")]
+    ours = [[group, steps] for group, steps, _ in programs.reports(det, trial_id)]
+    assert ours == metrics
+    shown = programs.trial(det, trial_id)
+    assert (shown["early_exit"] is not None) == (["early_exit"] in theirs)
+    completed = [one[1] for one in theirs if one[0] == "completed"]
+    told = [operation["metric"] for operation in shown["operations"] if operation["completed"]]
+    if completed:
+        assert trial_recorder.differences(told, completed) == []
