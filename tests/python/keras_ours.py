@@ -78,6 +78,22 @@ def own_states(number: int, done: Done) -> None:
         assert "Rec#2" in str(done["failure"]) and "keras_callbacks()" in str(done["failure"])
 
 
+_drawn: list[Any] = []
+
+
+def draws_repeat(number: int, done: Done) -> None:
+    """Those behind a checkpoint also where it is restored: dropout, Python's and NumPy's."""
+    drawn = [event for event in done["events"] if event[0] in ("rng", "weights")]
+    if number == 0:
+        _drawn[:] = drawn
+    again = _drawn[3:] if number == 1 else _drawn
+    assert len(drawn) == len(again)
+    for ours, before in zip(drawn, again):
+        assert ours[0] == before[0]
+        for one, other in zip(ours[1], before[1]):
+            assert (one == other).all() if ours[0] == "weights" else one == other
+
+
 OURS = {
     "k-adapter-too": Ours("the options of a SequenceAdapter are used", {0: 10}, goes_on),
     "k-data-adapter": Ours("the options of a SequenceAdapter are used", {0: 10}, goes_on),
@@ -85,6 +101,7 @@ OURS = {
     "k-cb-es-p2-baseline": Ours(
         "improving too slowly is stopped, too", {0: 33}, stops_below_baseline
     ),
+    "k-ckpt-rng": Ours("all draws repeat", {0: 5, 1: 5, 2: 5}, draws_repeat),
     "k-cb-restore-es": Ours("the best is kept", {1: 14}, remembers_best),
     "k-data-seq-raises": Ours("the user's own exception", {0: 30}, raises("ValueError", "run")),
     "k-fit-verbose-toggle-restore": Ours("states by class and occurrence", {1: 12}, goes_on),

@@ -7,7 +7,7 @@ import logging
 import pickle
 from typing import TYPE_CHECKING, Any
 
-from detcore.keras import _optimizer_weights
+from detcore.keras import _layer_random, _optimizer_weights
 from detcore.trial import _code, _random_state
 from detcore.trial._code import LOAD_DATA
 from detcore.trial._entrypoint import entrypoint_of
@@ -25,6 +25,7 @@ WEIGHTS = "determined-keras-model-weights"
 OPTIMIZERS = "determined-keras-optimizer-weights.h5"
 CALLBACKS = "determined-callbacks.v1.pkl"
 RANDOM = "rng_state.pkl"
+_LAYERS = "keras_layer_rng_states"
 SEQUENCER = "workload_sequencer.pkl"
 # Of older releases: model and optimizer as one file.
 WHOLE_MODEL = "determined-keras-model.h5"
@@ -54,7 +55,8 @@ class Checkpoint:
         self._model.save_weights(str(path / WEIGHTS), save_format="tf")
         optimizers = self._context._optimizers()
         _optimizer_weights.save(path / OPTIMIZERS, optimizers, self._model, path / WEIGHTS)
-        _dump(path / RANDOM, _random_state.get())
+        layers = {_LAYERS: _layer_random.get(self._model)}
+        _dump(path / RANDOM, {**_random_state.get(), **layers})
         _code.copy(path / "code")
         _dump(path / CALLBACKS, self._multiplexer.get_state())
         self._multiplexer.end_checkpoint(str(path))
@@ -73,7 +75,10 @@ class Checkpoint:
         """On every rank, before training begins."""
         self._restore_model(path)
         if (path / RANDOM).exists():
-            _random_state.load(_read(path / RANDOM))
+            states = _read(path / RANDOM)
+            _random_state.load(states)
+            if _LAYERS in states:  # not in those of the original
+                _layer_random.load(self._model, states[_LAYERS])
         else:
             _log.warning("The checkpoint has no %s: random numbers begin anew.", RANDOM)
         if (path / CALLBACKS).exists():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-from detcore.keras import _data
+from detcore.keras import _data, _layer_random
 from detcore.keras._tensorflow import tf
 from detcore.keras.callbacks import Callback, TensorBoard
 from detcore.keras.callbacks._history import History
@@ -23,6 +23,7 @@ def seed(trial_seed: int) -> None:
     """The same on every rank, so that the same model is built."""
     tf.keras.backend.clear_session()
     _random_state.seed(trial_seed)
+    _layer_random.use_generators()
 
 
 def devices(session_config: Any, local_rank: int) -> None:

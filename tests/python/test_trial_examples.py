@@ -1,0 +1,93 @@
+"""Examples of trials, under `det run` as people start them: on their own, paused and killed, and over
+two ranks. What is disturbed records what was recorded undisturbed."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import experiments
+import programs
+import pytest
+import yaml
+from conftest import ROOT, Det
+
+pytest.importorskip("detcore.keras", reason="TensorFlow is not installed")
+
+EXAMPLES = ROOT / "examples/python"
+
+
+@pytest.fixture(autouse=True)
+def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Another folder than that of the repository, in which nothing is to be written."""
+    monkeypatch.setenv("DETCORE_PYTHON", sys.executable)
+    monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", "2")
+    monkeypatch.chdir(tmp_path)
+    yield
+
+
+class Example:
+    """Its search, cut short."""
+
+    def __init__(self, name: str, file: str, det: Det, **changes: Any) -> None:
+        for program in (EXAMPLES / name).glob("*.py"):
+            shutil.copy(program, Path.cwd())
+        config = yaml.safe_load((EXAMPLES / name / file).read_text())
+        config["data"] = {"images": str(ROOT / "examples/data/digits.csv")}
+        config["searcher"] |= changes
+        Path(file).write_text(yaml.safe_dump(config))
+        self._file, self._det = file, det
+
+    def start(self, *arguments: str) -> subprocess.Popen[bytes]:
+        command = [os.environ["DETCORE_COMMAND"], "run", *(arguments or [self._file])]
+        with open("said", "ab") as said:
+            return subprocess.Popen(
+                [*command, "--slots", "2"], stdout=said, stderr=said, stdin=subprocess.DEVNULL
+            )
+
+    def run(self, *arguments: str, status: int = 0) -> None:
+        assert self.start(*arguments).wait(150) == status, Path("said").read_text()
+
+    def validations(self, trial_id: int) -> list[Any]:
+        listed = programs.reports(self._det, trial_id)
+        return [report for report in listed if report[0] == "validation"]
+
+    def wait_for_validation(self, trial_id: int, at_least: int) -> None:
+        def came() -> bool:
+            try:
+                return len(self.validations(trial_id)) >= at_least
+            except (AssertionError, json.JSONDecodeError):  # there is no such trial yet
+                return False
+
+        experiments.wait_until(came, f"validation {at_least} of trial {trial_id}", 90)
+
+
+@pytest.mark.parametrize(("name", "file"), [("keras_cnn", "const.yaml")])
+def test_disturbed_runs_record_what_others_do(name: str, file: str, det: Det) -> None:
+    example = Example(name, file, det, max_length={"epochs": 4})
+    example.run()
+    process = example.start()
+    example.wait_for_validation(2, 1)
+    os.kill(programs.trial(det, 2)["runs"][-1]["pid"], signal.SIGKILL)
+    example.wait_for_validation(2, 2)
+    process.send_signal(signal.SIGINT)
+    if process.wait(100) != 0:  # it may have been done just before
+        example.run("--resume", "2")
+    assert example.validations(1) == example.validations(2)
+    assert programs.trial(det, 2)["state"] == "COMPLETED"
+
+
+@pytest.mark.parametrize("name", ["keras_cnn"])
+def test_a_trial_of_two_ranks(name: str, det: Det) -> None:
+    if shutil.which("mpirun") is None:
+        pytest.skip("there is no mpirun")
+    example = Example(name, "distributed.yaml", det, max_length={"epochs": 2})
+    example.run()
+    assert [steps for _, steps, _ in example.validations(1)] == [30, 60]
