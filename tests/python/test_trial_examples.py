@@ -1,5 +1,5 @@
-"""Examples of trials, under `det run` as people start them: on their own, paused and killed, and over
-two ranks. What is disturbed records what was recorded undisturbed."""
+"""Examples of trials, under `det run` as people start them. What is paused and killed records what
+is recorded undisturbed."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from typing import Any
 import experiments
 import programs
 import pytest
-import yaml
 from conftest import ROOT, Det
+from detcore._det_run import read_config
 
 pytest.importorskip("detcore.keras", reason="TensorFlow is not installed")
 
@@ -39,10 +39,10 @@ class Example:
     def __init__(self, name: str, file: str, det: Det, **changes: Any) -> None:
         for program in (EXAMPLES / name).glob("*.py"):
             shutil.copy(program, Path.cwd())
-        config = yaml.safe_load((EXAMPLES / name / file).read_text())
+        config = read_config(EXAMPLES / name / file)
         config["data"] = {"images": str(ROOT / "examples/data/digits.csv")}
         config["searcher"] |= changes
-        Path(file).write_text(yaml.safe_dump(config))
+        Path(file).write_text(json.dumps(config))
         self._file, self._det = file, det
 
     def start(self, *arguments: str) -> subprocess.Popen[bytes]:
@@ -71,7 +71,7 @@ class Example:
 
 @pytest.mark.parametrize(("name", "file"), [("keras_cnn", "const.yaml")])
 def test_disturbed_runs_record_what_others_do(name: str, file: str, det: Det) -> None:
-    example = Example(name, file, det, max_length={"epochs": 4})
+    example = Example(name, file, det, max_length={"epochs": 3})
     example.run()
     process = example.start()
     example.wait_for_validation(2, 1)
@@ -82,12 +82,3 @@ def test_disturbed_runs_record_what_others_do(name: str, file: str, det: Det) ->
         example.run("--resume", "2")
     assert example.validations(1) == example.validations(2)
     assert programs.trial(det, 2)["state"] == "COMPLETED"
-
-
-@pytest.mark.parametrize("name", ["keras_cnn"])
-def test_a_trial_of_two_ranks(name: str, det: Det) -> None:
-    if shutil.which("mpirun") is None:
-        pytest.skip("there is no mpirun")
-    example = Example(name, "distributed.yaml", det, max_length={"epochs": 2})
-    example.run()
-    assert [steps for _, steps, _ in example.validations(1)] == [30, 60]
