@@ -155,9 +155,6 @@ def described(context: Any) -> dict[str, Any]:
     for name in ("rank", "size"):
         facts[f"distributed.{name}"] = {"value": getattr(context.distributed, name)}
     facts["experimental"] = {"value": type(context.experimental).__name__}
-    for name in ("cache_train_dataset", "cache_validation_dataset"):
-        call = getattr(context.experimental, name)
-        facts[f"experimental.{name}"] = result(lambda call=call: call("id", "1"))
     facts["fit_settings"] = {
         "value": {f"_fit_{name}": value for name, value in vars(context._fit).items()}
     }

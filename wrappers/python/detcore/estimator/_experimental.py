@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from detcore.trial._dataset_cache import DatasetCaching
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -11,11 +13,10 @@ if TYPE_CHECKING:
     from detcore.estimator._reducer import MetricReducer
 
 
-class EstimatorExperimentalContext:
+class EstimatorExperimentalContext(DatasetCaching):
     """The features of the context that were experiments once."""
 
-    def __init__(self, context: EstimatorContext) -> None:
-        self._context = context
+    _context: EstimatorContext
 
     def make_metric(
         self,

@@ -109,7 +109,7 @@ def training_input(input_fn: Callable[..., Any], context: EstimatorContext) -> C
     def repeated(mode: Any, params: Any, config: Any) -> Any:
         given = {"mode": mode, "params": params, "config": config}
         data = input_fn(**{name: value for name, value in given.items() if name in wanted})
-        if not context._dataset_wrapped:
+        if not context.experimental.is_fed(context._dataset_wrapped):
             raise RuntimeError(
                 "the input function of build_train_spec() made a Dataset that did not pass through "
                 "context.wrap_dataset(), which gives ranks their shares"

@@ -9,6 +9,7 @@ from detcore.keras._fit_options import FitOptions
 from detcore.keras._tensorflow import tf
 from detcore.keras._wrapped_model import _WrappedModel
 from detcore.trial import CheckFailedError, TrialContext
+from detcore.trial._dataset_cache import DatasetCaching
 
 if TYPE_CHECKING:
     import inspect
@@ -17,14 +18,8 @@ _log = logging.getLogger("detcore.keras")
 _NOT_GIVEN: Any = object()
 
 
-class TFKerasExperimentalContext:
-    """Nothing, at present."""
-
-    def _removed(self, *_: Any, **__: Any) -> Any:
-        raise RuntimeError("caching of datasets by the context was removed; use tf.data's cache()")
-
-    cache_train_dataset = _removed
-    cache_validation_dataset = _removed
+class TFKerasExperimentalContext(DatasetCaching):
+    """What a context gives under `experimental`."""
 
 
 class TFKerasTrialContext(TrialContext):
@@ -34,7 +29,7 @@ class TFKerasTrialContext(TrialContext):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self.experimental = TFKerasExperimentalContext()
+        self.experimental = TFKerasExperimentalContext(self)
         self._fit = FitOptions()
         self._model: Any = None
         self._compile_arguments: inspect.BoundArguments | None = None

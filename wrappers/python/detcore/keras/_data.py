@@ -56,7 +56,8 @@ def _check_arrays(part: Any, name: str) -> None:
 
 def check_wrapped(context: TFKerasTrialContext, *datas: Any) -> None:
     """That a Dataset went through wrap_dataset(), without which ranks would train the same."""
-    if any(isinstance(data, tf.data.Dataset) for data in datas) and not context._dataset_wrapped:
+    is_fed = context.experimental.is_fed(context._dataset_wrapped)
+    if any(isinstance(data, tf.data.Dataset) for data in datas) and not is_fed:
         raise InvalidExperimentException(
             "a tf.data.Dataset must pass through context.wrap_dataset() as soon as it is made, "
             "which gives ranks their shares"
