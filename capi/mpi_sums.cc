@@ -3,11 +3,12 @@
 #include <det/tensors.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <new>
 
 #include "capi/mpi_transport.h"
-#include "core/base/half.h"
+#include "core/base/half_blocks.h"
 
 namespace {
 
@@ -15,11 +16,25 @@ namespace {
 constexpr size_t most_elements = size_t{1} << 28U;
 
 // MPI knows neither format: summed in float, rounded to the nearest.
-template <float (*Load)(uint16_t), uint16_t (*Store)(float)>
-void add_elements(void *from, void *into, int *count, MPI_Datatype *) {
+void add_bfloats(void *from, void *into, int *count, MPI_Datatype *) {
   const auto *summands = static_cast<const uint16_t *>(from);
   auto *sums = static_cast<uint16_t *>(into);
-  for (int i = 0; i < *count; ++i) sums[i] = Store(Load(sums[i]) + Load(summands[i]));
+  for (int i = 0; i < *count; ++i)
+    sums[i] = det::to_bf16(det::from_bf16(sums[i]) + det::from_bf16(summands[i]));
+}
+
+void add_halves(void *from, void *into, int *count, MPI_Datatype *) {
+  const auto *summands = static_cast<const uint16_t *>(from);
+  auto *sums = static_cast<uint16_t *>(into);
+  constexpr size_t piece = 1024;
+  std::array<float, piece> one, other;  // filled as far as they are read
+  for (size_t start = 0, all = static_cast<size_t>(*count); start < all; start += piece) {
+    const size_t size = std::min(piece, all - start);
+    det::from_halves(sums + start, one.data(), size);
+    det::from_halves(summands + start, other.data(), size);
+    for (size_t i = 0; i < size; ++i) one[i] += other[i];
+    det::to_halves(one.data(), sums + start, size);
+  }
 }
 
 void check_made(const char *tried, int result) {
@@ -31,10 +46,8 @@ void check_made(const char *tried, int result) {
 MpiSums::MpiSums(MPI_Comm job) {
   check_made("MPI_Comm_dup", MPI_Comm_dup(job, &comm_));
   constexpr int commutes = 1;
-  check_made("MPI_Op_create",
-             MPI_Op_create(add_elements<det::from_half, det::to_half>, commutes, &add_halves_));
-  check_made("MPI_Op_create",
-             MPI_Op_create(add_elements<det::from_bf16, det::to_bf16>, commutes, &add_bfloats_));
+  check_made("MPI_Op_create", MPI_Op_create(add_halves, commutes, &add_halves_));
+  check_made("MPI_Op_create", MPI_Op_create(add_bfloats, commutes, &add_bfloats_));
 }
 
 MpiSums::~MpiSums() {

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "core/base/half.h"
+#include "core/base/half_blocks.h"
 
 namespace det::trial {
 
@@ -45,8 +45,36 @@ void for_dtype(Dtype dtype, const Work &work) {
   }
 }
 
+// Whole rows of elements, as what they are counted in.
+template <class E>
+void load(E, const typename E::stored *from, typename E::computed *to, size_t count) {
+  for (size_t i = 0; i < count; ++i) to[i] = E::load(from[i]);
+}
+void load(Half, const uint16_t *from, float *to, size_t count) { from_halves(from, to, count); }
+
+template <class E>
+void store(E, const typename E::computed *from, typename E::stored *to, size_t count,
+           typename E::computed by) {
+  for (size_t i = 0; i < count; ++i) to[i] = E::store(from[i] / by);
+}
+void store(Half, const float *from, uint16_t *to, size_t count, float by) {
+  to_halves(from, to, count, by);
+}
+
+// total[i] += from[i]
+template <class E>
+void add_to(E, typename E::computed *total, const typename E::stored *from, size_t count) {
+  for (size_t i = 0; i < count; ++i) total[i] += E::load(from[i]);
+}
+
 // Sums are made in pieces that stay in the fastest cache, without memory of their own.
 constexpr size_t piece = 1024;
+
+void add_to(Half, float *total, const uint16_t *from, size_t count) {
+  std::array<float, piece> loaded;  // filled as far as it is read
+  from_halves(from, loaded.data(), count);
+  for (size_t i = 0; i < count; ++i) total[i] += loaded[i];
+}
 
 }  // namespace
 
@@ -59,9 +87,14 @@ size_t bytes_of(Dtype dtype) { return tensors::bits_of(dtype) / 8; }
 void add(Dtype dtype, void *into, const void *from, size_t count) {
   for_dtype(dtype, [&](auto element) {
     using E = decltype(element);
-    auto *to = static_cast<typename E::stored *>(into);
-    const auto *summand = static_cast<const typename E::stored *>(from);
-    for (size_t i = 0; i < count; ++i) to[i] = E::store(E::load(to[i]) + E::load(summand[i]));
+    std::array<typename E::computed, piece> total;  // filled as far as it is read
+    for (size_t start = 0; start < count; start += piece) {
+      const size_t size = std::min(piece, count - start);
+      auto *to = static_cast<typename E::stored *>(into) + start;
+      load(element, to, total.data(), size);
+      add_to(element, total.data(), static_cast<const typename E::stored *>(from) + start, size);
+      store(element, total.data(), to, size, 1);
+    }
   });
 }
 
@@ -76,13 +109,10 @@ void sum(Dtype dtype, void *into, std::span<const char *const> summands, size_t 
     for (size_t start = 0; start < count; start += piece) {
       const size_t size = std::min(piece, count - start);
       const auto *first = reinterpret_cast<const Stored *>(summands.front()) + start;
-      for (size_t i = 0; i < size; ++i) total[i] = E::load(first[i]);
-      for (const char *summand : summands.subspan(1)) {
-        const auto *from = reinterpret_cast<const Stored *>(summand) + start;
-        for (size_t i = 0; i < size; ++i) total[i] += E::load(from[i]);
-      }
-      auto *to = static_cast<Stored *>(into) + start;
-      for (size_t i = 0; i < size; ++i) to[i] = E::store(total[i] / by);
+      load(element, first, total.data(), size);
+      for (const char *summand : summands.subspan(1))
+        add_to(element, total.data(), reinterpret_cast<const Stored *>(summand) + start, size);
+      store(element, total.data(), static_cast<Stored *>(into) + start, size, by);
     }
   });
 }
@@ -99,9 +129,20 @@ void convert(Dtype from_dtype, const void *from, Dtype to_dtype, void *to, size_
       using To = decltype(target);
       const auto *in = static_cast<const typename From::stored *>(from);
       auto *out = static_cast<typename To::stored *>(to);
-      const auto by = static_cast<typename From::computed>(divisor);
-      for (size_t i = 0; i < count; ++i)
-        out[i] = To::store(static_cast<typename To::computed>(From::load(in[i]) / by));
+      using Computed = typename From::computed;
+      const auto by = static_cast<Computed>(divisor);
+      if constexpr (std::is_same_v<typename From::stored, Computed> &&
+                    std::is_same_v<typename To::computed, Computed>) {
+        store(target, in, out, count, by);
+      } else {
+        std::array<Computed, piece> loaded;  // filled as far as it is read
+        for (size_t start = 0; start < count; start += piece) {
+          const size_t size = std::min(piece, count - start);
+          load(source, in + start, loaded.data(), size);
+          for (size_t i = 0; i < size; ++i)
+            out[start + i] = To::store(static_cast<typename To::computed>(loaded[i] / by));
+        }
+      }
     });
   });
 }

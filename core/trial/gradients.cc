@@ -182,12 +182,12 @@ void GradientAggregator::write_results() {
     auto *result = static_cast<char *>(results_[index]);
     const size_t width = bytes_of(place.dtype), size = place.count * width;
     if (dtype == place.dtype) {
-      reduction_->read(place.offset, size, result);
+      reduction_->read(dtype, place.offset, size, result);
       continue;
     }
     for (size_t done = 0; done < size; done += piece.size()) {
       const size_t part = std::min(piece.size(), size - done);
-      reduction_->read(place.offset + done, part, piece.data());
+      reduction_->read(place.dtype, place.offset + done, part, piece.data());
       convert(place.dtype, piece.data(), dtype, result, part / width, 1);
       result += part / width * bytes_of(dtype);
     }

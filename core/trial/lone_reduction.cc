@@ -10,21 +10,15 @@ namespace {
 class LoneReduction : public Reduction {
  public:
   LoneReduction(const GradientLayout &layout, double divisor)
-      : layout_(layout), divisor_(divisor), buffer_(layout.size()) {}
+      : divisor_(divisor), buffer_(layout.size()) {}
 
   char *buffer() override { return buffer_.data(); }
-  void reduce() override {
-    for (const GradientLayout::Bucket &bucket : layout_.buckets()) {
-      char *data = &buffer_[bucket.offset];
-      convert(bucket.dtype, data, bucket.dtype, data, bucket.count, divisor_);
-    }
-  }
-  void read(size_t offset, size_t size, char *into) const override {
-    std::copy_n(&buffer_[offset], size, into);
+  void reduce() override {}
+  void read(Dtype dtype, size_t offset, size_t size, char *into) const override {
+    convert(dtype, &buffer_[offset], dtype, into, size / bytes_of(dtype), divisor_);
   }
 
  private:
-  const GradientLayout &layout_;
   const double divisor_;
   std::vector<char> buffer_;
 };

@@ -2,6 +2,7 @@
 // part of them, in the order of their ranks, and all read the parts. Machines then go through the
 // chief, which sums in their order.
 #include <algorithm>
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,10 @@ namespace {
 
 constexpr size_t page = 4096, line = 64;
 
+// Up to that many bytes of all ranks each of them sums by itself: sooner done than waiting for the
+// others' parts.
+constexpr size_t most_by_itself = size_t{64} << 10U;
+
 constexpr size_t rounded(size_t size, size_t to) { return (size + to - 1) / to * to; }
 
 class MachineReduction : public Reduction {
@@ -24,11 +29,13 @@ class MachineReduction : public Reduction {
       : communicator_(communicator),
         layout_(layout),
         divisor_(divisor),
-        distance_(rounded(layout.size(), page)) {
+        size_of_turn_(rounded(layout.size(), page)),
+        is_small_(is_small(communicator.ranks(), layout.size())) {
     if (shares_memory) share();
     if (shared_) {
       for (int rank = 0; rank < communicator.ranks().local_size; ++rank)
-        buffers_.push_back(shared_.data() + static_cast<size_t>(rank) * distance_);
+        buffers_.push_back(shared_.data() + static_cast<size_t>(rank) * size_of_rank());
+      if (is_small_) own_.resize(layout.size());
       mine_ = static_cast<size_t>(communicator.ranks().local_rank);
     } else {
       own_.resize(layout.size());
@@ -41,6 +48,11 @@ class MachineReduction : public Reduction {
   char *buffer() override { return buffers_[mine_]; }
 
   void reduce() override {
+    if (sums_by_itself()) {
+      const std::vector<const char *> summands(buffers_.begin(), buffers_.end());
+      sum_range(summands, own_.data(), 0, layout_.size(), divisor_);
+      return;
+    }
     const size_t begin = std::min(layout_.size(), mine_ * slice_);
     const size_t end = std::min(layout_.size(), begin + slice_);
     if (shared_) {
@@ -50,9 +62,13 @@ class MachineReduction : public Reduction {
     if (!is_alone_) sum_machines();
   }
 
-  void read(size_t offset, size_t size, char *into) const override {
+  void read(Dtype /*dtype*/, size_t offset, size_t size, char *into) const override {
     if (!is_alone_) {
       std::copy_n(total_->data() + offset, size, into);
+      return;
+    }
+    if (sums_by_itself()) {
+      std::copy_n(own_.data() + offset, size, into);
       return;
     }
     while (size > 0) {
@@ -65,14 +81,30 @@ class MachineReduction : public Reduction {
   }
 
   void end() override {
+    if (sums_by_itself()) return take_turns();
     if (shared_) meet();
     if (total_) communicator_.spare_buffers()->give(std::move(*total_));
     total_.reset();
   }
 
  private:
+  static bool is_small(const comm::Ranks &ranks, size_t size) {
+    const auto count = static_cast<size_t>(ranks.size);
+    return ranks.local_size == ranks.size && size > 0 && size <= most_by_itself / count;
+  }
+  bool sums_by_itself() const { return shared_ && is_small_; }
+  size_t size_of_rank() const { return (is_small_ ? 2 : 1) * size_of_turn_; }
+
+  // Others may still read this turn's buffer: they are past it when they come to the next but one.
+  void take_turns() {
+    for (char *&of_rank : buffers_)
+      of_rank += is_odd_ ? -static_cast<std::ptrdiff_t>(size_of_turn_)
+                         : static_cast<std::ptrdiff_t>(size_of_turn_);
+    is_odd_ = !is_odd_;
+  }
+
   void share() {
-    const size_t size = distance_ * static_cast<size_t>(communicator_.ranks().local_size);
+    const size_t size = size_of_rank() * static_cast<size_t>(communicator_.ranks().local_size);
     if (communicator_.is_local_chief()) shared_ = comm::SharedMemory::create(size);
     const std::string name = comm::local_chief_decides(communicator_, creating_gradients,
                                                        [&] { return shared_.name(); });
@@ -125,9 +157,11 @@ class MachineReduction : public Reduction {
   comm::Communicator &communicator_;
   const GradientLayout &layout_;
   const double divisor_;
-  const size_t distance_;  // from one rank's buffer to the next one's
+  const size_t size_of_turn_;  // of a rank's buffer
+  const bool is_small_;
+  bool is_odd_ = false;  // turn
   comm::SharedMemory shared_;
-  std::vector<char> own_;  // where memory is not shared
+  std::vector<char> own_;  // where memory is not shared; or the sum that this rank made by itself
   std::vector<char *> buffers_;
   std::vector<const char *> parts_;
   size_t mine_ = 0;

@@ -22,8 +22,8 @@ class Reduction {
   virtual void start(const GradientLayout::Bucket & /*bucket*/) {}
   // Collective; all ranks have filled their buffers before any gets here.
   virtual void reduce() = 0;
-  // A part of the result, between reduce() and end().
-  virtual void read(size_t offset, size_t size, char *into) const = 0;
+  // A part of the result, of one dtype, between reduce() and end().
+  virtual void read(Dtype dtype, size_t offset, size_t size, char *into) const = 0;
   // Collective. The buffer belongs to its rank again.
   virtual void end() {}
 };

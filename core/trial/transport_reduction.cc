@@ -12,7 +12,6 @@ class TransportReduction : public Reduction {
  public:
   TransportReduction(comm::Communicator &communicator, const GradientLayout &layout, double divisor)
       : communicator_(communicator),
-        layout_(layout),
         divisor_(divisor),
         buffer_(std::make_unique<char[]>(layout.size())) {
     // What the transport needs for that it makes now, where all ranks are.
@@ -36,19 +35,15 @@ class TransportReduction : public Reduction {
   void reduce() override {
     communicator_.finish_sums();
     is_summing_ = false;
-    for (const GradientLayout::Bucket &bucket : layout_.buckets()) {
-      char *data = buffer_.get() + bucket.offset;
-      convert(bucket.dtype, data, bucket.dtype, data, bucket.count, divisor_);
-    }
   }
 
-  void read(size_t offset, size_t size, char *into) const override {
-    std::copy_n(buffer_.get() + offset, size, into);
+  // Divides meanwhile: once more through the buffer would cost as much as the copy.
+  void read(Dtype dtype, size_t offset, size_t size, char *into) const override {
+    convert(dtype, buffer_.get() + offset, dtype, into, size / bytes_of(dtype), divisor_);
   }
 
  private:
   comm::Communicator &communicator_;
-  const GradientLayout &layout_;
   const double divisor_;
   std::unique_ptr<char[]> buffer_;
   bool is_summing_ = false;

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "core/base/half.h"
+#include "core/base/half_blocks.h"
 #include "tests/cmocka.h"
 #include "tests/comm/ranks.h"
 
@@ -306,6 +306,24 @@ void halves_are_rounded_to_the_nearest(void **) {
   assert_true(std::isnan(from_bf16(to_bf16(std::bit_cast<float>(0x7f800001)))));
 }
 
+// Several at once as each by itself, wherever a block ends.
+void blocks_of_halves_are_what_each_half_is(void **) {
+  std::vector<uint16_t> halves(0x10000 - 1);
+  for (size_t i = 0; i < halves.size(); ++i) halves[i] = static_cast<uint16_t>(i);
+  Floats floats(halves.size());
+  from_halves(halves.data(), floats.data(), floats.size());
+  for (size_t i = 0; i < halves.size(); ++i)
+    assert_true(floats[i] == from_half(halves[i]) ||
+                (std::isnan(floats[i]) && std::isnan(from_half(halves[i]))));
+  const Floats between = gradient(1, 4099, 0, 0);
+  for (const float by : {1.0F, 3.0F, 1e-6F}) {
+    std::vector<uint16_t> rounded(between.size());
+    to_halves(between.data(), rounded.data(), rounded.size(), by);
+    for (size_t i = 0; i < rounded.size(); ++i)
+      assert_int_equal(rounded[i], to_half(between[i] / by));
+  }
+}
+
 }  // namespace
 }  // namespace det::test
 
@@ -321,6 +339,7 @@ int test_gradients() {
       cmocka_unit_test(a_rank_that_fails_leaves_no_other_waiting),
       cmocka_unit_test(what_cannot_be_is_refused),
       cmocka_unit_test(halves_are_rounded_to_the_nearest),
+      cmocka_unit_test(blocks_of_halves_are_what_each_half_is),
   };
   return cmocka_run_group_tests_name("gradients", tests, nullptr, nullptr);
 }
