@@ -5,6 +5,7 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -118,6 +119,11 @@ void add_up(const det::DistributedView &job, det::OnFailure on) {
   gradients.add(0, &gradient, &gradient, on);
   static_cast<void>(gradients.step(on));
   static_cast<void>(det::average_metrics(job, "{}", 1.0, on));
+  det::GradientOptions halved;
+  halved.gradient_compression = true;
+  halved.reduction = det::GradientReduction::messages;
+  static_cast<void>(det::GradientAggregator(job, {{1, det::Dtype::f32, true}}, halved, on).capi());
+  static_cast<void>(det::average_metrics(job, "{}", {}, on));
   det::broadcast_arrays(job, {{"weight", det::Dtype::f32, {1}, &gradient}}, on);
 }
 
@@ -132,6 +138,37 @@ void keep_data(det::OnFailure on) {
   std::string buffer(digits.largest(), 0);
   std::vector<size_t> sizes(static_cast<size_t>(digits.count()));
   if (reader.length() > 0) static_cast<void>(reader.next(buffer.data(), 9, sizes, on));
+}
+
+void follow(const det::TrialSequencer &sequencer, det::OnFailure on) {
+  while (const std::optional<det::Workload> work = sequencer.next(on)) {
+    if (work->kind == det::WorkloadKind::train)
+      sequencer.respond(nlohmann::json{{"metrics", {{"batches", work->batches}}}}, on);
+    else sequencer.respond_invalid_hparams(on);
+    static_cast<void>(work->step_id + work->batches_done);
+  }
+  sequencer.load_state(sequencer.state(on), on);
+}
+
+void train_by_rules(const det::Core &core, det::OnFailure on) {
+  follow(det::TrialSequencer::create(core, 64, {}, on), on);
+  follow(det::TrialSequencer::create(core, 64, "{}", on), on);
+  const det::BatchSizes sizes = det::divide_batch("{}", 2, "a trial", on);
+  static_cast<void>(sizes.per_slot + sizes.global > 0 && sizes.warning.empty());
+  static_cast<void>(det::trial_env_from_config("{}", 1, {}, on).text());
+  std::vector<int64_t> indices{1, 2, 3};
+  det::shuffle_indices(1, indices, on);
+  det::SamplerOptions halves;
+  halves.length = 10;
+  halves.shards = 2;
+  const det::Sampler sampler = det::Sampler::create(halves, on);
+  while (const std::optional<int64_t> index = sampler.next(on)) static_cast<void>(*index);
+  const det::EarlyStopping stopping = det::EarlyStopping::create({}, on);
+  const det::EarlyStopping::Verdict verdict = stopping.update(0.5, on);
+  if (verdict.stop || verdict.improved) stopping.load_state(stopping.state(on), on);
+  const det::Plateau plateau = det::Plateau::create({}, on);
+  static_cast<void>(plateau.update({}, 0.1, on) < plateau.update(0.5, 0.1, on));
+  plateau.load_state(plateau.state(on), on);
 }
 
 void join(det::OnFailure on) {
@@ -206,6 +243,7 @@ void run(det::OnFailure on) {
   save(core.checkpoint(), on);
   talk(core.distributed(), on);
   add_up(core.distributed(), on);
+  train_by_rules(core, on);
   keep_data(on);
   join(on);
   steer(det::Client::open({}, on), on);

@@ -328,6 +328,20 @@ void best_validation_is_none_before_the_first(void **) {
   }
 }
 
+void last_validation_is_that_of_the_trial(void **) {
+  for (const std::string version : managed_versions) {
+    const FakeMaster &master = fresh_master(version);
+    Surroundings place;
+    place.in_task(master.url());
+    const auto core = context::Core::start(place.options());
+    assert_false(core->train().last_validation().has_value());
+    report_validation(*core, 4, 0.5);
+    report_validation(*core, 9, 0.75);
+    assert_equal(core->train().last_validation(), int64_t{9});  // also the reports that waited
+    core->close(RunEnd::ok);
+  }
+}
+
 void early_exit_is_told(void **) {
   for (const std::string version : managed_versions) {
     const FakeMaster &master = fresh_master(version);
@@ -452,6 +466,7 @@ int test_managed() {
       cmocka_unit_test(own_checkpoint_without_its_manifest_is_corrupt),
       cmocka_unit_test(task_that_collects_checkpoints_is_no_trial),
       cmocka_unit_test(best_validation_is_none_before_the_first),
+      cmocka_unit_test(last_validation_is_that_of_the_trial),
       cmocka_unit_test(early_exit_is_told),
       cmocka_unit_test(containers_meet_by_what_the_variables_say),
       cmocka_unit_test(containers_on_slurm_tell_each_other),
