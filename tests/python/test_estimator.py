@@ -47,7 +47,8 @@ class Trial(EstimatorTrial):
 
     def model(self, features: Any, labels: Any, mode: Any) -> Any:
         weight = v1.get_variable("w", [1, 1], initializer=v1.zeros_initializer())
-        loss = tf.reduce_mean(tf.square(tf.matmul(features, weight) - labels))
+        squares = tf.square(tf.matmul(features, weight) - labels)
+        loss = tf.reduce_mean(squares, name="loss")  # which a summary is then not named
         rate = self.context.get_hparam("lr")
         optimizer = self.context.wrap_optimizer(v1.train.GradientDescentOptimizer(rate))
         train = optimizer.minimize(loss, global_step=v1.train.get_global_step())
@@ -99,7 +100,9 @@ def test_a_run_is_trained_validated_saved_and_continued(
     told = [(group, steps) for group, steps, _ in programs.reports(det)]
     workloads = [("training", 2), ("validation", 2), ("training", 4), ("validation", 4)]
     assert told == workloads
-    losses = {(group, step) for group, tag, step in written if tag == "loss"}
+    _, _, metrics = programs.reports(det)[0]
+    assert metrics.keys() == {"loss_1", "loss"} and metrics["loss_1"] == metrics["loss"]
+    losses = {(group, step) for group, tag, step in written if tag in ("loss", "loss_1")}
     assert losses >= {("training", step) for step in range(1, 5)}
     assert losses >= {("validation", step) for step in (2, 4)}
     assert list(tmp_path.parent.glob("tmp/estimator-*")) == []
