@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import logging
-import pickle
 from typing import TYPE_CHECKING, Any
 
 from detcore.trial import CheckFailedError, _code, _random_state
 from detcore.trial._code import LOAD_DATA
+from detcore.trial._pickles import RANDOM, SEQUENCER, dump, read
 
 if TYPE_CHECKING:
     import pathlib
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("detcore.estimator")
 
-RANDOM = "rng_state.pkl"
-SEQUENCER = "workload_sequencer.pkl"
 TRIAL_TYPE = "EstimatorTrial"
 
 
@@ -41,10 +39,10 @@ class Checkpoint:
         _code.copy(path / "code")
         for hook in self._parts.run_hooks():
             hook.on_checkpoint_end(str(path))
-        _dump(path / RANDOM, _random_state.get())
+        dump(path / RANDOM, _random_state.get())
         state = self._workloads.state()
         if state:
-            _dump(path / SEQUENCER, state)
+            dump(path / SEQUENCER, state)
         (path / LOAD_DATA).write_text(json.dumps({"trial_type": TRIAL_TYPE}))
 
     def restore(self, path: pathlib.Path) -> None:
@@ -59,18 +57,8 @@ class Checkpoint:
         for hook in self._parts.run_hooks():
             hook.on_checkpoint_load(str(path))
         if (path / RANDOM).exists():
-            _random_state.load(_read(path / RANDOM))
+            _random_state.load(read(path / RANDOM))
         else:
             _log.warning("The checkpoint has no %s: random numbers begin anew.", RANDOM)
         if (path / SEQUENCER).exists():
-            self._workloads.load_state(_read(path / SEQUENCER))
-
-
-def _dump(path: pathlib.Path, value: Any) -> None:
-    with path.open("wb") as file:
-        pickle.dump(value, file)
-
-
-def _read(path: pathlib.Path) -> Any:
-    with path.open("rb") as file:
-        return pickle.load(file)
+            self._workloads.load_state(read(path / SEQUENCER))

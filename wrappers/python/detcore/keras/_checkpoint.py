@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
-import pickle
 from typing import TYPE_CHECKING, Any
 
 from detcore.keras import _layer_random, _optimizer_weights
 from detcore.trial import _code, _random_state
 from detcore.trial._code import LOAD_DATA
 from detcore.trial._entrypoint import entrypoint_of
+from detcore.trial._pickles import RANDOM, SEQUENCER, dump, read
 
 if TYPE_CHECKING:
     import pathlib
@@ -24,9 +24,7 @@ _log = logging.getLogger("detcore.keras")
 WEIGHTS = "determined-keras-model-weights"
 OPTIMIZERS = "determined-keras-optimizer-weights.h5"
 CALLBACKS = "determined-callbacks.v1.pkl"
-RANDOM = "rng_state.pkl"
 _LAYERS = "keras_layer_rng_states"
-SEQUENCER = "workload_sequencer.pkl"
 # Of older releases: model and optimizer as one file.
 WHOLE_MODEL = "determined-keras-model.h5"
 OLDEST_MODEL = "determined-keras-model"
@@ -56,13 +54,13 @@ class Checkpoint:
         optimizers = self._context._optimizers()
         _optimizer_weights.save(path / OPTIMIZERS, optimizers, self._model, path / WEIGHTS)
         layers = {_LAYERS: _layer_random.get(self._model)}
-        _dump(path / RANDOM, {**_random_state.get(), **layers})
+        dump(path / RANDOM, {**_random_state.get(), **layers})
         _code.copy(path / "code")
-        _dump(path / CALLBACKS, self._multiplexer.get_state())
+        dump(path / CALLBACKS, self._multiplexer.get_state())
         self._multiplexer.end_checkpoint(str(path))
         state = self._workloads.state()
         if state:
-            _dump(path / SEQUENCER, state)
+            dump(path / SEQUENCER, state)
         load_data = {
             "trial_type": "TFKerasTrial",
             "experiment_config": self._context.get_experiment_config(),
@@ -75,16 +73,16 @@ class Checkpoint:
         """On every rank, before training begins."""
         self._restore_model(path)
         if (path / RANDOM).exists():
-            states = _read(path / RANDOM)
+            states = read(path / RANDOM)
             _random_state.load(states)
             if _LAYERS in states:  # not in those of the original
                 _layer_random.load(self._model, states[_LAYERS])
         else:
             _log.warning("The checkpoint has no %s: random numbers begin anew.", RANDOM)
         if (path / CALLBACKS).exists():
-            self._multiplexer.restore(_read(path / CALLBACKS))
+            self._multiplexer.restore(read(path / CALLBACKS))
         if (path / SEQUENCER).exists():
-            self._workloads.load_state(_read(path / SEQUENCER))
+            self._workloads.load_state(read(path / SEQUENCER))
 
     def _restore_model(self, path: pathlib.Path) -> None:
         optimizers = self._context._optimizers()
@@ -96,13 +94,3 @@ class Checkpoint:
         self._model.load_weights(str(path / WEIGHTS))
         if (path / OPTIMIZERS).exists():
             _optimizer_weights.load(path / OPTIMIZERS, optimizers, self._model, path / WEIGHTS)
-
-
-def _dump(path: pathlib.Path, value: Any) -> None:
-    with path.open("wb") as file:
-        pickle.dump(value, file)
-
-
-def _read(path: pathlib.Path) -> Any:
-    with path.open("rb") as file:
-        return pickle.load(file)
