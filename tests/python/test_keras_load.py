@@ -14,6 +14,8 @@ import pytest
 
 pytest.importorskip("detcore.keras", reason="TensorFlow is not installed")
 
+import detcore.compat  # noqa: F401  for code in checkpoints of the original
+import keras_original
 import keras_recorder
 import trial_recorder
 from detcore import core
@@ -21,6 +23,7 @@ from detcore._code import import_from_path
 from detcore.keras import TFKerasTrialContext, load_model_from_checkpoint_path
 from detcore.keras._controller import Controller
 from detcore.trial import Environment, ExperimentConfig, InvalidExperimentException
+from test_keras_traces import FOLDER, Run, check_same
 
 PROGRAM = """
 import os
@@ -138,3 +141,30 @@ def test_scripts_written_against_determined_find_it_and_others_do_not_wait_for_i
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     assert done.stdout == "found\n"
+
+
+@pytest.mark.parametrize("version", keras_original.OTHER_STATES)
+def test_checkpoints_of_the_original(
+    version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    saved = tmp_path / "saved"
+    (saved / "code").mkdir(parents=True)
+    text = PROGRAM.replace("from detcore import keras", "import determined.keras as keras")
+    (saved / "code" / "model_def.py").write_text(text.replace("FACTOR", "2"))
+    keras_original.write(saved, version, CONFIG)
+    facts = keras_original.metadata(version)
+    (saved / "metadata.json").write_text(json.dumps(facts))
+    assert weight(load_model_from_checkpoint_path(str(saved))) == pytest.approx(0.263119787)
+
+    # A trial goes on from it as the original did from its own.
+    (saved / "metadata.json").unlink()
+    trace = json.loads((FOLDER / "k-ckpt-adam.json").read_text())
+    run = Run(trace)
+    with core.init() as context:
+        run.ids[context.checkpoint.upload(saved, facts)] = "ckpt-1"
+    recorded = trace["phases"][1]
+    done = run.phase(recorded)
+    if "failure" in done:
+        raise done["failure"]
+    check_same(done, recorded, recorded["events"], version)

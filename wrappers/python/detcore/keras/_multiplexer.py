@@ -174,6 +174,8 @@ class Multiplexer(tf.keras.callbacks.Callback):  # type: ignore[misc]
 
     def _by_key(self, states: Any) -> dict[str, Any]:
         if isinstance(states, list):  # of the original: one for each callback, by position
+            if len(states) == len(self._callbacks) + 1 and _is_of_profiler(states[-1]):
+                states = states[:-1]
             if len(states) != len(self._callbacks):
                 raise ValueError(
                     f"the checkpoint has the states of {len(states)} callbacks by position, and "
@@ -213,6 +215,13 @@ class Multiplexer(tf.keras.callbacks.Callback):  # type: ignore[misc]
 
 
 _MODES = ("train", "test", "predict")
+
+
+def _is_of_profiler(state: Any) -> bool:
+    """Up to 0.19 the original had a callback of its own behind all others, which ours needs not."""
+    return isinstance(state, dict) and state.keys() == {"total_batch"}
+
+
 # Callbacks that depend on configure_fit(): their states may be left.
 _INTERNAL = ("Progress#", "History#")
 
