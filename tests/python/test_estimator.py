@@ -20,7 +20,7 @@ import detcore.estimator
 import estimator_recorder
 import trial_recorder
 import trial_searches
-from detcore import InvalidHP, compat, core
+from detcore import InvalidHP, compat, core, trial
 from detcore.estimator import EstimatorTrial, EstimatorTrialContext, RunHook
 from detcore.estimator._controller import Controller
 from detcore.estimator._model_directory import ModelDirectory
@@ -74,12 +74,12 @@ class Trial(EstimatorTrial):
         return tf.estimator.EvalSpec(self.rows)
 
 
-def train(trial: Any, config: dict[str, Any] = CONFIG) -> Any:
+def train(kind: Any, config: dict[str, Any] = CONFIG) -> Any:
     """The scalars that were written for TensorBoard, by name and step."""
-    with core.init(config=config, external_id=trial.__name__) as context:
+    with core.init(config=config, external_id=kind.__name__) as context:
         given = EstimatorTrialContext(Environment.of_run(context.info), context)
         workloads = Sequencer(context, given.get_global_batch_size())
-        Controller(trial, given, context, workloads).run()
+        Controller(kind, given, context, workloads).run()
         return dict(scalars(context.train.get_tensorboard_path()))
 
 
@@ -113,6 +113,13 @@ def test_a_run_is_trained_validated_saved_and_continued(
     undisturbed = train(types.new_class("Undisturbed", (Trial,)), longer)
     last = programs.reports(det)[-1]
     assert undisturbed["validation", "loss", 7] == pytest.approx(last[2]["loss"])
+
+
+def test_one_batch_of_everything_shows_whether_a_trial_runs(store: pathlib.Path) -> None:
+    before = Trial.closed
+    trial.test_one_batch(Trial, CONFIG)
+    assert Trial.closed == before + 1
+    assert list(store.iterdir()) == []  # nothing is kept
 
 
 FOLDER = ROOT / "tests/data/trials/searcher"
