@@ -1,6 +1,9 @@
 #include "core/tensors/cuda_driver.h"
 
 #include <dlfcn.h>
+#include <link.h>
+
+#include <atomic>
 
 #include "core/base/error.h"
 
@@ -16,6 +19,19 @@ constexpr CudaDriver::Result out_of_memory = 2;
               "copying tensors of a CUDA device: " + what +
                   (reason != nullptr ? std::string(" (") + reason + ")" : std::string()) +
                   "; install the driver of NVIDIA, or give tensors in the memory of the process");
+}
+
+// How many libraries the process has loaded so far: that is known sooner than whether one of them
+// is there.
+unsigned long long loaded_so_far() {
+  unsigned long long count = 0;
+  dl_iterate_phdr(
+      [](dl_phdr_info *info, size_t, void *out) {
+        *static_cast<unsigned long long *>(out) = info->dlpi_adds;
+        return 1;
+      },
+      &count);
+  return count;
 }
 
 template <class Function>
@@ -50,8 +66,14 @@ CudaDriver::CudaDriver(void *library) {
 
 // The library is never closed: the driver is not made for that.
 std::shared_ptr<const CudaDriver> CudaDriver::loaded() {
+  static std::atomic<unsigned long long> not_among_first{0};
+  const unsigned long long count = loaded_so_far();
+  if (count == not_among_first) return nullptr;
   void *library = dlopen(library_name, RTLD_NOW | RTLD_NOLOAD);
-  if (library == nullptr) return nullptr;
+  if (library == nullptr) {
+    not_among_first = count;
+    return nullptr;
+  }
   return std::shared_ptr<const CudaDriver>(new CudaDriver(library));
 }
 

@@ -59,6 +59,8 @@ class CudaMemory {
   // The context of the tensor's data; null where that is memory of the process. Waits once for what
   // was queued on its device before. Throws Code::unsupported, Code::invalid.
   CudaDriver::Context context_of(const Tensor &tensor);
+  // What is queued from now on context_of() waits for as well.
+  void wait_again() { synchronized_.clear(); }
 
   // From any thread. The staging comes back by itself.
   using Staging = std::unique_ptr<CudaStaging, std::function<void(CudaStaging *)>>;

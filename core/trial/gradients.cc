@@ -76,21 +76,30 @@ char *GradientAggregator::total_of(size_t index) {
 void GradientAggregator::add(size_t index, const void *data, void *result) {
   check_addition(index);
   const GradientTensor &tensor = tensors_[index];
-  if (is_through()) {
-    convert(tensor.dtype, data, tensor.dtype, result, tensor.count, 1);
-  } else if (is_compressing() && !totals_layout_) {
-    compress(index, data);
-  } else if (seen_[index] == none) {
-    convert(tensor.dtype, data, tensor.dtype, total_of(index), tensor.count, 1);
-  } else {
-    trial::add(tensor.dtype, total_of(index), data, tensor.count);
+  const GradientMemory::Place place = memory_.place_of(number(index), tensor, data);
+  const bool is_in_place = data == result;
+  results_[index] = is_in_place ? place : memory_.place_of(number(index), tensor, result);
+  if (!is_through()) {
+    add_to_total(index, memory_.read(place, tensor));
+  } else if (!is_in_place) {
+    const void *read = memory_.read(place, tensor);
+    convert(tensor.dtype, read, tensor.dtype, memory_.room(results_[index], tensor), tensor.count,
+            1);
+    memory_.finish(results_[index], tensor);
   }
   seen_[index] = now;
-  results_[index] = result;
   if (is_through() || batches_ + 1 < options_.frequency) return;
   if (totals_layout_) compress(index, total_of(index));
   ++packed_[layout_.places()[index].bucket];
   start_buckets(false);
+}
+
+void GradientAggregator::add_to_total(size_t index, const void *data) {
+  const GradientTensor &tensor = tensors_[index];
+  if (is_compressing() && !totals_layout_) compress(index, data);
+  else if (seen_[index] == none)
+    convert(tensor.dtype, data, tensor.dtype, total_of(index), tensor.count, 1);
+  else trial::add(tensor.dtype, total_of(index), data, tensor.count);
 }
 
 void GradientAggregator::check_addition(size_t index) const {
@@ -174,23 +183,24 @@ std::optional<std::string> GradientAggregator::find_problem() {
 }
 
 void GradientAggregator::write_results() {
-  std::array<char, 4096> piece;  // read as far as it was filled
   for (size_t index = 0; index < tensors_.size(); ++index) {
     if (seen_[index] != now) continue;
-    const GradientLayout::Place &place = layout_.places()[index];
-    const Dtype dtype = tensors_[index].dtype;
-    auto *result = static_cast<char *>(results_[index]);
-    const size_t width = bytes_of(place.dtype), size = place.count * width;
-    if (dtype == place.dtype) {
-      reduction_->read(dtype, place.offset, size, result);
-      continue;
-    }
-    for (size_t done = 0; done < size; done += piece.size()) {
-      const size_t part = std::min(piece.size(), size - done);
-      reduction_->read(place.dtype, place.offset + done, part, piece.data());
-      convert(place.dtype, piece.data(), dtype, result, part / width, 1);
-      result += part / width * bytes_of(dtype);
-    }
+    read_result(index, memory_.room(results_[index], tensors_[index]));
+    memory_.finish(results_[index], tensors_[index]);
+  }
+}
+
+void GradientAggregator::read_result(size_t index, char *result) {
+  const GradientLayout::Place &place = layout_.places()[index];
+  const Dtype dtype = tensors_[index].dtype;
+  const size_t width = bytes_of(place.dtype), size = place.count * width;
+  if (dtype == place.dtype) return reduction_->read(dtype, place.offset, size, result);
+  std::array<char, 4096> piece;  // read as far as it was filled
+  for (size_t done = 0; done < size; done += piece.size()) {
+    const size_t part = std::min(piece.size(), size - done);
+    reduction_->read(place.dtype, place.offset + done, part, piece.data());
+    convert(place.dtype, piece.data(), dtype, result, part / width, 1);
+    result += part / width * bytes_of(dtype);
   }
 }
 

@@ -10,6 +10,7 @@
 
 #include "core/comm/communicator.h"
 #include "core/trial/gradient_layout.h"
+#include "core/trial/gradient_memory.h"
 #include "core/trial/reduction.h"
 
 namespace det::trial {
@@ -44,7 +45,7 @@ class GradientAggregator {
   const GradientTensor &tensor(size_t index) const { return tensors_[index]; }
 
   // A gradient of the current batch. It is read now; step() writes what comes of it to `result`,
-  // which may be the same array.
+  // which may be the same array. Each in memory of the process or of a CUDA device.
   void add(size_t index, const void *data, void *result);
 
   // Ends the batch. True at the end of a period, where it is collective: the results are written,
@@ -58,11 +59,13 @@ class GradientAggregator {
   double divisor() const;
   char *total_of(size_t index);
   void check_addition(size_t index) const;
+  void add_to_total(size_t index, const void *data);
   void compress(size_t index, const void *data);
   void start_buckets(bool all);
   void reduce();
   std::optional<std::string> find_problem();
   void write_results();
+  void read_result(size_t index, char *result);
 
   comm::Communicator &communicator_;
   const std::vector<GradientTensor> tensors_;
@@ -74,7 +77,8 @@ class GradientAggregator {
   std::vector<char> totals_;
 
   int batches_ = 0;  // of this period, that have ended
-  std::vector<void *> results_;
+  GradientMemory memory_;
+  std::vector<GradientMemory::Place> results_;
   std::string seen_;            // by tensor
   std::vector<size_t> packed_;  // by bucket: how many tensors are in it
   size_t started_ = 0;          // buckets

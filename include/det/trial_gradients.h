@@ -80,11 +80,12 @@ DET_API det_status det_trial_gradients_create(det_distributed_context *distribut
 /** Adds a gradient of the current batch. It is read before this returns. In the last batch of a
  * period a full bucket begins to be reduced, where the transport sums. Does not wait for others.
  * @param[in]  index   Of the tensor, from 0; each at most once in a batch.
- * @param[in]  data    As many elements as were registered, in memory of the process.
+ * @param[in]  data    As many elements as were registered, in memory of the process or of a CUDA
+ *                     device, whose queues are waited for; they go through the process.
  * @param[out] result  Where det_trial_gradients_step() writes what is to be applied; as large,
  * valid until then. May be `data`.
  * @return DET_OK; DET_E_INVALID (no such tensor); DET_E_STATE (added twice; an earlier step
- * failed); DET_E_UNAVAILABLE.   @since 0.1 */
+ * failed); DET_E_UNAVAILABLE; DET_E_IO (a CUDA device).   @since 0.1 */
 DET_API det_status det_trial_gradients_add(det_trial_gradients *gradients, size_t index,
                                            const void *data, void *result,
                                            det_error *err) DET_NOEXCEPT;

@@ -116,8 +116,6 @@ class GradientAggregator:
 
     def _memory(self, index: int, array: Any, name: str, to_fill: bool) -> Any:
         memory = memory_of(array, name, to_fill)
-        if memory.device == _abi.DET_DEVICE_CUDA:
-            raise ValueError(f"{name}: it is on a CUDA device; copy it to the host before")
         count = 1
         for extent in memory.shape:
             count *= extent
