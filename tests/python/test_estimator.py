@@ -168,6 +168,24 @@ def test_the_exception_of_a_reducer_is_that_of_the_run() -> None:
         train(Wrong)
 
 
+def test_every_hook_hears_of_the_end(tmp_path: pathlib.Path) -> None:
+    class Hook(RunHook):
+        def on_trial_close(self) -> None:
+            closed.append(self)
+            raise RuntimeError("a hook failed to close")
+
+    class Closes(Trial):
+        def build_train_spec(self) -> Any:
+            return tf.estimator.TrainSpec(self.rows, hooks=hooks)
+
+    hooks = [Hook(), Hook()]
+    closed: list[Hook] = []
+    with pytest.raises(RuntimeError, match="failed to close"):
+        train(Closes)
+    assert closed == hooks
+    assert list(tmp_path.parent.glob("tmp/estimator-*")) == []
+
+
 def test_an_input_that_ends_is_refused() -> None:
     class Ends(Trial):
         def build_train_spec(self) -> Any:

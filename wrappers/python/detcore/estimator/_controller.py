@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from typing import TYPE_CHECKING, Any
 
@@ -81,9 +82,10 @@ class Controller:
                 self._respond(refusal)
             raise
         finally:
-            for hook in self._parts.run_hooks():
-                hook.on_trial_close()
-            self._model.remove()
+            with contextlib.ExitStack() as ends:  # also behind one that raises
+                ends.callback(self._model.remove)
+                for hook in reversed(self._parts.run_hooks()):
+                    ends.callback(hook.on_trial_close)
 
     def next_training(self) -> int | None:
         """Does what comes before the next training; how many batches that has. None: a session is
