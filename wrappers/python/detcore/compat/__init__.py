@@ -32,6 +32,7 @@ MODULES = {
     "determined.estimator": "detcore.estimator",
     "determined.experimental": "detcore.compat._experimental",
     "determined.experimental.client": "detcore.compat._client",
+    "determined.experimental.estimator": "detcore.estimator",
     "determined.keras": "detcore.keras",
     "determined.keras.callbacks": "detcore.keras.callbacks",
     "determined.searcher": "detcore.search",

@@ -3,6 +3,7 @@
 from detcore.estimator._context import EstimatorContext, EstimatorTrialContext
 from detcore.estimator._experimental import EstimatorExperimentalContext
 from detcore.estimator._load import load_estimator_from_checkpoint_path
+from detcore.estimator._native import EstimatorNativeContext, init
 from detcore.estimator._reducer import MetricReducer
 from detcore.estimator._run_hook import RunHook
 from detcore.estimator._trial import EstimatorTrial
@@ -10,9 +11,11 @@ from detcore.estimator._trial import EstimatorTrial
 __all__ = [
     "EstimatorContext",
     "EstimatorExperimentalContext",
+    "EstimatorNativeContext",
     "EstimatorTrial",
     "EstimatorTrialContext",
     "MetricReducer",
     "RunHook",
+    "init",
     "load_estimator_from_checkpoint_path",
 ]

@@ -100,14 +100,11 @@ def read_records(dataset: CachedDataset, reader: Callable[[], DatasetReader]) ->
 
 
 def _rows(reader: DatasetReader, row: np.dtype[Any], spec: Any) -> Iterator[Any]:
-    names = row.names or ()
     sizes = np.empty(_per_block(row.itemsize), np.uint64)
-    while True:
-        block = np.empty(len(sizes), row)  # TensorFlow may keep it
-        count = reader.next(block.view(np.uint8), sizes)
-        if count == 0:
-            return
-        parts = [np.ascontiguousarray(block[name][:count]) for name in names]
+    block = np.empty(len(sizes), row)
+    while count := reader.next(block.view(np.uint8), sizes):
+        # Copies, which TensorFlow may keep.
+        parts = [block[name][:count].copy() for name in row.names or ()]
         yield tf.nest.pack_sequence_as(spec, parts)
 
 

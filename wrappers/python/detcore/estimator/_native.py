@@ -1,0 +1,141 @@
+"""Trials of scripts that have no class: a context from init(), and what it is given to train."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import signal
+import sys
+import tempfile
+from typing import TYPE_CHECKING, Any
+
+from detcore import core
+from detcore.estimator import _prepare
+from detcore.estimator._context import EstimatorContext
+from detcore.estimator._controller import Controller
+from detcore.estimator._trial import EstimatorTrial
+from detcore.trial import Environment, InvalidExperimentException, Sequencer
+from detcore.trial._offline import environment_of
+from detcore.trial._one_batch import OneBatch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from detcore.core import Context
+    from detcore.trial import WorkloadSource
+
+
+class EstimatorNativeContext(EstimatorContext):
+    """What init() gives a script that trains an estimator."""
+
+    _trial = "an estimator's script"
+
+    def __init__(self, env: Environment, run: Context | None = None) -> None:
+        super().__init__(env, run)
+        #: By name: each checkpoint has a SavedModel for each, in a directory of that name.
+        self.serving_input_receiver_fns: dict[str, Callable[..., Any]] = {}
+        self._stack = contextlib.ExitStack()
+
+    def train_and_evaluate(self, estimator: Any, train_spec: Any, eval_spec: Any) -> None:
+        """Trains the estimator, as a trial with these parts is trained. In test mode it returns
+        after a batch of everything, of which nothing is kept; in a run it ends the program, since
+        the trial is over then. In test mode it may be called again."""
+        serving = self.serving_input_receiver_fns
+
+        class Given(EstimatorTrial):
+            def build_estimator(self) -> Any:
+                return estimator
+
+            def build_train_spec(self) -> Any:
+                return train_spec
+
+            def build_validation_spec(self) -> Any:
+                return eval_spec
+
+            def build_serving_input_receiver_fns(self) -> dict[str, Callable[..., Any]]:
+                return serving
+
+        if self.env.test_mode:
+            with _unkept_run(self.env) as run:
+                Controller(Given, self, run, OneBatch()).run()
+            return
+        started = self._core
+        assert started is not None
+        with self._stack:
+            workloads: WorkloadSource = Sequencer(started, self.get_global_batch_size())
+            Controller(Given, self, started, workloads).run()
+        sys.exit()
+
+
+def init(
+    config: dict[str, Any] | None = None,
+    local: bool = False,
+    test: bool = False,
+    context_dir: str = "",
+    command: list[str] | None = None,
+    master_url: str | None = None,
+) -> EstimatorNativeContext:
+    """Begins the trial of a script; TensorFlow behaves as version 1 from then on.
+
+    Under `det run`, whose entrypoint starts the script, and in a cluster the trial is that of the
+    run, and of the arguments none counts. Elsewhere `local=True, test=True` tries one batch with
+    `config`; AssertionError where it has no `global_batch_size` among its hyperparameters. Nothing
+    submits the script to a master: NotImplementedError, or InvalidExperimentException where no
+    `context_dir` says what to submit.
+    """
+    info = core.get_cluster_info()
+    if info is not None and info.trial is not None:
+        return _of_run()
+    if not local:
+        if not context_dir:
+            raise InvalidExperimentException(
+                "init() needs a context_dir, the directory of the script, where no run started it; "
+                "to try it here, use local=True, test=True"
+            )
+        raise NotImplementedError(
+            "init() submits nothing: start the script by `det run` with a configuration whose "
+            f"entrypoint is [python3, {os.path.basename(sys.argv[0]) or 'SCRIPT'}]"
+        )
+    if not test:
+        raise NotImplementedError(
+            "init(local=True) only tries a batch: add test=True, or train by `det run`"
+        )
+    if "global_batch_size" not in ((config or {}).get("hyperparameters") or {}):
+        raise AssertionError("init() needs global_batch_size in config['hyperparameters']")
+    offline = environment_of({**(config or {}), "scheduling_unit": 1})
+    _prepare.version_one(offline.trial_seed)
+    return EstimatorNativeContext(
+        dataclasses.replace(offline, managed_training=True, test_mode=True)
+    )
+
+
+def _of_run() -> EstimatorNativeContext:
+    with contextlib.ExitStack() as stack:
+        ranks = stack.enter_context(core.DistributedContext.from_env())
+        run = stack.enter_context(
+            core.init(
+                distributed=ranks,
+                preempt_mode=core.PreemptMode.ChiefOnly,
+                preempt_signals=[signal.SIGTERM],
+            )
+        )
+        environment = Environment.of_run(run.info)
+        _prepare.version_one(environment.trial_seed)
+        context = EstimatorNativeContext(environment, run)
+        context._stack = stack.pop_all()
+    return context
+
+
+@contextlib.contextmanager
+def _unkept_run(environment: Environment) -> Iterator[Context]:
+    with (
+        tempfile.TemporaryDirectory(prefix="detcore-test-") as folder,
+        core.init(
+            master=folder,
+            checkpoint_storage=os.path.join(folder, "checkpoints"),
+            config={**environment.experiment_config, "hyperparameters": environment.hparams},
+            hparams=environment.hparams,
+        ) as run,
+    ):
+        yield run
