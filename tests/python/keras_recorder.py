@@ -101,6 +101,10 @@ def build_model(recorder: Recorder, context: Any) -> Any:
     about = recorder.about
     how = about.get("wrap", "model+optimizer").split("+")
     model, loss, metrics = keras_trials.model(about)
+    if about.get("rank_init"):
+        model.set_weights(
+            [weight + 0.5 * context.distributed.rank for weight in model.get_weights()]
+        )
     loss, metrics = about.get("loss", loss), about.get("metrics", metrics)
     recorder.add("init_weights", arrays(model.weights))
     optimizer = about["optimizer"]
@@ -174,9 +178,10 @@ def callback(recorder: Recorder, about: dict[str, Any], tag: str) -> Any:
         del hooks["on_epoch_end"]
     if base is callbacks.Callback:
         hooks.update(_OURS)
+    # Of the class, where Keras does not look.
+    hooks["_chief_worker_only"] = kind == "det_chief"
     made: Any = type(name[kind], (base,), hooks)()
     made.recorder, made.tag, made.n = recorder, tag, 0
-    made._chief_worker_only = kind == "det_chief"
     return made
 
 

@@ -23,7 +23,8 @@ from detcore._code import import_from_path
 from detcore.keras import TFKerasTrialContext, load_model_from_checkpoint_path
 from detcore.keras._controller import Controller
 from detcore.trial import Environment, ExperimentConfig, InvalidExperimentException
-from test_keras_traces import FOLDER, Run, check_same
+from keras_runs import Run, check_same
+from test_keras_traces import FOLDER
 
 PROGRAM = """
 import os

@@ -37,7 +37,7 @@ def saved(folder: pathlib.Path, model: Any, *others: Any) -> pathlib.Path:
 
 
 def variables(optimizer: Any) -> list[Any]:
-    return [variable.numpy() for variable in _optimizer_weights._variables(optimizer)]
+    return [variable.numpy() for variable in _optimizer_weights.variables_of(optimizer)]
 
 
 def check_same(optimizer: Any, other: Any) -> None:

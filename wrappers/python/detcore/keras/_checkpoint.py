@@ -48,13 +48,17 @@ class Checkpoint:
         self._workloads = workloads
         self._trial_class = trial_class
 
-    def save(self, path: pathlib.Path) -> None:
+    def random_state(self) -> dict[str, Any]:
+        """Of this rank, for save()."""
+        return {**_random_state.get(), _LAYERS: _layer_random.get(self._model)}
+
+    def save(self, path: pathlib.Path, random_states: list[dict[str, Any]]) -> None:
         """On the chief. Callbacks may add files, which must find theirs written."""
         self._model.save_weights(str(path / WEIGHTS), save_format="tf")
         optimizers = self._context._optimizers()
         _optimizer_weights.save(path / OPTIMIZERS, optimizers, self._model, path / WEIGHTS)
-        layers = {_LAYERS: _layer_random.get(self._model)}
-        dump(path / RANDOM, {**_random_state.get(), **layers})
+        for rank, random_state in enumerate(random_states):
+            dump(path / _random_of(rank), random_state)
         _code.copy(path / "code")
         dump(path / CALLBACKS, self._multiplexer.get_state())
         self._multiplexer.end_checkpoint(str(path))
@@ -72,8 +76,10 @@ class Checkpoint:
     def restore(self, path: pathlib.Path) -> None:
         """On every rank, before training begins."""
         self._restore_model(path)
-        if (path / RANDOM).exists():
-            states = read(path / RANDOM)
+        own = path / _random_of(self._context.distributed.rank)
+        random = own if own.exists() else path / RANDOM
+        if random.exists():
+            states = read(random)
             _random_state.load(states)
             if _LAYERS in states:  # not in those of the original
                 _layer_random.load(self._model, states[_LAYERS])
@@ -94,3 +100,8 @@ class Checkpoint:
         self._model.load_weights(str(path / WEIGHTS))
         if (path / OPTIMIZERS).exists():
             _optimizer_weights.load(path / OPTIMIZERS, optimizers, self._model, path / WEIGHTS)
+
+
+def _random_of(rank: int) -> str:
+    """That of rank 0 is where the original has it, which keeps no other."""
+    return RANDOM if rank == 0 else f"rng_state-{rank}.pkl"

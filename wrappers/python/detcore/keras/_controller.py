@@ -8,8 +8,10 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from detcore import InvalidHP
-from detcore.keras import _checkpoint, _prepare
+from detcore._trial_gradients import average_metrics
+from detcore.keras import _checkpoint, _distributed_optimizer, _prepare, _ranks
 from detcore.keras._feed import Feed
+from detcore.keras._gradients import Gradients
 from detcore.keras._metrics import numbers
 from detcore.keras._multiplexer import Multiplexer
 from detcore.keras._tensorflow import tf
@@ -26,7 +28,7 @@ _log = logging.getLogger("detcore.keras")
 
 class Controller:
     """One fit() of Keras for the whole trial; validations and checkpoints happen in its callbacks,
-    between two batches."""
+    between two batches. Each rank has one; all are called in step."""
 
     def __init__(
         self,
@@ -37,6 +39,8 @@ class Controller:
     ) -> None:
         _prepare.seed(context.env.trial_seed)
         self._context = context
+        self._distributed = context.distributed
+        self._is_chief = context.distributed.rank == 0
         self._core = core
         self._workloads = workloads
         self._workload: Workload | None = None
@@ -46,6 +50,12 @@ class Controller:
         training, validation = _prepare.data(trial, context)
         trial.build_model()
         self._model = context._compile()
+        self._gradients: Gradients | None = None
+        if self._distributed.size > 1:
+            self._gradients = Gradients(self._distributed, context.env.experiment_config)
+            _distributed_optimizer.distribute(
+                context._optimizers(), self._model.optimizer, self._gradients
+            )
         callbacks = _prepare.callbacks(trial, context)
         self._feed = Feed(context, training, validation)
         params = {
@@ -58,7 +68,7 @@ class Controller:
             "metrics": self._model.metrics_names,
         }
         batches = _prepare.batches_per_epoch(context)
-        self._multiplexer = Multiplexer(callbacks, batches, params, self)
+        self._multiplexer = Multiplexer(callbacks, batches, params, self, self._is_chief)
         self._checkpoint = _checkpoint.Checkpoint(
             self._model, context, self._multiplexer, workloads, trial_class
         )
@@ -66,8 +76,13 @@ class Controller:
             _log.info("going on from checkpoint %s", context.env.latest_checkpoint)
             with core.checkpoint.restore_path(context.env.latest_checkpoint) as path:
                 self._checkpoint.restore(path)
+        before = []
+        if self._distributed.size > 1:
+            before = [_ranks.Broadcast(context)]
         # Ready-made it is used as it is; checking the time of hooks would take some.
-        self._callbacks = tf.keras.callbacks.CallbackList([self._multiplexer], model=self._model)
+        self._callbacks = tf.keras.callbacks.CallbackList(
+            [*before, self._multiplexer], model=self._model
+        )
         self._callbacks._check_timing = False
 
     def run(self) -> None:
@@ -88,12 +103,17 @@ class Controller:
             if self._workload is not None:
                 self._respond(refusal)
             raise
-        except Exception:
-            if self._feed.failure is not None:  # of which Keras has a text only
-                raise self._feed.failure from None
-            raise
+        except Exception as failure:
+            raise self._own_failure(failure) from None
         finally:
             self._feed.close()
+            if self._gradients is not None:
+                self._gradients.close()
+
+    def _own_failure(self, failure: Exception) -> BaseException:
+        """What a Sequence or another rank made fail, of which Keras has a text only."""
+        of_ranks = self._gradients.failure if self._gradients is not None else None
+        return self._feed.failure or of_ranks or failure
 
     def next_training(self) -> int:
         """Does what comes before the next training; how many batches that has."""
@@ -119,11 +139,23 @@ class Controller:
 
     def average_training(self, batches: list[dict[str, Any]]) -> dict[str, Any]:
         """Keras' logs are means since the metrics were reset: the last are those of all batches."""
-        return batches[-1]
+        if not self._context.env.experiment_config.average_training_metrics_enabled():
+            return batches[-1]
+        return self._averaged(batches[-1])
+
+    def _averaged(self, metrics: dict[str, Any]) -> dict[str, Any]:
+        if self._distributed.size == 1:
+            return metrics
+        return average_metrics(self._distributed, metrics)
 
     def end_training(self, batches: list[dict[str, Any]], averages: dict[str, Any]) -> None:
-        records = len(batches) * self._context.get_per_slot_batch_size()
+        of_batch = self._context.get_per_slot_batch_size() * self._distributed.size
+        records = len(batches) * of_batch
         self._log_speed("trained", records, len(batches))
+        if not self._is_chief:
+            stop = self._context.get_stop_requested()
+            self._respond({"stop_requested": True} if stop else {})
+            return
         metrics = {"num_inputs": records, "batch_metrics": batches, "avg_metrics": averages}
         self._respond({"metrics": metrics, "stop_requested": self._context.get_stop_requested()})
 
@@ -132,25 +164,43 @@ class Controller:
             self._context.set_stop_requested(True)
 
     def _validate(self) -> dict[str, Any]:
-        with self._feed.validation() as (data, steps):
-            try:
-                logs = self._model.evaluate(
-                    data, steps=steps, callbacks=self._callbacks, verbose=0, return_dict=True
-                )
-            except Exception as failure:
-                raise self._feed.failure or failure from None
+        try:
+            logs = self._evaluate()
+        except InvalidHP:
+            self._distributed.allgather(None)
+            raise
+        tested = self._distributed.allgather(self._multiplexer.tested)
+        if None in tested:
+            raise InvalidHP("a validation on another rank found the hyperparameters invalid")
         metrics = {f"val_{name}": value for name, value in numbers(logs).items()}
         if not metrics:
             raise CheckFailedError("evaluating the model gave no metrics: compile it with a loss")
-        batches = self._multiplexer.end_test(dict(metrics))
+        metrics = self._averaged(metrics)
+        self._multiplexer.end_test(dict(metrics))
+        batches = sum(tested)
         records = batches * self._context.get_per_slot_batch_size()
         self._log_speed("validated", records, batches)
+        reported = {"num_inputs": records, "validation_metrics": metrics}
         return {
-            "metrics": {"num_inputs": records, "validation_metrics": metrics},
+            "metrics": reported if self._is_chief else {},
             "stop_requested": self._context.get_stop_requested(),
         }
 
+    def _evaluate(self) -> dict[str, Any]:
+        with self._feed.validation() as (data, steps):
+            try:
+                logs: dict[str, Any] = self._model.evaluate(
+                    data, steps=steps, callbacks=self._callbacks, verbose=0, return_dict=True
+                )
+            except Exception as failure:
+                raise self._own_failure(failure) from None
+        return logs
+
     def _save(self) -> dict[str, Any]:
+        """On the chief; it has the random state of each rank."""
+        states = self._distributed.gather(self._checkpoint.random_state())
+        if states is None:
+            return {}
         assert self._workload is not None
         steps = self._workload.total_batches_processed
         metadata = {
@@ -159,7 +209,7 @@ class Controller:
             "format": "saved_weights",
         }
         with self._core.checkpoint.store_path(metadata) as (path, storage_id):
-            self._checkpoint.save(path)
+            self._checkpoint.save(path, states)
         return {"uuid": storage_id}
 
     def _respond(self, response: dict[str, Any] | InvalidHP) -> None:
@@ -167,6 +217,8 @@ class Controller:
         self._workloads.respond(response)
 
     def _log_speed(self, what: str, records: int, batches: int) -> None:
+        if not self._is_chief:
+            return
         seconds = max(time.monotonic() - self._started, 1e-9)
         _log.info(
             "%s: %d records in %.4gs (%.4g records/s), in %d batches (%.4g batches/s)",

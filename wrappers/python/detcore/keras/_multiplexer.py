@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import collections
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
+from detcore.keras import _callback_states
 from detcore.keras._metrics import numbers
 from detcore.keras._tensorflow import tf
 from detcore.keras.callbacks import Callback
@@ -45,16 +45,23 @@ class Multiplexer(tf.keras.callbacks.Callback):  # type: ignore[misc]
         batches_per_epoch: int | None,
         params: dict[str, Any],
         controller: Controller,
+        is_chief: bool = True,
     ) -> None:
         super().__init__()
-        self._callbacks = list(callbacks)
+        self._given = list(callbacks)
+        self._callbacks = [
+            callback
+            for callback in self._given
+            if is_chief or not getattr(callback, "_chief_worker_only", False)
+        ]
         self._batches_per_epoch = batches_per_epoch
         self._controller = controller
         self._progress = _Progress()
         self._restored: dict[str, Any] | None = None
         self._requested = 0
         self._batch_logs: list[dict[str, Any]] = []
-        self._tested = 0
+        #: Batches of the present validation, or the last.
+        self.tested = 0
         self._hooks = {
             name: list(_hooks(self._callbacks, name))
             for name in (f"{mode}_batch_{end}" for mode in _MODES for end in ("begin", "end"))
@@ -119,22 +126,20 @@ class Multiplexer(tf.keras.callbacks.Callback):  # type: ignore[misc]
             self._controller.request_stop()
 
     def on_test_begin(self, logs: dict[str, Any] | None = None) -> None:
-        self._tested = 0
+        self.tested = 0
         self._call("on_test_begin", {})
 
     def on_test_batch_begin(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         self._call_batch("test_batch_begin", batch, {})
 
     def on_test_batch_end(self, batch: int, logs: dict[str, Any]) -> None:
-        self._tested += 1
+        self.tested += 1
         self._call_batch("test_batch_end", batch, logs)
 
-    def end_test(self, metrics: dict[str, Any]) -> int:
-        """on_test_end: when the metrics of all ranks are known, which is later than Keras ends.
-        How many batches there were."""
+    def end_test(self, metrics: dict[str, Any]) -> None:
+        """on_test_end: when the metrics of all ranks are known, which is later than Keras ends."""
         self._call("on_test_end", metrics)
         self.check_stop()
-        return self._tested
 
     def on_predict_begin(self, logs: dict[str, Any] | None = None) -> None:
         self._call("on_predict_begin", {})
@@ -157,43 +162,12 @@ class Multiplexer(tf.keras.callbacks.Callback):  # type: ignore[misc]
         self._call("on_train_end", {})
 
     def get_state(self) -> dict[str, Any]:
-        states = {key: callback.get_state() for key, callback in self._ours()}
+        states = _callback_states.get(self._given)
         return {"self": dataclasses.asdict(self._progress), "callbacks": states}
 
     def _load_state(self, state: dict[str, Any]) -> None:
         self._progress = _Progress(**state["self"])
-        ours = dict(self._ours())
-        for key, saved in self._by_key(state["callbacks"]).items():
-            if key in ours:
-                ours[key].load_state(saved)
-            elif not key.startswith(_INTERNAL):
-                raise ValueError(
-                    f"the checkpoint has the state of the callback {key}, which keras_callbacks() "
-                    f"does not give; given are {', '.join(sorted(ours)) or 'none'}"
-                )
-
-    def _by_key(self, states: Any) -> dict[str, Any]:
-        if isinstance(states, list):  # of the original: one for each callback, by position
-            if len(states) == len(self._callbacks) + 1 and _is_of_profiler(states[-1]):
-                states = states[:-1]
-            if len(states) != len(self._callbacks):
-                raise ValueError(
-                    f"the checkpoint has the states of {len(states)} callbacks by position, and "
-                    f"there are {len(self._callbacks)}: give the ones that it was saved with"
-                )
-            keys = {id(callback): key for key, callback in self._ours()}
-            named = ((keys.get(id(c)), state) for c, state in zip(self._callbacks, states))
-            states = {key: state for key, state in named if key is not None}
-        return {key: state for key, state in states.items() if state is not None}
-
-    def _ours(self) -> Iterator[tuple[str, Any]]:
-        """By class and occurrence: another callback more or less shifts nothing."""
-        seen: collections.Counter[str] = collections.Counter()
-        for callback in self._callbacks:
-            if isinstance(callback, Callback):
-                name = type(callback).__qualname__
-                seen[name] += 1
-                yield f"{name}#{seen[name]}", callback
+        _callback_states.load(self._given, state["callbacks"], self._callbacks)
 
     def _call(self, name: str, *arguments: Any) -> None:
         for callback in self._callbacks:
@@ -215,15 +189,6 @@ class Multiplexer(tf.keras.callbacks.Callback):  # type: ignore[misc]
 
 
 _MODES = ("train", "test", "predict")
-
-
-def _is_of_profiler(state: Any) -> bool:
-    """Up to 0.19 the original had a callback of its own behind all others, which ours needs not."""
-    return isinstance(state, dict) and state.keys() == {"total_batch"}
-
-
-# Callbacks that depend on configure_fit(): their states may be left.
-_INTERNAL = ("Progress#", "History#")
 
 
 def _hooks(callbacks: Sequence[Any], name: str) -> Iterator[tuple[Callable[..., None], bool]]:

@@ -30,10 +30,10 @@ def save(path: pathlib.Path, optimizers: Sequence[Any], model: Any, weights: pat
     with h5py.File(path, "w") as file:
         for number, optimizer in enumerate(optimizers):
             group = file.create_group(f"optimizer-{number}")
-            rate = _learning_rate(optimizer)
+            rate = learning_rate_of(optimizer)
             if rate is not None:
                 group.attrs["learning_rate"] = float(rate.numpy())
-            variables = _variables(optimizer)
+            variables = variables_of(optimizer)
             if not variables:
                 continue
             group.attrs["built_for"] = _built_for(optimizer, model)
@@ -65,9 +65,9 @@ def _load(group: Any, optimizer: Any, model: Any, weights: pathlib.Path) -> None
     try:
         if _GROUP in group:
             values = _values(group[_GROUP], weights)
-            _build(optimizer, model, group.attrs.get("built_for"))
+            build(optimizer, _among(model.trainable_variables, group.attrs.get("built_for")))
             _set(optimizer, values)
-        rate = _learning_rate(optimizer)
+        rate = learning_rate_of(optimizer)
         if rate is not None and "learning_rate" in group.attrs:
             rate.assign(group.attrs["learning_rate"])
     except (ValueError, KeyError, TypeError, AttributeError) as failure:
@@ -126,17 +126,18 @@ def _is_legacy(optimizer: Any) -> bool:
     return isinstance(optimizer, tf.keras.optimizers.legacy.Optimizer)
 
 
-def _variables(optimizer: Any) -> list[Any]:
+def variables_of(optimizer: Any) -> list[Any]:
+    """Those that there are as yet, but for its learning rate."""
     if _is_legacy(optimizer):
         return list(optimizer.weights)
     variables = optimizer.variables
     variables = variables() if callable(variables) else variables  # a method in some releases
-    rate = _learning_rate(optimizer)
+    rate = learning_rate_of(optimizer)
     return [variable for variable in variables if variable is not rate]
 
 
 def _set(optimizer: Any, values: list[Any]) -> None:
-    variables = _variables(optimizer)
+    variables = variables_of(optimizer)
     shapes = [tuple(variable.shape) for variable in variables]
     if shapes != [value.shape for value in values]:
         raise ValueError(f"it has {len(shapes)} variables, and the checkpoint {len(values)} others")
@@ -144,7 +145,7 @@ def _set(optimizer: Any, values: list[Any]) -> None:
         variable.assign(value)
 
 
-def _learning_rate(optimizer: Any) -> Any:
+def learning_rate_of(optimizer: Any) -> Any:
     """Its variable, None where it follows a schedule."""
     rate = getattr(optimizer, "_learning_rate", None)
     if _is_legacy(optimizer):
@@ -161,10 +162,12 @@ def _built_for(optimizer: Any, model: Any) -> list[int]:
     return [number for number, variable in numbered if optimizer._var_key(variable) in known]
 
 
-def _build(optimizer: Any, model: Any, built_for: Any) -> None:
-    variables = model.trainable_variables
-    if built_for is not None:
-        variables = [variables[number] for number in built_for]
+def _among(variables: Any, numbers: Any) -> Any:
+    return variables if numbers is None else [variables[number] for number in numbers]
+
+
+def build(optimizer: Any, variables: Any) -> None:
+    """Makes the variables that it has for these; those that there are stay as they are."""
     if _is_legacy(optimizer):
         _ = optimizer.iterations
         optimizer._create_all_weights(variables)

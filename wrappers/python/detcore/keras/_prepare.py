@@ -67,10 +67,7 @@ def callbacks(trial: TFKerasTrial, context: TFKerasTrialContext) -> list[Any]:
     for callback in given:
         if isinstance(callback, TensorBoard):
             callback._write_below(context.get_tensorboard_path())
-    every = [*([Progress()] if context._fit.verbose else []), *given, History()]
-    if context.distributed.rank == 0:
-        return every
-    return [callback for callback in every if not getattr(callback, "_chief_worker_only", False)]
+    return [*([Progress()] if context._fit.verbose else []), *given, History()]
 
 
 def _check_epoch_end(callback: Any) -> None:

@@ -25,11 +25,11 @@ class _Percent:
 class Progress(Callback):
     """A line for every tenth of a workload. How long a validation is, is known after the first."""
 
-    _chief_worker_only = True
     _supports_tf_logs = True  # it seldom looks at them
 
     def __init__(self) -> None:
         super().__init__()
+        self._chief_worker_only = True
         self._total = 0
         self._done = 0
         self._training = _Percent(0)

@@ -1,0 +1,69 @@
+"""Optimizers that apply what all ranks computed."""
+
+from __future__ import annotations
+
+import types
+from typing import TYPE_CHECKING, Any
+
+from detcore.keras import _optimizer_weights
+from detcore.keras._tensorflow import tf
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from detcore.keras._gradients import Gradients
+
+
+def distribute(optimizers: Sequence[Any], in_use: Any, gradients: Gradients) -> None:
+    """Makes each of `optimizers` apply the sums of `gradients`; `in_use` is that of the model."""
+    outer = in_use if isinstance(in_use, (list, tuple)) else [in_use]
+    for optimizer in optimizers:
+        # One that scales the loss must see what is not finite on any rank.
+        wrapped = [one for one in outer if getattr(one, "inner_optimizer", None) is optimizer]
+        for one in wrapped or [optimizer]:
+            _make_distributed(one, gradients)
+
+
+def _make_distributed(optimizer: Any, gradients: Gradients) -> None:
+    """In place: whoever has the optimizer has this, too, and finds the class that it was of."""
+    base = type(optimizer)
+
+    def apply_gradients(self: Any, grads_and_vars: Any, *arguments: Any, **options: Any) -> Any:
+        pairs = [(g, v) for g, v in grads_and_vars if g is not None]
+        variables = [variable for _, variable in pairs]
+        sums, is_applied = gradients.sum([gradient for gradient, _ in pairs], variables)
+
+        def apply() -> Any:
+            return base.apply_gradients(self, zip(sums, variables), *arguments, **options)
+
+        if gradients.frequency == 1:
+            return apply()
+        if tf.executing_eagerly():
+            return apply() if is_applied else self.iterations.assign_add(1)
+        with tf.init_scope():
+            _optimizer_weights.build(self, variables)
+        return tf.cond(is_applied, _counted(self, apply), _counted(self, _skip(self)))
+
+    def fill(namespace: dict[str, Any]) -> None:
+        namespace.update(
+            apply_gradients=tf.autograph.experimental.do_not_convert(apply_gradients),
+            __doc__=base.__doc__,
+            __module__=base.__module__,
+            __qualname__=base.__qualname__,
+        )
+
+    object.__setattr__(optimizer, "__class__", types.new_class(base.__name__, (base,), {}, fill))
+
+
+def _skip(optimizer: Any) -> Any:
+    return lambda: optimizer.iterations.assign_add(1)
+
+
+def _counted(optimizer: Any, work: Any) -> Any:
+    """Both ways give a tensor of one kind."""
+
+    def call() -> Any:
+        work()
+        return tf.identity(optimizer.iterations)
+
+    return call

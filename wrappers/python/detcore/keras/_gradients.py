@@ -1,0 +1,154 @@
+"""Gradients of a trial's optimizers, added up over its ranks."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from detcore._trial_gradients import GradientAggregator
+from detcore.keras import _ranks
+from detcore.keras._tensorflow import tf
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from detcore.core import DistributedContext
+    from detcore.trial import ExperimentConfig
+
+# TensorFlow takes memory of NumPy as it is where it begins at a multiple of this, and else copies.
+_ALIGNMENT = 64
+_MIB = 1 << 20
+
+
+class Gradients:
+    """What the ranks of a trial sum. `optimizations` of the configuration say how."""
+
+    def __init__(self, distributed: DistributedContext, config: ExperimentConfig) -> None:
+        self._distributed = distributed
+        given = config.get_optimizations_config()
+        self.frequency = int(given.get("aggregation_frequency", 1))
+        self._options = {
+            "aggregation_frequency": self.frequency,
+            "average_aggregated_gradients": bool(given.get("average_aggregated_gradients", True)),
+            "gradient_compression": bool(given.get("gradient_compression", False)),
+            "tensor_fusion_threshold": int(given.get("tensor_fusion_threshold", 64)) * _MIB,
+        }
+        self._exchanges: dict[Any, _Exchange] = {}
+        #: What a sum over ranks raised, of which TensorFlow has a text only.
+        self.failure: BaseException | None = None
+
+    def sum(self, gradients: Sequence[Any], variables: Sequence[Any]) -> tuple[list[Any], Any]:
+        """What all ranks apply in place of their own gradients, and whether they do so now. All
+        ranks in step, also where TensorFlow makes the graph of the first batch."""
+        try:
+            exchange = self._exchange(gradients, variables)
+            parts = exchange.parts(gradients)
+            if tf.executing_eagerly():
+                results = exchange(*[part.numpy() for part in parts])
+            else:
+                results = tf.numpy_function(self._keep_failure(exchange), parts, exchange.types)
+        except Exception as failure:
+            self.failure = failure
+            raise
+        return exchange.gradients(results), results[-1]
+
+    def close(self) -> None:
+        """Leaves the job to end: graphs, which live on, refer to what sums."""
+        for exchange in self._exchanges.values():
+            exchange.close()
+
+    def _exchange(self, gradients: Sequence[Any], variables: Sequence[Any]) -> _Exchange:
+        # One rank alone may make its graph again, as for a shorter batch.
+        sparse = tuple(isinstance(gradient, tf.IndexedSlices) for gradient in gradients)
+        key = (tuple(id(variable) for variable in variables), sparse)
+        if key not in self._exchanges:
+            _ranks.check_same(self._distributed, variables)
+            self._exchanges[key] = _Exchange(self._distributed, gradients, variables, self._options)
+        return self._exchanges[key]
+
+    def _keep_failure(self, exchange: _Exchange) -> Any:
+        @functools.wraps(exchange.__call__)
+        def call(*gradients: Any) -> list[Any]:
+            try:
+                return exchange(*gradients)
+            except BaseException as failure:
+                self.failure = failure
+                raise
+
+        return call
+
+
+class _Exchange:
+    """The gradients of one optimizer. A sparse one travels as a whole and with a mark for each of
+    its rows, so that the sum has the rows that any rank had."""
+
+    def __init__(
+        self,
+        distributed: DistributedContext,
+        gradients: Sequence[Any],
+        variables: Sequence[Any],
+        options: dict[str, Any],
+    ) -> None:
+        self._shapes = [tuple(variable.shape) for variable in variables]
+        self._sparse = [n for n, g in enumerate(gradients) if isinstance(g, tf.IndexedSlices)]
+        dtypes = [gradient.dtype.as_numpy_dtype for gradient in gradients]
+        dtypes += [np.float32] * len(self._sparse)
+        shapes = self._shapes + [self._shapes[index][:1] for index in self._sparse]
+        self._results = [_aligned(shape, dtype) for shape, dtype in zip(shapes, dtypes)]
+        self._aggregator = GradientAggregator(
+            distributed,
+            [(result.size, result.dtype.name) for result in self._results],
+            sparse=self._sparse,
+            **options,
+        )
+        #: Of what a call answers.
+        self.types = [*dtypes[: len(self._shapes)], *[np.int64] * len(self._sparse), np.bool_]
+
+    def parts(self, gradients: Sequence[Any]) -> list[Any]:
+        """As tensors: the gradients, then which rows the sparse ones have."""
+        dense = list(gradients)
+        marks = []
+        for index in self._sparse:
+            slices, rows = gradients[index], self._shapes[index][0]
+            dense[index] = tf.math.unsorted_segment_sum(slices.values, slices.indices, rows)
+            ones = tf.ones_like(slices.indices, tf.float32)
+            marks.append(tf.math.unsorted_segment_max(ones, slices.indices, rows))
+        # Of a row that nobody has, the largest number is the lowest there is.
+        return dense + [tf.maximum(mark, 0) for mark in marks]
+
+    def __call__(self, *parts: Any) -> list[Any]:
+        """The sums; then the rows of sparse ones; then whether they are to be applied. They stand
+        in memory that the next call writes to."""
+        for index in reversed(range(len(parts))):  # as a backward pass makes them
+            self._aggregator.add(index, parts[index], self._results[index])
+        is_applied = self._aggregator.step()
+        results = self._results[: len(self._shapes)]
+        rows = [np.flatnonzero(marks) for marks in self._results[len(self._shapes) :]]
+        for index, of in zip(self._sparse, rows):
+            results[index] = results[index][of]
+        return [*results, *rows, np.bool_(is_applied)]
+
+    def close(self) -> None:
+        self._aggregator.close()
+
+    def gradients(self, results: Sequence[Any]) -> list[Any]:
+        """What __call__() answered, as gradients again."""
+        sums = [tf.convert_to_tensor(result) for result in results[: len(self._shapes)]]
+        for number, index in enumerate(self._sparse):
+            shape = self._shapes[index]
+            sums[index].set_shape([None, *shape[1:]])
+            rows = tf.reshape(results[len(self._shapes) + number], [-1])
+            sums[index] = tf.IndexedSlices(sums[index], rows, tf.constant(shape, tf.int64))
+        for index, shape in enumerate(self._shapes):
+            if index not in self._sparse:
+                sums[index].set_shape(shape)
+        return sums
+
+
+def _aligned(shape: tuple[int, ...], dtype: Any) -> Any:
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    memory = np.zeros(size + _ALIGNMENT, np.uint8)
+    start = -memory.ctypes.data % _ALIGNMENT
+    return memory[start : start + size].view(dtype).reshape(shape)
