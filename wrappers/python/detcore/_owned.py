@@ -28,6 +28,7 @@ class Owned:
         address, self.address = self.address, 0
         if address and self.is_of_this_process():
             getattr(library, self._free)(address)
+        self._alive = ()
 
     def __del__(self) -> None:
         self.release()

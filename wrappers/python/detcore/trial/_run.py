@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import signal
@@ -37,6 +38,18 @@ def run(
     call it. SIGTERM asks the trial to save a checkpoint and leave. InvalidHP ends the program, in
     good order.
     """
+    try:
+        _train(trial_class, config, hparams, options)
+    finally:
+        gc.collect()  # what was trained refers to its job in circles, and MPI ends with the job
+
+
+def _train(
+    trial_class: type[Trial],
+    config: dict[str, Any] | str | os.PathLike[str] | None,
+    hparams: Mapping[str, Any] | None,
+    options: dict[str, Any],
+) -> None:
     ranks = core.DistributedContext.from_env()
     options.setdefault("preempt_signals", [signal.SIGTERM])
     if ranks.rank > 0:  # once is enough
