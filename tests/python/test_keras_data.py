@@ -6,6 +6,7 @@ import importlib
 import itertools
 import os
 import sys
+import types
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from detcore.trial import (
     Environment,
     ExperimentConfig,
     InvalidDataTypeException,
+    InvalidExperimentException,
 )
 from keras_trials import Rows
 
@@ -128,6 +130,24 @@ def test_validation_of_one_batch_in_test_mode() -> None:
     given = context(test_mode=True)
     with Feed(given, _data.adapt((X, X), 16), _data.adapt((X, X), 16)).validation() as (_, steps):
         assert steps == 1
+
+
+def test_each_rank_needs_a_batch() -> None:
+    given = context()
+    given.distributed = types.SimpleNamespace(rank=0, size=3)  # type: ignore[assignment]
+    two, seven = _data.adapt((X[:32], X[:32]), 16), _data.adapt((X, X), 16)
+    for what, parts in {"training": (two, seven), "validation": (seven, two)}.items():
+        with pytest.raises(CheckFailedError, match=f"the {what} data have 2 batches for 3 ranks"):
+            Feed(given, *parts)
+    Feed(given, seven, seven)
+
+
+def test_several_steps_at_once_are_refused() -> None:
+    given = context()
+    model = given.wrap_model(tf.keras.Sequential([tf.keras.layers.Dense(1)]))
+    with pytest.raises(InvalidExperimentException, match="steps_per_execution=8"):
+        model.compile("sgd", "mse", steps_per_execution=8)
+    model.compile("sgd", "mse", steps_per_execution=1)
 
 
 def test_options_of_fit_are_merged() -> None:

@@ -11,6 +11,7 @@ from detcore.keras._arrays import Arrays
 from detcore.keras._enqueuer import Enqueuer
 from detcore.keras._sequence_adapter import SequenceAdapter
 from detcore.keras._tensorflow import tf
+from detcore.trial import CheckFailedError
 from detcore.trial._sampler import epochs
 
 if TYPE_CHECKING:
@@ -19,6 +20,15 @@ if TYPE_CHECKING:
     from detcore.keras._context import TFKerasTrialContext
 
 _log = logging.getLogger("detcore.keras")
+
+
+def _check_enough(what: str, data: Any, ranks: int) -> None:
+    """Every rank has a batch of an epoch. What a Dataset has is not known before it is read."""
+    if not isinstance(data, tf.data.Dataset) and len(data) < ranks:
+        raise CheckFailedError(
+            f"the {what} data have {len(data)} batches for {ranks} ranks: give more data, a "
+            "smaller global_batch_size, or fewer slots_per_trial"
+        )
 
 
 class Feed:
@@ -36,6 +46,8 @@ class Feed:
         if isinstance(validation, SequenceAdapter):
             validation = validation.sequence
         _data.check_wrapped(context, training, validation)
+        _check_enough("training", training, context.distributed.size)
+        _check_enough("validation", validation, context.distributed.size)
         self._context = context
         self._training = training
         self._validation = validation

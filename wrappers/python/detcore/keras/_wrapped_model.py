@@ -42,6 +42,12 @@ class _WrappedModel:
         """Compiled later, when its optimizers are known."""
         bound = inspect.signature(self._det_model.compile).bind(*arguments, **options)
         bound.apply_defaults()
+        at_once = bound.arguments.get("steps_per_execution")
+        if at_once not in (None, 1):
+            raise InvalidExperimentException(
+                f"compile(steps_per_execution={at_once!r}): workloads of a trial end between any "
+                "two batches; leave it at 1"
+            )
         self._det_context._compile_arguments = bound
 
     def fit(
