@@ -45,6 +45,18 @@ void each_rank_runs_the_command_with_the_variables(void **) {
     assert_true(contains(here.printed(1), line));
 }
 
+// As a virtual environment puts its own before those of the system.
+void programs_are_those_of_the_path(void **) {
+  if (!has_mpirun()) skip();
+  Launching here(2);
+  const std::string path = here.directory.path().string() + ":" + getenv("PATH");
+  TrialLaunch launch = ranks(here, "echo \"$PATH\"", 2);
+  launch.environment["PATH"] = path;
+  here.start(launch);
+  assert_exit(here.wait_for_exits(1)[0], 1, Kind::exited, 0);
+  assert_string_equal(here.printed(1).c_str(), (path + "\n" + path + "\n").c_str());
+}
+
 void more_ranks_than_cores_can_run(void **) {
   if (!has_mpirun()) skip();
   const int count = static_cast<int>(std::thread::hardware_concurrency()) + 2;
@@ -102,6 +114,7 @@ void machine_without_mpirun_says_what_to_install(void **) {
 int test_mpirun() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(each_rank_runs_the_command_with_the_variables),
+      cmocka_unit_test(programs_are_those_of_the_path),
       cmocka_unit_test(more_ranks_than_cores_can_run),
       cmocka_unit_test(crash_of_one_rank_ends_all),
       cmocka_unit_test(kill_ends_all_ranks),

@@ -76,7 +76,8 @@ std::vector<std::string> through_mpirun(const std::vector<std::string> &command,
   std::string mpirun;
   for (const char *const name : {"mpirun.openmpi", "mpirun"}) {
     try {
-      mpirun = find_program(name, search_path(variables), "/");
+      find_program(name, search_path(variables), "/");
+      mpirun = name;
       break;
     } catch (const Error &) {
       continue;

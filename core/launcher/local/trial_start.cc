@@ -22,7 +22,7 @@ void set_program(const TrialLaunch &launch, Variables &variables, Start &start) 
   start.program = find_program(launch.command[0], search_path(variables), start.directory);
   if (launch.slots > 1) {
     start.arguments = through_mpirun(launch.command, launch.slots, variables);
-    start.program = start.arguments[0];
+    start.program = find_program(start.arguments[0], search_path(variables), "/");
   }
 }
 
