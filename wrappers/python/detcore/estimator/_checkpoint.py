@@ -26,12 +26,15 @@ class Checkpoint:
     """Writes one, and reads one, also of the original. Names and layout are those of the original,
     whose loader reads ours."""
 
-    def __init__(self, model: ModelDirectory, parts: Parts, workloads: WorkloadSource) -> None:
+    def __init__(
+        self, model: ModelDirectory, parts: Parts, workloads: WorkloadSource, rank: int
+    ) -> None:
         self._model = model
+        self._rank = rank
         self._parts = parts
         self._workloads = workloads
 
-    def save(self, path: pathlib.Path, estimator: Any) -> None:
+    def save(self, path: pathlib.Path, estimator: Any, random_states: list[Any]) -> None:
         """On the chief. Hooks may add files, which must find those of TensorFlow written."""
         self._model.save_to(path)
         for name, receiver in self._parts.serving.items():
@@ -39,10 +42,11 @@ class Checkpoint:
         _code.copy(path / "code")
         for hook in self._parts.run_hooks():
             hook.on_checkpoint_end(str(path))
-        dump(path / RANDOM, _random_state.get())
-        state = self._workloads.state()
-        if state:
-            dump(path / SEQUENCER, state)
+        for rank, state in enumerate([_random_state.get(), *random_states[1:]]):
+            dump(path / _random_state.name_of(rank), state)
+        position = self._workloads.state()
+        if position:
+            dump(path / SEQUENCER, position)
         (path / LOAD_DATA).write_text(json.dumps({"trial_type": TRIAL_TYPE}))
 
     def restore(self, path: pathlib.Path) -> None:
@@ -56,8 +60,10 @@ class Checkpoint:
         self._model.load_from(path)
         for hook in self._parts.run_hooks():
             hook.on_checkpoint_load(str(path))
-        if (path / RANDOM).exists():
-            _random_state.load(read(path / RANDOM))
+        own = path / _random_state.name_of(self._rank)
+        random = own if own.exists() else path / RANDOM
+        if random.exists():
+            _random_state.load(read(random))
         else:
             _log.warning("The checkpoint has no %s: random numbers begin anew.", RANDOM)
         if (path / SEQUENCER).exists():

@@ -6,12 +6,15 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from detcore.estimator import _reducer
+from detcore.estimator._distributed_optimizer import distribute
 from detcore.estimator._experimental import EstimatorExperimentalContext
 from detcore.trial import CheckFailedError, TrialContext
 from detcore.trial._tensorflow import tf
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from detcore.trial._gradients import Gradients
 
 _log = logging.getLogger("detcore.estimator")
 
@@ -24,6 +27,8 @@ class EstimatorContext(TrialContext):
         self.experimental = EstimatorExperimentalContext(self)
         self._optimizer_wrapped = False
         self._dataset_wrapped = False
+        #: While the graph of a training over ranks is made.
+        self._gradients: Gradients | None = None
         #: What a reducer raised, of which TensorFlow passes on a text only.
         self._failure: BaseException | None = None
 
@@ -37,7 +42,7 @@ class EstimatorContext(TrialContext):
                 f"{self.distributed.size} ranks; make the optimizer and pass the object"
             )
         self._optimizer_wrapped = True
-        return optimizer
+        return optimizer if self.distributed.size == 1 else distribute(optimizer, self)
 
     def wrap_dataset(self, dataset: Any, shard_dataset: bool = True) -> Any:
         """For every tf.data.Dataset, as soon as it is made: each rank gets its share of it. Without

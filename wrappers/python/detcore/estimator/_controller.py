@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from detcore import InvalidHP
-from detcore.estimator import _prepare
+from detcore.estimator import _prepare, _ranks
 from detcore.estimator._checkpoint import Checkpoint
 from detcore.estimator._hooks import ControlHook, StopHook
 from detcore.estimator._model_directory import ModelDirectory
-from detcore.trial import InvalidExperimentException, Workload, WorkloadKind, WorkloadSource
+from detcore.trial import Workload, WorkloadKind, WorkloadSource, _random_state
 from detcore.trial._finished import Finished
+from detcore.trial._gradients import Gradients
 from detcore.trial._tensorflow import tf
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ _log = logging.getLogger("detcore.estimator")
 
 class Controller:
     """One train() of TensorFlow for the whole trial; validations and checkpoints happen in one of
-    its hooks, between two batches."""
+    its hooks, between two batches. Each rank has one; all are called in step."""
 
     def __init__(
         self,
@@ -38,13 +39,10 @@ class Controller:
         core: Context,
         workloads: WorkloadSource,
     ) -> None:
-        if context.distributed.size > 1:
-            raise InvalidExperimentException(
-                f"an EstimatorTrial is trained on one rank, and there are "
-                f"{context.distributed.size}: set slots_per_trial to 1"
-            )
         _prepare.version_one(context.env.trial_seed)
         self._context = context
+        self._distributed = context.distributed
+        self._is_chief = context.distributed.rank == 0
         self._core = core
         self._workloads = workloads
         self._workload: Workload | None = None
@@ -54,18 +52,27 @@ class Controller:
         self._unsaved = False
         self._parts = _prepare.parts(trial_class(context))
         self._model = ModelDirectory()
-        self._checkpoint = Checkpoint(self._model, self._parts, workloads)
+        self._checkpoint = Checkpoint(self._model, self._parts, workloads, self._distributed.rank)
         if context.env.latest_checkpoint is not None:
             _log.info("going on from checkpoint %s", context.env.latest_checkpoint)
             with core.checkpoint.restore_path(context.env.latest_checkpoint) as path:
                 self._checkpoint.restore(path)
+        self._gradients: Gradients | None = None
+        if self._distributed.size > 1:
+            self._gradients = Gradients(self._distributed, context.env.experiment_config)
         self._estimator = _prepare.estimator(
-            self._parts.estimator, context, str(self._model.path), self._hold_scaffold
+            self._parts.estimator,
+            context,
+            str(self._model.path),
+            self._gradients,
+            self._hold_scaffold,
         )
 
     def run(self) -> None:
         """Until there are no more workloads. InvalidHP of training is answered, and raised."""
         hooks = [*self._parts.train.hooks, StopHook(self._context)]
+        if self._distributed.size > 1 and self._context.env.latest_checkpoint is None:
+            hooks.insert(0, _ranks.Broadcast(self._distributed, self._change))
         try:
             self._estimator.train(
                 _prepare.training_input(self._parts.train.input_fn, self._context),
@@ -81,11 +88,20 @@ class Controller:
             if self._workload is not None:
                 self._respond(refusal)
             raise
+        except tf.errors.OpError as failure:
+            raise self._own_failure(failure) from None
         finally:
             with contextlib.ExitStack() as ends:  # also behind one that raises
+                if self._gradients is not None:
+                    ends.callback(self._gradients.close)
                 ends.callback(self._model.remove)
                 for hook in reversed(self._parts.run_hooks()):
                     ends.callback(hook.on_trial_close)
+
+    def _own_failure(self, failure: Exception) -> BaseException:
+        """What a reducer or another rank made fail, of which TensorFlow has a text only."""
+        of_ranks = self._gradients.failure if self._gradients is not None else None
+        return self._context._failure or of_ranks or failure
 
     def next_training(self) -> int | None:
         """Does what comes before the next training; how many batches that has. None: a session is
@@ -108,37 +124,55 @@ class Controller:
         raise Finished
 
     def end_training(self, batches: list[dict[str, float]]) -> None:
-        self._unsaved = True
+        self._change()
         averages = {name: float(np.mean([b[name] for b in batches])) for name in batches[0]}
+        if self._context.env.experiment_config.average_training_metrics_enabled():
+            averages = _ranks.average(self._distributed, averages)
         self._move_events()
+        stop = self._context.get_stop_requested()
+        if not self._is_chief:
+            self._respond({"stop_requested": True} if stop else {})
+            return
         metrics = {
             "num_inputs": len(batches),
             "batch_metrics": batches,
             "avg_metrics": averages,
         }
-        self._respond({"metrics": metrics, "stop_requested": self._context.get_stop_requested()})
+        self._respond({"metrics": metrics, "stop_requested": stop})
 
     def _validate(self) -> dict[str, Any]:
         self._save_model()
+        try:
+            found = self._evaluate()
+            _ranks.gather(self._distributed, None)
+        except InvalidHP as refusal:
+            _ranks.refuse(self._distributed, refusal)
+            raise
+        self._move_events()
+        metrics = {name: _number(value) for name, value in found.items()}
+        metrics = _ranks.average(self._distributed, metrics)
+        return {
+            "metrics": {"validation_metrics": metrics} if self._is_chief else {},
+            "stop_requested": self._context.get_stop_requested(),
+        }
+
+    def _evaluate(self) -> dict[str, Any]:
         spec = self._parts.validation
         try:
-            found = self._estimator.evaluate(
+            found: dict[str, Any] = self._estimator.evaluate(
                 spec.input_fn,
                 steps=1 if self._context.env.test_mode else spec.steps,
                 hooks=[*spec.hooks, StopHook(self._context)],
             )
-        except tf.errors.OpError:
-            if self._context._failure is not None:
-                raise self._context._failure from None
-            raise
-        self._move_events()
-        metrics = {name: _number(value) for name, value in found.items()}
-        return {
-            "metrics": {"validation_metrics": metrics},
-            "stop_requested": self._context.get_stop_requested(),
-        }
+        except tf.errors.OpError as failure:
+            raise self._own_failure(failure) from None
+        return found
 
     def _save(self) -> dict[str, Any]:
+        """On the chief; it has the random state of each rank."""
+        states = self._distributed.gather(_random_state.get())
+        if states is None:
+            return {}
         assert self._workload is not None
         self._save_model()
         metadata = {
@@ -147,7 +181,7 @@ class Controller:
             "format": "saved_model",
         }
         with self._core.checkpoint.store_path(metadata) as (path, storage_id):
-            self._checkpoint.save(path, self._estimator)
+            self._checkpoint.save(path, self._estimator, states)
         return {"uuid": storage_id}
 
     def _save_model(self) -> None:
@@ -160,8 +194,13 @@ class Controller:
         self._model.keep_newest()
         self._unsaved = False
 
+    def _change(self) -> None:
+        self._unsaved = True
+
     def _move_events(self) -> None:
-        self._model.move_events(self._context.get_tensorboard_path())
+        """Of the chief; those of other ranks go with their model."""
+        if self._is_chief:
+            self._model.move_events(self._context.get_tensorboard_path())
 
     def _hold_scaffold(self, scaffold: Any) -> None:
         self._scaffold = scaffold

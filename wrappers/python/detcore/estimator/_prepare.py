@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from detcore.estimator._context import EstimatorContext
     from detcore.estimator._trial import EstimatorTrial
+    from detcore.trial._gradients import Gradients
 
 _v1 = tf.compat.v1
 # Seconds between the checkpoints of TensorFlow itself, of which the first is enough.
@@ -72,9 +73,14 @@ def parts(trial: EstimatorTrial) -> Parts:
 
 
 def estimator(
-    given: Any, context: EstimatorContext, directory: str, hold_scaffold: Callable[[Any], None]
+    given: Any,
+    context: EstimatorContext,
+    directory: str,
+    gradients: Gradients | None,
+    hold_scaffold: Callable[[Any], None],
 ) -> Any:
-    """The trial's estimator, in a directory of its own. A session's scaffold is held."""
+    """The trial's estimator, in a directory of its own. `gradients` are those of several ranks. A
+    session's scaffold is held."""
     ranks = context.distributed
     session_config = _v1.ConfigProto()
     session_config.CopyFrom(given.config.session_config)
@@ -90,8 +96,13 @@ def estimator(
     )
 
     def model_fn(features: Any, labels: Any, mode: Any, params: Any, config: Any) -> Any:
-        spec = given.model_fn(features, labels, mode, config)
-        if mode == tf.estimator.ModeKeys.TRAIN:
+        is_training = mode == tf.estimator.ModeKeys.TRAIN
+        context._gradients = gradients if is_training else None
+        try:
+            spec = given.model_fn(features, labels, mode, config)
+        finally:
+            context._gradients = None
+        if is_training:
             hold_scaffold(spec.scaffold)
             # Hooks of the model run behind all others.
             spec = spec._replace(training_hooks=[*spec.training_hooks, StopHook(context)])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from detcore.estimator import _ranks
 from detcore.trial._tensorflow import tf
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def make_metric(
         accumulated[0] = reducer.accumulate(tuple(batch) if isinstance(batch, list) else batch)
 
     def reduce() -> Any:
-        of_ranks = context.distributed.allgather(accumulated[0])
+        of_ranks = _ranks.gather(context.distributed, accumulated[0])
         return np.array(reducer.cross_slot_reduce(of_ranks)).astype(dtype)
 
     kept = functools.partial(_keeping_failures, context)

@@ -58,7 +58,7 @@ class Checkpoint:
         optimizers = self._context._optimizers()
         _optimizer_weights.save(path / OPTIMIZERS, optimizers, self._model, path / WEIGHTS)
         for rank, random_state in enumerate(random_states):
-            dump(path / _random_of(rank), random_state)
+            dump(path / _random_state.name_of(rank), random_state)
         _code.copy(path / "code")
         dump(path / CALLBACKS, self._multiplexer.get_state())
         self._multiplexer.end_checkpoint(str(path))
@@ -76,7 +76,7 @@ class Checkpoint:
     def restore(self, path: pathlib.Path) -> None:
         """On every rank, before training begins."""
         self._restore_model(path)
-        own = path / _random_of(self._context.distributed.rank)
+        own = path / _random_state.name_of(self._context.distributed.rank)
         random = own if own.exists() else path / RANDOM
         if random.exists():
             states = read(random)
@@ -100,8 +100,3 @@ class Checkpoint:
         self._model.load_weights(str(path / WEIGHTS))
         if (path / OPTIMIZERS).exists():
             _optimizer_weights.load(path / OPTIMIZERS, optimizers, self._model, path / WEIGHTS)
-
-
-def _random_of(rank: int) -> str:
-    """That of rank 0 is where the original has it, which keeps no other."""
-    return RANDOM if rank == 0 else f"rng_state-{rank}.pkl"

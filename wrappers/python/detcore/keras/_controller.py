@@ -11,12 +11,12 @@ from detcore import InvalidHP
 from detcore._trial_gradients import average_metrics
 from detcore.keras import _checkpoint, _distributed_optimizer, _prepare, _ranks
 from detcore.keras._feed import Feed
-from detcore.keras._gradients import Gradients
 from detcore.keras._metrics import numbers
 from detcore.keras._multiplexer import Multiplexer
 from detcore.keras._tensorflow import tf
 from detcore.trial import CheckFailedError, Workload, WorkloadKind, WorkloadSource
 from detcore.trial._finished import Finished
+from detcore.trial._gradients import Gradients
 
 if TYPE_CHECKING:
     from detcore.core import Context

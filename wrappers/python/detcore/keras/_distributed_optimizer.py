@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import types
 from typing import TYPE_CHECKING, Any
 
 from detcore.keras import _optimizer_weights
 from detcore.keras._tensorflow import tf
+from detcore.trial._gradients import override_in_place
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from detcore.keras._gradients import Gradients
+    from detcore.trial._gradients import Gradients
 
 
 def distribute(optimizers: Sequence[Any], in_use: Any, gradients: Gradients) -> None:
@@ -44,15 +44,8 @@ def _make_distributed(optimizer: Any, gradients: Gradients) -> None:
             _optimizer_weights.build(self, variables)
         return tf.cond(is_applied, _counted(self, apply), _counted(self, _skip(self)))
 
-    def fill(namespace: dict[str, Any]) -> None:
-        namespace.update(
-            apply_gradients=tf.autograph.experimental.do_not_convert(apply_gradients),
-            __doc__=base.__doc__,
-            __module__=base.__module__,
-            __qualname__=base.__qualname__,
-        )
-
-    object.__setattr__(optimizer, "__class__", types.new_class(base.__name__, (base,), {}, fill))
+    converted = tf.autograph.experimental.do_not_convert(apply_gradients)
+    override_in_place(optimizer, apply_gradients=converted)
 
 
 def _skip(optimizer: Any) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from detcore.trial._pickles import RANDOM
 from detcore.trial._tensorflow import tf
 
 
@@ -15,6 +16,12 @@ def seed(trial_seed: int) -> None:
     random.seed(trial_seed)
     np.random.seed(trial_seed)
     tf.random.set_seed(trial_seed)
+
+
+def name_of(rank: int) -> str:
+    """The file in a checkpoint. That of rank 0 is where the original has it, which keeps no
+    other."""
+    return RANDOM if rank == 0 else f"rng_state-{rank}.pkl"
 
 
 def get() -> dict[str, Any]:

@@ -1,8 +1,9 @@
-"""A rank of the tests of detcore.keras over ranks: keras_rank.py FOLDER CASE..., whose outcomes it
-writes to FOLDER."""
+"""A rank of the tests of trials over ranks: trial_rank.py MODULE FOLDER CASE... does cases of the
+module, whose outcomes it writes to FOLDER."""
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import sys
@@ -11,12 +12,12 @@ from pathlib import Path
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
-import keras_rank_cases
 from detcore.core import DistributedContext
 
 
 def main() -> None:
-    folder, *names = sys.argv[1:]
+    module, folder, *names = sys.argv[1:]
+    cases = importlib.import_module(module)
     with DistributedContext.from_env() as ranks:
         place = Path(folder, f"rank-{ranks.rank}")
         place.mkdir()
@@ -25,7 +26,7 @@ def main() -> None:
         Path("spec.json").write_text("{}")
         for name in names:
             try:
-                keras_rank_cases.run(name, ranks)
+                cases.run(name, ranks)
                 failure = None
             except BaseException:
                 failure = traceback.format_exc()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
+import types
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from detcore._trial_gradients import GradientAggregator
-from detcore.keras import _ranks
-from detcore.keras._tensorflow import tf
+from detcore.trial._same_variables import check_same
+from detcore.trial._tensorflow import tf
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,11 +40,14 @@ class Gradients:
         #: What a sum over ranks raised, of which TensorFlow has a text only.
         self.failure: BaseException | None = None
 
-    def sum(self, gradients: Sequence[Any], variables: Sequence[Any]) -> tuple[list[Any], Any]:
+    def sum(
+        self, gradients: Sequence[Any], variables: Sequence[Any], number: int = 0
+    ) -> tuple[list[Any], Any]:
         """What all ranks apply in place of their own gradients, and whether they do so now. All
-        ranks in step, also where TensorFlow makes the graph of the first batch."""
+        ranks in step, also where TensorFlow makes the graph of the first batch. `number` tells
+        several sums for the same variables in a batch apart."""
         try:
-            exchange = self._exchange(gradients, variables)
+            exchange = self._exchange(gradients, variables, number)
             parts = exchange.parts(gradients)
             if tf.executing_eagerly():
                 results = exchange(*[part.numpy() for part in parts])
@@ -59,12 +63,14 @@ class Gradients:
         for exchange in self._exchanges.values():
             exchange.close()
 
-    def _exchange(self, gradients: Sequence[Any], variables: Sequence[Any]) -> _Exchange:
+    def _exchange(
+        self, gradients: Sequence[Any], variables: Sequence[Any], number: int
+    ) -> _Exchange:
         # One rank alone may make its graph again, as for a shorter batch.
         sparse = tuple(isinstance(gradient, tf.IndexedSlices) for gradient in gradients)
-        key = (tuple(id(variable) for variable in variables), sparse)
+        key = (number, tuple(id(variable) for variable in variables), sparse)
         if key not in self._exchanges:
-            _ranks.check_same(self._distributed, variables)
+            check_same(self._distributed, variables)
             self._exchanges[key] = _Exchange(self._distributed, gradients, variables, self._options)
         return self._exchanges[key]
 
@@ -91,7 +97,7 @@ class _Exchange:
         variables: Sequence[Any],
         options: dict[str, Any],
     ) -> None:
-        self._shapes = [tuple(variable.shape) for variable in variables]
+        self._shapes = [tuple(variable.shape.as_list()) for variable in variables]
         self._sparse = [n for n, g in enumerate(gradients) if isinstance(g, tf.IndexedSlices)]
         dtypes = [gradient.dtype.as_numpy_dtype for gradient in gradients]
         dtypes += [np.float32] * len(self._sparse)
@@ -135,7 +141,7 @@ class _Exchange:
 
     def gradients(self, results: Sequence[Any]) -> list[Any]:
         """What __call__() answered, as gradients again."""
-        sums = [tf.convert_to_tensor(result) for result in results[: len(self._shapes)]]
+        sums: list[Any] = [tf.convert_to_tensor(result) for result in results[: len(self._shapes)]]
         for number, index in enumerate(self._sparse):
             shape = self._shapes[index]
             sums[index].set_shape([None, *shape[1:]])
@@ -145,6 +151,14 @@ class _Exchange:
             if index not in self._sparse:
                 sums[index].set_shape(shape)
         return sums
+
+
+def override_in_place(optimizer: Any, **methods: Any) -> None:
+    """Whoever has the optimizer has it with these methods, too, and finds the class it was of."""
+    base = type(optimizer)
+    kept = {name: getattr(base, name) for name in ("__doc__", "__module__", "__qualname__")}
+    derived = types.new_class(base.__name__, (base,), {}, lambda own: own.update(kept, **methods))
+    object.__setattr__(optimizer, "__class__", derived)
 
 
 def _aligned(shape: tuple[int, ...], dtype: Any) -> Any:
