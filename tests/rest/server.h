@@ -30,7 +30,9 @@ class FakeMaster : public PythonServer {
   Json requests() const { return control("GET", "/test/requests"); }
   void preempt() const { control("POST", "/test/preempt"); }
   void add_fault(const Json &fault) const { control("POST", "/test/fail", fault); }
-  void heal() const { control("POST", "/test/heal"); }
+  void heal(const Json &faults_instead = Json::array()) const {
+    control("POST", "/test/heal", faults_instead);
+  }
 
   // Closes all connections, and takes none for `seconds`.
   void restart(double seconds = 0) const {

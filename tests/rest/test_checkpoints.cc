@@ -26,9 +26,7 @@ std::string checkpoint_state(const FakeMaster &master, const std::string &id) {
 }
 
 // Nothing that goes there is answered, until the master is healed and restarted.
-void hold(const FakeMaster &master, const std::string &path) {
-  master.add_fault({{"path", path}, {"how", "hang"}, {"count", 100'000}});
-}
+Json held(const std::string &path) { return {{"path", path}, {"how", "hang"}, {"count", 100'000}}; }
 
 void recover(const FakeMaster &master) {
   master.heal();
@@ -46,7 +44,7 @@ void checkpoint_does_not_wait_for_reports_that_are_not_taken(void **) {
     Surroundings place;
     place.in_task(master.url());
     const auto core = context::Core::start(place.options());
-    hold(master, "metrics$");
+    master.add_fault(held("metrics$"));
     for (int64_t step = 1; step <= 5; ++step) report_training(*core, step, 0.5);
     const std::string id = save(*core, place, 5);
     assert_string_equal(checkpoint_state(master, id).c_str(), "STATE_COMPLETED");
@@ -150,8 +148,7 @@ void trial_that_leaves_registers_its_checkpoint_first(void **) {
   lose_database(master);
   report_training(*core, 1, 0.5);
   const std::string id = save(*core, place, 1);
-  master.heal();
-  hold(master, "metrics$");
+  master.heal(Json::array({held("metrics$")}));
   const std::string message = expect_error(Code::timeout, [&] { core->close(RunEnd::ok); });
   assert_string_equal(checkpoint_state(master, id).c_str(), "STATE_COMPLETED");
   assert_int_equal(steps_of(master.state()).size(), 0);

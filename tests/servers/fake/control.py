@@ -67,7 +67,7 @@ def setup(handler, body):
     version = body.pop("version", handler.server.world.version_text)
     handler.server.world.restarts += 1  # who waits there is sent away
     handler.server.world = World(version, body)
-    handler.server.faults.clear()
+    handler.server.faults.replace([])
     return {}
 
 
@@ -137,7 +137,8 @@ def fail(handler, body):
 
 @control("POST", "heal")
 def heal(handler, body):
-    handler.server.faults.clear()
+    """No more faults, but for those of a list."""
+    handler.server.faults.replace(body if isinstance(body, list) else [])
     return {}
 
 

@@ -18,16 +18,21 @@ from ..serving import to_json
 from .refusal import error_body
 
 
+def _with_defaults(fault):
+    return {"count": 1, "skip": 0, "path": "", "after": "before", "how": "status", "status": 500,
+            **fault}
+
+
 class Faults:
     def __init__(self):
         self._pending = []
 
     def add(self, fault):
-        self._pending.append({"count": 1, "skip": 0, "path": "", "after": "before",
-                              "how": "status", "status": 500, **fault})
+        self._pending.append(_with_defaults(fault))
 
-    def clear(self):
-        self._pending = []
+    def replace(self, faults):
+        """At once: no request finds neither."""
+        self._pending = [_with_defaults(fault) for fault in faults]
 
     def left(self):
         return sum(fault["count"] for fault in self._pending)
