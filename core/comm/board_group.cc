@@ -90,6 +90,7 @@ void BoardGroup::begin(Collective collective, const MessageView &message, const 
   head_.collective = collective;
   head_.api = call.api;
   head_.digest = call.digest();
+  meets_ = false;
   ++head_.sequence;
   head_.is_null = !message;
   head_.size = message ? message->size() : 0;
@@ -148,6 +149,7 @@ bool BoardGroup::meet(const MessageView &message) {
 void BoardGroup::wait_for_all() {
   const uint64_t meeting = ++meetings_;
   board_.come(place_.channel, meeting);
+  meets_ = true;
   wait_until([&] { return board_.have_all_come(place_.channel, meeting); }, others_);
 }
 
@@ -267,8 +269,10 @@ void BoardGroup::look_around(const std::vector<size_t> &for_seats, bool is_late)
 
 void BoardGroup::look_at(size_t seat, bool is_late) const {
   const uint64_t turn = head_.sequence;
-  if (const std::optional<Board::Said> said = board_.read(place_.channel, seat, turn))
-    return check(seat, said->head);
+  if (const std::optional<Board::Said> said = board_.read(place_.channel, seat, turn)) {
+    check(seat, said->head);
+    if (!meets_) return;  // else it has yet to come, and may die before
+  }
   if (board_.ended(place_.channel, seat) >= turn) return;
   const int rank = place_.ranks[seat];
   if (board_.has_quit(seat))

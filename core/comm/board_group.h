@@ -76,6 +76,7 @@ class BoardGroup {
   FrameHead head_;    // of this one
   std::string argument_;
   uint64_t meetings_ = 0;
+  bool meets_ = false;      // waits until all have come
   uint64_t all_ended_ = 0;  // what all others have ended, as far as known
   uint32_t pause_ = 0;      // for so many waits there is no use in looking for long
   uint32_t next_pause_;
