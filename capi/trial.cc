@@ -131,8 +131,7 @@ det_status det_trial_sequencer_respond(det_trial_sequencer *sequencer, const cha
 
 det_status det_trial_sequencer_respond_invalid_hparams(det_trial_sequencer *sequencer,
                                                        det_error *err) noexcept {
-  return guarded(err,
-                 [&] { deref(sequencer, "sequencer").impl->respond([] { return std::nullopt; }); });
+  return guarded(err, [&] { deref(sequencer, "sequencer").impl->respond_invalid_hparams(); });
 }
 
 det_status det_trial_sequencer_state(const det_trial_sequencer *sequencer, char **out_json,

@@ -54,11 +54,20 @@ const char *function_of(ApiCall api) {
       return "det_trial_sequencer_respond";
     case ApiCall::sequencer_load_state:
       return "det_trial_sequencer_load_state";
+    case ApiCall::sequencer_respond_invalid_hparams:
+      return "det_trial_sequencer_respond_invalid_hparams";
   }
   return "";
 }
 
 }  // namespace
+
+bool is_in_step(ApiCall one, ApiCall other) {
+  const auto kind = [](ApiCall api) {
+    return api == ApiCall::sequencer_respond_invalid_hparams ? ApiCall::sequencer_respond : api;
+  };
+  return kind(one) == kind(other);
+}
 
 uint64_t Call::digest() const {
   return argument.empty() ? 0 : checksum64(argument.data(), argument.size()) >> 8U;

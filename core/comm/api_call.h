@@ -31,9 +31,13 @@ enum class ApiCall : uint8_t {
   sequencer_create,
   sequencer_next,
   sequencer_respond,
-  sequencer_load_state
+  sequencer_load_state,
+  sequencer_respond_invalid_hparams
 };
-constexpr auto last_api_call = ApiCall::sequencer_load_state;
+constexpr auto last_api_call = ApiCall::sequencer_respond_invalid_hparams;
+
+// Whether ranks that are in them are in one collective: responses to a workload may differ.
+bool is_in_step(ApiCall one, ApiCall other);
 
 struct Call {
   ApiCall api = ApiCall::none;

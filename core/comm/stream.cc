@@ -69,7 +69,7 @@ bool Stream::peer_interrupts(const FrameHead &head) {
     return theirs.kind == FrameKind::abort || theirs.kind == FrameKind::leave ||
            (theirs.kind == FrameKind::call &&
             (theirs.sequence != head.sequence || theirs.collective != head.collective ||
-             theirs.api != head.api || theirs.digest != head.digest));
+             !is_in_step(theirs.api, head.api) || theirs.digest != head.digest));
   });
 }
 

@@ -46,18 +46,29 @@ std::optional<Workload> JobSequencer::next() {
                                            [&] { return message_of(sequencer_->next()); }));
 }
 
-void JobSequencer::respond(const std::function<std::optional<Json>()> &read) {
+void JobSequencer::respond(const std::function<Json()> &read) {
+  respond(ApiCall::sequencer_respond, read);
+}
+
+void JobSequencer::respond_invalid_hparams() {
+  try {
+    respond(ApiCall::sequencer_respond_invalid_hparams, [] { return std::nullopt; });
+  } catch (const Error &error) {
+    if (error.code != Code::conflict) throw;
+    if (sequencer_ != nullptr) sequencer_->respond_invalid_hparams();
+  }
+}
+
+void JobSequencer::respond(ApiCall call, const std::function<std::optional<Json>()> &read) {
   std::optional<Json> response;
-  const std::vector<std::string> answers =
-      comm::all_agree(communicator_, {ApiCall::sequencer_respond}, [&] {
-        response = read();
-        if (!response) return has_invalid_hparams;
-        const bool stops =
-            response->is_object() && response->value("stop_requested", Json()) == true;
-        return stops ? wants_to_stop : goes_on;
-      });
+  const std::vector<std::string> answers = comm::all_agree(communicator_, {call}, [&] {
+    response = read();
+    if (!response) return has_invalid_hparams;
+    const bool stops = response->is_object() && response->value("stop_requested", Json()) == true;
+    return stops ? wants_to_stop : goes_on;
+  });
   const auto says = [&](const char *answer) { return std::ranges::count(answers, answer) > 0; };
-  comm::chief_decides(communicator_, {ApiCall::sequencer_respond}, [&] {
+  comm::chief_decides(communicator_, {call}, [&] {
     if (says(has_invalid_hparams)) {
       sequencer_->respond_invalid_hparams();
     } else {

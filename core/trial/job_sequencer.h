@@ -21,9 +21,12 @@ class JobSequencer {
 
   std::optional<Workload> next();
 
-  // What `read` gives; nothing for invalid hyperparameters. Only the chief's metrics count, but a
-  // rank that wants to stop, or finds the hyperparameters invalid, speaks for all.
-  void respond(const std::function<std::optional<Json>()> &read);
+  // What `read` gives. Only the chief's metrics count, but a rank that wants to stop speaks for
+  // all.
+  void respond(const std::function<Json()> &read);
+  // In step with respond() of others, this rank speaks for all. Where they are in the middle of
+  // something it ends the job: they get Code::conflict, which names this call, and do the same.
+  void respond_invalid_hparams();
 
   // The chief's; Code::state elsewhere.
   Json state() const;
@@ -31,6 +34,8 @@ class JobSequencer {
   void load_state(const std::function<Json()> &read);
 
  private:
+  void respond(comm::ApiCall call, const std::function<std::optional<Json>()> &read);
+
   comm::Communicator &communicator_;
   std::unique_ptr<Sequencer> sequencer_;  // of the chief
 };

@@ -320,21 +320,21 @@ void a_failure_is_final(void **) {
   assert_string_equal(outcome.all().c_str(), "");
 }
 
-// Ranks as processes; rank 1 dies without a word.
-void a_killed_rank_is_an_error_on_the_others(void **) {
+// Ranks as processes; rank 1 dies without a word in its `work`, and the others are told of it in
+// theirs.
+void expect_death_of_rank_1(int size, const Part &work) {
   const int port = free_port();
   std::vector<pid_t> children;
-  for (int rank = 0; rank < 3; ++rank) {
+  for (int rank = 0; rank < size; ++rank) {
     const pid_t child = fork();
     if (child == 0) {
       int status = 1;
       try {
         comm::Launch launch;
-        launch.ranks = ranks_of(rank, 1, 3);
+        launch.ranks = ranks_of(rank, 1, size);
         const auto job = comm::join(launch, {port, 0, false, std::chrono::seconds(60)});
         job->broadcast("ready");
-        if (rank == 1) raise(SIGKILL);
-        for (int i = 0; i < 100'000; ++i) job->allgather("x");
+        work(*job);
       } catch (const Error &e) {
         status = e.code == Code::unavailable && contains(e.what(), "rank 1") ? 42 : 2;
       }
@@ -343,10 +343,43 @@ void a_killed_rank_is_an_error_on_the_others(void **) {
     children.push_back(child);
   }
   int status = 0;
-  for (int rank = 0; rank < 3; ++rank) {
+  for (int rank = 0; rank < size; ++rank) {
     waitpid(children[static_cast<size_t>(rank)], &status, 0);
     if (rank == 1) assert_int_equal(WTERMSIG(status), SIGKILL);
     else assert_int_equal(WEXITSTATUS(status), 42);
+  }
+}
+
+void a_killed_rank_is_an_error_on_the_others(void **) {
+  expect_death_of_rank_1(3, [](comm::Communicator &job) {
+    if (job.ranks().rank == 1) raise(SIGKILL);
+    for (int i = 0; i < 100'000; ++i) job.allgather("x");
+  });
+}
+
+// It has said its word, which all may read, and does not come to where they wait until all have
+// read that of rank 0, which is long. With nine ranks they meet in another way.
+void a_rank_killed_before_it_has_read_is_an_error_on_the_others(void **) {
+  for (const int size : {3, 9}) {
+    for (const bool is_gather : {false, true}) {
+      int ends[2];
+      assert_int_equal(pipe(ends), 0);
+      expect_death_of_rank_1(size, [&](comm::Communicator &job) {
+        const int rank = job.ranks().rank;
+        char word = 0;
+        if (rank == 1) {
+          job.ask_while_waiting(
+              [&] { return write(ends[1], &word, 1) == 1 && raise(SIGKILL) == 0; });
+        } else if (rank == 2) {
+          require(read(ends[0], &word, 1) == 1, "rank 1 waits for this one");
+        }
+        const std::string said(rank == 0 ? 1'000'000 : 1, 'x');
+        if (is_gather) job.gather(said);
+        else job.allgather(said);
+      });
+      close(ends[0]);
+      close(ends[1]);
+    }
   }
 }
 
@@ -422,6 +455,7 @@ int test_failures() {
       cmocka_unit_test(a_host_may_stop_waiting),
       cmocka_unit_test(a_failure_is_final),
       cmocka_unit_test(a_killed_rank_is_an_error_on_the_others),
+      cmocka_unit_test(a_rank_killed_before_it_has_read_is_an_error_on_the_others),
       cmocka_unit_test(a_forked_child_is_refused_and_harms_nothing),
       cmocka_unit_test(a_forked_child_may_free_its_copy),
       cmocka_unit_test(the_callers_transport_is_destroyed_once),

@@ -2,6 +2,7 @@
 #include "core/trial/job_sequencer.h"
 
 #include "core/base/error.h"
+#include "core/comm/agreement.h"
 #include "tests/cmocka.h"
 #include "tests/context/fakes.h"
 
@@ -85,7 +86,7 @@ void one_rank_speaks_for_all_that_stop(void **) {
       SequencedRank rank(communicator);
       REQUIRE(rank.job.next().has_value());
       if (communicator.ranks().rank != 2) rank.respond(loss_2);
-      else if (invalid) rank.job.respond([] { return std::nullopt; });
+      else if (invalid) rank.job.respond_invalid_hparams();
       else rank.respond({{"stop_requested", true}});
       const auto last = rank.job.next();
       REQUIRE(last.has_value() == !invalid);
@@ -95,6 +96,26 @@ void one_rank_speaks_for_all_that_stop(void **) {
         REQUIRE(!rank.job.next());
       }
       REQUIRE(rank.core.invalid == (invalid && communicator.is_chief()));
+    }));
+}
+
+void one_rank_finds_hyperparameters_invalid_while_others_train(void **) {
+  for (const int refusing : {0, 1})
+    assert_no_failure(run_ranks(1, 3, [&](comm::Communicator &communicator) {
+      SequencedRank rank(communicator);
+      REQUIRE(rank.job.next().has_value());
+      if (communicator.ranks().rank != refusing) {
+        std::string said;
+        try {
+          comm::all_agree(communicator, {comm::ApiCall::trial_gradients_step}, [] { return ""; });
+        } catch (const Error &e) {
+          said = e.what();
+        }
+        REQUIRE(said.find("det_trial_sequencer_respond_invalid_hparams") != said.npos);
+      }
+      rank.job.respond_invalid_hparams();
+      REQUIRE(rank.core.invalid == communicator.is_chief());
+      REQUIRE(failure_of([&] { rank.job.next(); }) == Code::conflict);
     }));
 }
 
@@ -109,7 +130,7 @@ void an_error_is_one_of_every_rank(void **) {
     // Refused before anything is done: the workload waits for another response.
     REQUIRE(failure_of([&] { rank.respond(Json::object()); }) == Code::invalid);
     REQUIRE(failure_of([&] {
-              rank.job.respond([&]() -> std::optional<Json> {
+              rank.job.respond([&]() -> Json {
                 if (communicator.is_chief()) return loss_2;
                 throw Error(Code::invalid, "not JSON");
               });
@@ -131,6 +152,7 @@ int test_job_sequencer() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(every_rank_has_the_same_workloads_and_the_chief_reports),
       cmocka_unit_test(one_rank_speaks_for_all_that_stop),
+      cmocka_unit_test(one_rank_finds_hyperparameters_invalid_while_others_train),
       cmocka_unit_test(an_error_is_one_of_every_rank),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
