@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string_view>
 
 #include "core/base/environment.h"
 #include "core/base/error.h"
@@ -13,6 +14,8 @@ namespace det::launcher {
 namespace {
 
 constexpr const char *python_module = "detcore.trial";
+constexpr const char *stand_in = "detcore.compat";
+constexpr std::string_view launchers = "determined.launch.";
 
 bool is_letter(char c) {  // beyond ASCII Python is to tell
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
@@ -49,6 +52,26 @@ std::string python() {
   return chosen.empty() ? "python3" : chosen;
 }
 
+bool is_python(std::string_view program) {
+  return program.substr(program.rfind('/') + 1).starts_with("python") &&
+         program.find(' ') == program.npos;
+}
+
+// `python3 -m determined.launch.NAME ...`, a launcher, is one of the modules that the stand-in has.
+std::string through_stand_in(std::string text) {
+  const size_t option = text.find(" -m " + std::string(launchers));
+  if (option != text.npos && is_python(text.substr(0, option)))
+    text.insert(option, std::string(" -m ") + stand_in);
+  return text;
+}
+
+std::vector<std::string> through_stand_in(std::vector<std::string> command) {
+  if (command.size() > 2 && is_python(command[0]) && command[1] == "-m" &&
+      command[2].starts_with(launchers))
+    command.insert(command.begin() + 1, {"-m", stand_in});
+  return command;
+}
+
 std::string quoted(const std::string &text) {
   std::string result = "'";
   for (const char c : text) c == '\'' ? result += R"('\'')" : result += c;
@@ -59,7 +82,7 @@ std::string quoted(const std::string &text) {
 
 std::vector<std::string> entrypoint_command(const Json &config) {
   const Json entrypoint = config.value("entrypoint", Json());
-  if (entrypoint.is_array()) return entrypoint.get<std::vector<std::string>>();
+  if (entrypoint.is_array()) return through_stand_in(entrypoint.get<std::vector<std::string>>());
   if (!entrypoint.is_string()) return {};
   const std::string text = entrypoint.get<std::string>();
   if (is_trial_class(text)) return {python(), "-m", python_module, text};
@@ -67,7 +90,7 @@ std::vector<std::string> entrypoint_command(const Json &config) {
     throw Error(Code::invalid, "reading the entrypoint '" + text +
                                    "': it is not of the form module:Class, as "
                                    "model_def:MnistTrial; name a trial so, or give a command");
-  return {"/bin/sh", "-c", text};
+  return {"/bin/sh", "-c", through_stand_in(text)};
 }
 
 void require_python_trial(const TrialLaunch &launch) {

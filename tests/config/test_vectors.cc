@@ -59,6 +59,9 @@ const std::map<std::string, Deviation> deviations = {
         {"save_trial_best", 1},
         {"save_trial_latest", 1}}},
       {}}},
+    // Trials have it.
+    {"toplevel/data-layer",
+     {{{{"data_layer", {{"type", "shared_fs"}, {"host_storage_path", "/x"}}}}}, {}}},
     // Sizes of memory as texts.
     {"resources/shm-str-bytes", {{4096}, {}}},
     {"resources/shm-g", {{int64_t{2} << 30}, {}}},
@@ -148,6 +151,8 @@ std::string compare_config(const Json &one, const Json &defaults, Json config,
     config["reproducibility"] = expected["reproducibility"];
   if (deviation != nullptr && deviation->section->contains("type")) {
     expected["checkpoint_storage"] = *deviation->section;
+  } else if (deviation != nullptr && deviation->section->contains("data_layer")) {
+    expected.update(*deviation->section);
   } else if (deviation != nullptr) {
     const char *section = config["environment"]["pod_spec"].is_null() ? "resources" : "environment";
     const char *key = config["environment"]["pod_spec"].is_null() ? "shm_size" : "pod_spec";

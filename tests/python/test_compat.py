@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import pytest
+from detcore.compat.launch import horovod
 
 SPELLINGS = [
     "import determined as det\ncontext = det.core.init()",
@@ -85,8 +87,8 @@ def test_what_is_not_covered_is_named(tmp_path: Path, statement: str) -> None:
 
 
 def test_an_attribute_that_is_not_covered_is_named(tmp_path: Path) -> None:
-    done = run(tmp_path, "import determined as det\ndet.launch")
-    assert "AttributeError: determined.launch is not covered by detcore" in done.stderr
+    done = run(tmp_path, "import determined as det\ndet.pytorch")
+    assert "AttributeError: determined.pytorch is not covered by detcore" in done.stderr
 
 
 def test_children_run_under_it_too(tmp_path: Path) -> None:
@@ -168,3 +170,41 @@ def test_code_from_a_checkpoint(tmp_path: Path) -> None:
         "print(kept.kind, model.kind, again.kind)\n",
     )
     assert done.stdout == "kept now now\n", done.stderr
+
+
+TRIAL = [sys.executable, "-m", "detcore.trial", "model_def:Trial"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "program"),
+    [
+        (["--trial", "model_def:Trial"], TRIAL),
+        (["--autohorovod", "--trial", "model_def:Trial"], TRIAL),
+        (["--cycle-time-ms", "1", "--", "--trial", "model_def:Trial"], TRIAL),
+        (["train.py", "--", "--rate"], [sys.executable, "train.py", "--", "--rate"]),
+        (["-v", "--", "sh", "-c", "train"], ["sh", "-c", "train"]),
+    ],
+)
+def test_a_launcher_starts_what_a_rank_runs(arguments: list[str], program: list[str]) -> None:
+    assert horovod.program_of(arguments) == program
+
+
+@pytest.mark.parametrize("arguments", [[], ["--trial"], ["--trail", "a:B"], ["--cycle-time-ms"]])
+def test_a_launcher_without_a_program(arguments: list[str]) -> None:
+    with pytest.raises(SystemExit, match="usage"):
+        horovod.program_of(arguments)
+
+
+def test_a_launcher_configures_horovod(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("USE_HOROVOD", "HOROVOD_FUSION_THRESHOLD", "HOROVOD_CYCLE_TIME"):
+        monkeypatch.setenv(name, "")
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOROVOD_AUTOTUNE", "0")
+    options = {"tensor_fusion_threshold": 2, "auto_tune_tensor_fusion": True}
+    config = {"optimizations": options}
+    info = types.SimpleNamespace(trial=types.SimpleNamespace(config=config))
+    monkeypatch.setattr(horovod, "get_cluster_info", lambda: info)
+    horovod.ask_for_horovod()
+    assert (os.environ["USE_HOROVOD"], os.environ["HOROVOD_FUSION_THRESHOLD"]) == ("1", "2097152")
+    assert os.environ["HOROVOD_AUTOTUNE"] == "0"
+    assert "HOROVOD_CYCLE_TIME" not in os.environ

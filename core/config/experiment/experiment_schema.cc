@@ -139,7 +139,7 @@ ConfigSchema make_schema(ConfigRules rules) {
       optional("security", object({optional("kerberos", object({required("config_file", text())}),
                                             {{"config_file", ""}})})),
       optional("tensorboard_storage", tensorboard_storage_schema()),
-      ignored("data_layer", open_object()),
+      optional("data_layer", open_object()),
       ignored("internal", nothing),
   });
   if (rules == ConfigRules::v0_38)

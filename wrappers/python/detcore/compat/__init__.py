@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 __all__ = ["MODULES", "install", "install_in_children"]
 
@@ -35,6 +35,8 @@ MODULES = {
     "determined.experimental.estimator": "detcore.estimator",
     "determined.keras": "detcore.keras",
     "determined.keras.callbacks": "detcore.keras.callbacks",
+    "determined.launch": "detcore.compat.launch",
+    "determined.launch.horovod": "detcore.compat.launch.horovod",
     "determined.searcher": "detcore.search",
 }
 
@@ -89,7 +91,7 @@ def install_in_children() -> str:
     return folder
 
 
-def missing(module: str, names: Sequence[str]) -> Any:
+def missing(module: str, names: Sequence[str]) -> Callable[[str], Any]:
     """A module's __getattr__ that names what is not there."""
 
     def find(name: str) -> Any:

@@ -22,7 +22,8 @@ def main() -> None:
             sys.exit(USAGE)
         sys.argv = arguments[1:]
         sys.path[:1] = [os.getcwd(), folder]
-        runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
+        module = detcore.compat.MODULES.get(arguments[1], arguments[1])
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
     else:
         if not os.path.exists(arguments[0]):
             sys.exit(f"python -m detcore.compat: there is no file {arguments[0]}")
