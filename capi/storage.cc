@@ -1,15 +1,10 @@
 #include <det/storage.h>
 
-#include <memory>
-
 #include "capi/guard.h"
+#include "capi/storage_handle.h"
 #include "capi/transfer_options.h"
 #include "core/base/json.h"
 #include "core/storage/copy_checkpoint.h"
-
-struct det_storage {
-  std::unique_ptr<det::storage::Storage> impl;
-};
 
 namespace {
 

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "capi/guard.h"
+#include "capi/storage_handle.h"
 #include "core/trial/cache.h"
 #include "core/trial/cache_reader.h"
 
@@ -36,27 +37,52 @@ det::trial::CacheReaderOptions cache_reader_options_from(
   return result;
 }
 
+// `open` is given the limit.
+template <class Open>
+void give_opened(det_timeout timeout, det_trial_cache **out_cache,
+                 det_trial_cache_writer **out_writer, const Open &open) {
+  det_trial_cache *&cache = cleared(out_cache, "out_cache");
+  det_trial_cache_writer *&writer = cleared(out_writer, "out_writer");
+  auto made_cache = std::make_unique<det_trial_cache>();
+  auto made_writer = std::make_unique<det_trial_cache_writer>();
+  const det_timeout wait = timeout == DET_TIMEOUT_DEFAULT ? DET_TIMEOUT_INFINITE : timeout;
+  det::trial::OpenedCache opened = open(limit_from(wait, {}, "timeout"));
+  if (opened.cache) {
+    made_cache->impl = std::move(opened.cache);
+    cache = made_cache.release();
+  } else {
+    made_writer->impl = std::move(opened.writer);
+    writer = made_writer.release();
+  }
+}
+
+det::trial::CacheIdentity cache_identity(const char *id, const char *version) {
+  return {text(id, "id"), text(version, "version")};
+}
+
 }  // namespace
 
 det_status det_trial_cache_open(const char *directory, const char *id, const char *version,
                                 det_timeout timeout, det_trial_cache **out_cache,
                                 det_trial_cache_writer **out_writer, det_error *err) noexcept {
   return guarded(err, [&] {
-    det_trial_cache *&cache = cleared(out_cache, "out_cache");
-    det_trial_cache_writer *&writer = cleared(out_writer, "out_writer");
-    auto made_cache = std::make_unique<det_trial_cache>();
-    auto made_writer = std::make_unique<det_trial_cache_writer>();
-    const std::string root = text(directory, "directory");
-    const det::trial::CacheIdentity identity{text(id, "id"), text(version, "version")};
-    const det_timeout wait = timeout == DET_TIMEOUT_DEFAULT ? DET_TIMEOUT_INFINITE : timeout;
-    auto opened = det::trial::open_cache(root, identity, limit_from(wait, {}, "timeout"));
-    if (opened.cache) {
-      made_cache->impl = std::move(opened.cache);
-      cache = made_cache.release();
-    } else {
-      made_writer->impl = std::move(opened.writer);
-      writer = made_writer.release();
-    }
+    give_opened(timeout, out_cache, out_writer, [&](const auto &limit) {
+      return det::trial::open_cache(text(directory, "directory"), cache_identity(id, version),
+                                    limit);
+    });
+  });
+}
+
+det_status det_trial_cache_open_bucket(det_storage *bucket, const char *directory, const char *id,
+                                       const char *version, det_timeout timeout,
+                                       det_trial_cache **out_cache,
+                                       det_trial_cache_writer **out_writer,
+                                       det_error *err) noexcept {
+  return guarded(err, [&] {
+    give_opened(timeout, out_cache, out_writer, [&](const auto &limit) {
+      return det::trial::open_cache(deref(bucket, "bucket").impl, text(directory, "directory"),
+                                    cache_identity(id, version), limit);
+    });
   });
 }
 

@@ -10,8 +10,11 @@
 #include "core/base/error.h"
 #include "core/cloud/cloud_storage.h"
 #include "core/cloud/object_text.h"
+#include "core/cloud/part_plan.h"
 #include "core/cloud/range_sink.h"
 #include "core/cloud/request_pool.h"
+#include "core/cloud/request_scope.h"
+#include "core/cloud/store_files.h"
 #include "core/storage/tree.h"
 
 namespace det::cloud {
@@ -27,6 +30,14 @@ Json service_of(Json config) {
   return config;
 }
 
+std::shared_ptr<FileRange> range_of(const fs::path &path) {
+  const std::string described = "'" + path.string() + "'";
+  const auto file = std::make_shared<const Fd>(open_file(path, O_RDONLY));
+  struct stat about {};
+  if (fstat(file->get(), &about) != 0) OsFailure{errno}.raise("looking at " + described);
+  return std::make_shared<FileRange>(described, file, 0, static_cast<uint64_t>(about.st_size));
+}
+
 }  // namespace
 
 std::string CloudStorage::key_of_file(const std::string &path) const {
@@ -38,14 +49,42 @@ std::string CloudStorage::key_of_file(const std::string &path) const {
 }
 
 void CloudStorage::put_file(const std::string &path, const fs::path &file) {
-  const std::string described = "'" + file.string() + "'";
-  const auto open = std::make_shared<const Fd>(open_file(file, O_RDONLY));
-  struct stat about {};
-  if (fstat(open->get(), &about) != 0) OsFailure{errno}.raise("looking at " + described);
-  const auto size = static_cast<uint64_t>(about.st_size);
+  const auto bytes = range_of(file);
+  call_store([&] { bucket_->store->put(key_of_file(path), bytes); });
+}
+
+void CloudStorage::put_new_file(const std::string &path, const fs::path &file) {
+  ObjectStore &store = *bucket_->store;
+  const std::string key = key_of_file(path);
+  const auto bytes = range_of(file);
+  if (PartPlan(bytes->size(), store.limits()).count == 1)
+    return call_store([&] { store.put(key, bytes, true); });
   call_store([&] {
-    bucket_->store->put(key_of_file(path), std::make_shared<FileRange>(described, open, 0, size));
+    if (store.find(key))
+      throw Error(Code::conflict, "storing '" + store.name_of(key) + "': it is there already");
   });
+  OpenUploads open;
+  StoreOptions options;
+  options.requests = bucket_->requests;
+  options.open = &open;
+  try {
+    store_files(store, storage::Tree(file.parent_path()),
+                {{file.filename().string(), key, bytes->size()}}, options, bucket_->progress());
+  } catch (...) {
+    abort_uploads(open.take());
+    throw;
+  }
+}
+
+// After a failure, which is what is told: without trying again.
+void CloudStorage::abort_uploads(const std::map<std::string, std::string> &uploads) const try {
+  RequestScope scope(nullptr);
+  scope.attempts = 1;
+  const InRequestScope in_scope(scope);
+  for (const auto &[key, upload] : uploads) bucket_->store->abort_parts(key, upload);
+} catch (const Error &error) {
+  bucket_->logger->warning("giving up an upload in parts: " + std::string(error.what()) +
+                           "; let the bucket remove such by itself");
 }
 
 // Whoever is told of its progress may end it.

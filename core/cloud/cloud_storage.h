@@ -59,6 +59,7 @@ class CloudStorage : public storage::Storage {
   Json config() const override { return config_; }
   std::filesystem::path directory() const override { return {}; }
   void put_file(const std::string &path, const std::filesystem::path &file) override;
+  void put_new_file(const std::string &path, const std::filesystem::path &file) override;
   void remove_files(const std::string &directory) override;
   std::vector<storage::KeptFile> list_files(const std::string &directory) override;
   void read_files(const std::string &directory,
@@ -69,6 +70,7 @@ class CloudStorage : public storage::Storage {
   std::unique_ptr<storage::CheckpointWriter> writer(const std::string &id,
                                                     CloudWriter::Role role) const;
   std::string key_of_file(const std::string &path) const;
+  void abort_uploads(const std::map<std::string, std::string> &uploads) const;
   void call_store(const std::function<void()> &call) const;
   bool copy_objects(const StoredCheckpoint &found, const std::string &id, const Bucket &to) const;
   void discard_unfinished(const std::string &id) const;

@@ -222,6 +222,9 @@ class Storage {
   // components, which nothing of a checkpoint has, in place of what was there; and removes all that
   // were kept below a directory.
   virtual void put_file(const std::string &path, const std::filesystem::path &file);
+  // The same of a file of any size that nobody may change, and never in the place of another one:
+  // Code::conflict. Of two that put a large one at a time, the last one's may be there, whole.
+  virtual void put_new_file(const std::string &path, const std::filesystem::path &file);
   virtual void remove_files(const std::string &directory);
 
   // In the order of the paths. Leaves out names that no file of a directory can have.

@@ -26,6 +26,8 @@ std::optional<std::string> Storage::read(const std::string &id, const std::strin
 
 void Storage::put_file(const std::string &, const std::filesystem::path &) { refuse_files(); }
 
+void Storage::put_new_file(const std::string &, const std::filesystem::path &) { refuse_files(); }
+
 void Storage::remove_files(const std::string &) { refuse_files(); }
 
 std::vector<KeptFile> Storage::list_files(const std::string &) { refuse_files(); }

@@ -1,23 +1,21 @@
 #include "core/trial/cache.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <thread>
 
 #include "core/base/crc32c.h"
 #include "core/base/error.h"
+#include "core/trial/cache_bucket.h"
+#include "core/trial/cache_lock.h"
 
 namespace det::trial {
 
 namespace fs = std::filesystem;
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 // Where others write too, a FIFO of this name must not make us wait.
 std::unique_ptr<Cache> find_cache(const fs::path &path, const CacheIdentity &identity) {
@@ -27,25 +25,6 @@ std::unique_ptr<Cache> find_cache(const fs::path &path, const CacheIdentity &ide
     if (error.os_errno == ENOENT) return nullptr;
     throw;
   }
-}
-
-// Network file systems lock only what is open for writing. Who may not write can wait at least for
-// another user's writer.
-Fd open_lock(const fs::path &path) try {
-  return open_file(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK);
-} catch (const Error &error) {
-  if (error.os_errno != EACCES) throw;
-  return open_file(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-}
-
-// Locked by one writer at a time.
-Fd try_lock(const fs::path &path) {
-  Fd file = open_lock(path);
-  while (flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno == EWOULDBLOCK) return Fd();
-    if (errno != EINTR) OsFailure{errno}.raise("locking '" + path.string() + "'");
-  }
-  return file;
 }
 
 }  // namespace
@@ -72,23 +51,30 @@ OpenedCache open_cache(const fs::path &root, const CacheIdentity &identity,
                        std::optional<std::chrono::milliseconds> limit) {
   const fs::path directory = cache_directory(root, identity);
   const fs::path path = directory / cache_file_name;
-  const Clock::time_point start = Clock::now();
-  auto pause = std::chrono::milliseconds(1);
-  for (;;) {
+  for (CacheWait wait(limit);; wait.pause(path)) {
     if (auto cache = find_cache(path, identity)) return {std::move(cache), nullptr};
     make_directories(directory);
-    if (Fd lock = try_lock(directory / cache_lock_name)) {
-      // Another one may have written it since.
-      if (auto cache = find_cache(path, identity)) return {std::move(cache), nullptr};
-      return {nullptr, std::make_unique<CacheWriter>(std::move(lock), directory, identity)};
-    }
-    if (limit && Clock::now() - start >= *limit)
-      throw Error(Code::timeout,
-                  "waiting for '" + path.string() +
-                      "': another process is still writing it; wait for longer, or end that one");
-    std::this_thread::sleep_for(pause);
-    pause = std::min(2 * pause, std::chrono::milliseconds(100));
+    CacheLock lock = try_lock_cache(directory);
+    if (!lock) continue;
+    // Another one may have written it since.
+    if (auto cache = find_cache(path, identity)) return {std::move(cache), nullptr};
+    return {nullptr, std::make_unique<CacheWriter>(std::move(lock), directory, identity)};
   }
+}
+
+OpenedCache open_cache(std::shared_ptr<storage::Storage> storage, const fs::path &root,
+                       const CacheIdentity &identity,
+                       std::optional<std::chrono::milliseconds> limit) {
+  const fs::path directory = cache_directory(root, identity);
+  const fs::path path = directory / cache_file_name;
+  auto bucket = std::make_unique<CacheBucket>(std::move(storage), identity);
+  make_directories(directory);
+  CacheLock lock;
+  for (CacheWait wait(limit); !(lock = try_lock_cache(directory));) wait.pause(path);
+  if (bucket->fetch(path, cache_path_aside(directory)))
+    return {find_cache(path, identity), nullptr};
+  return {nullptr,
+          std::make_unique<CacheWriter>(std::move(lock), directory, identity, std::move(bucket))};
 }
 
 }  // namespace det::trial

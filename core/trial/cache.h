@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/base/file.h"
+#include "core/storage/storage.h"
 #include "core/trial/cache_file.h"
 #include "core/trial/cache_writer.h"
 
@@ -43,6 +44,13 @@ struct OpenedCache {
 // Waits while another process writes it; takes over from one that is gone. No limit: as long as it
 // takes. Throws Code::timeout.
 OpenedCache open_cache(const std::filesystem::path &root, const CacheIdentity &identity,
+                       std::optional<std::chrono::milliseconds> limit);
+
+// The same of a data set in a bucket: what is below `root` is this machine's copy of it, and is
+// brought or replaced where it is not that. Writers of several machines do not wait for each other;
+// the file of the first one stays. Throws also as the storage does.
+OpenedCache open_cache(std::shared_ptr<storage::Storage> storage, const std::filesystem::path &root,
+                       const CacheIdentity &identity,
                        std::optional<std::chrono::milliseconds> limit);
 
 }  // namespace det::trial

@@ -35,7 +35,7 @@ struct Trailer {
   uint32_t version = format;
   uint32_t checksum = 0;  // of the members above
 };
-static_assert(sizeof(Trailer) == 40 && mark.size() == CacheIndex::begin);
+static_assert(sizeof(Trailer) == cache_trailer_size && mark.size() == CacheIndex::begin);
 
 template <class T>
 std::string_view bytes_of(const std::vector<T> &numbers) {
@@ -120,6 +120,10 @@ fs::path cache_directory(const fs::path &root, const CacheIdentity &identity) {
     throw Error(Code::invalid, "opening a cached data set: the directory of caches has no name");
   return root / directory_name(identity.id, "its id") /
          directory_name(identity.version, "its version");
+}
+
+fs::path cache_path_aside(const fs::path &directory) {
+  return directory / (std::string(cache_file_name) + ".partial");
 }
 
 std::string_view cache_mark() { return mark; }

@@ -26,6 +26,12 @@ std::filesystem::path cache_directory(const std::filesystem::path &root,
 inline constexpr std::string_view cache_file_name = "records.cache";
 inline constexpr std::string_view cache_lock_name = "records.lock";
 
+// What is there of the file until it is whole; of whoever has the lock.
+std::filesystem::path cache_path_aside(const std::filesystem::path &directory);
+
+// Bytes at the end, by which two files that are of one size are known to be the same.
+inline constexpr size_t cache_trailer_size = 40;
+
 struct CacheIndex {
   std::vector<uint64_t> ends;  // where each record ends in the file; the first begins at `begin`
   std::vector<uint32_t> checksums;

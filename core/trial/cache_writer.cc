@@ -1,7 +1,6 @@
 #include "core/trial/cache_writer.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -20,10 +19,12 @@ constexpr size_t buffer_size = size_t{1} << 20U;
 
 // Whoever has the lock is the only one. What a writer that was killed has left may be of another
 // user, and goes.
-CacheWriter::CacheWriter(Fd lock, const std::filesystem::path &directory, CacheIdentity identity)
+CacheWriter::CacheWriter(CacheLock lock, const std::filesystem::path &directory,
+                         CacheIdentity identity, std::unique_ptr<CacheBucket> bucket)
     : lock_(std::move(lock)),
+      bucket_(std::move(bucket)),
       path_(directory / cache_file_name),
-      aside_(directory / (std::string(cache_file_name) + ".partial")),
+      aside_(cache_path_aside(directory)),
       identity_(std::move(identity)),
       file_((unlink(aside_.c_str()), open_file(aside_, O_WRONLY | O_CREAT | O_EXCL))) {
   buffer_.reserve(buffer_size);
@@ -32,8 +33,6 @@ CacheWriter::CacheWriter(Fd lock, const std::filesystem::path &directory, CacheI
 
 CacheWriter::~CacheWriter() {
   if (state_ != State::done) unlink(aside_.c_str());
-  // A forked child may have the descriptor still.
-  flock(lock_.get(), LOCK_UN);
 }
 
 void CacheWriter::begin() {
@@ -65,6 +64,11 @@ void CacheWriter::commit(const std::string &metadata) {
   flush();
   write_all(file_.get(), cache_tail(index_, identity_, metadata), aside_.string());
   if (fsync(file_.get()) != 0) OsFailure{errno}.raise("syncing '" + aside_.string() + "'");
+  if (bucket_ && !bucket_->put(aside_)) {
+    unlink(aside_.c_str());  // open_cache() brings the other one
+    state_ = State::done;
+    return;
+  }
   if (rename(aside_.c_str(), path_.c_str()) != 0)
     OsFailure{errno}.raise("renaming to '" + path_.string() + "'");
   state_ = State::done;

@@ -6,12 +6,13 @@
  * A data set is a file of records, bytes of any kind, below a directory on a local or shared file
  * system. The first process that opens it writes it; others wait, and one of them takes over where
  * the writer ends without det_trial_cache_writer_commit(). What is not complete is never read, and
- * what is read is checked: damage is DET_E_CORRUPT, with a message that names the file.
+ * what is read is checked: damage is DET_E_CORRUPT, with a message that names the file. Machines
+ * without a shared file system have a bucket in common, and a copy each.
  */
 #ifndef DET_TRIAL_CACHE_H
 #define DET_TRIAL_CACHE_H
 
-#include <det/error.h>
+#include <det/storage.h>
 
 DET_BEGIN_DECLS
 
@@ -40,6 +41,23 @@ DET_API det_status det_trial_cache_open(const char *directory, const char *id, c
                                         det_trial_cache_writer **out_writer,
                                         det_error *err) DET_NOEXCEPT;
 
+/** As det_trial_cache_open(), of a data set in a bucket, with a copy of it in a directory of this
+ * machine. The copy is replaced where the bucket has another file, and what is only here is made
+ * anew. Blocks while a file is brought; det_trial_cache_writer_commit() blocks while it is sent. A
+ * file is in the bucket whole or not at all. Machines do not wait for each other: of two that write
+ * the same data set, the first one's file stays (of files of more than 32 MiB, the last one's may),
+ * and opening it again gives that one.
+ * @param[in] bucket     From det_storage_open(), with a prefix for data sets alone; it may be freed
+ *                       at once.
+ * @param[in] directory  For copies of this bucket alone, on a local file system.
+ * @return As det_trial_cache_open() and det_storage_list(); DET_E_INVALID where `bucket` is a
+ * directory.   @since 0.1 */
+DET_API det_status det_trial_cache_open_bucket(det_storage *bucket, const char *directory,
+                                               const char *id, const char *version,
+                                               det_timeout timeout, det_trial_cache **out_cache,
+                                               det_trial_cache_writer **out_writer,
+                                               det_error *err) DET_NOEXCEPT;
+
 /** Adds records to the end. They are copied; 12 bytes of memory are kept of each.
  * @param[in] records  `count` of them, one after the other.
  * @param[in] sizes    In bytes, of each; 0 is one, too.
@@ -52,7 +70,8 @@ DET_API det_status det_trial_cache_writer_add(det_trial_cache_writer *writer, co
 /** Completes the data set; from then on all others read it, also after a power cut. Waits for the
  * disk.
  * @param[in] metadata  What a reader must know of the records, as UTF-8; NULL: nothing.
- * @return As det_trial_cache_writer_add().   @since 0.1 */
+ * @return As det_trial_cache_writer_add(), and as det_storage_upload() where it is sent to a
+ * bucket.   @since 0.1 */
 DET_API det_status det_trial_cache_writer_commit(det_trial_cache_writer *writer,
                                                  const char *metadata, det_error *err) DET_NOEXCEPT;
 

@@ -89,10 +89,28 @@ static void impossible_arguments_are_refused(void **state) {
   assert_string_equal(det_trial_cache_metadata(NULL), "");
 }
 
+static void a_directory_is_no_bucket(void **state) {
+  struct fixture *f = *state;
+  det_storage *storage;
+  det_trial_cache *cache;
+  det_trial_cache_writer *writer;
+  assert_ok(det_storage_open(f->home, &storage, &f->err));
+  assert_fails(det_trial_cache_open_bucket(storage, f->home, "digits", "1", DET_TIMEOUT_NONE,
+                                           &cache, &writer, &f->err),
+               DET_E_INVALID, "no bucket");
+  assert_null(cache);
+  assert_null(writer);
+  det_storage_free(storage);
+  assert_fails(det_trial_cache_open_bucket(NULL, f->home, "digits", "1", DET_TIMEOUT_NONE, &cache,
+                                           &writer, &f->err),
+               DET_E_INVALID, "bucket");
+}
+
 int test_trial_cache(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(what_one_writes_all_read, setup_home, teardown),
       cmocka_unit_test_setup_teardown(impossible_arguments_are_refused, setup_home, teardown),
+      cmocka_unit_test_setup_teardown(a_directory_is_no_bucket, setup_home, teardown),
   };
   return cmocka_run_group_tests_name("trial_cache", tests, NULL, NULL);
 }

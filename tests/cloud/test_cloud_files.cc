@@ -32,6 +32,20 @@ void files_are_kept_beside_checkpoints(void **state) {
   }
 }
 
+void a_new_file_takes_no_place(void **state) {
+  BucketFixture &at = bucket_of(state);
+  const std::string path = "a/data/set";
+  at.bucket->put_new_file(path, at.file("small", "first"));
+  assert_throws(Code::conflict, "", [&] { at.bucket->put_new_file(path, at.root / "small"); });
+  const std::string large(33 << 20, 'x');
+  assert_throws(Code::conflict, "there already",
+                [&] { at.bucket->put_new_file(path, at.file("large", large)); });
+  assert_string_equal(read_file(at.store->object("some/prefix/a/data/set")).c_str(), "first");
+  at.bucket->remove_files("a/data");
+  at.bucket->put_new_file(path, at.root / "large");
+  assert_true(read_file(at.store->object("some/prefix/a/data/set")) == large);
+}
+
 void a_copy_in_one_bucket_moves_no_bytes(void **state) {
   BucketFixture &at = bucket_of(state);
   const Resources expected = at.save("one", at.sample());
@@ -66,6 +80,7 @@ int test_cloud_files() {
   using namespace det::cloud;
   const CMUnitTest tests[] = {
       BUCKET_TEST(files_are_kept_beside_checkpoints),
+      BUCKET_TEST(a_new_file_takes_no_place),
       BUCKET_TEST(a_copy_in_one_bucket_moves_no_bytes),
       BUCKET_TEST(a_copy_elsewhere_comes_by_here),
   };

@@ -138,6 +138,7 @@ void keep_data(det::OnFailure on) {
   std::string buffer(digits.largest(), 0);
   std::vector<size_t> sizes(static_cast<size_t>(digits.count()));
   if (reader.length() > 0) static_cast<void>(reader.next(buffer.data(), 9, sizes, on));
+  static_cast<void>(det::open_dataset(det::Storage::open("data", on), "copies", "a", "1", {}, on));
 }
 
 void follow(const det::TrialSequencer &sequencer, det::OnFailure on) {

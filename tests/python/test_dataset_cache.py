@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from buckets import keys, started, storage_in
 from conftest import ROOT
 
 pytest.importorskip("detcore.keras", reason="TensorFlow is not installed")
@@ -24,6 +25,7 @@ from detcore.trial import (
     ExperimentConfig,
     InvalidExperimentException,
 )
+from detcore.trial._dataset_cache import CachedDatasetError
 
 FOLDER = ROOT / "tests/data/trials/cache"
 
@@ -118,6 +120,25 @@ def test_elements_come_back_as_they_were(make: Any, tmp_path: Path) -> None:
         )
     assert sum(1 for _ in cached) == sum(1 for _ in make())
     assert [path.name for path in tmp_path.iterdir()] == ["a%2F..%2Fb"]
+
+
+@pytest.mark.parametrize("kind", ["minio", "fake_gcs"])
+def test_machines_have_copies_of_a_bucket(kind: str, tmp_path: Path) -> None:
+    with started(kind) as server:
+        layer = storage_in(server, "")
+        del layer["prefix"]
+        epochs: list[list[int]] = []
+        calls: list[int] = []
+        for machine in ("one", "two"):
+            local = str(tmp_path / machine)
+            layer.update(bucket_directory_path="/kept", local_cache_container_path=local)
+            context = context_of({"data_layer": layer}, tmp_path)
+            epochs.append(list(use(context, {}, "train", calls).as_numpy_iterator()))
+        assert epochs[0] == epochs[1] == list(range(10)) and calls == [10]
+        assert keys(server, "") == ["kept/ds/1_train/records.cache"]
+    for layer in ({"type": "azure"}, {"type": "s3", "bucket": ""}):
+        with pytest.raises(CachedDatasetError):
+            use(context_of({"data_layer": layer}, tmp_path), {}, "train", [])
 
 
 def test_ranks_are_fed_by_a_cache_or_by_wrap_dataset(tmp_path: Path) -> None:

@@ -4,21 +4,35 @@ import os
 import signal
 import subprocess
 import sys
+import urllib.parse
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, Optional
 
 import numpy
 import pytest
+from buckets import keys, started, storage_in
 from detcore._trial_cache import CachedDataset, DatasetWriter, open_dataset
+from detcore.errors import CorruptError
+from detcore.storage import Storage
 
 
-def write(root: Path, count: int, version: str = "1") -> CachedDataset:
-    writer = open_dataset(root, "ramp", version)
+def write(
+    root: Path, count: int, version: str = "1", bucket: Optional[Storage] = None
+) -> CachedDataset:
+    writer = open_dataset(root, "ramp", version, bucket=bucket)
     assert isinstance(writer, DatasetWriter)
+    return fill(writer, root, count, version, bucket)
+
+
+def fill(
+    writer: DatasetWriter, root: Path, count: int, version: str, bucket: Optional[Storage] = None
+) -> CachedDataset:
     rows = numpy.arange(count, dtype=numpy.int64)
     writer.add(rows.view(numpy.uint8), numpy.full(count, 8, dtype=numpy.uint64))
     writer.commit("int64")
     writer.close()
-    dataset = open_dataset(root, "ramp", version)
+    dataset = open_dataset(root, "ramp", version, bucket=bucket)
     assert isinstance(dataset, CachedDataset)
     return dataset
 
@@ -65,3 +79,101 @@ def test_who_waits_takes_over_from_a_writer_that_is_killed(tmp_path: Path) -> No
         assert process.stdout.readline() == b"ready\n"
         os.kill(process.pid, signal.SIGKILL)
         assert len(write(tmp_path, 3)) == 3
+
+
+@pytest.fixture(scope="module", params=["minio", "fake_gcs"])
+def server(request: pytest.FixtureRequest) -> Iterator[Any]:
+    with started(request.param) as server:
+        server.kind = request.param
+        yield server
+
+
+def remove(server: Any, key: str) -> None:
+    if server.kind == "fake_gcs":
+        path = f"/storage/v1/b/{server.bucket}/o/{urllib.parse.quote(key, safe='')}"
+    else:
+        path = f"/{server.bucket}/{key}"
+    assert server.send("DELETE", path)[0] in (200, 204)
+
+
+def store(server: Any, key: str, data: bytes) -> None:
+    if server.kind == "fake_gcs":
+        named = urllib.parse.quote(key, safe="")
+        path = f"/upload/storage/v1/b/{server.bucket}/o?uploadType=media&name={named}"
+        assert server.send("POST", path, data)[0] == 200
+    else:
+        assert server.send("PUT", f"/{server.bucket}/{key}", data)[0] == 200
+
+
+def test_machines_share_what_is_in_a_bucket(server: Any, tmp_path: Path) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    bucket = Storage(storage_in(server, "shared"))
+    write(here, 3, bucket=bucket)
+    assert keys(server, "shared/") == ["shared/ramp/1/records.cache"]
+    copied = open_dataset(there, "ramp", "1", bucket=bucket)
+    assert isinstance(copied, CachedDataset) and len(copied) == 3
+    file = "ramp/1/records.cache"
+    assert (here / file).read_bytes() == (there / file).read_bytes()
+    unchanged = (there / file).stat()
+    open_dataset(there, "ramp", "1", bucket=bucket)
+    assert (there / file).stat().st_ino == unchanged.st_ino
+    (there / file).write_bytes((there / file).read_bytes()[:-1])
+    assert isinstance(open_dataset(there, "ramp", "1", bucket=bucket), CachedDataset)
+    assert sorted(path.name for path in (there / "ramp/1").iterdir()) == [
+        "records.cache",
+        "records.lock",
+    ]
+
+
+def test_a_copy_follows_its_bucket(server: Any, tmp_path: Path) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    bucket = Storage(storage_in(server, "followed"))
+    write(here, 3, bucket=bucket)
+    key = "followed/ramp/1/records.cache"
+    remove(server, key)
+    write(there, 4, bucket=bucket)
+    fresh = open_dataset(here, "ramp", "1", bucket=bucket)
+    assert isinstance(fresh, CachedDataset) and len(fresh) == 4
+    remove(server, key)
+    gone = open_dataset(here, "ramp", "1", bucket=bucket)
+    assert isinstance(gone, DatasetWriter)
+
+
+def test_the_first_of_two_machines_stays(server: Any, tmp_path: Path) -> None:
+    bucket = Storage(storage_in(server, "raced"))
+    roots = [tmp_path / "one", tmp_path / "two"]
+    writers = [open_dataset(root, "ramp", "1", bucket=bucket) for root in roots]
+    counts = []
+    for count, (root, writer) in enumerate(zip(roots, writers), 3):
+        assert isinstance(writer, DatasetWriter)
+        counts.append(len(fill(writer, root, count, "1", bucket)))
+    assert counts == [3, 3]
+
+
+def test_a_large_one_goes_in_parts(server: Any, tmp_path: Path) -> None:
+    bucket = Storage(storage_in(server, "large"))
+    count = (33 << 20) // 8
+    write(tmp_path / "here", count, bucket=bucket)
+    copied = open_dataset(tmp_path / "there", "ramp", "1", bucket=bucket)
+    assert isinstance(copied, CachedDataset)
+    buffer, sizes = numpy.empty(8 * count, numpy.uint8), numpy.empty(count, numpy.uint64)
+    assert copied.reader().next(buffer, sizes) == count
+    assert (buffer.view(numpy.int64) == numpy.arange(count)).all()
+
+
+def test_what_is_no_dataset_in_a_bucket_is_named(server: Any, tmp_path: Path) -> None:
+    bucket = Storage(storage_in(server, "damaged"))
+    write(tmp_path / "here", 3, bucket=bucket)
+    key = "damaged/ramp/1/records.cache"
+    whole = (tmp_path / "here/ramp/1/records.cache").read_bytes()
+    store(server, key, whole + b"more")
+    scheme = "gs" if server.kind == "fake_gcs" else "s3"
+    named = f"{scheme}://{server.bucket}/{key}"
+    with pytest.raises(CorruptError, match=named):
+        open_dataset(tmp_path / "there", "ramp", "1", bucket=bucket)
+    assert [path.name for path in (tmp_path / "there/ramp/1").iterdir()] == ["records.lock"]
+
+
+def test_a_directory_is_no_bucket(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="no bucket"):
+        open_dataset(tmp_path, "ramp", "1", bucket=Storage(tmp_path))

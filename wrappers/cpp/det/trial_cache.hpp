@@ -5,6 +5,7 @@
 #include <det/base.hpp>
 #include <det/detail/handle.hpp>
 #include <det/error.hpp>
+#include <det/storage.hpp>
 
 #include <cstdint>
 #include <string>
@@ -127,6 +128,17 @@ struct OpenedDataset {
   det_trial_cache_writer *writer = nullptr;
   detail::call(on, det_trial_cache_open, directory.c_str(), id.c_str(), version.c_str(),
                timeout.capi(), &cache, &writer);
+  return {CachedDataset(cache), DatasetWriter(writer)};
+}
+
+// Of a bucket: `directory` is for this machine's copies.
+[[nodiscard]] inline OpenedDataset open_dataset(const Storage &bucket, Text directory, Text id,
+                                                Text version, Timeout timeout = {},
+                                                OnFailure on = {}) {
+  det_trial_cache *cache = nullptr;
+  det_trial_cache_writer *writer = nullptr;
+  detail::call(on, det_trial_cache_open_bucket, bucket.capi(), directory.c_str(), id.c_str(),
+               version.c_str(), timeout.capi(), &cache, &writer);
   return {CachedDataset(cache), DatasetWriter(writer)};
 }
 

@@ -669,6 +669,7 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "det_train_get_tensorboard_path": (c_int32, (c_void_p, POINTER(c_void_p), POINTER(det_error), )),
     "det_train_upload_tensorboard_files": (c_int32, (c_void_p, det_tensorboard_selector, det_tensorboard_mangler, c_void_p, POINTER(det_error), )),
     "det_trial_cache_open": (c_int32, (c_char_p, c_char_p, c_char_p, c_int64, POINTER(c_void_p), POINTER(c_void_p), POINTER(det_error), )),
+    "det_trial_cache_open_bucket": (c_int32, (c_void_p, c_char_p, c_char_p, c_char_p, c_int64, POINTER(c_void_p), POINTER(c_void_p), POINTER(det_error), )),
     "det_trial_cache_writer_add": (c_int32, (c_void_p, c_void_p, POINTER(c_size_t), c_size_t, POINTER(det_error), )),
     "det_trial_cache_writer_commit": (c_int32, (c_void_p, c_char_p, POINTER(det_error), )),
     "det_trial_cache_writer_free": (None, (c_void_p, )),

@@ -15,6 +15,8 @@ from detcore.core._arrays import Memory, memory_of
 if TYPE_CHECKING:
     import os
 
+    from detcore.storage import Storage
+
 
 class CachedDataset:
     """A complete one: records of bytes, which `metadata` describes."""
@@ -85,18 +87,28 @@ class DatasetWriter:
 
 
 def open_dataset(
-    directory: str | os.PathLike[str], id: str, version: str, timeout: float | None = None
+    directory: str | os.PathLike[str],
+    id: str,
+    version: str,
+    timeout: float | None = None,
+    bucket: Storage | None = None,
 ) -> CachedDataset | DatasetWriter:
     """A data set that is there, or what writes it. Waits `timeout` seconds, or without limit, while
-    another process writes it; TimeoutError."""
+    another process writes it; TimeoutError. Of a `bucket`, the directory is for its copies here."""
     names = required(directory, "directory"), required(id, "id"), required(version, "version")
     limit = milliseconds(timeout, "timeout")
-    return interruptible(lambda: _open(names, limit))
+    return interruptible(lambda: _open(names, limit, bucket))
 
 
-def _open(names: tuple[bytes, bytes, bytes], limit: int) -> CachedDataset | DatasetWriter:
+def _open(
+    names: tuple[bytes, bytes, bytes], limit: int, bucket: Storage | None
+) -> CachedDataset | DatasetWriter:
     cache, writer = c_void_p(), c_void_p()
-    call("det_trial_cache_open", *names, limit, byref(cache), byref(writer))
+    found = byref(cache), byref(writer)
+    if bucket is None:
+        call("det_trial_cache_open", *names, limit, *found)
+    else:
+        call("det_trial_cache_open_bucket", bucket._owned.address, *names, limit, *found)
     if cache.value:
         return CachedDataset(Owned(cache.value, "det_trial_cache_free"))
     return DatasetWriter(Owned(writer.value or 0, "det_trial_cache_writer_free"))

@@ -7,10 +7,11 @@ import itertools
 import logging
 import pathlib
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 from detcore._trial_cache import CachedDataset, DatasetWriter, open_dataset
 from detcore.errors import InvalidArgumentError
+from detcore.storage import Storage
 from detcore.trial._dataset_records import read_records, write_records
 from detcore.trial._errors import CheckFailedError
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from detcore.trial._context import TrialContext
 
 Make = Callable[..., Any]
+Opened = Union[CachedDataset, DatasetWriter]
 _log = logging.getLogger("detcore.trial")
 
 
@@ -94,10 +96,10 @@ class DatasetCaching:
                 job = self._context.distributed
                 chosen = {"shard": job.rank, "shards": job.size, **use()}
                 chosen["seed"] = self._context.get_trial_seed() % 2**32
-                directory = _directory(self._context.get_experiment_config())
                 make_now = functools.partial(make, *arguments, **options)
                 try:
-                    dataset = _open(directory, dataset_id, version, make_now)
+                    place = _place(self._context.get_experiment_config())
+                    dataset = _open(place, dataset_id, version, make_now)
                     return _epochs(dataset, chosen)
                 except InvalidArgumentError as refusal:
                     raise CachedDatasetError(str(refusal)) from None
@@ -107,32 +109,52 @@ class DatasetCaching:
         return decorate
 
 
-def _directory(config: dict[str, Any]) -> pathlib.Path:
-    layer = config.get("data_layer") or {}
-    kind = layer.get("type", "shared_fs")
-    if kind != "shared_fs":
+class _Place(NamedTuple):
+    """Where datasets are cached."""
+
+    directory: pathlib.Path
+    bucket: Storage | None
+
+    def open(self, dataset_id: str, version: str, timeout: float | None = None) -> Opened:
+        return open_dataset(self.directory, dataset_id, version, timeout, self.bucket)
+
+
+def _place(config: dict[str, Any]) -> _Place:
+    """As `data_layer` says."""
+    layer = {name: value for name, value in (config.get("data_layer") or {}).items() if value}
+    kind = layer.pop("type", "shared_fs")
+    if kind == "shared_fs":
+        return _Place(_directory(layer, "container_storage_path"), None)
+    if kind not in ("s3", "gcs"):
         raise CachedDatasetError(
-            f"data_layer.type is {kind!r}: datasets are cached in a directory of this machine or "
-            "of a shared file system; use shared_fs, with its container_storage_path"
+            f"data_layer.type is {kind!r}: datasets are cached in a directory (shared_fs) or in a "
+            "bucket (s3 or gcs)"
         )
-    path = layer.get("container_storage_path") or "~/data/determined"
-    return pathlib.Path(path).expanduser()
+    local = _directory(layer, "local_cache_container_path")
+    layer.pop("local_cache_host_path", None)
+    layer["prefix"] = layer.pop("bucket_directory_path", "").strip("/")
+    bucket = Storage({"type": kind, **layer})
+    # Copies of one bucket only, and no dataset of shared_fs.
+    return _Place(local / "local_cache" / f"{kind}-{layer.get('bucket')}" / layer["prefix"], bucket)
 
 
-def _open(directory: pathlib.Path, dataset_id: str, version: str, make: Make) -> CachedDataset:
+def _directory(layer: dict[str, Any], name: str) -> pathlib.Path:
+    return pathlib.Path(layer.pop(name, "~/data/determined")).expanduser()
+
+
+def _open(place: _Place, dataset_id: str, version: str, make: Make) -> CachedDataset:
     try:
-        opened = open_dataset(directory, dataset_id, version, timeout=0)
+        opened = place.open(dataset_id, version, timeout=0)
     except TimeoutError:
         _log.info("waiting for another process, which writes the dataset %r", dataset_id)
-        opened = open_dataset(directory, dataset_id, version)
-    if isinstance(opened, DatasetWriter):
-        _log.info("writing the dataset %r, version %r, to %s", dataset_id, version, directory)
+        opened = place.open(dataset_id, version)
+    while isinstance(opened, DatasetWriter):
+        _log.info("writing the dataset %r, version %r, to %s", dataset_id, version, place.directory)
         try:
             write_records(opened, make)
         finally:
             opened.close()
-        opened = open_dataset(directory, dataset_id, version)
-    assert isinstance(opened, CachedDataset), f"{directory} lost a dataset that was just written"
+        opened = place.open(dataset_id, version)
     return opened
 
 
