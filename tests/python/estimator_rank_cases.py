@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import estimator_recorder
 import numpy as np
 import trial_recorder
-from detcore import InvalidHP, core
+from detcore import InvalidHP, client, core
 from detcore.core import PreemptMode
 from detcore.estimator import EstimatorTrial, EstimatorTrialContext, RunHook
 from detcore.estimator._controller import Controller
@@ -448,6 +448,36 @@ def a_stop(ranks: DistributedContext) -> None:
         context = EstimatorTrialContext(Environment.of_run(run.info), run)
         Controller(Stopping, context, run, Sequencer(run, 8)).run()
     assert len(Stopping.last.seen) == 2  # type: ignore[attr-defined]
+
+
+def refusing(ranks: DistributedContext) -> None:
+    """The job ends with this: one rank finds the hyperparameters invalid while all train."""
+
+    class Refuse(RunHook):
+        def after_run(self, run_context: Any, run_values: Any) -> None:
+            if ranks.rank == 1:
+                raise InvalidHP("not these")
+
+    class Refused(Case):
+        optimizer = staticmethod(sgd)
+        hooks = (Refuse,)
+
+    try:
+        with core.init(
+            distributed=ranks,
+            config=CONFIG,
+            external_id="refused",
+            preempt_mode=PreemptMode.ChiefOnly,
+        ) as run:
+            context = EstimatorTrialContext(Environment.of_run(run.info), run)
+            Controller(Refused, context, run, Sequencer(run, 8)).run()
+    except SystemExit as end:
+        assert end.code == 0
+    else:
+        raise AssertionError("the trial went on")
+    if ranks.rank == 0:
+        with client.Client() as store:
+            assert store.get_trial("refused").early_exit == "EXITED_REASON_INVALID_HP"
 
 
 def other_models(ranks: DistributedContext) -> None:

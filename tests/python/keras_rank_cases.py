@@ -14,7 +14,13 @@ from detcore.core import PreemptMode
 from detcore.keras import TFKerasTrial, TFKerasTrialContext
 from detcore.keras._controller import Controller
 from detcore.keras._tensorflow import tf
-from detcore.trial import CheckFailedError, Environment, ExperimentConfig, Workload
+from detcore.trial import (
+    CheckFailedError,
+    Environment,
+    ExperimentConfig,
+    InvalidExperimentException,
+    Workload,
+)
 from keras_ours import goes_on
 from keras_runs import CONFIG, Run
 from trial_recorder import KINDS, differences
@@ -230,6 +236,24 @@ def half_precision(ranks: DistributedContext) -> None:
         assert mine.size == 1 or (mine != theirs).any()
 
 
+def averages_by_horovod(ranks: DistributedContext) -> None:
+    import horovod.tensorflow as hvd  # type: ignore[import-untyped,import-not-found,unused-ignore]
+
+    names = []
+    allreduce = hvd.allreduce
+
+    def seen(*given: Any, **options: Any) -> Any:
+        names.append(options["name"])
+        return allreduce(*given, **options)
+
+    hvd.allreduce = seen
+    try:
+        train(Case, ranks, 2)
+    finally:
+        hvd.allreduce = allreduce
+    assert set(names) == {f"det.0.{number}" for number in range(4)}  # a graph may be made twice
+
+
 class Words(Case):
     data = (np.arange(48).reshape(24, 2) * 5 % 11, LABELS)
 
@@ -355,6 +379,83 @@ def other_models(ranks: DistributedContext) -> None:
             return keras.Sequential([keras.Input(4), *(dense(5) for _ in range(2 + ranks.rank))])
 
     check_raises("6 on rank 1", lambda: train(Longer, ranks, 1), CheckFailedError)
+
+
+def fed(ranks: DistributedContext) -> None:
+    """By Datasets and Sequences, of which each rank has its share, as by arrays."""
+
+    class Dataset(Case):
+        def build_training_data_loader(self) -> Any:
+            rows = tf.data.Dataset.from_tensor_slices(self.data)
+            return self.context.wrap_dataset(rows).batch(self.batch)
+
+        build_validation_data_loader = build_training_data_loader
+
+    class Rows(keras.utils.Sequence):  # type: ignore[misc]
+        def __len__(self) -> int:
+            return 6
+
+        def __getitem__(self, index: int) -> Any:
+            return tuple(rows[4 * index : 4 * index + 4] for rows in ROWS_AND_LABELS)
+
+    class Sequence(Case):
+        def build_training_data_loader(self) -> Any:
+            return Rows()
+
+        build_validation_data_loader = build_training_data_loader
+
+    expected, validated = train(Case, ranks, 6, "V")
+    for trial in (Dataset, Sequence):
+        model, (_, response) = train(trial, ranks, 6, "V")
+        check_equal(ranks, model, expected)
+        if ranks.rank == 0:
+            found, of_arrays = response["metrics"], validated[1]["metrics"]
+            assert found["num_inputs"] == 24
+            np.testing.assert_allclose(
+                found["validation_metrics"]["val_loss"],
+                of_arrays["validation_metrics"]["val_loss"],
+                rtol=1e-5,
+            )
+
+    class Whole(Dataset):
+        def build_training_data_loader(self) -> Any:
+            share = tuple(rows[ranks.rank :: ranks.size] for rows in self.data)
+            rows = tf.data.Dataset.from_tensor_slices(share)
+            return self.context.wrap_dataset(rows, shard_dataset=False).batch(self.batch)
+
+    model, _ = train(Whole, ranks, 6)
+    check_equal(ranks, model, expected)
+
+
+def compiled(ranks: DistributedContext) -> None:
+    """XLA has no place for what ranks say to each other."""
+
+    class Compiled(Case):
+        def compile(self, model: Any, optimizer: Any) -> None:
+            model.compile(optimizer, "mse", jit_compile=True)
+
+    check_raises("jit_compile", lambda: train(Compiled, ranks, 1), InvalidExperimentException)
+
+
+def strings(ranks: DistributedContext) -> None:
+    """Variables of text are each rank's own."""
+
+    class Named(keras.layers.Layer):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.text = tf.Variable(f"of rank {ranks.rank}", trainable=False)
+
+        def call(self, inputs: Any) -> Any:
+            return inputs
+
+    class Texts(Case):
+        def model(self) -> Any:
+            return keras.Sequential([keras.Input(4), Named(), dense(1)])
+
+    model, _ = train(Texts, ranks, 2)
+    assert model.layers[0].text.numpy().decode() == f"of rank {ranks.rank}"
+    weights = model.trainable_weights[0].numpy()
+    np.testing.assert_array_equal(ranks.allgather(weights)[0], weights)
 
 
 def metrics(ranks: DistributedContext) -> None:

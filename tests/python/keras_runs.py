@@ -5,6 +5,7 @@ from __future__ import annotations
 import types
 from typing import Any
 
+import event_files
 import keras_recorder
 import trial_recorder
 import trial_searches
@@ -66,6 +67,9 @@ class Run:
                 kinds = [kind.__name__ for kind in type(failure).__mro__]
                 done["error"] = {"stage": stage, "type": kinds[0], "bases": kinds[1:-1]}
                 done["failure"] = failure
+            boards = context.train.get_tensorboard_path()
+        if phase.get("dump_tb"):
+            done["tfevents"] = [list(scalar) for scalar in event_files.scalars(boards)]
         if controller is not None:
             done.update(outcome(controller))
         if self._ranks is not None:
@@ -74,6 +78,8 @@ class Run:
 
     def _workloads(self, recorder: Any, run: core.Context, phase: dict[str, Any]) -> Any:
         if "workloads" in phase:
+            if phase.get("dump_tb"):
+                return ReportedWorkloads(recorder, phase, run)
             return trial_recorder.Workloads(recorder, phase)
         about = {**self.trace["input"], "sequenced": None, "searcher": phase["searcher"]}
         return trial_searches.RecordedSequencer(recorder, run, about)
@@ -104,6 +110,23 @@ class Run:
             det_trial_id="1",
             det_experiment_id="1",
         )
+
+
+class ReportedWorkloads(trial_recorder.Workloads):
+    """Those of a list, of whose metrics the run is told as by a search."""
+
+    def __init__(self, recorder: Any, phase: dict[str, Any], run: core.Context) -> None:
+        super().__init__(recorder, phase)
+        self._train = run.train
+
+    def respond(self, response: Any) -> None:
+        metrics = response.get("metrics", {})
+        if "batch_metrics" in metrics:
+            averages, batches = metrics["avg_metrics"], metrics["batch_metrics"]
+            self._train.report_training_metrics(self._total, averages, batches)
+        elif metrics:
+            self._train.report_validation_metrics(self._total, metrics["validation_metrics"])
+        super().respond(response)
 
 
 def outcome(controller: Controller) -> dict[str, Any]:

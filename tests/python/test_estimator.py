@@ -5,8 +5,9 @@ from __future__ import annotations
 import importlib
 import json
 import pathlib
+import random
 import types
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import programs
@@ -18,6 +19,7 @@ pytest.importorskip("detcore.estimator", reason="TensorFlow is not installed")
 
 import detcore.estimator
 import estimator_recorder
+import event_files
 import trial_recorder
 import trial_searches
 from detcore import InvalidHP, compat, core, trial
@@ -80,16 +82,9 @@ def train(kind: Any, config: dict[str, Any] = CONFIG) -> Any:
         given = EstimatorTrialContext(Environment.of_run(context.info), context)
         workloads = Sequencer(context, given.get_global_batch_size())
         Controller(kind, given, context, workloads).run()
-        return dict(scalars(context.train.get_tensorboard_path()))
-
-
-def scalars(folder: pathlib.Path) -> Any:
-    for path in folder.rglob("*tfevents*"):
-        for event in v1.train.summary_iterator(str(path)):
-            for value in event.summary.value:
-                if value.HasField("simple_value"):
-                    group = "validation" if path.parent.name == "eval" else "training"
-                    yield (group, value.tag, event.step), value.simple_value
+        found = event_files.scalars(context.train.get_tensorboard_path())
+    groups = {"eval": "validation"}
+    return {(groups.get(one.folder, "training"), one.tag, one.step): one.value for one in found}
 
 
 def test_a_run_is_trained_validated_saved_and_continued(
@@ -113,6 +108,51 @@ def test_a_run_is_trained_validated_saved_and_continued(
     undisturbed = train(types.new_class("Undisturbed", (Trial,)), longer)
     last = programs.reports(det)[-1]
     assert undisturbed["validation", "loss", 7] == pytest.approx(last[2]["loss"])
+
+
+class Interrupted(Trial):
+    """Fails behind each of these batches, once."""
+
+    batches: ClassVar[list[int]] = []
+
+    def model(self, features: Any, labels: Any, mode: Any) -> Any:
+        if mode == tf.estimator.ModeKeys.TRAIN:
+            features = tf.nn.dropout(features, rate=0.5)
+        return super().model(features, labels, mode)
+
+    def training(self) -> Any:
+        rows = tf.data.Dataset.from_tensor_slices((ROWS, 2 * ROWS)).shuffle(8)
+        batches = self.context.wrap_dataset(rows).batch(4).repeat()
+        return batches.skip(self.context.get_initial_batch())
+
+    def build_train_spec(self) -> Any:
+        class Fail(RunHook):
+            def after_run(_, run_context: Any, run_values: Any) -> None:
+                done = run_context.session.run(v1.train.get_global_step())
+                if self.batches and done >= self.batches[0]:
+                    raise ConnectionError(self.batches.pop(0))
+
+        return tf.estimator.TrainSpec(self.training, hooks=[Fail()])
+
+
+def test_interrupted_trials_go_on_as_if_nothing_had_been(det: Det) -> None:
+    config = {
+        **CONFIG,
+        "searcher": {**CONFIG["searcher"], "max_length": {"batches": 15}},
+        "min_checkpoint_period": {"batches": 2},
+        "reproducibility": {"experiment_seed": 7},
+    }
+    train(types.new_class("Undisturbed", (Interrupted,)), config)
+    Interrupted.batches[:] = sorted(random.sample(range(1, 16), 4))
+    for batch in list(Interrupted.batches):
+        with pytest.raises(ConnectionError, match=str(batch)):
+            train(Interrupted, config)
+    train(Interrupted, config)
+
+    def curve(trial_id: int) -> dict[Any, Any]:
+        return {(group, steps): each for group, steps, each in programs.reports(det, trial_id)}
+
+    assert curve(1) == curve(2)
 
 
 def test_one_batch_of_everything_shows_whether_a_trial_runs(store: pathlib.Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -99,7 +100,7 @@ context = init(context_dir=".")
 assert isinstance(context, EstimatorNativeContext)
 
 def model(features, labels, mode):
-    weight = tf.compat.v1.get_variable("w", [])
+    weight = tf.compat.v1.get_variable("w", [], initializer=tf.zeros_initializer())
     loss = tf.reduce_mean((weight * features - labels) ** 2)
     optimizer = context.wrap_optimizer(tf.compat.v1.train.GradientDescentOptimizer(0.01))
     step = tf.compat.v1.train.get_global_step()
@@ -116,14 +117,25 @@ raise SystemExit("the script went on")
 """
 
 
-def test_a_script_is_a_trial_of_det_run(tmp_path: Path, det: Det) -> None:
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_a_script_is_a_trial_of_det_run(ranks: int, tmp_path: Path, det: Det) -> None:
+    if ranks > 1 and shutil.which("mpirun") is None:
+        pytest.skip("there is no mpirun")
     (tmp_path / "train.py").write_text(SCRIPT)
     config = {
         "entrypoint": [sys.executable, "-m", "detcore.compat", str(tmp_path / "train.py")],
+        "resources": {"slots_per_trial": ranks},
         "hyperparameters": {"global_batch_size": 2},
         "searcher": {"name": "single", "metric": "loss", "max_length": {"batches": 3}},
         "max_restarts": 0,
     }
     (tmp_path / "experiment.json").write_text(json.dumps(config))
-    det("run", str(tmp_path / "experiment.json"))
+    det("run", str(tmp_path / "experiment.json"), "--slots", "2")
     assert programs.trial(det, 1)["state"] == "COMPLETED"
+    # Of the mean of all rows, whichever rank has them.
+    weight = 0.0
+    for _ in range(3):
+        weight += 0.01 * (2.0 - weight) * (1 + 4)
+    loss = (2.0 - weight) ** 2 * (1 + 4) / 2
+    [*_, (group, _, metrics)] = programs.reports(det)
+    assert group == "validation" and metrics["loss"] == pytest.approx(loss, rel=1e-5)

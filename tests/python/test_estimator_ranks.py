@@ -22,6 +22,11 @@ def test_two_ranks(case: str) -> None:
     assert mpirun(*ALL).failures[case] == {0: None, 1: None}
 
 
+def test_invalid_hyperparameters_on_one_rank_are_so_on_all() -> None:
+    job = mpirun("estimator_rank_cases", 2, ("refusing",))
+    assert (job.failures["refusing"], job.status) == ({0: None, 1: None}, 0)
+
+
 def test_all_end_where_one_fails() -> None:
     job = mpirun(*ALL)
     assert job.status != 0

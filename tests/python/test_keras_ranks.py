@@ -11,16 +11,32 @@ pytest.importorskip("detcore.keras", reason="TensorFlow is not installed")
 RECORDED = sorted(path.stem for path in (ROOT / "tests/data/trials/mpi").glob("mk-*.json"))
 CASES = [
     *("as_one_process", "aggregation", "half_precision", "sparse", "two_optimizers"),
-    *("not_finite", "eagerly", "metrics", "refused_hyperparameters", "checkpoints"),
+    *(
+        "not_finite",
+        "eagerly",
+        "fed",
+        "compiled",
+        "strings",
+        "metrics",
+        "refused_hyperparameters",
+        "checkpoints",
+    ),
 ]
 # Starting TensorFlow takes longest: all these are done by the same ranks, one after another.
 TWO = (*RECORDED, *CASES, "other_models", "raising")
 FOUR = ("as_one_process", "killed")
+SEARCHED = ("preempted", "early_stopping", "refusing")
 
 
 @pytest.mark.parametrize("case", TWO[:-1])
 def test_two_ranks(case: str) -> None:
     assert mpirun("keras_rank_cases", 2, TWO).failures[case] == {0: None, 1: None}
+
+
+@pytest.mark.parametrize("case", SEARCHED)
+def test_a_search(case: str) -> None:
+    job = mpirun("keras_rank_runs", 2, SEARCHED)
+    assert (job.failures[case], job.status) == ({0: None, 1: None}, 0)
 
 
 def test_four_ranks() -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import pathlib
-from typing import Any
+import random
+import types
+from typing import Any, ClassVar
 
 import numpy as np
 import programs
@@ -64,8 +66,8 @@ class Refused(Trial):
     refuses = True
 
 
-def train(trial: type[Trial]) -> None:
-    with core.init(config=CONFIG, external_id=trial.__name__) as run:
+def train(trial: type[Trial], config: dict[str, Any] = CONFIG) -> None:
+    with core.init(config=config, external_id=trial.__name__) as run:
         context = TFKerasTrialContext(Environment.of_run(run.info), run)
         Controller(trial, context, run, Sequencer(run, context.get_global_batch_size())).run()
 
@@ -89,6 +91,57 @@ def test_refused_hyperparameters_end_the_run(det: Det) -> None:
         train(Refused)
     assert ended.value.code == 0
     assert programs.trial(det)["early_exit"] is not None
+
+
+class Interrupted(Trial):
+    """Fails behind each of these batches, once."""
+
+    batches: ClassVar[list[int]] = []
+
+    def build_model(self) -> Any:
+        layers = [tf.keras.Input(1), tf.keras.layers.Dropout(0.5), tf.keras.layers.Dense(1)]
+        model = self.context.wrap_model(tf.keras.Sequential(layers))
+        optimizer = tf.keras.optimizers.Adam(0.1)
+        model.compile(self.context.wrap_optimizer(optimizer), "mse")
+        return model
+
+    def build_training_data_loader(self) -> Any:
+        rows = tf.data.Dataset.from_tensor_slices((ROWS, 2 * ROWS)).shuffle(8)
+        batches = self.context.wrap_dataset(rows).batch(4).repeat()
+        return batches.skip(self.context.get_initial_batch())
+
+    def build_validation_data_loader(self) -> Any:
+        return ROWS, 2 * ROWS
+
+    def keras_callbacks(self) -> Any:
+        def end(batch: int, logs: Any) -> None:
+            self.done += 1
+            if self.batches and self.done >= self.batches[0]:
+                raise ConnectionError(self.batches.pop(0))
+
+        self.done = self.context.get_initial_batch()
+        return [tf.keras.callbacks.LambdaCallback(on_train_batch_end=end)]
+
+
+def test_interrupted_trials_go_on_as_if_nothing_had_been(det: Det) -> None:
+    config = {
+        **CONFIG,
+        "searcher": {**CONFIG["searcher"], "max_length": {"batches": 15}},
+        "min_checkpoint_period": {"batches": 2},
+        "reproducibility": {"experiment_seed": 7},
+    }
+    train(types.new_class("Undisturbed", (Interrupted,)), config)
+    Interrupted.batches[:] = sorted(random.sample(range(1, 16), 4))
+    for batch in list(Interrupted.batches):
+        with pytest.raises(ConnectionError, match=str(batch)):
+            train(Interrupted, config)
+    train(Interrupted, config)
+    assert curve(det, 1) == curve(det, 2)
+
+
+def curve(det: Det, trial_id: int) -> dict[Any, Any]:
+    """By batch: one that was trained again is reported again."""
+    return {(group, steps): each for group, steps, each in programs.reports(det, trial_id)}
 
 
 FOLDER = ROOT / "tests/data/trials/searcher"

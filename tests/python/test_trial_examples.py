@@ -22,6 +22,7 @@ from detcore._det_run import read_config
 pytest.importorskip("detcore.keras", reason="TensorFlow is not installed")
 
 EXAMPLES = ROOT / "examples/python"
+NAMES = ["dnn_classifier", "keras_cnn"]
 
 
 @pytest.fixture(autouse=True)
@@ -69,7 +70,7 @@ class Example:
         experiments.wait_until(came, f"validation {at_least} of trial {trial_id}", 90)
 
 
-@pytest.mark.parametrize("name", ["dnn_classifier", "keras_cnn"])
+@pytest.mark.parametrize("name", NAMES)
 def test_an_example_that_is_killed_and_paused(name: str, det: Det) -> None:
     example = Example(name, "const.yaml", det, max_length={"epochs": 3})
     process = example.start()
@@ -81,10 +82,26 @@ def test_an_example_that_is_killed_and_paused(name: str, det: Det) -> None:
         example.run("--resume", "1")
     assert [steps for _, steps, _ in example.validations(1)] == [30, 60, 90]
     assert programs.trial(det)["state"] == "COMPLETED"
-    # The Dataset of an estimator begins anew with each run, and its operations draw anew.
-    if name == "keras_cnn":
-        example.run()
-        assert example.validations(1) == example.validations(2)
+    example.run()
+    assert example.validations(1) == example.validations(2)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_example_over_two_ranks(name: str, det: Det) -> None:
+    if shutil.which("mpirun") is None:
+        pytest.skip("there is no mpirun")
+    example = Example(name, "distributed.yaml", det, max_length={"epochs": 1})
+    example.run()
+    [(_, steps, metrics)] = example.validations(1)
+    assert steps == 30 and metrics["accuracy" if "accuracy" in metrics else "val_accuracy"] > 0.5
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_search_with_an_example(name: str, det: Det) -> None:
+    example = Example(name, "adaptive.yaml", det, max_length={"epochs": 1}, max_trials=2)
+    example.run()
+    assert [programs.trial(det, number)["state"] for number in (1, 2)] == ["COMPLETED"] * 2
+    assert all(example.validations(number) for number in (1, 2))
 
 
 @pytest.mark.parametrize("file", sorted(EXAMPLES.glob("*/*.yaml")), ids=lambda p: p.parent.name)

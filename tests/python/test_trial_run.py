@@ -15,7 +15,7 @@ import detcore.compat  # noqa: F401  counting_trial imports determined
 import programs
 import pytest
 from conftest import ROOT, Det
-from detcore import trial
+from detcore import InvalidHP, trial
 from detcore.trial import InvalidExperimentException
 from detcore.trial._entrypoint import check_entrypoint, entrypoint_of, load_trial_class
 
@@ -96,6 +96,9 @@ def test_two_ranks(det: Det) -> None:
         8,
         9,
     ]
+    launcher = [sys.executable, "-m", "determined.launch.horovod", "--trial", "model_def:Counting"]
+    det_run(" ".join(launcher), resources={"slots_per_trial": 2})
+    assert curve(det, 2) == curve(det, 1)
     with pytest.raises(InvalidExperimentException, match="mpirun -n 2"):
         train(config={"resources": {"slots_per_trial": 2}})
 
@@ -122,8 +125,12 @@ def test_one_batch_of_everything(det: Det, caplog: pytest.LogCaptureFixture) -> 
     Path("config.yaml").write_text(json.dumps({**CONFIG, "hyperparameters": space}))
     trial.test_one_batch(load_trial_class("model_def:Counting"), "config.yaml")
     assert [line for line in caplog.messages if line.startswith("test mode")] != []
-    with pytest.raises(SystemExit):
+    with pytest.raises(InvalidHP):
         trial.test_one_batch(load_trial_class("model_def:Refusing"), CONFIG)
+    command = [sys.executable, "-m", "detcore.trial", "--test", "--config", "config.yaml"]
+    for name, status in {"Counting": 0, "Refusing": 1}.items():
+        done = subprocess.run([*command, f"model_def:{name}"], capture_output=True, check=False)
+        assert done.returncode == status, done.stderr
     assert "no store" in det("ls", status=3)
 
 

@@ -3,6 +3,7 @@ module, whose outcomes it writes to FOLDER."""
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import os
@@ -12,13 +13,13 @@ from pathlib import Path
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
-from detcore.core import DistributedContext
+from detcore.trial._horovod import join_ranks
 
 
 def main() -> None:
     module, folder, *names = sys.argv[1:]
     cases = importlib.import_module(module)
-    with DistributedContext.from_env() as ranks:
+    with join_ranks() as ranks:
         place = Path(folder, f"rank-{ranks.rank}")
         place.mkdir()
         os.chdir(place)  # whose code a checkpoint keeps
@@ -34,6 +35,7 @@ def main() -> None:
                 json.dump(failure, file)
             if failure is not None:
                 sys.exit(f"{name}: {failure}")  # what comes next would not be in step
+    gc.collect()  # as detcore.trial.run() does, for MPI to end
 
 
 if __name__ == "__main__":

@@ -43,7 +43,11 @@ class DigitsTrial(EstimatorTrial):  # type: ignore[misc, unused-ignore]
         return dataset.batch(self.context.get_per_slot_batch_size())
 
     def build_train_spec(self) -> Any:
-        return tf.estimator.TrainSpec(lambda: self.dataset(slice(TRAINING)))
+        def training() -> Any:  # goes on behind what was trained before a restart
+            batches = self.dataset(slice(TRAINING)).repeat()
+            return batches.skip(self.context.get_initial_batch())
+
+        return tf.estimator.TrainSpec(training)
 
     def build_validation_spec(self) -> Any:
         return tf.estimator.EvalSpec(lambda: self.dataset(slice(TRAINING, None)), steps=None)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import json
+import math
 from ctypes import byref
 from typing import TYPE_CHECKING, Any, cast
 
 from detcore import _abi
 from detcore._capi import handle, library, new_error
 from detcore._owned import Owned
-from detcore.core._arrays import DTYPES, memory_of
+from detcore.core._arrays import DTYPES, Memory, memory_of
 from detcore.core._job import failure_of
 from detcore.core._json import encode
 from detcore.core._tensors import CTensors
@@ -85,7 +86,8 @@ class GradientAggregator:
 
     def add(self, index: int, gradient: Any, result: Any = None) -> None:
         """Adds the gradient of a tensor in the current batch. It is read at once, where it stands.
-        What comes of it is written to `result`, or over the gradient itself, by step()."""
+        What comes of it is written to `result`, or over the gradient itself, by step(). Arrays are
+        of any package; the Memory of one saves asking for it again."""
         if not 0 <= index < len(self._tensors):
             raise IndexError(f"gradient {index}: {len(self._tensors)} tensors were registered")
         name = f"gradient {index}"
@@ -115,10 +117,8 @@ class GradientAggregator:
         self._owned.release()
 
     def _memory(self, index: int, array: Any, name: str, to_fill: bool) -> Any:
-        memory = memory_of(array, name, to_fill)
-        count = 1
-        for extent in memory.shape:
-            count *= extent
+        memory = array if isinstance(array, Memory) else memory_of(array, name, to_fill)
+        count = math.prod(memory.shape)
         if (count, _DTYPES[memory.dtype]) != self._tensors[index]:
             raise ValueError(
                 f"{name}: {_said(count, _DTYPES[memory.dtype])} came, and "

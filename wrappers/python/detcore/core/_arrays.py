@@ -30,6 +30,14 @@ DTYPES = {
     "uint64": "U64",
 }
 _KINDS = {"b": "bool", "u": "uint", "i": "int", "f": "float", "c": "complex"}
+# As the array interface names them; that of two bytes may be another.
+_TYPES = {
+    **{f"|{kind}1": name for kind, name in (("b", "bool"), ("u", "uint8"), ("i", "int8"))},
+    **{f"<{kind}{size}": f"{_KINDS[kind]}{8 * size}" for kind in "ui" for size in (2, 4, 8)},
+    "<f4": "float32",
+    "<f8": "float64",
+    "<c8": "complex64",
+}
 _FORMATS = {"?": "bool", "e": "float16", "f": "float32", "d": "float64"}
 _SIGNED, _UNSIGNED = "bhilqn", "BHILQN"
 
@@ -54,8 +62,9 @@ def memory_of(array: Any, name: str, to_fill: bool) -> Memory:
         return _of_torch(array, name, to_fill)
     if hasattr(array, "__cuda_array_interface__"):
         return _of_interface(array, array.__cuda_array_interface__, name, to_fill, on_device=True)
-    if hasattr(array, "__array_interface__"):
-        return _of_interface(array, array.__array_interface__, name, to_fill, on_device=False)
+    about = getattr(array, "__array_interface__", None)
+    if about is not None:
+        return _of_interface(array, about, name, to_fill, on_device=False)
     return _of_buffer(array, name, to_fill)
 
 
@@ -99,7 +108,8 @@ def _of_interface(array: Any, about: Any, name: str, to_fill: bool, on_device: b
     typestr = about["typestr"]
     if typestr[0] == ">":
         raise ValueError(f"tensor {name!r}: its bytes are in the order of other machines")
-    dtype = str(getattr(getattr(array, "dtype", None), "name", ""))
+    # Asking NumPy for a name takes longer than all else here.
+    dtype = _TYPES.get(typestr) or str(getattr(getattr(array, "dtype", None), "name", ""))
     if dtype not in DTYPES:
         kind: str = typestr[1]
         dtype = (_KINDS[kind] if kind in _KINDS else str(typestr)) + str(int(typestr[2:]) * 8)

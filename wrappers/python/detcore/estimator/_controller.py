@@ -15,7 +15,8 @@ from detcore.estimator._hooks import ControlHook, StopHook
 from detcore.estimator._model_directory import ModelDirectory
 from detcore.trial import Workload, WorkloadKind, WorkloadSource, _random_state
 from detcore.trial._finished import Finished
-from detcore.trial._gradients import Gradients
+from detcore.trial._horovod import gradients_of
+from detcore.trial._refusal import refusal_in
 from detcore.trial._tensorflow import tf
 
 if TYPE_CHECKING:
@@ -57,9 +58,7 @@ class Controller:
             _log.info("going on from checkpoint %s", context.env.latest_checkpoint)
             with core.checkpoint.restore_path(context.env.latest_checkpoint) as path:
                 self._checkpoint.restore(path)
-        self._gradients: Gradients | None = None
-        if self._distributed.size > 1:
-            self._gradients = Gradients(self._distributed, context.env.experiment_config)
+        self._gradients = gradients_of(self._distributed, context.env.experiment_config)
         self._estimator = _prepare.estimator(
             self._parts.estimator,
             context,
@@ -69,7 +68,8 @@ class Controller:
         )
 
     def run(self) -> None:
-        """Until there are no more workloads. InvalidHP of training is answered, and raised."""
+        """Until there are no more workloads. InvalidHP of training is answered, and raised on every
+        rank."""
         hooks = [*self._parts.train.hooks, StopHook(self._context)]
         if self._distributed.size > 1 and self._context.env.latest_checkpoint is None:
             hooks.insert(0, _ranks.Broadcast(self._distributed, self._change))
@@ -84,12 +84,14 @@ class Controller:
             )
         except Finished:
             pass
-        except InvalidHP as refusal:
-            if self._workload is not None:
-                self._respond(refusal)
-            raise
-        except tf.errors.OpError as failure:
-            raise self._own_failure(failure) from None
+        except Exception as failure:
+            found = self._own_failure(failure)
+            found = refusal_in(found) or found
+            if isinstance(found, InvalidHP) and self._workload is not None:
+                self._respond(found)
+            if found is failure:
+                raise
+            raise found from None
         finally:
             with contextlib.ExitStack() as ends:  # also behind one that raises
                 if self._gradients is not None:
@@ -100,6 +102,8 @@ class Controller:
 
     def _own_failure(self, failure: Exception) -> BaseException:
         """What a reducer or another rank made fail, of which TensorFlow has a text only."""
+        if not isinstance(failure, tf.errors.OpError):
+            return failure
         of_ranks = self._gradients.failure if self._gradients is not None else None
         return self._context._failure or of_ranks or failure
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from detcore.estimator import _dropout
 from detcore.trial import CheckFailedError
 from detcore.trial._tensorflow import tf
 
@@ -39,11 +40,14 @@ class ControlHook(tf.compat.v1.train.SessionRunHook):  # type: ignore[misc]
         self._requested: int | None = None
         self._tags: list[str] = []
         self._fetches: Any = None
+        self._done = context.env.steps_completed
+        self._batch: Any = None
 
     def begin(self) -> None:
         scalars = list(_scalars())
         self._tags = [tag for tag, _ in scalars]
-        self._fetches = _v1.train.SessionRunArgs([tensor for _, tensor in scalars])
+        self._fetches = [tensor for _, tensor in scalars]
+        self._batch = _dropout.batch_of_graph()
         self._requested = self._controller.next_training()
 
     def after_create_session(self, session: Any, coord: Any) -> None:
@@ -52,7 +56,8 @@ class ControlHook(tf.compat.v1.train.SessionRunHook):  # type: ignore[misc]
             self._requested = self._controller.next_training()
 
     def before_run(self, run_context: Any) -> Any:
-        return self._fetches
+        feeds = None if self._batch is None else {self._batch: self._done}
+        return _v1.train.SessionRunArgs(self._fetches, feeds)
 
     def after_run(self, run_context: Any, run_values: Any) -> None:
         if not self._context._optimizer_wrapped:
@@ -60,6 +65,7 @@ class ControlHook(tf.compat.v1.train.SessionRunHook):  # type: ignore[misc]
                 "the optimizer did not pass through context.wrap_optimizer(): do so as soon as it "
                 "is made, and train with what that returns"
             )
+        self._done += 1
         self._batches.append(run_values.results)
         if len(self._batches) == self._requested:
             batches = [self._metrics(values) for values in self._batches]

@@ -7,7 +7,6 @@ import dataclasses
 import os
 import signal
 import sys
-import tempfile
 from typing import TYPE_CHECKING, Any
 
 from detcore import core
@@ -16,11 +15,12 @@ from detcore.estimator._context import EstimatorContext
 from detcore.estimator._controller import Controller
 from detcore.estimator._trial import EstimatorTrial
 from detcore.trial import Environment, InvalidExperimentException, Sequencer
+from detcore.trial._horovod import join_ranks
 from detcore.trial._offline import environment_of
-from detcore.trial._one_batch import OneBatch
+from detcore.trial._one_batch import OneBatch, unkept_run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from detcore.core import Context
     from detcore.trial import WorkloadSource
@@ -57,7 +57,7 @@ class EstimatorNativeContext(EstimatorContext):
                 return serving
 
         if self.env.test_mode:
-            with _unkept_run(self.env) as run:
+            with unkept_run(self.env) as run:
                 Controller(Given, self, run, OneBatch()).run()
             return
         started = self._core
@@ -112,7 +112,7 @@ def init(
 
 def _of_run() -> EstimatorNativeContext:
     with contextlib.ExitStack() as stack:
-        ranks = stack.enter_context(core.DistributedContext.from_env())
+        ranks = stack.enter_context(join_ranks())
         run = stack.enter_context(
             core.init(
                 distributed=ranks,
@@ -125,17 +125,3 @@ def _of_run() -> EstimatorNativeContext:
         context = EstimatorNativeContext(environment, run)
         context._stack = stack.pop_all()
     return context
-
-
-@contextlib.contextmanager
-def _unkept_run(environment: Environment) -> Iterator[Context]:
-    with (
-        tempfile.TemporaryDirectory(prefix="detcore-test-") as folder,
-        core.init(
-            master=folder,
-            checkpoint_storage=os.path.join(folder, "checkpoints"),
-            config={**environment.experiment_config, "hyperparameters": environment.hparams},
-            hparams=environment.hparams,
-        ) as run,
-    ):
-        yield run

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from detcore.estimator import _dropout
 from detcore.estimator._hooks import StopHook
 from detcore.estimator._run_hook import RunHook
 from detcore.trial import CheckFailedError, _random_state
@@ -99,7 +101,8 @@ def estimator(
         is_training = mode == tf.estimator.ModeKeys.TRAIN
         context._gradients = gradients if is_training else None
         try:
-            spec = given.model_fn(features, labels, mode, config)
+            with _dropout.by_batch() if is_training else contextlib.nullcontext():
+                spec = given.model_fn(features, labels, mode, config)
         finally:
             context._gradients = None
         if is_training:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from detcore.estimator._context import EstimatorTrialContext
 from detcore.estimator._controller import Controller
 from detcore.trial import Trial
+from detcore.trial._horovod import join_ranks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,6 +20,7 @@ class EstimatorTrial(Trial):
 
     trial_context_class = EstimatorTrialContext
     trial_controller_class = Controller
+    _join_ranks = staticmethod(join_ranks)
 
     def __init__(self, context: EstimatorTrialContext) -> None:
         self.context = context

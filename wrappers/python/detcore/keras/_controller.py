@@ -16,7 +16,8 @@ from detcore.keras._multiplexer import Multiplexer
 from detcore.keras._tensorflow import tf
 from detcore.trial import CheckFailedError, Workload, WorkloadKind, WorkloadSource
 from detcore.trial._finished import Finished
-from detcore.trial._gradients import Gradients
+from detcore.trial._horovod import gradients_of
+from detcore.trial._refusal import refusal_in
 
 if TYPE_CHECKING:
     from detcore.core import Context
@@ -50,9 +51,8 @@ class Controller:
         training, validation = _prepare.data(trial, context)
         trial.build_model()
         self._model = context._compile()
-        self._gradients: Gradients | None = None
-        if self._distributed.size > 1:
-            self._gradients = Gradients(self._distributed, context.env.experiment_config)
+        self._gradients = gradients_of(self._distributed, context.env.experiment_config)
+        if self._gradients is not None:
             _distributed_optimizer.distribute(
                 context._optimizers(), self._model.optimizer, self._gradients
             )
@@ -86,7 +86,8 @@ class Controller:
         self._callbacks._check_timing = False
 
     def run(self) -> None:
-        """Until there are no more workloads. InvalidHP of training is answered, and raised."""
+        """Until there are no more workloads. InvalidHP of training is answered, and raised on every
+        rank."""
         try:
             self._model.fit(
                 self._feed.training(),
@@ -99,12 +100,14 @@ class Controller:
             )
         except Finished:
             pass
-        except InvalidHP as refusal:
-            if self._workload is not None:
-                self._respond(refusal)
-            raise
         except Exception as failure:
-            raise self._own_failure(failure) from None
+            found = self._own_failure(failure)
+            found = refusal_in(found) or found
+            if isinstance(found, InvalidHP) and self._workload is not None:
+                self._respond(found)
+            if found is failure:
+                raise
+            raise found from None
         finally:
             self._feed.close()
             if self._gradients is not None:

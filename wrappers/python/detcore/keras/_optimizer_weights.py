@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import io
 import itertools
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -12,12 +14,21 @@ from detcore.keras._tensorflow import tf
 
 if TYPE_CHECKING:
     import pathlib
-    from collections.abc import Sequence
+    from collections.abc import Container, Sequence
 
 _log = logging.getLogger("detcore.keras")
 _GROUP = "optimizer_weights"
 _KEYS = "checkpoint_keys"
 _ATTRIBUTE_BYTES = 64_000
+
+
+class _About(NamedTuple):
+    """All of an optimizer but the values of its variables."""
+
+    learning_rate: float | None
+    built_for: tuple[int, ...]
+    names: tuple[str, ...]
+    keys: tuple[str, ...]
 
 
 def save(path: pathlib.Path, optimizers: Sequence[Any], model: Any, weights: pathlib.Path) -> None:
@@ -27,24 +38,50 @@ def save(path: pathlib.Path, optimizers: Sequence[Any], model: Any, weights: pat
     import h5py  # comes with TensorFlow
 
     there = tf.train.load_checkpoint(str(weights)).get_variable_to_dtype_map()
-    with h5py.File(path, "w") as file:
-        for number, optimizer in enumerate(optimizers):
-            group = file.create_group(f"optimizer-{number}")
-            rate = learning_rate_of(optimizer)
-            if rate is not None:
-                group.attrs["learning_rate"] = float(rate.numpy())
-            variables = variables_of(optimizer)
-            if not variables:
-                continue
-            group.attrs["built_for"] = _built_for(optimizer, model)
-            values = group.create_group(_GROUP)
-            _put_texts(values, "weight_names", [variable.name for variable in variables])
-            keys = _keys(optimizer, variables) if optimizer is model.optimizer else []
-            if keys and all(key in there for key in keys):
-                _put_texts(values, _KEYS, keys)
-                continue
-            for variable in variables:
+    abouts = tuple(_about(optimizer, model, there) for optimizer in optimizers)
+    path.write_bytes(_without_values(abouts))
+    alone = [i for i, about in enumerate(abouts) if about.names and not about.keys]
+    if not alone:
+        return
+    with h5py.File(path, "r+") as file:
+        for number in alone:
+            values = file[f"optimizer-{number}/{_GROUP}"]
+            for variable in variables_of(optimizers[number]):
                 values.create_dataset(variable.name, data=variable.numpy())
+
+
+def _about(optimizer: Any, model: Any, there: Container[str]) -> _About:
+    rate = learning_rate_of(optimizer)
+    variables = variables_of(optimizer)
+    keys = _keys(optimizer, variables) if optimizer is model.optimizer else []
+    return _About(
+        None if rate is None else float(rate.numpy()),
+        tuple(_built_for(optimizer, model)) if variables else (),
+        tuple(variable.name for variable in variables),
+        tuple(keys) if all(key in there for key in keys) else (),
+    )
+
+
+@functools.lru_cache(maxsize=1)
+def _without_values(abouts: tuple[_About, ...]) -> bytes:
+    """The file. Most checkpoints of a run have the same, and HDF5 takes as long for it as a small
+    model for its weights."""
+    import h5py
+
+    image = io.BytesIO()
+    with h5py.File(image, "w") as file:
+        for number, about in enumerate(abouts):
+            group = file.create_group(f"optimizer-{number}")
+            if about.learning_rate is not None:
+                group.attrs["learning_rate"] = about.learning_rate
+            if not about.names:
+                continue
+            group.attrs["built_for"] = about.built_for
+            values = group.create_group(_GROUP)
+            _put_texts(values, "weight_names", about.names)
+            if about.keys:
+                _put_texts(values, _KEYS, about.keys)
+    return image.getvalue()
 
 
 def load(path: pathlib.Path, optimizers: Sequence[Any], model: Any, weights: pathlib.Path) -> None:
@@ -100,7 +137,7 @@ def _keys(optimizer: Any, variables: list[Any]) -> list[str]:
     return [f"optimizer/{key}/.ATTRIBUTES/VARIABLE_VALUE" for key in known]
 
 
-def _put_texts(group: Any, name: str, texts: list[str]) -> None:
+def _put_texts(group: Any, name: str, texts: Sequence[str]) -> None:
     """An attribute has at most 64 KiB: as Keras, in several where that is too little."""
     encoded = [text.encode() for text in texts]
     most = max(1, _ATTRIBUTE_BYTES // max(map(len, encoded)))

@@ -43,6 +43,7 @@ class Broadcast(tf.keras.callbacks.Callback):  # type: ignore[misc]
             rate = learning_rate_of(optimizer)
             variables += variables_of(optimizer) + [rate] * (rate is not None)
         check_same(distributed, variables)
+        variables = [variable for variable in variables if variable.dtype.base_dtype != tf.string]
         values = [np.array(variable.numpy()) for variable in variables]
         # By number: a model that was built before, on one rank only, shifts the names of Keras.
         broadcast_arrays(distributed, {str(number): value for number, value in enumerate(values)})

@@ -9,6 +9,7 @@ from detcore.keras._context import TFKerasTrialContext
 from detcore.keras._controller import Controller
 from detcore.keras._tensorflow import tf
 from detcore.trial import Trial
+from detcore.trial._horovod import join_ranks
 
 if TYPE_CHECKING:
     from detcore.keras._data import InputData
@@ -19,6 +20,7 @@ class TFKerasTrial(Trial):
 
     trial_context_class = TFKerasTrialContext
     trial_controller_class = Controller
+    _join_ranks = staticmethod(join_ranks)
 
     def __init__(self, context: TFKerasTrialContext) -> None:
         self.context = context

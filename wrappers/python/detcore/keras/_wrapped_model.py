@@ -48,6 +48,12 @@ class _WrappedModel:
                 f"compile(steps_per_execution={at_once!r}): workloads of a trial end between any "
                 "two batches; leave it at 1"
             )
+        ranks = self._det_context.distributed.size
+        if bound.arguments.get("jit_compile") and ranks > 1:
+            raise InvalidExperimentException(
+                f"compile(jit_compile=True): {ranks} ranks add up their gradients in every batch, "
+                "which XLA cannot compile; leave it out, or train with one slot"
+            )
         self._det_context._compile_arguments = bound
 
     def fit(

@@ -7,7 +7,7 @@ import logging
 import os
 import sys
 
-from detcore import compat  # trials written against determined import that
+from detcore import InvalidHP, compat  # trials written against determined import that
 from detcore.trial import InvalidExperimentException, run, test_one_batch
 from detcore.trial._entrypoint import check_entrypoint, load_trial_class
 
@@ -48,7 +48,10 @@ def main() -> None:
         print(f"detcore.trial: {refusal}", file=sys.stderr)
         sys.exit(2)
     if given.test:
-        test_one_batch(trial_class, given.config)
+        try:
+            test_one_batch(trial_class, given.config)
+        except InvalidHP as refusal:
+            sys.exit(f"InvalidHP: {refusal}")
     else:
         options = {"external_id": given.external_id} if given.external_id else {}
         run(trial_class, given.config, **options)

@@ -26,7 +26,8 @@ def copy(target: pathlib.Path) -> None:
     is no file or cannot be read, and checkpoints; of links what they lead to. Where that is more
     than code is, its Python files alone."""
     source = os.getcwd()
-    shutil.rmtree(target, ignore_errors=True)
+    if target.exists():
+        shutil.rmtree(target, ignore_errors=True)
     target.mkdir(mode=0o755)
     files, size = [], 0
     for file in _files(source, os.path.realpath(target)):

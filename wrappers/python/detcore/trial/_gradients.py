@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from detcore._trial_gradients import GradientAggregator
+from detcore.core._arrays import memory_of
 from detcore.trial._same_variables import check_same
 from detcore.trial._tensorflow import tf
 
@@ -28,6 +29,8 @@ class Gradients:
 
     def __init__(self, distributed: DistributedContext, config: ExperimentConfig) -> None:
         self._distributed = distributed
+        #: Those whose gradients an exchange adds up; None: this rank's alone.
+        self._ranks: DistributedContext | None = distributed
         given = config.get_optimizations_config()
         self.frequency = int(given.get("aggregation_frequency", 1))
         self._options = {
@@ -36,7 +39,8 @@ class Gradients:
             "gradient_compression": bool(given.get("gradient_compression", False)),
             "tensor_fusion_threshold": int(given.get("tensor_fusion_threshold", 64)) * _MIB,
         }
-        self._exchanges: dict[Any, _Exchange] = {}
+        self._positions: dict[Any, int] = {}
+        self._exchanges: dict[int, _Exchange] = {}
         #: What a sum over ranks raised, of which TensorFlow has a text only.
         self.failure: BaseException | None = None
 
@@ -47,32 +51,39 @@ class Gradients:
         ranks in step, also where TensorFlow makes the graph of the first batch. `number` tells
         several sums for the same variables in a batch apart."""
         try:
-            exchange = self._exchange(gradients, variables, number)
-            parts = exchange.parts(gradients)
-            if tf.executing_eagerly():
-                results = exchange(*[part.numpy() for part in parts])
-            else:
-                results = tf.numpy_function(self._keep_failure(exchange), parts, exchange.types)
+            return self._sum(self._position(gradients, variables, number), gradients, variables)
         except Exception as failure:
             self.failure = failure
             raise
-        return exchange.gradients(results), results[-1]
 
     def close(self) -> None:
         """Leaves the job to end: graphs, which live on, refer to what sums."""
         for exchange in self._exchanges.values():
             exchange.close()
 
-    def _exchange(
-        self, gradients: Sequence[Any], variables: Sequence[Any], number: int
-    ) -> _Exchange:
+    def _position(self, gradients: Sequence[Any], variables: Sequence[Any], number: int) -> int:
+        """Of such gradients among all that are summed, the same on all ranks."""
         # One rank alone may make its graph again, as for a shorter batch.
         sparse = tuple(isinstance(gradient, tf.IndexedSlices) for gradient in gradients)
         key = (number, tuple(id(variable) for variable in variables), sparse)
-        if key not in self._exchanges:
+        if key not in self._positions:
             check_same(self._distributed, variables)
-            self._exchanges[key] = _Exchange(self._distributed, gradients, variables, self._options)
-        return self._exchanges[key]
+            self._positions[key] = len(self._positions)
+        return self._positions[key]
+
+    def _sum(
+        self, position: int, gradients: Sequence[Any], variables: Sequence[Any]
+    ) -> tuple[list[Any], Any]:
+        if position not in self._exchanges:
+            made = _Exchange(self._ranks, gradients, variables, self._options)
+            self._exchanges[position] = made
+        exchange = self._exchanges[position]
+        parts = exchange.parts(gradients)
+        if tf.executing_eagerly():
+            results = exchange(*[part.numpy() for part in parts])
+        else:
+            results = tf.numpy_function(self._keep_failure(exchange), parts, exchange.types)
+        return exchange.gradients(results), results[-1]
 
     def _keep_failure(self, exchange: _Exchange) -> Any:
         @functools.wraps(exchange.__call__)
@@ -92,7 +103,7 @@ class _Exchange:
 
     def __init__(
         self,
-        distributed: DistributedContext,
+        distributed: DistributedContext | None,
         gradients: Sequence[Any],
         variables: Sequence[Any],
         options: dict[str, Any],
@@ -103,6 +114,7 @@ class _Exchange:
         dtypes += [np.float32] * len(self._sparse)
         shapes = self._shapes + [self._shapes[index][:1] for index in self._sparse]
         self._results = [_aligned(shape, dtype) for shape, dtype in zip(shapes, dtypes)]
+        self._written = [memory_of(result, "a sum", to_fill=True) for result in self._results]
         self._aggregator = GradientAggregator(
             distributed,
             [(result.size, result.dtype.name) for result in self._results],
@@ -128,7 +140,7 @@ class _Exchange:
         """The sums; then the rows of sparse ones; then whether they are to be applied. They stand
         in memory that the next call writes to."""
         for index in reversed(range(len(parts))):  # as a backward pass makes them
-            self._aggregator.add(index, parts[index], self._results[index])
+            self._aggregator.add(index, parts[index], self._written[index])
         is_applied = self._aggregator.step()
         results = self._results[: len(self._shapes)]
         rows = [np.flatnonzero(marks) for marks in self._results[len(self._shapes) :]]

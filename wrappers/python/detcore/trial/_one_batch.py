@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
-from typing import Any
+import os
+import tempfile
+from typing import TYPE_CHECKING, Any
 
-from detcore import InvalidHP
+from detcore import InvalidHP, core
 from detcore.trial._workloads import Workload, WorkloadKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from detcore.trial._environment import Environment
 
 _log = logging.getLogger("detcore.trial")
 _DONE = {
@@ -44,3 +52,25 @@ class OneBatch:
 
     def load_state(self, state: dict[str, int]) -> None:
         raise AssertionError("test mode starts from nothing")
+
+
+@contextlib.contextmanager
+def unkept_run(environment: Environment) -> Iterator[core.Context]:
+    """A run of which nothing is kept. InvalidHP leaves it as any exception does: there is no search
+    that could try others."""
+    refusal = None
+    with (
+        tempfile.TemporaryDirectory(prefix="detcore-test-") as folder,
+        core.init(
+            master=folder,
+            checkpoint_storage=os.path.join(folder, "checkpoints"),
+            config={**environment.experiment_config, "hyperparameters": environment.hparams},
+            hparams=environment.hparams,
+        ) as run,
+    ):
+        try:
+            yield run
+        except InvalidHP as raised:
+            refusal = raised
+    if refusal is not None:
+        raise refusal

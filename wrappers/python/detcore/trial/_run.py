@@ -6,7 +6,6 @@ import gc
 import logging
 import os
 import signal
-import tempfile
 from typing import TYPE_CHECKING, Any
 
 from detcore import core
@@ -14,7 +13,7 @@ from detcore._det_run import read_config
 from detcore.trial._environment import Environment
 from detcore.trial._errors import InvalidExperimentException
 from detcore.trial._offline import environment_of
-from detcore.trial._one_batch import OneBatch
+from detcore.trial._one_batch import OneBatch, unkept_run
 from detcore.trial._sequencer import Sequencer
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ def _train(
     hparams: Mapping[str, Any] | None,
     options: dict[str, Any],
 ) -> None:
-    ranks = core.DistributedContext.from_env()
+    ranks = trial_class._join_ranks()
     options.setdefault("preempt_signals", [signal.SIGTERM])
     if ranks.rank > 0:  # once is enough
         logging.getLogger("detcore").setLevel(logging.WARNING)
@@ -82,19 +81,11 @@ def test_one_batch(
     """Trains one batch, validates with one, and saves a checkpoint: whether a trial runs at all.
 
     In this process; nothing of it is kept. Hyperparameters that `config` searches for are drawn
-    from their ranges.
+    from their ranges. InvalidHP is raised.
     """
     given = {**(read_config(config) if config is not None else {}), "scheduling_unit": 1}
     offline = environment_of(given, None if hparams is None else dict(hparams))
-    with (
-        tempfile.TemporaryDirectory(prefix="detcore-test-") as folder,
-        core.init(
-            master=folder,
-            checkpoint_storage=os.path.join(folder, "checkpoints"),
-            config={**offline.experiment_config, "hyperparameters": offline.hparams},
-            hparams=offline.hparams,
-        ) as context,
-    ):
+    with unkept_run(offline) as context:
         environment = Environment.of_run(context.info, test_mode=True)
         _controller(trial_class, environment, context, OneBatch()).run()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from detcore.core import DistributedContext
 from detcore.trial._context import TrialContext
 
 if TYPE_CHECKING:
@@ -34,6 +35,11 @@ class Trial(abc.ABC):
 
     trial_context_class: ClassVar[type[TrialContext]] = TrialContext
     trial_controller_class: ClassVar[type[TrialController] | None] = None
+
+    @staticmethod
+    def _join_ranks() -> DistributedContext:
+        """How the processes that train it meet."""
+        return DistributedContext.from_env()
 
     @abc.abstractmethod
     def __init__(self, context: Any) -> None: ...

@@ -1,0 +1,98 @@
+"""Horovod in the place of detcore's sums over ranks, where it is asked for."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from detcore.core import DistributedContext
+from detcore.trial._gradients import Gradients
+from detcore.trial._tensorflow import tf
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from detcore.trial import ExperimentConfig
+
+# horovodrun sets the first; the second is 1 where somebody else asks for Horovod.
+_RANK, _WANTED = "HOROVOD_RANK", "USE_HOROVOD"
+
+
+def start() -> Any:
+    """horovod.tensorflow, begun; None: it is not asked for. Before the ranks meet, for the MPI of
+    both must be one that Horovod's thread may call. ImportError: there is no Horovod."""
+    if _RANK not in os.environ and os.environ.get(_WANTED) != "1":
+        return None
+    try:
+        import horovod.tensorflow as hvd  # type: ignore[import-untyped,import-not-found,unused-ignore]
+    except ImportError as missing:
+        raise ImportError(
+            f"training over Horovod, as {_RANK} or {_WANTED}=1 ask for: horovod.tensorflow cannot "
+            f"be imported ({missing}): HOROVOD_WITH_TENSORFLOW=1 pip install --no-build-isolation "
+            "horovod; or start the ranks without it, by det run or mpirun"
+        ) from missing
+    hvd.init()
+    return hvd
+
+
+def join_ranks() -> DistributedContext:
+    start()
+    return DistributedContext.from_env()
+
+
+def gradients_of(distributed: DistributedContext, config: ExperimentConfig) -> Gradients | None:
+    """What a trial's ranks sum their gradients by; None where it is one process."""
+    if distributed.size == 1:
+        return None
+    hvd = start()
+    return Gradients(distributed, config) if hvd is None else _OverHorovod(hvd, distributed, config)
+
+
+class _OverHorovod(Gradients):
+    """Several batches of a rank are added up as they are without Horovod, which averages over ranks
+    then. Its own optimizers do not: they leave out a train_step() that applies gradients itself."""
+
+    def __init__(self, hvd: Any, distributed: DistributedContext, config: ExperimentConfig) -> None:
+        if (hvd.rank(), hvd.size()) != (distributed.rank, distributed.size):
+            raise RuntimeError(
+                f"training over Horovod: it counts rank {hvd.rank()} of {hvd.size()}, and this is "
+                f"rank {distributed.rank} of {distributed.size}; one built without MPI is started "
+                "by horovodrun: install it with HOROVOD_WITH_MPI=1, or unset USE_HOROVOD"
+            )
+        super().__init__(distributed, config)
+        is_compressed = self._options["gradient_compression"]
+        self._hvd = hvd
+        self._compression = hvd.Compression.fp16 if is_compressed else hvd.Compression.none
+        self._ranks = None
+        self._options["gradient_compression"] = False
+
+    def _sum(
+        self, position: int, gradients: Sequence[Any], variables: Sequence[Any]
+    ) -> tuple[list[Any], Any]:
+        if self.frequency == 1:
+            return self._averages(position, gradients), tf.constant(True)
+        sums, is_applied = super()._sum(position, gradients, variables)
+        if tf.executing_eagerly():
+            return self._averages(position, sums) if is_applied else sums, is_applied
+        averages = tf.cond(is_applied, lambda: self._averages(position, sums), lambda: sums)
+        return averages, is_applied
+
+    def _averages(self, position: int, gradients: Sequence[Any]) -> list[Any]:
+        # Horovod knows tensors by names, and those of a graph that one rank made again are others.
+        return [self._average(f"det.{position}.{n}", one) for n, one in enumerate(gradients)]
+
+    def _average(self, name: str, gradient: Any) -> Any:
+        if not isinstance(gradient, tf.IndexedSlices):
+            return self._hvd.allreduce(
+                gradient,
+                op=self._hvd.Average,
+                compression=self._compression,
+                name=name,
+                ignore_name_scope=True,
+            )
+        values, rows = (
+            self._hvd.allgather(part, name=f"{name}.{of}", ignore_name_scope=True)
+            for of, part in (("values", gradient.values), ("rows", gradient.indices))
+        )
+        size = tf.cast(self._distributed.size, values.dtype)
+        return tf.IndexedSlices(values / size, rows, gradient.dense_shape)
