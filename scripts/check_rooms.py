@@ -24,7 +24,7 @@ store = re.compile(r"\b(Database|Transaction|open_store)\b")
 def room_of(path):
     if path.startswith("core/"):
         return path.split("/")[1]
-    return "cli" if path.startswith("wrappers/") else path.split("/")[0]
+    return path.split("/")[1 if path.startswith("wrappers/") else 0]
 
 
 def look_at(path):
@@ -59,7 +59,7 @@ def look_at(path):
             tell("only core/engine has the store in its hands")
 
 
-for folder in ["core", "capi", "wrappers/cli"]:
+for folder in ["core", "capi", "wrappers/cli", "wrappers/nn"]:
     for path in sorted((root / folder).rglob("*")):
         if path.suffix in (".cc", ".h"):
             look_at(path.relative_to(root).as_posix())

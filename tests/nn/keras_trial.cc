@@ -1,0 +1,119 @@
+// A trial for test_keras.py: it writes each hook that is called, and its last weights. With
+// DIE_AFTER_BATCH=N its process dies within that batch, counted over the whole trial.
+#include <signal.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <det/keras.hpp>
+
+namespace {
+
+using namespace det::nn;
+namespace keras = det::keras;
+
+int64_t number_of(const char *variable) {
+  const char *text = std::getenv(variable);
+  return text != nullptr ? std::atoll(text) : -1;
+}
+
+class Hooks : public keras::Callback {
+ public:
+  explicit Hooks(bool is_chief) : is_chief_(is_chief) {}
+
+  void on_train_begin() override { say("train_begin"); }
+  void on_train_end() override {
+    say("train_end");
+    for (const det::Tensor &weight : model().weights()) {
+      if (is_chief_) std::printf("weight %s", weight.name.c_str());
+      size_t count = 1;
+      for (const int64_t size : weight.shape) count *= static_cast<size_t>(size);
+      const auto *values = static_cast<const float *>(weight.data);
+      for (size_t i = 0; is_chief_ && i < count; ++i)
+        std::printf(" %a", static_cast<double>(values[i]));
+      if (is_chief_) std::printf("\n");
+    }
+  }
+  void on_epoch_begin(int64_t epoch) override { say("epoch_begin", epoch); }
+  void on_epoch_end(int64_t epoch) override { say("epoch_end", epoch); }
+  void on_train_workload_begin(int64_t total, int64_t batches) override {
+    total_ = total;
+    say("workload_begin", total, batches);
+  }
+  void on_train_workload_end(int64_t total, const Metrics &metrics) override {
+    say("workload_end", total);
+    if (is_chief_) std::printf("loss %a\n", metrics.at("loss"));
+  }
+  void on_train_batch_end(int64_t batch, const Metrics &) override {
+    say("batch_end", batch);
+    if (++total_ == number_of("DIE_AFTER_BATCH")) kill(getpid(), SIGKILL);
+  }
+  void on_test_end(const Metrics &metrics) override {
+    say("test_end");
+    if (is_chief_) std::printf("val_loss %a\n", metrics.at("val_loss"));
+  }
+  void on_checkpoint_end(const std::filesystem::path &) override { say("checkpoint_end"); }
+  det::Json get_state() const override { return "[1]"; }
+  void load_state(const det::Json &) override { say("load_state"); }
+
+ private:
+  template <class... Numbers>
+  void say(const char *hook, Numbers... numbers) const {
+    if (!is_chief_) return;
+    std::printf("%s", hook);
+    ((std::printf(" %lld", static_cast<long long>(numbers))), ...);
+    std::printf("\n");
+    std::fflush(stdout);
+  }
+
+  bool is_chief_;
+  int64_t total_ = 0;
+};
+
+class SmallTrial : public keras::Trial {
+ public:
+  using Trial::Trial;
+
+  keras::TrialModel build_model() override {
+    // In the order of the records a batch of one process is what its ranks have together.
+    context().configure_fit({std::getenv("IN_ORDER") == nullptr});
+    auto model = context().wrap_model(
+        describe_sequential({flatten(), dense(6, tanh_activation), dense(2, softmax)}, {2, 2}));
+    model.compile(context().wrap_optimizer(sgd(context().get_hparam<double>("learning_rate"), 0.9)),
+                  "sparse_categorical_crossentropy", {"accuracy"});
+    return model;
+  }
+  keras::InputData build_training_data_loader() override { return records(48); }
+  keras::InputData build_validation_data_loader() override { return records(16); }
+  std::vector<std::shared_ptr<keras::Callback>> keras_callbacks() override {
+    return {std::make_shared<Hooks>(context().distributed().rank() == 0),
+            std::make_shared<keras::EarlyStopping>(stopping())};
+  }
+
+ private:
+  static det::EarlyStoppingOptions stopping() {
+    det::EarlyStoppingOptions options;
+    options.patience = 100;
+    return options;
+  }
+  static keras::InputData records(int64_t count) {
+    std::vector<float> x(static_cast<size_t>(count) * 4);
+    std::vector<int64_t> y(static_cast<size_t>(count));
+    for (size_t i = 0; i < x.size(); ++i) x[i] = std::sin(static_cast<float>(5 * i + 1));
+    for (size_t i = 0; i < y.size(); ++i) y[i] = x[4 * i] > x[4 * i + 1] ? 1 : 0;
+    return keras::arrays(Array(std::move(x), {count, 2, 2}), Array(std::move(y)));
+  }
+};
+
+}  // namespace
+
+int main(int argc, char **argv) {
+  det::CoreOptions options;
+  options.external_id = "small";
+  options.hparams = R"({"global_batch_size": 8, "learning_rate": 0.1})";
+  options.config =
+      R"({"searcher": {"name": "single", "metric": "val_loss", "max_length": {"batches": 9}},
+    "scheduling_unit": 2, "min_validation_period": {"batches": 4}, "min_checkpoint_period": {"batches": 2},
+    "records_per_epoch": 24,
+    "reproducibility": {"experiment_seed": 7}})";
+  return det::run_trial<SmallTrial>(argc, argv, options);
+}

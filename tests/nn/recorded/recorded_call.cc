@@ -1,0 +1,140 @@
+#include "tests/nn/recorded/recorded_call.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "wrappers/nn/array_copy.h"
+
+namespace det::test {
+
+namespace {
+
+std::string without_number(const std::string &name) { return name.substr(0, name.rfind(':')); }
+
+std::string last_part(const std::string &name) { return name.substr(name.rfind('/') + 1); }
+
+bool is_same_name(const std::string &ours, const std::string &theirs) {
+  return ours == theirs || ours.ends_with("/" + theirs) || theirs.ends_with("/" + ours);
+}
+
+// Where `name` is among `names`; `usual` where it is not.
+size_t place_of(const std::vector<std::string> &names, const std::string &name, size_t usual) {
+  const auto found = std::find(names.begin(), names.end(), name);
+  return found == names.end() ? usual : static_cast<size_t>(found - names.begin());
+}
+
+// These compute otherwise while they are trained, whose weights have no gradients else.
+bool depends_on_training(const Json &model) {
+  const std::string text = model.dump();
+  return text.find("\"BatchNormalization\"") != std::string::npos ||
+         text.find("\"Dropout\"") != std::string::npos;
+}
+
+}  // namespace
+
+std::vector<size_t> places_of_weights(const nn::Weights &weights,
+                                      const std::vector<std::string> &names,
+                                      const std::vector<nn::Shape> &shapes) {
+  std::vector<bool> is_taken(weights.all().size(), false);
+  const auto take = [&](size_t i, bool by_whole_name) {
+    const std::string theirs = without_number(names[i]);
+    for (size_t at = 0; at < is_taken.size(); ++at) {
+      const nn::Weight &weight = weights.at(at);
+      const bool fits = by_whole_name ? is_same_name(weight.name, theirs)
+                                      : last_part(weight.name) == last_part(theirs);
+      if (is_taken[at] || weight.options.shape != shapes[i] || !fits) continue;
+      is_taken[at] = true;
+      return at;
+    }
+    return is_taken.size();
+  };
+  std::vector<size_t> places;
+  for (size_t i = 0; i < names.size(); ++i) {
+    places.push_back(take(i, true));
+    if (places.back() == is_taken.size()) places.back() = take(i, false);
+    if (places.back() == is_taken.size())
+      throw Error(Code::unsupported,
+                  "the model has no weight that is '" + names[i] + "' " + nn::text_of(shapes[i]));
+  }
+  return places;
+}
+
+RecordedCall::RecordedCall(const Fixture &fixture, const Json &about, nn::Backend &backend)
+    : fixture_(fixture),
+      prefix_(about["name"].get<std::string>() + "/"),
+      has_weight_gradients_(about["training"].get<bool>() || !depends_on_training(about["model"])) {
+  const auto graph = nn::read_model(about["model"]);
+  std::vector<std::string> input_names;
+  for (const nn::Graph::Input &input : graph->inputs()) input_names.push_back(input.name);
+  std::vector<size_t> places_of_inputs;
+  for (size_t i = 0; i < about["inputs"].size(); ++i)
+    places_of_inputs.push_back(place_of(input_names, about["inputs"][i], i));
+  for (size_t i = 0; i < about["outputs"].size(); ++i)
+    outputs_.push_back(place_of(graph->result_names(), about["outputs"][i], i));
+
+  nn::ProgramBuilder builder(weights_, has_weight_gradients_);
+  inputs_ = places_of_inputs.size();
+  nn::LayerCall call;
+  call.inputs.resize(places_of_inputs.size());
+  for (size_t i = 0; i < places_of_inputs.size(); ++i) {
+    const size_t place = places_of_inputs[i];
+    const nn::Dtype dtype = graph->inputs().at(place).type.dtype;
+    call.inputs.at(place) =
+        builder.feed({recorded("inputs", i).shape(), dtype}, dtype == nn::Dtype::f32);
+  }
+  const nn::Program program = builder.finish(graph->compute(builder, call));
+
+  weights_.settle(0);
+  std::vector<std::string> names;
+  std::vector<nn::Shape> shapes;
+  for (const Json &weight : about["weights"]) {
+    shapes.push_back(recorded("weights", names.size()).shape());
+    names.push_back(weight["name"]);
+  }
+  places_ = places_of_weights(weights_, names, shapes);
+  for (size_t i = 0; i < places_.size(); ++i)
+    nn::copy_elements(recorded("weights", i), weights_.at(places_[i]).value, names[i]);
+  executable_ = std::make_unique<nn::Executable>(program, weights_, backend, state_);
+  for (size_t i = 0; i < inputs_; ++i)
+    nn::copy_elements(recorded("inputs", i), executable_->fed(i), "an input");
+}
+
+const nn::Array &RecordedCall::recorded(const std::string &array, size_t index) const {
+  return fixture_[prefix_ + array + "/" + std::to_string(index)];
+}
+
+bool RecordedCall::is_recorded(const std::string &array, size_t index) const {
+  return fixture_.has(prefix_ + array + "/" + std::to_string(index));
+}
+
+void RecordedCall::compare_outputs() {
+  executable_->forward();
+  for (size_t i = 0; i < outputs_.size(); ++i)
+    expect_recorded(executable_->result(outputs_[i]), recorded("outputs", i), tolerance,
+                    "output " + std::to_string(i));
+}
+
+void RecordedCall::compare_gradients() {
+  for (size_t i = 0; i < outputs_.size(); ++i)
+    if (const nn::Array &given = executable_->result_gradient(outputs_[i]))
+      nn::copy_elements(recorded("output_gradients", i), given, "the gradient of an output");
+  executable_->backward();
+  for (size_t i = 0; i < inputs_; ++i)
+    if (is_recorded("input_gradients", i))
+      expect_recorded(executable_->fed_gradient(i), recorded("input_gradients", i), tolerance,
+                      "the gradient of input " + std::to_string(i));
+  for (size_t i = 0; has_weight_gradients_ && i < places_.size(); ++i)
+    if (is_recorded("weight_gradients", i))
+      expect_recorded(weights_.at(places_[i]).gradient, recorded("weight_gradients", i), tolerance,
+                      "the gradient of " + weights_.at(places_[i]).name);
+}
+
+void RecordedCall::compare_states() {
+  for (size_t i = 0; i < places_.size(); ++i) {
+    const std::string kept = is_recorded("weights_after", i) ? "weights_after" : "weights";
+    expect_recorded(weights_.at(places_[i]).value, recorded(kept, i), tolerance,
+                    weights_.at(places_[i]).name + " after the call");
+  }
+}
+
+}  // namespace det::test

@@ -1,0 +1,27 @@
+#include "tests/nn/suite/operation_case.h"
+
+namespace det::test {
+
+using namespace nn;
+
+OperationCases attention_cases() {
+  OperationCases cases{
+      {"causal mask", AttentionMaskOp{true}, {floats({2, 2, 3, 3})}},
+      {"mask of each record", AttentionMaskOp{}, {floats({2, 2, 3, 4}), ints({2, 1, 3, 4})}},
+      {"causal mask and mask of keys",
+       AttentionMaskOp{true},
+       {floats({2, 1, 3, 3}), ints({2, 1, 1, 3})}},
+  };
+  // What is hidden stays hidden: next to 1e9 no difference is seen.
+  for (OperationCase &masked : cases) masked.is_differentiable.assign(masked.inputs.size(), false);
+  for (const bool a : {false, true})
+    for (const bool b : {false, true})
+      cases.push_back({std::string("batched product") + (a ? " of a transposed" : "") +
+                           (b ? " with b transposed" : ""),
+                       BatchedMatMulOp{a, b, 0.7F},
+                       {floats(a ? Shape{2, 3, 5, 4} : Shape{2, 3, 4, 5}),
+                        floats(b ? Shape{2, 3, 6, 5} : Shape{2, 3, 5, 6})}});
+  return cases;
+}
+
+}  // namespace det::test

@@ -1,0 +1,38 @@
+#include "tests/nn/suite/operation_case.h"
+
+namespace det::test {
+
+using namespace nn;
+
+OperationCases elementwise_cases() {
+  OperationCases cases;
+  for (int i = 0; i <= static_cast<int>(Activation::leaky_relu); ++i) {
+    const auto activation = static_cast<Activation>(i);
+    cases.push_back(
+        {std::string("activation ") + name_of(activation) + " (" + std::to_string(i) + ")",
+         ActivationOp{activation, 0.3F},
+         {floats({3, 17})}});
+  }
+  cases.push_back({"scale", ScaleOp{-2.5F}, {floats({2, 9})}});
+  cases.push_back({"softmax", SoftmaxOp{}, {floats({3, 6})}});
+  cases.push_back({"softmax of many rows", SoftmaxOp{}, {floats({40, 2, 33})}});
+  for (const Activation activation : {Activation::sigmoid, Activation::tanh, Activation::softplus,
+                                      Activation::silu, Activation::gelu})
+    cases.push_back({std::string("of many ") + name_of(activation),
+                     ActivationOp{activation},
+                     {floats({33, 2, 40})}});
+  cases.push_back({"softmax of three axes", SoftmaxOp{}, {floats({2, 2, 5})}});
+  cases.push_back({"reshape", ReshapeOp{{6, 4}}, {floats({2, 3, 4})}});
+  for (const Arithmetic arithmetic : {Arithmetic::add, Arithmetic::subtract, Arithmetic::multiply,
+                                      Arithmetic::maximum, Arithmetic::minimum}) {
+    const std::string number = std::to_string(static_cast<int>(arithmetic));
+    cases.push_back(
+        {"arithmetic " + number, ArithmeticOp{arithmetic}, {floats({3, 8}), floats({3, 8})}});
+    cases.push_back(
+        {"repeated arithmetic " + number, ArithmeticOp{arithmetic}, {floats({3, 8}), floats({8})}});
+  }
+  cases.push_back({"regularization", RegularizationOp{{0.3F, 0.2F}}, {floats({3, 5})}});
+  return cases;
+}
+
+}  // namespace det::test

@@ -1,0 +1,40 @@
+#include "tests/nn/suite/operation_case.h"
+
+namespace det::test {
+
+using namespace nn;
+
+namespace {
+
+// 2 records of 3 steps with 4 features, for 5 units.
+ArrayTypes sequences(int64_t gates, const Shape &bias) {
+  ArrayTypes inputs{floats({2, 3, 4}), floats({4, gates * 5}), floats({5, gates * 5})};
+  if (!bias.empty()) inputs.push_back(floats(bias));
+  return inputs;
+}
+
+}  // namespace
+
+OperationCases recurrent_cases() {
+  const Activation tanh = Activation::tanh;
+  const Activation sigmoid = Activation::sigmoid;
+  const Activation softplus = Activation::softplus;
+  return {
+      {"LSTM", LstmOp{}, sequences(4, {20})},
+      {"LSTM without a bias", LstmOp{}, sequences(4, {})},
+      {"LSTM backwards", LstmOp{tanh, sigmoid, true}, sequences(4, {20})},
+      {"LSTM with others", LstmOp{Activation::silu, softplus}, sequences(4, {20})},
+      {"LSTM of one step", LstmOp{}, {floats({3, 1, 2}), floats({2, 4}), floats({1, 4})}},
+      {"GRU", GruOp{}, sequences(3, {2, 15})},
+      {"GRU without a bias", GruOp{}, sequences(3, {})},
+      {"GRU backwards", GruOp{tanh, sigmoid, true}, sequences(3, {2, 15})},
+      {"GRU with others", GruOp{Activation::silu, softplus}, sequences(3, {2, 15})},
+      {"GRU that resets before", GruOp{tanh, sigmoid, false, false}, sequences(3, {15})},
+      {"GRU that resets before, backwards and with others",
+       GruOp{softplus, Activation::silu, true, false}, sequences(3, {})},
+      {"simple RNN", SimpleRnnOp{}, sequences(1, {5})},
+      {"simple RNN backwards", SimpleRnnOp{Activation::silu, true}, sequences(1, {})},
+  };
+}
+
+}  // namespace det::test

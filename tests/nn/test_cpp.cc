@@ -1,0 +1,117 @@
+// Models through det/nn.hpp.
+#include <cmath>
+#include <det/nn.hpp>
+
+#include "tests/cmocka.h"
+
+namespace {
+
+using namespace det::nn;
+
+Batch batch_of(int64_t records) {
+  std::vector<float> x(static_cast<size_t>(records) * 4);
+  std::vector<int32_t> labels(static_cast<size_t>(records));
+  for (size_t i = 0; i < x.size(); ++i) x[i] = std::sin(static_cast<float>(3 * i + 1));
+  for (size_t i = 0; i < labels.size(); ++i) labels[i] = x[4 * i] > 0 ? 1 : 0;
+  return {{Array(std::move(x), {records, 2, 2})}, {Array(std::move(labels))}};
+}
+
+const char *const compiled =
+    R"({"optimizer": {"class_name": "SGD", "config": {"learning_rate": 0.5}},
+  "loss": "sparse_categorical_crossentropy", "metrics": ["accuracy"]})";
+
+void a_sequential_model_learns(void **) {
+  const Model model =
+      Model::create(describe_sequential({flatten(), dense(8, relu), dense(2, softmax)}, {2, 2}),
+                    {5, "reference"});
+  model.compile(compiled);
+  const Batch batch = batch_of(16);
+  for (int i = 0; i < 200; ++i) model.train_on_batch(batch);
+  model.reset_metrics();
+  model.test_on_batch(batch);
+  assert_true(model.metrics().at("accuracy") == 1);
+  const auto results = model.predict_on_batch({batch.inputs[0].rows(3, 5)});
+  assert_true(results.at(0).shape == (Shape{2, 2}));
+  assert_true(results[0].name == "dense_1");
+  assert_int_equal(model.steps().iterations, 200);
+}
+
+void arrays_are_of_the_type_of_their_numbers(void **) {
+  assert_true(Array(std::vector<int8_t>{1}).dtype() == det::Dtype::i8);
+  assert_true(Array(std::vector<int16_t>{1}).dtype() == det::Dtype::i16);
+  assert_true(Array(std::vector<uint32_t>{1}).dtype() == det::Dtype::u32);
+  assert_true(Array(std::vector<float>{1}).dtype() == det::Dtype::f32);
+  assert_true(Array(std::vector<long>{1}).dtype() == det::Dtype::i64);
+}
+
+void layers_are_called_as_functions(void **) {
+  const Layer shared = dense(3, tanh_activation);
+  const Value a = input({4}, "a");
+  const Value b = input({4});
+  const Value sum = add()({shared(a), shared(b)});
+  const Model model =
+      Model::create(describe_functional({a, b}, {dense(2, softmax).named("out \"1\"")(sum)}));
+  const auto weights = model.weights();
+  assert_int_equal(weights.size(), 4);
+  assert_true(weights[0].name == "dense/kernel" && weights[2].name == "out \"1\"/kernel");
+  const Array one(std::vector<float>{1, 2, 3, 4}, {1, 4});
+  const auto results = model.predict_on_batch({one, one});
+  const auto *scores = static_cast<const float *>(results.at(0).data);
+  assert_true(std::fabs(scores[0] + scores[1] - 1) < 1e-5F);
+}
+
+void results_without_a_loss_are_computed_all_the_same(void **) {
+  const Value x = input({2}, "x");
+  const Value hidden = dense(3, relu).named("hidden")(x);
+  const Model model =
+      Model::create(describe_functional({x}, {hidden, dense(1).named("out")(hidden)}));
+  model.compile(R"({"loss": [null, "mse"], "metrics": {"out": ["mae"]}})");
+  det::Failure failure;
+  (void)model.results(failure);
+  assert_true(failure && failure.code() == det::Code::state);
+  const Batch batch{{Array(std::vector<float>{1, 2, 3, 4}, {2, 2})},
+                    {Array(std::vector<float>{1, 0}, {2, 1})}};
+  model.test_on_batch(batch);
+  const auto tested = model.results();
+  assert_int_equal(tested.size(), 2);
+  assert_true(tested[0].name == "hidden" && tested[0].shape == (Shape{2, 3}));
+  const float before = *static_cast<const float *>(tested[1].data);
+  model.train_on_batch(batch);
+  assert_true(*static_cast<const float *>(model.results()[1].data) == before);
+  const auto metrics = model.metrics();
+  assert_int_equal(metrics.size(), 3);
+  assert_true(metrics.count("out_loss") == 1 && metrics.count("out_mae") == 1);
+  for (const char *refused : {R"({"loss": [null, null]})",
+                              R"({"loss": [null, "mse"], "metrics": {"hidden": ["mae"]}})"}) {
+    det::Failure why;
+    model.compile(refused, why);
+    assert_true(why && why.code() == det::Code::invalid);
+  }
+}
+
+void what_cannot_be_is_thrown(void **) {
+  bool refused = false;
+  try {
+    (void)Model::create(describe_sequential({dense(0)}, {2}));
+  } catch (const det::Error &error) {
+    refused = error.code() == det::Code::invalid &&
+              std::string(error.what()).find("'units'") != std::string::npos;
+  }
+  assert_true(refused);
+  det::Failure failure;
+  const Model none = Model::create("{}", {}, failure);
+  assert_true(failure && none.capi() == nullptr);
+}
+
+}  // namespace
+
+int main() {
+  const CMUnitTest tests[] = {
+      cmocka_unit_test(a_sequential_model_learns),
+      cmocka_unit_test(arrays_are_of_the_type_of_their_numbers),
+      cmocka_unit_test(layers_are_called_as_functions),
+      cmocka_unit_test(results_without_a_loss_are_computed_all_the_same),
+      cmocka_unit_test(what_cannot_be_is_thrown),
+  };
+  return cmocka_run_group_tests(tests, nullptr, nullptr);
+}

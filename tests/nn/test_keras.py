@@ -1,0 +1,84 @@
+"""Trials of det::keras: hooks in the order of the reference, killed and gone on with, and over ranks.
+
+usage: test_keras.py TRIAL [MPIRUN]. Says so in TAP."""
+
+import os
+import subprocess
+import sys
+import tempfile
+
+trial, *mpirun = sys.argv[1:]
+
+
+def train(home, *before, **environment):
+    run = subprocess.run([*before, trial], env={**os.environ, "DET_HOME": home, **environment},
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=100)
+    return run.returncode, run.stdout.splitlines(), run.stderr
+
+
+def finished(home, *before, **environment):
+    code, lines, errors = train(home, *before, **environment)
+    assert code == 0, errors
+    return lines
+
+
+def of_numbers(lines):
+    """The numbers at the end of a run, and of its validations."""
+    return {line.split()[1]: [float.fromhex(n) for n in line.split()[2:]] for line in lines if line.startswith("weight ")}
+
+
+def hooks(lines):
+    return [line for line in lines if not line.startswith(("weight ", "loss ", "val_loss "))]
+
+
+def begins_as_the_reference():
+    with tempfile.TemporaryDirectory() as home:
+        found = hooks(finished(home))
+    assert found[:18] == [
+        "train_begin", "epoch_begin 0", "workload_begin 0 2", "batch_end 0", "batch_end 1", "workload_end 2",
+        "checkpoint_end", "workload_begin 2 2", "batch_end 2", "epoch_end 0", "epoch_begin 1", "batch_end 0",
+        "workload_end 4", "test_end", "checkpoint_end", "workload_begin 4 2", "batch_end 1", "batch_end 2"], found
+    assert found[-1] == "train_end", found
+
+
+def goes_on_after_a_kill_as_if_there_was_none():
+    with tempfile.TemporaryDirectory() as home:
+        whole = finished(home)
+    for batch in (1, 3, 6, 9):
+        with tempfile.TemporaryDirectory() as home:
+            code, before, _ = train(home, DIE_AFTER_BATCH=str(batch))
+            assert code == -9, code
+            after = finished(home)
+        assert "train_end" not in before
+        assert ("load_state" in after) == (batch > 2), after
+        assert of_numbers(after) == of_numbers(whole), f"killed in batch {batch}"
+        told = [line for line in whole if line.startswith(("loss ", "val_loss "))]
+        again = [line for line in after if line.startswith(("loss ", "val_loss "))]
+        assert told[-len(again):] == again, f"killed in batch {batch}"
+
+
+def ranks_train_as_one_process():
+    runs = []
+    for ranks in ("1", "2", "4"):
+        with tempfile.TemporaryDirectory() as home:
+            runs.append(finished(home, mpirun[0], "--oversubscribe", "-n", ranks, IN_ORDER="1"))
+    for lines in runs[1:]:
+        assert hooks(lines) == hooks(runs[0]), hooks(lines)
+        for name, numbers in of_numbers(runs[0]).items():
+            for one, other in zip(numbers, of_numbers(lines)[name]):
+                assert abs(one - other) < 1e-5, f"{name}: {one}, {other}"
+
+
+checks = [begins_as_the_reference, goes_on_after_a_kill_as_if_there_was_none]
+if mpirun:
+    checks.append(ranks_train_as_one_process)
+print(f"1..{len(checks)}")
+failed = 0
+for number, check in enumerate(checks, 1):
+    try:
+        check()
+        print(f"ok {number} - {check.__name__}")
+    except (AssertionError, subprocess.TimeoutExpired) as failure:
+        failed += 1
+        print(f"not ok {number} - {check.__name__}\n# " + str(failure).replace("\n", "\n# "))
+sys.exit(failed != 0)

@@ -1,0 +1,228 @@
+// Models as a whole: read, trained, written again, and refused.
+#include "wrappers/nn/model.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <new>
+
+#include "tests/cmocka.h"
+#include "tests/expect_error.h"
+#include "tests/nn/suite/operation_case.h"
+#include "tests/nn/suite/small_model.h"
+
+namespace det::test {
+namespace {
+
+// Calls of operator new by this thread.
+thread_local size_t allocations = 0;
+
+using nn::Array;
+using nn::Batch;
+using nn::Model;
+
+const Json sparse = sparse_losses(layer("SGD", {{"learning_rate", 0.5}}));
+
+void test_training_makes_the_loss_smaller(void **) {
+  Model model(small_model(), {1, "reference"});
+  model.compile(sparse);
+  const Batch batch = batch_of(64);
+  model.train_on_batch(batch);
+  const double first = model.metrics().at(0);
+  for (int step = 0; step < 400; ++step) model.train_on_batch(batch);
+  model.reset_metrics();
+  model.test_on_batch(batch);
+  assert_true(model.metric_names() == (std::vector<std::string>{"loss", "accuracy"}));
+  assert_true(model.metrics().at(0) < first / 3);
+  assert_true(model.metrics().at(1) > 0.9);
+  assert_int_equal(model.optimizer().iterations(), 401);
+}
+
+void test_the_same_seed_gives_the_same_bits(void **) {
+  const Batch batch = batch_of(16);
+  std::vector<float> last;
+  for (const uint64_t seed : {3, 3, 4}) {
+    Model model(small_model(), {seed, "reference"});
+    model.compile(sparse);
+    for (int step = 0; step < 5; ++step) model.train_on_batch(batch);
+    const auto values = model.weights().trained().elements();
+    const std::vector<float> now(values.begin(), values.end());
+    if (!last.empty()) assert_int_equal(now == last, seed == 3);
+    last = now;
+  }
+}
+
+void test_a_step_takes_no_memory(void **) {
+  for (const char *backend : nn::backend_names()) {
+    Model model(small_model(), {1, backend});
+    model.compile(sparse);
+    const Batch batch = batch_of(2);
+    model.train_on_batch(batch);
+    model.test_on_batch(batch);
+    const size_t before = allocations;
+    for (int step = 0; step < 3; ++step) {
+      model.train_on_batch(batch);
+      model.test_on_batch(batch);
+    }
+    assert_int_equal(allocations - before, 0);
+  }
+}
+
+void test_what_is_written_is_read_again(void **) {
+  const Model model(small_model(), {1, "reference"});
+  const Json written = nn::write_model(model.graph());
+  assert_string_equal(to_wire(nn::write_model(*nn::read_model(written))).c_str(),
+                      to_wire(written).c_str());
+  assert_int_equal(model.weights().all().size(), 4);
+  assert_string_equal(model.weights().at(2).name.c_str(), "dense_1/kernel");
+}
+
+void test_layers_may_be_shared_and_called_in_any_order(void **) {
+  const auto functional_layer = [](const char *class_name, const char *name, Json config,
+                                   Json inbound) {
+    config["name"] = name;
+    return Json{
+        {"class_name", class_name}, {"name", name}, {"config", config}, {"inbound_nodes", inbound}};
+  };
+  const Json described = {
+      {"class_name", "Functional"},
+      {"config",
+       {{"name", "two"},
+        {"layers",
+         {functional_layer("Add", "sum", Json::object(),
+                           {{{"shared", 0, 0, Json::object()}, {"shared", 1, 0, Json::object()}}}),
+          functional_layer("Dense", "shared", {{"units", 2}},
+                           {{{"a", 0, 0, Json::object()}}, {{"b", 0, 0, Json::object()}}}),
+          functional_layer("InputLayer", "a", {{"batch_input_shape", {nullptr, 3}}}, Json::array()),
+          functional_layer("InputLayer", "b", {{"batch_input_shape", {nullptr, 3}}},
+                           Json::array())}},
+        {"input_layers", {{"b", 0, 0}, {"a", 0, 0}}},
+        {"output_layers", {{"sum", 0, 0}}}}}};
+  Model model(described, {2, "reference"});
+  assert_int_equal(model.weights().all().size(), 2);
+  assert_string_equal(model.graph().inputs()[0].name.c_str(), "b");
+  const Array a(floats({1, 3}));
+  const Array b(floats({1, 3}));
+  fill_randomly(a, 1);
+  fill_randomly(b, 2);
+  const float *kernel = model.weights().at(0).value.data();
+  float expected = 0;
+  for (size_t i = 0; i < 3; ++i) expected += (a.data()[i] + b.data()[i]) * kernel[2 * i];
+  const Array result = model.predict_on_batch({b, a}).at(0);
+  assert_true(std::fabs(result.data()[0] - expected) < 1e-5F);
+  const Json written = nn::write_model(model.graph());
+  assert_string_equal(to_wire(nn::write_model(*nn::read_model(written))).c_str(),
+                      to_wire(written).c_str());
+  Json beyond = described;
+  beyond["config"]["output_layers"][0][2] = 1;
+  assert_true(contains(expect_error(Code::invalid,
+                                    [&] {
+                                      Model(beyond, {2, "reference"}).predict_on_batch({b, a});
+                                    }),
+                       "output 1 of the layer 'sum'"));
+}
+
+void test_what_cannot_be_is_refused(void **) {
+  const auto read = [](Json described) {
+    return expect_error(Code::invalid, [&] { Model(described, {0, "reference"}); });
+  };
+  Json misspelt = small_model();
+  misspelt["config"]["layers"][2]["config"]["unit"] = 3;
+  assert_true(contains(read(misspelt), "did you mean 'units'"));
+  misspelt = small_model();
+  misspelt["config"]["layers"][2]["config"]["activation"] = "rleu";
+  assert_true(contains(read(misspelt), "did you mean 'relu'"));
+  misspelt = small_model();
+  misspelt["config"]["layers"][2]["class_name"] = "Dens";
+  assert_true(contains(expect_error(Code::unsupported,
+                                    [&] {
+                                      Model(misspelt, {0, "reference"});
+                                    }),
+                       "did you mean 'Dense'"));
+  misspelt = small_model();
+  for (const int layer : {1, 2}) misspelt["config"]["layers"][layer]["config"]["name"] = "same";
+  assert_true(contains(read(misspelt), "two layers have the name 'same'"));
+  misspelt = small_model();
+  misspelt["config"]["layers"][1]["config"]["name"] = 7;
+  assert_true(contains(read(misspelt), "'name'"));
+
+  Model model(small_model(), {1, "reference"});
+  Batch batch = batch_of(4);
+  assert_true(contains(expect_error(Code::state, [&] { model.train_on_batch(batch); }), "compile"));
+  model.compile(sparse);
+  const auto refuse = [&](Batch wrong) {
+    return expect_error(Code::invalid, [&] { model.train_on_batch(wrong); });
+  };
+  batch.truths[0].data<int32_t>()[2] = 3;
+  const std::string told = refuse(batch);
+  assert_true(contains(told, "record 2") && contains(told, "classes 0 to 2"));
+  // No class 1 of those of 64 bits.
+  Batch long_labels = batch_of(4);
+  long_labels.truths[0] = Array({{4}, nn::Dtype::i64});
+  long_labels.truths[0].data<int64_t>()[3] = (int64_t{1} << 32) + 1;
+  assert_true(contains(refuse(long_labels), "record 3"));
+  Batch wide = batch_of(4);
+  wide.inputs[0] = Array(floats({4, 2, 4}));
+  assert_true(contains(refuse(wide), "'dense' (Dense)"));
+  Batch short_truth = batch_of(4);
+  short_truth.truths[0] = Array(ints({3}));
+  assert_true(contains(refuse(short_truth), "(3,)"));
+  // Nothing of all that has trained anything.
+  assert_int_equal(model.optimizer().iterations(), 0);
+}
+
+void test_an_id_that_is_in_no_table_is_told_with_its_record(void **) {
+  const Json described = {
+      {"class_name", "Sequential"},
+      {"config",
+       {{"layers",
+         {{{"class_name", "Embedding"},
+           {"config", {{"input_dim", 5}, {"output_dim", 3}, {"batch_input_shape", {nullptr, 4}}}}},
+          {{"class_name", "Bidirectional"},
+           {"config",
+            {{"layer",
+              {{"class_name", "LSTM"}, {"config", {{"units", 2}, {"return_sequences", true}}}}},
+             {"merge_mode", "ave"}}}},
+          {{"class_name", "GRU"}, {"config", {{"units", 3}}}},
+          {{"class_name", "Dense"}, {"config", {{"units", 2}, {"activation", "softmax"}}}}}}}}};
+  Model model(described, {1, "reference"});
+  model.compile(sparse);
+  const Array ids(ints({3, 4}));
+  const Array labels(ints({3}));
+  for (int i = 0; i < 12; ++i) ids.data<int32_t>()[i] = i % 5;
+  model.train_on_batch({{ids}, {labels}, {}});
+  const int64_t steps = model.steps();
+  for (const int32_t wrong : {-1, 5}) {
+    ids.data<int32_t>()[6] = wrong;
+    const auto refuse = [&](const auto &use) { return expect_error(Code::invalid, use); };
+    const std::string told = refuse([&] { model.train_on_batch({{ids}, {labels}, {}}); });
+    assert_true(contains(told, "'embedding'") && contains(told, "record 1") &&
+                contains(told, std::to_string(wrong)));
+    assert_string_equal(refuse([&] { model.predict_on_batch({ids}); }).c_str(), told.c_str());
+  }
+  assert_int_equal(model.steps(), steps);
+}
+
+}  // namespace
+}  // namespace det::test
+
+void *operator new(size_t size) {
+  ++det::test::allocations;
+  if (void *memory = std::malloc(size)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void *memory) noexcept { std::free(memory); }
+void operator delete(void *memory, size_t) noexcept { std::free(memory); }
+
+int test_model() {
+  using namespace det::test;
+  const CMUnitTest tests[] = {
+      cmocka_unit_test(test_training_makes_the_loss_smaller),
+      cmocka_unit_test(test_the_same_seed_gives_the_same_bits),
+      cmocka_unit_test(test_a_step_takes_no_memory),
+      cmocka_unit_test(test_what_is_written_is_read_again),
+      cmocka_unit_test(test_layers_may_be_shared_and_called_in_any_order),
+      cmocka_unit_test(test_what_cannot_be_is_refused),
+      cmocka_unit_test(test_an_id_that_is_in_no_table_is_told_with_its_record),
+  };
+  return cmocka_run_group_tests(tests, nullptr, nullptr);
+}

@@ -1,0 +1,65 @@
+// Layers and models against those of Keras: tests/data/nn/layers.
+#include "core/base/error.h"
+#include "tests/cmocka.h"
+#include "tests/nn/recorded/recorded_call.h"
+
+namespace det::test {
+namespace {
+
+std::vector<std::shared_ptr<nn::Backend>> back_ends() {
+  std::vector<std::shared_ptr<nn::Backend>> opened;
+  for (const char *name : {"reference", "onednn"}) {
+    try {
+      opened.push_back(nn::open_backend(name));
+    } catch (const Error &e) {
+      print_message("# SKIP the back end %s: %s\n", name, e.what());
+    }
+  }
+  return opened;
+}
+
+// `skipped`: what Keras has and we have not, said at every run.
+void compare(const char *file, const std::vector<std::string> &skipped = {}) {
+  const Fixture fixture(file);
+  for (const auto &backend : back_ends()) {
+    print_message("# %s on the back end %s\n", file, backend->name());
+    fixture.for_each(
+        [&](const Json &about, const std::string &) {
+          RecordedCall call(fixture, about, *backend);
+          call.compare_outputs();
+          call.compare_gradients();
+          call.compare_states();
+        },
+        skipped);
+  }
+}
+
+void test_activation(void **) {
+  compare("layers/activation", {"activation_mish", "activation_log_softmax"});
+}
+void test_attention(void **) { compare("layers/attention"); }
+void test_convolution(void **) { compare("layers/convolution"); }
+void test_dense(void **) { compare("layers/dense"); }
+void test_embedding(void **) { compare("layers/embedding"); }
+void test_merge(void **) { compare("layers/merge"); }
+void test_models(void **) { compare("layers/models"); }
+void test_normalization(void **) { compare("layers/normalization"); }
+void test_pooling(void **) { compare("layers/pooling"); }
+void test_recurrent(void **) { compare("layers/recurrent"); }
+void test_shape(void **) { compare("layers/shape"); }
+
+}  // namespace
+}  // namespace det::test
+
+int test_recorded_layers() {
+  using namespace det::test;
+  const CMUnitTest tests[] = {
+      cmocka_unit_test(test_activation),  cmocka_unit_test(test_attention),
+      cmocka_unit_test(test_convolution), cmocka_unit_test(test_dense),
+      cmocka_unit_test(test_embedding),   cmocka_unit_test(test_merge),
+      cmocka_unit_test(test_models),      cmocka_unit_test(test_normalization),
+      cmocka_unit_test(test_pooling),     cmocka_unit_test(test_recurrent),
+      cmocka_unit_test(test_shape),
+  };
+  return cmocka_run_group_tests_name("recorded_layers", tests, nullptr, nullptr);
+}

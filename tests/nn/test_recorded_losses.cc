@@ -1,0 +1,102 @@
+// Losses against those of Keras: tests/data/nn/losses.
+#include "core/base/error.h"
+#include "tests/cmocka.h"
+#include "tests/expect_error.h"
+#include "tests/nn/recorded/fixture.h"
+#include "wrappers/nn/array_copy.h"
+#include "wrappers/nn/executable.h"
+#include "wrappers/nn/graph.h"
+#include "wrappers/nn/losses/loss.h"
+
+namespace det::test {
+namespace {
+
+using nn::Array;
+
+// What is predicted, or what it is computed from, with a loss of it.
+class LossOf {
+ public:
+  LossOf(const Json &loss, const Array &x, const Array &truth, const Array *weights,
+         const nn::Graph *graph = nullptr)
+      : loss_(nn::make_loss(loss)) {
+    nn::ProgramBuilder builder(weights_, true);
+    nn::Value prediction = builder.feed(x.type(), true);
+    if (graph != nullptr) prediction = graph->compute(builder, {{prediction}, {}, {}}).at(0);
+    const nn::ArrayType type = builder.type(prediction);
+    const nn::Value true_value = builder.feed(loss_->truth_for(type));
+    std::optional<nn::Value> given;
+    if (weights != nullptr) given = builder.feed(weights->type());
+    const nn::Value value = loss_->add(builder, true_value, prediction, given);
+    program_ = builder.finish({value});
+    weights_.settle(0);
+    executable_ = std::make_unique<nn::Executable>(program_, weights_, *backend_, state_, 0);
+    nn::copy_elements(x, executable_->fed(0), "x");
+    nn::copy_elements(truth, executable_->fed(1), "what is true");
+    if (weights != nullptr) nn::copy_elements(*weights, executable_->fed(2), "weights");
+    loss_->check(executable_->fed(1), type);
+  }
+
+  void compare(const Array &value, const Array &gradient, double tolerance) {
+    executable_->forward();
+    expect_recorded(executable_->result(0), value, tolerance, "the loss");
+    executable_->backward();
+    expect_recorded(executable_->fed_gradient(0), gradient, tolerance, "the gradient");
+  }
+
+ private:
+  std::shared_ptr<const nn::Loss> loss_;
+  std::shared_ptr<nn::Backend> backend_ = nn::open_backend("reference");
+  nn::Weights weights_;
+  nn::StepState state_;
+  nn::Program program_;
+  std::unique_ptr<nn::Executable> executable_;
+};
+
+void test_values_and_gradients(void **) {
+  const Fixture fixture("losses/values");
+  fixture.for_each([&](const Json &about, const std::string &name) {
+    const auto data = [&](const char *key) -> const Array & {
+      return fixture["data/" + about[key].get<std::string>()];
+    };
+    const Array *weights = about["weights"].is_null() ? nullptr : &data("weights");
+    LossOf(about["loss"], data("predicted"), data("true"), weights)
+        .compare(fixture[name + "/value"], fixture[name + "/gradient"], 2e-6);
+  });
+}
+
+// Graphs of TensorFlow fold 1 + epsilon into one number, which near 1 is seen.
+void test_logits_are_reached_under_layers(void **) {
+  const Fixture fixture("losses/under_layers");
+  fixture.for_each([&](const Json &about, const std::string &name) {
+    const auto graph = nn::read_model(about["model"]);
+    LossOf(about["loss"], fixture[name + "/x"], fixture[name + "/true"], nullptr, graph.get())
+        .compare(fixture[name + "/value"], fixture[name + "/gradient"], 1e-5);
+  });
+}
+
+void test_wrong_losses_are_refused(void **) {
+  const auto message = expect_error(Code::invalid, [] { nn::make_loss("mean_squard_error"); });
+  assert_true(contains(message, "did you mean 'mean_squared_error'"));
+  const auto loss = [](const char *class_name, Json config) {
+    return Json{{"class_name", class_name}, {"config", std::move(config)}};
+  };
+  expect_error(Code::invalid, [&] { nn::make_loss(loss("Huber", {{"deltas", 1}})); });
+  expect_error(Code::invalid, [&] {
+    nn::make_loss(loss("BinaryCrossentropy", {{"label_smoothing", 2}}));
+  });
+  expect_error(Code::unsupported, [&] { nn::make_loss(loss("Huber", {{"reduction", "none"}})); });
+  expect_error(Code::invalid, [&] { nn::make_loss(Json::array()); });
+}
+
+}  // namespace
+}  // namespace det::test
+
+int test_recorded_losses() {
+  using namespace det::test;
+  const CMUnitTest tests[] = {
+      cmocka_unit_test(test_values_and_gradients),
+      cmocka_unit_test(test_logits_are_reached_under_layers),
+      cmocka_unit_test(test_wrong_losses_are_refused),
+  };
+  return cmocka_run_group_tests_name("recorded_losses", tests, nullptr, nullptr);
+}

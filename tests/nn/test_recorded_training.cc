@@ -1,0 +1,115 @@
+// Steps of training against those of Keras: tests/data/nn/training.
+#include "wrappers/nn/model.h"
+
+#include "core/base/error.h"
+#include "tests/cmocka.h"
+#include "tests/expect_error.h"
+#include "tests/nn/recorded/fixture.h"
+#include "tests/nn/recorded/recorded_call.h"
+#include "wrappers/nn/array_copy.h"
+
+namespace det::test {
+namespace {
+
+using nn::Array;
+
+constexpr size_t batches = 3;
+
+class RecordedTraining {
+ public:
+  RecordedTraining(const Fixture &fixture, const Json &about)
+      : fixture_(fixture),
+        about_(about),
+        prefix_(about["name"].get<std::string>() + "/"),
+        model_(about["model"], {0, "reference"}) {
+    std::vector<nn::Shape> shapes;
+    for (size_t i = 0; i < about["weights"].size(); ++i)
+      shapes.push_back(recorded("weights", i).shape());
+    places_ = places_of_weights(model_.weights(), about["weights"], shapes);
+    for (size_t i = 0; i < places_.size(); ++i)
+      nn::copy_elements(recorded("weights", i), weight(i), "a weight");
+    Json options;
+    for (const char *key : {"optimizer", "loss", "loss_weights", "metrics"})
+      options[key] = about[key];
+    model_.compile(options);
+  }
+
+  void train_and_compare() {
+    for (size_t step = 0; step < about_["history"]["loss"].size(); ++step) {
+      model_.reset_metrics();
+      model_.train_on_batch(batch(step % batches));
+      compare_metrics([&](const Json &values) { return values[step].get<double>(); },
+                      about_["history"], " of step " + std::to_string(step));
+    }
+    for (size_t i = 0; i < places_.size(); ++i) {
+      const auto name = about_["weights"][i].get<std::string>();
+      // Attention does not depend on it: its gradient is what rounding leaves, which Adam makes as
+      // large as any other.
+      if (contains(name, "key/bias")) continue;
+      expect_recorded(weight(i), recorded("weights_after", i), 2e-5, name);
+    }
+    model_.reset_metrics();
+    nn::Batch first = batch(0);
+    if (!about_["class_weight"].is_null()) first.weights.clear();  // they count in training alone
+    model_.test_on_batch(first);
+    compare_metrics([](const Json &value) { return value.get<double>(); }, about_["evaluated"],
+                    " afterwards");
+  }
+
+ private:
+  const Array &recorded(const char *array, size_t index) const {
+    return fixture_[prefix_ + array + "/" + std::to_string(index)];
+  }
+  const Array &weight(size_t index) const { return model_.weights().at(places_.at(index)).value; }
+
+  template <class Value>
+  void compare_metrics(const Value &value, const Json &of, const std::string &when) {
+    const auto names = model_.metric_names();
+    const auto values = model_.metrics();
+    for (size_t i = 0; i < names.size(); ++i)
+      expect_recorded(values.at(i), value(of.at(names[i])), 2e-5, names[i] + when);
+  }
+
+  nn::Batch batch(size_t number) const {
+    nn::Batch batch;
+    for (const nn::Graph::Input &input : model_.graph().inputs())
+      batch.inputs.push_back(part_of(fixture_[prefix_ + "inputs/" + input.name], number));
+    for (const std::string &name : model_.graph().result_names()) {
+      batch.truths.push_back(part_of(fixture_[prefix_ + "true/" + name], number));
+      if (fixture_.has(prefix_ + "sample_weight/" + name))
+        batch.weights.push_back(part_of(fixture_[prefix_ + "sample_weight/" + name], number));
+    }
+    if (!about_["class_weight"].is_null()) batch.weights = {weights_of_classes(batch.truths[0])};
+    return batch;
+  }
+
+  Array weights_of_classes(const Array &labels) const {
+    const Array weights({labels.shape(), nn::Dtype::f32});
+    for (size_t i = 0; i < labels.size(); ++i)
+      weights.data()[i] =
+          about_["class_weight"].at(std::to_string(labels.data<int32_t>()[i])).get<float>();
+    return weights;
+  }
+
+  const Fixture &fixture_;
+  const Json &about_;
+  const std::string prefix_;
+  nn::Model model_;
+  std::vector<size_t> places_;
+};
+
+void test_steps_are_those_of_keras(void **) {
+  const Fixture fixture("training/steps");
+  fixture.for_each([&](const Json &about, const std::string &) {
+    RecordedTraining(fixture, about).train_and_compare();
+  });
+}
+
+}  // namespace
+}  // namespace det::test
+
+int test_recorded_training() {
+  using namespace det::test;
+  const CMUnitTest tests[] = {cmocka_unit_test(test_steps_are_those_of_keras)};
+  return cmocka_run_group_tests_name("recorded_training", tests, nullptr, nullptr);
+}

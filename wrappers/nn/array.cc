@@ -1,0 +1,89 @@
+#include "wrappers/nn/array.h"
+
+#include <unistd.h>
+
+#include <cstring>
+#include <new>
+
+#include "core/base/error.h"
+
+namespace det::nn {
+
+namespace {
+
+constexpr std::align_val_t alignment{64};
+
+// What is more than the machine has would be given by a system that hands out more than it has, and
+// the process killed as it is used.
+size_t memory_of_machine() {
+  static const size_t bytes =
+      static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  return bytes;
+}
+
+std::shared_ptr<std::byte> zeroed_memory(size_t bytes) {
+  if (bytes > memory_of_machine())
+    throw Error(Code::no_memory, "making an array of " + std::to_string(bytes) +
+                                     " bytes: this machine has " +
+                                     std::to_string(memory_of_machine()));
+  auto *memory = static_cast<std::byte *>(::operator new(bytes, alignment));
+  std::memset(memory, 0, bytes);
+  return {memory, [](std::byte *owned) { ::operator delete(owned, alignment); }};
+}
+
+}  // namespace
+
+size_t bytes_of(const ArrayType &type) {
+  return static_cast<size_t>(elements_of(type.shape)) * tensors::bits_of(type.dtype) / 8;
+}
+
+Array::Array(ArrayType type)
+    : type_(std::move(type)),
+      elements_(static_cast<size_t>(elements_of(type_.shape))),
+      // Also an array without elements has an address.
+      memory_(zeroed_memory(std::max<size_t>(bytes_of(type_), 1))) {
+  data_ = memory_.get();
+}
+
+Array::Array(ArrayType type, const Array &whole, size_t offset)
+    : type_(std::move(type)),
+      elements_(static_cast<size_t>(elements_of(type_.shape))),
+      data_(static_cast<std::byte *>(whole.data_) + offset),
+      memory_(whole.memory_) {
+  if (offset + bytes_of(type_) > whole.bytes())
+    throw Error(Code::internal, "taking a part of an array: it ends behind the whole");
+}
+
+Array Array::borrowed(ArrayType type, void *data) {
+  Array array;
+  array.elements_ = static_cast<size_t>(elements_of(type.shape));
+  array.type_ = std::move(type);
+  array.data_ = data;
+  return array;
+}
+
+void Array::borrow(Dtype dtype, std::span<const int64_t> shape, void *data) {
+  type_.dtype = dtype;
+  type_.shape.assign(shape.begin(), shape.end());
+  elements_ = static_cast<size_t>(elements_of(type_.shape));
+  data_ = data;
+  memory_.reset();
+}
+
+Array Array::reshaped(Shape shape) const {
+  Array other = *this;
+  if (static_cast<size_t>(elements_of(shape)) != elements_)
+    throw Error(Code::invalid, "reshaping an array of " + text_of(type_.shape) + " to " +
+                                   text_of(shape) + ": they have not as many elements");
+  other.type_.shape = std::move(shape);
+  return other;
+}
+
+void Array::check_dtype(Dtype wanted) const {
+  if (type_.dtype != wanted)
+    throw Error(Code::internal, std::string("reading an array of ") +
+                                    tensors::name_of(type_.dtype) + " as one of " +
+                                    tensors::name_of(wanted));
+}
+
+}  // namespace det::nn

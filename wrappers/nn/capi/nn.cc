@@ -1,0 +1,329 @@
+#include <det/nn.h>
+
+#include <cmath>
+#include <limits>
+
+#include "capi/guard.h"
+#include "core/base/json.h"
+#include "core/tensors/region.h"
+#include "wrappers/nn/files/model_files.h"
+#include "wrappers/nn/files/onnx_writer.h"
+#include "wrappers/nn/model.h"
+
+struct det_nn_model {
+  explicit det_nn_model(const det::Json &described, const det::nn::ModelOptions &options)
+      : impl(described, options) {}
+
+  // What is lent to the caller: arrays of the model under their names.
+  struct Lent {
+    std::vector<std::string> names;
+    std::vector<std::vector<int64_t>> shapes;
+    std::vector<det_tensor> tensors;
+
+    void add(std::string name, const det::nn::Array &array);
+    void give(const det_tensor **out, size_t *out_count);
+  };
+
+  det::nn::Model impl;
+  det::nn::Batch batch;  // of the last call: its room is used again
+  std::vector<std::string> metric_names;
+  Lent weights, state, results;
+};
+
+namespace {
+
+using det::nn::Array;
+
+// The tensors of a caller as arrays, which look at his memory.
+void borrow(const det_tensor *given, size_t count, const char *what, std::vector<Array> &arrays) {
+  arrays.resize(count);
+  if (count == 0) return;
+  const size_t size = deref(given, what).struct_size;
+  for (size_t i = 0; i < count; ++i) {
+    const auto *next =
+        reinterpret_cast<const det_tensor *>(reinterpret_cast<const char *>(given) + i * size);
+    const det_tensor tensor = read_options<det_tensor>(next, DET_TENSOR_INIT, what);
+    const auto refuse = [&](const std::string &problem) {
+      throw det::Error(det::Code::invalid, "giving a model array " + std::to_string(i) + " of '" +
+                                               what + "': " + problem);
+    };
+    if (next->struct_size != size) refuse("its struct_size is not that of the first");
+    if (tensor.device == DET_DEVICE_CUDA) refuse("it is on a CUDA device, not in memory");
+    if (tensor.offset != nullptr || tensor.global_shape != nullptr) refuse("it is a part of one");
+    if (tensor.dimensions > det::tensors::most_dimensions) refuse("it has too many dimensions");
+    if (tensor.shape == nullptr && tensor.dimensions > 0) refuse("its shape is NULL");
+    const auto dtype = det::tensors::dtype_numbered(tensor.dtype);
+    if (!dtype) refuse("there is no dtype " + std::to_string(tensor.dtype));
+    arrays[i].borrow(*dtype, {tensor.shape, tensor.dimensions}, tensor.data);
+    if (tensor.data == nullptr && arrays[i].size() > 0) refuse("its data is NULL");
+  }
+}
+
+// The batch of the caller in `model`.
+const det::nn::Batch &read_batch(det_nn_model &model, const det_nn_batch *given) {
+  deref(given, "batch");
+  const auto batch = read_options<det_nn_batch>(given, DET_NN_BATCH_INIT, "batch");
+  borrow(batch.inputs, batch.input_count, "inputs", model.batch.inputs);
+  borrow(batch.truths, batch.result_count, "truths", model.batch.truths);
+  borrow(batch.sample_weights, batch.sample_weights != nullptr ? batch.result_count : 0,
+         "sample_weights", model.batch.weights);
+  return model.batch;
+}
+
+// Metrics appear with the first batch.
+void renew_metric_names(det_nn_model &model) {
+  if (model.metric_names.size() != model.impl.metric_count())
+    model.metric_names = model.impl.metric_names();
+}
+
+void lend_results(det_nn_model &model, const det_tensor **out, size_t *out_count) {
+  const std::vector<Array> results = model.impl.results();
+  const std::vector<std::string> names = model.impl.graph().result_names();
+  model.results = {};
+  for (size_t i = 0; i < results.size(); ++i) model.results.add(names[i], results[i]);
+  model.results.give(out, out_count);
+}
+
+std::filesystem::path path_from(const char *path) {
+  const std::string given = text(path, "path");
+  if (!given.empty()) return given;
+  throw det::Error(det::Code::invalid, "'path' is empty; give the name of a file");
+}
+
+double checked_rate(double rate) {
+  if (std::isfinite(rate) && rate >= 0) return rate;
+  throw det::Error(det::Code::invalid, "setting a learning rate of " + std::to_string(rate) +
+                                           ": it is a number from 0");
+}
+
+}  // namespace
+
+void det_nn_model::Lent::add(std::string name, const Array &array) {
+  names.push_back(std::move(name));
+  shapes.push_back(array.shape());
+  det_tensor tensor = DET_TENSOR_INIT;
+  tensor.data = array.raw();
+  tensor.dtype = static_cast<det_dtype>(array.dtype());
+  tensor.device = DET_DEVICE_HOST;
+  tensor.dimensions = array.shape().size();
+  tensors.push_back(tensor);
+}
+
+void det_nn_model::Lent::give(const det_tensor **out, size_t *out_count) {
+  // The texts and shapes stay where they are from now on.
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    tensors[i].name = names[i].c_str();
+    tensors[i].shape = shapes[i].data();
+  }
+  *out = tensors.data();
+  *out_count = tensors.size();
+}
+
+void det_nn_model_options_init(det_nn_model_options *options) noexcept {
+  if (options != nullptr) *options = DET_NN_MODEL_OPTIONS_INIT;
+}
+
+void det_nn_batch_init(det_nn_batch *batch) noexcept {
+  if (batch != nullptr) *batch = DET_NN_BATCH_INIT;
+}
+
+det_status det_nn_model_create(const char *json, const det_nn_model_options *options,
+                               det_nn_model **out, det_error *err) noexcept {
+  return guarded(err, [&] {
+    give(out, "out", [&] {
+      const auto read =
+          read_options<det_nn_model_options>(options, DET_NN_MODEL_OPTIONS_INIT, "options");
+      const det::Json described = det::parse_json_object(text(json, "json"), "json");
+      return new det_nn_model(described, {read.seed, text_or_empty(read.backend)});
+    });
+  });
+}
+
+det_status det_nn_model_to_json(const det_nn_model *model, char **out, det_error *err) noexcept {
+  return guarded(err, [&] {
+    give(out, "out", [&] {
+      return copy_text(det::to_wire(det::nn::write_model(deref(model, "model").impl.graph())));
+    });
+  });
+}
+
+det_status det_nn_model_compile(det_nn_model *model, const char *json, det_error *err) noexcept {
+  return guarded(err, [&] {
+    det_nn_model &compiled = deref(model, "model");
+    compiled.impl.compile(det::parse_json_object(text(json, "json"), "json"));
+    compiled.state = {};
+    renew_metric_names(compiled);
+  });
+}
+
+det_status det_nn_model_train_on_batch(det_nn_model *model, const det_nn_batch *batch,
+                                       det_error *err) noexcept {
+  return guarded(err, [&] {
+    deref(model, "model").impl.train_on_batch(read_batch(*model, batch));
+    renew_metric_names(*model);
+  });
+}
+
+det_status det_nn_model_test_on_batch(det_nn_model *model, const det_nn_batch *batch,
+                                      det_error *err) noexcept {
+  return guarded(err, [&] {
+    deref(model, "model").impl.test_on_batch(read_batch(*model, batch));
+    renew_metric_names(*model);
+  });
+}
+
+det_status det_nn_model_predict_on_batch(det_nn_model *model, const det_tensor *inputs,
+                                         size_t count, const det_tensor **out_results,
+                                         size_t *out_count, det_error *err) noexcept {
+  return guarded(err, [&] {
+    cleared(out_results, "out_results");
+    deref(out_count, "out_count") = 0;
+    det_nn_model &asked = deref(model, "model");
+    borrow(inputs, count, "inputs", asked.batch.inputs);
+    asked.impl.predict_on_batch(asked.batch.inputs);
+    lend_results(asked, out_results, out_count);
+  });
+}
+
+det_status det_nn_model_results(det_nn_model *model, const det_tensor **out_results,
+                                size_t *out_count, det_error *err) noexcept {
+  return guarded(err, [&] {
+    cleared(out_results, "out_results");
+    deref(out_count, "out_count") = 0;
+    lend_results(deref(model, "model"), out_results, out_count);
+  });
+}
+
+size_t det_nn_model_metric_count(const det_nn_model *model) noexcept {
+  return model != nullptr ? model->metric_names.size() : 0;
+}
+
+const char *det_nn_model_metric_name(const det_nn_model *model, size_t index) noexcept {
+  return index < det_nn_model_metric_count(model) ? model->metric_names[index].c_str() : nullptr;
+}
+
+double det_nn_model_metric(const det_nn_model *model, size_t index) noexcept {
+  return index < det_nn_model_metric_count(model) ? model->impl.metric(index)
+                                                  : std::numeric_limits<double>::quiet_NaN();
+}
+
+void det_nn_model_reset_metrics(det_nn_model *model) noexcept {
+  if (model != nullptr && model->impl.is_compiled()) model->impl.reset_metrics();
+}
+
+det_status det_nn_model_weights(det_nn_model *model, const det_tensor **out_weights,
+                                size_t *out_count, det_error *err) noexcept {
+  return guarded(err, [&] {
+    cleared(out_weights, "out_weights");
+    deref(out_count, "out_count") = 0;
+    det_nn_model &asked = deref(model, "model");
+    asked.impl.check_built();
+    if (asked.weights.tensors.empty())
+      for (const det::nn::Weight &weight : asked.impl.weights().all())
+        asked.weights.add(weight.name, weight.value);
+    asked.weights.give(out_weights, out_count);
+  });
+}
+
+int32_t det_nn_model_is_trained(const det_nn_model *model, size_t index) noexcept {
+  if (model == nullptr || index >= model->impl.weights().all().size()) return 0;
+  return model->impl.weights().at(index).gradient ? 1 : 0;
+}
+
+det_status det_nn_model_optimizer_state(det_nn_model *model, const det_tensor **out_state,
+                                        size_t *out_count, det_error *err) noexcept {
+  return guarded(err, [&] {
+    cleared(out_state, "out_state");
+    deref(out_count, "out_count") = 0;
+    det_nn_model &asked = deref(model, "model");
+    asked.impl.check_built();
+    const det::nn::Optimizer &optimizer = asked.impl.optimizer();
+    if (asked.state.tensors.empty())
+      for (const auto &slot : optimizer.slots())
+        for (const det::nn::Weight &weight : asked.impl.weights().all())
+          if (weight.gradient)
+            asked.state.add(weight.name + "/" + slot.name,
+                            asked.impl.weights().beside(weight, slot.values));
+    asked.state.give(out_state, out_count);
+  });
+}
+
+void det_nn_model_steps(const det_nn_model *model, int64_t *out_steps,
+                        int64_t *out_iterations) noexcept {
+  const bool is_compiled = model != nullptr && model->impl.is_compiled();
+  if (out_steps != nullptr) *out_steps = model != nullptr ? model->impl.steps() : 0;
+  if (out_iterations != nullptr)
+    *out_iterations = is_compiled ? model->impl.optimizer().iterations() : 0;
+}
+
+det_status det_nn_model_set_steps(det_nn_model *model, int64_t steps, int64_t iterations,
+                                  det_error *err) noexcept {
+  return guarded(err, [&] {
+    if (steps < 0 || iterations < 0)
+      throw det::Error(det::Code::invalid, "setting the steps of a model: a count is below 0");
+    deref(model, "model").impl.optimizer().set_iterations(iterations);
+    model->impl.set_steps(steps);
+  });
+}
+
+double det_nn_model_learning_rate(const det_nn_model *model) noexcept {
+  return model != nullptr && model->impl.is_compiled() ? model->impl.optimizer().learning_rate()
+                                                       : std::numeric_limits<double>::quiet_NaN();
+}
+
+det_status det_nn_model_set_learning_rate(det_nn_model *model, double learning_rate,
+                                          det_error *err) noexcept {
+  return guarded(err, [&] {
+    deref(model, "model").impl.optimizer().set_learning_rate(checked_rate(learning_rate));
+  });
+}
+
+det_status det_nn_model_observe_gradients(det_nn_model *model, det_nn_gradient_callback on_gradient,
+                                          det_nn_step_callback on_step, void *user_data,
+                                          det_error *err) noexcept {
+  return guarded(err, [&] {
+    det::nn::Model::GradientObserver observer;
+    const det::nn::Weights &weights = deref(model, "model").impl.weights();
+    const auto checked = [](int32_t answer) {
+      if (answer < 0)
+        throw det::Error(det::Code::callback,
+                         "training a model: the callback answered " + std::to_string(answer));
+      return answer;
+    };
+    if (on_gradient != nullptr)
+      observer.on_gradient = [=, &weights](size_t index) {
+        const Array &gradient = weights.at(index).gradient;
+        checked(on_gradient(index, gradient.data(), gradient.size(), user_data));
+      };
+    if (on_step != nullptr) observer.on_step = [=] { return checked(on_step(user_data)) != 0; };
+    model->impl.observe_gradients(std::move(observer));
+  });
+}
+
+det_status det_nn_model_save_weights(const det_nn_model *model, const char *path,
+                                     det_error *err) noexcept {
+  return guarded(err, [&] { det::nn::save_weights(deref(model, "model").impl, path_from(path)); });
+}
+
+det_status det_nn_model_load_weights(det_nn_model *model, const char *path,
+                                     det_error *err) noexcept {
+  return guarded(err, [&] { det::nn::load_weights(deref(model, "model").impl, path_from(path)); });
+}
+
+det_status det_nn_model_save_training_state(const det_nn_model *model, const char *path,
+                                            det_error *err) noexcept {
+  return guarded(
+      err, [&] { det::nn::save_training_state(deref(model, "model").impl, path_from(path)); });
+}
+
+det_status det_nn_model_load_training_state(det_nn_model *model, const char *path,
+                                            det_error *err) noexcept {
+  return guarded(
+      err, [&] { det::nn::load_training_state(deref(model, "model").impl, path_from(path)); });
+}
+
+det_status det_nn_model_write_onnx(det_nn_model *model, const char *path, det_error *err) noexcept {
+  return guarded(err, [&] { det::nn::write_onnx(deref(model, "model").impl, path_from(path)); });
+}
+
+void det_nn_model_free(det_nn_model *model) noexcept { delete model; }

@@ -1,0 +1,123 @@
+#include "wrappers/nn/compiled.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/base/json.h"
+#include "wrappers/nn/near_name.h"
+
+namespace det::nn {
+
+namespace {
+
+// One for each result: an object has them by name, an array in their order, and of a single result
+// it may be the thing itself.
+std::vector<Json> by_result(const Json &given, const std::vector<std::string> &results,
+                            const std::string &what) {
+  std::vector<Json> each(results.size());
+  const bool is_object = given.is_object() && !given.contains("class_name");
+  if (given.is_null()) return each;
+  if (is_object) {
+    for (const auto &[name, value] : given.items()) {
+      const auto place = std::find(results.begin(), results.end(), name);
+      if (place == results.end())
+        throw Error(Code::invalid, "compiling a model: '" + what + "' names a result '" + name +
+                                       "' that there is not" + suggestion(name, results));
+      each[static_cast<size_t>(place - results.begin())] = value;
+    }
+    return each;
+  }
+  if (given.is_array() && given.size() == results.size()) {
+    std::copy(given.begin(), given.end(), each.begin());
+    return each;
+  }
+  if (results.size() != 1 || given.is_array())
+    throw Error(Code::invalid, "compiling a model: '" + what + "' is not one for each of the " +
+                                   std::to_string(results.size()) + " results");
+  return {given};
+}
+
+}  // namespace
+
+Model::Compiled::Compiled(const Json &options, const std::vector<std::string> &results)
+    : has_several_(results.size() > 1) {
+  Fields fields(options, "what a model is compiled with");
+  const std::vector<Json> losses = by_result(fields.any("loss"), results, "loss");
+  const std::vector<Json> loss_weights =
+      by_result(fields.any("loss_weights"), results, "loss_weights");
+  Json given_metrics = fields.any("metrics");
+  // Of a single result the list is that of its metrics.
+  if (!has_several_ && given_metrics.is_array()) given_metrics = Json::array({given_metrics});
+  const std::vector<Json> metrics = by_result(given_metrics, results, "metrics");
+  for (size_t i = 0; i < results.size(); ++i) {
+    Json named = metrics[i];
+    if (!named.is_array()) named = named.is_null() ? Json::array() : Json::array({named});
+    if (losses[i].is_null()) {
+      if (named.empty()) continue;
+      throw Error(Code::invalid, "compiling a model: the result '" + results[i] +
+                                     "' has metrics and no loss; it is compared with nothing");
+    }
+    const Json &weight = loss_weights[i];
+    if (!weight.is_null() && !weight.is_number())
+      throw Error(Code::invalid,
+                  "compiling a model: a loss weight is no number: " + to_wire(weight));
+    compared_.push_back(results[i]);
+    named_metrics_.push_back(named);
+    objective.results.push_back(i);
+    objective.losses.push_back(make_loss(losses[i]));
+    objective.loss_weights.push_back(weight.is_null() ? 1 : weight.get<double>());
+  }
+  if (compared_.empty())
+    throw Error(Code::invalid, "compiling a model: no result has a loss; give one");
+  loss_sums_.resize(compared_.size() + 1);
+  optimizer = make_optimizer(fields.any("optimizer", "sgd"));
+  fields.finish();
+}
+
+void Model::Compiled::make_metrics(const Plan &plan) {
+  if (has_metrics_) return;
+  std::vector<Gathered> made;
+  for (size_t i = 0; i < compared_.size(); ++i)
+    for (const Json &named : named_metrics_[i])
+      made.push_back({i, make_metric(named, plan.truth(i).type(), plan.compared(i).type())});
+  gathered_ = std::move(made);
+  has_metrics_ = true;
+}
+
+void Model::Compiled::gather(const Plan &plan) {
+  const auto records = static_cast<double>(plan.prediction(0).shape().at(0));
+  records_ += records;
+  loss_sums_[0] += plan.loss() * records;
+  for (size_t i = 0; i < compared_.size(); ++i) loss_sums_[i + 1] += plan.loss_of(i) * records;
+  // As in Keras, the weights of records are the loss' alone.
+  for (const Gathered &one : gathered_)
+    one.metric->update(plan.truth(one.compared), plan.compared(one.compared), Array());
+}
+
+void Model::Compiled::reset() {
+  records_ = 0;
+  std::fill(loss_sums_.begin(), loss_sums_.end(), 0.0);
+  for (const Gathered &one : gathered_) one.metric->reset();
+}
+
+std::vector<std::string> Model::Compiled::metric_names() const {
+  std::vector<std::string> names{"loss"};
+  for (size_t i = 0; has_several_ && i < compared_.size(); ++i)
+    names.push_back(compared_[i] + "_loss");
+  for (const Gathered &one : gathered_)
+    names.push_back((has_several_ ? compared_[one.compared] + "_" : "") + one.metric->name());
+  return names;
+}
+
+double Model::Compiled::metric_value(size_t index) const {
+  if (index >= loss_count()) return gathered_.at(index - loss_count()).metric->result();
+  return records_ == 0 ? 0 : loss_sums_[index] / records_;
+}
+
+std::vector<double> Model::Compiled::metric_values() const {
+  std::vector<double> values;
+  for (size_t i = 0; i < metric_count(); ++i) values.push_back(metric_value(i));
+  return values;
+}
+
+}  // namespace det::nn

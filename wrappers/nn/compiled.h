@@ -1,0 +1,43 @@
+// What a model is compiled with, and what it has gathered since its metrics were reset.
+#pragma once
+
+#include "wrappers/nn/model.h"
+
+namespace det::nn {
+
+struct Model::Compiled {
+  Compiled(const Json &options, const std::vector<std::string> &results);
+
+  // Names of the results that are compared.
+  const std::vector<std::string> &compared() const { return compared_; }
+  // With the first plan, which tells what is compared.
+  void make_metrics(const Plan &plan);
+  void gather(const Plan &plan);
+  void reset();
+  std::vector<std::string> metric_names() const;
+  size_t metric_count() const { return loss_count() + gathered_.size(); }
+  double metric_value(size_t index) const;
+  std::vector<double> metric_values() const;
+
+  Objective objective;
+  std::unique_ptr<Optimizer> optimizer;
+
+ private:
+  struct Gathered {
+    size_t compared;
+    std::unique_ptr<Metric> metric;
+  };
+
+  // The whole loss, and of several results each one's.
+  size_t loss_count() const { return has_several_ ? loss_sums_.size() : 1; }
+
+  const bool has_several_;
+  std::vector<std::string> compared_;
+  std::vector<Json> named_metrics_;  // of each that is compared, an array
+  bool has_metrics_ = false;
+  std::vector<Gathered> gathered_;
+  std::vector<double> loss_sums_;  // the whole, then each
+  double records_ = 0;
+};
+
+}  // namespace det::nn

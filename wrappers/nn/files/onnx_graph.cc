@@ -1,0 +1,127 @@
+#include "wrappers/nn/files/onnx_graph.h"
+
+#include "core/base/error.h"
+
+namespace det::nn {
+
+namespace {
+
+// Numbers of fields and of types, from onnx.proto.
+constexpr int64_t onnx_float = 1, onnx_int32 = 6, onnx_int64 = 7;
+constexpr int64_t ir_version = 7;
+constexpr int64_t operator_set = 13;  // every runtime of today has it
+
+int64_t onnx_type(Dtype dtype) { return dtype == Dtype::i32 ? onnx_int32 : onnx_float; }
+
+ProtobufWriter described_value(const std::string &name, const ArrayType &type) {
+  ProtobufWriter shape;
+  for (const int64_t size : type.shape) {
+    ProtobufWriter dimension;
+    if (size == unknown) dimension.bytes(2, "batch");
+    else dimension.integer(1, size);
+    shape.message(1, dimension);
+  }
+  ProtobufWriter tensor, any, value;
+  tensor.integer(1, onnx_type(type.dtype));
+  tensor.message(2, shape);
+  any.message(1, tensor);
+  value.bytes(1, name);
+  value.message(2, any);
+  return value;
+}
+
+ProtobufWriter described_attribute(const OnnxAttribute &attribute) {
+  ProtobufWriter written;
+  written.bytes(1, attribute.name);
+  const auto *number = std::get_if<float>(&attribute.value);
+  if (number != nullptr) written.floating(2, *number);
+  else written.integer(3, std::get<int64_t>(attribute.value));
+  written.integer(20, number != nullptr ? 1 : 2);
+  return written;
+}
+
+template <class Number>
+std::string_view bytes_of_numbers(const Number *first, size_t count) {
+  return {reinterpret_cast<const char *>(first), count * sizeof(Number)};
+}
+
+}  // namespace
+
+std::string OnnxGraph::name_like(const std::string &wanted) {
+  std::string name = wanted;
+  for (size_t i = 1; !taken_.insert(name).second; ++i) name = wanted + "_" + std::to_string(i);
+  return name;
+}
+
+void OnnxGraph::add_input(const std::string &name, const ArrayType &type) {
+  graph_.message(11, described_value(name, type));
+}
+
+void OnnxGraph::add_output(const std::string &name, const ArrayType &type) {
+  graph_.message(12, described_value(name, type));
+}
+
+void OnnxGraph::add_tensor(const std::string &name, int64_t type, const std::vector<int64_t> &sizes,
+                           std::string_view bytes) {
+  // A message has fewer bytes, and all readers stop there.
+  constexpr size_t most = (size_t{1} << 31U) - (size_t{1} << 20U);
+  if (graph_.text().size() + bytes.size() > most)
+    throw Error(Code::unsupported,
+                "writing ONNX: the weights have more than 2 GB, which such a file cannot hold");
+  ProtobufWriter tensor;
+  for (const int64_t size : sizes) tensor.integer(1, size);
+  tensor.integer(2, type);
+  tensor.bytes(8, name);
+  tensor.bytes(9, bytes);
+  graph_.message(5, tensor);
+}
+
+void OnnxGraph::add_weight(const std::string &name, const Array &values) {
+  add_tensor(name, onnx_type(values.dtype()), values.shape(),
+             {static_cast<const char *>(values.raw()), values.bytes()});
+}
+
+std::string OnnxGraph::constant(float value) {
+  const std::string name = name_like("constant");
+  add_tensor(name, onnx_float, {}, bytes_of_numbers(&value, 1));
+  return name;
+}
+
+std::string OnnxGraph::constant(const std::vector<int64_t> &values) {
+  const std::string name = name_like("constant");
+  add_tensor(name, onnx_int64, {static_cast<int64_t>(values.size())},
+             bytes_of_numbers(values.data(), values.size()));
+  return name;
+}
+
+std::string OnnxGraph::add(const char *operation, const std::vector<std::string> &inputs,
+                           const std::vector<OnnxAttribute> &attributes) {
+  std::string result = name_like("value");
+  add_as(result, operation, inputs, attributes);
+  return result;
+}
+
+void OnnxGraph::add_as(const std::string &result, const char *operation,
+                       const std::vector<std::string> &inputs,
+                       const std::vector<OnnxAttribute> &attributes) {
+  ProtobufWriter node;
+  for (const std::string &input : inputs) node.bytes(1, input);
+  node.bytes(2, result);
+  node.bytes(4, operation);
+  for (const OnnxAttribute &attribute : attributes) node.message(5, described_attribute(attribute));
+  graph_.message(1, node);
+}
+
+std::string OnnxGraph::finish(const std::string &name) {
+  graph_.bytes(2, name);
+  ProtobufWriter operators, model;
+  operators.bytes(1, "");
+  operators.integer(2, operator_set);
+  model.integer(1, ir_version);
+  model.bytes(2, "detcore");
+  model.message(8, operators);
+  model.message(7, graph_);
+  return model.text();
+}
+
+}  // namespace det::nn

@@ -1,0 +1,125 @@
+#include "wrappers/nn/functional_reader.h"
+
+#include "core/base/error.h"
+
+namespace det::nn {
+
+void Graph::FunctionalReader::refuse(const std::string &problem) const {
+  throw Error(Code::invalid, "reading " + fields_.where() + ": " + problem);
+}
+
+void Graph::FunctionalReader::read() {
+  const Json &layers = fields_.any("layers");
+  if (!layers.is_array()) refuse("'layers' is no array");
+  read_inputs(layers);
+  std::vector<Call> waiting = read_layers(layers);
+  while (!waiting.empty()) {
+    std::vector<Call> later;
+    for (const Call &call : waiting)
+      if (!try_to_place(call)) later.push_back(call);
+    if (later.size() == waiting.size())
+      refuse("the layer '" + later.front().layer +
+             "' is called on what is not there, or waits for itself");
+    waiting = std::move(later);
+  }
+  for (const Json &result : references_in(fields_.any("output_layers"))) {
+    const auto found = find(result);
+    if (!found) refuse("an output comes from a layer that is not there");
+    graph_.results_.push_back(*found);
+  }
+  if (graph_.results_.empty()) refuse("it has no outputs");
+}
+
+// In the order of "input_layers", which is that in which arrays are given.
+void Graph::FunctionalReader::read_inputs(const Json &layers) {
+  for (const Json &input : references_in(fields_.any("input_layers"))) {
+    for (const Json &layer : layers) {
+      if (!layer.is_object() || layer.value("class_name", Json()) != Json("InputLayer") ||
+          layer.value("name", Json()) != input[0])
+        continue;
+      const auto name = input[0].get<std::string>();
+      nodes_[{name, 0}] = graph_.nodes_.size();
+      graph_.add_input(layer.value("config", Json()), "the input '" + name + "'");
+    }
+  }
+  if (graph_.inputs_.empty()) refuse("it has no inputs");
+}
+
+std::vector<Graph::FunctionalReader::Call> Graph::FunctionalReader::read_layers(
+    const Json &layers) {
+  std::vector<Call> calls;
+  for (const Json &described : layers) {
+    Fields layer(described, "a layer of " + fields_.where());
+    if (layer.text("class_name") == "InputLayer") continue;
+    const std::string name = layer.text("name");
+    Json config = layer.any("config", Json::object());
+    if (config.is_object() && !config.contains("name")) config["name"] = name;
+    if (layers_.count(name) > 0) refuse("two layers have the name '" + name + "'");
+    layers_[name] = make_layer({{"class_name", layer.text("class_name")}, {"config", config}});
+    graph_.layers_.push_back(layers_[name]);
+    const auto inbound = described.find("inbound_nodes");
+    if (inbound == described.end() || !inbound->is_array()) continue;
+    size_t number = first_call_of(*layers_[name]);
+    for (const Json &call : *inbound) calls.push_back({name, number++, &call});
+  }
+  return calls;
+}
+
+bool Graph::FunctionalReader::try_to_place(const Call &call) {
+  Node node;
+  node.layer = layers_.at(call.layer);
+  for (const Json &input : references_in(*call.inbound)) {
+    const auto found = find(input);
+    if (!found) return false;
+    node.inputs.push_back(*found);
+    if (input.size() < 4 || !input[3].is_object()) continue;
+    for (const auto &[key, value] : input[3].items()) {
+      if (!value.is_array()) {
+        node.options[key] = value;
+        continue;
+      }
+      const std::vector<Json> named = references_in(value);
+      if (named.size() != 1)
+        refuse("'" + key + "' of the layer '" + call.layer + "' is no single array");
+      const auto argument = find(named[0]);
+      if (!argument) return false;
+      node.named.emplace(key, *argument);
+    }
+  }
+  nodes_[{call.layer, call.number}] = graph_.nodes_.size();
+  graph_.nodes_.push_back(std::move(node));
+  return true;
+}
+
+std::optional<Graph::Reference> Graph::FunctionalReader::find(const Json &reference) const {
+  const auto node = nodes_.find({reference[0].get<std::string>(), reference[1].get<size_t>()});
+  if (node == nodes_.end()) return std::nullopt;
+  return Reference{node->second, reference[2].get<size_t>()};
+}
+
+// A single reference may stand without the list around it, and an object has names for them: they
+// are taken in the order of the names, as Keras does.
+std::vector<Json> Graph::FunctionalReader::references_in(const Json &list) const {
+  const auto is_count = [](const Json &value) {
+    return value.is_number_integer() && value.get<int64_t>() >= 0;
+  };
+  const auto is_reference = [&](const Json &value) {
+    return value.is_array() && value.size() >= 3 && value[0].is_string() && is_count(value[1]) &&
+           is_count(value[2]);
+  };
+  if (is_reference(list)) return {list};
+  std::vector<Json> references;
+  if (list.is_object()) {
+    std::map<std::string, Json> sorted;
+    for (const auto &[key, value] : list.items()) sorted.emplace(key, value);
+    for (const auto &[key, value] : sorted) references.push_back(value);
+  }
+  if (list.is_array()) references.assign(list.begin(), list.end());
+  for (const Json &reference : references)
+    if (!is_reference(reference))
+      refuse("a call is on " + to_wire(reference).substr(0, 60) +
+             ", which names no layer, call and output");
+  return references;
+}
+
+}  // namespace det::nn

@@ -1,0 +1,135 @@
+#include "wrappers/nn/graph.h"
+
+#include <set>
+
+#include "core/base/error.h"
+#include "wrappers/nn/functional_reader.h"
+
+namespace det::nn {
+
+namespace {
+
+Dtype dtype_from(const std::string &name, const std::string &where) {
+  if (name == "float32") return Dtype::f32;
+  if (name == "int32" || name == "bool") return Dtype::i32;
+  throw Error(Code::unsupported, "reading " + where + ": inputs of the dtype '" + name +
+                                     "' are not supported; float32, int32 and bool are");
+}
+
+}  // namespace
+
+Graph::Graph(Fields &fields, Kind kind) : Layer(fields) {
+  fields.without_effect("build_input_shape");
+  if (kind == Kind::sequential) read_sequential(fields);
+  else FunctionalReader(*this, fields).read();
+}
+
+void Graph::add_input(const Json &config, const std::string &where) {
+  Fields fields(config, where);
+  ArrayType type;
+  type.shape = fields.shape("batch_input_shape");
+  type.dtype = dtype_from(fields.text("dtype", "float32"), where);
+  fields.only("sparse", false);
+  fields.only("ragged", false);
+  inputs_.push_back({fields.text("name"), type, true});
+  fields.finish();
+  nodes_.push_back({});
+}
+
+void Graph::read_sequential(Fields &fields) {
+  const Json &layers = fields.any("layers", Json::array());
+  std::map<std::string, size_t> taken;
+  std::set<std::string> names;
+  for (const Json &given : layers) {
+    Fields layer(given, "a layer of " + fields.where());
+    const std::string class_name = layer.text("class_name");
+    Json config = layer.any("config", Json::object());
+    if (config.is_object() && !config.contains("name")) {
+      std::string name = snake_case(class_name);
+      if (const size_t before = taken[name]++; before > 0) name += "_" + std::to_string(before);
+      config["name"] = name;
+    }
+    if (nodes_.empty()) {
+      if (class_name == "InputLayer") {
+        add_input(config, "the input of " + fields.where());
+        continue;
+      }
+      if (config.contains("batch_input_shape")) {
+        const Json dtype = class_name == "Embedding" ? "int32" : "float32";
+        add_input(
+            {{"batch_input_shape", config["batch_input_shape"]},
+             {"dtype", dtype},
+             {"name", Fields(config, "a layer of " + fields.where()).text("name") + "_input"}},
+            "the input of " + fields.where());
+      } else {
+        inputs_.push_back({"input_1", {}, false});
+        nodes_.push_back({});
+      }
+    }
+    const auto made = make_layer({{"class_name", class_name}, {"config", config}});
+    if (!names.insert(made->name()).second)
+      throw Error(Code::invalid, "reading " + fields.where() + ": two layers have the name '" +
+                                     made->name() + "'");
+    layers_.push_back(made);
+    nodes_.push_back({made, {{nodes_.size() - 1, 0}}, {}, Json::object()});
+  }
+  if (layers_.empty())
+    throw Error(Code::invalid, "reading " + fields.where() + ": it has no layers");
+  results_ = {{nodes_.size() - 1, 0}};
+}
+
+std::vector<std::string> Graph::result_names() const {
+  std::vector<std::string> names;
+  for (const Reference &result : results_) {
+    const Node &node = nodes_.at(result.node);
+    names.push_back(node.layer ? node.layer->name() : inputs_.at(result.node).name);
+  }
+  return names;
+}
+
+std::vector<Value> Graph::compute(ProgramBuilder &builder, const LayerCall &call) const {
+  if (call.inputs.size() != inputs_.size())
+    throw Error(Code::invalid, "calling the model '" + name() + "' with " +
+                                   std::to_string(call.inputs.size()) + " inputs: it takes " +
+                                   std::to_string(inputs_.size()));
+  std::vector<std::vector<Value>> values;
+  const auto value_of = [&](const Reference &reference) {
+    const std::vector<Value> &outputs = values.at(reference.node);
+    if (reference.output >= outputs.size()) {
+      const Node &node = nodes_.at(reference.node);
+      throw Error(Code::invalid,
+                  "reading the model '" + this->name() + "': it uses output " +
+                      std::to_string(reference.output) + " of the layer '" +
+                      (node.layer ? node.layer->name() : inputs_.at(reference.node).name) +
+                      "', which has " + std::to_string(outputs.size()));
+    }
+    return outputs[reference.output];
+  };
+  for (const Node &node : nodes_) {
+    if (!node.layer) {
+      values.push_back({call.inputs.at(values.size())});
+      continue;
+    }
+    LayerCall inner;
+    for (const Reference &input : node.inputs) inner.inputs.push_back(value_of(input));
+    for (const auto &[name, input] : node.named) inner.named.emplace(name, value_of(input));
+    inner.options = node.options;
+    values.push_back(node.layer->call(builder, inner));
+  }
+  std::vector<Value> results;
+  for (const Reference &result : results_) results.push_back(value_of(result));
+  return results;
+}
+
+std::shared_ptr<Graph> read_model(const Json &described) {
+  Json named = described;
+  if (named.is_object() && named.contains("config") && named["config"].is_object() &&
+      !named["config"].contains("name"))
+    named["config"]["name"] = "model";
+  if (auto graph = std::dynamic_pointer_cast<Graph>(make_layer(named))) return graph;
+  throw Error(Code::invalid,
+              "reading a model: what is described is a single layer; a model is "
+              "Sequential or Functional");
+}
+
+}  // namespace det::nn

@@ -1,0 +1,71 @@
+// Layers and how they are called on one another: a model as Keras describes it, which is also a
+// layer.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "wrappers/nn/layers/layer.h"
+
+namespace det::nn {
+
+class Graph : public Layer {
+ public:
+  enum class Kind { sequential, functional };
+
+  Graph(Fields &fields, Kind kind);
+
+  // Of the whole, in the order in which they are given. A sequential model that does not say what
+  // comes in has an input of which nothing is known: no sizes at all.
+  struct Input {
+    std::string name;
+    ArrayType type;  // sizes that are not known are `unknown`
+    bool is_known = true;
+  };
+  const std::vector<Input> &inputs() const { return inputs_; }
+  // The names of the layers that the results come from.
+  std::vector<std::string> result_names() const;
+  const std::vector<std::shared_ptr<Layer>> &layers() const { return layers_; }
+
+  // As Keras writes them: with all defaults, and how each is called.
+  Json described_layers() const;
+
+  // As call(), without a scope of its own: of the outermost model.
+  std::vector<Value> compute(ProgramBuilder &builder, const LayerCall &call) const override;
+
+ private:
+  struct Reference {
+    size_t node;
+    size_t output;
+  };
+  struct Node {
+    std::shared_ptr<Layer> layer;  // none: an input
+    std::vector<Reference> inputs;
+    std::map<std::string, Reference> named;
+    Json options = Json::object();
+  };
+  class FunctionalReader;
+
+  void read_sequential(Fields &fields);
+  void add_input(const Json &config, const std::string &where);
+
+  std::vector<Input> inputs_;
+  std::vector<Node> nodes_;  // each after those that it is called on
+  std::vector<Reference> results_;
+  std::vector<std::shared_ptr<Layer>> layers_;
+};
+
+// The number of the first call of a layer within a functional model: a model within one has been
+// called on its own inputs before.
+inline size_t first_call_of(const Layer &layer) {
+  return dynamic_cast<const Graph *>(&layer) != nullptr ? 1 : 0;
+}
+
+// From what Model.to_json() writes. Throws Code::invalid and Code::unsupported, naming the layer.
+std::shared_ptr<Graph> read_model(const Json &described);
+
+// The other way: what keras.models.model_from_json() reads.
+Json write_model(const Graph &graph);
+
+}  // namespace det::nn

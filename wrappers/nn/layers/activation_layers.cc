@@ -1,0 +1,52 @@
+#include "wrappers/nn/layers/activation_layers.h"
+
+#include "core/base/error.h"
+
+namespace det::nn {
+
+NamedActivation::NamedActivation(Fields &fields, const char *key, const char *usual) {
+  const Json &given = fields.any(key, usual);
+  const std::string name = given.is_null()     ? "linear"
+                           : given.is_string() ? given.get<std::string>()
+                                               : to_wire(given);
+  if (name != "softmax") activation_ = activation_named(name, fields.where());
+}
+
+Activation NamedActivation::fused() const {
+  return activation_ && derives_from_result(*activation_) ? *activation_ : Activation::linear;
+}
+
+Value NamedActivation::add(ProgramBuilder &builder, const Operation &operation,
+                           const std::vector<Value> &inputs) const {
+  const Value y = builder.add(operation, inputs);
+  return activation_ && *activation_ == fused() ? y : add(builder, y);
+}
+
+Value NamedActivation::add(ProgramBuilder &builder, Value x) const {
+  if (!activation_) return builder.add(SoftmaxOp{}, {x});
+  if (*activation_ == Activation::linear) return x;
+  const bool is_leaky = *activation_ == Activation::leaky_relu;
+  return builder.add(ActivationOp{*activation_, is_leaky ? 0.2F : 1.0F}, {x});
+}
+
+std::vector<Value> ActivationLayer::compute(ProgramBuilder &builder, const LayerCall &call) const {
+  return {activation_.add(builder, only_input(call, name()))};
+}
+
+SoftmaxLayer::SoftmaxLayer(Fields &fields) : Layer(fields) { fields.only("axis", -1); }
+
+std::vector<Value> SoftmaxLayer::compute(ProgramBuilder &builder, const LayerCall &call) const {
+  return {builder.add(SoftmaxOp{}, {only_input(call, name())})};
+}
+
+std::vector<Value> EluLayer::compute(ProgramBuilder &builder, const LayerCall &call) const {
+  return {builder.add(ActivationOp{Activation::elu, static_cast<float>(alpha_)},
+                      {only_input(call, name())})};
+}
+
+std::vector<Value> LeakyReluLayer::compute(ProgramBuilder &builder, const LayerCall &call) const {
+  return {builder.add(ActivationOp{Activation::leaky_relu, static_cast<float>(alpha_)},
+                      {only_input(call, name())})};
+}
+
+}  // namespace det::nn

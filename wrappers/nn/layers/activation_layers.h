@@ -1,0 +1,68 @@
+// Activations, in other layers and as layers of their own.
+#pragma once
+
+#include <optional>
+
+#include "wrappers/nn/layers/layer.h"
+
+namespace det::nn {
+
+// The field of a layer that names an activation.
+class NamedActivation {
+ public:
+  NamedActivation(Fields &fields, const char *key, const char *usual = "linear");
+
+  // The part of it that another operation can do by the way; linear where it can do none.
+  Activation fused() const;
+  // Adds an operation that does fused(), and then what is left of the activation.
+  Value add(ProgramBuilder &builder, const Operation &operation,
+            const std::vector<Value> &inputs) const;
+  // Adds all of it to what is there.
+  Value add(ProgramBuilder &builder, Value x) const;
+
+ private:
+  std::optional<Activation> activation_;  // none: softmax
+};
+
+class ActivationLayer : public Layer {
+ public:
+  explicit ActivationLayer(Fields &fields) : Layer(fields), activation_(fields, "activation") {}
+
+ protected:
+  std::vector<Value> compute(ProgramBuilder &builder, const LayerCall &call) const override;
+
+ private:
+  const NamedActivation activation_;
+};
+
+class SoftmaxLayer : public Layer {
+ public:
+  explicit SoftmaxLayer(Fields &fields);
+
+ protected:
+  std::vector<Value> compute(ProgramBuilder &builder, const LayerCall &call) const override;
+};
+
+class EluLayer : public Layer {
+ public:
+  explicit EluLayer(Fields &fields) : Layer(fields), alpha_(fields.number("alpha", 1)) {}
+
+ protected:
+  std::vector<Value> compute(ProgramBuilder &builder, const LayerCall &call) const override;
+
+ private:
+  const double alpha_;
+};
+
+class LeakyReluLayer : public Layer {
+ public:
+  explicit LeakyReluLayer(Fields &fields) : Layer(fields), alpha_(fields.number("alpha", 0.3)) {}
+
+ protected:
+  std::vector<Value> compute(ProgramBuilder &builder, const LayerCall &call) const override;
+
+ private:
+  const double alpha_;
+};
+
+}  // namespace det::nn

@@ -1,0 +1,73 @@
+// A layer: its configuration, and what it computes.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/json.h"
+#include "wrappers/nn/keras_fields.h"
+#include "wrappers/nn/layers/weight_style.h"
+#include "wrappers/nn/program_builder.h"
+
+namespace det::nn {
+
+// What a layer is called with.
+struct LayerCall {
+  std::vector<Value> inputs;
+  std::map<std::string, Value> named;  // beside them, such as "value" and "key" of attention
+  Json options = Json::object();       // "use_causal_mask": true
+};
+
+// The class and the configuration are Keras', and so is what comes out. A layer holds no arrays:
+// its weights belong to the model, under its name, and what a step keeps belongs to the step.
+class Layer {
+ public:
+  explicit Layer(Fields &fields);
+  virtual ~Layer() = default;
+  Layer(const Layer &) = delete;
+  Layer &operator=(const Layer &) = delete;
+
+  const std::string &name() const { return name_; }
+  const std::string &class_name() const { return class_name_; }
+  // With all defaults filled in.
+  const Json &config() const { return config_; }
+
+  // Writes what it computes, within a scope of its name. Throws Code::invalid for inputs that do
+  // not fit.
+  std::vector<Value> call(ProgramBuilder &builder, const LayerCall &call) const;
+
+ protected:
+  virtual std::vector<Value> compute(ProgramBuilder &builder, const LayerCall &call) const = 0;
+
+  // Its weight of this name; trained unless the layer is frozen, or `is_state`.
+  Value weight(ProgramBuilder &builder, const std::string &name, const Shape &shape,
+               const std::shared_ptr<const Initializer> &initializer, bool is_state = false) const;
+  Value weight(ProgramBuilder &builder, const std::string &name, const Shape &shape,
+               const WeightStyle &style) const;
+  bool is_trainable() const { return is_trainable_; }
+  // Whether it is to compute as in training: the model is trained, unless this call says otherwise
+  // ("training": false).
+  static bool is_training(const ProgramBuilder &builder, const LayerCall &call);
+
+ private:
+  friend std::shared_ptr<Layer> make_layer(const Json &described);
+  std::string name_;
+  bool is_trainable_;
+  std::string class_name_;
+  Json config_;
+};
+
+// For layers of one input. Throws Code::invalid where there is another number.
+Value only_input(const LayerCall &call, const std::string &layer);
+
+// From {"class_name": ..., "config": {...}}, which has a name. Throws Code::invalid for an unknown
+// class, with the nearest one, and for a configuration that cannot be.
+std::shared_ptr<Layer> make_layer(const Json &described);
+
+// "dense" for "Dense", "max_pooling2d" for "MaxPooling2D": how Keras names layers that have no
+// name.
+std::string snake_case(const std::string &class_name);
+
+}  // namespace det::nn

@@ -1,0 +1,97 @@
+#include "wrappers/nn/layers/merging.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+
+namespace det::nn {
+
+namespace {
+
+std::string described(const Layer &layer) {
+  return "calling the layer '" + layer.name() + "' (" + layer.class_name() + ")";
+}
+
+void expect_several(const LayerCall &call, const Layer &layer) {
+  if (call.inputs.size() < 2)
+    throw Error(Code::invalid, described(layer) + " with " + std::to_string(call.inputs.size()) +
+                                   " inputs: it needs two or more");
+}
+
+Value with_axes(ProgramBuilder &builder, Value value, size_t axes) {
+  Shape shape = builder.shape(value);
+  if (shape.empty() || shape.size() >= axes) return value;
+  shape.insert(shape.begin() + 1, axes - shape.size(), 1);
+  return builder.add(ReshapeOp{shape}, {value});
+}
+
+Value repeated_to(ProgramBuilder &builder, Value value, const Shape &shape) {
+  return builder.shape(value) == shape ? value : builder.add(BroadcastOp{shape}, {value});
+}
+
+Value merge(ProgramBuilder &builder, Arithmetic arithmetic, Value x, Value y) {
+  const size_t axes = std::max(builder.shape(x).size(), builder.shape(y).size());
+  x = with_axes(builder, x, axes);
+  y = with_axes(builder, y, axes);
+  Shape common = builder.shape(x);
+  const Shape &other = builder.shape(y);
+  for (size_t i = 0; i < axes; ++i)
+    if (common[i] == 1) common[i] = other.at(i);
+  return builder.add(ArithmeticOp{arithmetic},
+                     {repeated_to(builder, x, common), repeated_to(builder, y, common)});
+}
+
+}  // namespace
+
+std::vector<Value> Merging::compute(ProgramBuilder &builder, const LayerCall &call) const {
+  expect_several(call, *this);
+  Value merged = call.inputs[0];
+  for (size_t i = 1; i < call.inputs.size(); ++i)
+    merged = merge(builder, arithmetic_, merged, call.inputs[i]);
+  return {merged};
+}
+
+std::vector<Value> Average::compute(ProgramBuilder &builder, const LayerCall &call) const {
+  const std::vector<Value> sum = Merging::compute(builder, call);
+  return {builder.add(ScaleOp{1 / static_cast<float>(call.inputs.size())}, sum)};
+}
+
+std::vector<Value> Concatenate::compute(ProgramBuilder &builder, const LayerCall &call) const {
+  expect_several(call, *this);
+  const size_t axis = axis_of(builder.shape(call.inputs[0]), axis_, described(*this));
+  if (axis == 0)
+    throw Error(Code::invalid, described(*this) + ": axis 0 is that of the batch, which stays");
+  return {builder.add(ConcatenateOp{axis}, call.inputs)};
+}
+
+Dot::Dot(Fields &fields) : Layer(fields), axes_(fields.integers("axes", 2)) {
+  fields.only("normalize", false);
+}
+
+std::vector<Value> Dot::compute(ProgramBuilder &builder, const LayerCall &call) const {
+  if (call.inputs.size() != 2)
+    throw Error(Code::invalid, described(*this) + " with " + std::to_string(call.inputs.size()) +
+                                   " inputs: it takes two");
+  // Vectors are matrices of one row each.
+  std::vector<Value> matrices;
+  std::vector<bool> is_last_axis;
+  Shape result{builder.shape(call.inputs[0]).at(0)};
+  for (size_t i = 0; i < 2; ++i) {
+    const Value input = call.inputs[i];
+    const Shape &shape = builder.shape(input);
+    const size_t axis = axis_of(shape, axes_[i], described(*this));
+    if (axis == 0 || shape.size() < 2 || shape.size() > 3)
+      throw Error(Code::unsupported, described(*this) + " along axis " + std::to_string(axis) +
+                                         " of " + text_of(shape) +
+                                         ": only axes 1 and 2 of inputs with two or three axes "
+                                         "are supported");
+    is_last_axis.push_back(axis + 1 == shape.size());
+    if (shape.size() == 3) result.push_back(shape[axis == 1 ? 2 : 1]);
+    matrices.push_back(with_axes(builder, input, 3));
+  }
+  if (result.size() == 1) result.push_back(1);
+  const Value product = builder.add(BatchedMatMulOp{!is_last_axis[0], is_last_axis[1]}, matrices);
+  return {builder.add(ReshapeOp{result}, {product})};
+}
+
+}  // namespace det::nn

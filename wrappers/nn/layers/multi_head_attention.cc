@@ -1,0 +1,129 @@
+#include "wrappers/nn/layers/multi_head_attention.h"
+
+#include <cmath>
+
+#include "core/base/error.h"
+
+namespace det::nn {
+
+namespace {
+
+int64_t value_size_of(Fields &fields, int64_t key_size) {
+  if (fields.has("value_dim")) return fields.integer("value_dim");
+  fields.any("value_dim");
+  return key_size;
+}
+
+bool is_set(const LayerCall &call, const char *option) {
+  return call.options.value(option, Json(false)) == Json(true);
+}
+
+}  // namespace
+
+MultiHeadAttention::MultiHeadAttention(Fields &fields)
+    : Layer(fields),
+      heads_(fields.integer("num_heads")),
+      key_size_(fields.integer("key_dim")),
+      value_size_(value_size_of(fields, key_size_)),
+      has_bias_(fields.flag("use_bias", true)),
+      kernel_initializer_(
+          make_initializer(fields.any("kernel_initializer", "glorot_uniform"), fields.where())),
+      bias_initializer_(make_initializer(fields.any("bias_initializer", "zeros"), fields.where())) {
+  fields.only("dropout", 0.0);
+  for (const char *key : {"kernel_regularizer", "bias_regularizer", "activity_regularizer",
+                          "kernel_constraint", "bias_constraint"})
+    fields.only_null(key);
+  if (fields.has("attention_axes")) fields.only("attention_axes", Json::array({1}));
+  else fields.any("attention_axes");
+  if (fields.has("output_shape")) output_features_ = fields.integers("output_shape", 1).at(0);
+  else fields.any("output_shape");
+  for (const char *key : {"query_shape", "key_shape", "value_shape"}) fields.without_effect(key);
+  for (const auto &[key, size] : {std::pair("num_heads", heads_),
+                                  {"key_dim", key_size_},
+                                  {"value_dim", value_size_},
+                                  {"output_shape", output_features_.value_or(1)}})
+    if (size < 1)
+      throw Error(Code::invalid, "reading " + fields.where() + ": '" + key + "' is " +
+                                     std::to_string(size) + ", and must be at least 1");
+}
+
+Value MultiHeadAttention::project(ProgramBuilder &builder, const char *which, Value x,
+                                  int64_t size) const {
+  const Shape shape = builder.shape(x);
+  if (shape.size() != 3)
+    throw Error(Code::invalid, "calling the layer '" + name() + "' (MultiHeadAttention): the " +
+                                   which + " has the shape " + text_of(shape) +
+                                   "; it needs the axes batch, steps and features");
+  const std::string path = std::string(which) + "/";
+  const Value kernel =
+      weight(builder, path + "kernel", {shape[2], heads_, size}, kernel_initializer_);
+  std::vector<Value> inputs{x, builder.add(ReshapeOp{{shape[2], heads_ * size}}, {kernel})};
+  if (has_bias_) {
+    const Value bias = weight(builder, path + "bias", {heads_, size}, bias_initializer_);
+    inputs.push_back(builder.add(ReshapeOp{{heads_ * size}}, {bias}));
+  }
+  const Value projected = builder.add(DenseOp{}, inputs);
+  const Value split = builder.add(ReshapeOp{{shape[0], shape[1], heads_, size}}, {projected});
+  return builder.add(TransposeOp{{0, 2, 1, 3}}, {split});
+}
+
+Value MultiHeadAttention::join(ProgramBuilder &builder, Value heads, int64_t features) const {
+  const Value together = builder.add(TransposeOp{{0, 2, 1, 3}}, {heads});
+  const Shape shape = builder.shape(together);
+  const int64_t size = heads_ * shape[3];
+  const Value kernel =
+      weight(builder, "attention_output/kernel", {heads_, shape[3], features}, kernel_initializer_);
+  std::vector<Value> inputs{builder.add(ReshapeOp{{shape[0], shape[1], size}}, {together}),
+                            builder.add(ReshapeOp{{size, features}}, {kernel})};
+  if (has_bias_)
+    inputs.push_back(weight(builder, "attention_output/bias", {features}, bias_initializer_));
+  return builder.add(DenseOp{}, inputs);
+}
+
+Value MultiHeadAttention::masked(ProgramBuilder &builder, Value scores,
+                                 const LayerCall &call) const {
+  const bool is_causal = is_set(call, "use_causal_mask");
+  const auto mask = call.named.find("attention_mask");
+  if (mask == call.named.end() && !is_causal) return scores;
+  std::vector<Value> inputs{scores};
+  if (mask != call.named.end()) {
+    // The same for all heads, unless it says more.
+    Shape shape = builder.shape(mask->second);
+    if (shape.size() == 3) shape.insert(shape.begin() + 1, 1);
+    inputs.push_back(builder.add(ReshapeOp{shape}, {mask->second}));
+  }
+  return builder.add(AttentionMaskOp{is_causal}, inputs);
+}
+
+std::vector<Value> MultiHeadAttention::compute(ProgramBuilder &builder,
+                                               const LayerCall &call) const {
+  const std::string calling = "calling the layer '" + name() + "' (MultiHeadAttention)";
+  std::map<std::string, Value> given = call.named;
+  const std::vector<std::string> in_order{"query", "value", "key", "attention_mask"};
+  for (size_t i = 0; i < call.inputs.size() && i < in_order.size(); ++i)
+    given.emplace(in_order[i], call.inputs[i]);
+  if (call.inputs.size() > in_order.size() || given.count("query") == 0 ||
+      given.count("value") == 0)
+    throw Error(Code::invalid, calling +
+                                   ": it takes a query and a value, and may take a key and "
+                                   "an attention_mask");
+  const Value query = given.at("query");
+  const Value value = given.at("value");
+  const Value key = given.count("key") > 0 ? given.at("key") : value;
+  LayerCall masks{{}, given, call.options};
+
+  const Value queries = project(builder, "query", query, key_size_);
+  const Value keys = project(builder, "key", key, key_size_);
+  const Value values = project(builder, "value", value, value_size_);
+  const float scale = 1 / std::sqrt(static_cast<float>(key_size_));
+  const Value scores = builder.add(
+      SoftmaxOp{},
+      {masked(builder, builder.add(BatchedMatMulOp{false, true, scale}, {queries, keys}), masks)});
+  const Value attended = builder.add(BatchedMatMulOp{}, {scores, values});
+  const Value joined =
+      join(builder, attended, output_features_.value_or(builder.shape(query).back()));
+  if (is_set(call, "return_attention_scores")) return {joined, scores};
+  return {joined};
+}
+
+}  // namespace det::nn

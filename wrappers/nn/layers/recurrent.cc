@@ -1,0 +1,104 @@
+#include "wrappers/nn/layers/recurrent.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+
+namespace det::nn {
+
+namespace {
+
+// A function of each element alone, and without a number of its own.
+Activation activation_of_cell(Fields &fields, const char *key, const char *usual) {
+  const Json &given = fields.any(key, usual);
+  const std::string name = given.is_null()     ? "linear"
+                           : given.is_string() ? given.get<std::string>()
+                                               : to_wire(given);
+  if (name == "softmax" || name == "leaky_relu")
+    throw Error(Code::unsupported, "reading " + fields.where() + ": '" + key + "' is '" + name +
+                                       "', which is not supported within a recurrent layer");
+  return activation_named(name, fields.where());
+}
+
+// Ones for the forget gate, so that cells begin by keeping what they have.
+class ForgetBias : public Initializer {
+ public:
+  explicit ForgetBias(std::shared_ptr<const Initializer> others) : others_(std::move(others)) {}
+
+  void fill(std::span<float> values, const Shape &, RandomStream &random) const override {
+    const size_t units = values.size() / 4;
+    const auto shape_of = [](size_t size) { return Shape{static_cast<int64_t>(size)}; };
+    others_->fill(values.first(units), shape_of(units), random);
+    std::fill_n(values.begin() + static_cast<std::ptrdiff_t>(units), units, 1.0F);
+    others_->fill(values.subspan(2 * units), shape_of(2 * units), random);
+  }
+
+ private:
+  std::shared_ptr<const Initializer> others_;
+};
+
+}  // namespace
+
+Recurrent::Recurrent(Fields &fields)
+    : Layer(fields),
+      units_(fields.integer("units")),
+      activation_(activation_of_cell(fields, "activation", "tanh")),
+      goes_backwards_(fields.flag("go_backwards", false)),
+      bias_initializer_(make_initializer(fields.any("bias_initializer", "zeros"), fields.where())),
+      returns_sequences_(fields.flag("return_sequences", false)),
+      returns_state_(fields.flag("return_state", false)),
+      has_bias_(fields.flag("use_bias", true)),
+      kernel_initializer_(
+          make_initializer(fields.any("kernel_initializer", "glorot_uniform"), fields.where())),
+      recurrent_initializer_(
+          make_initializer(fields.any("recurrent_initializer", "orthogonal"), fields.where())) {
+  for (const char *key :
+       {"kernel_regularizer", "recurrent_regularizer", "bias_regularizer", "activity_regularizer",
+        "kernel_constraint", "recurrent_constraint", "bias_constraint"})
+    fields.only_null(key);
+  for (const char *key : {"stateful", "time_major"}) fields.only(key, false);
+  for (const char *key : {"dropout", "recurrent_dropout"}) fields.only(key, 0.0);
+  // How Keras computes the same.
+  fields.flag("unroll", false);
+  fields.without_effect("implementation");
+  fields.without_effect("zero_output_for_mask");
+  if (units_ < 1)
+    throw Error(Code::invalid, "reading " + fields.where() + ": 'units' is " +
+                                   std::to_string(units_) + ", and must be at least 1");
+}
+
+std::vector<Value> Recurrent::compute(ProgramBuilder &builder, const LayerCall &call) const {
+  const Value x = only_input(call, name());
+  if (builder.shape(x).size() != 3)
+    throw Error(Code::invalid, "calling the layer '" + name() + "' (" + class_name() +
+                                   ") with an input of " + text_of(builder.shape(x)) +
+                                   ": it needs the axes batch, steps and features");
+  const std::string path = std::string(cell()) + "/";
+  const int64_t width = gates() * units_;
+  std::vector<Value> inputs{
+      x, weight(builder, path + "kernel", {builder.shape(x).back(), width}, kernel_initializer_),
+      weight(builder, path + "recurrent_kernel", {units_, width}, recurrent_initializer_)};
+  if (has_bias_) inputs.push_back(weight(builder, path + "bias", bias_shape(), bias_initializer_));
+  const std::vector<Value> states = builder.add_all(operation(), inputs);
+  std::vector<Value> results{returns_sequences_ ? states[0] : states[1]};
+  if (returns_state_) results.insert(results.end(), states.begin() + 1, states.end());
+  return results;
+}
+
+Lstm::Lstm(Fields &fields)
+    : Recurrent(fields),
+      recurrent_activation_(activation_of_cell(fields, "recurrent_activation", "sigmoid")) {
+  if (fields.flag("unit_forget_bias", true))
+    bias_initializer_ = std::make_shared<ForgetBias>(bias_initializer_);
+}
+
+Gru::Gru(Fields &fields)
+    : Recurrent(fields),
+      recurrent_activation_(activation_of_cell(fields, "recurrent_activation", "sigmoid")),
+      resets_after_(fields.flag("reset_after", true)) {}
+
+Shape Gru::bias_shape() const {
+  return resets_after_ ? Shape{2, 3 * units_} : Recurrent::bias_shape();
+}
+
+}  // namespace det::nn

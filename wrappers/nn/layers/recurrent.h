@@ -1,0 +1,76 @@
+// LSTM, GRU and SimpleRNN: one state after another, along the axis behind the batch.
+#pragma once
+
+#include "wrappers/nn/layers/layer.h"
+
+namespace det::nn {
+
+// What all of them are configured with.
+class Recurrent : public Layer {
+ public:
+  bool returns_sequences() const { return returns_sequences_; }
+  bool returns_state() const { return returns_state_; }
+  bool goes_backwards() const { return goes_backwards_; }
+
+ protected:
+  explicit Recurrent(Fields &fields);
+
+  std::vector<Value> compute(ProgramBuilder &builder, const LayerCall &call) const override;
+
+  // The operation, and how its weights are.
+  virtual Operation operation() const = 0;
+  virtual int64_t gates() const = 0;
+  virtual const char *cell() const = 0;  // "lstm_cell", as Keras names it
+  virtual Shape bias_shape() const { return {gates() * units_}; }
+
+  const int64_t units_;
+  const Activation activation_;
+  const bool goes_backwards_;
+  std::shared_ptr<const Initializer> bias_initializer_;
+
+ private:
+  const bool returns_sequences_, returns_state_, has_bias_;
+  const std::shared_ptr<const Initializer> kernel_initializer_, recurrent_initializer_;
+};
+
+class Lstm : public Recurrent {
+ public:
+  explicit Lstm(Fields &fields);
+
+ private:
+  Operation operation() const override {
+    return LstmOp{activation_, recurrent_activation_, goes_backwards_};
+  }
+  int64_t gates() const override { return 4; }
+  const char *cell() const override { return "lstm_cell"; }
+
+  const Activation recurrent_activation_;
+};
+
+class Gru : public Recurrent {
+ public:
+  explicit Gru(Fields &fields);
+
+ private:
+  Operation operation() const override {
+    return GruOp{activation_, recurrent_activation_, goes_backwards_, resets_after_};
+  }
+  int64_t gates() const override { return 3; }
+  const char *cell() const override { return "gru_cell"; }
+  Shape bias_shape() const override;
+
+  const Activation recurrent_activation_;
+  const bool resets_after_;
+};
+
+class SimpleRnn : public Recurrent {
+ public:
+  explicit SimpleRnn(Fields &fields) : Recurrent(fields) {}
+
+ private:
+  Operation operation() const override { return SimpleRnnOp{activation_, goes_backwards_}; }
+  int64_t gates() const override { return 1; }
+  const char *cell() const override { return "simple_rnn_cell"; }
+};
+
+}  // namespace det::nn

@@ -1,0 +1,129 @@
+#include "wrappers/nn/losses/loss.h"
+
+#include "core/base/error.h"
+#include "core/base/json.h"
+#include "wrappers/nn/keras_fields.h"
+#include "wrappers/nn/losses/named_losses.h"
+#include "wrappers/nn/named_config.h"
+
+namespace det::nn {
+
+namespace {
+
+// True: a sum over the batch; false: divided by its rows, as by default.
+bool read_reduction(Fields &fields) {
+  const std::string reduction = fields.text("reduction", "auto");
+  if (reduction == "sum") return true;
+  if (reduction == "auto" || reduction == "sum_over_batch_size") return false;
+  throw Error(Code::unsupported, "reading " + fields.where() + ": the reduction '" + reduction +
+                                     "' is not supported; 'sum_over_batch_size' and 'sum' are");
+}
+
+class SparseCategoricalCrossentropy : public Loss {
+ public:
+  explicit SparseCategoricalCrossentropy(Fields &fields)
+      : is_sum_(read_reduction(fields)), from_logits_(fields.flag("from_logits", false)) {
+    if (const auto ignored = fields.number_or_none("ignore_class"))
+      ignored_label_ = static_cast<int32_t>(*ignored);
+  }
+
+  std::string name() const override { return "sparse_categorical_crossentropy"; }
+
+  ArrayType truth_for(const ArrayType &prediction) const override {
+    Shape rows = prediction.shape;
+    if (!rows.empty()) rows.pop_back();
+    return {rows, Dtype::i32};
+  }
+
+  void check(const Array &truth, const ArrayType &prediction) const override {
+    const int64_t classes = prediction.shape.back();
+    const auto labels = truth.elements<int32_t>();
+    for (size_t i = 0; i < labels.size(); ++i)
+      if ((labels[i] < 0 || labels[i] >= classes) && labels[i] != ignored_label_)
+        throw Error(Code::invalid, "comparing with the labels of a batch: that of record " +
+                                       std::to_string(i) + " is " + std::to_string(labels[i]) +
+                                       "; the prediction has the classes 0 to " +
+                                       std::to_string(classes - 1));
+  }
+
+  Value add(ProgramBuilder &builder, Value truth, Value prediction,
+            std::optional<Value> weights) const override {
+    const auto logits = builder.before_softmax(prediction);
+    std::vector<Value> inputs{logits.value_or(prediction), truth};
+    if (weights) inputs.push_back(*weights);
+    const bool are_logits = from_logits_ || logits;
+    const bool is_plain = are_logits && !is_sum_ && !ignored_label_ &&
+                          (!weights || builder.shape(*weights) == builder.shape(truth));
+    if (is_plain) return builder.add(SparseCrossEntropyOp{}, inputs);
+    return builder.add(SparseLossOp{are_logits, ignored_label_, is_sum_}, inputs);
+  }
+
+ private:
+  const bool is_sum_, from_logits_;
+  std::optional<int32_t> ignored_label_;
+};
+
+// Of what is true of the same shape as the prediction.
+class FunctionLoss : public Loss {
+ public:
+  FunctionLoss(std::string name, const LossFunction &function, bool is_sum)
+      : name_(std::move(name)), function_(function), is_sum_(is_sum) {}
+
+  std::string name() const override { return name_; }
+
+  ArrayType truth_for(const ArrayType &prediction) const override {
+    return {prediction.shape, Dtype::f32};
+  }
+
+  Value add(ProgramBuilder &builder, Value truth, Value prediction,
+            std::optional<Value> weights) const override {
+    LossFunction function = function_;
+    if (const auto logits = logits_below(builder, prediction)) {
+      prediction = *logits;
+      function.from_logits = true;
+    }
+    std::vector<Value> inputs{prediction, truth};
+    if (weights) inputs.push_back(*weights);
+    return builder.add(LossOp{function, is_sum_}, inputs);
+  }
+
+ private:
+  // Of probabilities that a softmax or a sigmoid gives, what went into it is taken: that loses
+  // nothing.
+  std::optional<Value> logits_below(ProgramBuilder &builder, Value prediction) const {
+    switch (function_.kind) {
+      case LossKind::categorical_crossentropy:
+        return builder.before_softmax(prediction);
+      case LossKind::binary_crossentropy:
+      case LossKind::binary_focal_crossentropy:
+        return builder.before_activation(prediction, Activation::sigmoid);
+      default:
+        return std::nullopt;
+    }
+  }
+
+  const std::string name_;
+  const LossFunction function_;
+  const bool is_sum_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Loss> make_loss(const Json &config) {
+  const NamedConfig named = named_config(config, "a loss");
+  Fields fields(named.config, "the loss " + named.name);
+  for (const char *key : {"name", "fn"}) fields.without_effect(key);
+  std::shared_ptr<const Loss> loss;
+  if (is_sparse_crossentropy(named.name)) {
+    loss = std::make_shared<SparseCategoricalCrossentropy>(fields);
+  } else if (const NamedLoss *known = find_loss(named.name)) {
+    const LossFunction function = read_loss_function(*known, fields);
+    loss = std::make_shared<FunctionLoss>(known->name, function, read_reduction(fields));
+  } else {
+    refuse_name(named.name, "loss", names_of_losses());
+  }
+  fields.finish();
+  return loss;
+}
+
+}  // namespace det::nn

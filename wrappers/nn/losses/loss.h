@@ -1,0 +1,34 @@
+// What a model's prediction is compared with, and how.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/base/json_fwd.h"
+#include "wrappers/nn/program_builder.h"
+
+namespace det::nn {
+
+class Loss {
+ public:
+  virtual ~Loss() = default;
+
+  // "sparse_categorical_crossentropy"
+  virtual std::string name() const = 0;
+  // The array that is to be given for a prediction of this type.
+  virtual ArrayType truth_for(const ArrayType &prediction) const = 0;
+  // Throws Code::invalid, with the record, for what cannot be compared, such as a label that is no
+  // class: before anything is trained with it.
+  virtual void check(const Array &, const ArrayType &) const {}
+  // Adds it to a program: a single number, the sum of the weighted losses of all elements divided
+  // by their number. `weights`, where there are any, are one for each record.
+  virtual Value add(ProgramBuilder &builder, Value truth, Value prediction,
+                    std::optional<Value> weights) const = 0;
+};
+
+// From a name, Keras' or the class' ("mse", "MeanSquaredError"), or an object with "class_name" and
+// "config". Throws Code::invalid, with the nearest name.
+std::shared_ptr<const Loss> make_loss(const Json &config);
+
+}  // namespace det::nn

@@ -1,0 +1,27 @@
+// The names that Keras has for losses, and for metrics that are the same functions.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "wrappers/nn/keras_fields.h"
+#include "wrappers/nn/loss_function.h"
+
+namespace det::nn {
+
+struct NamedLoss {
+  const char *name;  // "mean_squared_error"
+  LossKind kind;
+  std::vector<const char *> others;  // "mse"
+};
+
+// By any of the names, in any case; null for one that is none.
+const NamedLoss *find_loss(const std::string &name);
+// Of labels that are numbers of classes; it is not among the functions of rows.
+bool is_sparse_crossentropy(const std::string &name);
+std::vector<std::string> names_of_losses();
+
+// With the options that Keras' class has. Throws Code::invalid, Code::unsupported.
+LossFunction read_loss_function(const NamedLoss &loss, Fields &fields);
+
+}  // namespace det::nn

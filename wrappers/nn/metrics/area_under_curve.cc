@@ -1,0 +1,84 @@
+#include "wrappers/nn/metrics/area_under_curve.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/error.h"
+#include "core/base/json.h"
+
+namespace det::nn {
+
+namespace {
+
+constexpr float beyond = 1e-7F;
+
+double quotient(double part, double whole) { return whole == 0 ? 0 : part / whole; }
+
+}  // namespace
+
+AreaUnderCurve::AreaUnderCurve(Fields &fields) : count_(fields.integer("num_thresholds", 200)) {
+  const std::string curve = fields.text("curve", "ROC");
+  const std::string between = fields.text("summation_method", "interpolation");
+  is_precision_ = curve == "PR";
+  if (between == "minoring") between_ = Between::minoring;
+  else if (between == "majoring") between_ = Between::majoring;
+  const bool is_known = (is_precision_ || curve == "ROC") &&
+                        (between_ != Between::interpolation || between == "interpolation");
+  if (!is_known || count_ < 2)
+    throw Error(Code::invalid, "reading " + fields.where() +
+                                   ": 'curve' is ROC or PR, 'summation_method' interpolation, "
+                                   "minoring or majoring, and 'num_thresholds' 2 and more");
+  fields.only("multi_label", false);
+  for (const char *key : {"num_labels", "label_weights", "thresholds"}) fields.only_null(key);
+}
+
+std::vector<float> AreaUnderCurve::thresholds() const {
+  std::vector<float> all{-beyond};
+  for (int64_t i = 1; i + 1 < count_; ++i)
+    all.push_back(static_cast<float>(static_cast<double>(i) / static_cast<double>(count_ - 1)));
+  all.push_back(1 + beyond);
+  return all;
+}
+
+double AreaUnderCurve::of(const Confusion &counted) const {
+  if (is_precision_ && between_ == Between::interpolation) return under_precision(counted);
+  const auto point = [&](size_t i) {
+    const double recall =
+        quotient(counted.true_positives[i], counted.true_positives[i] + counted.false_negatives[i]);
+    if (is_precision_)
+      return std::pair(recall, quotient(counted.true_positives[i],
+                                        counted.true_positives[i] + counted.false_positives[i]));
+    return std::pair(quotient(counted.false_positives[i],
+                              counted.false_positives[i] + counted.true_negatives[i]),
+                     recall);
+  };
+  double area = 0;
+  for (size_t i = 0; i + 1 < counted.thresholds.size(); ++i) {
+    const auto left = point(i);
+    const auto right = point(i + 1);
+    double height = (left.second + right.second) / 2;
+    if (between_ == Between::minoring) height = std::min(left.second, right.second);
+    if (between_ == Between::majoring) height = std::max(left.second, right.second);
+    area += (left.first - right.first) * height;
+  }
+  return area;
+}
+
+// Between two points the true positives grow evenly with all positives, which makes the precision a
+// curve (Davis and Goadrich, 2006).
+double AreaUnderCurve::under_precision(const Confusion &counted) const {
+  double area = 0;
+  for (size_t i = 0; i + 1 < counted.thresholds.size(); ++i) {
+    const double more = counted.true_positives[i] + counted.false_positives[i];
+    const double less = counted.true_positives[i + 1] + counted.false_positives[i + 1];
+    const double gained = counted.true_positives[i] - counted.true_positives[i + 1];
+    const double slope = quotient(gained, std::max(more - less, 0.0));
+    const double offset = counted.true_positives[i + 1] - slope * less;
+    const double ratio = more > 0 && less > 0 ? more / less : 1;
+    area += quotient(slope * (gained + offset * std::log(ratio)),
+                     counted.true_positives[i + 1] + counted.false_negatives[i + 1]);
+  }
+  return area;
+}
+
+}  // namespace det::nn

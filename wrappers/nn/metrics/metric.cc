@@ -1,0 +1,69 @@
+#include "wrappers/nn/metrics/metric.h"
+
+#include "core/base/error.h"
+#include "core/base/json.h"
+#include "wrappers/nn/losses/named_losses.h"
+#include "wrappers/nn/metrics/confusion_metrics.h"
+#include "wrappers/nn/metrics/mean_metrics.h"
+#include "wrappers/nn/named_config.h"
+
+namespace det::nn {
+
+namespace {
+
+// What "accuracy" and "crossentropy" stand for.
+std::string prefix_for(const ArrayType &truth, const ArrayType &prediction) {
+  if (truth.dtype == Dtype::i32) return "sparse_categorical_";
+  return prediction.shape.back() == 1 ? "binary_" : "categorical_";
+}
+
+std::string resolved(const std::string &name, const ArrayType &truth, const ArrayType &prediction) {
+  if (name == "accuracy" || name == "acc") return prefix_for(truth, prediction) + "accuracy";
+  if (name == "crossentropy" || name == "ce") return prefix_for(truth, prediction) + "crossentropy";
+  return name;
+}
+
+std::vector<std::string> names_of_metrics() {
+  std::vector<std::string> names = names_of_losses();
+  for (const char *name :
+       {"accuracy", "binary_accuracy", "categorical_accuracy", "sparse_categorical_accuracy",
+        "top_k_categorical_accuracy", "sparse_top_k_categorical_accuracy",
+        "root_mean_squared_error", "auc", "precision", "recall", "true_positives", "true_negatives",
+        "false_positives", "false_negatives"})
+    names.emplace_back(name);
+  return names;
+}
+
+// Labels have metrics of their own; all others compare element with element.
+void expect_comparable(const std::string &name, const ArrayType &truth,
+                       const ArrayType &prediction) {
+  const bool has_labels = truth.dtype == Dtype::i32;
+  const bool wants_labels = folded_name(name).starts_with("sparse");
+  if (prediction.shape.empty() || has_labels != wants_labels)
+    throw Error(Code::invalid,
+                "compiling a model: the metric '" + name + "' takes " +
+                    (wants_labels ? "numbers of classes" : "an array of the prediction's shape") +
+                    ", and the loss " + (has_labels ? "numbers of classes" : "such an array"));
+}
+
+}  // namespace
+
+std::unique_ptr<Metric> make_metric(const Json &config, const ArrayType &truth,
+                                    const ArrayType &prediction) {
+  const NamedConfig given = named_config(config, "a metric");
+  const std::string name =
+      config.is_string() ? resolved(given.name, truth, prediction) : given.name;
+  Fields fields(given.config, "the metric " + given.name);
+  const std::string shown = fields.text("name", given.name);
+  for (const char *key : {"dtype", "fn", "reduction"}) fields.without_effect(key);
+  const std::string folded = folded_name(name);
+  auto metric = make_accuracy(folded, shown, fields);
+  if (!metric) metric = make_mean_of_losses(name, shown, fields);
+  if (!metric) metric = make_confusion_metric(folded, shown, fields);
+  if (!metric) refuse_name(given.name, "metric", names_of_metrics());
+  fields.finish();
+  expect_comparable(name, truth, prediction);
+  return metric;
+}
+
+}  // namespace det::nn

@@ -1,0 +1,160 @@
+#include "wrappers/nn/model.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/base/json.h"
+#include "wrappers/nn/array_copy.h"
+#include "wrappers/nn/compiled.h"
+
+namespace det::nn {
+
+namespace {
+
+// Batches of different lengths, such as the last of an epoch, in each mode.
+constexpr size_t most_plans = 16;
+
+}  // namespace
+
+Model::Model(const Json &described, const ModelOptions &options)
+    : graph_(read_model(described)),
+      backend_(open_backend(options.backend, options.threads)),
+      state_{options.seed, 0} {
+  PlanKey key;
+  for (const Graph::Input &input : graph_->inputs()) {
+    if (!input.is_known) return;
+    Shape shape = input.type.shape;
+    if (!shape.empty() && shape[0] == unknown) shape[0] = 1;
+    if (!is_known(shape)) return;
+    key.inputs.push_back(shape);
+  }
+  // For what it makes by the way: the weights.
+  Plan(key, *graph_, nullptr, weights_, *backend_, state_);
+}
+
+void Model::compile(const Json &options) {
+  auto compiled = std::make_shared<Compiled>(options, graph_->result_names());
+  if (is_built()) compiled->optimizer->attach(weights_);
+  compiled_ = std::move(compiled);
+  plans_.clear();
+}
+
+Model::Compiled &Model::compiled() const {
+  if (!compiled_)
+    throw Error(Code::state, "training the model '" + graph_->name() +
+                                 "': it has no optimizer and no loss yet; compile it first");
+  return *compiled_;
+}
+
+void Model::check_built() const {
+  if (!is_built())
+    throw Error(Code::state,
+                "asking the model '" + graph_->name() +
+                    "' for its weights: it does not say what comes in, and so has none "
+                    "before its first batch");
+}
+
+Optimizer &Model::optimizer() { return *compiled().optimizer; }
+const Optimizer &Model::optimizer() const { return *compiled().optimizer; }
+
+Plan &Model::plan_for(Mode mode, const std::vector<Array> &inputs, bool has_weights) {
+  if (inputs.size() != graph_->inputs().size())
+    throw Error(Code::invalid, "giving a batch of " + std::to_string(inputs.size()) +
+                                   " arrays to the model '" + graph_->name() + "': it takes " +
+                                   std::to_string(graph_->inputs().size()));
+  const auto known = std::find_if(plans_.begin(), plans_.end(), [&](const auto &plan) {
+    return plan->key().fits(mode, inputs, has_weights);
+  });
+  if (known != plans_.end()) {
+    std::rotate(plans_.begin(), known, known + 1);
+    return *plans_.front();
+  }
+  PlanKey key{mode, {}, has_weights};
+  for (const Array &input : inputs) key.inputs.push_back(input.shape());
+  const Objective *objective = mode == Mode::predict ? nullptr : &compiled().objective;
+  const bool was_built = is_built();
+  auto plan = std::make_unique<Plan>(key, *graph_, objective, weights_, *backend_, state_);
+  if (!was_built && compiled_) compiled_->optimizer->attach(weights_);
+  if (plans_.size() == most_plans) plans_.pop_back();
+  plans_.insert(plans_.begin(), std::move(plan));
+  return *plans_.front();
+}
+
+Plan &Model::load(Mode mode, const Batch &batch) {
+  Compiled &now = compiled();
+  Plan &plan = plan_for(mode, batch.inputs, !batch.weights.empty());
+  now.make_metrics(plan);
+  for (size_t i = 0; i < batch.inputs.size(); ++i)
+    copy_elements(batch.inputs[i], plan.input(i), "the input", graph_->inputs()[i].name);
+  const std::vector<std::string> &names = now.compared();
+  if (batch.truths.size() != names.size() ||
+      (!batch.weights.empty() && batch.weights.size() != names.size()))
+    throw Error(Code::invalid, "giving a batch with " + std::to_string(batch.truths.size()) +
+                                   " arrays to compare with to the model '" + graph_->name() +
+                                   "': it has " + std::to_string(names.size()) +
+                                   " results with a loss");
+  for (size_t i = 0; i < names.size(); ++i) {
+    copy_elements(batch.truths[i], plan.truth(i), "the array to compare with", names[i]);
+    now.objective.losses[i]->check(plan.truth(i), plan.compared(i).type());
+    if (!batch.weights.empty())
+      copy_elements(batch.weights[i], plan.weights(i), "the array of the weights of records");
+  }
+  plan.executable().check_fed();
+  return plan;
+}
+
+void Model::train_on_batch(const Batch &batch) {
+  Plan &plan = load(Mode::train, batch);
+  ++state_.step;
+  plan.executable().forward();
+  plan.executable().backward(observer_.on_gradient);
+  if (!observer_.on_step || observer_.on_step()) compiled_->optimizer->apply(weights_);
+  else compiled_->optimizer->skip();
+  compiled_->gather(plan);
+}
+
+void Model::test_on_batch(const Batch &batch) {
+  Plan &plan = load(Mode::test, batch);
+  plan.executable().forward();
+  compiled_->gather(plan);
+}
+
+std::vector<Array> Model::predict_on_batch(const std::vector<Array> &inputs) {
+  Plan &plan = plan_for(Mode::predict, inputs, false);
+  for (size_t i = 0; i < inputs.size(); ++i)
+    copy_elements(inputs[i], plan.input(i), "the input", graph_->inputs()[i].name);
+  plan.executable().check_fed();
+  plan.executable().forward();
+  return results();
+}
+
+std::vector<Array> Model::results() const {
+  std::vector<Array> results;
+  if (plans_.empty())
+    throw Error(Code::state, "asking the model '" + graph_->name() +
+                                 "' for its results: it was given no batch yet");
+  const Plan &plan = *plans_.front();
+  for (size_t i = 0; i < plan.predictions(); ++i) results.push_back(plan.prediction(i));
+  return results;
+}
+
+Program Model::prediction_program(const std::vector<Shape> &inputs) {
+  check_built();
+  ProgramBuilder builder(weights_, false);
+  LayerCall call;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    call.inputs.push_back(builder.feed({inputs[i], graph_->inputs().at(i).type.dtype}));
+  return builder.finish(graph_->compute(builder, call));
+}
+
+std::vector<std::string> Model::metric_names() const { return compiled().metric_names(); }
+
+std::vector<double> Model::metrics() const { return compiled().metric_values(); }
+
+size_t Model::metric_count() const { return compiled().metric_count(); }
+
+double Model::metric(size_t index) const { return compiled().metric_value(index); }
+
+void Model::reset_metrics() { compiled().reset(); }
+
+}  // namespace det::nn

@@ -1,0 +1,99 @@
+// A model: layers with weights, and once it is compiled what trains them.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "wrappers/nn/metrics/metric.h"
+#include "wrappers/nn/optimizers/optimizer.h"
+#include "wrappers/nn/plan.h"
+
+namespace det::nn {
+
+struct ModelOptions {
+  uint64_t seed = 0;
+  std::string backend;  // as of open_backend()
+  int threads = 0;      // likewise
+};
+
+// Records side by side, in the order of the model's inputs and results.
+struct Batch {
+  std::vector<Array> inputs;
+  std::vector<Array> truths;   // one for each result that has a loss
+  std::vector<Array> weights;  // of the records; none, or as many
+};
+
+// Used by one thread at a time. A call that fails because of what it was given has changed nothing.
+class Model {
+ public:
+  // From what Keras' Model.to_json() writes. Where it says what comes in, it has its weights at
+  // once; else with the first batch.
+  Model(const Json &described, const ModelOptions &options);
+
+  const Graph &graph() const { return *graph_; }
+  const Weights &weights() const { return weights_; }
+  bool is_built() const { return weights_.is_settled(); }
+  // Throws Code::state where it has no weights yet.
+  void check_built() const;
+
+  // {"optimizer": ..., "loss": ..., "loss_weights": [...], "metrics": [...]}, the last three for
+  // each result, by its name or in their order; null: it is compared with nothing. What was
+  // compiled before is gone.
+  void compile(const Json &options);
+  // Throws Code::state where it is not compiled.
+  Optimizer &optimizer();
+  const Optimizer &optimizer() const;
+
+  // Steps that have been trained; how many of them changed weights is the optimizer's to tell.
+  int64_t steps() const { return static_cast<int64_t>(state_.step); }
+  void set_steps(int64_t steps) { state_.step = static_cast<uint64_t>(steps); }
+  // Of what is drawn while it is trained.
+  uint64_t seed() const { return state_.seed; }
+  void set_seed(uint64_t seed) { state_.seed = seed; }
+  bool is_compiled() const { return compiled_ != nullptr; }
+
+  // Told of each trained weight as its gradient is complete, while others are still computed, and
+  // then asked whether they are to be applied: where ranks add gradients up.
+  struct GradientObserver {
+    std::function<void(size_t weight)> on_gradient;
+    std::function<bool()> on_step;
+  };
+  void observe_gradients(GradientObserver observer) { observer_ = std::move(observer); }
+
+  // One step. Afterwards metrics() has them of all batches since reset_metrics().
+  void train_on_batch(const Batch &batch);
+  void test_on_batch(const Batch &batch);
+  // The results lie in the model until the next call.
+  std::vector<Array> predict_on_batch(const std::vector<Array> &inputs);
+  // Of the batch that was trained, tested or predicted last. Throws Code::state before the first.
+  std::vector<Array> results() const;
+
+  // What predict_on_batch() computes, for inputs of these shapes.
+  Program prediction_program(const std::vector<Shape> &inputs);
+
+  // "loss", then of several results "NAME_loss" each, then the metrics.
+  std::vector<std::string> metric_names() const;
+  std::vector<double> metrics() const;
+  size_t metric_count() const;
+  double metric(size_t index) const;
+  void reset_metrics();
+
+ private:
+  struct Compiled;
+
+  Plan &plan_for(Mode mode, const std::vector<Array> &inputs, bool has_weights);
+  Plan &load(Mode mode, const Batch &batch);
+  Compiled &compiled() const;
+
+  const std::shared_ptr<Graph> graph_;
+  const std::shared_ptr<Backend> backend_;
+  StepState state_;
+  Weights weights_;
+  std::shared_ptr<Compiled> compiled_;
+  GradientObserver observer_;
+  std::vector<std::unique_ptr<Plan>> plans_;  // the one that was used last is the first
+};
+
+}  // namespace det::nn

@@ -1,0 +1,39 @@
+// A model at one shape of its batch: operations in the order in which they are computed, each on
+// values that are there already.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "wrappers/nn/operations/all_operations.h"
+
+namespace det::nn {
+
+// A value of a program: the index of one that was fed, of a weight, or of what an operation gives.
+using Value = size_t;
+
+struct Program {
+  enum class Source { fed, weight, computed };
+
+  struct ValueFacts {
+    ArrayType type;
+    Source source = Source::computed;
+    size_t index = 0;  // of what is fed or of the weight, in their order
+    bool has_gradient =
+        false;  // something that is trained, or whose gradient is asked for, is in it
+  };
+
+  struct Step {
+    Operation operation;
+    std::vector<Value> inputs;
+    std::vector<Value> outputs;
+    std::string layer;  // for errors: "dense_1 (Dense)"
+  };
+
+  std::vector<ValueFacts> values;
+  std::vector<Step> steps;
+  std::vector<Value> fed;
+  std::vector<Value> results;
+};
+
+}  // namespace det::nn

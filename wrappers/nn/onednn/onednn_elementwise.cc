@@ -1,0 +1,111 @@
+#include <optional>
+
+#include "wrappers/nn/onednn/onednn_kernels.h"
+#include "wrappers/nn/reference/reference_kernels.h"
+
+namespace det::nn {
+
+namespace {
+
+constexpr size_t few_elements = 1024;
+
+class OnednnActivation : public ReferenceKernel<ActivationOp> {
+ public:
+  OnednnActivation(const ActivationOp &op, const Operands &operands,
+                   const OnednnContextPtr &context)
+      : ReferenceKernel(op, operands) {
+    const dnnl::algorithm function = function_of(op.activation);
+    const float alpha = op.activation == Activation::leaky_relu || op.activation == Activation::elu
+                            ? op.alpha
+                            : of_oneself(op.activation);
+    const MemoryDesc array = row_major({static_cast<int64_t>(output().size())});
+    const auto forward =
+        describe_function(context->engine, function, array, alpha, usual_attributes());
+    forward_.emplace(context, dnnl::eltwise_forward(forward), forward.scratchpad_desc());
+    forward_->with(DNNL_ARG_SRC, array, input(0).raw()).with(DNNL_ARG_DST, array, output().raw());
+    if (!input_gradient(0)) return;
+    const auto backward =
+        describe_derivative(context->engine, function, array, alpha, usual_attributes());
+    backward_.emplace(context, dnnl::eltwise_backward(backward), backward.scratchpad_desc());
+    backward_->with(DNNL_ARG_SRC, array, input(0).raw())
+        .with(DNNL_ARG_DIFF_DST, array, output_gradient().raw())
+        .with(DNNL_ARG_DIFF_SRC, array, input_gradient(0).raw());
+  }
+
+  void forward() override { forward_->run(); }
+  void backward() override { backward_->run(); }
+
+ private:
+  // What oneDNN asks for where Keras has nothing to choose.
+  static float of_oneself(Activation activation) {
+    return activation == Activation::silu || activation == Activation::softplus ? 1 : 0;
+  }
+
+  std::optional<OnednnPrimitive> forward_, backward_;
+};
+
+class OnednnSoftmax : public ReferenceKernel<SoftmaxOp> {
+ public:
+  OnednnSoftmax(const SoftmaxOp &op, const Operands &operands, const OnednnContextPtr &context)
+      : ReferenceKernel(op, operands) {
+    const int64_t length = output().shape().back();
+    const MemoryDesc array = row_major({static_cast<int64_t>(output().size()) / length, length});
+    const auto forward = describe_softmax(context->engine, array, usual_attributes());
+    forward_.emplace(context, dnnl::softmax_forward(forward), forward.scratchpad_desc());
+    forward_->with(DNNL_ARG_SRC, array, input(0).raw()).with(DNNL_ARG_DST, array, output().raw());
+    if (!input_gradient(0)) return;
+    const auto backward = describe_softmax_derivative(context->engine, array, usual_attributes());
+    backward_.emplace(context, dnnl::softmax_backward(backward), backward.scratchpad_desc());
+    backward_->with(DNNL_ARG_DST, array, output().raw())
+        .with(DNNL_ARG_DIFF_DST, array, output_gradient().raw())
+        .with(DNNL_ARG_DIFF_SRC, array, input_gradient(0).raw());
+  }
+
+  void forward() override { forward_->run(); }
+  void backward() override { backward_->run(); }
+
+ private:
+  std::optional<OnednnPrimitive> forward_, backward_;
+};
+
+}  // namespace
+
+dnnl::algorithm function_of(Activation activation) {
+  switch (activation) {
+    case Activation::relu:
+    case Activation::leaky_relu:
+      return dnnl::algorithm::eltwise_relu;
+    case Activation::sigmoid:
+      return dnnl::algorithm::eltwise_logistic;
+    case Activation::tanh:
+      return dnnl::algorithm::eltwise_tanh;
+    case Activation::elu:
+      return dnnl::algorithm::eltwise_elu;
+    case Activation::softplus:
+      return dnnl::algorithm::eltwise_soft_relu;
+    case Activation::silu:
+      return dnnl::algorithm::eltwise_swish;
+    case Activation::gelu:
+      return dnnl::algorithm::eltwise_gelu_erf;
+    case Activation::gelu_approximate:
+      return dnnl::algorithm::eltwise_gelu_tanh;
+    default:
+      return dnnl::algorithm::undef;
+  }
+}
+
+std::unique_ptr<Kernel> onednn_kernel(const ActivationOp &op, const Operands &operands,
+                                      const OnednnContextPtr &context) {
+  if (operands.outputs.at(0).size() < few_elements ||
+      function_of(op.activation) == dnnl::algorithm::undef)
+    return nullptr;
+  return std::make_unique<OnednnActivation>(op, operands, context);
+}
+
+std::unique_ptr<Kernel> onednn_kernel(const SoftmaxOp &op, const Operands &operands,
+                                      const OnednnContextPtr &context) {
+  if (operands.outputs.at(0).size() < few_elements) return nullptr;
+  return std::make_unique<OnednnSoftmax>(op, operands, context);
+}
+
+}  // namespace det::nn

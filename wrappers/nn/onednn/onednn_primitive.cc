@@ -1,0 +1,109 @@
+#include "wrappers/nn/onednn/onednn_primitive.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <thread>
+
+#include "core/base/error.h"
+
+#if DNNL_CPU_RUNTIME == DNNL_RUNTIME_OMP
+// Of OpenMP; its header is not where every compiler looks.
+extern "C" {
+int omp_get_max_threads(void);
+void omp_set_num_threads(int threads);
+}
+#endif
+
+namespace det::nn {
+
+namespace {
+
+int usable_processors() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(CPU_COUNT(&set), 1);
+  return static_cast<int>(std::max(std::thread::hardware_concurrency(), 1U));
+}
+
+// As launchers say it.
+int ranks_here() {
+  for (const char *name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MV2_COMM_WORLD_LOCAL_SIZE",
+                           "MPI_LOCALNRANKS", "PMI_LOCAL_SIZE", "LOCAL_SIZE"})
+    if (const char *value = std::getenv(name)) return std::max(std::atoi(value), 1);
+  return 1;
+}
+
+#if DNNL_CPU_RUNTIME == DNNL_RUNTIME_OMP
+// The number of threads belongs to the thread that calls, and so to the program; it gets its own
+// back.
+class ThreadLimit {
+ public:
+  explicit ThreadLimit(int threads)
+      : before_(omp_get_max_threads()), is_other_(before_ != threads) {
+    if (is_other_) omp_set_num_threads(threads);
+  }
+  ~ThreadLimit() {
+    if (is_other_) omp_set_num_threads(before_);
+  }
+  ThreadLimit(const ThreadLimit &) = delete;
+  ThreadLimit &operator=(const ThreadLimit &) = delete;
+
+ private:
+  const int before_;
+  const bool is_other_;
+};
+#else
+struct ThreadLimit {
+  explicit ThreadLimit(int) {}
+  ~ThreadLimit() {}  // a runtime that has its own limits
+};
+#endif
+
+}  // namespace
+
+OnednnContext::OnednnContext(int most_threads)
+    : threads(most_threads > 0 ? most_threads : std::max(usable_processors() / ranks_here(), 1)) {}
+
+MemoryDesc row_major(const Shape &shape) {
+  dnnl::memory::dims strides(shape.size(), 1);
+  for (size_t i = shape.size(); i-- > 1;) strides[i - 1] = strides[i] * shape[i];
+  return {shape, dnnl::memory::data_type::f32, strides};
+}
+
+MemoryDesc column_major(int64_t rows, int64_t columns) {
+  return {{rows, columns}, dnnl::memory::data_type::f32, dnnl::memory::dims{1, rows}};
+}
+
+dnnl::primitive_attr usual_attributes() {
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attributes;
+}
+
+OnednnPrimitive::OnednnPrimitive(std::shared_ptr<OnednnContext> context, dnnl::primitive primitive,
+                                 const MemoryDesc &scratchpad)
+    : context_(std::move(context)), primitive_(std::move(primitive)) {
+  if (scratchpad.get_size() == 0) return;
+  memories_.emplace_back(scratchpad, context_->engine);
+  arguments_.push_back({DNNL_ARG_SCRATCHPAD, memories_.back().get()});
+}
+
+OnednnPrimitive &OnednnPrimitive::with(int argument, const MemoryDesc &desc, void *data) {
+  memories_.emplace_back(desc, context_->engine, data);
+  arguments_.push_back({argument, memories_.back().get()});
+  return *this;
+}
+
+void OnednnPrimitive::run() const {
+  const ThreadLimit limit(context_->threads);
+  const dnnl_status_t status =
+      dnnl_primitive_execute(primitive_.get(), context_->stream.get(),
+                             static_cast<int>(arguments_.size()), arguments_.data());
+  if (status != dnnl_success)
+    throw Error(status == dnnl_out_of_memory ? Code::no_memory : Code::internal,
+                "computing with oneDNN: it ended with status " + std::to_string(status));
+}
+
+}  // namespace det::nn

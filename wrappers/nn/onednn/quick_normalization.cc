@@ -1,0 +1,139 @@
+// The normalization of a batch whose channels are last: all channels of a record at once.
+#include <algorithm>
+#include <cmath>
+
+#include "wrappers/nn/onednn/onednn_kernels.h"
+#include "wrappers/nn/reference/reference_kernels.h"
+#include "wrappers/nn/vectorised.h"
+
+namespace det::nn {
+
+namespace {
+
+// Sums are of double precision: of many records floats would lose what the last ones add.
+DET_VECTORISED
+void add_to(double *sums, const float *x, size_t channels) {
+  for (size_t c = 0; c < channels; ++c) sums[c] += static_cast<double>(x[c]);
+}
+
+DET_VECTORISED
+void add_squares(double *sums, const float *x, const float *mean, size_t channels) {
+  for (size_t c = 0; c < channels; ++c) {
+    const double off = static_cast<double>(x[c]) - static_cast<double>(mean[c]);
+    sums[c] += off * off;
+  }
+}
+
+DET_VECTORISED
+void add_products(double *sums, const float *dy, const float *x, const float *mean,
+                  size_t channels) {
+  for (size_t c = 0; c < channels; ++c)
+    sums[c] += static_cast<double>(dy[c]) * static_cast<double>(x[c] - mean[c]);
+}
+
+DET_VECTORISED
+void scale_and_shift(const float *x, const float *mean, const float *by, const float *beta,
+                     float *y, size_t channels) {
+  for (size_t c = 0; c < channels; ++c) y[c] = (x[c] - mean[c]) * by[c] + beta[c];
+}
+
+DET_VECTORISED
+void turn_back(const float *dy, const float *x, const float *mean, const float *by,
+               const float *shift, const float *slope, float *dx, size_t channels) {
+  for (size_t c = 0; c < channels; ++c)
+    dx[c] = by[c] * (dy[c] - shift[c] - (x[c] - mean[c]) * slope[c]);
+}
+
+class QuickBatchNormalization : public ReferenceKernel<BatchNormalizationOp> {
+ public:
+  QuickBatchNormalization(const BatchNormalizationOp &op, const Operands &operands)
+      : ReferenceKernel(op, operands),
+        channels_(static_cast<size_t>(input(0).shape().back())),
+        records_(input(0).size() / channels_),
+        sums_(channels_),
+        products_(channels_) {
+    for (auto *values : {&mean_, &inverse_, &by_, &beta_, &shift_, &slope_})
+      values->resize(channels_);
+  }
+
+  void forward() override {
+    find_moments();
+    for (size_t c = 0; c < channels_; ++c) {
+      by_[c] = inverse_[c] * gamma(c);
+      beta_[c] = op_.has_center ? input(op_.moving_mean() - 1).data()[c] : 0;
+    }
+    for_each_record(input(0), [&](size_t at, const float *x) {
+      scale_and_shift(x, mean_.data(), by_.data(), beta_.data(), output().data() + at, channels_);
+    });
+  }
+
+  void backward() override {
+    clear(sums_);
+    clear(products_);
+    for_each_record(output_gradient(), [&](size_t at, const float *dy) {
+      add_to(sums_.data(), dy, channels_);
+      add_products(products_.data(), dy, input(0).data() + at, mean_.data(), channels_);
+    });
+    const auto count = static_cast<double>(records_);
+    for (size_t c = 0; c < channels_; ++c) {
+      const auto inverse = static_cast<double>(inverse_[c]);
+      if (op_.has_scale && input_gradient(1))
+        input_gradient(1).data()[c] = static_cast<float>(products_[c] * inverse);
+      if (op_.has_center && input_gradient(op_.moving_mean() - 1))
+        input_gradient(op_.moving_mean() - 1).data()[c] = static_cast<float>(sums_[c]);
+      shift_[c] = static_cast<float>(sums_[c] / count);
+      slope_[c] = static_cast<float>(products_[c] / count * inverse * inverse);
+    }
+    if (!input_gradient(0)) return;
+    for_each_record(output_gradient(), [&](size_t at, const float *dy) {
+      turn_back(dy, input(0).data() + at, mean_.data(), by_.data(), shift_.data(), slope_.data(),
+                input_gradient(0).data() + at, channels_);
+    });
+  }
+
+ private:
+  template <class Visit>
+  void for_each_record(const Array &array, const Visit &visit) const {
+    for (size_t at = 0; at < array.size(); at += channels_) visit(at, array.data() + at);
+  }
+
+  static void clear(std::vector<double> &sums) { std::fill(sums.begin(), sums.end(), 0.0); }
+  float gamma(size_t c) const { return op_.has_scale ? input(1).data()[c] : 1; }
+
+  // Those of the batch, towards which the moving ones go.
+  void find_moments() {
+    const auto count = static_cast<double>(records_);
+    clear(sums_);
+    for_each_record(input(0), [&](size_t, const float *x) { add_to(sums_.data(), x, channels_); });
+    for (size_t c = 0; c < channels_; ++c) mean_[c] = static_cast<float>(sums_[c] / count);
+    clear(products_);
+    for_each_record(input(0), [&](size_t, const float *x) {
+      add_squares(products_.data(), x, mean_.data(), channels_);
+    });
+    float *moving_mean = input(op_.moving_mean()).data();
+    float *moving_variance = input(op_.moving_mean() + 1).data();
+    const double unbiased = op_.is_unbiased ? std::max(count - 1, 1.0) : count;
+    for (size_t c = 0; c < channels_; ++c) {
+      const auto variance = static_cast<float>(products_[c] / count);
+      inverse_[c] = 1 / std::sqrt(variance + op_.epsilon);
+      moving_mean[c] -= (moving_mean[c] - mean_[c]) * (1 - op_.momentum);
+      const auto of_moving = static_cast<float>(products_[c] / unbiased);
+      moving_variance[c] -= (moving_variance[c] - of_moving) * (1 - op_.momentum);
+    }
+  }
+
+  const size_t channels_, records_;
+  std::vector<double> sums_, products_;
+  std::vector<float> mean_, inverse_, by_, beta_, shift_, slope_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> onednn_kernel(const BatchNormalizationOp &op, const Operands &operands,
+                                      const OnednnContextPtr &) {
+  const Array &x = operands.inputs.at(0);
+  if (!op.is_training || op.axis + 1 != x.shape().size() || x.size() == 0) return nullptr;
+  return std::make_unique<QuickBatchNormalization>(op, operands);
+}
+
+}  // namespace det::nn

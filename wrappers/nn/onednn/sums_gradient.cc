@@ -1,0 +1,32 @@
+#include "wrappers/nn/onednn/sums_gradient.h"
+
+#include "wrappers/nn/reference/activation_functions.h"
+#include "wrappers/nn/vectorised.h"
+
+namespace det::nn {
+
+namespace {
+
+DET_VECTORISED
+void gradients_of_relu(const float *y, const float *dy, float *sums, size_t count) {
+  for (size_t i = 0; i < count; ++i) sums[i] = y[i] > 0 ? dy[i] : 0;
+}
+
+}  // namespace
+
+SumsGradient::SumsGradient(Activation activation, const Array &y, const Array &dy, bool is_wanted)
+    : activation_(activation),
+      y_(y),
+      dy_(dy),
+      sums_(activation == Activation::linear || !is_wanted ? dy : Array(y.type())) {}
+
+void SumsGradient::find() const {
+  if (activation_ == Activation::linear) return;
+  const float *y = y_.data();
+  const float *dy = dy_.data();
+  float *sums = sums_.data();
+  if (activation_ == Activation::relu) return gradients_of_relu(y, dy, sums, sums_.size());
+  for (size_t i = 0; i < sums_.size(); ++i) sums[i] = dy[i] * derivative(activation_, 0, y[i]);
+}
+
+}  // namespace det::nn

@@ -1,0 +1,25 @@
+// What comes back through an activation that is part of another operation.
+#pragma once
+
+#include "wrappers/nn/activation.h"
+#include "wrappers/nn/array.h"
+
+namespace det::nn {
+
+// The gradient of what the activation was applied to: of the sums of products.
+class SumsGradient {
+ public:
+  // `y` is what came out, `dy` its gradient; without `is_wanted` nothing is ever asked for.
+  SumsGradient(Activation activation, const Array &y, const Array &dy, bool is_wanted);
+
+  // With what is in `y` and `dy` now.
+  void find() const;
+  // Where it is: dy itself, where there is no activation.
+  const Array &array() const { return sums_; }
+
+ private:
+  const Activation activation_;
+  const Array y_, dy_, sums_;
+};
+
+}  // namespace det::nn

@@ -1,0 +1,66 @@
+// A model at one shape of its batch, ready to run: for predictions, for the loss, or for training.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "wrappers/nn/executable.h"
+#include "wrappers/nn/graph.h"
+#include "wrappers/nn/losses/loss.h"
+
+namespace det::nn {
+
+enum class Mode { predict, test, train };
+
+// What tells one plan from another.
+struct PlanKey {
+  Mode mode = Mode::predict;
+  std::vector<Shape> inputs;
+  bool has_weights = false;
+
+  // Whether it is that of such a batch; asked at every step.
+  bool fits(Mode wanted, const std::vector<Array> &arrays, bool weights) const;
+};
+
+// What results of the graph are compared with: a loss, and how much it counts. Results without one
+// are computed all the same.
+struct Objective {
+  std::vector<size_t> results;
+  std::vector<std::shared_ptr<const Loss>> losses;  // of each of them, as the next
+  std::vector<double> loss_weights;
+};
+
+class Plan {
+ public:
+  // `objective` may be null for predictions.
+  Plan(const PlanKey &key, const Graph &graph, const Objective *objective, Weights &weights,
+       Backend &backend, const StepState &state);
+
+  const PlanKey &key() const { return key_; }
+  const Executable &executable() const { return *executable_; }
+  Executable &executable() { return *executable_; }
+
+  // Where the arrays of a batch are put; truths and weights as the objective counts.
+  const Array &input(size_t i) const { return executable_->fed(i); }
+  const Array &truth(size_t i) const { return executable_->fed(key_.inputs.size() + i); }
+  const Array &weights(size_t i) const {
+    return executable_->fed(key_.inputs.size() + compared_.size() + i);
+  }
+  // What comes out.
+  size_t predictions() const { return predictions_; }
+  const Array &prediction(size_t i) const { return executable_->result(i); }
+  // The prediction that is compared with truth(i).
+  const Array &compared(size_t i) const { return prediction(compared_[i]); }
+  double loss_of(size_t i) const;
+  double loss() const;
+
+ private:
+  const PlanKey key_;
+  size_t predictions_;
+  std::vector<size_t> compared_;
+  std::unique_ptr<Executable> executable_;
+};
+
+}  // namespace det::nn

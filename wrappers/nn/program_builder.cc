@@ -1,0 +1,125 @@
+#include "wrappers/nn/program_builder.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+
+namespace det::nn {
+
+Value ProgramBuilder::push(Program::ValueFacts facts) {
+  program_.values.push_back(std::move(facts));
+  return program_.values.size() - 1;
+}
+
+template <class Action>
+void ProgramBuilder::within_layer(Action action) const {
+  try {
+    action();
+  } catch (const Error &failure) {
+    if (layer_.empty()) throw;
+    throw Error(failure.code, "calling the layer " + layer_ + ": " + failure.what());
+  }
+}
+
+Value ProgramBuilder::feed(const ArrayType &type, bool has_gradient) {
+  const Value value = push({type, Program::Source::fed, program_.fed.size(), has_gradient});
+  program_.fed.push_back(value);
+  return value;
+}
+
+Value ProgramBuilder::weight(const std::string &name, const WeightOptions &options) {
+  size_t index = 0;
+  within_layer([&] { index = weights_.find_or_add(path_ + name, options); });
+  if (const auto known = weight_values_.find(index); known != weight_values_.end())
+    return known->second;
+  const Value value = push({{options.shape, Dtype::f32},
+                            Program::Source::weight,
+                            index,
+                            is_training_ && options.is_trained});
+  weight_values_.emplace(index, value);
+  if (options.regularizer) regularized_.emplace_back(value, options.regularizer);
+  return value;
+}
+
+std::vector<Value> ProgramBuilder::add_all(const Operation &operation,
+                                           const std::vector<Value> &inputs) {
+  ArrayTypes types;
+  bool has_gradient = false;
+  for (const Value input : inputs) {
+    types.push_back(type(input));
+    has_gradient = has_gradient || program_.values.at(input).has_gradient;
+  }
+  within_layer([&] { types = infer(operation, types); });
+  std::vector<Value> outputs;
+  for (const ArrayType &type : types)
+    outputs.push_back(push({type, Program::Source::computed, program_.steps.size(),
+                            has_gradient && type.dtype == Dtype::f32}));
+  program_.steps.push_back({operation, inputs, outputs, layer_});
+  return outputs;
+}
+
+Value ProgramBuilder::add(const Operation &operation, const std::vector<Value> &inputs) {
+  return add_all(operation, inputs).at(0);
+}
+
+const Program::Step *ProgramBuilder::producer(Value value) const {
+  const Program::ValueFacts &facts = program_.values.at(value);
+  return facts.source == Program::Source::computed ? &program_.steps[facts.index] : nullptr;
+}
+
+std::optional<Value> ProgramBuilder::before_softmax(Value value) const {
+  const Program::Step *step = producer(value);
+  if (step == nullptr || !std::holds_alternative<SoftmaxOp>(step->operation)) return std::nullopt;
+  return step->inputs.at(0);
+}
+
+namespace {
+
+// Of an operation that ends in an activation.
+Activation *fused_activation(Operation &operation) {
+  return std::visit(
+      [](auto &op) -> Activation * {
+        if constexpr (requires { op.activation; }) return &op.activation;
+        else return nullptr;
+      },
+      operation);
+}
+
+}  // namespace
+
+std::optional<Value> ProgramBuilder::before_activation(Value value, Activation activation) {
+  if (producer(value) == nullptr) return std::nullopt;
+  const size_t at = program_.values[value].index;
+  Activation *fused = fused_activation(program_.steps[at].operation);
+  if (fused == nullptr || *fused != activation) return std::nullopt;
+  if (std::holds_alternative<ActivationOp>(program_.steps[at].operation))
+    return program_.steps[at].inputs.at(0);
+  *fused = Activation::linear;
+  const Value raw = push(program_.values[value]);
+  program_.steps[at].outputs = {raw};
+  for (Program::ValueFacts &facts : program_.values)
+    if (facts.source == Program::Source::computed && facts.index > at) ++facts.index;
+  program_.values[value].index = at + 1;
+  const Program::Step own{ActivationOp{activation}, {raw}, {value}, program_.steps[at].layer};
+  program_.steps.insert(program_.steps.begin() + static_cast<ptrdiff_t>(at) + 1, own);
+  return raw;
+}
+
+ProgramBuilder::Scope::Scope(ProgramBuilder &builder, const std::string &name,
+                             const std::string &described)
+    : builder_(builder), path_(builder.path_.size()), layer_(builder.layer_) {
+  builder_.path_ += name + "/";
+  builder_.layer_ = described;
+}
+
+ProgramBuilder::Scope::~Scope() {
+  builder_.path_.resize(path_);
+  builder_.layer_ = layer_;
+}
+
+Program ProgramBuilder::finish(const std::vector<Value> &results) {
+  program_.results = results;
+  return std::move(program_);
+}
+
+}  // namespace det::nn

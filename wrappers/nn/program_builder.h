@@ -1,0 +1,73 @@
+// Writes a program: layers call it, and say by that all there is to say of them - which weights
+// they have, what comes out, and what is computed.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "wrappers/nn/model_program.h"
+#include "wrappers/nn/weights.h"
+
+namespace det::nn {
+
+class ProgramBuilder {
+ public:
+  ProgramBuilder(Weights &weights, bool is_training)
+      : weights_(weights), is_training_(is_training) {}
+
+  bool is_training() const { return is_training_; }
+
+  // An array that comes with every batch.
+  Value feed(const ArrayType &type, bool has_gradient = false);
+  // The weight of the layer that is being called, made when it is first named.
+  Value weight(const std::string &name, const WeightOptions &options);
+  // Throws Code::invalid, naming the layer, where the inputs do not fit.
+  std::vector<Value> add_all(const Operation &operation, const std::vector<Value> &inputs);
+  Value add(const Operation &operation, const std::vector<Value> &inputs);
+
+  const ArrayType &type(Value value) const { return program_.values.at(value).type; }
+  // The step that computes it; null for what is fed, and for weights.
+  const Program::Step *producer(Value value) const;
+  const Shape &shape(Value value) const { return type(value).shape; }
+  // What goes into the softmax, or the activation, that gives it; none where something else does.
+  // An activation that is part of another operation becomes one of its own for that.
+  std::optional<Value> before_softmax(Value value) const;
+  std::optional<Value> before_activation(Value value, Activation activation);
+
+  // While it lives, weights and errors are those of this layer, within those that are called
+  // already.
+  class Scope {
+   public:
+    Scope(ProgramBuilder &builder, const std::string &name, const std::string &described);
+    Scope(const Scope &) = delete;
+    Scope &operator=(const Scope &) = delete;
+    ~Scope();
+
+   private:
+    ProgramBuilder &builder_;
+    const size_t path_;
+    const std::string layer_;
+  };
+
+  // The weights that have a regularizer, each once however often its layer is called.
+  const std::vector<std::pair<Value, Regularizer>> &regularized() const { return regularized_; }
+
+  Program finish(const std::vector<Value> &results);
+
+ private:
+  Value push(Program::ValueFacts facts);
+  // Names the layer that is being called in errors.
+  template <class Action>
+  void within_layer(Action action) const;
+
+  Weights &weights_;
+  const bool is_training_;
+  Program program_;
+  std::unordered_map<size_t, Value> weight_values_;
+  std::vector<std::pair<Value, Regularizer>> regularized_;
+  std::string path_;   // "encoder/dense_1/"
+  std::string layer_;  // "dense_1 (Dense)"
+};
+
+}  // namespace det::nn

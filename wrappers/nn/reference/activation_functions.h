@@ -1,0 +1,95 @@
+// Each activation and its derivative, of one element.
+#pragma once
+
+#include <cmath>
+#include <numbers>
+
+#include "core/base/error.h"
+#include "wrappers/nn/activation.h"
+
+namespace det::nn {
+
+inline constexpr float selu_scale = 1.05070098735548F;
+inline constexpr float selu_alpha = 1.67326324235437F;
+
+inline float sigmoid(float x) { return 1 / (1 + std::exp(-x)); }
+
+inline float activate(Activation activation, float x, float alpha = 1) {
+  switch (activation) {
+    case Activation::linear:
+      return x;
+    case Activation::relu:
+      return x > 0 ? x : 0;
+    case Activation::relu6:
+      return std::fmin(std::fmax(x, 0), 6);
+    case Activation::sigmoid:
+      return sigmoid(x);
+    case Activation::tanh:
+      return std::tanh(x);
+    case Activation::elu:
+      return x > 0 ? x : alpha * std::expm1(x);
+    case Activation::selu:
+      return selu_scale * (x > 0 ? x : selu_alpha * std::expm1(x));
+    case Activation::softplus:
+      return std::fmax(x, 0) + std::log1p(std::exp(-std::fabs(x)));
+    case Activation::softsign:
+      return x / (1 + std::fabs(x));
+    case Activation::exponential:
+      return std::exp(x);
+    case Activation::hard_sigmoid:
+      return std::fmin(std::fmax(0.2F * x + 0.5F, 0), 1);
+    case Activation::silu:
+      return x * sigmoid(x);
+    case Activation::gelu:
+      return 0.5F * x * (1 + std::erf(x / std::numbers::sqrt2_v<float>));
+    case Activation::gelu_approximate:
+      return 0.5F * x * (1 + std::tanh(0.7978845608F * (x + 0.044715F * x * x * x)));
+    case Activation::leaky_relu:
+      return x > 0 ? x : alpha * x;
+  }
+  throw Error(Code::internal, "computing an activation: there is no such one");
+}
+
+// Of what went in, `x`, and what came out, `y`. Those that derive_from_result() look at y alone.
+inline float derivative(Activation activation, float x, float y, float alpha = 1) {
+  switch (activation) {
+    case Activation::linear:
+      return 1;
+    case Activation::relu:
+      return y > 0 ? 1 : 0;
+    case Activation::relu6:
+      return y > 0 && y < 6 ? 1 : 0;
+    case Activation::sigmoid:
+      return y * (1 - y);
+    case Activation::tanh:
+      return 1 - y * y;
+    case Activation::elu:
+      return x > 0 ? 1 : y + alpha;
+    case Activation::selu:
+      return x >= 0 ? selu_scale : y + selu_scale * selu_alpha;
+    case Activation::softplus:
+      return sigmoid(x);
+    case Activation::softsign:
+      return 1 / ((1 + std::fabs(x)) * (1 + std::fabs(x)));
+    case Activation::exponential:
+      return y;
+    case Activation::hard_sigmoid:
+      return y > 0 && y < 1 ? 0.2F : 0;
+    case Activation::silu: {
+      const float s = sigmoid(x);
+      return s * (1 + x * (1 - s));
+    }
+    case Activation::gelu:
+      return 0.5F * (1 + std::erf(x / std::numbers::sqrt2_v<float>)) +
+             x * std::exp(-0.5F * x * x) * 0.3989422804F;
+    case Activation::gelu_approximate: {
+      const float t = std::tanh(0.7978845608F * (x + 0.044715F * x * x * x));
+      return 0.5F * (1 + t) + 0.5F * x * (1 - t * t) * 0.7978845608F * (1 + 3 * 0.044715F * x * x);
+    }
+    case Activation::leaky_relu:
+      return x > 0 ? 1 : alpha;
+  }
+  throw Error(Code::internal, "computing the derivative of an activation: there is no such one");
+}
+
+}  // namespace det::nn

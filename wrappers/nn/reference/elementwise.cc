@@ -1,0 +1,185 @@
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "wrappers/nn/reference/activation_functions.h"
+#include "wrappers/nn/reference/reference_kernels.h"
+
+namespace det::nn {
+
+namespace {
+
+class ActivationKernel : public ReferenceKernel<ActivationOp> {
+ public:
+  using ReferenceKernel::ReferenceKernel;
+
+  void forward() override {
+    const auto x = input(0).elements();
+    const auto y = output().elements();
+    for (size_t i = 0; i < x.size(); ++i) y[i] = activate(op_.activation, x[i], op_.alpha);
+  }
+
+  void backward() override {
+    const auto x = input(0).elements();
+    const auto y = output().elements();
+    const auto dy = output_gradient().elements();
+    const auto dx = input_gradient(0).elements();
+    for (size_t i = 0; i < x.size(); ++i)
+      dx[i] = dy[i] * derivative(op_.activation, x[i], y[i], op_.alpha);
+  }
+};
+
+class ScaleKernel : public ReferenceKernel<ScaleOp> {
+ public:
+  using ReferenceKernel::ReferenceKernel;
+
+  void forward() override { scale(input(0), output(), op_.offset); }
+  void backward() override { scale(output_gradient(), input_gradient(0), 0); }
+
+ private:
+  void scale(const Array &from, const Array &to, float offset) const {
+    for (size_t i = 0; i < from.size(); ++i) to.data()[i] = op_.factor * from.data()[i] + offset;
+  }
+};
+
+class SoftmaxKernel : public ReferenceKernel<SoftmaxOp> {
+ public:
+  using ReferenceKernel::ReferenceKernel;
+
+  void forward() override {
+    for_each_row([&](size_t begin, size_t length) {
+      const float *x = input(0).data() + begin;
+      float *y = output().data() + begin;
+      const float largest = *std::max_element(x, x + length);
+      float sum = 0;
+      for (size_t i = 0; i < length; ++i) sum += y[i] = std::exp(x[i] - largest);
+      for (size_t i = 0; i < length; ++i) y[i] /= sum;
+    });
+  }
+
+  void backward() override {
+    for_each_row([&](size_t begin, size_t length) {
+      const float *y = output().data() + begin;
+      const float *dy = output_gradient().data() + begin;
+      float sum = 0;
+      for (size_t i = 0; i < length; ++i) sum += y[i] * dy[i];
+      float *dx = input_gradient(0).data() + begin;
+      for (size_t i = 0; i < length; ++i) dx[i] = y[i] * (dy[i] - sum);
+    });
+  }
+
+ private:
+  template <class Visit>
+  void for_each_row(const Visit &visit) const {
+    const auto length = static_cast<size_t>(output().shape().back());
+    for (size_t begin = 0; begin < output().size(); begin += length) visit(begin, length);
+  }
+};
+
+class ReshapeKernel : public ReferenceKernel<ReshapeOp> {
+ public:
+  using ReferenceKernel::ReferenceKernel;
+
+  void forward() override { copy(input(0), output()); }
+  void backward() override { copy(output_gradient(), input_gradient(0)); }
+
+ private:
+  static void copy(const Array &from, const Array &to) {
+    if (from.raw() != to.raw()) std::memcpy(to.raw(), from.raw(), from.bytes());
+  }
+};
+
+class ArithmeticKernel : public ReferenceKernel<ArithmeticOp> {
+ public:
+  using ReferenceKernel::ReferenceKernel;
+
+  void forward() override {
+    const auto x = input(0).elements();
+    const auto y = input(1).elements();
+    const auto z = output().elements();
+    for (size_t i = 0; i < z.size(); ++i) z[i] = of(x[i], y[i % y.size()]);
+  }
+
+  void backward() override {
+    const auto x = input(0).elements();
+    const auto y = input(1).elements();
+    const auto dz = output_gradient().elements();
+    if (const Array &dx = input_gradient(0))
+      for (size_t i = 0; i < dz.size(); ++i) dx.data()[i] = dz[i] * by_first(x[i], y[i % y.size()]);
+    if (const Array &dy = input_gradient(1)) {
+      std::fill_n(dy.data(), dy.size(), 0.0F);
+      for (size_t i = 0; i < dz.size(); ++i)
+        dy.data()[i % y.size()] += dz[i] * by_second(x[i], y[i % y.size()]);
+    }
+  }
+
+ private:
+  float of(float x, float y) const {
+    switch (op_.arithmetic) {
+      case Arithmetic::add:
+        return x + y;
+      case Arithmetic::subtract:
+        return x - y;
+      case Arithmetic::multiply:
+        return x * y;
+      case Arithmetic::maximum:
+        return x >= y ? x : y;
+      case Arithmetic::minimum:
+        return x <= y ? x : y;
+    }
+    return 0;
+  }
+
+  // Of equal ones the first is the larger, and the smaller.
+  float by_first(float x, float y) const {
+    switch (op_.arithmetic) {
+      case Arithmetic::multiply:
+        return y;
+      case Arithmetic::maximum:
+        return x >= y ? 1 : 0;
+      case Arithmetic::minimum:
+        return x <= y ? 1 : 0;
+      default:
+        return 1;
+    }
+  }
+
+  float by_second(float x, float y) const {
+    switch (op_.arithmetic) {
+      case Arithmetic::subtract:
+        return -1;
+      case Arithmetic::multiply:
+        return x;
+      case Arithmetic::maximum:
+        return x >= y ? 0 : 1;
+      case Arithmetic::minimum:
+        return x <= y ? 0 : 1;
+      default:
+        return 1;
+    }
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> reference_kernel(const ActivationOp &op, const Operands &operands) {
+  return std::make_unique<ActivationKernel>(op, operands);
+}
+
+std::unique_ptr<Kernel> reference_kernel(const ScaleOp &op, const Operands &operands) {
+  return std::make_unique<ScaleKernel>(op, operands);
+}
+
+std::unique_ptr<Kernel> reference_kernel(const SoftmaxOp &op, const Operands &operands) {
+  return std::make_unique<SoftmaxKernel>(op, operands);
+}
+
+std::unique_ptr<Kernel> reference_kernel(const ReshapeOp &op, const Operands &operands) {
+  return std::make_unique<ReshapeKernel>(op, operands);
+}
+
+std::unique_ptr<Kernel> reference_kernel(const ArithmeticOp &op, const Operands &operands) {
+  return std::make_unique<ArithmeticKernel>(op, operands);
+}
+
+}  // namespace det::nn
