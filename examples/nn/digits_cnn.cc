@@ -1,0 +1,57 @@
+// A convolutional network for the digits of examples/data, as a trial of det::keras. From a build
+// directory:
+//
+//     det run ../examples/nn/const.yaml -- examples/digits_cnn
+//     det run ../examples/nn/adaptive.yaml -- examples/digits_cnn
+//     det run ../examples/nn/distributed.yaml -- examples/digits_cnn
+#include <det/keras.hpp>
+#include <fstream>
+#include <sstream>
+
+#ifndef DIGITS_CSV
+#define DIGITS_CSV "../data/digits.csv"
+#endif
+
+using namespace det::nn;
+
+// Every fifth image of the file, or all others.
+det::keras::InputData read_digits(bool to_test_on) {
+  std::ifstream file(DIGITS_CSV);
+  std::vector<float> pixels;
+  std::vector<int32_t> labels;
+  std::string line;
+  for (int number = 0; std::getline(file, line); ++number) {
+    if ((number % 5 == 0) != to_test_on) continue;
+    std::istringstream fields(line);
+    std::string field;
+    for (int i = 0; i < 64 && std::getline(fields, field, ','); ++i)
+      pixels.push_back(std::stof(field) / 16);
+    std::getline(fields, field);
+    labels.push_back(std::stoi(field));
+  }
+  if (labels.empty())
+    throw std::runtime_error("reading '" DIGITS_CSV "': there are no images in it");
+  const auto images = static_cast<int64_t>(labels.size());
+  return det::keras::arrays(Array(std::move(pixels), {images, 8, 8, 1}), Array(std::move(labels)));
+}
+
+class DigitsTrial : public det::keras::Trial {
+ public:
+  using Trial::Trial;
+
+  det::keras::TrialModel build_model() override {
+    const auto filters = context().get_hparam<int64_t>("filters");
+    auto model = context().wrap_model(describe_sequential(
+        {conv2d(filters, {3, 3}, relu).padding("same"), max_pool2d(), batch_normalization(),
+         conv2d(2 * filters, {3, 3}, relu).padding("same"), max_pool2d(), flatten(),
+         dropout(context().get_hparam<double>("dropout")), dense(64, relu), dense(10, softmax)},
+        {8, 8, 1}));
+    model.compile(context().wrap_optimizer(adam(context().get_hparam<double>("learning_rate"))),
+                  "sparse_categorical_crossentropy", {"accuracy"});
+    return model;
+  }
+  det::keras::InputData build_training_data_loader() override { return read_digits(false); }
+  det::keras::InputData build_validation_data_loader() override { return read_digits(true); }
+};
+
+int main(int argc, char **argv) { return det::run_trial<DigitsTrial>(argc, argv); }

@@ -1,0 +1,187 @@
+// Trains a trial, workload by workload.
+#pragma once
+
+#include <det/keras/checkpoint.hpp>
+#include <det/keras/trial.hpp>
+#include <det/trials/ranks.hpp>
+#include <det/trials/run.hpp>
+
+namespace det {
+inline namespace v1 {
+namespace keras {
+
+// Every rank has one, and all are called in step.
+class Controller {
+ public:
+  Controller(Trial &trial, TrialContext &context)
+      : context_(context),
+        config_(nlohmann::ordered_json::parse(context.get_experiment_config().text())),
+        training_(trial.build_training_data_loader().sequence(context.get_per_slot_batch_size())),
+        validation_(
+            trial.build_validation_data_loader().sequence(context.get_per_slot_batch_size())),
+        model_(built(trial)),
+        callbacks_(trial.keras_callbacks(), model_),
+        sequencer_(TrialSequencer::create(context.core(), context.get_global_batch_size())) {
+    const auto records = config_.find("records_per_epoch");
+    if (records != config_.end() && records->is_number_integer() && records->get<int64_t>() > 0)
+      batches_per_epoch_ =
+          std::max<int64_t>(1, records->get<int64_t>() / context.get_global_batch_size());
+  }
+
+  // Until there are no more workloads.
+  void run() {
+    build_from_first_batch();
+    std::optional<nlohmann::ordered_json> states;
+    if (const char *latest = context_.core().info().latest_checkpoint(); latest != nullptr) {
+      const Restore restore = context_.core().checkpoint().restore(latest);
+      trials::load_model(restore, model_, detail::model_files);
+      states = trials::read_json(restore.path() / detail::callbacks_file);
+      sequencer_.load_state(trials::read_json(restore.path() / trials::sequencer_file));
+    }
+    ranks_.emplace(context_.distributed(), model_, trials::gradient_options(config_));
+    callbacks_.call(&Callback::on_train_begin);
+    if (states) progress_ = detail::load_callbacks(*states, callbacks_);
+    sampler_ = sampler(training_->size(), context_.fit().shuffle.value_or(true),
+                       context_.core().info().steps_completed());
+    trials::do_workloads(
+        sequencer_, [&](int64_t batches) { return train(batches); }, [&] { return validate(); },
+        [&] { return save(); });
+    callbacks_.call(&Callback::on_train_end);
+  }
+
+ private:
+  const nn::Model &built(Trial &trial) {
+    (void)trial.build_model();
+    const auto &wrapped = context_.wrapped_model();
+    if (!wrapped)
+      throw std::logic_error("building the model of a trial: give it to context().wrap_model()");
+    if (!wrapped->is_compiled())
+      throw std::logic_error("building the model of a trial: compile() what wrap_model() gave");
+    return wrapped->model();
+  }
+
+  // Gives weights to a model that does not say what comes in.
+  void build_from_first_batch() const {
+    Failure failure;
+    (void)model_.weights(failure);
+    if (failure && failure.code() == Code::state)
+      (void)model_.predict_on_batch(training_->at(0).inputs);
+  }
+
+  Sampler sampler(int64_t length, bool shuffle, int64_t skip) const {
+    SamplerOptions options;
+    options.length = length;
+    options.shard = context_.distributed().rank();
+    options.shards = context_.distributed().size();
+    options.shuffle = shuffle;
+    options.skip = skip;
+    options.seed = static_cast<uint32_t>(context_.get_trial_seed());
+    return Sampler::create(options);
+  }
+
+  nlohmann::ordered_json train(int64_t batches) {
+    model_.reset_metrics();
+    nlohmann::ordered_json each = nlohmann::ordered_json::array();
+    for (int64_t batch = 0; batch < batches; ++batch) {
+      if (std::exchange(progress_.wants_epoch_begin, false))
+        callbacks_.call(&Callback::on_epoch_begin, progress_.epoch);
+      if (batch == 0)
+        callbacks_.call(&Callback::on_train_workload_begin, progress_.total_batches, batches);
+      callbacks_.call(&Callback::on_train_batch_begin, progress_.batches_of_epoch);
+      train_one();
+      const Metrics metrics = model_.metrics();
+      each.push_back(metrics);
+      callbacks_.call(&Callback::on_train_batch_end, progress_.batches_of_epoch, metrics);
+      ++progress_.total_batches;
+      if (++progress_.batches_of_epoch == batches_per_epoch_) {
+        callbacks_.call(&Callback::on_epoch_end, progress_.epoch);
+        ++progress_.epoch;
+        progress_.batches_of_epoch = 0;
+        progress_.wants_epoch_begin = true;
+      }
+      note_stop();
+    }
+    const auto job = context_.distributed();
+    const bool averages = config_.value("optimizations", nlohmann::ordered_json::object())
+                              .value("average_training_metrics", true);
+    const Metrics metrics = averages ? trials::averaged(job, model_.metrics()) : model_.metrics();
+    callbacks_.call(&Callback::on_train_workload_end, progress_.total_batches, metrics);
+    note_stop();
+    return {{"metrics",
+             {{"num_inputs", batches * context_.get_global_batch_size()},
+              {"batch_metrics", each},
+              {"avg_metrics", metrics}}},
+            {"stop_requested", context_.get_stop_requested()}};
+  }
+
+  void train_one() {
+    std::optional<int64_t> index = sampler_.next();
+    if (!index) {
+      training_->on_epoch_end();
+      index = sampler_.next();
+    }
+    try {
+      model_.train_on_batch(training_->at(*index));
+    } catch (const Error &) {
+      ranks_->rethrow();
+      throw;
+    }
+  }
+
+  nlohmann::ordered_json validate() {
+    model_.reset_metrics();
+    callbacks_.call(&Callback::on_test_begin);
+    const Sampler order = sampler(validation_->size(), false, 0);
+    const int64_t most = context_.fit().validation_steps.value_or(validation_->size());
+    int64_t batch = 0;
+    for (; batch < most; ++batch) {
+      const std::optional<int64_t> index = order.next();
+      if (!index) break;
+      callbacks_.call(&Callback::on_test_batch_begin, batch);
+      model_.test_on_batch(validation_->at(*index));
+      callbacks_.call(&Callback::on_test_batch_end, batch, model_.metrics());
+    }
+    validation_->on_epoch_end();
+    Metrics metrics;
+    for (const auto &[name, value] : trials::averaged(context_.distributed(), model_.metrics()))
+      metrics["val_" + name] = value;
+    callbacks_.call(&Callback::on_test_end, metrics);
+    note_stop();
+    return {{"metrics",
+             {{"num_inputs", batch * context_.get_global_batch_size()},
+              {"validation_metrics", metrics}}},
+            {"stop_requested", context_.get_stop_requested()}};
+  }
+
+  nlohmann::ordered_json save() {
+    if (context_.distributed().rank() != 0) return nlohmann::ordered_json::object();
+    const nlohmann::ordered_json metadata = {
+        {"steps_completed", progress_.total_batches},
+        {"framework", std::string("det-native-") + det_version_string()},
+        {"format", "saved_weights"}};
+    const Store store = context_.core().checkpoint().store(metadata);
+    detail::save(store, model_, callbacks_, progress_, sequencer_.state());
+    const std::string id = store.id();
+    store.commit();
+    return {{"uuid", id}};
+  }
+
+  void note_stop() {
+    if (callbacks_.take_stop()) context_.set_stop_requested(true);
+  }
+
+  TrialContext &context_;
+  const nlohmann::ordered_json config_;
+  const std::shared_ptr<Sequence> training_, validation_;
+  const nn::Model &model_;
+  const Callbacks callbacks_;
+  const TrialSequencer sequencer_;
+  std::optional<trials::Ranks> ranks_;
+  Sampler sampler_;
+  std::optional<int64_t> batches_per_epoch_;
+  detail::Progress progress_;
+};
+
+}  // namespace keras
+}  // namespace v1
+}  // namespace det

@@ -1,0 +1,110 @@
+// A trial, and what it is given (seed: TFKerasTrial, TFKerasTrialContext).
+#pragma once
+
+#include <det/keras/callbacks.hpp>
+#include <det/keras/data.hpp>
+#include <det/trials/context.hpp>
+
+#include <filesystem>
+#include <optional>
+
+namespace det {
+inline namespace v1 {
+namespace keras {
+
+using det::InvalidHP;
+
+// How a trial's data are read (seed: configure_fit). What is not said stays as it was.
+struct FitOptions {
+  std::optional<bool> shuffle = {};
+  std::optional<bool> verbose = {};
+  std::optional<int64_t> validation_steps = {};  // batches of a validation, over all ranks
+};
+
+// A model of a trial, until it is compiled.
+class TrialModel {
+ public:
+  explicit TrialModel(nn::Model model) : model_(std::make_shared<nn::Model>(std::move(model))) {}
+
+  void compile(const nn::Optimizer &optimizer, const std::string &loss,
+               const std::vector<std::string> &metrics = {}) {
+    std::string names;
+    for (const std::string &metric : metrics)
+      names += (names.empty() ? "" : ", ") + nn::ConfigValue::quoted(metric);
+    compile("{\"optimizer\": " + optimizer.json() + ", \"loss\": " + nn::ConfigValue::quoted(loss) +
+            ", \"metrics\": [" + names + "]}");
+  }
+  // With all that det_nn_model_compile() takes.
+  void compile(const Json &options) {
+    model_->compile(options);
+    *is_compiled_ = true;
+  }
+
+  [[nodiscard]] const nn::Model &model() const { return *model_; }
+  [[nodiscard]] bool is_compiled() const { return *is_compiled_; }
+
+ private:
+  std::shared_ptr<nn::Model> model_;
+  std::shared_ptr<bool> is_compiled_ = std::make_shared<bool>(false);
+};
+
+class TrialContext : public det::TrialContext {
+ public:
+  // `core` outlives it.
+  explicit TrialContext(const Core &core) : det::TrialContext(core, "a det::keras::Trial") {}
+
+  // Makes the model, with first weights that follow from the trial's seed.
+  [[nodiscard]] TrialModel wrap_model(const Json &described) {
+    nn::ModelOptions options;
+    options.seed = static_cast<uint64_t>(get_trial_seed());
+    model_.emplace(nn::Model::create(described, options));
+    return *model_;
+  }
+  // As it is: gradients of ranks are added up beneath every optimizer.
+  [[nodiscard]] nn::Optimizer wrap_optimizer(nn::Optimizer optimizer) const { return optimizer; }
+
+  void configure_fit(const FitOptions &options) {
+    if (options.shuffle) fit_.shuffle = options.shuffle;
+    if (options.verbose) fit_.verbose = options.verbose;
+    if (options.validation_steps) fit_.validation_steps = options.validation_steps;
+  }
+
+  // Of the library.
+  [[nodiscard]] const std::optional<TrialModel> &wrapped_model() const { return model_; }
+  [[nodiscard]] const FitOptions &fit() const { return fit_; }
+
+ private:
+  std::optional<TrialModel> model_;
+  FitOptions fit_;
+};
+
+class Controller;
+
+// Derive from it, with a constructor that takes a TrialContext &. The functions are called once
+// each, the loaders first.
+class Trial {
+ public:
+  using Context = TrialContext;
+  using Controller = keras::Controller;
+
+  explicit Trial(TrialContext &context) : context_(context) {}
+  virtual ~Trial() = default;
+  Trial(const Trial &) = delete;
+  Trial &operator=(const Trial &) = delete;
+
+  // Through context().wrap_model(), and compiled; the model that was wrapped last is trained.
+  virtual TrialModel build_model() = 0;
+  virtual InputData build_training_data_loader() = 0;
+  virtual InputData build_validation_data_loader() = 0;
+  virtual std::vector<std::shared_ptr<Callback>> keras_callbacks() { return {}; }
+
+ protected:
+  [[nodiscard]] TrialContext &context() const { return context_; }
+
+ private:
+  TrialContext &context_;
+};
+
+}  // namespace keras
+}  // namespace v1
+}  // namespace det

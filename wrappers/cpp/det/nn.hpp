@@ -1,0 +1,227 @@
+// Models that train and predict: layers as Keras has them, in the library detnn.
+#pragma once
+
+#include <det/nn.h>
+#include <det/detail/handle.hpp>
+#include <det/error.hpp>
+#include <det/nn/array.hpp>
+#include <det/nn/description.hpp>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace det {
+inline namespace v1 {
+namespace nn {
+
+// An optimizer by its class and the fields that it has in Keras: Optimizer("Adam").set("beta_1",
+// 0.8).
+class Optimizer {
+ public:
+  explicit Optimizer(std::string class_name) : described_(std::move(class_name)) {}
+
+  Optimizer &set(const std::string &key, const ConfigValue &value) {
+    described_.set_field(key, value);
+    return *this;
+  }
+  Optimizer &learning_rate(double rate) { return set("learning_rate", rate); }
+  [[nodiscard]] std::string json() const { return described_.json(); }
+
+ private:
+  Described described_;
+};
+
+[[nodiscard]] inline Optimizer sgd(double learning_rate = 0.01, double momentum = 0) {
+  return Optimizer("SGD").learning_rate(learning_rate).set("momentum", momentum);
+}
+[[nodiscard]] inline Optimizer adam(double learning_rate = 0.001) {
+  return Optimizer("Adam").learning_rate(learning_rate);
+}
+[[nodiscard]] inline Optimizer rmsprop(double learning_rate = 0.001) {
+  return Optimizer("RMSprop").learning_rate(learning_rate);
+}
+
+// Records side by side, in the order of the model's inputs and results.
+struct Batch {
+  std::vector<Array> inputs;
+  std::vector<Array> truths;
+  std::vector<Array> sample_weights = {};  // none, or one for each result
+};
+
+using Metrics = std::map<std::string, double>;
+
+struct ModelOptions {
+  uint64_t seed = 0;
+  std::string backend = {};  // as det_nn_model_options has it
+};
+
+// See det/nn.h. For one thread at a time.
+class Model {
+ public:
+  Model() noexcept = default;
+  explicit Model(det_nn_model *owned) noexcept : model_(owned) {}
+
+  [[nodiscard]] static Model create(const Json &described, const ModelOptions &options = {},
+                                    OnFailure on = {}) {
+    det_nn_model_options given;
+    det_nn_model_options_init(&given);
+    given.seed = options.seed;
+    given.backend = options.backend.c_str();
+    det_nn_model *made = nullptr;
+    det::detail::call(on, det_nn_model_create, described.capi(), &given, &made);
+    return Model(made);
+  }
+
+  [[nodiscard]] Json to_json(OnFailure on = {}) const {
+    return det::detail::answer(on, det_nn_model_to_json, model_.get());
+  }
+
+  void compile(const Json &options, OnFailure on = {}) const {
+    det::detail::call(on, det_nn_model_compile, model_.get(), options.capi());
+  }
+
+  void train_on_batch(const Batch &batch, OnFailure on = {}) const {
+    with_batch(batch, [&](const det_nn_batch *given) {
+      det::detail::call(on, det_nn_model_train_on_batch, model_.get(), given);
+    });
+  }
+  void test_on_batch(const Batch &batch, OnFailure on = {}) const {
+    with_batch(batch, [&](const det_nn_batch *given) {
+      det::detail::call(on, det_nn_model_test_on_batch, model_.get(), given);
+    });
+  }
+  // The results lie in the model until the next call with it.
+  [[nodiscard]] std::vector<Tensor> predict_on_batch(const std::vector<Array> &inputs,
+                                                     OnFailure on = {}) const {
+    const std::vector<det_tensor> given = tensors_of(inputs);
+    return lent([&](const det_tensor **out, size_t *count) {
+      det::detail::call(on, det_nn_model_predict_on_batch, model_.get(), given.data(), given.size(),
+                        out, count);
+    });
+  }
+
+  // Of the batch that was trained, tested or predicted last; as there.
+  [[nodiscard]] std::vector<Tensor> results(OnFailure on = {}) const {
+    return lent([&](const det_tensor **out, size_t *count) {
+      det::detail::call(on, det_nn_model_results, model_.get(), out, count);
+    });
+  }
+
+  // Of all batches since reset_metrics().
+  [[nodiscard]] Metrics metrics() const {
+    Metrics metrics;
+    for (size_t i = 0; i < det_nn_model_metric_count(model_.get()); ++i)
+      metrics.emplace(det_nn_model_metric_name(model_.get(), i),
+                      det_nn_model_metric(model_.get(), i));
+    return metrics;
+  }
+  void reset_metrics() const noexcept { det_nn_model_reset_metrics(model_.get()); }
+
+  // To be read and written; they lie in the model.
+  [[nodiscard]] std::vector<Tensor> weights(OnFailure on = {}) const {
+    return lent([&](const det_tensor **out, size_t *count) {
+      det::detail::call(on, det_nn_model_weights, model_.get(), out, count);
+    });
+  }
+  // Of the weights; those that are not, such as the means of a batch normalization, have no
+  // gradient.
+  [[nodiscard]] bool is_trained(size_t index) const noexcept {
+    return det_nn_model_is_trained(model_.get(), index) != 0;
+  }
+  [[nodiscard]] std::vector<Tensor> optimizer_state(OnFailure on = {}) const {
+    return lent([&](const det_tensor **out, size_t *count) {
+      det::detail::call(on, det_nn_model_optimizer_state, model_.get(), out, count);
+    });
+  }
+
+  struct Steps {
+    int64_t trained = 0;
+    int64_t iterations = 0;
+  };
+  [[nodiscard]] Steps steps() const noexcept {
+    Steps steps;
+    det_nn_model_steps(model_.get(), &steps.trained, &steps.iterations);
+    return steps;
+  }
+  void set_steps(const Steps &steps, OnFailure on = {}) const {
+    det::detail::call(on, det_nn_model_set_steps, model_.get(), steps.trained, steps.iterations);
+  }
+  // Files: weights and the state of training as safetensors, and ONNX for serving.
+  void save_weights(const std::string &path, OnFailure on = {}) const {
+    det::detail::call(on, det_nn_model_save_weights, model_.get(), path.c_str());
+  }
+  void load_weights(const std::string &path, OnFailure on = {}) const {
+    det::detail::call(on, det_nn_model_load_weights, model_.get(), path.c_str());
+  }
+  void save_training_state(const std::string &path, OnFailure on = {}) const {
+    det::detail::call(on, det_nn_model_save_training_state, model_.get(), path.c_str());
+  }
+  void load_training_state(const std::string &path, OnFailure on = {}) const {
+    det::detail::call(on, det_nn_model_load_training_state, model_.get(), path.c_str());
+  }
+  void write_onnx(const std::string &path, OnFailure on = {}) const {
+    det::detail::call(on, det_nn_model_write_onnx, model_.get(), path.c_str());
+  }
+  [[nodiscard]] double learning_rate() const noexcept {
+    return det_nn_model_learning_rate(model_.get());
+  }
+  void set_learning_rate(double rate, OnFailure on = {}) const {
+    det::detail::call(on, det_nn_model_set_learning_rate, model_.get(), rate);
+  }
+  // As in det/nn.h; `user_data` outlives the model, or what is set next.
+  void observe_gradients(det_nn_gradient_callback on_gradient, det_nn_step_callback on_step,
+                         void *user_data, OnFailure on = {}) const {
+    det::detail::call(on, det_nn_model_observe_gradients, model_.get(), on_gradient, on_step,
+                      user_data);
+  }
+
+  [[nodiscard]] det_nn_model *capi() const noexcept { return model_.get(); }
+
+ private:
+  static std::vector<det_tensor> tensors_of(const std::vector<Array> &arrays) {
+    std::vector<det_tensor> tensors;
+    tensors.reserve(arrays.size());
+    for (const Array &array : arrays) tensors.push_back(array.capi());
+    return tensors;
+  }
+
+  template <class Action>
+  static void with_batch(const Batch &batch, const Action &action) {
+    const std::vector<det_tensor> inputs = tensors_of(batch.inputs);
+    const std::vector<det_tensor> truths = tensors_of(batch.truths);
+    const std::vector<det_tensor> weights = tensors_of(batch.sample_weights);
+    if (!weights.empty() && weights.size() != truths.size())
+      throw std::invalid_argument(
+          "giving a model a batch: it has " + std::to_string(truths.size()) +
+          " arrays to compare with, and weights for " + std::to_string(weights.size()));
+    det_nn_batch given;
+    det_nn_batch_init(&given);
+    given.inputs = inputs.data();
+    given.input_count = inputs.size();
+    given.truths = truths.data();
+    given.result_count = truths.size();
+    if (!weights.empty()) given.sample_weights = weights.data();
+    action(&given);
+  }
+
+  template <class Ask>
+  static std::vector<Tensor> lent(const Ask &ask) {
+    const det_tensor *first = nullptr;
+    size_t count = 0;
+    ask(&first, &count);
+    std::vector<Tensor> tensors;
+    for (const det_tensor *one = first; one != first + count; ++one)
+      tensors.push_back({one->name, static_cast<Dtype>(one->dtype),
+                         Shape(one->shape, one->shape + one->dimensions), one->data});
+    return tensors;
+  }
+
+  det::detail::Handle<det_nn_model, det_nn_model_free> model_;
+};
+
+}  // namespace nn
+}  // namespace v1
+}  // namespace det

@@ -1,0 +1,113 @@
+// Arrays of records.
+#pragma once
+
+#include <det/tensors.hpp>
+
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <stdexcept>
+#include <type_traits>
+#include <vector>
+
+#include <det/nn/config.hpp>
+
+namespace det {
+inline namespace v1 {
+namespace nn {
+
+namespace detail {
+
+template <class Number>
+constexpr Dtype dtype_of_number() {
+  static_assert(std::is_arithmetic_v<Number> && sizeof(Number) <= 8,
+                "an array is made of integers or floating-point numbers of up to 64 bits");
+  if constexpr (std::is_floating_point_v<Number>) {
+    return sizeof(Number) == 4 ? Dtype::f32 : Dtype::f64;
+  } else if constexpr (std::is_signed_v<Number>) {
+    return sizeof(Number) == 1   ? Dtype::i8
+           : sizeof(Number) == 2 ? Dtype::i16
+           : sizeof(Number) == 4 ? Dtype::i32
+                                 : Dtype::i64;
+  } else {
+    return sizeof(Number) == 1   ? Dtype::u8
+           : sizeof(Number) == 2 ? Dtype::u16
+           : sizeof(Number) == 4 ? Dtype::u32
+                                 : Dtype::u64;
+  }
+}
+template <class Number>
+inline constexpr Dtype dtype_of = dtype_of_number<Number>();
+
+}  // namespace detail
+
+// Row-major, the records first. A copy looks at the same numbers.
+class Array {
+ public:
+  Array() = default;
+  // Takes the numbers over; without a shape each is a record. Throws std::invalid_argument where
+  // the shape has another number of elements.
+  template <class Number>
+  Array(std::vector<Number> numbers, Shape shape = {})
+      : dtype_(detail::dtype_of<Number>), size_(sizeof(Number)), shape_(std::move(shape)) {
+    if (shape_.empty()) shape_ = {static_cast<int64_t>(numbers.size())};
+    if (elements() != numbers.size())
+      throw std::invalid_argument(
+          "making an array: its shape has not as many elements as there "
+          "are numbers (" +
+          std::to_string(numbers.size()) + ")");
+    auto owned = std::make_shared<std::vector<Number>>(std::move(numbers));
+    data_ = std::shared_ptr<void>(owned, owned->data());
+  }
+
+  [[nodiscard]] explicit operator bool() const noexcept { return data_ != nullptr; }
+  [[nodiscard]] const Shape &shape() const noexcept { return shape_; }
+  [[nodiscard]] Dtype dtype() const noexcept { return dtype_; }
+  [[nodiscard]] int64_t records() const noexcept { return shape_.empty() ? 0 : shape_[0]; }
+  [[nodiscard]] size_t elements() const noexcept {
+    size_t count = 1;
+    for (const int64_t size : shape_) count *= static_cast<size_t>(size);
+    return count;
+  }
+  template <class Number = float>
+  [[nodiscard]] Number *data() const {
+    if (detail::dtype_of<Number> != dtype_)
+      throw std::invalid_argument(std::string("reading an array of ") + dtype_name(dtype_) +
+                                  " as another type");
+    return static_cast<Number *>(data_.get());
+  }
+
+  // Records from `begin` to before `end`: a view.
+  [[nodiscard]] Array rows(int64_t begin, int64_t end) const {
+    if (begin < 0 || end < begin || end > records())
+      throw std::out_of_range("taking the records " + std::to_string(begin) + " to " +
+                              std::to_string(end) + " of " + std::to_string(records()));
+    Array part = *this;
+    part.shape_[0] = end - begin;
+    const size_t bytes = records() == 0 ? 0 : elements() / static_cast<size_t>(records()) * size_;
+    part.data_ = std::shared_ptr<void>(
+        data_, static_cast<std::byte *>(data_.get()) + static_cast<size_t>(begin) * bytes);
+    return part;
+  }
+
+  // Valid as long as this array is.
+  [[nodiscard]] det_tensor capi() const noexcept {
+    det_tensor tensor = DET_TENSOR_INIT;
+    tensor.data = data_.get();
+    tensor.dtype = static_cast<det_dtype>(dtype_);
+    tensor.device = DET_DEVICE_HOST;
+    tensor.dimensions = shape_.size();
+    tensor.shape = shape_.data();
+    return tensor;
+  }
+
+ private:
+  Dtype dtype_ = Dtype::f32;
+  size_t size_ = 0;  // of an element
+  Shape shape_;
+  std::shared_ptr<void> data_;
+};
+
+}  // namespace nn
+}  // namespace v1
+}  // namespace det

@@ -1,0 +1,54 @@
+// What trials of every kind are given (seed: TrialContext).
+#pragma once
+
+#include <det/core.hpp>
+#include <det/trial.hpp>
+
+#include <stdexcept>
+
+namespace det {
+inline namespace v1 {
+
+// Thrown by a trial whose hyperparameters cannot be trained: the search goes on without it.
+class InvalidHP : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+class TrialContext {
+ public:
+  TrialContext(const TrialContext &) = delete;
+  TrialContext &operator=(const TrialContext &) = delete;
+
+  template <class T>
+  [[nodiscard]] T get_hparam(Text name) const {
+    return core_.info().hparams().get<T>(name);
+  }
+  [[nodiscard]] Json get_hparams() const { return core_.info().hparams().json(); }
+  [[nodiscard]] Json get_experiment_config() const { return core_.info().config_json(); }
+  [[nodiscard]] int64_t get_experiment_id() const { return core_.info().experiment_id(); }
+  [[nodiscard]] int64_t get_trial_id() const { return core_.info().trial_id(); }
+  [[nodiscard]] int64_t get_trial_seed() const { return core_.info().trial_seed(); }
+  [[nodiscard]] int64_t get_global_batch_size() const { return sizes_.global; }
+  [[nodiscard]] int64_t get_per_slot_batch_size() const { return sizes_.per_slot; }
+  // The trial ends after the workload, with a checkpoint.
+  [[nodiscard]] bool get_stop_requested() const { return stop_requested_; }
+  void set_stop_requested(bool stop) { stop_requested_ = stop; }
+  [[nodiscard]] DistributedView distributed() const { return core_.distributed(); }
+  [[nodiscard]] const Core &core() const { return core_; }
+
+ protected:
+  // `core` outlives it. `kind` is told in errors.
+  TrialContext(const Core &core, Text kind)
+      : core_(core),
+        sizes_(divide_batch(core.info().hparams().json(), core.distributed().size(), kind)) {}
+  ~TrialContext() = default;
+
+ private:
+  const Core &core_;
+  BatchSizes sizes_;
+  bool stop_requested_ = false;
+};
+
+}  // namespace v1
+}  // namespace det

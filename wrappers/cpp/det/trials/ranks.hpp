@@ -1,0 +1,93 @@
+// A trial over several ranks: first weights of rank 0, and gradients of all.
+#pragma once
+
+#include <det/core.hpp>
+#include <det/nlohmann_json.hpp>
+#include <det/nn.hpp>
+
+#include <exception>
+#include <optional>
+
+namespace det {
+inline namespace v1 {
+namespace trials {
+
+// Of the configuration's `optimizations`.
+[[nodiscard]] inline GradientOptions gradient_options(const nlohmann::ordered_json &config) {
+  const auto given = config.value("optimizations", nlohmann::ordered_json::object());
+  GradientOptions options;
+  options.aggregation_frequency = given.value("aggregation_frequency", 1);
+  options.average_aggregated_gradients = given.value("average_aggregated_gradients", true);
+  options.gradient_compression = given.value("gradient_compression", false);
+  return options;
+}
+
+// Adds up the gradients of a model as they come. It and the model stay where they are.
+class Ranks {
+ public:
+  // All ranks in step. One rank that applies each batch has nothing to add up.
+  Ranks(const DistributedView &job, const nn::Model &model, const GradientOptions &options) {
+    std::vector<Tensor> state = model.weights();
+    std::vector<Gradient> gradients;
+    for (size_t i = 0; i < state.size(); ++i) {
+      places_.push_back(gradients.size());
+      if (!model.is_trained(i)) continue;
+      size_t count = 1;
+      for (const int64_t size : state[i].shape) count *= static_cast<size_t>(size);
+      gradients.push_back({count, Dtype::f32, false});
+    }
+    if (job.size() == 1 && options.aggregation_frequency == 1) return;
+    for (Tensor &tensor : model.optimizer_state()) state.push_back(std::move(tensor));
+    broadcast_arrays(job, state);
+    gradients_.emplace(job, gradients, options);
+    model.observe_gradients(on_gradient, on_step, this);
+  }
+  Ranks(const Ranks &) = delete;
+  Ranks &operator=(const Ranks &) = delete;
+
+  // What a step failed with beneath the model, which says only that it did.
+  void rethrow() {
+    if (failure_ != nullptr) std::rethrow_exception(std::exchange(failure_, nullptr));
+  }
+
+ private:
+  static int32_t on_gradient(size_t index, float *gradient, size_t, void *user_data) {
+    auto &self = *static_cast<Ranks *>(user_data);
+    return self.guarded([&] {
+      self.gradients_->add(self.places_[index], gradient, gradient);
+      return 0;
+    });
+  }
+  static int32_t on_step(void *user_data) {
+    auto &self = *static_cast<Ranks *>(user_data);
+    return self.guarded([&] { return self.gradients_->step() ? 1 : 0; });
+  }
+  template <class Action>
+  int32_t guarded(const Action &action) noexcept {
+    try {
+      return action();
+    } catch (...) {
+      failure_ = std::current_exception();
+      return -1;
+    }
+  }
+
+  std::vector<size_t> places_;  // of each weight among those that are trained
+  std::optional<GradientAggregator> gradients_;
+  std::exception_ptr failure_;
+};
+
+// The mean over the ranks, all in step.
+[[nodiscard]] inline nn::Metrics averaged(const DistributedView &job, const nn::Metrics &metrics) {
+  if (job.size() == 1) return metrics;
+  const std::string text = Json(nlohmann::ordered_json(metrics)).text();
+  const auto answer = nlohmann::ordered_json::parse(average_metrics(job, text));
+  nn::Metrics means;
+  for (const auto &[name, mean] : answer.items())
+    means[name] = mean.is_number() ? mean.get<double>() : std::nan("");
+  return means;
+}
+
+}  // namespace trials
+}  // namespace v1
+}  // namespace det
