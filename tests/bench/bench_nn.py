@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+"""Steps of the layers engine against PyTorch and TensorFlow: bench_nn.py NN_STEPS [PYTHON].
+
+PYTHON has both, such as that of .venv-integrations; a rival that it has not is left out. All use as many threads as
+the process may; the turns go round, and of each the median of its medians is printed."""
+
+import pathlib
+import statistics
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).parent
+CASES = [("mlp", 1, 3000), ("mlp", 64, 500), ("mlp", 1024, 60), ("cnn", 64, 15)]
+BUDGET_OF_ONE_RECORD = 15e3  # nanoseconds
+BUDGET_OF_FIRST_STEP = 50e6
+TURNS = 3
+
+
+def output_of(*command):
+    run = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    return [float(number) for number in run.stdout.split()] if run.returncode == 0 else None
+
+
+def verdict(is_met):
+    return "met" if is_met else "missed"
+
+
+def main(steps, python=sys.executable):
+    for model, batch, count in CASES:
+        turns = {"ours": []}
+        firsts = []
+        for _ in range(TURNS):
+            ours, first = output_of(steps, model, batch, count)
+            turns["ours"].append(ours)
+            firsts.append(first)
+            for rival in ("torch", "tf", "xla"):
+                found = output_of(python, HERE / "nn_rivals.py", rival, model, batch, count)
+                if found is not None:
+                    turns.setdefault(rival, []).append(found[0])
+        times = {name: statistics.median(all_of_it) for name, all_of_it in turns.items()}
+        ours = times.pop("ours")
+        line = f"{model} at {batch:4}: {ours / 1e3:9.1f} us"
+        for rival, time in times.items():
+            line += f"   {rival} {time / 1e3:9.1f} us ({ours / time:5.2f} x)"
+        if times:
+            line += f"   budget 1 x the best: {verdict(ours <= min(times.values()))}"
+        if batch == 1:
+            line += f", 15 us: {verdict(ours <= BUDGET_OF_ONE_RECORD)}"
+        first = statistics.median(firsts)
+        print(f"{line}; first step after {first / 1e6:.1f} ms, budget 50 ms: {verdict(first <= BUDGET_OF_FIRST_STEP)}",
+              flush=True)
+
+
+main(*sys.argv[1:])

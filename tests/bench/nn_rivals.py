@@ -1,0 +1,77 @@
+"""The models of nn_steps.cc in PyTorch and TensorFlow, for bench_nn.py: nn_rivals.py LIBRARY MODEL BATCH STEPS.
+
+LIBRARY is torch, tf (compiled by tf.function) or xla (by XLA besides). Prints the nanoseconds of the median step."""
+
+import statistics
+import sys
+import time
+
+import numpy as np
+
+library, model, batch, steps = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+is_cnn = model == "cnn"
+x = np.sin(np.arange(batch * 784, dtype=np.float32))
+labels = (np.arange(batch) % 10).astype(np.int64)
+
+
+def of_torch():
+    import torch
+    from torch import nn
+
+    torch.set_num_threads(len(__import__("os").sched_getaffinity(0)))
+    if is_cnn:
+        net = nn.Sequential(nn.Conv2d(1, 32, 3), nn.ReLU(), nn.MaxPool2d(2), nn.BatchNorm2d(32), nn.Conv2d(32, 64, 3),
+                            nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Dropout(0.25), nn.Linear(1600, 128), nn.ReLU(),
+                            nn.Linear(128, 10))
+        data = torch.from_numpy(x.reshape(batch, 1, 28, 28))
+    else:
+        net = nn.Sequential(nn.Linear(784, 128), nn.ReLU(), nn.Linear(128, 10))
+        data = torch.from_numpy(x.reshape(batch, 784))
+    truth = torch.from_numpy(labels)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+    loss = nn.CrossEntropyLoss()
+
+    def step():
+        optimizer.zero_grad(set_to_none=True)
+        loss(net(data), truth).backward()
+        optimizer.step()
+
+    return step
+
+
+def of_tensorflow():
+    import tensorflow as tf
+
+    layers = tf.keras.layers
+    if is_cnn:
+        net = tf.keras.Sequential([layers.Input((28, 28, 1)), layers.Conv2D(32, 3, activation="relu"), layers.MaxPool2D(),
+                                   layers.BatchNormalization(), layers.Conv2D(64, 3, activation="relu"), layers.MaxPool2D(),
+                                   layers.Flatten(), layers.Dropout(0.25), layers.Dense(128, activation="relu"),
+                                   layers.Dense(10)])
+        data = tf.constant(x.reshape(batch, 28, 28, 1))
+    else:
+        net = tf.keras.Sequential([layers.Input((784,)), layers.Dense(128, activation="relu"), layers.Dense(10)])
+        data = tf.constant(x.reshape(batch, 784))
+    truth = tf.constant(labels)
+    optimizer = tf.keras.optimizers.legacy.SGD(0.01)
+    loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+
+    @tf.function(jit_compile=library == "xla")
+    def step():
+        with tf.GradientTape() as tape:
+            value = loss(truth, net(data, training=True))
+        optimizer.apply_gradients(zip(tape.gradient(value, net.trainable_variables), net.trainable_variables))
+        return value
+
+    return lambda: step().numpy()
+
+
+step = of_torch() if library == "torch" else of_tensorflow()
+for _ in range(5):
+    step()
+times = []
+for _ in range(steps):
+    begin = time.perf_counter_ns()
+    step()
+    times.append(time.perf_counter_ns() - begin)
+print(round(statistics.median(times)))
