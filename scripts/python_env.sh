@@ -35,6 +35,22 @@ make() {
   echo "$text" >"$folder/made-from.txt"
 }
 
+# Horovod comes as source, for the TensorFlow and the MPI that are there. Where it cannot be compiled its tests
+# take a stand-in, and say so.
+make_horovod() {
+  local python=.venv-integrations/bin/python
+  if [ -d .venv-integrations/lib/python3*/site-packages/horovod ]; then return; fi
+  if ! $python -c 'import tensorflow' 2>/dev/null; then return; fi
+  echo "python_env.sh: compiling Horovod"
+  HOROVOD_WITH_TENSORFLOW=1 HOROVOD_WITH_MPI=1 HOROVOD_WITHOUT_PYTORCH=1 HOROVOD_WITHOUT_MXNET=1 \
+    HOROVOD_WITHOUT_GLOO=1 $python -m pip install --quiet --disable-pip-version-check --no-deps \
+    --no-build-isolation horovod==0.28.1 ||
+    echo "python_env.sh: Horovod was not compiled: see pip's message above" >&2
+}
+
 [ -n "${DETCORE_VENV:-}" ] || make .venv tests/python/requirements.txt tests/python/requirements-any-python.txt
-[ -n "${DETCORE_VENV_INTEGRATIONS:-}" ] || make .venv-integrations tests/python/requirements-integrations.txt
+[ -n "${DETCORE_VENV_INTEGRATIONS:-}" ] || {
+  make .venv-integrations tests/python/requirements-integrations.txt
+  make_horovod
+}
 [ -n "${DETCORE_VENV_OBJECTS:-}" ] || make .venv-objects tests/python/requirements-objects.txt
