@@ -104,8 +104,8 @@ class Precompiled:
 
 def headers_of(files, includes, precompiled):
     """{header: flags} of all that these files include. What stands before all else that a file includes, and
-    gets nothing beforehand that it would not include itself, is compiled alone by that."""
-    headers, shown = {}, set()
+    gets nothing beforehand that it would not include itself, is compiled alone by that; as JSON is beforehand."""
+    headers, shown = {}, {JSON}
     for name, flags in files.items():
         headers |= dict.fromkeys(includes.reached(name) - COSTLY, flags)
         shown |= {first for first in includes.every(name)[:1]
