@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A TFKerasTrial against plain Keras, in one process and turn by turn.
+"""A TFKerasTrial against plain Keras and the original's TFKerasTrial, in one process, turn by turn.
 
 A batch: the CPU of all threads from the 20th to the 220th batch of one fit(), the median of the
 turns; what Keras trains is the same. A checkpoint: of the controller, without the store that takes
@@ -8,6 +8,7 @@ state is twice that. The start: from the trial's class to its first
 batch, of which fit() on the same model needs a part, too.
 """
 
+import functools
 import os
 import pathlib
 import statistics
@@ -20,148 +21,57 @@ sys.path.insert(0, str(ROOT / "wrappers" / "python"))
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
 
-TURNS = 7
-WARM, BATCHES = 20, 200
-RECORDS = 16
+TURNS = 15
 SAVES = 40
 BUDGET_US, BUDGET_CHECKPOINT, BUDGET_START = 50, 1.1, 0.2
+BUDGET_ORIGINAL = 5
 
 VENV = pathlib.Path(os.environ.get("DETCORE_VENV_INTEGRATIONS", ROOT / ".venv-integrations"))
 if VENV.exists() and pathlib.Path(sys.prefix) != VENV:
     os.execv(VENV / "bin/python", [VENV / "bin/python", *sys.argv])
 
 try:
+    import keras_definition as keras
     from detcore import core
-    from detcore.keras import TFKerasTrial, TFKerasTrialContext
-    from detcore.keras._controller import Controller
-    from detcore.trial import Environment, Workload, WorkloadKind, _random_state
+    from detcore.trial import _random_state
 except ImportError as missing:
     print(f"keras: left out: {missing}")
     sys.exit(0)
-import numpy as np
-import tensorflow as tf
-
-IMAGES = np.random.default_rng(1).random((RECORDS * 64, 784), dtype=np.float32)
-LABELS = np.arange(RECORDS * 64) % 10
-
-
-def make_model():
-    tf.keras.utils.set_random_seed(1)
-    return tf.keras.Sequential(
-        [tf.keras.layers.Dense(64, "relu", input_shape=(784,)), tf.keras.layers.Dense(10)]
-    )
-
-
-def loss():
-    return tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-
-
-def dataset():
-    return tf.data.Dataset.from_tensor_slices((IMAGES, LABELS)).repeat().batch(RECORDS)
-
-
-class Clock(tf.keras.callbacks.Callback):
-    """Of the batches of a fit()."""
-
-    def __init__(self):
-        super().__init__()
-        self.seen = 0
-        self.first = self.begun = self.used = 0.0
-
-    def on_train_batch_begin(self, batch, logs=None):
-        self.first = self.first or time.perf_counter()
-
-    def on_train_batch_end(self, batch, logs=None):
-        self.seen += 1
-        if self.seen == WARM:
-            self.begun = time.process_time()
-        elif self.seen == WARM + BATCHES:
-            self.used = time.process_time() - self.begun
+import original_trials
 
 
 def plain(of_arrays):
     begun = time.perf_counter()
-    clock = Clock()
-    model = make_model()
-    model.compile("sgd", loss(), ["accuracy"])
-    data = (
-        {"x": IMAGES, "y": LABELS, "batch_size": RECORDS, "epochs": 99}
-        if of_arrays
-        else {"x": dataset(), "epochs": 1}
-    )
-    data["steps_per_epoch"] = WARM + BATCHES if not of_arrays else None
+    clock = keras.Clock()
+    model = keras.make_model()
+    model.compile("sgd", keras.loss(), ["accuracy"])
+    batches = keras.WARM + keras.BATCHES
     if of_arrays:
-        data["epochs"] = -(-(WARM + BATCHES) * RECORDS // len(IMAGES))
+        epochs = -(-batches * keras.RECORDS // len(keras.IMAGES))
+        data = {"x": keras.IMAGES, "y": keras.LABELS, "batch_size": keras.RECORDS, "epochs": epochs}
+    else:
+        data = {"x": keras.dataset(), "steps_per_epoch": batches}
     model.fit(**data, callbacks=[clock], verbose=0, shuffle=False)
-    return clock.used / BATCHES * 1e6, clock.first - begun
+    return clock.us_of_batch(), clock.first - begun
 
 
-class Trial(TFKerasTrial):
-    of_arrays = True
-    clock = None
-
-    def __init__(self, context):
-        self.context = context
-        context.configure_fit(verbose=False, shuffle=False)
-
-    def build_model(self):
-        model = self.context.wrap_model(make_model())
-        optimizer = self.context.wrap_optimizer(tf.keras.optimizers.SGD())
-        model.compile(optimizer, loss(), ["accuracy"])
-
-    def build_training_data_loader(self):
-        return (IMAGES, LABELS) if self.of_arrays else self.context.wrap_dataset(dataset())
-
-    build_validation_data_loader = build_training_data_loader
-
-    def keras_callbacks(self):
-        return [self.clock]
-
-
-class Workloads:
-    """Training, once."""
-
-    def __init__(self, batches):
-        self.left = [Workload(WorkloadKind.RUN_STEP, batches, 0)]
-
-    def next(self):
-        return self.left.pop() if self.left else None
-
-    def respond(self, response):
-        self.response = response
-
-    def state(self):
-        return {}
-
-    def load_state(self, state):
-        pass
-
-
-def trained(trial, run, batches):
-    context = TFKerasTrialContext(Environment.of_run(run.info), run)
-    controller = Controller(trial, context, run, Workloads(batches))
-    controller.run()
-    return controller
-
-
-def ours(run, of_arrays):
+def of_trial(train, of_arrays):
     begun = time.perf_counter()
-    Trial.of_arrays, Trial.clock = of_arrays, Clock()
-    trained(Trial, run, WARM + BATCHES)
-    return Trial.clock.used / BATCHES * 1e6, Trial.clock.first - begun
+    clock = keras.Clock()
+    keras.Definition.of_arrays, keras.Definition.clock = of_arrays, clock
+    train(keras.WARM + keras.BATCHES)
+    return clock.us_of_batch(), clock.first - begun
 
 
-class Adam(Trial):
-    layers = (64,)
-    of_arrays = True
-    clock = Clock()
-
-    def build_model(self):
-        dense = tf.keras.layers.Dense
-        model = tf.keras.Sequential([dense(units) for units in self.layers] + [dense(10)])
-        self.context.wrap_model(model).compile(
-            self.context.wrap_optimizer(tf.keras.optimizers.Adam()), loss()
-        )
+def original(definition):
+    """Trains one of the original's by this definition; None where the original cannot be had."""
+    try:
+        layer = original_trials.import_original()
+    except ImportError as missing:
+        print(f"original: left out: {missing}")
+        return None
+    trial = type("OriginalTrial", (definition, layer.TFKerasTrial), {})
+    return functools.partial(original_trials.trained, trial, keras.CONFIG)
 
 
 def saved_ms(save):
@@ -172,50 +82,57 @@ def saved_ms(save):
         return (time.process_time() - before) * 1e3
 
 
-def report_checkpoints(name, trial, run):
-    controller = trained(trial, run, 1)
-
-    def weights(path):
-        controller._model.save_weights(str(path / "weights"))
-
-    def checkpoint(path):
-        controller._checkpoint.save(path, [_random_state.get()])
-
-    turns = [(saved_ms(weights), saved_ms(checkpoint)) for _ in range(SAVES)]
-    theirs, ours = (min(times) for times in zip(*turns))
+def report_checkpoints(name, run):
+    """The least of all turns, of which most were disturbed by nothing."""
+    ours = keras.trained(keras.Adam, run, 1)
+    saves = {
+        "save_weights": lambda path: ours._model.save_weights(str(path / "weights")),
+        "ours": lambda path: ours._checkpoint.save(path, [_random_state.get()]),
+    }
+    if (train := original(keras.AdamDefinition)) is not None:
+        theirs = train(1)
+        saves["original"] = theirs._save_checkpoint
+    turns = [[saved_ms(save) for save in saves.values()] for _ in range(SAVES)]
+    least = dict(zip(saves, map(min, zip(*turns))))
+    alone = least.pop("save_weights")
+    text = ", ".join(f"{whose} {ms:.1f} ms: {ms / alone:.2f} x" for whose, ms in least.items())
     print(
-        f"{name:8} a checkpoint: {ours:.1f} ms, save_weights {theirs:.1f} ms: "
-        f"{ours / theirs:.2f} x (budget {BUDGET_CHECKPOINT})"
+        f"{name:8} a checkpoint: save_weights {alone:.1f} ms; {text} (budget {BUDGET_CHECKPOINT})"
     )
 
 
+def added(turns, trial, figure):
+    return statistics.median(turn[trial][figure] - turn[0][figure] for turn in turns)
+
+
+def report_batches(name, trials):
+    of_arrays = name == "arrays"
+    turns = [
+        [plain(of_arrays), *(of_trial(train, of_arrays) for train in trials)] for _ in range(TURNS)
+    ]
+    alone = statistics.median(turn[0][0] for turn in turns)
+    ours = added(turns, 1, 0)
+    print(f"{name:8} a batch: Keras {alone:.0f} us; ours {ours:+.0f} us (budget {BUDGET_US})")
+    if len(trials) > 1:
+        theirs = added(turns, 2, 0)
+        print(f"{name:8} a batch: the original {theirs:+.0f} us (budget {BUDGET_ORIGINAL} x ours)")
+    start = added(turns, 1, 1)
+    print(f"{name:8} to the first batch: {start:+.3f} s beside fit() (budget {BUDGET_START})")
+
+
 def main():
+    theirs = original(keras.Definition)
     with tempfile.TemporaryDirectory() as home:
         os.environ["DET_HOME"] = os.path.join(home, "store")
         os.makedirs(os.path.join(home, "code"))
         os.chdir(os.path.join(home, "code"))
-        config = {
-            "searcher": {"name": "single", "metric": "loss", "max_length": {"batches": 9999}},
-            "hyperparameters": {"global_batch_size": RECORDS},
-        }
-        with core.init(config=config) as run:
-            for name, of_arrays in (("arrays", True), ("tf.data", False)):
-                turns = [(plain(of_arrays), ours(run, of_arrays)) for _ in range(TURNS)]
-                report(name, turns)
-            report_checkpoints("small", Adam, run)
-            Adam.layers = (4096, 2048)
-            report_checkpoints("large", Adam, run)
-
-
-def report(name, turns):
-    theirs = statistics.median(keras[0] for keras, _ in turns)
-    added = statistics.median(trial[0] - keras[0] for keras, trial in turns)
-    print(
-        f"{name:8} a batch: {theirs + added:6.0f} us, of Keras alone {theirs:6.0f}; "
-        f"{added:+6.0f} us (budget {BUDGET_US})"
-    )
-    start = statistics.median(trial[1] - keras[1] for keras, trial in turns)
-    print(f"{name:8} to the first batch: {start:+.3f} s beside fit() (budget {BUDGET_START})")
+        with core.init(config=keras.CONFIG) as run:
+            ours = functools.partial(keras.trained, keras.Trial, run)
+            for name in ("arrays", "tf.data"):
+                report_batches(name, [ours, theirs] if theirs else [ours])
+            report_checkpoints("small", run)
+            keras.AdamDefinition.layers = (4096, 2048)
+            report_checkpoints("large", run)
 
 
 if __name__ == "__main__":
