@@ -4,7 +4,7 @@
 #include <det/nn.h>
 #include <det/detail/handle.hpp>
 #include <det/error.hpp>
-#include <det/nn/array.hpp>
+#include <det/nn/batch.hpp>
 #include <det/nn/description.hpp>
 
 #include <functional>
@@ -43,13 +43,6 @@ class Optimizer {
 [[nodiscard]] inline Optimizer rmsprop(double learning_rate = 0.001) {
   return Optimizer("RMSprop").learning_rate(learning_rate);
 }
-
-// Records side by side, in the order of the model's inputs and results.
-struct Batch {
-  std::vector<Array> inputs;
-  std::vector<Array> truths;
-  std::vector<Array> sample_weights = {};  // none, or one for each result
-};
 
 using Metrics = std::map<std::string, double>;
 

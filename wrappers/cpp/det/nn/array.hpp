@@ -60,6 +60,16 @@ class Array {
     data_ = std::shared_ptr<void>(owned, owned->data());
   }
 
+  // To be written through data().
+  [[nodiscard]] static Array unset(Dtype dtype, Shape shape) {
+    Array array;
+    array.dtype_ = dtype;
+    array.size_ = static_cast<size_t>(dtype_bits(dtype)) / 8;
+    array.shape_ = std::move(shape);
+    array.data_ = std::shared_ptr<std::byte[]>(new std::byte[array.bytes()]);
+    return array;
+  }
+
   [[nodiscard]] explicit operator bool() const noexcept { return data_ != nullptr; }
   [[nodiscard]] const Shape &shape() const noexcept { return shape_; }
   [[nodiscard]] Dtype dtype() const noexcept { return dtype_; }
@@ -69,6 +79,7 @@ class Array {
     for (const int64_t size : shape_) count *= static_cast<size_t>(size);
     return count;
   }
+  [[nodiscard]] size_t bytes() const noexcept { return elements() * size_; }
   template <class Number = float>
   [[nodiscard]] Number *data() const {
     if (detail::dtype_of<Number> != dtype_)

@@ -1,0 +1,72 @@
+// Records side by side: what a model is trained with, and what a dataset gives.
+#pragma once
+
+#include <det/nn/array.hpp>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+namespace det {
+inline namespace v1 {
+namespace nn {
+
+// In the order of the model's inputs and results. A copy looks at the same numbers.
+struct Batch {
+  std::vector<Array> inputs;
+  std::vector<Array> truths = {};
+  std::vector<Array> sample_weights = {};     // none, or one for each result
+  std::vector<std::string> input_names = {};  // none, or one for each input
+
+  // Features in the order of their names; an input without a name has the name "".
+  [[nodiscard]] static Batch of(const std::map<std::string, Array> &features, Array labels = {},
+                                Array sample_weights = {}) {
+    Batch batch;
+    for (const auto &[name, values] : features) {
+      batch.inputs.push_back(values);
+      batch.input_names.push_back(name);
+    }
+    if (labels) batch.truths.push_back(std::move(labels));
+    if (sample_weights) batch.sample_weights.push_back(std::move(sample_weights));
+    return batch;
+  }
+
+  [[nodiscard]] int64_t records() const { return inputs.empty() ? 0 : inputs[0].records(); }
+
+  // Throws std::out_of_range for a name that no input has.
+  [[nodiscard]] const Array &feature(const std::string &name) const {
+    if (input_names.empty() && inputs.size() == 1 && name.empty()) return inputs[0];
+    const auto found = std::find(input_names.begin(), input_names.end(), name);
+    if (found != input_names.end()) return inputs[static_cast<size_t>(found - input_names.begin())];
+    std::string known;
+    for (const std::string &one : input_names) known += (known.empty() ? "'" : ", '") + one + "'";
+    throw std::out_of_range("reading a batch: it has no feature '" + name + "'; it has " +
+                            (known.empty() ? "none with a name" : known));
+  }
+  // By their names; a single input without one is there as "".
+  [[nodiscard]] std::map<std::string, Array> features() const {
+    if (input_names.empty() && inputs.size() == 1) return {{"", inputs[0]}};
+    if (input_names.size() != inputs.size())
+      throw std::out_of_range("reading a batch: it has " + std::to_string(inputs.size()) +
+                              " inputs, and names for " + std::to_string(input_names.size()));
+    std::map<std::string, Array> features;
+    for (size_t i = 0; i < inputs.size(); ++i) features.emplace(input_names[i], inputs[i]);
+    return features;
+  }
+
+  // Records from `begin` to before `end`: views.
+  [[nodiscard]] Batch rows(int64_t begin, int64_t end) const {
+    const auto parts = [&](const std::vector<Array> &arrays) {
+      std::vector<Array> taken;
+      taken.reserve(arrays.size());
+      for (const Array &array : arrays) taken.push_back(array.rows(begin, end));
+      return taken;
+    };
+    return {parts(inputs), parts(truths), parts(sample_weights), input_names};
+  }
+};
+
+}  // namespace nn
+}  // namespace v1
+}  // namespace det

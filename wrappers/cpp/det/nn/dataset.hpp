@@ -1,0 +1,118 @@
+// Datasets: pipelines of batches, as tf.data has them.
+#pragma once
+
+#include <det/nn/dataset/stages.hpp>
+
+#include <exception>
+
+namespace det {
+inline namespace v1 {
+namespace nn {
+
+// One pass over a dataset, which it keeps. For one thread at a time.
+class DatasetIterator {
+  template <class Action>
+  auto guarded(const Action &action) {
+    if (failure_ != nullptr) std::rethrow_exception(failure_);
+    try {
+      return action();
+    } catch (...) {
+      failure_ = std::current_exception();
+      throw;
+    }
+  }
+
+ public:
+  explicit DatasetIterator(detail::ElementsPtr elements) : elements_(std::move(elements)) {}
+
+  // Nothing at the end. What a function of the dataset throws is thrown here as it is, from then
+  // on by every call.
+  [[nodiscard]] std::optional<Batch> next() {
+    return guarded([&] { return elements_->next(); });
+  }
+  // Goes past elements. What only changes them (map(), batch()) is not done; what orders them is.
+  void skip(int64_t count) {
+    if (count < 0) throw std::invalid_argument("skipping elements: fewer than none");
+    guarded([&] { elements_->skip(count); });
+  }
+
+ private:
+  detail::ElementsPtr elements_;
+  std::exception_ptr failure_;
+};
+
+// A value that says how elements come about; each member gives another one and leaves its own as it
+// is. Cheap to copy; copies may be used by several threads. An element is a Batch: a single record
+// until batch() puts several side by side. Elements share their numbers with what they come from,
+// and are not to be written to.
+//
+// Functions of the user are kept as long as a copy of the dataset or an iterator is. What is wrong
+// with arguments is thrown as std::invalid_argument at once, and what is wrong with elements by the
+// iterator.
+class Dataset {
+ public:
+  // Each record is an element.
+  [[nodiscard]] static Dataset from_arrays(Batch arrays) {
+    detail::check_records(arrays, "making a dataset of arrays");
+    auto all = std::make_shared<const Batch>(std::move(arrays));
+    return Dataset([all](uint64_t) { return std::make_unique<detail::ArrayElements>(all); });
+  }
+  [[nodiscard]] static Dataset from_arrays(Array x, Array y) {
+    return from_arrays(Batch{{std::move(x)}, {std::move(y)}});
+  }
+  // All of it is one element.
+  [[nodiscard]] static Dataset from_tensors(Batch arrays) {
+    const int64_t records = arrays.records();
+    return from_arrays(std::move(arrays)).batch(std::max<int64_t>(records, 1));
+  }
+  // `begin` is called for every pass, by several threads where there are several iterators; the
+  // generator that it gives is called by one at a time.
+  [[nodiscard]] static Dataset generator(std::function<Generator()> begin) {
+    if (!begin) throw std::invalid_argument("generating a dataset: there is no function");
+    return Dataset([begin = std::move(begin)](uint64_t) {
+      return std::make_unique<detail::GeneratedElements>(begin());
+    });
+  }
+
+  // `size` elements side by side; the last ones are fewer, or left out.
+  [[nodiscard]] Dataset batch(int64_t size, bool drop_remainder = false) const {
+    if (size < 1) refuse("batching a dataset: a batch has at least one element", size);
+    return then([=](detail::ElementsPtr input) {
+      return std::make_unique<detail::BatchedElements>(std::move(input), size, drop_remainder);
+    });
+  }
+  // Without end where it is not said how often; that needs an element.
+  [[nodiscard]] Dataset repeat(std::optional<int64_t> times = {}) const {
+    if (times && *times < 0) refuse("repeating a dataset: it is repeated 0 times or more", *times);
+    return Dataset([open = open_, times](uint64_t pass) {
+      return std::make_unique<detail::RepeatedElements>(*open, times, pass);
+    });
+  }
+
+  // The same `pass` gives the same elements, as far as functions of the user do.
+  [[nodiscard]] DatasetIterator iterate(uint64_t pass = 0) const {
+    return DatasetIterator((*open_)(pass));
+  }
+
+ private:
+  explicit Dataset(detail::Open open)
+      : open_(std::make_shared<const detail::Open>(std::move(open))) {}
+
+  [[noreturn]] static void refuse(const char *why, int64_t given) {
+    throw std::invalid_argument(std::string(why) + ", not " + std::to_string(given));
+  }
+
+  // A dataset that makes its elements of those of this one.
+  template <class Make>
+  [[nodiscard]] Dataset then(Make make) const {
+    return Dataset([open = open_, make = std::move(make)](uint64_t pass) -> detail::ElementsPtr {
+      return make((*open)(pass));
+    });
+  }
+
+  std::shared_ptr<const detail::Open> open_;
+};
+
+}  // namespace nn
+}  // namespace v1
+}  // namespace det

@@ -1,0 +1,88 @@
+// What goes through a dataset, and where it comes from.
+#pragma once
+
+#include <det/nn/dataset/joining.hpp>
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+namespace det {
+inline namespace v1 {
+namespace nn {
+
+// Gives one element after the other, and nothing at its end.
+using Generator = std::function<std::optional<Batch>()>;
+
+namespace detail {
+
+// One pass over a dataset. For one thread at a time, not always the same.
+class Elements {
+ public:
+  Elements() = default;
+  virtual ~Elements() = default;
+  Elements(const Elements &) = delete;
+  Elements &operator=(const Elements &) = delete;
+
+  // Nothing at the end, and whenever it is asked again.
+  [[nodiscard]] virtual std::optional<Batch> next() = 0;
+  // As many next() whose answers nobody wants; fewer at the end.
+  virtual void skip(int64_t count) {
+    while (count-- > 0 && next()) {
+    }
+  }
+  // Up to `count` elements of one record each, where they lie side by side already; otherwise
+  // nothing, and next() is to be asked.
+  [[nodiscard]] virtual std::optional<Batch> next_rows(int64_t /*count*/) { return std::nullopt; }
+};
+
+using ElementsPtr = std::unique_ptr<Elements>;
+
+// Begins a pass. May be called by several threads at once.
+using Open = std::function<ElementsPtr(uint64_t pass)>;
+
+// Each record of arrays is an element.
+class ArrayElements : public Elements {
+ public:
+  explicit ArrayElements(std::shared_ptr<const Batch> all) : all_(std::move(all)) {}
+
+  std::optional<Batch> next() override { return next_rows(1); }
+  void skip(int64_t count) override { at_ += std::min(count, all_->records() - at_); }
+  std::optional<Batch> next_rows(int64_t count) override {
+    const int64_t begin = at_;
+    skip(count);
+    if (begin == at_) return std::nullopt;
+    return all_->rows(begin, at_);
+  }
+
+ private:
+  std::shared_ptr<const Batch> all_;
+  int64_t at_ = 0;
+};
+
+class GeneratedElements : public Elements {
+ public:
+  explicit GeneratedElements(Generator generator) : generator_(std::move(generator)) {
+    if (!generator_)
+      throw std::invalid_argument("generating a dataset: what begins it gave no generator");
+  }
+
+  std::optional<Batch> next() override {
+    if (over_) return std::nullopt;
+    std::optional<Batch> element = generator_();
+    over_ = !element;
+    if (element)
+      check_records(*element, "generating a dataset, element " + std::to_string(count_++));
+    return element;
+  }
+
+ private:
+  Generator generator_;
+  int64_t count_ = 0;
+  bool over_ = false;
+};
+
+}  // namespace detail
+}  // namespace nn
+}  // namespace v1
+}  // namespace det
