@@ -1,12 +1,19 @@
 #!/bin/sh
-# The main job: searches for good hyperparameters of examples/c/digits.c on this machine, several
-# trials at once, and shows what came out. BUILD names the Meson build directory. The store is a new
-# one under it, so that the user's own stays as it is.
+# The main job: searches for good hyperparameters of examples/c/digits.c, or with `cnn` of
+# examples/nn/digits_cnn.cc, on this machine, several trials at once, and shows what came out. BUILD
+# names the Meson build directory. The store is a new one under it, so that the user's own stays as
+# it is.
 set -eu
 BUILD=$(cd "${BUILD:?set BUILD to the Meson build directory}" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 PATH="$BUILD/wrappers/cli:$BUILD/examples:$PATH"
+search=search/digits.yaml metric=accuracy
 DET_HOME="$BUILD/main-job"
+if [ "${1:-}" = cnn ]; then
+  search=nn/adaptive.yaml metric=val_accuracy
+  DET_HOME="$DET_HOME-cnn"
+  shift
+fi
 export DET_HOME PATH
 unset DET_MASTER DET_TRIAL_ID DET_EXTERNAL_ID
 
@@ -17,8 +24,8 @@ fail() {
 
 rm -rf "$DET_HOME"
 echo "Searching for hyperparameters on 1,438 handwritten digits ..."
-echo "  \$ det run examples/search/digits.yaml"
-det run "$here/search/digits.yaml" "$@" || fail "the search did not end well"
+echo "  \$ det run examples/$search"
+det run "$here/$search" "$@" || fail "the search did not end well"
 echo
 echo "The best of its trials:"
 echo "  \$ det trials 1"
@@ -38,9 +45,10 @@ To look further:
   det best 1                  the best trial, its checkpoint, and how to load it
   det show $best                  its hyperparameters, runs and checkpoints
   det logs $best                  what it printed
-  det plot $best accuracy         another plot
+  det plot $best $(printf %-16s $metric)another plot
   det --help                  everything else
 END
-accuracy=$(det metrics "$best" --group validation --name accuracy --csv | tail -n +2 | cut -d, -f5 |
+[ $search = nn/adaptive.yaml ] || echo "The same with a convolutional network, in C++: ./run cnn"
+accuracy=$(det metrics "$best" --group validation --name $metric --csv | tail -n +2 | cut -d, -f5 |
   sort -n | tail -n 1)
 awk "BEGIN { exit !($accuracy >= 0.95) }" || fail "the best test accuracy is $accuracy, below 0.95"
