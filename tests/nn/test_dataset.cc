@@ -1,5 +1,7 @@
 // Pipelines of batches through det/nn/dataset.hpp.
+#include <atomic>
 #include <det/nn/dataset.hpp>
+#include <future>
 
 #include "tests/cmocka.h"
 
@@ -143,6 +145,173 @@ void what_cannot_be_batched_says_why(void **) {
                       "it was F32 (2)");
 }
 
+void some_elements_are_chosen(void **) {
+  for (const Dataset &dataset : {numbers(7), generated(7)}) {
+    assert_string_equal(text_of(dataset.shard(3, 0)).c_str(), "0|3|6");
+    assert_string_equal(text_of(dataset.shard(3, 2)).c_str(), "2|5");
+    assert_string_equal(text_of(dataset.batch(2).shard(2, 1)).c_str(), "2 3|6");
+    assert_string_equal(text_of(dataset.take(3).batch(2)).c_str(), "0 1|2");
+    assert_string_equal(text_of(dataset.skip(4).batch(2)).c_str(), "4 5|6");
+    assert_string_equal(text_of(dataset.skip(9)).c_str(), "");
+    assert_string_equal(text_of(dataset.take(2).concatenate(dataset.skip(6))).c_str(), "0|1|6");
+  }
+  assert_string_equal(refusal([] { (void)numbers(1).shard(2, 2); }).c_str(),
+                      "sharding a dataset: shards are counted from 0 to 1, not 2");
+  assert_string_equal(refusal([] { (void)numbers(1).shuffle(0); }).c_str(),
+                      "shuffling a dataset: it looks at one element or more, not 0");
+}
+
+void a_shuffle_follows_from_its_seed_and_the_pass(void **) {
+  const Dataset shuffled = numbers(40).shuffle(40, 3);
+  const std::string first = text_of(shuffled.iterate(0));
+  assert_string_equal(first.c_str(), text_of(shuffled.iterate(0)).c_str());
+  assert_string_not_equal(first.c_str(), text_of(shuffled.iterate(1)).c_str());
+  assert_string_not_equal(first.c_str(), text_of(numbers(40).shuffle(40, 4)).c_str());
+  assert_string_equal(text_of(shuffled.repeat(2), 40).c_str(), first.c_str());
+  DatasetIterator later = shuffled.repeat().iterate();
+  later.skip(40);
+  assert_string_equal(text_of(std::move(later), 40).c_str(), text_of(shuffled.iterate(1)).c_str());
+  const Dataset same = numbers(40).shuffle(40, 3, false);
+  assert_string_equal(text_of(same.iterate(1)).c_str(), first.c_str());
+  assert_string_equal(text_of(numbers(5).shuffle(1)).c_str(), "0|1|2|3|4");
+  // With room for three an element comes at most two places too early.
+  DatasetIterator near = numbers(40).shuffle(3).iterate();
+  std::vector<bool> seen(40);
+  for (int i = 0; i < 40; ++i) {
+    const int number = -near.next()->truths[0].data<int32_t>()[0];
+    assert_true(number <= i + 2 && !seen[static_cast<size_t>(number)]);
+    seen[static_cast<size_t>(number)] = true;
+  }
+  assert_false(near.next().has_value());
+}
+
+void a_cache_asks_once(void **) {
+  auto begun = std::make_shared<std::atomic<int>>(0);
+  const Dataset cached = Dataset::generator([begun] {
+                           ++*begun;
+                           return [i = int64_t{0}]() mutable -> std::optional<Batch> {
+                             if (i == 4) return std::nullopt;
+                             ++i;
+                             return numbered(i - 1, i);
+                           };
+                         }).cache();
+  assert_string_equal(text_of(cached, 2).c_str(), "0|1");
+  for (int i = 0; i < 2; ++i) assert_string_equal(text_of(cached).c_str(), "0|1|2|3");
+  DatasetIterator iterator = cached.iterate();
+  iterator.skip(3);
+  assert_string_equal(text_of(std::move(iterator)).c_str(), "3");
+  assert_int_equal(begun->load(), 2);
+}
+
+// Adds 100 to each record.
+Batch hundred_more(const Batch &batch) {
+  const auto number = -batch.truths[0].data<int32_t>()[0];
+  return numbered(number + 100, number + 101);
+}
+
+void workers_keep_the_order(void **) {
+  for (const int64_t workers : {0, 1, 4})
+    assert_string_equal(text_of(generated(9).map(hundred_more, workers).batch(4)).c_str(),
+                        "100 101 102 103|104 105 106 107|108");
+  assert_string_equal(text_of(generated(6).prefetch(2).batch(4).prefetch(1)).c_str(),
+                      "0 1 2 3|4 5");
+  // The first element is only done once the second one has begun.
+  std::promise<void> begun;
+  const Dataset both = numbers(2).map(
+      [&](Batch batch) {
+        if (batch.truths[0].data<int32_t>()[0] == 0) begun.get_future().wait();
+        else begun.set_value();
+        return batch;
+      },
+      2);
+  assert_string_equal(text_of(both).c_str(), "0|1");
+}
+
+void what_a_function_throws_is_thrown(void **) {
+  struct Own {
+    int number;
+  };
+  const auto fails_at_5 = [](Batch batch) {
+    if (batch.truths[0].data<int32_t>()[0] == -5) throw Own{5};
+    return batch;
+  };
+  const Dataset failing_generator = Dataset::generator([] {
+    return [i = int64_t{0}]() mutable -> std::optional<Batch> {
+      if (i == 5) throw Own{5};
+      ++i;
+      return numbered(i - 1, i);
+    };
+  });
+  for (const Dataset &dataset :
+       {generated(9).map(fails_at_5), generated(9).map(fails_at_5, 3),
+        generated(9).map(fails_at_5, 3).prefetch(2), failing_generator,
+        failing_generator.prefetch(3), failing_generator.map(hundred_more, 2)}) {
+    DatasetIterator iterator = dataset.iterate();
+    for (int i = 0; i < 5; ++i) assert_true(iterator.next().has_value());
+    for (int i = 0; i < 2; ++i) {
+      int thrown = 0;
+      try {
+        (void)iterator.next();
+      } catch (const Own &own) {
+        thrown = own.number;
+      }
+      assert_int_equal(thrown, 5);
+    }
+  }
+  DatasetIterator uneven = numbers(3)
+                               .map([](const Batch &batch) {
+                                 return Batch{batch.inputs, {Array(std::vector<int>{1, 2})}};
+                               })
+                               .iterate();
+  assert_string_equal(refusal([&] { (void)uneven.next(); }).c_str(),
+                      "mapping a dataset, element 0: the label 0 has 2 records, the input 0 1");
+}
+
+void an_iterator_may_leave_in_the_middle(void **) {
+  auto used = std::make_shared<int>(0);
+  {
+    const Dataset endless = Dataset::generator([used] {
+                              return [used, i = int64_t{0}]() mutable -> std::optional<Batch> {
+                                ++i;
+                                return numbered(i - 1, i);
+                              };
+                            })
+                                .map(hundred_more, 3)
+                                .shuffle(5)
+                                .prefetch(4);
+    DatasetIterator iterator = endless.iterate();
+    for (int i = 0; i < 10; ++i) assert_true(iterator.next().has_value());
+    (void)endless.iterate().next();
+  }
+  assert_int_equal(used.use_count(), 1);
+}
+
+void going_past_elements_does_not_make_them(void **) {
+  std::atomic<int> made{0};
+  const auto counted = [&](Batch batch) {
+    ++made;
+    return batch;
+  };
+  const Dataset dataset = numbers(10).shuffle(4, 9).map(counted, 2).batch(3).repeat().prefetch(2);
+  DatasetIterator whole = dataset.iterate();
+  for (int i = 0; i < 6; ++i) (void)whole.next();
+  const std::string expected = text_of(std::move(whole), 5);
+  made = 0;
+  DatasetIterator later = dataset.iterate();
+  later.skip(6);
+  assert_int_equal(made.load(), 0);
+  assert_string_equal(text_of(std::move(later), 5).c_str(), expected.c_str());
+  for (const int64_t shard : {0, 1, 2})
+    for (const int64_t count : {0, 1, 4, 5, 11}) {
+      DatasetIterator past = numbers(10).shard(3, shard).repeat().iterate();
+      DatasetIterator asked = numbers(10).shard(3, shard).repeat().iterate();
+      past.skip(count);
+      for (int64_t i = 0; i < count; ++i) (void)asked.next();
+      assert_string_equal(text_of(std::move(past), 5).c_str(),
+                          text_of(std::move(asked), 5).c_str());
+    }
+}
+
 }  // namespace
 
 int main() {
@@ -153,6 +322,13 @@ int main() {
       cmocka_unit_test(an_empty_dataset_has_no_end_to_repeat_to),
       cmocka_unit_test(an_iterator_goes_past_elements),
       cmocka_unit_test(what_cannot_be_batched_says_why),
+      cmocka_unit_test(some_elements_are_chosen),
+      cmocka_unit_test(a_shuffle_follows_from_its_seed_and_the_pass),
+      cmocka_unit_test(a_cache_asks_once),
+      cmocka_unit_test(workers_keep_the_order),
+      cmocka_unit_test(what_a_function_throws_is_thrown),
+      cmocka_unit_test(an_iterator_may_leave_in_the_middle),
+      cmocka_unit_test(going_past_elements_does_not_make_them),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

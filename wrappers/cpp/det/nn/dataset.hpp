@@ -1,7 +1,11 @@
 // Datasets: pipelines of batches, as tf.data has them.
 #pragma once
 
-#include <det/nn/dataset/stages.hpp>
+#include <det/nn/dataset/batching.hpp>
+#include <det/nn/dataset/choosing.hpp>
+#include <det/nn/dataset/mapping.hpp>
+#include <det/nn/dataset/repeating.hpp>
+#include <det/nn/dataset/shuffling.hpp>
 
 #include <exception>
 
@@ -33,7 +37,7 @@ class DatasetIterator {
   // Goes past elements. What only changes them (map(), batch()) is not done; what orders them is.
   void skip(int64_t count) {
     if (count < 0) throw std::invalid_argument("skipping elements: fewer than none");
-    guarded([&] { elements_->skip(count); });
+    guarded([&] { (void)elements_->skip(count); });
   }
 
  private:
@@ -89,6 +93,72 @@ class Dataset {
     });
   }
 
+  // Each of the next `buffer` elements is as likely to come next. With every pass in another order,
+  // or always in the same.
+  [[nodiscard]] Dataset shuffle(int64_t buffer, uint64_t seed = 0,
+                                bool reshuffle_each_iteration = true) const {
+    if (buffer < 1) refuse("shuffling a dataset: it looks at one element or more", buffer);
+    return Dataset([=, open = open_](uint64_t pass) {
+      return std::make_unique<detail::ShuffledElements>((*open)(pass), static_cast<size_t>(buffer),
+                                                        seed, reshuffle_each_iteration ? pass : 0);
+    });
+  }
+  // Every `count`th element, the first of them being number `index`.
+  [[nodiscard]] Dataset shard(int64_t count, int64_t index) const {
+    if (count < 1) refuse("sharding a dataset: there is one shard or more", count);
+    if (index < 0 || index >= count)
+      refuse(
+          ("sharding a dataset: shards are counted from 0 to " + std::to_string(count - 1)).c_str(),
+          index);
+    return then([=](detail::ElementsPtr input) {
+      return std::make_unique<detail::ShardedElements>(std::move(input), count, index);
+    });
+  }
+  [[nodiscard]] Dataset take(int64_t count) const {
+    if (count < 0) refuse("taking elements of a dataset: there are 0 or more", count);
+    return then([=](detail::ElementsPtr input) {
+      return std::make_unique<detail::TakenElements>(std::move(input), count);
+    });
+  }
+  [[nodiscard]] Dataset skip(int64_t count) const {
+    if (count < 0) refuse("skipping elements of a dataset: there are 0 or more", count);
+    return then([=](detail::ElementsPtr input) {
+      return std::make_unique<detail::LaterElements>(std::move(input), count);
+    });
+  }
+  // The elements of this one, then those of the other.
+  [[nodiscard]] Dataset concatenate(const Dataset &other) const {
+    return Dataset([first = open_, second = other.open_](uint64_t pass) {
+      return std::make_unique<detail::ConcatenatedElements>((*first)(pass), (*second)(pass));
+    });
+  }
+  // What `function` makes of each element, in their order. It is called by who asks, or by so many
+  // threads at once.
+  [[nodiscard]] Dataset map(BatchFunction function, int64_t workers = 0) const {
+    if (!function) throw std::invalid_argument("mapping a dataset: there is no function");
+    if (workers < 0) refuse("mapping a dataset: there are 0 workers or more", workers);
+    return then([=, function = std::make_shared<const BatchFunction>(std::move(function))](
+                    detail::ElementsPtr input) {
+      return std::make_unique<detail::MappedElements>(std::move(input), function,
+                                                      static_cast<size_t>(workers));
+    });
+  }
+  // A thread makes up to `count` elements ahead.
+  [[nodiscard]] Dataset prefetch(int64_t count) const {
+    if (count < 1) refuse("prefetching a dataset: one element or more is made ahead", count);
+    return then([=](detail::ElementsPtr input) {
+      return std::make_unique<detail::PrefetchedElements>(std::move(input),
+                                                          static_cast<size_t>(count));
+    });
+  }
+  // In memory, from the end of the first pass on, for all copies of what is given: elements are
+  // made once, and come always in the order of that pass.
+  [[nodiscard]] Dataset cache() const {
+    return Dataset([open = open_, cache = std::make_shared<detail::Cache>()](uint64_t) {
+      return std::make_unique<detail::CachedElements>(cache, *open);
+    });
+  }
+
   // The same `pass` gives the same elements, as far as functions of the user do.
   [[nodiscard]] DatasetIterator iterate(uint64_t pass = 0) const {
     return DatasetIterator((*open_)(pass));
@@ -98,8 +168,8 @@ class Dataset {
   explicit Dataset(detail::Open open)
       : open_(std::make_shared<const detail::Open>(std::move(open))) {}
 
-  [[noreturn]] static void refuse(const char *why, int64_t given) {
-    throw std::invalid_argument(std::string(why) + ", not " + std::to_string(given));
+  [[noreturn]] static void refuse(const std::string &why, int64_t given) {
+    throw std::invalid_argument(why + ", not " + std::to_string(given));
   }
 
   // A dataset that makes its elements of those of this one.

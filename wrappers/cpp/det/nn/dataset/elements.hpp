@@ -4,6 +4,7 @@
 #include <det/nn/dataset/joining.hpp>
 
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 
@@ -26,10 +27,11 @@ class Elements {
 
   // Nothing at the end, and whenever it is asked again.
   [[nodiscard]] virtual std::optional<Batch> next() = 0;
-  // As many next() whose answers nobody wants; fewer at the end.
-  virtual void skip(int64_t count) {
-    while (count-- > 0 && next()) {
-    }
+  // As many next() whose answers nobody wants. How many there were: fewer at the end.
+  virtual int64_t skip(int64_t count) {
+    int64_t skipped = 0;
+    while (skipped < count && next()) ++skipped;
+    return skipped;
   }
   // Up to `count` elements of one record each, where they lie side by side already; otherwise
   // nothing, and next() is to be asked.
@@ -37,6 +39,12 @@ class Elements {
 };
 
 using ElementsPtr = std::unique_ptr<Elements>;
+
+// Without an overflow: nothing has more elements.
+[[nodiscard]] inline int64_t times(int64_t count, int64_t each) {
+  constexpr int64_t most = std::numeric_limits<int64_t>::max();
+  return count > most / each ? most : count * each;
+}
 
 // Begins a pass. May be called by several threads at once.
 using Open = std::function<ElementsPtr(uint64_t pass)>;
@@ -47,7 +55,11 @@ class ArrayElements : public Elements {
   explicit ArrayElements(std::shared_ptr<const Batch> all) : all_(std::move(all)) {}
 
   std::optional<Batch> next() override { return next_rows(1); }
-  void skip(int64_t count) override { at_ += std::min(count, all_->records() - at_); }
+  int64_t skip(int64_t count) override {
+    const int64_t skipped = std::min(count, all_->records() - at_);
+    at_ += skipped;
+    return skipped;
+  }
   std::optional<Batch> next_rows(int64_t count) override {
     const int64_t begin = at_;
     skip(count);
