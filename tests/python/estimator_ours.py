@@ -71,6 +71,7 @@ OURS: dict[tuple[str, int], Ours] = {
     ("e-rule-train-distribute", 0): Ours(
         "it is said what to leave out", 5, raises("CheckFailedError", "from_trial")
     ),
+    ("e-scan", 2): Ours("refused as any", 0, raises("CheckFailedError", "scan")),
     ("e-serving-none", 1): _EXPORT,
     ("e-serving-none", 2): _EXPORT,
     ("e-serving-resume-no-train", 2): Ours("no export of an older checkpoint", 0, one_export),

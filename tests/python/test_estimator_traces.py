@@ -6,6 +6,7 @@ import itertools
 import json
 import re
 import shutil
+import tempfile
 import types
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,8 @@ import trial_recorder
 from detcore import core
 from detcore.estimator import EstimatorTrialContext, load_estimator_from_checkpoint_path
 from detcore.estimator._controller import Controller
-from detcore.trial import Environment, ExperimentConfig
+from detcore.estimator._model_directory import ModelDirectory
+from detcore.trial import CheckFailedError, Environment, ExperimentConfig
 from detcore.trial._tensorflow import tf
 from estimator_ours import OURS
 from trial_recorder import differences
@@ -46,6 +48,8 @@ class Run:
         phase = recorded["phase"]
         if phase.get("mode") == "load_estimator":
             return self.load(phase)
+        if phase.get("mode") == "scan":
+            return self.scan(phase)
         recorder = estimator_recorder.Recorder(self.trace["input"])
         recorder.checkpoints = self.ids
         done: dict[str, Any] = {"events": recorder.events}
@@ -90,6 +94,30 @@ class Run:
                 return {"loaded": loaded(found)}
         except BaseException as failure:
             return failed("load", failure)
+
+    def scan(self, phase: dict[str, Any]) -> dict[str, Any]:
+        """Restores a model from a directory of several, of which the newest is kept."""
+        folder = Path(tempfile.mkdtemp(dir=self.folder))
+        for name in phase["files"]:
+            (folder / name).write_text("")
+        below = folder if phase.get("absolute", True) else Path()
+        listed = [str(below / name) for name in phase["listed"]]
+        tf.compat.v1.train.update_checkpoint_state(str(folder), listed[-1], listed)
+        model = ModelDirectory()
+        try:
+            model.load_from(folder)
+            state = tf.train.get_checkpoint_state(str(model.path))
+            newest = state.model_checkpoint_path.replace(str(model.path), "<dir>")
+            done: dict[str, Any] = {"scan": [{"name": "model", "model_checkpoint_path": newest}]}
+            if "then_clean" in phase:
+                files = sorted(path.name for path in model.path.iterdir())
+                text = str(state).replace(str(model.path), "<dir>")
+                done["after_clean"] = {"files": files, "state": text}
+            return done
+        except CheckFailedError as failure:
+            return failed("scan", failure)
+        finally:
+            model.remove()
 
     def environment(self, phase: dict[str, Any]) -> Environment:
         names = {name: storage_id for storage_id, name in self.ids.items()}
