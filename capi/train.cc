@@ -1,5 +1,6 @@
 #include <det/train.h>
 
+#include <algorithm>
 #include <array>
 
 #include "capi/guard.h"
@@ -216,6 +217,18 @@ det_status det_train_get_tensorboard_path(det_train_context *train, char **out,
     give(out, "out",
          [&] { return copy_text(deref(train, "train").impl.tensorboard_path().string()); });
   });
+}
+
+int32_t det_tensorboard_rank_aware_name(const char *path, int32_t rank, char *out, size_t size,
+                                        void * /*user_data*/) noexcept {
+  const det_status status = guarded(nullptr, [&] {
+    const std::string name = det::tensorboard::rank_aware_name(&deref(path, "path"), rank);
+    if (name.size() >= size)
+      throw det::Error(det::Code::invalid, "naming a trace: " + std::to_string(size) +
+                                               " bytes for " + std::to_string(name.size() + 1));
+    std::copy_n(name.c_str(), name.size() + 1, &deref(out, "out"));
+  });
+  return status == DET_OK ? 0 : -1;
 }
 
 det_status det_train_upload_tensorboard_files(det_train_context *train,

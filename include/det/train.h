@@ -237,6 +237,17 @@ typedef int32_t (*det_tensorboard_selector)(const char *path, void *user_data);
 typedef int32_t (*det_tensorboard_mangler)(const char *path, int32_t rank, char *out, size_t size,
                                            void *user_data);
 
+/** A mangler: puts "#" and the rank into the name of a profiler's trace, which is the same on every
+ * rank; other names stay. Any thread.
+ * @param[in]  path       Relative to the TensorBoard directory.
+ * @param[in]  rank       Of the process, from 0.
+ * @param[out] out        Receives the name with its NUL; untouched on failure.
+ * @param[in]  size       Bytes of `out`.
+ * @param[in]  user_data  Ignored.
+ * @return 0; -1 (an argument is NULL, or `size` is too small).   @since 0.1 */
+DET_API int32_t det_tensorboard_rank_aware_name(const char *path, int32_t rank, char *out,
+                                                size_t size, void *user_data) DET_NOEXCEPT;
+
 /** Copies TensorBoard files changed since the last call to storage (seed:
  * upload_tensorboard_files). Only in DET_TENSORBOARD_MODE_MANUAL. Any rank. Blocks.
  * @param[in] selector  NULL takes every file.

@@ -385,6 +385,19 @@ static void tensorboard_files_are_kept_without_asking(void **state) {
   det_free(path);
 }
 
+static void traces_of_ranks_have_names_of_their_own(void **state) {
+  char name[16] = "";
+  (void)state;
+  assert_int_equal(det_tensorboard_rank_aware_name("a/b.xplane.pb", 3, name, 15, NULL), -1);
+  assert_string_equal(name, "");
+  assert_int_equal(det_tensorboard_rank_aware_name("a/b.xplane.pb", 3, name, 16, NULL), 0);
+  assert_string_equal(name, "a/b#3.xplane.pb");
+  assert_int_equal(det_tensorboard_rank_aware_name("events", 3, name, 16, NULL), 0);
+  assert_string_equal(name, "events");
+  assert_int_equal(det_tensorboard_rank_aware_name(NULL, 3, name, 16, NULL), -1);
+  assert_int_equal(det_tensorboard_rank_aware_name("events", 3, NULL, 16, NULL), -1);
+}
+
 static void tensorboard_upload_belongs_to_the_manual_mode(void **state) {
   struct fixture *f = *state;
   char *path, command[512];
@@ -492,6 +505,7 @@ int test_train(void) {
       CASE(regions_of_a_closed_core_and_of_a_child),
       CASE(tensorboard_files_are_kept_without_asking),
       CASE(tensorboard_upload_belongs_to_the_manual_mode),
+      CASE(traces_of_ranks_have_names_of_their_own),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,7 +43,7 @@ void report(const Train &train, det::OnFailure on) {
   static_cast<void>(train.get_experiment_best_validation(on));
   static_cast<void>(train.get_tensorboard_path(on));
   train.upload_tensorboard_files([](std::string_view path) { return path.empty(); },
-                                 [](const char *path, int) { return path; }, on);
+                                 det::rank_aware_name, on);
 }
 
 void read(const det::Info &info, det::OnFailure on) {

@@ -15,12 +15,14 @@ from conftest import ROOT, Det
 
 pytest.importorskip("detcore.keras", reason="TensorFlow is not installed")
 
+import event_files
 import keras_recorder
 import trial_searches
-from detcore import InvalidHP, core
+from detcore import InvalidHP, core, trial
 from detcore.keras import TFKerasTrial, TFKerasTrialContext
 from detcore.keras._controller import Controller
 from detcore.keras._tensorflow import tf
+from detcore.keras.callbacks import TensorBoard
 from detcore.trial import Environment, Sequencer
 from trial_recorder import differences
 
@@ -66,10 +68,10 @@ class Refused(Trial):
     refuses = True
 
 
-def train(trial: type[Trial], config: dict[str, Any] = CONFIG) -> None:
-    with core.init(config=config, external_id=trial.__name__) as run:
+def train(kind: type[Trial], config: dict[str, Any] = CONFIG) -> None:
+    with core.init(config=config, external_id=kind.__name__) as run:
         context = TFKerasTrialContext(Environment.of_run(run.info), run)
-        Controller(trial, context, run, Sequencer(run, context.get_global_batch_size())).run()
+        Controller(kind, context, run, Sequencer(run, context.get_global_batch_size())).run()
 
 
 def test_a_run_is_trained_validated_and_saved(
@@ -84,6 +86,23 @@ def test_a_run_is_trained_validated_and_saved(
     with core.init(config=CONFIG, external_id="Trial") as run:
         assert run.info.trial.steps_completed == 5
         assert [entry.storage_id for entry in run.checkpoint.list()] == [run.info.latest_checkpoint]
+
+
+def test_what_tensorboard_is_to_show_is_uploaded_in_the_manual_mode(store: pathlib.Path) -> None:
+    class Watched(Trial):
+        def keras_callbacks(self) -> Any:
+            def end(batch: int, logs: Any) -> None:
+                if batch == 4:
+                    raise ConnectionError
+
+            return [TensorBoard(), tf.keras.callbacks.LambdaCallback(on_train_batch_end=end)]
+
+    with pytest.raises(ConnectionError):
+        trial.run(Watched, CONFIG, tensorboard_mode=core.TensorboardMode.MANUAL)
+    [folder] = store.rglob("tensorboard/experiment/1/trial/1")
+    found = {(scalar.tag, scalar.step) for scalar in event_files.scalars(folder)}
+    assert {("epoch_loss", workload) for workload in range(2)} <= found
+    assert any(tag.startswith("evaluation") for tag, _ in found)
 
 
 def test_refused_hyperparameters_end_the_run(det: Det) -> None:

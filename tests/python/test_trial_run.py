@@ -15,7 +15,7 @@ import detcore.compat  # noqa: F401  counting_trial imports determined
 import programs
 import pytest
 from conftest import ROOT, Det
-from detcore import InvalidHP, trial
+from detcore import InvalidHP, core, trial
 from detcore.trial import InvalidExperimentException
 from detcore.trial._entrypoint import check_entrypoint, entrypoint_of, load_trial_class
 
@@ -101,6 +101,36 @@ def test_two_ranks(det: Det) -> None:
     assert curve(det, 2) == curve(det, 1)
     with pytest.raises(InvalidExperimentException, match="mpirun -n 2"):
         train(config={"resources": {"slots_per_trial": 2}})
+
+
+def uploaded(store: Path, trial_id: int = 1) -> dict[str, str]:
+    """Beside what det run itself writes."""
+    [folder] = store.rglob(f"tensorboard/experiment/*/trial/{trial_id}")
+    files = {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {name: data.decode() for name, data in files.items() if data.startswith(b"batch")}
+
+
+def test_files_of_tensorboard_in_the_manual_mode(store: Path, code: Path) -> None:
+    manual = core.TensorboardMode.MANUAL
+    hparams = {**CONFIG["hyperparameters"], "ends": True}
+    with pytest.raises(trial.CheckFailedError, match="it ends"):
+        train("Watched", hparams=hparams, tensorboard_mode=manual)
+    names = ("events.out.tfevents.1", "worker#0.xplane.pb")
+    assert uploaded(store) == dict.fromkeys(names, "batch 6 of rank 0")
+    if shutil.which("mpirun") is None:
+        pytest.skip("there is no mpirun")
+    (code / "manual.py").write_text(
+        "from detcore import core, trial\n"
+        "from model_def import Watched\n"
+        "trial.run(Watched, tensorboard_mode=core.TensorboardMode.MANUAL)\n"
+    )
+    ranks = f"{sys.executable} -m determined.launch.horovod {sys.executable} manual.py"
+    det_run(ranks, resources={"slots_per_trial": 2})
+    assert uploaded(store, 2) == {
+        "events.out.tfevents.1": "batch 9 of rank 0",
+        "worker#0.xplane.pb": "batch 9 of rank 0",
+        "worker#1.xplane.pb": "batch 9 of rank 1",
+    }
 
 
 def test_early_exits(det: Det) -> None:

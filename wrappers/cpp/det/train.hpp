@@ -10,6 +10,7 @@
 #include <det/region.hpp>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <initializer_list>
@@ -42,6 +43,15 @@ struct Report {
 using TensorboardSelector = std::function<bool(const char *path)>;
 // The name that a file has in storage, for its name in the TensorBoard directory.
 using TensorboardMangler = std::function<std::string(const char *path, int rank)>;
+
+// A TensorboardMangler: puts the rank into the name of a profiler's trace, which is the same on
+// every rank; other names stay.
+inline std::string rank_aware_name(const char *path, int rank) {
+  std::string name(std::strlen(path) + 16, '\0');
+  det_tensorboard_rank_aware_name(path, rank, name.data(), name.size(), nullptr);
+  name.resize(std::strlen(name.c_str()));
+  return name;
+}
 
 // A view borrowed from the core.
 //

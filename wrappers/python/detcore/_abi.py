@@ -667,6 +667,7 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "det_train_get_metadata": (c_int32, (c_void_p, POINTER(c_void_p), POINTER(det_error), )),
     "det_train_get_experiment_best_validation": (c_int32, (c_void_p, POINTER(c_double), POINTER(det_error), )),
     "det_train_get_tensorboard_path": (c_int32, (c_void_p, POINTER(c_void_p), POINTER(det_error), )),
+    "det_tensorboard_rank_aware_name": (c_int32, (c_char_p, c_int32, c_void_p, c_size_t, c_void_p, )),
     "det_train_upload_tensorboard_files": (c_int32, (c_void_p, det_tensorboard_selector, det_tensorboard_mangler, c_void_p, POINTER(det_error), )),
     "det_trial_cache_open": (c_int32, (c_char_p, c_char_p, c_char_p, c_int64, POINTER(c_void_p), POINTER(c_void_p), POINTER(det_error), )),
     "det_trial_cache_open_bucket": (c_int32, (c_void_p, c_char_p, c_char_p, c_char_p, c_int64, POINTER(c_void_p), POINTER(c_void_p), POINTER(det_error), )),

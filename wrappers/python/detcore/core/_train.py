@@ -6,12 +6,12 @@ import enum
 import os
 import warnings
 from collections.abc import Mapping
-from ctypes import byref, c_double, memmove
+from ctypes import byref, c_double, create_string_buffer, memmove
 from typing import TYPE_CHECKING, Any
 
 from detcore import _abi
 from detcore._arguments import integer, real
-from detcore._capi import Callbacks, as_path, call, milliseconds, required, text
+from detcore._capi import Callbacks, as_path, call, library, milliseconds, required, text
 from detcore._interruptible import interruptible
 from detcore.core._json import encode, encode_each, is_complex
 from detcore.core._options import log_level
@@ -48,6 +48,7 @@ _REASONS = {
 }
 
 
+_LONGEST_PATH = 4096
 # As many groups as are kept ready.
 _MOST_GROUPS = 16
 
@@ -224,6 +225,16 @@ class TrainContext:
                 )
 
         interruptible(upload)
+
+
+def rank_aware_name(path: pathlib.Path, rank: int) -> pathlib.Path:
+    """A mangler: puts the rank into the name of a profiler's trace, which is the same on every
+    rank; other names stay."""
+    out = create_string_buffer(_LONGEST_PATH)
+    given = os.fsencode(path)
+    if library.det_tensorboard_rank_aware_name(given, rank, out, len(out), None) < 0:
+        raise ValueError(f"the name is too long: {given!r:.80}")
+    return as_path(out.value)
 
 
 def _steps(given: Any) -> int:

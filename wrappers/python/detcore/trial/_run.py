@@ -15,10 +15,12 @@ from detcore.trial._errors import InvalidExperimentException
 from detcore.trial._offline import environment_of
 from detcore.trial._one_batch import OneBatch, unkept_run
 from detcore.trial._sequencer import Sequencer
+from detcore.trial._uploads import Uploads
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from detcore.trial._context import TrialContext
     from detcore.trial._trial import Trial, TrialController
     from detcore.trial._workloads import WorkloadSource
 
@@ -35,7 +37,8 @@ def run(
     which have it already, it is not looked at. `options` are those of core.init(): with an
     `external_id` the next start goes on where this one ended or was killed. Under mpirun all ranks
     call it. SIGTERM asks the trial to save a checkpoint and leave. InvalidHP ends the program, in
-    good order.
+    good order. With `tensorboard_mode=core.TensorboardMode.MANUAL` what each workload wrote below
+    get_tensorboard_path() is brought to storage; of ranks above 0 no event files.
     """
     try:
         _train(trial_class, config, hparams, options)
@@ -70,7 +73,14 @@ def _train(
                 f"resources.slots_per_trial is {slots}, and this job has {ranks.size} ranks: start "
                 f"it with `det run`, or with mpirun -n {slots}"
             )
-        _controller(trial_class, environment, context).run()
+        trial = trial_class.trial_context_class(environment, context)
+        workloads: WorkloadSource = Sequencer(context, trial.get_global_batch_size())
+        mode = core.TensorboardMode(options.get("tensorboard_mode", core.TensorboardMode.AUTO))
+        if mode is core.TensorboardMode.MANUAL:
+            workloads = Uploads(workloads, context)
+        _controller(trial_class, trial, context, workloads).run()
+        if isinstance(workloads, Uploads):
+            workloads.upload()  # what callbacks wrote at the end of training
 
 
 def test_one_batch(
@@ -87,20 +97,15 @@ def test_one_batch(
     offline = environment_of(given, None if hparams is None else dict(hparams))
     with unkept_run(offline) as context:
         environment = Environment.of_run(context.info, test_mode=True)
-        _controller(trial_class, environment, context, OneBatch()).run()
+        trial = trial_class.trial_context_class(environment, context)
+        _controller(trial_class, trial, context, OneBatch()).run()
 
 
 def _controller(
-    trial_class: type[Trial],
-    environment: Environment,
-    run: core.Context,
-    workloads: WorkloadSource | None = None,
+    trial_class: type[Trial], trial: TrialContext, run: core.Context, workloads: WorkloadSource
 ) -> TrialController:
     assert trial_class.trial_controller_class is not None
-    context = trial_class.trial_context_class(environment, run)
-    if workloads is None:
-        workloads = Sequencer(run, context.get_global_batch_size())
-    return trial_class.trial_controller_class(trial_class, context, run, workloads)
+    return trial_class.trial_controller_class(trial_class, trial, run, workloads)
 
 
 def _for_ranks(
