@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 import types
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import programs
 import pytest
 from buckets import keys, started, storage_in
-from conftest import ROOT
+from conftest import ROOT, Det
 
 pytest.importorskip("detcore.keras", reason="TensorFlow is not installed")
 
@@ -139,6 +143,59 @@ def test_machines_have_copies_of_a_bucket(kind: str, tmp_path: Path) -> None:
     for layer in ({"type": "azure"}, {"type": "s3", "bucket": ""}):
         with pytest.raises(CachedDatasetError):
             use(context_of({"data_layer": layer}, tmp_path), {}, "train", [])
+
+
+TRIAL = """
+import numpy as np
+from detcore.keras import TFKerasTrial
+from detcore.keras._tensorflow import tf
+
+class Cached(TFKerasTrial):
+    def __init__(self, context):
+        self.context = context
+
+    def build_model(self):
+        model = self.context.wrap_model(tf.keras.Sequential([tf.keras.layers.Dense(1)]))
+        model.compile(self.context.wrap_optimizer(tf.keras.optimizers.SGD(0.01)), "mse")
+        return model
+
+    def build_training_data_loader(self):
+        @self.context.experimental.cache_train_dataset("ramp", "1", shuffle=True)
+        def make():
+            with open(self.context.get_data_config()["calls"], "a") as calls:
+                calls.write("made ")
+            rows = np.arange(8, dtype=np.float32).reshape(-1, 1)
+            return tf.data.Dataset.from_tensor_slices((rows, 2 * rows))
+
+        return make().repeat().batch(self.context.get_per_slot_batch_size())
+
+    def build_validation_data_loader(self):
+        return np.ones((4, 1)), np.ones((4, 1))
+"""
+
+
+def test_an_experiment_reads_what_one_before_it_cached(
+    det: Det, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "model_def.py").write_text(TRIAL)
+    config = {
+        "entrypoint": "model_def:Cached",
+        "searcher": {"name": "single", "metric": "val_loss", "max_length": {"batches": 5}},
+        "hyperparameters": {"global_batch_size": 4},
+        "reproducibility": {"experiment_seed": 7},
+        "data": {"calls": str(tmp_path / "calls")},
+        "data_layer": {"type": "shared_fs", "container_storage_path": str(tmp_path / "kept")},
+    }
+    (tmp_path / "experiment.yaml").write_text(json.dumps(config))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DETCORE_PYTHON", sys.executable)
+    for _ in range(2):
+        command = [os.environ["DETCORE_COMMAND"], "run", "experiment.yaml"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=150, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert (tmp_path / "calls").read_text() == "made "
+    first, second = (programs.reports(det, number) for number in (1, 2))
+    assert first == second and len(first) == 2
 
 
 def test_ranks_are_fed_by_a_cache_or_by_wrap_dataset(tmp_path: Path) -> None:

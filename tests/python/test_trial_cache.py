@@ -1,5 +1,6 @@
 """Data sets kept in files: NumPy arrays, written and read where they stand."""
 
+import json
 import os
 import signal
 import subprocess
@@ -11,10 +12,12 @@ from typing import Any, Optional
 
 import numpy
 import pytest
-from buckets import keys, started, storage_in
+from buckets import keys, started, storage_in, uploads
 from detcore._trial_cache import CachedDataset, DatasetWriter, open_dataset
 from detcore.errors import CorruptError
 from detcore.storage import Storage
+from experiments import wait_until
+from programs import start
 
 
 def write(
@@ -159,6 +162,36 @@ def test_a_large_one_goes_in_parts(server: Any, tmp_path: Path) -> None:
     buffer, sizes = numpy.empty(8 * count, numpy.uint8), numpy.empty(count, numpy.uint64)
     assert copied.reader().next(buffer, sizes) == count
     assert (buffer.view(numpy.int64) == numpy.arange(count)).all()
+
+
+WRITE = """
+    import json, sys, numpy
+    from detcore._trial_cache import open_dataset
+    from detcore.storage import Storage
+
+    bucket, count = Storage(json.loads(sys.argv[2])), int(sys.argv[3])
+    writer = open_dataset(sys.argv[1], "ramp", "1", bucket=bucket)
+    rows = numpy.arange(count, dtype=numpy.int64)
+    writer.add(rows.view(numpy.uint8), numpy.full(count, 8, dtype=numpy.uint64))
+    writer.commit("int64")
+"""
+
+
+def test_nobody_reads_half_of_one_whose_writer_was_killed(server: Any, tmp_path: Path) -> None:
+    config = storage_in(server, "killed")
+    count = (96 << 20) // 8
+    with start(WRITE, str(tmp_path / "here"), json.dumps(config), str(count)) as process:
+        wait_until(lambda: uploads(server) or process.poll() is not None, "a part of an upload")
+        assert process.poll() is None, process.communicate()
+        process.kill()
+    assert "killed/ramp/1/records.cache" not in keys(server, "killed/")
+    for machine in ("here", "there"):
+        opened = open_dataset(tmp_path / machine, "ramp", "1", bucket=Storage(config))
+        assert isinstance(opened, DatasetWriter)
+        opened.close()
+    assert len(write(tmp_path / "here", 3, bucket=Storage(config))) == 3
+    read = open_dataset(tmp_path / "there", "ramp", "1", bucket=Storage(config))
+    assert isinstance(read, CachedDataset) and len(read) == 3
 
 
 def test_what_is_no_dataset_in_a_bucket_is_named(server: Any, tmp_path: Path) -> None:
