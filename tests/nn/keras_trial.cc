@@ -1,5 +1,6 @@
 // A trial for test_keras.py: it writes each hook that is called, and its last weights. With
-// DIE_AFTER_BATCH=N its process dies within that batch, counted over the whole trial.
+// DIE_AFTER_BATCH=N its process dies within that batch, counted over the whole trial. OPTIMIZER is
+// what it is trained with, as JSON, where it is not the usual one.
 #include <signal.h>
 
 #include <cmath>
@@ -78,8 +79,13 @@ class SmallTrial : public keras::Trial {
     context().configure_fit({std::getenv("IN_ORDER") == nullptr});
     auto model = context().wrap_model(
         describe_sequential({flatten(), dense(6, tanh_activation), dense(2, softmax)}, {2, 2}));
-    model.compile(context().wrap_optimizer(sgd(context().get_hparam<double>("learning_rate"), 0.9)),
-                  "sparse_categorical_crossentropy", {"accuracy"});
+    if (const char *optimizer = std::getenv("OPTIMIZER"))
+      model.compile(std::string(R"({"loss": "sparse_categorical_crossentropy", "optimizer": )") +
+                    optimizer + "}");
+    else
+      model.compile(
+          context().wrap_optimizer(sgd(context().get_hparam<double>("learning_rate"), 0.9)),
+          "sparse_categorical_crossentropy", {"accuracy"});
     return model;
   }
   keras::InputData build_training_data_loader() override { return records(48); }

@@ -2,6 +2,7 @@
 
 usage: test_keras.py TRIAL [MPIRUN]. Says so in TAP."""
 
+import json
 import os
 import subprocess
 import sys
@@ -41,20 +42,28 @@ def begins_as_the_reference():
     assert found[-1] == "train_end", found
 
 
-def goes_on_after_a_kill_as_if_there_was_none():
+def goes_on_after_a_kill_as_if_there_was_none(batches=(1, 3, 6, 9), **environment):
     with tempfile.TemporaryDirectory() as home:
-        whole = finished(home)
-    for batch in (1, 3, 6, 9):
+        whole = finished(home, **environment)
+    for batch in batches:
         with tempfile.TemporaryDirectory() as home:
-            code, before, _ = train(home, DIE_AFTER_BATCH=str(batch))
+            code, before, _ = train(home, DIE_AFTER_BATCH=str(batch), **environment)
             assert code == -9, code
-            after = finished(home)
+            after = finished(home, **environment)
         assert "train_end" not in before
         assert ("load_state" in after) == (batch > 2), after
         assert of_numbers(after) == of_numbers(whole), f"killed in batch {batch}"
         told = [line for line in whole if line.startswith(("loss ", "val_loss "))]
         again = [line for line in after if line.startswith(("loss ", "val_loss "))]
         assert told[-len(again):] == again, f"killed in batch {batch}"
+
+
+def goes_on_where_learning_rates_were():
+    schedule = {"class_name": "ExponentialDecay",
+                "config": {"initial_learning_rate": 0.1, "decay_steps": 2, "decay_rate": 0.5}}
+    older = {"class_name": "SGD", "module": "keras.optimizers.legacy", "config": {"learning_rate": 0.1, "decay": 0.5}}
+    for optimizer in {"class_name": "Adam", "config": {"learning_rate": schedule}}, older:
+        goes_on_after_a_kill_as_if_there_was_none((6,), OPTIMIZER=json.dumps(optimizer))
 
 
 def ranks_train_as_one_process():
@@ -69,7 +78,7 @@ def ranks_train_as_one_process():
                 assert abs(one - other) < 1e-5, f"{name}: {one}, {other}"
 
 
-checks = [begins_as_the_reference, goes_on_after_a_kill_as_if_there_was_none]
+checks = [begins_as_the_reference, goes_on_after_a_kill_as_if_there_was_none, goes_on_where_learning_rates_were]
 if mpirun:
     checks.append(ranks_train_as_one_process)
 print(f"1..{len(checks)}")

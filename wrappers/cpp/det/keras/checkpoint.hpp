@@ -11,7 +11,7 @@ namespace detail {
 
 inline constexpr trials::ModelFiles model_files = {
     "model.json", "determined-keras-model-weights.safetensors",
-    "determined-keras-optimizer-weights.safetensors", "training_state.json"};
+    "determined-keras-optimizer-weights.safetensors"};
 inline constexpr const char *callbacks_file = "determined-callbacks.v1.json";
 
 // Where the trial is between two workloads, beside the model.

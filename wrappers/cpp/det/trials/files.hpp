@@ -19,8 +19,7 @@ inline constexpr const char *sequencer_file = "workload_sequencer.json";
 struct ModelFiles {
   const char *model;
   const char *weights;
-  const char *optimizer;
-  const char *steps;
+  const char *training_state;  // of the optimizer and the counts of steps
 };
 
 inline void write_text(const std::filesystem::path &path, const std::string &text) {
@@ -42,25 +41,15 @@ inline void save_model(const Store &store, const nn::Model &model, const ModelFi
   const std::filesystem::path directory = store.path();
   write_text(directory / files.model, model.to_json().text());
   write_tensors(store, files.weights, model.weights());
-  if (const auto state = model.optimizer_state(); !state.empty())
-    write_tensors(store, files.optimizer, state);
-  const nn::Model::Steps steps = model.steps();
-  write_text(directory / files.steps,
-             nlohmann::ordered_json{{"steps", steps.trained},
-                                    {"iterations", steps.iterations},
-                                    {"learning_rate", model.learning_rate()}}
-                 .dump());
+  model.save_training_state((directory / files.training_state).string());
 }
 
 // Into a model that is compiled as the one that was saved. Nothing of another model is read: the
 // library names what differs.
 inline void load_model(const Restore &restore, const nn::Model &model, const ModelFiles &files) {
   Tensors(restore, files.weights).read(model.weights());
-  if (const auto state = model.optimizer_state(); !state.empty())
-    Tensors(restore, files.optimizer).read(state);
-  const auto steps = read_json(std::filesystem::path(restore.path()) / files.steps);
-  model.set_steps({steps.at("steps").get<int64_t>(), steps.at("iterations").get<int64_t>()});
-  model.set_learning_rate(steps.at("learning_rate").get<double>());
+  const std::filesystem::path directory = restore.path();
+  model.load_training_state((directory / files.training_state).string());
 }
 
 }  // namespace trials
