@@ -1,6 +1,8 @@
 // Weights and the state of training: written, read again, and refused.
 #include "wrappers/nn/files/model_files.h"
 
+#include <array>
+#include <bit>
 #include <fstream>
 #include <functional>
 
@@ -11,6 +13,7 @@
 #include "tests/nn/suite/small_model.h"
 #include "tests/temporary_directory.h"
 #include "wrappers/nn/files/array_file.h"
+#include "wrappers/nn/files/onnx_writer.h"
 
 namespace det::test {
 namespace {
@@ -175,6 +178,18 @@ void test_another_state_of_training_is_refused(void **) {
   assert_int_equal(model.optimizer().iterations(), 3);
 }
 
+void test_an_offset_is_written_as_onnx(void **) {
+  const TemporaryDirectory directory;
+  Model model(sequential({layer("InputLayer", {{"batch_input_shape", {nullptr, 3}}}),
+                          layer("Rescaling", {{"scale", 0.5}, {"offset", -7.25}})}),
+              {1, "reference"});
+  nn::write_onnx(model, directory / "served.onnx");
+  const std::string written = read_file(directory / "served.onnx");
+  const auto bytes = std::bit_cast<std::array<char, sizeof(float)>>(-7.25F);
+  assert_true(contains(written, "Add") &&
+              contains(written, std::string(bytes.data(), bytes.size())));
+}
+
 void test_no_model_asks_for_more_memory_than_there_is(void **) {
   constexpr int64_t huge = int64_t{1} << 55;
   const auto of_units = [](int64_t inputs, int64_t units, int layers) {
@@ -201,6 +216,7 @@ int test_model_files() {
       cmocka_unit_test(test_damaged_weights_are_refused),
       cmocka_unit_test(test_other_floats_become_ours),
       cmocka_unit_test(test_another_state_of_training_is_refused),
+      cmocka_unit_test(test_an_offset_is_written_as_onnx),
       cmocka_unit_test(test_no_model_asks_for_more_memory_than_there_is),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -57,7 +57,8 @@ def check(described: str, tmp_path: Path, *inputs: NDArray[Any]) -> None:
 def test_dense_layers_and_activations(activation: str, tmp_path: Path) -> None:
     x = np.random.default_rng(1).normal(size=(5, 2, 3)).astype(np.float32)
     described = sequential(
-        layer("Flatten", batch_input_shape=[None, 2, 3]),
+        layer("Rescaling", scale=0.5, offset=-0.25, batch_input_shape=[None, 2, 3]),
+        layer("Flatten"),
         layer("Dense", units=8, activation=activation),
         layer("Reshape", target_shape=[4, 2]),
         layer("Dense", units=3, use_bias=False),

@@ -45,7 +45,9 @@ class OnnxStep {
   }
 
   std::vector<std::string> operator()(const ScaleOp &op) {
-    return {graph_.add("Mul", {inputs_[0], graph_.constant(op.factor)})};
+    const std::string scaled = graph_.add("Mul", {inputs_[0], graph_.constant(op.factor)});
+    if (op.offset == 0) return {scaled};
+    return {graph_.add("Add", {scaled, graph_.constant(op.offset)})};
   }
 
   std::vector<std::string> operator()(const SoftmaxOp &) {
