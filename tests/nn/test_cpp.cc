@@ -1,4 +1,5 @@
 // Models through det/nn.hpp.
+#include <clocale>
 #include <cmath>
 #include <det/nn.hpp>
 
@@ -42,6 +43,29 @@ void arrays_are_of_the_type_of_their_numbers(void **) {
   assert_true(Array(std::vector<uint32_t>{1}).dtype() == det::Dtype::u32);
   assert_true(Array(std::vector<float>{1}).dtype() == det::Dtype::f32);
   assert_true(Array(std::vector<long>{1}).dtype() == det::Dtype::i64);
+}
+
+void numbers_are_written_alike_in_every_locale(void **) {
+  // Stays as it is where there is no such locale.
+  for (const char *name : {"C", "de_DE.UTF-8", "fr_FR.UTF-8"}) {
+    std::setlocale(LC_NUMERIC, name);
+    assert_string_equal(ConfigValue(0.1).text().c_str(), "0.1");
+    assert_string_equal(ConfigValue(1.5F).text().c_str(), "1.5");
+    assert_string_equal(ConfigValue(-1e300).text().c_str(), "-1e+300");
+  }
+  std::setlocale(LC_NUMERIC, "C");
+}
+
+void an_array_has_no_negative_sizes(void **) {
+  for (const Shape &shape : {Shape{-1, -4}, Shape{int64_t{1} << 62, 4, 4}}) {
+    bool refused = false;
+    try {
+      (void)Array(std::vector<float>(4), shape);
+    } catch (const std::invalid_argument &) {
+      refused = true;
+    }
+    assert_true(refused);
+  }
 }
 
 void layers_are_called_as_functions(void **) {
@@ -109,6 +133,8 @@ int main() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(a_sequential_model_learns),
       cmocka_unit_test(arrays_are_of_the_type_of_their_numbers),
+      cmocka_unit_test(numbers_are_written_alike_in_every_locale),
+      cmocka_unit_test(an_array_has_no_negative_sizes),
       cmocka_unit_test(layers_are_called_as_functions),
       cmocka_unit_test(results_without_a_loss_are_computed_all_the_same),
       cmocka_unit_test(what_cannot_be_is_thrown),

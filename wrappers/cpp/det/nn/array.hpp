@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <stdexcept>
 #include <type_traits>
@@ -46,11 +47,12 @@ class Array {
  public:
   Array() = default;
   // Takes the numbers over; without a shape each is a record. Throws std::invalid_argument where
-  // the shape has another number of elements.
+  // the shape has another number of elements, or one that there cannot be.
   template <class Number>
   Array(std::vector<Number> numbers, Shape shape = {})
       : dtype_(detail::dtype_of<Number>), size_(sizeof(Number)), shape_(std::move(shape)) {
     if (shape_.empty()) shape_ = {static_cast<int64_t>(numbers.size())};
+    check_sizes();
     if (elements() != numbers.size())
       throw std::invalid_argument(
           "making an array: its shape has not as many elements as there "
@@ -60,12 +62,13 @@ class Array {
     data_ = std::shared_ptr<void>(owned, owned->data());
   }
 
-  // To be written through data().
+  // To be written through data(). Throws std::invalid_argument where there can be no such array.
   [[nodiscard]] static Array unset(Dtype dtype, Shape shape) {
     Array array;
     array.dtype_ = dtype;
     array.size_ = static_cast<size_t>(dtype_bits(dtype)) / 8;
     array.shape_ = std::move(shape);
+    array.check_sizes();
     array.data_ = std::shared_ptr<std::byte[]>(new std::byte[array.bytes()]);
     return array;
   }
@@ -113,6 +116,16 @@ class Array {
   }
 
  private:
+  void check_sizes() const {
+    int64_t left = std::numeric_limits<int64_t>::max() / 8;  // bytes of the widest numbers
+    for (const int64_t size : shape_) {
+      if (size < 0 || size > left)
+        throw std::invalid_argument("making an array: its shape has a size of " +
+                                    std::to_string(size) + ", which there cannot be");
+      if (size > 1) left /= size;
+    }
+  }
+
   Dtype dtype_ = Dtype::f32;
   size_t size_ = 0;  // of an element
   Shape shape_;

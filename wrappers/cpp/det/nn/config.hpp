@@ -1,6 +1,7 @@
 // Configurations as Keras has them, put together as text.
 #pragma once
 
+#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -61,9 +62,9 @@ class ConfigValue {
       const auto value = static_cast<double>(number);
       if (!std::isfinite(value))
         return std::isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity";
+      // In no locale: JSON has points.
       char text[32];
-      std::snprintf(text, sizeof text, "%.17g", value);
-      return text;
+      return {text, std::to_chars(text, text + sizeof text, value).ptr};
     }
   }
 
