@@ -37,7 +37,26 @@ void Model::compile(const Json &options) {
   if (is_built()) compiled->optimizer->attach(weights_);
   compiled_ = std::move(compiled);
   plans_.clear();
+  computed_.reset();
 }
+
+// The batch that gives a model its weights: unless it is taken there are none afterwards.
+class Model::FirstBatch {
+ public:
+  explicit FirstBatch(Model &model) : model_(model), is_first_(!model.is_built()) {}
+  FirstBatch(const FirstBatch &) = delete;
+  FirstBatch &operator=(const FirstBatch &) = delete;
+  ~FirstBatch() {
+    if (!is_first_) return;
+    model_.weights_ = {};
+    model_.plans_.clear();
+  }
+  void take() { is_first_ = false; }
+
+ private:
+  Model &model_;
+  bool is_first_;
+};
 
 Model::Compiled &Model::compiled() const {
   if (!compiled_)
@@ -73,7 +92,7 @@ Plan &Model::plan_for(Mode mode, const std::vector<Array> &inputs, bool has_weig
   for (const Array &input : inputs) key.inputs.push_back(input.shape());
   const Objective *objective = mode == Mode::predict ? nullptr : &compiled().objective;
   const bool was_built = is_built();
-  auto plan = std::make_unique<Plan>(key, *graph_, objective, weights_, *backend_, state_);
+  auto plan = std::make_shared<Plan>(key, *graph_, objective, weights_, *backend_, state_);
   if (!was_built && compiled_) compiled_->optimizer->attach(weights_);
   if (plans_.size() == most_plans) plans_.pop_back();
   plans_.insert(plans_.begin(), std::move(plan));
@@ -82,8 +101,8 @@ Plan &Model::plan_for(Mode mode, const std::vector<Array> &inputs, bool has_weig
 
 Plan &Model::load(Mode mode, const Batch &batch) {
   Compiled &now = compiled();
+  FirstBatch first(*this);
   Plan &plan = plan_for(mode, batch.inputs, !batch.weights.empty());
-  now.make_metrics(plan);
   for (size_t i = 0; i < batch.inputs.size(); ++i)
     copy_elements(batch.inputs[i], plan.input(i), "the input", graph_->inputs()[i].name);
   const std::vector<std::string> &names = now.compared();
@@ -100,41 +119,59 @@ Plan &Model::load(Mode mode, const Batch &batch) {
       copy_elements(batch.weights[i], plan.weights(i), "the array of the weights of records");
   }
   plan.executable().check_fed();
+  now.make_metrics(plan);
+  first.take();
   return plan;
+}
+
+bool Model::compute_gradients(Plan &plan) {
+  const bool can_be_stopped = observer_.on_gradient || observer_.on_step;
+  if (can_be_stopped) weights_.keep_others();
+  ++state_.step;
+  try {
+    plan.executable().forward();
+    plan.executable().backward(observer_.on_gradient);
+    return !observer_.on_step || observer_.on_step();
+  } catch (...) {
+    --state_.step;
+    if (can_be_stopped) weights_.restore_others();
+    throw;
+  }
 }
 
 void Model::train_on_batch(const Batch &batch) {
   Plan &plan = load(Mode::train, batch);
-  ++state_.step;
-  plan.executable().forward();
-  plan.executable().backward(observer_.on_gradient);
-  if (!observer_.on_step || observer_.on_step()) compiled_->optimizer->apply(weights_);
+  if (compute_gradients(plan)) compiled_->optimizer->apply(weights_);
   else compiled_->optimizer->skip();
+  computed_ = plans_.front();
   compiled_->gather(plan);
 }
 
 void Model::test_on_batch(const Batch &batch) {
   Plan &plan = load(Mode::test, batch);
   plan.executable().forward();
+  computed_ = plans_.front();
   compiled_->gather(plan);
 }
 
 std::vector<Array> Model::predict_on_batch(const std::vector<Array> &inputs) {
+  FirstBatch first(*this);
   Plan &plan = plan_for(Mode::predict, inputs, false);
   for (size_t i = 0; i < inputs.size(); ++i)
     copy_elements(inputs[i], plan.input(i), "the input", graph_->inputs()[i].name);
   plan.executable().check_fed();
+  first.take();
   plan.executable().forward();
+  computed_ = plans_.front();
   return results();
 }
 
 std::vector<Array> Model::results() const {
   std::vector<Array> results;
-  if (plans_.empty())
+  if (!computed_)
     throw Error(Code::state, "asking the model '" + graph_->name() +
                                  "' for its results: it was given no batch yet");
-  const Plan &plan = *plans_.front();
-  for (size_t i = 0; i < plan.predictions(); ++i) results.push_back(plan.prediction(i));
+  for (size_t i = 0; i < computed_->predictions(); ++i) results.push_back(computed_->prediction(i));
   return results;
 }
 

@@ -83,8 +83,13 @@ class Model {
  private:
   struct Compiled;
 
+  class FirstBatch;
+
   Plan &plan_for(Mode mode, const std::vector<Array> &inputs, bool has_weights);
   Plan &load(Mode mode, const Batch &batch);
+  // Of the loaded plan, as one step that is whole or has not been. Says whether the gradients are
+  // to be applied.
+  bool compute_gradients(Plan &plan);
   Compiled &compiled() const;
 
   const std::shared_ptr<Graph> graph_;
@@ -93,7 +98,8 @@ class Model {
   Weights weights_;
   std::shared_ptr<Compiled> compiled_;
   GradientObserver observer_;
-  std::vector<std::unique_ptr<Plan>> plans_;  // the one that was used last is the first
+  std::vector<std::shared_ptr<Plan>> plans_;  // the one that was asked for last is the first
+  std::shared_ptr<const Plan> computed_;      // has the results of the last batch
 };
 
 }  // namespace det::nn

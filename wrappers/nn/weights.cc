@@ -1,5 +1,7 @@
 #include "wrappers/nn/weights.h"
 
+#include <algorithm>
+
 #include "core/base/error.h"
 
 namespace det::nn {
@@ -48,6 +50,15 @@ Array Weights::beside(const Weight &weight, const Array &all) const {
   const auto *first = static_cast<const std::byte *>(trained_.raw());
   const auto offset = static_cast<const std::byte *>(weight.value.raw()) - first;
   return Array(weight.value.type(), all, static_cast<size_t>(offset));
+}
+
+void Weights::keep_others() {
+  const auto values = others_.elements();
+  kept_others_.assign(values.begin(), values.end());
+}
+
+void Weights::restore_others() {
+  std::copy(kept_others_.begin(), kept_others_.end(), others_.data());
 }
 
 void Weights::settle(uint64_t seed) {

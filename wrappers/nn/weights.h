@@ -44,6 +44,10 @@ class Weights {
   // each begins where vector units like it.
   const Array &trained() const { return trained_; }
   const Array &gradients() const { return gradients_; }
+  // Remembers the values of weights that are not trained, such as moving means; and gives them back
+  // what was remembered last.
+  void keep_others();
+  void restore_others();
   // What lies where a trained weight does, in an array of the layout of trained().
   Array beside(const Weight &weight, const Array &all) const;
 
@@ -52,6 +56,7 @@ class Weights {
   std::unordered_map<std::string, size_t> indices_;
   bool is_settled_ = false;
   Array trained_, gradients_, others_;
+  std::vector<float> kept_others_;
 };
 
 }  // namespace det::nn

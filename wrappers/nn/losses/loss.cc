@@ -1,5 +1,7 @@
 #include "wrappers/nn/losses/loss.h"
 
+#include <utility>
+
 #include "core/base/error.h"
 #include "core/base/json.h"
 #include "wrappers/nn/keras_fields.h"
@@ -19,12 +21,19 @@ bool read_reduction(Fields &fields) {
                                      "' is not supported; 'sum_over_batch_size' and 'sum' are");
 }
 
+int32_t ignored_class(Fields &fields) {
+  const int64_t label = fields.integer("ignore_class");
+  if (std::in_range<int32_t>(label)) return static_cast<int32_t>(label);
+  throw Error(Code::invalid, "reading " + fields.where() + ": 'ignore_class' is " +
+                                 std::to_string(label) + ", and labels have 32 bits");
+}
+
 class SparseCategoricalCrossentropy : public Loss {
  public:
   explicit SparseCategoricalCrossentropy(Fields &fields)
       : is_sum_(read_reduction(fields)), from_logits_(fields.flag("from_logits", false)) {
-    if (const auto ignored = fields.number_or_none("ignore_class"))
-      ignored_label_ = static_cast<int32_t>(*ignored);
+    if (!fields.has("ignore_class")) fields.only_null("ignore_class");
+    else ignored_label_ = ignored_class(fields);
   }
 
   std::string name() const override { return "sparse_categorical_crossentropy"; }

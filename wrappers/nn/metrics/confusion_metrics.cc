@@ -49,6 +49,13 @@ class ConfusionMetric : public Metric {
 
   std::string name() const override { return name_; }
 
+  void check(const ArrayType &prediction) const override {
+    if (class_id_ && (*class_id_ < 0 || *class_id_ >= prediction.shape.back()))
+      throw Error(Code::invalid, "compiling a model: the metric '" + name_ + "' is of the class " +
+                                     std::to_string(*class_id_) + "; the prediction has " +
+                                     std::to_string(prediction.shape.back()));
+  }
+
   void update(const Array &truth, const Array &prediction, const Array &weights) override {
     const int64_t columns = prediction.shape().back();
     const size_t of_weight = weights ? prediction.size() / std::max<size_t>(weights.size(), 1) : 1;

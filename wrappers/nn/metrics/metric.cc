@@ -63,6 +63,7 @@ std::unique_ptr<Metric> make_metric(const Json &config, const ArrayType &truth,
   if (!metric) refuse_name(given.name, "metric", names_of_metrics());
   fields.finish();
   expect_comparable(name, truth, prediction);
+  metric->check(prediction);
   return metric;
 }
 

@@ -14,6 +14,8 @@ class Metric {
  public:
   virtual ~Metric() = default;
   virtual std::string name() const = 0;
+  // Throws Code::invalid where it cannot be told of such predictions.
+  virtual void check(const ArrayType &) const {}
   // `weights`: an array without memory, or one number for each record.
   virtual void update(const Array &truth, const Array &prediction, const Array &weights) = 0;
   virtual double result() const = 0;
