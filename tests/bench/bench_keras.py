@@ -66,7 +66,7 @@ def of_trial(train, of_arrays):
 def original(definition):
     """Trains one of the original's by this definition; None where the original cannot be had."""
     try:
-        layer = original_trials.import_original()
+        layer = original_trials.import_original(*original_trials.KERAS)
     except ImportError as missing:
         print(f"original: left out: {missing}")
         return None

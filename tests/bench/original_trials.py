@@ -1,33 +1,49 @@
-"""The original's own TFKerasTrial, for benchmarks beside ours: its package, unmodified, from the
-package index, and its controller without a master.
+"""The original's own trials, for benchmarks beside ours: its package, unmodified, from the package
+index, and its controllers without a master.
 """
 
+import importlib
 import os
 import pathlib
 import subprocess
 import sys
 import warnings
 
-VERSION = "0.33.0"  # the last with TFKerasTrial and no other argument of its controller
-FOLDER = pathlib.Path(__file__).resolve().parents[2] / f"build/determined-{VERSION}"
+# The last ones that have them, with controllers of one kind.
+KERAS, ESTIMATOR = ("0.33.0", "keras"), ("0.24.0", "estimator")
 
 
-def import_original():
-    """The module determined.keras of the original. Raises ImportError where it cannot be had."""
-    if not FOLDER.exists():
-        print(f"installing determined {VERSION} beside the environment, once", flush=True)
-        unfinished = FOLDER.with_suffix(".unfinished")
-        command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        command += ["--upgrade", "--target", unfinished, f"determined=={VERSION}"]
-        if subprocess.run(command, check=False).returncode != 0:
-            raise ImportError(f"determined {VERSION} was not installed: see pip's message above")
-        unfinished.rename(FOLDER)
-    if str(FOLDER) not in sys.path:
-        sys.path.append(str(FOLDER))  # behind the environment's own NumPy
+def folder_of(version):
+    return pathlib.Path(__file__).resolve().parents[2] / f"build/determined-{version}"
+
+
+def install(version):
+    folder = folder_of(version)
+    if folder.exists():
+        return
+    print(f"installing determined {version} beside the environment, once", flush=True)
+    unfinished = folder.with_suffix(".unfinished")
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    command += ["--upgrade", "--target", unfinished, f"determined=={version}"]
+    if subprocess.run(command, check=False).returncode != 0:
+        raise ImportError(f"determined {version} was not installed: see pip's message above")
+    unfinished.rename(folder)
+
+
+def import_original(version, layer):
+    """Its module of this layer, of one version in a process. Raises ImportError where it cannot be
+    had."""
+    install(version)
+    sys.path.append(str(folder_of(version)))  # behind the environment's own NumPy
     warnings.simplefilter("ignore", FutureWarning)
-    import determined.keras
-
-    return determined.keras
+    # Where TensorFlow 2.15 has what releases of the time had elsewhere.
+    tracking = "tensorflow.python.training.tracking"
+    trackable = importlib.import_module("tensorflow.python.trackable")
+    sys.modules[tracking] = trackable
+    sys.modules[f"{tracking}.tracking"] = importlib.import_module(
+        "tensorflow.python.trackable.autotrackable"
+    )
+    return importlib.import_module(f"determined.{layer}")
 
 
 def environment(config):
@@ -56,13 +72,13 @@ def environment(config):
 
 def trained(trial_class, config, batches):
     """Its controller, behind one workload of so many batches."""
-    from determined import _DistributedBackend, core, keras, workload
+    from determined import _DistributedBackend, core, workload
 
     env = environment(config)
     with core._dummy_init(checkpoint_storage=os.getcwd()) as run:
         controller_class = trial_class.trial_controller_class
         controller_class.pre_execute_hook(env, _DistributedBackend())
-        context = keras.TFKerasTrialContext(run, env)
+        context = trial_class.trial_context_class(run, env)
         controller = controller_class.from_trial(
             trial_inst=trial_class(context),
             context=context,

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from detcore.estimator import _dropout
 from detcore.trial import CheckFailedError
 from detcore.trial._tensorflow import tf
@@ -36,7 +34,7 @@ class ControlHook(tf.compat.v1.train.SessionRunHook):  # type: ignore[misc]
     def __init__(self, controller: Controller, context: EstimatorContext) -> None:
         self._controller = controller
         self._context = context
-        self._batches: list[list[Any]] = []
+        self._batches: list[Any] = []
         self._requested: int | None = None
         self._tags: list[str] = []
         self._fetches: Any = None
@@ -46,7 +44,9 @@ class ControlHook(tf.compat.v1.train.SessionRunHook):  # type: ignore[misc]
     def begin(self) -> None:
         scalars = list(_scalars())
         self._tags = [tag for tag, _ in scalars]
-        self._fetches = [tensor for _, tensor in scalars]
+        # One fetch, as summaries have them, of single precision: each takes a session as long as a
+        # small operation.
+        self._fetches = tf.stack([tf.cast(tensor, tf.float32) for _, tensor in scalars])
         self._batch = _dropout.batch_of_graph()
         self._requested = self._controller.next_training()
 
@@ -73,9 +73,8 @@ class ControlHook(tf.compat.v1.train.SessionRunHook):  # type: ignore[misc]
             self._controller.end_training(batches)
             self._requested = self._controller.next_training()
 
-    def _metrics(self, values: list[Any]) -> dict[str, float]:
-        """As summaries have them, which are of single precision."""
-        metrics = {tag: float(np.float32(value)) for tag, value in zip(self._tags, values)}
+    def _metrics(self, values: Any) -> dict[str, float]:
+        metrics = dict(zip(self._tags, values.tolist()))
         if "loss_1" in metrics and "loss" not in metrics:  # the second of that name
             metrics["loss"] = metrics["loss_1"]
         return metrics
