@@ -14,9 +14,8 @@ from detcore.estimator._checkpoint import Checkpoint
 from detcore.estimator._hooks import ControlHook, StopHook
 from detcore.estimator._model_directory import ModelDirectory
 from detcore.trial import Workload, WorkloadKind, WorkloadSource, _random_state
-from detcore.trial._finished import Finished
+from detcore.trial._finished import Finished, until_finished
 from detcore.trial._horovod import gradients_of
-from detcore.trial._refusal import refusal_in
 from detcore.trial._tensorflow import tf
 
 if TYPE_CHECKING:
@@ -74,24 +73,15 @@ class Controller:
         if self._distributed.size > 1 and self._context.env.latest_checkpoint is None:
             hooks.insert(0, _ranks.Broadcast(self._distributed, self._change))
         try:
-            self._estimator.train(
-                _prepare.training_input(self._parts.train.input_fn, self._context),
-                hooks=[*hooks, ControlHook(self, self._context)],
-            )
-            raise AssertionError(
-                "training ended before the trial did: its input function must give batches for "
-                "ever, or a Dataset, which is repeated"
-            )
-        except Finished:
-            pass
-        except Exception as failure:
-            found = self._own_failure(failure)
-            found = refusal_in(found) or found
-            if isinstance(found, InvalidHP) and self._workload is not None:
-                self._respond(found)
-            if found is failure:
-                raise
-            raise found from None
+            with until_finished(self._own_failure, self._refuse):
+                self._estimator.train(
+                    _prepare.training_input(self._parts.train.input_fn, self._context),
+                    hooks=[*hooks, ControlHook(self, self._context)],
+                )
+                raise AssertionError(
+                    "training ended before the trial did: its input function must give batches for "
+                    "ever, or a Dataset, which is repeated"
+                )
         finally:
             with contextlib.ExitStack() as ends:  # also behind one that raises
                 if self._gradients is not None:
@@ -208,6 +198,10 @@ class Controller:
 
     def _hold_scaffold(self, scaffold: Any) -> None:
         self._scaffold = scaffold
+
+    def _refuse(self, refusal: InvalidHP) -> None:
+        if self._workload is not None:
+            self._respond(refusal)
 
     def _respond(self, response: dict[str, Any] | InvalidHP) -> None:
         self._workload = None

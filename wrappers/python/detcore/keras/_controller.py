@@ -15,9 +15,8 @@ from detcore.keras._metrics import numbers
 from detcore.keras._multiplexer import Multiplexer
 from detcore.keras._tensorflow import tf
 from detcore.trial import CheckFailedError, Workload, WorkloadKind, WorkloadSource
-from detcore.trial._finished import Finished
+from detcore.trial._finished import Finished, until_finished
 from detcore.trial._horovod import gradients_of
-from detcore.trial._refusal import refusal_in
 
 if TYPE_CHECKING:
     from detcore.core import Context
@@ -89,25 +88,16 @@ class Controller:
         """Until there are no more workloads. InvalidHP of training is answered, and raised on every
         rank."""
         try:
-            self._model.fit(
-                self._feed.training(),
-                class_weight=self._context._fit.class_weight,
-                callbacks=self._callbacks,
-                shuffle=False,
-                steps_per_epoch=sys.maxsize,
-                epochs=sys.maxsize,
-                verbose=0,
-            )
-        except Finished:
-            pass
-        except Exception as failure:
-            found = self._own_failure(failure)
-            found = refusal_in(found) or found
-            if isinstance(found, InvalidHP) and self._workload is not None:
-                self._respond(found)
-            if found is failure:
-                raise
-            raise found from None
+            with until_finished(self._own_failure, self._refuse):
+                self._model.fit(
+                    self._feed.training(),
+                    class_weight=self._context._fit.class_weight,
+                    callbacks=self._callbacks,
+                    shuffle=False,
+                    steps_per_epoch=sys.maxsize,
+                    epochs=sys.maxsize,
+                    verbose=0,
+                )
         finally:
             self._feed.close()
             if self._gradients is not None:
@@ -214,6 +204,10 @@ class Controller:
         with self._core.checkpoint.store_path(metadata) as (path, storage_id):
             self._checkpoint.save(path, states)
         return {"uuid": storage_id}
+
+    def _refuse(self, refusal: InvalidHP) -> None:
+        if self._workload is not None:
+            self._respond(refusal)
 
     def _respond(self, response: dict[str, Any] | InvalidHP) -> None:
         self._workload = None
