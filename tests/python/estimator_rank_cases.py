@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import estimator_recorder
 import numpy as np
 import trial_recorder
-from detcore import InvalidHP, client, core
+from detcore import InvalidHP, core
 from detcore.core import PreemptMode
 from detcore.estimator import EstimatorTrial, EstimatorTrialContext, RunHook
 from detcore.estimator._controller import Controller
 from detcore.trial import CheckFailedError, Environment, ExperimentConfig, Sequencer, Workload
 from detcore.trial._tensorflow import tf
+from ranks import ending_refused
 from trial_recorder import KINDS, differences
 
 if TYPE_CHECKING:
@@ -462,22 +463,17 @@ def refusing(ranks: DistributedContext) -> None:
         optimizer = staticmethod(sgd)
         hooks = (Refuse,)
 
-    try:
-        with core.init(
+    with (
+        ending_refused(ranks, "refused"),
+        core.init(
             distributed=ranks,
             config=CONFIG,
             external_id="refused",
             preempt_mode=PreemptMode.ChiefOnly,
-        ) as run:
-            context = EstimatorTrialContext(Environment.of_run(run.info), run)
-            Controller(Refused, context, run, Sequencer(run, 8)).run()
-    except SystemExit as end:
-        assert end.code == 0
-    else:
-        raise AssertionError("the trial went on")
-    if ranks.rank == 0:
-        with client.Client() as store:
-            assert store.get_trial("refused").early_exit == "EXITED_REASON_INVALID_HP"
+        ) as run,
+    ):
+        context = EstimatorTrialContext(Environment.of_run(run.info), run)
+        Controller(Refused, context, run, Sequencer(run, 8)).run()
 
 
 def other_models(ranks: DistributedContext) -> None:

@@ -30,12 +30,16 @@ def mpirun(module: str, count: int, cases: tuple[str, ...]) -> Job:
     with tempfile.TemporaryDirectory(prefix="det-", dir="/tmp") as folder:
         program = [sys.executable, str(Path(__file__).with_name("trial_rank.py"))]
         program += [module, folder, *cases]
-        may_be_root = dict.fromkeys(
-            ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"), "1"
-        )
+        settings = {
+            "OMPI_ALLOW_RUN_AS_ROOT": "1",
+            "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+            "OMPI_MCA_mpi_yield_when_idle": "1",  # to the ranks that it waits for
+            "DET_HOME": f"{folder}/store",
+            "TMPDIR": folder,
+        }
         done = subprocess.run(
             [launcher, "--oversubscribe", "--bind-to", "none", "-n", str(count), *program],
-            env={**os.environ, **may_be_root, "DET_HOME": f"{folder}/store", "TMPDIR": folder},
+            env={**os.environ, **settings},
             capture_output=True,
             text=True,
             timeout=300,

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import socket
 import threading
 from typing import TYPE_CHECKING, Any
 
+from detcore import client
 from detcore.core import DistributedContext
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 
 def free_port() -> int:
@@ -93,3 +95,18 @@ def _rank(
             out.send(work(context))
     except Exception as failure:
         out.send(failure)
+
+
+@contextlib.contextmanager
+def ending_refused(ranks: DistributedContext, external_id: str) -> Iterator[None]:
+    """A run that leaves the program in good order, since a rank found its hyperparameters
+    invalid."""
+    try:
+        yield
+    except SystemExit as end:
+        assert end.code == 0
+    else:
+        raise AssertionError("the trial went on")
+    if ranks.rank == 0:
+        with client.Client() as store:
+            assert store.get_trial(external_id).early_exit == "EXITED_REASON_INVALID_HP"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import json
 import pathlib
-import random
 import types
 from typing import Any, ClassVar
 
@@ -22,12 +21,13 @@ import estimator_recorder
 import event_files
 import trial_recorder
 import trial_searches
-from detcore import InvalidHP, compat, core, trial
+from detcore import InvalidHP, compat, core
 from detcore.estimator import EstimatorTrial, EstimatorTrialContext, RunHook
 from detcore.estimator._controller import Controller
 from detcore.estimator._model_directory import ModelDirectory
 from detcore.trial import CheckFailedError, Environment, ExperimentConfig, Sequencer, run
 from detcore.trial._tensorflow import tf
+from interruptions import check_goes_on
 
 v1: Any = tf.compat.v1
 ROWS = np.arange(8, dtype=np.float32).reshape(-1, 1)
@@ -136,30 +136,7 @@ class Interrupted(Trial):
 
 
 def test_interrupted_trials_go_on_as_if_nothing_had_been(det: Det) -> None:
-    config = {
-        **CONFIG,
-        "searcher": {**CONFIG["searcher"], "max_length": {"batches": 15}},
-        "min_checkpoint_period": {"batches": 2},
-        "reproducibility": {"experiment_seed": 7},
-    }
-    train(types.new_class("Undisturbed", (Interrupted,)), config)
-    Interrupted.batches[:] = sorted(random.sample(range(1, 16), 4))
-    for batch in list(Interrupted.batches):
-        with pytest.raises(ConnectionError, match=str(batch)):
-            train(Interrupted, config)
-    train(Interrupted, config)
-
-    def curve(trial_id: int) -> dict[Any, Any]:
-        return {(group, steps): each for group, steps, each in programs.reports(det, trial_id)}
-
-    assert curve(1) == curve(2)
-
-
-def test_one_batch_of_everything_shows_whether_a_trial_runs(store: pathlib.Path) -> None:
-    before = Trial.closed
-    trial.test_one_batch(Trial, CONFIG)
-    assert Trial.closed == before + 1
-    assert list(store.iterdir()) == []  # nothing is kept
+    check_goes_on(det, Interrupted, train, CONFIG)
 
 
 FOLDER = ROOT / "tests/data/trials/searcher"

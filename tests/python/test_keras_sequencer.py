@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import pathlib
-import random
-import types
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,6 +22,7 @@ from detcore.keras._controller import Controller
 from detcore.keras._tensorflow import tf
 from detcore.keras.callbacks import TensorBoard
 from detcore.trial import Environment, Sequencer
+from interruptions import check_goes_on
 from trial_recorder import differences
 
 ROWS = np.arange(8, dtype=np.float32).reshape(-1, 1)
@@ -143,24 +142,7 @@ class Interrupted(Trial):
 
 
 def test_interrupted_trials_go_on_as_if_nothing_had_been(det: Det) -> None:
-    config = {
-        **CONFIG,
-        "searcher": {**CONFIG["searcher"], "max_length": {"batches": 15}},
-        "min_checkpoint_period": {"batches": 2},
-        "reproducibility": {"experiment_seed": 7},
-    }
-    train(types.new_class("Undisturbed", (Interrupted,)), config)
-    Interrupted.batches[:] = sorted(random.sample(range(1, 16), 4))
-    for batch in list(Interrupted.batches):
-        with pytest.raises(ConnectionError, match=str(batch)):
-            train(Interrupted, config)
-    train(Interrupted, config)
-    assert curve(det, 1) == curve(det, 2)
-
-
-def curve(det: Det, trial_id: int) -> dict[Any, Any]:
-    """By batch: one that was trained again is reported again."""
-    return {(group, steps): each for group, steps, each in programs.reports(det, trial_id)}
+    check_goes_on(det, Interrupted, train, CONFIG)
 
 
 FOLDER = ROOT / "tests/data/trials/searcher"
