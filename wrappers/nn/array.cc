@@ -13,25 +13,27 @@ namespace {
 
 constexpr std::align_val_t alignment{64};
 
-// What is more than the machine has would be given by a system that hands out more than it has, and
-// the process killed as it is used.
-size_t memory_of_machine() {
-  static const size_t bytes =
-      static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  return bytes;
-}
-
 std::shared_ptr<std::byte> zeroed_memory(size_t bytes) {
-  if (bytes > memory_of_machine())
-    throw Error(Code::no_memory, "making an array of " + std::to_string(bytes) +
-                                     " bytes: this machine has " +
-                                     std::to_string(memory_of_machine()));
+  check_memory(bytes, "making an array");
   auto *memory = static_cast<std::byte *>(::operator new(bytes, alignment));
   std::memset(memory, 0, bytes);
   return {memory, [](std::byte *owned) { ::operator delete(owned, alignment); }};
 }
 
 }  // namespace
+
+size_t memory_of_machine() {
+  static const size_t bytes =
+      static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  return bytes;
+}
+
+void check_memory(size_t bytes, const std::string &what) {
+  if (bytes > memory_of_machine())
+    throw Error(Code::no_memory, what + " of " + std::to_string(bytes) +
+                                     " bytes: this machine has " +
+                                     std::to_string(memory_of_machine()));
+}
 
 size_t bytes_of(const ArrayType &type) {
   return static_cast<size_t>(elements_of(type.shape)) * tensors::bits_of(type.dtype) / 8;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "core/tensors/dtype.h"
 #include "wrappers/nn/array_shape.h"
@@ -21,6 +22,12 @@ struct ArrayType {
 };
 
 size_t bytes_of(const ArrayType &type);
+
+// In bytes.
+size_t memory_of_machine();
+// Throws Code::no_memory where the machine has less. What is more would be given by a system that
+// hands out more than it has, and the process killed as it is used.
+void check_memory(size_t bytes, const std::string &what);
 
 // The elements of C++ that a Dtype stands for.
 template <class Element>

@@ -22,14 +22,17 @@ bool is_known(const Shape &shape) {
 int64_t elements_of(const Shape &shape) {
   // Bytes of any element type are to be counted as well.
   constexpr int64_t most = INT64_MAX / 16;
+  // Also beside an axis of 0, where there are none: parts of the shape are multiplied elsewhere.
   int64_t elements = 1;
+  bool is_empty = false;
   for (const int64_t size : shape) {
     if (size < 0 || (size > 0 && elements > most / size))
       throw Error(Code::invalid, "counting the elements of an array of shape " + text_of(shape) +
                                      ": it has no such number of them");
-    elements *= size;
+    if (size == 0) is_empty = true;
+    else elements *= size;
   }
-  return elements;
+  return is_empty ? 0 : elements;
 }
 
 size_t axis_of(const Shape &shape, int64_t axis, const std::string &what) {

@@ -44,6 +44,7 @@ class Executable::Assembly {
   void begin_gradient_at(size_t result) { is_written_[program_.results.at(result)] = true; }
 
   void give_memory() {
+    check_memory(bytes_needed(), "making room for a batch");
     for (Value value = 0; value < values_.size(); ++value) {
       const Program::ValueFacts &facts = program_.values[value];
       if (facts.source == Program::Source::weight) {
@@ -99,6 +100,18 @@ class Executable::Assembly {
   bool is_fed(Value value) const {
     while (const Value *same = reshaped_from(value)) value = *same;
     return program_.values[value].source == Program::Source::fed;
+  }
+
+  // Of all that is not shared: each may fit where all of them do not.
+  size_t bytes_needed() const {
+    size_t bytes = 0;
+    for (Value value = 0; value < values_.size(); ++value) {
+      const Program::ValueFacts &facts = program_.values[value];
+      if (facts.source == Program::Source::weight || reshaped_from(value) != nullptr) continue;
+      for (int i = facts.has_gradient ? 2 : 1; i > 0; --i)
+        if (__builtin_add_overflow(bytes, bytes_of(facts.type), &bytes)) return SIZE_MAX;
+    }
+    return bytes;
   }
 
   // What a value is the same elements of, in another shape.

@@ -21,6 +21,12 @@ std::string short_text(const Json &value) {
   return text;
 }
 
+// That has 64 bits with a sign.
+bool is_whole(const Json &value) {
+  return value.is_number_integer() &&
+         (!value.is_number_unsigned() || value.get<uint64_t>() <= INT64_MAX);
+}
+
 }  // namespace
 
 Fields::Fields(const Json &config, std::string where)
@@ -63,7 +69,7 @@ int64_t Fields::integer(const char *key, std::optional<int64_t> usual) {
   const Json *value = find(key);
   if (value == nullptr && usual) return keep(key, *usual).get<int64_t>();
   if (value == nullptr) refuse_missing(key);
-  if (!value->is_number_integer()) refuse(key, "a whole number", *value);
+  if (!is_whole(*value)) refuse(key, "a whole number", *value);
   return keep(key, *value).get<int64_t>();
 }
 
@@ -95,9 +101,9 @@ Shape Fields::integers(const char *key, size_t count, std::optional<Shape> usual
   const Json *value = find(key);
   if (value == nullptr && usual) return keep(key, *usual).get<Shape>();
   if (value == nullptr) refuse_missing(key);
-  if (value->is_number_integer()) return Shape(count, keep(key, *value).get<int64_t>());
+  if (is_whole(*value)) return Shape(count, keep(key, *value).get<int64_t>());
   bool fits = value->is_array() && value->size() == count;
-  for (size_t i = 0; fits && i < count; ++i) fits = (*value)[i].is_number_integer();
+  for (size_t i = 0; fits && i < count; ++i) fits = is_whole((*value)[i]);
   if (!fits)
     refuse(key, ("a whole number, or " + std::to_string(count) + " of them").c_str(), *value);
   return keep(key, *value).get<Shape>();
@@ -124,7 +130,7 @@ Shape Fields::shape(const char *key) {
   if (!value->is_array()) refuse(key, "an array of sizes", *value);
   Shape sizes;
   for (const Json &size : keep(key, *value)) {
-    if (!size.is_null() && (!size.is_number_integer() || size.get<int64_t>() < unknown))
+    if (!size.is_null() && (!is_whole(size) || size.get<int64_t>() < unknown))
       refuse(key, "an array of sizes, each a whole number or null", *value);
     sizes.push_back(size.is_null() ? unknown : size.get<int64_t>());
   }

@@ -6,11 +6,6 @@
 
 namespace det::nn {
 
-Value ProgramBuilder::push(Program::ValueFacts facts) {
-  program_.values.push_back(std::move(facts));
-  return program_.values.size() - 1;
-}
-
 template <class Action>
 void ProgramBuilder::within_layer(Action action) const {
   try {
@@ -19,6 +14,12 @@ void ProgramBuilder::within_layer(Action action) const {
     if (layer_.empty()) throw;
     throw Error(failure.code, "calling the layer " + layer_ + ": " + failure.what());
   }
+}
+
+Value ProgramBuilder::push(Program::ValueFacts facts) {
+  within_layer([&] { (void)elements_of(facts.type.shape); });
+  program_.values.push_back(std::move(facts));
+  return program_.values.size() - 1;
 }
 
 Value ProgramBuilder::feed(const ArrayType &type, bool has_gradient) {

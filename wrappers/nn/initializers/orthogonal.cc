@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "wrappers/nn/array.h"
 
 namespace det::nn {
 
@@ -30,6 +31,7 @@ void Orthogonal::fill(std::span<float> values, const Shape &shape, RandomStream 
   const auto columns = static_cast<size_t>(shape.back());
   const size_t rows = columns == 0 ? 0 : values.size() / columns;
   const bool is_tall = rows >= columns;
+  check_memory(values.size() * sizeof(double), "making an orthogonal matrix");
   std::vector<std::vector<double>> vectors;
   while (vectors.size() < (is_tall ? columns : rows)) {
     std::vector<double> next(is_tall ? rows : columns);

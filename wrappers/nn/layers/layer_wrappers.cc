@@ -54,7 +54,7 @@ std::vector<Value> TimeDistributed::compute(ProgramBuilder &builder, const Layer
                                    ": it needs an axis of steps and one of features beside that "
                                    "of the batch");
   Shape steps(shape.begin() + 1, shape.end());
-  steps[0] = shape[0] * shape[1];
+  steps[0] = elements_of({shape[0], shape[1]});
   LayerCall inner;
   inner.inputs = {builder.add(ReshapeOp{steps}, {x})};
   inner.options = call.options;

@@ -55,12 +55,13 @@ Value MultiHeadAttention::project(ProgramBuilder &builder, const char *which, Va
                                    which + " has the shape " + text_of(shape) +
                                    "; it needs the axes batch, steps and features");
   const std::string path = std::string(which) + "/";
+  const int64_t width = elements_of({heads_, size});
   const Value kernel =
       weight(builder, path + "kernel", {shape[2], heads_, size}, kernel_initializer_);
-  std::vector<Value> inputs{x, builder.add(ReshapeOp{{shape[2], heads_ * size}}, {kernel})};
+  std::vector<Value> inputs{x, builder.add(ReshapeOp{{shape[2], width}}, {kernel})};
   if (has_bias_) {
     const Value bias = weight(builder, path + "bias", {heads_, size}, bias_initializer_);
-    inputs.push_back(builder.add(ReshapeOp{{heads_ * size}}, {bias}));
+    inputs.push_back(builder.add(ReshapeOp{{width}}, {bias}));
   }
   const Value projected = builder.add(DenseOp{}, inputs);
   const Value split = builder.add(ReshapeOp{{shape[0], shape[1], heads_, size}}, {projected});
@@ -70,7 +71,7 @@ Value MultiHeadAttention::project(ProgramBuilder &builder, const char *which, Va
 Value MultiHeadAttention::join(ProgramBuilder &builder, Value heads, int64_t features) const {
   const Value together = builder.add(TransposeOp{{0, 2, 1, 3}}, {heads});
   const Shape shape = builder.shape(together);
-  const int64_t size = heads_ * shape[3];
+  const int64_t size = elements_of({heads_, shape[3]});
   const Value kernel =
       weight(builder, "attention_output/kernel", {heads_, shape[3], features}, kernel_initializer_);
   std::vector<Value> inputs{builder.add(ReshapeOp{{shape[0], shape[1], size}}, {together}),

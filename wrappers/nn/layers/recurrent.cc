@@ -74,7 +74,7 @@ std::vector<Value> Recurrent::compute(ProgramBuilder &builder, const LayerCall &
                                    ") with an input of " + text_of(builder.shape(x)) +
                                    ": it needs the axes batch, steps and features");
   const std::string path = std::string(cell()) + "/";
-  const int64_t width = gates() * units_;
+  const int64_t width = elements_of({gates(), units_});
   std::vector<Value> inputs{
       x, weight(builder, path + "kernel", {builder.shape(x).back(), width}, kernel_initializer_),
       weight(builder, path + "recurrent_kernel", {units_, width}, recurrent_initializer_)};

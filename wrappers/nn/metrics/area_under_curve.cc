@@ -11,6 +11,8 @@ namespace det::nn {
 namespace {
 
 constexpr float beyond = 1e-7F;
+// Each record is compared with all of them.
+constexpr int64_t most_thresholds = 1'000'000;
 
 double quotient(double part, double whole) { return whole == 0 ? 0 : part / whole; }
 
@@ -24,10 +26,10 @@ AreaUnderCurve::AreaUnderCurve(Fields &fields) : count_(fields.integer("num_thre
   else if (between == "majoring") between_ = Between::majoring;
   const bool is_known = (is_precision_ || curve == "ROC") &&
                         (between_ != Between::interpolation || between == "interpolation");
-  if (!is_known || count_ < 2)
+  if (!is_known || count_ < 2 || count_ > most_thresholds)
     throw Error(Code::invalid, "reading " + fields.where() +
                                    ": 'curve' is ROC or PR, 'summation_method' interpolation, "
-                                   "minoring or majoring, and 'num_thresholds' 2 and more");
+                                   "minoring or majoring, and 'num_thresholds' from 2 to 1000000");
   fields.only("multi_label", false);
   for (const char *key : {"num_labels", "label_weights", "thresholds"}) fields.only_null(key);
 }

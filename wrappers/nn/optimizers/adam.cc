@@ -137,7 +137,12 @@ class Nadam : public Moments {
       multiplied_ = 0;
       product_ = 1;
     }
-    while (multiplied_ < step) product_ *= momentum_at(++multiplied_);
+    while (multiplied_ < step) {
+      const float before = product_;
+      product_ *= momentum_at(++multiplied_);
+      // Later momenta are larger: they change it neither.
+      if (product_ == before || std::isnan(product_)) multiplied_ = step;
+    }
     return product_;
   }
 
