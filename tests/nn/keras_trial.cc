@@ -70,13 +70,26 @@ class Hooks : public keras::Callback {
   int64_t total_ = 0;
 };
 
+class ReversedSequence : public keras::Sequence {
+ public:
+  explicit ReversedSequence(const Batch &all, int64_t size) : batches_(all, size) {}
+  int64_t size() const override { return batches_.size(); }
+  Batch at(int64_t index) override { return batches_.at(size() - 1 - index); }
+
+ private:
+  keras::ArraySequence batches_;
+};
+
 class SmallTrial : public keras::Trial {
  public:
   using Trial::Trial;
 
   keras::TrialModel build_model() override {
     // In the order of the records a batch of one process is what its ranks have together.
-    context().configure_fit({std::getenv("IN_ORDER") == nullptr});
+    keras::FitOptions options;
+    options.shuffle = std::getenv("IN_ORDER") == nullptr;
+    if (std::getenv("CLASS_WEIGHT") != nullptr) options.class_weight = {{0, 1}, {1, 0}};
+    context().configure_fit(options);
     auto model = context().wrap_model(
         describe_sequential({flatten(), dense(6, tanh_activation), dense(2, softmax)}, {2, 2}));
     if (const char *optimizer = std::getenv("OPTIMIZER"))
@@ -88,8 +101,8 @@ class SmallTrial : public keras::Trial {
           "sparse_categorical_crossentropy", {"accuracy"});
     return model;
   }
-  keras::InputData build_training_data_loader() override { return records(48); }
-  keras::InputData build_validation_data_loader() override { return records(16); }
+  keras::InputData build_training_data_loader() override { return data(records(48), true); }
+  keras::InputData build_validation_data_loader() override { return data(records(16), false); }
   std::vector<std::shared_ptr<keras::Callback>> keras_callbacks() override {
     return {std::make_shared<Hooks>(context().distributed().rank() == 0),
             std::make_shared<keras::EarlyStopping>(stopping())};
@@ -101,12 +114,27 @@ class SmallTrial : public keras::Trial {
     options.patience = 100;
     return options;
   }
-  static keras::InputData records(int64_t count) {
+  keras::InputData data(Batch all, bool trains) {
+    const char *const given = std::getenv("DATA");
+    const std::string kind = given != nullptr ? given : "arrays";
+    const int64_t size = context().get_per_slot_batch_size();
+    if (kind == "arrays") return all;
+    if (kind == "sequence") return std::make_shared<ReversedSequence>(all, size);
+    if (kind == "workers")
+      return keras::SequenceAdapter{std::make_shared<ReversedSequence>(all, size), 3, 4};
+    auto dataset = Dataset::from_arrays(all);
+    if (kind == "unwrapped") return dataset.batch(size);
+    if (kind == "shuffled" && trains) dataset = dataset.shuffle(20, 5).cache().shuffle(30, 6);
+    const auto unchanged = [](Batch batch) { return batch; };
+    dataset = dataset.batch(size).map(unchanged, 2).prefetch(3);
+    return context().wrap_dataset(dataset);
+  }
+  static Batch records(int64_t count) {
     std::vector<float> x(static_cast<size_t>(count) * 4);
     std::vector<int64_t> y(static_cast<size_t>(count));
     for (size_t i = 0; i < x.size(); ++i) x[i] = std::sin(static_cast<float>(5 * i + 1));
     for (size_t i = 0; i < y.size(); ++i) y[i] = x[4 * i] > x[4 * i + 1] ? 1 : 0;
-    return keras::arrays(Array(std::move(x), {count, 2, 2}), Array(std::move(y)));
+    return {{Array(std::move(x), {count, 2, 2})}, {Array(std::move(y))}};
   }
 };
 

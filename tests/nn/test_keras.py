@@ -66,11 +66,35 @@ def goes_on_where_learning_rates_were():
         goes_on_after_a_kill_as_if_there_was_none((6,), OPTIMIZER=json.dumps(optimizer))
 
 
+def goes_on_within_the_data_of_every_kind():
+    for data in ("workers", "dataset", "shuffled"):
+        goes_on_after_a_kill_as_if_there_was_none((3, 7), DATA=data)
+
+
+def weights_of(**environment):
+    with tempfile.TemporaryDirectory() as home:
+        return of_numbers(finished(home, **environment))
+
+
+def trains_alike_with_data_of_every_kind():
+    arrays = weights_of(IN_ORDER="1")
+    assert weights_of(IN_ORDER="1", DATA="dataset") == arrays
+    assert weights_of(DATA="workers") == weights_of(DATA="sequence")
+    assert weights_of(DATA="shuffled") != arrays
+    assert weights_of(IN_ORDER="1", CLASS_WEIGHT="1") != arrays
+
+
+def refuses_a_dataset_that_is_not_wrapped():
+    with tempfile.TemporaryDirectory() as home:
+        code, _, errors = train(home, DATA="unwrapped")
+    assert code == 1 and "wrap_dataset()" in errors, errors
+
+
 def ranks_train_as_one_process():
     runs = []
-    for ranks in ("1", "2", "4"):
+    for ranks, data in (("1", "arrays"), ("2", "arrays"), ("2", "dataset"), ("4", "arrays")):
         with tempfile.TemporaryDirectory() as home:
-            runs.append(finished(home, mpirun[0], "--oversubscribe", "-n", ranks, IN_ORDER="1"))
+            runs.append(finished(home, mpirun[0], "--oversubscribe", "-n", ranks, IN_ORDER="1", DATA=data))
     for lines in runs[1:]:
         assert hooks(lines) == hooks(runs[0]), hooks(lines)
         for name, numbers in of_numbers(runs[0]).items():
@@ -78,7 +102,8 @@ def ranks_train_as_one_process():
                 assert abs(one - other) < 1e-5, f"{name}: {one}, {other}"
 
 
-checks = [begins_as_the_reference, goes_on_after_a_kill_as_if_there_was_none, goes_on_where_learning_rates_were]
+checks = [begins_as_the_reference, goes_on_after_a_kill_as_if_there_was_none, goes_on_where_learning_rates_were,
+          goes_on_within_the_data_of_every_kind, trains_alike_with_data_of_every_kind, refuses_a_dataset_that_is_not_wrapped]
 if mpirun:
     checks.append(ranks_train_as_one_process)
 print(f"1..{len(checks)}")

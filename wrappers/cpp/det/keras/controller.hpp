@@ -2,7 +2,7 @@
 #pragma once
 
 #include <det/keras/checkpoint.hpp>
-#include <det/keras/trial.hpp>
+#include <det/keras/feed.hpp>
 #include <det/trials/ranks.hpp>
 #include <det/trials/run.hpp>
 
@@ -16,9 +16,8 @@ class Controller {
   Controller(Trial &trial, TrialContext &context)
       : context_(context),
         config_(nlohmann::ordered_json::parse(context.get_experiment_config().text())),
-        training_(trial.build_training_data_loader().sequence(context.get_per_slot_batch_size())),
-        validation_(
-            trial.build_validation_data_loader().sequence(context.get_per_slot_batch_size())),
+        training_(context, configured(trial.build_training_data_loader())),
+        validation_(context, trial.build_validation_data_loader()),
         model_(built(trial)),
         callbacks_(trial.keras_callbacks(), model_),
         sequencer_(TrialSequencer::create(context.core(), context.get_global_batch_size())) {
@@ -41,8 +40,7 @@ class Controller {
     ranks_.emplace(context_.distributed(), model_, trials::gradient_options(config_));
     callbacks_.call(&Callback::on_train_begin);
     if (states) progress_ = detail::load_callbacks(*states, callbacks_);
-    sampler_ = sampler(training_->size(), context_.fit().shuffle.value_or(true),
-                       context_.core().info().steps_completed());
+    next_to_train_ = training_.training(context_.core().info().steps_completed());
     trials::do_workloads(
         sequencer_, [&](int64_t batches) { return train(batches); }, [&] { return validate(); },
         [&] { return save(); });
@@ -65,18 +63,18 @@ class Controller {
     Failure failure;
     (void)model_.weights(failure);
     if (failure && failure.code() == Code::state)
-      (void)model_.predict_on_batch(training_->at(0).inputs);
+      (void)model_.predict_on_batch(training_.first().inputs);
   }
 
-  Sampler sampler(int64_t length, bool shuffle, int64_t skip) const {
-    SamplerOptions options;
-    options.length = length;
-    options.shard = context_.distributed().rank();
-    options.shards = context_.distributed().size();
-    options.shuffle = shuffle;
-    options.skip = skip;
-    options.seed = static_cast<uint32_t>(context_.get_trial_seed());
-    return Sampler::create(options);
+  // What an adapter of the training data says is said to the context.
+  InputData configured(InputData data) {
+    if (const auto &adapter = data.adapter()) {
+      FitOptions options;
+      options.workers = adapter->workers;
+      options.max_queue_size = adapter->max_queue_size;
+      context_.configure_fit(options);
+    }
+    return data;
   }
 
   nlohmann::ordered_json train(int64_t batches) {
@@ -115,13 +113,12 @@ class Controller {
   }
 
   void train_one() {
-    std::optional<int64_t> index = sampler_.next();
-    if (!index) {
-      training_->on_epoch_end();
-      index = sampler_.next();
-    }
+    std::optional<Batch> batch = next_to_train_();
+    if (!batch) throw std::logic_error("training a trial: there are no more batches");
+    if (const auto &weights = context_.fit().class_weight)
+      batch = weighted(std::move(*batch), *weights);
     try {
-      model_.train_on_batch(training_->at(*index));
+      model_.train_on_batch(*batch);
     } catch (const Error &) {
       ranks_->rethrow();
       throw;
@@ -131,17 +128,15 @@ class Controller {
   nlohmann::ordered_json validate() {
     model_.reset_metrics();
     callbacks_.call(&Callback::on_test_begin);
-    const Sampler order = sampler(validation_->size(), false, 0);
-    const int64_t most = context_.fit().validation_steps.value_or(validation_->size());
+    const nn::Generator next = validation_.validation();
     int64_t batch = 0;
-    for (; batch < most; ++batch) {
-      const std::optional<int64_t> index = order.next();
-      if (!index) break;
+    for (; const std::optional<Batch> records = next(); ++batch) {
       callbacks_.call(&Callback::on_test_batch_begin, batch);
-      model_.test_on_batch(validation_->at(*index));
+      model_.test_on_batch(*records);
       callbacks_.call(&Callback::on_test_batch_end, batch, model_.metrics());
     }
-    validation_->on_epoch_end();
+    if (batch == 0)
+      throw std::invalid_argument("validating a trial: this rank has no batches to validate with");
     Metrics metrics;
     for (const auto &[name, value] : trials::averaged(context_.distributed(), model_.metrics()))
       metrics["val_" + name] = value;
@@ -172,12 +167,12 @@ class Controller {
 
   TrialContext &context_;
   const nlohmann::ordered_json config_;
-  const std::shared_ptr<Sequence> training_, validation_;
+  const Feed training_, validation_;
   const nn::Model &model_;
   const Callbacks callbacks_;
   const TrialSequencer sequencer_;
   std::optional<trials::Ranks> ranks_;
-  Sampler sampler_;
+  nn::Generator next_to_train_;
   std::optional<int64_t> batches_per_epoch_;
   detail::Progress progress_;
 };

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <det/nn.hpp>
+#include <det/nn/dataset.hpp>
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 
 namespace det {
@@ -18,7 +20,8 @@ using nn::Batch;
 class Sequence {
  public:
   virtual ~Sequence() = default;
-  // Batches of an epoch.
+  // Batches of an epoch. With workers at() is called by several threads at once, all others never
+  // beside it.
   [[nodiscard]] virtual int64_t size() const = 0;
   [[nodiscard]] virtual Batch at(int64_t index) = 0;
   virtual void on_epoch_end() {}
@@ -49,39 +52,55 @@ class ArraySequence : public Sequence {
   [[nodiscard]] Batch at(int64_t index) override {
     const int64_t begin = index * batch_size_;
     const int64_t end = std::min(begin + batch_size_, records_);
-    return {rows(all_.inputs, begin, end), rows(all_.truths, begin, end),
-            rows(all_.sample_weights, begin, end)};
+    return all_.rows(begin, end);
   }
 
  private:
-  static std::vector<Array> rows(const std::vector<Array> &arrays, int64_t begin, int64_t end) {
-    std::vector<Array> parts;
-    parts.reserve(arrays.size());
-    for (const Array &array : arrays) parts.push_back(array.rows(begin, end));
-    return parts;
-  }
-
   Batch all_;
   int64_t batch_size_;
   int64_t records_ = 0;
 };
 
-// What a trial's loaders give: arrays, which are cut into batches, or a sequence of batches.
+// A sequence, and how many threads ask for its batches ahead (seed: SequenceAdapter). Of the
+// training data this is what configure_fit() says.
+struct SequenceAdapter {
+  std::shared_ptr<Sequence> sequence;
+  int64_t workers = 1;
+  int64_t max_queue_size = 10;
+};
+
+// What a trial's loaders give: arrays, which are cut into batches; a sequence of batches; or a
+// dataset of batches, which has gone through context().wrap_dataset().
 class InputData {
  public:
   InputData(Batch arrays) : arrays_(std::move(arrays)) {}
-  InputData(std::shared_ptr<Sequence> sequence) : sequence_(std::move(sequence)) {
+  // Of any class that derives from Sequence.
+  template <class T, class = std::enable_if_t<std::is_convertible_v<T *, Sequence *>>>
+  InputData(std::shared_ptr<T> sequence) : sequence_(std::move(sequence)) {
     if (sequence_ == nullptr) throw std::invalid_argument("reading data: the sequence is null");
   }
+  InputData(SequenceAdapter adapter) : InputData(adapter.sequence) {
+    adapter_ = std::move(adapter);
+    if (adapter_->workers < 0 || adapter_->max_queue_size < 1)
+      throw std::invalid_argument(
+          "reading data: there are 0 workers or more, and one batch or more is made ahead");
+  }
+  InputData(nn::Dataset dataset) : dataset_(std::move(dataset)) {}
 
+  // Null where it is a dataset().
   [[nodiscard]] std::shared_ptr<Sequence> sequence(int64_t batch_size) const {
+    if (dataset_) return nullptr;
     if (sequence_ != nullptr) return sequence_;
     return std::make_shared<ArraySequence>(arrays_, batch_size);
   }
+  [[nodiscard]] const nn::Dataset *dataset() const { return dataset_ ? &*dataset_ : nullptr; }
+  [[nodiscard]] const std::optional<SequenceAdapter> &adapter() const { return adapter_; }
 
  private:
   Batch arrays_;
   std::shared_ptr<Sequence> sequence_;
+  std::optional<SequenceAdapter> adapter_;
+  std::optional<nn::Dataset> dataset_;
 };
 
 [[nodiscard]] inline InputData arrays(Array x, Array y) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <det/keras/callbacks.hpp>
+#include <det/keras/class_weight.hpp>
 #include <det/keras/data.hpp>
 #include <det/trials/context.hpp>
 
@@ -19,6 +20,9 @@ struct FitOptions {
   std::optional<bool> shuffle = {};
   std::optional<bool> verbose = {};
   std::optional<int64_t> validation_steps = {};  // batches of a validation, over all ranks
+  std::optional<int64_t> workers = {};           // threads that ask a sequence ahead; at first 0
+  std::optional<int64_t> max_queue_size = {};    // how many batches ahead; at first 10
+  std::optional<ClassWeight> class_weight = {};  // of each class, from 0 on; none: all count 1
 };
 
 // A model of a trial, until it is compiled.
@@ -63,19 +67,37 @@ class TrialContext : public det::TrialContext {
   // As it is: gradients of ranks are added up beneath every optimizer.
   [[nodiscard]] nn::Optimizer wrap_optimizer(nn::Optimizer optimizer) const { return optimizer; }
 
+  // For each dataset that a loader gives, before or after its batch(): a rank has every so many
+  // records or batches, as many ranks as there are, or all of them.
+  [[nodiscard]] nn::Dataset wrap_dataset(nn::Dataset dataset, bool shard_dataset = true) {
+    has_wrapped_dataset_ = true;
+    if (!shard_dataset || distributed().size() == 1) return dataset;
+    return dataset.shard(distributed().size(), distributed().rank());
+  }
+
+  // Throws std::invalid_argument for what cannot be.
   void configure_fit(const FitOptions &options) {
+    if (options.workers.value_or(0) < 0 || options.max_queue_size.value_or(1) < 1)
+      throw std::invalid_argument(
+          "configuring a trial: there are 0 workers or more, and one batch or more is made ahead");
+    if (options.class_weight) detail::check_class_weight(*options.class_weight);
     if (options.shuffle) fit_.shuffle = options.shuffle;
     if (options.verbose) fit_.verbose = options.verbose;
     if (options.validation_steps) fit_.validation_steps = options.validation_steps;
+    if (options.workers) fit_.workers = options.workers;
+    if (options.max_queue_size) fit_.max_queue_size = options.max_queue_size;
+    if (options.class_weight) fit_.class_weight = options.class_weight;
   }
 
   // Of the library.
   [[nodiscard]] const std::optional<TrialModel> &wrapped_model() const { return model_; }
   [[nodiscard]] const FitOptions &fit() const { return fit_; }
+  [[nodiscard]] bool has_wrapped_dataset() const { return has_wrapped_dataset_; }
 
  private:
   std::optional<TrialModel> model_;
   FitOptions fit_;
+  bool has_wrapped_dataset_ = false;
 };
 
 class Controller;
