@@ -1,5 +1,6 @@
 // Pipelines of batches through det/nn/dataset.hpp.
 #include <atomic>
+#include <det/keras/class_weight.hpp>
 #include <det/nn/dataset.hpp>
 #include <future>
 
@@ -312,6 +313,25 @@ void going_past_elements_does_not_make_them(void **) {
     }
 }
 
+void records_weigh_as_their_classes(void **) {
+  const det::keras::ClassWeight weights = {{0, 0.5}, {1, 4}};
+  const Array x(std::vector<float>{1, 2});
+  const Batch labels = {
+      {x}, {Array(std::vector<int64_t>{1, 0})}, {Array(std::vector<float>{2, 3})}};
+  const Array both = det::keras::weighted(labels, weights).sample_weights.at(0);
+  assert_true(both.data()[0] == 8 && both.data()[1] == 1.5F);
+  const Batch one_hot = {{x}, {Array(std::vector<float>{1, 0, 0, 1}, {2, 2})}};
+  const Array alone = det::keras::weighted(one_hot, weights).sample_weights.at(0);
+  assert_true(alone.data()[0] == 0.5F && alone.data()[1] == 4);
+  const Batch unknown = {{x}, {Array(std::vector<int64_t>{0, 2})}};
+  assert_string_equal(refusal([&] { (void)det::keras::weighted(unknown, weights); }).c_str(),
+                      "weighting classes: there is a label 2, and no weight for it");
+  assert_string_equal(refusal([] {
+                        det::keras::detail::check_class_weight({{0, 1}, {2, 1}});
+                      }).c_str(),
+                      "weighting classes: they are numbered from 0 on, and there is no 1");
+}
+
 }  // namespace
 
 int main() {
@@ -329,6 +349,7 @@ int main() {
       cmocka_unit_test(what_a_function_throws_is_thrown),
       cmocka_unit_test(an_iterator_may_leave_in_the_middle),
       cmocka_unit_test(going_past_elements_does_not_make_them),
+      cmocka_unit_test(records_weigh_as_their_classes),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
