@@ -1,0 +1,136 @@
+// Features of records made into numbers through det/estimator.hpp.
+#include <det/estimator.hpp>
+
+#include "tests/cmocka.h"
+
+namespace {
+
+using namespace det::estimator;
+using det::nn::Array;
+using det::nn::Batch;
+
+void assert_numbers(const Array &found, const det::nn::Shape &shape,
+                    const std::vector<float> &expected) {
+  assert_true(found.shape() == shape);
+  for (size_t i = 0; i < expected.size(); ++i) assert_float_equal(found.data()[i], expected[i], 0);
+}
+
+template <class Action>
+std::string refusal_of(const Action &action) {
+  try {
+    action();
+  } catch (const std::exception &refused) {
+    return refused.what();
+  }
+  return "";
+}
+
+Batch one_feature(Array values) { return Batch::of({{"x", std::move(values)}}); }
+
+void numbers_are_taken_as_they_are_or_changed(void **) {
+  const Batch ints = one_feature(std::vector<int64_t>{3, -4});
+  assert_numbers(input_layer(ints, {numeric_column("x")}), {2, 1}, {3, -4});
+  const Batch pairs = one_feature(Array(std::vector<double>{1, 2, 3, 4}, {2, 1, 2}));
+  assert_numbers(input_layer(pairs, {numeric_column("x", {2}, [](double x) { return 10 - x; })}),
+                 {2, 2}, {9, 8, 7, 6});
+}
+
+void a_boundary_belongs_to_the_bucket_above(void **) {
+  const Batch batch = one_feature(std::vector<float>{-1, 0, 4.9F, 5});
+  assert_numbers(input_layer(batch, {bucketized_column(numeric_column("x"), {0, 5})}), {4, 3},
+                 {1, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0, 1});
+}
+
+void each_number_of_a_record_has_its_buckets(void **) {
+  const Batch batch = one_feature(Array(std::vector<float>{-1, 1}, {1, 2}));
+  assert_numbers(input_layer(batch, {bucketized_column(numeric_column("x", {2}), {0})}), {1, 4},
+                 {1, 0, 0, 1});
+}
+
+void an_indicator_counts_categories(void **) {
+  const Batch batch = one_feature(Array(std::vector<int32_t>{2, 2, 0, 1}, {2, 2}));
+  assert_numbers(input_layer(batch, {indicator_column(categorical_column_with_identity("x", 3))}),
+                 {2, 3}, {0, 0, 2, 1, 1, 0});
+}
+
+void what_a_vocabulary_does_not_have_is_no_category(void **) {
+  const Batch batch = one_feature(std::vector<int64_t>{7, 50, 9});
+  const auto column = categorical_column_with_vocabulary_list("x", {50, 7});
+  assert_numbers(input_layer(batch, {indicator_column(column)}), {3, 2}, {0, 1, 1, 0, 0, 0});
+}
+
+void another_number_may_be_a_category_of_its_own(void **) {
+  const Batch batch = one_feature(std::vector<int64_t>{-1, 1, 2});
+  const auto column = categorical_column_with_identity("x", 2, 0);
+  assert_numbers(input_layer(batch, {indicator_column(column)}), {3, 2}, {1, 0, 0, 1, 1, 0});
+}
+
+void columns_lie_in_the_order_of_their_names(void **) {
+  const Batch batch = Batch::of({{"b", std::vector<float>{1, 2}}, {"a", std::vector<float>{3, 4}}});
+  assert_numbers(input_layer(batch, {numeric_column("b"), numeric_column("a"),
+                                     bucketized_column(numeric_column("a"), {3.5})}),
+                 {2, 4}, {3, 1, 0, 1, 4, 0, 1, 2});
+}
+
+void what_does_not_fit_says_why(void **) {
+  const Batch batch = one_feature(Array(std::vector<float>{1, 2}, {1, 2}));
+  assert_string_equal(refusal_of([&] { (void)input_layer(batch, {numeric_column("x")}); }).c_str(),
+                      "reading the feature 'x': a record has 2 numbers, and its column is made for "
+                      "1");
+  const auto identity = categorical_column_with_identity("x", 3);
+  assert_string_equal(
+      refusal_of([&] { (void)input_layer(batch, {indicator_column(identity)}); }).c_str(),
+      "reading the feature 'x': a column of its kind takes no F32");
+  const Batch beyond = one_feature(std::vector<int64_t>{3});
+  assert_string_equal(
+      refusal_of([&] { (void)input_layer(beyond, {indicator_column(identity)}); }).c_str(),
+      "reading the feature 'x': it has 3, and its column is made for 0 to 2");
+  assert_string_equal(refusal_of([&] { (void)input_layer(batch, {numeric_column("y")}); }).c_str(),
+                      "reading a batch: it has no feature 'y'; it has 'x'");
+  const Batch uneven = Batch::of({{"a", std::vector<float>{1, 2}}, {"b", std::vector<float>{3}}});
+  assert_string_equal(refusal_of([&] {
+                        (void)input_layer(uneven, {numeric_column("a"), numeric_column("b")});
+                      }).c_str(),
+                      "making an input layer: the column 'b' has 1 records, and the batch 2");
+}
+
+void what_is_no_column_is_refused_when_it_is_made(void **) {
+  assert_string_equal(
+      refusal_of([] {
+        (void)bucketized_column(numeric_column("x"), {1, 1});
+      }).c_str(),
+      "making buckets of the column 'x': give boundaries, each greater than the one before");
+  assert_string_equal(refusal_of([] { (void)numeric_column("x", {0}); }).c_str(),
+                      "making the numeric column 'x': every size of its shape is 1 or more");
+  assert_string_equal(refusal_of([] { (void)categorical_column_with_identity("x", 0); }).c_str(),
+                      "making the categorical column 'x': it has one category or more");
+  assert_string_equal(
+      refusal_of([] { (void)categorical_column_with_identity("x", 2, 2); }).c_str(),
+      "making the categorical column 'x': what it takes otherwise is none of its 2 categories");
+  assert_string_equal(refusal_of([] {
+                        (void)categorical_column_with_vocabulary_list("x", {4, 4});
+                      }).c_str(),
+                      "making the categorical column 'x': its vocabulary has 4 twice");
+  const Batch batch = one_feature(std::vector<float>{1});
+  assert_string_equal(refusal_of([&] {
+                        (void)input_layer(batch, {numeric_column("x"), numeric_column("x")});
+                      }).c_str(),
+                      "making an input layer: two columns have the name 'x'");
+}
+
+}  // namespace
+
+int main() {
+  const CMUnitTest tests[] = {
+      cmocka_unit_test(numbers_are_taken_as_they_are_or_changed),
+      cmocka_unit_test(a_boundary_belongs_to_the_bucket_above),
+      cmocka_unit_test(each_number_of_a_record_has_its_buckets),
+      cmocka_unit_test(an_indicator_counts_categories),
+      cmocka_unit_test(what_a_vocabulary_does_not_have_is_no_category),
+      cmocka_unit_test(another_number_may_be_a_category_of_its_own),
+      cmocka_unit_test(columns_lie_in_the_order_of_their_names),
+      cmocka_unit_test(what_does_not_fit_says_why),
+      cmocka_unit_test(what_is_no_column_is_refused_when_it_is_made),
+  };
+  return cmocka_run_group_tests(tests, nullptr, nullptr);
+}

@@ -1,0 +1,161 @@
+// Feature columns: how named features of records become the numbers that a network takes (source:
+// tf.feature_column).
+#pragma once
+
+#include <det/nn/batch.hpp>
+
+#include <algorithm>
+#include <functional>
+
+namespace det {
+inline namespace v1 {
+namespace estimator {
+
+namespace detail {
+
+[[noreturn]] inline void refuse_feature(const std::string &key, const std::string &why) {
+  throw std::invalid_argument("reading the feature '" + key + "': " + why);
+}
+
+// How many numbers a record has of a feature.
+[[nodiscard]] inline size_t width_of(const nn::Array &values) {
+  size_t width = 1;
+  for (size_t i = 1; i < values.shape().size(); ++i)
+    width *= static_cast<size_t>(values.shape()[i]);
+  return width;
+}
+
+// The numbers of a feature, of any type, as `Number`.
+template <class Number>
+[[nodiscard]] std::vector<Number> numbers_of(const std::string &key, const nn::Array &values) {
+  const auto read = [&](auto as) {
+    const auto *first = values.data<decltype(as)>();
+    return std::vector<Number>(first, first + values.elements());
+  };
+  switch (values.dtype()) {
+    case Dtype::i8:
+      return read(int8_t());
+    case Dtype::u8:
+      return read(uint8_t());
+    case Dtype::i16:
+      return read(int16_t());
+    case Dtype::u16:
+      return read(uint16_t());
+    case Dtype::i32:
+      return read(int32_t());
+    case Dtype::u32:
+      return read(uint32_t());
+    case Dtype::i64:
+      return read(int64_t());
+    case Dtype::u64:
+      return read(uint64_t());
+    case Dtype::f32:
+      if constexpr (std::is_floating_point_v<Number>) return read(float());
+      break;
+    case Dtype::f64:
+      if constexpr (std::is_floating_point_v<Number>) return read(double());
+      break;
+    default:
+      break;
+  }
+  refuse_feature(key, std::string("a column of its kind takes no ") + dtype_name(values.dtype()));
+}
+
+}  // namespace detail
+
+// A column that gives so many numbers for each record. Copies share what they do.
+class DenseColumn {
+ public:
+  // Gives `width` numbers for each record of the feature.
+  using Transform = std::function<std::vector<float>(const nn::Array &)>;
+
+  DenseColumn(std::string name, std::string key, int64_t width, Transform transform)
+      : name_(std::move(name)),
+        key_(std::move(key)),
+        width_(width),
+        transform_(std::move(transform)) {}
+
+  [[nodiscard]] const std::string &name() const noexcept { return name_; }
+  [[nodiscard]] int64_t width() const noexcept { return width_; }
+  // Of the shape {records, width()}. Throws std::out_of_range where the batch has no such feature,
+  // std::invalid_argument where the feature does not fit.
+  [[nodiscard]] nn::Array transform(const nn::Batch &batch) const {
+    const nn::Array &values = batch.feature(key_);
+    return nn::Array(transform_(values), {values.records(), width_});
+  }
+
+ private:
+  std::string name_, key_;
+  int64_t width_;
+  Transform transform_;
+};
+
+// A feature's numbers as they are, or as a function changes each.
+class NumericColumn {
+ public:
+  using Normalizer = std::function<double(double)>;
+
+  NumericColumn(std::string key, const nn::Shape &shape, Normalizer normalizer)
+      : key_(std::move(key)), normalizer_(std::move(normalizer)) {
+    for (const int64_t size : shape) {
+      if (size < 1)
+        throw std::invalid_argument("making the numeric column '" + key_ +
+                                    "': every size of its shape is 1 or more");
+      width_ *= size;
+    }
+  }
+
+  [[nodiscard]] const std::string &key() const noexcept { return key_; }
+  [[nodiscard]] int64_t width() const noexcept { return width_; }
+  [[nodiscard]] std::vector<double> numbers(const nn::Array &values) const {
+    if (const size_t found = detail::width_of(values); found != static_cast<size_t>(width_))
+      detail::refuse_feature(key_, "a record has " + std::to_string(found) +
+                                       " numbers, and its column is made for " +
+                                       std::to_string(width_));
+    std::vector<double> numbers = detail::numbers_of<double>(key_, values);
+    if (normalizer_) std::transform(numbers.begin(), numbers.end(), numbers.begin(), normalizer_);
+    return numbers;
+  }
+  operator DenseColumn() const {
+    return {key_, key_, width_, [column = *this](const nn::Array &values) {
+              const std::vector<double> numbers = column.numbers(values);
+              return std::vector<float>(numbers.begin(), numbers.end());
+            }};
+  }
+
+ private:
+  std::string key_;
+  int64_t width_ = 1;
+  Normalizer normalizer_;
+};
+
+[[nodiscard]] inline NumericColumn numeric_column(std::string key, const nn::Shape &shape = {1},
+                                                  NumericColumn::Normalizer normalizer = {}) {
+  return {std::move(key), shape, std::move(normalizer)};
+}
+
+// For each number one of `boundaries` + 1 places, which is 1; a boundary belongs to what is above
+// it. The boundaries rise.
+[[nodiscard]] inline DenseColumn bucketized_column(const NumericColumn &source,
+                                                   std::vector<double> boundaries) {
+  if (boundaries.empty() || std::adjacent_find(boundaries.begin(), boundaries.end(),
+                                               std::greater_equal<>()) != boundaries.end())
+    throw std::invalid_argument("making buckets of the column '" + source.key() +
+                                "': give boundaries, each greater than the one before");
+  const auto buckets = static_cast<int64_t>(boundaries.size()) + 1;
+  return {source.key() + "_bucketized", source.key(), source.width() * buckets,
+          [=, boundaries = std::move(boundaries)](const nn::Array &values) {
+            const std::vector<double> numbers = source.numbers(values);
+            std::vector<float> chosen(numbers.size() * static_cast<size_t>(buckets));
+            for (size_t i = 0; i < numbers.size(); ++i) {
+              const auto above = std::upper_bound(boundaries.begin(), boundaries.end(), numbers[i]);
+              chosen[i * static_cast<size_t>(buckets) +
+                     static_cast<size_t>(above - boundaries.begin())] = 1;
+            }
+            return chosen;
+          }};
+}
+
+}  // namespace estimator
+}  // namespace v1
+}  // namespace det
