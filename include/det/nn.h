@@ -141,8 +141,8 @@ DET_API int32_t det_nn_model_is_trained(const det_nn_model *model, size_t index)
 /** What has to be kept beside the weights so that training goes on as if it had not stopped: the
  * state of the optimizer, one array for each of its kinds of state and each weight that is trained,
  * named "LAYER/WEIGHT/KIND". As det_nn_model_weights(), but only until det_nn_model_compile(),
- * which makes another optimizer. Beside them are the two counts of det_nn_model_steps().   @since
- * 0.1 */
+ * which makes another optimizer. Beside them are the two counts of det_nn_model_steps().
+ * @since 0.1 */
 DET_API det_status det_nn_model_optimizer_state(det_nn_model *model, const det_tensor **out_state,
                                                 size_t *out_count, det_error *err) DET_NOEXCEPT;
 
