@@ -18,12 +18,13 @@ import sys
 import tempfile
 import time
 
-from bench_keras import Workloads, loss, np, tf  # in whose environment this goes on
+import bench_keras  # noqa: F401 (in whose environment this goes on)
 from detcore import core
 from detcore.keras import TFKerasTrial, TFKerasTrialContext
 from detcore.keras._controller import Controller
 from detcore.trial import Environment
 from detcore.trial._horovod import join_ranks
+from keras_definition import Workloads, loss, np, tf
 
 TURNS, RANKS, WARM, BUDGET = 3, 2, 30, 0.95
 layers = tf.keras.layers
@@ -106,7 +107,7 @@ def timed(name, ranks, variables):
     """Records a second, and the CPU of a batch in milliseconds."""
     _, records, batches = MODELS[name]
     launcher = ["mpirun", "--oversubscribe", "--bind-to", "none", "-n", str(ranks)]
-    program = [sys.executable, __file__, name]
+    program = [sys.executable, os.path.abspath(__file__), name]
     with tempfile.TemporaryDirectory() as home:
         done = subprocess.run(
             [*launcher, *program] if ranks > 1 else program,
