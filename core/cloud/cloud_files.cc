@@ -58,22 +58,46 @@ void CloudStorage::put_new_file(const std::string &path, const fs::path &file) {
   const std::string key = key_of_file(path);
   const auto bytes = range_of(file);
   if (PartPlan(bytes->size(), store.limits()).count == 1)
-    return call_store([&] { store.put(key, bytes, true); });
-  call_store([&] {
+    call_store([&] { store.put(key, bytes, true); });
+  else put_new_parts(key, file, bytes->size());
+  drop_uploads(key);
+}
+
+void CloudStorage::put_new_parts(const std::string &key, const fs::path &file, uint64_t size) {
+  ObjectStore &store = *bucket_->store;
+  const auto refuse_second = [&] {
     if (store.find(key))
       throw Error(Code::conflict, "storing '" + store.name_of(key) + "': it is there already");
-  });
+  };
+  call_store(refuse_second);
   OpenUploads open;
   StoreOptions options;
   options.requests = bucket_->requests;
   options.open = &open;
   try {
-    store_files(store, storage::Tree(file.parent_path()),
-                {{file.filename().string(), key, bytes->size()}}, options, bucket_->progress());
+    store_files(store, storage::Tree(file.parent_path()), {{file.filename().string(), key, size}},
+                options, bucket_->progress());
+  } catch (const Error &error) {
+    abort_uploads(open.take());
+    // Whoever was faster has dropped this one.
+    if (error.code == Code::not_found) call_store(refuse_second);
+    throw;
   } catch (...) {
     abort_uploads(open.take());
     throw;
   }
+}
+
+// Of an object that is there: those that were killed, and those that come too late.
+void CloudStorage::drop_uploads(const std::string &key) const try {
+  RequestScope scope(nullptr);
+  scope.attempts = 1;
+  const InRequestScope in_scope(scope);
+  for (const PendingUpload &pending : bucket_->store->list_uploads(key))
+    if (pending.key == key) bucket_->store->abort_parts(key, pending.upload);
+} catch (const Error &error) {
+  // Who may not list them leaves them to the bucket's rules.
+  bucket_->logger->debug("looking for unfinished uploads: ", error.what());
 }
 
 // After a failure, which is what is told: without trying again.

@@ -70,6 +70,8 @@ class CloudStorage : public storage::Storage {
   std::unique_ptr<storage::CheckpointWriter> writer(const std::string &id,
                                                     CloudWriter::Role role) const;
   std::string key_of_file(const std::string &path) const;
+  void put_new_parts(const std::string &key, const std::filesystem::path &file, uint64_t size);
+  void drop_uploads(const std::string &key) const;
   void abort_uploads(const std::map<std::string, std::string> &uploads) const;
   void call_store(const std::function<void()> &call) const;
   bool copy_objects(const StoredCheckpoint &found, const std::string &id, const Bucket &to) const;

@@ -223,7 +223,8 @@ class Storage {
   // were kept below a directory.
   virtual void put_file(const std::string &path, const std::filesystem::path &file);
   // The same of a file of any size that nobody may change, and never in the place of another one:
-  // Code::conflict. Of two that put a large one at a time, the last one's may be there, whole.
+  // Code::conflict. Of two that put a large one at a time, the last one's may be there, whole. What
+  // was sent of others of that name goes.
   virtual void put_new_file(const std::string &path, const std::filesystem::path &file);
   virtual void remove_files(const std::string &directory);
 

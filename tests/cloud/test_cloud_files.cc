@@ -46,6 +46,35 @@ void a_new_file_takes_no_place(void **state) {
   assert_true(read_file(at.store->object("some/prefix/a/data/set")) == large);
 }
 
+void a_new_file_ends_uploads_of_its_name(void **state) {
+  BucketFixture &at = bucket_of(state);
+  const std::string path = "a/data/set", key = "some/prefix/" + path;
+  const std::string large(33 << 20, 'x');
+  for (const std::string &bytes : {std::string("small"), large}) {
+    at.store->begin_parts(key);  // by a process that was killed
+    const std::string of_another = at.store->begin_parts(key + ".txt");
+    at.bucket->put_new_file(path, at.file("new", bytes));
+    const auto left = at.store->list_uploads(key);
+    assert_int_equal(left.size(), 1);
+    assert_string_equal(left[0].upload.c_str(), of_another.c_str());
+    at.store->abort_parts(key + ".txt", of_another);
+    at.bucket->remove_files("a/data");
+  }
+  std::atomic<bool> is_second = false;
+  at.store->before = [&](const std::string &call, const std::string &) {
+    if (call != "put_part") return;
+    if (!is_second.exchange(true)) write_object(*at.store, key, "of another machine", true);
+    throw Error(Code::not_found, "there is no such upload");
+  };
+  assert_throws(Code::conflict, "there already",
+                [&] { at.bucket->put_new_file(path, at.file("new", large)); });
+  assert_int_equal(at.store->list_uploads(key).size(), 0);
+  at.store->before = [](const std::string &call, const std::string &) {
+    if (call == "list_uploads") throw Error(Code::access, "not you");
+  };
+  at.bucket->put_new_file("a/data/other", at.root / "new");
+}
+
 void a_copy_in_one_bucket_moves_no_bytes(void **state) {
   BucketFixture &at = bucket_of(state);
   const Resources expected = at.save("one", at.sample());
@@ -81,6 +110,7 @@ int test_cloud_files() {
   const CMUnitTest tests[] = {
       BUCKET_TEST(files_are_kept_beside_checkpoints),
       BUCKET_TEST(a_new_file_takes_no_place),
+      BUCKET_TEST(a_new_file_ends_uploads_of_its_name),
       BUCKET_TEST(a_copy_in_one_bucket_moves_no_bytes),
       BUCKET_TEST(a_copy_elsewhere_comes_by_here),
   };

@@ -190,6 +190,7 @@ def test_nobody_reads_half_of_one_whose_writer_was_killed(server: Any, tmp_path:
         assert isinstance(opened, DatasetWriter)
         opened.close()
     assert len(write(tmp_path / "here", 3, bucket=Storage(config))) == 3
+    assert uploads(server) == []  # what the killed one had sent
     read = open_dataset(tmp_path / "there", "ramp", "1", bucket=Storage(config))
     assert isinstance(read, CachedDataset) and len(read) == 3
 
