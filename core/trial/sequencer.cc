@@ -130,12 +130,13 @@ void Sequencer::respond(const Json &given) {
 }
 
 void Sequencer::respond_invalid_hparams() {
-  const Workload::Kind kind = pending("responding that hyperparameters are invalid").kind;
+  check_whole("responding that hyperparameters are invalid");
+  const bool was_validating = pending_ && pending_->kind == Workload::Kind::validate;
   stage_ = Stage::failed;
   core_.report_invalid_hparams();
   pending_.reset();
   // Of a workload that was trained in part there is no checkpoint: its steps are not counted.
-  stage_ = kind == Workload::Kind::validate ? Stage::leaving : Stage::ended;
+  stage_ = was_validating ? Stage::leaving : Stage::ended;
 }
 
 bool Sequencer::trained(const Response &response) {

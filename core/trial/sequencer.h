@@ -42,6 +42,7 @@ class Sequencer {
 
   // Throws as read_response() does, before anything is done.
   void respond(const Json &response);
+  // Without a workload, too: of a trial that could not be made.
   void respond_invalid_hparams();
 
   // For a checkpoint; one that is saved for a workload describes itself as saved. Only before

@@ -79,10 +79,11 @@ DET_API det_status det_trial_sequencer_respond(det_trial_sequencer *sequencer,
                                                det_error *err) DET_NOEXCEPT;
 
 /** Responds that these hyperparameters cannot be trained (seed: InvalidHP): the early exit is
- * reported and the sequence ends, after a validation with a last checkpoint. In step with
- * det_trial_sequencer_respond() of other ranks, one such rank speaks for all. Where other ranks are
- * in the middle of a workload, their call ends with DET_E_CONFLICT, which names this function, and
- * each of them is to call it, too: the job of ranks is over.
+ * reported and the sequence ends, after a validation with a last checkpoint. Also where no workload
+ * waits for a response, as before the first one. In step with det_trial_sequencer_respond() of
+ * other ranks, one such rank speaks for all. Where other ranks are in the middle of a workload, or
+ * ask for one, their call ends with DET_E_CONFLICT, which names this function, and each of them is
+ * to call it, too: the job of ranks is over.
  * @return As there.   @since 0.1 */
 DET_API det_status det_trial_sequencer_respond_invalid_hparams(det_trial_sequencer *sequencer,
                                                                det_error *err) DET_NOEXCEPT;

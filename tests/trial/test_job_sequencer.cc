@@ -99,11 +99,13 @@ void one_rank_speaks_for_all_that_stop(void **) {
     }));
 }
 
+// Also before its first workload, as one whose trial cannot be made.
 void one_rank_finds_hyperparameters_invalid_while_others_train(void **) {
-  for (const int refusing : {0, 1})
+  for (const auto &[refusing, has_workload] :
+       {std::pair(0, true), {1, true}, {0, false}, {1, false}})
     assert_no_failure(run_ranks(1, 3, [&](comm::Communicator &communicator) {
       SequencedRank rank(communicator);
-      REQUIRE(rank.job.next().has_value());
+      if (has_workload) REQUIRE(rank.job.next().has_value());
       if (communicator.ranks().rank != refusing) {
         std::string said;
         try {
@@ -117,6 +119,15 @@ void one_rank_finds_hyperparameters_invalid_while_others_train(void **) {
       REQUIRE(rank.core.invalid == communicator.is_chief());
       REQUIRE(failure_of([&] { rank.job.next(); }) == Code::conflict);
     }));
+}
+
+void all_ranks_find_hyperparameters_invalid_before_the_first_workload(void **) {
+  assert_no_failure(run_ranks(1, 2, [](comm::Communicator &communicator) {
+    SequencedRank rank(communicator);
+    rank.job.respond_invalid_hparams();
+    REQUIRE(rank.core.invalid == communicator.is_chief());
+    REQUIRE(!rank.job.next());
+  }));
 }
 
 void an_error_is_one_of_every_rank(void **) {
@@ -153,6 +164,7 @@ int test_job_sequencer() {
       cmocka_unit_test(every_rank_has_the_same_workloads_and_the_chief_reports),
       cmocka_unit_test(one_rank_speaks_for_all_that_stop),
       cmocka_unit_test(one_rank_finds_hyperparameters_invalid_while_others_train),
+      cmocka_unit_test(all_ranks_find_hyperparameters_invalid_before_the_first_workload),
       cmocka_unit_test(an_error_is_one_of_every_rank),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
