@@ -26,10 +26,8 @@ class Hooks : public keras::Callback {
     say("train_end");
     for (const det::Tensor &weight : model().weights()) {
       if (is_chief_) std::printf("weight %s", weight.name.c_str());
-      size_t count = 1;
-      for (const int64_t size : weight.shape) count *= static_cast<size_t>(size);
       const auto *values = static_cast<const float *>(weight.data);
-      for (size_t i = 0; is_chief_ && i < count; ++i)
+      for (size_t i = 0; is_chief_ && i < weight.elements(); ++i)
         std::printf(" %a", static_cast<double>(values[i]));
       if (is_chief_) std::printf("\n");
     }

@@ -1,26 +1,11 @@
 """Trials of det::keras: hooks in the order of the reference, killed and gone on with, and over ranks.
 
-usage: test_keras.py TRIAL [MPIRUN]. Says so in TAP."""
+usage: test_keras.py TRIAL MPIRUN. Says so in TAP."""
 
 import json
-import os
-import subprocess
-import sys
 import tempfile
 
-trial, *mpirun = sys.argv[1:]
-
-
-def train(home, *before, **environment):
-    run = subprocess.run([*before, trial], env={**os.environ, "DET_HOME": home, **environment},
-                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=100)
-    return run.returncode, run.stdout.splitlines(), run.stderr
-
-
-def finished(home, *before, **environment):
-    code, lines, errors = train(home, *before, **environment)
-    assert code == 0, errors
-    return lines
+from trial_runs import finished, mpirun, ranks, tell, train
 
 
 def of_numbers(lines):
@@ -92,9 +77,9 @@ def refuses_a_dataset_that_is_not_wrapped():
 
 def ranks_train_as_one_process():
     runs = []
-    for ranks, data in (("1", "arrays"), ("2", "arrays"), ("2", "dataset"), ("4", "arrays")):
+    for count, data in ((1, "arrays"), (2, "arrays"), (2, "dataset"), (4, "arrays")):
         with tempfile.TemporaryDirectory() as home:
-            runs.append(finished(home, mpirun[0], "--oversubscribe", "-n", ranks, IN_ORDER="1", DATA=data))
+            runs.append(finished(home, *ranks(count), IN_ORDER="1", DATA=data))
     for lines in runs[1:]:
         assert hooks(lines) == hooks(runs[0]), hooks(lines)
         for name, numbers in of_numbers(runs[0]).items():
@@ -106,13 +91,4 @@ checks = [begins_as_the_reference, goes_on_after_a_kill_as_if_there_was_none, go
           goes_on_within_the_data_of_every_kind, trains_alike_with_data_of_every_kind, refuses_a_dataset_that_is_not_wrapped]
 if mpirun:
     checks.append(ranks_train_as_one_process)
-print(f"1..{len(checks)}")
-failed = 0
-for number, check in enumerate(checks, 1):
-    try:
-        check()
-        print(f"ok {number} - {check.__name__}")
-    except (AssertionError, subprocess.TimeoutExpired) as failure:
-        failed += 1
-        print(f"not ok {number} - {check.__name__}\n# " + str(failure).replace("\n", "\n# "))
-sys.exit(failed != 0)
+tell(checks)

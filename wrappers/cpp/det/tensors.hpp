@@ -66,6 +66,11 @@ struct Tensor {
   std::vector<int64_t> global_shape = {};  // of the tensor; empty: as det_tensor says
   Device device = Device::detect;
 
+  [[nodiscard]] size_t elements() const noexcept {
+    size_t count = 1;
+    for (const int64_t size : shape) count *= static_cast<size_t>(size);
+    return count;
+  }
   [[nodiscard]] det_tensor capi() const noexcept {
     det_tensor tensor = DET_TENSOR_INIT;
     tensor.name = name.c_str();

@@ -4,6 +4,7 @@
 #include <det/keras/checkpoint.hpp>
 #include <det/keras/feed.hpp>
 #include <det/trials/ranks.hpp>
+#include <det/trials/responses.hpp>
 #include <det/trials/run.hpp>
 
 namespace det {
@@ -99,17 +100,10 @@ class Controller {
       }
       note_stop();
     }
-    const auto job = context_.distributed();
-    const bool averages = config_.value("optimizations", nlohmann::ordered_json::object())
-                              .value("average_training_metrics", true);
-    const Metrics metrics = averages ? trials::averaged(job, model_.metrics()) : model_.metrics();
+    const Metrics metrics = trials::of_training(context_.distributed(), config_, model_.metrics());
     callbacks_.call(&Callback::on_train_workload_end, progress_.total_batches, metrics);
     note_stop();
-    return {{"metrics",
-             {{"num_inputs", batches * context_.get_global_batch_size()},
-              {"batch_metrics", each},
-              {"avg_metrics", metrics}}},
-            {"stop_requested", context_.get_stop_requested()}};
+    return trials::trained(context_, batches, each, metrics);
   }
 
   void train_one() {
@@ -117,12 +111,7 @@ class Controller {
     if (!batch) throw std::logic_error("training a trial: there are no more batches");
     if (const auto &weights = context_.fit().class_weight)
       batch = weighted(std::move(*batch), *weights);
-    try {
-      model_.train_on_batch(*batch);
-    } catch (const Error &) {
-      ranks_->rethrow();
-      throw;
-    }
+    ranks_->train_on_batch(model_, *batch);
   }
 
   nlohmann::ordered_json validate() {
@@ -142,23 +131,13 @@ class Controller {
       metrics["val_" + name] = value;
     callbacks_.call(&Callback::on_test_end, metrics);
     note_stop();
-    return {{"metrics",
-             {{"num_inputs", batch * context_.get_global_batch_size()},
-              {"validation_metrics", metrics}}},
-            {"stop_requested", context_.get_stop_requested()}};
+    return trials::validated(context_, batch, metrics);
   }
 
   nlohmann::ordered_json save() {
-    if (context_.distributed().rank() != 0) return nlohmann::ordered_json::object();
-    const nlohmann::ordered_json metadata = {
-        {"steps_completed", progress_.total_batches},
-        {"framework", std::string("det-native-") + det_version_string()},
-        {"format", "saved_weights"}};
-    const Store store = context_.core().checkpoint().store(metadata);
-    detail::save(store, model_, callbacks_, progress_, sequencer_.state());
-    const std::string id = store.id();
-    store.commit();
-    return {{"uuid", id}};
+    return trials::saved(context_, progress_.total_batches, "saved_weights", [&](const Store &to) {
+      detail::save(to, model_, callbacks_, progress_, sequencer_.state());
+    });
   }
 
   void note_stop() {

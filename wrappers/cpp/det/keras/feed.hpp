@@ -68,9 +68,7 @@ class Feed {
  public:
   Feed(const TrialContext &context, const InputData &data) : context_(context) {
     if (const nn::Dataset *dataset = data.dataset()) {
-      if (!context.has_wrapped_dataset())
-        throw std::logic_error(
-            "reading the data of a trial: give datasets to context().wrap_dataset()");
+      context.check_wrapped_dataset();
       dataset_ = *dataset;
     } else {
       sequence_ = data.sequence(context.get_per_slot_batch_size());

@@ -64,16 +64,6 @@ class TrialContext : public det::TrialContext {
     model_.emplace(nn::Model::create(described, options));
     return *model_;
   }
-  // As it is: gradients of ranks are added up beneath every optimizer.
-  [[nodiscard]] nn::Optimizer wrap_optimizer(nn::Optimizer optimizer) const { return optimizer; }
-
-  // For each dataset that a loader gives, before or after its batch(): a rank has every so many
-  // records or batches, as many ranks as there are, or all of them.
-  [[nodiscard]] nn::Dataset wrap_dataset(nn::Dataset dataset, bool shard_dataset = true) {
-    has_wrapped_dataset_ = true;
-    if (!shard_dataset || distributed().size() == 1) return dataset;
-    return dataset.shard(distributed().size(), distributed().rank());
-  }
 
   // Throws std::invalid_argument for what cannot be.
   void configure_fit(const FitOptions &options) {
@@ -92,12 +82,10 @@ class TrialContext : public det::TrialContext {
   // Of the library.
   [[nodiscard]] const std::optional<TrialModel> &wrapped_model() const { return model_; }
   [[nodiscard]] const FitOptions &fit() const { return fit_; }
-  [[nodiscard]] bool has_wrapped_dataset() const { return has_wrapped_dataset_; }
 
  private:
   std::optional<TrialModel> model_;
   FitOptions fit_;
-  bool has_wrapped_dataset_ = false;
 };
 
 class Controller;

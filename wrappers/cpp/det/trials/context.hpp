@@ -2,6 +2,8 @@
 #pragma once
 
 #include <det/core.hpp>
+#include <det/nn.hpp>
+#include <det/nn/dataset.hpp>
 #include <det/trial.hpp>
 
 #include <stdexcept>
@@ -37,6 +39,27 @@ class TrialContext {
   [[nodiscard]] DistributedView distributed() const { return core_.distributed(); }
   [[nodiscard]] const Core &core() const { return core_; }
 
+  // As it is: gradients of ranks are added up beneath every optimizer.
+  [[nodiscard]] nn::Optimizer wrap_optimizer(nn::Optimizer optimizer) {
+    has_wrapped_optimizer_ = true;
+    return optimizer;
+  }
+  // For each dataset that a trial gives, before or after its batch(): a rank has every so many
+  // records or batches, as many ranks as there are, or all of them.
+  [[nodiscard]] nn::Dataset wrap_dataset(nn::Dataset dataset, bool shard_dataset = true) {
+    has_wrapped_dataset_ = true;
+    if (!shard_dataset || distributed().size() == 1) return dataset;
+    return dataset.shard(distributed().size(), distributed().rank());
+  }
+
+  // Of the library.
+  [[nodiscard]] bool has_wrapped_optimizer() const { return has_wrapped_optimizer_; }
+  void check_wrapped_dataset() const {
+    if (!has_wrapped_dataset_)
+      throw std::logic_error(
+          "reading the data of a trial: give datasets to context().wrap_dataset()");
+  }
+
  protected:
   // `core` outlives it. `kind` is told in errors.
   TrialContext(const Core &core, Text kind)
@@ -48,6 +71,8 @@ class TrialContext {
   const Core &core_;
   BatchSizes sizes_;
   bool stop_requested_ = false;
+  bool has_wrapped_optimizer_ = false;
+  bool has_wrapped_dataset_ = false;
 };
 
 }  // namespace v1

@@ -32,9 +32,7 @@ class Ranks {
     for (size_t i = 0; i < state.size(); ++i) {
       places_.push_back(gradients.size());
       if (!model.is_trained(i)) continue;
-      size_t count = 1;
-      for (const int64_t size : state[i].shape) count *= static_cast<size_t>(size);
-      gradients.push_back({count, Dtype::f32, false});
+      gradients.push_back({state[i].elements(), Dtype::f32, false});
     }
     if (job.size() == 1 && options.aggregation_frequency == 1) return;
     for (Tensor &tensor : model.optimizer_state()) state.push_back(std::move(tensor));
@@ -45,9 +43,15 @@ class Ranks {
   Ranks(const Ranks &) = delete;
   Ranks &operator=(const Ranks &) = delete;
 
-  // What a step failed with beneath the model, which says only that it did.
-  void rethrow() {
-    if (failure_ != nullptr) std::rethrow_exception(std::exchange(failure_, nullptr));
+  // Of the model that it was made for. Throws what a step failed with beneath the model, which says
+  // only that it did.
+  void train_on_batch(const nn::Model &model, const nn::Batch &batch) {
+    try {
+      model.train_on_batch(batch);
+    } catch (const Error &) {
+      if (failure_ != nullptr) std::rethrow_exception(std::exchange(failure_, nullptr));
+      throw;
+    }
   }
 
  private:
@@ -77,11 +81,15 @@ class Ranks {
   std::exception_ptr failure_;
 };
 
-// The mean over the ranks, all in step.
+// The mean over the ranks, all in step. What is no number is the same on all of them.
+[[nodiscard]] inline nlohmann::ordered_json averaged(const DistributedView &job,
+                                                     const nlohmann::ordered_json &metrics) {
+  if (job.size() == 1) return metrics;
+  return nlohmann::ordered_json::parse(average_metrics(job, Json(metrics).text()));
+}
 [[nodiscard]] inline nn::Metrics averaged(const DistributedView &job, const nn::Metrics &metrics) {
   if (job.size() == 1) return metrics;
-  const std::string text = Json(nlohmann::ordered_json(metrics)).text();
-  const auto answer = nlohmann::ordered_json::parse(average_metrics(job, text));
+  const nlohmann::ordered_json answer = averaged(job, nlohmann::ordered_json(metrics));
   nn::Metrics means;
   for (const auto &[name, mean] : answer.items())
     means[name] = mean.is_number() ? mean.get<double>() : std::nan("");

@@ -1,0 +1,39 @@
+"""Runs of trials in C++, each a process of its own, and what checks of them say in TAP.
+
+usage: TEST TRIAL MPIRUN [FOR THE TEST...], where MPIRUN is empty if there is none."""
+
+import os
+import subprocess
+import sys
+
+program, mpirun, *arguments = sys.argv[1:]
+
+
+def train(home, *before, **environment):
+    run = subprocess.run([*before, program], env={**os.environ, "DET_HOME": home, **environment},
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=100)
+    return run.returncode, run.stdout.splitlines(), run.stderr
+
+
+def finished(home, *before, **environment):
+    code, lines, errors = train(home, *before, **environment)
+    assert code == 0, errors
+    return lines
+
+
+def ranks(count):
+    """What stands before a program of so many ranks."""
+    return mpirun, "--oversubscribe", "-n", str(count)
+
+
+def tell(checks):
+    print(f"1..{len(checks)}")
+    failed = 0
+    for number, check in enumerate(checks, 1):
+        try:
+            check()
+            print(f"ok {number} - {check.__name__}")
+        except (AssertionError, subprocess.TimeoutExpired) as failure:
+            failed += 1
+            print(f"not ok {number} - {check.__name__}\n# " + str(failure).replace("\n", "\n# "))
+    sys.exit(failed != 0)
