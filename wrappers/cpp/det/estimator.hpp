@@ -1,4 +1,8 @@
-// Feature columns, of which networks are made that take features by their names.
+// Trials that are trained as TensorFlow's estimators train them, over feature columns or a model_fn
+// of one's own (seed: determined.estimator). Needs exceptions, the library nlohmann-json, and detnn
+// beside detcore.
 #pragma once
 
 #include <det/estimator/categorical_column.hpp>
+#include <det/estimator/controller.hpp>
+#include <det/estimator/premade.hpp>

@@ -40,6 +40,9 @@ class Optimizer {
 [[nodiscard]] inline Optimizer adam(double learning_rate = 0.001) {
   return Optimizer("Adam").learning_rate(learning_rate);
 }
+[[nodiscard]] inline Optimizer adagrad(double learning_rate = 0.001) {
+  return Optimizer("Adagrad").learning_rate(learning_rate);
+}
 [[nodiscard]] inline Optimizer rmsprop(double learning_rate = 0.001) {
   return Optimizer("RMSprop").learning_rate(learning_rate);
 }

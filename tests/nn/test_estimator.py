@@ -1,0 +1,169 @@
+"""Trials of det::estimator: hooks and numbers as recorded, killed and gone on with, refused, and over ranks.
+
+usage: test_estimator.py TRIAL MPIRUN RECORDED, where RECORDED is a directory. Says so in TAP."""
+
+import json
+import pathlib
+import tempfile
+
+from trial_runs import arguments, finished, mpirun, ranks, tell, train
+
+recorded = pathlib.Path(arguments[0])
+
+
+def configuration(batches, scheduling_unit=2, **more):
+    return json.dumps({"searcher": {"name": "single", "metric": "loss", "max_length": {"batches": batches}},
+                       "scheduling_unit": scheduling_unit, "min_validation_period": {"batches": scheduling_unit},
+                       "reproducibility": {"experiment_seed": 7}, **more})
+
+
+def environment(model, batches, batch_size, scheduling_unit=2, **more):
+    return {"MODEL": model, "HPARAMS": json.dumps({"global_batch_size": batch_size}),
+            "CONFIG": configuration(batches, scheduling_unit, min_checkpoint_period={"batches": scheduling_unit}), **more}
+
+
+def run(*before, **given):
+    with tempfile.TemporaryDirectory() as home:
+        return [json.loads(line) for line in finished(home, *before, **given)]
+
+
+def after_a_kill(batch, **given):
+    """What is said up to the kill, and from then on."""
+    with tempfile.TemporaryDirectory() as home:
+        code, lines, _ = train(home, DIE_AFTER_BATCH=str(batch), **given)
+        assert code == -9, code
+        return [json.loads(line) for line in lines], [json.loads(line) for line in finished(home, **given)]
+
+
+def phases(case):
+    text = (recorded / f"{case}.json").read_text()
+    return [phase["events"] for phase in json.loads(text)["phases"] if "events" in phase]
+
+
+def told(events):
+    """Without numbers; what is called, and what hooks are told."""
+    calls = [event[:3] for event in events if event[0] in ("trial", "input_fn", "model_fn", "hook")]
+    return [call for call in calls if call[1] != "build_serving_input_receiver_fns"]
+
+
+def weights(events):
+    """Of a recorded event, and of ours."""
+    return [event[3]["weights"] if isinstance(event[3], dict) else event[3]
+            for event in events if event[0] == "hook" and event[2] == "after_run"]
+
+
+def responses(events, kind):
+    return [event[2]["metrics"] for event in events if event[0] == "response" and event[1] == kind]
+
+
+def reports(events, group):
+    return [event[2] for event in events if event[0] == "metrics" and event[1] == group]
+
+
+def assert_close(found, expected, what=""):
+    if isinstance(expected, dict):
+        assert found.keys() == expected.keys(), f"{what}: {sorted(found)}, not {sorted(expected)}"
+        for key in expected:
+            assert_close(found[key], expected[key], f"{what} {key}")
+    elif isinstance(expected, list):
+        assert len(found) == len(expected), f"{what}: {len(found)}, not {len(expected)}"
+        for i, (one, other) in enumerate(zip(found, expected)):
+            assert_close(one, other, f"{what} {i}")
+    elif expected != "<racy>":
+        assert abs(found - expected) <= 2e-5 * max(1, abs(expected)), f"{what}: {found}, not {expected}"
+
+
+def calls_hooks_as_recorded():
+    first, second = phases("e-order")
+    before, after = after_a_kill(3, **environment("linear", 4, 3))
+    assert told(before)[:len(told(first)) - 2] == told(first)[:-2], told(before)  # the rest is how it ends
+    assert told(after) == told(second), told(after)
+    assert_close(weights(before)[:len(weights(first))], weights(first), "weights")
+    training, validation = reports(after, "training")[0], reports(after, "validation")[0]
+    assert_close(training["batch_metrics"], responses(first, "T")[0]["batch_metrics"], "training")
+    assert_close(training["metrics"], responses(first, "T")[0]["avg_metrics"], "training")
+    assert_close(validation["metrics"], responses(first, "V")[0]["validation_metrics"], "validation")
+
+
+def evaluates_as_many_batches_as_recorded():
+    recorded_run = phases("e-eval-steps-2")[0]
+    ours = run(**environment("linear", 1, 3, 1, EVAL_STEPS="2"))
+
+    def of_evaluation(events):
+        return [call for call in told(events) if call[1] == "E"]
+
+    assert of_evaluation(ours) == of_evaluation(recorded_run), of_evaluation(ours)
+    assert_close(reports(ours, "validation")[0]["metrics"], responses(recorded_run, "V")[0]["validation_metrics"])
+
+
+def computes_a_deep_network_as_recorded():
+    first = phases("e-dnn")[0]
+    expected = weights(first)
+    given = environment("dnn", 20, 4, 10, FIRST_WEIGHTS=json.dumps(expected[0]))
+    ours = run(**{**given, "CONFIG": configuration(20, 10, checkpoint_policy="none")})
+    found = [event[3] for event in ours if event[:1] + event[2:3] == ["hook", "after_run"] and event[1] in "AE"]
+    assert_close(found, expected, "weights")
+    for kind, group in ("T", "training"), ("V", "validation"):
+        for report, response in zip(reports(ours, group), responses(first, kind)):
+            # Of what comes after the first batch, which has other weights.
+            if kind == "V":
+                assert_close(report["metrics"], response["validation_metrics"], group)
+            else:
+                assert_close(report["batch_metrics"][1:], response["batch_metrics"][1:], group)
+
+
+def goes_on_after_a_kill_as_if_there_was_none():
+    for model in "dropped", "linear_classifier":
+        given = environment(model, 7, 8)
+        whole = run(**given)
+        for batch in 1, 3, 6, 7:
+            before, after = after_a_kill(batch, **given)
+            assert ["hook", "A", "on_trial_close"] not in before
+            loaded = ["hook", "A", "on_checkpoint_load", True]
+            assert (loaded in after) == (batch > 2), f"{model}: killed in batch {batch}"
+            assert weights(after)[-1] == weights(whole)[-1], f"{model}: killed in batch {batch}"
+            for group in "training", "validation":
+                metrics = [report["metrics"] for report in reports(after, group)]
+                assert metrics == [report["metrics"] for report in reports(whole, group)], f"{model}: {group}"
+
+
+def learns_with_every_premade_estimator():
+    of_regressor = {"average_loss", "label/mean", "prediction/mean", "loss", "global_step"}
+    for model in "dnn_classifier", "dnn_regressor", "linear_classifier", "linear_regressor":
+        events = run(**environment(model, 200, 8, 50))
+        before, after = reports(events, "training")[0]["batch_metrics"][0], reports(events, "validation")[-1]["metrics"]
+        assert after["average_loss"] < 0.8 * before["loss"], f"{model}: {before}, {after}"
+        assert model.endswith("classifier") or after.keys() == of_regressor, sorted(after)
+        assert abs(after["prediction/mean"] - after["label/mean"]) < 0.1, f"{model}: {after}"
+
+
+def stops_where_a_hook_wants_it():
+    for hook in "AEM":
+        events = run(**environment("linear", 8, 3, STOP_IN=hook))
+        assert reports(events, "training")[-1]["steps_completed"] == 2, f"{hook}: {events}"
+        assert ["hook", "A", "on_trial_close"] in events
+
+
+def refuses_what_cannot_be_trained():
+    for rule, why in (("wrap_dataset", "wrap_dataset()"), ("wrap_optimizer", "wrap_optimizer()"), ("data", "no elements"),
+                      ("comparing", "'z', is none of its predictions"), ("optimizer", "no optimizer")):
+        with tempfile.TemporaryDirectory() as home:
+            code, lines, errors = train(home, BREAK=rule, **environment("linear", 2, 3))
+        assert code == 1 and why in errors, f"{rule}: {errors}"
+        assert json.loads(lines[-1]) == ["hook", "B", "on_trial_close"], rule
+
+
+def ranks_train_as_one_process():
+    # Batches that all ranks have as many records of.
+    runs = [run(*ranks(count), **environment("linear_classifier", 6, 8)) for count in (1, 2, 4)]
+    for events in runs[1:]:
+        assert told(events) == told(runs[0]), told(events)
+        assert_close(weights(events)[-1], weights(runs[0])[-1], "weights")
+
+
+checks = [calls_hooks_as_recorded, evaluates_as_many_batches_as_recorded, computes_a_deep_network_as_recorded,
+          goes_on_after_a_kill_as_if_there_was_none, learns_with_every_premade_estimator, stops_where_a_hook_wants_it,
+          refuses_what_cannot_be_trained]
+if mpirun:
+    checks.append(ranks_train_as_one_process)
+tell(checks)

@@ -1,0 +1,169 @@
+// Trains a trial, workload by workload.
+#pragma once
+
+#include <det/estimator/graph.hpp>
+#include <det/estimator/input.hpp>
+#include <det/trials/files.hpp>
+#include <det/trials/responses.hpp>
+#include <det/trials/run.hpp>
+
+namespace det {
+inline namespace v1 {
+namespace estimator {
+namespace detail {
+
+inline constexpr trials::ModelFiles model_files = {"graph.json", "model.safetensors",
+                                                   "optimizer.safetensors"};
+
+}  // namespace detail
+
+// Every rank has one, and all are called in step.
+class Controller {
+ public:
+  Controller(Trial &trial, TrialContext &context)
+      : context_(context),
+        config_(nlohmann::ordered_json::parse(context.get_experiment_config().text())),
+        estimator_(trial.build_estimator()),
+        train_spec_(trial.build_train_spec()),
+        eval_spec_(trial.build_validation_spec()),
+        hooks_(train_spec_.hooks),
+        sequencer_(TrialSequencer::create(context.core(), context.get_global_batch_size())) {}
+
+  // Until there are no more workloads.
+  void run() {
+    try {
+      begin();
+      trials::do_workloads(
+          sequencer_, [&](int64_t batches) { return train(batches); }, [&] { return validate(); },
+          [&] { return save(); });
+    } catch (...) {
+      hooks_.call(&RunHook::on_trial_close);
+      throw;
+    }
+    hooks_.call(&RunHook::on_trial_close);
+  }
+
+ private:
+  void begin() {
+    std::optional<Restore> restore;
+    if (const char *latest = context_.core().info().latest_checkpoint(); latest != nullptr) {
+      restore.emplace(context_.core().checkpoint().restore(latest));
+      hooks_.call(&RunHook::on_checkpoint_load, std::filesystem::path(restore->path()));
+    }
+    batches_trained_ = context_.core().info().steps_completed();
+    training_.emplace(dataset_of(context_, train_spec_.input_fn).repeat().iterate(),
+                      batches_trained_);
+    graph_.emplace(estimator_.model_fn(), Mode::train, *training_->peek(),
+                   context_.get_trial_seed());
+    if (!context_.has_wrapped_optimizer())
+      throw std::logic_error(
+          "building the model of a trial: give its optimizer to context().wrap_optimizer()");
+    hooks_of_model_ = Hooks(graph_->spec().training_hooks);
+    if (restore) {
+      trials::load_model(*restore, graph_->model(), detail::model_files);
+      sequencer_.load_state(
+          trials::read_json(std::filesystem::path(restore->path()) / trials::sequencer_file));
+    }
+    ranks_.emplace(context_.distributed(), graph_->model(), trials::gradient_options(config_));
+    hooks_.call(&SessionRunHook::begin);
+  }
+
+  nlohmann::ordered_json train(int64_t batches) {
+    if (!std::exchange(has_session_, true)) {
+      hooks_of_model_.call(&SessionRunHook::begin);
+      hooks_.call(&SessionRunHook::after_create_session, graph_->model());
+      hooks_of_model_.call(&SessionRunHook::after_create_session, graph_->model());
+    }
+    nlohmann::ordered_json each = nlohmann::ordered_json::array();
+    nn::Metrics means;
+    for (int64_t batch = 0; batch < batches; ++batch) {
+      const nn::Metrics summaries = train_one();
+      for (const auto &[name, value] : summaries)
+        means[name] += value / static_cast<double>(batches);
+      each.push_back(summaries);
+    }
+    return trials::trained(context_, batches, each,
+                           trials::of_training(context_.distributed(), config_, means));
+  }
+
+  // As in the reference, hooks of the model see a batch when the next one is about to begin: of a
+  // workload's last batch after all that comes before the next training.
+  nn::Metrics train_one() {
+    RunContext context(graph_->model());
+    if (trained_) hooks_of_model_.call(&SessionRunHook::after_run, context, *trained_);
+    hooks_.call(&SessionRunHook::before_run, context);
+    hooks_of_model_.call(&SessionRunHook::before_run, context);
+    trained_ = graph_->train_on_batch(training_->take(), *ranks_);
+    ++batches_trained_;
+    hooks_.call(&SessionRunHook::after_run, context, *trained_);
+    note_stop(context);
+    return trained_->summaries;
+  }
+
+  nlohmann::ordered_json validate() {
+    Input input(dataset_of(context_, eval_spec_.input_fn).iterate());
+    if (input.peek() == nullptr)
+      throw std::invalid_argument("validating a trial: this rank has no batches to validate with");
+    Graph graph(estimator_.model_fn(), Mode::evaluate, *input.peek(), context_.get_trial_seed());
+    graph.take_weights(*graph_);
+    HookList all = eval_spec_.hooks;
+    all.insert(all.end(), graph.spec().evaluation_hooks.begin(),
+               graph.spec().evaluation_hooks.end());
+    const Hooks hooks(all);
+    hooks.call(&SessionRunHook::begin);
+    hooks.call(&SessionRunHook::after_create_session, graph.model());
+    double sum = 0;
+    int64_t batches = 0;
+    for (; batches != eval_spec_.steps; ++batches) {
+      RunContext context(graph.model());
+      hooks.call(&SessionRunHook::before_run, context);
+      const bool is_at_end = input.peek() == nullptr;
+      if (!is_at_end) {
+        const RunValues values = graph.test_on_batch(input.take());
+        sum += values.loss();
+        hooks.call(&SessionRunHook::after_run, context, values);
+      }
+      note_stop(context);
+      if (is_at_end) break;
+    }
+    hooks.call(&SessionRunHook::end, graph.model());
+    nlohmann::ordered_json metrics = graph.metrics(context_.distributed());
+    metrics["loss"] = sum / static_cast<double>(batches);
+    metrics["global_step"] = graph_->model().steps().trained;
+    return trials::validated(context_, batches, trials::averaged(context_.distributed(), metrics));
+  }
+
+  nlohmann::ordered_json save() {
+    return trials::saved(context_, batches_trained_, "saved_weights", [&](const Store &store) {
+      const std::filesystem::path directory = store.path();
+      trials::save_model(store, graph_->model(), detail::model_files);
+      hooks_.call(&RunHook::on_checkpoint_end, directory);
+      trials::write_text(directory / trials::sequencer_file, sequencer_.state().text());
+      trials::write_text(directory / "load_data.json",
+                         R"({"trial_type": "det::estimator::Trial"})");
+    });
+  }
+
+  void note_stop(const RunContext &context) {
+    if (context.stop_requested()) context_.set_stop_requested(true);
+  }
+
+  TrialContext &context_;
+  const nlohmann::ordered_json config_;
+  const Estimator estimator_;
+  const TrainSpec train_spec_;
+  const EvalSpec eval_spec_;
+  const Hooks hooks_;
+  const TrialSequencer sequencer_;
+  std::optional<Input> training_;
+  std::optional<Graph> graph_;
+  std::optional<trials::Ranks> ranks_;
+  Hooks hooks_of_model_;
+  std::optional<RunValues> trained_;  // that the model's hooks have not seen
+  bool has_session_ = false;
+  int64_t batches_trained_ = 0;
+};
+
+}  // namespace estimator
+}  // namespace v1
+}  // namespace det

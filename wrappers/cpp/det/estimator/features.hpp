@@ -1,0 +1,72 @@
+// The features of a model, while a model_fn describes it.
+#pragma once
+
+#include <det/estimator/categorical_column.hpp>
+#include <det/nn.hpp>
+
+namespace det {
+inline namespace v1 {
+namespace estimator {
+
+// Places for what comes in. Each that is asked for becomes an input of the model.
+class Features {
+ public:
+  // Features have the names, shapes and types that they have in `example`.
+  explicit Features(nn::Batch example) : example_(std::move(example)) {}
+
+  // A feature as it is. Throws std::out_of_range where there is none of that name.
+  nn::Value operator[](const std::string &key) {
+    const nn::Array &values = example_.feature(key);
+    const nn::Shape shape(values.shape().begin() + 1, values.shape().end());
+    return place(nn::input(shape, key.empty() ? "features" : key.c_str(), dtype_of(values)),
+                 [key](const nn::Batch &batch) { return batch.feature(key); });
+  }
+
+  // The numbers of feature columns side by side: {records, the columns' widths}.
+  nn::Value input_layer(const std::vector<DenseColumn> &columns) {
+    const nn::Array numbers = estimator::input_layer(example_, columns);
+    const std::string name = "input_layer" + (layers_ == 0 ? "" : "_" + std::to_string(layers_));
+    ++layers_;
+    return place(nn::input({numbers.shape()[1]}, name.c_str()), [columns](const nn::Batch &batch) {
+      return estimator::input_layer(batch, columns);
+    });
+  }
+
+  // In the order in which they were asked for.
+  [[nodiscard]] const std::vector<nn::Value> &inputs() const { return inputs_; }
+  // The batch as the model takes it.
+  [[nodiscard]] nn::Batch read(const nn::Batch &batch) const {
+    nn::Batch taken{{}, batch.truths, batch.sample_weights};
+    for (const Reader &read : readers_) taken.inputs.push_back(read(batch));
+    return taken;
+  }
+
+ private:
+  using Reader = std::function<nn::Array(const nn::Batch &)>;
+
+  nn::Value place(const nn::Value &input, Reader reader) {
+    inputs_.push_back(input);
+    readers_.push_back(std::move(reader));
+    return input;
+  }
+  // As Keras names it; numbers with a point are computed with as they are.
+  static const char *dtype_of(const nn::Array &values) {
+    switch (values.dtype()) {
+      case Dtype::i32:
+        return "int32";
+      case Dtype::i64:
+        return "int64";
+      default:
+        return "float32";
+    }
+  }
+
+  nn::Batch example_;
+  std::vector<nn::Value> inputs_;
+  std::vector<Reader> readers_;
+  size_t layers_ = 0;
+};
+
+}  // namespace estimator
+}  // namespace v1
+}  // namespace det

@@ -1,0 +1,44 @@
+// The batches of a rank, in their order.
+#pragma once
+
+#include <det/estimator/trial.hpp>
+
+namespace det {
+inline namespace v1 {
+namespace estimator {
+
+// One pass, whose next batch can be looked at.
+class Input {
+ public:
+  // The first `skip` batches are gone past.
+  explicit Input(nn::DatasetIterator batches, int64_t skip = 0) : batches_(std::move(batches)) {
+    batches_.skip(skip);
+  }
+
+  // Null at the end.
+  [[nodiscard]] const nn::Batch *peek() {
+    if (!next_) next_ = batches_.next();
+    return next_ ? &*next_ : nullptr;
+  }
+  // There is one.
+  [[nodiscard]] nn::Batch take() {
+    (void)peek();
+    return *std::exchange(next_, std::nullopt);
+  }
+
+ private:
+  nn::DatasetIterator batches_;
+  std::optional<nn::Batch> next_;
+};
+
+// What an input_fn gives. Throws std::logic_error where context.wrap_dataset() has not been called.
+[[nodiscard]] inline nn::Dataset dataset_of(const TrialContext &context, const InputFn &input_fn) {
+  if (!input_fn) throw std::invalid_argument("reading the data of a trial: a spec has no input_fn");
+  nn::Dataset dataset = input_fn();
+  context.check_wrapped_dataset();
+  return dataset;
+}
+
+}  // namespace estimator
+}  // namespace v1
+}  // namespace det

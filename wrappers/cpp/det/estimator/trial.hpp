@@ -1,0 +1,49 @@
+// A trial, and what it is given (seed: EstimatorTrial, EstimatorTrialContext).
+#pragma once
+
+#include <det/estimator/spec.hpp>
+#include <det/trials/context.hpp>
+
+namespace det {
+inline namespace v1 {
+namespace estimator {
+
+using det::InvalidHP;
+
+class TrialContext : public det::TrialContext {
+ public:
+  // `core` outlives it.
+  explicit TrialContext(const Core &core) : det::TrialContext(core, "a det::estimator::Trial") {}
+};
+
+class Controller;
+
+// Derive from it, with a constructor that takes a TrialContext &. The functions are called once
+// each, in this order.
+class Trial {
+ public:
+  using Context = TrialContext;
+  using Controller = estimator::Controller;
+
+  explicit Trial(TrialContext &context) : context_(context) {}
+  virtual ~Trial() = default;
+  Trial(const Trial &) = delete;
+  Trial &operator=(const Trial &) = delete;
+
+  virtual Estimator build_estimator() = 0;
+  virtual TrainSpec build_train_spec() = 0;
+  virtual EvalSpec build_validation_spec() = 0;
+
+ protected:
+  [[nodiscard]] TrialContext &context() const { return context_; }
+
+ private:
+  TrialContext &context_;
+};
+
+using EstimatorTrial = Trial;
+using EstimatorTrialContext = TrialContext;
+
+}  // namespace estimator
+}  // namespace v1
+}  // namespace det
