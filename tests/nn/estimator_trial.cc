@@ -114,6 +114,35 @@ Batch waves(int64_t classes) {
   return Batch::of({{"height", std::move(height)}, {"place", std::move(place)}}, std::move(label));
 }
 
+double sum_of(const Event &numbers) {
+  double sum = 0;
+  for (const Event &one : numbers) sum += one.get<double>();
+  return sum;
+}
+Event labels_of(const RunValues &values) {
+  const Array &labels = values.batch().truths[0];
+  return std::vector<float>(labels.data(), labels.data() + labels.elements());
+}
+
+// The sum of all labels.
+class Sum : public MetricReducer {
+ public:
+  Event accumulate(const RunValues &values) override {
+    sum_ += sum_of(labels_of(values));
+    return {{"sum", sum_}, {"batches", ++batches_}};
+  }
+  Event cross_slot_reduce(const std::vector<Event> &per_slot_metrics) override {
+    say({"reducer", per_slot_metrics});
+    double sum = 0;
+    for (const Event &of_rank : per_slot_metrics) sum += of_rank["sum"].get<double>();
+    return sum;
+  }
+
+ private:
+  double sum_ = 0;
+  int64_t batches_ = 0;
+};
+
 class TestTrial : public EstimatorTrial {
  public:
   explicit TestTrial(TrialContext &context) : EstimatorTrial(context) {
@@ -161,6 +190,20 @@ class TestTrial : public EstimatorTrial {
     spec.summaries["w_value"] = [](const RunValues &values) {
       return static_cast<double>(*static_cast<const float *>(values.weight("w/kernel").data));
     };
+    if (!variable("METRICS").empty()) {
+      spec.metrics["class"] = make_metric(std::make_shared<Sum>());
+      spec.metrics["function"] = make_metric(labels_of, [](const std::vector<Event> &batches) {
+        double sum = 0;
+        for (const Event &batch : batches) sum += sum_of(batch);
+        return sum;
+      });
+      spec.metrics["list"] = make_metric(labels_of, [](const std::vector<Event> &batches) {
+        std::vector<double> sums;
+        for (const Event &batch : batches) sums.push_back(sum_of(batch));
+        std::sort(sums.begin(), sums.end());
+        return Event(sums);
+      });
+    }
     spec.training_hooks = {std::make_shared<Session>("M")};
     return spec;
   }
@@ -191,7 +234,7 @@ class TestTrial : public EstimatorTrial {
     say({"input_fn", what});
     const Batch all = model_ == "linear" ? ramp()
                       : model_ == "dnn"  ? exclusive_or()
-                                         : waves(model_ == "dropped" ? 3 : 2);
+                                         : waves(model_ == "dropped" || breaks("labels") ? 3 : 2);
     auto dataset = det::nn::Dataset::from_arrays(all);
     if (breaks("data")) dataset = dataset.take(0);
     if (model_ == "dropped" && what == std::string("train")) dataset = dataset.shuffle(20, 5);

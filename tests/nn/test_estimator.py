@@ -146,11 +146,25 @@ def stops_where_a_hook_wants_it():
 
 def refuses_what_cannot_be_trained():
     for rule, why in (("wrap_dataset", "wrap_dataset()"), ("wrap_optimizer", "wrap_optimizer()"), ("data", "no elements"),
-                      ("comparing", "'z', is none of its predictions"), ("optimizer", "no optimizer")):
+                      ("comparing", "'z', is none of its predictions"), ("optimizer", "no optimizer"),
+                      ("labels", "the labels are 0 and 1, not 2")):
         with tempfile.TemporaryDirectory() as home:
-            code, lines, errors = train(home, BREAK=rule, **environment("linear", 2, 3))
+            code, lines, errors = train(home, BREAK=rule, **environment("linear_classifier" if rule == "labels" else "linear", 2, 3))
         assert code == 1 and why in errors, f"{rule}: {errors}"
         assert json.loads(lines[-1]) == ["hook", "B", "on_trial_close"], rule
+
+
+def reduces_metrics_over_batches_and_ranks():
+    for before, states, sums in (((), [{"sum": 45.0, "batches": 4}], [3, 9, 12, 21]),
+                                 (ranks(2), [{"sum": 20.0, "batches": 3}, {"sum": 25.0, "batches": 3}], [2, 4, 8, 9, 10, 12])):
+        if before and not mpirun:
+            continue
+        # A batch of 4 is one of 2 records on each of two ranks.
+        events = run(*before, **environment("linear", 4, 4 if before else 3, METRICS="1"))
+        for report in reports(events, "validation"):
+            found = {name: report["metrics"][name] for name in ("class", "function", "list")}
+            assert found == {"class": 45, "function": 45, "list": sums}, found
+        assert [event[1] for event in events if event[0] == "reducer"] == [states] * 2, events
 
 
 def ranks_train_as_one_process():
@@ -163,7 +177,7 @@ def ranks_train_as_one_process():
 
 checks = [calls_hooks_as_recorded, evaluates_as_many_batches_as_recorded, computes_a_deep_network_as_recorded,
           goes_on_after_a_kill_as_if_there_was_none, learns_with_every_premade_estimator, stops_where_a_hook_wants_it,
-          refuses_what_cannot_be_trained]
+          refuses_what_cannot_be_trained, reduces_metrics_over_batches_and_ranks]
 if mpirun:
     checks.append(ranks_train_as_one_process)
 tell(checks)

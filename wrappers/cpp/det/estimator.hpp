@@ -6,3 +6,4 @@
 #include <det/estimator/categorical_column.hpp>
 #include <det/estimator/controller.hpp>
 #include <det/estimator/premade.hpp>
+#include <det/estimator/reducer.hpp>

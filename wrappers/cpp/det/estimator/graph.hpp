@@ -45,6 +45,7 @@ class Graph {
   }
 
   [[nodiscard]] RunValues train_on_batch(const nn::Batch &batch, trials::Ranks &ranks) {
+    if (spec_.check) spec_.check(batch);
     model_.reset_metrics();
     ranks.train_on_batch(model_, features_.read(batch));
     RunValues values(model_, places_, batch, loss());
@@ -54,6 +55,7 @@ class Graph {
   }
 
   [[nodiscard]] RunValues test_on_batch(const nn::Batch &batch) {
+    if (spec_.check) spec_.check(batch);
     const double before = loss() * static_cast<double>(records_);
     model_.test_on_batch(features_.read(batch));
     records_ += batch.records();

@@ -76,6 +76,16 @@ class MeanMetric : public Metric {
   });
 }
 
+inline void check_binary_labels(const nn::Batch &batch) {
+  if (batch.truths.size() != 1)
+    throw std::invalid_argument("classifying: a batch has one array of labels, not " +
+                                std::to_string(batch.truths.size()));
+  for (const double label : numbers_of<double>("labels", batch.truths[0]))
+    if (label != 0 && label != 1)
+      throw std::invalid_argument("classifying: of two classes the labels are 0 and 1, not " +
+                                  std::to_string(label) + "; n_classes says how many there are");
+}
+
 // A metric or a loss of Keras.
 [[nodiscard]] inline nlohmann::ordered_json of_keras(const char *class_name,
                                                      nlohmann::ordered_json config) {
@@ -106,6 +116,7 @@ inline void add_classification(EstimatorSpec &spec, Mode mode, const nn::Value &
     return;
   }
   spec.loss = detail::of_keras("BinaryCrossentropy", {{"from_logits", true}});
+  spec.check = detail::check_binary_labels;
   // A logit above 0 says the second class.
   spec.keras_metrics["accuracy"] = detail::of_keras("BinaryAccuracy", {{"threshold", 0}});
   spec.keras_metrics["precision"] = detail::of_keras("Precision", {{"thresholds", 0}});

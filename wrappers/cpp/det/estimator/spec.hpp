@@ -36,6 +36,7 @@ struct EstimatorSpec {
   nlohmann::ordered_json loss;  // of Keras: a name, or its class and configuration
   std::map<std::string, nlohmann::ordered_json> keras_metrics = {};  // of evaluations, the same way
   std::map<std::string, std::shared_ptr<Metric>> metrics = {};       // of evaluations
+  std::function<void(const nn::Batch &)> check = {};  // throws for one that cannot be compared
   // Of trainings.
   std::optional<nn::Optimizer> optimizer = {};   // from context().wrap_optimizer()
   std::map<std::string, Scalar> summaries = {};  // of each batch, beside its loss
