@@ -117,6 +117,20 @@ void test_the_rate_is_set_unless_a_schedule_says_it(void **) {
   assert_true(by_schedule->learning_rate() == 0.25);
 }
 
+// 1 - (1 + 2^-12 + 2^-26), of which a float keeps no more than 2^-12 behind the product; multiplied
+// and added at once, as some processors can, it would be another number.
+void test_each_product_is_rounded_on_every_processor(void **) {
+  nn::Weights weights;
+  weights.find_or_add("kernel", {{64}, nn::make_initializer("ones", "a test")});
+  weights.settle(0);
+  const float above_one = 1 + 0x1p-13F;
+  for (float &gradient : weights.at(0).gradient.elements()) gradient = above_one;
+  const auto descent = nn::make_optimizer(optimizer("SGD", {{"learning_rate", above_one}}));
+  descent->attach(weights);
+  descent->apply(weights);
+  for (const float value : weights.at(0).value.elements()) assert_true(value == -0x1p-12F);
+}
+
 }  // namespace
 }  // namespace det::test
 
@@ -129,6 +143,7 @@ int test_recorded_optimizers() {
       cmocka_unit_test(test_schedules),
       cmocka_unit_test(test_wrong_configurations_are_refused),
       cmocka_unit_test(test_the_rate_is_set_unless_a_schedule_says_it),
+      cmocka_unit_test(test_each_product_is_rounded_on_every_processor),
   };
   return cmocka_run_group_tests_name("recorded_optimizers", tests, nullptr, nullptr);
 }

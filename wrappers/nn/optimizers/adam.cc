@@ -3,10 +3,41 @@
 #include <cmath>
 
 #include "wrappers/nn/optimizers/editions.h"
+#include "wrappers/nn/vectorised.h"
 
 namespace det::nn {
 
 namespace {
+
+// Of one step; the rests are what the betas leave of 1.
+struct AdamFactors {
+  float alpha, rest_1, rest_2, epsilon;
+};
+
+DET_VECTORISED
+void adam_step(float *weights, const float *gradients, float *m, float *v, size_t count,
+               const AdamFactors &by) {
+  const auto [alpha, rest_1, rest_2, epsilon] = by;
+  for (size_t i = 0; i < count; ++i) {
+    const float g = gradients[i];
+    m[i] += (g - m[i]) * rest_1;
+    v[i] += (g * g - v[i]) * rest_2;
+    weights[i] -= m[i] * alpha / (std::sqrt(v[i]) + epsilon);
+  }
+}
+
+DET_VECTORISED
+void amsgrad_step(float *weights, const float *gradients, float *m, float *v, float *largest,
+                  size_t count, const AdamFactors &by) {
+  const auto [alpha, rest_1, rest_2, epsilon] = by;
+  for (size_t i = 0; i < count; ++i) {
+    const float g = gradients[i];
+    m[i] += (g - m[i]) * rest_1;
+    v[i] += (g * g - v[i]) * rest_2;
+    largest[i] = std::max(largest[i], v[i]);
+    weights[i] -= m[i] * alpha / (std::sqrt(largest[i]) + epsilon);
+  }
+}
 
 // What all of them read. TensorFlow 1 has other names for it.
 class Moments : public Optimizer {
@@ -46,29 +77,16 @@ class Adam : public Moments {
 
   void update(std::span<float> weights, std::span<const float> gradients) override {
     const float alpha = rate() * std::sqrt(1 - power(beta_2_)) / (1 - power(beta_1_));
-    float *m = slot(0);
-    float *v = slot(1);
+    const AdamFactors by{alpha, beta_1_.rest, beta_2_.rest, epsilon_};
+    const size_t count = weights.size();
     if (is_amsgrad_) {
-      float *largest = slot(2);
-      walk(weights, gradients, m, v, alpha,
-           [&](size_t i) { return largest[i] = std::max(largest[i], v[i]); });
+      amsgrad_step(weights.data(), gradients.data(), slot(0), slot(1), slot(2), count, by);
     } else {
-      walk(weights, gradients, m, v, alpha, [&](size_t i) { return v[i]; });
+      adam_step(weights.data(), gradients.data(), slot(0), slot(1), count, by);
     }
   }
 
  private:
-  template <class Size>
-  void walk(std::span<float> weights, std::span<const float> gradients, float *m, float *v,
-            float alpha, const Size &size) const {
-    for (size_t i = 0; i < weights.size(); ++i) {
-      const float g = gradients[i];
-      m[i] += (g - m[i]) * beta_1_.rest;
-      v[i] += (g * g - v[i]) * beta_2_.rest;
-      weights[i] -= m[i] * alpha / (std::sqrt(size(i)) + epsilon_);
-    }
-  }
-
   const std::string name_;
   const bool is_amsgrad_;
 };

@@ -1,10 +1,35 @@
 #include <cmath>
 
 #include "wrappers/nn/optimizers/editions.h"
+#include "wrappers/nn/vectorised.h"
 
 namespace det::nn {
 
 namespace {
+
+DET_VECTORISED
+void descend(float *weights, const float *gradients, size_t count, float rate) {
+  for (size_t i = 0; i < count; ++i) weights[i] -= rate * gradients[i];
+}
+
+DET_VECTORISED
+void descend_with_momentum(float *weights, const float *gradients, float *velocities, size_t count,
+                           float momentum, float taken, float moved) {
+  for (size_t i = 0; i < count; ++i) {
+    velocities[i] = momentum * velocities[i] - taken * gradients[i];
+    weights[i] += moved * velocities[i];
+  }
+}
+
+DET_VECTORISED
+void descend_with_nesterov(float *weights, const float *gradients, float *velocities, size_t count,
+                           float momentum, float taken, float moved) {
+  for (size_t i = 0; i < count; ++i) {
+    const float change = taken * gradients[i];
+    velocities[i] = momentum * velocities[i] - change;
+    weights[i] += moved * (momentum * velocities[i] - change);
+  }
+}
 
 class Sgd : public Optimizer {
  public:
@@ -24,19 +49,16 @@ class Sgd : public Optimizer {
 
   void update(std::span<float> weights, std::span<const float> gradients) override {
     const auto rate = static_cast<float>(learning_rate());
+    const size_t count = weights.size();
     if (momentum_ == 0) {
-      for (size_t i = 0; i < weights.size(); ++i) weights[i] -= rate * gradients[i];
+      descend(weights.data(), gradients.data(), count, rate);
       return;
     }
-    float *velocities = slot(0);
     // Velocities of TensorFlow 1 are without the rate.
     const float taken = is_v1_ ? -1 : rate;
     const float moved = is_v1_ ? -rate : 1;
-    for (size_t i = 0; i < weights.size(); ++i) {
-      const float change = taken * gradients[i];
-      velocities[i] = momentum_ * velocities[i] - change;
-      weights[i] += moved * (is_nesterov_ ? momentum_ * velocities[i] - change : velocities[i]);
-    }
+    const auto step = is_nesterov_ ? descend_with_nesterov : descend_with_momentum;
+    step(weights.data(), gradients.data(), slot(0), count, momentum_, taken, moved);
   }
 
  private:
