@@ -1,11 +1,13 @@
 // Features of records made into numbers through det/estimator.hpp.
 #include <det/estimator.hpp>
+#include <det/nn.hpp>
 
 #include "tests/cmocka.h"
 
 namespace {
 
 using namespace det::estimator;
+namespace nn = det::nn;
 using det::nn::Array;
 using det::nn::Batch;
 
@@ -62,7 +64,7 @@ void what_a_vocabulary_does_not_have_is_no_category(void **) {
 void another_number_may_be_a_category_of_its_own(void **) {
   const Batch batch = one_feature(std::vector<int64_t>{-1, 1, 2});
   const auto column = categorical_column_with_identity("x", 2, 0);
-  assert_numbers(input_layer(batch, {indicator_column(column)}), {3, 2}, {1, 0, 0, 1, 1, 0});
+  assert_numbers(input_layer(batch, {indicator_column(column)}), {3, 2}, {0, 0, 0, 1, 1, 0});
 }
 
 void columns_lie_in_the_order_of_their_names(void **) {
@@ -92,6 +94,51 @@ void what_does_not_fit_says_why(void **) {
                         (void)input_layer(uneven, {numeric_column("a"), numeric_column("b")});
                       }).c_str(),
                       "making an input layer: the column 'b' has 1 records, and the batch 2");
+}
+
+void texts_of_categories_are_told_from_numbers(void **) {
+  const Batch numbers = one_feature(std::vector<int64_t>{1});
+  const auto words =
+      categorical_column_with_vocabulary_list("x", std::vector<std::string>{"one", "two"});
+  assert_string_equal(
+      refusal_of([&] { (void)input_layer(numbers, {indicator_column(words)}); }).c_str(),
+      "reading the feature 'x': its column takes texts; make them with det::nn::texts()");
+  assert_string_equal(refusal_of([] { (void)nn::texts({"three"}, 4); }).c_str(),
+                      "making an array of texts: one has 5 bytes, and its width is 4");
+  assert_string_equal(refusal_of([] { (void)nn::texts({std::string("a\0b", 3)}); }).c_str(),
+                      "making an array of texts: one has a zero in it");
+  const Array padded = nn::texts({"", "three"}, 8);
+  assert_true(padded.shape() == (nn::Shape{2, 8}));
+  assert_true(nn::texts_of(padded) == (std::vector<std::string_view>{"", "three"}));
+}
+
+void embeddings_are_weights_of_a_model(void **) {
+  const auto column = categorical_column_with_identity("x", 3);
+  const Batch batch = one_feature(std::vector<int64_t>{1});
+  assert_string_equal(
+      refusal_of([&] { (void)input_layer(batch, {embedding_column(column, 2)}); }).c_str(),
+      "making an input layer: the column 'x_embedding' has weights, which only a model has; see "
+      "input_parts()");
+  assert_string_equal(refusal_of([&] { (void)embedding_column(column, 0); }).c_str(),
+                      "making an embedding of the column 'x': its dimension is 1 or more");
+  assert_string_equal(refusal_of([&] { (void)embedding_column(column, 2, {"max"}); }).c_str(),
+                      "making an embedding of the column 'x': there is no combiner 'max'; there "
+                      "are 'mean', 'sum' and 'sqrtn'");
+}
+
+void an_embedding_is_trained_where_it_may_be(void **) {
+  for (const bool trainable : {true, false}) {
+    EmbeddingOptions options;
+    options.trainable = trainable;
+    options.initializer = "ones";
+    const auto column = embedding_column(categorical_column_with_hash_bucket("x", 4), 3, options);
+    const nn::Value numbers = nn::input({4});
+    const nn::Model model =
+        nn::Model::create(nn::describe_functional({numbers}, {(*column.layer())(numbers)}));
+    const det::Tensor weight = model.weights().at(0);
+    assert_true(model.is_trained(0) == trainable && weight.shape == (nn::Shape{4, 3}));
+    assert_float_equal(*static_cast<const float *>(weight.data), 1, 0);
+  }
 }
 
 void what_is_no_column_is_refused_when_it_is_made(void **) {
@@ -130,6 +177,9 @@ int main() {
       cmocka_unit_test(another_number_may_be_a_category_of_its_own),
       cmocka_unit_test(columns_lie_in_the_order_of_their_names),
       cmocka_unit_test(what_does_not_fit_says_why),
+      cmocka_unit_test(texts_of_categories_are_told_from_numbers),
+      cmocka_unit_test(embeddings_are_weights_of_a_model),
+      cmocka_unit_test(an_embedding_is_trained_where_it_may_be),
       cmocka_unit_test(what_is_no_column_is_refused_when_it_is_made),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -1,114 +1,147 @@
 // Feature columns of categories, and what makes numbers of all columns of a network.
 #pragma once
 
-#include <det/estimator/feature_column.hpp>
+#include <det/estimator/categories.hpp>
 
-#include <optional>
+#include <cmath>
 
 namespace det {
 inline namespace v1 {
 namespace estimator {
 
-// Whole numbers that stand for categories, any count of them in a record. A category below 0 is
-// none.
-class CategoricalColumn {
- public:
-  using Category = std::function<int64_t(int64_t)>;
-
-  CategoricalColumn(std::string key, int64_t categories, Category category)
-      : key_(std::move(key)), categories_(categories), category_(std::move(category)) {
-    if (categories < 1)
-      throw std::invalid_argument("making the categorical column '" + key_ +
-                                  "': it has one category or more");
-  }
-
-  [[nodiscard]] const std::string &key() const noexcept { return key_; }
-  [[nodiscard]] int64_t categories() const noexcept { return categories_; }
-  [[nodiscard]] std::vector<int64_t> categories_of(const nn::Array &values) const {
-    std::vector<int64_t> found = detail::numbers_of<int64_t>(key_, values);
-    std::transform(found.begin(), found.end(), found.begin(), category_);
-    return found;
-  }
-
- private:
-  std::string key_;
-  int64_t categories_;
-  Category category_;
-};
-
-// The numbers 0 to `categories` - 1 are the categories. Others are `otherwise`, or refused where
-// there is none.
-[[nodiscard]] inline CategoricalColumn categorical_column_with_identity(
-    const std::string &key, int64_t categories, std::optional<int64_t> otherwise = {}) {
-  if (otherwise && (*otherwise < 0 || *otherwise >= categories))
-    throw std::invalid_argument("making the categorical column '" + key + "': what it takes " +
-                                "otherwise is none of its " + std::to_string(categories) +
-                                " categories");
-  return {key, categories, [=](int64_t number) {
-            if (number >= 0 && number < categories) return number;
-            if (otherwise) return *otherwise;
-            detail::refuse_feature(key, "it has " + std::to_string(number) +
-                                            ", and its column is made for 0 to " +
-                                            std::to_string(categories - 1));
-          }};
-}
-
-// The numbers of a list are the categories, in its order; others are none.
-[[nodiscard]] inline CategoricalColumn categorical_column_with_vocabulary_list(
-    const std::string &key, const std::vector<int64_t> &vocabulary) {
-  std::map<int64_t, int64_t> places;
-  for (const int64_t word : vocabulary)
-    if (!places.emplace(word, static_cast<int64_t>(places.size())).second)
-      throw std::invalid_argument("making the categorical column '" + key +
-                                  "': its vocabulary has " + std::to_string(word) + " twice");
-  return {key, static_cast<int64_t>(vocabulary.size()), [places](int64_t number) {
-            const auto found = places.find(number);
-            return found == places.end() ? int64_t{-1} : found->second;
-          }};
-}
-
 // How often a record has each category.
 [[nodiscard]] inline DenseColumn indicator_column(const CategoricalColumn &source) {
   return {source.key() + "_indicator", source.key(), source.categories(),
-          [=](const nn::Array &values) {
-            const auto categories = static_cast<size_t>(source.categories());
-            const size_t width = detail::width_of(values);
-            const std::vector<int64_t> found = source.categories_of(values);
-            std::vector<float> counts(static_cast<size_t>(values.records()) * categories);
-            for (size_t i = 0; i < found.size(); ++i)
-              if (found[i] >= 0) ++counts[i / width * categories + static_cast<size_t>(found[i])];
-            return counts;
+          [=](const nn::Array &values) { return source.counts(values); }};
+}
+
+struct EmbeddingOptions {
+  // How the embeddings of a record with several categories become one: "mean", "sum", or "sqrtn",
+  // which divides their sum by the root of how many there are.
+  std::string combiner = "mean";
+  // As Keras names it; null: normal numbers that deviate by one over the root of the dimension.
+  nn::ConfigValue initializer = nullptr;
+  bool trainable = true;
+};
+
+// `dimension` numbers for each category, which training finds; zeros for a record of no category.
+[[nodiscard]] inline DenseColumn embedding_column(const CategoricalColumn &source,
+                                                  int64_t dimension,
+                                                  const EmbeddingOptions &options = {}) {
+  const auto refuse = [&](const std::string &why) {
+    throw std::invalid_argument("making an embedding of the column '" + source.key() + "': " + why);
+  };
+  if (dimension < 1) refuse("its dimension is 1 or more");
+  const std::string combiner = options.combiner;
+  if (combiner != "mean" && combiner != "sum" && combiner != "sqrtn")
+    refuse("there is no combiner '" + combiner + "'; there are 'mean', 'sum' and 'sqrtn'");
+
+  // The product of these with the embeddings is what a record has.
+  const auto weighted_counts = [=](const nn::Array &values) {
+    const auto categories = static_cast<size_t>(source.categories());
+    std::vector<float> counts = source.counts(values);
+    for (auto begin = counts.begin(); begin != counts.end() && combiner != "sum";) {
+      const auto end = begin + static_cast<std::ptrdiff_t>(categories);
+      float divisor = 0;
+      for (auto count = begin; count != end; ++count) divisor += *count;
+      if (combiner == "sqrtn") divisor = std::sqrt(divisor);
+      for (; begin != end; ++begin)
+        if (divisor > 0) *begin /= divisor;
+    }
+    return counts;
+  };
+  const std::string name = source.key() + "_embedding";
+  nn::Described usual("TruncatedNormal");
+  usual.set_field("stddev", 1 / std::sqrt(static_cast<double>(dimension)));
+  const nn::ConfigValue initializer = options.initializer.text() == "null"
+                                          ? nn::ConfigValue::json(usual.json())
+                                          : options.initializer;
+  return {name, source.key(), source.categories(), weighted_counts,
+          [=, trainable = options.trainable] {
+            return nn::dense(dimension)
+                .use_bias(false)
+                .kernel_initializer(initializer)
+                .set("trainable", trainable);
           }};
 }
 
-// What a network takes of a batch: its columns side by side, in the order of their names; of the
-// shape {records, the columns' widths}. Throws std::invalid_argument where columns share a name or
-// features have different numbers of records.
-[[nodiscard]] inline nn::Array input_layer(const nn::Batch &batch,
-                                           std::vector<DenseColumn> columns) {
+// The columns of a network in the order of their names, those side by side that have no weights: a
+// model has an input for each part, and applies the layer of its column if that has one. Throws
+// std::invalid_argument where there is no column, or two have one name.
+[[nodiscard]] inline std::vector<std::vector<DenseColumn>> input_parts(
+    std::vector<DenseColumn> columns) {
   if (columns.empty()) throw std::invalid_argument("making an input layer: it has no column");
   std::sort(columns.begin(), columns.end(),
             [](const DenseColumn &a, const DenseColumn &b) { return a.name() < b.name(); });
-  int64_t width = 0;
-  for (size_t i = 0; i < columns.size(); ++i) {
-    if (i > 0 && columns[i].name() == columns[i - 1].name())
+  std::vector<std::vector<DenseColumn>> parts;
+  const DenseColumn *before = nullptr;
+  for (const DenseColumn &column : columns) {
+    if (before != nullptr && column.name() == before->name())
       throw std::invalid_argument("making an input layer: two columns have the name '" +
-                                  columns[i].name() + "'");
-    width += columns[i].width();
+                                  column.name() + "'");
+    if (before == nullptr || column.layer() || before->layer()) parts.emplace_back();
+    parts.back().push_back(column);
+    before = &column;
   }
+  return parts;
+}
+
+[[nodiscard]] inline int64_t width_of(const std::vector<DenseColumn> &part) {
+  int64_t width = 0;
+  for (const DenseColumn &column : part) width += column.width();
+  return width;
+}
+
+// What a model takes of a batch for a part: {records, width_of(part)}. Throws std::invalid_argument
+// where features have different numbers of records.
+[[nodiscard]] inline nn::Array part_of(const nn::Batch &batch,
+                                       const std::vector<DenseColumn> &part) {
+  const int64_t width = width_of(part);
   const nn::Array all = nn::Array::unset(Dtype::f32, {batch.records(), width});
   float *place = all.data();
-  for (const DenseColumn &column : columns) {
-    const nn::Array part = column.transform(batch);
-    if (part.records() != batch.records())
+  for (const DenseColumn &column : part) {
+    const nn::Array numbers = column.transform(batch);
+    if (numbers.records() != batch.records())
       throw std::invalid_argument("making an input layer: the column '" + column.name() + "' has " +
-                                  std::to_string(part.records()) + " records, and the batch " +
+                                  std::to_string(numbers.records()) + " records, and the batch " +
                                   std::to_string(batch.records()));
-    for (int64_t record = 0; record < part.records(); ++record)
-      std::copy_n(part.data() + record * column.width(), column.width(), place + record * width);
+    for (int64_t record = 0; record < numbers.records(); ++record)
+      std::copy_n(numbers.data() + record * column.width(), column.width(), place + record * width);
     place += column.width();
   }
   return all;
+}
+
+// All columns of a network without weights, of a batch: {records, the columns' widths}. Throws
+// std::invalid_argument where a column has weights, columns share a name, or features have
+// different numbers of records.
+[[nodiscard]] inline nn::Array input_layer(const nn::Batch &batch,
+                                           const std::vector<DenseColumn> &columns) {
+  const auto parts = input_parts(columns);
+  for (const DenseColumn &column : columns)
+    if (column.layer())
+      throw std::invalid_argument("making an input layer: the column '" + column.name() +
+                                  "' has weights, which only a model has; see input_parts()");
+  return part_of(batch, parts[0]);
+}
+
+// All columns in a functional model, {records, the columns' widths, and of an embedding its
+// dimension}. `place` is called with each input and its part, whose numbers part_of() gives.
+template <class Place>
+[[nodiscard]] nn::Value input_layer(const std::vector<DenseColumn> &columns,
+                                    const std::string &name, const Place &place) {
+  std::vector<nn::Value> values;
+  const auto parts = input_parts(columns);
+  for (const std::vector<DenseColumn> &part : parts) {
+    const std::string first = name + "/" + part[0].name();
+    const bool is_alone = parts.size() == 1 && !part[0].layer();
+    const nn::Value numbers =
+        nn::input({width_of(part)}, (is_alone ? name : first + "/numbers").c_str());
+    place(numbers, part);
+    std::optional<nn::Layer> layer = part[0].layer();
+    values.push_back(layer ? layer->named(first)(numbers) : numbers);
+  }
+  return values.size() == 1 ? values[0] : nn::concatenate().named(name + "/concat")(values);
 }
 
 }  // namespace estimator

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <det/nn/batch.hpp>
+#include <det/nn/layer.hpp>
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 
 namespace det {
 inline namespace v1 {
@@ -68,12 +70,15 @@ class DenseColumn {
  public:
   // Gives `width` numbers for each record of the feature.
   using Transform = std::function<std::vector<float>(const nn::Array &)>;
+  using MakeLayer = std::function<nn::Layer()>;
 
-  DenseColumn(std::string name, std::string key, int64_t width, Transform transform)
+  DenseColumn(std::string name, std::string key, int64_t width, Transform transform,
+              MakeLayer make_layer = {})
       : name_(std::move(name)),
         key_(std::move(key)),
         width_(width),
-        transform_(std::move(transform)) {}
+        transform_(std::move(transform)),
+        make_layer_(std::move(make_layer)) {}
 
   [[nodiscard]] const std::string &name() const noexcept { return name_; }
   [[nodiscard]] int64_t width() const noexcept { return width_; }
@@ -83,11 +88,17 @@ class DenseColumn {
     const nn::Array &values = batch.feature(key_);
     return nn::Array(transform_(values), {values.records(), width_});
   }
+  // A new one of what a model applies to those numbers, with weights that are trained; most columns
+  // have none.
+  [[nodiscard]] std::optional<nn::Layer> layer() const {
+    return make_layer_ ? std::optional(make_layer_()) : std::nullopt;
+  }
 
  private:
   std::string name_, key_;
   int64_t width_;
   Transform transform_;
+  MakeLayer make_layer_;
 };
 
 // A feature's numbers as they are, or as a function changes each.

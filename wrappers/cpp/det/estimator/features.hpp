@@ -22,14 +22,15 @@ class Features {
                  [key](const nn::Batch &batch) { return batch.feature(key); });
   }
 
-  // The numbers of feature columns side by side: {records, the columns' widths}.
+  // The numbers of feature columns side by side, with the embeddings that the model has of them:
+  // {records, the columns' widths}.
   nn::Value input_layer(const std::vector<DenseColumn> &columns) {
-    const nn::Array numbers = estimator::input_layer(example_, columns);
     const std::string name = "input_layer" + (layers_ == 0 ? "" : "_" + std::to_string(layers_));
     ++layers_;
-    return place(nn::input({numbers.shape()[1]}, name.c_str()), [columns](const nn::Batch &batch) {
-      return estimator::input_layer(batch, columns);
-    });
+    return estimator::input_layer(
+        columns, name, [&](const nn::Value &input, const std::vector<DenseColumn> &part) {
+          place(input, [part](const nn::Batch &batch) { return part_of(batch, part); });
+        });
   }
 
   // In the order in which they were asked for.
