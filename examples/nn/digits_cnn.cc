@@ -1,9 +1,9 @@
-// A convolutional network for the digits of examples/data, as a trial of det::keras. From a build
-// directory:
+// A convolutional network for the digits of examples/data, as a trial of det::keras:
 //
-//     det run ../examples/nn/const.yaml -- examples/digits_cnn
-//     det run ../examples/nn/adaptive.yaml -- examples/digits_cnn
-//     det run ../examples/nn/distributed.yaml -- examples/digits_cnn
+//     c++ -std=c++17 digits_cnn.cc $(pkg-config --cflags --libs detnn-cpp) -o digits_cnn
+//     det run const.yaml -- ./digits_cnn
+//     det run adaptive.yaml -- ./digits_cnn
+//     det run distributed.yaml -- ./digits_cnn
 #include <det/keras.hpp>
 #include <fstream>
 #include <sstream>

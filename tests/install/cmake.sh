@@ -38,6 +38,15 @@ target_link_libraries(metrics PRIVATE detcore::cpp)"
 cmake --build "$folder/project" >"$folder/cmake.txt" || { cat "$folder/cmake.txt"; exit 1; }
 "$folder/project/metrics" | grep '"resident_mib":12'
 
+if [ -e "$build/packaging/detnn.pc" ]; then
+  found CXX "REQUIRED COMPONENTS nn" "add_executable(model $source/examples/nn/model.cc)
+target_link_libraries(model PRIVATE detcore::nn detcore::cpp)"
+  cmake --build "$folder/project" >"$folder/cmake.txt" || { cat "$folder/cmake.txt"; exit 1; }
+  "$folder/project/model" | grep '^after 500 batches: loss 0.00'
+  rm "$libdir"/libdetnn.so*
+fi
+refused NONE "REQUIRED COMPONENTS nn" "component 'nn' is not there"
+
 for version in "" 0 0.1 0.1.0 "0.1.0 EXACT" 0.0.9...0.2 0.1...0.1.0 "0...<1"; do
   found NONE "$version REQUIRED"
 done
@@ -45,7 +54,7 @@ for version in 0.2 0.1.1 1 "0.1.1 EXACT" 0.2...0.3 "0.0.1...<0.1.0" 0.0.1...0.0.
   refused NONE "$version REQUIRED" "version: 0.1.0"
 done
 
-refused NONE "REQUIRED COMPONENTS nonsense" "there is no component 'nonsense' of detcore; there is: mpi"
+refused NONE "REQUIRED COMPONENTS nonsense" "there is no component 'nonsense' of detcore; there are: mpi, nn"
 found NONE "REQUIRED OPTIONAL_COMPONENTS nonsense" "if(detcore_nonsense_FOUND OR NOT TARGET detcore::detcore)
   message(FATAL_ERROR)
 endif()"

@@ -10,13 +10,16 @@ if compiler=$(command -v mpicc.openmpi); then ln -s "$compiler" "$folder/bin/mpi
 export PATH="$folder/bin:$PATH"
 
 compiled=
-for file in "$folder"/examples/c/*.c "$folder"/examples/cpp/*.cc "$folder"/examples/mpi/*.c "$folder"/examples/languages/train.c*; do
+for file in "$folder"/examples/c/*.c "$folder"/examples/cpp/*.cc "$folder"/examples/mpi/*.c "$folder"/examples/nn/*.cc "$folder"/examples/languages/train.c*; do
   name=${file##*/}
   program=${file%.*}
   line=$(awk '{ sub(/^( \*|\/\/) */, "") } /^(mpi)?cc |^c\+\+ / || more { print; more = /\\$/ }
     /\*\/|^#/ { exit }' "$file")
   [ -n "$line" ] || continue
-  case $line in mpicc*) [ -e "$PKG_CONFIG_LIBDIR/detcore-mpi.pc" ] || continue ;; esac
+  case $line in
+    mpicc*) [ -e "$PKG_CONFIG_LIBDIR/detcore-mpi.pc" ] || continue ;;
+    *detnn-cpp*) [ -e "$build/packaging/detnn.pc" ] || continue ;;
+  esac
   echo "$name: $line"
   rm -f "$program" # of another language
   (cd "${file%/*}" && sh -c "$line") || fail "$name: what its head shows does not compile it"
@@ -30,3 +33,7 @@ done
 cd "$folder/examples/c"
 LD_LIBRARY_PATH=$libdir ./digits | tee "$folder/digits.txt"
 "$prefix/bin/det" ls | grep -q digits
+
+[ -e "$build/packaging/detnn.pc" ] || exit 0
+cd "$folder/examples/nn"
+LD_LIBRARY_PATH=$libdir "$prefix/bin/det" run const.yaml -- ./digits_cnn | tee "$folder/cnn.txt"

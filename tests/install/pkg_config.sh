@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds and runs examples/c/minimal.c, and one in C++, with what pkg-config says, without any
-# other library's files.
+# Builds and runs examples/c/minimal.c, one in C++, and one that trains a model, with what pkg-config says,
+# without any other library's files.
 # shellcheck source=tests/install/prefix.sh
 . "${0%/*}/prefix.sh"
 
@@ -17,3 +17,9 @@ LD_LIBRARY_PATH=$libdir "$folder/minimal"
 c++ -std=c++17 -Wall -Wextra -pedantic -Werror "$source/examples/cpp/metrics.cc" \
   $(pkg-config --cflags --libs detcore-cpp) -o "$folder/metrics"
 LD_LIBRARY_PATH=$libdir "$folder/metrics" | grep '"resident_mib":12'
+
+[ -e "$build/packaging/detnn.pc" ] || exit 0 # not installed then
+# shellcheck disable=SC2046
+c++ -std=c++17 -Wall -Wextra -pedantic -Werror "$source/examples/nn/model.cc" \
+  $(pkg-config --cflags --libs detnn-cpp) -o "$folder/model"
+LD_LIBRARY_PATH=$libdir "$folder/model" | grep '^after 500 batches: loss 0.00'

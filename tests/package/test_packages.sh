@@ -25,18 +25,18 @@ if command -v ccache >/dev/null; then
 fi
 packages=$PWD/build-package/test
 
-# A new root, with a compiler and pkg-config besides what every system has.
+# A new root, with compilers and pkg-config besides what every system has.
 new_root() {
-  local base=$system-compiler
+  local base=$system-compilers
   make_root "$system"
-  if [ ! -e "$roots/$base/has-compiler" ]; then
+  if [ ! -e "$roots/$base/has-compilers" ]; then
     rm -rf "${roots:?}/$base"
     cp -a "$roots/$system" "$roots/$base"
     mount_root "$base"
     inside "$base" apt-get -qq update
-    inside "$base" apt-get -qq install --no-install-recommends gcc libc6-dev pkg-config
+    inside "$base" apt-get -qq install --no-install-recommends g++ pkg-config
     umount --recursive "$roots/$base"/{proc,sys,dev}
-    touch "$roots/$base/has-compiler"
+    touch "$roots/$base/has-compilers"
   fi
   rm -rf "${roots:?}/$kind"
   cp -a "$roots/$base" "$roots/$kind"
@@ -60,9 +60,13 @@ try_deb() {
   scripts/package.sh deb "$packages"
   lintian --fail-on error,warning --suppress-tags initial-upload-closes-no-bugs "$packages"/*.changes
   new_root
-  cp "$packages"/{detcore,libdetcore0,libdetcore-dev}_*.deb "$roots/$kind/tmp/"
+  cp "$packages"/{detcore,libdetcore0,libdetcore-dev,libdetnn0,libdetnn-dev}_*.deb "$roots/$kind/tmp/"
   inside "$kind" sh -c "apt-get -qq install --no-install-recommends /tmp/*.deb"
   use '[ "$(pkg-config --cflags --libs detcore | xargs)" = -ldetcore ]'
+  inside "$kind" sh -euc 'cd /usr/share/doc/detcore/examples/nn
+    c++ -std=c++17 digits_cnn.cc $(pkg-config --cflags --libs detnn-cpp) -o /tmp/digits_cnn
+    c++ -std=c++17 model.cc $(pkg-config --cflags --libs detnn-cpp) -o /tmp/model
+    /tmp/model'
   inside "$kind" sh -euc 'test -e /usr/share/man/man1/det-ls.1.gz -a -e /usr/share/doc/detcore/copyright'
 }
 
