@@ -1,13 +1,15 @@
 // A trial for test_estimator.py: it writes what is called, one JSON array per line, and the metrics
 // that were reported. MODEL chooses what is trained, and CONFIG how. With DIE_AFTER_BATCH=N its
 // process dies when hooks see that batch; FIRST_WEIGHTS are written into the model there after its
-// first batch; BREAK is a rule that it breaks.
+// first batch; BREAK is a rule that it breaks. SERVING has names of
+// models that are written for serving, and LOAD is a checkpoint to predict with instead.
 #include <signal.h>
 
 #include <cmath>
 #include <cstdlib>
 #include <det/client.hpp>
 #include <det/estimator.hpp>
+#include <sstream>
 
 namespace {
 
@@ -101,6 +103,14 @@ Batch exclusive_or() {
                    Array(std::vector<int32_t>{0, 1, 1, 0}, {4, 1}));
 }
 
+DNNOptions of_exclusive_or() {
+  DNNOptions options;
+  options.hidden_units = {4};
+  options.feature_columns = {numeric_column("x", {2})};
+  options.activation_fn = det::nn::sigmoid;
+  return options;
+}
+
 // Two features, and a label that follows from them.
 Batch waves(int64_t classes) {
   constexpr size_t records = 48;
@@ -155,10 +165,7 @@ class TestTrial : public EstimatorTrial {
     if (model_ == "linear")
       return Estimator([this](Features &features, Mode mode) { return linear(features, mode); });
     if (model_ == "dnn") {
-      DNNOptions options;
-      options.hidden_units = {4};
-      options.feature_columns = {numeric_column("x", {2})};
-      options.activation_fn = det::nn::sigmoid;
+      DNNOptions options = of_exclusive_or();
       options.optimizer = wrapped(det::nn::sgd(0.5));
       return dnn_classifier(options);
     }
@@ -178,9 +185,21 @@ class TestTrial : public EstimatorTrial {
     return spec;
   }
 
+  ServingInputReceiverFns build_serving_input_receiver_fns() override {
+    say({"trial", "build_serving_input_receiver_fns"});
+    ServingInputReceiverFns all;
+    std::istringstream names(variable("SERVING"));
+    for (std::string name; names >> name;)
+      all[name] = [this] {
+        say({"serving_fn", "called"});
+        return records().rows(0, 1);
+      };
+    return all;
+  }
+
  private:
   EstimatorSpec linear(Features &features, Mode mode) {
-    say({"model_fn", mode == Mode::train ? "train" : "eval"});
+    say({"model_fn", mode == Mode::train ? "train" : mode == Mode::evaluate ? "eval" : "infer"});
     EstimatorSpec spec;
     spec.predictions.emplace("y", det::nn::dense(1).named("w").use_bias(false).kernel_initializer(
                                       "zeros")(features["x"]));
@@ -230,12 +249,14 @@ class TestTrial : public EstimatorTrial {
   det::nn::Optimizer wrapped(const det::nn::Optimizer &optimizer) {
     return breaks("wrap_optimizer") ? optimizer : context().wrap_optimizer(optimizer);
   }
+  [[nodiscard]] Batch records() const {
+    return model_ == "linear" ? ramp()
+           : model_ == "dnn"  ? exclusive_or()
+                              : waves(model_ == "dropped" || breaks("labels") ? 3 : 2);
+  }
   det::nn::Dataset data(const char *what) {
     say({"input_fn", what});
-    const Batch all = model_ == "linear" ? ramp()
-                      : model_ == "dnn"  ? exclusive_or()
-                                         : waves(model_ == "dropped" || breaks("labels") ? 3 : 2);
-    auto dataset = det::nn::Dataset::from_arrays(all);
+    auto dataset = det::nn::Dataset::from_arrays(records());
     if (breaks("data")) dataset = dataset.take(0);
     if (model_ == "dropped" && what == std::string("train")) dataset = dataset.shuffle(20, 5);
     if (breaks("wrap_dataset")) return dataset.batch(context().get_per_slot_batch_size());
@@ -246,9 +267,31 @@ class TestTrial : public EstimatorTrial {
   const std::string model_ = variable("MODEL");
 };
 
+void predict_with(const std::filesystem::path &checkpoint) {
+  const bool is_linear = variable("MODEL") == "linear";
+  const SavedModel model = is_linear ? load_estimator_from_checkpoint_path(checkpoint)
+                                     : load_estimator_from_checkpoint_path(
+                                           checkpoint, dnn_classifier(of_exclusive_or()));
+  say({"inputs", model.inputs()});
+  for (const auto &[name, numbers] : model.predict(is_linear ? ramp().rows(0, 3) : exclusive_or()))
+    say({"prediction", name,
+         std::vector<float>(numbers.data(), numbers.data() + numbers.elements())});
+}
+
+int predict() {
+  try {
+    predict_with(variable("LOAD"));
+    return 0;
+  } catch (const std::exception &refused) {
+    std::fprintf(stderr, "%s\n", refused.what());
+    return 1;
+  }
+}
+
 }  // namespace
 
 int main(int argc, char **argv) {
+  if (!variable("LOAD").empty()) return predict();
   det::CoreOptions options;
   options.external_id = "small";
   const std::string hparams = variable("HPARAMS"), config = variable("CONFIG");

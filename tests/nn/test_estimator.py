@@ -41,9 +41,8 @@ def phases(case):
 
 
 def told(events):
-    """Without numbers; what is called, and what hooks are told."""
-    calls = [event[:3] for event in events if event[0] in ("trial", "input_fn", "model_fn", "hook")]
-    return [call for call in calls if call[1] != "build_serving_input_receiver_fns"]
+    """Without numbers: what is called."""
+    return [event[:3] for event in events if event[0] in ("trial", "input_fn", "model_fn", "serving_fn", "hook")]
 
 
 def weights(events):
@@ -154,6 +153,46 @@ def refuses_what_cannot_be_trained():
         assert json.loads(lines[-1]) == ["hook", "B", "on_trial_close"], rule
 
 
+def saved_models(home):
+    """By the step of the checkpoint that has them."""
+    checkpoints = [path.parent for path in pathlib.Path(home).glob("*/metadata.json")]
+    return {json.loads((path / "metadata.json").read_text())["steps_completed"]: path for path in checkpoints}
+
+
+def writes_models_for_serving_as_recorded():
+    recorded_run = [event for event in phases("e-serving-one")[0] if event[0] in ("serving_fn", "model_fn")]
+    with tempfile.TemporaryDirectory() as home:
+        given = environment("linear", 4, 3, SERVING="inference")
+        events = [json.loads(line) for line in finished(home, **given)]
+        called = [call for call in told(events) if call[0] in ("serving_fn", "model_fn") and call[1] != "eval"]
+        assert called == recorded_run, called
+        for steps, expected in (2, [0, 0.0365555584, 0.0731111169]), (4, [0, 0.272831976, 0.545663953]):
+            checkpoint = saved_models(home)[steps]
+            (exported,) = (checkpoint / "inference").iterdir()
+            assert {path.name for path in exported.iterdir()} == {"saved_model.json", "variables.safetensors", "model.onnx"}
+            inputs, (_, name, found) = map(json.loads, finished(home, LOAD=str(checkpoint), **given))
+            assert inputs == ["inputs", ["x"]] and name == "y", (inputs, name)
+            assert_close(found, expected, f"predictions after {steps} steps")
+
+
+def serves_features_as_the_trial_takes_them():
+    with tempfile.TemporaryDirectory() as home:
+        given = environment("dnn", 10, 4, 10, SERVING="one other")
+        events = [json.loads(line) for line in finished(home, **given)]
+        checkpoint = saved_models(home)[10]
+        code, _, errors = train(home, LOAD=str(checkpoint), **given)
+        assert code == 1 and "several" in errors and "/one/" in errors and "/other/" in errors, errors
+        lines = [json.loads(line) for line in finished(home, LOAD=str(checkpoint / "other"), **given)]
+        found = {line[1]: line[2] for line in lines if line[0] == "prediction"}
+        assert found.keys() == {"logistic", "logits"}, found
+        mean = reports(events, "validation")[-1]["metrics"]["prediction/mean"]
+        assert_close(sum(found["logistic"]) / 4, mean, "mean of predictions")
+    with tempfile.TemporaryDirectory() as home:
+        finished(home, **environment("linear", 2, 3))
+        code, _, errors = train(home, LOAD=str(saved_models(home)[2]), MODEL="linear")
+        assert code == 1 and "no saved model" in errors, errors
+
+
 def reduces_metrics_over_batches_and_ranks():
     for before, states, sums in (((), [{"sum": 45.0, "batches": 4}], [3, 9, 12, 21]),
                                  (ranks(2), [{"sum": 20.0, "batches": 3}, {"sum": 25.0, "batches": 3}], [2, 4, 8, 9, 10, 12])):
@@ -177,7 +216,8 @@ def ranks_train_as_one_process():
 
 checks = [calls_hooks_as_recorded, evaluates_as_many_batches_as_recorded, computes_a_deep_network_as_recorded,
           goes_on_after_a_kill_as_if_there_was_none, learns_with_every_premade_estimator, stops_where_a_hook_wants_it,
-          refuses_what_cannot_be_trained, reduces_metrics_over_batches_and_ranks]
+          refuses_what_cannot_be_trained, writes_models_for_serving_as_recorded, serves_features_as_the_trial_takes_them,
+          reduces_metrics_over_batches_and_ranks]
 if mpirun:
     checks.append(ranks_train_as_one_process)
 tell(checks)

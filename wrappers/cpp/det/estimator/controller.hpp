@@ -26,8 +26,14 @@ class Controller {
         estimator_(trial.build_estimator()),
         train_spec_(trial.build_train_spec()),
         eval_spec_(trial.build_validation_spec()),
+        serving_(trial.build_serving_input_receiver_fns()),
         hooks_(train_spec_.hooks),
-        sequencer_(TrialSequencer::create(context.core(), context.get_global_batch_size())) {}
+        sequencer_(TrialSequencer::create(context.core(), context.get_global_batch_size())) {
+    for (const auto &[name, function] : serving_)
+      if (!function || name.empty() || std::filesystem::path(name).filename() != name)
+        throw std::invalid_argument("building a trial: the serving input receiver '" + name +
+                                    "' has no function, or no name that a directory can have");
+  }
 
   // Until there are no more workloads.
   void run() {
@@ -134,9 +140,14 @@ class Controller {
   }
 
   nlohmann::ordered_json save() {
-    return trials::saved(context_, batches_trained_, "saved_weights", [&](const Store &store) {
+    return trials::saved(context_, batches_trained_, "saved_model", [&](const Store &store) {
       const std::filesystem::path directory = store.path();
       trials::save_model(store, graph_->model(), detail::model_files);
+      for (const auto &[name, receive] : serving_) {
+        const Graph graph(estimator_.model_fn(), Mode::predict, receive(), 0);
+        graph.take_weights(*graph_);
+        detail::export_saved_model(graph, directory / name);
+      }
       hooks_.call(&RunHook::on_checkpoint_end, directory);
       trials::write_text(directory / trials::sequencer_file, sequencer_.state().text());
       trials::write_text(directory / "load_data.json",
@@ -153,6 +164,7 @@ class Controller {
   const Estimator estimator_;
   const TrainSpec train_spec_;
   const EvalSpec eval_spec_;
+  const ServingInputReceiverFns serving_;
   const Hooks hooks_;
   const TrialSequencer sequencer_;
   std::optional<Input> training_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <det/estimator/categorical_column.hpp>
+#include <det/nlohmann_json.hpp>
 #include <det/nn.hpp>
 
 namespace det {
@@ -35,6 +36,13 @@ class Features {
 
   // In the order in which they were asked for.
   [[nodiscard]] const std::vector<nn::Value> &inputs() const { return inputs_; }
+  // Theirs.
+  [[nodiscard]] std::vector<std::string> names() const {
+    std::vector<std::string> names;
+    for (const nn::Value &input : inputs_)
+      names.push_back(nlohmann::json::parse(input.node()->layer->field("name")));
+    return names;
+  }
   // The batch as the model takes it.
   [[nodiscard]] nn::Batch read(const nn::Batch &batch) const {
     nn::Batch taken{{}, batch.truths, batch.sample_weights};

@@ -30,6 +30,8 @@ class Graph {
 
   [[nodiscard]] const nn::Model &model() const { return model_; }
   [[nodiscard]] const EstimatorSpec &spec() const { return spec_; }
+  [[nodiscard]] const Features &features() const { return features_; }
+  [[nodiscard]] const RunValues::Places &places() const { return places_; }
 
   // The weights of the other mode's model, as they are now.
   void take_weights(const Graph &other) const {

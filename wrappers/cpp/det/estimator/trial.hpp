@@ -1,7 +1,7 @@
 // A trial, and what it is given (seed: EstimatorTrial, EstimatorTrialContext).
 #pragma once
 
-#include <det/estimator/spec.hpp>
+#include <det/estimator/saved_model.hpp>
 #include <det/trials/context.hpp>
 
 namespace det {
@@ -33,6 +33,9 @@ class Trial {
   virtual Estimator build_estimator() = 0;
   virtual TrainSpec build_train_spec() = 0;
   virtual EvalSpec build_validation_spec() = 0;
+  // For each a model is written into checkpoints, below a directory of its name, that takes what
+  // the function gives.
+  virtual ServingInputReceiverFns build_serving_input_receiver_fns() { return {}; }
 
  protected:
   [[nodiscard]] TrialContext &context() const { return context_; }

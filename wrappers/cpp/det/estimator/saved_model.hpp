@@ -1,0 +1,121 @@
+// Models for serving: written into checkpoints, and read from there (source:
+// tf.estimator.Estimator.export_saved_model; seed: load_estimator_from_checkpoint_path).
+#pragma once
+
+#include <det/estimator/graph.hpp>
+#include <det/trials/files.hpp>
+
+#include <chrono>
+
+namespace det {
+inline namespace v1 {
+namespace estimator {
+
+// Gives features as they will come in. Their names, shapes and types count, their numbers do not.
+using ServingInputReceiverFn = std::function<nn::Batch()>;
+using ServingInputReceiverFns = std::map<std::string, ServingInputReceiverFn>;
+
+namespace detail {
+
+inline constexpr const char *saved_model_file = "saved_model.json";
+inline constexpr const char *variables_file = "variables.safetensors";
+inline constexpr const char *onnx_file = "model.onnx";
+
+// Into a directory named after the second, below `directory`.
+inline void export_saved_model(const Graph &graph, const std::filesystem::path &directory) {
+  using std::chrono::system_clock;
+  const auto second = system_clock::to_time_t(system_clock::now());
+  const std::filesystem::path to = directory / std::to_string(second);
+  std::filesystem::create_directories(to);
+  const nlohmann::ordered_json described = {
+      {"model", nlohmann::ordered_json::parse(graph.model().to_json().text())},
+      {"inputs", graph.features().names()},
+      {"predictions", graph.places()}};
+  trials::write_text(to / saved_model_file, described.dump());
+  graph.model().save_weights((to / variables_file).string());
+  try {
+    graph.model().write_onnx((to / onnx_file).string());
+  } catch (const Error &refusal) {  // not every model can be said in ONNX
+    if (refusal.code() != Code::unsupported) throw;
+  }
+}
+
+// Those that a directory has, however deep. Throws std::runtime_error unless there is one.
+[[nodiscard]] inline std::filesystem::path saved_model_below(
+    const std::filesystem::path &directory) {
+  std::vector<std::filesystem::path> found;
+  for (const auto &entry : std::filesystem::recursive_directory_iterator(directory))
+    if (entry.path().filename() == saved_model_file) found.push_back(entry.path().parent_path());
+  if (found.size() == 1) return found[0];
+  std::sort(found.begin(), found.end());
+  std::string names;
+  for (const auto &one : found) names += (names.empty() ? "'" : ", '") + one.string() + "'";
+  throw std::runtime_error(
+      "loading an estimator from '" + directory.string() + "': " +
+      (found.empty() ? "there is no saved model in it; a trial's "
+                       "build_serving_input_receiver_fns() says what its checkpoints have"
+                     : "there are several saved models in it; load one of " + names));
+}
+
+}  // namespace detail
+
+// A model that predicts. For one thread at a time.
+class SavedModel {
+ public:
+  // Of a directory that has one. With the estimator of its trial it takes features as the trial
+  // does, else the inputs of its model.
+  explicit SavedModel(const std::filesystem::path &directory,
+                      std::optional<Estimator> estimator = {})
+      : estimator_(std::move(estimator)) {
+    const auto described = trials::read_json(directory / detail::saved_model_file);
+    inputs_ = described.at("inputs").get<std::vector<std::string>>();
+    places_ = described.at("predictions").get<RunValues::Places>();
+    model_ = nn::Model::create(described.at("model"));
+    model_.load_weights((directory / detail::variables_file).string());
+  }
+
+  // Names of features that are taken as they are, and "input_layer" of numbers of feature columns.
+  [[nodiscard]] const std::vector<std::string> &inputs() const { return inputs_; }
+  [[nodiscard]] const nn::Model &model() const { return model_; }
+
+  // By the names in the model_fn's answer. Throws std::out_of_range for a feature that is missing.
+  [[nodiscard]] std::map<std::string, nn::Array> predict(const nn::Batch &features) const {
+    const std::vector<Tensor> results = model_.predict_on_batch(numbers_of(features));
+    std::map<std::string, nn::Array> predictions;
+    for (const auto &[name, place] : places_) {
+      const Tensor &result = results.at(place);
+      const auto *first = static_cast<const float *>(result.data);
+      predictions[name] =
+          nn::Array(std::vector<float>(first, first + result.elements()), result.shape);
+    }
+    return predictions;
+  }
+
+ private:
+  [[nodiscard]] std::vector<nn::Array> numbers_of(const nn::Batch &batch) const {
+    std::vector<nn::Array> numbers;
+    if (estimator_) {
+      Features features(batch);
+      (void)estimator_->model_fn()(features, Mode::predict);
+      return features.read(batch).inputs;
+    }
+    for (const std::string &name : inputs_) numbers.push_back(batch.feature(name));
+    return numbers;
+  }
+
+  std::optional<Estimator> estimator_;
+  std::vector<std::string> inputs_;
+  RunValues::Places places_;
+  nn::Model model_;
+};
+
+// The saved model of a checkpoint's directory, or of a directory within. Throws std::runtime_error
+// where there is none or there are several.
+[[nodiscard]] inline SavedModel load_estimator_from_checkpoint_path(
+    const std::filesystem::path &directory, std::optional<Estimator> estimator = {}) {
+  return SavedModel(detail::saved_model_below(directory), std::move(estimator));
+}
+
+}  // namespace estimator
+}  // namespace v1
+}  // namespace det
