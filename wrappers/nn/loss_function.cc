@@ -129,10 +129,7 @@ class RowFunction {
   }
 
   double entropy_of_logits(float factor, float *gradient) const {
-    const float largest = *std::max_element(p_, p_ + size_);
-    float sum = 0;
-    for (size_t i = 0; i < size_; ++i) sum += std::exp(p_[i] - largest);
-    const float log_of_sum = largest + std::log(sum);
+    const float log_of_sum = log_sum_exp(p_, size_);
     double value = 0;
     for (size_t i = 0; i < size_; ++i) {
       value -= static_cast<double>(label(i) * (p_[i] - log_of_sum));
@@ -229,10 +226,14 @@ double sparse_crossentropy(const float *prediction, size_t size, size_t label, b
     for (size_t i = 0; i < size; ++i) sum += clipped(prediction[i]);
     return static_cast<double>(std::log(sum) - std::log(clipped(prediction[label])));
   }
-  const float largest = *std::max_element(prediction, prediction + size);
+  return static_cast<double>(log_sum_exp(prediction, size) - prediction[label]);
+}
+
+float log_sum_exp(const float *x, size_t size) {
+  const float largest = *std::max_element(x, x + size);
   float sum = 0;
-  for (size_t i = 0; i < size; ++i) sum += std::exp(prediction[i] - largest);
-  return static_cast<double>(largest + std::log(sum) - prediction[label]);
+  for (size_t i = 0; i < size; ++i) sum += std::exp(x[i] - largest);
+  return largest + std::log(sum);
 }
 
 bool is_binary(const float *truth, size_t size) {

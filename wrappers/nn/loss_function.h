@@ -48,6 +48,9 @@ struct LossFunction {
 // softmax makes of the logarithms of probabilities is as good as the probabilities.
 double sparse_crossentropy(const float *prediction, size_t size, size_t label, bool from_logits);
 
+// The logarithm of the sum of the exponentials of `size` numbers, one or more.
+float log_sum_exp(const float *x, size_t size);
+
 // Whether all of them are 0 or 1.
 bool is_binary(const float *truth, size_t size);
 

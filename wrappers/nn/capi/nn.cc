@@ -239,11 +239,10 @@ det_status det_nn_model_optimizer_state(det_nn_model *model, const det_tensor **
     asked.impl.check_built();
     const det::nn::Optimizer &optimizer = asked.impl.optimizer();
     if (asked.state.tensors.empty())
-      for (const auto &slot : optimizer.slots())
-        for (const det::nn::Weight &weight : asked.impl.weights().all())
-          if (weight.gradient)
-            asked.state.add(weight.name + "/" + slot.name,
-                            asked.impl.weights().beside(weight, slot.values));
+      optimizer.for_each_state(asked.impl.weights(),
+                               [&](const std::string &name, const det::nn::Array &array) {
+                                 asked.state.add(name, array);
+                               });
     asked.state.give(out_state, out_count);
   });
 }

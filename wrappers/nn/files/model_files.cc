@@ -30,11 +30,10 @@ std::vector<NamedArray> weights_of(const Model &model) {
 std::vector<NamedArray> slots_of(const Model &model) {
   model.check_built();
   std::vector<NamedArray> arrays;
-  for (const Optimizer::Slot &slot : model.optimizer().slots())
-    for (const Weight &weight : model.weights().all())
-      if (weight.gradient)
-        arrays.push_back(
-            {weight.name + "/" + slot.name, model.weights().beside(weight, slot.values)});
+  model.optimizer().for_each_state(model.weights(),
+                                   [&](const std::string &name, const Array &array) {
+                                     arrays.push_back({name, array});
+                                   });
   return arrays;
 }
 

@@ -58,6 +58,14 @@ void Optimizer::attach(const Weights &weights) {
   std::copy(now.begin(), now.end(), slots_.back().values.data());
 }
 
+void Optimizer::for_each_state(
+    const Weights &weights,
+    const std::function<void(const std::string &, const Array &)> &give) const {
+  for (const Slot &slot : slots_)
+    for (const Weight &weight : weights.all())
+      if (weight.gradient) give(weight.name + "/" + slot.name, weights.beside(weight, slot.values));
+}
+
 void Optimizer::apply(const Weights &weights) {
   const auto values = weights.trained().elements();
   clipping_.clip(weights);

@@ -1,6 +1,7 @@
 // What makes weights better.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -51,6 +52,10 @@ class Optimizer {
   void set_iterations(int64_t iterations) { iterations_ = iterations; }
   // What a checkpoint needs beside iterations() to go on as before.
   const std::vector<Slot> &slots() const { return slots_; }
+  // The same by weights, those of attach(): `give` is called with "dense/kernel/momentum" and where
+  // it lies in the slot, for each trained weight of the first slot, then of the next.
+  void for_each_state(const Weights &weights,
+                      const std::function<void(const std::string &, const Array &)> &give) const;
 
  protected:
   Optimizer(Fields &fields, double usual_learning_rate, double usual_weight_decay = 0);

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -21,7 +20,7 @@ class SparseCrossEntropyKernel : public ReferenceKernel<SparseCrossEntropyOp> {
       const float *x = input(0).data() + row * classes_;
       const int32_t label = input(1).data<int32_t>()[row];
       if (!is_class(label)) sum = std::numeric_limits<double>::quiet_NaN();
-      else sum += static_cast<double>(weight(row) * (log_sum(x) - x[label]));
+      else sum += static_cast<double>(weight(row) * (log_sum_exp(x, classes_) - x[label]));
     }
     output().data()[0] = static_cast<float>(sum / static_cast<double>(rows_));
   }
@@ -31,7 +30,7 @@ class SparseCrossEntropyKernel : public ReferenceKernel<SparseCrossEntropyOp> {
     for (size_t row = 0; row < rows_; ++row) {
       const float *x = input(0).data() + row * classes_;
       float *dx = input_gradient(0).data() + row * classes_;
-      const float log_of_sum = log_sum(x);
+      const float log_of_sum = log_sum_exp(x, classes_);
       const float by = scale * weight(row);
       for (size_t i = 0; i < classes_; ++i) dx[i] = by * std::exp(x[i] - log_of_sum);
       const int32_t label = input(1).data<int32_t>()[row];
@@ -42,12 +41,6 @@ class SparseCrossEntropyKernel : public ReferenceKernel<SparseCrossEntropyOp> {
  private:
   float weight(size_t row) const { return inputs() == 3 ? input(2).data()[row] : 1; }
   bool is_class(int32_t label) const { return label >= 0 && static_cast<size_t>(label) < classes_; }
-  float log_sum(const float *x) const {
-    const float largest = *std::max_element(x, x + classes_);
-    float sum = 0;
-    for (size_t i = 0; i < classes_; ++i) sum += std::exp(x[i] - largest);
-    return largest + std::log(sum);
-  }
 
   const size_t classes_, rows_;
 };

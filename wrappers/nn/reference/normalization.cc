@@ -21,12 +21,12 @@ struct NormalizedGroup {
   }
 };
 
-struct Moments {
+struct MeanAndVariance {
   float mean = 0;
   float variance = 0;
 };
 
-Moments moments_of(const Array &x, const NormalizedGroup &group) {
+MeanAndVariance moments_of(const Array &x, const NormalizedGroup &group) {
   double sum = 0;
   group.for_each([&](size_t i) { sum += static_cast<double>(x.data()[i]); });
   const double mean = sum / static_cast<double>(group.count());
@@ -71,7 +71,7 @@ class BatchNormalizationKernel : public ReferenceKernel<BatchNormalizationOp> {
       const NormalizedGroup group = group_of(c);
       if (group.count() == 0) continue;
       used_[c] = op_.is_training ? moments_of(input(0), group)
-                                 : Moments{moving_mean(c), moving_variance(c)};
+                                 : MeanAndVariance{moving_mean(c), moving_variance(c)};
       if (op_.is_training) move(c, group.count());
       const float by = inverse(c) * gamma(c);
       const float beta = op_.has_center ? input(op_.moving_mean() - 1).data()[c] : 0;
@@ -136,7 +136,7 @@ class BatchNormalizationKernel : public ReferenceKernel<BatchNormalizationOp> {
   float inverse(size_t c) const { return 1 / std::sqrt(used_[c].variance + op_.epsilon); }
 
   const size_t channels_;
-  std::vector<Moments> used_;  // by forward(), for each channel
+  std::vector<MeanAndVariance> used_;  // by forward(), for each channel
 };
 
 class LayerNormalizationKernel : public ReferenceKernel<LayerNormalizationOp> {
@@ -182,7 +182,7 @@ class LayerNormalizationKernel : public ReferenceKernel<LayerNormalizationOp> {
   float beta(size_t i) const { return op_.has_center ? input(inputs() - 1).data()[i] : 0; }
 
   const size_t length_, rows_;
-  std::vector<Moments> used_;  // by forward(), for each row
+  std::vector<MeanAndVariance> used_;  // by forward(), for each row
 };
 
 }  // namespace

@@ -125,10 +125,7 @@ class SparseLossKernel : public RowKernel<SparseLossOp> {
     const float *x = prediction(row);
     for (size_t i = 0; i < length_; ++i)
       logits_[i] = op_.from_logits ? x[i] : std::log(std::clamp(x[i], tiny, 1 - tiny));
-    const float largest = *std::max_element(logits_.begin(), logits_.end());
-    float sum = 0;
-    for (const float logit : logits_) sum += std::exp(logit - largest);
-    return largest + std::log(sum);
+    return log_sum_exp(logits_.data(), length_);
   }
 
   std::vector<float> logits_;

@@ -20,40 +20,41 @@ double steps_of(Fields &fields, const char *key) {
   return steps;
 }
 
-class ExponentialDecay : public Schedule {
+// By so much in so many steps, steadily or at their end.
+class RateDecay : public Schedule {
  public:
-  explicit ExponentialDecay(Fields &fields)
+  explicit RateDecay(Fields &fields)
       : initial_(fields.number("initial_learning_rate")),
         steps_(steps_of(fields, "decay_steps")),
         rate_(fields.number("decay_rate")),
         is_staircase_(fields.flag("staircase", false)) {}
 
   double at(int64_t step) const override {
-    const double part = static_cast<double>(step) / steps_;
-    return initial_ * std::pow(rate_, is_staircase_ ? std::floor(part) : part);
+    const double times = static_cast<double>(step) / steps_;
+    return decayed(is_staircase_ ? std::floor(times) : times);
   }
 
- private:
+ protected:
+  virtual double decayed(double times) const = 0;
+
   const double initial_, steps_, rate_;
   const bool is_staircase_;
 };
 
-class InverseTimeDecay : public Schedule {
+class ExponentialDecay : public RateDecay {
  public:
-  explicit InverseTimeDecay(Fields &fields)
-      : initial_(fields.number("initial_learning_rate")),
-        steps_(steps_of(fields, "decay_steps")),
-        rate_(fields.number("decay_rate")),
-        is_staircase_(fields.flag("staircase", false)) {}
-
-  double at(int64_t step) const override {
-    const double part = static_cast<double>(step) / steps_;
-    return initial_ / (1 + rate_ * (is_staircase_ ? std::floor(part) : part));
-  }
+  using RateDecay::RateDecay;
 
  private:
-  const double initial_, steps_, rate_;
-  const bool is_staircase_;
+  double decayed(double times) const override { return initial_ * std::pow(rate_, times); }
+};
+
+class InverseTimeDecay : public RateDecay {
+ public:
+  using RateDecay::RateDecay;
+
+ private:
+  double decayed(double times) const override { return initial_ / (1 + rate_ * times); }
 };
 
 class PolynomialDecay : public Schedule {
