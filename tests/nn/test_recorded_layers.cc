@@ -28,6 +28,7 @@ void compare(const char *file, const std::vector<std::string> &skipped = {}) {
           RecordedCall call(fixture, about, *backend);
           call.compare_outputs();
           call.compare_gradients();
+          call.compare_regularization();
           call.compare_states();
         },
         skipped);

@@ -73,6 +73,12 @@ int64_t Fields::integer(const char *key, std::optional<int64_t> usual) {
   return keep(key, *value).get<int64_t>();
 }
 
+int64_t Fields::positive_integer(const char *key, std::optional<int64_t> usual) {
+  const int64_t value = integer(key, usual);
+  if (value < 1) refuse(key, "1 or more", value);
+  return value;
+}
+
 double Fields::number(const char *key, std::optional<double> usual) {
   const Json *value = find(key);
   if (value == nullptr && usual) return keep(key, *usual).get<double>();

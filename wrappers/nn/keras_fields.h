@@ -24,6 +24,8 @@ class Fields {
   // Each throws Code::invalid for a value of another kind, and where there is neither a value nor
   // a default.
   int64_t integer(const char *key, std::optional<int64_t> usual = {});
+  // 1 and more.
+  int64_t positive_integer(const char *key, std::optional<int64_t> usual = {});
   double number(const char *key, std::optional<double> usual = {});
   bool flag(const char *key, std::optional<bool> usual = {});
   std::string text(const char *key, std::optional<std::string> usual = {});

@@ -82,7 +82,12 @@ RecordedCall::RecordedCall(const Fixture &fixture, const Json &about, nn::Backen
     call.inputs.at(place) =
         builder.feed({recorded("inputs", i).shape(), dtype}, dtype == nn::Dtype::f32);
   }
-  const nn::Program program = builder.finish(graph->compute(builder, call));
+  std::vector<nn::Value> results = graph->compute(builder, call);
+  for (const auto &[weight, regularizer] : builder.regularized()) {
+    regularizations_.push_back(results.size());
+    results.push_back(builder.add(nn::RegularizationOp{regularizer}, {weight}));
+  }
+  const nn::Program program = builder.finish(results);
 
   weights_.settle(0);
   std::vector<std::string> names;
@@ -118,6 +123,7 @@ void RecordedCall::compare_gradients() {
   for (size_t i = 0; i < outputs_.size(); ++i)
     if (const nn::Array &given = executable_->result_gradient(outputs_[i]))
       nn::copy_elements(recorded("output_gradients", i), given, "the gradient of an output");
+  fill_regularization_gradients(0);
   executable_->backward();
   for (size_t i = 0; i < inputs_; ++i)
     if (is_recorded("input_gradients", i))
@@ -127,6 +133,33 @@ void RecordedCall::compare_gradients() {
     if (is_recorded("weight_gradients", i))
       expect_recorded(weights_.at(places_[i]).gradient, recorded("weight_gradients", i), tolerance,
                       "the gradient of " + weights_.at(places_[i]).name);
+}
+
+void RecordedCall::fill_regularization_gradients(float value) {
+  for (const size_t result : regularizations_)
+    if (const nn::Array &given = executable_->result_gradient(result)) given.data()[0] = value;
+}
+
+void RecordedCall::compare_regularization() {
+  double sum = 0;
+  for (const size_t result : regularizations_)
+    sum += static_cast<double>(executable_->result(result).data()[0]);
+  const std::string key = prefix_ + "regularization";
+  const float expected = fixture_.has(key) ? fixture_[key].data()[0] : 0;
+  expect_recorded(sum, static_cast<double>(expected), tolerance, "what weights add to the loss");
+  if (!has_weight_gradients_) return;
+  for (const size_t output : outputs_)
+    if (const nn::Array &given = executable_->result_gradient(output)) {
+      const auto values = given.elements();
+      std::fill(values.begin(), values.end(), 0.0F);
+    }
+  fill_regularization_gradients(1);
+  executable_->backward();
+  for (size_t i = 0; i < places_.size(); ++i)
+    if (is_recorded("regularization_gradients", i))
+      expect_recorded(weights_.at(places_[i]).gradient, recorded("regularization_gradients", i),
+                      tolerance,
+                      "the gradient of the regularization of " + weights_.at(places_[i]).name);
 }
 
 void RecordedCall::compare_states() {

@@ -25,9 +25,11 @@ class RecordedCall {
   // Throw where what comes out is not what was recorded.
   void compare_outputs();
   void compare_gradients();
+  void compare_regularization();
   void compare_states();
 
  private:
+  void fill_regularization_gradients(float value);
   const nn::Array &recorded(const std::string &array, size_t index) const;
   bool is_recorded(const std::string &array, size_t index) const;
 
@@ -38,9 +40,10 @@ class RecordedCall {
   nn::Weights weights_;
   nn::StepState state_;
   bool has_weight_gradients_;
-  std::vector<size_t> places_;   // by Keras' order of weights, ours
-  size_t inputs_;                // fed in Keras' order
-  std::vector<size_t> outputs_;  // by Keras' order of outputs, ours
+  std::vector<size_t> places_;           // by Keras' order of weights, ours
+  size_t inputs_;                        // fed in Keras' order
+  std::vector<size_t> outputs_;          // by Keras' order of outputs, ours
+  std::vector<size_t> regularizations_;  // results behind the outputs, one of each weight
   std::unique_ptr<nn::Executable> executable_;
 };
 

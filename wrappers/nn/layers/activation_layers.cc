@@ -4,11 +4,14 @@
 
 namespace det::nn {
 
-NamedActivation::NamedActivation(Fields &fields, const char *key, const char *usual) {
+std::string activation_name(Fields &fields, const char *key, const char *usual) {
   const Json &given = fields.any(key, usual);
-  const std::string name = given.is_null()     ? "linear"
-                           : given.is_string() ? given.get<std::string>()
-                                               : to_wire(given);
+  if (given.is_null()) return "linear";
+  return given.is_string() ? given.get<std::string>() : to_wire(given);
+}
+
+NamedActivation::NamedActivation(Fields &fields, const char *key, const char *usual) {
+  const std::string name = activation_name(fields, key, usual);
   if (name != "softmax") activation_ = activation_named(name, fields.where());
 }
 

@@ -7,6 +7,9 @@
 
 namespace det::nn {
 
+// What a field says of an activation; "linear" where it is null.
+std::string activation_name(Fields &fields, const char *key, const char *usual);
+
 // The field of a layer that names an activation.
 class NamedActivation {
  public:

@@ -6,15 +6,12 @@ namespace det::nn {
 
 Dense::Dense(Fields &fields)
     : Layer(fields),
-      units_(fields.integer("units")),
+      units_(fields.positive_integer("units")),
       activation_(fields, "activation"),
       has_bias_(fields.flag("use_bias", true)),
       kernel_(fields, "kernel", "glorot_uniform"),
       bias_(fields, "bias", "zeros") {
   fields.only_null("activity_regularizer");
-  if (units_ < 1)
-    throw Error(Code::invalid, "reading " + fields.where() + ": 'units' is " +
-                                   std::to_string(units_) + ", and must be at least 1");
 }
 
 std::vector<Value> Dense::compute(ProgramBuilder &builder, const LayerCall &call) const {

@@ -9,7 +9,7 @@ namespace det::nn {
 namespace {
 
 int64_t value_size_of(Fields &fields, int64_t key_size) {
-  if (fields.has("value_dim")) return fields.integer("value_dim");
+  if (fields.has("value_dim")) return fields.positive_integer("value_dim");
   fields.any("value_dim");
   return key_size;
 }
@@ -22,29 +22,21 @@ bool is_set(const LayerCall &call, const char *option) {
 
 MultiHeadAttention::MultiHeadAttention(Fields &fields)
     : Layer(fields),
-      heads_(fields.integer("num_heads")),
-      key_size_(fields.integer("key_dim")),
+      heads_(fields.positive_integer("num_heads")),
+      key_size_(fields.positive_integer("key_dim")),
       value_size_(value_size_of(fields, key_size_)),
       has_bias_(fields.flag("use_bias", true)),
-      kernel_initializer_(
-          make_initializer(fields.any("kernel_initializer", "glorot_uniform"), fields.where())),
-      bias_initializer_(make_initializer(fields.any("bias_initializer", "zeros"), fields.where())) {
+      kernel_(fields, "kernel", "glorot_uniform"),
+      bias_(fields, "bias", "zeros") {
   fields.only("dropout", 0.0);
-  for (const char *key : {"kernel_regularizer", "bias_regularizer", "activity_regularizer",
-                          "kernel_constraint", "bias_constraint"})
-    fields.only_null(key);
+  fields.only_null("activity_regularizer");
   if (fields.has("attention_axes")) fields.only("attention_axes", Json::array({1}));
   else fields.any("attention_axes");
   if (fields.has("output_shape")) output_features_ = fields.integers("output_shape", 1).at(0);
   else fields.any("output_shape");
   for (const char *key : {"query_shape", "key_shape", "value_shape"}) fields.without_effect(key);
-  for (const auto &[key, size] : {std::pair("num_heads", heads_),
-                                  {"key_dim", key_size_},
-                                  {"value_dim", value_size_},
-                                  {"output_shape", output_features_.value_or(1)}})
-    if (size < 1)
-      throw Error(Code::invalid, "reading " + fields.where() + ": '" + key + "' is " +
-                                     std::to_string(size) + ", and must be at least 1");
+  if (output_features_.value_or(1) < 1)
+    throw Error(Code::invalid, "reading " + fields.where() + ": 'output_shape' must be 1 or more");
 }
 
 Value MultiHeadAttention::project(ProgramBuilder &builder, const char *which, Value x,
@@ -56,11 +48,10 @@ Value MultiHeadAttention::project(ProgramBuilder &builder, const char *which, Va
                                    "; it needs the axes batch, steps and features");
   const std::string path = std::string(which) + "/";
   const int64_t width = elements_of({heads_, size});
-  const Value kernel =
-      weight(builder, path + "kernel", {shape[2], heads_, size}, kernel_initializer_);
+  const Value kernel = weight(builder, path + "kernel", {shape[2], heads_, size}, kernel_);
   std::vector<Value> inputs{x, builder.add(ReshapeOp{{shape[2], width}}, {kernel})};
   if (has_bias_) {
-    const Value bias = weight(builder, path + "bias", {heads_, size}, bias_initializer_);
+    const Value bias = weight(builder, path + "bias", {heads_, size}, bias_);
     inputs.push_back(builder.add(ReshapeOp{{width}}, {bias}));
   }
   const Value projected = builder.add(DenseOp{}, inputs);
@@ -73,11 +64,10 @@ Value MultiHeadAttention::join(ProgramBuilder &builder, Value heads, int64_t fea
   const Shape shape = builder.shape(together);
   const int64_t size = elements_of({heads_, shape[3]});
   const Value kernel =
-      weight(builder, "attention_output/kernel", {heads_, shape[3], features}, kernel_initializer_);
+      weight(builder, "attention_output/kernel", {heads_, shape[3], features}, kernel_);
   std::vector<Value> inputs{builder.add(ReshapeOp{{shape[0], shape[1], size}}, {together}),
                             builder.add(ReshapeOp{{size, features}}, {kernel})};
-  if (has_bias_)
-    inputs.push_back(weight(builder, "attention_output/bias", {features}, bias_initializer_));
+  if (has_bias_) inputs.push_back(weight(builder, "attention_output/bias", {features}, bias_));
   return builder.add(DenseOp{}, inputs);
 }
 

@@ -25,7 +25,7 @@ class MultiHeadAttention : public Layer {
   const int64_t heads_, key_size_, value_size_;
   const bool has_bias_;
   std::optional<int64_t> output_features_;  // none: those of the query
-  const std::shared_ptr<const Initializer> kernel_initializer_, bias_initializer_;
+  const WeightStyle kernel_, bias_;
 };
 
 }  // namespace det::nn

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "wrappers/nn/layers/activation_layers.h"
 
 namespace det::nn {
 
@@ -10,10 +11,7 @@ namespace {
 
 // A function of each element alone, and without a number of its own.
 Activation activation_of_cell(Fields &fields, const char *key, const char *usual) {
-  const Json &given = fields.any(key, usual);
-  const std::string name = given.is_null()     ? "linear"
-                           : given.is_string() ? given.get<std::string>()
-                                               : to_wire(given);
+  const std::string name = activation_name(fields, key, usual);
   if (name == "softmax" || name == "leaky_relu")
     throw Error(Code::unsupported, "reading " + fields.where() + ": '" + key + "' is '" + name +
                                        "', which is not supported within a recurrent layer");
@@ -41,30 +39,22 @@ class ForgetBias : public Initializer {
 
 Recurrent::Recurrent(Fields &fields)
     : Layer(fields),
-      units_(fields.integer("units")),
+      units_(fields.positive_integer("units")),
       activation_(activation_of_cell(fields, "activation", "tanh")),
       goes_backwards_(fields.flag("go_backwards", false)),
-      bias_initializer_(make_initializer(fields.any("bias_initializer", "zeros"), fields.where())),
+      bias_(fields, "bias", "zeros"),
       returns_sequences_(fields.flag("return_sequences", false)),
       returns_state_(fields.flag("return_state", false)),
       has_bias_(fields.flag("use_bias", true)),
-      kernel_initializer_(
-          make_initializer(fields.any("kernel_initializer", "glorot_uniform"), fields.where())),
-      recurrent_initializer_(
-          make_initializer(fields.any("recurrent_initializer", "orthogonal"), fields.where())) {
-  for (const char *key :
-       {"kernel_regularizer", "recurrent_regularizer", "bias_regularizer", "activity_regularizer",
-        "kernel_constraint", "recurrent_constraint", "bias_constraint"})
-    fields.only_null(key);
+      kernel_(fields, "kernel", "glorot_uniform"),
+      recurrent_(fields, "recurrent", "orthogonal") {
+  fields.only_null("activity_regularizer");
   for (const char *key : {"stateful", "time_major"}) fields.only(key, false);
   for (const char *key : {"dropout", "recurrent_dropout"}) fields.only(key, 0.0);
   // How Keras computes the same.
   fields.flag("unroll", false);
   fields.without_effect("implementation");
   fields.without_effect("zero_output_for_mask");
-  if (units_ < 1)
-    throw Error(Code::invalid, "reading " + fields.where() + ": 'units' is " +
-                                   std::to_string(units_) + ", and must be at least 1");
 }
 
 std::vector<Value> Recurrent::compute(ProgramBuilder &builder, const LayerCall &call) const {
@@ -76,9 +66,9 @@ std::vector<Value> Recurrent::compute(ProgramBuilder &builder, const LayerCall &
   const std::string path = std::string(cell()) + "/";
   const int64_t width = elements_of({gates(), units_});
   std::vector<Value> inputs{
-      x, weight(builder, path + "kernel", {builder.shape(x).back(), width}, kernel_initializer_),
-      weight(builder, path + "recurrent_kernel", {units_, width}, recurrent_initializer_)};
-  if (has_bias_) inputs.push_back(weight(builder, path + "bias", bias_shape(), bias_initializer_));
+      x, weight(builder, path + "kernel", {builder.shape(x).back(), width}, kernel_),
+      weight(builder, path + "recurrent_kernel", {units_, width}, recurrent_)};
+  if (has_bias_) inputs.push_back(weight(builder, path + "bias", bias_shape(), bias_));
   const std::vector<Value> states = builder.add_all(operation(), inputs);
   std::vector<Value> results{returns_sequences_ ? states[0] : states[1]};
   if (returns_state_) results.insert(results.end(), states.begin() + 1, states.end());
@@ -89,7 +79,7 @@ Lstm::Lstm(Fields &fields)
     : Recurrent(fields),
       recurrent_activation_(activation_of_cell(fields, "recurrent_activation", "sigmoid")) {
   if (fields.flag("unit_forget_bias", true))
-    bias_initializer_ = std::make_shared<ForgetBias>(bias_initializer_);
+    bias_.initializer = std::make_shared<ForgetBias>(bias_.initializer);
 }
 
 Gru::Gru(Fields &fields)

@@ -26,11 +26,11 @@ class Recurrent : public Layer {
   const int64_t units_;
   const Activation activation_;
   const bool goes_backwards_;
-  std::shared_ptr<const Initializer> bias_initializer_;
+  WeightStyle bias_;
 
  private:
   const bool returns_sequences_, returns_state_, has_bias_;
-  const std::shared_ptr<const Initializer> kernel_initializer_, recurrent_initializer_;
+  const WeightStyle kernel_, recurrent_;
 };
 
 class Lstm : public Recurrent {

@@ -34,7 +34,7 @@ Shape positive_sizes(Fields &fields, const char *key, size_t count, std::optiona
 }
 
 int64_t positive_size(Fields &fields, const char *key, std::optional<int64_t> usual) {
-  const int64_t size = fields.integer(key, usual);
+  const int64_t size = fields.positive_integer(key, usual);
   check_positive(fields, key, size);
   return size;
 }
