@@ -21,6 +21,7 @@ struct TrialLaunch {
   std::map<std::string, std::string> environment;  // added to what it would have anyway
   std::filesystem::path directory;                 // to start in; empty: that of this process
   std::filesystem::path log_file;                  // what it prints is appended here
+  int64_t slots_at_once = 0;  // the most that the trials of its experiment have; 0: all there are
 };
 
 // How what was launched left.

@@ -1,5 +1,7 @@
 #include "core/launcher/run_policy.h"
 
+#include <algorithm>
+
 #include "core/base/json.h"
 #include "core/search/single.h"
 
@@ -26,6 +28,21 @@ RunPolicy run_policy(const Json &config) {
           whole_number(config, "max_restarts", usual.max_restarts),
           std::chrono::seconds(
               whole_number(config, "preemption_timeout", usual.preemption_timeout.count()))};
+}
+
+int64_t slots_at_once(const Json &config) {
+  const RunPolicy policy = run_policy(config);
+  const Json searcher = config.value("searcher", Json());
+  if (searcher.is_object() && searcher.value("name", Json()) == "single")
+    return policy.slots_per_trial;
+  int64_t most = policy.max_slots;
+  for (const char *key : {"max_trials", "max_concurrent_trials"})
+    if (const int64_t trials = whole_number(searcher, key, 0); trials > 0) {
+      // Of numbers that nobody means the product has no end.
+      const int64_t slots = std::min<int64_t>(trials, 1 << 20) * policy.slots_per_trial;
+      most = most > 0 ? std::min(most, slots) : slots;
+    }
+  return most;
 }
 
 uint64_t length_by_metrics(const Json &config) {

@@ -21,6 +21,10 @@ struct RunPolicy {
 
 RunPolicy run_policy(const Json &config);
 
+// How many slots the trials of an experiment may have together, whatever the machine has. 0: no
+// limit is known.
+int64_t slots_at_once(const Json &config);
+
 // What each trial is to train to by itself where metrics steer the search.
 uint64_t length_by_metrics(const Json &config);
 

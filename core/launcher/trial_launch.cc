@@ -35,6 +35,7 @@ TrialLaunch trial_launch(const Json &config, const engine::LaunchPlan &plan, boo
   launch.command = plan.command;
   launch.environment = configured_variables(config, on_gpus);
   launch.directory = plan.directory;
+  launch.slots_at_once = slots_at_once(config);
   return launch;
 }
 

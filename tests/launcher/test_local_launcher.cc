@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "core/base/json.h"
+#include "core/launcher/local/machine.h"
 #include "core/launcher/program.h"
 #include "tests/expect_error.h"
 #include "tests/launcher/launching.h"
@@ -136,6 +137,26 @@ void environment_is_ours_with_what_is_added(void **) {
       ("kept added here 7 5 [] none none\n" + here.directory.path().string() + "\n").c_str());
 }
 
+void threads_are_as_many_as_the_slots_in_use_have_cores(void **) {
+  Launching here(2);
+  const int cores = usable_cores();
+  TrialLaunch launch = here.script(1, "echo $OMP_NUM_THREADS");
+  const auto threads = [&](int64_t slots_at_once) {
+    launch.slots_at_once = slots_at_once;
+    here.start(launch);
+    here.wait_for_exits(1);
+    std::string printed = here.printed(1);
+    std::filesystem::remove(here.log(1));
+    return printed;
+  };
+  const std::string all = std::to_string(cores) + "\n";
+  const std::string half = std::to_string(std::max(cores / 2, 1)) + "\n";
+  assert_string_equal(threads(1).c_str(), all.c_str());
+  for (const int slots : {0, 2, 16}) assert_string_equal(threads(slots).c_str(), half.c_str());
+  launch.environment["OMP_NUM_THREADS"] = "3";
+  assert_string_equal(threads(1).c_str(), "3\n");
+}
+
 // Starts a command that cannot be, and gives the error. Nothing of it is left.
 std::string refused(Launching &here, const std::vector<std::string> &command, Code code) {
   here.prepare(here.launch(1, command));
@@ -253,6 +274,7 @@ int test_local_launcher() {
       cmocka_unit_test(only_standard_files_are_open),
       cmocka_unit_test(log_is_private_and_appended_to),
       cmocka_unit_test(environment_is_ours_with_what_is_added),
+      cmocka_unit_test(threads_are_as_many_as_the_slots_in_use_have_cores),
       cmocka_unit_test(command_that_cannot_start_says_what_to_do),
       cmocka_unit_test(directory_that_is_not_there_is_told),
       cmocka_unit_test(log_that_cannot_be_opened_keeps_no_slot),

@@ -67,6 +67,21 @@ void a_configuration_may_leave_out_what_is_usual(void **) {
   assert_int_equal(given.preemption_timeout.count(), 60);
 }
 
+void slots_at_once_are_those_of_the_trials_that_there_can_be(void **) {
+  const Json two_slots{{"slots_per_trial", 2}};
+  const auto slots = [](Json searcher, const Json &resources) {
+    return launcher::slots_at_once(
+        Json{{"searcher", std::move(searcher)}, {"resources", resources}});
+  };
+  assert_int_equal(slots({{"name", "single"}, {"max_trials", 5}}, two_slots), 2);
+  assert_int_equal(slots({{"name", "random"}, {"max_trials", 3}}, two_slots), 6);
+  assert_int_equal(
+      slots({{"name", "random"}, {"max_trials", 3}, {"max_concurrent_trials", 2}}, two_slots), 4);
+  assert_int_equal(slots({{"name", "random"}, {"max_trials", 3}}, {{"max_slots", 2}}), 2);
+  assert_int_equal(slots({{"name", "custom"}}, two_slots), 0);
+  assert_int_equal(slots({{"name", "random"}, {"max_trials", INT64_MAX}}, two_slots), 1 << 21);
+}
+
 void trials_that_metrics_steer_train_to_max_time_or_max_length(void **) {
   assert_int_equal(
       launcher::length_by_metrics(Json{{"searcher", {{"max_time", 8}, {"max_length", 3}}}}), 8);
@@ -85,6 +100,7 @@ int test_launch_queue() {
       cmocka_unit_test(one_that_does_not_wait_is_removed_without_harm),
       cmocka_unit_test(slots_are_counted_over_all_trials),
       cmocka_unit_test(a_configuration_may_leave_out_what_is_usual),
+      cmocka_unit_test(slots_at_once_are_those_of_the_trials_that_there_can_be),
       cmocka_unit_test(trials_that_metrics_steer_train_to_max_time_or_max_length),
   };
   return cmocka_run_group_tests_name("launch_queue", tests, nullptr, nullptr);

@@ -31,7 +31,7 @@ std::vector<int> slots_held_by(pid_t pid, int count) {
 }  // namespace
 
 void LocalLauncher::check(const TrialLaunch &launch) const {
-  if (const std::exception_ptr defect = trial_start(launch, {}).defect)
+  if (const std::exception_ptr defect = trial_start(launch, {}, {}).defect)
     std::rethrow_exception(defect);
 }
 
@@ -43,7 +43,8 @@ std::string LocalLauncher::prepare(const TrialLaunch &launch) {
   run.marks = marks_of(launch);
   run.slots = slots_.take(launch.slots);
   try {
-    TrialStart trial = trial_start(launch, slots_.variables(run.slots));
+    TrialStart trial = trial_start(launch, slots_.variables(run.slots),
+                                   slots_.thread_variables(launch.slots_at_once));
     run.defect = trial.defect;
     trial.start.inherited = slots_.claims(run.slots);
     run.held.emplace(std::move(trial.start));

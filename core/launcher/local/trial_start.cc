@@ -28,8 +28,10 @@ void set_program(const TrialLaunch &launch, Variables &variables, Start &start) 
 
 }  // namespace
 
-TrialStart trial_start(const TrialLaunch &launch, const Variables &of_slots) {
+TrialStart trial_start(const TrialLaunch &launch, const Variables &of_slots,
+                       const Variables &usual) {
   Variables variables = inherited_variables();
+  variables.insert(usual.begin(), usual.end());
   for (const Variables &added : {launch.environment, identity_variables(launch), of_slots})
     for (const auto &[name, value] : added) variables[name] = value;
   TrialStart trial;

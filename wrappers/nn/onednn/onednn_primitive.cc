@@ -35,6 +35,13 @@ int ranks_here() {
   return 1;
 }
 
+// As OpenMP and other libraries of numbers are told it, or else its share of the processors.
+int usual_threads() {
+  const char *const told = std::getenv("OMP_NUM_THREADS");
+  if (const int threads = told == nullptr ? 0 : std::atoi(told); threads > 0) return threads;
+  return std::max(usable_processors() / ranks_here(), 1);
+}
+
 #if DNNL_CPU_RUNTIME == DNNL_RUNTIME_OMP
 // The number of threads belongs to the thread that calls, and so to the program; it gets its own
 // back.
@@ -64,7 +71,7 @@ struct ThreadLimit {
 }  // namespace
 
 OnednnContext::OnednnContext(int most_threads)
-    : threads(most_threads > 0 ? most_threads : std::max(usable_processors() / ranks_here(), 1)) {}
+    : threads(most_threads > 0 ? most_threads : usual_threads()) {}
 
 MemoryDesc row_major(const Shape &shape) {
   dnnl::memory::dims strides(shape.size(), 1);
