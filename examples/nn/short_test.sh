@@ -1,8 +1,9 @@
 #!/bin/sh
-# Configurations of digits_cnn.cc, cut short. Usage: short_test.sh DET PROGRAM
+# Configurations of this folder, cut short. Usage: short_test.sh DET DIGITS_CNN DOCS_TRANSFORMER
 set -eu
 det=$1
 program=$2
+transformer=$3
 DET_HOME=$(mktemp -d)
 trap 'rm -rf "$DET_HOME"' EXIT
 export DET_HOME
@@ -19,3 +20,6 @@ if command -v mpirun >/dev/null; then
   short distributed.yaml
 fi
 "$det" best 1
+
+sed 's/batches: 400/batches: 16/; s/max_trials: 4/max_trials: 2/; s/scheduling_unit: 100/scheduling_unit: 8/' \
+  "${0%/*}/transformer.yaml" | "$det" run - --slots 2 -- "$transformer"
