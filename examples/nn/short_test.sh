@@ -1,9 +1,10 @@
 #!/bin/sh
-# Configurations of this folder, cut short. Usage: short_test.sh DET DIGITS_CNN DOCS_TRANSFORMER
+# Configurations of this folder, cut short. Usage: short_test.sh DET DIGITS_CNN DOCS_TRANSFORMER DIGITS_CLASSIFIER
 set -eu
 det=$1
 program=$2
 transformer=$3
+classifier=$4
 DET_HOME=$(mktemp -d)
 trap 'rm -rf "$DET_HOME"' EXIT
 export DET_HOME
@@ -11,15 +12,16 @@ unset DET_MASTER DET_TRIAL_ID DET_EXTERNAL_ID
 
 short() {
   sed 's/batches: 400/batches: 64/; s/batches: 100/batches: 32/; s/scheduling_unit: 50/scheduling_unit: 16/' \
-    "${0%/*}/$1" | "$det" run - --slots 2 -- "$program"
+    "${0%/*}/$1" | "$det" run - --slots 2 -- "$2"
 }
 
-short const.yaml
+short const.yaml "$program"
 if command -v mpirun >/dev/null; then
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-  short distributed.yaml
+  short distributed.yaml "$program"
 fi
 "$det" best 1
+short digits_classifier.yaml "$classifier"
 
 sed 's/batches: 400/batches: 16/; s/max_trials: 4/max_trials: 2/; s/scheduling_unit: 100/scheduling_unit: 8/' \
   "${0%/*}/transformer.yaml" | "$det" run - --slots 2 -- "$transformer"
