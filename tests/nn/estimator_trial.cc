@@ -1,8 +1,9 @@
 // A trial for test_estimator.py: it writes what is called, one JSON array per line, and the metrics
 // that were reported. MODEL chooses what is trained, and CONFIG how. With DIE_AFTER_BATCH=N its
 // process dies when hooks see that batch; FIRST_WEIGHTS are written into the model there after its
-// first batch; BREAK is a rule that it breaks. SERVING has names of
-// models that are written for serving, and LOAD is a checkpoint to predict with instead.
+// first batch; a hook of the name STOP_IN, FAIL_IN or REFUSE_IN does so; BREAK is a rule that it
+// breaks. SERVING has names of models that are written for serving, and LOAD is a checkpoint to
+// predict with instead.
 #include <signal.h>
 
 #include <cmath>
@@ -66,6 +67,8 @@ class Teller : public Base {
       set_weights(context.model(), Event::parse(first));
     say({"hook", name_, "after_run", weights_of(context.model())});
     if (variable("STOP_IN") == name_) context.request_stop();
+    if (variable("FAIL_IN") == name_) throw std::runtime_error("a hook failed");
+    if (variable("REFUSE_IN") == name_) throw det::InvalidHP("refused by a hook");
     if (trains && std::to_string(values.global_step()) == variable("DIE_AFTER_BATCH"))
       kill(getpid(), SIGKILL);
   }
@@ -229,11 +232,13 @@ class TestTrial : public EstimatorTrial {
 
   Estimator over_waves() {
     const DenseColumn height = bucketized_column(numeric_column("height"), {-0.5, 0, 0.5});
-    const DenseColumn place = indicator_column(categorical_column_with_identity("place", 5));
+    const auto places = categorical_column_with_identity("place", 5);
+    const DenseColumn place = indicator_column(places);
     if (model_ == "dropped" || model_.compare(0, 3, "dnn") == 0) {
       DNNOptions options;
       options.hidden_units = {8, 6};
       options.feature_columns = {numeric_column("height"), place};
+      if (model_ == "dropped") options.feature_columns[1] = embedding_column(places, 3);
       options.optimizer = wrapped(det::nn::adagrad(0.1));
       options.batch_norm = model_ == "dropped";
       options.dropout = options.batch_norm ? 0.2 : 0;

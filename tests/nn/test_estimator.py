@@ -143,6 +143,29 @@ def stops_where_a_hook_wants_it():
         assert ["hook", "A", "on_trial_close"] in events
 
 
+def closes_hooks_of_a_trial_that_fails():
+    for hook in "AE":
+        with tempfile.TemporaryDirectory() as home:
+            code, lines, errors = train(home, FAIL_IN=hook, **environment("linear", 4, 3))
+        assert code == 1 and "a hook failed" in errors, errors
+        assert json.loads(lines[-1]) == ["hook", "B", "on_trial_close"], lines
+
+
+def ends_where_a_hook_refuses_hyperparameters():
+    for hook, batches in ("A", 1), ("E", 2):
+        events = run(**environment("linear", 4, 3, REFUSE_IN=hook))
+        trained = [call for call in told(events) if call == ["hook", "A", "before_run"]]
+        assert len(trained) == batches and ["hook", "B", "on_trial_close"] in events, events
+
+
+def validates_before_it_trains():
+    given = environment("linear", 2, 3)
+    given["CONFIG"] = configuration(2, perform_initial_validation=True)
+    first = reports(run(**given), "validation")[0]["metrics"]
+    # The mean of what the squares of 0 to 2, 3 to 5, 6 to 8, and 9 have as means.
+    assert_close(first, {"loss": 37.25, "global_step": 0})
+
+
 def refuses_what_cannot_be_trained():
     for rule, why in (("wrap_dataset", "wrap_dataset()"), ("wrap_optimizer", "wrap_optimizer()"), ("data", "no elements"),
                       ("comparing", "'z', is none of its predictions"), ("optimizer", "no optimizer"),
@@ -216,6 +239,7 @@ def ranks_train_as_one_process():
 
 checks = [calls_hooks_as_recorded, evaluates_as_many_batches_as_recorded, computes_a_deep_network_as_recorded,
           goes_on_after_a_kill_as_if_there_was_none, learns_with_every_premade_estimator, stops_where_a_hook_wants_it,
+          closes_hooks_of_a_trial_that_fails, ends_where_a_hook_refuses_hyperparameters, validates_before_it_trains,
           refuses_what_cannot_be_trained, writes_models_for_serving_as_recorded, serves_features_as_the_trial_takes_them,
           reduces_metrics_over_batches_and_ranks]
 if mpirun:
