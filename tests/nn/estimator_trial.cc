@@ -165,14 +165,10 @@ class TestTrial : public EstimatorTrial {
 
   Estimator build_estimator() override {
     say({"trial", "build_estimator"});
-    if (model_ == "linear")
-      return Estimator([this](Features &features, Mode mode) { return linear(features, mode); });
-    if (model_ == "dnn") {
-      DNNOptions options = of_exclusive_or();
-      options.optimizer = wrapped(det::nn::sgd(0.5));
-      return dnn_classifier(options);
-    }
-    return over_waves();
+    Estimator estimator = of_model();
+    if (const std::string from = variable("WARM_START"); !from.empty())
+      estimator.warm_start_from(from);
+    return estimator;
   }
   TrainSpec build_train_spec() override {
     say({"trial", "build_train_spec"});
@@ -230,6 +226,17 @@ class TestTrial : public EstimatorTrial {
     return spec;
   }
 
+  Estimator of_model() {
+    if (model_ == "linear")
+      return Estimator([this](Features &features, Mode mode) { return linear(features, mode); });
+    if (model_ == "dnn") {
+      DNNOptions options = of_exclusive_or();
+      options.optimizer = wrapped(det::nn::sgd(0.5));
+      return dnn_classifier(options);
+    }
+    return over_waves();
+  }
+
   Estimator over_waves() {
     const DenseColumn height = bucketized_column(numeric_column("height"), {-0.5, 0, 0.5});
     const auto places = categorical_column_with_identity("place", 5);
@@ -278,9 +285,15 @@ void predict_with(const std::filesystem::path &checkpoint) {
                                      : load_estimator_from_checkpoint_path(
                                            checkpoint, dnn_classifier(of_exclusive_or()));
   say({"inputs", model.inputs()});
-  for (const auto &[name, numbers] : model.predict(is_linear ? ramp().rows(0, 3) : exclusive_or()))
-    say({"prediction", name,
-         std::vector<float>(numbers.data(), numbers.data() + numbers.elements())});
+  for (const auto &[name, numbers] :
+       model.predict(is_linear ? ramp().rows(0, 3) : exclusive_or())) {
+    const size_t count = numbers.elements();
+    if (numbers.dtype() == det::Dtype::f32)
+      say({"prediction", name, std::vector<float>(numbers.data(), numbers.data() + count)});
+    else
+      say({"classes",
+           std::vector<int64_t>(numbers.data<int64_t>(), numbers.data<int64_t>() + count)});
+  }
 }
 
 int predict() {

@@ -166,6 +166,19 @@ def validates_before_it_trains():
     assert_close(first, {"loss": 37.25, "global_step": 0})
 
 
+def begins_with_the_weights_of_another_trial():
+    with tempfile.TemporaryDirectory() as home, tempfile.TemporaryDirectory() as other:
+        given = environment("dnn_classifier", 6, 8)
+        last = reports([json.loads(line) for line in finished(home, **given)], "validation")[-1]["metrics"]
+        given["CONFIG"] = configuration(2, perform_initial_validation=True)
+        given["WARM_START"] = str(saved_models(home)[6])
+        first = reports([json.loads(line) for line in finished(other, **given)], "validation")[0]["metrics"]
+        assert first == {**last, "global_step": 0}, (first, last)
+        with tempfile.TemporaryDirectory() as another:
+            code, _, errors = train(another, **{**given, "MODEL": "linear_classifier"})
+    assert code == 1 and "linear/linear_model" in errors, errors
+
+
 def refuses_what_cannot_be_trained():
     for rule, why in (("wrap_dataset", "wrap_dataset()"), ("wrap_optimizer", "wrap_optimizer()"), ("data", "no elements"),
                       ("comparing", "'z', is none of its predictions"), ("optimizer", "no optimizer"),
@@ -208,6 +221,8 @@ def serves_features_as_the_trial_takes_them():
         lines = [json.loads(line) for line in finished(home, LOAD=str(checkpoint / "other"), **given)]
         found = {line[1]: line[2] for line in lines if line[0] == "prediction"}
         assert found.keys() == {"logistic", "logits"}, found
+        classes = [line[1] for line in lines if line[0] == "classes"]
+        assert classes == [[int(logit > 0) for logit in found["logits"]]], lines
         mean = reports(events, "validation")[-1]["metrics"]["prediction/mean"]
         assert_close(sum(found["logistic"]) / 4, mean, "mean of predictions")
     with tempfile.TemporaryDirectory() as home:
@@ -239,7 +254,7 @@ def ranks_train_as_one_process():
 
 checks = [calls_hooks_as_recorded, evaluates_as_many_batches_as_recorded, computes_a_deep_network_as_recorded,
           goes_on_after_a_kill_as_if_there_was_none, learns_with_every_premade_estimator, stops_where_a_hook_wants_it,
-          closes_hooks_of_a_trial_that_fails, ends_where_a_hook_refuses_hyperparameters, validates_before_it_trains,
+          begins_with_the_weights_of_another_trial, closes_hooks_of_a_trial_that_fails, ends_where_a_hook_refuses_hyperparameters, validates_before_it_trains,
           refuses_what_cannot_be_trained, writes_models_for_serving_as_recorded, serves_features_as_the_trial_takes_them,
           reduces_metrics_over_batches_and_ranks]
 if mpirun:

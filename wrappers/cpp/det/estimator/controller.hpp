@@ -69,6 +69,8 @@ class Controller {
       trials::load_model(*restore, graph_->model(), detail::model_files);
       sequencer_.load_state(
           trials::read_json(std::filesystem::path(restore->path()) / trials::sequencer_file));
+    } else if (const auto &checkpoint = estimator_.warm_start()) {
+      Tensors(*checkpoint / detail::model_files.weights).read(graph_->model().weights());
     }
     ranks_.emplace(context_.distributed(), graph_->model(), trials::gradient_options(config_));
     hooks_.call(&SessionRunHook::begin);

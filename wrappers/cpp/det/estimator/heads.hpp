@@ -106,7 +106,7 @@ inline void check_binary_labels(const nn::Batch &batch) {
 inline void add_classification(EstimatorSpec &spec, Mode mode, const nn::Value &logits,
                                int64_t n_classes) {
   spec.predictions.insert_or_assign("logits", logits);
-  spec.compared = "logits";
+  spec.classified = spec.compared = "logits";
   spec.metrics["average_loss"] = detail::mean_of(detail::loss_of);
   if (n_classes > 2) {
     spec.loss = detail::of_keras("SparseCategoricalCrossentropy", {{"from_logits", true}});

@@ -5,6 +5,7 @@
 #include <det/estimator/graph.hpp>
 #include <det/trials/files.hpp>
 
+#include <algorithm>
 #include <chrono>
 
 namespace det {
@@ -30,7 +31,8 @@ inline void export_saved_model(const Graph &graph, const std::filesystem::path &
   const nlohmann::ordered_json described = {
       {"model", nlohmann::ordered_json::parse(graph.model().to_json().text())},
       {"inputs", graph.features().names()},
-      {"predictions", graph.places()}};
+      {"predictions", graph.places()},
+      {"classified", graph.spec().classified}};
   trials::write_text(to / saved_model_file, described.dump());
   graph.model().save_weights((to / variables_file).string());
   try {
@@ -70,6 +72,7 @@ class SavedModel {
     const auto described = trials::read_json(directory / detail::saved_model_file);
     inputs_ = described.at("inputs").get<std::vector<std::string>>();
     places_ = described.at("predictions").get<RunValues::Places>();
+    classified_ = described.at("classified").get<std::string>();
     model_ = nn::Model::create(described.at("model"));
     model_.load_weights((directory / detail::variables_file).string());
   }
@@ -78,7 +81,8 @@ class SavedModel {
   [[nodiscard]] const std::vector<std::string> &inputs() const { return inputs_; }
   [[nodiscard]] const nn::Model &model() const { return model_; }
 
-  // By the names in the model_fn's answer. Throws std::out_of_range for a feature that is missing.
+  // By the names in the model_fn's answer, and of a classifier "class_ids", {records, 1}. Throws
+  // std::out_of_range for a feature that is missing.
   [[nodiscard]] std::map<std::string, nn::Array> predict(const nn::Batch &features) const {
     const std::vector<Tensor> results = model_.predict_on_batch(numbers_of(features));
     std::map<std::string, nn::Array> predictions;
@@ -88,10 +92,21 @@ class SavedModel {
       predictions[name] =
           nn::Array(std::vector<float>(first, first + result.elements()), result.shape);
     }
+    if (!classified_.empty()) predictions["class_ids"] = classes_of(predictions.at(classified_));
     return predictions;
   }
 
  private:
+  // The place of the largest of several logits; one alone says the second of two classes above 0.
+  [[nodiscard]] static nn::Array classes_of(const nn::Array &logits) {
+    const auto classes = logits.shape().back();
+    std::vector<int64_t> found;
+    for (const float *first = logits.data(), *end = first + logits.elements(); first != end;
+         first += classes)
+      found.push_back(classes == 1 ? *first > 0 : std::max_element(first, first + classes) - first);
+    const auto records = static_cast<int64_t>(found.size());
+    return nn::Array(std::move(found), {records, 1});
+  }
   [[nodiscard]] std::vector<nn::Array> numbers_of(const nn::Batch &batch) const {
     std::vector<nn::Array> numbers;
     if (estimator_) {
@@ -106,6 +121,7 @@ class SavedModel {
   std::optional<Estimator> estimator_;
   std::vector<std::string> inputs_;
   RunValues::Places places_;
+  std::string classified_;
   nn::Model model_;
 };
 

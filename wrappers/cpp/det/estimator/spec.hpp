@@ -31,6 +31,9 @@ using Scalar = std::function<double(const RunValues &)>;
 // A model as it is in one mode. Layers of one name have the same weights in all modes.
 struct EstimatorSpec {
   std::map<std::string, nn::Value> predictions = {};  // one or more
+  // Of these a prediction of logits, a number for each class or one for two: a saved model says the
+  // classes that follow from it.
+  std::string classified = {};
   // Below here nothing is read to predict.
   std::string compared = {};    // the prediction that is compared with the labels
   nlohmann::ordered_json loss;  // of Keras: a name, or its class and configuration
@@ -55,10 +58,21 @@ class Estimator {
     if (!model_fn_) throw std::invalid_argument("making an estimator: there is no model_fn");
   }
 
+  // A trial that has no checkpoint of its own begins with the weights of one, of another trial
+  // whose model has the same layers.
+  Estimator &warm_start_from(std::filesystem::path checkpoint) {
+    warm_start_ = std::move(checkpoint);
+    return *this;
+  }
+
   [[nodiscard]] const ModelFn &model_fn() const { return model_fn_; }
+  [[nodiscard]] const std::optional<std::filesystem::path> &warm_start() const {
+    return warm_start_;
+  }
 
  private:
   ModelFn model_fn_;
+  std::optional<std::filesystem::path> warm_start_;
 };
 
 // Gives batches that have gone through context().wrap_dataset().
