@@ -140,7 +140,7 @@ void environment_is_ours_with_what_is_added(void **) {
 void threads_are_as_many_as_the_slots_in_use_have_cores(void **) {
   Launching here(2);
   const int cores = usable_cores();
-  TrialLaunch launch = here.script(1, "echo $OMP_NUM_THREADS");
+  TrialLaunch launch = here.script(1, "echo $OMP_NUM_THREADS $OMP_WAIT_POLICY");
   const auto threads = [&](int64_t slots_at_once) {
     launch.slots_at_once = slots_at_once;
     here.start(launch);
@@ -149,12 +149,13 @@ void threads_are_as_many_as_the_slots_in_use_have_cores(void **) {
     std::filesystem::remove(here.log(1));
     return printed;
   };
-  const std::string all = std::to_string(cores) + "\n";
-  const std::string half = std::to_string(std::max(cores / 2, 1)) + "\n";
+  const std::string all = std::to_string(cores) + " passive\n";
+  const std::string half = std::to_string(std::max(cores / 2, 1)) + " passive\n";
   assert_string_equal(threads(1).c_str(), all.c_str());
   for (const int slots : {0, 2, 16}) assert_string_equal(threads(slots).c_str(), half.c_str());
   launch.environment["OMP_NUM_THREADS"] = "3";
-  assert_string_equal(threads(1).c_str(), "3\n");
+  launch.environment["OMP_WAIT_POLICY"] = "active";
+  assert_string_equal(threads(1).c_str(), "3 active\n");
 }
 
 // Starts a command that cannot be, and gives the error. Nothing of it is left.

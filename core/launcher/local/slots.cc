@@ -83,7 +83,8 @@ std::map<std::string, std::string> Slots::thread_variables(int64_t slots_at_once
   if (are_gpus()) return {};
   const int64_t in_use = slots_at_once > 0 ? std::min<int64_t>(slots_at_once, total_) : total_;
   const int64_t threads = usable_cores() / std::max<int64_t>(in_use, 1);
-  return {{"OMP_NUM_THREADS", std::to_string(std::max<int64_t>(threads, 1))}};
+  return {{"OMP_NUM_THREADS", std::to_string(std::max<int64_t>(threads, 1))},
+          {"OMP_WAIT_POLICY", "passive"}};
 }
 
 }  // namespace det::launcher

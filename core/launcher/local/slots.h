@@ -40,7 +40,8 @@ class Slots {
   // What tells a process which are its own.
   std::map<std::string, std::string> variables(const std::vector<int> &ids) const;
   // How many threads a process of one slot may compute with, where so many slots are in use at once
-  // (0: all), so that together they have no more than this machine has cores. Nothing of GPUs.
+  // (0: all), so that together they have no more than this machine has cores; and that a thread
+  // which waits for another sleeps, since the other may wait for a core. Nothing of GPUs.
   std::map<std::string, std::string> thread_variables(int64_t slots_at_once) const;
 
  private:
