@@ -10,7 +10,8 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).parent
-CASES = [("mlp", 1, 3000), ("mlp", 64, 500), ("mlp", 1024, 60), ("cnn", 64, 15)]
+CASES = [("mlp", 1, 3000), ("mlp", 64, 500), ("mlp", 1024, 60), ("cnn", 64, 15), ("lstm", 64, 60),
+         ("transformer", 16, 60)]
 BUDGET_OF_ONE_RECORD = 15e3  # nanoseconds
 BUDGET_OF_FIRST_STEP = 50e6
 TURNS = 3
@@ -39,7 +40,7 @@ def main(steps, python=sys.executable):
                     turns.setdefault(rival, []).append(found[0])
         times = {name: statistics.median(all_of_it) for name, all_of_it in turns.items()}
         ours = times.pop("ours")
-        line = f"{model} at {batch:4}: {ours / 1e3:9.1f} us"
+        line = f"{model:11} at {batch:4}: {ours / 1e3:9.1f} us"
         for rival, time in times.items():
             line += f"   {rival} {time / 1e3:9.1f} us ({ours / time:5.2f} x)"
         if times:

@@ -9,25 +9,44 @@ import time
 import numpy as np
 
 library, model, batch, steps = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
-is_cnn = model == "cnn"
-x = np.sin(np.arange(batch * 784, dtype=np.float32))
-labels = (np.arange(batch) % 10).astype(np.int64)
+SHAPES = {"mlp": (784,), "cnn": (28, 28, 1), "lstm": (28, 28)}
+BLOCKS, FEATURES, HEADS, LENGTH, TOKENS = 4, 64, 4, 32, 256
+if model == "transformer":
+    x = labels = (np.arange(batch * LENGTH) % TOKENS).reshape(batch, LENGTH)
+else:
+    x = np.sin(np.arange(batch * 784, dtype=np.float32)).reshape(batch, *SHAPES[model])
+    labels = (np.arange(batch) % 10).astype(np.int64)
 
 
 def of_torch():
     import torch
     from torch import nn
 
+    class Lstm(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.cells, self.last = nn.LSTM(28, 128, batch_first=True), nn.Linear(128, 10)
+
+        def forward(self, rows):
+            return self.last(self.cells(rows)[0][:, -1])
+
     torch.set_num_threads(len(__import__("os").sched_getaffinity(0)))
-    if is_cnn:
+    data = torch.from_numpy(x)
+    if model == "cnn":
         net = nn.Sequential(nn.Conv2d(1, 32, 3), nn.ReLU(), nn.MaxPool2d(2), nn.BatchNorm2d(32), nn.Conv2d(32, 64, 3),
                             nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Dropout(0.25), nn.Linear(1600, 128), nn.ReLU(),
                             nn.Linear(128, 10))
-        data = torch.from_numpy(x.reshape(batch, 1, 28, 28))
+        data = data.reshape(batch, 1, 28, 28)
+    elif model == "lstm":
+        net = Lstm()
+    elif model == "transformer":
+        blocks = [nn.TransformerEncoderLayer(FEATURES, HEADS, 4 * FEATURES, 0.0, batch_first=True, norm_first=True)
+                  for _ in range(BLOCKS)]
+        net = nn.Sequential(nn.Embedding(TOKENS, FEATURES), *blocks, nn.LayerNorm(FEATURES), nn.Linear(FEATURES, TOKENS),
+                            nn.Flatten(0, 1))
     else:
         net = nn.Sequential(nn.Linear(784, 128), nn.ReLU(), nn.Linear(128, 10))
-        data = torch.from_numpy(x.reshape(batch, 784))
-    truth = torch.from_numpy(labels)
+    truth = torch.from_numpy(labels).flatten()
     optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
     loss = nn.CrossEntropyLoss()
 
@@ -39,20 +58,33 @@ def of_torch():
     return step
 
 
+def transformer_of_keras(layers, keras):
+    tokens = layers.Input((LENGTH,), dtype="int32")
+    at = layers.Embedding(TOKENS, FEATURES)(tokens)
+    for _ in range(BLOCKS):
+        normal = layers.LayerNormalization()(at)
+        at = layers.Add()([at, layers.MultiHeadAttention(HEADS, FEATURES // HEADS)(normal, normal)])
+        wide = layers.Dense(4 * FEATURES, activation="relu")(layers.LayerNormalization()(at))
+        at = layers.Add()([at, layers.Dense(FEATURES)(wide)])
+    return keras.Model(tokens, layers.Dense(TOKENS)(layers.LayerNormalization()(at)))
+
+
 def of_tensorflow():
     import tensorflow as tf
 
     layers = tf.keras.layers
-    if is_cnn:
+    if model == "cnn":
         net = tf.keras.Sequential([layers.Input((28, 28, 1)), layers.Conv2D(32, 3, activation="relu"), layers.MaxPool2D(),
                                    layers.BatchNormalization(), layers.Conv2D(64, 3, activation="relu"), layers.MaxPool2D(),
                                    layers.Flatten(), layers.Dropout(0.25), layers.Dense(128, activation="relu"),
                                    layers.Dense(10)])
-        data = tf.constant(x.reshape(batch, 28, 28, 1))
+    elif model == "lstm":
+        net = tf.keras.Sequential([layers.Input((28, 28)), layers.LSTM(128), layers.Dense(10)])
+    elif model == "transformer":
+        net = transformer_of_keras(layers, tf.keras)
     else:
         net = tf.keras.Sequential([layers.Input((784,)), layers.Dense(128, activation="relu"), layers.Dense(10)])
-        data = tf.constant(x.reshape(batch, 784))
-    truth = tf.constant(labels)
+    data, truth = tf.constant(x), tf.constant(labels)
     optimizer = tf.keras.optimizers.legacy.SGD(0.01)
     loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 
