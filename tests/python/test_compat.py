@@ -180,6 +180,7 @@ TRIAL = [sys.executable, "-m", "detcore.trial", "model_def:Trial"]
     [
         (["--trial", "model_def:Trial"], TRIAL),
         (["--autohorovod", "--trial", "model_def:Trial"], TRIAL),
+        (["--trial=model_def:Trial"], TRIAL),
         (["--cycle-time-ms", "1", "--", "--trial", "model_def:Trial"], TRIAL),
         (["train.py", "--", "--rate"], [sys.executable, "train.py", "--", "--rate"]),
         (["-v", "--", "sh", "-c", "train"], ["sh", "-c", "train"]),
@@ -200,7 +201,8 @@ def test_a_launcher_configures_horovod(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, "")
         monkeypatch.delenv(name)
     monkeypatch.setenv("HOROVOD_AUTOTUNE", "0")
-    options = {"tensor_fusion_threshold": 2, "auto_tune_tensor_fusion": True}
+    options: dict[str, object] = {"tensor_fusion_threshold": 2, "auto_tune_tensor_fusion": True}
+    options["tensor_fusion_cycle_time"] = None
     config = {"optimizations": options}
     info = types.SimpleNamespace(trial=types.SimpleNamespace(config=config))
     monkeypatch.setattr(horovod, "get_cluster_info", lambda: info)

@@ -52,6 +52,18 @@ def test_batch_that_cannot_be_divided_is_refused(hparams: dict[str, Any], messag
         context(4, **hparams)
 
 
+def test_a_null_is_as_if_it_were_left_out() -> None:
+    config = ExperimentConfig(
+        scheduling_unit=None,
+        resources={"slots_per_trial": None},
+        reproducibility={"experiment_seed": None},
+        optimizations={"average_training_metrics": None, "aggregation_frequency": None},
+    )
+    assert config.scheduling_unit() == 100
+    assert (config.slots_per_trial(), config.experiment_seed()) == (1, 0)
+    assert config.get_optimizations_config() == {} and config.average_training_metrics_enabled()
+
+
 def test_refusal_of_an_experiment_is_not_caught_by_handlers_of_exceptions() -> None:
     assert not issubclass(InvalidExperimentException, Exception)
 

@@ -10,16 +10,16 @@ if TYPE_CHECKING:
 
 
 class ExperimentConfig(dict[str, Any]):
-    """The experiment configuration, with the defaults of what may be absent."""
+    """The experiment configuration, with the defaults of what may be absent, or null."""
 
     def scheduling_unit(self) -> int:
-        return int(self.get("scheduling_unit", 100))
+        return int(_given(self).get("scheduling_unit", 100))
 
     def slots_per_trial(self) -> int:
-        return int((self.get("resources") or {}).get("slots_per_trial", 1))
+        return int(_given(self.get("resources")).get("slots_per_trial", 1))
 
     def experiment_seed(self) -> int:
-        return int((self.get("reproducibility") or {}).get("experiment_seed", 0))
+        return int(_given(self.get("reproducibility")).get("experiment_seed", 0))
 
     def debug_enabled(self) -> bool:
         return bool(self.get("debug", False))
@@ -37,7 +37,7 @@ class ExperimentConfig(dict[str, Any]):
         return str(self["searcher"]["metric"])
 
     def get_optimizations_config(self) -> dict[str, Any]:
-        return self.get("optimizations") or {}
+        return _given(self.get("optimizations"))
 
     def average_training_metrics_enabled(self) -> bool:
         return bool(self.get_optimizations_config().get("average_training_metrics", True))
@@ -51,6 +51,10 @@ class ExperimentConfig(dict[str, Any]):
         if not all(isinstance(part, str) for part in parts):
             raise ValueError(f"entrypoint is text or a list of texts, not {entrypoint!r}")
         return entrypoint  # type: ignore[no-any-return]
+
+
+def _given(section: dict[str, Any] | None) -> dict[str, Any]:
+    return {name: value for name, value in (section or {}).items() if value is not None}
 
 
 @dataclasses.dataclass(frozen=True)

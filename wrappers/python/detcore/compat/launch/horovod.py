@@ -10,6 +10,7 @@ import shlex
 import sys
 
 from detcore.core import _launch, get_cluster_info
+from detcore.trial import ExperimentConfig
 
 USAGE = """usage: python3 -m determined.launch.horovod [OPTION... --] --trial MODULE:CLASS
        python3 -m determined.launch.horovod [OPTION... --] PROGRAM [ARGUMENT]..."""
@@ -26,6 +27,8 @@ def program_of(arguments: list[str]) -> list[str]:
             _log.warning("not used, for det run starts the ranks: %s", shlex.join(given))
     if rest[:1] == ["--autohorovod"]:  # which is: alone where there is one slot
         del rest[0]
+    if rest and rest[0].startswith("--trial="):
+        rest[:1] = rest[0].split("=", 1)
     if rest[:1] == ["--trial"] and len(rest) == 2:
         return [sys.executable, "-m", "detcore.trial", rest[1]]
     if not rest or rest[0].startswith("-"):
@@ -37,7 +40,8 @@ def ask_for_horovod() -> None:
     """With the configured `optimizations`, but for what the environment says already."""
     os.environ.setdefault("USE_HOROVOD", "1")
     info = get_cluster_info()
-    options = (info.trial.config.get("optimizations") or {}) if info and info.trial else {}
+    config = info.trial.config if info and info.trial else {}
+    options = ExperimentConfig(config).get_optimizations_config()
     for name, variable, scale in (
         ("tensor_fusion_threshold", "HOROVOD_FUSION_THRESHOLD", 1 << 20),
         ("tensor_fusion_cycle_time", "HOROVOD_CYCLE_TIME", 1),
