@@ -98,6 +98,15 @@ class Refusing(Counting):
         raise det.InvalidHP("this rate leads nowhere")
 
 
+class Picky(Counting):
+    """Of two ranks one cannot make it."""
+
+    def __init__(self, context: TrialContext) -> None:
+        super().__init__(context)
+        if context.distributed.rank == 1:
+            raise det.InvalidHP("not here")
+
+
 class Failing(Counting):
     def after(self, batch: int) -> None:
         raise CheckFailedError("a rule was broken")

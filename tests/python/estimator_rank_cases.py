@@ -451,8 +451,8 @@ def a_stop(ranks: DistributedContext) -> None:
     assert len(Stopping.last.seen) == 2  # type: ignore[attr-defined]
 
 
-def refusing(ranks: DistributedContext) -> None:
-    """The job ends with this: one rank finds the hyperparameters invalid while all train."""
+def refusing(_: DistributedContext) -> None:
+    """One rank finds the hyperparameters invalid while all train."""
 
     class Refuse(RunHook):
         def after_run(self, run_context: Any, run_values: Any) -> None:
@@ -464,7 +464,7 @@ def refusing(ranks: DistributedContext) -> None:
         hooks = (Refuse,)
 
     with (
-        ending_refused(ranks, "refused"),
+        ending_refused("refused") as ranks,
         core.init(
             distributed=ranks,
             config=CONFIG,

@@ -7,6 +7,7 @@ import signal
 import time
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import keras_rank_cases
 from detcore import InvalidHP, core
 from detcore.core import PreemptMode
 from detcore.keras import TFKerasTrialContext
@@ -31,7 +32,11 @@ CONFIG: dict[str, Any] = {
 
 
 def run(name: str, ranks: DistributedContext) -> None:
-    globals()[name](ranks)
+    """One of these, or of keras_rank_cases."""
+    if name in globals():
+        globals()[name](ranks)
+    else:
+        keras_rank_cases.run(name, ranks)
 
 
 def train(trial: type[Case], ranks: DistributedContext, name: str, **changes: Any) -> Any:
@@ -109,12 +114,24 @@ def early_stopping(ranks: DistributedContext) -> None:
     assert len(trial.losses) == 4  # type: ignore[attr-defined]
 
 
-def refusing(ranks: DistributedContext) -> None:
-    """The job ends with this: one rank finds the hyperparameters invalid while all train."""
+def refusing(_: DistributedContext) -> None:
+    """One rank finds the hyperparameters invalid: while all train, and before they do."""
 
     def refuse(trial: Case, batch: int) -> None:
-        if batch == 3 and ranks.rank == 1:
+        if batch == 3 and trial.context.distributed.rank == 1:
             raise InvalidHP("not these")
 
-    with ending_refused(ranks, "refused"):
-        train(after_batch(refuse), ranks, "refused")
+    with ending_refused("while training") as ranks:
+        train(after_batch(refuse), ranks, "while training")
+
+    class Unready(keras.callbacks.Callback):  # type: ignore[misc]
+        def on_train_begin(self, logs: Any = None) -> None:
+            if ranks.rank == 1:
+                raise InvalidHP("not these")
+
+    class Trial(Case):
+        def keras_callbacks(self) -> list[Any]:
+            return [Unready()]
+
+    with ending_refused("before") as ranks:
+        train(Trial, ranks, "before")

@@ -98,11 +98,15 @@ def _rank(
 
 
 @contextlib.contextmanager
-def ending_refused(ranks: DistributedContext, external_id: str) -> Iterator[None]:
-    """A run that leaves the program in good order, since a rank found its hyperparameters
-    invalid."""
+def ending_refused(external_id: str) -> Iterator[DistributedContext]:
+    """A run that leaves the program in good order, since a rank found its hyperparameters invalid.
+    Its ranks are a job of their own, for it is over then."""
+    from detcore.trial._horovod import join_ranks  # which needs TensorFlow
+
+    ranks = join_ranks()
     try:
-        yield
+        with ranks:
+            yield ranks
     except SystemExit as end:
         assert end.code == 0
     else:

@@ -12,7 +12,7 @@ RECORDED = sorted(path.stem for path in (ROOT / "tests/data/trials/mpi").glob("m
 CASES = [
     *("sgd_of_version_one", "adam_of_version_one", "gradients_in_hand", "two_optimizers"),
     *("optimizer_of_keras", "sparse", "premade", "aggregation", "metrics"),
-    *("refused_hyperparameters", "checkpoints", "a_stop", "other_models"),
+    *("refused_hyperparameters", "checkpoints", "a_stop", "other_models", "refusing"),
 ]
 ALL = ("estimator_rank_cases", 2, (*RECORDED, *CASES, "raising"))
 
@@ -20,11 +20,6 @@ ALL = ("estimator_rank_cases", 2, (*RECORDED, *CASES, "raising"))
 @pytest.mark.parametrize("case", ALL[2][:-1])
 def test_two_ranks(case: str) -> None:
     assert mpirun(*ALL).failures[case] == {0: None, 1: None}
-
-
-def test_invalid_hyperparameters_on_one_rank_are_so_on_all() -> None:
-    job = mpirun("estimator_rank_cases", 2, ("refusing",))
-    assert (job.failures["refusing"], job.status) == ({0: None, 1: None}, 0)
 
 
 def test_all_end_where_one_fails() -> None:

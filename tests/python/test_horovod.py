@@ -18,9 +18,12 @@ pytest.importorskip("detcore.keras", reason="TensorFlow is not installed")
 from detcore.trial import _horovod
 
 IS_THERE = importlib.util.find_spec("horovod") is not None
-KERAS = ("averages_by_horovod", "as_one_process", "aggregation", "half_precision", "sparse")
-ESTIMATOR = ("sgd_of_version_one", "sparse", "aggregation")
-MORE_KERAS = ("two_optimizers", "not_finite", "eagerly", "checkpoints", "other_models", "raising")
+KERAS = (
+    *("averages_by_horovod", "as_one_process", "aggregation", "half_precision", "sparse"),
+    *("eagerly", "refusing"),
+)
+ESTIMATOR = ("sgd_of_version_one", "sparse", "aggregation", "refusing")
+MORE_KERAS = ("two_optimizers", "not_finite", "checkpoints", "other_models", "raising")
 
 
 @pytest.fixture(autouse=True)
@@ -33,12 +36,14 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("case", KERAS)
 def test_keras(case: str) -> None:
-    assert mpirun("keras_rank_cases", 2, KERAS).failures[case] == {0: None, 1: None}
+    job = mpirun("keras_rank_runs", 2, KERAS)
+    assert (job.failures[case], job.status) == ({0: None, 1: None}, 0)
 
 
 @pytest.mark.parametrize("case", ESTIMATOR)
 def test_estimators(case: str) -> None:
-    assert mpirun("estimator_rank_cases", 2, ESTIMATOR).failures[case] == {0: None, 1: None}
+    job = mpirun("estimator_rank_cases", 2, ESTIMATOR)
+    assert (job.failures[case], job.status) == ({0: None, 1: None}, 0)
 
 
 @pytest.mark.skipif(not IS_THERE, reason="Horovod is not installed: a stand-in of it was used")

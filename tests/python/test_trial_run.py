@@ -30,6 +30,8 @@ CONFIG: dict[str, Any] = {
     "max_restarts": 1,
 }
 
+_RUN = Path(trial.run.__code__.co_filename)
+
 
 @pytest.fixture(autouse=True)
 def code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -141,12 +143,23 @@ def test_early_exits(det: Det) -> None:
         with pytest.raises(SystemExit) as ended:
             train(name, external_id=name, **options)
         assert ended.value.code == 0
+        # Nothing keeps what was trained, with which MPI would not end.
+        assert ended.value.__context__ is None and ended.traceback[-1].path == _RUN
     ends = [programs.trial(det, number)["runs"][0]["exit"] for number in (1, 2)]
     assert ends == ["invalid_hp", "invalid_hp"]
     train("Stopping")
     assert [steps for _, steps, _ in programs.reports(det, 3)] == [2, 4]
     with pytest.raises(trial.CheckFailedError):
         train("Failing")
+
+
+def test_a_trial_that_one_rank_cannot_make(det: Det) -> None:
+    if shutil.which("mpirun") is None:
+        pytest.skip("there is no mpirun")
+    det_run("model_def:Picky", resources={"slots_per_trial": 2})
+    said = det("logs", "1")
+    assert [run["exit"] for run in programs.trial(det)["runs"]] == ["invalid_hp"]
+    assert "not here" in said and "another rank" in said
 
 
 def test_one_batch_of_everything(det: Det, caplog: pytest.LogCaptureFixture) -> None:

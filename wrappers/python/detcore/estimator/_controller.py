@@ -73,7 +73,7 @@ class Controller:
         if self._distributed.size > 1 and self._context.env.latest_checkpoint is None:
             hooks.insert(0, _ranks.Broadcast(self._distributed, self._change))
         try:
-            with until_finished(self._own_failure, self._refuse):
+            with until_finished(self._own_failure, self._respond):
                 self._estimator.train(
                     _prepare.training_input(self._parts.train.input_fn, self._context),
                     hooks=[*hooks, ControlHook(self, self._context)],
@@ -198,10 +198,6 @@ class Controller:
 
     def _hold_scaffold(self, scaffold: Any) -> None:
         self._scaffold = scaffold
-
-    def _refuse(self, refusal: InvalidHP) -> None:
-        if self._workload is not None:
-            self._respond(refusal)
 
     def _respond(self, response: dict[str, Any] | InvalidHP) -> None:
         self._workload = None

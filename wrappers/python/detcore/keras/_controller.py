@@ -88,7 +88,7 @@ class Controller:
         """Until there are no more workloads. InvalidHP of training is answered, and raised on every
         rank."""
         try:
-            with until_finished(self._own_failure, self._refuse):
+            with until_finished(self._own_failure, self._respond):
                 self._model.fit(
                     self._feed.training(),
                     class_weight=self._context._fit.class_weight,
@@ -204,10 +204,6 @@ class Controller:
         with self._core.checkpoint.store_path(metadata) as (path, storage_id):
             self._checkpoint.save(path, states)
         return {"uuid": storage_id}
-
-    def _refuse(self, refusal: InvalidHP) -> None:
-        if self._workload is not None:
-            self._respond(refusal)
 
     def _respond(self, response: dict[str, Any] | InvalidHP) -> None:
         self._workload = None

@@ -82,14 +82,15 @@ class Gradients:
         if tf.executing_eagerly():
             results = exchange(*[part.numpy() for part in parts])
         else:
-            results = tf.numpy_function(self._keep_failure(exchange), parts, exchange.types)
+            call = self._keep_failure(exchange.__call__)
+            results = tf.numpy_function(call, parts, exchange.types)
         return exchange.gradients(results), results[-1]
 
-    def _keep_failure(self, exchange: _Exchange) -> Any:
-        @functools.wraps(exchange.__call__)
-        def call(*gradients: Any) -> list[Any]:
+    def _keep_failure(self, work: Any) -> Any:
+        @functools.wraps(work)
+        def call(*given: Any) -> Any:
             try:
-                return exchange(*gradients)
+                return work(*given)
             except BaseException as failure:
                 self.failure = failure
                 raise

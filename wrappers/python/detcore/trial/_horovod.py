@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from detcore.core import DistributedContext
 from detcore.trial._gradients import Gradients
@@ -35,9 +38,17 @@ def start() -> Any:
     return hvd
 
 
+# Horovod ends MPI on all ranks when the first of them leaves, from a thread of its own: who left a
+# job by MPI then would crash, and so nobody does.
+_never_left: list[Any] = []
+
+
 def join_ranks() -> DistributedContext:
-    start()
-    return DistributedContext.from_env()
+    hvd = start()
+    ranks = DistributedContext.from_env()
+    if hvd is not None:
+        _never_left.append(ranks._job)
+    return ranks
 
 
 def gradients_of(distributed: DistributedContext, config: ExperimentConfig) -> Gradients | None:
@@ -70,16 +81,31 @@ class _OverHorovod(Gradients):
         self, position: int, gradients: Sequence[Any], variables: Sequence[Any]
     ) -> tuple[list[Any], Any]:
         if self.frequency == 1:
-            return self._averages(position, gradients), tf.constant(True)
+            return self._averages(position, list(gradients)), tf.constant(True)
         sums, is_applied = super()._sum(position, gradients, variables)
         if tf.executing_eagerly():
             return self._averages(position, sums) if is_applied else sums, is_applied
         averages = tf.cond(is_applied, lambda: self._averages(position, sums), lambda: sums)
         return averages, is_applied
 
-    def _averages(self, position: int, gradients: Sequence[Any]) -> list[Any]:
+    def _averages(self, position: int, gradients: list[Any]) -> list[Any]:
         # Horovod knows tensors by names, and those of a graph that one rank made again are others.
-        return [self._average(f"det.{position}.{n}", one) for n, one in enumerate(gradients)]
+        with self._met(gradients):
+            return [self._average(f"det.{position}.{n}", one) for n, one in enumerate(gradients)]
+
+    def _met(self, gradients: list[Any]) -> Any:
+        """Behind a rank that has left its training Horovod waits for ever; detcore tells of it. In
+        a graph the gradients of the first layers may still be computed."""
+        if tf.executing_eagerly():
+            self._meet()
+            return contextlib.nullcontext()
+        with tf.control_dependencies(gradients[-1:]):
+            met = tf.numpy_function(self._keep_failure(self._meet), [], tf.bool)
+        return tf.control_dependencies([met])
+
+    def _meet(self) -> Any:
+        self._distributed.allgather(None)
+        return np.bool_(True)
 
     def _average(self, name: str, gradient: Any) -> Any:
         if not isinstance(gradient, tf.IndexedSlices):

@@ -8,12 +8,13 @@ import os
 import signal
 from typing import TYPE_CHECKING, Any
 
-from detcore import core
+from detcore import InvalidHP, core
 from detcore._det_run import read_config
 from detcore.trial._environment import Environment
 from detcore.trial._errors import InvalidExperimentException
 from detcore.trial._offline import environment_of
 from detcore.trial._one_batch import OneBatch, unkept_run
+from detcore.trial._refusal import refused_by_all
 from detcore.trial._sequencer import Sequencer
 from detcore.trial._uploads import Uploads
 
@@ -40,10 +41,16 @@ def run(
     good order. With `tensorboard_mode=core.TensorboardMode.MANUAL` what each workload wrote below
     get_tensorboard_path() is brought to storage; of ranks above 0 no event files.
     """
+    ended: SystemExit | None = None
     try:
         _train(trial_class, config, hparams, options)
+    except SystemExit as end:
+        # Without what it was raised from, whose frames have what was trained.
+        ended = SystemExit(end.code)
     finally:
         gc.collect()  # what was trained refers to its job in circles, and MPI ends with the job
+    if ended is not None:
+        raise ended
 
 
 def _train(
@@ -78,7 +85,13 @@ def _train(
         mode = core.TensorboardMode(options.get("tensorboard_mode", core.TensorboardMode.AUTO))
         if mode is core.TensorboardMode.MANUAL:
             workloads = Uploads(workloads, context)
-        _controller(trial_class, trial, context, workloads).run()
+        with refused_by_all(workloads):
+            try:
+                controller = _controller(trial_class, trial, context, workloads)
+            except InvalidHP as refusal:
+                workloads.respond(refusal)
+                raise
+            controller.run()
         if isinstance(workloads, Uploads):
             workloads.upload()  # what callbacks wrote at the end of training
 
