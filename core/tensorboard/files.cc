@@ -120,10 +120,10 @@ fs::path TensorboardFiles::path() const {
 }
 
 void TensorboardFiles::upload(const storage::Selector &selector, const Mangler &mangler) {
-  if (mode_ == TensorboardMode::automatic)
+  if (mode_ == TensorboardMode::automatic && place_.rank == 0)
     throw Error(Code::state,
-                "uploading TensorBoard files: the automatic mode keeps them already; choose the "
-                "manual mode when starting the core");
+                "uploading TensorBoard files: the automatic mode keeps those of the chief already; "
+                "choose the manual mode when starting the core");
   upload_changed(selector, mangler);
 }
 

@@ -60,14 +60,15 @@ class TensorboardFiles {
   // The same, open: whatever has that name afterwards, this is where to write.
   Fd open() const;
 
-  // Whether what this rank writes there gets into storage, by itself or by upload().
+  // Whether events of this rank get into storage, by themselves or by upload().
   bool keeps() const { return mode_ == TensorboardMode::manual || place_.rank == 0; }
 
   // Of which run they are: its files lie beside those of others.
   int64_t run_id() const { return place_.run_id; }
 
   // Copies files changed since the last upload into storage. `selector` sees absolute paths; a file
-  // it leaves is asked about again once it has changed. Code::state in automatic mode.
+  // it leaves is asked about again once it has changed. Code::state for the chief's in automatic
+  // mode.
   void upload(const storage::Selector &selector, const Mangler &mangler);
 
   // Whether the automatic mode needs sync(), which brings what has changed into the bucket.

@@ -249,11 +249,12 @@ DET_API int32_t det_tensorboard_rank_aware_name(const char *path, int32_t rank, 
                                                 size_t size, void *user_data) DET_NOEXCEPT;
 
 /** Copies TensorBoard files changed since the last call to storage (seed:
- * upload_tensorboard_files). Only in DET_TENSORBOARD_MODE_MANUAL. Any rank. Blocks.
+ * upload_tensorboard_files). In DET_TENSORBOARD_MODE_MANUAL any rank; in DET_TENSORBOARD_MODE_AUTO
+ * those whose files are not kept by themselves: all but the chief. Blocks.
  * @param[in] selector  NULL takes every file.
  * @param[in] mangler   NULL keeps names. A result that is absolute or has ".." is refused.
- * @return DET_OK; DET_E_STATE (AUTO mode, closed); DET_E_INVALID (mangled name); DET_E_CALLBACK;
- * DET_E_IO, DET_E_FULL.   @since 0.1 */
+ * @return DET_OK; DET_E_STATE (the chief in AUTO mode, closed); DET_E_INVALID (mangled name);
+ * DET_E_CALLBACK; DET_E_IO, DET_E_FULL.   @since 0.1 */
 DET_API det_status det_train_upload_tensorboard_files(det_train_context *train,
                                                       det_tensorboard_selector selector,
                                                       det_tensorboard_mangler mangler,

@@ -105,6 +105,17 @@ def test_two_ranks(det: Det) -> None:
         train(config={"resources": {"slots_per_trial": 2}})
 
 
+def test_files_of_tensorboard_of_other_ranks(store: Path) -> None:
+    if shutil.which("mpirun") is None:
+        pytest.skip("there is no mpirun")
+    det_run("model_def:Watched", resources={"slots_per_trial": 2})
+    assert uploaded(store) == {
+        "events.out.tfevents.1": "batch 9 of rank 0",
+        "worker.xplane.pb": "batch 9 of rank 0",
+        "worker#1.xplane.pb": "batch 9 of rank 1",
+    }
+
+
 def uploaded(store: Path, trial_id: int = 1) -> dict[str, str]:
     """Beside what det run itself writes."""
     [folder] = store.rglob(f"tensorboard/experiment/*/trial/{trial_id}")

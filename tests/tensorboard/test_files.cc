@@ -263,8 +263,12 @@ void links_in_storage_are_not_followed(void **) {
   assert_equal(files_in(elsewhere.path()), std::vector<std::string>{"b"});
 }
 
-void upload_in_automatic_mode_is_refused(void **) {
+void upload_in_automatic_mode_is_that_of_other_ranks(void **) {
   const Place place;
+  TensorboardFiles others = place.files(TensorboardMode::automatic, 3);
+  write(others.path() / "host.xplane.pb", "12");
+  others.upload(nullptr, rank_aware_name);
+  assert_string_equal(read_file(place.storage / remote / "host#3.xplane.pb").c_str(), "12");
   const auto message = expect_error(
       Code::state, [&] { place.files(TensorboardMode::automatic).upload(nullptr, nullptr); });
   assert_true(contains(message, "manual"));
@@ -317,7 +321,7 @@ int test_files() {
       cmocka_unit_test(mangler_renames_in_storage),
       cmocka_unit_test(mangled_names_that_escape_are_refused),
       cmocka_unit_test(links_in_storage_are_not_followed),
-      cmocka_unit_test(upload_in_automatic_mode_is_refused),
+      cmocka_unit_test(upload_in_automatic_mode_is_that_of_other_ranks),
       cmocka_unit_test(rank_goes_before_the_extension_of_a_profile),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -198,7 +198,8 @@ class TrainContext:
         selector: Callable[[pathlib.Path], bool] = lambda _: True,
         mangler: Callable[[pathlib.Path, int], pathlib.Path] = lambda path, _: path,
     ) -> None:
-        """Copies TensorBoard files changed since the last call to storage; only in MANUAL mode.
+        """Copies TensorBoard files changed since the last call to storage; not those of the chief
+        in AUTO mode, which are kept by themselves.
         `selector` chooses files by their whole paths, `mangler` names them in storage by the path
         below the TensorBoard directory and the rank."""
         if not callable(selector) or not callable(mangler):

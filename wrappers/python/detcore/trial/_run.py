@@ -38,8 +38,8 @@ def run(
     which have it already, it is not looked at. `options` are those of core.init(): with an
     `external_id` the next start goes on where this one ended or was killed. Under mpirun all ranks
     call it. SIGTERM asks the trial to save a checkpoint and leave. InvalidHP ends the program, in
-    good order. With `tensorboard_mode=core.TensorboardMode.MANUAL` what each workload wrote below
-    get_tensorboard_path() is brought to storage; of ranks above 0 no event files.
+    good order. What each workload wrote below get_tensorboard_path() is brought to storage, also
+    with `tensorboard_mode=core.TensorboardMode.MANUAL`; of ranks above 0 no event files.
     """
     ended: SystemExit | None = None
     try:
@@ -83,7 +83,7 @@ def _train(
         trial = trial_class.trial_context_class(environment, context)
         workloads: WorkloadSource = Sequencer(context, trial.get_global_batch_size())
         mode = core.TensorboardMode(options.get("tensorboard_mode", core.TensorboardMode.AUTO))
-        if mode is core.TensorboardMode.MANUAL:
+        if ranks.rank > 0 or mode is core.TensorboardMode.MANUAL:
             workloads = Uploads(workloads, context)
         with refused_by_all(workloads):
             try:

@@ -1,4 +1,5 @@
-"""TensorBoard files in the manual mode, which nobody brings to storage but the trial layer."""
+"""TensorBoard files that nobody brings to storage but the trial layer: all of the manual mode, and
+those of ranks other than the chief."""
 
 from __future__ import annotations
 
