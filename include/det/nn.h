@@ -56,8 +56,8 @@ DET_API det_status det_nn_model_to_json(const det_nn_model *model, char **out,
  *                  name, or {"class_name": ..., "config": {...}}. Of several results the last three
  *                  are objects by the names of their layers, or arrays in their order. A result
  *                  whose loss is null is computed, and compared with nothing.
- * @return DET_OK; DET_E_INVALID (an unknown name: the message has the nearest), DET_E_UNSUPPORTED,
- * DET_E_NOMEM.   @since 0.1 */
+ * @return DET_OK; DET_E_INVALID (an unknown name: the message has the nearest; a metric that does
+ * not fit the result), DET_E_UNSUPPORTED, DET_E_NOMEM.   @since 0.1 */
 DET_API det_status det_nn_model_compile(det_nn_model *model, const char *json,
                                         det_error *err) DET_NOEXCEPT;
 
@@ -108,7 +108,8 @@ DET_API det_status det_nn_model_results(det_nn_model *model, const det_tensor **
                                         size_t *out_count, det_error *err) DET_NOEXCEPT;
 
 /** How many metrics there are: the loss, of several results each one's, and those that were
- * compiled in; those only from the first batch on. 0 for NULL and a model that is not compiled.
+ * compiled in; of a model that does not say what comes in, those only from the first batch on. 0
+ * for NULL and a model that is not compiled.
  * @since 0.1 */
 DET_API size_t det_nn_model_metric_count(const det_nn_model *model) DET_NOEXCEPT;
 

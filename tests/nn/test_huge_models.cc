@@ -35,6 +35,11 @@ void test_products_of_sizes_are_refused_where_they_cannot_be(void **) {
       "'units'"));
 }
 
+void test_sums_of_sizes_are_refused_where_they_cannot_be(void **) {
+  const nn::ArrayTypes parts(40, {{1, huge_size / 16}, nn::Dtype::f32});
+  expect_error(Code::invalid, [&] { (void)nn::ConcatenateOp{1}.infer(parts); });
+}
+
 void test_heads_of_attention_are_refused_where_they_cannot_be(void **) {
   const auto functional_layer = [](const char *class_name, const char *name, Json config,
                                    Json inbound) {
@@ -74,11 +79,10 @@ void test_counts_that_take_for_ever_do_not(void **) {
   model.compile(sparse_losses(layer("Nadam", Json::object())));
   model.optimizer().set_iterations(INT64_MAX / 2);
   model.train_on_batch(batch_of(2));
-  model.compile(
-      {{"loss", "mse"}, {"metrics", Json::array({layer("AUC", {{"num_thresholds", huge_size}})})}});
-  nn::Batch batch = batch_of(2);
-  batch.truths[0] = Array(floats({2, 3}));
-  expect_error(Code::invalid, [&] { model.train_on_batch(batch); });
+  const Json curve = layer("AUC", {{"num_thresholds", huge_size}});
+  expect_error(Code::invalid, [&] {
+    model.compile({{"loss", "mse"}, {"metrics", Json::array({curve})}});
+  });
 }
 
 }  // namespace
@@ -88,6 +92,7 @@ int test_huge_models() {
   using namespace det::test;
   const CMUnitTest tests[] = {
       cmocka_unit_test(test_products_of_sizes_are_refused_where_they_cannot_be),
+      cmocka_unit_test(test_sums_of_sizes_are_refused_where_they_cannot_be),
       cmocka_unit_test(test_heads_of_attention_are_refused_where_they_cannot_be),
       cmocka_unit_test(test_the_memory_of_a_batch_is_counted_as_a_whole),
       cmocka_unit_test(test_counts_that_take_for_ever_do_not),

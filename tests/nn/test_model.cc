@@ -170,6 +170,20 @@ void test_what_cannot_be_is_refused(void **) {
   assert_int_equal(model.optimizer().iterations(), 0);
 }
 
+void test_metrics_are_made_when_a_model_is_compiled(void **) {
+  Model model(small_model(), {1, "reference"});
+  model.compile(sparse);
+  assert_true(model.metric_names() == (std::vector<std::string>{"loss", "accuracy"}));
+  const Json precision = {{"class_name", "Precision"}, {"config", {{"class_id", 3}}}};
+  assert_true(contains(
+      expect_error(Code::invalid,
+                   [&] {
+                     model.compile({{"loss", "mse"}, {"metrics", Json::array({precision})}});
+                   }),
+      "of the class 3"));
+  model.train_on_batch(batch_of(4));  // as it was compiled before
+}
+
 void test_an_id_that_is_in_no_table_is_told_with_its_record(void **) {
   const Json described = {
       {"class_name", "Sequential"},
@@ -222,6 +236,7 @@ int test_model() {
       cmocka_unit_test(test_what_is_written_is_read_again),
       cmocka_unit_test(test_layers_may_be_shared_and_called_in_any_order),
       cmocka_unit_test(test_what_cannot_be_is_refused),
+      cmocka_unit_test(test_metrics_are_made_when_a_model_is_compiled),
       cmocka_unit_test(test_an_id_that_is_in_no_table_is_told_with_its_record),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -74,12 +74,15 @@ Model::Compiled::Compiled(const Json &options, const std::vector<std::string> &r
   fields.finish();
 }
 
-void Model::Compiled::make_metrics(const Plan &plan) {
+void Model::Compiled::make_metrics(const std::function<ArrayType(size_t result)> &type_of) {
   if (has_metrics_) return;
   std::vector<Gathered> made;
-  for (size_t i = 0; i < compared_.size(); ++i)
+  for (size_t i = 0; i < compared_.size(); ++i) {
+    const ArrayType prediction = type_of(objective.results[i]);
+    const ArrayType truth = objective.losses[i]->truth_for(prediction);
     for (const Json &named : named_metrics_[i])
-      made.push_back({i, make_metric(named, plan.truth(i).type(), plan.compared(i).type())});
+      made.push_back({i, make_metric(named, truth, prediction)});
+  }
   gathered_ = std::move(made);
   has_metrics_ = true;
 }

@@ -1,6 +1,8 @@
 // What a model is compiled with, and what it has gathered since its metrics were reset.
 #pragma once
 
+#include <functional>
+
 #include "wrappers/nn/model.h"
 
 namespace det::nn {
@@ -10,8 +12,8 @@ struct Model::Compiled {
 
   // Names of the results that are compared.
   const std::vector<std::string> &compared() const { return compared_; }
-  // With the first plan, which tells what is compared.
-  void make_metrics(const Plan &plan);
+  // Once it is known of what type each result is. Throws Code::invalid where a metric does not fit.
+  void make_metrics(const std::function<ArrayType(size_t result)> &type_of);
   void gather(const Plan &plan);
   void reset();
   std::vector<std::string> metric_names() const;

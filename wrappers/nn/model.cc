@@ -20,21 +20,19 @@ Model::Model(const Json &described, const ModelOptions &options)
     : graph_(read_model(described)),
       backend_(open_backend(options.backend, options.threads)),
       state_{options.seed, 0} {
-  PlanKey key;
-  for (const Graph::Input &input : graph_->inputs()) {
-    if (!input.is_known) return;
-    Shape shape = input.type.shape;
-    if (!shape.empty() && shape[0] == unknown) shape[0] = 1;
-    if (!is_known(shape)) return;
-    key.inputs.push_back(shape);
-  }
   // For what it makes by the way: the weights.
-  Plan(key, *graph_, nullptr, weights_, *backend_, state_);
+  if (const auto inputs = graph_->input_shapes(1))
+    Plan({Mode::predict, *inputs}, *graph_, nullptr, weights_, *backend_, state_);
 }
 
 void Model::compile(const Json &options) {
   auto compiled = std::make_shared<Compiled>(options, graph_->result_names());
   if (is_built()) compiled->optimizer->attach(weights_);
+  if (const auto inputs = graph_->input_shapes(2); inputs && is_built()) {
+    const Program program = prediction_program(*inputs);
+    compiled->make_metrics(
+        [&](size_t result) { return program.values[program.results[result]].type; });
+  }
   compiled_ = std::move(compiled);
   plans_.clear();
   computed_.reset();
@@ -119,7 +117,7 @@ Plan &Model::load(Mode mode, const Batch &batch) {
       copy_elements(batch.weights[i], plan.weights(i), "the array of the weights of records");
   }
   plan.executable().check_fed();
-  now.make_metrics(plan);
+  now.make_metrics([&](size_t result) { return plan.prediction(result).type(); });
   first.take();
   return plan;
 }

@@ -17,17 +17,10 @@ Shape common_sizes(const Shape &one, const Shape &other) {
 }
 
 std::vector<Shape> input_shapes(const Graph &graph, int64_t records) {
-  std::vector<Shape> shapes;
-  for (const Graph::Input &input : graph.inputs()) {
-    Shape shape = input.type.shape;
-    if (!shape.empty() && shape[0] == unknown) shape[0] = records;
-    if (!input.is_known || !is_known(shape))
-      throw Error(Code::unsupported, "writing the model '" + graph.name() +
-                                         "' as ONNX: its input '" + input.name +
-                                         "' does not say all sizes beside that of the batch");
-    shapes.push_back(shape);
-  }
-  return shapes;
+  if (auto shapes = graph.input_shapes(records)) return *shapes;
+  throw Error(Code::unsupported, "writing the model '" + graph.name() +
+                                     "' as ONNX: an input does not say all sizes beside that of "
+                                     "the batch");
 }
 
 }  // namespace

@@ -45,6 +45,7 @@ ArrayTypes ConcatenateOp::infer(const ArrayTypes &inputs) const {
                                      text_of(input.shape) + " do not fit side by side along axis " +
                                      std::to_string(axis));
     joined.shape[axis] += input.shape[axis];
+    elements_of(joined.shape);  // many could add up to more than there can be
   }
   return {joined};
 }
