@@ -14,8 +14,8 @@ struct ConvolutionShape {
 
 #if DNNL_VERSION_MAJOR >= 3
 
-inline void append_function(dnnl::post_ops &ops, dnnl::algorithm function) {
-  ops.append_eltwise(function, 0, 0);
+inline void append_function(dnnl::post_ops &ops, dnnl::algorithm function, float alpha = 0) {
+  ops.append_eltwise(function, alpha, 0);
 }
 
 inline dnnl::matmul::primitive_desc describe_product(const dnnl::engine &engine,
@@ -120,8 +120,8 @@ inline dnnl::convolution_backward_weights::primitive_desc describe_convolution_o
 
 #else
 
-inline void append_function(dnnl::post_ops &ops, dnnl::algorithm function) {
-  ops.append_eltwise(1, function, 0, 0);
+inline void append_function(dnnl::post_ops &ops, dnnl::algorithm function, float alpha = 0) {
+  ops.append_eltwise(1, function, alpha, 0);
 }
 
 inline dnnl::matmul::primitive_desc describe_product(const dnnl::engine &engine,

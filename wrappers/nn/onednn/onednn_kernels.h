@@ -15,6 +15,8 @@ std::unique_ptr<Kernel> onednn_kernel(const ActivationOp &op, const Operands &op
                                       const OnednnContextPtr &context);
 std::unique_ptr<Kernel> onednn_kernel(const BatchNormalizationOp &op, const Operands &operands,
                                       const OnednnContextPtr &context);
+std::unique_ptr<Kernel> onednn_kernel(const BatchedMatMulOp &op, const Operands &operands,
+                                      const OnednnContextPtr &context);
 std::unique_ptr<Kernel> onednn_kernel(const ConvolutionOp &op, const Operands &operands,
                                       const OnednnContextPtr &context);
 std::unique_ptr<Kernel> onednn_kernel(const DenseOp &op, const Operands &operands,

@@ -97,7 +97,7 @@ class ArithmeticKernel : public ReferenceKernel<ArithmeticOp> {
     const auto x = input(0).elements();
     const auto y = input(1).elements();
     const auto z = output().elements();
-    for (size_t i = 0; i < z.size(); ++i) z[i] = of(x[i], y[i % y.size()]);
+    for_each([&](size_t i, size_t of_y) { z[i] = of(x[i], y[of_y]); });
   }
 
   void backward() override {
@@ -105,15 +105,22 @@ class ArithmeticKernel : public ReferenceKernel<ArithmeticOp> {
     const auto y = input(1).elements();
     const auto dz = output_gradient().elements();
     if (const Array &dx = input_gradient(0))
-      for (size_t i = 0; i < dz.size(); ++i) dx.data()[i] = dz[i] * by_first(x[i], y[i % y.size()]);
+      for_each([&](size_t i, size_t of_y) { dx.data()[i] = dz[i] * by_first(x[i], y[of_y]); });
     if (const Array &dy = input_gradient(1)) {
       std::fill_n(dy.data(), dy.size(), 0.0F);
-      for (size_t i = 0; i < dz.size(); ++i)
-        dy.data()[i % y.size()] += dz[i] * by_second(x[i], y[i % y.size()]);
+      for_each([&](size_t i, size_t of_y) { dy.data()[of_y] += dz[i] * by_second(x[i], y[of_y]); });
     }
   }
 
  private:
+  // The second may have fewer elements: it is repeated.
+  template <class Visit>
+  void for_each(const Visit &visit) const {
+    const size_t period = input(1).size();
+    for (size_t begin = 0; begin < output().size(); begin += period)
+      for (size_t i = 0; i < period; ++i) visit(begin + i, i);
+  }
+
   float of(float x, float y) const {
     switch (op_.arithmetic) {
       case Arithmetic::add:

@@ -149,7 +149,8 @@ class LayerNormalizationKernel : public ReferenceKernel<LayerNormalizationOp> {
 
   void forward() override {
     for (size_t row = 0; row < rows_; ++row) {
-      used_[row] = moments_of(input(0), group_of(row));
+      const auto [mean, variance] = moments_of(input(0), group_of(row));
+      used_[row] = {mean, 1 / std::sqrt(variance + op_.epsilon)};
       for (size_t i = 0; i < length_; ++i)
         output().data()[row * length_ + i] = normalized(row, i) * gamma(i) + beta(i);
     }
@@ -165,7 +166,7 @@ class LayerNormalizationKernel : public ReferenceKernel<LayerNormalizationOp> {
       for (size_t i = 0; dgamma && i < length_; ++i) dgamma.data()[i] += dy[i] * normalized(row, i);
       for (size_t i = 0; dbeta && i < length_; ++i) dbeta.data()[i] += dy[i];
       if (input_gradient(0))
-        through_moments(input_gradient(0), group_of(row), inverse(row), [&](size_t at) {
+        through_moments(input_gradient(0), group_of(row), used_[row].inverse, [&](size_t at) {
           const size_t i = at - row * length_;
           return std::pair(dy[i] * gamma(i), normalized(row, i));
         });
@@ -174,15 +175,18 @@ class LayerNormalizationKernel : public ReferenceKernel<LayerNormalizationOp> {
 
  private:
   NormalizedGroup group_of(size_t row) const { return {row * length_, 1, 0, length_, 1}; }
-  float inverse(size_t row) const { return 1 / std::sqrt(used_[row].variance + op_.epsilon); }
   float normalized(size_t row, size_t i) const {
-    return (input(0).data()[row * length_ + i] - used_[row].mean) * inverse(row);
+    return (input(0).data()[row * length_ + i] - used_[row].mean) * used_[row].inverse;
   }
   float gamma(size_t i) const { return op_.has_scale ? input(1).data()[i] : 1; }
   float beta(size_t i) const { return op_.has_center ? input(inputs() - 1).data()[i] : 0; }
 
+  struct Used {
+    float mean, inverse;
+  };
+
   const size_t length_, rows_;
-  std::vector<MeanAndVariance> used_;  // by forward(), for each row
+  std::vector<Used> used_;  // by forward(), for each row
 };
 
 }  // namespace
