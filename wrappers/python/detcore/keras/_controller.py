@@ -44,6 +44,7 @@ class Controller:
         self._core = core
         self._workloads = workloads
         self._workload: Workload | None = None
+        self._is_over = False
         self._started = 0.0
         trial = trial_class(context)
         _prepare.devices(trial.session_config(), context.distributed.local_rank)
@@ -88,7 +89,7 @@ class Controller:
         """Until there are no more workloads. InvalidHP of training is answered, and raised on every
         rank."""
         try:
-            with until_finished(self._own_failure, self._respond):
+            with until_finished(self._own_failure, self._refuse):
                 self._model.fit(
                     self._feed.training(),
                     class_weight=self._context._fit.class_weight,
@@ -127,6 +128,7 @@ class Controller:
                 self._respond(refusal)
             else:
                 self._respond(response)
+        self._is_over = True
         self._multiplexer.end()
         raise Finished
 
@@ -204,6 +206,10 @@ class Controller:
         with self._core.checkpoint.store_path(metadata) as (path, storage_id):
             self._checkpoint.save(path, states)
         return {"uuid": storage_id}
+
+    def _refuse(self, refusal: InvalidHP) -> None:
+        if not self._is_over:  # where nobody hears it
+            self._respond(refusal)
 
     def _respond(self, response: dict[str, Any] | InvalidHP) -> None:
         self._workload = None
