@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+import types
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,11 @@ import pytest
 pytest.importorskip("detcore.keras", reason="TensorFlow is not installed")
 
 import h5py
+from detcore.core import DistributedContext
 from detcore.keras import _optimizer_weights
+from detcore.keras._checkpoint import WEIGHTS, Checkpoint
 from detcore.keras._tensorflow import tf
+from detcore.trial import CheckFailedError
 
 ROWS = np.arange(64, dtype=np.float32).reshape(-1, 16) / 64
 
@@ -34,6 +38,30 @@ def saved(folder: pathlib.Path, model: Any, *others: Any) -> pathlib.Path:
     path = folder / "optimizers.h5"
     _optimizer_weights.save(path, [model.optimizer, *others], model, folder / "weights")
     return path
+
+
+def test_checkpoints_of_others_are_refused(tmp_path: pathlib.Path) -> None:
+    def restore(model: Any) -> None:
+        context: Any = types.SimpleNamespace(_optimizers=list, distributed=DistributedContext())
+        unused: Any = None
+        Checkpoint(model, context, unused, unused, unused).restore(tmp_path)
+
+    def adam() -> Any:
+        return trained(tf.keras.optimizers.Adam(0.1), 1)
+
+    with pytest.raises(CheckFailedError, match="has no determined-keras-model-weights"):
+        restore(adam())
+    model = adam()
+    model.save_weights(str(tmp_path / WEIGHTS), save_format="tf")
+    restore(trained(tf.keras.optimizers.SGD(0.1), 0))
+    with pytest.raises(CheckFailedError, match=r"does not fit .*incompatible tensor"):
+        restore(trained(tf.keras.optimizers.Adam(0.1), 0, width=8))
+    model.add(tf.keras.layers.Dense(1, name="more"))
+    with pytest.raises(CheckFailedError, match="lacks more/kernel:0, more/bias:0"):
+        restore(model)
+    (tmp_path / "load_data.json").write_text('{"trial_type": "EstimatorTrial"}')
+    with pytest.raises(CheckFailedError, match="that of a EstimatorTrial"):
+        restore(adam())
 
 
 def variables(optimizer: Any) -> list[Any]:

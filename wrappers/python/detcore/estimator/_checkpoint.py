@@ -6,8 +6,8 @@ import json
 import logging
 from typing import TYPE_CHECKING, Any
 
-from detcore.trial import CheckFailedError, _code, _random_state
-from detcore.trial._code import LOAD_DATA
+from detcore.trial import _code, _random_state
+from detcore.trial._code import LOAD_DATA, check_trial_type
 from detcore.trial._pickles import RANDOM, SEQUENCER, dump, read
 
 if TYPE_CHECKING:
@@ -51,12 +51,7 @@ class Checkpoint:
 
     def restore(self, path: pathlib.Path) -> None:
         """On every rank, before training begins. Its model is TensorFlow's to load."""
-        if (path / LOAD_DATA).exists():
-            kind = json.loads((path / LOAD_DATA).read_text()).get("trial_type")
-            if kind != TRIAL_TYPE:
-                raise CheckFailedError(
-                    f"the checkpoint is that of a {kind}, from which no {TRIAL_TYPE} can go on"
-                )
+        check_trial_type(path, TRIAL_TYPE)
         self._model.load_from(path)
         for hook in self._parts.run_hooks():
             hook.on_checkpoint_load(str(path))

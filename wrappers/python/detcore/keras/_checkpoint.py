@@ -7,8 +7,8 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from detcore.keras import _layer_random, _optimizer_weights
-from detcore.trial import _code, _random_state
-from detcore.trial._code import LOAD_DATA
+from detcore.trial import CheckFailedError, _code, _random_state
+from detcore.trial._code import LOAD_DATA, check_trial_type
 from detcore.trial._entrypoint import entrypoint_of
 from detcore.trial._pickles import RANDOM, SEQUENCER, dump, read
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("detcore.keras")
 
+TRIAL_TYPE = "TFKerasTrial"
 WEIGHTS = "determined-keras-model-weights"
 OPTIMIZERS = "determined-keras-optimizer-weights.h5"
 CALLBACKS = "determined-callbacks.v1.pkl"
@@ -28,6 +29,7 @@ _LAYERS = "keras_layer_rng_states"
 # Of older releases: model and optimizer as one file.
 WHOLE_MODEL = "determined-keras-model.h5"
 OLDEST_MODEL = "determined-keras-model"
+_UNFIT = "the checkpoint does not fit the model of this trial"
 
 
 class Checkpoint:
@@ -66,7 +68,7 @@ class Checkpoint:
         if state:
             dump(path / SEQUENCER, state)
         load_data = {
-            "trial_type": "TFKerasTrial",
+            "trial_type": TRIAL_TYPE,
             "experiment_config": self._context.get_experiment_config(),
             "hparams": self._context.get_hparams(),
             "trial_cls_spec": entrypoint_of(self._trial_class),
@@ -75,6 +77,7 @@ class Checkpoint:
 
     def restore(self, path: pathlib.Path) -> None:
         """On every rank, before training begins."""
+        check_trial_type(path, TRIAL_TYPE)
         self._restore_model(path)
         own = path / _random_state.name_of(self._context.distributed.rank)
         random = own if own.exists() else path / RANDOM
@@ -97,6 +100,26 @@ class Checkpoint:
                 self._model.load_weights(str(path / whole))
                 _optimizer_weights.load(path / whole, optimizers, self._model, path / whole)
                 return
-        self._model.load_weights(str(path / WEIGHTS))
+        self._load_weights(path / WEIGHTS)
         if (path / OPTIMIZERS).exists():
             _optimizer_weights.load(path / OPTIMIZERS, optimizers, self._model, path / WEIGHTS)
+
+    def _load_weights(self, path: pathlib.Path) -> None:
+        """CheckFailedError: they are another model's, of which Keras would take what fits."""
+        if not path.with_suffix(".index").exists():
+            raise CheckFailedError(
+                f"the checkpoint has no {WEIGHTS}: it is that of no {TRIAL_TYPE}"
+            )
+        try:
+            self._model.load_weights(str(path))
+        except ValueError as failure:
+            raise CheckFailedError(f"{_UNFIT}: {failure}") from failure
+        if self._model.built:
+            missing = [weight.name for weight in self._model.weights if not _is_restored(weight)]
+            if missing:
+                raise CheckFailedError(f"{_UNFIT}: it lacks {', '.join(missing)}")
+
+
+def _is_restored(weight: Any) -> bool:
+    # In mixed precision the one that is restored may be inside of another.
+    return any(one._update_uid >= 0 for one in (weight, getattr(weight, "_variable", weight)))
