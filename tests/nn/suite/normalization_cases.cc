@@ -47,6 +47,9 @@ OperationCases normalization_cases() {
   cases.push_back({"layer normalization",
                    LayerNormalizationOp{},
                    {floats({3, 2, 7}), floats({7}), floats({7})}});
+  cases.push_back({"layer normalization of longer rows",
+                   LayerNormalizationOp{},
+                   {floats({3, 19}), floats({19}), floats({19})}});
   cases.push_back({"layer normalization without a center",
                    LayerNormalizationOp{true, false, 1e-5F},
                    {floats({4, 6}), floats({6})}});
