@@ -3,7 +3,8 @@
 // process dies when hooks see that batch; FIRST_WEIGHTS are written into the model there after its
 // first batch; a hook of the name STOP_IN, FAIL_IN or REFUSE_IN does so; BREAK is a rule that it
 // breaks. SERVING has names of models that are written for serving, and LOAD is a checkpoint to
-// predict with instead.
+// predict with instead. WARM_START is one whose weights it begins with, and CACHED has it keep its
+// data in files.
 #include <signal.h>
 
 #include <cmath>
@@ -49,6 +50,11 @@ void set_weights(const det::nn::Model &model, const Event &all) {
   }
 }
 
+Event labels_of(const RunValues &values) {
+  const Array &labels = values.batch().truths[0];
+  return std::vector<float>(labels.data(), labels.data() + labels.elements());
+}
+
 // Of trainings, of evaluations (E) and of the model (M).
 template <class Base>
 class Teller : public Base {
@@ -66,6 +72,7 @@ class Teller : public Base {
         trains && values.global_step() == 1 && !first.empty())
       set_weights(context.model(), Event::parse(first));
     say({"hook", name_, "after_run", weights_of(context.model())});
+    if (name_ == "A" && !variable("CACHED").empty()) say({"labels", labels_of(values)});
     if (variable("STOP_IN") == name_) context.request_stop();
     if (variable("FAIL_IN") == name_) throw std::runtime_error("a hook failed");
     if (variable("REFUSE_IN") == name_) throw det::InvalidHP("refused by a hook");
@@ -132,11 +139,6 @@ double sum_of(const Event &numbers) {
   for (const Event &one : numbers) sum += one.get<double>();
   return sum;
 }
-Event labels_of(const RunValues &values) {
-  const Array &labels = values.batch().truths[0];
-  return std::vector<float>(labels.data(), labels.data() + labels.elements());
-}
-
 // The sum of all labels.
 class Sum : public MetricReducer {
  public:
@@ -268,11 +270,21 @@ class TestTrial : public EstimatorTrial {
   }
   det::nn::Dataset data(const char *what) {
     say({"input_fn", what});
+    const int64_t size = context().get_per_slot_batch_size();
+    const auto make = [this] {
+      say({"make_dataset"});
+      return det::nn::Dataset::from_arrays(records());
+    };
+    if (!variable("CACHED").empty())
+      return (what == std::string("train")
+                  ? context().cache_train_dataset("records", "1", make, true)
+                  : context().cache_validation_dataset("records", "1", make))
+          .batch(size);
     auto dataset = det::nn::Dataset::from_arrays(records());
     if (breaks("data")) dataset = dataset.take(0);
     if (model_ == "dropped" && what == std::string("train")) dataset = dataset.shuffle(20, 5);
-    if (breaks("wrap_dataset")) return dataset.batch(context().get_per_slot_batch_size());
-    return context().wrap_dataset(dataset).batch(context().get_per_slot_batch_size());
+    if (breaks("wrap_dataset")) return dataset.batch(size);
+    return context().wrap_dataset(dataset).batch(size);
   }
   static bool breaks(const char *rule) { return variable("BREAK") == rule; }
 

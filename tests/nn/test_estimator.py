@@ -179,6 +179,23 @@ def begins_with_the_weights_of_another_trial():
     assert code == 1 and "linear/linear_model" in errors, errors
 
 
+def keeps_its_data_in_files():
+    with tempfile.TemporaryDirectory() as cache:
+        given = environment("linear", 8, 3, CACHED="1")
+        given["CONFIG"] = json.dumps({**json.loads(given["CONFIG"]), "optimizations": None,
+                                      "data_layer": {"type": None, "container_storage_path": cache}})
+        whole = run(**given)
+        assert [event for event in whole if event[0] == "make_dataset"] == [["make_dataset"]] * 2, whole
+        for batch in 3, 6:  # of the first epoch and the second
+            _, after = after_a_kill(batch, **given)
+            assert ["make_dataset"] not in after
+            assert weights(after)[-1] == weights(whole)[-1], f"killed in batch {batch}"
+        labels = [event[1] for event in whole if event[0] == "labels"]
+        first, second = sum(labels[:4], []), sum(labels[4:], [])
+        assert sorted(first) == sorted(second) == list(range(10)), labels
+        assert first != second and first != sorted(first), labels
+
+
 def refuses_what_cannot_be_trained():
     for rule, why in (("wrap_dataset", "wrap_dataset()"), ("wrap_optimizer", "wrap_optimizer()"), ("data", "no elements"),
                       ("comparing", "'z', is none of its predictions"), ("optimizer", "no optimizer"),
@@ -254,8 +271,9 @@ def ranks_train_as_one_process():
 
 checks = [calls_hooks_as_recorded, evaluates_as_many_batches_as_recorded, computes_a_deep_network_as_recorded,
           goes_on_after_a_kill_as_if_there_was_none, learns_with_every_premade_estimator, stops_where_a_hook_wants_it,
-          begins_with_the_weights_of_another_trial, closes_hooks_of_a_trial_that_fails, ends_where_a_hook_refuses_hyperparameters, validates_before_it_trains,
-          refuses_what_cannot_be_trained, writes_models_for_serving_as_recorded, serves_features_as_the_trial_takes_them,
+          begins_with_the_weights_of_another_trial, keeps_its_data_in_files, closes_hooks_of_a_trial_that_fails,
+          ends_where_a_hook_refuses_hyperparameters, validates_before_it_trains, refuses_what_cannot_be_trained,
+          writes_models_for_serving_as_recorded, serves_features_as_the_trial_takes_them,
           reduces_metrics_over_batches_and_ranks]
 if mpirun:
     checks.append(ranks_train_as_one_process)

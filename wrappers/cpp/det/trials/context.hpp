@@ -5,6 +5,7 @@
 #include <det/nn.hpp>
 #include <det/nn/dataset.hpp>
 #include <det/trial.hpp>
+#include <det/trials/dataset_cache.hpp>
 
 #include <stdexcept>
 
@@ -52,6 +53,31 @@ class TrialContext {
     return dataset.shard(distributed().size(), distributed().rank());
   }
 
+  // The training data, made where the records of that id and version are in no file yet: this
+  // rank's share, as large as that of every other rank, in another order in each epoch where they
+  // are shuffled. To be batched; wrap_dataset() is not for it. Once in a trial.
+  [[nodiscard]] nn::Dataset cache_train_dataset(const std::string &id, const std::string &version,
+                                                const MakeDataset &make, bool shuffle = false,
+                                                bool skip_shuffle_at_epoch_end = false) {
+    if (std::exchange(has_cached_dataset_, true))
+      throw std::logic_error("caching a dataset: the training data of a trial are cached once");
+    DatasetReaderOptions options;
+    options.shuffle = shuffle;
+    options.same_order = skip_shuffle_at_epoch_end;
+    options.drop_remainder = true;
+    return cached(id, version + "_train", make, options);
+  }
+  // As above, always in the same order, and of all records.
+  [[nodiscard]] nn::Dataset cache_validation_dataset(const std::string &id,
+                                                     const std::string &version,
+                                                     const MakeDataset &make,
+                                                     bool shuffle = false) {
+    DatasetReaderOptions options;
+    options.shuffle = shuffle;
+    options.same_order = true;
+    return cached(id, version + "_val", make, options);
+  }
+
   // Of the library.
   [[nodiscard]] bool has_wrapped_optimizer() const { return has_wrapped_optimizer_; }
   void check_wrapped_dataset() const {
@@ -68,11 +94,23 @@ class TrialContext {
   ~TrialContext() = default;
 
  private:
+  nn::Dataset cached(const std::string &id, const std::string &version, const MakeDataset &make,
+                     DatasetReaderOptions options) {
+    options.shard = distributed().rank();
+    options.shards = distributed().size();
+    options.seed = static_cast<uint32_t>(get_trial_seed());
+    const auto config = nlohmann::ordered_json::parse(get_experiment_config().text());
+    has_wrapped_dataset_ = true;
+    return trials::epochs_of(
+        trials::cached_dataset(trials::cache_directory(config), id, version, make), options);
+  }
+
   const Core &core_;
   BatchSizes sizes_;
   bool stop_requested_ = false;
   bool has_wrapped_optimizer_ = false;
   bool has_wrapped_dataset_ = false;
+  bool has_cached_dataset_ = false;
 };
 
 }  // namespace v1

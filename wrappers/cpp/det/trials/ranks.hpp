@@ -4,6 +4,7 @@
 #include <det/core.hpp>
 #include <det/nlohmann_json.hpp>
 #include <det/nn.hpp>
+#include <det/trials/section.hpp>
 
 #include <exception>
 #include <optional>
@@ -14,7 +15,7 @@ namespace trials {
 
 // Of the configuration's `optimizations`.
 [[nodiscard]] inline GradientOptions gradient_options(const nlohmann::ordered_json &config) {
-  const auto given = config.value("optimizations", nlohmann::ordered_json::object());
+  const nlohmann::ordered_json given = section(config, "optimizations");
   GradientOptions options;
   options.aggregation_frequency = given.value("aggregation_frequency", 1);
   options.average_aggregated_gradients = given.value("average_aggregated_gradients", true);

@@ -12,7 +12,7 @@ namespace trials {
 [[nodiscard]] inline nn::Metrics of_training(const DistributedView &job,
                                              const nlohmann::ordered_json &config,
                                              const nn::Metrics &metrics) {
-  const auto given = config.value("optimizations", nlohmann::ordered_json::object());
+  const nlohmann::ordered_json given = section(config, "optimizations");
   return given.value("average_training_metrics", true) ? averaged(job, metrics) : metrics;
 }
 
