@@ -41,8 +41,7 @@ struct Matrices {
 
 class OnednnMatMul : public ReferenceKernel<BatchedMatMulOp> {
  public:
-  OnednnMatMul(const BatchedMatMulOp &op, const Operands &operands,
-               const OnednnContextPtr &context)
+  OnednnMatMul(const BatchedMatMulOp &op, const Operands &operands, const OnednnContextPtr &context)
       : ReferenceKernel(op, operands), context_(context) {
     const Matrices a(input(0), op.transpose_a);
     const Matrices b(input(1), op.transpose_b);
@@ -70,8 +69,8 @@ class OnednnMatMul : public ReferenceKernel<BatchedMatMulOp> {
     if (op_.scale != 1) append_function(after, dnnl::algorithm::eltwise_linear, op_.scale);
     attributes.set_post_ops(after);
     const Matrices z(into, false);
-    const auto prepared = describe_product(context_->engine, x.desc(), y.desc(), MemoryDesc(),
-                                           z.desc(), attributes);
+    const auto prepared =
+        describe_product(context_->engine, x.desc(), y.desc(), MemoryDesc(), z.desc(), attributes);
     OnednnPrimitive made(context_, dnnl::matmul(prepared), prepared.scratchpad_desc());
     made.with(DNNL_ARG_SRC, x.desc(), x.data)
         .with(DNNL_ARG_WEIGHTS, y.desc(), y.data)
