@@ -162,6 +162,26 @@ void some_elements_are_chosen(void **) {
                       "shuffling a dataset: it looks at one element or more, not 0");
 }
 
+// 0, 10 and 11, 20 to 22 and so on, in the orders in which TensorFlow has them.
+void datasets_take_turns(void **) {
+  const auto interleaved = [](int64_t count, int64_t cycle_length, int64_t block_length) {
+    const auto several = [](const Batch &element) {
+      const int64_t number = -element.truths[0].data<int32_t>()[0];
+      return Dataset::from_arrays(numbered(10 * number, 11 * number + 1));
+    };
+    return text_of(numbers(5).take(count).interleave(several, cycle_length, block_length));
+  };
+  assert_string_equal(interleaved(5, 2, 4).c_str(), "0|10|11|20|21|22|30|31|32|33|40|41|42|43|44");
+  assert_string_equal(interleaved(5, 2, 1).c_str(), "0|10|11|20|21|30|22|31|32|40|33|41|42|43|44");
+  assert_string_equal(interleaved(4, 3, 2).c_str(), "0|10|11|20|21|30|31|22|32|33");
+  assert_string_equal(interleaved(3, 8, 2).c_str(), "0|10|11|20|21|22");
+  assert_string_equal(interleaved(0, 1, 1).c_str(), "");
+  assert_string_equal(refusal([&] { (void)interleaved(3, 0, 1); }).c_str(),
+                      "interleaving a dataset: one or more take turns, not 0");
+  assert_string_equal(refusal([&] { (void)interleaved(3, 1, 0); }).c_str(),
+                      "interleaving a dataset: each gives one element or more in its turn, not 0");
+}
+
 void a_shuffle_follows_from_its_seed_and_the_pass(void **) {
   const Dataset shuffled = numbers(40).shuffle(40, 3);
   const std::string first = text_of(shuffled.iterate(0));
@@ -343,6 +363,7 @@ int main() {
       cmocka_unit_test(an_iterator_goes_past_elements),
       cmocka_unit_test(what_cannot_be_batched_says_why),
       cmocka_unit_test(some_elements_are_chosen),
+      cmocka_unit_test(datasets_take_turns),
       cmocka_unit_test(a_shuffle_follows_from_its_seed_and_the_pass),
       cmocka_unit_test(a_cache_asks_once),
       cmocka_unit_test(workers_keep_the_order),

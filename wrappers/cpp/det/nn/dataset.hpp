@@ -3,6 +3,7 @@
 
 #include <det/nn/dataset/batching.hpp>
 #include <det/nn/dataset/choosing.hpp>
+#include <det/nn/dataset/interleaving.hpp>
 #include <det/nn/dataset/mapping.hpp>
 #include <det/nn/dataset/repeating.hpp>
 #include <det/nn/dataset/shuffling.hpp>
@@ -130,6 +131,23 @@ class Dataset {
   [[nodiscard]] Dataset concatenate(const Dataset &other) const {
     return Dataset([first = open_, second = other.open_](uint64_t pass) {
       return std::make_unique<detail::ConcatenatedElements>((*first)(pass), (*second)(pass));
+    });
+  }
+  // The elements of what `function` makes of each element: `block_length` of each of
+  // `cycle_length` such datasets in turn, and then of those that follow (source:
+  // tf.data.Dataset.interleave).
+  [[nodiscard]] Dataset interleave(std::function<Dataset(const Batch &)> function,
+                                   int64_t cycle_length, int64_t block_length = 1) const {
+    if (!function) throw std::invalid_argument("interleaving a dataset: there is no function");
+    if (cycle_length < 1) refuse("interleaving a dataset: one or more take turns", cycle_length);
+    if (block_length < 1)
+      refuse("interleaving a dataset: each gives one element or more in its turn", block_length);
+    return Dataset([=, open = open_,
+                    function = std::make_shared<const decltype(function)>(std::move(function))](
+                       uint64_t pass) {
+      return std::make_unique<detail::InterleavedElements>(
+          (*open)(pass), [=](const Batch &element) { return (*(*function)(element).open_)(pass); },
+          static_cast<size_t>(cycle_length), block_length);
     });
   }
   // What `function` makes of each element, in their order. It is called by who asks, or by so many
