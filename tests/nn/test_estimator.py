@@ -204,6 +204,9 @@ def refuses_what_cannot_be_trained():
             code, lines, errors = train(home, BREAK=rule, **environment("linear_classifier" if rule == "labels" else "linear", 2, 3))
         assert code == 1 and why in errors, f"{rule}: {errors}"
         assert json.loads(lines[-1]) == ["hook", "B", "on_trial_close"], rule
+    with tempfile.TemporaryDirectory() as home:
+        code, _, errors = train(home, EVAL_STEPS="0", **environment("linear", 2, 3))
+    assert code == 1 and "an evaluation of 0 steps" in errors, errors
 
 
 def saved_models(home):

@@ -33,6 +33,10 @@ class Controller {
       if (!function || name.empty() || std::filesystem::path(name).filename() != name)
         throw std::invalid_argument("building a trial: the serving input receiver '" + name +
                                     "' has no function, or no name that a directory can have");
+    if (eval_spec_.steps.value_or(1) < 1)
+      throw std::invalid_argument("building a trial: an evaluation of " +
+                                  std::to_string(*eval_spec_.steps) +
+                                  " steps; it has 1 or more, or none given for all");
   }
 
   // Until there are no more workloads.
