@@ -17,6 +17,7 @@ from detcore.keras import _optimizer_weights
 from detcore.keras._checkpoint import WEIGHTS, Checkpoint
 from detcore.keras._tensorflow import tf
 from detcore.trial import CheckFailedError
+from detcore.trial._written_by import tell_other_release
 
 ROWS = np.arange(64, dtype=np.float32).reshape(-1, 16) / 64
 
@@ -62,6 +63,21 @@ def test_checkpoints_of_others_are_refused(tmp_path: pathlib.Path) -> None:
     (tmp_path / "load_data.json").write_text('{"trial_type": "EstimatorTrial"}')
     with pytest.raises(CheckFailedError, match="that of a EstimatorTrial"):
         restore(adam())
+
+
+def test_a_checkpoint_of_another_release_is_told(
+    tmp_path: pathlib.Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    ours, unpatched = tf.__version__, tf.__version__.rpartition(".")[0]
+    for framework, is_told in (
+        (f"tensorflow-{ours}", False),
+        (f"tensorflow-{unpatched}.99", False),
+        ("tensorflow-2.8.4", True),
+    ):
+        caplog.clear()
+        (tmp_path / "metadata.json").write_text(f'{{"framework": "{framework}"}}')
+        tell_other_release(tmp_path)
+        assert ("TensorFlow 2.8.4" in caplog.text) == is_told == bool(caplog.text)
 
 
 def variables(optimizer: Any) -> list[Any]:

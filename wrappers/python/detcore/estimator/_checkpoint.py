@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from detcore.trial import _code, _random_state
 from detcore.trial._code import LOAD_DATA, check_trial_type
 from detcore.trial._pickles import RANDOM, SEQUENCER, dump, read
+from detcore.trial._written_by import tell_other_release
 
 if TYPE_CHECKING:
     import pathlib
@@ -52,6 +53,7 @@ class Checkpoint:
     def restore(self, path: pathlib.Path) -> None:
         """On every rank, before training begins. Its model is TensorFlow's to load."""
         check_trial_type(path, TRIAL_TYPE)
+        tell_other_release(path)
         self._model.load_from(path)
         for hook in self._parts.run_hooks():
             hook.on_checkpoint_load(str(path))

@@ -11,6 +11,7 @@ from detcore.trial import CheckFailedError, _code, _random_state
 from detcore.trial._code import LOAD_DATA, check_trial_type
 from detcore.trial._entrypoint import entrypoint_of
 from detcore.trial._pickles import RANDOM, SEQUENCER, dump, read
+from detcore.trial._written_by import tell_other_release
 
 if TYPE_CHECKING:
     import pathlib
@@ -78,6 +79,7 @@ class Checkpoint:
     def restore(self, path: pathlib.Path) -> None:
         """On every rank, before training begins."""
         check_trial_type(path, TRIAL_TYPE)
+        tell_other_release(path)
         self._restore_model(path)
         own = path / _random_state.name_of(self._context.distributed.rank)
         random = own if own.exists() else path / RANDOM
@@ -121,5 +123,7 @@ class Checkpoint:
 
 
 def _is_restored(weight: Any) -> bool:
-    # In mixed precision the one that is restored may be inside of another.
-    return any(one._update_uid >= 0 for one in (weight, getattr(weight, "_variable", weight)))
+    # In mixed precision the one that is restored may be inside of another. Releases that count
+    # otherwise are believed.
+    both = (weight, getattr(weight, "_variable", weight))
+    return any(getattr(one, "_update_uid", 0) >= 0 for one in both)
