@@ -26,6 +26,7 @@ std::string variable(const char *name) {
 }
 
 bool is_chief = true;
+std::string rank;
 
 void say(const Event &event) {
   if (!is_chief) return;
@@ -55,6 +56,9 @@ Event labels_of(const RunValues &values) {
   return std::vector<float>(labels.data(), labels.data() + labels.elements());
 }
 
+// REFUSE_RANK: of one rank only.
+bool refuses_here() { return variable("REFUSE_RANK").empty() || variable("REFUSE_RANK") == rank; }
+
 // Of trainings, of evaluations (E) and of the model (M).
 template <class Base>
 class Teller : public Base {
@@ -75,7 +79,7 @@ class Teller : public Base {
     if (name_ == "A" && !variable("CACHED").empty()) say({"labels", labels_of(values)});
     if (variable("STOP_IN") == name_) context.request_stop();
     if (variable("FAIL_IN") == name_) throw std::runtime_error("a hook failed");
-    if (variable("REFUSE_IN") == name_) throw det::InvalidHP("refused by a hook");
+    if (variable("REFUSE_IN") == name_ && refuses_here()) throw det::InvalidHP("refused by a hook");
     if (trains && std::to_string(values.global_step()) == variable("DIE_AFTER_BATCH"))
       kill(getpid(), SIGKILL);
   }
@@ -162,7 +166,10 @@ class TestTrial : public EstimatorTrial {
  public:
   explicit TestTrial(TrialContext &context) : EstimatorTrial(context) {
     is_chief = context.distributed().rank() == 0;
+    rank = std::to_string(context.distributed().rank());
     say({"trial", "__init__"});
+    if (variable("REFUSE_IN") == "trial" && refuses_here())
+      throw det::InvalidHP("refused by the trial");
   }
 
   Estimator build_estimator() override {

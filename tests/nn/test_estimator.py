@@ -158,6 +158,15 @@ def ends_where_a_hook_refuses_hyperparameters():
         assert len(trained) == batches and ["hook", "B", "on_trial_close"] in events, events
 
 
+def ends_on_all_ranks_where_one_refuses_hyperparameters():
+    for refused_in in "trial", "A":
+        for rank in "0", "1":
+            given = environment("linear_classifier", 4, 4, REFUSE_IN=refused_in, REFUSE_RANK=rank, DET_DISTRIBUTED_TIMEOUT="40")
+            with tempfile.TemporaryDirectory() as home:
+                code, lines, errors = train(home, *ranks(2), **given)
+            assert code == 0 and "another rank found them invalid" in errors, f"{refused_in} of rank {rank}: {lines} {errors}"
+
+
 def validates_before_it_trains():
     given = environment("linear", 2, 3)
     given["CONFIG"] = configuration(2, perform_initial_validation=True)
@@ -279,5 +288,5 @@ checks = [calls_hooks_as_recorded, evaluates_as_many_batches_as_recorded, comput
           writes_models_for_serving_as_recorded, serves_features_as_the_trial_takes_them,
           reduces_metrics_over_batches_and_ranks]
 if mpirun:
-    checks.append(ranks_train_as_one_process)
+    checks += [ranks_train_as_one_process, ends_on_all_ranks_where_one_refuses_hyperparameters]
 tell(checks)

@@ -20,7 +20,8 @@ inline constexpr trials::ModelFiles model_files = {"graph.json", "model.safetens
 // Every rank has one, and all are called in step.
 class Controller {
  public:
-  Controller(Trial &trial, TrialContext &context)
+  // The sequencer must outlive it.
+  Controller(Trial &trial, TrialContext &context, const TrialSequencer &sequencer)
       : context_(context),
         config_(nlohmann::ordered_json::parse(context.get_experiment_config().text())),
         estimator_(trial.build_estimator()),
@@ -28,7 +29,7 @@ class Controller {
         eval_spec_(trial.build_validation_spec()),
         serving_(trial.build_serving_input_receiver_fns()),
         hooks_(train_spec_.hooks),
-        sequencer_(TrialSequencer::create(context.core(), context.get_global_batch_size())) {
+        sequencer_(sequencer) {
     for (const auto &[name, function] : serving_)
       if (!function || name.empty() || std::filesystem::path(name).filename() != name)
         throw std::invalid_argument("building a trial: the serving input receiver '" + name +
@@ -172,7 +173,7 @@ class Controller {
   const EvalSpec eval_spec_;
   const ServingInputReceiverFns serving_;
   const Hooks hooks_;
-  const TrialSequencer sequencer_;
+  const TrialSequencer &sequencer_;
   std::optional<Input> training_;
   std::optional<Graph> graph_;
   std::optional<trials::Ranks> ranks_;

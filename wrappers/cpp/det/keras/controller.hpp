@@ -14,14 +14,15 @@ namespace keras {
 // Every rank has one, and all are called in step.
 class Controller {
  public:
-  Controller(Trial &trial, TrialContext &context)
+  // The sequencer must outlive it.
+  Controller(Trial &trial, TrialContext &context, const TrialSequencer &sequencer)
       : context_(context),
         config_(nlohmann::ordered_json::parse(context.get_experiment_config().text())),
         training_(context, configured(trial.build_training_data_loader())),
         validation_(context, trial.build_validation_data_loader()),
         model_(built(trial)),
         callbacks_(trial.keras_callbacks(), model_),
-        sequencer_(TrialSequencer::create(context.core(), context.get_global_batch_size())) {
+        sequencer_(sequencer) {
     const auto records = config_.find("records_per_epoch");
     if (records != config_.end() && records->is_number_integer() && records->get<int64_t>() > 0)
       batches_per_epoch_ =
@@ -149,7 +150,7 @@ class Controller {
   const Feed training_, validation_;
   const nn::Model &model_;
   const Callbacks callbacks_;
-  const TrialSequencer sequencer_;
+  const TrialSequencer &sequencer_;
   std::optional<trials::Ranks> ranks_;
   nn::Generator next_to_train_;
   std::optional<int64_t> batches_per_epoch_;

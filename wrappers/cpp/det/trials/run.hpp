@@ -5,6 +5,7 @@
 #include <det/trials/context.hpp>
 
 #include <cstdio>
+#include <string>
 
 namespace det {
 inline namespace v1 {
@@ -26,6 +27,13 @@ void do_workloads(const TrialSequencer &sequencer, const Train &train, const Val
   }
 }
 
+// Whether another rank found the hyperparameters invalid, for which this one waited.
+[[nodiscard]] inline bool is_refused_elsewhere(const Error &error) {
+  const std::string said = error.what();
+  return error.code() == Code::conflict &&
+         said.find("det_trial_sequencer_respond_invalid_hparams") != said.npos;
+}
+
 }  // namespace trials
 
 // Trains a trial of `T` to its end: under `det run`, under mpirun, or by itself with what `options`
@@ -36,14 +44,22 @@ void train_trial(CoreOptions options = {}) {
   options.preempt_mode = PreemptMode::chief_only;
   const Core core = Core::init(options, Distributed::from_env());
   typename T::Context context(core);
+  const auto sequencer = TrialSequencer::create(core, context.get_global_batch_size());
+  const auto refuse = [&sequencer](const char *why) {
+    std::fprintf(stderr, "the hyperparameters cannot be trained: %s\n", why);
+    sequencer.respond_invalid_hparams();
+    return Outcome::invalid_hp;
+  };
   Outcome outcome = Outcome::error;
   try {
     T trial(context);
-    typename T::Controller(trial, context).run();
+    typename T::Controller(trial, context, sequencer).run();
     outcome = Outcome::ok;
   } catch (const InvalidHP &refusal) {
-    std::fprintf(stderr, "the hyperparameters cannot be trained: %s\n", refusal.what());
-    outcome = Outcome::invalid_hp;
+    outcome = refuse(refusal.what());
+  } catch (const Error &error) {
+    if (!trials::is_refused_elsewhere(error)) throw;
+    outcome = refuse("another rank found them invalid");
   }
   core.close(outcome);
 }
