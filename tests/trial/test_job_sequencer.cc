@@ -101,12 +101,15 @@ void one_rank_speaks_for_all_that_stop(void **) {
 
 // Also before its first workload, as one whose trial cannot be made.
 void one_rank_finds_hyperparameters_invalid_while_others_train(void **) {
-  for (const auto &[refusing, has_workload] :
-       {std::pair(0, true), {1, true}, {0, false}, {1, false}})
+  struct Case {
+    int refusing;
+    bool has_workload;
+  };
+  for (const Case &one : {Case{0, true}, {1, true}, {0, false}, {1, false}})
     assert_no_failure(run_ranks(1, 3, [&](comm::Communicator &communicator) {
       SequencedRank rank(communicator);
-      if (has_workload) REQUIRE(rank.job.next().has_value());
-      if (communicator.ranks().rank != refusing) {
+      if (one.has_workload) REQUIRE(rank.job.next().has_value());
+      if (communicator.ranks().rank != one.refusing) {
         std::string said;
         try {
           comm::all_agree(communicator, {comm::ApiCall::trial_gradients_step}, [] { return ""; });
