@@ -23,6 +23,13 @@ OperationCases attention_cases() {
                          BatchedMatMulOp{a, b, 0.7F},
                          {floats(a ? Shape{2, 3, 5, rows} : Shape{2, 3, rows, 5}),
                           floats(b ? Shape{2, 3, 16, 5} : Shape{2, 3, 5, 16})}});
+  // Sums longer than what loops of our own take at once.
+  for (const bool b : {false, true})
+    cases.push_back({std::string("batched product of long sums") + (b ? ", b transposed" : ""),
+                     BatchedMatMulOp{false, b},
+                     {floats({2, 20, 70}), floats(b ? Shape{2, 12, 70} : Shape{2, 70, 12})},
+                     {},
+                     {false, false}});
   return cases;
 }
 

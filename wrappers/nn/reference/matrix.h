@@ -1,4 +1,4 @@
-// Matrices within arrays, and their product by plain loops.
+// Matrices within arrays, and their product by loops of our own.
 #pragma once
 
 #include <cstddef>
@@ -22,26 +22,6 @@ inline Matrix matrix(float *data, size_t rows, size_t columns) {
 }
 
 // c += scale * a . b
-inline void add_product(const Matrix &a, const Matrix &b, const Matrix &c, float scale = 1) {
-  for (size_t row = 0; row < a.rows; ++row) {
-    const float *a_row = a.row(row);
-    float *c_row = c.row(row);
-    if (b.column_stride == 1 && c.column_stride == 1) {
-      for (size_t i = 0; i < a.columns; ++i) {
-        const float by = scale * a_row[i * a.column_stride];
-        const float *b_row = b.row(i);
-        for (size_t column = 0; column < b.columns; ++column) c_row[column] += by * b_row[column];
-      }
-      continue;
-    }
-    for (size_t column = 0; column < b.columns; ++column) {
-      const float *b_column = b.data + column * b.column_stride;
-      float sum = 0;
-      for (size_t i = 0; i < a.columns; ++i)
-        sum += a_row[i * a.column_stride] * b_column[i * b.row_stride];
-      c_row[column * c.column_stride] += scale * sum;
-    }
-  }
-}
+void add_product(const Matrix &a, const Matrix &b, const Matrix &c, float scale = 1);
 
 }  // namespace det::nn
