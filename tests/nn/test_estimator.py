@@ -216,6 +216,10 @@ def refuses_what_cannot_be_trained():
     with tempfile.TemporaryDirectory() as home:
         code, _, errors = train(home, EVAL_STEPS="0", **environment("linear", 2, 3))
     assert code == 1 and "an evaluation of 0 steps" in errors, errors
+    for name in ".", "..", "a/b":
+        with tempfile.TemporaryDirectory() as home:
+            code, _, errors = train(home, SERVING=name, **environment("linear", 2, 3))
+        assert code == 1 and "no name that a directory can have" in errors, f"{name}: {errors}"
 
 
 def saved_models(home):

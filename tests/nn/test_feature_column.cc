@@ -141,6 +141,41 @@ void an_embedding_is_trained_where_it_may_be(void **) {
   }
 }
 
+void categories_that_a_column_does_not_have_are_refused(void **) {
+  const Batch batch = one_feature(std::vector<int64_t>{1, 2});
+  const auto refusal = [&](std::vector<int64_t> found) {
+    const CategoricalColumn column("x", 2, [=](const Array &) { return found; });
+    return refusal_of([&] { (void)input_layer(batch, {indicator_column(column)}); });
+  };
+  assert_string_equal(
+      refusal({1, 2}).c_str(),
+      "reading the feature 'x': its column gives the category 2, and is made for 2");
+  for (const size_t count : {1, 3})
+    assert_string_equal(refusal(std::vector<int64_t>(count)).c_str(),
+                        ("reading the feature 'x': its column gives " + std::to_string(count) +
+                         " categories for 2 records")
+                            .c_str());
+  assert_string_equal(refusal({-1, 1}).c_str(), "");
+}
+
+void an_array_without_records_is_refused(void **) {
+  const Batch none = Batch{{Array()}, {}, {}, {"x"}};
+  const char *const refused = "reading the feature 'x': its array has no axis of records";
+  assert_string_equal(refusal_of([&] { (void)input_layer(none, {numeric_column("x")}); }).c_str(),
+                      refused);
+  assert_string_equal(refusal_of([&] { (void)Features(none)["x"]; }).c_str(), refused);
+}
+
+void a_feature_asked_for_twice_is_one_input(void **) {
+  Features features(one_feature(Array(std::vector<float>{1, 2}, {2, 1})));
+  const nn::Value one = nn::dense(1).named("one")(features["x"]);
+  const nn::Value other = nn::dense(1).named("other")(features["x"]);
+  assert_true(features.names() == std::vector<std::string>{"x"});
+  const nn::Model model =
+      nn::Model::create(nn::describe_functional(features.inputs(), {one, other}));
+  assert_int_equal(nn::Model::create(model.to_json()).weights().size(), 4);
+}
+
 void what_is_no_column_is_refused_when_it_is_made(void **) {
   assert_string_equal(
       refusal_of([] {
@@ -149,6 +184,19 @@ void what_is_no_column_is_refused_when_it_is_made(void **) {
       "making buckets of the column 'x': give boundaries, each greater than the one before");
   assert_string_equal(refusal_of([] { (void)numeric_column("x", {0}); }).c_str(),
                       "making the numeric column 'x': every size of its shape is 1 or more");
+  assert_string_equal(
+      refusal_of([] {
+        (void)bucketized_column(numeric_column("x"), {0, std::nan(""), -1});
+      }).c_str(),
+      "making buckets of the column 'x': give boundaries, each greater than the one before");
+  assert_string_equal(
+      refusal_of([] {
+        (void)numeric_column("x", {int64_t{1} << 40, int64_t{1} << 40});
+      }).c_str(),
+      "making the numeric column 'x': its shape has more numbers than there can be");
+  assert_string_equal(refusal_of([] { (void)CategoricalColumn("x", 2, {}); }).c_str(),
+                      "making the categorical column 'x': there is no function that gives "
+                      "categories");
   assert_string_equal(refusal_of([] { (void)categorical_column_with_identity("x", 0); }).c_str(),
                       "making the categorical column 'x': it has one category or more");
   assert_string_equal(
@@ -180,6 +228,9 @@ int main() {
       cmocka_unit_test(texts_of_categories_are_told_from_numbers),
       cmocka_unit_test(embeddings_are_weights_of_a_model),
       cmocka_unit_test(an_embedding_is_trained_where_it_may_be),
+      cmocka_unit_test(categories_that_a_column_does_not_have_are_refused),
+      cmocka_unit_test(an_array_without_records_is_refused),
+      cmocka_unit_test(a_feature_asked_for_twice_is_one_input),
       cmocka_unit_test(what_is_no_column_is_refused_when_it_is_made),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);

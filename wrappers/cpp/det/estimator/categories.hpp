@@ -15,14 +15,19 @@ namespace estimator {
 // What is filled up with -1 or with empty texts has none there, whatever the column.
 class CategoricalColumn {
  public:
-  // Gives the category of each number or text of the feature.
+  // Gives the category of each number or text of the feature, as many of each record: 0 to
+  // `categories` - 1, or one below 0.
   using Categories = std::function<std::vector<int64_t>(const nn::Array &)>;
 
+  // Throws std::invalid_argument where there is no category or no function.
   CategoricalColumn(std::string key, int64_t categories, Categories categories_of)
       : key_(std::move(key)), categories_(categories), categories_of_(std::move(categories_of)) {
     if (categories < 1)
       throw std::invalid_argument("making the categorical column '" + key_ +
                                   "': it has one category or more");
+    if (!categories_of_)
+      throw std::invalid_argument("making the categorical column '" + key_ +
+                                  "': there is no function that gives categories");
   }
 
   [[nodiscard]] const std::string &key() const noexcept { return key_; }
@@ -30,15 +35,23 @@ class CategoricalColumn {
   [[nodiscard]] std::vector<int64_t> categories_of(const nn::Array &values) const {
     return categories_of_(values);
   }
-  // How often each record has each category, {records, categories()}.
+  // How often each record has each category, {records, categories()}. Throws std::invalid_argument
+  // where the feature does not fit, or the function gives what is no category.
   [[nodiscard]] std::vector<float> counts(const nn::Array &values) const {
     const auto categories = static_cast<size_t>(categories_);
     const auto records = static_cast<size_t>(values.records());
     const std::vector<int64_t> found = categories_of_(values);
+    const size_t of_record = records == 0 ? 0 : found.size() / records;
+    if (of_record * records != found.size())
+      detail::refuse_feature(key_, "its column gives " + std::to_string(found.size()) +
+                                       " categories for " + std::to_string(records) + " records");
     std::vector<float> counts(records * categories);
-    for (size_t i = 0; i < found.size(); ++i)
-      if (found[i] >= 0)
-        ++counts[i / (found.size() / records) * categories + static_cast<size_t>(found[i])];
+    for (size_t i = 0; i < found.size(); ++i) {
+      if (found[i] >= categories_)
+        detail::refuse_feature(key_, "its column gives the category " + std::to_string(found[i]) +
+                                         ", and is made for " + std::to_string(categories_));
+      if (found[i] >= 0) ++counts[i / of_record * categories + static_cast<size_t>(found[i])];
+    }
     return counts;
   }
 

@@ -31,7 +31,8 @@ class Controller {
         hooks_(train_spec_.hooks),
         sequencer_(sequencer) {
     for (const auto &[name, function] : serving_)
-      if (!function || name.empty() || std::filesystem::path(name).filename() != name)
+      if (!function || name.empty() || name == "." || name == ".." ||
+          std::filesystem::path(name).filename() != name)
         throw std::invalid_argument("building a trial: the serving input receiver '" + name +
                                     "' has no function, or no name that a directory can have");
     if (eval_spec_.steps.value_or(1) < 1)

@@ -6,7 +6,9 @@
 #include <det/nn/layer.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
+#include <limits>
 #include <optional>
 
 namespace det {
@@ -17,6 +19,14 @@ namespace detail {
 
 [[noreturn]] inline void refuse_feature(const std::string &key, const std::string &why) {
   throw std::invalid_argument("reading the feature '" + key + "': " + why);
+}
+
+// Throws std::out_of_range where the batch has no such feature, std::invalid_argument where that
+// has no records.
+[[nodiscard]] inline const nn::Array &feature_of(const nn::Batch &batch, const std::string &key) {
+  const nn::Array &values = batch.feature(key);
+  if (values.shape().empty()) refuse_feature(key, "its array has no axis of records");
+  return values;
 }
 
 // How many numbers a record has of a feature.
@@ -85,7 +95,7 @@ class DenseColumn {
   // Of the shape {records, width()}. Throws std::out_of_range where the batch has no such feature,
   // std::invalid_argument where the feature does not fit.
   [[nodiscard]] nn::Array transform(const nn::Batch &batch) const {
-    const nn::Array &values = batch.feature(key_);
+    const nn::Array &values = detail::feature_of(batch, key_);
     return nn::Array(transform_(values), {values.records(), width_});
   }
   // A new one of what a model applies to those numbers, with weights that are trained; most columns
@@ -112,6 +122,9 @@ class NumericColumn {
       if (size < 1)
         throw std::invalid_argument("making the numeric column '" + key_ +
                                     "': every size of its shape is 1 or more");
+      if (size > std::numeric_limits<int64_t>::max() / width_)
+        throw std::invalid_argument("making the numeric column '" + key_ +
+                                    "': its shape has more numbers than there can be");
       width_ *= size;
     }
   }
@@ -146,11 +159,14 @@ class NumericColumn {
 }
 
 // For each number one of `boundaries` + 1 places, which is 1; a boundary belongs to what is above
-// it. The boundaries rise.
+// it. The boundaries rise. Throws std::invalid_argument where they do not, or are no numbers.
 [[nodiscard]] inline DenseColumn bucketized_column(const NumericColumn &source,
                                                    std::vector<double> boundaries) {
-  if (boundaries.empty() || std::adjacent_find(boundaries.begin(), boundaries.end(),
-                                               std::greater_equal<>()) != boundaries.end())
+  const bool are_numbers = std::none_of(boundaries.begin(), boundaries.end(),
+                                        [](double boundary) { return std::isnan(boundary); });
+  if (boundaries.empty() || !are_numbers ||
+      std::adjacent_find(boundaries.begin(), boundaries.end(), std::greater_equal<>()) !=
+          boundaries.end())
     throw std::invalid_argument("making buckets of the column '" + source.key() +
                                 "': give boundaries, each greater than the one before");
   const auto buckets = static_cast<int64_t>(boundaries.size()) + 1;

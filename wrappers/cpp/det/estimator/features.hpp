@@ -9,18 +9,23 @@ namespace det {
 inline namespace v1 {
 namespace estimator {
 
-// Places for what comes in. Each that is asked for becomes an input of the model.
+// Places for what comes in. Each that is asked for becomes an input of the model, a feature that is
+// asked for again the same one.
 class Features {
  public:
   // Features have the names, shapes and types that they have in `example`.
   explicit Features(nn::Batch example) : example_(std::move(example)) {}
 
-  // A feature as it is. Throws std::out_of_range where there is none of that name.
+  // A feature as it is. Throws std::out_of_range where there is none of that name,
+  // std::invalid_argument where it has no records.
   nn::Value operator[](const std::string &key) {
-    const nn::Array &values = example_.feature(key);
+    if (const auto asked = asked_.find(key); asked != asked_.end()) return asked->second;
+    const nn::Array &values = detail::feature_of(example_, key);
     const nn::Shape shape(values.shape().begin() + 1, values.shape().end());
-    return place(nn::input(shape, key.empty() ? "features" : key.c_str(), dtype_of(values)),
-                 [key](const nn::Batch &batch) { return batch.feature(key); });
+    const nn::Value input =
+        nn::input(shape, key.empty() ? "features" : key.c_str(), dtype_of(values));
+    asked_.emplace(key, input);
+    return place(input, [key](const nn::Batch &batch) { return batch.feature(key); });
   }
 
   // The numbers of feature columns side by side, with the embeddings that the model has of them:
@@ -71,6 +76,7 @@ class Features {
   }
 
   nn::Batch example_;
+  std::map<std::string, nn::Value> asked_;
   std::vector<nn::Value> inputs_;
   std::vector<Reader> readers_;
   size_t layers_ = 0;
