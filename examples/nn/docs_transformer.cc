@@ -1,7 +1,8 @@
 // A small transformer that learns to continue text, a byte at a time: that of docs/. As a trial of
-// det::keras. From a build directory:
+// det::keras:
 //
-//     det run ../examples/nn/transformer.yaml -- examples/docs_transformer
+// c++ -std=c++17 docs_transformer.cc $(pkg-config --cflags --libs detnn-cpp) -o docs_transformer
+// det run transformer.yaml -- ./docs_transformer
 #include <algorithm>
 #include <det/keras.hpp>
 #include <filesystem>
@@ -9,7 +10,7 @@
 #include <iterator>
 
 #ifndef DOCS
-#define DOCS "../docs"
+#define DOCS "../../docs"
 #endif
 
 using namespace det::nn;
