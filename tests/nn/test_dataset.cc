@@ -2,9 +2,11 @@
 #include <atomic>
 #include <det/keras/class_weight.hpp>
 #include <det/nn/dataset.hpp>
+#include <det/trials/dataset_cache.hpp>
 #include <future>
 
 #include "tests/cmocka.h"
+#include "tests/temporary_directory.h"
 
 #undef skip  // cmocka has a macro of this name
 
@@ -352,10 +354,28 @@ void records_weigh_as_their_classes(void **) {
                       "weighting classes: they are numbered from 0 on, and there is no 1");
 }
 
+void a_cached_dataset_of_another_program_is_refused(void **) {
+  const det::TemporaryDirectory directory;
+  for (const char *metadata : {"no JSON", R"({"names": 5})"}) {
+    const det::OpenedDataset opened = det::open_dataset(directory.path().string(), "id", metadata);
+    opened.writer.add("record");
+    opened.writer.commit(metadata);
+    const std::string said = refusal([&] {
+      (void)det::trials::epochs_of(
+          det::trials::cached_dataset(directory.path(), "id", metadata, [] { return numbers(1); }),
+          {});
+    });
+    assert_string_equal(said.c_str(),
+                        "reading a cached dataset: it was written by something else than a trial "
+                        "in C++, such as one in Python; give this one another id or version");
+  }
+}
+
 }  // namespace
 
 int main() {
   const CMUnitTest tests[] = {
+      cmocka_unit_test(a_cached_dataset_of_another_program_is_refused),
       cmocka_unit_test(arrays_are_cut_into_records),
       cmocka_unit_test(batches_are_views_or_copies),
       cmocka_unit_test(what_is_repeated_begins_anew),

@@ -7,6 +7,7 @@
 #include <det/trial_cache.hpp>
 #include <det/trials/section.hpp>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 
@@ -59,16 +60,30 @@ inline void write_dataset(const DatasetWriter &writer, const MakeDataset &make) 
   }
 }
 
+// Of a record of `dataset`. Throws std::invalid_argument where it is not one of write_dataset().
+[[nodiscard]] inline nn::detail::RecordLayout layout_of(const CachedDataset &dataset) {
+  try {
+    const nn::detail::RecordLayout layout(std::string(dataset.metadata()));
+    (void)layout.record_of(std::string(dataset.largest(), '\0'));
+    return layout;
+  } catch (const std::exception &) {
+    throw std::invalid_argument(
+        "reading a cached dataset: it was written by something else than a trial in C++, such as "
+        "one in Python; give this one another id or version");
+  }
+}
+
 // Each pass that is begun is the next epoch.
 [[nodiscard]] inline nn::Dataset epochs_of(CachedDataset dataset,
                                            const DatasetReaderOptions &options) {
   struct Shared {
-    CachedDataset dataset;
-    nn::detail::RecordLayout layout;
-    int64_t epoch = 0;
+    explicit Shared(CachedDataset given) : dataset(std::move(given)), layout(layout_of(dataset)) {}
+
+    const CachedDataset dataset;
+    const nn::detail::RecordLayout layout;
+    std::atomic<int64_t> epoch = 0;  // passes may be begun by several threads
   };
-  const nn::detail::RecordLayout layout(std::string(dataset.metadata()));
-  auto shared = std::make_shared<Shared>(Shared{std::move(dataset), layout});
+  const auto shared = std::make_shared<Shared>(std::move(dataset));
   return nn::Dataset::generator([shared, options] {
     DatasetReaderOptions of_epoch = options;
     of_epoch.offset = shared->dataset.reader(options).length() * shared->epoch++;
