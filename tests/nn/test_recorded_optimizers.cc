@@ -1,6 +1,8 @@
 // Optimizers and schedules against TensorFlow's: tests/data/nn/optimizers, schedules.
 #include "wrappers/nn/optimizers/optimizer.h"
 
+#include <cmath>
+
 #include "core/base/json.h"
 #include "tests/cmocka.h"
 #include "tests/expect_error.h"
@@ -96,6 +98,9 @@ void test_wrong_configurations_are_refused(void **) {
       optimizer("Adam", {{"clipnorm", -1}}),
       optimizer("Adam", {{"beta1", 0.5}}),
       optimizer("Adam", {{"learning_rate", "fast"}}),
+      optimizer("Adam", {{"learning_rate", -1}}),
+      optimizer("Adam", {{"learning_rate", NAN}}),
+      optimizer("Adam", {{"learning_rate", INFINITY}}),
       optimizer("SGD", {{"use_ema", true}, {"ema_momentum", 2}}),
       optimizer("SGD", {{"learning_rate", optimizer("Falling", Json::object())}}),
       optimizer("SGD", {{"learning_rate", optimizer("CosineDecay", {{"initial_learning_rate", 1},
@@ -108,6 +113,8 @@ void test_the_rate_is_set_unless_a_schedule_says_it(void **) {
   const auto by_number = nn::make_optimizer("sgd");
   by_number->set_learning_rate(0.5);
   assert_true(by_number->learning_rate() == 0.5);
+  for (const double wrong : {-1.0, static_cast<double>(NAN)})
+    expect_error(Code::invalid, [&] { by_number->set_learning_rate(wrong); });
   const auto by_schedule = nn::make_optimizer(optimizer(
       "SGD", {{"learning_rate",
                optimizer("InverseTimeDecay",

@@ -1,6 +1,5 @@
 #include <det/nn.h>
 
-#include <cmath>
 #include <limits>
 
 #include "capi/guard.h"
@@ -88,12 +87,6 @@ std::filesystem::path path_from(const char *path) {
   const std::string given = text(path, "path");
   if (!given.empty()) return given;
   throw det::Error(det::Code::invalid, "'path' is empty; give the name of a file");
-}
-
-double checked_rate(double rate) {
-  if (std::isfinite(rate) && rate >= 0) return rate;
-  throw det::Error(det::Code::invalid, "setting a learning rate of " + std::to_string(rate) +
-                                           ": it is a number from 0");
 }
 
 }  // namespace
@@ -272,9 +265,8 @@ double det_nn_model_learning_rate(const det_nn_model *model) noexcept {
 
 det_status det_nn_model_set_learning_rate(det_nn_model *model, double learning_rate,
                                           det_error *err) noexcept {
-  return guarded(err, [&] {
-    deref(model, "model").impl.optimizer().set_learning_rate(checked_rate(learning_rate));
-  });
+  return guarded(err,
+                 [&] { deref(model, "model").impl.optimizer().set_learning_rate(learning_rate); });
 }
 
 det_status det_nn_model_observe_gradients(det_nn_model *model, det_nn_gradient_callback on_gradient,

@@ -1,17 +1,30 @@
 #include "wrappers/nn/optimizers/optimizer.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/base/error.h"
 #include "core/base/json.h"
 
 namespace det::nn {
 
+namespace {
+
+double checked_rate(double rate, const std::string &doing) {
+  if (std::isfinite(rate) && rate >= 0) return rate;
+  throw Error(Code::invalid,
+              doing + ": a learning rate is a number from 0, and this is " + std::to_string(rate));
+}
+
+}  // namespace
+
 Optimizer::Optimizer(Fields &fields, double usual_learning_rate, double usual_weight_decay)
     : clipping_(fields) {
   const Json &rate = fields.any("learning_rate", usual_learning_rate);
   if (rate.is_object()) schedule_ = make_schedule(rate, fields.where());
-  else learning_rate_ = fields.number("learning_rate", usual_learning_rate);
+  else
+    learning_rate_ = checked_rate(fields.number("learning_rate", usual_learning_rate),
+                                  "reading " + fields.where());
   const bool has_decay = fields.is_given("weight_decay");
   const double decay = fields.number_or_none("weight_decay").value_or(0);
   weight_decay_ = static_cast<float>(has_decay ? decay : usual_weight_decay);
@@ -41,7 +54,7 @@ void Optimizer::set_learning_rate(double learning_rate) {
   if (schedule_)
     throw Error(Code::state, "setting the learning rate of the optimizer " + name() +
                                  ": a schedule says what it is; compile the model with a number");
-  learning_rate_ = learning_rate;
+  learning_rate_ = checked_rate(learning_rate, "setting the learning rate of " + name());
 }
 
 void Optimizer::attach(const Weights &weights) {

@@ -36,6 +36,7 @@ class ArraySequence : public Sequence {
     if (all_.inputs.empty() || all_.truths.empty())
       throw std::invalid_argument("reading data: there are no inputs, or nothing to compare with");
     records_ = all_.inputs[0].records();
+    if (records_ == 0) throw std::invalid_argument("reading data: the arrays have no records");
     for (const auto *part : {&all_.inputs, &all_.truths, &all_.sample_weights})
       for (const Array &array : *part)
         if (array.records() != records_)
