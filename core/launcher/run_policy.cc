@@ -38,8 +38,9 @@ int64_t slots_at_once(const Json &config) {
   int64_t most = policy.max_slots;
   for (const char *key : {"max_trials", "max_concurrent_trials"})
     if (const int64_t trials = whole_number(searcher, key, 0); trials > 0) {
-      // Of numbers that nobody means the product has no end.
-      const int64_t slots = std::min<int64_t>(trials, 1 << 20) * policy.slots_per_trial;
+      // Of numbers that nobody means the product would not fit.
+      constexpr int64_t many = 1 << 20;
+      const int64_t slots = std::min(trials, many) * std::min(policy.slots_per_trial, many);
       most = most > 0 ? std::min(most, slots) : slots;
     }
   return most;

@@ -148,6 +148,16 @@ void metrics_that_are_wrong_are_refused(void **) {
   run.core.close();
 }
 
+void bare_numbers_that_are_not_finite_are_read(void **) {
+  const det::Json text = R"({"a": NaN, "b": [-Infinity, Infinity, "NaN \" Infinity\\"], "NaN": 1})";
+  const auto read = text.as<nlohmann::ordered_json>();
+  const double infinity = std::numeric_limits<double>::infinity();
+  assert_true(std::isnan(read["a"].get<double>()));
+  assert_true(read["b"][0] == -infinity && read["b"][1] == infinity);
+  assert_true(read["b"][2] == "NaN \" Infinity\\" && read["NaN"] == 1);
+  assert_string_equal(det::Json(read).text().substr(0, 10).c_str(), R"({"a":NaN,")");
+}
+
 }  // namespace
 
 int test_metrics() {
@@ -157,6 +167,7 @@ int test_metrics() {
       cmocka_unit_test(many_metrics_arrive_too),
       cmocka_unit_test(values_are_kept_whatever_they_are),
       cmocka_unit_test(metrics_that_are_wrong_are_refused),
+      cmocka_unit_test(bare_numbers_that_are_not_finite_are_read),
   };
   return cmocka_run_group_tests_name("metrics", tests, nullptr, nullptr);
 }

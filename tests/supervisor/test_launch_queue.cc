@@ -80,6 +80,7 @@ void slots_at_once_are_those_of_the_trials_that_there_can_be(void **) {
   assert_int_equal(slots({{"name", "random"}, {"max_trials", 3}}, {{"max_slots", 2}}), 2);
   assert_int_equal(slots({{"name", "custom"}}, two_slots), 0);
   assert_int_equal(slots({{"name", "random"}, {"max_trials", INT64_MAX}}, two_slots), 1 << 21);
+  assert_true(slots({{"name", "random"}, {"max_trials", 9}}, {{"slots_per_trial", INT64_MAX}}) > 0);
 }
 
 void trials_that_metrics_steer_train_to_max_time_or_max_length(void **) {

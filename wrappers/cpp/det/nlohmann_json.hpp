@@ -4,7 +4,10 @@
 
 #include <det/json.hpp>
 
+#include <array>
 #include <cmath>
+#include <cstring>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -15,7 +18,8 @@ namespace detail {
 
 template <class Value>
 struct NlohmannTraits {
-  // NaN and infinities stay what they are, where nlohmann's own dump() makes them null.
+  // NaN and infinities stay what they are, where nlohmann's own dump() makes them null, and its
+  // parse() refuses them.
   static std::string dump(const Value &value) {
     std::string text;
     append(value, text);
@@ -23,10 +27,57 @@ struct NlohmannTraits {
   }
 
   static Value parse(const std::string &text) {
-    return text.empty() ? Value() : Value::parse(text);
+    if (text.empty()) return Value();
+    if (text.find("NaN") == text.npos && text.find("Infinity") == text.npos)
+      return Value::parse(text);
+    Value value = Value::parse(marked(text));
+    unmark(value);
+    return value;
   }
 
  private:
+  struct NotFinite {
+    const char *text;
+    double number;
+    std::string mark() const { return std::string(1, '\0') + text; }
+  };
+  static std::array<NotFinite, 3> not_finite() {
+    const double infinity = std::numeric_limits<double>::infinity();
+    return {{{"NaN", std::nan("")}, {"-Infinity", -infinity}, {"Infinity", infinity}}};
+  }
+
+  // Each that stands outside of a text becomes a text that there is nowhere else.
+  static std::string marked(const std::string &text) {
+    std::string result;
+    bool is_in_text = false;
+    for (size_t i = 0; i < text.size();) {
+      size_t length = is_in_text && text[i] == '\\' ? 2 : 1;
+      is_in_text = is_in_text != (text[i] == '"');
+      std::string piece = text.substr(i, length);
+      if (!is_in_text)
+        for (const NotFinite &one : not_finite())
+          if (text.compare(i, std::strlen(one.text), one.text) == 0) {
+            length = std::strlen(one.text);
+            piece = Value(one.mark()).dump();
+            break;
+          }
+      result += piece;
+      i += length;
+    }
+    return result;
+  }
+
+  static void unmark(Value &value) {
+    if (value.is_structured())
+      for (Value &item : value) unmark(item);
+    if (!value.is_string()) return;
+    for (const NotFinite &one : not_finite())
+      if (value.template get_ref<const std::string &>() == one.mark()) {
+        value = one.number;
+        return;
+      }
+  }
+
   static void append(const Value &value, std::string &text) {
     if (value.is_structured() && !value.empty()) {
       text += value.is_object() ? '{' : '[';

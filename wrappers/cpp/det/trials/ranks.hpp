@@ -86,7 +86,7 @@ class Ranks {
 [[nodiscard]] inline nlohmann::ordered_json averaged(const DistributedView &job,
                                                      const nlohmann::ordered_json &metrics) {
   if (job.size() == 1) return metrics;
-  return nlohmann::ordered_json::parse(average_metrics(job, Json(metrics).text()));
+  return Json(average_metrics(job, Json(metrics).text())).as<nlohmann::ordered_json>();
 }
 [[nodiscard]] inline nn::Metrics averaged(const DistributedView &job, const nn::Metrics &metrics) {
   if (job.size() == 1) return metrics;
