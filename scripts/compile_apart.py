@@ -27,7 +27,7 @@ COSTLY = {"chrono", "condition_variable", "filesystem", "functional", "memory", 
 OFTEN = 6  # as many files are worth a precompiled header
 INCLUDE = re.compile(r'^#include (["<])([^">]+)[">]', re.MULTILINE)
 # What does not change whether a file compiles, but what fits a precompiled header.
-LEFT_OUT = re.compile(r"-[Og].*|-c|-MD|-fPI[CE]|-pthread|-fvisibility.*|.*ccache")
+LEFT_OUT = re.compile(r"-[Og].*|-c|-MD|-fPI[CE]|-ffp-contract=.*|-fno-math-errno|-pthread|-fvisibility.*|.*ccache")
 LEFT_OUT_WITH_VALUE = {"-MQ", "-MF", "-o"}
 
 
