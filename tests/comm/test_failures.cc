@@ -1,5 +1,6 @@
 // Ranks that do not do the same: each of them gets an error, and nobody waits for ever.
 #include <sys/wait.h>
+#include <cstdio>
 
 #include <atomic>
 #include <csignal>
@@ -337,6 +338,7 @@ void expect_death_of_rank_1(int size, const Part &work) {
         work(*job);
       } catch (const Error &e) {
         status = e.code == Code::unavailable && contains(e.what(), "rank 1") ? 42 : 2;
+        if (status == 2) std::fprintf(stderr, "rank %d: %s\n", rank, e.what());
       }
       _exit(status);
     }
