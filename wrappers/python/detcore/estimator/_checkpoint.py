@@ -7,9 +7,9 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from detcore.trial import _code, _random_state
-from detcore.trial._code import LOAD_DATA, check_trial_type
+from detcore.trial._code import LOAD_DATA
 from detcore.trial._pickles import RANDOM, SEQUENCER, dump, read
-from detcore.trial._written_by import tell_other_release
+from detcore.trial._written_by import check_trial_type, tell_other_release
 
 if TYPE_CHECKING:
     import pathlib

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from detcore.keras import _layer_random, _optimizer_weights
 from detcore.trial import CheckFailedError, _code, _random_state
-from detcore.trial._code import LOAD_DATA, check_trial_type
+from detcore.trial._code import LOAD_DATA
 from detcore.trial._entrypoint import entrypoint_of
 from detcore.trial._pickles import RANDOM, SEQUENCER, dump, read
-from detcore.trial._written_by import tell_other_release
+from detcore.trial._written_by import check_trial_type, tell_other_release
 
 if TYPE_CHECKING:
     import pathlib

@@ -16,12 +16,12 @@ from detcore.keras._context import TFKerasTrialContext
 from detcore.trial import InvalidExperimentException
 from detcore.trial._code import LOAD_DATA
 from detcore.trial._offline import environment_of
+from detcore.trial._written_by import METADATA
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _log = logging.getLogger("detcore.keras")
-_METADATA = "metadata.json"
 
 
 class _Saved(NamedTuple):
@@ -68,19 +68,19 @@ def _saved(folder: pathlib.Path) -> _Saved:
             _log.warning("The checkpoint is that of a %s, not TFKerasTrial.", facts["trial_type"])
         spec = facts["trial_cls_spec"]
         return _Saved(facts["experiment_config"], facts["hparams"], spec, WEIGHTS)
-    if not (folder / _METADATA).exists():
+    if not (folder / METADATA).exists():
         raise AssertionError(
-            f"{folder} has neither {LOAD_DATA} nor {_METADATA}: download the whole checkpoint. "
+            f"{folder} has neither {LOAD_DATA} nor {METADATA}: download the whole checkpoint. "
             "Those of before 0.17.8 need a metadata.json written beside their files, with "
             "framework, format, experiment_config and hparams."
         )
-    facts = json.loads((folder / _METADATA).read_text())
+    facts = json.loads((folder / METADATA).read_text())
     if not str(facts.get("framework", "")).startswith("tensorflow"):
         _log.warning("The checkpoint is one of %s, not tensorflow.", facts.get("framework"))
     if facts.get("format") not in _WEIGHTS_OF:
         raise AssertionError(f"{folder}: the format {facts.get('format')!r} is unknown")
     if "experiment_config" not in facts:
-        raise KeyError(f"{folder}/{_METADATA} lacks experiment_config, and there is no {LOAD_DATA}")
+        raise KeyError(f"{folder}/{METADATA} lacks experiment_config, and there is no {LOAD_DATA}")
     config = facts["experiment_config"]
     return _Saved(config, facts["hparams"], config["entrypoint"], _WEIGHTS_OF[facts["format"]])
 

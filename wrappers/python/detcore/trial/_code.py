@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import collections
-import json
 import logging
 import os
 import shutil
 from typing import TYPE_CHECKING
-
-from detcore.trial._errors import CheckFailedError
 
 if TYPE_CHECKING:
     import pathlib
@@ -22,17 +19,6 @@ LIMIT_BYTES = 96 << 20
 LIMIT_FILES = 10_000
 #: In each checkpoint of a trial.
 LOAD_DATA = "load_data.json"
-
-
-def check_trial_type(checkpoint: pathlib.Path, expected: str) -> None:
-    """CheckFailedError: another kind of trial saved it. Whoever did not say so is believed."""
-    if not (checkpoint / LOAD_DATA).exists():
-        return
-    kind = json.loads((checkpoint / LOAD_DATA).read_text()).get("trial_type")
-    if kind != expected:
-        raise CheckFailedError(
-            f"the checkpoint is that of a {kind}, from which no {expected} can go on"
-        )
 
 
 def copy(target: pathlib.Path) -> None:

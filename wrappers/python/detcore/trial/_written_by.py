@@ -1,4 +1,4 @@
-"""Which release of TensorFlow a checkpoint is of."""
+"""Whose a checkpoint is: of which kind of trial, and of which release of TensorFlow."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import json
 import logging
 from typing import TYPE_CHECKING
 
+from detcore.trial._code import LOAD_DATA
+from detcore.trial._errors import CheckFailedError
 from detcore.trial._tensorflow import tf
 
 if TYPE_CHECKING:
@@ -13,15 +15,26 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("detcore.trial")
 
-_METADATA = "metadata.json"
+METADATA = "metadata.json"
 _NAME = "tensorflow-"
+
+
+def check_trial_type(checkpoint: pathlib.Path, expected: str) -> None:
+    """CheckFailedError: another kind of trial saved it. Whoever did not say so is believed."""
+    if not (checkpoint / LOAD_DATA).exists():
+        return
+    kind = json.loads((checkpoint / LOAD_DATA).read_text()).get("trial_type")
+    if kind != expected:
+        raise CheckFailedError(
+            f"the checkpoint is that of a {kind}, from which no {expected} can go on"
+        )
 
 
 def tell_other_release(checkpoint: pathlib.Path) -> None:
     """Warns, and no more: weights are read by all releases."""
-    if not (checkpoint / _METADATA).exists():
+    if not (checkpoint / METADATA).exists():
         return
-    framework = str(json.loads((checkpoint / _METADATA).read_text()).get("framework", ""))
+    framework = str(json.loads((checkpoint / METADATA).read_text()).get("framework", ""))
     version = framework[len(_NAME) :]
     if framework.startswith(_NAME) and _release(version) != _release(tf.__version__):
         _log.warning(
