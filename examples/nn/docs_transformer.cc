@@ -69,7 +69,9 @@ class DocsTrial : public det::keras::Trial {
   det::keras::TrialModel build_model() override {
     const auto features = context().get_hparam<int64_t>("features");
     const auto heads = context().get_hparam<int64_t>("heads");
-    if (features % heads != 0) throw det::keras::InvalidHP("features are divided among heads");
+    if (heads < 1 || features % heads != 0)
+      throw det::keras::InvalidHP(std::to_string(features) + " features cannot be divided among " +
+                                  std::to_string(heads) + " heads");
     const Value given = input({steps}, "given", "int32");
     const Value positions = input({steps}, "positions", "int32");
     Value x = add()({embedding(bytes, features)(given), embedding(steps, features)(positions)});
