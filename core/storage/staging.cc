@@ -152,14 +152,15 @@ void Staging::sync_base() const { sync(base_); }
 void Staging::sync_locks() const { sync(root_); }
 
 bool Staging::discard(const Tree &from, const std::string &id) const {
-  if (Fd tree(openat(from.fd.get(), id.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-      tree)
-    note_garbage_of(base_, {from.name / id, std::move(tree)});
+  const Tree tree{from.name / id, Fd(openat(from.fd.get(), id.c_str(),
+                                            O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC))};
+  if (tree.fd) note_garbage_of(base_, tree);
   const std::string removed = removed_prefix + make_uuid();
   if (renameat(from.fd.get(), id.c_str(), root_.fd.get(), removed.c_str()) != 0) {
     if (is_absent(errno)) return false;
     OsFailure{errno}.raise("removing '" + (from.name / id).string() + "'");
   }
+  if (tree.fd) note_garbage_of(base_, tree);  // again: a sweep may have been in between
   remove_beneath(root_.fd.get(), removed, root() / removed);
   return true;
 }

@@ -77,6 +77,19 @@ class CountTests(unittest.TestCase):
         self.expect(["1 passed, 1 failed, 0 skipped", "FAILED part: slow (TIMEOUT)"],
                     [{"name": "slow", "result": "TIMEOUT", "returncode": -15, "stdout": "1..2\nok 1 - a\n"}], 1)
 
+    def test_a_failure_says_what_it_was(self):
+        text = "1..2\nok 1 - a\nnot ok 2 - b\n# is_there(key)\n# store.cc:7: error: Failure!\n"
+        failed = {"name": "keys", "result": "ERROR", "returncode": 1, "stdout": text, "stderr": "a word\n"}
+        self.expect(["1 failed", "FAILED part: keys (ERROR); see ", "part.txt\n    not ok 2 - b\n    # is_there(key)\n"
+                     "    # store.cc:7: error: Failure!\n    a word\n"], [failed, PASSED], 1)
+
+    def test_a_program_that_failed_is_heard_at_its_end(self):
+        text = "".join(f"line {number}\n" for number in range(100))
+        code, told = ended({"name": "deb", "result": "FAIL", "returncode": 1, "stdout": text})
+        self.assertEqual(code, 1)
+        self.assertIn("    line 80\n", told)
+        self.assertNotIn("    line 79\n", told)
+
     def test_a_part_without_tests_is_a_failure(self):
         self.expect(["FAILED part: no test ran"], [], 1)
 

@@ -50,6 +50,7 @@ void remove_lists(const Bucket &bucket, const std::vector<std::string> &keys) {
   BucketChunks chunks(bucket);
   storage::note_garbage(chunks);
   remove_objects(bucket, keys);
+  storage::note_garbage(chunks);  // again: a sweep may have been in between
 }
 
 // Of checkpoints that nobody is writing any more and nobody can read: by who went on storing after
@@ -92,6 +93,7 @@ void narrow_references(const Bucket &bucket, const std::string &id,
       continue;
     storage::note_garbage(chunks);
     write_object(*bucket.store, key, storage::pack_chunk_list(*files));
+    storage::note_garbage(chunks);  // again: a sweep may have been in between
   }
 }
 

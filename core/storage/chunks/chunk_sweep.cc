@@ -56,33 +56,43 @@ bool is_due(ChunkStore &store, ChunkReferences &references, const std::string &i
                       [&](const std::string &saver) { return now.contains(saver); });
 }
 
+// `rest` of the condemnation `id` was named when the lists were read. A sweep beside this one may
+// have carried out the same meanwhile, for a list that has gone since: then these notes are of
+// chunks that nobody names, and the garbage that was noted for them is forgotten.
+void settle(ChunkStore &store, ChunkReferences &references, const std::string &id,
+            const std::set<ChunkName> &rest) {
+  std::vector<std::string> lines;
+  for (const ChunkName &name : rest) lines.push_back(to_text(name));
+  store.write_note(std::string(condemned) + id, text_of(lines));
+  store.write_note(std::string(settled) + id, "");
+  const std::set<ChunkName> named = references.named();
+  if (!std::includes(named.begin(), named.end(), rest.begin(), rest.end())) note_garbage(store);
+}
+
 void carry_out(ChunkStore &store, ChunkReferences &references, const std::string &id,
                Logger &logger) {
-  if (!is_due(store, references, id)) return;
+  if (!is_due(store, references, id)) return store.remove_note(std::string(settled) + id);
   const std::string note = std::string(condemned) + id;
   const std::set<ChunkName> names = names_in_note(store, note);
   const std::set<ChunkName> named = references.named();
   std::vector<ChunkName> unnamed;
-  std::vector<std::string> rest;
+  std::set<ChunkName> rest;
   for (const ChunkName &name : names)
-    if (named.contains(name)) rest.push_back(to_text(name));
+    if (named.contains(name)) rest.insert(name);
     else unnamed.push_back(name);
   store.remove(unnamed);
   logger.debug("removed " + std::to_string(unnamed.size()) +
                " chunks that no checkpoint has any more");
   if (!rest.empty() && !store.is_swept_alone()) {
-    store.write_note(note, text_of(rest));
-    store.write_note(std::string(settled) + id, "");
+    if (!unnamed.empty() || !store.note(std::string(settled) + id))
+      settle(store, references, id, rest);
     return;
   }
   for (const std::string_view of : {savers, settled}) store.remove_note(std::string(of) + id);
   store.remove_note(note);
 }
 
-// The id of the condemnation; empty where nothing is to go.
-std::string condemn(ChunkStore &store, ChunkReferences &references) {
-  store.write_note(looking, "");
-  store.remove_note(garbage);  // what is removed from now on is noted anew
+void condemn(ChunkStore &store, ChunkReferences &references) {
   const std::set<ChunkName> already = condemned_chunks(store);
   std::vector<ChunkName> stored;
   store.list([&](const ChunkName &name) { stored.push_back(name); });
@@ -91,23 +101,21 @@ std::string condemn(ChunkStore &store, ChunkReferences &references) {
   std::vector<std::string> unnamed;
   for (const ChunkName &name : stored)
     if (!named.contains(name) && !already.contains(name)) unnamed.push_back(to_text(name));
-  std::string id;
-  if (!unnamed.empty()) {
-    id = make_uuid();
-    store.write_note(std::string(condemned) + id, text_of(unnamed));
-  }
-  store.remove_note(looking);
-  return id;
+  if (!unnamed.empty()) store.write_note(std::string(condemned) + make_uuid(), text_of(unnamed));
 }
 
 }  // namespace
 
 bool has_garbage(ChunkStore &store) {
   const std::vector<std::string> notes = store.notes();
+  const auto lacks = [&](std::string_view of, const std::string &id) {
+    return std::find(notes.begin(), notes.end(), std::string(of) + id) == notes.end();
+  };
   return std::any_of(notes.begin(), notes.end(), [&](const std::string &note) {
-    if (!note.starts_with(condemned)) return note == garbage || note == looking;
-    const std::string end = std::string(settled) + note.substr(condemned.size());
-    return std::find(notes.begin(), notes.end(), end) == notes.end();
+    if (note.starts_with(condemned)) return lacks(settled, note.substr(condemned.size()));
+    for (const std::string_view of : {savers, settled})
+      if (note.starts_with(of)) return lacks(condemned, note.substr(of.size()));
+    return note == garbage || note == looking;
   });
 }
 
@@ -121,10 +129,17 @@ std::set<ChunkName> condemned_chunks(ChunkStore &store) {
 }
 
 void sweep_chunks(ChunkStore &store, ChunkReferences &references, Logger &logger) {
-  const std::vector<std::string> notes = store.notes();
+  std::vector<std::string> notes = store.notes();
   const auto is_there = [&](const std::string &note) {
     return std::find(notes.begin(), notes.end(), note) != notes.end();
   };
+  const bool looks = is_there(garbage) || is_there(looking);
+  if (looks) {
+    store.write_note(looking, "");
+    store.remove_note(garbage);  // what is removed from now on is noted anew
+    condemn(store, references);
+    notes = store.notes();  // what others have condemned, too: they may have seen it named
+  }
   for (const std::string &note : notes) {
     if (note.starts_with(condemned)) {
       carry_out(store, references, note.substr(condemned.size()), logger);
@@ -134,9 +149,7 @@ void sweep_chunks(ChunkStore &store, ChunkReferences &references, Logger &logger
       if (note.starts_with(of) && !is_there(std::string(condemned) + note.substr(of.size())))
         store.remove_note(note);
   }
-  if (!is_there(garbage) && !is_there(looking)) return;
-  const std::string id = condemn(store, references);
-  if (!id.empty()) carry_out(store, references, id, logger);
+  if (looks) store.remove_note(looking);
 }
 
 }  // namespace det::storage

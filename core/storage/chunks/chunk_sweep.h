@@ -27,8 +27,9 @@
 // note and somebody counts on the chunk again. So there each name is given once, and what turned
 // out to be in use stays condemned until it is not: who comes later stores the bytes once more.
 //
-// That something may have become unnamed is a note too ("garbage"), written before a list goes, so
-// that a sweep costs nothing where nothing was removed.
+// That something may have become unnamed is a note too ("garbage"), so that a sweep costs nothing
+// where nothing was removed. It is written before a list goes, for who dies in between, and once
+// more afterwards where a sweep may take it away in between.
 #pragma once
 
 #include <set>

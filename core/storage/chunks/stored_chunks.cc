@@ -65,6 +65,7 @@ void StoredChunks::forget_all_but(const Resources &remaining) const {
     return;
   note_garbage_of(base_, stored_);
   write_chunk_list(stored_, left);
+  note_garbage_of(base_, stored_);  // again: a sweep may have been in between
 }
 
 ChunkStore *StoredChunks::find(const std::string &owner) const {
