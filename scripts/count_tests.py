@@ -61,6 +61,19 @@ def reason_of(output):
     return lines[-1].removeprefix("skipped: ")
 
 
+def evidence_of(test, most=20):
+    """What a test that failed said last; of one that speaks TAP its failures and what follows them."""
+    output = test.get("stdout", "")
+    if not output and "log" in test:
+        output = Path(test["log"]).read_text(errors="replace")
+    lines = output.splitlines()
+    if PLAN_LINE.search(output):
+        passed = re.compile(r"ok\b|1\.\.\d|not ok\b.*# *skip", re.IGNORECASE)
+        lines = [line for line in lines if not passed.match(line)]
+    lines += test.get("stderr", "").splitlines()
+    return ["    " + line for line in lines if line.strip()][-most:]
+
+
 def describe(count):
     return ", ".join(f"{count[kind]} {kind}" for kind in ("passed", "failed", "skipped"))
 
@@ -88,6 +101,7 @@ def main():
             if outcome.count["failed"]:
                 where = test.get("log", log.with_suffix(".txt"))
                 failures.append(f"FAILED {log.stem}: {test['name']} ({test['result']}); see {where}")
+                failures.extend(evidence_of(test))
             for reason in outcome.skipped:
                 unexpected = options.no_skips and not any(text in reason for text in allowed)
                 (failures if unexpected else skips).append(f"SKIPPED {log.stem}: {test['name']}: {reason}")
