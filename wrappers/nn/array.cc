@@ -13,14 +13,14 @@ namespace {
 
 constexpr std::align_val_t alignment{64};
 
+}  // namespace
+
 std::shared_ptr<std::byte> zeroed_memory(size_t bytes) {
   check_memory(bytes, "making an array");
   auto *memory = static_cast<std::byte *>(::operator new(bytes, alignment));
   std::memset(memory, 0, bytes);
   return {memory, [](std::byte *owned) { ::operator delete(owned, alignment); }};
 }
-
-}  // namespace
 
 size_t memory_of_machine() {
   static const size_t bytes =
@@ -39,13 +39,14 @@ size_t bytes_of(const ArrayType &type) {
   return static_cast<size_t>(elements_of(type.shape)) * tensors::bits_of(type.dtype) / 8;
 }
 
-Array::Array(ArrayType type)
+// Also an array without elements has an address.
+Array::Array(ArrayType type) : Array(type, zeroed_memory(std::max<size_t>(bytes_of(type), 1))) {}
+
+Array::Array(ArrayType type, std::shared_ptr<std::byte> memory)
     : type_(std::move(type)),
       elements_(static_cast<size_t>(elements_of(type_.shape))),
-      // Also an array without elements has an address.
-      memory_(zeroed_memory(std::max<size_t>(bytes_of(type_), 1))) {
-  data_ = memory_.get();
-}
+      data_(memory.get()),
+      memory_(std::move(memory)) {}
 
 Array::Array(ArrayType type, const Array &whole, size_t offset)
     : type_(std::move(type)),

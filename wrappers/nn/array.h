@@ -29,6 +29,9 @@ size_t memory_of_machine();
 // hands out more than it has, and the process killed as it is used.
 void check_memory(size_t bytes, const std::string &what);
 
+// Zeroed memory of the process, at an address that vector units like. Throws Code::no_memory.
+std::shared_ptr<std::byte> zeroed_memory(size_t bytes);
+
 // The elements of C++ that a Dtype stands for.
 template <class Element>
 inline constexpr Dtype dtype_of = Dtype::f32;
@@ -45,8 +48,10 @@ inline constexpr Dtype dtype_of<uint8_t> = Dtype::u8;
 class Array {
  public:
   Array() = default;
-  // Zeroed memory of its own, at an address that vector units like.
+  // Zeroed memory of its own.
   explicit Array(ArrayType type);
+  // Memory that is given, of as many bytes at least, and is kept as long as it is viewed.
+  Array(ArrayType type, std::shared_ptr<std::byte> memory);
   // Part of what `whole` owns, from a byte of it.
   Array(ArrayType type, const Array &whole, size_t offset);
   // Memory of somebody else, who keeps it.

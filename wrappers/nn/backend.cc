@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "core/base/environment.h"
 #include "core/base/error.h"
+#include "wrappers/nn/cuda/cuda_plugin.h"
 #include "wrappers/nn/near_name.h"
 #include "wrappers/nn/reference/reference_kernels.h"
 
@@ -11,6 +13,10 @@ namespace det::nn {
 bool Operands::has_gradients() const {
   return std::any_of(input_gradients.begin(), input_gradients.end(),
                      [](const Array &gradient) { return static_cast<bool>(gradient); });
+}
+
+Array Backend::make_array(const ArrayType &type) {
+  return Array(type, allocate(std::max<size_t>(bytes_of(type), 1)));
 }
 
 #ifdef DET_HAS_ONEDNN
@@ -22,8 +28,10 @@ std::vector<const char *> backend_names() { return {"reference"}; }
 #endif
 
 std::shared_ptr<Backend> open_backend(const std::string &name, [[maybe_unused]] int threads) {
-  const std::string wanted = name.empty() ? backend_names().front() : name;
+  std::string wanted = name.empty() ? environment_variable("DETNN_BACKEND") : name;
+  if (wanted.empty()) wanted = backend_names().front();
   if (wanted == "reference") return open_reference_backend();
+  if (wanted == "cuda") return open_cuda_backend();
 #ifdef DET_HAS_ONEDNN
   if (wanted == "onednn") return open_onednn_backend(threads);
 #else
@@ -32,9 +40,10 @@ std::shared_ptr<Backend> open_backend(const std::string &name, [[maybe_unused]] 
                 "opening the back end 'onednn': this library was built without oneDNN; "
                 "'reference' computes the same");
 #endif
-  const auto names = backend_names();
-  throw Error(Code::invalid, "opening the back end '" + name + "': there is none of this name" +
-                                 suggestion(name, {names.begin(), names.end()}));
+  throw Error(Code::invalid, "opening the back end '" + wanted + "'" +
+                                 (name.empty() ? ", which DETNN_BACKEND names" : "") +
+                                 ": there is none of this name" +
+                                 suggestion(wanted, {"onednn", "reference", "cuda"}));
 }
 
 }  // namespace det::nn

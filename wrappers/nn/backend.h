@@ -46,15 +46,26 @@ class Backend {
   virtual const char *name() const = 0;
   // Null for what it has not: the plain loops do that then. Throws Code::no_memory and the like.
   virtual std::unique_ptr<Kernel> make(const Operation &operation, const Operands &operands) = 0;
+
+  // Zeroed memory that kernels and the process both reach, one byte at least. Throws
+  // Code::no_memory.
+  virtual std::shared_ptr<std::byte> allocate(size_t bytes) { return zeroed_memory(bytes); }
+  // Kernels may be given their work by forward() and backward() and return before it is done:
+  // waits for all of it. The process reads and writes arrays after that only. Throws what went
+  // wrong meanwhile.
+  virtual void synchronize() {}
+
+  Array make_array(const ArrayType &type);
 };
 
-// Those that this build has, the best first.
+// Those of the processor that this build has, the best first.
 std::vector<const char *> backend_names();
 
-// By name: "reference", "onednn", or "" for the best that there is here. Throws Code::invalid for a
-// name that is none, Code::unsupported for one that this build or machine has not. `threads` is how
-// many it may use; with 0 the processors that this process may use, shared with the ranks beside
-// it.
+// By name: "reference", "onednn", "cuda" (a library of its own: cuda/cuda_plugin.h), or "" for the
+// one that the variable DETNN_BACKEND names and otherwise the best of backend_names(). Throws
+// Code::invalid for a name that is none, Code::unsupported for one that this build or machine has
+// not. `threads` is how many it may use; with 0 the processors that this process may use, shared
+// with the ranks beside it.
 std::shared_ptr<Backend> open_backend(const std::string &name, int threads = 0);
 
 }  // namespace det::nn

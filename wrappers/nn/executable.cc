@@ -10,8 +10,11 @@ struct Executable::Step {
   struct Addition {
     Array part;
     Array sum;
+    std::unique_ptr<Kernel> kernel;  // of the back end; none: by a loop
 
-    void add() const {
+    void add(Backend &backend) const {
+      if (kernel) return kernel->forward();
+      backend.synchronize();
       const auto from = part.elements();
       const auto to = sum.elements();
       for (size_t i = 0; i < to.size(); ++i) to[i] += from[i];
@@ -19,6 +22,7 @@ struct Executable::Step {
   };
 
   std::unique_ptr<Kernel> kernel;
+  bool is_on_host = false;  // a plain loop beside kernels that may still be at work
   std::string layer;
   bool begins_with_fed = false;  // its first input is there before forward()
   bool is_differentiated = false;
@@ -29,9 +33,10 @@ struct Executable::Step {
 // Gives every value its memory, and every step its kernel.
 class Executable::Assembly {
  public:
-  Assembly(const Program &program, const Weights &weights)
+  Assembly(const Program &program, const Weights &weights, Backend &backend)
       : program_(program),
         weights_(weights),
+        backend_(backend),
         values_(program.values.size()),
         gradients_(program.values.size()),
         uses_(program.values.size(), 0),
@@ -53,18 +58,19 @@ class Executable::Assembly {
         continue;
       }
       const Value *same = reshaped_from(value);
-      values_[value] =
-          same != nullptr ? values_[*same].reshaped(facts.type.shape) : Array(facts.type);
+      values_[value] = same != nullptr ? values_[*same].reshaped(facts.type.shape)
+                                       : backend_.make_array(facts.type);
       if (!facts.has_gradient) continue;
       const bool shares =
           same != nullptr && uses_[*same] == 1 && !is_written_[*same] && !is_written_[value];
-      gradients_[value] = shares ? gradients_[*same].reshaped(facts.type.shape) : Array(facts.type);
+      gradients_[value] =
+          shares ? gradients_[*same].reshaped(facts.type.shape) : backend_.make_array(facts.type);
     }
   }
 
   // To be called from the last step to the first, as backward() goes: whoever comes first writes a
   // gradient, all others add to it.
-  Step make_step(size_t number, Backend &backend, const StepState &state) {
+  Step make_step(size_t number, const StepState &state) {
     const Program::Step &source = program_.steps[number];
     Step step;
     step.layer = source.layer;
@@ -84,8 +90,9 @@ class Executable::Assembly {
       if (--uses_[input] == 0 && facts.source == Program::Source::weight && facts.has_gradient)
         step.weights.push_back(facts.index);
     }
-    step.kernel = backend.make(source.operation, operands);
-    if (!step.kernel) step.kernel = make_reference_kernel(source.operation, operands);
+    step.kernel = backend_.make(source.operation, operands);
+    step.is_on_host = !step.kernel;
+    if (step.is_on_host) step.kernel = make_reference_kernel(source.operation, operands);
     return step;
   }
 
@@ -129,8 +136,14 @@ class Executable::Assembly {
       is_written_[input] = true;
       return gradients_[input];
     }
-    Array part(program_.values[input].type);
-    step.additions.push_back({part, gradients_[input]});
+    const Array part = backend_.make_array(program_.values[input].type);
+    const Array &sum = gradients_[input];
+    Operands operands;
+    operands.inputs = {sum, part};
+    operands.outputs = {sum};
+    operands.input_gradients = {{}, {}};
+    operands.output_gradients = {{}};
+    step.additions.push_back({part, sum, backend_.make(ArithmeticOp{Arithmetic::add}, operands)});
     return part;
   }
 
@@ -142,19 +155,21 @@ class Executable::Assembly {
 
   const Program &program_;
   const Weights &weights_;
+  Backend &backend_;
   std::vector<Array> values_, gradients_;
   std::vector<size_t> uses_;  // that make_step() has not come to
   std::vector<bool> is_written_;
 };
 
 Executable::Executable(const Program &program, const Weights &weights, Backend &backend,
-                       const StepState &state, std::optional<size_t> loss) {
-  Assembly assembly(program, weights);
+                       const StepState &state, std::optional<size_t> loss)
+    : backend_(backend) {
+  Assembly assembly(program, weights, backend);
   for (size_t i = 0; i < program.results.size(); ++i)
     if (!loss || i == *loss) assembly.begin_gradient_at(i);
   assembly.give_memory();
   steps_.resize(program.steps.size());
-  for (size_t i = steps_.size(); i-- > 0;) steps_[i] = assembly.make_step(i, backend, state);
+  for (size_t i = steps_.size(); i-- > 0;) steps_[i] = assembly.make_step(i, state);
   fed_ = assembly.values_of(program.fed);
   fed_gradients_ = assembly.gradients_of(program.fed);
   results_ = assembly.values_of(program.results);
@@ -176,18 +191,25 @@ void Executable::check_fed() const {
 }
 
 void Executable::forward() {
-  for (const Step &step : steps_) step.kernel->forward();
+  for (const Step &step : steps_) {
+    if (step.is_on_host) backend_.synchronize();
+    step.kernel->forward();
+  }
+  backend_.synchronize();
 }
 
 void Executable::backward(const std::function<void(size_t weight)> &on_weight) {
   for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
     if (step->is_differentiated) {
+      if (step->is_on_host) backend_.synchronize();
       step->kernel->backward();
-      for (const Step::Addition &addition : step->additions) addition.add();
+      for (const Step::Addition &addition : step->additions) addition.add(backend_);
     }
-    if (!on_weight) continue;
+    if (!on_weight || step->weights.empty()) continue;
+    backend_.synchronize();
     for (const size_t weight : step->weights) on_weight(weight);
   }
+  backend_.synchronize();
 }
 
 }  // namespace det::nn

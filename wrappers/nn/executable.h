@@ -29,6 +29,8 @@ class Executable {
   // Before forward(): throws Code::invalid, naming the layer and the record, for numbers that were
   // fed and that a layer refuses, such as an id that is in no table. Nothing has changed then.
   void check_fed() const;
+  // When it has returned, and as backward() tells of a weight and returns, the process may read
+  // what was computed.
   void forward();
   // After forward(). `on_weight` is told of each weight as soon as its gradient is complete; it may
   // be empty.
@@ -38,6 +40,7 @@ class Executable {
   struct Step;
   class Assembly;
 
+  Backend &backend_;
   std::vector<Array> fed_, results_, fed_gradients_, result_gradients_;
   std::vector<Step> steps_;
 };

@@ -49,7 +49,7 @@ Plan::Plan(const PlanKey &key, const Graph &graph, const Objective *objective, W
     results.push_back(*total);
   }
   const Program program = builder.finish(results);
-  if (!weights.is_settled()) weights.settle(state.seed);
+  if (!weights.is_settled()) weights.settle(state.seed, &backend);
   executable_ = std::make_unique<Executable>(program, weights, backend, state, loss);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "wrappers/nn/backend.h"
 
 namespace det::nn {
 
@@ -22,8 +23,9 @@ void add_bytes(const Weight &weight, size_t &sum) {
                                      "': the weights have more bytes than there can be");
 }
 
-Array room_for(size_t bytes) {
-  return Array({{static_cast<int64_t>(bytes / sizeof(float))}, Dtype::f32});
+Array room_for(size_t bytes, Backend *backend) {
+  const ArrayType type{{static_cast<int64_t>(bytes / sizeof(float))}, Dtype::f32};
+  return backend != nullptr ? backend->make_array(type) : Array(type);
 }
 
 }  // namespace
@@ -61,14 +63,14 @@ void Weights::restore_others() {
   std::copy(kept_others_.begin(), kept_others_.end(), others_.data());
 }
 
-void Weights::settle(uint64_t seed) {
+void Weights::settle(uint64_t seed, Backend *backend) {
   size_t trained = 0;
   size_t others = 0;
   for (const Weight &weight : weights_)
     add_bytes(weight, weight.options.is_trained ? trained : others);
-  trained_ = room_for(trained);
-  gradients_ = room_for(trained);
-  others_ = room_for(others);
+  trained_ = room_for(trained, backend);
+  gradients_ = room_for(trained, backend);
+  others_ = room_for(others, backend);
 
   trained = others = 0;
   for (size_t i = 0; i < weights_.size(); ++i) {

@@ -13,6 +13,8 @@
 
 namespace det::nn {
 
+class Backend;
+
 struct WeightOptions {
   Shape shape;
   std::shared_ptr<const Initializer> initializer;
@@ -34,8 +36,8 @@ class Weights {
   size_t find_or_add(const std::string &name, const WeightOptions &options);
 
   // Gives all of them memory and first values, which follow from the seed and the order alone. No
-  // more can be added.
-  void settle(uint64_t seed);
+  // more can be added. Memory is that of the back end, where there is one.
+  void settle(uint64_t seed, Backend *backend = nullptr);
   bool is_settled() const { return is_settled_; }
 
   const std::vector<Weight> &all() const { return weights_; }

@@ -89,7 +89,7 @@ RecordedCall::RecordedCall(const Fixture &fixture, const Json &about, nn::Backen
   }
   const nn::Program program = builder.finish(results);
 
-  weights_.settle(0);
+  weights_.settle(0, &backend);
   std::vector<std::string> names;
   std::vector<nn::Shape> shapes;
   for (const Json &weight : about["weights"]) {

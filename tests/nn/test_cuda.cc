@@ -1,0 +1,54 @@
+// The back end on GPUs, as far as it goes without one: how its library is found, and refused.
+#include <cstdlib>
+
+#include "tests/cmocka.h"
+#include "tests/expect_error.h"
+#include "wrappers/nn/backend.h"
+
+namespace det::test {
+namespace {
+
+void expect_refused(const char *library, const char *said) {
+  setenv("DETNN_CUDA_LIBRARY", library, 1);
+  const std::string message = expect_error(Code::unsupported, [] { nn::open_backend("cuda"); });
+  if (message.find(said) == std::string::npos) fail_msg("%s", message.c_str());
+  // It says what there is without it.
+  assert_true(message.find("'onednn' or 'reference'") != std::string::npos);
+}
+
+void test_a_library_that_is_not_there(void **) {
+  expect_refused("/nowhere/libdetnn-cuda.so.0", "/nowhere/libdetnn-cuda.so.0: cannot open");
+}
+
+void test_a_library_of_another_build(void **) {
+  expect_refused(OTHER_CUDA_LIBRARY,
+                 "is of the build 'of long ago', and this library of the build");
+}
+
+void test_a_library_of_another_kind(void **) { expect_refused("libm.so.6", "is of another kind"); }
+
+void test_a_variable_names_the_back_end(void **) {
+  setenv("DETNN_BACKEND", "reference", 1);
+  assert_string_equal(nn::open_backend("")->name(), "reference");
+  setenv("DETNN_BACKEND", "cudda", 1);
+  const std::string message = expect_error(Code::invalid, [] { nn::open_backend(""); });
+  assert_true(message.find("which DETNN_BACKEND names") != std::string::npos);
+  assert_true(message.find("did you mean 'cuda'?") != std::string::npos);
+  // What is asked for by name is given.
+  assert_string_equal(nn::open_backend("reference")->name(), "reference");
+  unsetenv("DETNN_BACKEND");
+}
+
+}  // namespace
+}  // namespace det::test
+
+int test_cuda() {
+  using namespace det::test;
+  const CMUnitTest tests[] = {
+      cmocka_unit_test(test_a_library_that_is_not_there),
+      cmocka_unit_test(test_a_library_of_another_build),
+      cmocka_unit_test(test_a_library_of_another_kind),
+      cmocka_unit_test(test_a_variable_names_the_back_end),
+  };
+  return cmocka_run_group_tests_name("cuda", tests, nullptr, nullptr);
+}
