@@ -13,6 +13,13 @@ ArrayTypes sequences(int64_t gates, const Shape &bias) {
   return inputs;
 }
 
+// As many records and units as back ends have other ways for.
+ArrayTypes wide_sequences(int64_t gates, const Shape &bias) {
+  ArrayTypes inputs{floats({9, 4, 33}), floats({33, gates * 40}), floats({40, gates * 40})};
+  if (!bias.empty()) inputs.push_back(floats(bias));
+  return inputs;
+}
+
 }  // namespace
 
 OperationCases recurrent_cases() {
@@ -34,6 +41,15 @@ OperationCases recurrent_cases() {
        GruOp{softplus, Activation::silu, true, false}, sequences(3, {})},
       {"simple RNN", SimpleRnnOp{}, sequences(1, {5})},
       {"simple RNN backwards", SimpleRnnOp{Activation::silu, true}, sequences(1, {})},
+      {"wide LSTM", LstmOp{}, wide_sequences(4, {160})},
+      {"wide LSTM backwards and with others", LstmOp{Activation::silu, softplus, true},
+       wide_sequences(4, {})},
+      {"wide GRU", GruOp{}, wide_sequences(3, {2, 120})},
+      {"wide GRU backwards and with others", GruOp{Activation::silu, softplus, true},
+       wide_sequences(3, {})},
+      {"wide simple RNN", SimpleRnnOp{}, wide_sequences(1, {40})},
+      {"wide simple RNN backwards and with another", SimpleRnnOp{softplus, true},
+       wide_sequences(1, {})},
   };
 }
 

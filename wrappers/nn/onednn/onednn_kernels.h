@@ -21,9 +21,15 @@ std::unique_ptr<Kernel> onednn_kernel(const ConvolutionOp &op, const Operands &o
                                       const OnednnContextPtr &context);
 std::unique_ptr<Kernel> onednn_kernel(const DenseOp &op, const Operands &operands,
                                       const OnednnContextPtr &context);
+std::unique_ptr<Kernel> onednn_kernel(const GruOp &op, const Operands &operands,
+                                      const OnednnContextPtr &context);
 std::unique_ptr<Kernel> onednn_kernel(const LayerNormalizationOp &op, const Operands &operands,
                                       const OnednnContextPtr &context);
+std::unique_ptr<Kernel> onednn_kernel(const LstmOp &op, const Operands &operands,
+                                      const OnednnContextPtr &context);
 std::unique_ptr<Kernel> onednn_kernel(const PoolingOp &op, const Operands &operands,
+                                      const OnednnContextPtr &context);
+std::unique_ptr<Kernel> onednn_kernel(const SimpleRnnOp &op, const Operands &operands,
                                       const OnednnContextPtr &context);
 std::unique_ptr<Kernel> onednn_kernel(const SoftmaxOp &op, const Operands &operands,
                                       const OnednnContextPtr &context);

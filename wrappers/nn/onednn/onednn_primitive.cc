@@ -103,6 +103,11 @@ OnednnPrimitive &OnednnPrimitive::with(int argument, const MemoryDesc &desc, voi
   return *this;
 }
 
+void OnednnPrimitive::move(int argument, void *data) {
+  for (size_t i = 0; i < arguments_.size(); ++i)
+    if (arguments_[i].arg == argument) memories_[i].set_data_handle(data);
+}
+
 void OnednnPrimitive::run() const {
   const ThreadLimit limit(context_->threads);
   const dnnl_status_t status =

@@ -33,6 +33,8 @@ class OnednnPrimitive {
 
   // `argument` is a DNNL_ARG_*.
   OnednnPrimitive &with(int argument, const MemoryDesc &desc, void *data);
+  // The argument, which there is already, is elsewhere from now on.
+  void move(int argument, void *data);
   void run() const;
 
  private:

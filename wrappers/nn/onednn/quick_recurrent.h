@@ -1,0 +1,176 @@
+// What recurrent operations have in common where they are quick: time is the first axis within, so
+// that each step's rows lie together. What needs no state is one product for all steps, before the
+// way through time or behind it; a step has one product, and a cell that is loops over its rows.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+
+#include "wrappers/nn/onednn/quick_product.h"
+#include "wrappers/nn/onednn/small_products.h"
+#include "wrappers/nn/reference/reference_kernels.h"
+#include "wrappers/nn/row_arithmetic.h"
+#include "wrappers/nn/vectorised_activations.h"
+
+namespace det::nn {
+
+// Products of x and of states are added up where the cell does not look at them apart.
+enum class RecurrentSums { together, apart };
+
+template <class Op, RecurrentSums recurrent_sums>
+class QuickRecurrent : public ReferenceKernel<Op> {
+ public:
+  QuickRecurrent(const Op &op, const Operands &operands, const OnednnContextPtr &context,
+                 bool looks_at_sums)
+      : ReferenceKernel<Op>(op, operands),
+        batch_(size_of(operands.inputs[0], 0)),
+        steps_(size_of(operands.inputs[0], 1)),
+        features_(size_of(operands.inputs[0], 2)),
+        units_(size_of(operands.inputs[2], 0)),
+        width_(size_of(operands.inputs[2], 1)),
+        x_(buffer(steps_, features_)),
+        sums_(buffer(steps_, width_)),
+        products_(are_apart ? buffer(steps_, width_) : sums_),
+        gates_(looks_at_sums ? buffer(steps_, width_) : sums_),
+        states_(buffer(steps_ + 1, units_)),
+        of_x_(context, whole(x_, steps_), kernel(this->input(1)), whole(sums_, steps_),
+              QuickProduct::Result::replaces, bias(0)),
+        of_state_(context, at(states_, 0), recurrent(this->input(2)), at(products_, 0),
+                  are_apart ? QuickProduct::Result::replaces : QuickProduct::Result::adds,
+                  are_apart ? bias(1) : nullptr) {
+    if (operands.has_gradients()) prepare_backward(context);
+  }
+
+  static bool is_of_use(const Operands &operands) {
+    return operands.inputs[0].size() > 0 && operands.outputs[0].size() > 0;
+  }
+
+  void forward() override {
+    for_each_row([&](size_t record, size_t step, size_t row) {
+      std::copy_n(this->input(0).data() + row_of_x(record, step) * features_, features_,
+                  x_.data() + row * features_);
+    });
+    of_x_.run();
+    for (size_t step = 0; step < steps_; ++step) {
+      // The first state is zero.
+      if (step > 0 || are_apart) of_state_.run(at(states_, step).data, at(products_, step).data);
+      forward_cell(step);
+    }
+    for_each_row([&](size_t record, size_t step, size_t row) {
+      std::copy_n(states_.data() + (row + batch_) * units_, units_,
+                  this->output().data() + (record * steps_ + step) * units_);
+    });
+    std::copy_n(at(states_, steps_).data, batch_ * units_, this->output(1).data());
+  }
+
+  void backward() override {
+    begin_backward();
+    const auto last = this->output_gradient(1).elements();
+    std::copy(last.begin(), last.end(), state_gradient_.data());
+    for (size_t step = steps_; step-- > 0;) {
+      for (size_t record = 0; record < batch_; ++record)
+        add(this->output_gradient().data() + (record * steps_ + step) * units_,
+            state_gradient_.data() + record * units_, units_);
+      backward_cell(step);
+      if (step > 0) back_to_state_->run(at(products_gradient_, step).data, state_gradient_.data());
+    }
+    if (back_to_kernel_) back_to_kernel_->run();
+    if (back_to_recurrent_) back_to_recurrent_->run();
+    if (float *gradient = bias_gradient(0)) add_up(sums_gradient_, gradient);
+    if (float *gradient = are_apart ? bias_gradient(1) : nullptr)
+      add_up(products_gradient_, gradient);
+    if (!back_to_x_) return;
+    back_to_x_->run();
+    for_each_row([&](size_t record, size_t step, size_t row) {
+      std::copy_n(x_gradient_.data() + row * features_, features_,
+                  this->input_gradient(0).data() + row_of_x(record, step) * features_);
+    });
+  }
+
+ protected:
+  static constexpr bool are_apart = recurrent_sums == RecurrentSums::apart;
+
+  // From the sums of a step and the state before it writes its gates and the state after it.
+  virtual void forward_cell(size_t step) = 0;
+  virtual void begin_backward() {}
+  // From state_gradient_, of the state after the step, writes gradients of its sums and, where they
+  // are apart, of its products; then leaves in state_gradient_ what reaches the state before it by
+  // another way than the products.
+  virtual void backward_cell(size_t step) = 0;
+
+  // Rows of `columns` for each record of each step.
+  Array buffer(size_t steps, size_t columns) const {
+    return Array(
+        {{static_cast<int64_t>(steps * batch_), static_cast<int64_t>(columns)}, Dtype::f32});
+  }
+  // Those of one step.
+  Matrix at(const Array &array, size_t step) const {
+    const auto columns = size_of(array, 1);
+    return matrix(array.data() + step * batch_ * columns, batch_, columns);
+  }
+  // What the activations are applied to, in place or on a copy.
+  void begin_gates(float *sum, float *gate) const {
+    if (gate != sum) std::copy_n(sum, width_, gate);
+  }
+
+  const size_t batch_, steps_, features_, units_, width_;
+  const Array x_;
+  // (steps, batch, gates * units); some of them are the same memory.
+  const Array sums_, products_, gates_;
+  const Array states_;  // (steps + 1, batch, units), that before the first step ahead
+  Array sums_gradient_, products_gradient_, state_gradient_, x_gradient_;
+
+ private:
+  void prepare_backward(const OnednnContextPtr &context) {
+    const auto replaces = QuickProduct::Result::replaces;
+    sums_gradient_ = buffer(steps_, width_);
+    products_gradient_ = are_apart ? buffer(steps_, width_) : sums_gradient_;
+    state_gradient_ = buffer(1, units_);
+    back_to_state_.emplace(context, at(products_gradient_, 0),
+                           recurrent(this->input(2)).transposed(), at(state_gradient_, 0),
+                           are_apart ? QuickProduct::Result::adds : replaces);
+    if (const Array &gradient = this->input_gradient(1))
+      back_to_kernel_.emplace(context, whole(x_, steps_).transposed(),
+                              whole(sums_gradient_, steps_), kernel(gradient), replaces);
+    if (const Array &gradient = this->input_gradient(2))
+      back_to_recurrent_.emplace(context, whole(states_, steps_).transposed(),
+                                 whole(products_gradient_, steps_), recurrent(gradient), replaces);
+    if (!this->input_gradient(0)) return;
+    x_gradient_ = buffer(steps_, features_);
+    back_to_x_.emplace(context, whole(sums_gradient_, steps_), kernel(this->input(1)).transposed(),
+                       whole(x_gradient_, steps_), replaces);
+  }
+
+  template <class Visit>
+  void for_each_row(const Visit &visit) const {
+    for (size_t record = 0; record < batch_; ++record)
+      for (size_t step = 0; step < steps_; ++step) visit(record, step, step * batch_ + record);
+  }
+  size_t row_of_x(size_t record, size_t step) const {
+    return record * steps_ + (this->op_.goes_backwards ? steps_ - 1 - step : step);
+  }
+
+  static size_t size_of(const Array &array, size_t axis) {
+    return static_cast<size_t>(array.shape()[axis]);
+  }
+  Matrix whole(const Array &array, size_t steps) const {
+    return matrix(array.data(), steps * batch_, size_of(array, 1));
+  }
+  Matrix kernel(const Array &array) const { return matrix(array.data(), features_, width_); }
+  Matrix recurrent(const Array &array) const { return matrix(array.data(), units_, width_); }
+  float *bias(size_t row) const {
+    return this->inputs() == 4 ? this->input(3).data() + row * width_ : nullptr;
+  }
+  float *bias_gradient(size_t row) const {
+    if (this->inputs() < 4 || !this->input_gradient(3)) return nullptr;
+    return this->input_gradient(3).data() + row * width_;
+  }
+  void add_up(const Array &gradients, float *sum) const {
+    SmallProducts{steps_ * batch_, 0, width_}.of_bias(gradients.data(), sum);
+  }
+
+  QuickProduct of_x_, of_state_;
+  std::optional<QuickProduct> back_to_state_, back_to_kernel_, back_to_recurrent_, back_to_x_;
+};
+
+}  // namespace det::nn
