@@ -100,7 +100,10 @@ class Checkpoints : public Teller<RunHook> {
     det::trials::write_text(directory / ("user-" + name_), "kept");
     say({"hook", name_, "on_checkpoint_end"});
   }
-  void on_trial_close() override { say({"hook", name_, "on_trial_close"}); }
+  void on_trial_close() override {
+    say({"hook", name_, "on_trial_close"});
+    if (variable("BREAK") == "closing") throw std::runtime_error("closing " + name_ + " failed");
+  }
 };
 using Session = Teller<SessionRunHook>;
 
@@ -190,6 +193,8 @@ class TestTrial : public EstimatorTrial {
     EvalSpec spec{[this] { return data("eval"); }, {std::make_shared<Session>("E")}};
     if (const std::string steps = variable("EVAL_STEPS"); !steps.empty())
       spec.steps = std::stoll(steps);
+    if (breaks("eval_hooks")) spec.hooks.push_back(nullptr);
+    if (breaks("eval_input_fn")) spec.input_fn = nullptr;
     return spec;
   }
 
@@ -200,6 +205,7 @@ class TestTrial : public EstimatorTrial {
     for (std::string name; names >> name;)
       all[name] = [this] {
         say({"serving_fn", "called"});
+        if (breaks("receiver")) return Batch::of({{"width", Array(std::vector<float>(1))}});
         return records().rows(0, 1);
       };
     return all;
@@ -290,6 +296,7 @@ class TestTrial : public EstimatorTrial {
     auto dataset = det::nn::Dataset::from_arrays(records());
     if (breaks("data")) dataset = dataset.take(0);
     if (model_ == "dropped" && what == std::string("train")) dataset = dataset.shuffle(20, 5);
+    if (breaks("batch")) return context().wrap_dataset(dataset);
     if (breaks("wrap_dataset")) return dataset.batch(size);
     return context().wrap_dataset(dataset).batch(size);
   }

@@ -1,6 +1,6 @@
 // A trial for test_keras.py: it writes each hook that is called, and its last weights. With
 // DIE_AFTER_BATCH=N its process dies within that batch, counted over the whole trial. OPTIMIZER is
-// what it is trained with, as JSON, where it is not the usual one.
+// what it is trained with, as JSON, where it is not the usual one; empty: nothing says it.
 #include <signal.h>
 
 #include <cmath>
@@ -91,8 +91,8 @@ class SmallTrial : public keras::Trial {
     auto model = context().wrap_model(
         describe_sequential({flatten(), dense(6, tanh_activation), dense(2, softmax)}, {2, 2}));
     if (const char *optimizer = std::getenv("OPTIMIZER"))
-      model.compile(std::string(R"({"loss": "sparse_categorical_crossentropy", "optimizer": )") +
-                    optimizer + "}");
+      model.compile(std::string(R"({"loss": "sparse_categorical_crossentropy")") +
+                    (*optimizer == '\0' ? "" : R"(, "optimizer": )") + optimizer + "}");
     else
       model.compile(
           context().wrap_optimizer(sgd(context().get_hparam<double>("learning_rate"), 0.9)),
@@ -121,11 +121,23 @@ class SmallTrial : public keras::Trial {
     if (kind == "workers")
       return keras::SequenceAdapter{std::make_shared<ReversedSequence>(all, size), 3, 4};
     auto dataset = Dataset::from_arrays(all);
+    if (kind == "records") return context().wrap_dataset(dataset.shuffle(3));
+    if (kind == "generated") return context().wrap_dataset(generated(all));
     if (kind == "unwrapped") return dataset.batch(size);
     if (kind == "shuffled" && trains) dataset = dataset.shuffle(20, 5).cache().shuffle(30, 6);
     const auto unchanged = [](Batch batch) { return batch; };
     dataset = dataset.batch(size).map(unchanged, 2).prefetch(3);
     return context().wrap_dataset(dataset);
+  }
+  // Batches of one record each, as its function means them.
+  static Dataset generated(const Batch &all) {
+    return Dataset::generator([all] {
+      return [all, at = int64_t{0}]() mutable -> std::optional<Batch> {
+        if (at == all.records()) return std::nullopt;
+        ++at;
+        return all.rows(at - 1, at);
+      };
+    });
   }
   static Batch records(int64_t count) {
     std::vector<float> x(static_cast<size_t>(count) * 4);

@@ -1,5 +1,6 @@
 // Pipelines of batches through det/nn/dataset.hpp.
 #include <atomic>
+#include <cmath>
 #include <det/keras/class_weight.hpp>
 #include <det/nn/dataset.hpp>
 #include <det/trials/dataset_cache.hpp>
@@ -354,6 +355,65 @@ void records_weigh_as_their_classes(void **) {
                       "weighting classes: they are numbered from 0 on, and there is no 1");
 }
 
+void what_is_no_class_weighs_nothing(void **) {
+  const auto refused = [](Array labels, Array sample_weights) {
+    const Batch batch{
+        {Array(std::vector<float>{1, 2})}, {std::move(labels)}, {std::move(sample_weights)}};
+    return refusal([&] { (void)det::keras::weighted(batch, {{0, 1}, {1, 2}}); });
+  };
+  const Array ones(std::vector<float>{1, 1});
+  for (const auto &[label, text] :
+       {std::pair(0.5F, "0.5"), std::pair(NAN, "NaN"), std::pair(INFINITY, "Infinity"),
+        std::pair(1e30F, "1.0000000150474662e+30")})
+    assert_string_equal(
+        refused(Array(std::vector<float>{1, label}), ones).c_str(),
+        (std::string("weighting classes: the label of record 1 is ") + text + ", which is no class")
+            .c_str());
+  assert_string_equal(refused(Array(std::vector<float>{1}), ones).c_str(),
+                      "weighting classes: there are 1 labels for 2 records");
+  assert_string_equal(refused(ones, Array(std::vector<float>{1})).c_str(),
+                      "weighting classes: there are 1 sample weights for 2 records");
+  assert_string_equal(refused(ones, Array(std::vector<float>(4), {2, 2})).c_str(),
+                      "weighting classes: there is one sample weight for each record");
+  assert_string_equal(refused(Array(std::vector<float>{}, {2, 0}), ones).c_str(),
+                      "weighting classes: a record has no label");
+  assert_string_equal(refusal([] {
+                        det::keras::detail::check_class_weight({{0, NAN}});
+                      }).c_str(),
+                      "weighting classes: the weight of 0 is no number");
+}
+
+void records_are_told_from_batches(void **) {
+  const Dataset records = numbers(4);
+  const auto unchanged = [](Batch batch) { return batch; };
+  for (const Dataset &one : {records, records.shuffle(2), records.repeat(2), records.take(1),
+                             records.map(unchanged), records.shard(2, 0).skip(1),
+                             records.prefetch(1), records.cache(), records.concatenate(records)})
+    assert_true(one.is_of_records());
+  const Dataset batches = records.batch(2);
+  const auto generate = [] { return [] { return std::optional<Batch>(); }; };
+  for (const Dataset &one : {batches, batches.shuffle(2).repeat(), Dataset::generator(generate),
+                             records.concatenate(batches), Dataset::from_tensors(numbered(0, 3))})
+    assert_false(one.is_of_records());
+}
+
+void a_cached_dataset_has_the_order_of_the_pass(void **) {
+  const det::TemporaryDirectory directory;
+  det::DatasetReaderOptions options;
+  options.shuffle = true;
+  const Dataset cached = det::trials::epochs_of(
+      det::trials::cached_dataset(directory.path(), "id", "1", [] { return numbers(20); }),
+      options);
+  const auto pass = [&](uint64_t number) { return text_of(cached.iterate(number), 20); };
+  const std::string first = pass(0), second = pass(1);
+  assert_string_not_equal(first.c_str(), second.c_str());
+  assert_string_equal(pass(0).c_str(), first.c_str());
+  const std::string both = text_of(cached.repeat(2).iterate(), 40);
+  assert_int_equal(both.rfind(first, 0), 0);
+  const std::string again = text_of(cached.repeat(1).repeat(2).iterate(), 40);
+  assert_string_equal(again.c_str(), both.c_str());
+}
+
 void a_cached_dataset_of_another_program_is_refused(void **) {
   const det::TemporaryDirectory directory;
   for (const char *metadata : {"no JSON", R"({"names": 5})"}) {
@@ -375,6 +435,9 @@ void a_cached_dataset_of_another_program_is_refused(void **) {
 
 int main() {
   const CMUnitTest tests[] = {
+      cmocka_unit_test(what_is_no_class_weighs_nothing),
+      cmocka_unit_test(records_are_told_from_batches),
+      cmocka_unit_test(a_cached_dataset_has_the_order_of_the_pass),
       cmocka_unit_test(a_cached_dataset_of_another_program_is_refused),
       cmocka_unit_test(arrays_are_cut_into_records),
       cmocka_unit_test(batches_are_views_or_copies),

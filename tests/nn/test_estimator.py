@@ -151,6 +151,18 @@ def closes_hooks_of_a_trial_that_fails():
         assert json.loads(lines[-1]) == ["hook", "B", "on_trial_close"], lines
 
 
+def tells_what_failed_first():
+    with tempfile.TemporaryDirectory() as home:
+        code, lines, errors = train(home, FAIL_IN="A", BREAK="closing", **environment("linear", 4, 3))
+    closed = [json.loads(line)[1] for line in lines if "on_trial_close" in line]
+    assert code == 1 and closed == ["A", "B"], (code, closed)
+    assert errors.splitlines()[-1].endswith("a hook failed"), errors
+    assert all(f"closing {hook} failed" in errors for hook in "AB"), errors
+    with tempfile.TemporaryDirectory() as home:
+        code, _, errors = train(home, BREAK="closing", **environment("linear", 4, 3))
+    assert code == 1 and errors.splitlines()[-1].endswith("closing A failed") and "closing B failed" in errors, errors
+
+
 def ends_where_a_hook_refuses_hyperparameters():
     for hook, batches in ("A", 1), ("E", 2):
         events = run(**environment("linear", 4, 3, REFUSE_IN=hook))
@@ -208,7 +220,8 @@ def keeps_its_data_in_files():
 def refuses_what_cannot_be_trained():
     for rule, why in (("wrap_dataset", "wrap_dataset()"), ("wrap_optimizer", "wrap_optimizer()"), ("data", "no elements"),
                       ("comparing", "'z', is none of its predictions"), ("optimizer", "no optimizer"),
-                      ("labels", "the labels are 0 and 1, not 2")):
+                      ("batch", ".batch(context().get_per_slot_batch_size())"),
+                      ("labels", "is 2; n_classes says")):
         with tempfile.TemporaryDirectory() as home:
             code, lines, errors = train(home, BREAK=rule, **environment("linear_classifier" if rule == "labels" else "linear", 2, 3))
         assert code == 1 and why in errors, f"{rule}: {errors}"
@@ -216,10 +229,16 @@ def refuses_what_cannot_be_trained():
     with tempfile.TemporaryDirectory() as home:
         code, _, errors = train(home, EVAL_STEPS="0", **environment("linear", 2, 3))
     assert code == 1 and "an evaluation of 0 steps" in errors, errors
-    for name in ".", "..", "a/b":
+    for rule, why in ("eval_hooks", "null"), ("eval_input_fn", "no input_fn"):
         with tempfile.TemporaryDirectory() as home:
-            code, _, errors = train(home, SERVING=name, **environment("linear", 2, 3))
-        assert code == 1 and "no name that a directory can have" in errors, f"{name}: {errors}"
+            code, lines, errors = train(home, BREAK=rule, **environment("linear", 2, 3))
+        assert code == 1 and why in errors and '"hook"' not in "".join(lines), f"{rule}: {errors}"
+    for name, why in ((".", "no name that a directory can have"), ("..", "no name that a directory can have"),
+                      ("a/b", "no name that a directory can have"), ("model.safetensors", "a file of that name"),
+                      ("load_data.json", "a file of that name"), ("metadata.json", "a file of that name")):
+        with tempfile.TemporaryDirectory() as home:
+            code, lines, errors = train(home, SERVING=name, **environment("linear", 2, 3))
+        assert code == 1 and why in errors and '"hook"' not in "".join(lines), f"{name}: {errors}"
 
 
 def saved_models(home):
@@ -264,6 +283,12 @@ def serves_features_as_the_trial_takes_them():
         assert code == 1 and "no saved model" in errors, errors
 
 
+def refuses_to_serve_what_lacks_features():
+    with tempfile.TemporaryDirectory() as home:
+        code, _, errors = train(home, SERVING="inference", BREAK="receiver", **environment("dnn_classifier", 2, 8))
+    assert code == 1 and "'inference'" in errors and "no feature 'height'" in errors, errors
+
+
 def reduces_metrics_over_batches_and_ranks():
     for before, states, sums in (((), [{"sum": 45.0, "batches": 4}], [3, 9, 12, 21]),
                                  (ranks(2), [{"sum": 20.0, "batches": 3}, {"sum": 25.0, "batches": 3}], [2, 4, 8, 9, 10, 12])):
@@ -290,7 +315,7 @@ checks = [calls_hooks_as_recorded, evaluates_as_many_batches_as_recorded, comput
           begins_with_the_weights_of_another_trial, keeps_its_data_in_files, closes_hooks_of_a_trial_that_fails,
           ends_where_a_hook_refuses_hyperparameters, validates_before_it_trains, refuses_what_cannot_be_trained,
           writes_models_for_serving_as_recorded, serves_features_as_the_trial_takes_them,
-          reduces_metrics_over_batches_and_ranks]
+          refuses_to_serve_what_lacks_features, tells_what_failed_first, reduces_metrics_over_batches_and_ranks]
 if mpirun:
     checks += [ranks_train_as_one_process, ends_on_all_ranks_where_one_refuses_hyperparameters]
 tell(checks)

@@ -82,7 +82,7 @@ void what_does_not_fit_says_why(void **) {
   const auto identity = categorical_column_with_identity("x", 3);
   assert_string_equal(
       refusal_of([&] { (void)input_layer(batch, {indicator_column(identity)}); }).c_str(),
-      "reading the feature 'x': a column of its kind takes no F32");
+      "reading the feature 'x': a column of its kind takes no F32; make I64 of it");
   const Batch beyond = one_feature(std::vector<int64_t>{3});
   assert_string_equal(
       refusal_of([&] { (void)input_layer(beyond, {indicator_column(identity)}); }).c_str(),
@@ -110,6 +110,41 @@ void texts_of_categories_are_told_from_numbers(void **) {
   const Array padded = nn::texts({"", "three"}, 8);
   assert_true(padded.shape() == (nn::Shape{2, 8}));
   assert_true(nn::texts_of(padded) == (std::vector<std::string_view>{"", "three"}));
+}
+
+void texts_are_no_numbers(void **) {
+  constexpr const char *why =
+      "reading the feature 'x': it has texts, and its column takes numbers; columns over texts are "
+      "categorical_column_with_vocabulary_list() and ..._with_hash_bucket()";
+  for (const Array &given : {nn::texts({"m", "f"}), nn::texts({"male", "female"})}) {
+    const Batch batch = one_feature(given);
+    const Batch joined = nn::detail::join({batch, batch});
+    for (const Batch &one : {batch, joined, batch.rows(0, 1)}) {
+      assert_string_equal(
+          refusal_of([&] { (void)input_layer(one, {numeric_column("x")}); }).c_str(), why);
+      const auto identity = categorical_column_with_identity("x", 300);
+      assert_string_equal(
+          refusal_of([&] { (void)input_layer(one, {indicator_column(identity)}); }).c_str(), why);
+    }
+    assert_string_equal(refusal_of([&] { (void)Features(batch)["x"]; }).c_str(),
+                        "reading the feature 'x': it has texts, which a model takes through a "
+                        "feature column");
+  }
+  assert_string_equal(refusal_of([] {
+                        (void)nn::texts({"a", "b", "c", "d"}, SIZE_MAX / 4 + 2);
+                      }).c_str(),
+                      "making an array of texts: they are 4, and a width of 4611686018427387905 is "
+                      "more than memory "
+                      "has for each");
+}
+
+void numbers_that_no_category_can_be_are_refused(void **) {
+  const Batch batch = one_feature(std::vector<uint64_t>{1, UINT64_MAX});
+  const auto words = categorical_column_with_vocabulary_list("x", std::vector<int64_t>{1});
+  assert_string_equal(
+      refusal_of([&] { (void)input_layer(batch, {indicator_column(words)}); }).c_str(),
+      "reading the feature 'x': it has 18446744073709551615, and the greatest that a column of "
+      "categories takes is 9223372036854775807");
 }
 
 void embeddings_are_weights_of_a_model(void **) {
@@ -226,6 +261,8 @@ int main() {
       cmocka_unit_test(columns_lie_in_the_order_of_their_names),
       cmocka_unit_test(what_does_not_fit_says_why),
       cmocka_unit_test(texts_of_categories_are_told_from_numbers),
+      cmocka_unit_test(texts_are_no_numbers),
+      cmocka_unit_test(numbers_that_no_category_can_be_are_refused),
       cmocka_unit_test(embeddings_are_weights_of_a_model),
       cmocka_unit_test(an_embedding_is_trained_where_it_may_be),
       cmocka_unit_test(categories_that_a_column_does_not_have_are_refused),

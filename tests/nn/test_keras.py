@@ -75,6 +75,20 @@ def refuses_a_dataset_that_is_not_wrapped():
     assert code == 1 and "wrap_dataset()" in errors, errors
 
 
+def refuses_records_that_are_not_batched():
+    with tempfile.TemporaryDirectory() as home:
+        code, lines, errors = train(home, DATA="records")
+    assert code == 1 and ".batch(context().get_per_slot_batch_size())" in errors and not lines, errors
+    with tempfile.TemporaryDirectory() as home:
+        assert "train_end" in finished(home, DATA="generated")
+
+
+def refuses_a_model_without_an_optimizer():
+    with tempfile.TemporaryDirectory() as home:
+        code, lines, errors = train(home, OPTIMIZER="")
+    assert code == 1 and "optimizer" in errors and not lines, errors
+
+
 def ranks_train_as_one_process():
     runs = []
     for count, data in ((1, "arrays"), (2, "arrays"), (2, "dataset"), (4, "arrays")):
@@ -88,7 +102,8 @@ def ranks_train_as_one_process():
 
 
 checks = [begins_as_the_reference, goes_on_after_a_kill_as_if_there_was_none, goes_on_where_learning_rates_were,
-          goes_on_within_the_data_of_every_kind, trains_alike_with_data_of_every_kind, refuses_a_dataset_that_is_not_wrapped]
+          goes_on_within_the_data_of_every_kind, trains_alike_with_data_of_every_kind, refuses_a_dataset_that_is_not_wrapped,
+          refuses_records_that_are_not_batched, refuses_a_model_without_an_optimizer]
 if mpirun:
     checks.append(ranks_train_as_one_process)
 tell(checks)

@@ -30,11 +30,18 @@ class Controller {
         serving_(trial.build_serving_input_receiver_fns()),
         hooks_(train_spec_.hooks),
         sequencer_(sequencer) {
-    for (const auto &[name, function] : serving_)
+    for (const auto &[name, function] : serving_) {
       if (!function || name.empty() || name == "." || name == ".." ||
           std::filesystem::path(name).filename() != name)
         throw std::invalid_argument("building a trial: the serving input receiver '" + name +
                                     "' has no function, or no name that a directory can have");
+      if (trials::is_of_checkpoints(name, detail::model_files))
+        throw std::invalid_argument("building a trial: the serving input receiver '" + name +
+                                    "' needs another name: checkpoints have a file of that name");
+    }
+    if (!train_spec_.input_fn || !eval_spec_.input_fn)
+      throw std::invalid_argument("building a trial: a spec has no input_fn");
+    (void)Hooks(eval_spec_.hooks);
     if (eval_spec_.steps.value_or(1) < 1)
       throw std::invalid_argument("building a trial: an evaluation of " +
                                   std::to_string(*eval_spec_.steps) +
@@ -43,16 +50,17 @@ class Controller {
 
   // Until there are no more workloads.
   void run() {
+    std::exception_ptr failure;
     try {
       begin();
       trials::do_workloads(
           sequencer_, [&](int64_t batches) { return train(batches); }, [&] { return validate(); },
           [&] { return save(); });
     } catch (...) {
-      hooks_.call(&RunHook::on_trial_close);
-      throw;
+      failure = std::current_exception();
     }
-    hooks_.call(&RunHook::on_trial_close);
+    failure = hooks_.close(std::move(failure));
+    if (failure != nullptr) std::rethrow_exception(std::move(failure));
   }
 
  private:
@@ -151,16 +159,23 @@ class Controller {
     return trials::saved(context_, batches_trained_, "saved_model", [&](const Store &store) {
       const std::filesystem::path directory = store.path();
       trials::save_model(store, graph_->model(), detail::model_files);
-      for (const auto &[name, receive] : serving_) {
-        const Graph graph(estimator_.model_fn(), Mode::predict, receive(), 0);
-        graph.take_weights(*graph_);
-        detail::export_saved_model(graph, directory / name);
-      }
+      for (const auto &[name, receive] : serving_) serve(receive, directory / name);
       hooks_.call(&RunHook::on_checkpoint_end, directory);
       trials::write_text(directory / trials::sequencer_file, sequencer_.state().text());
-      trials::write_text(directory / "load_data.json",
+      trials::write_text(directory / trials::load_data_file,
                          R"({"trial_type": "det::estimator::Trial"})");
     });
+  }
+
+  void serve(const ServingInputReceiverFn &receive, const std::filesystem::path &directory) const {
+    try {
+      const Graph graph(estimator_.model_fn(), Mode::predict, receive(), 0);
+      graph.take_weights(*graph_);
+      detail::export_saved_model(graph, directory);
+    } catch (const std::logic_error &refusal) {  // of what the receiver gives
+      throw std::invalid_argument("writing the model that serves '" +
+                                  directory.filename().string() + "': " + refusal.what());
+    }
   }
 
   void note_stop(const RunContext &context) {

@@ -40,9 +40,22 @@ namespace detail {
 // The numbers of a feature, of any type, as `Number`.
 template <class Number>
 [[nodiscard]] std::vector<Number> numbers_of(const std::string &key, const nn::Array &values) {
+  if (values.has_texts())
+    refuse_feature(key,
+                   "it has texts, and its column takes numbers; columns over texts are "
+                   "categorical_column_with_vocabulary_list() and ..._with_hash_bucket()");
   const auto read = [&](auto as) {
     const auto *first = values.data<decltype(as)>();
-    return std::vector<Number>(first, first + values.elements());
+    const auto *end = first + values.elements();
+    if constexpr (std::is_same_v<Number, int64_t> && std::is_same_v<decltype(as), uint64_t>) {
+      const uint64_t most = std::numeric_limits<int64_t>::max();
+      const auto over = std::find_if(first, end, [=](uint64_t number) { return number > most; });
+      if (over != end)
+        refuse_feature(key, "it has " + std::to_string(*over) +
+                                ", and the greatest that a column " + "of categories takes is " +
+                                std::to_string(most));
+    }
+    return std::vector<Number>(first, end);
   };
   switch (values.dtype()) {
     case Dtype::i8:
@@ -70,7 +83,9 @@ template <class Number>
     default:
       break;
   }
-  refuse_feature(key, std::string("a column of its kind takes no ") + dtype_name(values.dtype()));
+  refuse_feature(key,
+                 std::string("a column of its kind takes no ") + dtype_name(values.dtype()) +
+                     (std::is_floating_point_v<Number> ? "; make F32 of it" : "; make I64 of it"));
 }
 
 }  // namespace detail
@@ -91,6 +106,8 @@ class DenseColumn {
         make_layer_(std::move(make_layer)) {}
 
   [[nodiscard]] const std::string &name() const noexcept { return name_; }
+  // Of the feature that it reads.
+  [[nodiscard]] const std::string &key() const noexcept { return key_; }
   [[nodiscard]] int64_t width() const noexcept { return width_; }
   // Of the shape {records, width()}. Throws std::out_of_range where the batch has no such feature,
   // std::invalid_argument where the feature does not fit.
@@ -132,11 +149,11 @@ class NumericColumn {
   [[nodiscard]] const std::string &key() const noexcept { return key_; }
   [[nodiscard]] int64_t width() const noexcept { return width_; }
   [[nodiscard]] std::vector<double> numbers(const nn::Array &values) const {
+    std::vector<double> numbers = detail::numbers_of<double>(key_, values);
     if (const size_t found = detail::width_of(values); found != static_cast<size_t>(width_))
       detail::refuse_feature(key_, "a record has " + std::to_string(found) +
                                        " numbers, and its column is made for " +
                                        std::to_string(width_));
-    std::vector<double> numbers = detail::numbers_of<double>(key_, values);
     if (normalizer_) std::transform(numbers.begin(), numbers.end(), numbers.begin(), normalizer_);
     return numbers;
   }

@@ -17,10 +17,12 @@ class Features {
   explicit Features(nn::Batch example) : example_(std::move(example)) {}
 
   // A feature as it is. Throws std::out_of_range where there is none of that name,
-  // std::invalid_argument where it has no records.
+  // std::invalid_argument where it has no records, or texts.
   nn::Value operator[](const std::string &key) {
     if (const auto asked = asked_.find(key); asked != asked_.end()) return asked->second;
     const nn::Array &values = detail::feature_of(example_, key);
+    if (values.has_texts())
+      detail::refuse_feature(key, "it has texts, which a model takes through a feature column");
     const nn::Shape shape(values.shape().begin() + 1, values.shape().end());
     const nn::Value input =
         nn::input(shape, key.empty() ? "features" : key.c_str(), dtype_of(values));
@@ -29,8 +31,9 @@ class Features {
   }
 
   // The numbers of feature columns side by side, with the embeddings that the model has of them:
-  // {records, the columns' widths}.
+  // {records, the columns' widths}. Throws as feature_of() where there is no feature for a column.
   nn::Value input_layer(const std::vector<DenseColumn> &columns) {
+    for (const DenseColumn &column : columns) (void)detail::feature_of(example_, column.key());
     const std::string name = "input_layer" + (layers_ == 0 ? "" : "_" + std::to_string(layers_));
     ++layers_;
     return estimator::input_layer(

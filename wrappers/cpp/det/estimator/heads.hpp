@@ -43,13 +43,16 @@ class MeanMetric : public Metric {
 // Of as many numbers of each record, each with the weight of its record.
 [[nodiscard]] inline Share share_of(const nn::Batch &batch, const std::vector<double> &numbers) {
   const bool is_weighted = !batch.sample_weights.empty();
+  const std::vector<double> weights =
+      is_weighted ? numbers_of<double>("sample weights", batch.sample_weights[0])
+                  : std::vector<double>();
   const auto records = static_cast<size_t>(batch.records());
   Share share;
   for (size_t i = 0; i < numbers.size(); ++i) {
     const size_t record = i * records / numbers.size();
-    const float weight = is_weighted ? batch.sample_weights[0].data()[record] : 1;
-    share.sum += static_cast<double>(weight) * numbers[i];
-    share.weight += static_cast<double>(weight);
+    const double weight = is_weighted ? weights.at(record) : 1;
+    share.sum += weight * numbers[i];
+    share.weight += weight;
   }
   return share;
 }
@@ -80,10 +83,13 @@ inline void check_binary_labels(const nn::Batch &batch) {
   if (batch.truths.size() != 1)
     throw std::invalid_argument("classifying: a batch has one array of labels, not " +
                                 std::to_string(batch.truths.size()));
-  for (const double label : numbers_of<double>("labels", batch.truths[0]))
-    if (label != 0 && label != 1)
-      throw std::invalid_argument("classifying: of two classes the labels are 0 and 1, not " +
-                                  std::to_string(label) + "; n_classes says how many there are");
+  const std::vector<double> labels = numbers_of<double>("labels", batch.truths[0]);
+  for (size_t i = 0; i < labels.size(); ++i)
+    if (labels[i] != 0 && labels[i] != 1)
+      throw std::invalid_argument("classifying: of two classes the labels are 0 and 1, and that " +
+                                  std::string("of record ") + std::to_string(i) + " is " +
+                                  nn::ConfigValue(labels[i]).text() +
+                                  "; n_classes says how many there are");
 }
 
 // A metric or a loss of Keras.

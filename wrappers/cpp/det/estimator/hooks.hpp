@@ -4,7 +4,10 @@
 
 #include <det/nn.hpp>
 
+#include <cstdio>
+#include <exception>
 #include <filesystem>
+#include <utility>
 
 namespace det {
 inline namespace v1 {
@@ -115,6 +118,24 @@ class Hooks {
   void call(void (RunHook::*hook)(Parameters...), Arguments &&...arguments) const {
     for (const auto &one : all_)
       if (auto *const told = dynamic_cast<RunHook *>(one.get())) (told->*hook)(arguments...);
+  }
+  // The on_trial_close() of each, whatever one throws. Answers with what failed first, which is
+  // `failure` where that is something; the rest is told on standard error.
+  [[nodiscard]] std::exception_ptr close(std::exception_ptr failure) const noexcept {
+    for (const auto &one : all_) {
+      auto *const closed = dynamic_cast<RunHook *>(one.get());
+      if (closed == nullptr) continue;
+      try {
+        closed->on_trial_close();
+      } catch (const std::exception &other) {
+        if (failure != nullptr)
+          std::fprintf(stderr, "closing the hooks of a trial that failed: %s\n", other.what());
+        else failure = std::current_exception();
+      } catch (...) {
+        if (failure == nullptr) failure = std::current_exception();
+      }
+    }
+    return failure;
   }
 
  private:

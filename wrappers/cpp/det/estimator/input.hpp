@@ -31,11 +31,10 @@ class Input {
   std::optional<nn::Batch> next_;
 };
 
-// What an input_fn gives. Throws std::logic_error where context.wrap_dataset() has not been called.
+// What an input_fn gives. Throws as TrialContext::check_dataset().
 [[nodiscard]] inline nn::Dataset dataset_of(const TrialContext &context, const InputFn &input_fn) {
-  if (!input_fn) throw std::invalid_argument("reading the data of a trial: a spec has no input_fn");
   nn::Dataset dataset = input_fn();
-  context.check_wrapped_dataset();
+  context.check_dataset(dataset);
   return dataset;
 }
 

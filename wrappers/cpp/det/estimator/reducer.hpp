@@ -14,7 +14,7 @@ class MetricReducer {
   virtual ~MetricReducer() = default;
   // Of each batch of this rank. What it answers last is what the rank has.
   virtual nlohmann::ordered_json accumulate(const RunValues &values) = 0;
-  // On each rank alike: what all ranks have, in their order; null of a rank that had no batch.
+  // On each rank alike: what all ranks have, in their order. Each has had a batch.
   virtual nlohmann::ordered_json cross_slot_reduce(
       const std::vector<nlohmann::ordered_json> &per_slot_metrics) = 0;
 };

@@ -77,12 +77,13 @@ class SavedModel {
     model_.load_weights((directory / detail::variables_file).string());
   }
 
-  // Names of features that are taken as they are, and "input_layer" of numbers of feature columns.
+  // Names of features that are taken as they are, and of the numbers of feature columns:
+  // "input_layer", or where there is an embedding "input_layer/NAME/numbers" of each part.
   [[nodiscard]] const std::vector<std::string> &inputs() const { return inputs_; }
   [[nodiscard]] const nn::Model &model() const { return model_; }
 
   // By the names in the model_fn's answer, and of a classifier "class_ids", {records, 1}. Throws
-  // std::out_of_range for a feature that is missing.
+  // std::out_of_range, with what is needed, for a feature that is missing.
   [[nodiscard]] std::map<std::string, nn::Array> predict(const nn::Batch &features) const {
     const std::vector<Tensor> results = model_.predict_on_batch(numbers_of(features));
     std::map<std::string, nn::Array> predictions;
@@ -114,7 +115,17 @@ class SavedModel {
       (void)estimator_->model_fn()(features, Mode::predict);
       return features.read(batch).inputs;
     }
-    for (const std::string &name : inputs_) numbers.push_back(batch.feature(name));
+    for (const std::string &name : inputs_) {
+      // The one feature without a name has that of its input.
+      const bool is_alone = inputs_.size() == 1 && name == "features" && batch.input_names.empty();
+      try {
+        numbers.push_back(batch.feature(is_alone ? "" : name));
+      } catch (const std::out_of_range &missing) {
+        throw std::out_of_range(std::string("predicting with a saved model: ") + missing.what() +
+                                "; without the estimator of its trial it takes the numbers of "
+                                "inputs()");
+      }
+    }
     return numbers;
   }
 

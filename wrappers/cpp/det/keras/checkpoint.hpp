@@ -38,7 +38,7 @@ inline void save(const Store &store, const nn::Model &model, const Callbacks &ca
   callbacks.call(&Callback::on_checkpoint_end, directory);
   trials::write_text(directory / callbacks_file, states.dump());
   trials::write_text(directory / trials::sequencer_file, sequencer.text());
-  trials::write_text(directory / "load_data.json", R"({"trial_type": "det::keras::Trial"})");
+  trials::write_text(directory / trials::load_data_file, R"({"trial_type": "det::keras::Trial"})");
 }
 
 [[nodiscard]] inline Progress load_callbacks(const nlohmann::ordered_json &states,

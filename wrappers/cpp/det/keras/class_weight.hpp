@@ -3,6 +3,8 @@
 
 #include <det/nn/batch.hpp>
 
+#include <cmath>
+
 namespace det {
 inline namespace v1 {
 namespace keras {
@@ -13,11 +15,27 @@ namespace detail {
 
 inline void check_class_weight(const ClassWeight &weights) {
   int64_t next = 0;
-  for (const auto &[label, weight] : weights)
+  for (const auto &[label, weight] : weights) {
     if (label != next++)
       throw std::invalid_argument(
           "weighting classes: they are numbered from 0 on, and there is no " +
           std::to_string(next - 1));
+    if (!std::isfinite(weight))
+      throw std::invalid_argument("weighting classes: the weight of " + std::to_string(label) +
+                                  " is no number");
+  }
+}
+
+template <class Number>
+[[nodiscard]] int64_t class_of(Number label, size_t record) {
+  if constexpr (std::is_floating_point_v<Number>) {
+    constexpr auto most = static_cast<Number>(int64_t{1} << 53U);  // more are not all whole
+    if (!(std::fabs(label) <= most) || label != std::trunc(label))
+      throw std::invalid_argument("weighting classes: the label of record " +
+                                  std::to_string(record) + " is " + nn::ConfigValue(label).text() +
+                                  ", which is no class");
+  }
+  return static_cast<int64_t>(label);
 }
 
 // Of each record: a number, or the place of the largest of several.
@@ -25,9 +43,10 @@ template <class Number>
 [[nodiscard]] std::vector<int64_t> classes_of(const nn::Array &labels) {
   const size_t width = labels.elements() / static_cast<size_t>(labels.records());
   std::vector<int64_t> classes;
+  if (width == 0) throw std::invalid_argument("weighting classes: a record has no label");
   for (const Number *label = labels.data<Number>(), *end = label + labels.elements(); label != end;
        label += width)
-    classes.push_back(width == 1 ? static_cast<int64_t>(*label)
+    classes.push_back(width == 1 ? class_of(*label, classes.size())
                                  : std::max_element(label, label + width) - label);
   return classes;
 }
@@ -59,6 +78,12 @@ template <class Number>
     throw std::invalid_argument("weighting classes: there is one result, not " +
                                 std::to_string(batch.truths.size()));
   if (batch.records() == 0) return batch;
+  for (const auto *arrays : {&batch.truths, &batch.sample_weights})
+    if (!arrays->empty() && (*arrays)[0].records() != batch.records())
+      throw std::invalid_argument("weighting classes: there are " +
+                                  std::to_string((*arrays)[0].records()) +
+                                  (arrays == &batch.truths ? " labels" : " sample weights") +
+                                  " for " + std::to_string(batch.records()) + " records");
   std::vector<float> of_records;
   for (const int64_t label : detail::classes_of(batch.truths[0])) {
     const auto found = weights.find(label);
@@ -68,6 +93,8 @@ template <class Number>
     of_records.push_back(static_cast<float>(found->second));
   }
   if (!batch.sample_weights.empty()) {
+    if (batch.sample_weights[0].elements() != of_records.size())
+      throw std::invalid_argument("weighting classes: there is one sample weight for each record");
     const float *given = batch.sample_weights[0].data();
     for (size_t i = 0; i < of_records.size(); ++i) of_records[i] *= given[i];
   }

@@ -35,9 +35,10 @@ class Controller {
     std::optional<nlohmann::ordered_json> states;
     if (const char *latest = context_.core().info().latest_checkpoint(); latest != nullptr) {
       const Restore restore = context_.core().checkpoint().restore(latest);
-      trials::load_model(restore, model_, detail::model_files);
       states = trials::read_json(restore.path() / detail::callbacks_file);
-      sequencer_.load_state(trials::read_json(restore.path() / trials::sequencer_file));
+      const auto sequencer = trials::read_json(restore.path() / trials::sequencer_file);
+      trials::load_model(restore, model_, detail::model_files);
+      sequencer_.load_state(sequencer);
     }
     ranks_.emplace(context_.distributed(), model_, trials::gradient_options(config_));
     callbacks_.call(&Callback::on_train_begin);

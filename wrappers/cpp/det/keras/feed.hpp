@@ -68,7 +68,7 @@ class Feed {
  public:
   Feed(const TrialContext &context, const InputData &data) : context_(context) {
     if (const nn::Dataset *dataset = data.dataset()) {
-      context.check_wrapped_dataset();
+      context.check_dataset(*dataset);
       dataset_ = *dataset;
     } else {
       sequence_ = data.sequence(context.get_per_slot_batch_size());

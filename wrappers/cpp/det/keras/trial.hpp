@@ -38,8 +38,12 @@ class TrialModel {
     compile("{\"optimizer\": " + optimizer.json() + ", \"loss\": " + nn::ConfigValue::quoted(loss) +
             ", \"metrics\": [" + names + "]}");
   }
-  // With all that det_nn_model_compile() takes.
+  // With all that det_nn_model_compile() takes. Throws std::invalid_argument where that names no
+  // optimizer.
   void compile(const Json &options) {
+    if (!nlohmann::json::parse(options.text()).contains("optimizer"))
+      throw std::invalid_argument(
+          "compiling the model of a trial: nothing says its 'optimizer', such as \"adam\"");
     model_->compile(options);
     *is_compiled_ = true;
   }
@@ -70,6 +74,9 @@ class TrialContext : public det::TrialContext {
     if (options.workers.value_or(0) < 0 || options.max_queue_size.value_or(1) < 1)
       throw std::invalid_argument(
           "configuring a trial: there are 0 workers or more, and one batch or more is made ahead");
+    if (options.validation_steps.value_or(1) < 1)
+      throw std::invalid_argument("configuring a trial: a validation has one batch or more, not " +
+                                  std::to_string(*options.validation_steps));
     if (options.class_weight) detail::check_class_weight(*options.class_weight);
     if (options.shuffle) fit_.shuffle = options.shuffle;
     if (options.verbose) fit_.verbose = options.verbose;

@@ -104,6 +104,14 @@ class Array {
     return part;
   }
 
+  // Whether texts() made it: its numbers are letters.
+  [[nodiscard]] bool has_texts() const noexcept { return has_texts_; }
+  [[nodiscard]] Array marked_as_texts() const {
+    Array marked = *this;
+    marked.has_texts_ = true;
+    return marked;
+  }
+
   // Valid as long as this array is.
   [[nodiscard]] det_tensor capi() const noexcept {
     det_tensor tensor = DET_TENSOR_INIT;
@@ -127,6 +135,7 @@ class Array {
   }
 
   Dtype dtype_ = Dtype::f32;
+  bool has_texts_ = false;
   size_t size_ = 0;  // of an element
   Shape shape_;
   std::shared_ptr<void> data_;

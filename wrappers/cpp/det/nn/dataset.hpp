@@ -60,7 +60,8 @@ class Dataset {
   [[nodiscard]] static Dataset from_arrays(Batch arrays) {
     detail::check_records(arrays, "making a dataset of arrays");
     auto all = std::make_shared<const Batch>(std::move(arrays));
-    return Dataset([all](uint64_t) { return std::make_unique<detail::ArrayElements>(all); });
+    return Dataset([all](uint64_t) { return std::make_unique<detail::ArrayElements>(all); },
+                   Elements::records);
   }
   [[nodiscard]] static Dataset from_arrays(Array x, Array y) {
     return from_arrays(Batch{{std::move(x)}, {std::move(y)}});
@@ -78,20 +79,34 @@ class Dataset {
       return std::make_unique<detail::GeneratedElements>(begin());
     });
   }
+  // Of single records, which batch() is to put side by side. `begin` is given the number of the
+  // pass, and the same one is to give the same records.
+  [[nodiscard]] static Dataset generator_of_records(std::function<Generator(uint64_t pass)> begin) {
+    if (!begin) throw std::invalid_argument("generating a dataset: there is no function");
+    return Dataset(
+        [begin = std::move(begin)](uint64_t pass) {
+          return std::make_unique<detail::GeneratedElements>(begin(pass));
+        },
+        Elements::records);
+  }
 
   // `size` elements side by side; the last ones are fewer, or left out.
   [[nodiscard]] Dataset batch(int64_t size, bool drop_remainder = false) const {
     if (size < 1) refuse("batching a dataset: a batch has at least one element", size);
-    return then([=](detail::ElementsPtr input) {
-      return std::make_unique<detail::BatchedElements>(std::move(input), size, drop_remainder);
-    });
+    return then(
+        [=](detail::ElementsPtr input) {
+          return std::make_unique<detail::BatchedElements>(std::move(input), size, drop_remainder);
+        },
+        Elements::any);
   }
   // Without end where it is not said how often; that needs an element.
   [[nodiscard]] Dataset repeat(std::optional<int64_t> times = {}) const {
     if (times && *times < 0) refuse("repeating a dataset: it is repeated 0 times or more", *times);
-    return Dataset([open = open_, times](uint64_t pass) {
-      return std::make_unique<detail::RepeatedElements>(*open, times, pass);
-    });
+    return Dataset(
+        [open = open_, times](uint64_t pass) {
+          return std::make_unique<detail::RepeatedElements>(*open, times, pass);
+        },
+        are_);
   }
 
   // Each of the next `buffer` elements is as likely to come next. With every pass in another order,
@@ -99,10 +114,13 @@ class Dataset {
   [[nodiscard]] Dataset shuffle(int64_t buffer, uint64_t seed = 0,
                                 bool reshuffle_each_iteration = true) const {
     if (buffer < 1) refuse("shuffling a dataset: it looks at one element or more", buffer);
-    return Dataset([=, open = open_](uint64_t pass) {
-      return std::make_unique<detail::ShuffledElements>((*open)(pass), static_cast<size_t>(buffer),
-                                                        seed, reshuffle_each_iteration ? pass : 0);
-    });
+    return Dataset(
+        [=, open = open_](uint64_t pass) {
+          return std::make_unique<detail::ShuffledElements>((*open)(pass),
+                                                            static_cast<size_t>(buffer), seed,
+                                                            reshuffle_each_iteration ? pass : 0);
+        },
+        are_);
   }
   // Every `count`th element, the first of them being number `index`.
   [[nodiscard]] Dataset shard(int64_t count, int64_t index) const {
@@ -129,9 +147,11 @@ class Dataset {
   }
   // The elements of this one, then those of the other.
   [[nodiscard]] Dataset concatenate(const Dataset &other) const {
-    return Dataset([first = open_, second = other.open_](uint64_t pass) {
-      return std::make_unique<detail::ConcatenatedElements>((*first)(pass), (*second)(pass));
-    });
+    return Dataset(
+        [first = open_, second = other.open_](uint64_t pass) {
+          return std::make_unique<detail::ConcatenatedElements>((*first)(pass), (*second)(pass));
+        },
+        are_ == other.are_ ? are_ : Elements::any);
   }
   // The elements of what `function` makes of each element: `block_length` of each of
   // `cycle_length` such datasets in turn, and then of those that follow (source:
@@ -172,9 +192,9 @@ class Dataset {
   // In memory, from the end of the first pass on, for all copies of what is given: elements are
   // made once, and come always in the order of that pass.
   [[nodiscard]] Dataset cache() const {
-    return Dataset([open = open_, cache = std::make_shared<detail::Cache>()](uint64_t) {
-      return std::make_unique<detail::CachedElements>(cache, *open);
-    });
+    return Dataset([open = open_, cache = std::make_shared<detail::Cache>()](
+                       uint64_t) { return std::make_unique<detail::CachedElements>(cache, *open); },
+                   are_);
   }
 
   // The same `pass` gives the same elements, as far as functions of the user do.
@@ -182,9 +202,15 @@ class Dataset {
     return DatasetIterator((*open_)(pass));
   }
 
+  // Whether it was made of single records, and nothing but a function of map() has put some side by
+  // side since.
+  [[nodiscard]] bool is_of_records() const noexcept { return are_ == Elements::records; }
+
  private:
-  explicit Dataset(detail::Open open)
-      : open_(std::make_shared<const detail::Open>(std::move(open))) {}
+  enum class Elements { any, records };
+
+  explicit Dataset(detail::Open open, Elements are = Elements::any)
+      : open_(std::make_shared<const detail::Open>(std::move(open))), are_(are) {}
 
   [[noreturn]] static void refuse(const std::string &why, int64_t given) {
     throw std::invalid_argument(why + ", not " + std::to_string(given));
@@ -193,12 +219,17 @@ class Dataset {
   // A dataset that makes its elements of those of this one.
   template <class Make>
   [[nodiscard]] Dataset then(Make make) const {
-    return Dataset([open = open_, make = std::move(make)](uint64_t pass) -> detail::ElementsPtr {
-      return make((*open)(pass));
-    });
+    return then(std::move(make), are_);
+  }
+  template <class Make>
+  [[nodiscard]] Dataset then(Make make, Elements are) const {
+    return Dataset([open = open_, make = std::move(make)](
+                       uint64_t pass) -> detail::ElementsPtr { return make((*open)(pass)); },
+                   are);
   }
 
   std::shared_ptr<const detail::Open> open_;
+  Elements are_;
 };
 
 }  // namespace nn

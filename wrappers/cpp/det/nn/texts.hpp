@@ -26,6 +26,9 @@ namespace nn {
   if (longest > width)
     refuse("one has " + std::to_string(longest) + " bytes, and its width is " +
            std::to_string(width));
+  if (!values.empty() && width > std::vector<uint8_t>().max_size() / values.size())
+    refuse("they are " + std::to_string(values.size()) + ", and a width of " +
+           std::to_string(width) + " is more than memory has for each");
   std::vector<uint8_t> bytes(values.size() * width);
   for (size_t i = 0; i < values.size(); ++i) {
     if (values[i].find('\0') != std::string::npos) refuse("one has a zero in it");
@@ -33,7 +36,7 @@ namespace nn {
   }
   if (shape.empty()) shape = {static_cast<int64_t>(values.size())};
   shape.push_back(static_cast<int64_t>(width));
-  return Array(std::move(bytes), std::move(shape));
+  return Array(std::move(bytes), std::move(shape)).marked_as_texts();
 }
 
 // The texts of such an array, as long as it is there.

@@ -80,10 +80,18 @@ class TrialContext {
 
   // Of the library.
   [[nodiscard]] bool has_wrapped_optimizer() const { return has_wrapped_optimizer_; }
-  void check_wrapped_dataset() const {
+  // Throws std::logic_error where wrap_dataset() has not been called, and std::invalid_argument for
+  // a dataset of single records where a rank trains several side by side.
+  void check_dataset(const nn::Dataset &dataset) const {
     if (!has_wrapped_dataset_)
       throw std::logic_error(
           "reading the data of a trial: give datasets to context().wrap_dataset()");
+    if (!dataset.is_of_records() || sizes_.per_slot == 1) return;
+    // A function of map() may have made a batch of each.
+    if (const auto first = dataset.iterate().next(); first && first->records() == 1)
+      throw std::invalid_argument(
+          "reading the data of a trial: the dataset gives single records, not batches; add "
+          ".batch(context().get_per_slot_batch_size())");
   }
 
  protected:

@@ -7,7 +7,6 @@
 #include <det/trial_cache.hpp>
 #include <det/trials/section.hpp>
 
-#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 
@@ -73,7 +72,7 @@ inline void write_dataset(const DatasetWriter &writer, const MakeDataset &make) 
   }
 }
 
-// Each pass that is begun is the next epoch.
+// Each pass has the order of the epoch of its number.
 [[nodiscard]] inline nn::Dataset epochs_of(CachedDataset dataset,
                                            const DatasetReaderOptions &options) {
   struct Shared {
@@ -81,12 +80,13 @@ inline void write_dataset(const DatasetWriter &writer, const MakeDataset &make) 
 
     const CachedDataset dataset;
     const nn::detail::RecordLayout layout;
-    std::atomic<int64_t> epoch = 0;  // passes may be begun by several threads
   };
   const auto shared = std::make_shared<Shared>(std::move(dataset));
-  return nn::Dataset::generator([shared, options] {
+  return nn::Dataset::generator_of_records([shared, options](uint64_t pass) {
+    // Passes below a repetition that is itself repeated have numbers far apart.
+    const auto epoch = static_cast<int64_t>((pass ^ pass >> 32U) % (uint64_t{1} << 31U));
     DatasetReaderOptions of_epoch = options;
-    of_epoch.offset = shared->dataset.reader(options).length() * shared->epoch++;
+    of_epoch.offset = shared->dataset.reader(options).length() * epoch;
     auto reader = std::make_shared<DatasetReader>(shared->dataset.reader(of_epoch));
     return [shared, reader, bytes = std::string(shared->dataset.largest(), '\0'),
             sizes = std::vector<size_t>(1)]() mutable -> std::optional<nn::Batch> {

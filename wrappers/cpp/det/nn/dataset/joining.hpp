@@ -86,7 +86,8 @@ inline void check_same_form(const Batch &before, const Batch &batch, const std::
       const Array &first = (batches[0].*part)[i];
       Shape shape = first.shape();
       shape[0] = records;
-      const Array all = Array::unset(first.dtype(), std::move(shape));
+      Array all = Array::unset(first.dtype(), std::move(shape));
+      if (first.has_texts()) all = all.marked_as_texts();
       auto *to = static_cast<std::byte *>(all.capi().data);
       for (const Batch &batch : batches) {
         const Array &from = (batch.*part)[i];
