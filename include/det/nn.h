@@ -55,7 +55,8 @@ DET_API det_status det_nn_model_to_json(const det_nn_model *model, char **out,
  * @param[in] json  {"optimizer": ..., "loss": ..., "loss_weights": ..., "metrics": ...}. Each is a
  *                  name, or {"class_name": ..., "config": {...}}. Of several results the last three
  *                  are objects by the names of their layers, or arrays in their order. A result
- *                  whose loss is null is computed, and compared with nothing.
+ *                  whose loss is null is computed, and compared with nothing. Without an optimizer
+ *                  the model can be tested, and not trained.
  * @return DET_OK; DET_E_INVALID (an unknown name: the message has the nearest; a metric that does
  * not fit the result), DET_E_UNSUPPORTED, DET_E_NOMEM.   @since 0.1 */
 DET_API det_status det_nn_model_compile(det_nn_model *model, const char *json,
@@ -81,7 +82,8 @@ DET_API void det_nn_batch_init(det_nn_batch *batch) DET_NOEXCEPT;
 
 /** Trains a model by one step, and gathers its metrics. Blocks while it computes.
  * @return DET_OK; DET_E_INVALID (shapes that do not fit, a label that is no class: nothing is
- * trained), DET_E_STATE (not compiled), DET_E_UNSUPPORTED, DET_E_CALLBACK, DET_E_NOMEM.
+ * trained), DET_E_STATE (not compiled, or without an optimizer), DET_E_UNSUPPORTED, DET_E_CALLBACK,
+ * DET_E_NOMEM.
  * @since 0.1 */
 DET_API det_status det_nn_model_train_on_batch(det_nn_model *model, const det_nn_batch *batch,
                                                det_error *err) DET_NOEXCEPT;

@@ -1,6 +1,7 @@
 // Models through det/nn.hpp.
 #include <clocale>
 #include <cmath>
+#include <cstring>
 #include <det/nn.hpp>
 
 #include "tests/cmocka.h"
@@ -89,7 +90,7 @@ void results_without_a_loss_are_computed_all_the_same(void **) {
   const Value hidden = dense(3, relu).named("hidden")(x);
   const Model model =
       Model::create(describe_functional({x}, {hidden, dense(1).named("out")(hidden)}));
-  model.compile(R"({"loss": [null, "mse"], "metrics": {"out": ["mae"]}})");
+  model.compile(R"({"optimizer": "sgd", "loss": [null, "mse"], "metrics": {"out": ["mae"]}})");
   det::Failure failure;
   (void)model.results(failure);
   assert_true(failure && failure.code() == det::Code::state);
@@ -111,6 +112,41 @@ void results_without_a_loss_are_computed_all_the_same(void **) {
     model.compile(refused, why);
     assert_true(why && why.code() == det::Code::invalid);
   }
+}
+
+void no_activation_is_none(void **) {
+  const char *none = nullptr;
+  const Model model =
+      Model::create(describe_sequential({dense(3, none), dense(2).activation(none)}, {2}));
+  assert_int_equal(model.weights().size(), 4);
+}
+
+void only_sizes_of_records_are_unknown(void **) {
+  (void)input({-1, 3});
+  for (const int64_t size : {int64_t{-2}, int64_t{0}}) {
+    std::string said;
+    try {
+      (void)input({3, size});
+    } catch (const std::invalid_argument &refusal) {
+      said = refusal.what();
+    }
+    assert_string_equal(said.c_str(),
+                        ("describing an input: its shape has a size of " + std::to_string(size) +
+                         "; sizes are 1 and more, or -1 where they are not known")
+                            .c_str());
+  }
+}
+
+void a_model_without_an_optimizer_is_only_tested(void **) {
+  const Model model = Model::create(describe_sequential({dense(1)}, {2}));
+  model.compile(R"({"loss": "mse"})");
+  const Batch batch{{Array(std::vector<float>{1, 2}, {1, 2})}, {Array(std::vector<float>{1})}};
+  model.test_on_batch(batch);
+  det::Failure failure;
+  model.train_on_batch(batch, failure);
+  assert_true(failure && failure.code() == det::Code::state);
+  assert_non_null(std::strstr(failure.message(), "without an 'optimizer'"));
+  assert_int_equal(model.steps().trained, 0);
 }
 
 void what_cannot_be_is_thrown(void **) {
@@ -137,6 +173,9 @@ int main() {
       cmocka_unit_test(an_array_has_no_negative_sizes),
       cmocka_unit_test(layers_are_called_as_functions),
       cmocka_unit_test(results_without_a_loss_are_computed_all_the_same),
+      cmocka_unit_test(no_activation_is_none),
+      cmocka_unit_test(only_sizes_of_records_are_unknown),
+      cmocka_unit_test(a_model_without_an_optimizer_is_only_tested),
       cmocka_unit_test(what_cannot_be_is_thrown),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);

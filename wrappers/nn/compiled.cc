@@ -70,6 +70,7 @@ Model::Compiled::Compiled(const Json &options, const std::vector<std::string> &r
   if (compared_.empty())
     throw Error(Code::invalid, "compiling a model: no result has a loss; give one");
   loss_sums_.resize(compared_.size() + 1);
+  trains = options.contains("optimizer");
   optimizer = make_optimizer(fields.any("optimizer", "sgd"));
   fields.finish();
 }

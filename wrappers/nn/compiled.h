@@ -22,7 +22,8 @@ struct Model::Compiled {
   std::vector<double> metric_values() const;
 
   Objective objective;
-  std::unique_ptr<Optimizer> optimizer;
+  std::unique_ptr<Optimizer> optimizer;  // of any kind where none was named
+  bool trains = false;                   // whether one was
 
  private:
   struct Gathered {

@@ -138,6 +138,10 @@ bool Model::compute_gradients(Plan &plan) {
 }
 
 void Model::train_on_batch(const Batch &batch) {
+  if (!compiled().trains)
+    throw Error(Code::state, "training the model '" + graph_->name() +
+                                 "': it was compiled without an 'optimizer'; name one, such as "
+                                 "\"adam\"");
   Plan &plan = load(Mode::train, batch);
   if (compute_gradients(plan)) compiled_->optimizer->apply(weights_);
   else compiled_->optimizer->skip();

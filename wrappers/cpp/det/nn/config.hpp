@@ -24,7 +24,7 @@ class ConfigValue {
   ConfigValue(bool flag) : text_(flag ? "true" : "false") {}
   template <class Number, std::enable_if_t<std::is_arithmetic_v<Number>, int> = 0>
   ConfigValue(Number number) : text_(text_of(number)) {}
-  ConfigValue(const char *text) : text_(quoted(text)) {}
+  ConfigValue(const char *text) : text_(text != nullptr ? quoted(text) : "null") {}
   ConfigValue(const std::string &text) : text_(quoted(text)) {}
   ConfigValue(const Shape &sizes) : text_(list(sizes)) {}
   ConfigValue(std::initializer_list<int64_t> sizes) : text_(list(sizes)) {}

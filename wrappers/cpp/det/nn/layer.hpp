@@ -4,6 +4,7 @@
 #include <det/nn/config.hpp>
 
 #include <memory>
+#include <stdexcept>
 
 namespace det {
 inline namespace v1 {
@@ -70,11 +71,18 @@ class Layer {
   std::shared_ptr<Described> described_;
 };
 
-// What comes in, without the batch: {28, 28, 1}.
+// What comes in, without the batch: {28, 28, 1}, where -1 is a size that is not known. Throws
+// std::invalid_argument for a size that there cannot be.
 [[nodiscard]] inline Value input(const Shape &shape, const char *name = nullptr,
                                  const char *dtype = "float32") {
   std::string sizes = "[null";
-  for (const int64_t size : shape) sizes += size < 0 ? ", null" : ", " + std::to_string(size);
+  for (const int64_t size : shape) {
+    if (size < -1 || size == 0)
+      throw std::invalid_argument("describing an input: its shape has a size of " +
+                                  std::to_string(size) +
+                                  "; sizes are 1 and more, or -1 where they are not known");
+    sizes += size < 0 ? ", null" : ", " + std::to_string(size);
+  }
   Layer layer("InputLayer");
   layer.set("batch_input_shape", ConfigValue::json(sizes + "]")).set("dtype", dtype);
   if (name != nullptr) layer.named(name);
