@@ -36,7 +36,9 @@ DET_API void det_nn_model_options_init(det_nn_model_options *options) DET_NOEXCE
 /** Makes a model. Where it says what comes in it has its first weights at once, else with its first
  * batch.
  * @param[in]  json     What Model.to_json() of Keras writes, of a Sequential or functional model.
- *                      Layers without a name are named as Keras does.
+ *                      Layers without a name are named as Keras does. Those without a "dtype"
+ *                      have that of the model's "config": "mixed_bfloat16" and "mixed_float16"
+ *                      compute in 16 bits with weights, losses and metrics in float32.
  * @param[in]  options  NULL: the defaults.
  * @param[out] out      Release it with det_nn_model_free().
  * @return DET_OK; DET_E_INVALID (no such description, layers that do not fit: the message names
@@ -56,7 +58,9 @@ DET_API det_status det_nn_model_to_json(const det_nn_model *model, char **out,
  *                  name, or {"class_name": ..., "config": {...}}. Of several results the last three
  *                  are objects by the names of their layers, or arrays in their order. A result
  *                  whose loss is null is computed, and compared with nothing. Without an optimizer
- *                  the model can be tested, and not trained.
+ *                  the model can be tested, and not trained. Where a layer computes in float16 the
+ *                  loss is scaled as Keras does it; an optimizer of the class "LossScaleOptimizer"
+ *                  around another one says how, for any model.
  * @return DET_OK; DET_E_INVALID (an unknown name: the message has the nearest; a metric that does
  * not fit the result), DET_E_UNSUPPORTED, DET_E_NOMEM.   @since 0.1 */
 DET_API det_status det_nn_model_compile(det_nn_model *model, const char *json,

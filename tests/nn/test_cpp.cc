@@ -149,6 +149,23 @@ void a_model_without_an_optimizer_is_only_tested(void **) {
   assert_int_equal(model.steps().trained, 0);
 }
 
+// A policy of the model is that of its layers, but for one that says its own.
+void a_model_computes_in_16_bits(void **) {
+  const auto in = input({2});
+  const Layer last = dense(2).set("dtype", "float32");
+  for (const det::Json &described :
+       {describe_sequential({dense(3), last}, {2}, "mixed", "mixed_float16"),
+        describe_functional({in}, {last(dense(3)(in))}, "mixed", "mixed_float16")}) {
+    const Model model = Model::create(described);
+    model.compile(R"({"optimizer": "sgd", "loss": "mse"})");
+    const std::string written = model.to_json().text();
+    const size_t layers = written.find("\"layers\"");
+    const size_t first = written.find("\"dtype\":\"mixed_float16\"", layers);
+    assert_true(first != std::string::npos);
+    assert_true(written.find("\"dtype\":\"mixed_float16\"", first + 1) == std::string::npos);
+  }
+}
+
 void what_cannot_be_is_thrown(void **) {
   bool refused = false;
   try {
@@ -176,6 +193,7 @@ int main() {
       cmocka_unit_test(no_activation_is_none),
       cmocka_unit_test(only_sizes_of_records_are_unknown),
       cmocka_unit_test(a_model_without_an_optimizer_is_only_tested),
+      cmocka_unit_test(a_model_computes_in_16_bits),
       cmocka_unit_test(what_cannot_be_is_thrown),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -43,6 +43,7 @@ void test_convolution(void **) { compare("layers/convolution"); }
 void test_dense(void **) { compare("layers/dense"); }
 void test_embedding(void **) { compare("layers/embedding"); }
 void test_merge(void **) { compare("layers/merge"); }
+void test_mixed(void **) { compare("layers/mixed"); }
 void test_models(void **) { compare("layers/models"); }
 void test_normalization(void **) { compare("layers/normalization"); }
 void test_pooling(void **) { compare("layers/pooling"); }
@@ -55,12 +56,12 @@ void test_shape(void **) { compare("layers/shape"); }
 int test_recorded_layers() {
   using namespace det::test;
   const CMUnitTest tests[] = {
-      cmocka_unit_test(test_activation),  cmocka_unit_test(test_attention),
-      cmocka_unit_test(test_convolution), cmocka_unit_test(test_dense),
-      cmocka_unit_test(test_embedding),   cmocka_unit_test(test_merge),
-      cmocka_unit_test(test_models),      cmocka_unit_test(test_normalization),
-      cmocka_unit_test(test_pooling),     cmocka_unit_test(test_recurrent),
-      cmocka_unit_test(test_shape),
+      cmocka_unit_test(test_activation),    cmocka_unit_test(test_attention),
+      cmocka_unit_test(test_convolution),   cmocka_unit_test(test_dense),
+      cmocka_unit_test(test_mixed),         cmocka_unit_test(test_embedding),
+      cmocka_unit_test(test_merge),         cmocka_unit_test(test_models),
+      cmocka_unit_test(test_normalization), cmocka_unit_test(test_pooling),
+      cmocka_unit_test(test_recurrent),     cmocka_unit_test(test_shape),
   };
   return cmocka_run_group_tests_name("recorded_layers", tests, nullptr, nullptr);
 }

@@ -1,6 +1,7 @@
 #include "wrappers/nn/functional_reader.h"
 
 #include "core/base/error.h"
+#include "wrappers/nn/layers/policy.h"
 
 namespace det::nn {
 
@@ -55,7 +56,8 @@ std::vector<Graph::FunctionalReader::Call> Graph::FunctionalReader::read_layers(
     Json config = layer.any("config", Json::object());
     if (config.is_object() && !config.contains("name")) config["name"] = name;
     if (layers_.count(name) > 0) refuse("two layers have the name '" + name + "'");
-    layers_[name] = make_layer({{"class_name", layer.text("class_name")}, {"config", config}});
+    layers_[name] = make_layer({{"class_name", layer.text("class_name")},
+                                {"config", with_policy_of(fields_, std::move(config))}});
     graph_.layers_.push_back(layers_[name]);
     const auto inbound = described.find("inbound_nodes");
     if (inbound == described.end() || !inbound->is_array()) continue;

@@ -1,9 +1,11 @@
 #include "wrappers/nn/graph.h"
 
+#include <algorithm>
 #include <set>
 
 #include "core/base/error.h"
 #include "wrappers/nn/functional_reader.h"
+#include "wrappers/nn/layers/policy.h"
 
 namespace det::nn {
 
@@ -19,6 +21,7 @@ Dtype dtype_from(const std::string &name, const std::string &where) {
 }  // namespace
 
 Graph::Graph(Fields &fields, Kind kind) : Layer(fields) {
+  set_mixing(Mixing::nothing);
   fields.without_effect("build_input_shape");
   if (kind == Kind::sequential) read_sequential(fields);
   else FunctionalReader(*this, fields).read();
@@ -66,7 +69,8 @@ void Graph::read_sequential(Fields &fields) {
         nodes_.push_back({});
       }
     }
-    const auto made = make_layer({{"class_name", class_name}, {"config", config}});
+    const auto made = make_layer(
+        {{"class_name", class_name}, {"config", with_policy_of(fields, std::move(config))}});
     if (!names.insert(made->name()).second)
       throw Error(Code::invalid, "reading " + fields.where() + ": two layers have the name '" +
                                      made->name() + "'");
@@ -96,6 +100,11 @@ std::vector<std::string> Graph::result_names() const {
     names.push_back(node.layer ? node.layer->name() : inputs_.at(result.node).name);
   }
   return names;
+}
+
+bool Graph::computes_in(Dtype dtype) const {
+  return std::any_of(layers_.begin(), layers_.end(),
+                     [dtype](const auto &layer) { return layer->computes_in(dtype); });
 }
 
 std::vector<Value> Graph::compute(ProgramBuilder &builder, const LayerCall &call) const {

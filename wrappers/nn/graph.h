@@ -1,5 +1,6 @@
 // Layers and how they are called on one another: a model as Keras describes it, which is also a
-// layer.
+// layer. Layers without a "dtype" have that of the model's configuration: where Keras has a global
+// policy.
 #pragma once
 
 #include <map>
@@ -29,6 +30,8 @@ class Graph : public Layer {
   // The names of the layers that the results come from.
   std::vector<std::string> result_names() const;
   const std::vector<std::shared_ptr<Layer>> &layers() const { return layers_; }
+
+  bool computes_in(Dtype dtype) const override;
 
   // As Keras writes them: with all defaults, and how each is called.
   Json described_layers() const;

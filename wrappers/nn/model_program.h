@@ -21,6 +21,7 @@ struct Program {
     size_t index = 0;  // of what is fed or of the weight, in their order
     bool has_gradient =
         false;  // something that is trained, or whose gradient is asked for, is in it
+    Dtype precision = Dtype::f32;  // F16 or BF16: of real numbers that are all of that type
   };
 
   struct Step {

@@ -42,8 +42,39 @@ Value ProgramBuilder::weight(const std::string &name, const WeightOptions &optio
   return value;
 }
 
+namespace {
+
+// Whether what comes out are numbers that went in. A mask belongs to them: what it takes off is
+// more than F16 holds, and rows of which it leaves nothing would be no numbers any more.
+bool only_moves(const Operation &operation) {
+  return std::visit(
+      []<class Op>(const Op &) {
+        return (std::is_same_v<Op, AttentionMaskOp> || std::is_same_v<Op, BroadcastOp> ||
+                std::is_same_v<Op, ConcatenateOp> || std::is_same_v<Op, PaddingOp> ||
+                std::is_same_v<Op, RepeatingOp> || std::is_same_v<Op, ReshapeOp> ||
+                std::is_same_v<Op, ReverseOp> || std::is_same_v<Op, RoundingOp> ||
+                std::is_same_v<Op, SliceOp> || std::is_same_v<Op, TransposeOp>);
+      },
+      operation);
+}
+
+}  // namespace
+
+Value ProgramBuilder::rounded(Value value, Dtype to) {
+  const Program::ValueFacts &facts = program_.values.at(value);
+  if (to == Dtype::f32 || facts.type.dtype != Dtype::f32 || facts.precision == to) return value;
+  const auto known = rounded_.find({value, to});
+  if (known != rounded_.end()) return known->second;
+  const Value result =
+      push({facts.type, Program::Source::computed, program_.steps.size(), facts.has_gradient, to});
+  program_.steps.push_back({RoundingOp{to}, {value}, {result}, layer_});
+  return rounded_[{value, to}] = result;
+}
+
 std::vector<Value> ProgramBuilder::add_all(const Operation &operation,
-                                           const std::vector<Value> &inputs) {
+                                           const std::vector<Value> &given) {
+  std::vector<Value> inputs;
+  for (const Value input : given) inputs.push_back(rounded(input, precision_));
   ArrayTypes types;
   bool has_gradient = false;
   for (const Value input : inputs) {
@@ -52,9 +83,10 @@ std::vector<Value> ProgramBuilder::add_all(const Operation &operation,
   }
   within_layer([&] { types = infer(operation, types); });
   std::vector<Value> outputs;
+  const Dtype precision = only_moves(operation) ? precision_ : Dtype::f32;
   for (const ArrayType &type : types)
     outputs.push_back(push({type, Program::Source::computed, program_.steps.size(),
-                            has_gradient && type.dtype == Dtype::f32}));
+                            has_gradient && type.dtype == Dtype::f32, precision}));
   program_.steps.push_back({operation, inputs, outputs, layer_});
   return outputs;
 }
@@ -70,6 +102,8 @@ const Program::Step *ProgramBuilder::producer(Value value) const {
 
 std::optional<Value> ProgramBuilder::before_softmax(Value value) const {
   const Program::Step *step = producer(value);
+  if (step != nullptr && std::holds_alternative<RoundingOp>(step->operation))
+    step = producer(step->inputs.at(0));
   if (step == nullptr || !std::holds_alternative<SoftmaxOp>(step->operation)) return std::nullopt;
   return step->inputs.at(0);
 }
@@ -89,7 +123,13 @@ Activation *fused_activation(Operation &operation) {
 }  // namespace
 
 std::optional<Value> ProgramBuilder::before_activation(Value value, Activation activation) {
-  if (producer(value) == nullptr) return std::nullopt;
+  const Program::Step *last = producer(value);
+  if (last == nullptr) return std::nullopt;
+  if (const auto *rounding = std::get_if<RoundingOp>(&last->operation)) {
+    const Dtype to = rounding->to;
+    const auto before = before_activation(last->inputs.at(0), activation);
+    return before ? std::optional(rounded(*before, to)) : std::nullopt;
+  }
   const size_t at = program_.values[value].index;
   Activation *fused = fused_activation(program_.steps[at].operation);
   if (fused == nullptr || *fused != activation) return std::nullopt;
@@ -107,15 +147,20 @@ std::optional<Value> ProgramBuilder::before_activation(Value value, Activation a
 }
 
 ProgramBuilder::Scope::Scope(ProgramBuilder &builder, const std::string &name,
-                             const std::string &described)
-    : builder_(builder), path_(builder.path_.size()), layer_(builder.layer_) {
+                             const std::string &described, Dtype precision)
+    : builder_(builder),
+      path_(builder.path_.size()),
+      layer_(builder.layer_),
+      precision_(builder.precision_) {
   builder_.path_ += name + "/";
   builder_.layer_ = described;
+  builder_.precision_ = precision;
 }
 
 ProgramBuilder::Scope::~Scope() {
   builder_.path_.resize(path_);
   builder_.layer_ = layer_;
+  builder_.precision_ = precision_;
 }
 
 Program ProgramBuilder::finish(const std::vector<Value> &results) {

@@ -2,6 +2,7 @@
 // they have, what comes out, and what is computed.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,6 +26,11 @@ class ProgramBuilder {
   // Throws Code::invalid, naming the layer, where the inputs do not fit.
   std::vector<Value> add_all(const Operation &operation, const std::vector<Value> &inputs);
   Value add(const Operation &operation, const std::vector<Value> &inputs);
+  // The numbers of a value as this type has them: itself, where it is of that type, where the type
+  // is F32, and where they are no real numbers.
+  Value rounded(Value value, Dtype to);
+  // In which the layer computes that is being called: of what operations are given and give.
+  Dtype precision() const { return precision_; }
 
   const ArrayType &type(Value value) const { return program_.values.at(value).type; }
   // The step that computes it; null for what is fed, and for weights.
@@ -36,10 +42,11 @@ class ProgramBuilder {
   std::optional<Value> before_activation(Value value, Activation activation);
 
   // While it lives, weights and errors are those of this layer, within those that are called
-  // already.
+  // already, and operations are computed in `precision`.
   class Scope {
    public:
-    Scope(ProgramBuilder &builder, const std::string &name, const std::string &described);
+    Scope(ProgramBuilder &builder, const std::string &name, const std::string &described,
+          Dtype precision);
     Scope(const Scope &) = delete;
     Scope &operator=(const Scope &) = delete;
     ~Scope();
@@ -48,6 +55,7 @@ class ProgramBuilder {
     ProgramBuilder &builder_;
     const size_t path_;
     const std::string layer_;
+    const Dtype precision_;
   };
 
   // The weights that have a regularizer, each once however often its layer is called.
@@ -66,8 +74,10 @@ class ProgramBuilder {
   Program program_;
   std::unordered_map<size_t, Value> weight_values_;
   std::vector<std::pair<Value, Regularizer>> regularized_;
+  std::map<std::pair<Value, Dtype>, Value> rounded_;
   std::string path_;   // "encoder/dense_1/"
   std::string layer_;  // "dense_1 (Dense)"
+  Dtype precision_ = Dtype::f32;
 };
 
 }  // namespace det::nn

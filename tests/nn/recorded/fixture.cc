@@ -6,6 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "core/base/half.h"
 #include "core/tensors/header.h"
 #include "tests/cmocka.h"
 
@@ -60,6 +61,14 @@ void Fixture::for_each(const Run &run, const std::vector<std::string> &skipped) 
   assert_int_equal(failed.size(), 0);
 }
 
+bool are_of(const nn::Array &array, nn::Dtype precision) {
+  const auto numbers = array.elements();
+  return std::all_of(numbers.begin(), numbers.end(), [&](float number) {
+    return number ==
+           (precision == nn::Dtype::f16 ? from_half(to_half(number)) : from_bf16(to_bf16(number)));
+  });
+}
+
 nn::Array part_of(const nn::Array &array, size_t index) {
   nn::ArrayType type = array.type();
   type.shape.erase(type.shape.begin());
@@ -78,6 +87,13 @@ void expect_recorded(const nn::Array &got, const nn::Array &expected, double tol
   for (size_t i = 0; i < values.size(); ++i)
     expect_recorded(static_cast<double>(values[i]), static_cast<double>(wanted[i]),
                     tolerance * largest, what + "[" + std::to_string(i) + "]");
+}
+
+void expect_recorded(const nn::Array &got, const nn::Array &expected, nn::Dtype precision,
+                     const std::string &what) {
+  expect_recorded(got, expected, precision == nn::Dtype::f16 ? 3 * 0x1p-10 : 3 * 0x1p-7, what);
+  if (are_of(expected, precision) && !are_of(got, precision))
+    throw Error(Code::internal, what + " has numbers that are not of 16 bits");
 }
 
 void expect_recorded(double got, double expected, double tolerance, const std::string &what) {

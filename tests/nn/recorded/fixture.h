@@ -30,12 +30,20 @@ class Fixture {
   std::map<std::string, nn::Array> arrays_;
 };
 
+// Whether all numbers are of a type of 16 bits.
+bool are_of(const nn::Array &array, nn::Dtype precision);
+
 // Part `index` of an array whose first axis is that of steps or batches.
 nn::Array part_of(const nn::Array &array, size_t index);
 
 // Throws, with the first number that differs, unless all of them are within `tolerance` of the
 // largest that is expected (or of 1, where that is smaller).
 void expect_recorded(const nn::Array &got, const nn::Array &expected, double tolerance,
+                     const std::string &what);
+// Likewise of numbers that were computed in 16 bits, which are of that type where those are that
+// are expected. They may be off by three of its last places: Keras rounds after each of its
+// operations, of which there are more than of ours.
+void expect_recorded(const nn::Array &got, const nn::Array &expected, nn::Dtype precision,
                      const std::string &what);
 void expect_recorded(double got, double expected, double tolerance, const std::string &what);
 

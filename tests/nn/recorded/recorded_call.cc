@@ -64,6 +64,8 @@ RecordedCall::RecordedCall(const Fixture &fixture, const Json &about, nn::Backen
       prefix_(about["name"].get<std::string>() + "/"),
       has_weight_gradients_(about["training"].get<bool>() || !depends_on_training(about["model"])) {
   const auto graph = nn::read_model(about["model"]);
+  for (const nn::Dtype mixed : {nn::Dtype::bf16, nn::Dtype::f16})
+    if (graph->computes_in(mixed)) precision_ = mixed;
   std::vector<std::string> input_names;
   for (const nn::Graph::Input &input : graph->inputs()) input_names.push_back(input.name);
   std::vector<size_t> places_of_inputs;
@@ -112,11 +114,16 @@ bool RecordedCall::is_recorded(const std::string &array, size_t index) const {
   return fixture_.has(prefix_ + array + "/" + std::to_string(index));
 }
 
+void RecordedCall::expect(const nn::Array &got, const nn::Array &expected,
+                          const std::string &what) const {
+  if (precision_ == nn::Dtype::f32) expect_recorded(got, expected, tolerance, what);
+  else expect_recorded(got, expected, precision_, what);
+}
+
 void RecordedCall::compare_outputs() {
   executable_->forward();
   for (size_t i = 0; i < outputs_.size(); ++i)
-    expect_recorded(executable_->result(outputs_[i]), recorded("outputs", i), tolerance,
-                    "output " + std::to_string(i));
+    expect(executable_->result(outputs_[i]), recorded("outputs", i), "output " + std::to_string(i));
 }
 
 void RecordedCall::compare_gradients() {
@@ -127,12 +134,12 @@ void RecordedCall::compare_gradients() {
   executable_->backward();
   for (size_t i = 0; i < inputs_; ++i)
     if (is_recorded("input_gradients", i))
-      expect_recorded(executable_->fed_gradient(i), recorded("input_gradients", i), tolerance,
-                      "the gradient of input " + std::to_string(i));
+      expect(executable_->fed_gradient(i), recorded("input_gradients", i),
+             "the gradient of input " + std::to_string(i));
   for (size_t i = 0; has_weight_gradients_ && i < places_.size(); ++i)
     if (is_recorded("weight_gradients", i))
-      expect_recorded(weights_.at(places_[i]).gradient, recorded("weight_gradients", i), tolerance,
-                      "the gradient of " + weights_.at(places_[i]).name);
+      expect(weights_.at(places_[i]).gradient, recorded("weight_gradients", i),
+             "the gradient of " + weights_.at(places_[i]).name);
 }
 
 void RecordedCall::fill_regularization_gradients(float value) {
@@ -157,9 +164,8 @@ void RecordedCall::compare_regularization() {
   executable_->backward();
   for (size_t i = 0; i < places_.size(); ++i)
     if (is_recorded("regularization_gradients", i))
-      expect_recorded(weights_.at(places_[i]).gradient, recorded("regularization_gradients", i),
-                      tolerance,
-                      "the gradient of the regularization of " + weights_.at(places_[i]).name);
+      expect(weights_.at(places_[i]).gradient, recorded("regularization_gradients", i),
+             "the gradient of the regularization of " + weights_.at(places_[i]).name);
 }
 
 void RecordedCall::compare_states() {

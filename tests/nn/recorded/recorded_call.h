@@ -29,6 +29,7 @@ class RecordedCall {
   void compare_states();
 
  private:
+  void expect(const nn::Array &got, const nn::Array &expected, const std::string &what) const;
   void fill_regularization_gradients(float value);
   const nn::Array &recorded(const std::string &array, size_t index) const;
   bool is_recorded(const std::string &array, size_t index) const;
@@ -37,6 +38,7 @@ class RecordedCall {
 
   const Fixture &fixture_;
   const std::string prefix_;
+  nn::Dtype precision_ = nn::Dtype::f32;  // of what is computed
   nn::Weights weights_;
   nn::StepState state_;
   bool has_weight_gradients_;

@@ -61,6 +61,14 @@ class OnnxStep {
     return {graph_.add("Reshape", {inputs_[0], graph_.constant(sizes_[0])})};
   }
 
+  std::vector<std::string> operator()(const RoundingOp &op) {
+    // ONNX' numbers of the types.
+    constexpr int64_t of_float = 1, of_float16 = 10, of_bfloat16 = 16;
+    const int64_t to = op.to == Dtype::f16 ? of_float16 : of_bfloat16;
+    const std::string rounded = graph_.add("Cast", {inputs_[0]}, {{"to", to}});
+    return {graph_.add("Cast", {rounded}, {{"to", of_float}})};
+  }
+
   template <class Other>
   std::vector<std::string> operator()(const Other &) {
     refuse("what it computes is not written as ONNX yet");

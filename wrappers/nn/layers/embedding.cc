@@ -7,6 +7,8 @@ Embedding::Embedding(Fields &fields)
       rows_(fields.positive_integer("input_dim")),
       features_(fields.positive_integer("output_dim")),
       table_(fields, "embeddings", "random_uniform") {
+  // Ids are not to be rounded, and rounding the rows that are taken is less than all of them.
+  set_mixing(Mixing::results);
   fields.only_null("activity_regularizer");
   fields.only("mask_zero", false);
   fields.any("input_length");

@@ -3,28 +3,41 @@
 #include <cctype>
 
 #include "core/base/error.h"
+#include "wrappers/nn/layers/policy.h"
 
 namespace det::nn {
 
 Layer::Layer(Fields &fields)
-    : name_(fields.text("name")), is_trainable_(fields.flag("trainable", true)) {
-  fields.any("dtype", "float32");
+    : name_(fields.text("name")),
+      is_trainable_(fields.flag("trainable", true)),
+      precision_(read_policy(fields)) {
   fields.without_effect("batch_input_shape");
 }
 
 std::vector<Value> Layer::call(ProgramBuilder &builder, const LayerCall &call) const {
-  const ProgramBuilder::Scope scope(builder, name_, "'" + name_ + "' (" + class_name_ + ")");
-  return compute(builder, call);
+  const Dtype precision = mixing_ == Mixing::nothing ? Dtype::f32 : precision_;
+  const ProgramBuilder::Scope scope(builder, name_, "'" + name_ + "' (" + class_name_ + ")",
+                                    mixing_ == Mixing::everything ? precision : Dtype::f32);
+  LayerCall mixed = call;
+  if (mixing_ != Mixing::results) {
+    for (Value &input : mixed.inputs) input = builder.rounded(input, precision);
+    for (auto &[name, input] : mixed.named) input = builder.rounded(input, precision);
+  }
+  std::vector<Value> results = compute(builder, mixed);
+  for (Value &result : results) result = builder.rounded(result, precision);
+  return results;
 }
 
 Value Layer::weight(ProgramBuilder &builder, const std::string &name, const Shape &shape,
                     const std::shared_ptr<const Initializer> &initializer, bool is_state) const {
-  return builder.weight(name, {shape, initializer, is_trainable_ && !is_state});
+  const WeightOptions options{shape, initializer, is_trainable_ && !is_state};
+  return builder.rounded(builder.weight(name, options), builder.precision());
 }
 
 Value Layer::weight(ProgramBuilder &builder, const std::string &name, const Shape &shape,
                     const WeightStyle &style) const {
-  return builder.weight(name, {shape, style.initializer, is_trainable_, style.regularizer});
+  const WeightOptions options{shape, style.initializer, is_trainable_, style.regularizer};
+  return builder.rounded(builder.weight(name, options), builder.precision());
 }
 
 bool Layer::is_training(const ProgramBuilder &builder, const LayerCall &call) {

@@ -33,20 +33,33 @@ class Layer {
   const std::string &class_name() const { return class_name_; }
   // With all defaults filled in.
   const Json &config() const { return config_; }
+  // Whether it, or a layer within it, computes in this type.
+  virtual bool computes_in(Dtype dtype) const { return precision_ == dtype; }
 
   // Writes what it computes, within a scope of its name. Throws Code::invalid for inputs that do
-  // not fit.
+  // not fit. As in Keras a layer of mixed precision takes real numbers in its type, and gives them
+  // in it.
   std::vector<Value> call(ProgramBuilder &builder, const LayerCall &call) const;
 
  protected:
   virtual std::vector<Value> compute(ProgramBuilder &builder, const LayerCall &call) const = 0;
 
-  // Its weight of this name; trained unless the layer is frozen, or `is_state`.
+  // Its weight of this name, as the layer computes with it; trained unless the layer is frozen, or
+  // `is_state`.
   Value weight(ProgramBuilder &builder, const std::string &name, const Shape &shape,
                const std::shared_ptr<const Initializer> &initializer, bool is_state = false) const;
   Value weight(ProgramBuilder &builder, const std::string &name, const Shape &shape,
                const WeightStyle &style) const;
   bool is_trainable() const { return is_trainable_; }
+
+  // How a layer of mixed precision goes about it.
+  enum class Mixing {
+    everything,  // inputs, weights and what operations give are of its type
+    ends,        // what comes in and what comes out is; between them it computes in F32
+    results,     // only what comes out is
+    nothing,     // it only calls layers, which have types of their own
+  };
+  void set_mixing(Mixing mixing) { mixing_ = mixing; }
   // Whether it is to compute as in training: the model is trained, unless this call says otherwise
   // ("training": false).
   static bool is_training(const ProgramBuilder &builder, const LayerCall &call);
@@ -55,6 +68,8 @@ class Layer {
   friend std::shared_ptr<Layer> make_layer(const Json &described);
   std::string name_;
   bool is_trainable_;
+  Dtype precision_;
+  Mixing mixing_ = Mixing::everything;
   std::string class_name_;
   Json config_;
 };

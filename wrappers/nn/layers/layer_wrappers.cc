@@ -1,6 +1,7 @@
 #include "wrappers/nn/layers/layer_wrappers.h"
 
 #include "core/base/error.h"
+#include "wrappers/nn/layers/policy.h"
 #include "wrappers/nn/layers/recurrent.h"
 #include "wrappers/nn/near_name.h"
 
@@ -19,6 +20,7 @@ Json described_layer(Fields &fields, const char *key) {
   if (config.is_null()) config = Json::object();
   if (config.is_object() && !config.contains("name"))
     config["name"] = snake_case(described["class_name"].get<std::string>());
+  config = with_policy_of(fields, std::move(config));
   return described;
 }
 
@@ -43,7 +45,9 @@ std::shared_ptr<Layer> make_direction(Json described, const std::string &directi
 }  // namespace
 
 TimeDistributed::TimeDistributed(Fields &fields)
-    : Layer(fields), layer_(make_layer(described_layer(fields, "layer"))) {}
+    : Layer(fields), layer_(make_layer(described_layer(fields, "layer"))) {
+  set_mixing(Mixing::nothing);
+}
 
 std::vector<Value> TimeDistributed::compute(ProgramBuilder &builder, const LayerCall &call) const {
   const Value x = only_input(call, name());

@@ -10,6 +10,8 @@ class TimeDistributed : public Layer {
  public:
   explicit TimeDistributed(Fields &fields);
 
+  bool computes_in(Dtype dtype) const override { return layer_->computes_in(dtype); }
+
  protected:
   std::vector<Value> compute(ProgramBuilder &builder, const LayerCall &call) const override;
 
@@ -21,6 +23,10 @@ class TimeDistributed : public Layer {
 class Bidirectional : public Layer {
  public:
   explicit Bidirectional(Fields &fields);
+
+  bool computes_in(Dtype dtype) const override {
+    return forward_->computes_in(dtype) || backward_->computes_in(dtype);
+  }
 
  protected:
   std::vector<Value> compute(ProgramBuilder &builder, const LayerCall &call) const override;

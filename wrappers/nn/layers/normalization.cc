@@ -37,6 +37,8 @@ NormalizationLayer::NormalizationLayer(Fields &fields)
       axis_(only_axis(fields)),
       gamma_initializer_(initializer_field(fields, "gamma_initializer", "ones")),
       beta_initializer_(initializer_field(fields, "beta_initializer", "zeros")) {
+  // Means and deviations of few bits would be worth little.
+  set_mixing(Mixing::ends);
   for (const char *key :
        {"beta_regularizer", "gamma_regularizer", "beta_constraint", "gamma_constraint"})
     fields.only_null(key);
@@ -84,6 +86,11 @@ std::vector<Value> BatchNormalization::compute(ProgramBuilder &builder,
   inputs.push_back(weight(builder, "moving_mean", {size}, mean_initializer_, true));
   inputs.push_back(weight(builder, "moving_variance", {size}, variance_initializer_, true));
   return {builder.add(op, inputs)};
+}
+
+LayerNormalization::LayerNormalization(Fields &fields) : NormalizationLayer(fields) {
+  // As of this epsilon TensorFlow has an operation for it, behind which Keras scales in 16 bits.
+  if (epsilon_ >= 1.001e-5) set_mixing(Mixing::everything);
 }
 
 std::vector<Value> LayerNormalization::compute(ProgramBuilder &builder,

@@ -39,7 +39,7 @@ class BatchNormalization : public NormalizationLayer {
 // Along the last axis.
 class LayerNormalization : public NormalizationLayer {
  public:
-  explicit LayerNormalization(Fields &fields) : NormalizationLayer(fields) {}
+  explicit LayerNormalization(Fields &fields);
 
  protected:
   std::vector<Value> compute(ProgramBuilder &builder, const LayerCall &call) const override;

@@ -34,6 +34,7 @@ std::unique_ptr<Kernel> reference_kernel(const RegularizationOp &op, const Opera
 std::unique_ptr<Kernel> reference_kernel(const RepeatingOp &op, const Operands &operands);
 std::unique_ptr<Kernel> reference_kernel(const ReshapeOp &op, const Operands &operands);
 std::unique_ptr<Kernel> reference_kernel(const ReverseOp &op, const Operands &operands);
+std::unique_ptr<Kernel> reference_kernel(const RoundingOp &op, const Operands &operands);
 std::unique_ptr<Kernel> reference_kernel(const ScaleOp &op, const Operands &operands);
 std::unique_ptr<Kernel> reference_kernel(const SimpleRnnOp &op, const Operands &operands);
 std::unique_ptr<Kernel> reference_kernel(const SliceOp &op, const Operands &operands);

@@ -27,11 +27,15 @@ namespace detail {
   return name;
 }
 
+[[nodiscard]] inline std::string policy_field(const std::string &policy) {
+  return policy.empty() ? "" : ", \"dtype\": " + ConfigValue::quoted(policy);
+}
+
 // Writes the layers of a functional model in the order in which they can be called.
 class FunctionalWriter {
  public:
   std::string write(const std::vector<Value> &inputs, const std::vector<Value> &outputs,
-                    const std::string &name) {
+                    const std::string &name, const std::string &policy) {
     for (const Value &input : inputs) place(input.node());
     const std::string ends = references(outputs);
     const std::string begins = references(inputs);
@@ -46,7 +50,7 @@ class FunctionalWriter {
                 ", \"inbound_nodes\": [" + written.calls + "]}";
     }
     return "{\"class_name\": \"Functional\", \"config\": {\"name\": " + ConfigValue::quoted(name) +
-           ", \"layers\": [" + layers + "], \"input_layers\": " + begins +
+           policy_field(policy) + ", \"layers\": [" + layers + "], \"input_layers\": " + begins +
            ", \"output_layers\": " + ends + "}}";
   }
 
@@ -112,21 +116,24 @@ class FunctionalWriter {
 }  // namespace detail
 
 // One layer after the other. `input_shape` is without the batch; empty: it follows from the first
-// batch.
+// batch. `policy` is that of layers which say none by .set("dtype", ...): "mixed_bfloat16" and
+// "mixed_float16" compute in 16 bits with weights in float32; empty: "float32".
 [[nodiscard]] inline Json describe_sequential(const std::vector<Layer> &layers,
                                               const Shape &input_shape = {},
-                                              const std::string &name = "sequential") {
+                                              const std::string &name = "sequential",
+                                              const std::string &policy = {}) {
   std::string text;
   if (!input_shape.empty()) text = input(input_shape, "input_1").node()->layer->json();
   for (const Layer &layer : layers) text += (text.empty() ? "" : ", ") + layer.described().json();
   return "{\"class_name\": \"Sequential\", \"config\": {\"name\": " + ConfigValue::quoted(name) +
-         ", \"layers\": [" + text + "]}}";
+         detail::policy_field(policy) + ", \"layers\": [" + text + "]}}";
 }
 
 [[nodiscard]] inline Json describe_functional(const std::vector<Value> &inputs,
                                               const std::vector<Value> &outputs,
-                                              const std::string &name = "model") {
-  return detail::FunctionalWriter().write(inputs, outputs, name);
+                                              const std::string &name = "model",
+                                              const std::string &policy = {}) {
+  return detail::FunctionalWriter().write(inputs, outputs, name, policy);
 }
 
 }  // namespace nn
