@@ -44,6 +44,7 @@ void test_a_resumed_training_is_the_undisturbed_one(void **) {
   for (const Json &optimizer :
        {adam, layer("SGD", {{"momentum", 0.9}, {"nesterov", true}}),
         layer("RMSprop", Json::object()),
+        layer("LossScaleOptimizer", {{"inner_optimizer", adam}, {"dynamic_growth_steps", 3}}),
         layer("Adagrad",
               {{"learning_rate", layer("ExponentialDecay", {{"initial_learning_rate", 0.1},
                                                             {"decay_steps", 3},
@@ -66,6 +67,10 @@ void test_a_resumed_training_is_the_undisturbed_one(void **) {
     assert_true(values_of(second) == values_of(whole));
     assert_int_equal(second.steps(), 10);
     assert_int_equal(second.seed(), 1);
+    if (!whole.optimizer().loss_scale()) continue;
+    // Steps 3, 6 and 9 doubled it; powers of two leave no trace in the weights.
+    const nn::LossScale::State &scale = second.optimizer().loss_scale()->state();
+    assert_true(scale.scale == 0x1p18F && scale.good_steps == 1);
   }
   // What was there was replaced, and nothing else is left.
   assert_int_equal(entry_names(directory.path()).size(), 2);

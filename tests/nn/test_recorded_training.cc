@@ -25,6 +25,8 @@ class RecordedTraining {
     std::vector<nn::Shape> shapes;
     for (size_t i = 0; i < about["weights"].size(); ++i)
       shapes.push_back(recorded("weights", i).shape());
+    if (model_.graph().computes_in(nn::Dtype::f16)) tolerance_ = 3 * 0x1p-10;
+    if (model_.graph().computes_in(nn::Dtype::bf16)) tolerance_ = 3 * 0x1p-7;
     places_ = places_of_weights(model_.weights(), about["weights"], shapes);
     for (size_t i = 0; i < places_.size(); ++i)
       nn::copy_elements(recorded("weights", i), weight(i), "a weight");
@@ -38,6 +40,7 @@ class RecordedTraining {
     for (size_t step = 0; step < about_["history"]["loss"].size(); ++step) {
       model_.reset_metrics();
       model_.train_on_batch(batch(step % batches));
+      compare_loss_scale(step);
       compare_metrics([&](const Json &values) { return values[step].get<double>(); },
                       about_["history"], " of step " + std::to_string(step));
     }
@@ -46,8 +49,11 @@ class RecordedTraining {
       // Attention does not depend on it: its gradient is what rounding leaves, which Adam makes as
       // large as any other.
       if (contains(name, "key/bias")) continue;
-      expect_recorded(weight(i), recorded("weights_after", i), 2e-5, name);
+      expect_recorded(weight(i), recorded("weights_after", i), tolerance_, name);
     }
+    if (about_.contains("iterations"))
+      expect_recorded(static_cast<double>(model_.optimizer().iterations()),
+                      about_["iterations"].get<double>(), 0, "the count of iterations");
     model_.reset_metrics();
     nn::Batch first = batch(0);
     if (!about_["class_weight"].is_null()) first.weights.clear();  // they count in training alone
@@ -62,12 +68,20 @@ class RecordedTraining {
   }
   const Array &weight(size_t index) const { return model_.weights().at(places_.at(index)).value; }
 
+  void compare_loss_scale(size_t step) {
+    if (!about_.contains("loss_scales")) return;
+    if (!model_.optimizer().loss_scale()) throw Error(Code::internal, "the loss is not scaled");
+    expect_recorded(static_cast<double>(model_.optimizer().loss_scale()->state().scale),
+                    about_["loss_scales"][step].get<double>(), 0,
+                    "the scale of the loss after step " + std::to_string(step));
+  }
+
   template <class Value>
   void compare_metrics(const Value &value, const Json &of, const std::string &when) {
     const auto names = model_.metric_names();
     const auto values = model_.metrics();
     for (size_t i = 0; i < names.size(); ++i)
-      expect_recorded(values.at(i), value(of.at(names[i])), 2e-5, names[i] + when);
+      expect_recorded(values.at(i), value(of.at(names[i])), tolerance_, names[i] + when);
   }
 
   nn::Batch batch(size_t number) const {
@@ -96,20 +110,27 @@ class RecordedTraining {
   const std::string prefix_;
   nn::Model model_;
   std::vector<size_t> places_;
+  double tolerance_ = 2e-5;
 };
 
-void test_steps_are_those_of_keras(void **) {
-  const Fixture fixture("training/steps");
+void compare_steps(const char *file) {
+  const Fixture fixture(file);
   fixture.for_each([&](const Json &about, const std::string &) {
     RecordedTraining(fixture, about).train_and_compare();
   });
 }
+
+void test_steps_are_those_of_keras(void **) { compare_steps("training/steps"); }
+void test_steps_of_mixed_precision_are_those_of_keras(void **) { compare_steps("training/mixed"); }
 
 }  // namespace
 }  // namespace det::test
 
 int test_recorded_training() {
   using namespace det::test;
-  const CMUnitTest tests[] = {cmocka_unit_test(test_steps_are_those_of_keras)};
+  const CMUnitTest tests[] = {
+      cmocka_unit_test(test_steps_are_those_of_keras),
+      cmocka_unit_test(test_steps_of_mixed_precision_are_those_of_keras),
+  };
   return cmocka_run_group_tests_name("recorded_training", tests, nullptr, nullptr);
 }

@@ -27,7 +27,11 @@ Model::Model(const Json &described, const ModelOptions &options)
 
 void Model::compile(const Json &options) {
   auto compiled = std::make_shared<Compiled>(options, graph_->result_names());
-  if (is_built()) compiled->optimizer->attach(weights_);
+  // As Keras does it for a model of this policy.
+  Optimizer &optimizer = *compiled->optimizer;
+  if (!optimizer.loss_scale() && graph_->computes_in(Dtype::f16)) optimizer.scale_loss({});
+  compiled->objective.is_scaled = optimizer.loss_scale().has_value();
+  if (is_built()) optimizer.attach(weights_);
   if (const auto inputs = graph_->input_shapes(2); inputs && is_built()) {
     const Program program = prediction_program(*inputs);
     compiled->make_metrics(
@@ -143,6 +147,7 @@ void Model::train_on_batch(const Batch &batch) {
                                  "': it was compiled without an 'optimizer'; name one, such as "
                                  "\"adam\"");
   Plan &plan = load(Mode::train, batch);
+  if (const auto &scale = compiled_->optimizer->loss_scale()) plan.scale_loss(scale->state().scale);
   if (compute_gradients(plan)) compiled_->optimizer->apply(weights_);
   else compiled_->optimizer->skip();
   computed_ = plans_.front();

@@ -40,7 +40,8 @@ class Model {
 
   // {"optimizer": ..., "loss": ..., "loss_weights": [...], "metrics": [...]}, the last three for
   // each result, by its name or in their order; null: it is compared with nothing. What was
-  // compiled before is gone.
+  // compiled before is gone. Where a layer computes in F16 the loss is scaled, as Keras does it
+  // under mixed_float16; an optimizer that is a LossScaleOptimizer says how.
   void compile(const Json &options);
   // Throws Code::state where it is not compiled.
   Optimizer &optimizer();

@@ -47,10 +47,20 @@ Plan::Plan(const PlanKey &key, const Graph &graph, const Objective *objective, W
     }
     loss = results.size();
     results.push_back(*total);
+    if (key.mode == Mode::train && objective->is_scaled) {
+      scale_ = key.inputs.size() + truths.size() + batch_weights.size();
+      const Value scale = builder.feed(builder.type(*total));
+      loss = results.size();
+      results.push_back(builder.add(ArithmeticOp{Arithmetic::multiply}, {*total, scale}));
+    }
   }
   const Program program = builder.finish(results);
   if (!weights.is_settled()) weights.settle(state.seed, &backend);
   executable_ = std::make_unique<Executable>(program, weights, backend, state, loss);
+}
+
+void Plan::scale_loss(float scale) {
+  if (scale_) executable_->fed(*scale_).data()[0] = scale;
 }
 
 double Plan::loss_of(size_t i) const {

@@ -30,6 +30,7 @@ struct Objective {
   std::vector<size_t> results;
   std::vector<std::shared_ptr<const Loss>> losses;  // of each of them, as the next
   std::vector<double> loss_weights;
+  bool is_scaled = false;  // gradients are those of a multiple of the loss: Plan::scale_loss()
 };
 
 class Plan {
@@ -53,6 +54,8 @@ class Plan {
   const Array &prediction(size_t i) const { return executable_->result(i); }
   // The prediction that is compared with truth(i).
   const Array &compared(size_t i) const { return prediction(compared_[i]); }
+  // Before a step of training, where the objective is scaled.
+  void scale_loss(float scale);
   double loss_of(size_t i) const;
   double loss() const;
 
@@ -60,6 +63,7 @@ class Plan {
   const PlanKey key_;
   size_t predictions_;
   std::vector<size_t> compared_;
+  std::optional<size_t> scale_;  // which of what is fed
   std::unique_ptr<Executable> executable_;
 };
 

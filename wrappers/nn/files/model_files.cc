@@ -17,6 +17,8 @@ constexpr const char *iterations_key = "iterations";
 constexpr const char *learning_rate_key = "learning_rate";
 constexpr const char *seed_key = "seed";
 constexpr const char *step_key = "step";
+constexpr const char *loss_scale_key = "loss_scale";
+constexpr const char *good_steps_key = "loss_scale_good_steps";
 
 std::string described(const Model &model) { return "the model '" + model.graph().name() + "'"; }
 
@@ -50,6 +52,8 @@ class Notes {
  public:
   Notes(const tensors::FileMetadata &metadata, std::string file)
       : metadata_(metadata), file_(std::move(file)) {}
+
+  bool has(const char *key) const { return metadata_.contains(key); }
 
   const std::string &text(const char *key) const {
     const auto found = metadata_.find(key);
@@ -93,6 +97,10 @@ void save_training_state(const Model &model, const std::filesystem::path &path) 
                               {step_key, text_of_number(model.steps())}};
   if (const auto rate = optimizer.base_learning_rate())
     notes[learning_rate_key] = text_of_number(*rate);
+  if (const auto &scale = optimizer.loss_scale()) {
+    notes[loss_scale_key] = text_of_number(scale->state().scale);
+    notes[good_steps_key] = text_of_number(scale->state().good_steps);
+  }
   write_array_file(path, slots_of(model), notes);
 }
 
@@ -118,7 +126,18 @@ void load_training_state(Model &model, const std::filesystem::path &path) {
                   "reading '" + path.string() + "': its learning rate is not finite");
   }
 
+  // Of a loss that was not scaled before there is none: it begins as a new one.
+  std::optional<LossScale> scale = optimizer.loss_scale();
+  if (scale && notes.has(loss_scale_key)) {
+    const LossScale::State state{notes.number<float>(loss_scale_key),
+                                 notes.number<int64_t>(good_steps_key)};
+    if (!std::isfinite(state.scale) || state.scale == 0)
+      throw Error(Code::corrupt, "reading '" + path.string() + "': its scale of the loss is none");
+    scale->set_state(state);
+  }
+
   file.copy_to(slots);
+  if (scale) optimizer.scale_loss(*scale);
   optimizer.set_iterations(iterations);
   if (rate) optimizer.set_learning_rate(*rate);
   model.set_steps(step);

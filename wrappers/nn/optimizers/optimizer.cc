@@ -80,6 +80,7 @@ void Optimizer::for_each_state(
 }
 
 void Optimizer::apply(const Weights &weights) {
+  if (loss_scale_ && !loss_scale_->unscale(weights.gradients())) return skip();
   const auto values = weights.trained().elements();
   clipping_.clip(weights);
   if (weight_decay_ != 0) {

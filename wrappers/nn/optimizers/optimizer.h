@@ -11,6 +11,7 @@
 #include "core/base/json_fwd.h"
 #include "wrappers/nn/keras_fields.h"
 #include "wrappers/nn/optimizers/gradient_clipping.h"
+#include "wrappers/nn/optimizers/loss_scale.h"
 #include "wrappers/nn/schedules/schedule.h"
 #include "wrappers/nn/weights.h"
 
@@ -32,7 +33,9 @@ class Optimizer {
 
   // Makes the slots. Once, before the first step.
   void attach(const Weights &weights);
-  // One step: the gradients of `weights` are clipped and applied to their values.
+  // One step: the gradients of `weights` are clipped and applied to their values. Those of a scaled
+  // loss are divided by the scale before; where they are then not finite and the scale is not fixed
+  // the step counts, and nothing else changes.
   void apply(const Weights &weights);
 
   // A step whose gradients are kept for a later one: it counts, and nothing changes.
@@ -48,6 +51,9 @@ class Optimizer {
   void set_learning_rate(double learning_rate);
   // The `decay` of Keras' older optimizers: from now on the rate is divided by 1 + decay * step.
   void divide_by_steps(double decay) { decay_ = decay; }
+  // What the loss is to be multiplied by; none: it is not.
+  const std::optional<LossScale> &loss_scale() const { return loss_scale_; }
+  void scale_loss(const LossScale &scale) { loss_scale_ = scale; }
   int64_t iterations() const { return iterations_; }
   void set_iterations(int64_t iterations) { iterations_ = iterations; }
   // What a checkpoint needs beside iterations() to go on as before.
@@ -81,6 +87,7 @@ class Optimizer {
   double decay_ = 0;
   std::shared_ptr<const Schedule> schedule_;
   GradientClipping clipping_;
+  std::optional<LossScale> loss_scale_;
   float weight_decay_ = 0;
   std::optional<MovingAverage> average_;
   int64_t iterations_ = 0;
@@ -89,7 +96,8 @@ class Optimizer {
 
 // From a name in any case ("adam"), or an object with "class_name" and "config": Keras' optimizers,
 // its older ones (module "keras.optimizers.legacy"), and those of TensorFlow 1
-// ("AdagradOptimizer"). Throws Code::invalid, with the nearest name.
+// ("AdagradOptimizer"); and "LossScaleOptimizer" around one of them. Throws Code::invalid, with the
+// nearest name.
 std::unique_ptr<Optimizer> make_optimizer(const Json &config);
 
 }  // namespace det::nn

@@ -1,6 +1,7 @@
 // All optimizers by their names.
 #include <map>
 
+#include "core/base/error.h"
 #include "wrappers/nn/named_config.h"
 #include "wrappers/nn/optimizers/editions.h"
 
@@ -39,11 +40,23 @@ std::string of_v1(const std::string &name) {
   return stem == "gradientdescent" || stem == "momentum" ? "sgd" : stem;
 }
 
+std::unique_ptr<Optimizer> make_scaled(const NamedConfig &named) {
+  Fields fields(named.config, "the optimizer " + named.name);
+  auto optimizer = make_optimizer(fields.any("inner_optimizer"));
+  if (optimizer->loss_scale())
+    throw Error(Code::invalid, "reading " + fields.where() + ": the loss is scaled twice");
+  optimizer->scale_loss(LossScale(fields));
+  fields.finish();
+  return optimizer;
+}
+
 }  // namespace
 
 std::unique_ptr<Optimizer> make_optimizer(const Json &config) {
   const NamedConfig named = named_config(config, "an optimizer");
   const std::string folded = folded_name(named.name);
+  // The second is that of Keras' newer optimizers.
+  if (folded == "lossscaleoptimizer" || folded == "lossscaleoptimizerv3") return make_scaled(named);
   const std::string name = of_v1(folded);
   const auto known = optimizers().find(name);
   if (known == optimizers().end()) refuse_name(named.name, "optimizer", keys_of(optimizers()));
