@@ -2,7 +2,8 @@
 """Steps of the layers engine against PyTorch and TensorFlow: bench_nn.py NN_STEPS [PYTHON].
 
 PYTHON has both, such as that of .venv-integrations; a rival that it has not is left out. All use as many threads as
-the process may; the turns go round, and of each the median of its medians is printed."""
+the process may; the turns go round, and of each the median of its medians is printed. Memory is the most that a
+process has had in the last turn, and how much of it came after its libraries were loaded."""
 
 import pathlib
 import statistics
@@ -26,18 +27,27 @@ def verdict(is_met):
     return "met" if is_met else "missed"
 
 
+def memory_line(memory):
+    """`memory`: of each, in KiB, the most and what it had once it was loaded."""
+    parts = [f"{name} {most / 1024:.0f} MiB ({(most - loaded) / 1024:.0f})" for name, (most, loaded) in memory.items()]
+    ours, *rivals = (most for most, _ in memory.values())
+    is_met = all(ours <= rival for rival in rivals)
+    return "memory: " + ", ".join(parts) + (f"; budget the least: {verdict(is_met)}" if rivals else "")
+
+
 def main(steps, python=sys.executable):
     for model, batch, count in CASES:
         turns = {"ours": []}
-        firsts = []
+        firsts, memory = [], {}
         for _ in range(TURNS):
-            ours, first = output_of(steps, model, batch, count)
+            ours, first, *memory["ours"] = output_of(steps, model, batch, count)
             turns["ours"].append(ours)
             firsts.append(first)
             for rival in ("torch", "tf", "xla"):
                 found = output_of(python, HERE / "nn_rivals.py", rival, model, batch, count)
                 if found is not None:
-                    turns.setdefault(rival, []).append(found[0])
+                    time, *memory[rival] = found
+                    turns.setdefault(rival, []).append(time)
         times = {name: statistics.median(all_of_it) for name, all_of_it in turns.items()}
         ours = times.pop("ours")
         line = f"{model:11} at {batch:4}: {ours / 1e3:9.1f} us"
@@ -48,8 +58,8 @@ def main(steps, python=sys.executable):
         if batch == 1:
             line += f", 15 us: {verdict(ours <= BUDGET_OF_ONE_RECORD)}"
         first = statistics.median(firsts)
-        print(f"{line}; first step after {first / 1e6:.1f} ms, budget 50 ms: {verdict(first <= BUDGET_OF_FIRST_STEP)}",
-              flush=True)
+        print(f"{line}; first step after {first / 1e6:.1f} ms, budget 50 ms: {verdict(first <= BUDGET_OF_FIRST_STEP)}")
+        print(" " * 19 + memory_line(memory), flush=True)
 
 
 main(*sys.argv[1:])

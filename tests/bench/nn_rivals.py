@@ -1,7 +1,9 @@
 """The models of nn_steps.cc in PyTorch and TensorFlow, for bench_nn.py: nn_rivals.py LIBRARY MODEL BATCH STEPS.
 
-LIBRARY is torch, tf (compiled by tf.function) or xla (by XLA besides). Prints the nanoseconds of the median step."""
+LIBRARY is torch, tf (compiled by tf.function) or xla (by XLA besides). Prints the nanoseconds of the median step, and in KiB what
+the process has had at most, and had once the library was imported."""
 
+import re
 import statistics
 import sys
 import time
@@ -18,9 +20,17 @@ else:
     labels = (np.arange(batch) % 10).astype(np.int64)
 
 
+def peak_kib():
+    status = open("/proc/self/status").read()
+    return int(re.search(r"VmHWM:\s*(\d+)", status)[1])
+
+
 def of_torch():
     import torch
     from torch import nn
+
+    global loaded
+    loaded = peak_kib()
 
     class Lstm(nn.Module):
         def __init__(self):
@@ -72,6 +82,8 @@ def transformer_of_keras(layers, keras):
 def of_tensorflow():
     import tensorflow as tf
 
+    global loaded
+    loaded = peak_kib()
     layers = tf.keras.layers
     if model == "cnn":
         net = tf.keras.Sequential([layers.Input((28, 28, 1)), layers.Conv2D(32, 3, activation="relu"), layers.MaxPool2D(),
@@ -106,4 +118,4 @@ for _ in range(steps):
     begin = time.perf_counter_ns()
     step()
     times.append(time.perf_counter_ns() - begin)
-print(round(statistics.median(times)))
+print(round(statistics.median(times)), peak_kib(), loaded)

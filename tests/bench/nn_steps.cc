@@ -1,9 +1,11 @@
 // Steps of models of the layers engine, for bench_nn.py: nn_steps MODEL BATCH STEPS.
 // Prints the nanoseconds of the median step, and of the time from the start of the process' main()
-// to the end of the first.
+// to the end of the first; and in KiB what the process has had at most, and had as main() began.
 #include <cmath>
 #include <cstring>
 #include <det/nn.hpp>
+#include <fstream>
+#include <string>
 
 #include "tests/bench/measure.h"
 
@@ -60,8 +62,17 @@ Case make(const std::string &name, int64_t batch) {
   return images({dense(128, relu), dense(10, softmax)}, {784}, batch);
 }
 
+// Of this program: getrusage() tells that of the one that started it where that was larger.
+long peak_kib() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("VmHWM:")) return std::stol(line.substr(6));
+  bench::die("/proc/self/status has no VmHWM");
+}
+
 int main(int argc, char **argv) {
   if (argc != 4) bench::die("nn_steps needs MODEL BATCH STEPS");
+  const long loaded = peak_kib();
   const int64_t begin = bench::now_ns();
   const Case made = make(argv[1], std::atoll(argv[2]));
   made.model.compile(R"({"optimizer": {"class_name": "SGD", "config": {"learning_rate": 0.01}},
@@ -70,5 +81,6 @@ int main(int argc, char **argv) {
   const int64_t first = bench::now_ns() - begin;
   const auto steps = bench::measure(static_cast<size_t>(std::atoll(argv[3])), 0,
                                     [&](size_t) { made.model.train_on_batch(made.records); });
-  std::printf("%lld %lld\n", static_cast<long long>(steps.median), static_cast<long long>(first));
+  std::printf("%lld %lld %ld %ld\n", static_cast<long long>(steps.median),
+              static_cast<long long>(first), peak_kib(), loaded);
 }
