@@ -1,6 +1,7 @@
 #include "wrappers/nn/backend.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "core/base/environment.h"
 #include "core/base/error.h"
@@ -17,6 +18,14 @@ bool Operands::has_gradients() const {
 
 Array Backend::make_array(const ArrayType &type) {
   return Array(type, allocate(std::max<size_t>(bytes_of(type), 1)));
+}
+
+void Backend::copy(const Array &from, const Array &to) {
+  std::memcpy(to.raw(), from.raw(), to.bytes());
+}
+
+std::shared_ptr<StepState> Backend::make_step_state(uint64_t seed) {
+  return std::make_shared<StepState>(StepState{seed, 0});
 }
 
 #ifdef DET_HAS_ONEDNN

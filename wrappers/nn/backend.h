@@ -1,6 +1,7 @@
 // What computes: plain loops, oneDNN, CUDA.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -22,7 +23,8 @@ struct Operands {
   // An array without memory: nobody asks for that gradient, or there is none.
   std::vector<Array> input_gradients;
   std::vector<Array> output_gradients;
-  uint64_t stream = 0;  // the number of the operation in its program, for random numbers
+  uint64_t stream = 0;           // the number of the operation in its program, for random numbers
+  Dtype precision = Dtype::f32;  // F16 or BF16: all real numbers that go in are of that type
   const StepState *state = nullptr;
 
   bool has_gradients() const;
@@ -33,11 +35,17 @@ struct Operands {
 class Kernel {
  public:
   virtual ~Kernel() = default;
-  // Before forward(): throws Code::invalid for inputs that are refused for their numbers.
-  virtual void check() const {}
   virtual void forward() = 0;
   // After forward(). Writes the gradients that are asked for over what was in their arrays.
   virtual void backward() = 0;
+};
+
+// Work that kernels are given again and again, the same on the same arrays.
+class Recording {
+ public:
+  virtual ~Recording() = default;
+  // Has `work` give the kernels what they have to do, or does what they were given the last time.
+  virtual void run(const std::function<void()> &work) = 0;
 };
 
 class Backend {
@@ -56,6 +64,14 @@ class Backend {
   virtual void synchronize() {}
 
   Array make_array(const ArrayType &type);
+  // What the process writes before each step, or reads after it, where kernels have `array`:
+  // another one where that is quicker, and copy() between the two; else the same.
+  virtual Array make_exchanged(const Array &array) { return array; }
+  // In turn with the kernels.
+  virtual void copy(const Array &from, const Array &to);
+  virtual std::shared_ptr<StepState> make_step_state(uint64_t seed);
+  // Null where it is as quick to give the work each time.
+  virtual std::unique_ptr<Recording> make_recording() { return nullptr; }
 };
 
 // Those of the processor that this build has, the best first.

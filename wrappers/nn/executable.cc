@@ -22,12 +22,17 @@ struct Executable::Step {
   };
 
   std::unique_ptr<Kernel> kernel;
-  bool is_on_host = false;  // a plain loop beside kernels that may still be at work
+  std::function<void()> check;  // of what was fed; or none
+  bool is_on_host = false;      // a plain loop beside kernels that may still be at work
   std::string layer;
-  bool begins_with_fed = false;  // its first input is there before forward()
   bool is_differentiated = false;
   std::vector<Addition> additions;  // after its backward()
   std::vector<size_t> weights;      // whose gradients are complete then
+};
+
+// An array of the process, and that of the kernels, where they are two.
+struct Executable::Exchange {
+  Array process, kernels;
 };
 
 // Gives every value its memory, and every step its kernel.
@@ -74,8 +79,15 @@ class Executable::Assembly {
     const Program::Step &source = program_.steps[number];
     Step step;
     step.layer = source.layer;
-    step.begins_with_fed = is_fed(source.inputs.at(0));
+    if (std::holds_alternative<EmbeddingOp>(source.operation))
+      if (const auto index = fed_index(source.inputs.at(0))) {
+        const auto rows = static_cast<size_t>(program_.values[source.inputs[1]].type.shape[0]);
+        step.check =
+            [ids = exchanged_fed_.at(*index).reshaped(program_.values[source.inputs[0]].type.shape),
+             rows] { EmbeddingOp::check(ids, rows); };
+      }
     Operands operands;
+    operands.precision = precision_of(source);
     operands.stream = number;
     operands.state = &state;
     for (const Value output : source.outputs) {
@@ -96,17 +108,39 @@ class Executable::Assembly {
     return step;
   }
 
-  std::vector<Array> values_of(const std::vector<Value> &which) const {
-    return pick(values_, which);
+  // Those of the process; `exchanges` are the ones that it has beside the kernels' own.
+  std::vector<Array> exchanged(const std::vector<Value> &which,
+                               std::vector<Exchange> &exchanges) const {
+    std::vector<Array> arrays;
+    for (const Value value : which) {
+      const Array &kernels = values_[value];
+      arrays.push_back(backend_.make_exchanged(kernels));
+      if (arrays.back().raw() != kernels.raw()) exchanges.push_back({arrays.back(), kernels});
+    }
+    return arrays;
   }
+  // Before make_step().
+  void set_fed(const std::vector<Array> &fed) { exchanged_fed_ = fed; }
   std::vector<Array> gradients_of(const std::vector<Value> &which) const {
     return pick(gradients_, which);
   }
 
  private:
-  bool is_fed(Value value) const {
+  std::optional<size_t> fed_index(Value value) const {
     while (const Value *same = reshaped_from(value)) value = *same;
-    return program_.values[value].source == Program::Source::fed;
+    const Program::ValueFacts &facts = program_.values[value];
+    return facts.source == Program::Source::fed ? std::optional(facts.index) : std::nullopt;
+  }
+
+  Dtype precision_of(const Program::Step &step) const {
+    std::optional<Dtype> common;
+    for (const Value input : step.inputs) {
+      const Program::ValueFacts &facts = program_.values[input];
+      if (facts.type.dtype != Dtype::f32) continue;
+      if (common.value_or(facts.precision) != facts.precision) return Dtype::f32;
+      common = facts.precision;
+    }
+    return common.value_or(Dtype::f32);
   }
 
   // Of all that is not shared: each may fit where all of them do not.
@@ -156,7 +190,7 @@ class Executable::Assembly {
   const Program &program_;
   const Weights &weights_;
   Backend &backend_;
-  std::vector<Array> values_, gradients_;
+  std::vector<Array> values_, gradients_, exchanged_fed_;
   std::vector<size_t> uses_;  // that make_step() has not come to
   std::vector<bool> is_written_;
 };
@@ -168,11 +202,17 @@ Executable::Executable(const Program &program, const Weights &weights, Backend &
   for (size_t i = 0; i < program.results.size(); ++i)
     if (!loss || i == *loss) assembly.begin_gradient_at(i);
   assembly.give_memory();
+  fed_ = assembly.exchanged(program.fed, sent_);
+  assembly.set_fed(fed_);
   steps_.resize(program.steps.size());
   for (size_t i = steps_.size(); i-- > 0;) steps_[i] = assembly.make_step(i, state);
-  fed_ = assembly.values_of(program.fed);
   fed_gradients_ = assembly.gradients_of(program.fed);
-  results_ = assembly.values_of(program.results);
+  results_ = assembly.exchanged(program.results, received_);
+  for (const Step &step : steps_) {
+    if (step.is_on_host) is_recorded_ = false;
+    for (const Step::Addition &addition : step.additions)
+      if (!addition.kernel) is_recorded_ = false;
+  }
   result_gradients_ = assembly.gradients_of(program.results);
   if (loss && result_gradients_.at(*loss)) result_gradients_[*loss].data()[0] = 1;
 }
@@ -181,24 +221,34 @@ Executable::~Executable() = default;
 
 void Executable::check_fed() const {
   for (const Step &step : steps_) {
-    if (!step.begins_with_fed) continue;
+    if (!step.check) continue;
     try {
-      step.kernel->check();
+      step.check();
     } catch (const Error &refusal) {
       throw Error(refusal.code, "calling the layer " + step.layer + ": " + refusal.what());
     }
   }
 }
 
-void Executable::forward() {
+template <class Work>
+void Executable::run(std::unique_ptr<Recording> &recording, const Work &work) {
+  if (!recording && is_recorded_) recording = backend_.make_recording();
+  // Who makes none is not asked again.
+  if (!recording) is_recorded_ = false;
+  if (recording) recording->run(work);
+  else work();
+}
+
+void Executable::give_forward() {
+  for (const Exchange &one : sent_) backend_.copy(one.process, one.kernels);
   for (const Step &step : steps_) {
     if (step.is_on_host) backend_.synchronize();
     step.kernel->forward();
   }
-  backend_.synchronize();
+  for (const Exchange &one : received_) backend_.copy(one.kernels, one.process);
 }
 
-void Executable::backward(const std::function<void(size_t weight)> &on_weight) {
+void Executable::give_backward(const std::function<void(size_t weight)> &on_weight) {
   for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
     if (step->is_differentiated) {
       if (step->is_on_host) backend_.synchronize();
@@ -209,7 +259,28 @@ void Executable::backward(const std::function<void(size_t weight)> &on_weight) {
     backend_.synchronize();
     for (const size_t weight : step->weights) on_weight(weight);
   }
+}
+
+void Executable::forward() {
+  run(forward_, [this] { give_forward(); });
   backend_.synchronize();
+}
+
+void Executable::backward() {
+  run(backward_, [this] { give_backward({}); });
+  backend_.synchronize();
+}
+
+void Executable::start_gradients(const std::function<void(size_t weight)> &on_weight) {
+  if (on_weight) {
+    run(forward_, [this] { give_forward(); });
+    give_backward(on_weight);
+    return;
+  }
+  run(gradients_, [this] {
+    give_forward();
+    give_backward({});
+  });
 }
 
 }  // namespace det::nn

@@ -26,23 +26,34 @@ class Executable {
   // Where backward() begins, filled by the caller; of a loss it is 1.
   const Array &result_gradient(size_t index) const { return result_gradients_.at(index); }
 
-  // Before forward(): throws Code::invalid, naming the layer and the record, for numbers that were
+  // Throws Code::invalid, naming the layer and the record, for numbers that were
   // fed and that a layer refuses, such as an id that is in no table. Nothing has changed then.
   void check_fed() const;
-  // When it has returned, and as backward() tells of a weight and returns, the process may read
-  // what was computed.
+  // When it has returned the process may read what was computed.
   void forward();
-  // After forward(). `on_weight` is told of each weight as soon as its gradient is complete; it may
-  // be empty.
-  void backward(const std::function<void(size_t weight)> &on_weight = {});
+  // After forward(); the same.
+  void backward();
+  // Both, without waiting for their end: Backend::synchronize() does. `on_weight` is told of each
+  // weight as soon as its gradient is complete, which may then be read; it may be empty.
+  void start_gradients(const std::function<void(size_t weight)> &on_weight = {});
 
  private:
   struct Step;
+  struct Exchange;
   class Assembly;
+
+  // `work` on the back end, recorded where that can be.
+  template <class Work>
+  void run(std::unique_ptr<Recording> &recording, const Work &work);
+  void give_forward();
+  void give_backward(const std::function<void(size_t weight)> &on_weight);
 
   Backend &backend_;
   std::vector<Array> fed_, results_, fed_gradients_, result_gradients_;
   std::vector<Step> steps_;
+  std::vector<Exchange> sent_, received_;  // what was fed, and the results
+  bool is_recorded_ = true;                // no step is on the host
+  std::unique_ptr<Recording> forward_, backward_, gradients_;
 };
 
 }  // namespace det::nn

@@ -19,10 +19,10 @@ constexpr size_t most_plans = 16;
 Model::Model(const Json &described, const ModelOptions &options)
     : graph_(read_model(described)),
       backend_(open_backend(options.backend, options.threads)),
-      state_{options.seed, 0} {
+      state_(backend_->make_step_state(options.seed)) {
   // For what it makes by the way: the weights.
   if (const auto inputs = graph_->input_shapes(1))
-    Plan({Mode::predict, *inputs}, *graph_, nullptr, weights_, *backend_, state_);
+    Plan({Mode::predict, *inputs}, *graph_, nullptr, weights_, *backend_, *state_);
 }
 
 void Model::compile(const Json &options) {
@@ -94,7 +94,7 @@ Plan &Model::plan_for(Mode mode, const std::vector<Array> &inputs, bool has_weig
   for (const Array &input : inputs) key.inputs.push_back(input.shape());
   const Objective *objective = mode == Mode::predict ? nullptr : &compiled().objective;
   const bool was_built = is_built();
-  auto plan = std::make_shared<Plan>(key, *graph_, objective, weights_, *backend_, state_);
+  auto plan = std::make_shared<Plan>(key, *graph_, objective, weights_, *backend_, *state_);
   if (!was_built && compiled_) compiled_->optimizer->attach(weights_);
   if (plans_.size() == most_plans) plans_.pop_back();
   plans_.insert(plans_.begin(), std::move(plan));
@@ -129,13 +129,14 @@ Plan &Model::load(Mode mode, const Batch &batch) {
 bool Model::compute_gradients(Plan &plan) {
   const bool can_be_stopped = observer_.on_gradient || observer_.on_step;
   if (can_be_stopped) weights_.keep_others();
-  ++state_.step;
+  ++state_->step;
   try {
-    plan.executable().forward();
-    plan.executable().backward(observer_.on_gradient);
-    return !observer_.on_step || observer_.on_step();
+    plan.executable().start_gradients(observer_.on_gradient);
+    if (!observer_.on_step) return true;
+    backend_->synchronize();
+    return observer_.on_step();
   } catch (...) {
-    --state_.step;
+    --state_->step;
     if (can_be_stopped) weights_.restore_others();
     throw;
   }
@@ -150,6 +151,7 @@ void Model::train_on_batch(const Batch &batch) {
   if (const auto &scale = compiled_->optimizer->loss_scale()) plan.scale_loss(scale->state().scale);
   if (compute_gradients(plan)) compiled_->optimizer->apply(weights_);
   else compiled_->optimizer->skip();
+  backend_->synchronize();
   computed_ = plans_.front();
   compiled_->gather(plan);
 }

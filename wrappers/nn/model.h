@@ -48,11 +48,11 @@ class Model {
   const Optimizer &optimizer() const;
 
   // Steps that have been trained; how many of them changed weights is the optimizer's to tell.
-  int64_t steps() const { return static_cast<int64_t>(state_.step); }
-  void set_steps(int64_t steps) { state_.step = static_cast<uint64_t>(steps); }
+  int64_t steps() const { return static_cast<int64_t>(state_->step); }
+  void set_steps(int64_t steps) { state_->step = static_cast<uint64_t>(steps); }
   // Of what is drawn while it is trained.
-  uint64_t seed() const { return state_.seed; }
-  void set_seed(uint64_t seed) { state_.seed = seed; }
+  uint64_t seed() const { return state_->seed; }
+  void set_seed(uint64_t seed) { state_->seed = seed; }
   bool is_compiled() const { return compiled_ != nullptr; }
 
   // Told of each trained weight as its gradient is complete, while others are still computed, and
@@ -95,7 +95,7 @@ class Model {
 
   const std::shared_ptr<Graph> graph_;
   const std::shared_ptr<Backend> backend_;
-  StepState state_;
+  const std::shared_ptr<StepState> state_;
   Weights weights_;
   std::shared_ptr<Compiled> compiled_;
   GradientObserver observer_;

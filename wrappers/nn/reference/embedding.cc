@@ -1,8 +1,5 @@
 #include <algorithm>
-#include <cmath>
-#include <optional>
 
-#include "core/base/error.h"
 #include "wrappers/nn/reference/reference_kernels.h"
 
 namespace det::nn {
@@ -15,10 +12,6 @@ class EmbeddingKernel : public ReferenceKernel<EmbeddingOp> {
       : ReferenceKernel(op, operands),
         rows_(static_cast<size_t>(input(1).shape()[0])),
         features_(static_cast<size_t>(input(1).shape()[1])) {}
-
-  void check() const override {
-    for (size_t i = 0; i < input(0).size(); ++i) row_of(i);
-  }
 
   void forward() override {
     for (size_t i = 0; i < input(0).size(); ++i)
@@ -39,23 +32,7 @@ class EmbeddingKernel : public ReferenceKernel<EmbeddingOp> {
   }
 
  private:
-  size_t row_of(size_t i) const {
-    if (input(0).dtype() == Dtype::i32) {
-      const int32_t id = input(0).data<int32_t>()[i];
-      if (id >= 0 && static_cast<size_t>(id) < rows_) return static_cast<size_t>(id);
-      refuse(i, std::to_string(id));
-    }
-    // Not a number fits no comparison.
-    const float id = input(0).data()[i];
-    if (id > -1 && id < static_cast<float>(rows_)) return static_cast<size_t>(id);
-    refuse(i, std::to_string(id));
-  }
-
-  [[noreturn]] void refuse(size_t i, const std::string &id) const {
-    const size_t ids_per_record = input(0).size() / static_cast<size_t>(input(0).shape()[0]);
-    throw Error(Code::invalid, "an id of record " + std::to_string(i / ids_per_record) + " is " +
-                                   id + "; there are 0 to " + std::to_string(rows_ - 1));
-  }
+  size_t row_of(size_t i) const { return EmbeddingOp::row_of(input(0), i, rows_); }
 
   const size_t rows_, features_;
 };
