@@ -8,6 +8,7 @@
 #include "tests/expect_error.h"
 #include "tests/nn/recorded/fixture.h"
 #include "wrappers/nn/array_copy.h"
+#include "wrappers/nn/backend.h"
 
 namespace det::test {
 namespace {
@@ -53,15 +54,16 @@ void compare_slots(const Fixture &fixture, const Json &about, const std::string 
 
 void compare_optimizers(const char *file) {
   const Fixture fixture(file);
+  const auto backend = nn::open_backend("reference");
   fixture.for_each([&](const Json &about, const std::string &name) {
     const nn::Weights weights = weights_of(fixture);
     const auto optimizer = nn::make_optimizer(about["optimizer"]);
-    optimizer->attach(weights);
+    optimizer->attach(weights, *backend);
     for (size_t step = 0; step < 5; ++step) {
       for (size_t i = 0; i < weight_names.size(); ++i)
         nn::copy_elements(part_of(fixture["data/gradients/" + weight_names[i]], step),
                           weights.at(i).gradient, "a gradient");
-      optimizer->apply(weights);
+      optimizer->apply(weights, backend->arithmetic());
       for (size_t i = 0; i < weight_names.size(); ++i)
         expect_recorded(weights.at(i).value,
                         part_of(fixture[name + "/weights/" + weight_names[i]], step), 1e-6,
@@ -133,8 +135,9 @@ void test_each_product_is_rounded_on_every_processor(void **) {
   const float above_one = 1 + 0x1p-13F;
   for (float &gradient : weights.at(0).gradient.elements()) gradient = above_one;
   const auto descent = nn::make_optimizer(optimizer("SGD", {{"learning_rate", above_one}}));
-  descent->attach(weights);
-  descent->apply(weights);
+  const auto backend = nn::open_backend("reference");
+  descent->attach(weights, *backend);
+  descent->apply(weights, backend->arithmetic());
   for (const float value : weights.at(0).value.elements()) assert_true(value == -0x1p-12F);
 }
 

@@ -9,6 +9,9 @@
 
 namespace det::nn {
 
+class WeightArithmetic;
+WeightArithmetic &host_arithmetic();  // weight_arithmetic.h
+
 // What steps have besides their arrays, for kernels that draw random numbers.
 struct StepState {
   uint64_t seed = 0;
@@ -62,6 +65,9 @@ class Backend {
   // waits for all of it. The process reads and writes arrays after that only. Throws what went
   // wrong meanwhile.
   virtual void synchronize() {}
+  // What optimizers compute with, on arrays of this back end. Its work comes after that of kernels
+  // which were asked before, and before that of those which are asked later.
+  virtual WeightArithmetic &arithmetic() { return host_arithmetic(); }
 
   Array make_array(const ArrayType &type);
   // What the process writes before each step, or reads after it, where kernels have `array`:

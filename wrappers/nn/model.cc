@@ -31,7 +31,7 @@ void Model::compile(const Json &options) {
   Optimizer &optimizer = *compiled->optimizer;
   if (!optimizer.loss_scale() && graph_->computes_in(Dtype::f16)) optimizer.scale_loss({});
   compiled->objective.is_scaled = optimizer.loss_scale().has_value();
-  if (is_built()) optimizer.attach(weights_);
+  if (is_built()) optimizer.attach(weights_, *backend_);
   if (const auto inputs = graph_->input_shapes(2); inputs && is_built()) {
     const Program program = prediction_program(*inputs);
     compiled->make_metrics(
@@ -95,7 +95,7 @@ Plan &Model::plan_for(Mode mode, const std::vector<Array> &inputs, bool has_weig
   const Objective *objective = mode == Mode::predict ? nullptr : &compiled().objective;
   const bool was_built = is_built();
   auto plan = std::make_shared<Plan>(key, *graph_, objective, weights_, *backend_, *state_);
-  if (!was_built && compiled_) compiled_->optimizer->attach(weights_);
+  if (!was_built && compiled_) compiled_->optimizer->attach(weights_, *backend_);
   if (plans_.size() == most_plans) plans_.pop_back();
   plans_.insert(plans_.begin(), std::move(plan));
   return *plans_.front();
@@ -149,11 +149,12 @@ void Model::train_on_batch(const Batch &batch) {
                                  "\"adam\"");
   Plan &plan = load(Mode::train, batch);
   if (const auto &scale = compiled_->optimizer->loss_scale()) plan.scale_loss(scale->state().scale);
-  if (compute_gradients(plan)) compiled_->optimizer->apply(weights_);
+  if (compute_gradients(plan)) compiled_->optimizer->apply(weights_, backend_->arithmetic());
   else compiled_->optimizer->skip();
   backend_->synchronize();
   computed_ = plans_.front();
   compiled_->gather(plan);
+  backend_->synchronize();  // weights and slots are anybody's to read now
 }
 
 void Model::test_on_batch(const Batch &batch) {

@@ -1,7 +1,4 @@
 // Optimizers that go by the sum of all gradients so far: Adagrad, Adadelta, FTRL.
-#include <algorithm>
-#include <cmath>
-
 #include "wrappers/nn/optimizers/editions.h"
 
 namespace det::nn {
@@ -25,14 +22,8 @@ class Adagrad : public Optimizer {
  protected:
   std::vector<SlotOptions> slot_options() const override { return {{"accumulator", initial_}}; }
 
-  void update(std::span<float> weights, std::span<const float> gradients) override {
-    const auto rate = static_cast<float>(learning_rate());
-    float *sum = slot(0);
-    for (size_t i = 0; i < weights.size(); ++i) {
-      sum[i] += gradients[i] * gradients[i];
-      const float by = is_outside_ ? std::sqrt(sum[i]) + epsilon_ : std::sqrt(sum[i] + epsilon_);
-      weights[i] -= rate * gradients[i] / by;
-    }
+  UpdateRule rule() override {
+    return AdagradRule{static_cast<float>(learning_rate()), epsilon_, is_outside_};
   }
 
  private:
@@ -54,17 +45,8 @@ class Adadelta : public Optimizer {
     return {{"accumulated_grad"}, {"accumulated_delta_var"}};
   }
 
-  void update(std::span<float> weights, std::span<const float> gradients) override {
-    const auto rate = static_cast<float>(learning_rate());
-    float *squares = slot(0);
-    float *changes = slot(1);
-    for (size_t i = 0; i < weights.size(); ++i) {
-      const float g = gradients[i];
-      squares[i] = rho_.value * squares[i] + rho_.rest * g * g;
-      const float change = std::sqrt(changes[i] + epsilon_) * g / std::sqrt(squares[i] + epsilon_);
-      changes[i] = rho_.value * changes[i] + rho_.rest * change * change;
-      weights[i] -= rate * change;
-    }
+  UpdateRule rule() override {
+    return AdadeltaRule{static_cast<float>(learning_rate()), rho_.value, rho_.rest, epsilon_};
   }
 
  private:
@@ -90,29 +72,16 @@ class Ftrl : public Optimizer {
     return {{"accumulator", initial_}, {"linear"}};
   }
 
-  void update(std::span<float> weights, std::span<const float> gradients) override {
-    if (power_ == 0.5F) walk(weights, gradients, [](float sum) { return std::sqrt(sum); });
-    else walk(weights, gradients, [this](float sum) { return std::pow(sum, power_); });
+  UpdateRule rule() override {
+    const auto rate = static_cast<float>(learning_rate());
+    return FtrlRule{.rate = rate,
+                    .power = power_,
+                    .l1 = l1_,
+                    .l2 = l2_ + beta_ / (2 * rate),
+                    .shrinkage = shrinkage_};
   }
 
  private:
-  template <class Power>
-  void walk(std::span<float> weights, std::span<const float> gradients, const Power &power) {
-    const auto rate = static_cast<float>(learning_rate());
-    const float l2 = l2_ + beta_ / (2 * rate);
-    float *sum = slot(0);
-    float *linear = slot(1);
-    for (size_t i = 0; i < weights.size(); ++i) {
-      const float g = gradients[i];
-      const float before = power(sum[i]);
-      sum[i] += g * g;
-      const float now = power(sum[i]);
-      linear[i] += g + 2 * shrinkage_ * weights[i] - (now - before) / rate * weights[i];
-      const float beyond = std::clamp(linear[i], -l1_, l1_) - linear[i];
-      weights[i] = beyond / (now / rate + 2 * l2);
-    }
-  }
-
   const float power_, initial_, l1_, l2_, shrinkage_, beta_;
 };
 

@@ -1,43 +1,11 @@
 // Adam and its relatives: each divides a mean of gradients by how large they are.
-#include <algorithm>
 #include <cmath>
 
 #include "wrappers/nn/optimizers/editions.h"
-#include "wrappers/nn/vectorised.h"
 
 namespace det::nn {
 
 namespace {
-
-// Of one step; the rests are what the betas leave of 1.
-struct AdamFactors {
-  float alpha, rest_1, rest_2, epsilon;
-};
-
-DET_VECTORISED
-void adam_step(float *weights, const float *gradients, float *m, float *v, size_t count,
-               const AdamFactors &by) {
-  const auto [alpha, rest_1, rest_2, epsilon] = by;
-  for (size_t i = 0; i < count; ++i) {
-    const float g = gradients[i];
-    m[i] += (g - m[i]) * rest_1;
-    v[i] += (g * g - v[i]) * rest_2;
-    weights[i] -= m[i] * alpha / (std::sqrt(v[i]) + epsilon);
-  }
-}
-
-DET_VECTORISED
-void amsgrad_step(float *weights, const float *gradients, float *m, float *v, float *largest,
-                  size_t count, const AdamFactors &by) {
-  const auto [alpha, rest_1, rest_2, epsilon] = by;
-  for (size_t i = 0; i < count; ++i) {
-    const float g = gradients[i];
-    m[i] += (g - m[i]) * rest_1;
-    v[i] += (g * g - v[i]) * rest_2;
-    largest[i] = std::max(largest[i], v[i]);
-    weights[i] -= m[i] * alpha / (std::sqrt(largest[i]) + epsilon);
-  }
-}
 
 // What all of them read. TensorFlow 1 has other names for it.
 class Moments : public Optimizer {
@@ -75,15 +43,10 @@ class Adam : public Moments {
     return slots;
   }
 
-  void update(std::span<float> weights, std::span<const float> gradients) override {
+  UpdateRule rule() override {
     const float alpha = rate() * std::sqrt(1 - power(beta_2_)) / (1 - power(beta_1_));
-    const AdamFactors by{alpha, beta_1_.rest, beta_2_.rest, epsilon_};
-    const size_t count = weights.size();
-    if (is_amsgrad_) {
-      amsgrad_step(weights.data(), gradients.data(), slot(0), slot(1), slot(2), count, by);
-    } else {
-      adam_step(weights.data(), gradients.data(), slot(0), slot(1), count, by);
-    }
+    if (is_amsgrad_) return AmsgradRule{alpha, beta_1_.rest, beta_2_.rest, epsilon_};
+    return AdamRule{alpha, beta_1_.rest, beta_2_.rest, epsilon_};
   }
 
  private:
@@ -100,15 +63,9 @@ class Adamax : public Moments {
  protected:
   std::vector<SlotOptions> slot_options() const override { return {{"m"}, {"u"}}; }
 
-  void update(std::span<float> weights, std::span<const float> gradients) override {
+  UpdateRule rule() override {
     const float alpha = rate() / (1 - power(beta_1_));
-    float *m = slot(0);
-    float *u = slot(1);
-    for (size_t i = 0; i < weights.size(); ++i) {
-      m[i] += (gradients[i] - m[i]) * beta_1_.rest;
-      u[i] = std::max(beta_2_.value * u[i], std::fabs(gradients[i]));
-      weights[i] -= alpha * m[i] / (u[i] + epsilon_);
-    }
+    return AdamaxRule{alpha, beta_1_.rest, beta_2_.value, epsilon_};
   }
 };
 
@@ -126,22 +83,17 @@ class Nadam : public Moments {
  protected:
   std::vector<SlotOptions> slot_options() const override { return {{"m"}, {"v"}}; }
 
-  void update(std::span<float> weights, std::span<const float> gradients) override {
+  UpdateRule rule() override {
     const float now = momentum_at(iterations() + 1);
     const float next = momentum_at(iterations() + 2);
     const float product = product_until(iterations() + 1);
-    const float by_m = next / (1 - product * next);
-    const float by_gradient = (1 - now) / (1 - product);
-    const float by_v = 1 / (1 - power(beta_2_));
-    const float alpha = rate();
-    float *m = slot(0);
-    float *v = slot(1);
-    for (size_t i = 0; i < weights.size(); ++i) {
-      const float g = gradients[i];
-      m[i] += (g - m[i]) * beta_1_.rest;
-      v[i] += (g * g - v[i]) * beta_2_.rest;
-      weights[i] -= alpha * (by_m * m[i] + by_gradient * g) / (std::sqrt(v[i] * by_v) + epsilon_);
-    }
+    return NadamRule{.alpha = rate(),
+                     .rest_1 = beta_1_.rest,
+                     .rest_2 = beta_2_.rest,
+                     .epsilon = epsilon_,
+                     .by_m = next / (1 - product * next),
+                     .by_gradient = (1 - now) / (1 - product),
+                     .by_v = 1 / (1 - power(beta_2_))};
   }
 
  private:

@@ -1,25 +1,19 @@
 #include "wrappers/nn/optimizers/gradient_clipping.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "core/base/error.h"
+#include "wrappers/nn/weight_arithmetic.h"
 
 namespace det::nn {
 
 namespace {
 
-double sum_of_squares(std::span<const float> values) {
-  double sum = 0;
-  for (const float value : values) sum += static_cast<double>(value) * static_cast<double>(value);
-  return sum;
-}
-
 // A gradient that is not a number stays so: nothing hides it.
-void shorten(std::span<float> gradients, double norm, double longest) {
+void shorten(const Array &gradients, double longest, WeightArithmetic &arithmetic) {
+  const double norm = std::sqrt(arithmetic.sum_of_squares(gradients));
   if (norm <= longest) return;
-  const auto by = static_cast<float>(longest / norm);
-  for (float &gradient : gradients) gradient *= by;
+  arithmetic.scale(gradients, static_cast<float>(longest / norm));
 }
 
 }  // namespace
@@ -39,19 +33,13 @@ GradientClipping::GradientClipping(Fields &fields)
 }
 
 // A limit of 0 is none, as in Keras.
-void GradientClipping::clip(const Weights &weights) const {
-  const auto all = weights.gradients().elements();
+void GradientClipping::clip(const Weights &weights, WeightArithmetic &arithmetic) const {
+  const Array &all = weights.gradients();
   if (norm_.value_or(0) > 0)
     for (const Weight &weight : weights.all())
-      if (weight.gradient) {
-        const auto own = weight.gradient.elements();
-        shorten(own, std::sqrt(sum_of_squares(own)), *norm_);
-      }
-  if (global_norm_.value_or(0) > 0) shorten(all, std::sqrt(sum_of_squares(all)), *global_norm_);
-  if (value_.value_or(0) > 0) {
-    const auto limit = static_cast<float>(*value_);
-    for (float &gradient : all) gradient = std::clamp(gradient, -limit, limit);
-  }
+      if (weight.gradient) shorten(weight.gradient, *norm_, arithmetic);
+  if (global_norm_.value_or(0) > 0) shorten(all, *global_norm_, arithmetic);
+  if (value_.value_or(0) > 0) arithmetic.limit(all, static_cast<float>(*value_));
 }
 
 }  // namespace det::nn

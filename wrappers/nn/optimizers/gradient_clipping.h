@@ -8,12 +8,14 @@
 
 namespace det::nn {
 
+class WeightArithmetic;
+
 class GradientClipping {
  public:
   // "clipnorm", "clipvalue", "global_clipnorm": one of them, or none. Throws Code::invalid.
   explicit GradientClipping(Fields &fields);
 
-  void clip(const Weights &weights) const;
+  void clip(const Weights &weights, WeightArithmetic &arithmetic) const;
 
  private:
   std::optional<double> norm_;         // of each weight

@@ -1,29 +1,12 @@
 #include "wrappers/nn/optimizers/loss_scale.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 #include "core/base/error.h"
-#include "wrappers/nn/vectorised.h"
+#include "wrappers/nn/weight_arithmetic.h"
 
 namespace det::nn {
-
-namespace {
-
-// Whether all are finite, in the end.
-DET_VECTORISED
-bool multiply(float *values, size_t count, float by) {
-  constexpr uint32_t infinite = 0x7f800000U;
-  uint32_t others = 0;
-  for (size_t i = 0; i < count; ++i) {
-    values[i] *= by;
-    others |= (std::bit_cast<uint32_t>(values[i]) & infinite) == infinite ? 1U : 0U;
-  }
-  return others == 0;
-}
-
-}  // namespace
 
 LossScale::LossScale(Fields &fields) {
   const bool is_dynamic = fields.flag("dynamic", true);
@@ -44,8 +27,8 @@ LossScale::LossScale(Fields &fields) {
   }
 }
 
-bool LossScale::unscale(const Array &gradients) {
-  const bool is_finite = multiply(gradients.data(), gradients.size(), 1 / state_.scale);
+bool LossScale::unscale(const Array &gradients, WeightArithmetic &arithmetic) {
+  const bool is_finite = arithmetic.scale_and_check(gradients, 1 / state_.scale);
   if (growth_steps_ == 0) return true;
   follow(is_finite);
   return is_finite;

@@ -7,6 +7,8 @@
 
 namespace det::nn {
 
+class WeightArithmetic;
+
 // A fixed factor, or one that finds its size: it is halved, and the step skipped, where gradients
 // are not finite, and doubled after so many steps in which they were.
 class LossScale {
@@ -30,7 +32,7 @@ class LossScale {
 
   // Divides gradients by it. Says whether they are to be applied: where several ranks train, all
   // say the same of the same gradients.
-  bool unscale(const Array &gradients);
+  bool unscale(const Array &gradients, WeightArithmetic &arithmetic);
 
  private:
   void follow(bool is_finite);

@@ -1,10 +1,11 @@
 #include "wrappers/nn/optimizers/optimizer.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "wrappers/nn/backend.h"
+#include "wrappers/nn/weight_arithmetic.h"
 
 namespace det::nn {
 
@@ -57,18 +58,21 @@ void Optimizer::set_learning_rate(double learning_rate) {
   learning_rate_ = checked_rate(learning_rate, "setting the learning rate of " + name());
 }
 
-void Optimizer::attach(const Weights &weights) {
+void Optimizer::attach(const Weights &weights, Backend &backend) {
   const ArrayType type = weights.trained().type();
+  WeightArithmetic &arithmetic = backend.arithmetic();
   slots_.clear();
+  rule_slots_.clear();
   for (const SlotOptions &options : slot_options()) {
-    slots_.push_back({options.name, Array(type)});
-    const auto values = slots_.back().values.elements();
-    std::fill(values.begin(), values.end(), options.initial);
+    slots_.push_back({options.name, backend.make_array(type)});
+    rule_slots_.push_back(slots_.back().values.data());
+    if (options.initial != 0) arithmetic.fill(slots_.back().values, options.initial);
   }
-  if (!average_) return;
-  slots_.push_back({"average", Array(type)});
-  const auto now = weights.trained().elements();
-  std::copy(now.begin(), now.end(), slots_.back().values.data());
+  if (average_) {
+    slots_.push_back({"average", backend.make_array(type)});
+    arithmetic.copy(weights.trained(), slots_.back().values);
+  }
+  backend.synchronize();
 }
 
 void Optimizer::for_each_state(
@@ -79,26 +83,23 @@ void Optimizer::for_each_state(
       if (weight.gradient) give(weight.name + "/" + slot.name, weights.beside(weight, slot.values));
 }
 
-void Optimizer::apply(const Weights &weights) {
-  if (loss_scale_ && !loss_scale_->unscale(weights.gradients())) return skip();
-  const auto values = weights.trained().elements();
-  clipping_.clip(weights);
-  if (weight_decay_ != 0) {
-    const float by = weight_decay_ * static_cast<float>(learning_rate());
-    for (float &value : values) value -= value * by;
-  }
-  update(values, weights.gradients().elements());
+void Optimizer::apply(const Weights &weights, WeightArithmetic &arithmetic) {
+  const Array &values = weights.trained();
+  const Array &gradients = weights.gradients();
+  if (loss_scale_ && !loss_scale_->unscale(gradients, arithmetic)) return skip();
+  clipping_.clip(weights, arithmetic);
+  if (weight_decay_ != 0)
+    arithmetic.decay(values, weight_decay_ * static_cast<float>(learning_rate()));
+  arithmetic.update(rule(), values, gradients, rule_slots_);
   ++iterations_;
-  if (average_) follow(values);
+  if (average_) follow(values, arithmetic);
 }
 
-void Optimizer::follow(std::span<float> weights) {
-  float *average = slots_.back().values.data();
-  const float kept = average_->momentum;
-  const float added = 1 - kept;
-  for (size_t i = 0; i < weights.size(); ++i) average[i] = kept * average[i] + added * weights[i];
+void Optimizer::follow(const Array &weights, WeightArithmetic &arithmetic) {
+  const Array &average = slots_.back().values;
+  arithmetic.follow(average, weights, average_->momentum);
   if (average_->overwrites_every > 0 && iterations_ % average_->overwrites_every == 0)
-    std::copy_n(average, weights.size(), weights.begin());
+    arithmetic.copy(average, weights);
 }
 
 }  // namespace det::nn

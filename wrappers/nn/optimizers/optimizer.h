@@ -4,7 +4,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -12,10 +11,14 @@
 #include "wrappers/nn/keras_fields.h"
 #include "wrappers/nn/optimizers/gradient_clipping.h"
 #include "wrappers/nn/optimizers/loss_scale.h"
+#include "wrappers/nn/optimizers/update_rule.h"
 #include "wrappers/nn/schedules/schedule.h"
 #include "wrappers/nn/weights.h"
 
 namespace det::nn {
+
+class Backend;
+class WeightArithmetic;
 
 // Walks over all trained weights at once, as they lie side by side. Its state is arrays of the same
 // layout, so that what belongs to one weight lies where the weight does.
@@ -31,12 +34,13 @@ class Optimizer {
   // "SGD"
   virtual std::string name() const = 0;
 
-  // Makes the slots. Once, before the first step.
-  void attach(const Weights &weights);
+  // Makes the slots, in memory of the back end. Once, before the first step.
+  void attach(const Weights &weights, Backend &backend);
   // One step: the gradients of `weights` are clipped and applied to their values. Those of a scaled
   // loss are divided by the scale before; where they are then not finite and the scale is not fixed
   // the step counts, and nothing else changes.
-  void apply(const Weights &weights);
+  // Everything is done by the arithmetic, which may have more to do afterwards.
+  void apply(const Weights &weights, WeightArithmetic &arithmetic);
 
   // A step whose gradients are kept for a later one: it counts, and nothing changes.
   void skip() { ++iterations_; }
@@ -71,9 +75,8 @@ class Optimizer {
     float initial = 0;
   };
   virtual std::vector<SlotOptions> slot_options() const { return {}; }
-  // Of as many elements each; iterations() are those before this step.
-  virtual void update(std::span<float> weights, std::span<const float> gradients) = 0;
-  float *slot(size_t index) const { return slots_.at(index).values.data(); }
+  // Of the next step: iterations() are those before it. It takes the slots of slot_options().
+  virtual UpdateRule rule() = 0;
 
  private:
   struct MovingAverage {
@@ -81,7 +84,7 @@ class Optimizer {
     int64_t overwrites_every;  // steps; 0: never
   };
   void read_moving_average(Fields &fields);
-  void follow(std::span<float> weights);
+  void follow(const Array &weights, WeightArithmetic &arithmetic);
 
   double learning_rate_ = 0;
   double decay_ = 0;
@@ -91,7 +94,8 @@ class Optimizer {
   float weight_decay_ = 0;
   std::optional<MovingAverage> average_;
   int64_t iterations_ = 0;
-  std::vector<Slot> slots_;  // the moving average is the last
+  std::vector<Slot> slots_;          // the moving average is the last
+  std::vector<float *> rule_slots_;  // those before it
 };
 
 // From a name in any case ("adam"), or an object with "class_name" and "config": Keras' optimizers,

@@ -1,5 +1,3 @@
-#include <cmath>
-
 #include "wrappers/nn/optimizers/editions.h"
 
 namespace det::nn {
@@ -27,26 +25,17 @@ class RmsProp : public Optimizer {
     return slots;
   }
 
-  void update(std::span<float> weights, std::span<const float> gradients) override {
-    const auto rate = static_cast<float>(learning_rate());
-    float *velocity = slot(0);
-    float *moment = momentum_ != 0 ? slot(1) : nullptr;
-    float *mean = is_centered_ ? slot(momentum_ != 0 ? 2 : 1) : nullptr;
+  UpdateRule rule() override {
     // The older one without momentum adds epsilon to the root.
     const bool is_outside = edition_ == Edition::legacy && momentum_ == 0;
-    for (size_t i = 0; i < weights.size(); ++i) {
-      const float g = gradients[i];
-      velocity[i] = rho_.value * velocity[i] + rho_.rest * g * g;
-      float size = velocity[i];
-      if (mean != nullptr) {
-        mean[i] = rho_.value * mean[i] + rho_.rest * g;
-        size -= mean[i] * mean[i];
-      }
-      const float by = is_outside ? std::sqrt(size) + epsilon_ : std::sqrt(size + epsilon_);
-      float change = rate * g / by;
-      if (moment != nullptr) change = moment[i] = momentum_ * moment[i] + change;
-      weights[i] -= change;
+    const RmsPropFactors by{static_cast<float>(learning_rate()), rho_.value, rho_.rest, epsilon_,
+                            is_outside};
+    if (momentum_ == 0) {
+      if (is_centered_) return CentredRmsPropRule{by};
+      return RmsPropRule{by};
     }
+    if (is_centered_) return CentredRmsPropMomentumRule{by, momentum_};
+    return RmsPropMomentumRule{by, momentum_};
   }
 
  private:

@@ -1,35 +1,8 @@
-#include <cmath>
-
 #include "wrappers/nn/optimizers/editions.h"
-#include "wrappers/nn/vectorised.h"
 
 namespace det::nn {
 
 namespace {
-
-DET_VECTORISED
-void descend(float *weights, const float *gradients, size_t count, float rate) {
-  for (size_t i = 0; i < count; ++i) weights[i] -= rate * gradients[i];
-}
-
-DET_VECTORISED
-void descend_with_momentum(float *weights, const float *gradients, float *velocities, size_t count,
-                           float momentum, float taken, float moved) {
-  for (size_t i = 0; i < count; ++i) {
-    velocities[i] = momentum * velocities[i] - taken * gradients[i];
-    weights[i] += moved * velocities[i];
-  }
-}
-
-DET_VECTORISED
-void descend_with_nesterov(float *weights, const float *gradients, float *velocities, size_t count,
-                           float momentum, float taken, float moved) {
-  for (size_t i = 0; i < count; ++i) {
-    const float change = taken * gradients[i];
-    velocities[i] = momentum * velocities[i] - change;
-    weights[i] += moved * (momentum * velocities[i] - change);
-  }
-}
 
 class Sgd : public Optimizer {
  public:
@@ -47,18 +20,14 @@ class Sgd : public Optimizer {
     return {{"momentum"}};
   }
 
-  void update(std::span<float> weights, std::span<const float> gradients) override {
+  UpdateRule rule() override {
     const auto rate = static_cast<float>(learning_rate());
-    const size_t count = weights.size();
-    if (momentum_ == 0) {
-      descend(weights.data(), gradients.data(), count, rate);
-      return;
-    }
+    if (momentum_ == 0) return SgdRule{rate};
     // Velocities of TensorFlow 1 are without the rate.
     const float taken = is_v1_ ? -1 : rate;
     const float moved = is_v1_ ? -rate : 1;
-    const auto step = is_nesterov_ ? descend_with_nesterov : descend_with_momentum;
-    step(weights.data(), gradients.data(), slot(0), count, momentum_, taken, moved);
+    if (is_nesterov_) return NesterovRule{momentum_, taken, moved};
+    return MomentumRule{momentum_, taken, moved};
   }
 
  private:
@@ -78,14 +47,8 @@ class Lion : public Optimizer {
  protected:
   std::vector<SlotOptions> slot_options() const override { return {{"m"}}; }
 
-  void update(std::span<float> weights, std::span<const float> gradients) override {
-    const auto rate = static_cast<float>(learning_rate());
-    float *m = slot(0);
-    for (size_t i = 0; i < weights.size(); ++i) {
-      const float direction = m[i] * beta_1_ + gradients[i] * (1 - beta_1_);
-      weights[i] -= rate * static_cast<float>((direction > 0) - (direction < 0));
-      m[i] = m[i] * beta_2_ + gradients[i] * (1 - beta_2_);
-    }
+  UpdateRule rule() override {
+    return LionRule{static_cast<float>(learning_rate()), beta_1_, beta_2_};
   }
 
  private:
