@@ -6,10 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "wrappers/nn/host_device.h"
+
 namespace det::nn {
 
 // Philox 4x32-10 (Salmon and others, 2011): four words for a key and a counter.
-inline std::array<uint32_t, 4> philox(uint64_t key, uint64_t stream, uint64_t index) {
+DET_HOST_DEVICE inline std::array<uint32_t, 4> philox(uint64_t key, uint64_t stream,
+                                                      uint64_t index) {
   std::array<uint32_t, 4> words{static_cast<uint32_t>(index), static_cast<uint32_t>(index >> 32U),
                                 static_cast<uint32_t>(stream),
                                 static_cast<uint32_t>(stream >> 32U)};
@@ -27,7 +30,9 @@ inline std::array<uint32_t, 4> philox(uint64_t key, uint64_t stream, uint64_t in
 }
 
 // [0, 1), of 24 bits, as a float has them.
-inline float uniform_from(uint32_t word) { return static_cast<float>(word >> 8U) * 0x1p-24F; }
+DET_HOST_DEVICE inline float uniform_from(uint32_t word) {
+  return static_cast<float>(word >> 8U) * 0x1p-24F;
+}
 
 // A stream of numbers for one purpose, such as the first values of one weight.
 class RandomStream {

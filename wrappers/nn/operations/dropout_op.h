@@ -15,7 +15,7 @@ struct DropoutOp {
   bool is_spatial = false;
   std::optional<uint64_t> seed = {};  // of the layer, in the place of the model's
 
-  float scale() const { return rate < 1 ? 1 / (1 - rate) : 0; }
+  DET_HOST_DEVICE float scale() const { return rate < 1 ? 1 / (1 - rate) : 0; }
   ArrayTypes infer(const ArrayTypes &inputs) const;
 };
 
@@ -23,10 +23,10 @@ struct DropoutOp {
 // one step. The streams of operations lie above those of first values.
 class DropoutDraws {
  public:
-  DropoutDraws(uint64_t seed, uint64_t operation, uint64_t step)
+  DET_HOST_DEVICE DropoutDraws(uint64_t seed, uint64_t operation, uint64_t step)
       : seed_(seed), stream_(((operation + 1) << 40U) + step) {}
 
-  bool is_kept(uint64_t index, float rate) {
+  DET_HOST_DEVICE bool is_kept(uint64_t index, float rate) {
     if (index / 4 != at_ || !is_drawn_) {
       words_ = philox(seed_, stream_, at_ = index / 4);
       is_drawn_ = true;

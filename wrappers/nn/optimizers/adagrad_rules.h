@@ -37,14 +37,13 @@ struct FtrlRule {
   static constexpr size_t slots = 2;
   float rate, power, l1, l2, shrinkage;
 
-  DET_HOST_DEVICE void operator()(float &weight, float gradient, float &sum,
-                                  float &linear) const {
+  DET_HOST_DEVICE void operator()(float &weight, float gradient, float &sum, float &linear) const {
     const float before = raised(sum);
     sum += gradient * gradient;
     const float now = raised(sum);
     linear += gradient + 2 * shrinkage * weight - (now - before) / rate * weight;
-    const float limited = linear < -l1 ? -l1 : l1 < linear ? l1 : linear;
-    weight = (limited - linear) / (now / rate + 2 * l2);
+    const float beyond = limited(linear, -l1, l1) - linear;
+    weight = beyond / (now / rate + 2 * l2);
   }
 
   DET_HOST_DEVICE float raised(float sum) const {

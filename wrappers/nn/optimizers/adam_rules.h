@@ -27,7 +27,7 @@ struct AmsgradRule {
                                   float &largest) const {
     m += (gradient - m) * rest_1;
     v += (gradient * gradient - v) * rest_2;
-    largest = largest < v ? v : largest;
+    largest = larger(largest, v);
     weight -= m * alpha / (std::sqrt(largest) + epsilon);
   }
 };
@@ -38,9 +38,7 @@ struct AdamaxRule {
 
   DET_HOST_DEVICE void operator()(float &weight, float gradient, float &m, float &u) const {
     m += (gradient - m) * rest_1;
-    const float kept = beta_2 * u;
-    const float size = std::fabs(gradient);
-    u = kept < size ? size : kept;
+    u = larger(beta_2 * u, std::fabs(gradient));
     weight -= alpha * m / (u + epsilon);
   }
 };

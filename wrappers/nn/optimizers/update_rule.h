@@ -1,5 +1,5 @@
-// What one step does to one weight, written once for all back ends: the numbers of the step, and the
-// arithmetic on the weight, its gradient and what is kept beside it.
+// What one step does to one weight, written once for all back ends: the numbers of the step, and
+// the arithmetic on the weight, its gradient and what is kept beside it.
 #pragma once
 
 #include <array>
@@ -30,14 +30,11 @@ struct UpdatedArrays {
 template <class Rule>
 DET_HOST_DEVICE inline void update_element(const Rule &rule, const UpdatedArrays &of, size_t i) {
   static_assert(Rule::slots <= most_slots);
-  if constexpr (Rule::slots == 0)
-    rule(of.weights[i], of.gradients[i]);
-  else if constexpr (Rule::slots == 1)
-    rule(of.weights[i], of.gradients[i], of.slots[0][i]);
+  if constexpr (Rule::slots == 0) rule(of.weights[i], of.gradients[i]);
+  else if constexpr (Rule::slots == 1) rule(of.weights[i], of.gradients[i], of.slots[0][i]);
   else if constexpr (Rule::slots == 2)
     rule(of.weights[i], of.gradients[i], of.slots[0][i], of.slots[1][i]);
-  else
-    rule(of.weights[i], of.gradients[i], of.slots[0][i], of.slots[1][i], of.slots[2][i]);
+  else rule(of.weights[i], of.gradients[i], of.slots[0][i], of.slots[1][i], of.slots[2][i]);
 }
 
 }  // namespace det::nn

@@ -1,27 +1,34 @@
-// Each activation and its derivative, of one element.
+// Each activation and its derivative, of one element: for processors and GPUs.
 #pragma once
 
 #include <cmath>
 #include <numbers>
 
-#include "core/base/error.h"
 #include "wrappers/nn/activation.h"
+#include "wrappers/nn/host_device.h"
 
 namespace det::nn {
 
 inline constexpr float selu_scale = 1.05070098735548F;
 inline constexpr float selu_alpha = 1.67326324235437F;
 
-inline float sigmoid(float x) { return 1 / (1 + std::exp(-x)); }
+DET_HOST_DEVICE inline float sigmoid(float x) { return 1 / (1 + std::exp(-x)); }
+// What is no number becomes 0.
+DET_HOST_DEVICE inline float from_0_to(float limit, float x) {
+  return x > 0 ? (x < limit ? x : limit) : 0;
+}
+DET_HOST_DEVICE inline float softplus(float x) {
+  return std::fmax(x, 0.0F) + std::log1p(std::exp(-std::fabs(x)));
+}
 
-inline float activate(Activation activation, float x, float alpha = 1) {
+DET_HOST_DEVICE inline float activate(Activation activation, float x, float alpha = 1) {
   switch (activation) {
     case Activation::linear:
       return x;
     case Activation::relu:
       return x > 0 ? x : 0;
     case Activation::relu6:
-      return std::fmin(std::fmax(x, 0), 6);
+      return from_0_to(6, x);
     case Activation::sigmoid:
       return sigmoid(x);
     case Activation::tanh:
@@ -31,13 +38,13 @@ inline float activate(Activation activation, float x, float alpha = 1) {
     case Activation::selu:
       return selu_scale * (x > 0 ? x : selu_alpha * std::expm1(x));
     case Activation::softplus:
-      return std::fmax(x, 0) + std::log1p(std::exp(-std::fabs(x)));
+      return softplus(x);
     case Activation::softsign:
       return x / (1 + std::fabs(x));
     case Activation::exponential:
       return std::exp(x);
     case Activation::hard_sigmoid:
-      return std::fmin(std::fmax(0.2F * x + 0.5F, 0), 1);
+      return from_0_to(1, 0.2F * x + 0.5F);
     case Activation::silu:
       return x * sigmoid(x);
     case Activation::gelu:
@@ -47,11 +54,11 @@ inline float activate(Activation activation, float x, float alpha = 1) {
     case Activation::leaky_relu:
       return x > 0 ? x : alpha * x;
   }
-  throw Error(Code::internal, "computing an activation: there is no such one");
+  __builtin_unreachable();
 }
 
 // Of what went in, `x`, and what came out, `y`. Those that derive_from_result() look at y alone.
-inline float derivative(Activation activation, float x, float y, float alpha = 1) {
+DET_HOST_DEVICE inline float derivative(Activation activation, float x, float y, float alpha = 1) {
   switch (activation) {
     case Activation::linear:
       return 1;
@@ -89,7 +96,7 @@ inline float derivative(Activation activation, float x, float y, float alpha = 1
     case Activation::leaky_relu:
       return x > 0 ? 1 : alpha;
   }
-  throw Error(Code::internal, "computing the derivative of an activation: there is no such one");
+  __builtin_unreachable();
 }
 
 }  // namespace det::nn

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <vector>
 
+#include "wrappers/nn/loss_arithmetic.h"
 #include "wrappers/nn/reference/reference_kernels.h"
 
 namespace det::nn {
@@ -103,8 +104,6 @@ class SparseLossKernel : public RowKernel<SparseLossOp> {
   }
 
  private:
-  static constexpr float tiny = 1e-7F;
-
   int32_t label(size_t row) const { return input(1).data<int32_t>()[row]; }
   bool is_ignored(size_t row) const {
     return op_.ignored_label && label(row) == *op_.ignored_label;
@@ -117,14 +116,14 @@ class SparseLossKernel : public RowKernel<SparseLossOp> {
 
   float slope_of_logit(float x) const {
     if (op_.from_logits) return 1;
-    return x < tiny || x > 1 - tiny ? 0 : 1 / x;
+    return loss_arithmetic::is_clipped(x) ? 0 : 1 / x;
   }
 
   // Gives the logarithm of the sum of the powers of the logits.
   float read(size_t row) {
     const float *x = prediction(row);
     for (size_t i = 0; i < length_; ++i)
-      logits_[i] = op_.from_logits ? x[i] : std::log(std::clamp(x[i], tiny, 1 - tiny));
+      logits_[i] = op_.from_logits ? x[i] : std::log(loss_arithmetic::clipped(x[i]));
     return log_sum_exp(logits_.data(), length_);
   }
 
