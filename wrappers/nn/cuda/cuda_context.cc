@@ -1,0 +1,160 @@
+#include "wrappers/nn/cuda/cuda_context.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "core/base/environment.h"
+#include "core/base/error.h"
+
+namespace det::nn {
+
+namespace {
+
+constexpr int oldest_driver = 13000;  // that runs what CUDA 13 compiled
+
+// Launchers' variables for the number of a rank among those of its machine.
+constexpr const char *local_rank_variables[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
+                                                "SLURM_LOCALID", "LOCAL_RANK"};
+
+int local_rank() {
+  for (const char *variable : local_rank_variables)
+    if (const std::string value = environment_variable(variable); !value.empty())
+      return std::max(std::atoi(value.c_str()), 0);
+  return 0;
+}
+
+Code code_of(cudaError_t status) {
+  switch (status) {
+    case cudaErrorMemoryAllocation:
+      return Code::no_memory;
+    case cudaErrorNoDevice:
+    case cudaErrorInsufficientDriver:
+    case cudaErrorSystemDriverMismatch:
+    case cudaErrorCompatNotSupportedOnDevice:
+    case cudaErrorNoKernelImageForDevice:
+    case cudaErrorUnsupportedPtxVersion:
+    case cudaErrorSystemNotReady:
+    case cudaErrorDevicesUnavailable:
+      return Code::unsupported;
+    default:
+      return Code::internal;
+  }
+}
+
+const char *remedy_of(Code code) {
+  switch (code) {
+    case Code::no_memory:
+      return "; smaller batches need less of the GPU's memory";
+    case Code::unsupported:
+      return "; nvidia-smi tells which driver and which GPUs there are";
+    default:
+      // What the GPU computed last is lost, and with most errors the process' way to it.
+      return "; go on from the last checkpoint, in a new process";
+  }
+}
+
+int choose_device() {
+  int driver = 0;
+  check_cuda(cudaDriverGetVersion(&driver), "asking for the driver of the GPUs");
+  if (driver == 0)
+    throw Error(Code::unsupported,
+                "opening the back end 'cuda': this machine has no driver for GPUs of NVIDIA; take "
+                "'onednn' or 'reference', which need no GPU");
+  if (driver < oldest_driver)
+    throw Error(Code::unsupported,
+                "opening the back end 'cuda': the driver of the GPUs is for CUDA " +
+                    std::to_string(driver / 1000) + "." + std::to_string(driver % 1000 / 10) +
+                    "; install one for CUDA 13 (580 or later), or take 'onednn' or 'reference'");
+  int count = 0;
+  check_cuda(cudaGetDeviceCount(&count), "opening the back end 'cuda'");
+  if (count == 0) check_cuda(cudaErrorNoDevice, "opening the back end 'cuda'");
+  const int device = local_rank() % count;
+  check_cuda(cudaSetDevice(device), "opening GPU " + std::to_string(device));
+  return device;
+}
+
+}  // namespace
+
+void check_cuda(cudaError_t status, std::string_view doing) {
+  if (status == cudaSuccess) return;
+  cudaGetLastError();  // it has been told
+  const Code code = code_of(status);
+  throw Error(code, std::string(doing) + ": " + cudaGetErrorString(status) + " (" +
+                        cudaGetErrorName(status) + ")" + remedy_of(code));
+}
+
+void check_cublas(cublasStatus_t status, std::string_view doing) {
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  const Code code = status == CUBLAS_STATUS_ALLOC_FAILED    ? Code::no_memory
+                    : status == CUBLAS_STATUS_ARCH_MISMATCH ? Code::unsupported
+                                                            : Code::internal;
+  throw Error(code, std::string(doing) + ": cuBLAS answers " +
+                        std::to_string(static_cast<int>(status)) + remedy_of(code));
+}
+
+void check_cudnn(cudnnStatus_t status, std::string_view doing) {
+  if (status == CUDNN_STATUS_SUCCESS) return;
+  const Code code = status == CUDNN_STATUS_ALLOC_FAILED ? Code::no_memory : Code::internal;
+  throw Error(code, std::string(doing) + ": cuDNN answers '" + cudnnGetErrorString(status) + "'" +
+                        remedy_of(code));
+}
+
+CudaContext::CudaContext()
+    : device_(choose_device()),
+      device_memory_(device_, MemoryPool::Kind::device),
+      process_memory_(device_, MemoryPool::Kind::process) {
+  const std::string doing = "opening GPU " + std::to_string(device_);
+  check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), doing);
+  check_cuda(cudaStreamCreateWithFlags(&copies_, cudaStreamNonBlocking), doing);
+  check_cuda(cudaEventCreateWithFlags(&computed_, cudaEventDisableTiming), doing);
+  check_cuda(cudaEventCreateWithFlags(&copied_, cudaEventDisableTiming), doing);
+  check_cublas(cublasLtCreate(&products_), doing);
+  workspace_ = device_memory_.allocate(workspace_bytes);
+}
+
+CudaContext::~CudaContext() {
+  cudaSetDevice(device_);
+  if (convolutions_ != nullptr) cudnnDestroy(convolutions_);
+  if (products_ != nullptr) cublasLtDestroy(products_);
+  for (cudaEvent_t event : {computed_, copied_})
+    if (event != nullptr) cudaEventDestroy(event);
+  for (cudaStream_t stream : {copies_, stream_})
+    if (stream != nullptr) cudaStreamDestroy(stream);
+}
+
+void CudaContext::use() const { check_cuda(cudaSetDevice(device_), "taking up the GPU again"); }
+
+cudnnHandle_t CudaContext::convolutions() {
+  if (convolutions_ == nullptr) {
+    constexpr std::string_view doing = "opening cuDNN";
+    cudnnHandle_t handle = nullptr;
+    check_cudnn(cudnnCreate(&handle), doing);
+    convolutions_ = handle;
+    check_cudnn(cudnnSetStream(convolutions_, stream_), doing);
+  }
+  return convolutions_;
+}
+
+void CudaContext::copy(const void *from, void *to, size_t bytes) {
+  constexpr std::string_view doing = "copying to or from the GPU";
+  check_cuda(cudaEventRecord(computed_, stream_), doing);
+  check_cuda(cudaStreamWaitEvent(copies_, computed_, 0), doing);
+  check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, copies_), doing);
+  has_copies_ = true;
+  if (!process_memory_.owns(to)) join_copies();
+}
+
+void CudaContext::join_copies() {
+  if (!has_copies_) return;
+  constexpr std::string_view doing = "waiting for copies to or from the GPU";
+  check_cuda(cudaEventRecord(copied_, copies_), doing);
+  check_cuda(cudaStreamWaitEvent(stream_, copied_, 0), doing);
+  has_copies_ = false;
+}
+
+void CudaContext::synchronize() {
+  join_copies();
+  check_cuda(cudaStreamSynchronize(stream_), "computing on the GPU");
+}
+
+}  // namespace det::nn
