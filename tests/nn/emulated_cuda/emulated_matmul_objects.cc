@@ -1,0 +1,198 @@
+// The objects that describe a product to cuBLASLt.
+#include <cstring>
+
+#include "tests/nn/emulated_cuda/emulated_device.h"
+#include "tests/nn/emulated_cuda/emulated_matmul.h"
+
+namespace emulated {
+
+namespace {
+
+// An attribute has exactly the size of what keeps it.
+template <class Field>
+cublasStatus_t set(Field &field, const void *value, size_t size) {
+  if (value == nullptr || size != sizeof field) return CUBLAS_STATUS_INVALID_VALUE;
+  std::memcpy(&field, value, size);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+template <class Inside, class Opaque, class... Fields>
+cublasStatus_t initialize(Opaque *opaque, size_t size, Fields... fields) {
+  if (opaque == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
+  if (size < sizeof(Opaque)) return CUBLAS_STATUS_ALLOC_FAILED;
+  new (opaque) Inside{fields...};
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+template <class Inside, class Opaque, class... Fields>
+cublasStatus_t create(Opaque **opaque, Fields... fields) {
+  if (opaque == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
+  *opaque = new Opaque;
+  return initialize<Inside>(*opaque, sizeof(Opaque), fields...);
+}
+
+template <class Opaque>
+cublasStatus_t destroy(Opaque *opaque) {
+  delete opaque;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+}  // namespace
+
+}  // namespace emulated
+
+using namespace emulated;
+
+struct cublasLtContext {};
+
+cublasStatus_t cublasLtCreate(cublasLtHandle_t *handle) {
+  const auto lock = locked();
+  if (device_error() != cudaSuccess) return CUBLAS_STATUS_NOT_INITIALIZED;
+  *handle = new cublasLtContext;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) { return destroy(handle); }
+
+size_t cublasLtGetVersion() { return CUBLAS_VERSION; }
+
+const char *cublasLtGetStatusName(cublasStatus_t status) {
+  switch (status) {
+    case CUBLAS_STATUS_SUCCESS:
+      return "CUBLAS_STATUS_SUCCESS";
+    case CUBLAS_STATUS_NOT_INITIALIZED:
+      return "CUBLAS_STATUS_NOT_INITIALIZED";
+    case CUBLAS_STATUS_ALLOC_FAILED:
+      return "CUBLAS_STATUS_ALLOC_FAILED";
+    case CUBLAS_STATUS_INVALID_VALUE:
+      return "CUBLAS_STATUS_INVALID_VALUE";
+    case CUBLAS_STATUS_EXECUTION_FAILED:
+      return "CUBLAS_STATUS_EXECUTION_FAILED";
+    case CUBLAS_STATUS_NOT_SUPPORTED:
+      return "CUBLAS_STATUS_NOT_SUPPORTED";
+    default:
+      return "unknown status";
+  }
+}
+
+const char *cublasLtGetStatusString(cublasStatus_t status) { return cublasLtGetStatusName(status); }
+
+cublasStatus_t cublasLtMatrixLayoutInit_internal(cublasLtMatrixLayout_t layout, size_t size,
+                                                 cudaDataType type, uint64_t rows, uint64_t columns,
+                                                 int64_t leading_dimension) {
+  return initialize<MatrixLayout>(layout, size, int32_t{type}, int32_t{CUBLASLT_ORDER_COL}, rows,
+                                  columns, leading_dimension);
+}
+
+cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *layout, cudaDataType type,
+                                          uint64_t rows, uint64_t columns,
+                                          int64_t leading_dimension) {
+  return create<MatrixLayout>(layout, int32_t{type}, int32_t{CUBLASLT_ORDER_COL}, rows, columns,
+                              leading_dimension);
+}
+
+cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout) {
+  return destroy(layout);
+}
+
+cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t opaque,
+                                                cublasLtMatrixLayoutAttribute_t attribute,
+                                                const void *value, size_t size) {
+  if (opaque == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
+  auto &layout = inside<MatrixLayout>(opaque);
+  switch (attribute) {
+    case CUBLASLT_MATRIX_LAYOUT_TYPE:
+      return set(layout.type, value, size);
+    case CUBLASLT_MATRIX_LAYOUT_ORDER:
+      return set(layout.order, value, size);
+    case CUBLASLT_MATRIX_LAYOUT_ROWS:
+      return set(layout.rows, value, size);
+    case CUBLASLT_MATRIX_LAYOUT_COLS:
+      return set(layout.columns, value, size);
+    case CUBLASLT_MATRIX_LAYOUT_LD:
+      return set(layout.leading_dimension, value, size);
+    case CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT:
+      return set(layout.batches, value, size);
+    case CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET:
+      return set(layout.batch_stride, value, size);
+    default:
+      return CUBLAS_STATUS_NOT_SUPPORTED;
+  }
+}
+
+cublasStatus_t cublasLtMatmulDescInit_internal(cublasLtMatmulDesc_t product, size_t size,
+                                               cublasComputeType_t compute, cudaDataType_t scale) {
+  return initialize<Product>(product, size, int32_t{compute}, int32_t{scale});
+}
+
+cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *product, cublasComputeType_t compute,
+                                        cudaDataType_t scale) {
+  return create<Product>(product, int32_t{compute}, int32_t{scale});
+}
+
+cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t product) { return destroy(product); }
+
+cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t opaque,
+                                              cublasLtMatmulDescAttributes_t attribute,
+                                              const void *value, size_t size) {
+  if (opaque == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
+  auto &product = inside<Product>(opaque);
+  switch (attribute) {
+    case CUBLASLT_MATMUL_DESC_COMPUTE_TYPE:
+      return set(product.compute, value, size);
+    case CUBLASLT_MATMUL_DESC_SCALE_TYPE:
+      return set(product.scale, value, size);
+    case CUBLASLT_MATMUL_DESC_POINTER_MODE:
+      return set(product.pointer_mode, value, size);
+    case CUBLASLT_MATMUL_DESC_TRANSA:
+      return set(product.transposed[0], value, size);
+    case CUBLASLT_MATMUL_DESC_TRANSB:
+      return set(product.transposed[1], value, size);
+    case CUBLASLT_MATMUL_DESC_TRANSC:
+      return set(product.transposed[2], value, size);
+    case CUBLASLT_MATMUL_DESC_EPILOGUE:
+      return set(product.epilogue, value, size);
+    case CUBLASLT_MATMUL_DESC_BIAS_POINTER:
+      return set(product.bias, value, size);
+    case CUBLASLT_MATMUL_DESC_BIAS_BATCH_STRIDE:
+      return set(product.bias_stride, value, size);
+    case CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE:
+      return set(product.bias_type, value, size);
+    default:
+      return CUBLAS_STATUS_NOT_SUPPORTED;
+  }
+}
+
+cublasStatus_t cublasLtMatmulPreferenceInit_internal(cublasLtMatmulPreference_t preference,
+                                                     size_t size) {
+  return initialize<Preference>(preference, size);
+}
+
+cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t *preference) {
+  return create<Preference>(preference);
+}
+
+cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t preference) {
+  return destroy(preference);
+}
+
+cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t opaque,
+                                                    cublasLtMatmulPreferenceAttributes_t attribute,
+                                                    const void *value, size_t size) {
+  if (opaque == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
+  auto &preference = inside<Preference>(opaque);
+  switch (attribute) {
+    case CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES:
+      return set(preference.workspace, value, size);
+    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES:
+      return set(preference.alignment[0], value, size);
+    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES:
+      return set(preference.alignment[1], value, size);
+    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES:
+      return set(preference.alignment[2], value, size);
+    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES:
+      return set(preference.alignment[3], value, size);
+    default:
+      return CUBLAS_STATUS_NOT_SUPPORTED;
+  }
+}
