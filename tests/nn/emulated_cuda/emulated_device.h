@@ -6,8 +6,8 @@
 //   memory=BYTES    the device has so much memory in all
 //   work=N          the N-th piece of work that is done from now on (1 is the next) accesses an
 //                   illegal address: said where it is waited for, and by each call after that
-//   fused           cuDNN supports no graph of more than one operation
-//   graphs          cuDNN supports no graph
+//   fused           cuDNN supports no graph of more than one operation: its heuristic says so
+//   graphs          cuDNN supports no graph: plans say so
 #pragma once
 
 #include <cstddef>
