@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tests/nn/emulated_cuda/emulated_device.h"
+#include "tests/nn/emulated_cuda/emulated_opaque.h"
 
 namespace emulated {
 
@@ -31,6 +32,40 @@ bool algorithm_fits(const Algorithm &algorithm, const Task &task) {
 }  // namespace emulated
 
 using namespace emulated;
+
+cublasStatus_t cublasLtMatmulPreferenceInit_internal(cublasLtMatmulPreference_t preference,
+                                                     size_t size) {
+  return initialize<Preference>(preference, size);
+}
+
+cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t *preference) {
+  return create<Preference>(preference);
+}
+
+cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t preference) {
+  return destroy(preference);
+}
+
+cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t opaque,
+                                                    cublasLtMatmulPreferenceAttributes_t attribute,
+                                                    const void *value, size_t size) {
+  if (opaque == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
+  auto &preference = inside<Preference>(opaque);
+  switch (attribute) {
+    case CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES:
+      return set(preference.workspace, value, size);
+    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES:
+      return set(preference.alignment[0], value, size);
+    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES:
+      return set(preference.alignment[1], value, size);
+    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES:
+      return set(preference.alignment[2], value, size);
+    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES:
+      return set(preference.alignment[3], value, size);
+    default:
+      return CUBLAS_STATUS_NOT_SUPPORTED;
+  }
+}
 
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t product,
                                               cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,

@@ -1,9 +1,8 @@
-// What is in the opaque structures of cuBLASLt, which may also lie in memory of the caller's.
+// Products of matrices, as cuBLASLt is told of them.
 #pragma once
 
 #include <cublasLt.h>
 
-#include <new>
 #include <optional>
 
 #include "tests/nn/emulated_cuda/emulated_numbers.h"
@@ -39,13 +38,6 @@ struct Algorithm {
   uint64_t workspace = 0;
   uint32_t alignment[4] = {};  // what it needs
 };
-
-// The structure inside an opaque one.
-template <class Inside, class Opaque>
-Inside &inside(Opaque *opaque) {
-  static_assert(sizeof(Inside) <= sizeof(Opaque));
-  return *std::launder(reinterpret_cast<Inside *>(opaque));
-}
 
 inline std::optional<Number> number_of(int32_t type) {
   switch (type) {

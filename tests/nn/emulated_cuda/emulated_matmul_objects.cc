@@ -1,45 +1,7 @@
 // The objects that describe a product to cuBLASLt.
-#include <cstring>
-
 #include "tests/nn/emulated_cuda/emulated_device.h"
 #include "tests/nn/emulated_cuda/emulated_matmul.h"
-
-namespace emulated {
-
-namespace {
-
-// An attribute has exactly the size of what keeps it.
-template <class Field>
-cublasStatus_t set(Field &field, const void *value, size_t size) {
-  if (value == nullptr || size != sizeof field) return CUBLAS_STATUS_INVALID_VALUE;
-  std::memcpy(&field, value, size);
-  return CUBLAS_STATUS_SUCCESS;
-}
-
-template <class Inside, class Opaque, class... Fields>
-cublasStatus_t initialize(Opaque *opaque, size_t size, Fields... fields) {
-  if (opaque == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
-  if (size < sizeof(Opaque)) return CUBLAS_STATUS_ALLOC_FAILED;
-  new (opaque) Inside{fields...};
-  return CUBLAS_STATUS_SUCCESS;
-}
-
-template <class Inside, class Opaque, class... Fields>
-cublasStatus_t create(Opaque **opaque, Fields... fields) {
-  if (opaque == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
-  *opaque = new Opaque;
-  return initialize<Inside>(*opaque, sizeof(Opaque), fields...);
-}
-
-template <class Opaque>
-cublasStatus_t destroy(Opaque *opaque) {
-  delete opaque;
-  return CUBLAS_STATUS_SUCCESS;
-}
-
-}  // namespace
-
-}  // namespace emulated
+#include "tests/nn/emulated_cuda/emulated_opaque.h"
 
 using namespace emulated;
 
@@ -158,40 +120,6 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t opaque,
       return set(product.bias_stride, value, size);
     case CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE:
       return set(product.bias_type, value, size);
-    default:
-      return CUBLAS_STATUS_NOT_SUPPORTED;
-  }
-}
-
-cublasStatus_t cublasLtMatmulPreferenceInit_internal(cublasLtMatmulPreference_t preference,
-                                                     size_t size) {
-  return initialize<Preference>(preference, size);
-}
-
-cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t *preference) {
-  return create<Preference>(preference);
-}
-
-cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t preference) {
-  return destroy(preference);
-}
-
-cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t opaque,
-                                                    cublasLtMatmulPreferenceAttributes_t attribute,
-                                                    const void *value, size_t size) {
-  if (opaque == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
-  auto &preference = inside<Preference>(opaque);
-  switch (attribute) {
-    case CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES:
-      return set(preference.workspace, value, size);
-    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES:
-      return set(preference.alignment[0], value, size);
-    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES:
-      return set(preference.alignment[1], value, size);
-    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES:
-      return set(preference.alignment[2], value, size);
-    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES:
-      return set(preference.alignment[3], value, size);
     default:
       return CUBLAS_STATUS_NOT_SUPPORTED;
   }
