@@ -3,6 +3,7 @@
 
 #include "tests/cmocka.h"
 #include "tests/expect_error.h"
+#include "tests/nn/suite/operation_suite.h"
 #include "wrappers/nn/backend.h"
 
 namespace det::test {
@@ -39,6 +40,16 @@ void test_a_variable_names_the_back_end(void **) {
   unsetenv("DETNN_BACKEND");
 }
 
+#ifdef EMULATED_CUDA_LIBRARY
+
+void test_emulated_operations(void **) {
+  setenv("DETNN_CUDA_LIBRARY", EMULATED_CUDA_LIBRARY, 1);
+  const auto left = compare_with_loops(*nn::open_backend("cuda"));
+  for (const std::string &name : left) print_message("# left to the loops: %s\n", name.c_str());
+}
+
+#endif
+
 }  // namespace
 }  // namespace det::test
 
@@ -49,6 +60,9 @@ int test_cuda() {
       cmocka_unit_test(test_a_library_of_another_build),
       cmocka_unit_test(test_a_library_of_another_kind),
       cmocka_unit_test(test_a_variable_names_the_back_end),
+#ifdef EMULATED_CUDA_LIBRARY
+      cmocka_unit_test(test_emulated_operations),
+#endif
   };
   return cmocka_run_group_tests_name("cuda", tests, nullptr, nullptr);
 }
