@@ -8,7 +8,9 @@
 #include "wrappers/nn/loss_function.h"
 #include "wrappers/nn/reference/activation_functions.h"
 
-namespace det::nn::loss_arithmetic {
+namespace det::nn {
+
+namespace loss_arithmetic {
 
 // Keras' epsilon: probabilities are kept this far from 0 and 1.
 inline constexpr float tiny = 1e-7F;
@@ -91,4 +93,6 @@ DET_HOST_DEVICE inline Point point_of(const LossFunction &of, float p, float y) 
   }
 }
 
-}  // namespace det::nn::loss_arithmetic
+}  // namespace loss_arithmetic
+
+}  // namespace det::nn

@@ -3,7 +3,9 @@
 
 #include "wrappers/nn/loss_arithmetic.h"
 
-namespace det::nn::loss_arithmetic {
+namespace det::nn {
+
+namespace loss_arithmetic {
 
 DET_HOST_DEVICE inline float log_sum_exp(const float *x, size_t size) {
   float largest = x[0];
@@ -140,4 +142,6 @@ class RowFunction {
   const size_t size_;
 };
 
-}  // namespace det::nn::loss_arithmetic
+}  // namespace loss_arithmetic
+
+}  // namespace det::nn
