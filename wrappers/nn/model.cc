@@ -154,7 +154,6 @@ void Model::train_on_batch(const Batch &batch) {
   backend_->synchronize();
   computed_ = plans_.front();
   compiled_->gather(plan);
-  backend_->synchronize();  // weights and slots are anybody's to read now
 }
 
 void Model::test_on_batch(const Batch &batch) {
