@@ -2,6 +2,7 @@
 #include <cublasLt.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 
 #include "core/base/half.h"
@@ -56,9 +57,11 @@ struct Product {
   }
   // Into d, which is C as well.
   cublasStatus_t multiply(const void *a, Layout of_a, const void *b, Layout of_b, float *d,
-                          Layout of_d, const cublasLtMatmulAlgo_t *algorithm = nullptr) {
-    const auto status = cublasLtMatmul(handle, &described, &alpha, a, &of_a, b, &of_b, &beta, d,
-                                       &of_d, d, &of_d, algorithm, nullptr, 0, nullptr);
+                          Layout of_d, const cublasLtMatmulAlgo_t *algorithm = nullptr,
+                          size_t workspace_size = 0) {
+    const auto status =
+        cublasLtMatmul(handle, &described, &alpha, a, &of_a, b, &of_b, &beta, d, &of_d, d, &of_d,
+                       algorithm, nullptr, workspace_size, nullptr);
     cudaDeviceSynchronize();
     return status;
   }
@@ -224,9 +227,30 @@ void test_an_algorithm_wants_alignment_and_its_workspace(void **) {
   look_up();
   assert_true(found.workspaceSize > 0);
   assert_equal(multiply(d.data()), CUBLAS_STATUS_INVALID_VALUE);
+  // Nor is its size enough.
+  assert_equal(each.multiply(a.data(), of_a, a.data(), of_a, d.data(), of_d, &found.algo, 1024),
+               CUBLAS_STATUS_INVALID_VALUE);
   of_a = layout(3, 2, 2);
   assert_equal(look_up(), CUBLAS_STATUS_INVALID_VALUE);
   assert_equal(count, 0);
+}
+
+// On the host, or behind the end of what was allocated.
+void test_memory_out_of_reach_makes_the_device_fail(void **) {
+  std::vector<float> on_host(6);
+  const ManagedNumbers a(two_by_three), d(product), short_by_one({1, 2, 3, 4, 5});
+  const Layout of_b = layout(2, 3, 2), of_a = layout(3, 2, 3), of_d = layout(2, 2, 2);
+  for (const float *b : {on_host.data(), short_by_one.data()}) {
+    setenv("EMULATED_CUDA_FAIL", "work=1000", 1);
+    Product each;
+    assert_equal(each.multiply(b, of_b, a.data(), of_a, d.data(), of_d), CUBLAS_STATUS_SUCCESS);
+    assert_equal(cudaGetLastError(), cudaErrorIllegalAddress);
+    assert_equal(each.multiply(a.data(), of_b, a.data(), of_a, d.data(), of_d),
+                 CUBLAS_STATUS_EXECUTION_FAILED);
+    unsetenv("EMULATED_CUDA_FAIL");
+    assert_equal(cudaDeviceSynchronize(), cudaSuccess);
+  }
+  assert_equal(d.values(), product);
 }
 
 }  // namespace
@@ -243,6 +267,7 @@ int test_emulated_matmul() {
       cmocka_unit_test(test_factors_may_have_16_bits),
       cmocka_unit_test(test_what_does_not_fit_is_refused),
       cmocka_unit_test(test_an_algorithm_wants_alignment_and_its_workspace),
+      cmocka_unit_test(test_memory_out_of_reach_makes_the_device_fail),
   };
   return cmocka_run_group_tests_name("emulated_matmul", tests, nullptr, nullptr);
 }
