@@ -2,6 +2,9 @@
 # Makes the Python environments of the tests, .venv, .venv-integrations and .venv-objects, of what
 # tests/python/requirements*.txt name; does nothing where that is done. DETCORE_VENV, DETCORE_VENV_INTEGRATIONS and
 # DETCORE_VENV_OBJECTS name some that are elsewhere, and are used as they are.
+#
+# `python_env.sh cuda` makes .venv-cuda, where no CUDA toolkit is found: compiler, headers and libraries, for
+# libdetnn-cuda.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -48,6 +51,10 @@ make_horovod() {
     echo "python_env.sh: Horovod was not compiled: see pip's message above" >&2
 }
 
+if [ "${1:-}" = cuda ]; then
+  $python wrappers/nn/cuda/find_cuda.py . >/dev/null 2>&1 || make .venv-cuda tests/python/requirements-cuda.txt
+  exit
+fi
 [ -n "${DETCORE_VENV:-}" ] || make .venv tests/python/requirements.txt tests/python/requirements-any-python.txt
 [ -n "${DETCORE_VENV_INTEGRATIONS:-}" ] || {
   make .venv-integrations tests/python/requirements-integrations.txt
