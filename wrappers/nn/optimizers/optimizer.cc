@@ -86,7 +86,7 @@ void Optimizer::for_each_state(
 void Optimizer::apply(const Weights &weights, WeightArithmetic &arithmetic) {
   const Array &values = weights.trained();
   const Array &gradients = weights.gradients();
-  if (loss_scale_ && !loss_scale_->unscale(gradients, arithmetic)) return skip();
+  if (loss_scale_ && !loss_scale_->unscale(gradients, arithmetic)) return count_step();
   clipping_.clip(weights, arithmetic);
   if (weight_decay_ != 0)
     arithmetic.decay(values, weight_decay_ * static_cast<float>(learning_rate()));

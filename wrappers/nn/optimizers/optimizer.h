@@ -43,7 +43,7 @@ class Optimizer {
   void apply(const Weights &weights, WeightArithmetic &arithmetic);
 
   // A step whose gradients are kept for a later one: it counts, and nothing changes.
-  void skip() { ++iterations_; }
+  void count_step() { ++iterations_; }
 
   // Of the next step.
   double learning_rate() const;
