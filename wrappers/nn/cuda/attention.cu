@@ -61,6 +61,8 @@ class BatchedMatMulKernel : public CudaKernel<BatchedMatMulOp> {
  private:
   ProductShape shape(size_t rows, size_t columns, size_t depth, bool transpose_a,
                      bool transpose_b) const {
+    // Matrices of a batch lie side by side.
+    const size_t width = operands_.precision == Dtype::f32 ? sizeof(float) : sizeof(uint16_t);
     return {.rows = rows,
             .columns = columns,
             .depth = depth,
@@ -68,7 +70,9 @@ class BatchedMatMulKernel : public CudaKernel<BatchedMatMulOp> {
             .transpose_b = transpose_b,
             .batch = sizes_.batch,
             .precision = operands_.precision,
-            .alignment = 4};  // of one of a batch
+            .alignment = alignment_of({sizes_.rows * sizes_.depth * width,
+                                       sizes_.depth * sizes_.columns * width,
+                                       sizes_.rows * sizes_.columns * width})};
   }
 
   const ProductSizes sizes_;

@@ -74,6 +74,13 @@ cublasLtEpilogue_t epilogue_of(ProductShape::Then then) {
 
 }  // namespace
 
+uint32_t alignment_of(std::initializer_list<size_t> bytes) {
+  size_t common = 16;
+  for (const size_t one : bytes)
+    while (one % common != 0) common /= 2;
+  return static_cast<uint32_t>(common);
+}
+
 struct Product::Plan {
   Plan(const CudaContext &context, const ProductShape &shape) {
     const cudaDataType_t type = type_of(shape.precision);

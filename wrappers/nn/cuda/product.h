@@ -1,6 +1,8 @@
 // Products of matrices by cuBLASLt.
 #pragma once
 
+#include <initializer_list>
+
 #include "wrappers/nn/array.h"
 #include "wrappers/nn/cuda/cuda_context.h"
 
@@ -18,6 +20,9 @@ struct ProductShape {
   enum class Then { nothing, bias, relu, bias_and_relu } then = Then::nothing;
   uint32_t alignment = 16;  // of all addresses, in bytes
 };
+
+// Of addresses that are so many bytes from one of an array: the more of it, the quicker.
+uint32_t alignment_of(std::initializer_list<size_t> bytes);
 
 // Of one shape; made once, and run again and again with any addresses. None of its sizes is 0.
 class Product {

@@ -56,7 +56,7 @@ class CudaRecurrentKernel : public CudaKernel<Op> {
                             .depth = sizes_.units,
                             .row_of_a = sizes_.steps * sizes_.units,
                             .row_of_c = sizes_.steps * sizes_.width,
-                            .alignment = sizeof(float)}),
+                            .alignment = alignment_of({sizes_.units * sizeof(float)})}),
         to_x_(context, {.rows = sizes_.batch * sizes_.steps,
                         .columns = sizes_.features,
                         .depth = sizes_.width,
@@ -70,14 +70,14 @@ class CudaRecurrentKernel : public CudaKernel<Op> {
                             .depth = sizes_.width,
                             .transpose_b = true,
                             .row_of_a = sizes_.steps * sizes_.width,
-                            .alignment = sizeof(float)}),
+                            .alignment = alignment_of({sizes_.units * sizeof(float)})}),
         to_recurrent_(context, {.rows = sizes_.units,
                                 .columns = sizes_.width,
                                 .depth = sizes_.batch,
                                 .transpose_a = true,
                                 .row_of_a = sizes_.steps * sizes_.units,
                                 .row_of_b = sizes_.steps * sizes_.width,
-                                .alignment = sizeof(float)}),
+                                .alignment = alignment_of({sizes_.units * sizeof(float)})}),
         of_bias_(*context, sizes_.batch * sizes_.steps, sizes_.width) {}
 
   void forward() override {
