@@ -1,28 +1,17 @@
 // Layers and models against those of Keras: tests/data/nn/layers.
-#include "core/base/error.h"
 #include "tests/cmocka.h"
 #include "tests/nn/recorded/recorded_call.h"
+#include "tests/nn/suite/back_ends.h"
 
 namespace det::test {
 namespace {
 
-std::vector<std::shared_ptr<nn::Backend>> back_ends() {
-  std::vector<std::shared_ptr<nn::Backend>> opened;
-  for (const char *name : {"reference", "onednn"}) {
-    try {
-      opened.push_back(nn::open_backend(name));
-    } catch (const Error &e) {
-      print_message("# SKIP the back end %s: %s\n", name, e.what());
-    }
-  }
-  return opened;
-}
-
 // `skipped`: what Keras has and we have not, said at every run.
 void compare(const char *file, const std::vector<std::string> &skipped = {}) {
   const Fixture fixture(file);
-  for (const auto &backend : back_ends()) {
-    print_message("# %s on the back end %s\n", file, backend->name());
+  for (const std::string &name : compared_back_ends()) {
+    const auto backend = nn::open_backend(name);
+    print_message("# %s on the back end %s\n", file, name.c_str());
     fixture.for_each(
         [&](const Json &about, const std::string &) {
           RecordedCall call(fixture, about, *backend);

@@ -3,6 +3,7 @@
 #include "tests/cmocka.h"
 #include "tests/expect_error.h"
 #include "tests/nn/recorded/fixture.h"
+#include "tests/nn/suite/back_ends.h"
 #include "wrappers/nn/array_copy.h"
 #include "wrappers/nn/executable.h"
 #include "wrappers/nn/graph.h"
@@ -16,9 +17,9 @@ using nn::Array;
 // What is predicted, or what it is computed from, with a loss of it.
 class LossOf {
  public:
-  LossOf(const Json &loss, const Array &x, const Array &truth, const Array *weights,
-         const nn::Graph *graph = nullptr)
-      : loss_(nn::make_loss(loss)) {
+  LossOf(const std::string &backend, const Json &loss, const Array &x, const Array &truth,
+         const Array *weights, const nn::Graph *graph = nullptr)
+      : loss_(nn::make_loss(loss)), backend_(nn::open_backend(backend)) {
     nn::ProgramBuilder builder(weights_, true);
     nn::Value prediction = builder.feed(x.type(), true);
     if (graph != nullptr) prediction = graph->compute(builder, {{prediction}, {}, {}}).at(0);
@@ -28,7 +29,7 @@ class LossOf {
     if (weights != nullptr) given = builder.feed(weights->type());
     const nn::Value value = loss_->add(builder, true_value, prediction, given);
     program_ = builder.finish({value});
-    weights_.settle(0);
+    weights_.settle(0, backend_.get());
     executable_ = std::make_unique<nn::Executable>(program_, weights_, *backend_, state_, 0);
     nn::copy_elements(x, executable_->fed(0), "x");
     nn::copy_elements(truth, executable_->fed(1), "what is true");
@@ -45,33 +46,44 @@ class LossOf {
 
  private:
   std::shared_ptr<const nn::Loss> loss_;
-  std::shared_ptr<nn::Backend> backend_ = nn::open_backend("reference");
+  std::shared_ptr<nn::Backend> backend_;
   nn::Weights weights_;
   nn::StepState state_;
   nn::Program program_;
   std::unique_ptr<nn::Executable> executable_;
 };
 
+// Of each back end: `compare` is told of it, and of the case.
+template <class Compare>
+void compare_losses(const Fixture &fixture, const Compare &compare) {
+  for (const std::string &backend : compared_back_ends())
+    fixture.for_each(
+        [&](const Json &about, const std::string &name) { compare(backend, about, name); });
+}
+
 void test_values_and_gradients(void **) {
   const Fixture fixture("losses/values");
-  fixture.for_each([&](const Json &about, const std::string &name) {
-    const auto data = [&](const char *key) -> const Array & {
-      return fixture["data/" + about[key].get<std::string>()];
-    };
-    const Array *weights = about["weights"].is_null() ? nullptr : &data("weights");
-    LossOf(about["loss"], data("predicted"), data("true"), weights)
-        .compare(fixture[name + "/value"], fixture[name + "/gradient"], 2e-6);
-  });
+  compare_losses(fixture,
+                 [&](const std::string &backend, const Json &about, const std::string &name) {
+                   const auto data = [&](const char *key) -> const Array & {
+                     return fixture["data/" + about[key].get<std::string>()];
+                   };
+                   const Array *weights = about["weights"].is_null() ? nullptr : &data("weights");
+                   LossOf(backend, about["loss"], data("predicted"), data("true"), weights)
+                       .compare(fixture[name + "/value"], fixture[name + "/gradient"], 2e-6);
+                 });
 }
 
 // Graphs of TensorFlow fold 1 + epsilon into one number, which near 1 is seen.
 void test_logits_are_reached_under_layers(void **) {
   const Fixture fixture("losses/under_layers");
-  fixture.for_each([&](const Json &about, const std::string &name) {
-    const auto graph = nn::read_model(about["model"]);
-    LossOf(about["loss"], fixture[name + "/x"], fixture[name + "/true"], nullptr, graph.get())
-        .compare(fixture[name + "/value"], fixture[name + "/gradient"], 1e-5);
-  });
+  compare_losses(fixture,
+                 [&](const std::string &backend, const Json &about, const std::string &name) {
+                   const auto graph = nn::read_model(about["model"]);
+                   LossOf(backend, about["loss"], fixture[name + "/x"], fixture[name + "/true"],
+                          nullptr, graph.get())
+                       .compare(fixture[name + "/value"], fixture[name + "/gradient"], 1e-5);
+                 });
 }
 
 void test_wrong_losses_are_refused(void **) {

@@ -7,6 +7,7 @@
 #include "tests/cmocka.h"
 #include "tests/expect_error.h"
 #include "tests/nn/recorded/fixture.h"
+#include "tests/nn/suite/back_ends.h"
 #include "wrappers/nn/array_copy.h"
 #include "wrappers/nn/backend.h"
 
@@ -17,12 +18,12 @@ using nn::Array;
 
 const std::vector<std::string> weight_names{"kernel", "bias"};
 
-nn::Weights weights_of(const Fixture &fixture) {
+nn::Weights weights_of(const Fixture &fixture, nn::Backend *backend) {
   nn::Weights weights;
   const auto zeros = nn::make_initializer("zeros", "a test");
   for (const std::string &name : weight_names)
     weights.find_or_add(name, {fixture["data/weights/" + name].shape(), zeros});
-  weights.settle(0);
+  weights.settle(0, backend);
   for (size_t i = 0; i < weight_names.size(); ++i)
     nn::copy_elements(fixture["data/weights/" + weight_names[i]], weights.at(i).value, "a weight");
   return weights;
@@ -52,18 +53,17 @@ void compare_slots(const Fixture &fixture, const Json &about, const std::string 
   }
 }
 
-void compare_optimizers(const char *file) {
-  const Fixture fixture(file);
-  const auto backend = nn::open_backend("reference");
+void compare_optimizers(const Fixture &fixture, nn::Backend &backend) {
   fixture.for_each([&](const Json &about, const std::string &name) {
-    const nn::Weights weights = weights_of(fixture);
+    const nn::Weights weights = weights_of(fixture, &backend);
     const auto optimizer = nn::make_optimizer(about["optimizer"]);
-    optimizer->attach(weights, *backend);
+    optimizer->attach(weights, backend);
     for (size_t step = 0; step < 5; ++step) {
       for (size_t i = 0; i < weight_names.size(); ++i)
         nn::copy_elements(part_of(fixture["data/gradients/" + weight_names[i]], step),
                           weights.at(i).gradient, "a gradient");
-      optimizer->apply(weights, backend->arithmetic());
+      optimizer->apply(weights, backend.arithmetic());
+      backend.synchronize();
       for (size_t i = 0; i < weight_names.size(); ++i)
         expect_recorded(weights.at(i).value,
                         part_of(fixture[name + "/weights/" + weight_names[i]], step), 1e-6,
@@ -71,6 +71,12 @@ void compare_optimizers(const char *file) {
       compare_slots(fixture, about, name, weights, *optimizer, step);
     }
   });
+}
+
+void compare_optimizers(const char *file) {
+  const Fixture fixture(file);
+  for (const std::string &name : compared_back_ends())
+    compare_optimizers(fixture, *nn::open_backend(name));
 }
 
 void test_optimizers_of_keras(void **) { compare_optimizers("optimizers/keras"); }

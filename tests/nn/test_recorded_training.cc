@@ -6,6 +6,7 @@
 #include "tests/expect_error.h"
 #include "tests/nn/recorded/fixture.h"
 #include "tests/nn/recorded/recorded_call.h"
+#include "tests/nn/suite/back_ends.h"
 #include "wrappers/nn/array_copy.h"
 
 namespace det::test {
@@ -17,11 +18,11 @@ constexpr size_t batches = 3;
 
 class RecordedTraining {
  public:
-  RecordedTraining(const Fixture &fixture, const Json &about)
+  RecordedTraining(const Fixture &fixture, const Json &about, const std::string &backend)
       : fixture_(fixture),
         about_(about),
         prefix_(about["name"].get<std::string>() + "/"),
-        model_(about["model"], {0, "reference"}) {
+        model_(about["model"], {0, backend}) {
     std::vector<nn::Shape> shapes;
     for (size_t i = 0; i < about["weights"].size(); ++i)
       shapes.push_back(recorded("weights", i).shape());
@@ -115,9 +116,12 @@ class RecordedTraining {
 
 void compare_steps(const char *file) {
   const Fixture fixture(file);
-  fixture.for_each([&](const Json &about, const std::string &) {
-    RecordedTraining(fixture, about).train_and_compare();
-  });
+  for (const std::string &backend : compared_back_ends()) {
+    print_message("# %s on the back end %s\n", file, backend.c_str());
+    fixture.for_each([&](const Json &about, const std::string &) {
+      RecordedTraining(fixture, about, backend).train_and_compare();
+    });
+  }
 }
 
 void test_steps_are_those_of_keras(void **) { compare_steps("training/steps"); }
