@@ -1,10 +1,11 @@
 // The device that stands for a GPU in tests: that it does nothing too early, and fails as told.
 #include <cmath>
-#include <cstdlib>
+#include <thread>
 
 #include "tests/cmocka.h"
 #include "tests/nn/emulated_cuda/emulated_memory.h"
 #include "tests/nn/emulated_cuda/emulated_stream.h"
+#include "tests/nn/emulated_cuda/failing.h"
 #include "tests/nn/emulated_cuda/managed_numbers.h"
 
 namespace det::test {
@@ -24,14 +25,6 @@ struct Event {
   Event(const Event &) = delete;
   Event &operator=(const Event &) = delete;
   ~Event() { cudaEventDestroy(handle); }
-};
-
-// For the time of a test, or less.
-struct Failing {
-  explicit Failing(const char *how) { setenv("EMULATED_CUDA_FAIL", how, 1); }
-  Failing(const Failing &) = delete;
-  Failing &operator=(const Failing &) = delete;
-  ~Failing() { unsetenv("EMULATED_CUDA_FAIL"); }
 };
 
 void add(const Stream &stream, float *to, float value) {
@@ -124,6 +117,34 @@ void test_captures_are_ended_by_waiting_and_by_allocating(void **) {
   assert_equal(cudaStreamEndCapture(stream.handle, &graph), cudaSuccess);
   cudaGraphDestroy(graph);
   cudaFree(memory);
+  cudaGetLastError();
+}
+
+void test_a_capture_may_leave_other_threads_alone(void **) {
+  const auto allocate = [] {
+    void *memory = nullptr;
+    const cudaError_t status = cudaMalloc(&memory, 4);
+    if (status == cudaSuccess) cudaFree(memory);
+    cudaGetLastError();
+    return status;
+  };
+  const auto elsewhere = [&] {
+    cudaError_t status{};
+    std::thread([&] { status = allocate(); }).join();
+    return status;
+  };
+  const Stream stream;
+  cudaGraph_t graph;
+  cudaStreamBeginCapture(stream.handle, cudaStreamCaptureModeThreadLocal);
+  assert_equal(elsewhere(), cudaSuccess);
+  assert_equal(cudaStreamEndCapture(stream.handle, &graph), cudaSuccess);
+  cudaGraphDestroy(graph);
+  cudaStreamBeginCapture(stream.handle, cudaStreamCaptureModeThreadLocal);
+  assert_equal(allocate(), cudaErrorStreamCaptureUnsupported);
+  assert_equal(cudaStreamEndCapture(stream.handle, &graph), cudaErrorStreamCaptureInvalidated);
+  cudaStreamBeginCapture(stream.handle, cudaStreamCaptureModeGlobal);
+  assert_equal(elsewhere(), cudaErrorStreamCaptureUnsupported);
+  assert_equal(cudaStreamEndCapture(stream.handle, &graph), cudaErrorStreamCaptureInvalidated);
   cudaGetLastError();
 }
 
@@ -220,6 +241,7 @@ int test_emulated_cuda() {
       cmocka_unit_test(test_what_is_captured_is_done_when_launched),
       cmocka_unit_test(test_a_capture_includes_streams_that_wait_for_it),
       cmocka_unit_test(test_captures_are_ended_by_waiting_and_by_allocating),
+      cmocka_unit_test(test_a_capture_may_leave_other_threads_alone),
       cmocka_unit_test(test_memory_is_no_number_and_has_an_owner),
       cmocka_unit_test(test_there_may_be_no_device),
       cmocka_unit_test(test_memory_may_run_out),

@@ -38,6 +38,7 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mo
   if (queue.capture != nullptr) return noted(cudaErrorIllegalState);
   queue.capture = std::make_shared<Capture>();
   queue.capture->mode = mode;
+  queue.capture->thread = std::this_thread::get_id();
   queue.capture->queues = {stream->queue};
   queue.captured = queue.joined = 0;
   return cudaSuccess;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "tests/nn/emulated_cuda/emulated_stream.h"
@@ -21,6 +22,7 @@ struct Graph {
 // From the beginning of a capture to its end.
 struct Capture {
   cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;
+  std::thread::id thread;  // that began it
   bool valid = true;
   std::vector<std::shared_ptr<Queue>> queues;  // that which began, then those that waited for it
   std::shared_ptr<Graph> graph = std::make_shared<Graph>();
@@ -47,7 +49,8 @@ cudaError_t wait_in_capture(const std::shared_ptr<Queue> &waiting, const CUevent
 // Ends the capture that a stream is part of, if any, for all its streams.
 void end_capture(Queue &queue);
 
-// What no capture allows on any stream, such as allocating: it makes the capture invalid.
+// What no capture allows on any stream, such as allocating: it makes the capture invalid. One of
+// the mode ThreadLocal forbids it to its thread, one that is Relaxed to nobody.
 cudaError_t refused_while_capturing();
 
 std::shared_ptr<Queue> queue_of(cudaStream_t stream);

@@ -25,6 +25,12 @@ void give(Queue &queue, Work work) {
   ++queue.given;
 }
 
+bool forbids_calls(const Capture &capture) {
+  return capture.mode == cudaStreamCaptureModeGlobal ||
+         (capture.mode == cudaStreamCaptureModeThreadLocal &&
+          capture.thread == std::this_thread::get_id());
+}
+
 // Nobody can wait for work that is only recorded.
 cudaError_t wait_for(Queue &queue, uint64_t count) {
   if (queue.capture != nullptr) {
@@ -61,7 +67,7 @@ void enqueue(cudaStream_t stream, Work work) {
 
 cudaError_t refused_while_capturing() {
   for (const auto &queue : queues())
-    if (queue->capture != nullptr && queue->capture->mode != cudaStreamCaptureModeRelaxed) {
+    if (queue->capture != nullptr && forbids_calls(*queue->capture)) {
       queue->capture->valid = false;
       return noted(cudaErrorStreamCaptureUnsupported);
     }
