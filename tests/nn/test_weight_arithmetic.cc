@@ -7,6 +7,7 @@
 #include "tests/cmocka.h"
 #include "tests/nn/suite/far_backend.h"
 #include "tests/nn/suite/operation_case.h"
+#include "tests/nn/suite/optimizer_cases.h"
 #include "tests/nn/suite/small_model.h"
 
 namespace det::test {
@@ -58,38 +59,14 @@ Calls calls_of(const Json &config) {
   return far.arithmetic().calls;
 }
 
-Json older(const char *class_name, Json config) {
-  Json described = layer(class_name, std::move(config));
-  described["module"] = "keras.optimizers.legacy";
-  return described;
-}
-
 void test_each_rule_is_the_back_ends(void **) {
-  for (const Json &config : {
-           layer("SGD", {{"learning_rate", 0.1}}),
-           layer("SGD", {{"momentum", 0.9}}),
-           layer("SGD", {{"momentum", 0.9}, {"nesterov", true}}),
-           layer("MomentumOptimizer", {{"learning_rate", 0.1}, {"momentum", 0.9}}),
-           layer("Lion", Json::object()),
-           layer("Adam", Json::object()),
-           layer("Adam", {{"amsgrad", true}}),
-           layer("Adamax", Json::object()),
-           layer("Nadam", Json::object()),
-           layer("RMSprop", Json::object()),
-           layer("RMSprop", {{"momentum", 0.5}}),
-           layer("RMSprop", {{"centered", true}}),
-           layer("RMSprop", {{"momentum", 0.5}, {"centered", true}}),
-           older("RMSprop", Json::object()),
-           layer("Adadelta", Json::object()),
-       })
+  for (const Json &config : optimizers_of_each_rule())
     assert_true(calls_of(config) == Calls{"update"});
 }
 
 void test_slots_begin_there(void **) {
-  const Calls calls{"fill", "update"};
-  assert_true(calls_of("adagrad") == calls);
-  assert_true(calls_of("ftrl") == calls);
-  assert_true(calls_of(layer("RMSPropOptimizer", Json::object())) == calls);
+  for (const Json &config : optimizers_of_filled_slots())
+    assert_true(calls_of(config) == Calls({"fill", "update"}));
 }
 
 void test_all_else_of_a_step_is_done_there(void **) {

@@ -1,0 +1,116 @@
+// Whole models on the emulated GPU, step by step against the plain loops. A step is given as it is
+// at first, recorded the second time, and replayed from the third on.
+#include "tests/cmocka.h"
+#include "tests/nn/suite/back_ends.h"
+#include "tests/nn/suite/model_pair.h"
+#include "tests/nn/suite/optimizer_cases.h"
+
+namespace det::test {
+namespace {
+
+constexpr int steps = 6;
+
+void compare_steps(const Json &described, const Json &optimizer, const nn::Batch &batch) {
+  ModelPair pair(described, sparse_losses(optimizer), emulated_cuda());
+  for (int step = 0; step < steps; ++step)
+    pair.train(optimizer.dump() + ", step " + std::to_string(step), batch);
+}
+
+void test_every_optimizer(void **) {
+  for (const auto &each :
+       {optimizers_of_each_rule(), optimizers_of_filled_slots(), optimizers_that_do_more()})
+    for (const Json &optimizer : each) compare_steps(small_model(), optimizer, batch_of(8));
+}
+
+void test_kinds_of_layers(void **) {
+  const Json descent = layer("SGD", {{"learning_rate", 0.1}, {"momentum", 0.9}});
+  compare_steps(model_of_images(), descent, images(6));
+  compare_steps(model_of_ids(), descent, ids(6));
+}
+
+// What lies outside of the recorded arrays: batches, learning rate, what is done in between.
+void test_what_changes_between_steps(void **) {
+  ModelPair pair(model_of_images(), sparse_losses("adam"), emulated_cuda());
+  for (int step = 0; step < steps; ++step) {
+    const std::string when = " after step " + std::to_string(step);
+    pair.both("the rate" + when, [&](nn::Model &model) {
+      model.train_on_batch(images(6, static_cast<uint64_t>(step)));
+      model.optimizer().set_learning_rate(0.01 / (step + 1));
+    });
+    pair.train("fewer records" + when, images(2));
+    pair.test("tested" + when, images(6));
+    pair.predict("predicted" + when, images(3));
+    if (step == 3)
+      pair.both("reset", [&](nn::Model &model) {
+        model.reset_metrics();
+        model.train_on_batch(images(6));
+      });
+  }
+}
+
+void test_records_that_weigh(void **) {
+  ModelPair pair(small_model(), sparse_losses("sgd"), emulated_cuda());
+  nn::Batch batch = batch_of(4);
+  batch.weights.emplace_back(nn::ArrayType{{4}, nn::Dtype::f32});
+  for (int step = 0; step < steps; ++step) {
+    for (size_t i = 0; i < 4; ++i)
+      batch.weights[0].data()[i] = static_cast<float>(i) / static_cast<float>(step + 1);
+    pair.train("step " + std::to_string(step), batch);
+  }
+}
+
+// To the bit: what is kept is multiplied by a number, and the draws are those of the processor.
+void test_each_step_draws_anew(void **) {
+  const Json described = sequential(
+      {layer("InputLayer", {{"batch_input_shape", {nullptr, 16}}, {"name", "x"}}),
+       layer("Dropout", {{"rate", 0.5}}), layer("Dropout", {{"rate", 0.2}, {"seed", 9}})});
+  ModelPair pair(described, {{"optimizer", "sgd"}, {"loss", "mse"}}, emulated_cuda());
+  const nn::Array x(nn::ArrayType{{4, 16}, nn::Dtype::f32});
+  for (float &value : x.elements()) value = 1;
+  std::vector<std::vector<float>> drawn;
+  for (int step = 0; step < steps; ++step) {
+    pair.train("step " + std::to_string(step), {{x}, {x}, {}});
+    const auto loops = pair.loops.results().at(0).elements();
+    const auto other = pair.other.results().at(0).elements();
+    assert_memory_equal(other.data(), loops.data(), loops.size_bytes());
+    const std::vector<float> now(other.begin(), other.end());
+    for (const auto &before : drawn) assert_false(now == before);
+    drawn.push_back(now);
+  }
+}
+
+Json with_policy(const char *policy) {
+  Json described = small_model();
+  described["config"]["dtype"] = policy;
+  return described;
+}
+
+// The loss' scale goes into each step, and follows from its gradients.
+void test_mixed_precision(void **) {
+  const Json growing =
+      layer("LossScaleOptimizer",
+            {{"inner_optimizer", "sgd"}, {"initial_scale", 8}, {"dynamic_growth_steps", 2}});
+  compare_steps(with_policy("mixed_float16"), growing, batch_of(8));
+  compare_steps(with_policy("mixed_bfloat16"), "sgd", batch_of(8));
+  // Gradients overflow until it is small enough.
+  const Json large =
+      layer("LossScaleOptimizer",
+            {{"inner_optimizer", "sgd"}, {"initial_scale", 0x1p127}, {"dynamic_growth_steps", 2}});
+  compare_steps(with_policy("mixed_float16"), large, batch_of(8));
+}
+
+}  // namespace
+}  // namespace det::test
+
+int test_cuda_training() {
+  using namespace det::test;
+  const CMUnitTest tests[] = {
+      cmocka_unit_test(test_every_optimizer),
+      cmocka_unit_test(test_kinds_of_layers),
+      cmocka_unit_test(test_what_changes_between_steps),
+      cmocka_unit_test(test_records_that_weigh),
+      cmocka_unit_test(test_each_step_draws_anew),
+      cmocka_unit_test(test_mixed_precision),
+  };
+  return cmocka_run_group_tests_name("cuda_training", tests, nullptr, nullptr);
+}
