@@ -48,8 +48,7 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t size, cudaMemcpyK
   if (size == 0) return cudaSuccess;
   if (!fits(kind, to, from) || !is_inside(to, size) || !is_inside(from, size))
     return noted(cudaErrorInvalidValue);
-  enqueue(stream, [to, from, size] { std::memmove(to, from, size); });
-  return cudaSuccess;
+  return enqueue(stream, [to, from, size] { std::memmove(to, from, size); });
 }
 
 cudaError_t cudaMemsetAsync(void *to, int value, size_t size, cudaStream_t stream) {
@@ -57,8 +56,7 @@ cudaError_t cudaMemsetAsync(void *to, int value, size_t size, cudaStream_t strea
   if (const cudaError_t error = device_error(); error != cudaSuccess) return error;
   if (size == 0) return cudaSuccess;
   if (!may_be_device(to) || !is_inside(to, size)) return noted(cudaErrorInvalidValue);
-  enqueue(stream, [to, value, size] { std::memset(to, value, size); });
-  return cudaSuccess;
+  return enqueue(stream, [to, value, size] { std::memset(to, value, size); });
 }
 
 cudaError_t cudaMemAdvise(const void *pointer, size_t size, cudaMemoryAdvise, cudaMemLocation) {
@@ -70,6 +68,5 @@ cudaError_t cudaMemPrefetchAsync(const void *pointer, size_t size, cudaMemLocati
                                  cudaStream_t stream) {
   const auto lock = locked();
   if (const cudaError_t error = check_managed(pointer, size); error != cudaSuccess) return error;
-  enqueue(stream, [] {});
-  return cudaSuccess;
+  return enqueue(stream, [] {});
 }

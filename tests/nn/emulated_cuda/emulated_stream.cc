@@ -60,9 +60,12 @@ void run_all() {
   for (const auto &queue : queues()) run_until(*queue, queue->given);
 }
 
-void enqueue(cudaStream_t stream, Work work) {
+cudaError_t enqueue(cudaStream_t stream, Work work) {
   const auto lock = locked();
-  if (device_error() == cudaSuccess) give(*queue_of(stream), std::move(work));
+  if (const cudaError_t error = device_error(); error != cudaSuccess) return error;
+  Queue &queue = *queue_of(stream);
+  give(queue, std::move(work));
+  return cudaSuccess;
 }
 
 cudaError_t refused_while_capturing() {

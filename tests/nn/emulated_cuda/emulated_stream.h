@@ -11,8 +11,8 @@ namespace emulated {
 using Work = std::function<void()>;
 
 // Gives work to a stream; into its graph while the stream is captured. After an error of the device
-// that stays (cudaGetLastError() has it) it is dropped. For what stands for kernels, and for the
-// libraries that are emulated.
-void enqueue(cudaStream_t stream, Work work);
+// that stays, which is returned, it is dropped. For what stands for kernels, and for the libraries
+// that are emulated.
+cudaError_t enqueue(cudaStream_t stream, Work work);
 
 }  // namespace emulated

@@ -16,6 +16,8 @@
 
 namespace det::nn {
 
+inline constexpr std::string_view giving_work = "giving work to the GPU";
+
 #ifdef __CUDACC__
 
 inline constexpr int threads_of_block = 256;
@@ -77,14 +79,23 @@ __global__ void visit_rows(size_t rows, Visit visit) {
 
 inline constexpr size_t most_blocks = 1U << 16U;
 
+// What an earlier call of anybody's left as the last error is not taken for that of this one.
+template <class Visit>
+void launch(const CudaContext &context, void (*kernel)(size_t, Visit), size_t blocks,
+            unsigned threads, size_t count, const Visit &visit) {
+  cudaLaunchConfig_t configuration{};
+  configuration.gridDim = dim3(static_cast<unsigned>(blocks < most_blocks ? blocks : most_blocks));
+  configuration.blockDim = dim3(threads);
+  configuration.stream = context.stream();
+  check_cuda(cudaLaunchKernelEx(&configuration, kernel, count, visit), giving_work);
+}
+
 // visit(i) for each element, in any order.
 template <class Visit>
 void for_each(const CudaContext &context, size_t count, const Visit &visit) {
   if (count == 0) return;
   const size_t blocks = (count + threads_of_block - 1) / threads_of_block;
-  visit_elements<<<static_cast<unsigned>(blocks < most_blocks ? blocks : most_blocks),
-                   threads_of_block, 0, context.stream()>>>(count, visit);
-  check_cuda(cudaPeekAtLastError(), "giving work to the GPU");
+  launch(context, visit_elements<Visit>, blocks, threads_of_block, count, visit);
 }
 
 // visit(group, row) for each row of about `length` elements, in any order.
@@ -93,9 +104,7 @@ void for_each_row(const CudaContext &context, size_t rows, size_t length, const 
   if (rows == 0) return;
   unsigned threads = 32;
   while (threads < length && threads < threads_of_block) threads *= 2;
-  visit_rows<<<static_cast<unsigned>(rows < most_blocks ? rows : most_blocks), threads, 0,
-               context.stream()>>>(rows, visit);
-  check_cuda(cudaPeekAtLastError(), "giving work to the GPU");
+  launch(context, visit_rows<Visit>, rows, threads, rows, visit);
 }
 
 #else
@@ -124,16 +133,18 @@ class RowGroup {
 
 template <class Visit>
 void for_each(const CudaContext &context, size_t count, const Visit &visit) {
-  emulated::enqueue(context.stream(), [=] {
+  const auto work = [=] {
     for (size_t i = 0; i < count; ++i) visit(i);
-  });
+  };
+  check_cuda(emulated::enqueue(context.stream(), work), giving_work);
 }
 
 template <class Visit>
 void for_each_row(const CudaContext &context, size_t rows, size_t, const Visit &visit) {
-  emulated::enqueue(context.stream(), [=] {
+  const auto work = [=] {
     for (size_t row = 0; row < rows; ++row) visit(RowGroup(), row);
-  });
+  };
+  check_cuda(emulated::enqueue(context.stream(), work), giving_work);
 }
 
 #endif
