@@ -32,6 +32,8 @@ Failure read_failure(const std::string &text) {
     failure.memory = std::stoull(text.substr(7));
   } else if (text.starts_with("work=")) {
     failure.work = std::stoull(text.substr(5));
+  } else if (text == "capture") {
+    failure.capture = true;
   } else if (text == "fused") {
     failure.fused = true;
   } else if (text == "graphs") {

@@ -6,6 +6,7 @@
 //   memory=BYTES    the device has so much memory in all
 //   work=N          the N-th piece of work that is done from now on (1 is the next) accesses an
 //                   illegal address: said where it is waited for, and by each call after that
+//   capture         a stream that is captured takes no work
 //   fused           cuDNN supports no graph of more than one operation: its heuristic says so
 //   graphs          cuDNN supports no graph: plans say so
 #pragma once
@@ -25,6 +26,7 @@ struct Failure {
   int driver_version = emulated::driver_version;
   size_t memory = usual_memory;
   size_t work = 0;  // how many pieces are left until one fails; 0: none fails
+  bool capture = false;
   bool fused = false;
   bool graphs = false;
 };

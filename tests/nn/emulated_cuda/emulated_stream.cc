@@ -64,6 +64,10 @@ cudaError_t enqueue(cudaStream_t stream, Work work) {
   const auto lock = locked();
   if (const cudaError_t error = device_error(); error != cudaSuccess) return error;
   Queue &queue = *queue_of(stream);
+  if (queue.capture != nullptr && failure().capture) {
+    queue.capture->valid = false;
+    return noted(cudaErrorStreamCaptureUnsupported);
+  }
   give(queue, std::move(work));
   return cudaSuccess;
 }
