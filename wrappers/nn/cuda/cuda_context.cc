@@ -99,10 +99,13 @@ void check_cudnn(cudnnStatus_t status, std::string_view doing) {
                         remedy_of(code));
 }
 
-CudaContext::CudaContext()
-    : device_(choose_device()),
-      device_memory_(device_, MemoryPool::Kind::device),
-      process_memory_(device_, MemoryPool::Kind::process) {
+CudaContext::CudaContext(int device)
+    : device_(device),
+      device_memory_(device, MemoryPool::Kind::device),
+      process_memory_(device, MemoryPool::Kind::process) {}
+
+// What is open by the time that something fails is closed: there is an object already.
+CudaContext::CudaContext() : CudaContext(choose_device()) {
   const std::string doing = "opening GPU " + std::to_string(device_);
   check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), doing);
   check_cuda(cudaStreamCreateWithFlags(&copies_, cudaStreamNonBlocking), doing);

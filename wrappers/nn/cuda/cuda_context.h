@@ -21,7 +21,8 @@ void check_cudnn(cudnnStatus_t status, std::string_view doing);
 // Shared by a back end, its kernels and their arrays; whoever is last closes it.
 class CudaContext {
  public:
-  // The device of this process' rank among those of the machine. Throws Code::unsupported.
+  // The device of this process' rank among those of the machine. Throws Code::unsupported, and
+  // Code::no_memory.
   CudaContext();
   CudaContext(const CudaContext &) = delete;
   CudaContext &operator=(const CudaContext &) = delete;
@@ -49,7 +50,9 @@ class CudaContext {
   void synchronize();
 
  private:
-  int device_ = 0;
+  explicit CudaContext(int device);
+
+  const int device_;
   cudaStream_t stream_ = nullptr, copies_ = nullptr;
   cudaEvent_t computed_ = nullptr, copied_ = nullptr;
   bool has_copies_ = false;
