@@ -41,6 +41,21 @@ Code code_of(cudaError_t status) {
   }
 }
 
+Code code_of(cudnnStatus_t status) {
+  switch (status) {
+    case CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED:
+    case CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED:
+      return Code::no_memory;
+    case CUDNN_STATUS_NOT_INITIALIZED:
+    case CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH:
+    case CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED:
+    case CUDNN_STATUS_NOT_SUPPORTED_SUBLIBRARY_UNAVAILABLE:
+      return Code::unsupported;
+    default:
+      return Code::internal;
+  }
+}
+
 const char *remedy_of(Code code) {
   switch (code) {
     case Code::no_memory:
@@ -94,9 +109,12 @@ void check_cublas(cublasStatus_t status, std::string_view doing) {
 
 void check_cudnn(cudnnStatus_t status, std::string_view doing) {
   if (status == CUDNN_STATUS_SUCCESS) return;
-  const Code code = status == CUDNN_STATUS_ALLOC_FAILED ? Code::no_memory : Code::internal;
-  throw Error(code, std::string(doing) + ": cuDNN answers '" + cudnnGetErrorString(status) + "'" +
-                        remedy_of(code));
+  const Code code = code_of(status);
+  const char *const remedy = code == Code::unsupported
+                                 ? "; install all libraries of cuDNN 9 for CUDA 13, of one version"
+                                 : remedy_of(code);
+  throw Error(
+      code, std::string(doing) + ": cuDNN answers '" + cudnnGetErrorString(status) + "'" + remedy);
 }
 
 CudaContext::CudaContext(int device)
