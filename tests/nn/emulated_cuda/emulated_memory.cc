@@ -24,6 +24,9 @@ struct Allocation {
   Place place;
 };
 
+// Managed memory is where it is used: there may be more of it than the device has.
+bool is_of_device(Place place) { return place == Place::device; }
+
 auto &allocations = *new std::map<uintptr_t, Allocation>;
 size_t used = 0;
 
@@ -41,7 +44,7 @@ cudaError_t allocate(void **pointer, size_t size, Place place) {
   if (const cudaError_t error = refused_while_capturing(); error != cudaSuccess) return error;
   *pointer = nullptr;
   if (size == 0) return cudaSuccess;
-  const bool of_device = place != Place::pinned;
+  const bool of_device = is_of_device(place);
   if (of_device && size > failure().memory - std::min(used, failure().memory))
     return noted(cudaErrorMemoryAllocation);
   if (posix_memalign(pointer, alignment, size) != 0) return noted(cudaErrorMemoryAllocation);
@@ -54,7 +57,7 @@ cudaError_t allocate(void **pointer, size_t size, Place place) {
 void release(void *pointer) {
   const auto found = allocations.find(address(pointer));
   if (found == allocations.end()) return;
-  if (found->second.place != Place::pinned) used -= found->second.size;
+  if (is_of_device(found->second.place)) used -= found->second.size;
   std::memset(pointer, not_a_number, found->second.size);
   allocations.erase(found);
   std::free(pointer);

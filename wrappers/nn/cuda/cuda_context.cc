@@ -59,7 +59,7 @@ Code code_of(cudnnStatus_t status) {
 const char *remedy_of(Code code) {
   switch (code) {
     case Code::no_memory:
-      return "; smaller batches need less of the GPU's memory";
+      return "; smaller batches need less";
     case Code::unsupported:
       return "; nvidia-smi tells which driver and which GPUs there are";
     default:

@@ -1,10 +1,10 @@
 #include "wrappers/nn/cuda/memory_pool.h"
 
-#include <cuda_runtime_api.h>
-
+#include <algorithm>
 #include <string>
 
 #include "core/base/error.h"
+#include "wrappers/nn/cuda/cuda_context.h"
 
 namespace det::nn {
 
@@ -12,10 +12,9 @@ namespace {
 
 // Blocks have an eighth more than is asked for at most: so that many sizes are few.
 size_t rounded(size_t bytes) {
+  if (bytes > SIZE_MAX / 2) throw Error(Code::no_memory, "making an array for the GPU: too large");
   size_t step = 512;
-  while (step * 8 < bytes) step *= 2;
-  if (bytes > SIZE_MAX - step)
-    throw Error(Code::no_memory, "making an array for the GPU: too large");
+  while (step < bytes / 8) step *= 2;
   return (bytes + step - 1) / step * step;
 }
 
@@ -44,14 +43,10 @@ class MemoryPool::Blocks {
       release_kept();
       status = ask(&block, size);
     }
-    if (status != cudaSuccess) {
-      cudaGetLastError();
-      throw Error(status == cudaErrorMemoryAllocation ? Code::no_memory : Code::internal,
-                  "making room for " + std::to_string(size) + " bytes " +
-                      (kind_ == Kind::device ? "on the GPU: " : "to exchange with the GPU: ") +
-                      cudaGetErrorString(status) + "; smaller batches need less");
-    }
+    check_cuda(status, "making room for " + std::to_string(size) + " bytes " +
+                           (kind_ == Kind::device ? "on the GPU" : "to exchange with the GPU"));
     sizes_.emplace(static_cast<std::byte *>(block), size);
+    given_ += size;
     return static_cast<std::byte *>(block);
   }
 
@@ -72,6 +67,13 @@ class MemoryPool::Blocks {
  private:
   cudaError_t ask(void **block, size_t size) const {
     if (kind_ == Kind::process) return cudaHostAlloc(block, size, cudaHostAllocPortable);
+    // What is beyond the device's own would be given all the same, and moved to and fro in each
+    // step.
+    size_t free = 0;
+    size_t whole = 0;
+    if (const cudaError_t status = cudaMemGetInfo(&free, &whole); status != cudaSuccess)
+      return status;
+    if (size > whole - std::min(whole, given_)) return cudaErrorMemoryAllocation;
     const cudaError_t status = cudaMallocManaged(block, size, cudaMemAttachGlobal);
     // Advice only: devices that take none have it all the same.
     const cudaMemLocation here{cudaMemLocationTypeDevice, {device_}};
@@ -86,6 +88,7 @@ class MemoryPool::Blocks {
       if (kind_ == Kind::process) cudaFreeHost(block);
       else cudaFree(block);
       sizes_.erase(block);
+      given_ -= size;
     }
     kept_.clear();
   }
@@ -94,6 +97,7 @@ class MemoryPool::Blocks {
   const Kind kind_;
   mutable std::mutex mutex_;
   std::map<std::byte *, size_t> sizes_;      // of all blocks
+  size_t given_ = 0;                         // their sum
   std::multimap<size_t, std::byte *> kept_;  // that nobody uses
 };
 
