@@ -214,6 +214,8 @@ Executable::Executable(const Program &program, const Weights &weights, Backend &
       if (!addition.kernel) is_recorded_ = false;
   }
   result_gradients_ = assembly.gradients_of(program.results);
+  // Kernels may have begun to work as they were made.
+  backend.synchronize();
   if (loss && result_gradients_.at(*loss)) result_gradients_[*loss].data()[0] = 1;
 }
 

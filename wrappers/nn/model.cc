@@ -73,6 +73,7 @@ void Model::check_built() const {
                 "asking the model '" + graph_->name() +
                     "' for its weights: it does not say what comes in, and so has none "
                     "before its first batch");
+  backend_->synchronize();
 }
 
 Optimizer &Model::optimizer() { return *compiled().optimizer; }
@@ -128,7 +129,10 @@ Plan &Model::load(Mode mode, const Batch &batch) {
 
 bool Model::compute_gradients(Plan &plan) {
   const bool can_be_stopped = observer_.on_gradient || observer_.on_step;
-  if (can_be_stopped) weights_.keep_others();
+  if (can_be_stopped) {
+    backend_->synchronize();
+    weights_.keep_others();
+  }
   ++state_->step;
   try {
     plan.executable().start_gradients(observer_.on_gradient);
@@ -136,9 +140,19 @@ bool Model::compute_gradients(Plan &plan) {
     backend_->synchronize();
     return observer_.on_step();
   } catch (...) {
+    const bool is_at_rest = rests();
     --state_->step;
-    if (can_be_stopped) weights_.restore_others();
+    if (can_be_stopped && is_at_rest) weights_.restore_others();
     throw;
+  }
+}
+
+bool Model::rests() const {
+  try {
+    backend_->synchronize();
+    return true;
+  } catch (const Error &) {
+    return false;
   }
 }
 

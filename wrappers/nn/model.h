@@ -35,7 +35,8 @@ class Model {
   const Graph &graph() const { return *graph_; }
   const Weights &weights() const { return weights_; }
   bool is_built() const { return weights_.is_settled(); }
-  // Throws Code::state where it has no weights yet.
+  // Before its weights are read or written by others. Throws Code::state where it has none yet, and
+  // what a device failed with that had them.
   void check_built() const;
 
   // {"optimizer": ..., "loss": ..., "loss_weights": [...], "metrics": [...]}, the last three for
@@ -91,6 +92,9 @@ class Model {
   // Of the loaded plan, as one step that is whole or has not been. Says whether the gradients are
   // to be applied.
   bool compute_gradients(Plan &plan);
+  // Waits for what a step that has failed may still be doing. False where the device has failed,
+  // whose memory cannot be reached.
+  bool rests() const;
   Compiled &compiled() const;
 
   const std::shared_ptr<Graph> graph_;
