@@ -18,6 +18,7 @@ struct Windows {
     const int64_t end = window * stride - before + size;
     return end < image ? end : image;
   }
+  DET_HOST_DEVICE int64_t elements(int64_t window) const { return end(window) - first(window); }
   // Those windows that an element is in, likewise.
   DET_HOST_DEVICE int64_t first_with(int64_t element) const {
     const int64_t past = element + before - size;
@@ -44,6 +45,23 @@ struct Images {
     const auto at = static_cast<int64_t>(i);
     return {at / channels / columns / rows, at / channels / columns % rows, at / channels % columns,
             at % channels};
+  }
+
+  // visit(element) for each that is in the window of an element of y.
+  template <class Visit>
+  DET_DEVICE void each_element(size_t i, const Visit &visit) const {
+    const Place at = window(i);
+    for (int64_t r = down.first(at.row); r < down.end(at.row); ++r)
+      for (int64_t c = across.first(at.column); c < across.end(at.column); ++c)
+        visit(in_x(at.n, r, c, at.channel));
+  }
+  // visit(window, its elements) for each that an element of x is in.
+  template <class Visit>
+  DET_DEVICE void each_window(size_t i, const Visit &visit) const {
+    const Place at = element(i);
+    for (int64_t r = down.first_with(at.row); r < down.end_with(at.row); ++r)
+      for (int64_t c = across.first_with(at.column); c < across.end_with(at.column); ++c)
+        visit(in_y(at.n, r, c, at.channel), down.elements(r) * across.elements(c));
   }
 
   // Of an element of the image, and of a window, in their arrays.
@@ -87,13 +105,10 @@ class PoolingKernel : public CudaKernel<PoolingOp> {
     auto *const largest = reinterpret_cast<int64_t *>(largest_.get());
     const Images images = images_;
     for_each(*context_, output().size(), [=] DET_DEVICE(size_t i) {
-      const Images::Place at = images.window(i);
       int64_t place = -1;
-      for (int64_t r = images.down.first(at.row); r < images.down.end(at.row); ++r)
-        for (int64_t c = images.across.first(at.column); c < images.across.end(at.column); ++c) {
-          const int64_t here = images.in_x(at.n, r, c, at.channel);
-          if (place < 0 || x[here] > x[place] || x[here] != x[here]) place = here;
-        }
+      images.each_element(i, [&](int64_t here) {
+        if (place < 0 || x[here] > x[place] || x[here] != x[here]) place = here;
+      });
       largest[i] = place;
       y[i] = place < 0 ? 0 : x[place];
     });
@@ -104,13 +119,12 @@ class PoolingKernel : public CudaKernel<PoolingOp> {
     float *y = output().data();
     const Images images = images_;
     for_each(*context_, output().size(), [=] DET_DEVICE(size_t i) {
-      const Images::Place at = images.window(i);
       float sum = 0;
       int64_t count = 0;
-      for (int64_t r = images.down.first(at.row); r < images.down.end(at.row); ++r)
-        for (int64_t c = images.across.first(at.column); c < images.across.end(at.column);
-             ++c, ++count)
-          sum += x[images.in_x(at.n, r, c, at.channel)];
+      images.each_element(i, [&](int64_t here) {
+        sum += x[here];
+        ++count;
+      });
       y[i] = sum / static_cast<float>(count);
     });
   }
@@ -122,14 +136,10 @@ class PoolingKernel : public CudaKernel<PoolingOp> {
     const auto *const largest = reinterpret_cast<const int64_t *>(largest_.get());
     const Images images = images_;
     for_each(*context_, input(0).size(), [=] DET_DEVICE(size_t i) {
-      const Images::Place at = images.element(i);
       float sum = 0;
-      for (int64_t r = images.down.first_with(at.row); r < images.down.end_with(at.row); ++r)
-        for (int64_t c = images.across.first_with(at.column); c < images.across.end_with(at.column);
-             ++c) {
-          const int64_t window = images.in_y(at.n, r, c, at.channel);
-          if (largest[window] == static_cast<int64_t>(i)) sum += dy[window];
-        }
+      images.each_window(i, [&](int64_t window, int64_t) {
+        if (largest[window] == static_cast<int64_t>(i)) sum += dy[window];
+      });
       dx[i] = sum;
     });
   }
@@ -139,15 +149,10 @@ class PoolingKernel : public CudaKernel<PoolingOp> {
     float *dx = input_gradient(0).data();
     const Images images = images_;
     for_each(*context_, input(0).size(), [=] DET_DEVICE(size_t i) {
-      const Images::Place at = images.element(i);
       float sum = 0;
-      for (int64_t r = images.down.first_with(at.row); r < images.down.end_with(at.row); ++r)
-        for (int64_t c = images.across.first_with(at.column); c < images.across.end_with(at.column);
-             ++c) {
-          const int64_t count = (images.down.end(r) - images.down.first(r)) *
-                                (images.across.end(c) - images.across.first(c));
-          sum += dy[images.in_y(at.n, r, c, at.channel)] / static_cast<float>(count);
-        }
+      images.each_window(i, [&](int64_t window, int64_t elements) {
+        sum += dy[window] / static_cast<float>(elements);
+      });
       dx[i] = sum;
     });
   }
