@@ -45,8 +45,9 @@ void give_to_rows(const CudaContext &context, const Id *ids, size_t places, cons
   for_each_row(context, places, features, [=] DET_DEVICE(const RowGroup &group, size_t place) {
     const int64_t row = row_of(ids[place], count);
     if (row < 0) return;
-    for (size_t before = 0; before < place; ++before)
-      if (row_of(ids[before], count) == row) return;
+    const float earlier = group.sum(
+        place, [&](size_t before) { return row_of(ids[before], count) == row ? 1.0F : 0.0F; });
+    if (earlier > 0) return;
     group.each(features, [&](size_t k) {
       float sum = 0;
       for (size_t other = place; other < places; ++other)
