@@ -116,7 +116,12 @@ class CudaWeightArithmetic : public WeightArithmetic {
 }  // namespace
 
 std::unique_ptr<WeightArithmetic> make_cuda_weight_arithmetic(const CudaContextPtr &context) {
-  return std::make_unique<CudaWeightArithmetic>(context);
+  auto arithmetic = std::make_unique<CudaWeightArithmetic>(context);
+  // A GPU that there is no code for is found out now.
+  const Array number({{1}, Dtype::f32}, context->device_memory().allocate(sizeof(float)));
+  arithmetic->fill(number, 0);
+  context->synchronize();
+  return arithmetic;
 }
 
 }  // namespace det::nn
