@@ -76,7 +76,9 @@ class MemoryPool::Blocks {
     if (size > whole - std::min(whole, given_)) return cudaErrorMemoryAllocation;
     const cudaError_t status = cudaMallocManaged(block, size, cudaMemAttachGlobal);
     // Advice only: devices that take none have it all the same.
-    const cudaMemLocation here{cudaMemLocationTypeDevice, {device_}};
+    cudaMemLocation here{};
+    here.type = cudaMemLocationTypeDevice;
+    here.id = device_;
     if (status == cudaSuccess &&
         cudaMemAdvise(*block, size, cudaMemAdviseSetPreferredLocation, here) != cudaSuccess)
       cudaGetLastError();
