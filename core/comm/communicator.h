@@ -1,6 +1,7 @@
 // The ranks of one job and the small messages between them.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -63,6 +64,15 @@ class Communicator {
   virtual bool can_sum() const { return false; }
   virtual void start_sum(char * /*data*/, size_t /*count*/, int /*dtype*/) {}
   virtual void finish_sums() {}
+
+  // Waits for what all ranks do elsewhere, as a collective waits for them: until `is_done`, which
+  // may look for as long as it is told, says so. What it throws fails the job, as a wait in vain
+  // does. `doing` is for errors.
+  using IsDone = std::function<bool(std::chrono::milliseconds)>;
+  virtual void await(const std::string & /*doing*/, const IsDone &is_done) {
+    while (!is_done(std::chrono::milliseconds(250))) {
+    }
+  }
 
   // Where the memory of large messages may be handed back; outlives the communicator. May be null.
   virtual std::shared_ptr<SpareBuffers> spare_buffers() const { return nullptr; }

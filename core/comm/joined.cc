@@ -109,8 +109,14 @@ class Joined : public Communicator {
     or_fail([&] { transport_->start_sum(data, count, dtype); });
   }
   void finish_sums() override {
+    await("summing over ranks", [this](std::chrono::milliseconds limit) {
+      Patience for_a_while(limit);
+      return transport_->finish_sums(for_a_while);
+    });
+  }
+  void await(const std::string &doing, const IsDone &is_done) override {
     check_process();
-    or_fail([&] { await_sums(); });
+    or_fail([&] { wait_in_pieces(doing, is_done); });
   }
 
   std::shared_ptr<SpareBuffers> spare_buffers() const override { return transport_->spare(); }
@@ -126,20 +132,18 @@ class Joined : public Communicator {
     }
   }
 
-  // In pieces, so that what failed elsewhere, and the host, can end it.
-  void await_sums() {
+  // So that what failed elsewhere, and the host, can end it.
+  void wait_in_pieces(const std::string &doing, const IsDone &is_done) {
     constexpr std::chrono::milliseconds piece{250};
     const auto end = std::chrono::steady_clock::now() + timeout_;
     for (;;) {
-      Patience for_a_while(std::min(piece, timeout_));
-      if (transport_->finish_sums(for_a_while)) return;
+      if (is_done(std::min(piece, timeout_))) return;
       failure_.check();
       if (const std::optional<Error> failure = board_ ? board_->failure() : std::nullopt)
         throw Error(*failure);
-      if (failure_.is_to_stop())
-        throw Error(Code::callback, "summing over ranks: stopped by the host");
+      if (failure_.is_to_stop()) throw Error(Code::callback, doing + ": stopped by the host");
       if (std::chrono::steady_clock::now() >= end)
-        throw Error(Code::timeout, "summing over ranks: not all ranks took part in " +
+        throw Error(Code::timeout, doing + ": not all ranks took part in " +
                                        std::to_string(timeout_.count()) +
                                        " ms; see what they are doing");
     }
