@@ -53,11 +53,17 @@ CudaDriver::CudaDriver(void *library) {
   DET_FIND(cuCtxPushCurrent_v2);
   DET_FIND(cuCtxPopCurrent_v2);
   DET_FIND(cuCtxSynchronize);
+  DET_FIND(cuDeviceGetUuid);
+  DET_FIND(cuMemAlloc_v2);
+  DET_FIND(cuMemFree_v2);
   DET_FIND(cuMemHostAlloc);
   DET_FIND(cuMemFreeHost);
   DET_FIND(cuStreamCreate);
   DET_FIND(cuStreamDestroy_v2);
   DET_FIND(cuStreamSynchronize);
+  DET_FIND(cuStreamQuery);
+  DET_FIND(cuMemcpyAsync);
+  DET_FIND(cuMemsetD8Async);
   DET_FIND(cuMemcpyDtoHAsync_v2);
   DET_FIND(cuMemcpyHtoDAsync_v2);
   DET_FIND(cuGetErrorString);

@@ -32,11 +32,17 @@ class CudaDriver {
   Result (*cuCtxPushCurrent_v2)(Context context);
   Result (*cuCtxPopCurrent_v2)(Context *context);
   Result (*cuCtxSynchronize)();
+  Result (*cuDeviceGetUuid)(void *sixteen_bytes, int device);
+  Result (*cuMemAlloc_v2)(Address *memory, size_t size);
+  Result (*cuMemFree_v2)(Address memory);
   Result (*cuMemHostAlloc)(void **memory, size_t size, unsigned flags);
   Result (*cuMemFreeHost)(void *memory);
   Result (*cuStreamCreate)(Stream *stream, unsigned flags);
   Result (*cuStreamDestroy_v2)(Stream stream);
   Result (*cuStreamSynchronize)(Stream stream);
+  Result (*cuStreamQuery)(Stream stream);
+  Result (*cuMemcpyAsync)(Address to, Address from, size_t size, Stream stream);  // of any kind
+  Result (*cuMemsetD8Async)(Address to, unsigned char value, size_t size, Stream stream);
   Result (*cuMemcpyDtoHAsync_v2)(void *to, Address from, size_t size, Stream stream);
   Result (*cuMemcpyHtoDAsync_v2)(Address to, const void *from, size_t size, Stream stream);
   Result (*cuGetErrorString)(Result result, const char **text);

@@ -17,6 +17,8 @@ struct fake_cuda_state {
   int synchronized;              /* contexts that were waited for */
   int fail_at;                   /* this copy fails, counted from 1; 0: none */
   int without_context;           /* 1: memory is that of a pool */
+  int device;                    /* which of all there are it is */
+  int works;                     /* given to streams so far */
 };
 extern struct fake_cuda_state fake_cuda;
 
@@ -24,6 +26,15 @@ extern struct fake_cuda_state fake_cuda;
 char *fake_cuda_alloc(size_t size);
 char *fake_cuda_bytes(void);
 void fake_cuda_free(void);
+
+/* Another block, and where the bytes are that an address of any block stands for; NULL: no block.
+ * cuMemAlloc_v2() gives such a block as well. */
+char *fake_cuda_alloc_more(size_t size);
+char *fake_cuda_at(const void *address);
+
+/* Work on a stream, after what was given to it before: called again and again by a thread of the
+ * driver, and by who asks or waits for the stream, until it answers 1. */
+int fake_cuda_give(void *stream, int (*work)(void *argument), void *argument);
 
 #ifdef __cplusplus
 }
