@@ -4,35 +4,9 @@
 #include <array>
 
 #include "core/base/error.h"
-#include "core/base/hash.h"
-#include "core/comm/numbers.h"
 #include "core/trial/gradient_check.h"
 
 namespace det::trial {
-
-namespace {
-
-// What is known of a gradient in this period.
-constexpr char none = '-', earlier = 'e', now = 'n';
-
-std::string number(size_t index) { return "gradient " + std::to_string(index); }
-
-// What ranks have seen, of the first tensor of which one has not what rank 0 has.
-std::string difference(const std::vector<comm::Message> &seen) {
-  const std::string &chief = seen.front().value();
-  for (size_t rank = 1; rank < seen.size(); ++rank) {
-    const auto [one, other] = std::ranges::mismatch(chief, seen[rank].value());
-    if (one == chief.end()) continue;
-    const bool chief_has = *other == none || (*one == now && *other == earlier);
-    return "rank " + std::to_string(chief_has ? 0 : rank) + " added " +
-           number(static_cast<size_t>(one - chief.begin())) + " and rank " +
-           std::to_string(chief_has ? rank : 0) +
-           " did not; every rank must add the same ones in a batch";
-  }
-  return "ranks added different gradients";
-}
-
-}  // namespace
 
 GradientAggregator::GradientAggregator(comm::Communicator &communicator, const Given &given)
     : GradientAggregator(communicator, agree_on_gradients(communicator, given)) {}
@@ -44,7 +18,7 @@ GradientAggregator::GradientAggregator(comm::Communicator &communicator,
       options_(agreed.options),
       layout_(tensors_, options_.fusion_threshold, options_.last_first, is_compressing()),
       results_(tensors_.size()),
-      seen_(tensors_.size(), none),
+      added_(tensors_.size()),
       packed_(layout_.buckets().size()) {
   if (is_through()) return;
   reduction_ =
@@ -76,9 +50,9 @@ char *GradientAggregator::total_of(size_t index) {
 void GradientAggregator::add(size_t index, const void *data, void *result) {
   check_addition(index);
   const GradientTensor &tensor = tensors_[index];
-  const GradientMemory::Place place = memory_.place_of(number(index), tensor, data);
+  const GradientMemory::Place place = memory_.place_of(gradient_name(index), tensor, data);
   const bool is_in_place = data == result;
-  results_[index] = is_in_place ? place : memory_.place_of(number(index), tensor, result);
+  results_[index] = is_in_place ? place : memory_.place_of(gradient_name(index), tensor, result);
   if (!is_through()) {
     add_to_total(index, memory_.read(place, tensor));
   } else if (!is_in_place) {
@@ -87,7 +61,7 @@ void GradientAggregator::add(size_t index, const void *data, void *result) {
             1);
     memory_.finish(results_[index], tensor);
   }
-  seen_[index] = now;
+  added_.add(index);
   if (is_through() || batches_ + 1 < options_.frequency) return;
   if (totals_layout_) compress(index, total_of(index));
   ++packed_[layout_.places()[index].bucket];
@@ -97,19 +71,19 @@ void GradientAggregator::add(size_t index, const void *data, void *result) {
 void GradientAggregator::add_to_total(size_t index, const void *data) {
   const GradientTensor &tensor = tensors_[index];
   if (is_compressing() && !totals_layout_) compress(index, data);
-  else if (seen_[index] == none)
+  else if (!added_.is_in_period(index))
     convert(tensor.dtype, data, tensor.dtype, total_of(index), tensor.count, 1);
   else trial::add(tensor.dtype, total_of(index), data, tensor.count);
 }
 
 void GradientAggregator::check_addition(size_t index) const {
-  const std::string tried = "adding " + number(index) + ": ";
+  const std::string tried = "adding " + gradient_name(index) + ": ";
   if (index >= tensors_.size())
     throw Error(Code::invalid,
                 tried + "only " + std::to_string(tensors_.size()) + " tensors were registered");
   if (has_failed_)
     throw Error(Code::state, tried + "an earlier step failed; make another gradient aggregator");
-  if (seen_[index] == now)
+  if (added_.is_in_batch(index))
     throw Error(Code::state,
                 tried + "it has been added in this batch; end the batch with a step first");
 }
@@ -137,7 +111,7 @@ bool GradientAggregator::step() {
   const bool is_last = batches_ + 1 == options_.frequency;
   if (!is_last) {
     ++batches_;
-    std::ranges::replace(seen_, now, earlier);
+    added_.end_batch();
     return false;
   }
   if (!is_through()) {
@@ -147,16 +121,16 @@ bool GradientAggregator::step() {
   }
   batches_ = 0;
   started_ = 0;
-  std::ranges::fill(seen_, none);
+  added_.end_period();
   std::ranges::fill(packed_, 0);
   return true;
 }
 
 void GradientAggregator::reduce() {
-  const std::optional<std::string> problem = find_problem();
+  const std::optional<std::string> problem = added_.find_problem(communicator_);
   for (size_t index = 0; index < tensors_.size(); ++index) {
     const GradientLayout::Place &place = layout_.places()[index];
-    if (seen_[index] != now)
+    if (!added_.is_in_batch(index))
       std::fill_n(reduction_->buffer() + place.offset, place.count * bytes_of(place.dtype), '\0');
   }
   // Also where there is a problem: what one rank has begun, all must.
@@ -167,24 +141,9 @@ void GradientAggregator::reduce() {
   reduction_->end();
 }
 
-// The same on all ranks.
-std::optional<std::string> GradientAggregator::find_problem() {
-  if (communicator_.ranks().size > 1) {
-    std::string mine;
-    comm::append_number(mine, checksum64(seen_.data(), seen_.size()));
-    const std::vector<comm::Message> sums = communicator_.allgather(mine, stepping_gradients);
-    if (std::ranges::any_of(sums, [&](const comm::Message &sum) { return sum != mine; }))
-      return difference(communicator_.allgather(seen_, stepping_gradients));
-  }
-  const size_t missing = seen_.find(earlier);
-  if (missing == std::string::npos) return std::nullopt;
-  return number(missing) +
-         " is missing in the last batch of a period and was there before; add zeros";
-}
-
 void GradientAggregator::write_results() {
   for (size_t index = 0; index < tensors_.size(); ++index) {
-    if (seen_[index] != now) continue;
+    if (!added_.is_in_batch(index)) continue;
     read_result(index, memory_.room(results_[index], tensors_[index]));
     memory_.finish(results_[index], tensors_[index]);
   }

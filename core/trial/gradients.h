@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/comm/communicator.h"
+#include "core/trial/added_gradients.h"
 #include "core/trial/gradient_layout.h"
 #include "core/trial/gradient_memory.h"
 #include "core/trial/reduction.h"
@@ -63,7 +64,6 @@ class GradientAggregator {
   void compress(size_t index, const void *data);
   void start_buckets(bool all);
   void reduce();
-  std::optional<std::string> find_problem();
   void write_results();
   void read_result(size_t index, char *result);
 
@@ -79,7 +79,7 @@ class GradientAggregator {
   int batches_ = 0;  // of this period, that have ended
   GradientMemory memory_;
   std::vector<GradientMemory::Place> results_;
-  std::string seen_;            // by tensor
+  AddedGradients added_;
   std::vector<size_t> packed_;  // by bucket: how many tensors are in it
   size_t started_ = 0;          // buckets
   bool has_failed_ = false;
