@@ -8,7 +8,7 @@
 #include "core/trial/broadcast_arrays.h"
 #include "core/trial/gradients.h"
 
-static_assert(static_cast<int>(det::trial::Way::messages) == DET_TRIAL_REDUCTION_MESSAGES);
+static_assert(static_cast<int>(det::trial::Way::nccl) == DET_TRIAL_REDUCTION_NCCL);
 
 // The ranks that are in step: of a job, or without one, this process alone.
 struct RanksInStep {
@@ -55,8 +55,7 @@ std::vector<GradientTensor> gradients_from(const det_trial_gradient *given, size
 GradientOptions options_from(const det_trial_gradients_options *given) {
   const auto options =
       read_options<det_trial_gradients_options>(given, DET_TRIAL_GRADIENTS_OPTIONS_INIT, "options");
-  if (options.reduction < DET_TRIAL_REDUCTION_AUTO ||
-      options.reduction > DET_TRIAL_REDUCTION_MESSAGES)
+  if (options.reduction < DET_TRIAL_REDUCTION_AUTO || options.reduction > DET_TRIAL_REDUCTION_NCCL)
     throw det::Error(det::Code::invalid, "options.reduction is " +
                                              std::to_string(options.reduction) +
                                              "; use one of DET_TRIAL_REDUCTION_*");
@@ -65,6 +64,7 @@ GradientOptions options_from(const det_trial_gradients_options *given) {
   result.average = options.average_aggregated_gradients != 0;
   result.compress = options.gradient_compression != 0;
   result.last_first = options.first_to_last == 0;
+  result.are_complete = options.gradients_are_complete != 0;
   result.way = static_cast<det::trial::Way>(options.reduction);
   if (options.tensor_fusion_threshold != 0)
     result.fusion_threshold = options.tensor_fusion_threshold;

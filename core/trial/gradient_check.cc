@@ -8,6 +8,7 @@
 #include "core/base/error.h"
 #include "core/comm/agreement.h"
 #include "core/comm/numbers.h"
+#include "core/trial/nccl.h"
 
 namespace det::trial {
 
@@ -24,6 +25,17 @@ void check_options(const GradientOptions &options) {
                                    "; it counts batches, from 1");
   if (options.fusion_threshold == 0)
     throw Error(Code::invalid, tried() + "fusion_threshold is 0; it is a number of bytes");
+}
+
+void check_devices(const GradientOptions &options, int ranks) {
+  if (options.way != Way::nccl) return;
+  if (options.frequency > 1 || options.compress)
+    throw Error(Code::unsupported,
+                tried() +
+                    "NCCL adds up neither gradients of several batches nor gradients in half "
+                    "precision here; use aggregation_frequency 1 without gradient_compression, or "
+                    "let the library choose the way");
+  if (ranks > 1) Nccl::load();  // now, rather than in the middle of training
 }
 
 void check_tensor(const GradientTensor &tensor, size_t index, const GradientOptions &options) {
@@ -45,7 +57,8 @@ std::string description(const std::vector<GradientTensor> &tensors,
   std::string text;
   for (const uint64_t number : {static_cast<uint64_t>(options.frequency), uint64_t{options.average},
                                 uint64_t{options.compress}, uint64_t{options.fusion_threshold},
-                                uint64_t{options.last_first}, static_cast<uint64_t>(options.way)})
+                                uint64_t{options.last_first}, static_cast<uint64_t>(options.way),
+                                uint64_t{options.are_complete}})
     comm::append_number(text, number);
   for (const GradientTensor &tensor : tensors)
     comm::append_number(text, uint64_t{tensor.count} << 8U | static_cast<uint64_t>(tensor.dtype));
@@ -55,7 +68,8 @@ std::string description(const std::vector<GradientTensor> &tensors,
 constexpr size_t number_size = sizeof(uint64_t);
 constexpr std::array option_names{"aggregation_frequency", "average_aggregated_gradients",
                                   "gradient_compression",  "tensor_fusion_threshold",
-                                  "first_to_last",         "reduction"};
+                                  "first_to_last",         "reduction",
+                                  "gradients_are_complete"};
 constexpr size_t option_count = option_names.size();
 
 std::string tensor_at(const std::string &text, size_t index) {
@@ -87,6 +101,7 @@ GradientRegistration agree_on_gradients(comm::Communicator &communicator,
       comm::all_agree(communicator, creating_gradients, [&] {
         own = given();
         check_options(own.options);
+        check_devices(own.options, communicator.ranks().size);
         for (size_t index = 0; index < own.tensors.size(); ++index)
           check_tensor(own.tensors[index], index, own.options);
         return description(own.tensors, own.options);

@@ -14,7 +14,7 @@ GradientMemory::Place GradientMemory::place_of(const std::string &name,
   if (driver_ == nullptr) driver_ = tensors::CudaDriver::loaded();
   if (driver_ == nullptr) return {address, nullptr};
   const tensors::Shape shape{tensor.count};
-  cuda_.wait_again();
+  if (waits_for_queues_) cuda_.wait_again();
   return {address,
           cuda_.context_of({{name, tensor.dtype, tensors::Region::whole(shape), shape}, address})};
 }

@@ -14,12 +14,15 @@ namespace det::trial {
 // For one thread at a time.
 class GradientMemory {
  public:
+  // `waits_for_queues`: what is queued on a device may still write what is there.
+  explicit GradientMemory(bool waits_for_queues) : waits_for_queues_(waits_for_queues) {}
+
   struct Place {
     char *data = nullptr;
     tensors::CudaDriver::Context context = nullptr;  // none: memory of the process
   };
 
-  // Waits for what was queued on its device before. `name` is for errors.
+  // Waits for what was queued on its device before, if asked to. `name` is for errors.
   Place place_of(const std::string &name, const GradientTensor &tensor, const void *data);
 
   // The bytes of a tensor in memory of the process: where they are, or a copy until the next call.
@@ -30,6 +33,7 @@ class GradientMemory {
   void finish(const Place &place, const GradientTensor &tensor);
 
  private:
+  const bool waits_for_queues_;
   std::shared_ptr<const tensors::CudaDriver> driver_;  // once it is loaded
   tensors::CudaMemory cuda_;
   std::vector<char> copy_;

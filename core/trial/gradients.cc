@@ -17,12 +17,14 @@ GradientAggregator::GradientAggregator(comm::Communicator &communicator,
       tensors_(std::move(agreed.tensors)),
       options_(agreed.options),
       layout_(tensors_, options_.fusion_threshold, options_.last_first, is_compressing()),
+      memory_(!options_.are_complete),
       results_(tensors_.size()),
       added_(tensors_.size()),
       packed_(layout_.buckets().size()) {
   if (is_through()) return;
-  reduction_ =
-      make_reduction(communicator, layout_, is_compressing() ? 1 : divisor(), options_.way);
+  if (may_be_on_devices()) choice_.emplace();
+  reduction_ = make_reduction(communicator, layout_, is_compressing() ? 1 : divisor(),
+                              choice_ ? Way::automatic : options_.way);
   if (!is_compressing() || options_.frequency == 1) return;
   totals_layout_.emplace(tensors_, options_.fusion_threshold, options_.last_first, false);
   totals_.resize(totals_layout_->size());
@@ -30,6 +32,11 @@ GradientAggregator::GradientAggregator(comm::Communicator &communicator,
 
 bool GradientAggregator::is_through() const {
   return communicator_.ranks().size == 1 && options_.frequency == 1;
+}
+
+bool GradientAggregator::may_be_on_devices() const {
+  return communicator_.ranks().size > 1 && options_.frequency == 1 && !options_.compress &&
+         (options_.way == Way::automatic || options_.way == Way::nccl);
 }
 
 bool GradientAggregator::is_compressing() const {
@@ -49,10 +56,26 @@ char *GradientAggregator::total_of(size_t index) {
 
 void GradientAggregator::add(size_t index, const void *data, void *result) {
   check_addition(index);
+  if (device_sums_) {
+    const GradientLayout::Place &place = layout_.places()[index];
+    device_sums_->put(place.offset, data, place.count * bytes_of(place.dtype));
+    results_[index] = {static_cast<char *>(result)};
+  } else {
+    add_in_process(index, data, result);
+  }
+  added_.add(index);
+  if (is_through() || batches_ + 1 < options_.frequency) return;
+  if (totals_layout_) compress(index, total_of(index));
+  ++packed_[layout_.places()[index].bucket];
+  if (!choice_) start_buckets(false);
+}
+
+void GradientAggregator::add_in_process(size_t index, const void *data, void *result) {
   const GradientTensor &tensor = tensors_[index];
   const GradientMemory::Place place = memory_.place_of(gradient_name(index), tensor, data);
   const bool is_in_place = data == result;
   results_[index] = is_in_place ? place : memory_.place_of(gradient_name(index), tensor, result);
+  if (choice_) choice_->see(data, tensor.count * bytes_of(tensor.dtype));
   if (!is_through()) {
     add_to_total(index, memory_.read(place, tensor));
   } else if (!is_in_place) {
@@ -61,11 +84,6 @@ void GradientAggregator::add(size_t index, const void *data, void *result) {
             1);
     memory_.finish(results_[index], tensor);
   }
-  added_.add(index);
-  if (is_through() || batches_ + 1 < options_.frequency) return;
-  if (totals_layout_) compress(index, total_of(index));
-  ++packed_[layout_.places()[index].bucket];
-  start_buckets(false);
 }
 
 void GradientAggregator::add_to_total(size_t index, const void *data) {
@@ -100,7 +118,8 @@ void GradientAggregator::start_buckets(bool all) {
   const std::vector<GradientLayout::Bucket> &buckets = layout_.buckets();
   for (; started_ < buckets.size(); ++started_) {
     if (!all && packed_[started_] < buckets[started_].tensors) return;
-    reduction_->start(buckets[started_]);
+    if (device_sums_) device_sums_->start(buckets[started_]);
+    else reduction_->start(buckets[started_]);
   }
 }
 
@@ -127,26 +146,59 @@ bool GradientAggregator::step() {
 }
 
 void GradientAggregator::reduce() {
+  if (reduction_) clear_missing();
+  // What one rank has begun, all must, also where there is a problem; and before they meet, as a
+  // rank may wait for it in add().
+  if (!choice_) start_buckets(true);
   const std::optional<std::string> problem = added_.find_problem(communicator_);
-  for (size_t index = 0; index < tensors_.size(); ++index) {
-    const GradientLayout::Place &place = layout_.places()[index];
-    if (!added_.is_in_batch(index))
-      std::fill_n(reduction_->buffer() + place.offset, place.count * bytes_of(place.dtype), '\0');
+  const auto give_up = [&] {
+    if (problem) throw Error(Code::conflict, "adding up gradients: " + *problem);
+  };
+  if (choice_) {
+    give_up();
+    choose_devices();
+    start_buckets(true);
   }
-  // Also where there is a problem: what one rank has begun, all must.
-  start_buckets(true);
-  reduction_->reduce();
-  if (problem) throw Error(Code::conflict, "adding up gradients: " + *problem);
+  if (device_sums_) device_sums_->reduce();
+  else reduction_->reduce();
+  give_up();
   write_results();
-  reduction_->end();
+  if (reduction_) reduction_->end();
+}
+
+void GradientAggregator::clear_missing() {
+  for (size_t index = 0; index < tensors_.size(); ++index) {
+    if (added_.is_in_batch(index)) continue;
+    const GradientLayout::Place &place = layout_.places()[index];
+    const size_t size = place.count * bytes_of(place.dtype);
+    std::fill_n(reduction_->buffer() + place.offset, size, '\0');
+  }
+}
+
+// What the first period has collected in the process goes to the device in one piece.
+void GradientAggregator::choose_devices() {
+  DeviceChoice::Answer answer =
+      choice_->decide(communicator_, layout_, options_.way == Way::nccl, !options_.are_complete);
+  if (answer.verdict == DeviceChoice::Verdict::undecided) return;
+  choice_.reset();
+  if (answer.verdict != DeviceChoice::Verdict::devices) return;
+  answer.sums->put(0, reduction_->buffer(), layout_.size());
+  device_sums_ = std::move(answer.sums);
+  reduction_.reset();
 }
 
 void GradientAggregator::write_results() {
   for (size_t index = 0; index < tensors_.size(); ++index) {
     if (!added_.is_in_batch(index)) continue;
+    if (device_sums_) {
+      const GradientLayout::Place &place = layout_.places()[index];
+      device_sums_->take(place.offset, results_[index].data, place.count * bytes_of(place.dtype));
+      continue;
+    }
     read_result(index, memory_.room(results_[index], tensors_[index]));
     memory_.finish(results_[index], tensors_[index]);
   }
+  if (device_sums_) device_sums_->finish();
 }
 
 void GradientAggregator::read_result(size_t index, char *result) {

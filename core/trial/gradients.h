@@ -10,6 +10,7 @@
 
 #include "core/comm/communicator.h"
 #include "core/trial/added_gradients.h"
+#include "core/trial/device_choice.h"
 #include "core/trial/gradient_layout.h"
 #include "core/trial/gradient_memory.h"
 #include "core/trial/reduction.h"
@@ -23,6 +24,7 @@ struct GradientOptions {
   size_t fusion_threshold = size_t{64} << 20;  // bytes of a bucket
   bool last_first = true;                      // the order in which gradients come
   Way way = Way::automatic;
+  bool are_complete = false;  // what is on a CUDA device is computed when it is added
 };
 
 struct GradientRegistration {
@@ -56,14 +58,18 @@ class GradientAggregator {
  private:
   GradientAggregator(comm::Communicator &communicator, GradientRegistration agreed);
   bool is_through() const;  // nothing to add to anything
+  bool may_be_on_devices() const;
   bool is_compressing() const;
   double divisor() const;
   char *total_of(size_t index);
   void check_addition(size_t index) const;
+  void add_in_process(size_t index, const void *data, void *result);
   void add_to_total(size_t index, const void *data);
   void compress(size_t index, const void *data);
   void start_buckets(bool all);
   void reduce();
+  void clear_missing();
+  void choose_devices();
   void write_results();
   void read_result(size_t index, char *result);
 
@@ -71,7 +77,10 @@ class GradientAggregator {
   const std::vector<GradientTensor> tensors_;
   const GradientOptions options_;
   const GradientLayout layout_;
+  // One of the two. As long as it is undecided, sums are begun only when all ranks meet.
   std::unique_ptr<Reduction> reduction_;
+  std::unique_ptr<DeviceSums> device_sums_;
+  std::optional<DeviceChoice> choice_;  // undecided
   // Where the reduction's buffer is too coarse to add up in.
   std::optional<GradientLayout> totals_layout_;
   std::vector<char> totals_;

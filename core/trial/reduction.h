@@ -32,7 +32,8 @@ enum class Way {
   automatic,      // the first of these that can be had
   shared_memory,  // all ranks are on one machine
   transport,      // as MPI does it
-  messages        // each machine by itself, then through the chief
+  messages,       // each machine by itself, then through the chief
+  nccl            // on CUDA devices, where the gradients are: see DeviceSums
 };
 
 // Collective. Throws Code::unsupported on all ranks where the way cannot be had.

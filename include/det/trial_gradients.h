@@ -35,12 +35,19 @@ DET_API void det_trial_gradient_init(det_trial_gradient *gradient) DET_NOEXCEPT;
 
 /** How the ranks' gradients are summed. */
 typedef int32_t det_trial_reduction;
-#define DET_TRIAL_REDUCTION_AUTO 0          /**< The first of these that can be had. */
+#define DET_TRIAL_REDUCTION_AUTO 0          /**< NCCL, else the first of these that can be had. */
 #define DET_TRIAL_REDUCTION_SHARED_MEMORY 1 /**< All ranks are on one machine. */
 #define DET_TRIAL_REDUCTION_TRANSPORT                                                    \
   2                                    /**< As MPI does it, while the next gradients are \
                                             computed. */
 #define DET_TRIAL_REDUCTION_MESSAGES 3 /**< Each machine by itself, then through rank 0. */
+/** On CUDA devices, while the next gradients are computed, by libnccl.so.2 (2.14 or later), which
+ * is opened at run time: where all gradients of each rank are memory of one device (of its primary
+ * context; managed memory is as good), which is no other rank's, and neither batches nor half
+ * precision are asked for. The ranks agree about it in the first period that has gradients, which
+ * still go through the processes; each then keeps room for all of them on its device. Where it
+ * cannot be had, AUTO takes another way, and rank 0 says once in its log why. */
+#define DET_TRIAL_REDUCTION_NCCL 4
 
 /** How gradients are added up (seed: optimizations). The same on all ranks. */
 typedef struct det_trial_gradients_options {
@@ -53,7 +60,8 @@ typedef struct det_trial_gradients_options {
                                              the reverse order, as a backward pass makes them. */
   size_t tensor_fusion_threshold;       /**< Bytes that are reduced together; 0: 64 MiB. */
   det_trial_reduction reduction;        /**< One of DET_TRIAL_REDUCTION_*. */
-  int32_t reserved;                     /**< 0. */
+  int32_t gradients_are_complete;       /**< 1: those in memory of a CUDA device are computed when
+                                             they are added, so that no queue is waited for. */
 } det_trial_gradients_options;
 
 /** Initialiser with the defaults. det_trial_gradients_options_init() does the same. */
@@ -69,8 +77,9 @@ DET_API void det_trial_gradients_options_init(det_trial_gradients_options *optio
  * @param[in]  options      NULL: the defaults. Copied.
  * @param[out] out          Release it with det_trial_gradients_free().
  * @return DET_OK; on all ranks: DET_E_INVALID (a dtype, a frequency below 1), DET_E_UNSUPPORTED
- * (sparse gradients over several batches, a reduction that cannot be had), DET_E_CONFLICT (ranks
- * that differ: the message names the tensor), DET_E_NOMEM.   @since 0.1 */
+ * (sparse gradients over several batches, a reduction that cannot be had: NCCL that is not there,
+ * too old, or for what it is not for), DET_E_CONFLICT (ranks that differ: the message names the
+ * tensor), DET_E_NOMEM.   @since 0.1 */
 DET_API det_status det_trial_gradients_create(det_distributed_context *distributed,
                                               const det_trial_gradient *tensors, size_t count,
                                               const det_trial_gradients_options *options,
@@ -78,14 +87,17 @@ DET_API det_status det_trial_gradients_create(det_distributed_context *distribut
                                               det_error *err) DET_NOEXCEPT;
 
 /** Adds a gradient of the current batch. It is read before this returns. In the last batch of a
- * period a full bucket begins to be reduced, where the transport sums. Does not wait for others.
+ * period a full bucket begins to be reduced, where the transport or NCCL sums. Does not wait for
+ * others, except by NCCL where `gradients_are_complete` is 0: then it waits for the buckets that
+ * are being reduced, as their queue is one of the device's.
  * @param[in]  index   Of the tensor, from 0; each at most once in a batch.
  * @param[in]  data    As many elements as were registered, in memory of the process or of a CUDA
- *                     device, whose queues are waited for; they go through the process.
+ *                     device, whose queues are waited for unless `gradients_are_complete`. They go
+ *                     through the process, except by NCCL.
  * @param[out] result  Where det_trial_gradients_step() writes what is to be applied; as large,
  * valid until then. May be `data`.
  * @return DET_OK; DET_E_INVALID (no such tensor); DET_E_STATE (added twice; an earlier step
- * failed); DET_E_UNAVAILABLE; DET_E_IO (a CUDA device).   @since 0.1 */
+ * failed); DET_E_UNAVAILABLE, DET_E_TIMEOUT; DET_E_IO (a CUDA device).   @since 0.1 */
 DET_API det_status det_trial_gradients_add(det_trial_gradients *gradients, size_t index,
                                            const void *data, void *result,
                                            det_error *err) DET_NOEXCEPT;
@@ -94,8 +106,10 @@ DET_API det_status det_trial_gradients_add(det_trial_gradients *gradients, size_
  * waits for them, and writes the results. A tensor that no rank added in the period has none.
  * @param[out] out_apply  1: the results are there, to be applied; 0: they are not.
  * @return DET_OK; on all ranks: DET_E_CONFLICT (ranks that added different ones; one that is
- * missing in the last batch of a period but not before it), DET_E_TIMEOUT, DET_E_UNAVAILABLE. After
- * a failure there is nothing to do but to free it.   @since 0.1 */
+ * missing in the last batch of a period but not before it), DET_E_UNSUPPORTED (NCCL was asked for
+ * and the gradients of the first period are not such that it can add them up: the message says
+ * why), DET_E_TIMEOUT, DET_E_UNAVAILABLE (a rank that is gone, NCCL that failed on one of them),
+ * DET_E_IO (a CUDA device). After a failure there is nothing to do but to free it.   @since 0.1 */
 DET_API det_status det_trial_gradients_step(det_trial_gradients *gradients, int32_t *out_apply,
                                             det_error *err) DET_NOEXCEPT;
 

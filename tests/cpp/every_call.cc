@@ -122,6 +122,7 @@ void add_up(const det::DistributedView &job, det::OnFailure on) {
   det::GradientOptions halved;
   halved.gradient_compression = true;
   halved.reduction = det::GradientReduction::messages;
+  halved.gradients_are_complete = true;
   static_cast<void>(det::GradientAggregator(job, {{1, det::Dtype::f32, true}}, halved, on).capi());
   static_cast<void>(det::average_metrics(job, "{}", {}, on));
   det::broadcast_arrays(job, {{"weight", det::Dtype::f32, {1}, &gradient}}, on);

@@ -272,6 +272,11 @@ void what_cannot_be_is_refused(void **) {
   expect_error(Code::unsupported, "sparse gradients cannot be added up", [&] {
     GradientAggregator(*alone, {{7, Dtype::f32, true}}, options);
   });
+  GradientOptions on_devices = options;
+  on_devices.way = trial::Way::nccl;
+  expect_error(Code::unsupported, "use aggregation_frequency 1 without gradient_compression", [&] {
+    GradientAggregator(*alone, {{7, Dtype::f32}}, on_devices);
+  });
   GradientAggregator gradients(*alone, {{1, Dtype::f32}}, options);
   float value = 1;
   expect_error(Code::invalid, "only 1 tensors", [&] { gradients.add(1, &value, &value); });

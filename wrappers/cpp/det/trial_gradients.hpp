@@ -25,6 +25,7 @@ enum class GradientReduction : det_trial_reduction {
   shared_memory = DET_TRIAL_REDUCTION_SHARED_MEMORY,
   transport = DET_TRIAL_REDUCTION_TRANSPORT,
   messages = DET_TRIAL_REDUCTION_MESSAGES,
+  nccl = DET_TRIAL_REDUCTION_NCCL,
 };
 
 // See det_trial_gradients_options.
@@ -35,6 +36,7 @@ struct GradientOptions {
   bool first_to_last = false;
   size_t tensor_fusion_threshold = 0;
   GradientReduction reduction = GradientReduction::automatic;
+  bool gradients_are_complete = false;
 
   [[nodiscard]] det_trial_gradients_options capi() const noexcept {
     det_trial_gradients_options options = DET_TRIAL_GRADIENTS_OPTIONS_INIT;
@@ -44,6 +46,7 @@ struct GradientOptions {
     options.first_to_last = first_to_last ? 1 : 0;
     options.tensor_fusion_threshold = tensor_fusion_threshold;
     options.reduction = static_cast<det_trial_reduction>(reduction);
+    options.gradients_are_complete = gradients_are_complete ? 1 : 0;
     return options;
   }
 };

@@ -107,6 +107,7 @@ DET_TIMEOUT_INFINITE = -1
 DET_TIMEOUT_NONE = -2
 DET_TRIAL_REDUCTION_AUTO = 0
 DET_TRIAL_REDUCTION_MESSAGES = 3
+DET_TRIAL_REDUCTION_NCCL = 4
 DET_TRIAL_REDUCTION_SHARED_MEMORY = 1
 DET_TRIAL_REDUCTION_TRANSPORT = 2
 DET_VERSION_MAJOR = 0
@@ -379,7 +380,7 @@ class det_trial_gradients_options(Structure):
         ("first_to_last", c_int32),
         ("tensor_fusion_threshold", c_size_t),
         ("reduction", c_int32),
-        ("reserved", c_int32),
+        ("gradients_are_complete", c_int32),
     )
 
 
