@@ -27,7 +27,7 @@ namespace trials {
 class Ranks {
  public:
   // All ranks in step. One rank that applies each batch has nothing to add up.
-  Ranks(const DistributedView &job, const nn::Model &model, const GradientOptions &options) {
+  Ranks(const DistributedView &job, const nn::Model &model, GradientOptions options) {
     std::vector<Tensor> state = model.weights();
     std::vector<Gradient> gradients;
     for (size_t i = 0; i < state.size(); ++i) {
@@ -38,6 +38,7 @@ class Ranks {
     if (job.size() == 1 && options.aggregation_frequency == 1) return;
     for (Tensor &tensor : model.optimizer_state()) state.push_back(std::move(tensor));
     broadcast_arrays(job, state);
+    options.gradients_are_complete = true;  // the model says so of what it tells of
     gradients_.emplace(job, gradients, options);
     model.observe_gradients(on_gradient, on_step, this);
   }
