@@ -21,13 +21,17 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 JSON = "core/base/json.h"
-# Headers of others that many files include and that take a compiler a third of a second.
-COSTLY = {"chrono", "condition_variable", "filesystem", "functional", "memory", "mutex", "ranges", "string",
-          "thread"}
+PLAIN_JSON = "nlohmann/json.hpp"
+CLI = "CLI/App.hpp"
+# Headers of others that many files include and that take a compiler a third of a second, or more.
+COSTLY = {CLI, PLAIN_JSON, "chrono", "condition_variable", "filesystem", "functional", "memory", "mutex",
+          "oneapi/dnnl/dnnl.hpp", "ranges", "string", "thread"}
+DEAREST = [CLI, JSON, PLAIN_JSON]
 OFTEN = 6  # as many files are worth a precompiled header
 INCLUDE = re.compile(r'^#include (["<])([^">]+)[">]', re.MULTILINE)
 # What does not change whether a file compiles, but what fits a precompiled header.
-LEFT_OUT = re.compile(r"-[Og].*|-c|-MD|-fPI[CE]|-ffp-contract=.*|-fno-math-errno|-pthread|-fvisibility.*|.*ccache")
+LEFT_OUT = re.compile(r"-[Og].*|-c|-MD|-fPI[CE]|-ffp-contract=.*|-fno-math-errno|-f(function|data)-sections|-pthread"
+                      r"|-fvisibility.*|.*ccache")
 LEFT_OUT_WITH_VALUE = {"-MQ", "-MF", "-o"}
 
 
@@ -72,7 +76,8 @@ class Includes:
         return seen
 
     def costly(self, name):
-        return frozenset((self.reached(name) | {name}) & (COSTLY | {JSON}))
+        found = frozenset((self.reached(name) | {name}) & (COSTLY | {JSON}))
+        return found - {PLAIN_JSON} if JSON in found else found  # it specialises what would be compiled by then
 
 
 def sources_of(folder):
@@ -97,9 +102,12 @@ class Precompiled:
 
     def of(self, name, flags):
         """The set that a file gets, if there is one for its flags."""
+        def worth(found):
+            return [header in found for header in DEAREST], len(found)
+
         costly = self.includes.costly(name)
         fitting = [found for found in self.sets if found <= costly] if set(self.flags) <= set(flags) else []
-        return max(fitting, default=frozenset(), key=lambda found: (JSON in found, len(found)))
+        return max(fitting, default=frozenset(), key=worth)
 
 
 def headers_of(files, includes, precompiled):
