@@ -16,9 +16,9 @@ skip() {
 [ "$(id -u)" = 0 ] || skip "only root can make a bare root to try packages in"
 use_roots "$@"
 kind=$1
-# Packages are tried here, not compilers: quick to build, and what was compiled before need not be again. The
+# Packages are tried here, not compilers: with the flags of the tests, ccache has what those were compiled to. The
 # tools of Debian have a home folder of their own.
-export DEB_BUILD_OPTIONS="noopt noautodbgsym" DEB_CFLAGS_STRIP=-g DEB_CXXFLAGS_STRIP=-g
+export DEB_BUILD_OPTIONS=noautodbgsym DEB_CFLAGS_SET='' DEB_CXXFLAGS_SET='' DEB_CPPFLAGS_SET=''
 if command -v ccache >/dev/null; then
   CCACHE_DIR=${CCACHE_DIR:-$(ccache --get-config cache_dir)}
   export CCACHE_DIR
@@ -57,7 +57,7 @@ use() {
 
 try_deb() {
   rm -rf "$packages"
-  scripts/package.sh deb "$packages"
+  scripts/package.sh deb "$packages" --buildtype=custom -Doptimization=2 -Ddebug=false -Dwerror=true
   lintian --fail-on error,warning --suppress-tags initial-upload-closes-no-bugs "$packages"/*.changes
   new_root
   cp "$packages"/{detcore,libdetcore0,libdetcore-dev,libdetnn0,libdetnn-dev}_*.deb "$roots/$kind/tmp/"
