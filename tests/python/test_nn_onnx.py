@@ -66,6 +66,115 @@ def test_dense_layers_and_activations(activation: str, tmp_path: Path) -> None:
     check(described, tmp_path, x)
 
 
+def test_a_convolutional_network(tmp_path: Path) -> None:
+    x = np.random.default_rng(3).normal(size=(3, 9, 8, 4)).astype(np.float32)
+    described = sequential(
+        layer("ZeroPadding2D", padding=[[1, 0], [0, 2]], batch_input_shape=[None, 9, 8, 4]),
+        layer("Conv2D", filters=6, kernel_size=3, strides=2, padding="same", activation="relu"),
+        layer("BatchNormalization", gamma_initializer="random_normal", beta_initializer="ones"),
+        layer("MaxPooling2D", pool_size=2, strides=1, padding="same"),
+        layer("UpSampling2D", size=[2, 3]),
+        layer("DepthwiseConv2D", kernel_size=[2, 3], depth_multiplier=2, activation="swish"),
+        layer("Conv2D", filters=8, kernel_size=2, groups=4, use_bias=False, dilation_rate=2),
+        layer("AveragePooling2D", pool_size=3, padding="same"),
+        layer("Cropping2D", cropping=[[1, 0], [0, 1]]),
+        layer("Conv2D", filters=5, kernel_size=1, padding="valid", activation="tanh"),
+        layer("GlobalAveragePooling2D"),
+        layer("Dense", units=3, activation="softmax"),
+    )
+    check(described, tmp_path, x)
+
+
+@pytest.mark.parametrize("class_name", ["Conv1D", "DepthwiseConv1D"])
+def test_sequences_of_convolutions(class_name: str, tmp_path: Path) -> None:
+    x = np.random.default_rng(4).normal(size=(3, 12, 4)).astype(np.float32)
+    options = {"filters": 5} if class_name == "Conv1D" else {}
+    described = sequential(
+        layer("Permute", dims=[2, 1], batch_input_shape=[None, 12, 4]),
+        layer("Permute", dims=[2, 1]),
+        layer(class_name, kernel_size=3, padding="causal" if options else "same", **options),
+        layer("BatchNormalization", axis=1, center=False, moving_variance_initializer="ones"),
+        layer("LayerNormalization", gamma_initializer="random_normal"),
+        layer("MaxPooling1D", pool_size=2),
+        layer("TimeDistributed", layer=layer("Dense", units=3, activation="elu")),
+        layer("GlobalMaxPooling1D"),
+        layer("RepeatVector", n=2),
+    )
+    check(described, tmp_path, x)
+
+
+@pytest.mark.parametrize(
+    "recurrent",
+    [
+        layer("LSTM", units=5, return_sequences=True, bias_initializer="random_normal"),
+        layer("LSTM", units=5, use_bias=False, recurrent_activation="hard_sigmoid"),
+        layer("LSTM", units=5, go_backwards=True, return_sequences=True, activation="relu"),
+        layer("GRU", units=5, return_sequences=True, bias_initializer="random_normal"),
+        layer("GRU", units=5, reset_after=False, bias_initializer="random_normal"),
+        layer("GRU", units=5, use_bias=False, go_backwards=True),
+        layer("SimpleRNN", units=5, return_sequences=True, activation="softsign"),
+        layer("Bidirectional", layer=layer("LSTM", units=4, return_sequences=True)),
+        layer("Bidirectional", layer=layer("GRU", units=4), merge_mode="mul"),
+    ],
+)
+def test_recurrent_layers(recurrent: dict[str, Any], tmp_path: Path) -> None:
+    ids = np.random.default_rng(5).integers(0, 11, size=(3, 7)).astype(np.int32)
+    embedded = layer("Embedding", input_dim=11, output_dim=3, batch_input_shape=[None, 7])
+    check(sequential(embedded, recurrent, layer("Dense", units=2)), tmp_path, ids)
+
+
+@pytest.mark.parametrize("is_causal", [False, True])
+@pytest.mark.parametrize("has_mask", [False, True])
+def test_attention(is_causal: bool, has_mask: bool, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"use_causal_mask": is_causal, "value": ["x", 0, 0]}
+    inputs = {"x": [None, 5, 6]}
+    if has_mask:
+        inputs["mask"] = [None, 5, 5]
+        options["attention_mask"] = ["mask", 0, 0]
+    layers = [
+        {
+            "class_name": "InputLayer",
+            "name": name,
+            "config": {
+                "name": name,
+                "batch_input_shape": shape,
+                "dtype": "float32" if name == "x" else "int32",
+            },
+            "inbound_nodes": [],
+        }
+        for name, shape in inputs.items()
+    ]
+    attention = {"name": "attention", "num_heads": 2, "key_dim": 4, "attention_axes": None}
+    layers.append(
+        {
+            "class_name": "MultiHeadAttention",
+            "name": "attention",
+            "config": attention,
+            "inbound_nodes": [[["x", 0, 0, options]]],
+        }
+    )
+    config = {
+        "name": "attentive",
+        "layers": layers,
+        "input_layers": [[name, 0, 0] for name in inputs],
+        "output_layers": [["attention", 0, 0]],
+    }
+    random = np.random.default_rng(6)
+    given: list[NDArray[Any]] = [random.normal(size=(3, 5, 6)).astype(np.float32)]
+    if has_mask:
+        given.append(random.integers(0, 2, size=(3, 5, 5)).astype(np.int32))
+    check(json.dumps({"class_name": "Functional", "config": config}), tmp_path, *given)
+
+
+def test_what_onnx_has_not_is_refused_with_the_layer(tmp_path: Path) -> None:
+    described = sequential(
+        layer("LSTM", units=2, activation="gelu", name="odd", batch_input_shape=[None, 4, 3])
+    )
+    with pytest.raises(RuntimeError, match=r"the layer 'odd' \(LSTM\) as ONNX: .* 'gelu'"):
+        detnn.Model(described).write_onnx(tmp_path / "served.onnx")
+    assert not (tmp_path / "served.onnx").exists()
+
+
 def test_several_inputs(tmp_path: Path) -> None:
     def called(class_name: str, name: str, *on: str, **config: Any) -> dict[str, Any]:
         inbound = [[[one, 0, 0, {}] for one in on]] if on else []
@@ -79,11 +188,15 @@ def test_several_inputs(tmp_path: Path) -> None:
     merged = ("Add", "Multiply", "Maximum", "Minimum", "Subtract")
     layers = [called("InputLayer", one, batch_input_shape=[None, 3]) for one in "ab"]
     layers += [called(one, one.lower(), "a", "b") for one in merged]
+    layers += [called("Concatenate", "joined", "a", "b", axis=-1), called("Dot", "dot", "a", "b", axes=-1)]
+    layers += [called("Average", "average", "a", "b")]
     config = {
         "name": "several",
         "layers": layers,
         "input_layers": [["a", 0, 0], ["b", 0, 0]],
-        "output_layers": [[one.lower(), 0, 0] for one in merged],
+        "output_layers": [
+            [one, 0, 0] for one in (*map(str.lower, merged), "joined", "dot", "average")
+        ],
     }
     x = np.random.default_rng(2).normal(size=(2, 4, 3)).astype(np.float32)
     check(

@@ -30,13 +30,28 @@ ProtobufWriter described_value(const std::string &name, const ArrayType &type) {
   return value;
 }
 
+// The number of the field that has it, and that of its kind.
+void write_value(ProtobufWriter &written, float value) {
+  written.floating(2, value);
+  written.integer(20, 1);
+}
+void write_value(ProtobufWriter &written, int64_t value) {
+  written.integer(3, value);
+  written.integer(20, 2);
+}
+void write_value(ProtobufWriter &written, const std::vector<int64_t> &values) {
+  for (const int64_t value : values) written.integer(8, value);
+  written.integer(20, 7);
+}
+void write_value(ProtobufWriter &written, const std::vector<std::string> &values) {
+  for (const std::string &value : values) written.bytes(9, value);
+  written.integer(20, 8);
+}
+
 ProtobufWriter described_attribute(const OnnxAttribute &attribute) {
   ProtobufWriter written;
   written.bytes(1, attribute.name);
-  const auto *number = std::get_if<float>(&attribute.value);
-  if (number != nullptr) written.floating(2, *number);
-  else written.integer(3, std::get<int64_t>(attribute.value));
-  written.integer(20, number != nullptr ? 1 : 2);
+  std::visit([&](const auto &value) { write_value(written, value); }, attribute.value);
   return written;
 }
 
@@ -94,19 +109,32 @@ std::string OnnxGraph::constant(const std::vector<int64_t> &values) {
   return name;
 }
 
-std::string OnnxGraph::add(const char *operation, const std::vector<std::string> &inputs,
-                           const std::vector<OnnxAttribute> &attributes) {
-  std::string result = name_like("value");
-  add_as(result, operation, inputs, attributes);
-  return result;
+std::string OnnxGraph::constant(const Array &values) {
+  std::string name = name_like("constant");
+  add_weight(name, values);
+  return name;
 }
 
-void OnnxGraph::add_as(const std::string &result, const char *operation,
+std::string OnnxGraph::add(const char *operation, const std::vector<std::string> &inputs,
+                           const std::vector<OnnxAttribute> &attributes) {
+  return add_several(1, operation, inputs, attributes)[0];
+}
+
+std::vector<std::string> OnnxGraph::add_several(size_t results, const char *operation,
+                                                const std::vector<std::string> &inputs,
+                                                const std::vector<OnnxAttribute> &attributes) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < results; ++i) names.push_back(name_like("value"));
+  add_as(names, operation, inputs, attributes);
+  return names;
+}
+
+void OnnxGraph::add_as(const std::vector<std::string> &results, const char *operation,
                        const std::vector<std::string> &inputs,
                        const std::vector<OnnxAttribute> &attributes) {
   ProtobufWriter node;
   for (const std::string &input : inputs) node.bytes(1, input);
-  node.bytes(2, result);
+  for (const std::string &result : results) node.bytes(2, result);
   node.bytes(4, operation);
   for (const OnnxAttribute &attribute : attributes) node.message(5, described_attribute(attribute));
   graph_.message(1, node);

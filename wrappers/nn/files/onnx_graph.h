@@ -13,7 +13,7 @@ namespace det::nn {
 
 struct OnnxAttribute {
   const char *name;
-  std::variant<int64_t, float> value;
+  std::variant<int64_t, float, std::vector<int64_t>, std::vector<std::string>> value;
 };
 
 class OnnxGraph {
@@ -28,11 +28,16 @@ class OnnxGraph {
   void add_weight(const std::string &name, const Array &values);
   std::string constant(float value);
   std::string constant(const std::vector<int64_t> &values);
+  std::string constant(const Array &values);
 
   // The name of what the node gives.
   std::string add(const char *operation, const std::vector<std::string> &inputs,
                   const std::vector<OnnxAttribute> &attributes = {});
-  void add_as(const std::string &result, const char *operation,
+  // Of a node that gives several; "" among `inputs` is one that is left out.
+  std::vector<std::string> add_several(size_t results, const char *operation,
+                                       const std::vector<std::string> &inputs,
+                                       const std::vector<OnnxAttribute> &attributes);
+  void add_as(const std::vector<std::string> &results, const char *operation,
               const std::vector<std::string> &inputs,
               const std::vector<OnnxAttribute> &attributes = {});
 

@@ -6,10 +6,16 @@
 
 namespace det::nn {
 
-// The names of what the step gives. `sizes` has the shape of each of its outputs, with `unknown`
-// where the batch counts. Throws Code::unsupported, naming the layer, for what ONNX does not have.
+// What a step is given and gives: names, and shapes with `unknown` where the batch counts.
+struct OnnxOperands {
+  std::vector<std::string> inputs;
+  std::vector<ArrayType> types;  // of the inputs
+  std::vector<Shape> sizes;      // of the outputs
+};
+
+// The names of what the step gives. Throws Code::unsupported, naming the layer, for what ONNX does
+// not have.
 std::vector<std::string> write_step(OnnxGraph &graph, const Program::Step &step,
-                                    const std::vector<std::string> &inputs,
-                                    const std::vector<Shape> &sizes);
+                                    const OnnxOperands &operands);
 
 }  // namespace det::nn

@@ -55,15 +55,17 @@ void write_onnx(Model &model, const std::filesystem::path &path) {
     written.add_weight(names[value], weight.value);
   }
   for (const Program::Step &step : program.steps) {
-    std::vector<std::string> inputs;
-    std::vector<Shape> sizes;
-    for (const Value input : step.inputs) inputs.push_back(names[input]);
-    for (const Value output : step.outputs) sizes.push_back(type_of(output).shape);
-    const std::vector<std::string> outputs = write_step(written, step, inputs, sizes);
+    OnnxOperands operands;
+    for (const Value input : step.inputs) {
+      operands.inputs.push_back(names[input]);
+      operands.types.push_back(type_of(input));
+    }
+    for (const Value output : step.outputs) operands.sizes.push_back(type_of(output).shape);
+    const std::vector<std::string> outputs = write_step(written, step, operands);
     for (size_t i = 0; i < outputs.size(); ++i) names[step.outputs[i]] = outputs[i];
   }
   for (size_t i = 0; i < results.size(); ++i)
-    written.add_as(results[i], "Identity", {names[program.results[i]]});
+    written.add_as({results[i]}, "Identity", {names[program.results[i]]});
   write_file_durably(std::filesystem::absolute(path), written.finish(graph.name()));
 }
 
