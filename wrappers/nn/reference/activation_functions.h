@@ -13,9 +13,9 @@ inline constexpr float selu_scale = 1.05070098735548F;
 inline constexpr float selu_alpha = 1.67326324235437F;
 
 DET_HOST_DEVICE inline float sigmoid(float x) { return 1 / (1 + std::exp(-x)); }
-// What is no number becomes 0.
+// What is no number stays none, here and in relu, as in TensorFlow.
 DET_HOST_DEVICE inline float from_0_to(float limit, float x) {
-  return x > 0 ? (x < limit ? x : limit) : 0;
+  return x <= 0 ? 0 : x >= limit ? limit : x;
 }
 DET_HOST_DEVICE inline float softplus(float x) {
   return std::fmax(x, 0.0F) + std::log1p(std::exp(-std::fabs(x)));
@@ -26,7 +26,7 @@ DET_HOST_DEVICE inline float activate(Activation activation, float x, float alph
     case Activation::linear:
       return x;
     case Activation::relu:
-      return x > 0 ? x : 0;
+      return x <= 0 ? 0 : x;
     case Activation::relu6:
       return from_0_to(6, x);
     case Activation::sigmoid:
