@@ -60,7 +60,8 @@ DET_API det_status det_nn_model_to_json(const det_nn_model *model, char **out,
  *                  whose loss is null is computed, and compared with nothing. Without an optimizer
  *                  the model can be tested, and not trained. Where a layer computes in float16 the
  *                  loss is scaled as Keras does it; an optimizer of the class "LossScaleOptimizer"
- *                  around another one says how, for any model.
+ *                  around another one says how, for any model. With `"check_numerics": true` a
+ *                  batch whose loss or gradients are not finite is refused.
  * @return DET_OK; DET_E_INVALID (an unknown name: the message has the nearest; a metric that does
  * not fit the result), DET_E_UNSUPPORTED, DET_E_NOMEM.   @since 0.1 */
 DET_API det_status det_nn_model_compile(det_nn_model *model, const char *json,
@@ -85,9 +86,10 @@ typedef struct det_nn_batch {
 DET_API void det_nn_batch_init(det_nn_batch *batch) DET_NOEXCEPT;
 
 /** Trains a model by one step, and gathers its metrics. Blocks while it computes.
- * @return DET_OK; DET_E_INVALID (shapes that do not fit, a label that is no class: nothing is
- * trained), DET_E_STATE (not compiled, or without an optimizer), DET_E_UNSUPPORTED, DET_E_CALLBACK,
- * DET_E_NOMEM.
+ * @return DET_OK; DET_E_INVALID (shapes that do not fit, a label that is no class, and where it was
+ * compiled so numbers that are not finite: the message names the layer that gave the first of them;
+ * nothing is trained), DET_E_STATE (not compiled, or without an optimizer), DET_E_UNSUPPORTED,
+ * DET_E_CALLBACK, DET_E_NOMEM.
  * @since 0.1 */
 DET_API det_status det_nn_model_train_on_batch(det_nn_model *model, const det_nn_batch *batch,
                                                det_error *err) DET_NOEXCEPT;

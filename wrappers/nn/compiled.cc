@@ -72,6 +72,7 @@ Model::Compiled::Compiled(const Json &options, const std::vector<std::string> &r
   loss_sums_.resize(compared_.size() + 1);
   trains = options.contains("optimizer");
   optimizer = make_optimizer(fields.any("optimizer", "sgd"));
+  checks_numerics = fields.flag("check_numerics", false);
   fields.finish();
 }
 

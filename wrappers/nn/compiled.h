@@ -24,6 +24,7 @@ struct Model::Compiled {
   Objective objective;
   std::unique_ptr<Optimizer> optimizer;  // of any kind where none was named
   bool trains = false;                   // whether one was
+  bool checks_numerics = false;
 
  private:
   struct Gathered {

@@ -221,6 +221,8 @@ Executable::Executable(const Program &program, const Weights &weights, Backend &
 
 Executable::~Executable() = default;
 
+const std::string &Executable::layer_of(size_t step) const { return steps_.at(step).layer; }
+
 void Executable::check_fed() const {
   for (const Step &step : steps_) {
     if (!step.check) continue;

@@ -20,6 +20,9 @@ class Executable {
              const StepState &state, std::optional<size_t> loss = {});
   ~Executable();
 
+  // The layer that a step of the program belongs to; none of what comes behind the layers.
+  const std::string &layer_of(size_t step) const;
+
   const Array &fed(size_t index) const { return fed_.at(index); }
   const Array &result(size_t index) const { return results_.at(index); }
   const Array &fed_gradient(size_t index) const { return fed_gradients_.at(index); }

@@ -1,11 +1,13 @@
 #include "wrappers/nn/model.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/base/error.h"
 #include "core/base/json.h"
 #include "wrappers/nn/array_copy.h"
 #include "wrappers/nn/compiled.h"
+#include "wrappers/nn/numeric_check.h"
 
 namespace det::nn {
 
@@ -128,7 +130,8 @@ Plan &Model::load(Mode mode, const Batch &batch) {
 }
 
 bool Model::compute_gradients(Plan &plan) {
-  const bool can_be_stopped = observer_.on_gradient || observer_.on_step;
+  const bool can_be_stopped =
+      observer_.on_gradient || observer_.on_step || compiled_->checks_numerics;
   if (can_be_stopped) {
     backend_->synchronize();
     weights_.keep_others();
@@ -136,9 +139,11 @@ bool Model::compute_gradients(Plan &plan) {
   ++state_->step;
   try {
     plan.executable().start_gradients(observer_.on_gradient);
-    if (!observer_.on_step) return true;
+    if (!observer_.on_step && !compiled_->checks_numerics) return true;
     backend_->synchronize();
-    return observer_.on_step();
+    const bool is_applied = !observer_.on_step || observer_.on_step();
+    check_numerics(plan);
+    return is_applied;
   } catch (...) {
     const bool is_at_rest = rests();
     --state_->step;
@@ -154,6 +159,26 @@ bool Model::rests() const {
   } catch (const Error &) {
     return false;
   }
+}
+
+// Where ranks add gradients up, all of them see what one of them has done to the sum. What goes in
+// is looked at as well: an activation of a back end may hide what is no number.
+void Model::check_numerics(const Plan &plan) {
+  if (!compiled_->checks_numerics) return;
+  const auto &scale = compiled_->optimizer->loss_scale();
+  const bool trains = plan.key().mode == Mode::train;
+  WeightArithmetic &arithmetic = backend_->arithmetic();
+  bool are_finite = std::isfinite(plan.loss()) && is_finite(weights_.trained(), arithmetic);
+  for (size_t i = 0; are_finite && i < plan.key().inputs.size(); ++i)
+    are_finite = is_finite(plan.input(i));
+  // Gradients of a scaled loss may be too large: the scale is made smaller then.
+  if (are_finite && (!trains || scale || is_finite(weights_.gradients(), arithmetic))) return;
+  throw Error(Code::invalid,
+              (trains ? "training step " + std::to_string(state_->step) + " of" : "testing") +
+                  " the model '" + graph_->name() + "', whose loss is " +
+                  std::to_string(plan.loss()) + ": " +
+                  find_not_finite(plan, scale ? scale->state().scale : 1, *graph_,
+                                  compiled_->objective, weights_, *state_));
 }
 
 void Model::train_on_batch(const Batch &batch) {
@@ -173,6 +198,7 @@ void Model::train_on_batch(const Batch &batch) {
 void Model::test_on_batch(const Batch &batch) {
   Plan &plan = load(Mode::test, batch);
   plan.executable().forward();
+  check_numerics(plan);
   computed_ = plans_.front();
   compiled_->gather(plan);
 }

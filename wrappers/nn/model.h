@@ -42,7 +42,9 @@ class Model {
   // {"optimizer": ..., "loss": ..., "loss_weights": [...], "metrics": [...]}, the last three for
   // each result, by its name or in their order; null: it is compared with nothing. What was
   // compiled before is gone. Where a layer computes in F16 the loss is scaled, as Keras does it
-  // under mixed_float16; an optimizer that is a LossScaleOptimizer says how.
+  // under mixed_float16; an optimizer that is a LossScaleOptimizer says how. With "check_numerics":
+  // true a batch whose loss or gradients are not finite is Code::invalid, and a step with it has
+  // not been; the message says which layer was the first.
   void compile(const Json &options);
   // Throws Code::state where it is not compiled.
   Optimizer &optimizer();
@@ -95,6 +97,8 @@ class Model {
   // Waits for what a step that has failed may still be doing. False where the device has failed,
   // whose memory cannot be reached.
   bool rests() const;
+  // Of what a plan has computed, where the model was compiled so.
+  void check_numerics(const Plan &plan);
   Compiled &compiled() const;
 
   const std::shared_ptr<Graph> graph_;
