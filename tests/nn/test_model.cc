@@ -76,27 +76,38 @@ void test_what_is_written_is_read_again(void **) {
   assert_string_equal(model.weights().at(2).name.c_str(), "dense_1/kernel");
 }
 
+// A call of a layer, and what comes out of it.
+Json reference(const std::string &layer, int call = 0) {
+  return Json::array({layer, call, 0, Json::object()});
+}
+
+// As "layers" of a functional model has it.
+Json functional_layer(const char *class_name, const std::string &name, Json config, Json inbound) {
+  config["name"] = name;
+  return Json{
+      {"class_name", class_name}, {"name", name}, {"config", config}, {"inbound_nodes", inbound}};
+}
+
+Json functional(Json layers, Json inputs, Json outputs) {
+  return {{"class_name", "Functional"},
+          {"config",
+           {{"name", "two"},
+            {"layers", std::move(layers)},
+            {"input_layers", std::move(inputs)},
+            {"output_layers", std::move(outputs)}}}};
+}
+
 void test_layers_may_be_shared_and_called_in_any_order(void **) {
-  const auto functional_layer = [](const char *class_name, const char *name, Json config,
-                                   Json inbound) {
-    config["name"] = name;
-    return Json{
-        {"class_name", class_name}, {"name", name}, {"config", config}, {"inbound_nodes", inbound}};
-  };
-  const Json described = {
-      {"class_name", "Functional"},
-      {"config",
-       {{"name", "two"},
-        {"layers",
-         {functional_layer("Add", "sum", Json::object(),
-                           {{{"shared", 0, 0, Json::object()}, {"shared", 1, 0, Json::object()}}}),
-          functional_layer("Dense", "shared", {{"units", 2}},
-                           {{{"a", 0, 0, Json::object()}}, {{"b", 0, 0, Json::object()}}}),
-          functional_layer("InputLayer", "a", {{"batch_input_shape", {nullptr, 3}}}, Json::array()),
-          functional_layer("InputLayer", "b", {{"batch_input_shape", {nullptr, 3}}},
-                           Json::array())}},
-        {"input_layers", {{"b", 0, 0}, {"a", 0, 0}}},
-        {"output_layers", {{"sum", 0, 0}}}}}};
+  const Json described = functional(
+      {functional_layer(
+           "Add", "sum", Json::object(),
+           Json::array({Json::array({reference("shared", 0), reference("shared", 1)})})),
+       functional_layer(
+           "Dense", "shared", {{"units", 2}},
+           Json::array({Json::array({reference("a")}), Json::array({reference("b")})})),
+       functional_layer("InputLayer", "a", {{"batch_input_shape", {nullptr, 3}}}, Json::array()),
+       functional_layer("InputLayer", "b", {{"batch_input_shape", {nullptr, 3}}}, Json::array())},
+      Json::array({reference("b"), reference("a")}), Json::array({reference("sum")}));
   Model model(described, {2, "reference"});
   assert_int_equal(model.weights().all().size(), 2);
   assert_string_equal(model.graph().inputs()[0].name.c_str(), "b");
@@ -119,6 +130,31 @@ void test_layers_may_be_shared_and_called_in_any_order(void **) {
                                       Model(beyond, {2, "reference"}).predict_on_batch({b, a});
                                     }),
                        "output 1 of the layer 'sum'"));
+}
+
+// Each waits for the next one that is read.
+void test_a_long_model_may_be_written_from_its_end(void **) {
+  constexpr int length = 5000;
+  Json layers = Json::array();
+  for (int i = length; i > 0; --i)
+    layers.push_back(
+        functional_layer("Rescaling", "r" + std::to_string(i), {{"scale", 1}, {"offset", 1}},
+                         Json::array({Json::array({reference("r" + std::to_string(i - 1))})})));
+  layers.push_back(
+      functional_layer("InputLayer", "r0", {{"batch_input_shape", {nullptr, 1}}}, Json::array()));
+  const std::string last = "r" + std::to_string(length);
+  const auto described = [&] {
+    return functional(layers, Json::array({reference("r0")}), Json::array({reference(last)}));
+  };
+  const auto refuse = [&] {
+    return expect_error(Code::invalid, [&] { nn::read_model(described()); });
+  };
+  Model model(described(), {0, "reference"});
+  assert_true(model.predict_on_batch({Array(floats({1, 1}))}).at(0).data()[0] == length);
+  layers[length - 1]["inbound_nodes"][0][0][0] = last;
+  assert_true(contains(refuse(), "waits for itself"));
+  layers[length - 1]["name"] = layers[length - 1]["config"]["name"] = "r0";
+  assert_true(contains(refuse(), "two layers have the name 'r0'"));
 }
 
 void test_what_cannot_be_is_refused(void **) {
@@ -235,6 +271,7 @@ int test_model() {
       cmocka_unit_test(test_a_step_takes_no_memory),
       cmocka_unit_test(test_what_is_written_is_read_again),
       cmocka_unit_test(test_layers_may_be_shared_and_called_in_any_order),
+      cmocka_unit_test(test_a_long_model_may_be_written_from_its_end),
       cmocka_unit_test(test_what_cannot_be_is_refused),
       cmocka_unit_test(test_metrics_are_made_when_a_model_is_compiled),
       cmocka_unit_test(test_an_id_that_is_in_no_table_is_told_with_its_record),

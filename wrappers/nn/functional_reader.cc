@@ -13,16 +13,8 @@ void Graph::FunctionalReader::read() {
   const Json &layers = fields_.any("layers");
   if (!layers.is_array()) refuse("'layers' is no array");
   read_inputs(layers);
-  std::vector<Call> waiting = read_layers(layers);
-  while (!waiting.empty()) {
-    std::vector<Call> later;
-    for (const Call &call : waiting)
-      if (!try_to_place(call)) later.push_back(call);
-    if (later.size() == waiting.size())
-      refuse("the layer '" + later.front().layer +
-             "' is called on what is not there, or waits for itself");
-    waiting = std::move(later);
-  }
+  read_layers(layers);
+  for (Call *call : written_) place_after_what_it_needs(*call);
   for (const Json &result : references_in(fields_.any("output_layers"))) {
     const auto found = find(result);
     if (!found) refuse("an output comes from a layer that is not there");
@@ -46,55 +38,91 @@ void Graph::FunctionalReader::read_inputs(const Json &layers) {
   if (graph_.inputs_.empty()) refuse("it has no inputs");
 }
 
-std::vector<Graph::FunctionalReader::Call> Graph::FunctionalReader::read_layers(
-    const Json &layers) {
-  std::vector<Call> calls;
+void Graph::FunctionalReader::read_layers(const Json &layers) {
   for (const Json &described : layers) {
     Fields layer(described, "a layer of " + fields_.where());
     if (layer.text("class_name") == "InputLayer") continue;
     const std::string name = layer.text("name");
     Json config = layer.any("config", Json::object());
     if (config.is_object() && !config.contains("name")) config["name"] = name;
-    if (layers_.count(name) > 0) refuse("two layers have the name '" + name + "'");
+    if (layers_.count(name) > 0 || nodes_.count({name, 0}) > 0)
+      refuse("two layers have the name '" + name + "'");
     layers_[name] = make_layer({{"class_name", layer.text("class_name")},
                                 {"config", with_policy_of(fields_, std::move(config))}});
     graph_.layers_.push_back(layers_[name]);
     const auto inbound = described.find("inbound_nodes");
     if (inbound == described.end() || !inbound->is_array()) continue;
     size_t number = first_call_of(*layers_[name]);
-    for (const Json &call : *inbound) calls.push_back({name, number++, &call});
+    for (const Json &call : *inbound) {
+      const auto made = calls_.emplace(Place{name, number}, read_call(name, number, call));
+      written_.push_back(&made.first->second);
+      ++number;
+    }
   }
-  return calls;
 }
 
-bool Graph::FunctionalReader::try_to_place(const Call &call) {
-  Node node;
-  node.layer = layers_.at(call.layer);
-  for (const Json &input : references_in(*call.inbound)) {
-    const auto found = find(input);
-    if (!found) return false;
-    node.inputs.push_back(*found);
+Graph::FunctionalReader::Call Graph::FunctionalReader::read_call(const std::string &layer,
+                                                                 size_t number,
+                                                                 const Json &inbound) const {
+  Call call{layer, number, references_in(inbound)};
+  for (const Json &input : call.inputs) {
     if (input.size() < 4 || !input[3].is_object()) continue;
     for (const auto &[key, value] : input[3].items()) {
       if (!value.is_array()) {
-        node.options[key] = value;
+        call.options[key] = value;
         continue;
       }
       const std::vector<Json> named = references_in(value);
       if (named.size() != 1)
-        refuse("'" + key + "' of the layer '" + call.layer + "' is no single array");
-      const auto argument = find(named[0]);
-      if (!argument) return false;
-      node.named.emplace(key, *argument);
+        refuse("'" + key + "' of the layer '" + layer + "' is no single array");
+      call.named.emplace(key, named[0]);
     }
   }
+  return call;
+}
+
+// Without recursion: chains are as long as a file has layers.
+void Graph::FunctionalReader::place_after_what_it_needs(Call &first) {
+  std::vector<Call *> waiting;  // each for the next
+  const auto wait_for = [&](Call &call) {
+    call.is_waiting = true;
+    for (const Json &input : call.inputs) call.waits_for.push_back(&input);
+    for (const auto &[name, input] : call.named) call.waits_for.push_back(&input);
+    waiting.push_back(&call);
+  };
+  if (nodes_.count({first.layer, first.number}) == 0) wait_for(first);
+  while (!waiting.empty()) {
+    Call &call = *waiting.back();
+    while (!call.waits_for.empty() && nodes_.count(place_of(*call.waits_for.back())) > 0)
+      call.waits_for.pop_back();
+    if (call.waits_for.empty()) {
+      place(call);
+      waiting.pop_back();
+      continue;
+    }
+    const auto needed = calls_.find(place_of(*call.waits_for.back()));
+    if (needed == calls_.end() || needed->second.is_waiting)
+      refuse("the layer '" + call.layer + "' is called on what is not there, or waits for itself");
+    wait_for(needed->second);
+  }
+}
+
+void Graph::FunctionalReader::place(const Call &call) {
+  Node node;
+  node.layer = layers_.at(call.layer);
+  node.options = call.options;
+  for (const Json &input : call.inputs) node.inputs.push_back(*find(input));
+  for (const auto &[name, input] : call.named) node.named.emplace(name, *find(input));
   nodes_[{call.layer, call.number}] = graph_.nodes_.size();
   graph_.nodes_.push_back(std::move(node));
-  return true;
+}
+
+Graph::FunctionalReader::Place Graph::FunctionalReader::place_of(const Json &reference) {
+  return {reference[0].get<std::string>(), reference[1].get<size_t>()};
 }
 
 std::optional<Graph::Reference> Graph::FunctionalReader::find(const Json &reference) const {
-  const auto node = nodes_.find({reference[0].get<std::string>(), reference[1].get<size_t>()});
+  const auto node = nodes_.find(place_of(reference));
   if (node == nodes_.end()) return std::nullopt;
   return Reference{node->second, reference[2].get<size_t>()};
 }

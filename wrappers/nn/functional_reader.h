@@ -16,12 +16,20 @@ class Graph::FunctionalReader {
   struct Call {
     std::string layer;
     size_t number;
-    const Json *inbound;
+    std::vector<Json> inputs;  // references, as in `named`
+    std::map<std::string, Json> named = {};
+    Json options = Json::object();
+    std::vector<const Json *> waits_for = {};  // what may not be there yet
+    bool is_waiting = false;
   };
+  using Place = std::pair<std::string, size_t>;  // a layer, and the number of a call of it
 
   void read_inputs(const Json &layers);
-  std::vector<Call> read_layers(const Json &layers);
-  bool try_to_place(const Call &call);
+  void read_layers(const Json &layers);
+  Call read_call(const std::string &layer, size_t number, const Json &inbound) const;
+  void place_after_what_it_needs(Call &call);
+  void place(const Call &call);
+  static Place place_of(const Json &reference);
   std::optional<Reference> find(const Json &reference) const;
   std::vector<Json> references_in(const Json &list) const;
   [[noreturn]] void refuse(const std::string &problem) const;
@@ -29,7 +37,9 @@ class Graph::FunctionalReader {
   Graph &graph_;
   Fields &fields_;
   std::map<std::string, std::shared_ptr<Layer>> layers_;
-  std::map<std::pair<std::string, size_t>, size_t> nodes_;  // by layer and number of the call
+  std::map<Place, Call> calls_;
+  std::vector<Call *> written_;    // in their order
+  std::map<Place, size_t> nodes_;  // of those that are in the graph
 };
 
 }  // namespace det::nn
