@@ -161,7 +161,7 @@ DET_API void det_nn_model_steps(const det_nn_model *model, int64_t *out_steps,
                                 int64_t *out_iterations) DET_NOEXCEPT;
 
 /** Sets both counts, where a restored model is to go on.
- * @return DET_OK; DET_E_INVALID (below 0); DET_E_STATE (not compiled).   @since 0.1 */
+ * @return DET_OK; DET_E_INVALID (below 0, above 2^62); DET_E_STATE (not compiled).   @since 0.1 */
 DET_API det_status det_nn_model_set_steps(det_nn_model *model, int64_t steps, int64_t iterations,
                                           det_error *err) DET_NOEXCEPT;
 

@@ -80,6 +80,7 @@ static void arguments_that_are_null_are_refused(void **state) {
   expect(DET_E_INVALID, det_nn_model_weights(model, NULL, &count, err));
   expect(DET_E_INVALID, det_nn_model_weights(model, &tensors, NULL, err));
   expect(DET_E_INVALID, det_nn_model_set_steps(model, -1, 0, err));
+  expect(DET_E_INVALID, det_nn_model_set_steps(model, 0, INT64_MAX, err));
   expect(DET_E_INVALID, det_nn_model_set_learning_rate(model, (double)NAN, err));
   for (int i = 0; i < 2; ++i) {
     const char *path = i == 0 ? NULL : "";

@@ -53,6 +53,8 @@ class Model {
   // Steps that have been trained; how many of them changed weights is the optimizer's to tell.
   int64_t steps() const { return static_cast<int64_t>(state_->step); }
   void set_steps(int64_t steps) { state_->step = static_cast<uint64_t>(steps); }
+  // So many that a model goes on from them: counts of 64 bits do not reach their end.
+  static constexpr int64_t most_steps = int64_t{1} << 62;
   // Of what is drawn while it is trained.
   uint64_t seed() const { return state_->seed; }
   void set_seed(uint64_t seed) { state_->seed = seed; }

@@ -251,8 +251,11 @@ void det_nn_model_steps(const det_nn_model *model, int64_t *out_steps,
 det_status det_nn_model_set_steps(det_nn_model *model, int64_t steps, int64_t iterations,
                                   det_error *err) noexcept {
   return guarded(err, [&] {
-    if (steps < 0 || iterations < 0)
-      throw det::Error(det::Code::invalid, "setting the steps of a model: a count is below 0");
+    for (const int64_t count : {steps, iterations})
+      if (count < 0 || count > det::nn::Model::most_steps)
+        throw det::Error(det::Code::invalid,
+                         "setting the steps of a model: " + std::to_string(count) +
+                             " is no count from 0 to 2^62");
     deref(model, "model").impl.optimizer().set_iterations(iterations);
     model->impl.set_steps(steps);
   });

@@ -68,9 +68,13 @@ class Notes {
     Number value{};
     const auto [end, error] =
         std::from_chars(written.data(), written.data() + written.size(), value);
-    if (error == std::errc() && end == written.data() + written.size() && value >= 0) return value;
+    const bool is_read = error == std::errc() && end == written.data() + written.size();
+    bool can_be = value >= 0;
+    if constexpr (std::is_same_v<Number, int64_t>) can_be = can_be && value <= Model::most_steps;
+    if (is_read && can_be) return value;
     throw Error(Code::corrupt, "reading '" + file_ + "': its '" + key + "' is " +
-                                   tensors::quoted_name(written) + ", which is no number from 0");
+                                   tensors::quoted_name(written) +
+                                   ", which is no number from 0, or too large a one");
   }
 
  private:
