@@ -11,11 +11,13 @@ namespace det::nn {
 
 namespace {
 
+// What the numbers of an input become: whole ones are of I32 here, whatever holds them in Keras.
 Dtype dtype_from(const std::string &name, const std::string &where) {
   if (name == "float32") return Dtype::f32;
-  if (name == "int32" || name == "bool") return Dtype::i32;
+  for (const char *whole : {"int32", "int64", "bool", "int16", "int8", "uint8"})
+    if (name == whole) return Dtype::i32;
   throw Error(Code::unsupported, "reading " + where + ": inputs of the dtype '" + name +
-                                     "' are not supported; float32, int32 and bool are");
+                                     "' are not supported; float32, bool and whole numbers are");
 }
 
 }  // namespace
@@ -31,10 +33,11 @@ void Graph::add_input(const Json &config, const std::string &where) {
   Fields fields(config, where);
   ArrayType type;
   type.shape = fields.shape("batch_input_shape");
-  type.dtype = dtype_from(fields.text("dtype", "float32"), where);
+  const std::string dtype = fields.text("dtype", "float32");
+  type.dtype = dtype_from(dtype, where);
   fields.only("sparse", false);
   fields.only("ragged", false);
-  inputs_.push_back({fields.text("name"), type, true});
+  inputs_.push_back({fields.text("name"), type, dtype, true});
   fields.finish();
   nodes_.push_back({});
 }
@@ -65,7 +68,7 @@ void Graph::read_sequential(Fields &fields) {
              {"name", Fields(config, "a layer of " + fields.where()).text("name") + "_input"}},
             "the input of " + fields.where());
       } else {
-        inputs_.push_back({"input_1", {}, false});
+        inputs_.push_back({"input_1", {}, "float32", false});
         nodes_.push_back({});
       }
     }

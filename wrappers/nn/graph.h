@@ -21,7 +21,8 @@ class Graph : public Layer {
   // comes in has an input of which nothing is known: no sizes at all.
   struct Input {
     std::string name;
-    ArrayType type;  // sizes that are not known are `unknown`
+    ArrayType type;     // sizes that are not known are `unknown`
+    std::string dtype;  // as Keras has it: "int64"
     bool is_known = true;
   };
   const std::vector<Input> &inputs() const { return inputs_; }

@@ -9,11 +9,10 @@ Json input_layer(const Graph::Input &input) {
   Json sizes = Json::array();
   for (const int64_t size : input.type.shape)
     sizes.push_back(size == unknown ? Json() : Json(size));
-  const char *dtype = input.type.dtype == Dtype::f32 ? "float32" : "int32";
   return {{"class_name", "InputLayer"},
           {"config",
            {{"batch_input_shape", sizes},
-            {"dtype", dtype},
+            {"dtype", input.dtype},
             {"sparse", false},
             {"ragged", false},
             {"name", input.name}}}};
