@@ -52,4 +52,29 @@ std::vector<Value> LeakyReluLayer::compute(ProgramBuilder &builder, const LayerC
                       {only_input(call, name())})};
 }
 
+ReluLayer::ReluLayer(Fields &fields)
+    : Layer(fields),
+      largest_(fields.number_or_none("max_value")),
+      slope_(fields.number("negative_slope", 0)) {
+  fields.only("threshold", 0.0);
+  if (largest_.value_or(1) <= 0)
+    throw Error(Code::invalid, "reading " + fields.where() + ": 'max_value' must be above 0");
+  if (largest_ && slope_ != 0)
+    throw Error(Code::unsupported,
+                "reading " + fields.where() +
+                    ": 'max_value' and 'negative_slope' are not supported together");
+}
+
+std::vector<Value> ReluLayer::compute(ProgramBuilder &builder, const LayerCall &call) const {
+  const Value x = only_input(call, name());
+  if (slope_ != 0)
+    return {builder.add(ActivationOp{Activation::leaky_relu, static_cast<float>(slope_)}, {x})};
+  if (!largest_) return {builder.add(ActivationOp{Activation::relu}, {x})};
+  const auto scaled = [&](Value value, double by) {
+    return by == 1 ? value : builder.add(ScaleOp{static_cast<float>(by)}, {value});
+  };
+  const Value y = builder.add(ActivationOp{Activation::relu6}, {scaled(x, 6 / *largest_)});
+  return {scaled(y, *largest_ / 6)};
+}
+
 }  // namespace det::nn

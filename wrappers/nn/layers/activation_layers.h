@@ -68,4 +68,17 @@ class LeakyReluLayer : public Layer {
   const double alpha_;
 };
 
+// From 0 to the largest value, if there is one; with a slope below 0, if there is none.
+class ReluLayer : public Layer {
+ public:
+  explicit ReluLayer(Fields &fields);
+
+ protected:
+  std::vector<Value> compute(ProgramBuilder &builder, const LayerCall &call) const override;
+
+ private:
+  const std::optional<double> largest_;
+  const double slope_;
+};
+
 }  // namespace det::nn

@@ -69,6 +69,7 @@ const std::map<std::string, Make> &classes() {
       {"MultiHeadAttention", making<MultiHeadAttention>()},
       {"Multiply", making<Merging>(Arithmetic::multiply)},
       {"Permute", making<Permute>()},
+      {"ReLU", making<ReluLayer>()},
       {"RepeatVector", making<RepeatVector>()},
       {"Rescaling", making<Rescaling>()},
       {"Reshape", making<ReshapeLayer>()},
