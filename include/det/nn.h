@@ -33,8 +33,8 @@ typedef struct det_nn_model_options {
 /** Fills the options with the defaults, as the macro does. NULL does nothing.   @since 0.1 */
 DET_API void det_nn_model_options_init(det_nn_model_options *options) DET_NOEXCEPT;
 
-/** Makes a model. Where it says what comes in it has its first weights at once, else with its first
- * batch.
+/** Makes a model. Where it says what comes in, or its weights are the same whatever it leaves open,
+ * such as the length of sequences, it has its first weights at once, else with its first batch.
  * @param[in]  json     What Model.to_json() of Keras writes, of a Sequential or functional model.
  *                      Layers without a name are named as Keras does. Those without a "dtype"
  *                      have that of the model's "config": "mixed_bfloat16" and "mixed_float16"

@@ -157,6 +157,22 @@ void test_a_long_model_may_be_written_from_its_end(void **) {
   assert_true(contains(refuse(), "two layers have the name 'r0'"));
 }
 
+// Weights are there to be loaded, unless they depend on what a model leaves open.
+void test_models_of_sequences_of_any_length_have_weights(void **) {
+  const auto described = [](const char *class_name, Json config) {
+    return sequential(
+        {layer("InputLayer", {{"batch_input_shape", {nullptr, nullptr, 2}}, {"name", "x"}}),
+         layer(class_name, std::move(config)), layer("Dense", {{"units", 3}})});
+  };
+  const Model recurrent(described("GRU", {{"units", 4}}), {1, "reference"});
+  assert_true(recurrent.is_built());
+  assert_true(recurrent.weights().at(3).options.shape == (nn::Shape{4, 3}));
+  assert_false(Model(described("Flatten", Json::object()), {1, "reference"}).is_built());
+  // No window of it fits into what is tried.
+  assert_false(Model(described("Conv1D", {{"filters", 2}, {"kernel_size", 40}}), {1, "reference"})
+                   .is_built());
+}
+
 void test_what_cannot_be_is_refused(void **) {
   const auto read = [](Json described) {
     return expect_error(Code::invalid, [&] { Model(described, {0, "reference"}); });
@@ -272,6 +288,7 @@ int test_model() {
       cmocka_unit_test(test_what_is_written_is_read_again),
       cmocka_unit_test(test_layers_may_be_shared_and_called_in_any_order),
       cmocka_unit_test(test_a_long_model_may_be_written_from_its_end),
+      cmocka_unit_test(test_models_of_sequences_of_any_length_have_weights),
       cmocka_unit_test(test_what_cannot_be_is_refused),
       cmocka_unit_test(test_metrics_are_made_when_a_model_is_compiled),
       cmocka_unit_test(test_an_id_that_is_in_no_table_is_told_with_its_record),

@@ -85,11 +85,12 @@ void Graph::read_sequential(Fields &fields) {
   results_ = {{nodes_.size() - 1, 0}};
 }
 
-std::optional<std::vector<Shape>> Graph::input_shapes(int64_t records) const {
+std::optional<std::vector<Shape>> Graph::input_shapes(int64_t records, int64_t open) const {
   std::vector<Shape> shapes;
   for (const Input &input : inputs_) {
     Shape shape = input.type.shape;
     if (!shape.empty() && shape[0] == unknown) shape[0] = records;
+    std::replace(shape.begin(), shape.end(), unknown, open);
     if (!input.is_known || !nn::is_known(shape)) return {};
     shapes.push_back(shape);
   }

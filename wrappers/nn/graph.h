@@ -26,8 +26,9 @@ class Graph : public Layer {
     bool is_known = true;
   };
   const std::vector<Input> &inputs() const { return inputs_; }
-  // Of a batch of so many records; none where an input does not say all sizes beside that.
-  std::optional<std::vector<Shape>> input_shapes(int64_t records) const;
+  // Of a batch of so many records; none where an input does not say all sizes beside that, unless
+  // `open` is what these are to be.
+  std::optional<std::vector<Shape>> input_shapes(int64_t records, int64_t open = unknown) const;
   // The names of the layers that the results come from.
   std::vector<std::string> result_names() const;
   const std::vector<std::shared_ptr<Layer>> &layers() const { return layers_; }

@@ -16,6 +16,34 @@ namespace {
 // Batches of different lengths, such as the last of an epoch, in each mode.
 constexpr size_t most_plans = 16;
 
+// The names and shapes of the weights, where each size that inputs leave open beside that of the
+// batch is this one.
+std::vector<std::pair<std::string, Shape>> weights_with(const Graph &graph, int64_t open) {
+  Weights weights;
+  ProgramBuilder builder(weights, false);
+  LayerCall call;
+  const std::vector<Shape> shapes = *graph.input_shapes(1, open);
+  for (size_t i = 0; i < shapes.size(); ++i)
+    call.inputs.push_back(builder.feed({shapes[i], graph.inputs()[i].type.dtype}));
+  graph.compute(builder, call);
+  std::vector<std::pair<std::string, Shape>> made;
+  for (const Weight &weight : weights.all()) made.emplace_back(weight.name, weight.options.shape);
+  return made;
+}
+
+// What comes in as far as weights are concerned. Some are the same however long sequences are.
+std::optional<std::vector<Shape>> shapes_for_weights(const Graph &graph) {
+  if (auto known = graph.input_shapes(1)) return known;
+  constexpr int64_t some = 32, others = 33;
+  auto guessed = graph.input_shapes(1, some);
+  try {
+    if (guessed && weights_with(graph, some) == weights_with(graph, others)) return guessed;
+  } catch (const Error &) {
+    // The first batch says why, if it has no better sizes.
+  }
+  return {};
+}
+
 }  // namespace
 
 Model::Model(const Json &described, const ModelOptions &options)
@@ -23,7 +51,7 @@ Model::Model(const Json &described, const ModelOptions &options)
       backend_(open_backend(options.backend, options.threads)),
       state_(backend_->make_step_state(options.seed)) {
   // For what it makes by the way: the weights.
-  if (const auto inputs = graph_->input_shapes(1))
+  if (const auto inputs = shapes_for_weights(*graph_))
     Plan({Mode::predict, *inputs}, *graph_, nullptr, weights_, *backend_, *state_);
 }
 

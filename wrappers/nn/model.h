@@ -28,8 +28,8 @@ struct Batch {
 // Used by one thread at a time. A call that fails because of what it was given has changed nothing.
 class Model {
  public:
-  // From what Keras' Model.to_json() writes. Where it says what comes in, it has its weights at
-  // once; else with the first batch.
+  // From what Keras' Model.to_json() writes. Where it says what comes in, or its weights are the
+  // same whatever it leaves open, it has them at once; else with the first batch.
   Model(const Json &described, const ModelOptions &options);
 
   const Graph &graph() const { return *graph_; }
