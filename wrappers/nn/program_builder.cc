@@ -146,13 +146,13 @@ std::optional<Value> ProgramBuilder::before_activation(Value value, Activation a
   return raw;
 }
 
-ProgramBuilder::Scope::Scope(ProgramBuilder &builder, const std::string &name,
+ProgramBuilder::Scope::Scope(ProgramBuilder &builder, const std::string &path,
                              const std::string &described, Dtype precision)
     : builder_(builder),
       path_(builder.path_.size()),
       layer_(builder.layer_),
       precision_(builder.precision_) {
-  builder_.path_ += name + "/";
+  builder_.path_ += path;
   builder_.layer_ = described;
   builder_.precision_ = precision;
 }

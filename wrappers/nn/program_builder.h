@@ -41,11 +41,11 @@ class ProgramBuilder {
   std::optional<Value> before_softmax(Value value) const;
   std::optional<Value> before_activation(Value value, Activation activation);
 
-  // While it lives, weights and errors are those of this layer, within those that are called
-  // already, and operations are computed in `precision`.
+  // While it lives, weights are under this path ("dense/") and errors those of this layer, within
+  // those that are called already, and operations are computed in `precision`.
   class Scope {
    public:
-    Scope(ProgramBuilder &builder, const std::string &name, const std::string &described,
+    Scope(ProgramBuilder &builder, const std::string &path, const std::string &described,
           Dtype precision);
     Scope(const Scope &) = delete;
     Scope &operator=(const Scope &) = delete;

@@ -15,8 +15,17 @@ Layer::Layer(Fields &fields)
 }
 
 std::vector<Value> Layer::call(ProgramBuilder &builder, const LayerCall &call) const {
+  return call_under(name_ + "/", builder, call);
+}
+
+std::vector<Value> Layer::call_within(ProgramBuilder &builder, const LayerCall &call) const {
+  return call_under("", builder, call);
+}
+
+std::vector<Value> Layer::call_under(const std::string &path, ProgramBuilder &builder,
+                                     const LayerCall &call) const {
   const Dtype precision = mixing_ == Mixing::nothing ? Dtype::f32 : precision_;
-  const ProgramBuilder::Scope scope(builder, name_, "'" + name_ + "' (" + class_name_ + ")",
+  const ProgramBuilder::Scope scope(builder, path, "'" + name_ + "' (" + class_name_ + ")",
                                     mixing_ == Mixing::everything ? precision : Dtype::f32);
   LayerCall mixed = call;
   if (mixing_ != Mixing::results) {

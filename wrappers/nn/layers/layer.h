@@ -40,6 +40,8 @@ class Layer {
   // not fit. As in Keras a layer of mixed precision takes real numbers in its type, and gives them
   // in it.
   std::vector<Value> call(ProgramBuilder &builder, const LayerCall &call) const;
+  // As call(), with weights under the name of the layer that calls it, as Keras wraps layers.
+  std::vector<Value> call_within(ProgramBuilder &builder, const LayerCall &call) const;
 
  protected:
   virtual std::vector<Value> compute(ProgramBuilder &builder, const LayerCall &call) const = 0;
@@ -65,6 +67,9 @@ class Layer {
   static bool is_training(const ProgramBuilder &builder, const LayerCall &call);
 
  private:
+  std::vector<Value> call_under(const std::string &path, ProgramBuilder &builder,
+                                const LayerCall &call) const;
+
   friend std::shared_ptr<Layer> make_layer(const Json &described);
   std::string name_;
   bool is_trainable_;

@@ -62,7 +62,7 @@ std::vector<Value> TimeDistributed::compute(ProgramBuilder &builder, const Layer
   LayerCall inner;
   inner.inputs = {builder.add(ReshapeOp{steps}, {x})};
   inner.options = call.options;
-  std::vector<Value> results = layer_->call(builder, inner);
+  std::vector<Value> results = layer_->call_within(builder, inner);
   for (Value &result : results) {
     Shape together = builder.shape(result);
     together[0] = shape[1];
