@@ -127,11 +127,11 @@ def test_recurrent_layers(recurrent: dict[str, Any], tmp_path: Path) -> None:
 @pytest.mark.parametrize("has_mask", [False, True])
 def test_attention(is_causal: bool, has_mask: bool, tmp_path: Path) -> None:
     options: dict[str, Any] = {"use_causal_mask": is_causal, "value": ["x", 0, 0]}
-    inputs = {"x": [None, 5, 6]}
+    inputs: dict[str, list[int | None]] = {"x": [None, 5, 6]}
     if has_mask:
         inputs["mask"] = [None, 5, 5]
         options["attention_mask"] = ["mask", 0, 0]
-    layers = [
+    layers: list[dict[str, Any]] = [
         {
             "class_name": "InputLayer",
             "name": name,
@@ -188,7 +188,10 @@ def test_several_inputs(tmp_path: Path) -> None:
     merged = ("Add", "Multiply", "Maximum", "Minimum", "Subtract")
     layers = [called("InputLayer", one, batch_input_shape=[None, 3]) for one in "ab"]
     layers += [called(one, one.lower(), "a", "b") for one in merged]
-    layers += [called("Concatenate", "joined", "a", "b", axis=-1), called("Dot", "dot", "a", "b", axes=-1)]
+    layers += [
+        called("Concatenate", "joined", "a", "b", axis=-1),
+        called("Dot", "dot", "a", "b", axes=-1),
+    ]
     layers += [called("Average", "average", "a", "b")]
     config = {
         "name": "several",
