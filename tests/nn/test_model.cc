@@ -214,12 +214,28 @@ void test_what_cannot_be_is_refused(void **) {
   assert_true(contains(refuse(long_labels), "record 3"));
   Batch wide = batch_of(4);
   wide.inputs[0] = Array(floats({4, 2, 4}));
-  assert_true(contains(refuse(wide), "'dense' (Dense)"));
+  const std::string misfit = refuse(wide);
+  assert_true(contains(misfit, "'dense' (Dense)") &&
+              contains(misfit, "; it was given (4, 8) by the layer 'flatten' (Flatten)"));
+  assert_true(contains(refuse(batch_of(0)), "no records"));
   Batch short_truth = batch_of(4);
   short_truth.truths[0] = Array(ints({3}));
   assert_true(contains(refuse(short_truth), "(3,)"));
   // Nothing of all that has trained anything.
   assert_int_equal(model.optimizer().iterations(), 0);
+}
+
+// Neither side of 0 is the way to less.
+void test_weights_of_zero_stay_so_under_l1(void **) {
+  const Json l1 = layer("L1", {{"l1", 0.5}});
+  Model model(sequential(Json::array({layer("Dense", {{"units", 2},
+                                                      {"kernel_initializer", "zeros"},
+                                                      {"kernel_regularizer", l1},
+                                                      {"batch_input_shape", {nullptr, 3}}})})),
+              {1, "reference"});
+  model.compile({{"optimizer", "sgd"}, {"loss", "mse"}});
+  model.train_on_batch({{Array(floats({1, 3}))}, {Array(floats({1, 2}))}, {}});
+  for (const float value : model.weights().at(0).value.elements()) assert_true(value == 0);
 }
 
 void test_metrics_are_made_when_a_model_is_compiled(void **) {
@@ -290,6 +306,7 @@ int test_model() {
       cmocka_unit_test(test_a_long_model_may_be_written_from_its_end),
       cmocka_unit_test(test_models_of_sequences_of_any_length_have_weights),
       cmocka_unit_test(test_what_cannot_be_is_refused),
+      cmocka_unit_test(test_weights_of_zero_stay_so_under_l1),
       cmocka_unit_test(test_metrics_are_made_when_a_model_is_compiled),
       cmocka_unit_test(test_an_id_that_is_in_no_table_is_told_with_its_record),
   };

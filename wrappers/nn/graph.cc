@@ -111,6 +111,19 @@ bool Graph::computes_in(Dtype dtype) const {
                      [dtype](const auto &layer) { return layer->computes_in(dtype); });
 }
 
+std::string Graph::described_inputs(const Node &node, const ProgramBuilder &builder,
+                                    const LayerCall &call) const {
+  std::string text;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const Node &from = nodes_.at(node.inputs[i].node);
+    text +=
+        (i == 0 ? "; it was given " : ", ") + text_of(builder.shape(call.inputs[i])) + " by " +
+        (from.layer ? "the layer '" + from.layer->name() + "' (" + from.layer->class_name() + ")"
+                    : "the input '" + inputs_.at(node.inputs[i].node).name + "'");
+  }
+  return text;
+}
+
 std::vector<Value> Graph::compute(ProgramBuilder &builder, const LayerCall &call) const {
   if (call.inputs.size() != inputs_.size())
     throw Error(Code::invalid, "calling the model '" + name() + "' with " +
@@ -138,7 +151,14 @@ std::vector<Value> Graph::compute(ProgramBuilder &builder, const LayerCall &call
     for (const Reference &input : node.inputs) inner.inputs.push_back(value_of(input));
     for (const auto &[name, input] : node.named) inner.named.emplace(name, value_of(input));
     inner.options = node.options;
-    values.push_back(node.layer->call(builder, inner));
+    try {
+      values.push_back(node.layer->call(builder, inner));
+    } catch (const Error &refusal) {
+      // A model within this one has said it of its own layers.
+      if (refusal.code != Code::invalid || dynamic_cast<const Graph *>(node.layer.get()) != nullptr)
+        throw;
+      throw Error(refusal.code, refusal.what() + described_inputs(node, builder, inner));
+    }
   }
   std::vector<Value> results;
   for (const Reference &result : results_) results.push_back(value_of(result));

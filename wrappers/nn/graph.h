@@ -54,6 +54,10 @@ class Graph : public Layer {
   };
   class FunctionalReader;
 
+  // What a node was called with, in errors: "(None, 4) by the layer 'dense' (Dense)".
+  std::string described_inputs(const Node &node, const ProgramBuilder &builder,
+                               const LayerCall &call) const;
+
   void read_sequential(Fields &fields);
   void add_input(const Json &config, const std::string &where);
 

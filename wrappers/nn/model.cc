@@ -114,6 +114,11 @@ Plan &Model::plan_for(Mode mode, const std::vector<Array> &inputs, bool has_weig
     throw Error(Code::invalid, "giving a batch of " + std::to_string(inputs.size()) +
                                    " arrays to the model '" + graph_->name() + "': it takes " +
                                    std::to_string(graph_->inputs().size()));
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (!inputs[i].shape().empty() && inputs[i].shape()[0] == 0)
+      throw Error(Code::invalid, "giving a batch of no records to the model '" + graph_->name() +
+                                     "': its input '" + graph_->inputs()[i].name + "' is " +
+                                     text_of(inputs[i].shape()));
   const auto known = std::find_if(plans_.begin(), plans_.end(), [&](const auto &plan) {
     return plan->key().fits(mode, inputs, has_weights);
   });
