@@ -52,6 +52,19 @@ void test_gradients_as_they_are_applied_decide_about_a_step(void **) {
   step_gives(8, true);
 }
 
+void test_a_scale_does_not_fall_below_1(void **) {
+  nn::Model model = scaled_model({{"initial_scale", 1.5}});
+  model.observe_gradients({{}, [&] {
+                             model.weights().at(1).gradient.data()[0] =
+                                 std::numeric_limits<float>::infinity();
+                             return true;
+                           }});
+  for (int step = 0; step < 2; ++step) {
+    model.train_on_batch(batch_of(8));
+    assert_true(model.optimizer().loss_scale()->state().scale == 1);
+  }
+}
+
 // To the bit: it is a power of two.
 void test_a_scaled_loss_trains_the_same_and_is_told_unscaled(void **) {
   nn::Model plain(small_model(), {1, "reference"});
@@ -95,6 +108,7 @@ int test_loss_scale() {
   using namespace det::test;
   const CMUnitTest tests[] = {
       cmocka_unit_test(test_gradients_as_they_are_applied_decide_about_a_step),
+      cmocka_unit_test(test_a_scale_does_not_fall_below_1),
       cmocka_unit_test(test_a_scaled_loss_trains_the_same_and_is_told_unscaled),
       cmocka_unit_test(test_a_loss_is_scaled_where_a_layer_computes_in_f16),
       cmocka_unit_test(test_scales_that_cannot_be_are_refused),

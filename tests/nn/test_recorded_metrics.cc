@@ -48,6 +48,21 @@ void test_results_after_each_batch(void **) {
   fixture.for_each(run, skipped);
 }
 
+// As in Keras all that are as large as the k-th are among the largest.
+void test_ties_are_among_the_largest(void **) {
+  const Array prediction({{1, 4}, nn::Dtype::f32});
+  const float given[] = {0.4F, 0.4F, 0.15F, 0.05F};
+  std::copy(std::begin(given), std::end(given), prediction.data());
+  const Array label({{1}, nn::Dtype::i32});
+  const Json top{{"class_name", "SparseTopKCategoricalAccuracy"}, {"config", {{"k", 1}}}};
+  for (const int right : {0, 1, 2}) {
+    label.data<int32_t>()[0] = right;
+    const auto metric = nn::make_metric(top, label.type(), prediction.type());
+    metric->update(label, prediction, Array());
+    assert_true(metric->result() == (right < 2 ? 1 : 0));
+  }
+}
+
 void test_wrong_metrics_are_refused(void **) {
   const nn::ArrayType rows{{4, 3}, nn::Dtype::f32};
   const nn::ArrayType labels{{4}, nn::Dtype::i32};
@@ -66,6 +81,7 @@ int test_recorded_metrics() {
   using namespace det::test;
   const CMUnitTest tests[] = {
       cmocka_unit_test(test_results_after_each_batch),
+      cmocka_unit_test(test_ties_are_among_the_largest),
       cmocka_unit_test(test_wrong_metrics_are_refused),
   };
   return cmocka_run_group_tests_name("recorded_metrics", tests, nullptr, nullptr);
