@@ -92,7 +92,7 @@ class Model {
   // The results lie in the model until the next call with it.
   [[nodiscard]] std::vector<Tensor> predict_on_batch(const std::vector<Array> &inputs,
                                                      OnFailure on = {}) const {
-    const std::vector<det_tensor> given = tensors_of(inputs);
+    const detail::LentTensors given(inputs);
     return lent([&](const det_tensor **out, size_t *count) {
       det::detail::call(on, det_nn_model_predict_on_batch, model_.get(), given.data(), given.size(),
                         out, count);
@@ -177,19 +177,12 @@ class Model {
   [[nodiscard]] det_nn_model *capi() const noexcept { return model_.get(); }
 
  private:
-  static std::vector<det_tensor> tensors_of(const std::vector<Array> &arrays) {
-    std::vector<det_tensor> tensors;
-    tensors.reserve(arrays.size());
-    for (const Array &array : arrays) tensors.push_back(array.capi());
-    return tensors;
-  }
-
   template <class Action>
   static void with_batch(const Batch &batch, const Action &action) {
-    const std::vector<det_tensor> inputs = tensors_of(batch.inputs);
-    const std::vector<det_tensor> truths = tensors_of(batch.truths);
-    const std::vector<det_tensor> weights = tensors_of(batch.sample_weights);
-    if (!weights.empty() && weights.size() != truths.size())
+    const detail::LentTensors inputs(batch.inputs);
+    const detail::LentTensors truths(batch.truths);
+    const detail::LentTensors weights(batch.sample_weights);
+    if (weights.size() > 0 && weights.size() != truths.size())
       throw std::invalid_argument(
           "giving a model a batch: it has " + std::to_string(truths.size()) +
           " arrays to compare with, and weights for " + std::to_string(weights.size()));
@@ -199,7 +192,7 @@ class Model {
     given.input_count = inputs.size();
     given.truths = truths.data();
     given.result_count = truths.size();
-    if (!weights.empty()) given.sample_weights = weights.data();
+    if (weights.size() > 0) given.sample_weights = weights.data();
     action(&given);
   }
 

@@ -4,6 +4,7 @@
 #include <det/nn/array.hpp>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <string>
 #include <utility>
@@ -11,6 +12,28 @@
 namespace det {
 inline namespace v1 {
 namespace nn {
+
+namespace detail {
+
+// What C calls arrays that stay where they are, without taking memory for it where they are few.
+class LentTensors {
+ public:
+  explicit LentTensors(const std::vector<Array> &arrays) : count_(arrays.size()) {
+    if (count_ > few_.size()) many_.resize(count_);
+    for (size_t i = 0; i < count_; ++i) (many_.empty() ? few_[i] : many_[i]) = arrays[i].capi();
+  }
+  [[nodiscard]] const det_tensor *data() const {
+    return many_.empty() ? few_.data() : many_.data();
+  }
+  [[nodiscard]] size_t size() const { return count_; }
+
+ private:
+  size_t count_;
+  std::array<det_tensor, 4> few_{};
+  std::vector<det_tensor> many_;
+};
+
+}  // namespace detail
 
 // In the order of the model's inputs and results. A copy looks at the same numbers.
 struct Batch {
