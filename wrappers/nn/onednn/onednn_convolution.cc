@@ -67,7 +67,8 @@ class OnednnConvolution : public ReferenceKernel<ConvolutionOp> {
         kernel_(kernel_desc(input(1).shape(), op.groups)),
         y_(image_desc(output().shape())),
         bias_(has_bias() ? row_major(input(2).shape()) : MemoryDesc()),
-        sums_gradient_(op.activation, output(), output_gradient(), operands.has_gradients()) {
+        sums_gradient_(op.activation, output(), output_gradient(), operands.has_gradients(),
+                       *context) {
     prepare_forward();
     const auto plain = in_best_layout([&](const MemoryDesc &x, const MemoryDesc &y) {
       return describe_convolution(context_->engine, shape_, x, any_layout(kernel_), bias_, y,

@@ -1,6 +1,7 @@
 #include <optional>
 
 #include "wrappers/nn/onednn/onednn_kernels.h"
+#include "wrappers/nn/onednn/shares.h"
 #include "wrappers/nn/onednn/small_products.h"
 #include "wrappers/nn/onednn/sums_gradient.h"
 #include "wrappers/nn/reference/activation_functions.h"
@@ -16,23 +17,32 @@ constexpr size_t few_products = 1 << 14;  // of all rows: oneDNN needs some micr
 // What both ways of computing share.
 class QuickDense : public ReferenceKernel<DenseOp> {
  public:
-  QuickDense(const DenseOp &op, const Operands &operands)
+  QuickDense(const DenseOp &op, const Operands &operands, const OnednnContext &context)
       : ReferenceKernel(op, operands),
         products_{output().size() / static_cast<size_t>(output().shape().back()),
                   static_cast<size_t>(input(1).shape()[0]),
                   static_cast<size_t>(input(1).shape()[1])},
-        sums_gradient_(op.activation, output(), output_gradient(), operands.has_gradients()) {}
+        sums_gradient_(op.activation, output(), output_gradient(), operands.has_gradients(),
+                       context),
+        bias_shares_(shares_of(context, output().size())) {}
 
  protected:
   bool has_bias() const { return inputs() == 3; }
 
   void find_bias_gradient() const {
-    if (has_bias() && input_gradient(2))
-      products_.of_bias(sums_gradient_.array().data(), input_gradient(2).data());
+    if (!has_bias() || !input_gradient(2)) return;
+    const float *dy = sums_gradient_.array().data();
+    float *dbias = input_gradient(2).data();
+    for_each_share(bias_shares_, products_.out, [&](size_t, size_t begin, size_t end) {
+      products_.of_bias(dy, dbias, begin, end);
+    });
   }
 
   const SmallProducts products_;
   const SumsGradient sums_gradient_;
+
+ private:
+  const size_t bias_shares_;
 };
 
 class SmallDense : public QuickDense {
@@ -58,7 +68,7 @@ class SmallDense : public QuickDense {
 class OnednnDense : public QuickDense {
  public:
   OnednnDense(const DenseOp &op, const Operands &operands, const OnednnContextPtr &context)
-      : QuickDense(op, operands), context_(context), forward_(make_forward()) {
+      : QuickDense(op, operands, *context), context_(context), forward_(make_forward()) {
     const auto [rows, in, out] = sizes();
     if (input_gradient(0))
       of_input_ =
@@ -134,7 +144,7 @@ std::unique_ptr<Kernel> onednn_kernel(const DenseOp &op, const Operands &operand
   const auto out = static_cast<size_t>(operands.inputs[1].shape()[1]);
   const size_t rows = results / out;
   if (rows <= few_rows || rows * kernel <= few_products)
-    return std::make_unique<SmallDense>(op, operands);
+    return std::make_unique<SmallDense>(op, operands, *context);
   return std::make_unique<OnednnDense>(op, operands, context);
 }
 

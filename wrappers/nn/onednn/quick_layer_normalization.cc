@@ -4,7 +4,9 @@
 #include <cmath>
 
 #include "wrappers/nn/onednn/onednn_kernels.h"
+#include "wrappers/nn/onednn/shares.h"
 #include "wrappers/nn/reference/reference_kernels.h"
+#include "wrappers/nn/row_arithmetic.h"
 #include "wrappers/nn/vectorised.h"
 
 namespace det::nn {
@@ -49,18 +51,23 @@ void add_element_products(RowSums &sums, const float *x, const float *y, size_t 
 }
 
 DET_VECTORISED
-void normalize_row(const float *x, float mean, float inverse, float *normal, size_t length) {
-  for (size_t i = 0; i < length; ++i) normal[i] = (x[i] - mean) * inverse;
+void scale_row(const float *x, float mean, float inverse, const float *gamma, const float *beta,
+               float *y, size_t length) {
+  for (size_t i = 0; i < length; ++i) y[i] = beta[i] + (x[i] - mean) * inverse * gamma[i];
 }
 
+// From a row and the gradient of what became of it: its normal form, the gradient of that, and what
+// both add to the gradients of gamma and beta.
 DET_VECTORISED
-void multiply_row(const float *x, const float *by, float *y, size_t length) {
-  for (size_t i = 0; i < length; ++i) y[i] = x[i] * by[i];
-}
-
-DET_VECTORISED
-void add_multiplied_row(const float *x, const float *by, float *y, size_t length) {
-  for (size_t i = 0; i < length; ++i) y[i] += x[i] * by[i];
+void take_gradient_row(const float *x, const float *dy, const float *gamma, float mean,
+                       float inverse, float *normal, float *gradient, float *dgamma, float *dbeta,
+                       size_t length) {
+  for (size_t i = 0; i < length; ++i) {
+    normal[i] = (x[i] - mean) * inverse;
+    gradient[i] = dy[i] * gamma[i];
+    dgamma[i] += dy[i] * normal[i];
+    dbeta[i] += dy[i];
+  }
 }
 
 DET_VECTORISED
@@ -71,46 +78,52 @@ void turn_row_back(const float *gradient, const float *normal, float mean, float
 
 class QuickLayerNormalization : public ReferenceKernel<LayerNormalizationOp> {
  public:
-  QuickLayerNormalization(const LayerNormalizationOp &op, const Operands &operands)
+  QuickLayerNormalization(const LayerNormalizationOp &op, const Operands &operands,
+                          const OnednnContext &context)
       : ReferenceKernel(op, operands),
         length_(static_cast<size_t>(input(0).shape().back())),
         rows_(input(0).size() / length_),
+        shares_(shares_of(context, input(0).size())),
         ones_(length_, 1.0F),
-        normal_(length_),
-        gradient_(length_),
+        zeros_(length_, 0.0F),
+        at_hand_(shares_, AtHand(length_)),
         used_(rows_) {}
 
   void forward() override {
-    for (size_t row = 0; row < rows_; ++row) {
-      used_[row] = moments_of_row(row);
-      float *y = output().data() + row * length_;
-      normalize(row, normal_.data());
-      if (op_.has_center) std::copy_n(input(inputs() - 1).data(), length_, y);
-      else std::fill_n(y, length_, 0.0F);
-      add_multiplied_row(normal_.data(), gamma(), y, length_);
-    }
+    for_each_share(shares_, rows_, [&](size_t, size_t first, size_t end) {
+      for (size_t row = first; row < end; ++row) {
+        used_[row] = moments_of_row(row);
+        scale_row(x_of(row), used_[row].mean, used_[row].inverse, gamma(), beta(),
+                  output().data() + row * length_, length_);
+      }
+    });
   }
 
   void backward() override {
-    const Array dgamma = op_.has_scale ? input_gradient(1) : Array();
-    const Array dbeta = op_.has_center ? input_gradient(inputs() - 1) : Array();
-    for (const Array &array : {dgamma, dbeta})
-      if (array) std::fill_n(array.data(), array.size(), 0.0F);
-    for (size_t row = 0; row < rows_; ++row) {
-      const float *dy = output_gradient().data() + row * length_;
-      normalize(row, normal_.data());
-      if (dgamma) add_multiplied_row(dy, normal_.data(), dgamma.data(), length_);
-      if (dbeta) add_multiplied_row(dy, ones_.data(), dbeta.data(), length_);
-      if (input_gradient(0)) turn_back_to(input_gradient(0).data() + row * length_, row, dy);
-    }
+    for_each_share(shares_, rows_, [&](size_t share, size_t first, size_t end) {
+      AtHand &hand = at_hand_[share];
+      std::fill(hand.dgamma.begin(), hand.dgamma.end(), 0.0F);
+      std::fill(hand.dbeta.begin(), hand.dbeta.end(), 0.0F);
+      for (size_t row = first; row < end; ++row) turn_back_row(hand, row);
+    });
+    if (op_.has_scale) add_up(input_gradient(1), &AtHand::dgamma);
+    if (op_.has_center) add_up(input_gradient(inputs() - 1), &AtHand::dbeta);
   }
 
  private:
   struct Used {
     float mean, inverse;
   };
+  using Row = std::vector<float>;
+  // Of one share: rows, and what its rows add to gradients.
+  struct AtHand {
+    explicit AtHand(size_t length)
+        : normal(length), gradient(length), dgamma(length), dbeta(length) {}
+    Row normal, gradient, dgamma, dbeta;
+  };
 
   const float *gamma() const { return op_.has_scale ? input(1).data() : ones_.data(); }
+  const float *beta() const { return op_.has_center ? input(inputs() - 1).data() : zeros_.data(); }
   const float *x_of(size_t row) const { return input(0).data() + row * length_; }
   double mean_of(RowSums &sums) const { return total_of(sums) / static_cast<double>(length_); }
 
@@ -123,32 +136,40 @@ class QuickLayerNormalization : public ReferenceKernel<LayerNormalizationOp> {
     return {static_cast<float>(mean), 1 / std::sqrt(variance + op_.epsilon)};
   }
 
-  void normalize(size_t row, float *normal) const {
-    normalize_row(x_of(row), used_[row].mean, used_[row].inverse, normal, length_);
-  }
-
   // As through_moments() of the plain loops.
-  void turn_back_to(float *dx, size_t row, const float *dy) {
-    multiply_row(dy, gamma(), gradient_.data(), length_);
+  void turn_back_row(AtHand &hand, size_t row) const {
+    const float *dy = output_gradient().data() + row * length_;
+    const auto [mean, inverse] = used_[row];
     RowSums sums{}, along{};
-    add_elements(sums, gradient_.data(), length_);
-    add_element_products(along, gradient_.data(), normal_.data(), length_);
-    turn_row_back(gradient_.data(), normal_.data(), static_cast<float>(mean_of(sums)),
-                  static_cast<float>(mean_of(along)), used_[row].inverse, dx, length_);
+    take_gradient_row(x_of(row), dy, gamma(), mean, inverse, hand.normal.data(),
+                      hand.gradient.data(), hand.dgamma.data(), hand.dbeta.data(), length_);
+    if (!input_gradient(0)) return;
+    add_elements(sums, hand.gradient.data(), length_);
+    add_element_products(along, hand.gradient.data(), hand.normal.data(), length_);
+    turn_row_back(hand.gradient.data(), hand.normal.data(), static_cast<float>(mean_of(sums)),
+                  static_cast<float>(mean_of(along)), inverse,
+                  input_gradient(0).data() + row * length_, length_);
   }
 
-  const size_t length_, rows_;
-  const std::vector<float> ones_;
-  std::vector<float> normal_, gradient_;  // of the row at hand
-  std::vector<Used> used_;                // by forward(), for each row
+  void add_up(const Array &gradient, Row AtHand::*part) const {
+    if (!gradient) return;
+    std::copy_n((at_hand_[0].*part).data(), length_, gradient.data());
+    for (size_t share = 1; share < shares_; ++share)
+      add((at_hand_[share].*part).data(), gradient.data(), length_);
+  }
+
+  const size_t length_, rows_, shares_;
+  const Row ones_, zeros_;
+  std::vector<AtHand> at_hand_;
+  std::vector<Used> used_;  // by forward(), for each row
 };
 
 }  // namespace
 
 std::unique_ptr<Kernel> onednn_kernel(const LayerNormalizationOp &op, const Operands &operands,
-                                      const OnednnContextPtr &) {
+                                      const OnednnContextPtr &context) {
   if (operands.inputs.at(0).size() == 0) return nullptr;
-  return std::make_unique<QuickLayerNormalization>(op, operands);
+  return std::make_unique<QuickLayerNormalization>(op, operands, *context);
 }
 
 }  // namespace det::nn

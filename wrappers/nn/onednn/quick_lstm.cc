@@ -44,7 +44,7 @@ class QuickLstm : public QuickRecurrent<LstmOp, RecurrentSums::together> {
 
  private:
   void forward_cell(size_t step) override {
-    for (size_t record = 0; record < batch_; ++record) {
+    for_each_record([&](size_t record) {
       float *gate = at(gates_, step).row(record);
       begin_gates(at(sums_, step).row(record), gate);
       activate_all(op_.recurrent_activation, gate, 2 * units_);
@@ -58,7 +58,7 @@ class QuickLstm : public QuickRecurrent<LstmOp, RecurrentSums::together> {
       std::copy_n(cell, units_, activated);
       activate_all(op_.activation, activated, units_);
       set_products(is.output, activated, at(states_, step + 1).row(record), units_);
-    }
+    });
   }
 
   void begin_backward() override {
@@ -69,7 +69,7 @@ class QuickLstm : public QuickRecurrent<LstmOp, RecurrentSums::together> {
   void backward_cell(size_t step) override {
     derive_all(op_.activation, at(cells_, step + 1).data, at(activated_cells_, step).data,
                cell_slopes_.data(), batch_ * units_);
-    for (size_t record = 0; record < batch_; ++record) {
+    for_each_record([&](size_t record) {
       float *dsum = at(sums_gradient_, step).row(record);
       find_slopes(at(sums_, step).row(record), at(gates_, step).row(record), dsum);
       const Gates is(at(gates_, step).row(record), units_);
@@ -82,7 +82,7 @@ class QuickLstm : public QuickRecurrent<LstmOp, RecurrentSums::together> {
       multiply(dcell, is.input, becomes.cell, units_);
       multiply(dstate, at(activated_cells_, step).row(record), becomes.output, units_);
       multiply(is.forget, dcell, units_);
-    }
+    });
   }
 
   void find_slopes(const float *sum, const float *gate, float *slopes) const {

@@ -1,8 +1,10 @@
 // The normalization of a batch whose channels are last: all channels of a record at once.
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "wrappers/nn/onednn/onednn_kernels.h"
+#include "wrappers/nn/onednn/shares.h"
 #include "wrappers/nn/reference/reference_kernels.h"
 #include "wrappers/nn/vectorised.h"
 
@@ -46,12 +48,15 @@ void turn_back(const float *dy, const float *x, const float *mean, const float *
 
 class QuickBatchNormalization : public ReferenceKernel<BatchNormalizationOp> {
  public:
-  QuickBatchNormalization(const BatchNormalizationOp &op, const Operands &operands)
+  QuickBatchNormalization(const BatchNormalizationOp &op, const Operands &operands,
+                          const OnednnContext &context)
       : ReferenceKernel(op, operands),
         channels_(static_cast<size_t>(input(0).shape().back())),
         records_(input(0).size() / channels_),
+        shares_(shares_of(context, input(0).size())),
         sums_(channels_),
-        products_(channels_) {
+        products_(channels_),
+        parts_(shares_, {sums_, products_}) {
     for (auto *values : {&mean_, &inverse_, &by_, &beta_, &shift_, &slope_})
       values->resize(channels_);
   }
@@ -62,18 +67,20 @@ class QuickBatchNormalization : public ReferenceKernel<BatchNormalizationOp> {
       by_[c] = inverse_[c] * gamma(c);
       beta_[c] = op_.has_center ? input(op_.moving_mean() - 1).data()[c] : 0;
     }
-    for_each_record(input(0), [&](size_t at, const float *x) {
-      scale_and_shift(x, mean_.data(), by_.data(), beta_.data(), output().data() + at, channels_);
+    for_each_record([&](Sums &, size_t at) {
+      scale_and_shift(input(0).data() + at, mean_.data(), by_.data(), beta_.data(),
+                      output().data() + at, channels_);
     });
   }
 
   void backward() override {
-    clear(sums_);
-    clear(products_);
-    for_each_record(output_gradient(), [&](size_t at, const float *dy) {
-      add_to(sums_.data(), dy, channels_);
-      add_products(products_.data(), dy, input(0).data() + at, mean_.data(), channels_);
+    for_each_record([&](Sums &sums, size_t at) {
+      const float *dy = output_gradient().data() + at;
+      add_to(sums[0].data(), dy, channels_);
+      add_products(sums[1].data(), dy, input(0).data() + at, mean_.data(), channels_);
     });
+    add_up(0, sums_);
+    add_up(1, products_);
     const auto count = static_cast<double>(records_);
     for (size_t c = 0; c < channels_; ++c) {
       const auto inverse = static_cast<double>(inverse_[c]);
@@ -85,31 +92,44 @@ class QuickBatchNormalization : public ReferenceKernel<BatchNormalizationOp> {
       slope_[c] = static_cast<float>(products_[c] / count * inverse * inverse);
     }
     if (!input_gradient(0)) return;
-    for_each_record(output_gradient(), [&](size_t at, const float *dy) {
-      turn_back(dy, input(0).data() + at, mean_.data(), by_.data(), shift_.data(), slope_.data(),
-                input_gradient(0).data() + at, channels_);
+    for_each_record([&](Sums &, size_t at) {
+      turn_back(output_gradient().data() + at, input(0).data() + at, mean_.data(), by_.data(),
+                shift_.data(), slope_.data(), input_gradient(0).data() + at, channels_);
     });
   }
 
  private:
+  using Sums = std::array<std::vector<double>, 2>;
+
+  // visit(sums of the share, where the record begins)
   template <class Visit>
-  void for_each_record(const Array &array, const Visit &visit) const {
-    for (size_t at = 0; at < array.size(); at += channels_) visit(at, array.data() + at);
+  void for_each_record(const Visit &visit) {
+    for_each_share(shares_, records_, [&](size_t share, size_t first, size_t end) {
+      Sums &sums = parts_[share];
+      for (auto &part : sums) std::fill(part.begin(), part.end(), 0.0);
+      for (size_t record = first; record < end; ++record) visit(sums, record * channels_);
+    });
   }
 
-  static void clear(std::vector<double> &sums) { std::fill(sums.begin(), sums.end(), 0.0); }
+  void add_up(size_t which, std::vector<double> &sums) const {
+    sums = parts_[0][which];
+    for (size_t share = 1; share < shares_; ++share)
+      for (size_t c = 0; c < channels_; ++c) sums[c] += parts_[share][which][c];
+  }
+
   float gamma(size_t c) const { return op_.has_scale ? input(1).data()[c] : 1; }
 
   // Those of the batch, towards which the moving ones go.
   void find_moments() {
     const auto count = static_cast<double>(records_);
-    clear(sums_);
-    for_each_record(input(0), [&](size_t, const float *x) { add_to(sums_.data(), x, channels_); });
+    for_each_record(
+        [&](Sums &sums, size_t at) { add_to(sums[0].data(), input(0).data() + at, channels_); });
+    add_up(0, sums_);
     for (size_t c = 0; c < channels_; ++c) mean_[c] = static_cast<float>(sums_[c] / count);
-    clear(products_);
-    for_each_record(input(0), [&](size_t, const float *x) {
-      add_squares(products_.data(), x, mean_.data(), channels_);
+    for_each_record([&](Sums &sums, size_t at) {
+      add_squares(sums[1].data(), input(0).data() + at, mean_.data(), channels_);
     });
+    add_up(1, products_);
     float *moving_mean = input(op_.moving_mean()).data();
     float *moving_variance = input(op_.moving_mean() + 1).data();
     const double unbiased = op_.is_unbiased ? std::max(count - 1, 1.0) : count;
@@ -122,18 +142,19 @@ class QuickBatchNormalization : public ReferenceKernel<BatchNormalizationOp> {
     }
   }
 
-  const size_t channels_, records_;
+  const size_t channels_, records_, shares_;
   std::vector<double> sums_, products_;
+  std::vector<Sums> parts_;  // of both, of each share
   std::vector<float> mean_, inverse_, by_, beta_, shift_, slope_;
 };
 
 }  // namespace
 
 std::unique_ptr<Kernel> onednn_kernel(const BatchNormalizationOp &op, const Operands &operands,
-                                      const OnednnContextPtr &) {
+                                      const OnednnContextPtr &context) {
   const Array &x = operands.inputs.at(0);
   if (!op.is_training || op.axis + 1 != x.shape().size() || x.size() == 0) return nullptr;
-  return std::make_unique<QuickBatchNormalization>(op, operands);
+  return std::make_unique<QuickBatchNormalization>(op, operands, *context);
 }
 
 }  // namespace det::nn

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "wrappers/nn/onednn/quick_product.h"
+#include "wrappers/nn/onednn/shares.h"
 #include "wrappers/nn/onednn/small_products.h"
 #include "wrappers/nn/reference/reference_kernels.h"
 #include "wrappers/nn/row_arithmetic.h"
@@ -28,6 +29,7 @@ class QuickRecurrent : public ReferenceKernel<Op> {
         features_(size_of(operands.inputs[0], 2)),
         units_(size_of(operands.inputs[2], 0)),
         width_(size_of(operands.inputs[2], 1)),
+        shares_(shares_of(*context, batch_ * width_)),
         x_(buffer(steps_, features_)),
         sums_(buffer(steps_, width_)),
         products_(are_apart ? buffer(steps_, width_) : sums_),
@@ -113,7 +115,16 @@ class QuickRecurrent : public ReferenceKernel<Op> {
     if (gate != sum) std::copy_n(sum, width_, gate);
   }
 
+  // Calls visit(record) for those of a step, beside each other.
+  template <class Visit>
+  void for_each_record(const Visit &visit) const {
+    for_each_share(shares_, batch_, [&](size_t, size_t first, size_t end) {
+      for (size_t record = first; record < end; ++record) visit(record);
+    });
+  }
+
   const size_t batch_, steps_, features_, units_, width_;
+  const size_t shares_;
   const Array x_;
   // (steps, batch, gates * units); some of them are the same memory.
   const Array sums_, products_, gates_;
@@ -143,8 +154,9 @@ class QuickRecurrent : public ReferenceKernel<Op> {
 
   template <class Visit>
   void for_each_row(const Visit &visit) const {
-    for (size_t record = 0; record < batch_; ++record)
+    for_each_record([&](size_t record) {
       for (size_t step = 0; step < steps_; ++step) visit(record, step, step * batch_ + record);
+    });
   }
   size_t row_of_x(size_t record, size_t step) const {
     return record * steps_ + (this->op_.goes_backwards ? steps_ - 1 - step : step);
@@ -166,7 +178,10 @@ class QuickRecurrent : public ReferenceKernel<Op> {
     return this->input_gradient(3).data() + row * width_;
   }
   void add_up(const Array &gradients, float *sum) const {
-    SmallProducts{steps_ * batch_, 0, width_}.of_bias(gradients.data(), sum);
+    const SmallProducts products{steps_ * batch_, 0, width_};
+    for_each_share(shares_, width_, [&](size_t, size_t begin, size_t end) {
+      products.of_bias(gradients.data(), sum, begin, end);
+    });
   }
 
   QuickProduct of_x_, of_state_;

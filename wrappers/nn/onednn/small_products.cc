@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "wrappers/nn/row_arithmetic.h"
 #include "wrappers/nn/row_products.h"
 #include "wrappers/nn/vectorised.h"
 
@@ -19,11 +20,6 @@ DET_VECTORISED
 void add_outer_product(const float *x, const float *y, float *product, size_t in, size_t out) {
   for (size_t i = 0; i < in; ++i)
     for (size_t o = 0; o < out; ++o) product[i * out + o] += x[i] * y[o];
-}
-
-DET_VECTORISED
-void add_row(const float *from, float *to, size_t length) {
-  for (size_t i = 0; i < length; ++i) to[i] += from[i];
 }
 
 }  // namespace
@@ -49,9 +45,9 @@ void SmallProducts::of_kernel(const float *x, const float *dy, float *dkernel) c
     add_outer_product(x + row * in, dy + row * out, dkernel, in, out);
 }
 
-void SmallProducts::of_bias(const float *dy, float *dbias) const {
-  std::copy_n(dy, out, dbias);
-  for (size_t row = 1; row < rows; ++row) add_row(dy + row * out, dbias, out);
+void SmallProducts::of_bias(const float *dy, float *dbias, size_t begin, size_t end) const {
+  std::copy(dy + begin, dy + end, dbias + begin);
+  for (size_t row = 1; row < rows; ++row) add(dy + row * out + begin, dbias + begin, end - begin);
 }
 
 }  // namespace det::nn

@@ -14,7 +14,9 @@ struct SmallProducts {
   void forward(const float *x, const float *kernel, const float *bias, float *y) const;
   void of_input(const float *dy, const float *kernel, float *dx) const;
   void of_kernel(const float *x, const float *dy, float *dkernel) const;
-  void of_bias(const float *dy, float *dbias) const;
+  void of_bias(const float *dy, float *dbias) const { of_bias(dy, dbias, 0, out); }
+  // Of the columns [begin, end) alone.
+  void of_bias(const float *dy, float *dbias, size_t begin, size_t end) const;
 };
 
 }  // namespace det::nn

@@ -1,5 +1,6 @@
 #include "wrappers/nn/onednn/sums_gradient.h"
 
+#include "wrappers/nn/onednn/shares.h"
 #include "wrappers/nn/reference/activation_functions.h"
 #include "wrappers/nn/vectorised.h"
 
@@ -14,19 +15,24 @@ void gradients_of_relu(const float *y, const float *dy, float *sums, size_t coun
 
 }  // namespace
 
-SumsGradient::SumsGradient(Activation activation, const Array &y, const Array &dy, bool is_wanted)
+SumsGradient::SumsGradient(Activation activation, const Array &y, const Array &dy, bool is_wanted,
+                           const OnednnContext &context)
     : activation_(activation),
       y_(y),
       dy_(dy),
-      sums_(activation == Activation::linear || !is_wanted ? dy : Array(y.type())) {}
+      sums_(activation == Activation::linear || !is_wanted ? dy : Array(y.type())),
+      shares_(shares_of(context, y.size())) {}
 
 void SumsGradient::find() const {
   if (activation_ == Activation::linear) return;
   const float *y = y_.data();
   const float *dy = dy_.data();
   float *sums = sums_.data();
-  if (activation_ == Activation::relu) return gradients_of_relu(y, dy, sums, sums_.size());
-  for (size_t i = 0; i < sums_.size(); ++i) sums[i] = dy[i] * derivative(activation_, 0, y[i]);
+  for_each_share(shares_, y_.size(), [&](size_t, size_t begin, size_t end) {
+    if (activation_ == Activation::relu)
+      return gradients_of_relu(y + begin, dy + begin, sums + begin, end - begin);
+    for (size_t i = begin; i < end; ++i) sums[i] = dy[i] * derivative(activation_, 0, y[i]);
+  });
 }
 
 }  // namespace det::nn

@@ -3,6 +3,7 @@
 
 #include "wrappers/nn/activation.h"
 #include "wrappers/nn/array.h"
+#include "wrappers/nn/onednn/onednn_primitive.h"
 
 namespace det::nn {
 
@@ -10,7 +11,8 @@ namespace det::nn {
 class SumsGradient {
  public:
   // `y` is what came out, `dy` its gradient; without `is_wanted` nothing is ever asked for.
-  SumsGradient(Activation activation, const Array &y, const Array &dy, bool is_wanted);
+  SumsGradient(Activation activation, const Array &y, const Array &dy, bool is_wanted,
+               const OnednnContext &context);
 
   // With what is in `y` and `dy` now.
   void find() const;
@@ -20,6 +22,7 @@ class SumsGradient {
  private:
   const Activation activation_;
   const Array y_, dy_, sums_;
+  const size_t shares_;
 };
 
 }  // namespace det::nn
