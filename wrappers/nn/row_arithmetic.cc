@@ -5,6 +5,11 @@
 namespace det::nn {
 
 DET_VECTORISED
+void set_sums(const float *a, const float *b, float *y, size_t count) {
+  for (size_t i = 0; i < count; ++i) y[i] = a[i] + b[i];
+}
+
+DET_VECTORISED
 void add(const float *a, float *y, size_t count) {
   for (size_t i = 0; i < count; ++i) y[i] += a[i];
 }

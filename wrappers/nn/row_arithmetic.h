@@ -5,12 +5,13 @@
 
 namespace det::nn {
 
-// The rows have `count` elements each, and do not overlap.
-void add(const float *a, float *y, size_t count);                              // y += a
-void multiply(const float *a, float *y, size_t count);                         // y *= a
-void multiply(const float *a, const float *b, float *y, size_t count);         // y *= a b
-void set_products(const float *a, const float *b, float *y, size_t count);     // y = a b
-void add_products(const float *a, const float *b, float *y, size_t count);     // y += a b
+// The rows have `count` elements each, and do not overlap; but for what is said.
+void set_sums(const float *a, const float *b, float *y, size_t count);      // y = a + b, y may be a
+void add(const float *a, float *y, size_t count);                           // y += a
+void multiply(const float *a, float *y, size_t count);                      // y *= a
+void multiply(const float *a, const float *b, float *y, size_t count);      // y *= a b
+void set_products(const float *a, const float *b, float *y, size_t count);  // y = a b
+void add_products(const float *a, const float *b, float *y, size_t count);  // y += a b
 void set_differences(const float *a, const float *b, float *y, size_t count);  // y = a - b
 void set_complements(const float *a, float *y, size_t count);                  // y = 1 - a
 // y = share a + (1 - share) b

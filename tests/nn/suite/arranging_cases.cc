@@ -8,6 +8,9 @@ OperationCases arranging_cases() {
   return {
       {"transpose of two axes", TransposeOp{{1, 0}}, {floats({3, 5})}},
       {"transpose of inner axes", TransposeOp{{0, 2, 1, 3}}, {floats({2, 3, 4, 5})}},
+      {"transpose of inner axes of a large array",
+       TransposeOp{{0, 2, 1, 3}},
+       {floats({70, 9, 15, 8})}},
       {"transpose around", TransposeOp{{2, 0, 1}}, {floats({2, 3, 4})}},
       {"concatenate", ConcatenateOp{1}, {floats({2, 3}), floats({2, 1}), floats({2, 4})}},
       {"concatenate inside", ConcatenateOp{1}, {floats({2, 3, 2}), floats({2, 1, 2})}},

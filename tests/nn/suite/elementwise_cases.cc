@@ -31,6 +31,12 @@ OperationCases elementwise_cases() {
     cases.push_back(
         {"repeated arithmetic " + number, ArithmeticOp{arithmetic}, {floats({3, 8}), floats({8})}});
   }
+  cases.push_back({"addition of large arrays",
+                   ArithmeticOp{Arithmetic::add},
+                   {floats({70, 9, 120}), floats({70, 9, 120})}});
+  cases.push_back({"repeated addition to a large array",
+                   ArithmeticOp{Arithmetic::add},
+                   {floats({70, 9, 120}), floats({9, 120})}});
   cases.push_back({"regularization", RegularizationOp{{0.3F, 0.2F}}, {floats({3, 5})}});
   return cases;
 }

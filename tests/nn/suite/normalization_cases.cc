@@ -59,6 +59,7 @@ OperationCases normalization_cases() {
 OperationCases dropout_cases() {
   return {
       {"dropout", DropoutOp{0.3F}, {floats({5, 7})}},
+      {"dropout of a large array", DropoutOp{0.3F}, {floats({70, 1081})}},
       {"dropout of all", DropoutOp{1}, {floats({3, 4})}},
       {"dropout of channels, with a seed", DropoutOp{0.5F, true, 9}, {floats({3, 2, 2, 5})}},
   };

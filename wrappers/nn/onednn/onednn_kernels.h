@@ -13,6 +13,8 @@ std::shared_ptr<Backend> open_onednn_backend(int threads);
 // Null where the plain loops are as good: what is small.
 std::unique_ptr<Kernel> onednn_kernel(const ActivationOp &op, const Operands &operands,
                                       const OnednnContextPtr &context);
+std::unique_ptr<Kernel> onednn_kernel(const ArithmeticOp &op, const Operands &operands,
+                                      const OnednnContextPtr &context);
 std::unique_ptr<Kernel> onednn_kernel(const BatchNormalizationOp &op, const Operands &operands,
                                       const OnednnContextPtr &context);
 std::unique_ptr<Kernel> onednn_kernel(const BatchedMatMulOp &op, const Operands &operands,
@@ -20,6 +22,8 @@ std::unique_ptr<Kernel> onednn_kernel(const BatchedMatMulOp &op, const Operands 
 std::unique_ptr<Kernel> onednn_kernel(const ConvolutionOp &op, const Operands &operands,
                                       const OnednnContextPtr &context);
 std::unique_ptr<Kernel> onednn_kernel(const DenseOp &op, const Operands &operands,
+                                      const OnednnContextPtr &context);
+std::unique_ptr<Kernel> onednn_kernel(const DropoutOp &op, const Operands &operands,
                                       const OnednnContextPtr &context);
 std::unique_ptr<Kernel> onednn_kernel(const GruOp &op, const Operands &operands,
                                       const OnednnContextPtr &context);
@@ -32,6 +36,10 @@ std::unique_ptr<Kernel> onednn_kernel(const PoolingOp &op, const Operands &opera
 std::unique_ptr<Kernel> onednn_kernel(const SimpleRnnOp &op, const Operands &operands,
                                       const OnednnContextPtr &context);
 std::unique_ptr<Kernel> onednn_kernel(const SoftmaxOp &op, const Operands &operands,
+                                      const OnednnContextPtr &context);
+std::unique_ptr<Kernel> onednn_kernel(const SparseCrossEntropyOp &op, const Operands &operands,
+                                      const OnednnContextPtr &context);
+std::unique_ptr<Kernel> onednn_kernel(const TransposeOp &op, const Operands &operands,
                                       const OnednnContextPtr &context);
 
 // oneDNN's name of it; dnnl::algorithm::undef where there is none.

@@ -26,9 +26,14 @@ class DropoutDraws {
   DET_HOST_DEVICE DropoutDraws(uint64_t seed, uint64_t operation, uint64_t step)
       : seed_(seed), stream_(((operation + 1) << 40U) + step) {}
 
+  // What draws number 4 * `four` and the three after it are made of: uniform_from() of each.
+  DET_HOST_DEVICE std::array<uint32_t, 4> words(uint64_t four) const {
+    return philox(seed_, stream_, four);
+  }
+
   DET_HOST_DEVICE bool is_kept(uint64_t index, float rate) {
     if (index / 4 != at_ || !is_drawn_) {
-      words_ = philox(seed_, stream_, at_ = index / 4);
+      words_ = words(at_ = index / 4);
       is_drawn_ = true;
     }
     return uniform_from(words_[index % 4]) >= rate;
