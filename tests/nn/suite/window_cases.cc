@@ -73,6 +73,11 @@ OperationCases pooling_cases() {
                      PoolingOp{pooling, padded(window_of({3, 3}, {2, 2}), image)},
                      {floats(image)},
                      fill_with_distances});
+    const Shape large{8, 32, 33, 19};
+    cases.push_back({name + " of large images",
+                     PoolingOp{pooling, padded(window_of({3, 2}, {2, 3}), large)},
+                     {floats(large)},
+                     fill_with_distances});
     cases.push_back({name + " of all",
                      PoolingOp{pooling, window_of({6, 5})},
                      {floats(image)},
