@@ -56,7 +56,8 @@ void take_largest(const float *x, Places window, float *y, uint8_t *from, size_t
 }
 
 DET_VECTORISED
-void give_back(const float *dy, const uint8_t *from, Places window, float *dx, size_t channels) {
+void give_back(const float *dy, const uint8_t *from, Places window, float *dx, size_t channels,
+               bool adds) {
   for (size_t c = 0; c < channels; c += at_once) {
     const size_t count = std::min(at_once, channels - c);
     std::array<int32_t, at_once> number{};
@@ -64,7 +65,10 @@ void give_back(const float *dy, const uint8_t *from, Places window, float *dx, s
     for (const Place *place = window.begin; place != window.end; ++place) {
       float *first = dx + place->at + c;
       const int32_t here = place->number;
-      const auto give = [&](size_t k) { first[k] += number[k] == here ? dy[c + k] : 0; };
+      const auto give = [&](size_t k) {
+        const float part = number[k] == here ? dy[c + k] : 0;
+        first[k] = adds ? first[k] + part : part;
+      };
       if (count == at_once)
         for (size_t k = 0; k < at_once; ++k) give(k);
       else
@@ -89,6 +93,7 @@ class QuickMaxPooling : public ReferenceKernel<PoolingOp> {
       ends_[to] = places_.size();
     });
     for (size_t to = 1; to < ends_.size(); ++to) ends_[to] = std::max(ends_[to], ends_[to - 1]);
+    tiles_ = covers_each_once(static_cast<size_t>(image[1] * image[2]));
   }
 
   void forward() override {
@@ -102,14 +107,23 @@ class QuickMaxPooling : public ReferenceKernel<PoolingOp> {
   void backward() override {
     const size_t size = input(0).size() / images_;
     for_each_window(
-        [&](size_t image) { std::fill_n(input_gradient(0).data() + image, size, 0.0F); },
+        [&](size_t image) {
+          if (!tiles_) std::fill_n(input_gradient(0).data() + image, size, 0.0F);
+        },
         [&](size_t image, Places window, size_t to) {
           give_back(output_gradient().data() + to, from_.data() + to, window,
-                    input_gradient(0).data() + image, channels_);
+                    input_gradient(0).data() + image, channels_, !tiles_);
         });
   }
 
  private:
+  bool covers_each_once(size_t elements) const {
+    std::vector<bool> is_covered(elements);
+    for (const Place &place : places_) is_covered[place.at / channels_] = true;
+    return places_.size() == elements &&
+           std::find(is_covered.begin(), is_covered.end(), false) == is_covered.end();
+  }
+
   // begin(where an image begins), then visit(that, a window, where its results begin).
   template <class Begin, class Visit>
   void for_each_window(const Begin &begin, const Visit &visit) const {
@@ -128,6 +142,7 @@ class QuickMaxPooling : public ReferenceKernel<PoolingOp> {
   const size_t channels_, images_, shares_;
   std::vector<Place> places_;  // of all windows of an image
   std::vector<size_t> ends_;   // of each window among them
+  bool tiles_ = false;         // each element of an image is in one window
   std::vector<uint8_t> from_;
 };
 

@@ -9,8 +9,12 @@ namespace det::nn {
 namespace {
 
 DET_VECTORISED
-void gradients_of_relu(const float *y, const float *dy, float *sums, size_t count) {
-  for (size_t i = 0; i < count; ++i) sums[i] = y[i] > 0 ? dy[i] : 0;
+void stop_at_relu(const float *y, float *dy, size_t count) {
+  for (size_t i = 0; i < count; ++i) dy[i] = y[i] > 0 ? dy[i] : 0;
+}
+
+bool is_in_place(Activation activation) {
+  return activation == Activation::linear || activation == Activation::relu;
 }
 
 }  // namespace
@@ -20,7 +24,7 @@ SumsGradient::SumsGradient(Activation activation, const Array &y, const Array &d
     : activation_(activation),
       y_(y),
       dy_(dy),
-      sums_(activation == Activation::linear || !is_wanted ? dy : Array(y.type())),
+      sums_(is_in_place(activation) || !is_wanted ? dy : Array(y.type())),
       shares_(shares_of(context, y.size())) {}
 
 void SumsGradient::find() const {
@@ -29,8 +33,7 @@ void SumsGradient::find() const {
   const float *dy = dy_.data();
   float *sums = sums_.data();
   for_each_share(shares_, y_.size(), [&](size_t, size_t begin, size_t end) {
-    if (activation_ == Activation::relu)
-      return gradients_of_relu(y + begin, dy + begin, sums + begin, end - begin);
+    if (activation_ == Activation::relu) return stop_at_relu(y + begin, sums + begin, end - begin);
     for (size_t i = begin; i < end; ++i) sums[i] = dy[i] * derivative(activation_, 0, y[i]);
   });
 }
