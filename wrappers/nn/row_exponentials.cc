@@ -22,8 +22,8 @@ inline float power_of(float x) {
 // The last elements of a row, filled up with what adds nothing.
 inline Block last_block(const float *x, size_t count) {
   Block block;
-  block.fill(-std::numeric_limits<float>::infinity());
-  std::copy_n(x, count, block.data());
+  for (size_t k = 0; k < block.size(); ++k)
+    block[k] = k < count ? x[k] : -std::numeric_limits<float>::infinity();
   return block;
 }
 
