@@ -44,7 +44,8 @@ void test_gradients_are_finite_differences(void **) {
 }
 
 void test_back_ends_agree(void **) {
-  for (const char *name : nn::backend_names()) compare_with_loops(*nn::open_backend(name));
+  for (const char *name : nn::backend_names())
+    for (const int threads : {1, 3}) compare_with_loops(*nn::open_backend(name, threads));
 }
 
 }  // namespace
