@@ -20,6 +20,18 @@ ArrayTypes wide_sequences(int64_t gates, const Shape &bias) {
   return inputs;
 }
 
+// So many that threads share them.
+ArrayTypes many_sequences(int64_t gates, int64_t units, const Shape &bias) {
+  return {floats({25, 7, 6}), floats({6, gates * units}), floats({units, gates * units}),
+          floats(bias)};
+}
+
+// Such that states do not grow.
+void fill_with_little(size_t input, const Array &array) {
+  fill_randomly(array, 17 + input);
+  for (float &value : array.elements()) value /= 16;
+}
+
 }  // namespace
 
 OperationCases recurrent_cases() {
@@ -47,6 +59,10 @@ OperationCases recurrent_cases() {
       {"wide GRU", GruOp{}, wide_sequences(3, {2, 120})},
       {"wide GRU backwards and with others", GruOp{Activation::silu, softplus, true},
        wide_sequences(3, {})},
+      {"LSTM of many sequences", LstmOp{}, many_sequences(4, 80, {320})},
+      {"GRU of many sequences", GruOp{}, many_sequences(3, 108, {2, 324})},
+      {"simple RNN of many sequences", SimpleRnnOp{}, many_sequences(1, 320, {320}),
+       fill_with_little},
       {"wide simple RNN", SimpleRnnOp{}, wide_sequences(1, {40})},
       {"wide simple RNN backwards and with another", SimpleRnnOp{softplus, true},
        wide_sequences(1, {})},

@@ -12,6 +12,7 @@ class OnednnBackend : public Backend {
   const char *name() const override { return "onednn"; }
 
   std::unique_ptr<Kernel> make(const Operation &operation, const Operands &operands) override {
+    const ThreadLimit limit(context_->threads);
     try {
       return std::visit([&](const auto &op) { return onednn_kernel(op, operands, context_); },
                         operation);

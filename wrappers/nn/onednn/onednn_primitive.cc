@@ -42,33 +42,21 @@ int usual_threads() {
   return std::max(usable_processors() / ranks_here(), 1);
 }
 
-#if DNNL_CPU_RUNTIME == DNNL_RUNTIME_OMP
-// The number of threads belongs to the thread that calls, and so to the program; it gets its own
-// back.
-class ThreadLimit {
- public:
-  explicit ThreadLimit(int threads)
-      : before_(omp_get_max_threads()), is_other_(before_ != threads) {
-    if (is_other_) omp_set_num_threads(threads);
-  }
-  ~ThreadLimit() {
-    if (is_other_) omp_set_num_threads(before_);
-  }
-  ThreadLimit(const ThreadLimit &) = delete;
-  ThreadLimit &operator=(const ThreadLimit &) = delete;
-
- private:
-  const int before_;
-  const bool is_other_;
-};
-#else
-struct ThreadLimit {
-  explicit ThreadLimit(int) {}
-  ~ThreadLimit() {}  // a runtime that has its own limits
-};
-#endif
-
 }  // namespace
+
+#if DNNL_CPU_RUNTIME == DNNL_RUNTIME_OMP
+ThreadLimit::ThreadLimit(int threads)
+    : before_(omp_get_max_threads()), is_other_(before_ != threads) {
+  if (is_other_) omp_set_num_threads(threads);
+}
+
+ThreadLimit::~ThreadLimit() {
+  if (is_other_) omp_set_num_threads(before_);
+}
+#else
+ThreadLimit::ThreadLimit(int threads) : before_(threads), is_other_(false) {}
+ThreadLimit::~ThreadLimit() = default;  // a runtime that has its own limits
+#endif
 
 OnednnContext::OnednnContext(int most_threads)
     : threads(most_threads > 0 ? most_threads : usual_threads()) {}

@@ -18,6 +18,20 @@ struct OnednnContext {
   dnnl::stream stream{engine};
 };
 
+// As long as it lives, with how many threads the thread that made it has oneDNN prepare and
+// compute. A primitive is computed with as many as it was prepared for.
+class ThreadLimit {
+ public:
+  explicit ThreadLimit(int threads);
+  ~ThreadLimit();
+  ThreadLimit(const ThreadLimit &) = delete;
+  ThreadLimit &operator=(const ThreadLimit &) = delete;
+
+ private:
+  const int before_;  // the program's own number, which it gets back
+  const bool is_other_;
+};
+
 // Of float32, row-major.
 MemoryDesc row_major(const Shape &shape);
 MemoryDesc column_major(int64_t rows, int64_t columns);  // as rows x columns, by columns

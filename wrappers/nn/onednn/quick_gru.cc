@@ -14,8 +14,8 @@ class QuickGru : public QuickRecurrent<GruOp, RecurrentSums::apart> {
         factors_(operands.has_gradients() ? buffer(1, units_) : Array()) {}
 
  private:
-  void forward_cell(size_t step) override {
-    for_each_record([&](size_t record) {
+  void forward_cell(size_t step, Records records) override {
+    for (size_t record = records.begin; record < records.end; ++record) {
       const Gates sum(at(sums_, step).row(record), units_);
       const Gates product(at(products_, step).row(record), units_);
       const Gates is(at(gates_, step).row(record), units_);
@@ -27,11 +27,11 @@ class QuickGru : public QuickRecurrent<GruOp, RecurrentSums::apart> {
       activate_all(op_.activation, is.candidate, units_);
       mix(is.update, at(states_, step).row(record), is.candidate, at(states_, step + 1).row(record),
           units_);
-    });
+    }
   }
 
-  void backward_cell(size_t step) override {
-    for_each_record([&](size_t record) {
+  void backward_cell(size_t step, Records records) override {
+    for (size_t record = records.begin; record < records.end; ++record) {
       const Gates sum(at(sums_, step).row(record), units_);
       const Gates is(at(gates_, step).row(record), units_);
       const Gates dsum(at(sums_gradient_, step).row(record), units_);
@@ -49,7 +49,7 @@ class QuickGru : public QuickRecurrent<GruOp, RecurrentSums::apart> {
       std::copy_n(dsum.update, 2 * units_, dproduct.update);
       set_products(dsum.candidate, is.reset, dproduct.candidate, units_);
       multiply(is.update, dstate, units_);
-    });
+    }
   }
 
   struct Gates {

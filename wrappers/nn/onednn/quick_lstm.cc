@@ -10,17 +10,18 @@ class QuickSimpleRnn : public QuickRecurrent<SimpleRnnOp, RecurrentSums::togethe
       : QuickRecurrent(op, operands, context, !derives_from_result(op.activation)) {}
 
  private:
-  void forward_cell(size_t step) override {
-    float *state = at(states_, step + 1).data;
-    std::copy_n(at(sums_, step).data, batch_ * units_, state);
-    activate_all(op_.activation, state, batch_ * units_);
+  void forward_cell(size_t step, Records records) override {
+    const Matrix state = rows(states_, step + 1, records);
+    std::copy_n(rows(sums_, step, records).data, state.rows * units_, state.data);
+    activate_all(op_.activation, state.data, state.rows * units_);
   }
 
-  void backward_cell(size_t step) override {
-    float *dsums = at(sums_gradient_, step).data;
-    derive_all(op_.activation, at(sums_, step).data, at(states_, step + 1).data, dsums,
-               batch_ * units_);
-    multiply(state_gradient_.data(), dsums, batch_ * units_);
+  void backward_cell(size_t step, Records records) override {
+    const Matrix dsums = rows(sums_gradient_, step, records);
+    const size_t count = dsums.rows * units_;
+    derive_all(op_.activation, rows(sums_, step, records).data,
+               rows(states_, step + 1, records).data, dsums.data, count);
+    multiply(rows(state_gradient_, 0, records).data, dsums.data, count);
   }
 };
 
@@ -43,8 +44,8 @@ class QuickLstm : public QuickRecurrent<LstmOp, RecurrentSums::together> {
   }
 
  private:
-  void forward_cell(size_t step) override {
-    for_each_record([&](size_t record) {
+  void forward_cell(size_t step, Records records) override {
+    for (size_t record = records.begin; record < records.end; ++record) {
       float *gate = at(gates_, step).row(record);
       begin_gates(at(sums_, step).row(record), gate);
       activate_all(op_.recurrent_activation, gate, 2 * units_);
@@ -58,7 +59,7 @@ class QuickLstm : public QuickRecurrent<LstmOp, RecurrentSums::together> {
       std::copy_n(cell, units_, activated);
       activate_all(op_.activation, activated, units_);
       set_products(is.output, activated, at(states_, step + 1).row(record), units_);
-    });
+    }
   }
 
   void begin_backward() override {
@@ -66,10 +67,11 @@ class QuickLstm : public QuickRecurrent<LstmOp, RecurrentSums::together> {
     std::copy(last.begin(), last.end(), cell_gradient_.data());
   }
 
-  void backward_cell(size_t step) override {
-    derive_all(op_.activation, at(cells_, step + 1).data, at(activated_cells_, step).data,
-               cell_slopes_.data(), batch_ * units_);
-    for_each_record([&](size_t record) {
+  void backward_cell(size_t step, Records records) override {
+    const Matrix slopes = rows(cell_slopes_, 0, records);
+    derive_all(op_.activation, rows(cells_, step + 1, records).data,
+               rows(activated_cells_, step, records).data, slopes.data, slopes.rows * units_);
+    for (size_t record = records.begin; record < records.end; ++record) {
       float *dsum = at(sums_gradient_, step).row(record);
       find_slopes(at(sums_, step).row(record), at(gates_, step).row(record), dsum);
       const Gates is(at(gates_, step).row(record), units_);
@@ -82,7 +84,7 @@ class QuickLstm : public QuickRecurrent<LstmOp, RecurrentSums::together> {
       multiply(dcell, is.input, becomes.cell, units_);
       multiply(dstate, at(activated_cells_, step).row(record), becomes.output, units_);
       multiply(is.forget, dcell, units_);
-    });
+    }
   }
 
   void find_slopes(const float *sum, const float *gate, float *slopes) const {

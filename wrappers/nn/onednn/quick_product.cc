@@ -22,6 +22,7 @@ QuickProduct::QuickProduct(const OnednnContextPtr &context, const Matrix &a, con
                            const Matrix &c, Result result, float *bias)
     : a_(a), b_(b), c_(c), result_(result), bias_(bias) {
   if (a.rows <= rows_by_loops || a.rows * a.columns * b.columns <= products_by_loops) return;
+  const ThreadLimit limit(context->threads);
   dnnl::primitive_attr attributes = usual_attributes();
   dnnl::post_ops after;
   if (result == Result::adds) after.append_sum(1);

@@ -1,6 +1,7 @@
 // What recurrent operations have in common where they are quick: time is the first axis within, so
 // that each step's rows lie together. What needs no state is one product for all steps, before the
 // way through time or behind it; a step has one product, and a cell that is loops over its rows.
+// Each thread goes all the way with records of its own, and waits for no other.
 #pragma once
 
 #include <algorithm>
@@ -29,17 +30,24 @@ class QuickRecurrent : public ReferenceKernel<Op> {
         features_(size_of(operands.inputs[0], 2)),
         units_(size_of(operands.inputs[2], 0)),
         width_(size_of(operands.inputs[2], 1)),
-        shares_(shares_of(*context, batch_ * width_)),
+        shares_(batch_ < few_records * static_cast<size_t>(context->threads)
+                    ? 1
+                    : shares_of(*context, steps_ * batch_ * width_)),
+        context_of_share_(shares_ == 1 ? context : std::make_shared<OnednnContext>(1)),
         x_(buffer(steps_, features_)),
         sums_(buffer(steps_, width_)),
         products_(are_apart ? buffer(steps_, width_) : sums_),
         gates_(looks_at_sums ? buffer(steps_, width_) : sums_),
         states_(buffer(steps_ + 1, units_)),
         of_x_(context, whole(x_, steps_), kernel(this->input(1)), whole(sums_, steps_),
-              QuickProduct::Result::replaces, bias(0)),
-        of_state_(context, at(states_, 0), recurrent(this->input(2)), at(products_, 0),
-                  are_apart ? QuickProduct::Result::replaces : QuickProduct::Result::adds,
-                  are_apart ? bias(1) : nullptr) {
+              QuickProduct::Result::replaces, bias(0)) {
+    for_each_part([&](size_t, Records records) {
+      of_state_.emplace_back(
+          context_of_share_, rows(states_, 0, records), recurrent(this->input(2)),
+          rows(products_, 0, records),
+          are_apart ? QuickProduct::Result::replaces : QuickProduct::Result::adds,
+          are_apart ? bias(1) : nullptr);
+    });
     if (operands.has_gradients()) prepare_backward(context);
   }
 
@@ -53,11 +61,16 @@ class QuickRecurrent : public ReferenceKernel<Op> {
                   x_.data() + row * features_);
     });
     of_x_.run();
-    for (size_t step = 0; step < steps_; ++step) {
-      // The first state is zero.
-      if (step > 0 || are_apart) of_state_.run(at(states_, step).data, at(products_, step).data);
-      forward_cell(step);
-    }
+    for_each_share(shares_, batch_, [&](size_t share, size_t first, size_t end) {
+      const Records records{first, end};
+      for (size_t step = 0; step < steps_; ++step) {
+        // The first state is zero.
+        if (step > 0 || are_apart)
+          of_state_[share].run(rows(states_, step, records).data,
+                               rows(products_, step, records).data);
+        forward_cell(step, records);
+      }
+    });
     for_each_row([&](size_t record, size_t step, size_t row) {
       std::copy_n(states_.data() + (row + batch_) * units_, units_,
                   this->output().data() + (record * steps_ + step) * units_);
@@ -69,13 +82,18 @@ class QuickRecurrent : public ReferenceKernel<Op> {
     begin_backward();
     const auto last = this->output_gradient(1).elements();
     std::copy(last.begin(), last.end(), state_gradient_.data());
-    for (size_t step = steps_; step-- > 0;) {
-      for (size_t record = 0; record < batch_; ++record)
-        add(this->output_gradient().data() + (record * steps_ + step) * units_,
-            state_gradient_.data() + record * units_, units_);
-      backward_cell(step);
-      if (step > 0) back_to_state_->run(at(products_gradient_, step).data, state_gradient_.data());
-    }
+    for_each_share(shares_, batch_, [&](size_t share, size_t first, size_t end) {
+      const Records records{first, end};
+      for (size_t step = steps_; step-- > 0;) {
+        for (size_t record = first; record < end; ++record)
+          add(this->output_gradient().data() + (record * steps_ + step) * units_,
+              state_gradient_.data() + record * units_, units_);
+        backward_cell(step, records);
+        if (step > 0)
+          back_to_state_[share].run(rows(products_gradient_, step, records).data,
+                                    rows(state_gradient_, 0, records).data);
+      }
+    });
     if (back_to_kernel_) back_to_kernel_->run();
     if (back_to_recurrent_) back_to_recurrent_->run();
     if (float *gradient = bias_gradient(0)) add_up(sums_gradient_, gradient);
@@ -92,13 +110,19 @@ class QuickRecurrent : public ReferenceKernel<Op> {
  protected:
   static constexpr bool are_apart = recurrent_sums == RecurrentSums::apart;
 
-  // From the sums of a step and the state before it writes its gates and the state after it.
-  virtual void forward_cell(size_t step) = 0;
+  // Those of a share.
+  struct Records {
+    size_t begin, end;
+  };
+
+  // Of some records: from the sums of a step and the state before it writes its gates and the state
+  // after it.
+  virtual void forward_cell(size_t step, Records records) = 0;
   virtual void begin_backward() {}
   // From state_gradient_, of the state after the step, writes gradients of its sums and, where they
   // are apart, of its products; then leaves in state_gradient_ what reaches the state before it by
   // another way than the products.
-  virtual void backward_cell(size_t step) = 0;
+  virtual void backward_cell(size_t step, Records records) = 0;
 
   // Rows of `columns` for each record of each step.
   Array buffer(size_t steps, size_t columns) const {
@@ -110,21 +134,18 @@ class QuickRecurrent : public ReferenceKernel<Op> {
     const auto columns = size_of(array, 1);
     return matrix(array.data() + step * batch_ * columns, batch_, columns);
   }
+  Matrix rows(const Array &array, size_t step, Records records) const {
+    const Matrix all = at(array, step);
+    return matrix(all.row(records.begin), records.end - records.begin, all.columns);
+  }
   // What the activations are applied to, in place or on a copy.
   void begin_gates(float *sum, float *gate) const {
     if (gate != sum) std::copy_n(sum, width_, gate);
   }
 
-  // Calls visit(record) for those of a step, beside each other.
-  template <class Visit>
-  void for_each_record(const Visit &visit) const {
-    for_each_share(shares_, batch_, [&](size_t, size_t first, size_t end) {
-      for (size_t record = first; record < end; ++record) visit(record);
-    });
-  }
-
   const size_t batch_, steps_, features_, units_, width_;
   const size_t shares_;
+  const OnednnContextPtr context_of_share_;
   const Array x_;
   // (steps, batch, gates * units); some of them are the same memory.
   const Array sums_, products_, gates_;
@@ -132,14 +153,26 @@ class QuickRecurrent : public ReferenceKernel<Op> {
   Array sums_gradient_, products_gradient_, state_gradient_, x_gradient_;
 
  private:
+  static constexpr size_t few_records = 4;  // of a share: products of fewer rows are slow
+
+  // As for_each_share(), one after the other.
+  template <class Visit>
+  void for_each_part(const Visit &visit) const {
+    for (size_t share = 0; share < shares_; ++share)
+      visit(share, Records{batch_ * share / shares_, batch_ * (share + 1) / shares_});
+  }
+
   void prepare_backward(const OnednnContextPtr &context) {
     const auto replaces = QuickProduct::Result::replaces;
     sums_gradient_ = buffer(steps_, width_);
     products_gradient_ = are_apart ? buffer(steps_, width_) : sums_gradient_;
     state_gradient_ = buffer(1, units_);
-    back_to_state_.emplace(context, at(products_gradient_, 0),
-                           recurrent(this->input(2)).transposed(), at(state_gradient_, 0),
-                           are_apart ? QuickProduct::Result::adds : replaces);
+    for_each_part([&](size_t, Records records) {
+      back_to_state_.emplace_back(context_of_share_, rows(products_gradient_, 0, records),
+                                  recurrent(this->input(2)).transposed(),
+                                  rows(state_gradient_, 0, records),
+                                  are_apart ? QuickProduct::Result::adds : replaces);
+    });
     if (const Array &gradient = this->input_gradient(1))
       back_to_kernel_.emplace(context, whole(x_, steps_).transposed(),
                               whole(sums_gradient_, steps_), kernel(gradient), replaces);
@@ -154,8 +187,9 @@ class QuickRecurrent : public ReferenceKernel<Op> {
 
   template <class Visit>
   void for_each_row(const Visit &visit) const {
-    for_each_record([&](size_t record) {
-      for (size_t step = 0; step < steps_; ++step) visit(record, step, step * batch_ + record);
+    for_each_share(shares_, batch_, [&](size_t, size_t first, size_t end) {
+      for (size_t record = first; record < end; ++record)
+        for (size_t step = 0; step < steps_; ++step) visit(record, step, step * batch_ + record);
     });
   }
   size_t row_of_x(size_t record, size_t step) const {
@@ -184,8 +218,9 @@ class QuickRecurrent : public ReferenceKernel<Op> {
     });
   }
 
-  QuickProduct of_x_, of_state_;
-  std::optional<QuickProduct> back_to_state_, back_to_kernel_, back_to_recurrent_, back_to_x_;
+  QuickProduct of_x_;
+  std::vector<QuickProduct> of_state_, back_to_state_;  // of each share
+  std::optional<QuickProduct> back_to_kernel_, back_to_recurrent_, back_to_x_;
 };
 
 }  // namespace det::nn
