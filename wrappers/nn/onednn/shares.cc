@@ -3,7 +3,8 @@
 #if DNNL_CPU_RUNTIME == DNNL_RUNTIME_OMP
 // Of OpenMP's library, as compilers call it: the one that oneDNN uses, whichever the compiler has.
 extern "C" {
-void GOMP_parallel(void (*work)(void *data), void *data, unsigned threads, unsigned flags);
+void openmp_parallel(void (*work)(void *data), void *data, unsigned threads,
+                     unsigned flags) __asm__("GOMP_parallel");
 int omp_get_num_threads(void);
 int omp_get_thread_num(void);
 }
@@ -38,7 +39,7 @@ void run_shares(size_t shares, void (*work)(const void *loop, size_t share), con
     for (auto share = static_cast<size_t>(omp_get_thread_num()); share < count; share += threads)
       take(of, share);
   };
-  GOMP_parallel(of_thread, &all, static_cast<unsigned>(shares), 0);
+  openmp_parallel(of_thread, &all, static_cast<unsigned>(shares), 0);
 }
 #else
 size_t shares_of(const OnednnContext &, size_t) { return 1; }
