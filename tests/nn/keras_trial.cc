@@ -84,10 +84,9 @@ class SmallTrial : public keras::Trial {
 
   keras::TrialModel build_model() override {
     // In the order of the records a batch of one process is what its ranks have together.
-    keras::FitOptions options;
-    options.shuffle = std::getenv("IN_ORDER") == nullptr;
-    if (std::getenv("CLASS_WEIGHT") != nullptr) options.class_weight = {{0, 1}, {1, 0}};
-    context().configure_fit(options);
+    context().configure_fit(keras::FitOptions().shuffle(std::getenv("IN_ORDER") == nullptr));
+    if (std::getenv("CLASS_WEIGHT") != nullptr)
+      context().configure_fit(keras::FitOptions().class_weight(keras::ClassWeight{{0, 1}, {1, 0}}));
     auto model = context().wrap_model(
         describe_sequential({flatten(), dense(6, tanh_activation), dense(2, softmax)}, {2, 2}));
     if (const char *optimizer = std::getenv("OPTIMIZER"))

@@ -3,6 +3,7 @@
 usage: TEST TRIAL MPIRUN [FOR THE TEST...], where MPIRUN is empty if there is none."""
 
 import os
+import socket
 import subprocess
 import sys
 
@@ -22,8 +23,11 @@ def finished(home, *before, **environment):
 
 
 def ranks(count):
-    """What stands before a program of so many ranks."""
-    return mpirun, "--oversubscribe", "-n", str(count)
+    """What stands before a program of so many ranks, which meet where no other job of this machine does."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+    return mpirun, "--oversubscribe", "-x", f"INTER_TRAIN_PROCESS_COMM_PORT_1={port}", "-n", str(count)
 
 
 def tell(checks):

@@ -5,5 +5,7 @@
 
 #include <det/estimator/categorical_column.hpp>
 #include <det/estimator/controller.hpp>
+#include <det/estimator/native.hpp>
 #include <det/estimator/premade.hpp>
 #include <det/estimator/reducer.hpp>
+#include <det/trials/registry.hpp>

@@ -3,3 +3,4 @@
 #pragma once
 
 #include <det/keras/controller.hpp>
+#include <det/trials/registry.hpp>

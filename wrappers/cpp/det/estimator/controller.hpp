@@ -4,6 +4,7 @@
 #include <det/estimator/graph.hpp>
 #include <det/estimator/input.hpp>
 #include <det/trials/files.hpp>
+#include <det/trials/load_data.hpp>
 #include <det/trials/responses.hpp>
 #include <det/trials/run.hpp>
 
@@ -12,6 +13,7 @@ inline namespace v1 {
 namespace estimator {
 namespace detail {
 
+inline constexpr const char *trial_type = "det::estimator::Trial";
 inline constexpr trials::ModelFiles model_files = {"graph.json", "model.safetensors",
                                                    "optimizer.safetensors"};
 
@@ -20,8 +22,8 @@ inline constexpr trials::ModelFiles model_files = {"graph.json", "model.safetens
 // Every rank has one, and all are called in step.
 class Controller {
  public:
-  // The sequencer must outlive it.
-  Controller(Trial &trial, TrialContext &context, const TrialSequencer &sequencer)
+  // The workloads outlive it.
+  Controller(Trial &trial, TrialContext &context, trials::WorkloadSource &workloads)
       : context_(context),
         config_(nlohmann::ordered_json::parse(context.get_experiment_config().text())),
         estimator_(trial.build_estimator()),
@@ -29,7 +31,7 @@ class Controller {
         eval_spec_(trial.build_validation_spec()),
         serving_(trial.build_serving_input_receiver_fns()),
         hooks_(train_spec_.hooks),
-        sequencer_(sequencer) {
+        workloads_(workloads) {
     for (const auto &[name, function] : serving_) {
       if (!function || name.empty() || name == "." || name == ".." ||
           std::filesystem::path(name).filename() != name)
@@ -54,7 +56,7 @@ class Controller {
     try {
       begin();
       trials::do_workloads(
-          sequencer_, [&](int64_t batches) { return train(batches); }, [&] { return validate(); },
+          workloads_, [&](int64_t batches) { return train(batches); }, [&] { return validate(); },
           [&] { return save(); });
     } catch (...) {
       failure = std::current_exception();
@@ -68,6 +70,7 @@ class Controller {
     std::optional<Restore> restore;
     if (const char *latest = context_.core().info().latest_checkpoint(); latest != nullptr) {
       restore.emplace(context_.core().checkpoint().restore(latest));
+      trials::check_kind(restore->path(), detail::trial_type);
       hooks_.call(&RunHook::on_checkpoint_load, std::filesystem::path(restore->path()));
     }
     batches_trained_ = context_.core().info().steps_completed();
@@ -81,7 +84,7 @@ class Controller {
     hooks_of_model_ = Hooks(graph_->spec().training_hooks);
     if (restore) {
       trials::load_model(*restore, graph_->model(), detail::model_files);
-      sequencer_.load_state(
+      workloads_.load_state(
           trials::read_json(std::filesystem::path(restore->path()) / trials::sequencer_file));
     } else if (const auto &checkpoint = estimator_.warm_start()) {
       Tensors(*checkpoint / detail::model_files.weights).read(graph_->model().weights());
@@ -136,7 +139,10 @@ class Controller {
     hooks.call(&SessionRunHook::after_create_session, graph.model());
     double sum = 0;
     int64_t batches = 0;
-    for (; batches != eval_spec_.steps; ++batches) {
+    constexpr int64_t no_limit = std::numeric_limits<int64_t>::max();
+    const int64_t steps = std::min(eval_spec_.steps.value_or(no_limit),
+                                   workloads_.batches_of_validation().value_or(no_limit));
+    for (; batches != steps; ++batches) {
       RunContext context(graph.model());
       hooks.call(&SessionRunHook::before_run, context);
       const bool is_at_end = input.peek() == nullptr;
@@ -161,9 +167,8 @@ class Controller {
       trials::save_model(store, graph_->model(), detail::model_files);
       for (const auto &[name, receive] : serving_) serve(receive, directory / name);
       hooks_.call(&RunHook::on_checkpoint_end, directory);
-      trials::write_text(directory / trials::sequencer_file, sequencer_.state().text());
-      trials::write_text(directory / trials::load_data_file,
-                         R"({"trial_type": "det::estimator::Trial"})");
+      trials::write_text(directory / trials::sequencer_file, workloads_.state().dump());
+      trials::write_load_data(directory, detail::trial_type, context_);
     });
   }
 
@@ -189,7 +194,7 @@ class Controller {
   const EvalSpec eval_spec_;
   const ServingInputReceiverFns serving_;
   const Hooks hooks_;
-  const TrialSequencer &sequencer_;
+  trials::WorkloadSource &workloads_;
   std::optional<Input> training_;
   std::optional<Graph> graph_;
   std::optional<trials::Ranks> ranks_;

@@ -14,6 +14,12 @@ class TrialContext : public det::TrialContext {
  public:
   // `core` outlives it.
   explicit TrialContext(const Core &core) : det::TrialContext(core, "a det::estimator::Trial") {}
+  // For looking at a trial by hand: what it makes is used by plain calls. Of a configuration, an
+  // object, whose hyperparameters are drawn from their ranges where `hparams` gives none.
+  [[nodiscard]] static std::shared_ptr<TrialContext> from_config(const Json &config,
+                                                                 const Json &hparams = {}) {
+    return trials::offline_context<TrialContext>(config, hparams);
+  }
 };
 
 class Controller;
@@ -46,6 +52,7 @@ class Trial {
 
 using EstimatorTrial = Trial;
 using EstimatorTrialContext = TrialContext;
+using EstimatorContext = TrialContext;
 
 }  // namespace estimator
 }  // namespace v1

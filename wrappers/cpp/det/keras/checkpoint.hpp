@@ -2,7 +2,9 @@
 #pragma once
 
 #include <det/keras/callbacks.hpp>
+#include <det/trials/context.hpp>
 #include <det/trials/files.hpp>
+#include <det/trials/load_data.hpp>
 
 namespace det {
 inline namespace v1 {
@@ -12,6 +14,7 @@ namespace detail {
 inline constexpr trials::ModelFiles model_files = {
     "model.json", "determined-keras-model-weights.safetensors",
     "determined-keras-optimizer-weights.safetensors"};
+inline constexpr const char *trial_type = "det::keras::Trial";
 inline constexpr const char *callbacks_file = "determined-callbacks.v1.json";
 
 // Where the trial is between two workloads, beside the model.
@@ -22,8 +25,8 @@ struct Progress {
   bool wants_epoch_begin = true;
 };
 
-inline void save(const Store &store, const nn::Model &model, const Callbacks &callbacks,
-                 const Progress &progress, const Json &sequencer) {
+inline void save(const Store &store, const det::TrialContext &context, const nn::Model &model, const Callbacks &callbacks,
+                 const Progress &progress, const nlohmann::ordered_json &sequencer) {
   const std::filesystem::path directory = store.path();
   trials::save_model(store, model, model_files);
   nlohmann::ordered_json states = {{"epoch", progress.epoch},
@@ -37,8 +40,8 @@ inline void save(const Store &store, const nn::Model &model, const Callbacks &ca
   });
   callbacks.call(&Callback::on_checkpoint_end, directory);
   trials::write_text(directory / callbacks_file, states.dump());
-  trials::write_text(directory / trials::sequencer_file, sequencer.text());
-  trials::write_text(directory / trials::load_data_file, R"({"trial_type": "det::keras::Trial"})");
+  trials::write_text(directory / trials::sequencer_file, sequencer.dump());
+  trials::write_load_data(directory, trial_type, context);
 }
 
 [[nodiscard]] inline Progress load_callbacks(const nlohmann::ordered_json &states,
@@ -53,9 +56,11 @@ inline void save(const Store &store, const nn::Model &model, const Callbacks &ca
 
 }  // namespace detail
 
-// The model of a checkpoint's directory, with its weights, to predict with.
+// The model of a checkpoint's directory, with its weights, to predict with. Throws
+// std::runtime_error where that is no checkpoint of a det::keras::Trial.
 [[nodiscard]] inline nn::Model load_model_from_checkpoint_path(
     const std::filesystem::path &directory) {
+  trials::check_kind(directory, detail::trial_type);
   nn::Model model = nn::Model::create(trials::read_json(directory / detail::model_files.model));
   Tensors(directory / detail::model_files.weights).read(model.weights());
   return model;

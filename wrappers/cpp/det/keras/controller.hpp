@@ -14,15 +14,15 @@ namespace keras {
 // Every rank has one, and all are called in step.
 class Controller {
  public:
-  // The sequencer must outlive it.
-  Controller(Trial &trial, TrialContext &context, const TrialSequencer &sequencer)
+  // The workloads outlive it.
+  Controller(Trial &trial, TrialContext &context, trials::WorkloadSource &workloads)
       : context_(context),
         config_(nlohmann::ordered_json::parse(context.get_experiment_config().text())),
         training_(context, configured(trial.build_training_data_loader())),
         validation_(context, trial.build_validation_data_loader()),
         model_(built(trial)),
-        callbacks_(trial.keras_callbacks(), model_),
-        sequencer_(sequencer) {
+        callbacks_(callbacks_of(trial), model_, context.core()),
+        workloads_(workloads) {
     const auto records = config_.find("records_per_epoch");
     if (records != config_.end() && records->is_number_integer() && records->get<int64_t>() > 0)
       batches_per_epoch_ =
@@ -32,20 +32,27 @@ class Controller {
   // Until there are no more workloads.
   void run() {
     build_from_first_batch();
+    std::optional<Restore> restore;
     std::optional<nlohmann::ordered_json> states;
     if (const char *latest = context_.core().info().latest_checkpoint(); latest != nullptr) {
-      const Restore restore = context_.core().checkpoint().restore(latest);
-      states = trials::read_json(restore.path() / detail::callbacks_file);
-      const auto sequencer = trials::read_json(restore.path() / trials::sequencer_file);
-      trials::load_model(restore, model_, detail::model_files);
-      sequencer_.load_state(sequencer);
+      restore.emplace(context_.core().checkpoint().restore(latest));
+      const std::filesystem::path directory = restore->path();
+      trials::check_kind(directory, detail::trial_type);
+      states = trials::read_json(directory / detail::callbacks_file);
+      const auto sequencer = trials::read_json(directory / trials::sequencer_file);
+      trials::load_model(*restore, model_, detail::model_files);
+      workloads_.load_state(sequencer);
     }
     ranks_.emplace(context_.distributed(), model_, trials::gradient_options(config_));
     callbacks_.call(&Callback::on_train_begin);
-    if (states) progress_ = detail::load_callbacks(*states, callbacks_);
+    if (states) {
+      progress_ = detail::load_callbacks(*states, callbacks_);
+      callbacks_.call(&Callback::on_checkpoint_load, std::filesystem::path(restore->path()));
+      restore.reset();
+    }
     next_to_train_ = training_.training(context_.core().info().steps_completed());
     trials::do_workloads(
-        sequencer_, [&](int64_t batches) { return train(batches); }, [&] { return validate(); },
+        workloads_, [&](int64_t batches) { return train(batches); }, [&] { return validate(); },
         [&] { return save(); });
     callbacks_.call(&Callback::on_train_end);
   }
@@ -61,6 +68,12 @@ class Controller {
     return wrapped->model();
   }
 
+  [[nodiscard]] std::vector<std::shared_ptr<Callback>> callbacks_of(Trial &trial) const {
+    std::vector<std::shared_ptr<Callback>> all = trial.keras_callbacks();
+    if (context_.fit().verbose()) all.insert(all.begin(), std::make_shared<detail::ProgressPrinter>());
+    return all;
+  }
+
   // Gives weights to a model that does not say what comes in.
   void build_from_first_batch() const {
     Failure failure;
@@ -72,10 +85,8 @@ class Controller {
   // What an adapter of the training data says is said to the context.
   InputData configured(InputData data) {
     if (const auto &adapter = data.adapter()) {
-      FitOptions options;
-      options.workers = adapter->workers;
-      options.max_queue_size = adapter->max_queue_size;
-      context_.configure_fit(options);
+      context_.configure_fit(
+          FitOptions().workers(adapter->workers).max_queue_size(adapter->max_queue_size));
     }
     return data;
   }
@@ -111,7 +122,7 @@ class Controller {
   void train_one() {
     std::optional<Batch> batch = next_to_train_();
     if (!batch) throw std::logic_error("training a trial: there are no more batches");
-    if (const auto &weights = context_.fit().class_weight)
+    if (const auto &weights = context_.fit().class_weight())
       batch = weighted(std::move(*batch), *weights);
     ranks_->train_on_batch(model_, *batch);
   }
@@ -119,7 +130,7 @@ class Controller {
   nlohmann::ordered_json validate() {
     model_.reset_metrics();
     callbacks_.call(&Callback::on_test_begin);
-    const nn::Generator next = validation_.validation();
+    const nn::Generator next = validation_.validation(workloads_.batches_of_validation());
     int64_t batch = 0;
     for (; const std::optional<Batch> records = next(); ++batch) {
       callbacks_.call(&Callback::on_test_batch_begin, batch);
@@ -137,9 +148,13 @@ class Controller {
   }
 
   nlohmann::ordered_json save() {
-    return trials::saved(context_, progress_.total_batches, "saved_weights", [&](const Store &to) {
-      detail::save(to, model_, callbacks_, progress_, sequencer_.state());
-    });
+    auto response =
+        trials::saved(context_, progress_.total_batches, "saved_weights", [&](const Store &to) {
+          detail::save(to, context_, model_, callbacks_, progress_, workloads_.state());
+        });
+    note_stop();
+    response["stop_requested"] = context_.get_stop_requested();
+    return response;
   }
 
   void note_stop() {
@@ -151,7 +166,7 @@ class Controller {
   const Feed training_, validation_;
   const nn::Model &model_;
   const Callbacks callbacks_;
-  const TrialSequencer &sequencer_;
+  trials::WorkloadSource &workloads_;
   std::optional<trials::Ranks> ranks_;
   nn::Generator next_to_train_;
   std::optional<int64_t> batches_per_epoch_;

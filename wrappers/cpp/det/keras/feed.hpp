@@ -15,8 +15,8 @@ class SequenceFeed {
   SequenceFeed(std::shared_ptr<Sequence> sequence, Sampler sampler, const FitOptions &options)
       : sequence_(std::move(sequence)),
         sampler_(std::move(sampler)),
-        workers_(static_cast<size_t>(options.workers.value_or(0))),
-        queue_(static_cast<size_t>(options.max_queue_size.value_or(10))) {}
+        workers_(static_cast<size_t>(options.workers())),
+        queue_(static_cast<size_t>(options.max_queue_size())) {}
 
   // Nothing at the end of an epoch, of which the sequence is told; another one follows.
   [[nodiscard]] std::optional<Batch> next() {
@@ -85,7 +85,7 @@ class Feed {
 
   // Without end, from behind the batches that this rank has had.
   [[nodiscard]] nn::Generator training(int64_t skip) const {
-    const bool shuffle = context_.fit().shuffle.value_or(true);
+    const bool shuffle = context_.fit().shuffle();
     if (dataset_) {
       auto iterator = std::make_shared<nn::DatasetIterator>(dataset_->repeat().iterate());
       iterator->skip(skip);
@@ -96,9 +96,10 @@ class Feed {
       return batch ? std::move(batch) : feed->next();
     };
   }
-  // All of them once, or as many as the trial wants.
-  [[nodiscard]] nn::Generator validation() const {
-    const std::optional<int64_t> most = context_.fit().validation_steps;
+  // All of them once, or as many as the trial wants, and `most`.
+  [[nodiscard]] nn::Generator validation(std::optional<int64_t> most) const {
+    if (const auto steps = context_.fit().validation_steps(); steps && !(most && *most < *steps))
+      most = steps;
     if (dataset_) {
       const nn::Dataset part = most ? dataset_->take(*most) : *dataset_;
       auto iterator = std::make_shared<nn::DatasetIterator>(part.iterate());

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <det/keras/callbacks.hpp>
-#include <det/keras/class_weight.hpp>
 #include <det/keras/data.hpp>
+#include <det/keras/fit_options.hpp>
 #include <det/trials/context.hpp>
 
 #include <filesystem>
@@ -14,16 +14,6 @@ inline namespace v1 {
 namespace keras {
 
 using det::InvalidHP;
-
-// How a trial's data are read (seed: configure_fit). What is not said stays as it was.
-struct FitOptions {
-  std::optional<bool> shuffle = {};
-  std::optional<bool> verbose = {};
-  std::optional<int64_t> validation_steps = {};  // batches of a validation, over all ranks
-  std::optional<int64_t> workers = {};           // threads that ask a sequence ahead; at first 0
-  std::optional<int64_t> max_queue_size = {};    // how many batches ahead; at first 10
-  std::optional<ClassWeight> class_weight = {};  // of each class, from 0 on; none: all count 1
-};
 
 // A model of a trial, until it is compiled.
 class TrialModel {
@@ -60,6 +50,12 @@ class TrialContext : public det::TrialContext {
  public:
   // `core` outlives it.
   explicit TrialContext(const Core &core) : det::TrialContext(core, "a det::keras::Trial") {}
+  // For looking at a trial by hand: what it makes is used by plain calls. Of a configuration, an
+  // object, whose hyperparameters are drawn from their ranges where `hparams` gives none.
+  [[nodiscard]] static std::shared_ptr<TrialContext> from_config(const Json &config,
+                                                                 const Json &hparams = {}) {
+    return trials::offline_context<TrialContext>(config, hparams);
+  }
 
   // Makes the model, with first weights that follow from the trial's seed.
   [[nodiscard]] TrialModel wrap_model(const Json &described) {
@@ -69,22 +65,8 @@ class TrialContext : public det::TrialContext {
     return *model_;
   }
 
-  // Throws std::invalid_argument for what cannot be.
-  void configure_fit(const FitOptions &options) {
-    if (options.workers.value_or(0) < 0 || options.max_queue_size.value_or(1) < 1)
-      throw std::invalid_argument(
-          "configuring a trial: there are 0 workers or more, and one batch or more is made ahead");
-    if (options.validation_steps.value_or(1) < 1)
-      throw std::invalid_argument("configuring a trial: a validation has one batch or more, not " +
-                                  std::to_string(*options.validation_steps));
-    if (options.class_weight) detail::check_class_weight(*options.class_weight);
-    if (options.shuffle) fit_.shuffle = options.shuffle;
-    if (options.verbose) fit_.verbose = options.verbose;
-    if (options.validation_steps) fit_.validation_steps = options.validation_steps;
-    if (options.workers) fit_.workers = options.workers;
-    if (options.max_queue_size) fit_.max_queue_size = options.max_queue_size;
-    if (options.class_weight) fit_.class_weight = options.class_weight;
-  }
+  // What is not said in any call is as FitOptions has it.
+  void configure_fit(const FitOptions &options) { fit_.merge(options); }
 
   // Of the library.
   [[nodiscard]] const std::optional<TrialModel> &wrapped_model() const { return model_; }
@@ -121,6 +103,9 @@ class Trial {
  private:
   TrialContext &context_;
 };
+
+using TFKerasTrial = Trial;
+using TFKerasTrialContext = TrialContext;
 
 }  // namespace keras
 }  // namespace v1

@@ -6,17 +6,15 @@
 #include <det/nn/dataset.hpp>
 #include <det/trial.hpp>
 #include <det/trials/dataset_cache.hpp>
+#include <det/trials/offline.hpp>
+#include <det/trials/workloads.hpp>
 
+#include <cstdio>
+#include <filesystem>
 #include <stdexcept>
 
 namespace det {
 inline namespace v1 {
-
-// Thrown by a trial whose hyperparameters cannot be trained: the search goes on without it.
-class InvalidHP : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 class TrialContext {
  public:
@@ -29,14 +27,24 @@ class TrialContext {
   }
   [[nodiscard]] Json get_hparams() const { return core_.info().hparams().json(); }
   [[nodiscard]] Json get_experiment_config() const { return core_.info().config_json(); }
+  // Its section `data`, an object; empty where there is none.
+  [[nodiscard]] Json get_data_config() const {
+    return trials::section(get_experiment_config().as<nlohmann::ordered_json>(), "data");
+  }
   [[nodiscard]] int64_t get_experiment_id() const { return core_.info().experiment_id(); }
   [[nodiscard]] int64_t get_trial_id() const { return core_.info().trial_id(); }
   [[nodiscard]] int64_t get_trial_seed() const { return core_.info().trial_seed(); }
+  // How many batches were trained before this process was started.
+  [[nodiscard]] int64_t get_initial_batch() const { return core_.info().steps_completed(); }
   [[nodiscard]] int64_t get_global_batch_size() const { return sizes_.global; }
   [[nodiscard]] int64_t get_per_slot_batch_size() const { return sizes_.per_slot; }
   // The trial ends after the workload, with a checkpoint.
   [[nodiscard]] bool get_stop_requested() const { return stop_requested_; }
   void set_stop_requested(bool stop) { stop_requested_ = stop; }
+  // Where this rank may write files for TensorBoard.
+  [[nodiscard]] std::filesystem::path get_tensorboard_path() const {
+    return core_.train().get_tensorboard_path();
+  }
   [[nodiscard]] DistributedView distributed() const { return core_.distributed(); }
   [[nodiscard]] const Core &core() const { return core_; }
 
@@ -98,7 +106,10 @@ class TrialContext {
   // `core` outlives it. `kind` is told in errors.
   TrialContext(const Core &core, Text kind)
       : core_(core),
-        sizes_(divide_batch(core.info().hparams().json(), core.distributed().size(), kind)) {}
+        sizes_(divide_batch(core.info().hparams().json(), core.distributed().size(), kind)) {
+    if (!sizes_.warning.empty() && core.distributed().rank() == 0)
+      std::fprintf(stderr, "warning: %s\n", sizes_.warning.c_str());
+  }
   ~TrialContext() = default;
 
  private:

@@ -43,8 +43,54 @@ inline void write_text(const std::filesystem::path &path, const std::string &tex
   std::ifstream file(path, std::ios::binary);
   const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   if (!file) throw std::runtime_error("reading '" + path.string() + "': there is no such file");
-  return nlohmann::ordered_json::parse(text);
+  try {
+    return Json(text).as<nlohmann::ordered_json>();
+  } catch (const nlohmann::json::exception &) {
+    throw std::runtime_error("reading '" + path.string() + "': it is no JSON");
+  }
 }
+
+// The weights of a model as they were at some time.
+class WeightsCopy {
+ public:
+  explicit WeightsCopy(const nn::Model &model) {
+    for (const Tensor &weight : model.weights()) {
+      const auto *first = static_cast<const float *>(weight.data);
+      numbers_.insert(numbers_.end(), first, first + weight.elements());
+    }
+  }
+  // Of the file that save() wrote.
+  [[nodiscard]] static WeightsCopy load(const nn::Model &model, const std::filesystem::path &path) {
+    WeightsCopy copy(model);
+    std::vector<Tensor> wanted = model.weights();
+    float *next = copy.numbers_.data();
+    for (Tensor &weight : wanted) {
+      weight.data = next;
+      next += weight.elements();
+    }
+    Tensors(path).read(wanted);
+    return copy;
+  }
+
+  // Into the model that it is of.
+  void restore(const nn::Model &model) const {
+    const float *next = numbers_.data();
+    for (const Tensor &weight : model.weights()) {
+      std::copy_n(next, weight.elements(), static_cast<float *>(weight.data));
+      next += weight.elements();
+    }
+  }
+  // Through the model, whose weights are then what they were.
+  void save(const nn::Model &model, const std::filesystem::path &path) const {
+    const WeightsCopy now(model);
+    restore(model);
+    model.save_weights(path.string());
+    now.restore(model);
+  }
+
+ private:
+  std::vector<float> numbers_;
+};
 
 inline void save_model(const Store &store, const nn::Model &model, const ModelFiles &files) {
   const std::filesystem::path directory = store.path();
@@ -56,22 +102,13 @@ inline void save_model(const Store &store, const nn::Model &model, const ModelFi
 // Into a model that is compiled as the one that was saved. Nothing of another model is read: the
 // library names what differs, and the model stays as it was.
 inline void load_model(const Restore &restore, const nn::Model &model, const ModelFiles &files) {
-  const std::vector<Tensor> weights = model.weights();
-  std::vector<float> before;
-  for (const Tensor &weight : weights) {
-    const auto *first = static_cast<const float *>(weight.data);
-    before.insert(before.end(), first, first + weight.elements());
-  }
-  Tensors(restore, files.weights).read(weights);
+  const WeightsCopy before(model);
+  Tensors(restore, files.weights).read(model.weights());
   try {
     const std::filesystem::path directory = restore.path();
     model.load_training_state((directory / files.training_state).string());
   } catch (...) {
-    const float *next = before.data();
-    for (const Tensor &weight : weights) {
-      std::copy_n(next, weight.elements(), static_cast<float *>(weight.data));
-      next += weight.elements();
-    }
+    before.restore(model);
     throw;
   }
 }

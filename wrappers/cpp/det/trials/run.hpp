@@ -1,9 +1,12 @@
 // Runs a trial of any kind: its workloads, and its main().
 #pragma once
 
-#include <det/nlohmann_json.hpp>
+#include <det/trials/arguments.hpp>
 #include <det/trials/context.hpp>
+#include <det/trials/offline.hpp>
+#include <det/trials/workloads.hpp>
 
+#include <csignal>
 #include <cstdio>
 #include <string>
 
@@ -11,20 +14,12 @@ namespace det {
 inline namespace v1 {
 namespace trials {
 
-// Until there are no more workloads. Each of the three answers with what
-// det_trial_sequencer_respond() takes.
-template <class Train, class Validate, class Save>
-void do_workloads(const TrialSequencer &sequencer, const Train &train, const Validate &validate,
-                  const Save &save) {
-  while (const std::optional<Workload> workload = sequencer.next()) {
-    try {
-      if (workload->kind == WorkloadKind::train) sequencer.respond(train(workload->batches));
-      else if (workload->kind == WorkloadKind::validate) sequencer.respond(validate());
-      else sequencer.respond(save());
-    } catch (const InvalidHP &) {
-      sequencer.respond_invalid_hparams();
-    }
-  }
+// The core of a run under `det run`, under mpirun, or by itself with what `options` say of it.
+[[nodiscard]] inline Core start(CoreOptions options) {
+  // Of the ranks the sequencer decides for all.
+  options.preempt_mode = PreemptMode::chief_only;
+  if (options.preempt_signals.empty()) options.preempt_signals = {SIGTERM};
+  return Core::init(options, Distributed::from_env());
 }
 
 // Whether another rank found the hyperparameters invalid, for which this one waited.
@@ -34,42 +29,59 @@ void do_workloads(const TrialSequencer &sequencer, const Train &train, const Val
          said.find("det_trial_sequencer_respond_invalid_hparams") != said.npos;
 }
 
-}  // namespace trials
-
-// Trains a trial of `T` to its end: under `det run`, under mpirun, or by itself with what `options`
-// say of it. Errors end the run and are thrown.
-template <class T>
-void train_trial(CoreOptions options = {}) {
-  // Of the ranks the sequencer decides for all.
-  options.preempt_mode = PreemptMode::chief_only;
-  const Core core = Core::init(options, Distributed::from_env());
-  typename T::Context context(core);
-  const auto sequencer = TrialSequencer::create(core, context.get_global_batch_size());
+// `train` makes a trial and does all workloads of the source that it is given. Errors end the run
+// and are thrown.
+template <class Train>
+void run_to_end(const Core &core, const TrialContext &context, const Train &train) {
+  Sequencer sequencer(core, context.get_global_batch_size());
   const auto refuse = [&sequencer](const char *why) {
     std::fprintf(stderr, "the hyperparameters cannot be trained: %s\n", why);
-    sequencer.respond_invalid_hparams();
+    sequencer.refuse();
     return Outcome::invalid_hp;
   };
   Outcome outcome = Outcome::error;
   try {
-    T trial(context);
-    typename T::Controller(trial, context, sequencer).run();
+    train(sequencer);
     outcome = Outcome::ok;
   } catch (const InvalidHP &refusal) {
     outcome = refuse(refusal.what());
   } catch (const Error &error) {
-    if (!trials::is_refused_elsewhere(error)) throw;
+    if (!is_refused_elsewhere(error)) throw;
     outcome = refuse("another rank found them invalid");
   }
   core.close(outcome);
 }
 
-// The main() of a trial: `int main(int argc, char **argv) { return det::run_trial<T>(argc, argv);
-// }`.
+}  // namespace trials
+
+// Trains a trial of `T` to its end: under `det run`, under mpirun, or by itself with what `options`
+// say of it. SIGTERM, where they name no other signals, asks it to save a checkpoint and leave.
+// Errors end the run and are thrown.
 template <class T>
-int run_trial(int /*argc*/, char **argv, const CoreOptions &options = {}) {
+void train_trial(const CoreOptions &options = {}) {
+  const Core core = trials::start(options);
+  typename T::Context context(core);
+  trials::run_to_end(core, context, [&](trials::WorkloadSource &workloads) {
+    T trial(context);
+    typename T::Controller(trial, context, workloads).run();
+  });
+}
+
+// The main() of a trial: `int main(int argc, char **argv) { return det::run_trial<T>(argc, argv);
+// }`. Without `det run`, `--config FILE` is the configuration in the place of that of the options,
+// and `--external-id NAME` the name under which the next start goes on; with `--test` it is
+// test_one_batch().
+template <class T>
+int run_trial(int argc, char **argv, CoreOptions options = {}) {
   try {
-    train_trial<T>(options);
+    const trials::Arguments given = trials::arguments_of(argc, argv);
+    if (!given.config.empty()) {
+      options.config = trials::read_config(given.config);
+      options.hparams = Json();  // those of the configuration
+    }
+    if (!given.external_id.empty()) options.external_id = given.external_id;
+    if (given.tests_one_batch) test_one_batch<T>(options.config, options.hparams);
+    else train_trial<T>(options);
     return 0;
   } catch (const std::exception &failure) {
     std::fprintf(stderr, "%s: %s\n", argv[0], failure.what());

@@ -1,0 +1,94 @@
+// Programs that train an estimator without a class of a trial (seed:
+// determined.experimental.estimator.init).
+#pragma once
+
+#include <det/estimator/controller.hpp>
+
+namespace det {
+inline namespace v1 {
+namespace estimator {
+
+// What init() gives.
+class NativeContext : public TrialContext {
+ public:
+  // As those of a Trial.
+  ServingInputReceiverFns serving_input_receiver_fns;
+
+  // Trains as a trial of these parts is trained: once, to the end of its run; or where init() was
+  // to test, one batch of everything, as often as it is called.
+  void train_and_evaluate(const Estimator &estimator, const TrainSpec &train_spec,
+                          const EvalSpec &eval_spec) {
+    const auto train = [&](trials::WorkloadSource &workloads) {
+      Parts trial(*this, estimator, train_spec, eval_spec);
+      Controller(trial, *this, workloads).run();
+    };
+    trials::OneBatch one_of_each;
+    if (tests_) train(one_of_each);
+    else if (!std::exchange(has_trained_, true)) trials::run_to_end(core(), *this, train);
+    else throw std::logic_error("training an estimator: its run is over; a program trains once");
+  }
+
+ private:
+  friend struct NativeRun;
+
+  // A trial whose parts are there already.
+  class Parts : public Trial {
+   public:
+    Parts(NativeContext &context, const Estimator &estimator, const TrainSpec &train_spec,
+          const EvalSpec &eval_spec)
+        : Trial(context),
+          serving_(context.serving_input_receiver_fns),
+          estimator_(estimator),
+          train_spec_(train_spec),
+          eval_spec_(eval_spec) {}
+
+    Estimator build_estimator() override { return estimator_; }
+    TrainSpec build_train_spec() override { return train_spec_; }
+    EvalSpec build_validation_spec() override { return eval_spec_; }
+    ServingInputReceiverFns build_serving_input_receiver_fns() override { return serving_; }
+
+   private:
+    const ServingInputReceiverFns &serving_;
+    const Estimator &estimator_;
+    const TrainSpec &train_spec_;
+    const EvalSpec &eval_spec_;
+  };
+
+  NativeContext(const Core &core, bool tests) : TrialContext(core), tests_(tests) {}
+
+  bool tests_;
+  bool has_trained_ = false;
+};
+
+// A context with its run, which is that of init() or one of which nothing is kept.
+struct NativeRun {
+  explicit NativeRun(const CoreOptions &options)
+      : started(trials::start(options)), context(started, false) {}
+  NativeRun(const Json &config, const Json &hparams)
+      : unkept(std::in_place, config, hparams), context(unkept->core(), true) {}
+
+  Core started;
+  std::optional<trials::UnkeptRun> unkept;
+  NativeContext context;
+};
+
+}  // namespace estimator
+
+namespace experimental {
+namespace estimator {
+
+// Begins the run of this program: under `det run`, under mpirun, or by itself with what `options`
+// say of it. With `test` it begins none: train_and_evaluate() then tries the configuration of
+// `options`.
+[[nodiscard]] inline std::shared_ptr<det::estimator::NativeContext> init(
+    const CoreOptions &options = {}, bool test = false) {
+  using det::estimator::NativeRun;
+  const auto run = test ? std::make_shared<NativeRun>(options.config, options.hparams)
+                        : std::make_shared<NativeRun>(options);
+  return {run, &run->context};
+}
+
+}  // namespace estimator
+}  // namespace experimental
+}  // namespace v1
+}  // namespace det
