@@ -10,14 +10,14 @@ import sys
 program, mpirun, *arguments = sys.argv[1:]
 
 
-def train(home, *before, **environment):
-    run = subprocess.run([*before, program], env={**os.environ, "DET_HOME": home, **environment},
+def train(home, *before, program_arguments=(), **environment):
+    run = subprocess.run([*before, program, *program_arguments], env={**os.environ, "DET_HOME": home, **environment},
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=100)
     return run.returncode, run.stdout.splitlines(), run.stderr
 
 
-def finished(home, *before, **environment):
-    code, lines, errors = train(home, *before, **environment)
+def finished(home, *before, **given):
+    code, lines, errors = train(home, *before, **given)
     assert code == 0, errors
     return lines
 

@@ -25,8 +25,9 @@ struct Progress {
   bool wants_epoch_begin = true;
 };
 
-inline void save(const Store &store, const det::TrialContext &context, const nn::Model &model, const Callbacks &callbacks,
-                 const Progress &progress, const nlohmann::ordered_json &sequencer) {
+inline void save(const Store &store, const det::TrialContext &context, const nn::Model &model,
+                 const Callbacks &callbacks, const Progress &progress,
+                 const nlohmann::ordered_json &sequencer) {
   const std::filesystem::path directory = store.path();
   trials::save_model(store, model, model_files);
   nlohmann::ordered_json states = {{"epoch", progress.epoch},

@@ -70,7 +70,8 @@ class Controller {
 
   [[nodiscard]] std::vector<std::shared_ptr<Callback>> callbacks_of(Trial &trial) const {
     std::vector<std::shared_ptr<Callback>> all = trial.keras_callbacks();
-    if (context_.fit().verbose()) all.insert(all.begin(), std::make_shared<detail::ProgressPrinter>());
+    if (context_.fit().verbose())
+      all.insert(all.begin(), std::make_shared<detail::ProgressPrinter>());
     return all;
   }
 

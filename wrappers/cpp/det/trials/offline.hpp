@@ -48,8 +48,8 @@ class UnkeptRun {
 
  private:
   [[nodiscard]] CoreOptions options(const Json &config, const Json &hparams) const {
-    const auto made = trial_env_from_config(config, std::random_device()(), hparams)
-                          .as<nlohmann::ordered_json>();
+    const auto made =
+        trial_env_from_config(config, std::random_device()(), hparams).as<nlohmann::ordered_json>();
     nlohmann::ordered_json completed = made.at("experiment_config");
     completed["hyperparameters"] = made.at("hparams");
     CoreOptions options;

@@ -18,8 +18,10 @@ inline std::map<std::string, RunTrial> &registry() {
 template <class T>
 bool register_trial(const char *name) {
   return registry()
-      .emplace(name, [](int argc, char **argv,
-                        CoreOptions options) { return run_trial<T>(argc, argv, std::move(options)); })
+      .emplace(name,
+               [](int argc, char **argv, CoreOptions options) {
+                 return run_trial<T>(argc, argv, std::move(options));
+               })
       .second;
 }
 
@@ -45,7 +47,7 @@ inline int run_registered_trial(int argc, char **argv, CoreOptions options = {})
 }  // namespace det
 
 #define DET_DETAIL_JOIN(a, b) a##b
-#define DET_DETAIL_REGISTER_TRIAL(Class, number)                                  \
+#define DET_DETAIL_REGISTER_TRIAL(Class, number)                                      \
   [[maybe_unused]] static const bool DET_DETAIL_JOIN(det_registered_trial_, number) = \
       ::det::trials::register_trial<Class>(#Class)
 
