@@ -2,9 +2,7 @@
 // tests/data/trials and the number of a phase in it. It says what happens.
 #include "keras_callbacks.h"
 #include "keras_data.h"
-#include "workloads.h"
-
-#include <fstream>
+#include "recorded_run.h"
 
 namespace traces {
 namespace {
@@ -58,45 +56,9 @@ class RecordedTrial : public keras::Trial {
   const Json &spec_;
 };
 
-int run(const std::string &file, size_t number) {
-  std::ifstream text(file);
-  const Json recorded = Json::parse(text);
-  const Json phase = recorded.at("phases").at(number).at("phase");
-  Json spec = recorded.at("input");
-  spec.update(phase.value("spec", Json::object()));
-  det::CoreOptions options;
-  options.external_id = "recorded";
-  options.hparams = spec.at("hparams");
-  Json config = spec.value("config", Json::object());
-  if (config.value("records_per_epoch", Json()) == "<absent>") config.erase("records_per_epoch");
-  if (config.contains("optimizations"))  // a number that no configuration may have
-    config["optimizations"].erase("tensor_fusion_cycle_time");
-  config["searcher"] = {
-      {"name", "single"}, {"metric", "val_loss"}, {"max_length", {{"batches", 1}}}};
-  config["reproducibility"] = {{"experiment_seed", spec.value("seed", 0)}};
-  options.config = config;
-  const det::Core core = det::trials::start(options);
-  if (const char *output = std::getenv("OUTPUT_OF_RANKS"))
-    if (std::freopen((output + std::to_string(core.distributed().rank())).c_str(), "w", stdout) ==
-        nullptr)
-      throw std::runtime_error("opening the output of a rank");
-  keras::TrialContext context(core);
-  RecordedTrial trial(context, spec);
-  RecordedWorkloads workloads(phase);
-  keras::Controller(trial, context, workloads).run();
-  say({"final_weights", weights_of(context.wrapped_model()->model())});
-  core.close();
-  return 0;
-}
-
 }  // namespace
 }  // namespace traces
 
 int main(int argc, char **argv) {
-  try {
-    return argc == 3 ? traces::run(argv[1], std::stoul(argv[2])) : 2;
-  } catch (const std::exception &failure) {
-    std::fprintf(stderr, "%s\n", failure.what());
-    return 1;
-  }
+  return traces::main_of<traces::RecordedTrial>(argc, argv, "val_loss");
 }
