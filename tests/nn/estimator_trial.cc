@@ -314,7 +314,10 @@ void predict_with(const std::filesystem::path &checkpoint) {
   for (const auto &[name, numbers] :
        model.predict(is_linear ? ramp().rows(0, 3) : exclusive_or())) {
     const size_t count = numbers.elements();
-    if (numbers.dtype() == det::Dtype::f32)
+    if (numbers.has_texts()) {
+      const auto texts = det::nn::texts_of(numbers);
+      say({"texts", name, std::vector<std::string>(texts.begin(), texts.end())});
+    } else if (numbers.dtype() == det::Dtype::f32)
       say({"prediction", name, std::vector<float>(numbers.data(), numbers.data() + count)});
     else
       say({"classes",

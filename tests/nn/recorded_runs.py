@@ -63,18 +63,38 @@ def phases_of(file):
     return [(i, phase) for i, phase in enumerate(json.loads(file.read_text())["phases"]) if "workloads" in phase["phase"]]
 
 
+def last_weights(events):
+    return next((event[1] for event in reversed(events) if event[0] == "final_weights"), None)
+
+
+def difference_of_runs(lines, run, is_chief=True, prepare=lambda events: events):
+    """Between what a program said and what is recorded."""
+    events = [json.loads(line) for line in lines]
+    found, expected = (prepare(essences(some, is_chief)) for some in (events, run["events"]))
+    weights = [weight["v"] for weight in run.get("final_weights", ()) if "v" in weight]
+    if weights and len(weights) == len(run["final_weights"]):
+        found, expected = [*found, last_weights(events)], [*expected, weights]
+    return difference(found, expected)
+
+
 def check(folder, case):
     """The phases of a case, each in a process that goes on where the one before was."""
     file = recorded / folder / f"{case}.json"
     with tempfile.TemporaryDirectory() as home:
         for number, phase in phases_of(file):
             lines = finished(home, program_arguments=(file, str(number)))
-            differs = difference(essences(map(json.loads, lines)), essences(phase["events"]))
+            differs = difference_of_runs(lines, phase)
             assert differs is None, f"{case}, phase {number}:{differs}"
 
 
-def check_of_ranks(*cases, chief_alone=False):
-    """With `chief_alone` the means of trainings were those of the chief, and ours are of all."""
+def without_means(events):
+    for event in events:
+        if event[:2] == ["response", "T"] and len(event) == 4:
+            del event[2]["avg_metrics"]
+    return events
+
+
+def check_of_ranks(*cases, **more):
     for case in cases:
         file = recorded / "mpi" / f"{case}.json"
         with tempfile.TemporaryDirectory() as home:
@@ -82,11 +102,7 @@ def check_of_ranks(*cases, chief_alone=False):
                 finished(home, *ranks(len(phase["ranks"])), OUTPUT_OF_RANKS=f"{home}/rank-", program_arguments=(file, str(number)))
                 for rank, of_rank in enumerate(phase["ranks"]):
                     lines = pathlib.Path(home, f"rank-{rank}").read_text().splitlines()
-                    found, expected = (essences(events, rank == 0) for events in (map(json.loads, lines), of_rank["events"]))
-                    for event in found + expected:
-                        if chief_alone and event[:2] == ["response", "T"] and rank == 0:
-                            del event[2]["avg_metrics"]
-                    differs = difference(found, expected)
+                    differs = difference_of_runs(lines, of_rank, rank == 0, **more)
                     assert differs is None, f"{case}, phase {number}, rank {rank}:{differs}"
 
 

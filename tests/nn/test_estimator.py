@@ -221,7 +221,7 @@ def refuses_what_cannot_be_trained():
     for rule, why in (("wrap_dataset", "wrap_dataset()"), ("wrap_optimizer", "wrap_optimizer()"), ("data", "no elements"),
                       ("comparing", "'z', is none of its predictions"), ("optimizer", "no optimizer"),
                       ("batch", ".batch(context().get_per_slot_batch_size())"),
-                      ("labels", "is 2; n_classes says")):
+                      ("labels", "is 2; of 2 classes")):
         with tempfile.TemporaryDirectory() as home:
             code, lines, errors = train(home, BREAK=rule, **environment("linear_classifier" if rule == "labels" else "linear", 2, 3))
         assert code == 1 and why in errors, f"{rule}: {errors}"
@@ -272,7 +272,8 @@ def serves_features_as_the_trial_takes_them():
         assert code == 1 and "several" in errors and "/one/" in errors and "/other/" in errors, errors
         lines = [json.loads(line) for line in finished(home, LOAD=str(checkpoint / "other"), **given)]
         found = {line[1]: line[2] for line in lines if line[0] == "prediction"}
-        assert found.keys() == {"logistic", "logits"}, found
+        assert found.keys() == {"logistic", "logits", "probabilities"}, found
+        assert_close(found["probabilities"][1::2], found["logistic"], "probabilities")
         classes = [line[1] for line in lines if line[0] == "classes"]
         assert classes == [[int(logit > 0) for logit in found["logits"]]], lines
         mean = reports(events, "validation")[-1]["metrics"]["prediction/mean"]

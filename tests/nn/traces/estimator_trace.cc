@@ -85,6 +85,8 @@ class RecordedTrial : public estimator::Trial {
     say({"trial", "__init__"});
   }
 
+  void say_last() {}
+
   estimator::Estimator build_estimator() override {
     say({"trial", "build_estimator"});
     return estimator::Estimator(

@@ -13,6 +13,8 @@ class RecordedTrial : public keras::Trial {
     for (const Json &given : spec.at("configure_fit")) context.configure_fit(fit_options(given));
   }
 
+  void say_last() { say({"final_weights", weights_of(context().wrapped_model()->model())}); }
+
   keras::TrialModel build_model() override {
     auto model = context().wrap_model(model_of(spec_));
     set_first_weights(model.model());

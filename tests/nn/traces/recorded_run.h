@@ -37,6 +37,7 @@ void do_again(const std::string &file, size_t number, const char *metric) {
   Trial trial(context, spec);
   RecordedWorkloads workloads(phase);
   typename Trial::Controller(trial, context, workloads).run();
+  trial.say_last();
   core.close();
 }
 

@@ -46,8 +46,8 @@ class Graph {
     }
   }
 
-  [[nodiscard]] RunValues train_on_batch(const nn::Batch &batch, trials::Ranks &ranks) {
-    if (spec_.check) spec_.check(batch);
+  [[nodiscard]] RunValues train_on_batch(const nn::Batch &given, trials::Ranks &ranks) {
+    const nn::Batch batch = to_compare(given);
     model_.reset_metrics();
     ranks.train_on_batch(model_, features_.read(batch));
     RunValues values(model_, places_, batch, loss());
@@ -56,8 +56,8 @@ class Graph {
     return values;
   }
 
-  [[nodiscard]] RunValues test_on_batch(const nn::Batch &batch) {
-    if (spec_.check) spec_.check(batch);
+  [[nodiscard]] RunValues test_on_batch(const nn::Batch &given) {
+    const nn::Batch batch = to_compare(given);
     const double before = loss() * static_cast<double>(records_);
     model_.test_on_batch(features_.read(batch));
     records_ += batch.records();
@@ -83,6 +83,23 @@ class Graph {
  private:
   [[noreturn]] static void refuse(const std::string &why) {
     throw std::invalid_argument("calling the model_fn of an estimator: " + why);
+  }
+
+  // With the labels and the weights of its records as the model compares them.
+  [[nodiscard]] nn::Batch to_compare(nn::Batch batch) const {
+    if (batch.truths.size() != 1)
+      throw std::invalid_argument("training an estimator: a batch has one array of labels, not " +
+                                  std::to_string(batch.truths.size()));
+    if (!spec_.weight_column.empty()) {
+      const nn::Array &given = detail::feature_of(batch, spec_.weight_column);
+      if (detail::width_of(given) != 1)
+        detail::refuse_feature(spec_.weight_column, "a weight_column has one number a record");
+      batch.sample_weights = {
+          nn::Array(detail::numbers_of<float>(spec_.weight_column, given), {given.records()})};
+    }
+    if (spec_.read_labels) batch.truths[0] = spec_.read_labels(batch.truths[0]);
+    if (spec_.check) spec_.check(batch);
+    return batch;
   }
 
   // Over all batches since they were last reset: the first of the model's metrics.

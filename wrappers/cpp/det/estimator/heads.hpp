@@ -2,95 +2,29 @@
 // tf.estimator.BinaryClassHead, MultiClassHead, RegressionHead).
 #pragma once
 
-#include <det/estimator/spec.hpp>
+#include <det/estimator/binary_metrics.hpp>
+#include <det/estimator/labels.hpp>
 
 #include <algorithm>
 
 namespace det {
 inline namespace v1 {
 namespace estimator {
+
+// How the losses of the records of a batch become its loss.
+enum class LossReduction { mean, sum };
+
+struct HeadOptions {
+  int64_t n_classes = 2;        // of a classifier
+  int64_t label_dimension = 1;  // of a regressor
+  // Of a classifier whose labels are texts: one for each class.
+  std::vector<std::string> label_vocabulary = {};
+  // A feature that says how much each record counts; empty: all count 1.
+  std::string weight_column = {};
+  LossReduction loss_reduction = LossReduction::mean;
+};
+
 namespace detail {
-
-// What a batch adds to a mean: a sum, and how much its records count together.
-struct Share {
-  double sum = 0, weight = 0;
-};
-using ShareOf = std::function<Share(const RunValues &)>;
-
-class MeanMetric : public Metric {
- public:
-  using Finish = double (*)(double mean);
-
-  explicit MeanMetric(ShareOf share_of, Finish finish = nullptr)
-      : share_of_(std::move(share_of)), finish_(finish) {}
-
-  void update(const RunValues &values) override {
-    const Share share = share_of_(values);
-    total_.sum += share.sum;
-    total_.weight += share.weight;
-  }
-  [[nodiscard]] nlohmann::ordered_json result(const DistributedView & /*job*/) const override {
-    const double mean = total_.weight == 0 ? 0 : total_.sum / total_.weight;
-    return finish_ == nullptr ? mean : finish_(mean);
-  }
-
- private:
-  ShareOf share_of_;
-  Finish finish_;
-  Share total_;
-};
-
-// Of as many numbers of each record, each with the weight of its record.
-[[nodiscard]] inline Share share_of(const nn::Batch &batch, const std::vector<double> &numbers) {
-  const bool is_weighted = !batch.sample_weights.empty();
-  const std::vector<double> weights =
-      is_weighted ? numbers_of<double>("sample weights", batch.sample_weights[0])
-                  : std::vector<double>();
-  const auto records = static_cast<size_t>(batch.records());
-  Share share;
-  for (size_t i = 0; i < numbers.size(); ++i) {
-    const size_t record = i * records / numbers.size();
-    const double weight = is_weighted ? weights.at(record) : 1;
-    share.sum += weight * numbers[i];
-    share.weight += weight;
-  }
-  return share;
-}
-
-[[nodiscard]] inline Share labels_of(const RunValues &values) {
-  const nn::Batch &batch = values.batch();
-  return share_of(batch, numbers_of<double>("labels", batch.truths.at(0)));
-}
-[[nodiscard]] inline Share loss_of(const RunValues &values) {
-  const auto records = static_cast<size_t>(values.batch().records());
-  const std::vector<double> ones(records, 1);
-  return {values.loss() * static_cast<double>(records), share_of(values.batch(), ones).weight};
-}
-
-[[nodiscard]] inline std::shared_ptr<Metric> mean_of(ShareOf share_of,
-                                                     MeanMetric::Finish finish = nullptr) {
-  return std::make_shared<MeanMetric>(std::move(share_of), finish);
-}
-[[nodiscard]] inline std::shared_ptr<Metric> mean_of_prediction(const std::string &name) {
-  return mean_of([name](const RunValues &values) {
-    const Tensor tensor = values.prediction(name);
-    const auto *first = static_cast<const float *>(tensor.data);
-    return share_of(values.batch(), std::vector<double>(first, first + tensor.elements()));
-  });
-}
-
-inline void check_binary_labels(const nn::Batch &batch) {
-  if (batch.truths.size() != 1)
-    throw std::invalid_argument("classifying: a batch has one array of labels, not " +
-                                std::to_string(batch.truths.size()));
-  const std::vector<double> labels = numbers_of<double>("labels", batch.truths[0]);
-  for (size_t i = 0; i < labels.size(); ++i)
-    if (labels[i] != 0 && labels[i] != 1)
-      throw std::invalid_argument("classifying: of two classes the labels are 0 and 1, and that " +
-                                  std::string("of record ") + std::to_string(i) + " is " +
-                                  nn::ConfigValue(labels[i]).text() +
-                                  "; n_classes says how many there are");
-}
 
 // A metric or a loss of Keras.
 [[nodiscard]] inline nlohmann::ordered_json of_keras(const char *class_name,
@@ -98,52 +32,75 @@ inline void check_binary_labels(const nn::Batch &batch) {
   return {{"class_name", class_name}, {"config", std::move(config)}};
 }
 
-}  // namespace detail
-
-// How many results a head needs of its model: {records, logits}.
-[[nodiscard]] inline int64_t logits_of_classes(int64_t n_classes) {
-  if (n_classes < 2)
-    throw std::invalid_argument("making a classifier: there are 2 classes or more, not " +
-                                std::to_string(n_classes));
-  return n_classes == 2 ? 1 : n_classes;
+inline void set_loss(EstimatorSpec &spec, const HeadOptions &options, const char *class_name,
+                     nlohmann::ordered_json config) {
+  const bool is_sum = options.loss_reduction == LossReduction::sum;
+  if (is_sum) config["reduction"] = "sum";
+  spec.loss = of_keras(class_name, std::move(config));
+  spec.weight_column = options.weight_column;
+  spec.metrics["average_loss"] =
+      mean_of([is_sum](const RunValues &values) { return loss_of(values, is_sum); });
 }
 
-// Two classes have one logit. Labels are numbers from 0 on.
+}  // namespace detail
+
+// How many results a classifier needs of its model: {records, logits}. Throws std::invalid_argument
+// for options that a classifier cannot have.
+[[nodiscard]] inline int64_t logits_of_classes(const HeadOptions &options) {
+  if (options.n_classes < 2)
+    throw std::invalid_argument("making a classifier: there are 2 classes or more, not " +
+                                std::to_string(options.n_classes));
+  detail::check_vocabulary(options.label_vocabulary, options.n_classes);
+  return options.n_classes == 2 ? 1 : options.n_classes;
+}
+
+// Two classes have one logit. Labels are numbers from 0 on, or the texts of a vocabulary.
 inline void add_classification(EstimatorSpec &spec, Mode mode, const nn::Value &logits,
-                               int64_t n_classes) {
+                               const HeadOptions &options) {
   spec.predictions.insert_or_assign("logits", logits);
   spec.classified = spec.compared = "logits";
-  spec.metrics["average_loss"] = detail::mean_of(detail::loss_of);
-  if (n_classes > 2) {
-    spec.loss = detail::of_keras("SparseCategoricalCrossentropy", {{"from_logits", true}});
-    spec.keras_metrics["accuracy"] = "SparseCategoricalAccuracy";
+  spec.classes = options.label_vocabulary;
+  if (!spec.classes.empty())
+    spec.read_labels = [vocabulary = spec.classes](const nn::Array &labels) {
+      return detail::places_of(labels, vocabulary);
+    };
+  spec.check = [n_classes = options.n_classes](const nn::Batch &batch) {
+    detail::check_labels(batch.truths[0], n_classes);
+  };
+  const nlohmann::ordered_json from_logits = {{"from_logits", true}};
+  if (options.n_classes > 2) {
+    detail::set_loss(spec, options, "SparseCategoricalCrossentropy", from_logits);
+    spec.metrics["accuracy"] = detail::mean_of(detail::right_of);
     if (mode == Mode::predict)
       spec.predictions.insert_or_assign("probabilities", nn::activation(nn::softmax)(logits));
     return;
   }
-  spec.loss = detail::of_keras("BinaryCrossentropy", {{"from_logits", true}});
-  spec.check = detail::check_binary_labels;
-  // A logit above 0 says the second class.
-  spec.keras_metrics["accuracy"] = detail::of_keras("BinaryAccuracy", {{"threshold", 0}});
-  spec.keras_metrics["precision"] = detail::of_keras("Precision", {{"thresholds", 0}});
-  spec.keras_metrics["recall"] = detail::of_keras("Recall", {{"thresholds", 0}});
-  spec.keras_metrics["auc"] = detail::of_keras("AUC", {{"from_logits", true}});
-  spec.keras_metrics["auc_precision_recall"] =
-      detail::of_keras("AUC", {{"from_logits", true}, {"curve", "PR"}});
+  detail::set_loss(spec, options, "BinaryCrossentropy", from_logits);
+  const auto all = [](bool, bool) { return true; };
+  const auto second = [](bool is_second, bool) { return is_second; };
+  const auto taken = [](bool, bool is_taken) { return is_taken; };
+  const auto same = [](bool is_second, bool is_taken) { return is_second == is_taken; };
+  spec.metrics["accuracy"] = detail::part_of_records("logits", all, same);
+  spec.metrics["precision"] = detail::part_of_records("logits", taken, second);
+  spec.metrics["recall"] = detail::part_of_records("logits", second, taken);
   spec.metrics["label/mean"] = detail::mean_of(detail::labels_of);
   spec.metrics["accuracy_baseline"] =
       detail::mean_of(detail::labels_of, [](double mean) { return std::max(mean, 1 - mean); });
   if (mode == Mode::train) return;
   spec.predictions.insert_or_assign("logistic", nn::activation(nn::sigmoid)(logits));
   spec.metrics["prediction/mean"] = detail::mean_of_prediction("logistic");
+  spec.metrics["auc"] =
+      std::make_shared<detail::AreaMetric>("logistic", &detail::BinaryCounts::area_under_roc);
+  spec.metrics["auc_precision_recall"] = std::make_shared<detail::AreaMetric>(
+      "logistic", &detail::BinaryCounts::area_under_precision_recall);
 }
 
 // Labels have the shape of the predictions.
-inline void add_regression(EstimatorSpec &spec, const nn::Value &logits) {
+inline void add_regression(EstimatorSpec &spec, const nn::Value &logits,
+                           const HeadOptions &options = {}) {
   spec.predictions.insert_or_assign("predictions", logits);
   spec.compared = "predictions";
-  spec.loss = "mean_squared_error";
-  spec.metrics["average_loss"] = detail::mean_of(detail::loss_of);
+  detail::set_loss(spec, options, "MeanSquaredError", nlohmann::ordered_json::object());
   spec.metrics["label/mean"] = detail::mean_of(detail::labels_of);
   spec.metrics["prediction/mean"] = detail::mean_of_prediction("predictions");
 }

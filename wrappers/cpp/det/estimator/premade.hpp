@@ -8,22 +8,30 @@ namespace det {
 inline namespace v1 {
 namespace estimator {
 
-struct DNNOptions {
+struct DNNOptions : HeadOptions {
   std::vector<int64_t> hidden_units = {};  // of each layer
   std::vector<DenseColumn> feature_columns = {};
   nn::Optimizer optimizer = nn::adagrad();  // through context().wrap_optimizer()
   std::string activation_fn = nn::relu;
   double dropout = 0;  // the part that is left out after each hidden layer
   bool batch_norm = false;
-  int64_t n_classes = 2;        // of a classifier
-  int64_t label_dimension = 1;  // of a regressor
 };
 
-struct LinearOptions {
+struct LinearOptions : HeadOptions {
   std::vector<DenseColumn> feature_columns = {};
-  nn::Optimizer optimizer = nn::adagrad();  // through context().wrap_optimizer()
-  int64_t n_classes = 2;                    // of a classifier
-  int64_t label_dimension = 1;              // of a regressor
+  // Through context().wrap_optimizer().
+  nn::Optimizer optimizer = nn::Optimizer("Ftrl").learning_rate(0.2);
+};
+
+// Both side by side, whose logits are added up.
+struct DNNLinearCombinedOptions : HeadOptions {
+  std::vector<DenseColumn> linear_feature_columns = {};
+  std::vector<DenseColumn> dnn_feature_columns = {};
+  std::vector<int64_t> dnn_hidden_units = {};  // of each layer
+  nn::Optimizer optimizer = nn::adagrad();     // of both; through context().wrap_optimizer()
+  std::string dnn_activation_fn = nn::relu;
+  double dnn_dropout = 0;  // the part that is left out after each hidden layer
+  bool batch_norm = false;
 };
 
 namespace detail {
@@ -78,41 +86,75 @@ namespace detail {
 
 }  // namespace detail
 
+namespace detail {
+
+[[nodiscard]] inline nn::Value logits_of(EstimatorSpec &spec, Features &features, Mode mode,
+                                         const DNNOptions &options, int64_t units) {
+  return dnn_logits(spec, features, mode, options, units);
+}
+[[nodiscard]] inline nn::Value logits_of(EstimatorSpec &spec, Features &features, Mode,
+                                         const LinearOptions &options, int64_t units) {
+  return linear_logits(spec, features, options, units);
+}
+[[nodiscard]] inline nn::Value logits_of(EstimatorSpec &spec, Features &features, Mode mode,
+                                         const DNNLinearCombinedOptions &options, int64_t units) {
+  LinearOptions linear;
+  linear.feature_columns = options.linear_feature_columns;
+  DNNOptions dnn;
+  dnn.feature_columns = options.dnn_feature_columns;
+  dnn.hidden_units = options.dnn_hidden_units;
+  dnn.activation_fn = options.dnn_activation_fn;
+  dnn.dropout = options.dnn_dropout;
+  dnn.batch_norm = options.batch_norm;
+  const nn::Value of_linear = linear_logits(spec, features, linear, units);
+  const nn::Value of_dnn = dnn_logits(spec, features, mode, dnn, units);
+  spec.optimizer = options.optimizer;
+  return nn::add().named("logits")({of_dnn, of_linear});
+}
+
+template <class Options>
+[[nodiscard]] Estimator classifier(const Options &options) {
+  const int64_t units = logits_of_classes(options);
+  return Estimator([=](Features &features, Mode mode) {
+    EstimatorSpec spec;
+    add_classification(spec, mode, logits_of(spec, features, mode, options, units), options);
+    return spec;
+  });
+}
+template <class Options>
+[[nodiscard]] Estimator regressor(const Options &options) {
+  if (options.label_dimension < 1)
+    throw std::invalid_argument("making a regressor: its label_dimension is 1 or more, not " +
+                                std::to_string(options.label_dimension));
+  return Estimator([=](Features &features, Mode mode) {
+    EstimatorSpec spec;
+    add_regression(spec, logits_of(spec, features, mode, options, options.label_dimension),
+                   options);
+    return spec;
+  });
+}
+
+}  // namespace detail
+
 [[nodiscard]] inline Estimator dnn_classifier(const DNNOptions &options) {
-  const int64_t units = logits_of_classes(options.n_classes);
-  return Estimator([=](Features &features, Mode mode) {
-    EstimatorSpec spec;
-    const nn::Value logits = detail::dnn_logits(spec, features, mode, options, units);
-    add_classification(spec, mode, logits, options.n_classes);
-    return spec;
-  });
+  return detail::classifier(options);
 }
-
 [[nodiscard]] inline Estimator dnn_regressor(const DNNOptions &options) {
-  return Estimator([=](Features &features, Mode mode) {
-    EstimatorSpec spec;
-    add_regression(spec,
-                   detail::dnn_logits(spec, features, mode, options, options.label_dimension));
-    return spec;
-  });
+  return detail::regressor(options);
 }
-
 [[nodiscard]] inline Estimator linear_classifier(const LinearOptions &options) {
-  const int64_t units = logits_of_classes(options.n_classes);
-  return Estimator([=](Features &features, Mode mode) {
-    EstimatorSpec spec;
-    const nn::Value logits = detail::linear_logits(spec, features, options, units);
-    add_classification(spec, mode, logits, options.n_classes);
-    return spec;
-  });
+  return detail::classifier(options);
 }
-
 [[nodiscard]] inline Estimator linear_regressor(const LinearOptions &options) {
-  return Estimator([=](Features &features, Mode) {
-    EstimatorSpec spec;
-    add_regression(spec, detail::linear_logits(spec, features, options, options.label_dimension));
-    return spec;
-  });
+  return detail::regressor(options);
+}
+[[nodiscard]] inline Estimator dnn_linear_combined_classifier(
+    const DNNLinearCombinedOptions &options) {
+  return detail::classifier(options);
+}
+[[nodiscard]] inline Estimator dnn_linear_combined_regressor(
+    const DNNLinearCombinedOptions &options) {
+  return detail::regressor(options);
 }
 
 }  // namespace estimator

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <det/estimator/graph.hpp>
+#include <det/nn/texts.hpp>
 #include <det/trials/files.hpp>
 
 #include <algorithm>
@@ -32,7 +33,8 @@ inline void export_saved_model(const Graph &graph, const std::filesystem::path &
       {"model", nlohmann::ordered_json::parse(graph.model().to_json().text())},
       {"inputs", graph.features().names()},
       {"predictions", graph.places()},
-      {"classified", graph.spec().classified}};
+      {"classified", graph.spec().classified},
+      {"classes", graph.spec().classes}};
   trials::write_text(to / saved_model_file, described.dump());
   graph.model().save_weights((to / variables_file).string());
   try {
@@ -73,6 +75,7 @@ class SavedModel {
     inputs_ = described.at("inputs").get<std::vector<std::string>>();
     places_ = described.at("predictions").get<RunValues::Places>();
     classified_ = described.at("classified").get<std::string>();
+    classes_ = described.value("classes", std::vector<std::string>());
     model_ = nn::Model::create(described.at("model"));
     model_.load_weights((directory / detail::variables_file).string());
   }
@@ -82,8 +85,9 @@ class SavedModel {
   [[nodiscard]] const std::vector<std::string> &inputs() const { return inputs_; }
   [[nodiscard]] const nn::Model &model() const { return model_; }
 
-  // By the names in the model_fn's answer, and of a classifier "class_ids", {records, 1}. Throws
-  // std::out_of_range, with what is needed, for a feature that is missing.
+  // By the names in the model_fn's answer, and of a classifier "probabilities", {records, classes},
+  // "class_ids" and "classes", texts, {records, 1}. Throws std::out_of_range, with what is needed,
+  // for a feature that is missing.
   [[nodiscard]] std::map<std::string, nn::Array> predict(const nn::Batch &features) const {
     const std::vector<Tensor> results = model_.predict_on_batch(numbers_of(features));
     std::map<std::string, nn::Array> predictions;
@@ -93,11 +97,29 @@ class SavedModel {
       predictions[name] =
           nn::Array(std::vector<float>(first, first + result.elements()), result.shape);
     }
-    if (!classified_.empty()) predictions["class_ids"] = classes_of(predictions.at(classified_));
+    if (!classified_.empty()) add_classes(predictions);
     return predictions;
   }
 
  private:
+  void add_classes(std::map<std::string, nn::Array> &predictions) const {
+    const nn::Array ids = classes_of(predictions.at(classified_));
+    std::vector<std::string> names;
+    for (int64_t record = 0; record < ids.records(); ++record) {
+      const auto id = static_cast<size_t>(ids.data<int64_t>()[record]);
+      names.push_back(classes_.empty() ? std::to_string(id) : classes_.at(id));
+    }
+    predictions["class_ids"] = ids;
+    predictions["classes"] = nn::texts(names, 0, {ids.records(), 1});
+    const auto one = predictions.find("logistic");
+    if (one == predictions.end() || one->second.shape().back() != 1) return;
+    std::vector<float> both;
+    for (int64_t record = 0; record < ids.records(); ++record) {
+      const float second = one->second.data()[record];
+      both.insert(both.end(), {1 - second, second});
+    }
+    predictions["probabilities"] = nn::Array(std::move(both), {ids.records(), 2});
+  }
   // The place of the largest of several logits; one alone says the second of two classes above 0.
   [[nodiscard]] static nn::Array classes_of(const nn::Array &logits) {
     const auto classes = logits.shape().back();
@@ -133,6 +155,7 @@ class SavedModel {
   std::vector<std::string> inputs_;
   RunValues::Places places_;
   std::string classified_;
+  std::vector<std::string> classes_;
   nn::Model model_;
 };
 

@@ -34,12 +34,17 @@ struct EstimatorSpec {
   // Of these a prediction of logits, a number for each class or one for two: a saved model says the
   // classes that follow from it.
   std::string classified = {};
+  std::vector<std::string> classes = {};  // what they are called; empty: by their numbers
   // Below here nothing is read to predict.
   std::string compared = {};    // the prediction that is compared with the labels
   nlohmann::ordered_json loss;  // of Keras: a name, or its class and configuration
   std::map<std::string, nlohmann::ordered_json> keras_metrics = {};  // of evaluations, the same way
   std::map<std::string, std::shared_ptr<Metric>> metrics = {};       // of evaluations
-  std::function<void(const nn::Batch &)> check = {};  // throws for one that cannot be compared
+  // Of what is compared, in this order: a feature that says how much records count, what labels
+  // become, and what throws for a batch that cannot be compared.
+  std::string weight_column = {};
+  std::function<nn::Array(const nn::Array &)> read_labels = {};
+  std::function<void(const nn::Batch &)> check = {};
   // Of trainings.
   std::optional<nn::Optimizer> optimizer = {};   // from context().wrap_optimizer()
   std::map<std::string, Scalar> summaries = {};  // of each batch, beside its loss
