@@ -1,6 +1,7 @@
 // A trial for test_keras.py: it writes each hook that is called, and its last weights. With
 // DIE_AFTER_BATCH=N its process dies within that batch, counted over the whole trial. OPTIMIZER is
-// what it is trained with, as JSON, where it is not the usual one; empty: nothing says it.
+// what it is trained with, as JSON, where it is not the usual one; empty: nothing says it. CONFIG
+// has more of its configuration.
 #include <signal.h>
 
 #include <cmath>
@@ -19,7 +20,7 @@ int64_t number_of(const char *variable) {
 
 class Hooks : public keras::Callback {
  public:
-  explicit Hooks(bool is_chief) : is_chief_(is_chief) {}
+  explicit Hooks(int64_t rank) : rank_(rank), is_chief_(rank == 0) {}
 
   void on_train_begin() override { say("train_begin"); }
   void on_train_end() override {
@@ -44,7 +45,8 @@ class Hooks : public keras::Callback {
   }
   void on_train_batch_end(int64_t batch, const Metrics &) override {
     say("batch_end", batch);
-    if (++total_ == number_of("DIE_AFTER_BATCH")) kill(getpid(), SIGKILL);
+    if (++total_ == number_of("DIE_AFTER_BATCH") && is_here("DIE_RANK")) kill(getpid(), SIGKILL);
+    if (total_ == number_of("STOP_AFTER_BATCH") && is_here("STOP_RANK")) stop_training();
   }
   void on_test_end(const Metrics &metrics) override {
     say("test_end");
@@ -64,6 +66,12 @@ class Hooks : public keras::Callback {
     std::fflush(stdout);
   }
 
+  // Whether this is the rank that a variable names, or it names none.
+  bool is_here(const char *variable) const {
+    return number_of(variable) < 0 || number_of(variable) == rank_;
+  }
+
+  int64_t rank_;
   bool is_chief_;
   int64_t total_ = 0;
 };
@@ -101,7 +109,7 @@ class SmallTrial : public keras::Trial {
   keras::InputData build_training_data_loader() override { return data(records(48), true); }
   keras::InputData build_validation_data_loader() override { return data(records(16), false); }
   std::vector<std::shared_ptr<keras::Callback>> keras_callbacks() override {
-    return {std::make_shared<Hooks>(context().distributed().rank() == 0),
+    return {std::make_shared<Hooks>(context().distributed().rank()),
             std::make_shared<keras::EarlyStopping>(stopping())};
   }
 
@@ -119,7 +127,14 @@ class SmallTrial : public keras::Trial {
     if (kind == "sequence") return std::make_shared<ReversedSequence>(all, size);
     if (kind == "workers")
       return keras::SequenceAdapter{std::make_shared<ReversedSequence>(all, size), 3, 4};
+    if (kind == "short") return all.rows(0, 3);
+    if (kind == "few") return std::make_shared<ReversedSequence>(all.rows(0, size), size);
     auto dataset = Dataset::from_arrays(all);
+    if (kind == "empty" || (kind == "empty to validate with" && !trains)) dataset = dataset.take(0);
+    if (kind == "one to validate with" && !trains) dataset = dataset.take(1);
+    if (kind == "changing")
+      return context().wrap_dataset(dataset.batch(size).map(without_a_column()));
+    if (kind == "raising") return context().wrap_dataset(dataset.batch(size).map(raise_at(3)));
     if (kind == "records") return context().wrap_dataset(dataset.shuffle(3));
     if (kind == "generated") return context().wrap_dataset(generated(all));
     if (kind == "unwrapped") return dataset.batch(size);
@@ -127,6 +142,21 @@ class SmallTrial : public keras::Trial {
     const auto unchanged = [](Batch batch) { return batch; };
     dataset = dataset.batch(size).map(unchanged, 2).prefetch(3);
     return context().wrap_dataset(dataset);
+  }
+  // Every batch but the first has one column less.
+  static BatchFunction without_a_column() {
+    return [count = std::make_shared<int>(0)](Batch batch) {
+      if ((*count)++ == 0) return batch;
+      const int64_t records = batch.records();
+      std::vector<float> numbers(static_cast<size_t>(records) * 2);
+      return Batch{{Array(std::move(numbers), {records, 2, 1})}, batch.truths};
+    };
+  }
+  static BatchFunction raise_at(int place) {
+    return [place, count = std::make_shared<int>(0)](Batch batch) {
+      if (++*count == place) throw std::runtime_error("no such file: digits-3.png");
+      return batch;
+    };
   }
   // Batches of one record each, as its function means them.
   static Dataset generated(const Batch &all) {
@@ -153,10 +183,12 @@ int main(int argc, char **argv) {
   det::CoreOptions options;
   options.external_id = "small";
   options.hparams = R"({"global_batch_size": 8, "learning_rate": 0.1})";
-  options.config =
+  auto config = nlohmann::json::parse(
       R"({"searcher": {"name": "single", "metric": "val_loss", "max_length": {"batches": 9}},
     "scheduling_unit": 2, "min_validation_period": {"batches": 4}, "min_checkpoint_period": {"batches": 2},
     "records_per_epoch": 24,
-    "reproducibility": {"experiment_seed": 7}})";
+    "reproducibility": {"experiment_seed": 7}})");
+  if (const char *more = std::getenv("CONFIG")) config.update(nlohmann::json::parse(more));
+  options.config = config;
   return det::run_trial<SmallTrial>(argc, argv, options);
 }

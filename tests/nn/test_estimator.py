@@ -303,6 +303,21 @@ def reduces_metrics_over_batches_and_ranks():
         assert [event[1] for event in events if event[0] == "reducer"] == [states] * 2, events
 
 
+def ranks_go_on_after_a_kill():
+    given = environment("dropped", 7, 8)
+    whole = run(*ranks(2), **given)
+    for batch in 3, 6:
+        with tempfile.TemporaryDirectory() as home:
+            code, _, errors = train(home, *ranks(2), DIE_AFTER_BATCH=str(batch), **given)
+            assert code != 0, errors
+            after = [json.loads(line) for line in finished(home, *ranks(2), **given)]
+        assert ["hook", "A", "on_checkpoint_load", True] in after
+        assert weights(after)[-1] == weights(whole)[-1], f"killed in batch {batch}"
+        for group in "training", "validation":
+            metrics = [report["metrics"] for report in reports(after, group)]
+            assert metrics == [report["metrics"] for report in reports(whole, group)], group
+
+
 def ranks_train_as_one_process():
     # Batches that all ranks have as many records of.
     runs = [run(*ranks(count), **environment("linear_classifier", 6, 8)) for count in (1, 2, 4)]
@@ -318,5 +333,5 @@ checks = [calls_hooks_as_recorded, evaluates_as_many_batches_as_recorded, comput
           writes_models_for_serving_as_recorded, serves_features_as_the_trial_takes_them,
           refuses_to_serve_what_lacks_features, tells_what_failed_first, reduces_metrics_over_batches_and_ranks]
 if mpirun:
-    checks += [ranks_train_as_one_process, ends_on_all_ranks_where_one_refuses_hyperparameters]
+    checks += [ranks_train_as_one_process, ranks_go_on_after_a_kill, ends_on_all_ranks_where_one_refuses_hyperparameters]
 tell(checks)

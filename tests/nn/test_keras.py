@@ -27,15 +27,18 @@ def begins_as_the_reference():
     assert found[-1] == "train_end", found
 
 
-def goes_on_after_a_kill_as_if_there_was_none(batches=(1, 3, 6, 9), **environment):
+def goes_on_after_a_kill_as_if_there_was_none(batches=(1, 3, 6, 9), count=1, **environment):
+    def before():
+        return ranks(count) if count > 1 else ()
+
     with tempfile.TemporaryDirectory() as home:
-        whole = finished(home, **environment)
+        whole = finished(home, *before(), **environment)
     for batch in batches:
         with tempfile.TemporaryDirectory() as home:
-            code, before, _ = train(home, DIE_AFTER_BATCH=str(batch), **environment)
-            assert code == -9, code
-            after = finished(home, **environment)
-        assert "train_end" not in before
+            code, before_it, _ = train(home, *before(), DIE_AFTER_BATCH=str(batch), **environment)
+            assert code == -9 if count == 1 else code != 0, code
+            after = finished(home, *before(), **environment)
+        assert "train_end" not in before_it
         assert ("load_state" in after) == (batch > 2), after
         assert of_numbers(after) == of_numbers(whole), f"killed in batch {batch}"
         told = [line for line in whole if line.startswith(("loss ", "val_loss "))]
@@ -89,6 +92,63 @@ def refuses_a_model_without_an_optimizer():
     assert code == 1 and "optimizer" in errors and not lines, errors
 
 
+def refuses_data_that_cannot_be_trained_with():
+    for data, why in (("short", "a batch of 8 records is more than there are (3)"), ("empty", "there are no elements in it"),
+                      ("empty to validate with", "there are no batches to validate with"),
+                      ("changing", "inputs may differ in their batch, not in their features"),
+                      ("raising", "no such file: digits-3.png")):
+        with tempfile.TemporaryDirectory() as home:
+            code, lines, errors = train(home, DATA=data)
+        assert code == 1 and why in errors and "train_end" not in lines, f"{data}: {errors}"
+
+
+def adds_gradients_up():
+    def numbers(learning_rate, **optimizations):
+        config = {"optimizations": {"aggregation_frequency": 4, **optimizations},
+                  "searcher": {"name": "single", "metric": "val_loss", "max_length": {"batches": 4}}}
+        plain = {"class_name": "SGD", "config": {"learning_rate": learning_rate}}
+        weights = weights_of(IN_ORDER="1", CONFIG=json.dumps(config), OPTIMIZER=json.dumps(plain))
+        return [number for name in sorted(weights) for number in weights[name]]
+
+    sums, means = numbers(0.25, average_aggregated_gradients=False), numbers(1)
+    assert numbers(0.25) != sums
+    assert all(abs(one - other) < 1e-6 for one, other in zip(sums, means)), (sums, means)
+
+
+def tells_of_a_loss_that_is_no_number():
+    fast = {"class_name": "SGD", "config": {"learning_rate": 3e38}}
+    with tempfile.TemporaryDirectory() as home:
+        lines = finished(home, OPTIMIZER=json.dumps(fast))
+    told = [line for line in lines if line.startswith(("loss ", "val_loss "))]
+    assert told and all(line.endswith("nan") for line in told) and lines[-1].startswith("weight "), lines
+
+
+def validates_before_it_trains():
+    with tempfile.TemporaryDirectory() as home:
+        found = hooks(finished(home, CONFIG=json.dumps({"perform_initial_validation": True})))
+    assert found[:4] == ["train_begin", "test_end", "epoch_begin 0", "workload_begin 0 2"], found
+
+
+def ranks_go_on_after_one_was_killed():
+    for rank, data in ("0", "arrays"), ("1", "dataset"):
+        goes_on_after_a_kill_as_if_there_was_none((3, 6), count=2, DIE_RANK=rank, DATA=data)
+
+
+def ranks_stop_together():
+    for rank in "0", "1":
+        with tempfile.TemporaryDirectory() as home:
+            lines = hooks(finished(home, *ranks(2), STOP_AFTER_BATCH="3", STOP_RANK=rank))
+        assert lines[-3:] == ["workload_end 4", "checkpoint_end", "train_end"], (rank, lines)
+
+
+def ranks_need_data_each():
+    for data, why in (("few", "an epoch of 1 batches is too short for 2 shards"),
+                      ("one to validate with", "on rank 1; each of 2 ranks needs one"), ("raising", "digits-3.png")):
+        with tempfile.TemporaryDirectory() as home:
+            code, _, errors = train(home, *ranks(2), DATA=data)
+        assert code != 0 and why in errors, f"{data}: {errors}"
+
+
 def ranks_train_as_one_process():
     runs = []
     for count, data in ((1, "arrays"), (2, "arrays"), (2, "dataset"), (4, "arrays")):
@@ -103,7 +163,9 @@ def ranks_train_as_one_process():
 
 checks = [begins_as_the_reference, goes_on_after_a_kill_as_if_there_was_none, goes_on_where_learning_rates_were,
           goes_on_within_the_data_of_every_kind, trains_alike_with_data_of_every_kind, refuses_a_dataset_that_is_not_wrapped,
-          refuses_records_that_are_not_batched, refuses_a_model_without_an_optimizer]
+          refuses_records_that_are_not_batched, refuses_a_model_without_an_optimizer,
+          refuses_data_that_cannot_be_trained_with, adds_gradients_up, tells_of_a_loss_that_is_no_number,
+          validates_before_it_trains]
 if mpirun:
-    checks.append(ranks_train_as_one_process)
+    checks += [ranks_train_as_one_process, ranks_go_on_after_one_was_killed, ranks_stop_together, ranks_need_data_each]
 tell(checks)

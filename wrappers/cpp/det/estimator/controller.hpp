@@ -128,7 +128,7 @@ class Controller {
   nlohmann::ordered_json validate() {
     Input input(dataset_of(context_, eval_spec_.input_fn).iterate());
     if (input.peek() == nullptr)
-      throw std::invalid_argument("validating a trial: this rank has no batches to validate with");
+      trials::refuse_validation(context_.distributed());
     Graph graph(estimator_.model_fn(), Mode::evaluate, *input.peek(), context_.get_trial_seed());
     graph.take_weights(*graph_);
     HookList all = eval_spec_.hooks;

@@ -139,7 +139,7 @@ class Controller {
       callbacks_.call(&Callback::on_test_batch_end, batch, model_.metrics());
     }
     if (batch == 0)
-      throw std::invalid_argument("validating a trial: this rank has no batches to validate with");
+      trials::refuse_validation(context_.distributed());
     Metrics metrics;
     for (const auto &[name, value] : trials::averaged(context_.distributed(), model_.metrics()))
       metrics["val_" + name] = value;

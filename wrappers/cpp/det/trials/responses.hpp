@@ -34,6 +34,14 @@ namespace trials {
           {"stop_requested", context.get_stop_requested()}};
 }
 
+[[noreturn]] inline void refuse_validation(const DistributedView &job) {
+  throw std::invalid_argument("validating a trial: there are no batches to validate with" +
+                              (job.size() == 1
+                                   ? std::string()
+                                   : " on rank " + std::to_string(job.rank()) + "; each of " +
+                                         std::to_string(job.size()) + " ranks needs one"));
+}
+
 // The chief has `write` write a checkpoint; the other ranks have nothing to do.
 template <class Write>
 [[nodiscard]] nlohmann::ordered_json saved(const TrialContext &context, int64_t batches,
