@@ -95,8 +95,10 @@ class SmallTrial : public keras::Trial {
     context().configure_fit(keras::FitOptions().shuffle(std::getenv("IN_ORDER") == nullptr));
     if (std::getenv("CLASS_WEIGHT") != nullptr)
       context().configure_fit(keras::FitOptions().class_weight(keras::ClassWeight{{0, 1}, {1, 0}}));
-    auto model = context().wrap_model(
-        describe_sequential({flatten(), dense(6, tanh_activation), dense(2, softmax)}, {2, 2}));
+    std::vector<Layer> layers = {flatten(), dense(6, tanh_activation), dense(2, softmax)};
+    if (std::getenv("NORMALIZED") != nullptr)
+      layers.insert(layers.end() - 1, batch_normalization());
+    auto model = context().wrap_model(describe_sequential(layers, {2, 2}));
     if (const char *optimizer = std::getenv("OPTIMIZER"))
       model.compile(std::string(R"({"loss": "sparse_categorical_crossentropy")") +
                     (*optimizer == '\0' ? "" : R"(, "optimizer": )") + optimizer + "}");

@@ -131,7 +131,7 @@ def validates_before_it_trains():
 
 def ranks_go_on_after_one_was_killed():
     for rank, data in ("0", "arrays"), ("1", "dataset"):
-        goes_on_after_a_kill_as_if_there_was_none((3, 6), count=2, DIE_RANK=rank, DATA=data)
+        goes_on_after_a_kill_as_if_there_was_none((3, 6), count=2, DIE_RANK=rank, DATA=data, NORMALIZED="1")
 
 
 def ranks_stop_together():

@@ -131,6 +131,7 @@ class Controller {
       trials::refuse_validation(context_.distributed());
     Graph graph(estimator_.model_fn(), Mode::evaluate, *input.peek(), context_.get_trial_seed());
     graph.take_weights(*graph_);
+    ranks_->share_untrained(graph.model());
     HookList all = eval_spec_.hooks;
     all.insert(all.end(), graph.spec().evaluation_hooks.begin(),
                graph.spec().evaluation_hooks.end());

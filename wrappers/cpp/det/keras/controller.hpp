@@ -129,6 +129,7 @@ class Controller {
   }
 
   nlohmann::ordered_json validate() {
+    ranks_->share_untrained(model_);
     model_.reset_metrics();
     callbacks_.call(&Callback::on_test_begin);
     const nn::Generator next = validation_.validation(workloads_.batches_of_validation());

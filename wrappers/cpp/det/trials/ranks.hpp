@@ -27,7 +27,7 @@ namespace trials {
 class Ranks {
  public:
   // All ranks in step. One rank that applies each batch has nothing to add up.
-  Ranks(const DistributedView &job, const nn::Model &model, GradientOptions options) {
+  Ranks(const DistributedView &job, const nn::Model &model, GradientOptions options) : job_(job) {
     std::vector<Tensor> state = model.weights();
     std::vector<Gradient> gradients;
     for (size_t i = 0; i < state.size(); ++i) {
@@ -44,6 +44,18 @@ class Ranks {
   }
   Ranks(const Ranks &) = delete;
   Ranks &operator=(const Ranks &) = delete;
+
+  // Gives a model on all ranks the weights of the chief that are not trained, such as the means of a
+  // batch normalization, which follow from what each rank has seen: they are what checkpoints have,
+  // so that validations after a restart are as if there was none. All ranks in step.
+  void share_untrained(const nn::Model &model) const {
+    if (job_.size() == 1) return;
+    std::vector<Tensor> untrained;
+    std::vector<Tensor> weights = model.weights();
+    for (size_t i = 0; i < weights.size(); ++i)
+      if (!model.is_trained(i)) untrained.push_back(std::move(weights[i]));
+    if (!untrained.empty()) broadcast_arrays(job_, untrained);
+  }
 
   // Of the model that it was made for. Throws what a step failed with beneath the model, which says
   // only that it did.
@@ -78,6 +90,7 @@ class Ranks {
     }
   }
 
+  DistributedView job_;
   std::vector<size_t> places_;  // of each weight among those that are trained
   std::optional<GradientAggregator> gradients_;
   std::exception_ptr failure_;
