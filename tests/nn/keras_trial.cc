@@ -95,6 +95,7 @@ class SmallTrial : public keras::Trial {
     context().configure_fit(keras::FitOptions().shuffle(std::getenv("IN_ORDER") == nullptr));
     if (std::getenv("CLASS_WEIGHT") != nullptr)
       context().configure_fit(keras::FitOptions().class_weight(keras::ClassWeight{{0, 1}, {1, 0}}));
+    if (std::getenv("INPUTS") != nullptr) return of_two_inputs();
     std::vector<Layer> layers = {flatten(), dense(6, tanh_activation), dense(2, softmax)};
     if (std::getenv("NORMALIZED") != nullptr)
       layers.insert(layers.end() - 1, batch_normalization());
@@ -107,6 +108,29 @@ class SmallTrial : public keras::Trial {
           context().wrap_optimizer(sgd(context().get_hparam<double>("learning_rate"), 0.9)),
           "sparse_categorical_crossentropy", {"accuracy"});
     return model;
+  }
+  // Of which the second comes first.
+  keras::TrialModel of_two_inputs() {
+    const Value first = input({2}, "first"), second = input({2}, "second");
+    const Value hidden = concatenate()({second, dense(3, tanh_activation)(first)});
+    auto model =
+        context().wrap_model(describe_functional({second, first}, {dense(2, softmax)(hidden)}));
+    model.compile(context().wrap_optimizer(sgd(0.1)), "sparse_categorical_crossentropy");
+    return model;
+  }
+  // The rows of the records, by their names, or as the model takes them.
+  static Batch of_rows(const Batch &all) {
+    std::vector<float> first, second;
+    for (int64_t i = 0; i < all.records(); ++i) {
+      const float *record = all.inputs[0].data() + 4 * i;
+      first.insert(first.end(), record, record + 2);
+      second.insert(second.end(), record + 2, record + 4);
+    }
+    const Array a(std::move(first), {all.records(), 2}), b(std::move(second), {all.records(), 2});
+    const std::string given = std::getenv("INPUTS");
+    if (given == "in order") return {{b, a}, all.truths};
+    return Batch::of({{"first", a}, {given == "by name" ? "second" : "last", b}, {"unused", b}},
+                     all.truths[0]);
   }
   keras::InputData build_training_data_loader() override { return data(records(48), true); }
   keras::InputData build_validation_data_loader() override { return data(records(16), false); }
@@ -125,6 +149,7 @@ class SmallTrial : public keras::Trial {
     const char *const given = std::getenv("DATA");
     const std::string kind = given != nullptr ? given : "arrays";
     const int64_t size = context().get_per_slot_batch_size();
+    if (std::getenv("INPUTS") != nullptr) return of_rows(all);
     if (kind == "arrays") return all;
     if (kind == "sequence") return std::make_shared<ReversedSequence>(all, size);
     if (kind == "workers")

@@ -72,6 +72,13 @@ def trains_alike_with_data_of_every_kind():
     assert weights_of(IN_ORDER="1", CLASS_WEIGHT="1") != arrays
 
 
+def takes_inputs_by_their_names():
+    assert weights_of(INPUTS="by name") == weights_of(INPUTS="in order")
+    with tempfile.TemporaryDirectory() as home:
+        code, _, errors = train(home, INPUTS="misnamed")
+    assert code == 1 and "it has no feature 'second'; it has 'first', 'last', 'unused'" in errors, errors
+
+
 def refuses_a_dataset_that_is_not_wrapped():
     with tempfile.TemporaryDirectory() as home:
         code, _, errors = train(home, DATA="unwrapped")
@@ -162,7 +169,7 @@ def ranks_train_as_one_process():
 
 
 checks = [begins_as_the_reference, goes_on_after_a_kill_as_if_there_was_none, goes_on_where_learning_rates_were,
-          goes_on_within_the_data_of_every_kind, trains_alike_with_data_of_every_kind, refuses_a_dataset_that_is_not_wrapped,
+          goes_on_within_the_data_of_every_kind, trains_alike_with_data_of_every_kind, takes_inputs_by_their_names, refuses_a_dataset_that_is_not_wrapped,
           refuses_records_that_are_not_batched, refuses_a_model_without_an_optimizer,
           refuses_data_that_cannot_be_trained_with, adds_gradients_up, tells_of_a_loss_that_is_no_number,
           validates_before_it_trains]

@@ -3,6 +3,7 @@
 
 #include <det/keras/checkpoint.hpp>
 #include <det/keras/feed.hpp>
+#include <det/keras/input_names.hpp>
 #include <det/trials/ranks.hpp>
 #include <det/trials/responses.hpp>
 #include <det/trials/run.hpp>
@@ -21,6 +22,7 @@ class Controller {
         training_(context, configured(trial.build_training_data_loader())),
         validation_(context, trial.build_validation_data_loader()),
         model_(built(trial)),
+        input_names_(model_),
         callbacks_(callbacks_of(trial), model_, context.core()),
         workloads_(workloads) {
     const auto records = config_.find("records_per_epoch");
@@ -80,7 +82,7 @@ class Controller {
     Failure failure;
     (void)model_.weights(failure);
     if (failure && failure.code() == Code::state)
-      (void)model_.predict_on_batch(training_.first().inputs);
+      (void)model_.predict_on_batch(input_names_.in_order(training_.first()).inputs);
   }
 
   // What an adapter of the training data says is said to the context.
@@ -123,6 +125,7 @@ class Controller {
   void train_one() {
     std::optional<Batch> batch = next_to_train_();
     if (!batch) throw std::logic_error("training a trial: there are no more batches");
+    *batch = input_names_.in_order(std::move(*batch));
     if (const auto &weights = context_.fit().class_weight())
       batch = weighted(std::move(*batch), *weights);
     ranks_->train_on_batch(model_, *batch);
@@ -136,11 +139,10 @@ class Controller {
     int64_t batch = 0;
     for (; const std::optional<Batch> records = next(); ++batch) {
       callbacks_.call(&Callback::on_test_batch_begin, batch);
-      model_.test_on_batch(*records);
+      model_.test_on_batch(input_names_.in_order(*records));
       callbacks_.call(&Callback::on_test_batch_end, batch, model_.metrics());
     }
-    if (batch == 0)
-      trials::refuse_validation(context_.distributed());
+    if (batch == 0) trials::refuse_validation(context_.distributed());
     Metrics metrics;
     for (const auto &[name, value] : trials::averaged(context_.distributed(), model_.metrics()))
       metrics["val_" + name] = value;
@@ -167,6 +169,7 @@ class Controller {
   const nlohmann::ordered_json config_;
   const Feed training_, validation_;
   const nn::Model &model_;
+  const detail::InputNames input_names_;
   const Callbacks callbacks_;
   trials::WorkloadSource &workloads_;
   std::optional<trials::Ranks> ranks_;
