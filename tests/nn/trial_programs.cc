@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <det/estimator.hpp>
 #include <det/keras.hpp>
+#include <fstream>
 
 namespace {
 
@@ -28,6 +29,12 @@ class Counts : public keras::Callback {
   }
   void on_train_batch_end(int64_t batch, const det::nn::Metrics &) override {
     if (std::getenv("LEAVE") != nullptr) raise(SIGTERM);
+    if (const char *once = std::getenv("DIE_ONCE");
+        once != nullptr && batch == 5 && std::ofstream(once, std::ios::in | std::ios::out).fail()) {
+      std::ofstream made(once);
+      made.close();
+      kill(getpid(), SIGKILL);
+    }
     if (std::getenv("FAIL") != nullptr && batch == 4) throw std::runtime_error("failed");
   }
   void on_test_batch_end(int64_t batch, const det::nn::Metrics &) override {
