@@ -290,8 +290,8 @@ class TestTrial : public EstimatorTrial {
     };
     if (!variable("CACHED").empty())
       return (what == std::string("train")
-                  ? context().cache_train_dataset("records", "1", make, true)
-                  : context().cache_validation_dataset("records", "1", make))
+                  ? context().experimental().cache_train_dataset("records", "1", make, true)
+                  : context().experimental().cache_validation_dataset("records", "1", make))
           .batch(size);
     auto dataset = det::nn::Dataset::from_arrays(records());
     if (breaks("data")) dataset = dataset.take(0);

@@ -127,8 +127,7 @@ class Controller {
 
   nlohmann::ordered_json validate() {
     Input input(dataset_of(context_, eval_spec_.input_fn).iterate());
-    if (input.peek() == nullptr)
-      trials::refuse_validation(context_.distributed());
+    if (input.peek() == nullptr) trials::refuse_validation(context_.distributed());
     Graph graph(estimator_.model_fn(), Mode::evaluate, *input.peek(), context_.get_trial_seed());
     graph.take_weights(*graph_);
     ranks_->share_untrained(graph.model());

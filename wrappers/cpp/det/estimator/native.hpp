@@ -60,6 +60,8 @@ class NativeContext : public TrialContext {
   bool has_trained_ = false;
 };
 
+using EstimatorNativeContext = NativeContext;
+
 // A context with its run, which is that of init() or one of which nothing is kept.
 struct NativeRun {
   explicit NativeRun(const CoreOptions &options)

@@ -53,6 +53,7 @@ class Trial {
 using EstimatorTrial = Trial;
 using EstimatorTrialContext = TrialContext;
 using EstimatorContext = TrialContext;
+using EstimatorExperimentalContext = det::TrialContext;
 
 }  // namespace estimator
 }  // namespace v1

@@ -106,6 +106,7 @@ class Trial {
 
 using TFKerasTrial = Trial;
 using TFKerasTrialContext = TrialContext;
+using TFKerasExperimentalContext = det::TrialContext;
 
 }  // namespace keras
 }  // namespace v1

@@ -61,6 +61,9 @@ class TrialContext {
     return dataset.shard(distributed().size(), distributed().rank());
   }
 
+  // What the original has as experimental is here itself.
+  [[nodiscard]] TrialContext &experimental() { return *this; }
+
   // The training data, made where the records of that id and version are in no file yet: this
   // rank's share, as large as that of every other rank, in another order in each epoch where they
   // are shuffled. To be batched; wrap_dataset() is not for it. Once in a trial.

@@ -45,9 +45,9 @@ class Ranks {
   Ranks(const Ranks &) = delete;
   Ranks &operator=(const Ranks &) = delete;
 
-  // Gives a model on all ranks the weights of the chief that are not trained, such as the means of a
-  // batch normalization, which follow from what each rank has seen: they are what checkpoints have,
-  // so that validations after a restart are as if there was none. All ranks in step.
+  // Gives a model on all ranks the weights of the chief that are not trained, such as the means of
+  // a batch normalization, which follow from what each rank has seen: they are what checkpoints
+  // have, so that validations after a restart are as if there was none. All ranks in step.
   void share_untrained(const nn::Model &model) const {
     if (job_.size() == 1) return;
     std::vector<Tensor> untrained;
