@@ -1,6 +1,7 @@
 // A convolutional network for the digits of examples/data, as a trial of det::keras:
 //
 //     c++ -std=c++17 digits_cnn.cc $(pkg-config --cflags --libs detnn-cpp) -o digits_cnn
+//     ./digits_cnn --config const.yaml --test
 //     det run const.yaml -- ./digits_cnn
 //     det run adaptive.yaml -- ./digits_cnn
 //     det run distributed.yaml -- ./digits_cnn

@@ -15,6 +15,8 @@ short() {
     "${0%/*}/$1" | "$det" run - --slots 2 -- "$2"
 }
 
+"$program" --config "${0%/*}/const.yaml" --test
+"$classifier" --config "${0%/*}/digits_classifier.yaml" --test
 short const.yaml "$program"
 if command -v mpirun >/dev/null; then
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
