@@ -12,7 +12,7 @@ import time
 
 from trial_runs import arguments, mpirun, program, tell
 
-det = arguments[0]
+det = os.path.abspath(arguments[0])
 
 
 def config(trial, metric, learning_rate=0.001, **more):

@@ -46,6 +46,13 @@ def goes_on_after_a_kill_as_if_there_was_none(batches=(1, 3, 6, 9), count=1, **e
         assert told[-len(again):] == again, f"killed in batch {batch}"
 
 
+def gives_back_the_best_weights_after_a_kill():
+    goes_on_after_a_kill_as_if_there_was_none((6,), BEST="1")
+    with tempfile.TemporaryDirectory() as home:
+        assert hooks(finished(home, BEST="1"))[-3:] == ["test_end", "checkpoint_end", "train_end"]
+    assert weights_of(BEST="1") != weights_of()
+
+
 def goes_on_where_learning_rates_were():
     schedule = {"class_name": "ExponentialDecay",
                 "config": {"initial_learning_rate": 0.1, "decay_steps": 2, "decay_rate": 0.5}}
@@ -67,6 +74,7 @@ def weights_of(**environment):
 def trains_alike_with_data_of_every_kind():
     arrays = weights_of(IN_ORDER="1")
     assert weights_of(IN_ORDER="1", DATA="dataset") == arrays
+    assert weights_of(IN_ORDER="1", UNBUILT="1") == arrays
     assert weights_of(DATA="workers") == weights_of(DATA="sequence")
     assert weights_of(DATA="shuffled") != arrays
     assert weights_of(IN_ORDER="1", CLASS_WEIGHT="1") != arrays
@@ -168,7 +176,8 @@ def ranks_train_as_one_process():
                 assert abs(one - other) < 1e-5, f"{name}: {one}, {other}"
 
 
-checks = [begins_as_the_reference, goes_on_after_a_kill_as_if_there_was_none, goes_on_where_learning_rates_were,
+checks = [begins_as_the_reference, goes_on_after_a_kill_as_if_there_was_none,
+          gives_back_the_best_weights_after_a_kill, goes_on_where_learning_rates_were,
           goes_on_within_the_data_of_every_kind, trains_alike_with_data_of_every_kind, takes_inputs_by_their_names, refuses_a_dataset_that_is_not_wrapped,
           refuses_records_that_are_not_batched, refuses_a_model_without_an_optimizer,
           refuses_data_that_cannot_be_trained_with, adds_gradients_up, tells_of_a_loss_that_is_no_number,

@@ -3,6 +3,7 @@ by their names, estimators without a class, and what TensorBoard shows.
 
 usage: test_trial_programs.py PROGRAM MPIRUN. Says so in TAP."""
 
+import json
 import os
 import pathlib
 import tempfile
@@ -86,6 +87,28 @@ def looks_at_a_trial_by_hand():
     assert left == ["config.yaml", "tmp"], left
 
 
+def knows_checkpoints_of_its_trials():
+    with tempfile.TemporaryDirectory() as home:
+        file = pathlib.Path(home, "config.yaml")
+        file.write_text(CONFIG + "min_checkpoint_period: {batches: 4}")
+        given = ("--config", str(file), "--external-id", "digits")
+        code, _, errors = train(home, program_arguments=("RampTrial", *given), FAIL="1")
+        assert code == 1 and errors.endswith("failed\n"), errors
+        (checkpoint,) = (path.parent for path in pathlib.Path(home).glob("*/load_data.json"))
+        said = json.loads((checkpoint / "load_data.json").read_text())
+        assert said["trial_type"] == "det::keras::Trial" and said["hparams"]["learning_rate"] == 0.001, said
+        assert said["experiment_config"]["scheduling_unit"] == 4, said
+        assert finished(home, program_arguments=("load", str(checkpoint))) == ["dense/kernel"]
+        code, _, errors = train(home, program_arguments=("LinearTrial", *given))
+        assert code == 1 and "it is of det::keras::Trial, and not of det::estimator::Trial" in errors, errors
+        for text, why in ("{", "it is no JSON"), ('{"trial_type": 3}', "it is of something else"):
+            (checkpoint / "load_data.json").write_text(text)
+            code, _, errors = train(home, program_arguments=("load", str(checkpoint)))
+            assert code == 1 and why in errors, errors
+        code, _, errors = train(home, program_arguments=("load", home))
+        assert code == 1 and "it has no load_data.json" in errors, errors
+
+
 def trains_an_estimator_without_a_class():
     code, lines, errors, _ = run("try")
     assert code == 0 and lines == ["trained", "evaluated", "served"] * 2, (lines, errors)
@@ -95,15 +118,16 @@ def trains_an_estimator_without_a_class():
 
 
 def prints_progress():
-    _, lines, errors, _ = run("RampTrial", "--config", "FILE", FIT="verbose")
+    config = CONFIG.replace("{batches: 4}", "{batches: 20}").replace("batches: 8", "batches: 40").replace("unit: 4", "unit: 20")
+    _, lines, errors, _ = run("RampTrial", "--config", "FILE", config=config, FIT="verbose")
     said = [line.split(":")[0] + ":" + line.split(":")[1] for line in lines if "% complete" in line]
-    workload = ["0% complete (0/4)", "25% complete (1/4)", "50% complete (2/4)", "75% complete (3/4)", "100% complete (4/4)"]
-    expected = [f"total batches trained: {i}, workload {part}" for i, part in enumerate(workload)]
-    expected += [f"total batches trained: {i + 4}, workload {part}" for i, part in enumerate(workload)]
+    # Of 20 batches each second one is a tenth.
+    expected = [f"total batches trained: {total + done}, workload {5 * done}% complete ({done}/20)"
+                for total in (0, 20) for done in range(0, 21, 2)]
     # How long a validation is, is not known in the first one.
-    expected += [f"validation after batch: 8, validation {part}" for part in workload]
+    expected += [f"validation after batch: 40, validation {25 * done}% complete ({done}/4)" for done in range(5)]
     assert said == expected, (said, errors)
-    assert ": loss " in [line for line in lines if "(4/4)" in line][0], lines
+    assert ": loss " in [line for line in lines if "(20/20)" in line][0], lines
     assert not [line for line in run("RampTrial", "--config", "FILE", FIT="quiet")[1] if "%" in line]
 
 
@@ -135,6 +159,7 @@ def warns_of_records_that_cannot_be_divided():
 
 checks = [tests_one_batch_of_everything, draws_hyperparameters_to_test_with, trains_by_the_configuration_of_a_file,
           saves_and_leaves_at_a_signal, refuses_arguments_that_mean_nothing, looks_at_a_trial_by_hand,
+          knows_checkpoints_of_its_trials,
           trains_an_estimator_without_a_class, prints_progress, shows_metrics_and_weights_in_tensorboard]
 if mpirun:
     checks.append(warns_of_records_that_cannot_be_divided)

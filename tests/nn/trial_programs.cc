@@ -1,5 +1,7 @@
-// Trials for test_trial_programs.py, which it chooses by name, and what is done without one: "look"
-// makes a trial by hand, "native" trains an estimator without a class, "try" does so in test mode.
+// Trials for test_trial_programs.py and test_det_run.py, which choose them by name, and what is
+// done without one: "look" makes a trial by hand, "load" reads the model of a checkpoint, "native"
+// trains an estimator without a class, "try" does so in test mode. DIE_ONCE is a file that says it
+// has died.
 #include <signal.h>
 
 #include <cstdio>
@@ -146,12 +148,19 @@ void look() {
               std::filesystem::is_directory(context->get_tensorboard_path()));
 }
 
+// Of a checkpoint's directory.
+void load(const std::string &directory) {
+  const auto model = keras::load_model_from_checkpoint_path(directory);
+  std::printf("%s\n", model.weights()[0].name.c_str());
+}
+
 }  // namespace
 
 int main(int argc, char **argv) {
   const std::string what = argc > 1 ? argv[1] : "";
   try {
     if (what == "look") look();
+    else if (what == "load") load(argv[2]);
     else if (what == "native" || what == "try") train_natively(what == "try");
     else return det::run_registered_trial(argc, argv, options());
     return 0;
