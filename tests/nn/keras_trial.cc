@@ -52,7 +52,10 @@ class Hooks : public keras::Callback {
     say("test_end");
     if (is_chief_) std::printf("val_loss %a\n", metrics.at("val_loss"));
   }
-  void on_checkpoint_end(const std::filesystem::path &) override { say("checkpoint_end"); }
+  void on_checkpoint_end(const std::filesystem::path &) override {
+    say("checkpoint_end");
+    if (std::getenv("STOP_IN_CHECKPOINT") != nullptr) stop_training();
+  }
   det::Json get_state() const override { return "[1]"; }
   void load_state(const det::Json &) override { say("load_state"); }
 

@@ -138,6 +138,13 @@ def tells_of_a_loss_that_is_no_number():
     assert told and all(line.endswith("nan") for line in told) and lines[-1].startswith("weight "), lines
 
 
+def stops_behind_a_checkpoint():
+    for before in [(), ranks(2)] if mpirun else [()]:
+        with tempfile.TemporaryDirectory() as home:
+            lines = hooks(finished(home, *before, STOP_IN_CHECKPOINT="1"))
+        assert lines[-3:] == ["workload_end 2", "checkpoint_end", "train_end"], lines
+
+
 def validates_before_it_trains():
     with tempfile.TemporaryDirectory() as home:
         found = hooks(finished(home, CONFIG=json.dumps({"perform_initial_validation": True})))
@@ -181,7 +188,7 @@ checks = [begins_as_the_reference, goes_on_after_a_kill_as_if_there_was_none,
           goes_on_within_the_data_of_every_kind, trains_alike_with_data_of_every_kind, takes_inputs_by_their_names, refuses_a_dataset_that_is_not_wrapped,
           refuses_records_that_are_not_batched, refuses_a_model_without_an_optimizer,
           refuses_data_that_cannot_be_trained_with, adds_gradients_up, tells_of_a_loss_that_is_no_number,
-          validates_before_it_trains]
+          stops_behind_a_checkpoint, validates_before_it_trains]
 if mpirun:
     checks += [ranks_train_as_one_process, ranks_go_on_after_one_was_killed, ranks_stop_together, ranks_need_data_each]
 tell(checks)
