@@ -3,6 +3,7 @@
 #include "wrappers/nn/cuda/launch.h"
 #include "wrappers/nn/cuda/moves.h"
 #include "wrappers/nn/reference/activation_functions.h"
+#include "wrappers/nn/reference/arithmetic_functions.h"
 
 namespace det::nn {
 
@@ -98,50 +99,6 @@ class ReshapeKernel : public CudaKernel<ReshapeOp> {
     if (from.raw() != to.raw()) copy_all(*context_, from, to);
   }
 };
-
-DET_HOST_DEVICE inline float joined(Arithmetic arithmetic, float x, float y) {
-  switch (arithmetic) {
-    case Arithmetic::add:
-      return x + y;
-    case Arithmetic::subtract:
-      return x - y;
-    case Arithmetic::multiply:
-      return x * y;
-    case Arithmetic::maximum:
-      return x >= y ? x : y;
-    default:
-      return x <= y ? x : y;
-  }
-}
-
-// Of equal ones the first is the larger, and the smaller.
-DET_HOST_DEVICE inline float slope_of_first(Arithmetic arithmetic, float x, float y) {
-  switch (arithmetic) {
-    case Arithmetic::multiply:
-      return y;
-    case Arithmetic::maximum:
-      return x >= y ? 1 : 0;
-    case Arithmetic::minimum:
-      return x <= y ? 1 : 0;
-    default:
-      return 1;
-  }
-}
-
-DET_HOST_DEVICE inline float slope_of_second(Arithmetic arithmetic, float x, float y) {
-  switch (arithmetic) {
-    case Arithmetic::add:
-      return 1;
-    case Arithmetic::subtract:
-      return -1;
-    case Arithmetic::multiply:
-      return x;
-    case Arithmetic::maximum:
-      return x >= y ? 0 : 1;
-    default:
-      return x <= y ? 0 : 1;
-  }
-}
 
 class ArithmeticKernel : public CudaKernel<ArithmeticOp> {
  public:

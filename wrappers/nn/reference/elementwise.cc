@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "wrappers/nn/reference/activation_functions.h"
+#include "wrappers/nn/reference/arithmetic_functions.h"
 #include "wrappers/nn/reference/reference_kernels.h"
 
 namespace det::nn {
@@ -97,7 +98,7 @@ class ArithmeticKernel : public ReferenceKernel<ArithmeticOp> {
     const auto x = input(0).elements();
     const auto y = input(1).elements();
     const auto z = output().elements();
-    for_each([&](size_t i, size_t of_y) { z[i] = of(x[i], y[of_y]); });
+    for_each([&](size_t i, size_t of_y) { z[i] = joined(op_.arithmetic, x[i], y[of_y]); });
   }
 
   void backward() override {
@@ -105,10 +106,14 @@ class ArithmeticKernel : public ReferenceKernel<ArithmeticOp> {
     const auto y = input(1).elements();
     const auto dz = output_gradient().elements();
     if (const Array &dx = input_gradient(0))
-      for_each([&](size_t i, size_t of_y) { dx.data()[i] = dz[i] * by_first(x[i], y[of_y]); });
+      for_each([&](size_t i, size_t of_y) {
+        dx.data()[i] = dz[i] * slope_of_first(op_.arithmetic, x[i], y[of_y]);
+      });
     if (const Array &dy = input_gradient(1)) {
       std::fill_n(dy.data(), dy.size(), 0.0F);
-      for_each([&](size_t i, size_t of_y) { dy.data()[of_y] += dz[i] * by_second(x[i], y[of_y]); });
+      for_each([&](size_t i, size_t of_y) {
+        dy.data()[of_y] += dz[i] * slope_of_second(op_.arithmetic, x[i], y[of_y]);
+      });
     }
   }
 
@@ -119,51 +124,6 @@ class ArithmeticKernel : public ReferenceKernel<ArithmeticOp> {
     const size_t period = input(1).size();
     for (size_t begin = 0; begin < output().size(); begin += period)
       for (size_t i = 0; i < period; ++i) visit(begin + i, i);
-  }
-
-  float of(float x, float y) const {
-    switch (op_.arithmetic) {
-      case Arithmetic::add:
-        return x + y;
-      case Arithmetic::subtract:
-        return x - y;
-      case Arithmetic::multiply:
-        return x * y;
-      case Arithmetic::maximum:
-        return x >= y ? x : y;
-      case Arithmetic::minimum:
-        return x <= y ? x : y;
-    }
-    return 0;
-  }
-
-  // Of equal ones the first is the larger, and the smaller.
-  float by_first(float x, float y) const {
-    switch (op_.arithmetic) {
-      case Arithmetic::multiply:
-        return y;
-      case Arithmetic::maximum:
-        return x >= y ? 1 : 0;
-      case Arithmetic::minimum:
-        return x <= y ? 1 : 0;
-      default:
-        return 1;
-    }
-  }
-
-  float by_second(float x, float y) const {
-    switch (op_.arithmetic) {
-      case Arithmetic::subtract:
-        return -1;
-      case Arithmetic::multiply:
-        return x;
-      case Arithmetic::maximum:
-        return x >= y ? 0 : 1;
-      case Arithmetic::minimum:
-        return x <= y ? 0 : 1;
-      default:
-        return 1;
-    }
   }
 };
 
