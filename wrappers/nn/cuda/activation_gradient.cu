@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "wrappers/nn/cuda/launch.h"
+#include "wrappers/nn/cuda/gpu_loops.h"
 #include "wrappers/nn/reference/activation_functions.h"
 
 namespace det::nn {

@@ -1,5 +1,5 @@
 #include "wrappers/nn/cuda/cuda_kernels.h"
-#include "wrappers/nn/cuda/launch.h"
+#include "wrappers/nn/cuda/gpu_loops.h"
 #include "wrappers/nn/cuda/moves.h"
 #include "wrappers/nn/cuda/narrowed.h"
 #include "wrappers/nn/cuda/product.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "wrappers/nn/array.h"
-#include "wrappers/nn/cuda/launch.h"
+#include "wrappers/nn/cuda/gpu_loops.h"
 
 namespace det::nn {
 

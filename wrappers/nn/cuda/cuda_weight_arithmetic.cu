@@ -3,7 +3,7 @@
 #include <cstring>
 #include <unordered_map>
 
-#include "wrappers/nn/cuda/launch.h"
+#include "wrappers/nn/cuda/gpu_loops.h"
 #include "wrappers/nn/cuda/total.h"
 
 namespace det::nn {

@@ -1,5 +1,5 @@
 #include "wrappers/nn/cuda/cuda_kernels.h"
-#include "wrappers/nn/cuda/launch.h"
+#include "wrappers/nn/cuda/gpu_loops.h"
 
 namespace det::nn {
 

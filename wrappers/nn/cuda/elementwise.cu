@@ -1,6 +1,6 @@
 #include "wrappers/nn/cuda/column_sums.h"
 #include "wrappers/nn/cuda/cuda_kernels.h"
-#include "wrappers/nn/cuda/launch.h"
+#include "wrappers/nn/cuda/gpu_loops.h"
 #include "wrappers/nn/cuda/moves.h"
 #include "wrappers/nn/reference/activation_functions.h"
 #include "wrappers/nn/reference/arithmetic_functions.h"

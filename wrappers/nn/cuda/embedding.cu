@@ -1,7 +1,7 @@
 #include <type_traits>
 
 #include "wrappers/nn/cuda/cuda_kernels.h"
-#include "wrappers/nn/cuda/launch.h"
+#include "wrappers/nn/cuda/gpu_loops.h"
 #include "wrappers/nn/cuda/moves.h"
 
 namespace det::nn {

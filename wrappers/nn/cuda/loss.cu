@@ -1,6 +1,6 @@
 // Losses of rows: of a vector each, or of probabilities and a label.
 #include "wrappers/nn/cuda/cuda_kernels.h"
-#include "wrappers/nn/cuda/launch.h"
+#include "wrappers/nn/cuda/gpu_loops.h"
 #include "wrappers/nn/cuda/total.h"
 #include "wrappers/nn/row_loss_arithmetic.h"
 

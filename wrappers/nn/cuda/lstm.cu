@@ -1,4 +1,4 @@
-#include "wrappers/nn/cuda/recurrent.h"
+#include "wrappers/nn/cuda/cuda_recurrent.h"
 #include "wrappers/nn/reference/activation_functions.h"
 
 namespace det::nn {

@@ -1,6 +1,6 @@
 #include "wrappers/nn/cuda/moves.h"
 
-#include "wrappers/nn/cuda/launch.h"
+#include "wrappers/nn/cuda/gpu_loops.h"
 
 namespace det::nn {
 

@@ -2,7 +2,7 @@
 #include <cuda_fp16.h>
 
 #include "wrappers/nn/cuda/cuda_kernels.h"
-#include "wrappers/nn/cuda/launch.h"
+#include "wrappers/nn/cuda/gpu_loops.h"
 
 namespace det::nn {
 

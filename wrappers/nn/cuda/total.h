@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "wrappers/nn/cuda/launch.h"
+#include "wrappers/nn/cuda/gpu_loops.h"
 
 namespace det::nn {
 
