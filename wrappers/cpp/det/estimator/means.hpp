@@ -77,7 +77,8 @@ class MeanMetric : public Metric {
   const int64_t classes = logits.shape.back();
   std::vector<double> right;
   for (const double label : labels) {
-    right.push_back(std::max_element(first, first + classes) - first == label ? 1 : 0);
+    const auto largest = static_cast<double>(std::max_element(first, first + classes) - first);
+    right.push_back(largest == label ? 1 : 0);
     first += classes;
   }
   return share_of(values.batch(), right);
