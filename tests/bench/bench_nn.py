@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Steps of the layers engine against PyTorch and TensorFlow: bench_nn.py NN_STEPS [PYTHON].
+"""Steps of the layers engine against PyTorch and TensorFlow, each also compiled: bench_nn.py NN_STEPS [PYTHON [TORCH_PYTHON]].
 
-PYTHON has both, such as that of .venv-integrations; a rival that it has not is left out. All use as many threads as
+PYTHON has TensorFlow, such as that of .venv-integrations, and TORCH_PYTHON has PyTorch 2, such as that of .venv-torch, which
+`scripts/python_env.sh torch` makes; without it PYTHON's is taken. A rival that there is not is left out. All use as many threads as
 the process may; the turns go round, and of each the median of its medians is printed. Memory is the most that a
 process has had in the last turn, and how much of it came after its libraries were loaded."""
 
@@ -35,7 +36,8 @@ def memory_line(memory):
     return "memory: " + ", ".join(parts) + (f"; budget the least: {verdict(is_met)}" if rivals else "")
 
 
-def main(steps, python=sys.executable):
+def main(steps, python=sys.executable, torch_python=None):
+    pythons = {"torch": torch_python or python, "inductor": torch_python or python, "eager": python, "tf": python, "xla": python}
     for model, batch, count in CASES:
         turns = {"ours": []}
         firsts, memory = [], {}
@@ -43,8 +45,8 @@ def main(steps, python=sys.executable):
             ours, first, *memory["ours"] = output_of(steps, model, batch, count)
             turns["ours"].append(ours)
             firsts.append(first)
-            for rival in ("torch", "tf", "xla"):
-                found = output_of(python, HERE / "nn_rivals.py", rival, model, batch, count)
+            for rival, its_python in pythons.items():
+                found = output_of(its_python, HERE / "nn_rivals.py", rival, model, batch, count)
                 if found is not None:
                     time, *memory[rival] = found
                     turns.setdefault(rival, []).append(time)

@@ -1,6 +1,6 @@
 """The models of nn_steps.cc in PyTorch and TensorFlow, for bench_nn.py: nn_rivals.py LIBRARY MODEL BATCH STEPS.
 
-LIBRARY is torch, tf (compiled by tf.function) or xla (by XLA besides). Prints the nanoseconds of the median step, and in KiB what
+LIBRARY is torch, inductor (torch.compile), eager (TensorFlow), tf (compiled by tf.function) or xla (by XLA besides). Prints the nanoseconds of the median step, and in KiB what
 the process has had at most, and had once the library was imported."""
 
 import re
@@ -60,9 +60,15 @@ def of_torch():
     optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
     loss = nn.CrossEntropyLoss()
 
+    def loss_of(records):
+        return loss(net(records), truth)
+
+    if library == "inductor":
+        loss_of = torch.compile(loss_of)
+
     def step():
         optimizer.zero_grad(set_to_none=True)
-        loss(net(data), truth).backward()
+        loss_of(data).backward()
         optimizer.step()
 
     return step
@@ -100,17 +106,17 @@ def of_tensorflow():
     optimizer = tf.keras.optimizers.legacy.SGD(0.01)
     loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 
-    @tf.function(jit_compile=library == "xla")
     def step():
         with tf.GradientTape() as tape:
             value = loss(truth, net(data, training=True))
         optimizer.apply_gradients(zip(tape.gradient(value, net.trainable_variables), net.trainable_variables))
         return value
 
-    return lambda: step().numpy()
+    compiled = step if library == "eager" else tf.function(step, jit_compile=library == "xla")
+    return lambda: compiled().numpy()
 
 
-step = of_torch() if library == "torch" else of_tensorflow()
+step = of_torch() if library in ("torch", "inductor") else of_tensorflow()
 for _ in range(5):
     step()
 times = []
