@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
 
 #include "core/base/half_blocks.h"
+#include "core/base/vectorised.h"
 
 namespace det::trial {
 
@@ -61,10 +63,30 @@ void store(Half, const float *from, uint16_t *to, size_t count, float by) {
   to_halves(from, to, count, by);
 }
 
+bool is_power_of_two(float value) {
+  int exponent = 0;
+  return std::frexp(value, &exponent) == 0.5F;
+}
+
+// What most gradients are. To divide by a power of two is to multiply with its inverse, which is
+// much quicker.
+DET_VECTORISED void store(Float, const float *from, float *to, size_t count, float by) {
+  if (is_power_of_two(by)) {
+    const float factor = 1 / by;
+    for (size_t i = 0; i < count; ++i) to[i] = from[i] * factor;
+  } else {
+    for (size_t i = 0; i < count; ++i) to[i] = from[i] / by;
+  }
+}
+
 // total[i] += from[i]
 template <class E>
 void add_to(E, typename E::computed *total, const typename E::stored *from, size_t count) {
   for (size_t i = 0; i < count; ++i) total[i] += E::load(from[i]);
+}
+
+DET_VECTORISED void add_to(Float, float *total, const float *from, size_t count) {
+  for (size_t i = 0; i < count; ++i) total[i] += from[i];
 }
 
 // Sums are made in pieces that stay in the fastest cache, without memory of their own.
@@ -74,6 +96,18 @@ void add_to(Half, float *total, const uint16_t *from, size_t count) {
   std::array<float, piece> loaded;  // filled as far as it is read
   from_halves(from, loaded.data(), count);
   for (size_t i = 0; i < count; ++i) total[i] += loaded[i];
+}
+
+// total[i] = one[i] + other[i]
+template <class E>
+void add_two(E, const typename E::stored *one, const typename E::stored *other,
+             typename E::computed *total, size_t count) {
+  load(E(), one, total, count);
+  add_to(E(), total, other, count);
+}
+DET_VECTORISED void add_two(Float, const float *one, const float *other, float *total,
+                            size_t count) {
+  for (size_t i = 0; i < count; ++i) total[i] = one[i] + other[i];
 }
 
 }  // namespace
@@ -108,10 +142,13 @@ void sum(Dtype dtype, void *into, std::span<const char *const> summands, size_t 
     std::array<Computed, piece> total;  // filled as far as it is read
     for (size_t start = 0; start < count; start += piece) {
       const size_t size = std::min(piece, count - start);
-      const auto *first = reinterpret_cast<const Stored *>(summands.front()) + start;
-      load(element, first, total.data(), size);
-      for (const char *summand : summands.subspan(1))
-        add_to(element, total.data(), reinterpret_cast<const Stored *>(summand) + start, size);
+      const auto piece_of = [&](const char *summand) {
+        return reinterpret_cast<const Stored *>(summand) + start;
+      };
+      if (summands.size() == 1) load(element, piece_of(summands[0]), total.data(), size);
+      else add_two(element, piece_of(summands[0]), piece_of(summands[1]), total.data(), size);
+      for (size_t i = 2; i < summands.size(); ++i)
+        add_to(element, total.data(), piece_of(summands[i]), size);
       store(element, total.data(), static_cast<Stored *>(into) + start, size, by);
     }
   });

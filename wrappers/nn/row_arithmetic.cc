@@ -1,6 +1,6 @@
 #include "wrappers/nn/row_arithmetic.h"
 
-#include "wrappers/nn/vectorised.h"
+#include "core/base/vectorised.h"
 
 namespace det::nn {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "wrappers/nn/vectorised.h"
+#include "core/base/vectorised.h"
 #include "wrappers/nn/vectorised_exponential.h"
 
 namespace det::nn {

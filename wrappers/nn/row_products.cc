@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "wrappers/nn/vectorised.h"
+#include "core/base/vectorised.h"
 
 namespace det::nn {
 

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
+#include "core/base/vectorised.h"
 #include "wrappers/nn/reference/activation_functions.h"
-#include "wrappers/nn/vectorised.h"
 #include "wrappers/nn/vectorised_exponential.h"
 
 namespace det::nn {

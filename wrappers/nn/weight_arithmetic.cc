@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "wrappers/nn/vectorised.h"
+#include "core/base/vectorised.h"
 
 namespace det::nn {
 

@@ -1,8 +1,8 @@
 // Dropout of single elements, four of which are drawn at once.
+#include "core/base/vectorised.h"
 #include "wrappers/nn/onednn/onednn_kernels.h"
 #include "wrappers/nn/onednn/shares.h"
 #include "wrappers/nn/reference/reference_kernels.h"
-#include "wrappers/nn/vectorised.h"
 
 namespace det::nn {
 

@@ -3,10 +3,10 @@
 #include <array>
 #include <cmath>
 
+#include "core/base/vectorised.h"
 #include "wrappers/nn/onednn/onednn_kernels.h"
 #include "wrappers/nn/onednn/shares.h"
 #include "wrappers/nn/reference/reference_kernels.h"
-#include "wrappers/nn/vectorised.h"
 
 namespace det::nn {
 

@@ -4,11 +4,11 @@
 #include <array>
 #include <cstdint>
 
+#include "core/base/vectorised.h"
 #include "wrappers/nn/onednn/onednn_kernels.h"
 #include "wrappers/nn/onednn/shares.h"
 #include "wrappers/nn/reference/reference_kernels.h"
 #include "wrappers/nn/reference/window_walk.h"
-#include "wrappers/nn/vectorised.h"
 
 namespace det::nn {
 

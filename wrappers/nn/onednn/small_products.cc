@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "core/base/vectorised.h"
 #include "wrappers/nn/row_arithmetic.h"
 #include "wrappers/nn/row_products.h"
-#include "wrappers/nn/vectorised.h"
 
 namespace det::nn {
 

@@ -1,6 +1,6 @@
 #include "core/base/half.h"
+#include "core/base/vectorised.h"
 #include "wrappers/nn/reference/reference_kernels.h"
-#include "wrappers/nn/vectorised.h"
 
 namespace det::nn {
 
