@@ -14,6 +14,11 @@ struct GradientTensor {
   bool is_sparse = false;  // made of rows, which the caller has spread out
 };
 
+// Of the cache: gradients begin with one.
+struct alignas(64) CacheLine {
+  char bytes[64];
+};
+
 class GradientLayout {
  public:
   struct Place {
@@ -31,8 +36,9 @@ class GradientLayout {
     size_t bytes() const { return count * bytes_of(dtype); }
   };
 
-  // A bucket is filled up to `threshold` bytes, by tensors in the order in which their gradients
-  // come: from the last to the first, as a backward pass makes them, or as listed.
+  // All lie in their order, each at the next CacheLine. A bucket is filled up
+  // to `threshold` bytes, by tensors in the order in which their gradients come: from the last to
+  // the first, as a backward pass makes them, or as listed.
   // `is_compressed`: float and double as half precision.
   GradientLayout(std::span<const GradientTensor> tensors, size_t threshold, bool last_first,
                  bool is_compressed);

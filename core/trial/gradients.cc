@@ -54,6 +54,14 @@ char *GradientAggregator::total_of(size_t index) {
                         : reduction_->buffer() + layout_.places()[index].offset;
 }
 
+std::span<char> GradientAggregator::memory() {
+  if (is_through() || options_.frequency > 1 || options_.compress || !reduction_ ||
+      !reduction_->stays())
+    return {};
+  if (choice_) choice_->see(reduction_->buffer(), layout_.size());  // not on a device from now on
+  return {reduction_->buffer(), layout_.size()};
+}
+
 void GradientAggregator::add(size_t index, const void *data, void *result) {
   check_addition(index);
   if (device_sums_) {
@@ -89,6 +97,7 @@ void GradientAggregator::add_in_process(size_t index, const void *data, void *re
 void GradientAggregator::add_to_total(size_t index, const void *data) {
   const GradientTensor &tensor = tensors_[index];
   if (is_compressing() && !totals_layout_) compress(index, data);
+  else if (data == total_of(index)) return;
   else if (!added_.is_in_period(index))
     convert(tensor.dtype, data, tensor.dtype, total_of(index), tensor.count, 1);
   else trial::add(tensor.dtype, total_of(index), data, tensor.count);

@@ -47,6 +47,11 @@ class GradientAggregator {
   size_t count() const { return tensors_.size(); }
   const GradientTensor &tensor(size_t index) const { return tensors_[index]; }
 
+  // Where gradients can be computed, and what comes of them be left, so that nothing is copied: all
+  // of them in their order, each at the next multiple of 64 bytes. Null where there is no such
+  // place. It stays as long as this.
+  std::span<char> memory();
+
   // A gradient of the current batch. It is read now; step() writes what comes of it to `result`,
   // which may be the same array. Each in memory of the process or of a CUDA device.
   void add(size_t index, const void *data, void *result);

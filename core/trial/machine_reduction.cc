@@ -1,5 +1,5 @@
-// Each machine by itself: its ranks put their gradients where all of them can read, each sums a
-// part of them, in the order of their ranks, and all read the parts. Machines then go through the
+// Each machine by itself: its ranks put their gradients where all of them reach them, and each sums
+// a part of them, in the order of their ranks, into the memory of all. Machines then go through the
 // chief, which sums in their order.
 #include <algorithm>
 #include <cstddef>
@@ -14,11 +14,14 @@ namespace det::trial {
 
 namespace {
 
-constexpr size_t page = 4096, line = 64;
+constexpr size_t page = 4096;
 
 // Up to that many bytes of all ranks each of them sums by itself: sooner done than waiting for the
 // others' parts.
 constexpr size_t most_by_itself = size_t{64} << 10U;
+
+// Of a sum, which the others get while it is in the cache.
+constexpr size_t piece = size_t{16} << 10U;
 
 constexpr size_t rounded(size_t size, size_t to) { return (size + to - 1) / to * to; }
 
@@ -35,14 +38,14 @@ class MachineReduction : public Reduction {
     if (shared_) {
       for (int rank = 0; rank < communicator.ranks().local_size; ++rank)
         buffers_.push_back(shared_.data() + static_cast<size_t>(rank) * size_of_rank());
-      if (is_small_) own_.resize(layout.size());
+      if (is_small_) own_.resize(layout.size() / sizeof(CacheLine));
       mine_ = static_cast<size_t>(communicator.ranks().local_rank);
     } else {
-      own_.resize(layout.size());
-      buffers_.push_back(own_.data());
+      own_.resize(layout.size() / sizeof(CacheLine));
+      buffers_.push_back(own_.data()->bytes);
     }
     is_alone_ = static_cast<int>(buffers_.size()) == communicator.ranks().size;
-    slice_ = rounded((layout.size() + buffers_.size() - 1) / buffers_.size(), line);
+    slice_ = rounded((layout.size() + buffers_.size() - 1) / buffers_.size(), sizeof(CacheLine));
   }
 
   char *buffer() override { return buffers_[mine_]; }
@@ -50,39 +53,26 @@ class MachineReduction : public Reduction {
   void reduce() override {
     if (sums_by_itself()) {
       const std::vector<const char *> summands(buffers_.begin(), buffers_.end());
-      sum_range(summands, own_.data(), 0, layout_.size(), divisor_);
+      sum_range(summands, own_.data()->bytes, 0, layout_.size(), divisor_);
       return;
     }
-    const size_t begin = std::min(layout_.size(), mine_ * slice_);
-    const size_t end = std::min(layout_.size(), begin + slice_);
     if (shared_) {
-      sum_range({buffers_.begin(), buffers_.end()}, buffer(), begin, end, is_alone_ ? divisor_ : 1);
+      sum_slice();
       meet();
     }
     if (!is_alone_) sum_machines();
   }
 
   void read(Dtype /*dtype*/, size_t offset, size_t size, char *into) const override {
-    if (!is_alone_) {
-      std::copy_n(total_->data() + offset, size, into);
-      return;
-    }
-    if (sums_by_itself()) {
-      std::copy_n(own_.data() + offset, size, into);
-      return;
-    }
-    while (size > 0) {
-      const size_t owner = offset / slice_;
-      const size_t part = std::min(size, (owner + 1) * slice_ - offset);
-      into = std::copy_n(buffers_[owner] + offset, part, into);
-      offset += part;
-      size -= part;
-    }
+    const char *from = sums_by_itself() ? own_.data()->bytes : buffers_[mine_];
+    if (!is_alone_) from = total_->data();
+    if (from + offset != into) std::copy_n(from + offset, size, into);
   }
+
+  bool stays() const override { return !sums_by_itself(); }
 
   void end() override {
     if (sums_by_itself()) return take_turns();
-    if (shared_) meet();
     if (total_) communicator_.spare_buffers()->give(std::move(*total_));
     total_.reset();
   }
@@ -115,6 +105,18 @@ class MachineReduction : public Reduction {
         });
     shared_.hide();
     if (std::ranges::count(opened, "") > 0) shared_ = {};
+  }
+
+  // This rank's part, into the memory of all ranks of a machine that is alone.
+  void sum_slice() {
+    const std::vector<const char *> summands(buffers_.begin(), buffers_.end());
+    const size_t end = std::min(layout_.size(), (mine_ + 1) * slice_);
+    for (size_t begin = mine_ * slice_; begin < end; begin += piece) {
+      const size_t size = std::min(piece, end - begin);
+      sum_range(summands, buffer(), begin, begin + size, is_alone_ ? divisor_ : 1);
+      for (char *of_rank : buffers_)
+        if (is_alone_ && of_rank != buffer()) std::copy_n(buffer() + begin, size, of_rank + begin);
+    }
   }
 
   // All ranks of the machine are here.
@@ -161,13 +163,14 @@ class MachineReduction : public Reduction {
   const bool is_small_;
   bool is_odd_ = false;  // turn
   comm::SharedMemory shared_;
-  std::vector<char> own_;  // where memory is not shared; or the sum that this rank made by itself
+  std::vector<CacheLine>
+      own_;  // where memory is not shared; or the sum that this rank made by itself
   std::vector<char *> buffers_;
   std::vector<const char *> parts_;
   size_t mine_ = 0;
-  size_t slice_ = line;   // of the sum, that one rank makes
-  bool is_alone_ = true;  // there is no other machine
-  comm::Message total_;   // of several
+  size_t slice_ = sizeof(CacheLine);  // of the sum, that one rank makes
+  bool is_alone_ = true;              // there is no other machine
+  comm::Message total_;               // of several
 };
 
 }  // namespace

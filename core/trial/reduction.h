@@ -22,8 +22,11 @@ class Reduction {
   virtual void start(const GradientLayout::Bucket & /*bucket*/) {}
   // Collective; all ranks have filled their buffers before any gets here.
   virtual void reduce() = 0;
-  // A part of the result, of one dtype, between reduce() and end().
+  // A part of the result, of one dtype, between reduce() and end(). Where buffer() stays where it
+  // is, `into` may be the same part of it.
   virtual void read(Dtype dtype, size_t offset, size_t size, char *into) const = 0;
+  // Whether buffer() is always the same.
+  virtual bool stays() const { return true; }
   // Collective. The buffer belongs to its rank again.
   virtual void end() {}
 };

@@ -13,7 +13,7 @@ class TransportReduction : public Reduction {
   TransportReduction(comm::Communicator &communicator, const GradientLayout &layout, double divisor)
       : communicator_(communicator),
         divisor_(divisor),
-        buffer_(std::make_unique<char[]>(layout.size())) {
+        lines_(std::make_unique<CacheLine[]>(layout.size() / sizeof(CacheLine))) {
     // What the transport needs for that it makes now, where all ranks are.
     float nothing = 0;
     communicator_.start_sum(reinterpret_cast<char *>(&nothing), 1, static_cast<int>(Dtype::f32));
@@ -21,15 +21,14 @@ class TransportReduction : public Reduction {
   }
   // A sum that has not ended still writes.
   ~TransportReduction() override {
-    if (is_summing_) static_cast<void>(buffer_.release());
+    if (is_summing_) static_cast<void>(lines_.release());
   }
 
-  char *buffer() override { return buffer_.get(); }
+  char *buffer() override { return reinterpret_cast<char *>(lines_.get()); }
 
   void start(const GradientLayout::Bucket &bucket) override {
     is_summing_ = true;
-    communicator_.start_sum(buffer_.get() + bucket.offset, bucket.count,
-                            static_cast<int>(bucket.dtype));
+    communicator_.start_sum(buffer() + bucket.offset, bucket.count, static_cast<int>(bucket.dtype));
   }
 
   void reduce() override {
@@ -39,13 +38,14 @@ class TransportReduction : public Reduction {
 
   // Divides meanwhile: once more through the buffer would cost as much as the copy.
   void read(Dtype dtype, size_t offset, size_t size, char *into) const override {
-    convert(dtype, buffer_.get() + offset, dtype, into, size / bytes_of(dtype), divisor_);
+    convert(dtype, reinterpret_cast<const char *>(lines_.get()) + offset, dtype, into,
+            size / bytes_of(dtype), divisor_);
   }
 
  private:
   comm::Communicator &communicator_;
   const double divisor_;
-  std::unique_ptr<char[]> buffer_;
+  std::unique_ptr<CacheLine[]> lines_;
   bool is_summing_ = false;
 };
 

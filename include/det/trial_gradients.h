@@ -86,6 +86,19 @@ DET_API det_status det_trial_gradients_create(det_distributed_context *distribut
                                               det_trial_gradients **out,
                                               det_error *err) DET_NOEXCEPT;
 
+/** Memory in which gradients can be computed, and what comes of them be applied, so that nothing is
+ * copied: det_trial_gradients_add() with its parts as `data` and as `result`. All tensors lie in
+ * it, in their order, each at the next multiple of 64 bytes. Where ranks compute on CUDA devices
+ * do not ask for it: NCCL is not taken then. Does not block.
+ * @param[out] out        Valid until it is freed, zeros at first; between a step and the next
+ *                        addition, and before the first one, the caller's. Elsewhere others write
+ *                        to it. NULL where there is none: several batches in a period, half
+ *                        precision, one rank, few gradients.
+ * @param[out] out_bytes  0 for none.
+ * @return DET_OK, DET_E_INVALID.   @since 0.1 */
+DET_API det_status det_trial_gradients_memory(det_trial_gradients *gradients, void **out,
+                                              size_t *out_bytes, det_error *err) DET_NOEXCEPT;
+
 /** Adds a gradient of the current batch. It is read before this returns. In the last batch of a
  * period a full bucket begins to be reduced, where the transport or NCCL sums. Does not wait for
  * others, except by NCCL where `gradients_are_complete` is 0: then it waits for the buckets that

@@ -55,6 +55,16 @@ static void impossible_arguments_are_refused(void **state) {
   assert_fails(det_trial_gradients_add(gradients, 0, NULL, &value, &f->err), DET_E_INVALID, "NULL");
   assert_fails(det_trial_gradients_add(gradients, 1, &value, &value, &f->err), DET_E_INVALID,
                "only 1 tensors");
+  void *memory = &value;
+  size_t bytes = 1;
+  assert_ok(det_trial_gradients_memory(gradients, &memory, &bytes, &f->err)); /* one process */
+  assert_null(memory);
+  assert_int_equal(bytes, 0);
+  assert_fails(det_trial_gradients_memory(gradients, NULL, &bytes, &f->err), DET_E_INVALID, "out");
+  assert_fails(det_trial_gradients_memory(gradients, &memory, NULL, &f->err), DET_E_INVALID,
+               "out_bytes");
+  assert_fails(det_trial_gradients_memory(NULL, &memory, &bytes, &f->err), DET_E_INVALID,
+               "gradients");
   assert_fails(det_trial_gradients_step(gradients, NULL, &f->err), DET_E_INVALID, "out_apply");
   assert_fails(det_trial_gradients_step(NULL, &apply, &f->err), DET_E_INVALID, "gradients");
   det_trial_gradients_free(gradients);

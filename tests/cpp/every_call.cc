@@ -116,6 +116,7 @@ void talk(const det::DistributedView &job, det::OnFailure on) {
 void add_up(const det::DistributedView &job, det::OnFailure on) {
   float gradient = 1;
   const det::GradientAggregator gradients(job, {{1, det::Dtype::f32}}, {}, on);
+  static_cast<void>(gradients.memory(on));
   gradients.add(0, &gradient, &gradient, on);
   static_cast<void>(gradients.step(on));
   static_cast<void>(det::average_metrics(job, "{}", 1.0, on));

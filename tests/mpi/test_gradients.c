@@ -45,22 +45,37 @@ static void set_value(void *data, det_dtype dtype, size_t at, double value) {
   else ((float *)data)[at] = (float)value;
 }
 
+/* Gradients are copied from arrays of their own, or computed where they are added up, if there is
+ * such a place. */
 static void train(det_distributed_context *job, const det_trial_gradients_options *options,
-                  det_dtype dtype) {
+                  det_dtype dtype, int in_place) {
   const int frequency = options->aggregation_frequency;
   const double tolerance = options->gradient_compression ? 2e-3 : 1e-6;
   const size_t width = dtype == DET_DTYPE_F64 ? sizeof(double) : sizeof(float);
   det_trial_gradient registered[tensors];
-  void *data[tensors];
+  void *data[tensors], *own[tensors];
   for (int i = 0; i < tensors; ++i) {
     det_trial_gradient_init(&registered[i]);
     registered[i].count = counts[i];
     registered[i].dtype = dtype;
-    data[i] = malloc(counts[i] * width);
+    data[i] = own[i] = malloc(counts[i] * width);
   }
   det_trial_gradients *gradients;
   check(det_trial_gradients_create(job, registered, tensors, options, &gradients, &err) == DET_OK,
         "create");
+  char *memory = NULL;
+  size_t bytes = 0;
+  if (in_place) {
+    check(det_trial_gradients_memory(gradients, (void **)&memory, &bytes, &err) == DET_OK,
+          "memory");
+    const int copies = size == 1 || frequency > 1 || options->gradient_compression;
+    check(!copies || memory == NULL, "no place where gradients are copied");
+    check(copies || options->reduction == DET_TRIAL_REDUCTION_AUTO || memory != NULL, "a place");
+  }
+  for (int i = 0; memory != NULL && i < tensors; ++i) {
+    data[i] = memory;
+    memory += (counts[i] * width + 63) / 64 * 64;
+  }
   for (int batch = 0; batch < periods * frequency; ++batch) {
     int32_t apply;
     for (int i = tensors - 1; i >= 0; --i) {
@@ -83,14 +98,14 @@ static void train(det_distributed_context *job, const det_trial_gradients_option
     }
   }
   det_trial_gradients_free(gradients);
-  for (int i = 0; i < tensors; ++i) free(data[i]);
+  for (int i = 0; i < tensors; ++i) free(own[i]);
 }
 
 /* As a framework does it that computes gradients on threads of its own. */
 static void *train_by_mpi(void *job) {
   det_trial_gradients_options options = DET_TRIAL_GRADIENTS_OPTIONS_INIT;
   options.reduction = DET_TRIAL_REDUCTION_TRANSPORT;
-  train(job, &options, DET_DTYPE_F32);
+  train(job, &options, DET_DTYPE_F32, 1);
   return NULL;
 }
 
@@ -196,8 +211,10 @@ int main(void) {
       options.gradient_compression = kind / 2;
       options.average_aggregated_gradients = kind != 1;
       options.tensor_fusion_threshold = kind == 0 ? 0 : 4096;
-      train(job, &options, DET_DTYPE_F32);
-      train(job, &options, DET_DTYPE_F64);
+      for (int in_place = 0; in_place < 2; ++in_place) {
+        train(job, &options, DET_DTYPE_F32, in_place);
+        train(job, &options, DET_DTYPE_F64, in_place);
+      }
       if (size > 1) expect_a_difference(job, options);
     }
   }

@@ -30,6 +30,35 @@ Floats gradient(size_t tensor, size_t count, int rank, int batch) {
   return values;
 }
 
+// Computes gradients where they are added up, all of a batch one after the other.
+std::vector<Floats> train_in_place(comm::Communicator &communicator,
+                                   const std::vector<GradientTensor> &tensors,
+                                   const GradientOptions &options, int batches) {
+  GradientAggregator gradients(communicator, tensors, options);
+  const std::span<char> memory = gradients.memory();
+  require(!memory.empty(), "there is a place for gradients");
+  require(std::ranges::count(memory, '\0') == std::ssize(memory), "of zeros");
+  std::vector<Floats> results;
+  for (int batch = 0; batch < batches; ++batch) {
+    char *begin = memory.data();
+    std::vector<std::span<float>> places;
+    for (const GradientTensor &tensor : tensors) {
+      places.emplace_back(reinterpret_cast<float *>(begin), tensor.count);
+      begin += (tensor.count * sizeof(float) + 63) / 64 * 64;
+    }
+    require(begin == memory.data() + memory.size(), "as much as they take");
+    for (size_t i = tensors.size(); i-- > 0;) {
+      std::ranges::copy(gradient(i, tensors[i].count, communicator.ranks().rank, batch),
+                        places[i].begin());
+      gradients.add(i, places[i].data(), places[i].data());
+    }
+    require(gradients.step(), "each batch is applied");
+    require(gradients.memory().data() == memory.data(), "the place stays where it is");
+    for (const std::span<float> &place : places) results.emplace_back(place.begin(), place.end());
+  }
+  return results;
+}
+
 // What every rank gets in `periods` periods of all tensors, one after the other.
 std::vector<Floats> train(comm::Communicator &communicator,
                           const std::vector<GradientTensor> &tensors,
@@ -163,6 +192,53 @@ void all_dtypes_are_added_up(void **) {
     }
   });
   assert_string_equal(outcome.all().c_str(), "");
+}
+
+// By every way that keeps them in one place.
+void gradients_added_up_where_they_are_computed_are_the_same(void **) {
+  const std::vector<GradientTensor> large = {
+      {70, Dtype::f32}, {0, Dtype::f32}, {50000, Dtype::f32}};
+  struct Job {
+    int nodes, per_node;
+    JobOptions options;
+  };
+  for (const Job &job :
+       {Job{1, 2, {}}, Job{1, 4, {}}, Job{2, 2, {}}, Job{1, 2, {.force_tcp = true}}})
+    for (const bool last_first : {true, false}) {
+      GradientOptions options;
+      options.last_first = last_first;
+      options.fusion_threshold = last_first ? 100 : 1000000;
+      const Outcome outcome = run_ranks(
+          job.nodes, job.per_node,
+          [&](comm::Communicator &communicator) {
+            const std::vector<Floats> copied = train(communicator, large, options, 3);
+            require(train_in_place(communicator, large, options, 3) == copied, "the same bits");
+          },
+          job.options);
+      assert_string_equal(outcome.all().c_str(), "");
+    }
+}
+
+// Where what is added up lies elsewhere, or in turns.
+void gradients_have_no_place_where_they_are_copied(void **) {
+  const std::vector<GradientTensor> large = {{50000, Dtype::f32}};
+  const Outcome outcome = run_ranks(1, 2, [&](comm::Communicator &communicator) {
+    const auto has_place = [&](const std::vector<GradientTensor> &tensors,
+                               const GradientOptions &options) {
+      return !GradientAggregator(communicator, tensors, options).memory().empty();
+    };
+    require(has_place(large, {}), "large ones");
+    require(!has_place({{5, Dtype::f32}}, {}), "few");
+    GradientOptions options;
+    options.compress = true;
+    require(!has_place(large, options), "half precision");
+    options.compress = false;
+    options.frequency = 2;
+    require(!has_place(large, options), "several batches");
+  });
+  assert_string_equal(outcome.all().c_str(), "");
+  const auto alone = comm::make_single_communicator();
+  assert_true(GradientAggregator(*alone, large, {}).memory().empty());
 }
 
 // A tensor without a gradient has none afterwards, and leaves nothing of an earlier period.
@@ -339,6 +415,8 @@ int test_gradients() {
       cmocka_unit_test(half_precision_between_ranks_is_close_and_the_same),
       cmocka_unit_test(large_gradients_stay_finite_in_half_precision),
       cmocka_unit_test(all_dtypes_are_added_up),
+      cmocka_unit_test(gradients_added_up_where_they_are_computed_are_the_same),
+      cmocka_unit_test(gradients_have_no_place_where_they_are_copied),
       cmocka_unit_test(what_has_no_gradient_gets_none),
       cmocka_unit_test(ranks_that_differ_all_hear_it),
       cmocka_unit_test(a_rank_that_fails_leaves_no_other_waiting),

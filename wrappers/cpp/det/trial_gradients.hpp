@@ -8,6 +8,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace det {
@@ -75,6 +76,12 @@ class GradientAggregator {
     gradients_.reset(made);
   }
 
+  // See det_trial_gradients_memory(): null and 0 where there is none.
+  [[nodiscard]] std::pair<void *, size_t> memory(OnFailure on = {}) const {
+    std::pair<void *, size_t> found{};
+    detail::call(on, det_trial_gradients_memory, gradients_.get(), &found.first, &found.second);
+    return found;
+  }
   // Read now; step() writes what comes of it to `result`, which may be the same array.
   void add(size_t index, const void *data, void *result, OnFailure on = {}) const {
     detail::call(on, det_trial_gradients_add, gradients_.get(), index, data, result);

@@ -687,6 +687,7 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "det_trial_gradient_init": (None, (POINTER(det_trial_gradient), )),
     "det_trial_gradients_options_init": (None, (POINTER(det_trial_gradients_options), )),
     "det_trial_gradients_create": (c_int32, (c_void_p, POINTER(det_trial_gradient), c_size_t, POINTER(det_trial_gradients_options), POINTER(c_void_p), POINTER(det_error), )),
+    "det_trial_gradients_memory": (c_int32, (c_void_p, POINTER(c_void_p), POINTER(c_size_t), POINTER(det_error), )),
     "det_trial_gradients_add": (c_int32, (c_void_p, c_size_t, c_void_p, c_void_p, POINTER(det_error), )),
     "det_trial_gradients_step": (c_int32, (c_void_p, POINTER(c_int32), POINTER(det_error), )),
     "det_trial_gradients_free": (None, (c_void_p, )),
