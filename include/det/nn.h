@@ -195,6 +195,19 @@ DET_API det_status det_nn_model_observe_gradients(det_nn_model *model,
                                                   det_nn_step_callback on_step, void *user_data,
                                                   det_error *err) DET_NOEXCEPT;
 
+/** Has gradients computed in memory of the caller's from the next step on, where ranks add them up
+ * without copying (det_trial_gradients_memory()): those of all weights that are trained, in the
+ * order of det_nn_model_weights(), each at the next multiple of 64 bytes. What was prepared for
+ * shapes of batches is prepared anew.
+ * @param[in] memory  At a multiple of 64 bytes. The caller keeps it until the model is freed or
+ *                    this is called again. NULL: the model's own memory again, as at first.
+ * @param[in] bytes   Of `memory`.
+ * @return DET_OK; DET_E_INVALID (too few bytes, or where no gradient can begin); DET_E_UNSUPPORTED
+ * (whatever `memory` is: the back end computes in memory of its own, such as a GPU's); DET_E_STATE
+ * (no weights yet), DET_E_NOMEM.   @since 0.1 */
+DET_API det_status det_nn_model_place_gradients(det_nn_model *model, void *memory, size_t bytes,
+                                                det_error *err) DET_NOEXCEPT;
+
 /** Writes all weights into a safetensors file, under their names. It replaces what is there:
  * written aside, synced, renamed. One rank calls it.
  * @return DET_OK, DET_E_INVALID, DET_E_STATE (no weights yet), DET_E_IO and the like.   @since 0.1

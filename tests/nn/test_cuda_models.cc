@@ -55,6 +55,13 @@ void test_gradients_may_be_observed(void **) {
   }
 }
 
+void test_gradients_stay_in_memory_of_the_gpu(void **) {
+  Model model(model_of_images(), {1, emulated_cuda()});
+  alignas(64) std::byte memory[64];
+  expect_error(Code::unsupported, [&] { model.place_gradients({}); });
+  expect_error(Code::unsupported, [&] { model.place_gradients(memory); });
+}
+
 // By whoever is told of a gradient, or of all of them.
 void test_a_step_that_is_refused_has_not_been(void **) {
   ModelPair pair(model_of_images(), by_adam, emulated_cuda());
@@ -154,6 +161,7 @@ int test_cuda_models() {
   using namespace det::test;
   const CMUnitTest tests[] = {
       cmocka_unit_test(test_gradients_may_be_observed),
+      cmocka_unit_test(test_gradients_stay_in_memory_of_the_gpu),
       cmocka_unit_test(test_a_step_that_is_refused_has_not_been),
       cmocka_unit_test(test_weights_and_state_go_through_files),
       cmocka_unit_test(test_models_may_take_turns),

@@ -178,6 +178,53 @@ static void gradients_are_told_last_layer_first(void **state) {
   det_nn_model_free(model);
 }
 
+static int32_t note_place(size_t index, float *gradient, size_t count, void *user_data) {
+  ((float **)user_data)[index] = gradient;
+  (void)count;
+  return 0;
+}
+
+static void gradients_are_computed_where_they_are_wanted(void **state) {
+  (void)state;
+  static _Alignas(64) float memory[4096];
+  det_error err = DET_ERROR_INIT;
+  struct records r;
+  fill(&r);
+  float *places[4];
+  det_nn_model *usual = make_model(3, &err), *placed = make_model(3, &err);
+  assert_ok(det_nn_model_observe_gradients(placed, note_place, NULL, places, &err), &err);
+  assert_ok(det_nn_model_train_on_batch(usual, &r.batch, &err), &err);
+  assert_ok(det_nn_model_train_on_batch(placed, &r.batch, &err), &err);
+  assert_true(places[0] != memory);
+  memset(memory, -1, sizeof memory);
+  assert_ok(det_nn_model_place_gradients(placed, memory, sizeof memory, &err), &err);
+  for (int turn = 0; turn < 3; ++turn) {
+    if (turn == 2) assert_ok(det_nn_model_place_gradients(placed, NULL, 0, &err), &err);
+    assert_ok(det_nn_model_train_on_batch(usual, &r.batch, &err), &err);
+    assert_ok(det_nn_model_train_on_batch(placed, &r.batch, &err), &err);
+    const float *next = memory;
+    for (size_t i = 0; i < 4; ++i) {
+      const det_tensor *one = NULL, *other = NULL;
+      size_t count = 0, elements = 1;
+      assert_ok(det_nn_model_weights(usual, &one, &count, &err), &err);
+      assert_ok(det_nn_model_weights(placed, &other, &count, &err), &err);
+      for (size_t d = 0; d < one[i].dimensions; ++d) elements *= (size_t)one[i].shape[d];
+      assert_memory_equal(one[i].data, other[i].data, elements * sizeof(float));
+      assert_int_equal(places[i] == next, turn < 2);
+      next += (elements + 15) / 16 * 16;
+    }
+  }
+  assert_int_equal(det_nn_model_place_gradients(placed, memory + 1, sizeof memory - 4, &err),
+                   DET_E_INVALID);
+  assert_non_null(strstr(err.message, "multiple of 64"));
+  assert_int_equal(det_nn_model_place_gradients(placed, memory, 64, &err), DET_E_INVALID);
+  assert_non_null(strstr(err.message, "it has 64 bytes, and they take"));
+  assert_ok(det_nn_model_train_on_batch(placed, &r.batch, &err), &err);
+  assert_true(places[0] != memory);
+  det_nn_model_free(usual);
+  det_nn_model_free(placed);
+}
+
 static void files_are_written_and_read(void **state) {
   (void)state;
   det_error err = DET_ERROR_INIT;
@@ -249,6 +296,7 @@ int main(void) {
       cmocka_unit_test(a_model_trains_and_predicts),
       cmocka_unit_test(what_is_restored_goes_on_bit_for_bit),
       cmocka_unit_test(gradients_are_told_last_layer_first),
+      cmocka_unit_test(gradients_are_computed_where_they_are_wanted),
       cmocka_unit_test(files_are_written_and_read),
       cmocka_unit_test(what_cannot_be_is_refused),
   };

@@ -38,6 +38,7 @@ static void a_model_that_is_null_is_refused(void **state) {
   expect(DET_E_INVALID, det_nn_model_set_steps(NULL, 0, 0, err));
   expect(DET_E_INVALID, det_nn_model_set_learning_rate(NULL, 0.1, err));
   expect(DET_E_INVALID, det_nn_model_observe_gradients(NULL, NULL, NULL, NULL, err));
+  expect(DET_E_INVALID, det_nn_model_place_gradients(NULL, NULL, 0, err));
   expect(DET_E_INVALID, det_nn_model_save_weights(NULL, "w", err));
   expect(DET_E_INVALID, det_nn_model_load_weights(NULL, "w", err));
   expect(DET_E_INVALID, det_nn_model_save_training_state(NULL, "s", err));

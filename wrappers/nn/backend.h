@@ -65,6 +65,8 @@ class Backend {
   // waits for all of it. The process reads and writes arrays after that only. Throws what went
   // wrong meanwhile.
   virtual void synchronize() {}
+  // Whether kernels can be given arrays anywhere in the process, and not only in allocate()'s.
+  virtual bool reaches_process() const { return true; }
   // What optimizers compute with, on arrays of this back end. Its work comes after that of kernels
   // which were asked before, and before that of those which are asked later.
   virtual WeightArithmetic &arithmetic() { return host_arithmetic(); }

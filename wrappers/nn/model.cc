@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "core/base/error.h"
 #include "core/base/json.h"
@@ -89,6 +90,28 @@ class Model::FirstBatch {
   Model &model_;
   bool is_first_;
 };
+
+void Model::place_gradients(std::span<std::byte> memory) {
+  check_built();
+  const std::string tried =
+      "computing the gradients of the model '" + graph_->name() + "' in memory that was given: ";
+  const ArrayType type = weights_.gradients().type();
+  if (!backend_->reaches_process())
+    throw Error(Code::unsupported,
+                tried + "the back end '" + backend_->name() + "' has memory of its own");
+  if (memory.empty()) {
+    weights_.move_gradients(Array(type));
+  } else {
+    if (reinterpret_cast<uintptr_t>(memory.data()) % Weights::alignment != 0)
+      throw Error(Code::invalid, tried + "it begins at no multiple of 64 bytes");
+    if (memory.size() < bytes_of(type))
+      throw Error(Code::invalid, tried + "it has " + std::to_string(memory.size()) +
+                                     " bytes, and they take " + std::to_string(bytes_of(type)));
+    std::memset(memory.data(), 0, bytes_of(type));
+    weights_.move_gradients(Array::borrowed(type, memory.data()));
+  }
+  plans_.clear();  // they have gradients where those were
+}
 
 Model::Compiled &Model::compiled() const {
   if (!compiled_)

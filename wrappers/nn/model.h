@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -67,6 +68,10 @@ class Model {
     std::function<bool()> on_step;
   };
   void observe_gradients(GradientObserver observer) { observer_ = std::move(observer); }
+  // Has gradients computed in memory of somebody else, who keeps it, from the next step on: those
+  // of all trained weights in their order, each at the next multiple of 64 bytes. Without any, in
+  // memory of the model's again.
+  void place_gradients(std::span<std::byte> memory);
 
   // One step. Afterwards metrics() has them of all batches since reset_metrics().
   void train_on_batch(const Batch &batch);

@@ -9,11 +9,9 @@ namespace det::nn {
 
 namespace {
 
-constexpr size_t weight_alignment = 64;
-
 size_t aligned_bytes(const Weight &weight) {
   const size_t bytes = bytes_of({weight.options.shape, Dtype::f32});
-  return (bytes + weight_alignment - 1) / weight_alignment * weight_alignment;
+  return (bytes + Weights::alignment - 1) / Weights::alignment * Weights::alignment;
 }
 
 // Throws Code::no_memory where so many cannot be counted.
@@ -52,6 +50,12 @@ Array Weights::beside(const Weight &weight, const Array &all) const {
   const auto *first = static_cast<const std::byte *>(trained_.raw());
   const auto offset = static_cast<const std::byte *>(weight.value.raw()) - first;
   return Array(weight.value.type(), all, static_cast<size_t>(offset));
+}
+
+void Weights::move_gradients(Array to) {
+  gradients_ = std::move(to);
+  for (Weight &weight : weights_)
+    if (weight.options.is_trained) weight.gradient = beside(weight, gradients_);
 }
 
 void Weights::keep_others() {

@@ -31,6 +31,8 @@ struct Weight {
 
 class Weights {
  public:
+  static constexpr size_t alignment = 64;  // of each, in bytes
+
   // The one of this name, or a new one. Throws Code::invalid where it has another shape, and
   // Code::state where no more can be added.
   size_t find_or_add(const std::string &name, const WeightOptions &options);
@@ -39,6 +41,8 @@ class Weights {
   // more can be added. Memory is that of the back end, where there is one.
   void settle(uint64_t seed, Backend *backend = nullptr);
   bool is_settled() const { return is_settled_; }
+  // Has gradients lie in this array, of the size of gradients(), from now on.
+  void move_gradients(Array to);
 
   const std::vector<Weight> &all() const { return weights_; }
   const Weight &at(size_t index) const { return weights_.at(index); }

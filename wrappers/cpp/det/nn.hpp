@@ -173,6 +173,10 @@ class Model {
     det::detail::call(on, det_nn_model_observe_gradients, model_.get(), on_gradient, on_step,
                       user_data);
   }
+  // As in det/nn.h.
+  void place_gradients(void *memory, size_t bytes, OnFailure on = {}) const {
+    det::detail::call(on, det_nn_model_place_gradients, model_.get(), memory, bytes);
+  }
 
   [[nodiscard]] det_nn_model *capi() const noexcept { return model_.get(); }
 

@@ -294,6 +294,14 @@ det_status det_nn_model_observe_gradients(det_nn_model *model, det_nn_gradient_c
   });
 }
 
+det_status det_nn_model_place_gradients(det_nn_model *model, void *memory, size_t bytes,
+                                        det_error *err) noexcept {
+  return guarded(err, [&] {
+    if (memory == nullptr) bytes = 0;
+    deref(model, "model").impl.place_gradients({static_cast<std::byte *>(memory), bytes});
+  });
+}
+
 det_status det_nn_model_save_weights(const det_nn_model *model, const char *path,
                                      det_error *err) noexcept {
   return guarded(err, [&] { det::nn::save_weights(deref(model, "model").impl, path_from(path)); });

@@ -26,6 +26,8 @@ class CudaBackend : public Backend {
                       operation);
   }
 
+  bool reaches_process() const override { return false; }
+
   std::shared_ptr<std::byte> allocate(size_t bytes) override {
     context_->use();
     std::shared_ptr<std::byte> memory = context_->device_memory().allocate(bytes);

@@ -23,11 +23,13 @@ namespace trials {
   return options;
 }
 
-// Adds up the gradients of a model as they come. It and the model stay where they are.
+// Adds up the gradients of a model as they come. The model outlives it, and both stay where they
+// are.
 class Ranks {
  public:
   // All ranks in step. One rank that applies each batch has nothing to add up.
-  Ranks(const DistributedView &job, const nn::Model &model, GradientOptions options) : job_(job) {
+  Ranks(const DistributedView &job, const nn::Model &model, GradientOptions options)
+      : job_(job), model_(model) {
     std::vector<Tensor> state = model.weights();
     std::vector<Gradient> gradients;
     for (size_t i = 0; i < state.size(); ++i) {
@@ -40,7 +42,14 @@ class Ranks {
     broadcast_arrays(job, state);
     options.gradients_are_complete = true;  // the model says so of what it tells of
     gradients_.emplace(job, gradients, options);
+    place_gradients();
     model.observe_gradients(on_gradient, on_step, this);
+  }
+  ~Ranks() {
+    if (!gradients_) return;
+    Failure failure;  // of a model that has failed
+    model_.observe_gradients(nullptr, nullptr, nullptr, failure);
+    if (is_placed_) model_.place_gradients(nullptr, 0, failure);
   }
   Ranks(const Ranks &) = delete;
   Ranks &operator=(const Ranks &) = delete;
@@ -69,6 +78,17 @@ class Ranks {
   }
 
  private:
+  // Where they are added up, so that they need not be copied; a GPU has them elsewhere.
+  void place_gradients() {
+    Failure elsewhere;
+    model_.place_gradients(nullptr, 0, elsewhere);
+    if (elsewhere) return;
+    const auto [memory, bytes] = gradients_->memory();
+    if (memory == nullptr) return;
+    model_.place_gradients(memory, bytes);
+    is_placed_ = true;
+  }
+
   static int32_t on_gradient(size_t index, float *gradient, size_t, void *user_data) {
     auto &self = *static_cast<Ranks *>(user_data);
     return self.guarded([&] {
@@ -91,6 +111,8 @@ class Ranks {
   }
 
   DistributedView job_;
+  const nn::Model &model_;
+  bool is_placed_ = false;
   std::vector<size_t> places_;  // of each weight among those that are trained
   std::optional<GradientAggregator> gradients_;
   std::exception_ptr failure_;
