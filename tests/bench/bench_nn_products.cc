@@ -1,7 +1,7 @@
-// Convolutions and products of matrices of the layers engine against the primitives of oneDNN that
-// they are made of, as its own benchmark calls those: in whichever layouts it likes best, already
-// laid out. Forward and both ways backward; both use as many threads. The medians of turns that go
-// round.
+// Dense layers, products of matrices and convolutions of the layers engine against oneDNN's own
+// primitives for the same, as its benchmark calls those: in whichever layouts they like best,
+// already laid out. Forward and both ways backward; both use as many threads. The medians of turns
+// that go round.
 #include <cmath>
 #include <functional>
 
@@ -94,26 +94,71 @@ void compare(const std::string &name, const std::vector<Primitive> &primitives,
               ratio >= budget ? "met" : "missed");
 }
 
-void product(int64_t rows, int64_t in, int64_t out) {
-  const auto describe = [](const Shape &x, const Shape &y, const Shape &z, bool has_bias) {
-    return describe_product(context->engine, any_of(x), any_of(y),
-                            has_bias ? any_of({1, z[1]}) : MemoryDesc(), any_of(z),
-                            usual_attributes());
-  };
+// oneDNN's fully connected layer: the same as a dense one, with its bias.
+struct InnerProduct {
+  dnnl::inner_product_forward::primitive_desc forward;
+  dnnl::inner_product_backward_data::primitive_desc of_input;
+  dnnl::inner_product_backward_weights::primitive_desc of_kernel;
+};
+
+InnerProduct describe_inner_product(int64_t rows, int64_t in, int64_t out) {
+  using dnnl::prop_kind;
+  const MemoryDesc x = any_of({rows, in}), y = any_of({rows, out}), kernel = any_of({out, in}),
+                   bias = any_of({out});
+  const dnnl::engine &engine = context->engine;
+  const dnnl::primitive_attr attributes = usual_attributes();
+#if DNNL_VERSION_MAJOR >= 3
+  const dnnl::inner_product_forward::primitive_desc forward(engine, prop_kind::forward_training, x,
+                                                            kernel, bias, y, attributes);
+  return {forward,
+          {engine, x, kernel, y, forward, attributes},
+          {engine, x, kernel, bias, y, forward, attributes}};
+#else
+  const dnnl::inner_product_forward::primitive_desc forward(
+      {prop_kind::forward_training, x, kernel, bias, y}, attributes, engine);
+  return {forward,
+          {{x, kernel, y}, attributes, engine, forward},
+          {{x, kernel, bias, y}, attributes, engine, forward}};
+#endif
+}
+
+void dense(int64_t rows, int64_t in, int64_t out) {
+  const auto [forward, of_input, of_kernel] = describe_inner_product(rows, in, out);
   std::vector<Primitive> primitives;
-  const auto add = [&](const Shape &x, const Shape &y, const Shape &z, bool has_bias) {
-    const auto prepared = describe(x, y, z, has_bias);
+  primitives.emplace_back(dnnl::inner_product_forward(forward), forward)
+      .with(DNNL_ARG_SRC, forward.src_desc())
+      .with(DNNL_ARG_WEIGHTS, forward.weights_desc())
+      .with(DNNL_ARG_BIAS, forward.bias_desc())
+      .with(DNNL_ARG_DST, forward.dst_desc());
+  primitives.emplace_back(dnnl::inner_product_backward_data(of_input), of_input)
+      .with(DNNL_ARG_DIFF_DST, of_input.diff_dst_desc())
+      .with(DNNL_ARG_WEIGHTS, of_input.weights_desc())
+      .with(DNNL_ARG_DIFF_SRC, of_input.diff_src_desc());
+  primitives.emplace_back(dnnl::inner_product_backward_weights(of_kernel), of_kernel)
+      .with(DNNL_ARG_SRC, of_kernel.src_desc())
+      .with(DNNL_ARG_DIFF_DST, of_kernel.diff_dst_desc())
+      .with(DNNL_ARG_DIFF_WEIGHTS, of_kernel.diff_weights_desc())
+      .with(DNNL_ARG_DIFF_BIAS, of_kernel.diff_bias_desc());
+  compare("dense " + text_of(Shape{rows, in, out}), primitives,
+          {DenseOp{}, {{{rows, in}}, {{in, out}}, {{out}}}});
+}
+
+void product(int64_t count, int64_t rows, int64_t in, int64_t out) {
+  std::vector<Primitive> primitives;
+  const auto add = [&](int64_t m, int64_t k, int64_t n) {
+    const auto prepared =
+        describe_product(context->engine, any_of({count, m, k}), any_of({count, k, n}),
+                         MemoryDesc(), any_of({count, m, n}), usual_attributes());
     primitives.emplace_back(dnnl::matmul(prepared), prepared)
         .with(DNNL_ARG_SRC, prepared.src_desc())
         .with(DNNL_ARG_WEIGHTS, prepared.weights_desc())
         .with(DNNL_ARG_DST, prepared.dst_desc());
-    if (has_bias) primitives.back().with(DNNL_ARG_BIAS, prepared.bias_desc());
   };
-  add({rows, in}, {in, out}, {rows, out}, true);
-  add({rows, out}, {out, in}, {rows, in}, false);
-  add({in, rows}, {rows, out}, {in, out}, false);
-  const auto text = std::to_string(rows) + " x " + std::to_string(in) + " x " + std::to_string(out);
-  compare("product " + text, primitives, {DenseOp{}, {{{rows, in}}, {{in, out}}, {{out}}}});
+  add(rows, in, out);
+  add(rows, out, in);
+  add(in, rows, out);
+  compare("product " + text_of(Shape{count, rows, in, out}), primitives,
+          {BatchedMatMulOp{}, {{{count, rows, in}}, {{count, in, out}}}});
 }
 
 void convolution(int64_t batch, int64_t side, int64_t in, int64_t out, int64_t size) {
@@ -154,12 +199,14 @@ void convolution(int64_t batch, int64_t side, int64_t in, int64_t out, int64_t s
 }  // namespace
 
 int main() {
-  product(64, 784, 128);
-  product(1024, 784, 128);
-  product(512, 64, 256);
-  product(512, 256, 64);
-  product(64, 1600, 128);
-  product(1024, 1024, 1024);
+  dense(64, 784, 128);
+  dense(1024, 784, 128);
+  dense(512, 64, 256);
+  dense(512, 256, 64);
+  dense(64, 1600, 128);
+  dense(1024, 1024, 1024);
+  product(1, 1024, 1024, 1024);
+  product(64, 32, 16, 32);
   convolution(64, 28, 1, 32, 3);
   convolution(64, 13, 32, 64, 3);
   convolution(8, 56, 64, 64, 3);
