@@ -4,7 +4,7 @@
 # DETCORE_VENV_OBJECTS name some that are elsewhere, and are used as they are.
 #
 # `python_env.sh cuda` makes .venv-cuda, where no CUDA toolkit is found: compiler, headers and libraries, for
-# libdetnn-cuda.
+# libdetnn-cuda. `python_env.sh torch` makes .venv-torch, of PyTorch 2, for the benchmark of the layers engine.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -53,6 +53,10 @@ make_horovod() {
 
 if [ "${1:-}" = cuda ]; then
   $python wrappers/nn/cuda/find_cuda.py . >/dev/null 2>&1 || make .venv-cuda tests/python/requirements-cuda.txt
+  exit
+fi
+if [ "${1:-}" = torch ]; then
+  make .venv-torch tests/python/requirements-torch.txt
   exit
 fi
 [ -n "${DETCORE_VENV:-}" ] || make .venv tests/python/requirements.txt tests/python/requirements-any-python.txt

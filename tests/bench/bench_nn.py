@@ -2,7 +2,7 @@
 """Steps of the layers engine against PyTorch and TensorFlow, each also compiled: bench_nn.py NN_STEPS [PYTHON [TORCH_PYTHON]].
 
 PYTHON has TensorFlow, such as that of .venv-integrations, and TORCH_PYTHON has PyTorch 2, such as that of .venv-torch, which
-`scripts/python_env.sh torch` makes; without it PYTHON's is taken. A rival that there is not is left out. All use as many threads as
+`scripts/python_env.sh torch` makes; where there is none PYTHON's is taken. A rival that there is not is left out. All use as many threads as
 the process may; the turns go round, and of each the median of its medians is printed. Memory is the most that a
 process has had in the last turn, and how much of it came after its libraries were loaded."""
 
@@ -36,8 +36,9 @@ def memory_line(memory):
     return "memory: " + ", ".join(parts) + (f"; budget the least: {verdict(is_met)}" if rivals else "")
 
 
-def main(steps, python=sys.executable, torch_python=None):
-    pythons = {"torch": torch_python or python, "inductor": torch_python or python, "eager": python, "tf": python, "xla": python}
+def main(steps, python=sys.executable, torch_python=sys.executable):
+    of_torch = torch_python if pathlib.Path(torch_python).exists() else python
+    pythons = {"torch": of_torch, "inductor": of_torch, "eager": python, "tf": python, "xla": python}
     for model, batch, count in CASES:
         turns = {"ours": []}
         firsts, memory = [], {}
