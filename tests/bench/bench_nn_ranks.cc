@@ -1,9 +1,11 @@
-// Steps of models over the ranks of an MPI job, a thread each, against those of one rank alone:
+// Steps of models over the ranks of an MPI job, a thread each, against those of each rank alone,
+// whose processors may differ:
 //
 //   mpirun -n 2 bench_nn_ranks
 //
-// Each rank has as many records as the one has alone, and waits for the slowest. Turns go round,
-// and medians are printed: how many times the records of one rank the ranks train in a second.
+// Each rank has as many records as alone, and together they wait for the slowest. Turns go round,
+// and medians are printed: how many times the records of one rank, in the mean of them, the ranks
+// train in a second.
 #include <det/mpi.hpp>
 #include <det/trials/ranks.hpp>
 
@@ -40,15 +42,21 @@ void compare(const det::DistributedView &job, const char *name, int64_t batch, i
   std::vector<double> one, all;
   for (int turn = 0; turn < turns; ++turn) {
     const auto step = [&] { alone.model.train_on_batch(alone.records); };
-    one.push_back(seconds_of(step, job.rank() == 0 ? steps : 0));
+    for (int32_t rank = 0; rank < job.size(); ++rank) {
+      const double seconds = seconds_of(step, job.rank() == rank ? steps : 0);
+      if (job.rank() == rank) one.push_back(seconds);
+    }
     all.push_back(
         seconds_of([&] { ranks.train_on_batch(together.model, together.records); }, steps));
   }
+  double records = 1 / median(one);  // of all ranks alone
+  MPI_Allreduce(MPI_IN_PLACE, &records, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   if (job.rank() != 0) return;
-  const double times = job.size() * median(one) / median(all);
+  const double seconds_alone = job.size() / records;
+  const double times = job.size() * seconds_alone / median(all);
   std::printf("%-11s at %4lld a rank: alone %9.1f us, %d ranks %9.1f us: %5.2f times the records",
-              name, static_cast<long long>(batch), median(one) * 1e6, job.size(), median(all) * 1e6,
-              times);
+              name, static_cast<long long>(batch), seconds_alone * 1e6, job.size(),
+              median(all) * 1e6, times);
   if (job.size() == 2)
     std::printf("   budget %.1f: %s", budget_of_two, times >= budget_of_two ? "met" : "missed");
   std::printf("\n");
