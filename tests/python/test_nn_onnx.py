@@ -27,6 +27,8 @@ ACTIVATIONS = [
     "swish",
     "gelu",
     "softmax",
+    "log_softmax",
+    "mish",
 ]
 
 

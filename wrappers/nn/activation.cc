@@ -16,7 +16,7 @@ struct Named {
 };
 
 // The first name of each is the one that is written. "gelu" is exact, as in Keras.
-constexpr std::array<Named, 15> names{{{"linear", Activation::linear},
+constexpr std::array<Named, 16> names{{{"linear", Activation::linear},
                                        {"relu", Activation::relu},
                                        {"relu6", Activation::relu6},
                                        {"sigmoid", Activation::sigmoid},
@@ -30,12 +30,13 @@ constexpr std::array<Named, 15> names{{{"linear", Activation::linear},
                                        {"silu", Activation::silu},
                                        {"swish", Activation::silu},
                                        {"gelu", Activation::gelu},
+                                       {"mish", Activation::mish},
                                        {"leaky_relu", Activation::leaky_relu}}};
 
 }  // namespace
 
 Activation activation_named(std::string_view name, const std::string &where) {
-  std::vector<std::string> known{"softmax"};
+  std::vector<std::string> known{"softmax", "log_softmax"};
   for (const Named &named : names) {
     if (name == named.name) return named.activation;
     known.emplace_back(named.name);

@@ -21,12 +21,13 @@ enum class Activation {
   silu,
   gelu,
   gelu_approximate,
+  mish,
   leaky_relu,
 };
 
 // Keras' names, and those that are said for them ("swish"). Throws Code::invalid, with the nearest
-// name, for one that there is not; `where` says whose it is. Softmax looks at a whole axis and is
-// an operation of its own.
+// name, for one that there is not; `where` says whose it is. Softmax and log_softmax look at a
+// whole axis and are an operation of their own.
 Activation activation_named(std::string_view name, const std::string &where);
 const char *name_of(Activation activation);
 

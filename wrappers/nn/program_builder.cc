@@ -104,7 +104,8 @@ std::optional<Value> ProgramBuilder::before_softmax(Value value) const {
   const Program::Step *step = producer(value);
   if (step != nullptr && std::holds_alternative<RoundingOp>(step->operation))
     step = producer(step->inputs.at(0));
-  if (step == nullptr || !std::holds_alternative<SoftmaxOp>(step->operation)) return std::nullopt;
+  const auto *softmax = step == nullptr ? nullptr : std::get_if<SoftmaxOp>(&step->operation);
+  if (softmax == nullptr || softmax->is_logarithm) return std::nullopt;
   return step->inputs.at(0);
 }
 

@@ -16,6 +16,8 @@ OperationCases elementwise_cases() {
   cases.push_back({"scale", ScaleOp{-2.5F}, {floats({2, 9})}});
   cases.push_back({"softmax", SoftmaxOp{}, {floats({3, 6})}});
   cases.push_back({"softmax of many rows", SoftmaxOp{}, {floats({40, 2, 33})}});
+  cases.push_back({"logarithm of a softmax", SoftmaxOp{true}, {floats({3, 6})}});
+  cases.push_back({"logarithm of a softmax of many rows", SoftmaxOp{true}, {floats({40, 2, 33})}});
   for (const Activation activation : {Activation::sigmoid, Activation::tanh, Activation::softplus,
                                       Activation::silu, Activation::gelu})
     cases.push_back({std::string("of many ") + name_of(activation),

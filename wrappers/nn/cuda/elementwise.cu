@@ -60,12 +60,15 @@ class SoftmaxKernel : public CudaKernel<SoftmaxOp> {
     const float *all_x = input(0).data();
     float *all_y = output().data();
     const size_t length = length_;
+    const bool is_logarithm = op_.is_logarithm;
     for_each_row(*context_, rows_, length, [=] DET_DEVICE(const RowGroup &group, size_t row) {
       const float *x = all_x + row * length;
       float *y = all_y + row * length;
       const float largest = group.largest(length, [&](size_t i) { return x[i]; });
       const float sum = group.sum(length, [&](size_t i) { return y[i] = expf(x[i] - largest); });
-      group.each(length, [&](size_t i) { y[i] /= sum; });
+      const float log_of_sum = logf(sum);
+      group.each(length,
+                 [&](size_t i) { y[i] = is_logarithm ? x[i] - largest - log_of_sum : y[i] / sum; });
     });
   }
 
@@ -74,12 +77,16 @@ class SoftmaxKernel : public CudaKernel<SoftmaxOp> {
     const float *all_dy = output_gradient().data();
     float *all_dx = input_gradient(0).data();
     const size_t length = length_;
+    const bool is_logarithm = op_.is_logarithm;
     for_each_row(*context_, rows_, length, [=] DET_DEVICE(const RowGroup &group, size_t row) {
       const float *y = all_y + row * length;
       const float *dy = all_dy + row * length;
       float *dx = all_dx + row * length;
-      const float sum = group.sum(length, [&](size_t i) { return y[i] * dy[i]; });
-      group.each(length, [&](size_t i) { dx[i] = y[i] * (dy[i] - sum); });
+      const float sum =
+          group.sum(length, [&](size_t i) { return is_logarithm ? dy[i] : y[i] * dy[i]; });
+      group.each(length, [&](size_t i) {
+        dx[i] = is_logarithm ? dy[i] - expf(y[i]) * sum : y[i] * (dy[i] - sum);
+      });
     });
   }
 

@@ -43,8 +43,9 @@ OnnxStep::Names OnnxStep::operator()(const ScaleOp &op) {
   return {graph_.add("Add", {scaled, graph_.constant(op.offset)})};
 }
 
-OnnxStep::Names OnnxStep::operator()(const SoftmaxOp &) {
-  return {graph_.add("Softmax", {inputs_[0]}, {{"axis", int64_t{-1}}})};
+OnnxStep::Names OnnxStep::operator()(const SoftmaxOp &op) {
+  return {graph_.add(op.is_logarithm ? "LogSoftmax" : "Softmax", {inputs_[0]},
+                     {{"axis", int64_t{-1}}})};
 }
 
 OnnxStep::Names OnnxStep::operator()(const EmbeddingOp &) {
@@ -117,6 +118,8 @@ std::string OnnxStep::activated(Activation activation, float alpha, const std::s
       const std::string sum = graph_.add("Add", {x, times(cube, 0.044715F)});
       return half_of(graph_.add("Tanh", {times(sum, 0.7978845608F)}));  // sqrt(2 / pi)
     }
+    case Activation::mish:
+      return graph_.add("Mul", {x, graph_.add("Tanh", {graph_.add("Softplus", {x})})});
     case Activation::leaky_relu:
       return graph_.add("LeakyRelu", {x}, {{"alpha", alpha}});
     default:

@@ -1,6 +1,7 @@
 #include "wrappers/nn/layers/activation_layers.h"
 
 #include "core/base/error.h"
+#include "wrappers/nn/layers/last_axes.h"
 
 namespace det::nn {
 
@@ -12,7 +13,9 @@ std::string activation_name(Fields &fields, const char *key, const char *usual) 
 
 NamedActivation::NamedActivation(Fields &fields, const char *key, const char *usual) {
   const std::string name = activation_name(fields, key, usual);
-  if (name != "softmax") activation_ = activation_named(name, fields.where());
+  softmax_.is_logarithm = name == "log_softmax";
+  if (name != "softmax" && name != "log_softmax")
+    activation_ = activation_named(name, fields.where());
 }
 
 Activation NamedActivation::fused() const {
@@ -26,7 +29,7 @@ Value NamedActivation::add(ProgramBuilder &builder, const Operation &operation,
 }
 
 Value NamedActivation::add(ProgramBuilder &builder, Value x) const {
-  if (!activation_) return builder.add(SoftmaxOp{}, {x});
+  if (!activation_) return builder.add(softmax_, {x});
   if (*activation_ == Activation::linear) return x;
   const bool is_leaky = *activation_ == Activation::leaky_relu;
   return builder.add(ActivationOp{*activation_, is_leaky ? 0.2F : 1.0F}, {x});
@@ -36,10 +39,15 @@ std::vector<Value> ActivationLayer::compute(ProgramBuilder &builder, const Layer
   return {activation_.add(builder, only_input(call, name()))};
 }
 
-SoftmaxLayer::SoftmaxLayer(Fields &fields) : Layer(fields) { fields.only("axis", -1); }
+SoftmaxLayer::SoftmaxLayer(Fields &fields) : Layer(fields), axes_(axes_field(fields, -1)) {
+  if (axes_.empty())
+    throw Error(Code::invalid, "reading " + fields.where() + ": 'axis' names no axis");
+}
 
 std::vector<Value> SoftmaxLayer::compute(ProgramBuilder &builder, const LayerCall &call) const {
-  return {builder.add(SoftmaxOp{}, {only_input(call, name())})};
+  const Value x = only_input(call, name());
+  const LastAxes last(builder.shape(x), axes_, "calling the layer '" + name() + "'");
+  return {last.put_back(builder, builder.add(SoftmaxOp{}, {last.put_last(builder, x)}))};
 }
 
 std::vector<Value> EluLayer::compute(ProgramBuilder &builder, const LayerCall &call) const {

@@ -24,7 +24,8 @@ class NamedActivation {
   Value add(ProgramBuilder &builder, Value x) const;
 
  private:
-  std::optional<Activation> activation_;  // none: softmax
+  std::optional<Activation> activation_;  // none: a softmax
+  SoftmaxOp softmax_;
 };
 
 class ActivationLayer : public Layer {
@@ -38,12 +39,16 @@ class ActivationLayer : public Layer {
   const NamedActivation activation_;
 };
 
+// Over one axis, or over several of them together.
 class SoftmaxLayer : public Layer {
  public:
   explicit SoftmaxLayer(Fields &fields);
 
  protected:
   std::vector<Value> compute(ProgramBuilder &builder, const LayerCall &call) const override;
+
+ private:
+  const Shape axes_;
 };
 
 class EluLayer : public Layer {

@@ -12,7 +12,7 @@ namespace {
 // A function of each element alone, and without a number of its own.
 Activation activation_of_cell(Fields &fields, const char *key, const char *usual) {
   const std::string name = activation_name(fields, key, usual);
-  if (name == "softmax" || name == "leaky_relu")
+  if (name == "softmax" || name == "log_softmax" || name == "leaky_relu")
     throw Error(Code::unsupported, "reading " + fields.where() + ": '" + key + "' is '" + name +
                                        "', which is not supported within a recurrent layer");
   return activation_named(name, fields.where());

@@ -104,7 +104,7 @@ std::unique_ptr<Kernel> onednn_kernel(const ActivationOp &op, const Operands &op
 
 std::unique_ptr<Kernel> onednn_kernel(const SoftmaxOp &op, const Operands &operands,
                                       const OnednnContextPtr &context) {
-  if (operands.outputs.at(0).size() < few_elements) return nullptr;
+  if (op.is_logarithm || operands.outputs.at(0).size() < few_elements) return nullptr;
   return std::make_unique<OnednnSoftmax>(op, operands, context);
 }
 

@@ -22,8 +22,10 @@ struct ScaleOp {
   ArrayTypes infer(const ArrayTypes &inputs) const;
 };
 
-// Over the last axis, with the largest taken off first.
+// Over the last axis, with the largest taken off first; or the logarithm of it.
 struct SoftmaxOp {
+  bool is_logarithm = false;
+
   ArrayTypes infer(const ArrayTypes &inputs) const;
 };
 

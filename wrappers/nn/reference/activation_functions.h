@@ -51,6 +51,8 @@ DET_HOST_DEVICE inline float activate(Activation activation, float x, float alph
       return 0.5F * x * (1 + std::erf(x / std::numbers::sqrt2_v<float>));
     case Activation::gelu_approximate:
       return 0.5F * x * (1 + std::tanh(0.7978845608F * (x + 0.044715F * x * x * x)));
+    case Activation::mish:
+      return x * std::tanh(softplus(x));
     case Activation::leaky_relu:
       return x > 0 ? x : alpha * x;
   }
@@ -92,6 +94,10 @@ DET_HOST_DEVICE inline float derivative(Activation activation, float x, float y,
     case Activation::gelu_approximate: {
       const float t = std::tanh(0.7978845608F * (x + 0.044715F * x * x * x));
       return 0.5F * (1 + t) + 0.5F * x * (1 - t * t) * 0.7978845608F * (1 + 3 * 0.044715F * x * x);
+    }
+    case Activation::mish: {
+      const float t = std::tanh(softplus(x));
+      return t + x * (1 - t * t) * sigmoid(x);
     }
     case Activation::leaky_relu:
       return x > 0 ? 1 : alpha;

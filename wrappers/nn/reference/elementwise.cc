@@ -54,7 +54,9 @@ class SoftmaxKernel : public ReferenceKernel<SoftmaxOp> {
       const float largest = *std::max_element(x, x + length);
       float sum = 0;
       for (size_t i = 0; i < length; ++i) sum += y[i] = std::exp(x[i] - largest);
-      for (size_t i = 0; i < length; ++i) y[i] /= sum;
+      const float log_of_sum = std::log(sum);
+      for (size_t i = 0; i < length; ++i)
+        y[i] = op_.is_logarithm ? x[i] - largest - log_of_sum : y[i] / sum;
     });
   }
 
@@ -62,10 +64,11 @@ class SoftmaxKernel : public ReferenceKernel<SoftmaxOp> {
     for_each_row([&](size_t begin, size_t length) {
       const float *y = output().data() + begin;
       const float *dy = output_gradient().data() + begin;
-      float sum = 0;
-      for (size_t i = 0; i < length; ++i) sum += y[i] * dy[i];
       float *dx = input_gradient(0).data() + begin;
-      for (size_t i = 0; i < length; ++i) dx[i] = y[i] * (dy[i] - sum);
+      float sum = 0;
+      for (size_t i = 0; i < length; ++i) sum += op_.is_logarithm ? dy[i] : y[i] * dy[i];
+      for (size_t i = 0; i < length; ++i)
+        dx[i] = op_.is_logarithm ? dy[i] - std::exp(y[i]) * sum : y[i] * (dy[i] - sum);
     });
   }
 

@@ -101,6 +101,8 @@ inline constexpr const char *silu = "silu";
 [[nodiscard]] inline Layer dense(int64_t units, const char *activation = linear) {
   return Layer("Dense").set("units", units).activation(activation);
 }
+inline constexpr const char *mish = "mish";
+inline constexpr const char *log_softmax = "log_softmax";
 [[nodiscard]] inline Layer conv1d(int64_t filters, int64_t kernel_size,
                                   const char *activation = linear) {
   return Layer("Conv1D")
