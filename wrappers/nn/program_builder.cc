@@ -47,6 +47,11 @@ namespace {
 // Whether what comes out are numbers that went in. A mask belongs to them: what it takes off is
 // more than F16 holds, and rows of which it leaves nothing would be no numbers any more.
 bool only_moves(const Operation &operation) {
+void ProgramBuilder::regularize_activity(Value value, Regularizer regularizer) {
+  const auto records = static_cast<float>(std::max<int64_t>(shape(value).at(0), 1));
+  regularized_.emplace_back(value, Regularizer{regularizer.l1 / records, regularizer.l2 / records});
+}
+
   return std::visit(
       []<class Op>(const Op &) {
         return (std::is_same_v<Op, AttentionMaskOp> || std::is_same_v<Op, BroadcastOp> ||

@@ -58,7 +58,9 @@ class ProgramBuilder {
     const Dtype precision_;
   };
 
-  // The weights that have a regularizer, each once however often its layer is called.
+  // Makes what a layer gives a part of the loss, of which each record of the batch has its share.
+  void regularize_activity(Value value, Regularizer regularizer);
+  // What has a regularizer: weights, each once however often its layer is called, and activities.
   const std::vector<std::pair<Value, Regularizer>> &regularized() const { return regularized_; }
 
   Program finish(const std::vector<Value> &results);

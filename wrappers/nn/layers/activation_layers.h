@@ -51,6 +51,20 @@ class SoftmaxLayer : public Layer {
   const Shape axes_;
 };
 
+// Its input as it is, which makes it a part of the loss.
+class ActivityRegularization : public Layer {
+ public:
+  explicit ActivityRegularization(Fields &fields) : Layer(fields) {
+    set_activity_regularizer(
+        {static_cast<float>(fields.number("l1", 0)), static_cast<float>(fields.number("l2", 0))});
+  }
+
+ protected:
+  std::vector<Value> compute(ProgramBuilder &, const LayerCall &call) const override {
+    return {only_input(call, name())};
+  }
+};
+
 class EluLayer : public Layer {
  public:
   explicit EluLayer(Fields &fields) : Layer(fields), alpha_(fields.number("alpha", 1)) {}

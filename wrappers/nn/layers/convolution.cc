@@ -12,7 +12,7 @@ ConvolutionLayer::ConvolutionLayer(Fields &fields, size_t dimensions, const std:
       kernel_name_(kernel == "kernel" ? kernel : kernel + "_kernel"),
       kernel_(fields, kernel, "glorot_uniform"),
       bias_(fields, "bias", "zeros") {
-  fields.only_null("activity_regularizer");
+  read_activity_regularizer(fields);
 }
 
 std::vector<Value> ConvolutionLayer::compute(ProgramBuilder &builder, const LayerCall &call) const {

@@ -11,7 +11,7 @@ Dense::Dense(Fields &fields)
       has_bias_(fields.flag("use_bias", true)),
       kernel_(fields, "kernel", "glorot_uniform"),
       bias_(fields, "bias", "zeros") {
-  fields.only_null("activity_regularizer");
+  read_activity_regularizer(fields);
 }
 
 std::vector<Value> Dense::compute(ProgramBuilder &builder, const LayerCall &call) const {

@@ -9,7 +9,7 @@ Embedding::Embedding(Fields &fields)
       table_(fields, "embeddings", "random_uniform") {
   // Ids are not to be rounded, and rounding the rows that are taken is less than all of them.
   set_mixing(Mixing::results);
-  fields.only_null("activity_regularizer");
+  read_activity_regularizer(fields);
   fields.only("mask_zero", false);
   fields.any("input_length");
   fields.without_effect("sparse");

@@ -33,7 +33,10 @@ std::vector<Value> Layer::call_under(const std::string &path, ProgramBuilder &bu
     for (auto &[name, input] : mixed.named) input = builder.rounded(input, precision);
   }
   std::vector<Value> results = compute(builder, mixed);
-  for (Value &result : results) result = builder.rounded(result, precision);
+  for (Value &result : results) {
+    result = builder.rounded(result, precision);
+    if (activity_) builder.regularize_activity(result, activity_);
+  }
   return results;
 }
 
@@ -47,6 +50,10 @@ Value Layer::weight(ProgramBuilder &builder, const std::string &name, const Shap
                     const WeightStyle &style) const {
   const WeightOptions options{shape, style.initializer, is_trainable_, style.regularizer};
   return builder.rounded(builder.weight(name, options), builder.precision());
+}
+
+void Layer::read_activity_regularizer(Fields &fields) {
+  activity_ = make_regularizer(fields.any("activity_regularizer"), fields.where());
 }
 
 bool Layer::is_training(const ProgramBuilder &builder, const LayerCall &call) {

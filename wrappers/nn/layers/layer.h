@@ -54,6 +54,11 @@ class Layer {
                const WeightStyle &style) const;
   bool is_trainable() const { return is_trainable_; }
 
+  // For the constructors of layers that have this field, and of those that are nothing else: what
+  // each call gives is a part of the loss, divided by the records of the batch.
+  void read_activity_regularizer(Fields &fields);
+  void set_activity_regularizer(const Regularizer &regularizer) { activity_ = regularizer; }
+
   // How a layer of mixed precision goes about it.
   enum class Mixing {
     everything,  // inputs, weights and what operations give are of its type
@@ -75,6 +80,7 @@ class Layer {
   bool is_trainable_;
   Dtype precision_;
   Mixing mixing_ = Mixing::everything;
+  Regularizer activity_;
   std::string class_name_;
   Json config_;
 };

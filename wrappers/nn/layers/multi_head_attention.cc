@@ -29,7 +29,7 @@ MultiHeadAttention::MultiHeadAttention(Fields &fields)
       kernel_(fields, "kernel", "glorot_uniform"),
       bias_(fields, "bias", "zeros") {
   fields.only("dropout", 0.0);
-  fields.only_null("activity_regularizer");
+  read_activity_regularizer(fields);
   if (fields.has("attention_axes")) fields.only("attention_axes", Json::array({1}));
   else fields.any("attention_axes");
   if (fields.has("output_shape")) output_features_ = fields.integers("output_shape", 1).at(0);

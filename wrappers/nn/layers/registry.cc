@@ -34,6 +34,7 @@ const std::map<std::string, Make> &classes() {
   static const std::map<std::string, Make> all{
       {"Activation", making<ActivationLayer>()},
       {"Add", making<Merging>(Arithmetic::add)},
+      {"ActivityRegularization", making<ActivityRegularization>()},
       {"Average", making<Average>()},
       {"AveragePooling1D", making<PoolingLayer>(Pooling::average, size_t{1})},
       {"AveragePooling2D", making<PoolingLayer>(Pooling::average, size_t{2})},

@@ -4,7 +4,7 @@ namespace det::nn {
 
 ArrayTypes RegularizationOp::infer(const ArrayTypes &inputs) const {
   expect_inputs(inputs, 1, 1, "regularization");
-  expect_float(inputs[0], "the weight");
+  expect_float(inputs[0], "what is regularized");
   return {{{}, Dtype::f32}};
 }
 

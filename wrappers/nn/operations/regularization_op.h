@@ -6,7 +6,8 @@
 
 namespace det::nn {
 
-// Of all elements of a weight: a single number. At 0 the gradient of |w| is 0.
+// Of all elements of a weight, or of what a layer gives: a single number. At 0 the gradient of |w|
+// is 0.
 struct RegularizationOp {
   Regularizer regularizer;
 

@@ -1,4 +1,4 @@
-// What keeps weights small: a part of the loss.
+// What keeps weights, or what layers give, small: a part of the loss.
 #pragma once
 
 #include <string>
