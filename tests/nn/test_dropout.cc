@@ -2,9 +2,13 @@
 // is the same.
 #include <cmath>
 
+#include "core/base/error.h"
+#include "core/base/json.h"
 #include "tests/cmocka.h"
+#include "tests/expect_error.h"
 #include "tests/nn/suite/operation_case.h"
 #include "wrappers/nn/executable.h"
+#include "wrappers/nn/layers/layer.h"
 #include "wrappers/nn/program_builder.h"
 
 namespace det::test {
@@ -74,6 +78,50 @@ void test_channels_are_left_out_whole_in_each_record(void **) {
   assert_true(differ);
 }
 
+// The last states of a recurrent operation, at one step.
+std::vector<float> last_states(const nn::Operation &op, uint64_t step, uint64_t seed) {
+  const auto backend = nn::open_backend("reference");
+  nn::Weights none;
+  nn::ProgramBuilder builder(none, true);
+  std::vector<nn::Value> inputs;
+  for (const nn::Shape &shape : {nn::Shape{5, 3, 4}, nn::Shape{4, 24}, nn::Shape{6, 24}})
+    inputs.push_back(builder.feed(floats(shape)));
+  const nn::Program program = builder.finish({builder.add_all(op, inputs).at(1)});
+  none.settle(0);
+  const nn::StepState state{seed, step};
+  nn::Executable executable(program, none, *backend, state);
+  for (size_t i = 0; i < inputs.size(); ++i) fill_randomly(executable.fed(i), i);
+  executable.forward();
+  const auto values = executable.result(0).elements();
+  return {values.begin(), values.end()};
+}
+
+void test_recurrent_draws_follow_from_seed_and_step(void **) {
+  const auto op = [](float of_x, float of_states) {
+    return nn::LstmOp{nn::Activation::tanh, nn::Activation::sigmoid, false, {of_x, of_states}};
+  };
+  const std::vector<float> whole = last_states(op(0, 0), 1, 1);
+  for (const auto &leaves_out : {op(0.5F, 0), op(0, 0.5F), op(0.5F, 0.5F)}) {
+    const std::vector<float> first = last_states(leaves_out, 1, 1);
+    assert_false(first == whole);
+    assert_true(first == last_states(leaves_out, 1, 1));
+    assert_false(first == last_states(leaves_out, 2, 1));
+    assert_false(first == last_states(leaves_out, 1, 2));
+  }
+}
+
+// What Keras takes for 1 depends on how it computes.
+void test_wrong_recurrent_rates_are_refused(void **) {
+  for (const char *key : {"dropout", "recurrent_dropout"})
+    for (const double rate : {-0.1, 1.0}) {
+      const Json layer{{"class_name", "GRU"},
+                       {"config", {{"name", "g"}, {"units", 2}, {key, rate}}}};
+      const auto told = expect_error(Code::invalid, [&] { nn::make_layer(layer); });
+      assert_true(contains(told, std::string("'") + key + "' is "));
+      assert_true(contains(told, "must be from 0 to below 1"));
+    }
+}
+
 }  // namespace
 }  // namespace det::test
 
@@ -83,6 +131,8 @@ int test_dropout() {
       cmocka_unit_test(test_what_is_kept_makes_up_for_the_rest),
       cmocka_unit_test(test_draws_follow_from_seed_step_and_place),
       cmocka_unit_test(test_channels_are_left_out_whole_in_each_record),
+      cmocka_unit_test(test_recurrent_draws_follow_from_seed_and_step),
+      cmocka_unit_test(test_wrong_recurrent_rates_are_refused),
   };
   return cmocka_run_group_tests_name("dropout", tests, nullptr, nullptr);
 }

@@ -23,11 +23,19 @@ size_t place_of(const std::vector<std::string> &names, const std::string &name, 
   return found == names.end() ? usual : static_cast<size_t>(found - names.begin());
 }
 
+bool leaves_out(const Json &part) {
+  if (part.is_array()) return std::any_of(part.begin(), part.end(), leaves_out);
+  if (!part.is_object()) return false;
+  for (const auto &[key, value] : part.items())
+    if (key.ends_with("dropout") && value.is_number() ? value > 0 : leaves_out(value)) return true;
+  return false;
+}
+
 // These compute otherwise while they are trained, whose weights have no gradients else.
 bool depends_on_training(const Json &model) {
   const std::string text = model.dump();
   return text.find("\"BatchNormalization\"") != std::string::npos ||
-         text.find("\"Dropout\"") != std::string::npos;
+         text.find("\"Dropout\"") != std::string::npos || leaves_out(model);
 }
 
 }  // namespace

@@ -1,20 +1,15 @@
 // What the recurrent operations have in common on the GPU: the way through time, forward and back.
 #pragma once
 
+#include <optional>
+
 #include "wrappers/nn/cuda/column_sums.h"
 #include "wrappers/nn/cuda/cuda_kernels.h"
+#include "wrappers/nn/cuda/device_step.h"
+#include "wrappers/nn/cuda/gate_products.h"
 #include "wrappers/nn/cuda/moves.h"
-#include "wrappers/nn/cuda/product.h"
 
 namespace det::nn {
-
-// The rows of all records at one step: `row` apart, as in an array (batch, steps, columns).
-struct StepRows {
-  float *data;
-  size_t row;
-
-  DET_HOST_DEVICE float *of(size_t record) const { return data + record * row; }
-};
 
 struct RecurrentSizes {
   explicit RecurrentSizes(const Operands &operands)
@@ -78,12 +73,23 @@ class CudaRecurrentKernel : public CudaKernel<Op> {
                                 .row_of_a = sizes_.steps * sizes_.units,
                                 .row_of_b = sizes_.steps * sizes_.width,
                                 .alignment = alignment_of({sizes_.units * sizeof(float)})}),
-        of_bias_(*context, sizes_.batch * sizes_.steps, sizes_.width) {}
+        of_bias_(*context, sizes_.batch * sizes_.steps, sizes_.width) {
+    if (op.dropout) drawn_.emplace(*context);
+    if (op.dropout.of_x > 0) make(kept_of_x_, sizes_of_x(), op.dropout.of_x);
+    if (op.dropout.of_states > 0) make(kept_of_state_, sizes_of_state(), op.dropout.of_states);
+  }
 
   void forward() override {
     const float *bias = has_bias() ? this->input(3).data() : nullptr;
     clear(*this->context_, zeros_);
-    of_x_.run(this->input(0).data(), this->input(1).data(), sums_.data(), 1, 0, bias);
+    if (drawn_) draw();
+    if (kept_of_x_) {
+      if (bias != nullptr) repeat(bias);
+      kept_of_x_->add(rows_of_x(this->input(0)), this->input(1).data(), sums_.data(),
+                      bias != nullptr ? 1 : 0);
+    } else {
+      of_x_.run(this->input(0).data(), this->input(1).data(), sums_.data(), 1, 0, bias);
+    }
     for (size_t step = 0; step < sizes_.steps; ++step) forward_cell(step);
     copy_last(state_at(states(), sizes_.steps - 1), this->output(1));
   }
@@ -96,10 +102,16 @@ class CudaRecurrentKernel : public CudaKernel<Op> {
       add_given_gradient(step);
       backward_cell(step);
     }
-    if (float *dx = this->data_or_null(this->input_gradient(0)))
-      to_x_.run(sums_gradient_.data(), this->input(1).data(), dx);
-    if (float *dkernel = this->data_or_null(this->input_gradient(1)))
-      to_kernel_.run(this->input(0).data(), sums_gradient_.data(), dkernel);
+    const float *dsums = sums_gradient_.data();
+    if (const Array &dx = this->input_gradient(0)) {
+      if (kept_of_x_) kept_of_x_->pass_to_rows(dsums, this->input(1).data(), rows_of_x(dx), 0);
+      else to_x_.run(dsums, this->input(1).data(), dx.data());
+    }
+    if (const Array &dkernel = this->input_gradient(1)) {
+      if (kept_of_x_) clear(*this->context_, dkernel);
+      if (kept_of_x_) kept_of_x_->add_to_kernel(rows_of_x(this->input(0)), dsums, dkernel.data());
+      else to_kernel_.run(this->input(0).data(), dsums, dkernel.data());
+    }
     if (has_bias() && this->input_gradient(3))
       sum_rows(sums_gradient_, this->input_gradient(3).data());
   }
@@ -118,6 +130,14 @@ class CudaRecurrentKernel : public CudaKernel<Op> {
     const size_t units = sizes_.units;
     for_each(*this->context_, sizes_.batch * units,
              [=] DET_DEVICE(size_t i) { last[i] = from.of(i / units)[i % units]; });
+  }
+
+  // sums_ = the bias of each column
+  void repeat(const float *bias) const {
+    float *sums = sums_.data();
+    const size_t width = sizes_.width;
+    for_each(*this->context_, sums_.size(),
+             [=] DET_DEVICE(size_t i) { sums[i] = bias[i % width]; });
   }
 
   // Of (batch, steps, width).
@@ -156,15 +176,24 @@ class CudaRecurrentKernel : public CudaKernel<Op> {
   // sums += the state before the step . the recurrent kernel; nothing comes from a state of zeros.
   void add_state(const StepRows &sums, size_t step, float beta = 1) const {
     if (step == 0) return;
-    of_state_.run(state_before(states(), step).data, this->input(2).data(), sums.data, 1, beta);
+    const StepRows before = state_before(states(), step);
+    const float *kernel = this->input(2).data();
+    if (kept_of_state_) kept_of_state_->add(before, kernel, sums.data, beta);
+    else of_state_.run(before.data, kernel, sums.data, 1, beta);
   }
   // What the sums of a step make of the recurrent kernel and of the state before it; `beta`: of
   // what is in state_gradient_ already.
   void pass_back(const StepRows &dsums, size_t step, float beta = 0) const {
     if (step == 0) return;
-    if (float *drecurrent = this->data_or_null(this->input_gradient(2)))
-      to_recurrent_.run(state_before(states(), step).data, dsums.data, drecurrent, 1, 1);
-    to_state_.run(dsums.data, this->input(2).data(), state_gradient_.data(), 1, beta);
+    const StepRows before = state_before(states(), step);
+    const float *kernel = this->input(2).data();
+    if (float *drecurrent = this->data_or_null(this->input_gradient(2))) {
+      if (kept_of_state_) kept_of_state_->add_to_kernel(before, dsums.data, drecurrent);
+      else to_recurrent_.run(before.data, dsums.data, drecurrent, 1, 1);
+    }
+    const StepRows dstate{state_gradient_.data(), sizes_.units};
+    if (kept_of_state_) kept_of_state_->pass_to_rows(dsums.data, kernel, dstate, beta);
+    else to_state_.run(dsums.data, kernel, dstate.data, 1, beta);
   }
 
   const RecurrentSizes sizes_;
@@ -172,8 +201,33 @@ class CudaRecurrentKernel : public CudaKernel<Op> {
   const Array zeros_, state_gradient_;  // (batch, units)
 
  private:
+  using Kept = GateProducts::Sizes;
+
+  size_t gates() const { return sizes_.width / sizes_.units; }
+  Kept sizes_of_x() const {
+    return {sizes_.batch, sizes_.steps, sizes_.features, sizes_.units, gates(), sizes_.width};
+  }
+  Kept sizes_of_state() const {
+    return {sizes_.batch, 1, sizes_.units, sizes_.units, gates(), sizes_.steps * sizes_.width};
+  }
+  void make(std::optional<GateProducts> &products, const Kept &sizes, float rate) {
+    products.emplace(this->context_, sizes, rate, this->scratch(GateProducts::draws(sizes)),
+                     this->scratch(sizes.records * sizes.rows_of_record * sizes.depth));
+  }
+  void draw() const {
+    drawn_->copy(*this->context_, this->operands_.state);
+    const uint64_t stream = this->operands_.stream;
+    if (kept_of_x_) kept_of_x_->draw(drawn_->get(), stream, 0);
+    if (kept_of_state_)
+      kept_of_state_->draw(drawn_->get(), stream, GateProducts::draws(sizes_of_x()));
+  }
+  StepRows rows_of_x(const Array &x) const { return {x.data(), sizes_.features}; }
+
   const Product of_x_, of_state_, to_x_, to_kernel_, to_state_, to_recurrent_;
   const ColumnSums of_bias_;
+  // Where gates leave out something each.
+  std::optional<DeviceStep> drawn_;
+  std::optional<GateProducts> kept_of_x_, kept_of_state_;
 };
 
 }  // namespace det::nn

@@ -1,4 +1,5 @@
 #include "wrappers/nn/cuda/cuda_kernels.h"
+#include "wrappers/nn/cuda/device_step.h"
 #include "wrappers/nn/cuda/gpu_loops.h"
 
 namespace det::nn {
@@ -17,18 +18,14 @@ struct DrawOf {
 class DropoutKernel : public CudaKernel<DropoutOp> {
  public:
   DropoutKernel(const DropoutOp &op, const Operands &operands, const CudaContextPtr &context)
-      : CudaKernel(op, operands, context),
-        drawn_(context->device_memory().allocate(sizeof(StepState))) {
+      : CudaKernel(op, operands, context), drawn_(*context) {
     const Shape &shape = input(0).shape();
     const size_t records = std::max<size_t>(static_cast<size_t>(shape.front()), 1);
     draw_of_ = {input(0).size() / records, op.is_spatial ? static_cast<size_t>(shape.back()) : 0};
   }
 
   void forward() override {
-    // A step that is replayed finds here which one it is; backward() draws the same anew.
-    check_cuda(cudaMemcpyAsync(drawn_.get(), operands_.state, sizeof(StepState), cudaMemcpyDefault,
-                               context_->stream()),
-               "telling the GPU which step it is");
+    drawn_.copy(*context_, operands_.state);  // backward() draws the same anew
     leave_out(input(0), output());
   }
 
@@ -37,7 +34,7 @@ class DropoutKernel : public CudaKernel<DropoutOp> {
   void leave_out(const Array &from, const Array &to) const {
     const float *x = from.data();
     float *y = to.data();
-    const auto *const state = reinterpret_cast<const StepState *>(drawn_.get());
+    const StepState *const state = drawn_.get();
     const uint64_t own_seed = op_.seed.value_or(0);
     const bool has_own_seed = op_.seed.has_value();
     const uint64_t stream = operands_.stream;
@@ -51,7 +48,7 @@ class DropoutKernel : public CudaKernel<DropoutOp> {
   }
 
  private:
-  std::shared_ptr<std::byte> drawn_;  // the StepState of forward()
+  const DeviceStep drawn_;  // of forward()
   DrawOf draw_of_{};
 };
 

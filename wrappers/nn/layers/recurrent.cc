@@ -18,6 +18,14 @@ Activation activation_of_cell(Fields &fields, const char *key, const char *usual
   return activation_named(name, fields.where());
 }
 
+// Below 1: of what is left out for certain nothing would be learnt.
+float rate_below_1(Fields &fields, const char *key) {
+  const double rate = fields.number(key, 0);
+  if (rate >= 0 && rate < 1) return static_cast<float>(rate);
+  throw Error(Code::invalid, "reading " + fields.where() + ": '" + key + "' is " +
+                                 to_wire(fields.any(key)) + ", and must be from 0 to below 1");
+}
+
 // Ones for the forget gate, so that cells begin by keeping what they have.
 class ForgetBias : public Initializer {
  public:
@@ -43,18 +51,31 @@ Recurrent::Recurrent(Fields &fields)
       activation_(activation_of_cell(fields, "activation", "tanh")),
       goes_backwards_(fields.flag("go_backwards", false)),
       bias_(fields, "bias", "zeros"),
+      has_bias_(fields.flag("use_bias", true)),
       returns_sequences_(fields.flag("return_sequences", false)),
       returns_state_(fields.flag("return_state", false)),
-      has_bias_(fields.flag("use_bias", true)),
+      is_unrolled_(fields.flag("unroll", false)),
       kernel_(fields, "kernel", "glorot_uniform"),
-      recurrent_(fields, "recurrent", "orthogonal") {
-  fields.only_null("activity_regularizer");
+      recurrent_(fields, "recurrent", "orthogonal"),
+      dropout_(rate_below_1(fields, "dropout")),
+      recurrent_dropout_(rate_below_1(fields, "recurrent_dropout")),
+      has_gates_apart_(fields.is_given("implementation") && fields.integer("implementation") < 2) {
+  read_activity_regularizer(fields);
   for (const char *key : {"stateful", "time_major"}) fields.only(key, false);
-  for (const char *key : {"dropout", "recurrent_dropout"}) fields.only(key, 0.0);
-  // How Keras computes the same.
-  fields.flag("unroll", false);
-  fields.without_effect("implementation");
   fields.without_effect("zero_output_for_mask");
+}
+
+// As it is in Keras.
+bool Recurrent::drops_by_gates() const {
+  if (recurrent_dropout_ > 0) return true;
+  return dropout_ > 0 && gates() > 1 && has_gates_apart_ && (is_unrolled_ || !is_of_gpus());
+}
+
+// Elements of their own at each step, where Keras drops them from the whole input; else whole
+// features of a record.
+Value Recurrent::dropped(ProgramBuilder &builder, Value x) const {
+  if (dropout_ == 0 || drops_by_gates()) return x;
+  return builder.add(DropoutOp{dropout_, is_unrolled_ || !is_of_gpus()}, {x});
 }
 
 std::vector<Value> Recurrent::compute(ProgramBuilder &builder, const LayerCall &call) const {
@@ -65,11 +86,15 @@ std::vector<Value> Recurrent::compute(ProgramBuilder &builder, const LayerCall &
                                    ": it needs the axes batch, steps and features");
   const std::string path = std::string(cell()) + "/";
   const int64_t width = elements_of({gates(), units_});
+  const bool drops = is_training(builder, call);
   std::vector<Value> inputs{
-      x, weight(builder, path + "kernel", {builder.shape(x).back(), width}, kernel_),
+      drops ? dropped(builder, x) : x,
+      weight(builder, path + "kernel", {builder.shape(x).back(), width}, kernel_),
       weight(builder, path + "recurrent_kernel", {units_, width}, recurrent_)};
   if (has_bias_) inputs.push_back(weight(builder, path + "bias", bias_shape(), bias_));
-  const std::vector<Value> states = builder.add_all(operation(), inputs);
+  const GateDropout dropout =
+      drops && drops_by_gates() ? GateDropout{dropout_, recurrent_dropout_} : GateDropout{};
+  const std::vector<Value> states = builder.add_all(operation(dropout), inputs);
   std::vector<Value> results{returns_sequences_ ? states[0] : states[1]};
   if (returns_state_) results.insert(results.end(), states.begin() + 1, states.end());
   return results;
@@ -82,10 +107,20 @@ Lstm::Lstm(Fields &fields)
     bias_.initializer = std::make_shared<ForgetBias>(bias_.initializer);
 }
 
+bool Lstm::is_of_gpus() const {
+  return has_bias_ && activation_ == Activation::tanh &&
+         recurrent_activation_ == Activation::sigmoid;
+}
+
 Gru::Gru(Fields &fields)
     : Recurrent(fields),
       recurrent_activation_(activation_of_cell(fields, "recurrent_activation", "sigmoid")),
       resets_after_(fields.flag("reset_after", true)) {}
+
+bool Gru::is_of_gpus() const {
+  return has_bias_ && resets_after_ && activation_ == Activation::tanh &&
+         recurrent_activation_ == Activation::sigmoid;
+}
 
 Shape Gru::bias_shape() const {
   return resets_after_ ? Shape{2, 3 * units_} : Recurrent::bias_shape();

@@ -18,7 +18,9 @@ class Recurrent : public Layer {
   std::vector<Value> compute(ProgramBuilder &builder, const LayerCall &call) const override;
 
   // The operation, and how its weights are.
-  virtual Operation operation() const = 0;
+  virtual Operation operation(const GateDropout &dropout) const = 0;
+  // Whether Keras computes it as one function of the whole input, as GPUs have it.
+  virtual bool is_of_gpus() const { return false; }
   virtual int64_t gates() const = 0;
   virtual const char *cell() const = 0;  // "lstm_cell", as Keras names it
   virtual Shape bias_shape() const { return {gates() * units_}; }
@@ -27,10 +29,18 @@ class Recurrent : public Layer {
   const Activation activation_;
   const bool goes_backwards_;
   WeightStyle bias_;
+  const bool has_bias_;
 
  private:
-  const bool returns_sequences_, returns_state_, has_bias_;
+  // What is left out of x before the operation; x where that is nothing.
+  Value dropped(ProgramBuilder &builder, Value x) const;
+  // Whether each gate leaves out something else.
+  bool drops_by_gates() const;
+
+  const bool returns_sequences_, returns_state_, is_unrolled_;
   const WeightStyle kernel_, recurrent_;
+  const float dropout_, recurrent_dropout_;
+  const bool has_gates_apart_;  // Keras' implementation 1
 };
 
 class Lstm : public Recurrent {
@@ -38,9 +48,10 @@ class Lstm : public Recurrent {
   explicit Lstm(Fields &fields);
 
  private:
-  Operation operation() const override {
-    return LstmOp{activation_, recurrent_activation_, goes_backwards_};
+  Operation operation(const GateDropout &dropout) const override {
+    return LstmOp{activation_, recurrent_activation_, goes_backwards_, dropout};
   }
+  bool is_of_gpus() const override;
   int64_t gates() const override { return 4; }
   const char *cell() const override { return "lstm_cell"; }
 
@@ -52,9 +63,10 @@ class Gru : public Recurrent {
   explicit Gru(Fields &fields);
 
  private:
-  Operation operation() const override {
-    return GruOp{activation_, recurrent_activation_, goes_backwards_, resets_after_};
+  Operation operation(const GateDropout &dropout) const override {
+    return GruOp{activation_, recurrent_activation_, goes_backwards_, resets_after_, dropout};
   }
+  bool is_of_gpus() const override;
   int64_t gates() const override { return 3; }
   const char *cell() const override { return "gru_cell"; }
   Shape bias_shape() const override;
@@ -68,7 +80,9 @@ class SimpleRnn : public Recurrent {
   explicit SimpleRnn(Fields &fields) : Recurrent(fields) {}
 
  private:
-  Operation operation() const override { return SimpleRnnOp{activation_, goes_backwards_}; }
+  Operation operation(const GateDropout &dropout) const override {
+    return SimpleRnnOp{activation_, goes_backwards_, dropout};
+  }
   int64_t gates() const override { return 1; }
   const char *cell() const override { return "simple_rnn_cell"; }
 };

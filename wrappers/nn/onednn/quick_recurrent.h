@@ -51,8 +51,9 @@ class QuickRecurrent : public ReferenceKernel<Op> {
     if (operands.has_gradients()) prepare_backward(context);
   }
 
-  static bool is_of_use(const Operands &operands) {
-    return operands.inputs[0].size() > 0 && operands.outputs[0].size() > 0;
+  // Where gates leave out something each there is no product for all of them.
+  static bool is_of_use(const Op &op, const Operands &operands) {
+    return !op.dropout && operands.inputs[0].size() > 0 && operands.outputs[0].size() > 0;
   }
 
   void forward() override {

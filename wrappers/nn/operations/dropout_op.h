@@ -8,6 +8,8 @@
 
 namespace det::nn {
 
+DET_HOST_DEVICE constexpr float scale_of_kept(float rate) { return rate < 1 ? 1 / (1 - rate) : 0; }
+
 // y is x / (1 - rate), or with the probability `rate` 0; for training only. Whether is drawn for
 // each element, or for each channel of a record (the last axis), at every step anew.
 struct DropoutOp {
@@ -15,7 +17,7 @@ struct DropoutOp {
   bool is_spatial = false;
   std::optional<uint64_t> seed = {};  // of the layer, in the place of the model's
 
-  DET_HOST_DEVICE float scale() const { return rate < 1 ? 1 / (1 - rate) : 0; }
+  DET_HOST_DEVICE float scale() const { return scale_of_kept(rate); }
   ArrayTypes infer(const ArrayTypes &inputs) const;
 };
 
@@ -37,6 +39,10 @@ class DropoutDraws {
       is_drawn_ = true;
     }
     return uniform_from(words_[index % 4]) >= rate;
+  }
+  // What an element is multiplied by.
+  DET_HOST_DEVICE float factor(uint64_t index, float rate) {
+    return is_kept(index, rate) ? scale_of_kept(rate) : 0;
   }
 
  private:

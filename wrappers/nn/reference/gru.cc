@@ -32,15 +32,15 @@ class GruKernel : public RecurrentKernel<GruOp> {
     const float *bias = op_.resets_after && inputs() == 4 ? input(3).data() + width_ : nullptr;
     for (size_t record = 0; record < batch_; ++record)
       for (size_t i = 0; i < width_; ++i) products.row(record)[i] = bias ? bias[i] : 0;
-    if (op_.resets_after) add_product(before, recurrent(), products);
-    else add_product(before, first_two(recurrent()), first_two(products));
+    if (op_.resets_after) of_state_.add(before, recurrent(), products);
+    else of_state_.add(before, first_two(recurrent()), first_two(products));
     const Matrix gates = sums_at(gates_, step);
     for (size_t record = 0; record < batch_; ++record)
       for (size_t i = 0; i < candidate * units_; ++i)
         gates.row(record)[i] = activate(op_.recurrent_activation, gate_sum(step, record, i));
     if (!op_.resets_after) {
       write_reset_state(step);
-      add_product(reset_state(), last(recurrent()), last(products));
+      of_state_.add(reset_state(), last(recurrent()), last(products), candidate);
     }
     for (size_t record = 0; record < batch_; ++record) {
       float *gate = gates.row(record);
@@ -73,7 +73,7 @@ class GruKernel : public RecurrentKernel<GruOp> {
     }
     if (!op_.resets_after) {
       std::fill(reset_state_gradient_.begin(), reset_state_gradient_.end(), 0.0F);
-      add_product(last(dsums), last(recurrent()).transposed(), reset_state_gradient());
+      of_state_.add_to_rows(last(dsums), last(recurrent()), reset_state_gradient(), candidate);
     }
     for (size_t record = 0; record < batch_; ++record) {
       const float *gate = gates.row(record);
@@ -95,15 +95,15 @@ class GruKernel : public RecurrentKernel<GruOp> {
     }
     const bool is_asked = static_cast<bool>(input_gradient(2));
     if (op_.resets_after) {
-      add_product(dproducts, recurrent().transposed(), state_gradient());
-      if (is_asked) add_product(before.transposed(), dproducts, recurrent_gradient());
+      of_state_.add_to_rows(dproducts, recurrent(), state_gradient());
+      if (is_asked) of_state_.add_to_kernel(before, dproducts, recurrent_gradient());
       return;
     }
-    add_product(first_two(dproducts), first_two(recurrent()).transposed(), state_gradient());
+    of_state_.add_to_rows(first_two(dproducts), first_two(recurrent()), state_gradient());
     if (!is_asked) return;
-    add_product(before.transposed(), first_two(dproducts), first_two(recurrent_gradient()));
+    of_state_.add_to_kernel(before, first_two(dproducts), first_two(recurrent_gradient()));
     write_reset_state(step);
-    add_product(reset_state().transposed(), last(dproducts), last(recurrent_gradient()));
+    of_state_.add_to_kernel(reset_state(), last(dproducts), last(recurrent_gradient()), candidate);
   }
 
   float gate_sum(size_t step, size_t record, size_t i) {

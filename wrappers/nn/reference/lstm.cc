@@ -11,7 +11,7 @@ class SimpleRnnKernel : public RecurrentKernel<SimpleRnnOp> {
  private:
   void forward_cell(size_t step) override {
     const Matrix sums = sums_at(sums_, step);
-    add_product(state_before(states(), step), recurrent(), sums);
+    of_state_.add(state_before(states(), step), recurrent(), sums);
     const Matrix state = state_at(states(), step);
     for (size_t record = 0; record < batch_; ++record)
       for (size_t unit = 0; unit < units_; ++unit)
@@ -50,7 +50,7 @@ class LstmKernel : public RecurrentKernel<LstmOp> {
  private:
   void forward_cell(size_t step) override {
     const Matrix sums = sums_at(sums_, step);
-    add_product(state_before(states(), step), recurrent(), sums);
+    of_state_.add(state_before(states(), step), recurrent(), sums);
     for (size_t record = 0; record < batch_; ++record) {
       const float *sum = sums.row(record);
       const Gates gate(sums_at(gates_, step).row(record), units_);

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "wrappers/nn/reference/activation_functions.h"
-#include "wrappers/nn/reference/matrix.h"
+#include "wrappers/nn/reference/gate_product.h"
 #include "wrappers/nn/reference/reference_kernels.h"
 
 namespace det::nn {
@@ -24,7 +24,9 @@ class RecurrentKernel : public ReferenceKernel<Op> {
         width_(size_of(operands.inputs[2], 1)),
         sums_(batch_ * steps_ * width_),
         zeros_(batch_ * units_),
-        state_gradient_(batch_ * units_) {
+        state_gradient_(batch_ * units_),
+        of_x_({batch_, steps_, features_, units_, gates()}, op.dropout.of_x),
+        of_state_({batch_, 1, units_, units_, gates()}, op.dropout.of_states) {
     if (operands.has_gradients()) sums_gradient_.resize(sums_.size());
   }
 
@@ -32,7 +34,8 @@ class RecurrentKernel : public ReferenceKernel<Op> {
     const float *bias = this->inputs() == 4 ? this->input(3).data() : nullptr;
     for (size_t row = 0; row < batch_ * steps_; ++row)
       for (size_t i = 0; i < width_; ++i) sums_[row * width_ + i] = bias ? bias[i] : 0;
-    add_product(x(this->input(0)), kernel(this->input(1)), all(sums_));
+    if (this->op_.dropout) draw();
+    of_x_.add(x(this->input(0)), kernel(this->input(1)), all(sums_));
     for (size_t step = 0; step < steps_; ++step) forward_cell(step);
     for (size_t record = 0; record < batch_; ++record)
       std::copy_n(this->output().data() + (record * steps_ + steps_ - 1) * units_, units_,
@@ -57,10 +60,10 @@ class RecurrentKernel : public ReferenceKernel<Op> {
     const Matrix sums = all(sums_gradient_);
     if (const Array &dx = this->input_gradient(0)) {
       std::fill_n(dx.data(), dx.size(), 0.0F);
-      add_product(sums, kernel(this->input(1)).transposed(), x(dx));
+      of_x_.add_to_rows(sums, kernel(this->input(1)), x(dx));
     }
     if (const Array &dkernel = this->input_gradient(1))
-      add_product(x(this->input(0)).transposed(), sums, kernel(dkernel));
+      of_x_.add_to_kernel(x(this->input(0)), sums, kernel(dkernel));
     if (this->inputs() == 4 && this->input_gradient(3))
       add_rows(sums_gradient_, this->input_gradient(3).data());
   }
@@ -95,9 +98,9 @@ class RecurrentKernel : public ReferenceKernel<Op> {
   // What the sums of a step make of the recurrent kernel and of the state before it.
   void pass_back(const Matrix &dsums, size_t step) {
     if (this->input_gradient(2))
-      add_product(state_before(states(), step).transposed(), dsums, recurrent_gradient());
+      of_state_.add_to_kernel(state_before(states(), step), dsums, recurrent_gradient());
     std::fill(state_gradient_.begin(), state_gradient_.end(), 0.0F);
-    add_product(dsums, recurrent().transposed(), state_gradient());
+    of_state_.add_to_rows(dsums, recurrent(), state_gradient());
   }
 
   void add_rows(const std::vector<float> &rows, float *sum) const {
@@ -107,8 +110,17 @@ class RecurrentKernel : public ReferenceKernel<Op> {
   const size_t batch_, steps_, features_, units_, width_;
   std::vector<float> sums_, sums_gradient_;  // (batch, steps, gates * units)
   std::vector<float> zeros_, state_gradient_;
+  GateProduct of_x_, of_state_;
 
  private:
+  size_t gates() const { return width_ / std::max<size_t>(units_, 1); }
+  void draw() {
+    const Operands &operands = this->operands_;
+    DropoutDraws draws(operands.state->seed, operands.stream, operands.state->step);
+    of_x_.draw(draws, 0);
+    of_state_.draw(draws, of_x_.draws());
+  }
+
   static size_t size_of(const Array &array, size_t axis) {
     return static_cast<size_t>(array.shape()[axis]);
   }
