@@ -49,6 +49,18 @@ def test_a_model_of_ours_opens_in_keras(tmp_path: Path) -> None:
     np.testing.assert_allclose(theirs(X).numpy(), ours.predict(X)[0], atol=1e-5)
 
 
+def test_a_normalization_that_was_adapted_opens_in_ours(tmp_path: Path) -> None:
+    layer = tf.keras.layers.Normalization()
+    theirs = tf.keras.Sequential([tf.keras.Input((2, 3)), layer, tf.keras.layers.Dense(2)])
+    layer.adapt(3 + 2 * X)
+    weights = {name_of(one): np.asarray(one) for one in theirs.weights}
+    assert weights["normalization/count"].dtype == np.int64
+    safetensors.save_file(weights, tmp_path / "weights.safetensors")
+    ours = detnn.Model(theirs.to_json())
+    ours.load_weights(tmp_path / "weights.safetensors")
+    np.testing.assert_allclose(ours.predict(X)[0], theirs(X).numpy(), atol=1e-5)
+
+
 RECORDED = Path(__file__).resolve().parents[1] / "data/nn/layers"
 # What the layers engine has not.
 REFUSED = ("supported", "there is no layer of the class", "there is no activation")
@@ -94,6 +106,9 @@ def test_recorded_layers_open_in_both(name: str) -> None:
         assert variables.keys() == ours.weights().keys(), case["name"]
         for path, values in ours.weights().items():
             variables[path].assign(values)
+        for layer in theirs.layers:
+            if isinstance(layer, tf.keras.layers.Normalization):
+                layer.finalize_state()  # it computes with a copy
         given = {key: arrays[f"{case['name']}/inputs/{i}"] for i, key in enumerate(case["inputs"])}
         inputs = [given[one.name] for one in theirs.inputs]
         predicted = ours.predict(

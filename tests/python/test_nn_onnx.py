@@ -68,6 +68,19 @@ def test_dense_layers_and_activations(activation: str, tmp_path: Path) -> None:
     check(described, tmp_path, x)
 
 
+def test_a_softmax_of_several_axes_and_normalizations(tmp_path: Path) -> None:
+    x = np.random.default_rng(2).normal(size=(5, 2, 3)).astype(np.float32)
+    described = sequential(
+        layer("Normalization", mean=[1, 2, 3], variance=0.5, batch_input_shape=[None, 2, 3]),
+        layer("Normalization", axis=[1, 2]),
+        layer("Normalization", axis=1, invert=True, mean=[1, 2], variance=[3, 0]),
+        layer("Softmax", axis=[1, 2]),
+        layer("ActivityRegularization", l1=0.1),
+        layer("LSTM", units=2, dropout=0.5, recurrent_dropout=0.5),
+    )
+    check(described, tmp_path, x)
+
+
 def test_a_convolutional_network(tmp_path: Path) -> None:
     x = np.random.default_rng(3).normal(size=(3, 9, 8, 4)).astype(np.float32)
     described = sequential(

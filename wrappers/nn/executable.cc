@@ -1,6 +1,7 @@
 #include "wrappers/nn/executable.h"
 
 #include "core/base/error.h"
+#include "wrappers/nn/array_copy.h"
 #include "wrappers/nn/reference/reference_kernels.h"
 
 namespace det::nn {
@@ -65,6 +66,8 @@ class Executable::Assembly {
       const Value *same = reshaped_from(value);
       values_[value] = same != nullptr ? values_[*same].reshaped(facts.type.shape)
                                        : backend_.make_array(facts.type);
+      if (facts.source == Program::Source::constant)
+        copy_elements(program_.constants[facts.index], values_[value], "a constant");
       if (!facts.has_gradient) continue;
       const bool shares =
           same != nullptr && uses_[*same] == 1 && !is_written_[*same] && !is_written_[value];

@@ -9,16 +9,17 @@
 
 namespace det::nn {
 
-// A value of a program: the index of one that was fed, of a weight, or of what an operation gives.
+// A value of a program: the index of one that was fed, of a weight, of numbers that are always the
+// same, or of what an operation gives.
 using Value = size_t;
 
 struct Program {
-  enum class Source { fed, weight, computed };
+  enum class Source { fed, weight, constant, computed };
 
   struct ValueFacts {
     ArrayType type;
     Source source = Source::computed;
-    size_t index = 0;  // of what is fed or of the weight, in their order
+    size_t index = 0;  // of what is fed, of the weight or of the constant, in their order
     bool has_gradient =
         false;  // something that is trained, or whose gradient is asked for, is in it
     Dtype precision = Dtype::f32;  // F16 or BF16: of real numbers that are all of that type
@@ -34,6 +35,7 @@ struct Program {
   std::vector<ValueFacts> values;
   std::vector<Step> steps;
   std::vector<Value> fed;
+  std::vector<Array> constants;
   std::vector<Value> results;
 };
 

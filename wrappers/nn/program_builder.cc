@@ -28,6 +28,11 @@ Value ProgramBuilder::feed(const ArrayType &type, bool has_gradient) {
   return value;
 }
 
+Value ProgramBuilder::constant(const Array &numbers) {
+  program_.constants.push_back(numbers);
+  return push({numbers.type(), Program::Source::constant, program_.constants.size() - 1});
+}
+
 Value ProgramBuilder::weight(const std::string &name, const WeightOptions &options) {
   size_t index = 0;
   within_layer([&] { index = weights_.find_or_add(path_ + name, options); });
@@ -42,16 +47,16 @@ Value ProgramBuilder::weight(const std::string &name, const WeightOptions &optio
   return value;
 }
 
-namespace {
-
-// Whether what comes out are numbers that went in. A mask belongs to them: what it takes off is
-// more than F16 holds, and rows of which it leaves nothing would be no numbers any more.
-bool only_moves(const Operation &operation) {
 void ProgramBuilder::regularize_activity(Value value, Regularizer regularizer) {
   const auto records = static_cast<float>(std::max<int64_t>(shape(value).at(0), 1));
   regularized_.emplace_back(value, Regularizer{regularizer.l1 / records, regularizer.l2 / records});
 }
 
+namespace {
+
+// Whether what comes out are numbers that went in. A mask belongs to them: what it takes off is
+// more than F16 holds, and rows of which it leaves nothing would be no numbers any more.
+bool only_moves(const Operation &operation) {
   return std::visit(
       []<class Op>(const Op &) {
         return (std::is_same_v<Op, AttentionMaskOp> || std::is_same_v<Op, BroadcastOp> ||

@@ -21,6 +21,8 @@ class ProgramBuilder {
 
   // An array that comes with every batch.
   Value feed(const ArrayType &type, bool has_gradient = false);
+  // Numbers that a layer was configured with.
+  Value constant(const Array &numbers);
   // The weight of the layer that is being called, made when it is first named.
   Value weight(const std::string &name, const WeightOptions &options);
   // Throws Code::invalid, naming the layer, where the inputs do not fit.

@@ -33,8 +33,10 @@ tensors::Tensor as_tensor(const std::string &name, const Array &array) {
   return tensor;
 }
 
-bool is_float(Dtype dtype) {
-  return dtype == Dtype::f32 || dtype == Dtype::f64 || dtype == Dtype::f16 || dtype == Dtype::bf16;
+// Real numbers, and the whole ones in which Keras counts.
+bool is_read(Dtype dtype) {
+  return dtype == Dtype::f32 || dtype == Dtype::f64 || dtype == Dtype::f16 ||
+         dtype == Dtype::bf16 || dtype == Dtype::i64;
 }
 
 // Compares what is there with what is wanted, and says all that a person needs to see which of the
@@ -77,9 +79,9 @@ class Comparison {
   }
 
   void check(const NamedArray &one, const tensors::Reader::Entry &entry) const {
-    if (!is_float(entry.dtype))
+    if (!is_read(entry.dtype))
       refuse(tensors::quoted_name(one.name) + " is of " + tensors::name_of(entry.dtype) +
-             " in the file; F32, F64, F16 and BF16 are read");
+             " in the file; F32, F64, F16, BF16 and I64 are read");
     const tensors::Shape shape(one.array.shape().begin(), one.array.shape().end());
     if (entry.shape != shape)
       refuse(tensors::quoted_name(one.name) + " is " + tensors::text_of(entry.shape) +

@@ -28,9 +28,9 @@ struct ArrayFile {
   void copy_to(const std::vector<NamedArray> &wanted) const;
 };
 
-// The file must have these arrays and no others, of the same shapes; F64, F16 and BF16 become F32.
-// Throws Code::not_found, Code::corrupt, and Code::invalid where something is missing, too much or
-// of another shape: `whose` names who wanted them ("the model 'digits'").
+// The file must have these arrays and no others, of the same shapes; F64, F16, BF16 and I64 become
+// F32. Throws Code::not_found, Code::corrupt, and Code::invalid where something is missing, too
+// much or of another shape: `whose` names who wanted them ("the model 'digits'").
 ArrayFile read_array_file(const std::filesystem::path &path, const std::vector<NamedArray> &wanted,
                           const std::string &whose);
 

@@ -49,8 +49,11 @@ void write_onnx(Model &model, const std::filesystem::path &path) {
     written.add_output(results[i], type_of(program.results[i]));
   }
   for (Value value = 0; value < names.size(); ++value) {
-    if (program.values[value].source != Program::Source::weight) continue;
-    const Weight &weight = model.weights().at(program.values[value].index);
+    const Program::ValueFacts &facts = program.values[value];
+    if (facts.source == Program::Source::constant)
+      names[value] = written.constant(program.constants[facts.index]);
+    if (facts.source != Program::Source::weight) continue;
+    const Weight &weight = model.weights().at(facts.index);
     names[value] = written.name_like(weight.name);
     written.add_weight(names[value], weight.value);
   }

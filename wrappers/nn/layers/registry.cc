@@ -17,6 +17,7 @@
 #include "wrappers/nn/layers/recurrent.h"
 #include "wrappers/nn/layers/reshaping.h"
 #include "wrappers/nn/layers/resizing.h"
+#include "wrappers/nn/layers/standardization.h"
 #include "wrappers/nn/near_name.h"
 
 namespace det::nn {
@@ -33,8 +34,8 @@ Make making(Arguments... arguments) {
 const std::map<std::string, Make> &classes() {
   static const std::map<std::string, Make> all{
       {"Activation", making<ActivationLayer>()},
-      {"Add", making<Merging>(Arithmetic::add)},
       {"ActivityRegularization", making<ActivityRegularization>()},
+      {"Add", making<Merging>(Arithmetic::add)},
       {"Average", making<Average>()},
       {"AveragePooling1D", making<PoolingLayer>(Pooling::average, size_t{1})},
       {"AveragePooling2D", making<PoolingLayer>(Pooling::average, size_t{2})},
@@ -69,6 +70,7 @@ const std::map<std::string, Make> &classes() {
       {"Model", making<Graph>(Graph::Kind::functional)},
       {"MultiHeadAttention", making<MultiHeadAttention>()},
       {"Multiply", making<Merging>(Arithmetic::multiply)},
+      {"Normalization", making<Standardization>()},
       {"Permute", making<Permute>()},
       {"ReLU", making<ReluLayer>()},
       {"RepeatVector", making<RepeatVector>()},
