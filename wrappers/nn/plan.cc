@@ -31,22 +31,32 @@ Plan::Plan(const PlanKey &key, const Graph &graph, const Objective *objective, W
     for (size_t i = 0; key.has_weights && i < compared_.size(); ++i)
       batch_weights.push_back(
           builder.feed({{builder.shape(results[compared_[i]]).at(0)}, Dtype::f32}));
-    std::optional<Value> total;
+    std::optional<Value> total, told_total;
+    const auto add_to = [&](std::optional<Value> &sum, Value one, float by) {
+      const Value part = by == 1 ? one : builder.add(ScaleOp{by}, {one});
+      sum = sum ? builder.add(ArithmeticOp{Arithmetic::add}, {*sum, part}) : part;
+    };
+    const bool tells_other = std::any_of(objective->losses.begin(), objective->losses.end(),
+                                         [](const auto &one) { return one->tells_other(); });
     for (size_t i = 0; i < compared_.size(); ++i) {
-      const Value one = objective->losses[i]->add(
-          builder, truths[i], results[compared_[i]],
-          key.has_weights ? std::optional(batch_weights[i]) : std::nullopt);
-      results.push_back(one);
+      const Loss &loss_function = *objective->losses[i];
+      const Value prediction = results[compared_[i]];
+      const Value one =
+          loss_function.add(builder, truths[i], prediction,
+                            key.has_weights ? std::optional(batch_weights[i]) : std::nullopt);
+      results.push_back(loss_function.told(builder, one, prediction));
       const auto by = static_cast<float>(objective->loss_weights.at(i));
-      const Value scaled = by == 1 ? one : builder.add(ScaleOp{by}, {one});
-      total = total ? builder.add(ArithmeticOp{Arithmetic::add}, {*total, scaled}) : scaled;
+      add_to(total, one, by);
+      if (tells_other) add_to(told_total, results.back(), by);
     }
-    for (const auto &[weight, regularizer] : builder.regularized()) {
-      const Value part = builder.add(RegularizationOp{regularizer}, {weight});
-      total = builder.add(ArithmeticOp{Arithmetic::add}, {*total, part});
+    for (const auto &[value, regularizer] : builder.regularized()) {
+      const Value part = builder.add(RegularizationOp{regularizer}, {value});
+      add_to(total, part, 1);
+      if (tells_other) add_to(told_total, part, 1);
     }
-    loss = results.size();
-    results.push_back(*total);
+    results.push_back(told_total.value_or(*total));
+    if (tells_other) results.push_back(*total);
+    loss = results.size() - 1;
     if (key.mode == Mode::train && objective->is_scaled) {
       scale_ = key.inputs.size() + truths.size() + batch_weights.size();
       const Value scale = builder.feed(builder.type(*total));

@@ -1,5 +1,6 @@
 #include "wrappers/nn/losses/loss.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/base/error.h"
@@ -7,18 +8,20 @@
 #include "wrappers/nn/keras_fields.h"
 #include "wrappers/nn/losses/named_losses.h"
 #include "wrappers/nn/named_config.h"
+#include "wrappers/nn/near_name.h"
 
 namespace det::nn {
 
 namespace {
 
-// True: a sum over the batch; false: divided by its rows, as by default.
-bool read_reduction(Fields &fields) {
+Reduction read_reduction(Fields &fields) {
   const std::string reduction = fields.text("reduction", "auto");
-  if (reduction == "sum") return true;
-  if (reduction == "auto" || reduction == "sum_over_batch_size") return false;
-  throw Error(Code::unsupported, "reading " + fields.where() + ": the reduction '" + reduction +
-                                     "' is not supported; 'sum_over_batch_size' and 'sum' are");
+  if (reduction == "sum") return Reduction::sum;
+  if (reduction == "none") return Reduction::none;
+  if (reduction == "auto" || reduction == "sum_over_batch_size") return Reduction::mean;
+  throw Error(Code::invalid,
+              "reading " + fields.where() + ": there is no reduction '" + reduction + "'" +
+                  suggestion(reduction, {"auto", "none", "sum", "sum_over_batch_size"}));
 }
 
 int32_t ignored_class(Fields &fields) {
@@ -31,7 +34,7 @@ int32_t ignored_class(Fields &fields) {
 class SparseCategoricalCrossentropy : public Loss {
  public:
   explicit SparseCategoricalCrossentropy(Fields &fields)
-      : is_sum_(read_reduction(fields)), from_logits_(fields.flag("from_logits", false)) {
+      : Loss(read_reduction(fields)), from_logits_(fields.flag("from_logits", false)) {
     if (!fields.has("ignore_class")) fields.only_null("ignore_class");
     else ignored_label_ = ignored_class(fields);
   }
@@ -61,22 +64,22 @@ class SparseCategoricalCrossentropy : public Loss {
     std::vector<Value> inputs{logits.value_or(prediction), truth};
     if (weights) inputs.push_back(*weights);
     const bool are_logits = from_logits_ || logits;
-    const bool is_plain = are_logits && !is_sum_ && !ignored_label_ &&
+    const bool is_plain = are_logits && !is_sum() && !ignored_label_ &&
                           (!weights || builder.shape(*weights) == builder.shape(truth));
     if (is_plain) return builder.add(SparseCrossEntropyOp{}, inputs);
-    return builder.add(SparseLossOp{are_logits, ignored_label_, is_sum_}, inputs);
+    return builder.add(SparseLossOp{are_logits, ignored_label_, is_sum()}, inputs);
   }
 
  private:
-  const bool is_sum_, from_logits_;
+  const bool from_logits_;
   std::optional<int32_t> ignored_label_;
 };
 
 // Of what is true of the same shape as the prediction.
 class FunctionLoss : public Loss {
  public:
-  FunctionLoss(std::string name, const LossFunction &function, bool is_sum)
-      : name_(std::move(name)), function_(function), is_sum_(is_sum) {}
+  FunctionLoss(std::string name, const LossFunction &function, Reduction reduction)
+      : Loss(reduction), name_(std::move(name)), function_(function) {}
 
   std::string name() const override { return name_; }
 
@@ -93,7 +96,7 @@ class FunctionLoss : public Loss {
     }
     std::vector<Value> inputs{prediction, truth};
     if (weights) inputs.push_back(*weights);
-    return builder.add(LossOp{function, is_sum_}, inputs);
+    return builder.add(LossOp{function, is_sum()}, inputs);
   }
 
  private:
@@ -113,10 +116,16 @@ class FunctionLoss : public Loss {
 
   const std::string name_;
   const LossFunction function_;
-  const bool is_sum_;
 };
 
 }  // namespace
+
+Value Loss::told(ProgramBuilder &builder, Value added, Value prediction) const {
+  if (!tells_other()) return added;
+  const Shape &shape = builder.shape(prediction);
+  const int64_t rows = elements_of({shape.begin(), shape.end() - 1});
+  return builder.add(ScaleOp{1 / static_cast<float>(std::max<int64_t>(rows, 1))}, {added});
+}
 
 std::shared_ptr<const Loss> make_loss(const Json &config) {
   const NamedConfig named = named_config(config, "a loss");

@@ -10,8 +10,13 @@
 
 namespace det::nn {
 
+// What becomes of the losses of single rows. Of `none` Keras makes the sum smaller, and tells the
+// mean.
+enum class Reduction { mean, sum, none };
+
 class Loss {
  public:
+  explicit Loss(Reduction reduction) : reduction_(reduction) {}
   virtual ~Loss() = default;
 
   // "sparse_categorical_crossentropy"
@@ -21,10 +26,20 @@ class Loss {
   // Throws Code::invalid, with the record, for what cannot be compared, such as a label that is no
   // class: before anything is trained with it.
   virtual void check(const Array &, const ArrayType &) const {}
-  // Adds it to a program: a single number, the sum of the weighted losses of all elements divided
-  // by their number. `weights`, where there are any, are one for each record.
+  // Adds it to a program: a single number, the sum of the weighted losses of all elements, of the
+  // reduction `mean` divided by their number. `weights`, where there are any, are one for each
+  // record.
   virtual Value add(ProgramBuilder &builder, Value truth, Value prediction,
                     std::optional<Value> weights) const = 0;
+  // What is told of what add() gave, which is that itself unless tells_other().
+  Value told(ProgramBuilder &builder, Value added, Value prediction) const;
+  bool tells_other() const { return reduction_ == Reduction::none; }
+
+ protected:
+  bool is_sum() const { return reduction_ != Reduction::mean; }
+
+ private:
+  const Reduction reduction_;
 };
 
 // From a name, Keras' or the class' ("mse", "MeanSquaredError"), or an object with "class_name" and
