@@ -54,9 +54,12 @@ DET_API det_status det_nn_model_to_json(const det_nn_model *model, char **out,
                                         det_error *err) DET_NOEXCEPT;
 
 /** Says how a model is trained. What it was compiled with before is gone; its weights stay.
- * @param[in] json  {"optimizer": ..., "loss": ..., "loss_weights": ..., "metrics": ...}. Each is a
- *                  name, or {"class_name": ..., "config": {...}}. Of several results the last three
- *                  are objects by the names of their layers, or arrays in their order. A result
+ * @param[in] json  {"optimizer": ..., "loss": ..., "loss_weights": ..., "metrics": ...,
+ *                  "weighted_metrics": ...}. Each is a name, or {"class_name": ..., "config":
+ *                  {...}}. Of several results all but the first are objects by the names of their
+ *                  layers, or arrays in their order. Weights of records are those of the loss and
+ *                  of the weighted metrics. A metric with several thresholds tells a number at
+ *                  each, "precision_at_0.5". A result
  *                  whose loss is null is computed, and compared with nothing. Without an optimizer
  *                  the model can be tested, and not trained. Where a layer computes in float16 the
  *                  loss is scaled as Keras does it; an optimizer of the class "LossScaleOptimizer"

@@ -3,6 +3,7 @@
 #include "tests/cmocka.h"
 #include "tests/expect_error.h"
 #include "tests/nn/recorded/fixture.h"
+#include "wrappers/nn/array_copy.h"
 #include "wrappers/nn/metrics/metric.h"
 
 namespace det::test {
@@ -19,6 +20,16 @@ Array as_compared(const Array &truth, const Array &prediction) {
   return truth.reshaped(rows);
 }
 
+// What models predict are real numbers: the numbers of classes, a row each.
+Array as_predicted(const Array &prediction) {
+  if (prediction.dtype() != nn::Dtype::i32) return prediction;
+  Shape rows = prediction.shape();
+  rows.push_back(1);
+  const Array real({rows, nn::Dtype::f32});
+  nn::copy_elements(prediction.reshaped(rows), real, "a prediction");
+  return real;
+}
+
 void test_results_after_each_batch(void **) {
   const Fixture fixture("metrics/values");
   const auto run = [&](const Json &about, const std::string &name) {
@@ -28,22 +39,27 @@ void test_results_after_each_batch(void **) {
     std::unique_ptr<nn::Metric> metric;
     for (int round = 0; round < 2; ++round) {  // the second after a reset
       for (size_t batch = 0; batch < 3; ++batch) {
-        const Array prediction = data("predicted", batch);
+        const Array prediction = as_predicted(data("predicted", batch));
         const Array truth = as_compared(data("true", batch), prediction);
         if (!metric) metric = nn::make_metric(about["metric"], truth.type(), prediction.type());
         metric->update(truth, prediction,
                        about["weights"].is_null() ? Array() : data("weights", batch));
-        const auto expected = static_cast<double>(fixture[name + "/results"].data()[batch]);
-        expect_recorded(metric->result(), expected, 1e-6 * (1 + expected),
-                        "the result after batch " + std::to_string(batch));
+        const Array results = part_of(fixture[name + "/results"], batch);
+        if (metric->names().size() != results.size())
+          throw Error(Code::internal, "it tells " + std::to_string(metric->names().size()) +
+                                          " numbers, not " + std::to_string(results.size()));
+        for (size_t i = 0; i < results.size(); ++i) {
+          const auto expected = static_cast<double>(results.data()[i]);
+          expect_recorded(metric->result(i), expected, 1e-6 * (1 + expected),
+                          "the result after batch " + std::to_string(batch));
+        }
       }
       metric->reset();
     }
   };
-  // Of one number each, or of labels on both sides, which no model predicts.
+  // Of one number each, or of labels that are compared one by one.
   std::vector<std::string> skipped;
-  for (const char *name :
-       {"accuracy", "mean", "mean_of_rank_1", "sum", "iou", "mean_iou", "binary_iou"})
+  for (const char *name : {"accuracy", "mean", "mean_of_rank_1", "sum"})
     for (const char *ending : {"", "/weighted"}) skipped.push_back(std::string(name) + ending);
   fixture.for_each(run, skipped);
 }
@@ -72,6 +88,42 @@ void test_wrong_metrics_are_refused(void **) {
   expect_error(Code::invalid, [&] { nn::make_metric("sparse_categorical_accuracy", rows, rows); });
   const Json curve{{"class_name", "AUC"}, {"config", {{"curve", "straight"}}}};
   expect_error(Code::invalid, [&] { nn::make_metric(curve, rows, rows); });
+  const auto refuse = [&](const char *name, const Json &config, const char *said,
+                          const nn::ArrayType &truth) {
+    const Json metric{{"class_name", name}, {"config", config}};
+    const auto told = expect_error(Code::invalid, [&] { nn::make_metric(metric, truth, rows); });
+    if (!contains(told, said)) fail_msg("%s", told.c_str());
+  };
+  refuse("Precision", {{"thresholds", {0.5, 1.5}}}, "'thresholds' must be a number from 0 to 1",
+         rows);
+  refuse("Precision", {{"thresholds", Json::array()}}, "'thresholds' has none", rows);
+  refuse("Recall", {{"top_k", 4}}, "is of the largest 4; the prediction has 3", rows);
+  refuse("Recall", {{"top_k", 0}}, "'top_k' must be 1 or more", rows);
+  refuse("Recall", {{"class_id", 3}}, "is of the class 3; the prediction has 3", rows);
+  refuse("AUC", {{"multi_label", true}}, "'num_labels' is given", rows);
+  refuse("AUC", {{"multi_label", true}, {"num_labels", 2}}, "is of 2 labels", rows);
+  refuse("AUC", {{"label_weights", {1, 2}}}, "is of 2 labels with weights", rows);
+  refuse("AUC", {{"thresholds", {-1}}}, "'thresholds' must be from 0 to 1", rows);
+  refuse("MeanIoU", Json::object(), "'num_classes' is missing", labels);
+  refuse("IoU", {{"num_classes", 2}, {"target_class_ids", {2}}}, "must be classes from 0 to 1",
+         rows);
+  refuse("MeanIoU", {{"num_classes", 2}, {"sparse_y_pred", false}}, "is of 2 classes", labels);
+  refuse("MeanIoU", {{"num_classes", 3}}, "takes of the truth what the prediction has", labels);
+  refuse("MeanIoU", {{"num_classes", 3}, {"sparse_y_true", false}}, "for one of the truth", rows);
+}
+
+// A prediction that is none of the classes is a miss of its own, and a truth that is none is not
+// counted.
+void test_classes_that_there_are_not(void **) {
+  const nn::ArrayType column{{4, 1}, nn::Dtype::f32};
+  const Array truth(column), prediction(column);
+  const float is[] = {0, 1, 1, 7}, seems[] = {0, 1, 9, 0};
+  std::copy(std::begin(is), std::end(is), truth.data());
+  std::copy(std::begin(seems), std::end(seems), prediction.data());
+  const Json mean{{"class_name", "MeanIoU"}, {"config", {{"num_classes", 2}}}};
+  const auto metric = nn::make_metric(mean, column, column);
+  metric->update(truth, prediction, Array());
+  expect_recorded(metric->result(), 0.75, 1e-12, "one of one, and one of two");
 }
 
 }  // namespace
@@ -83,6 +135,7 @@ int test_recorded_metrics() {
       cmocka_unit_test(test_results_after_each_batch),
       cmocka_unit_test(test_ties_are_among_the_largest),
       cmocka_unit_test(test_wrong_metrics_are_refused),
+      cmocka_unit_test(test_classes_that_there_are_not),
   };
   return cmocka_run_group_tests_name("recorded_metrics", tests, nullptr, nullptr);
 }

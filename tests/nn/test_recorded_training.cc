@@ -32,7 +32,7 @@ class RecordedTraining {
     for (size_t i = 0; i < places_.size(); ++i)
       nn::copy_elements(recorded("weights", i), weight(i), "a weight");
     Json options;
-    for (const char *key : {"optimizer", "loss", "loss_weights", "metrics"})
+    for (const char *key : {"optimizer", "loss", "loss_weights", "metrics", "weighted_metrics"})
       options[key] = about[key];
     model_.compile(options);
   }

@@ -37,6 +37,18 @@ std::vector<Json> by_result(const Json &given, const std::vector<std::string> &r
   return {given};
 }
 
+// Of each result an array.
+std::vector<Json> metrics_by_result(Fields &fields, const std::vector<std::string> &results,
+                                    const std::string &what) {
+  Json given = fields.any(what.c_str());
+  // Of a single result the list is that of its metrics.
+  if (results.size() == 1 && given.is_array()) given = Json::array({given});
+  std::vector<Json> metrics = by_result(given, results, what);
+  for (Json &named : metrics)
+    if (!named.is_array()) named = named.is_null() ? Json::array() : Json::array({named});
+  return metrics;
+}
+
 }  // namespace
 
 Model::Compiled::Compiled(const Json &options, const std::vector<std::string> &results)
@@ -45,15 +57,11 @@ Model::Compiled::Compiled(const Json &options, const std::vector<std::string> &r
   const std::vector<Json> losses = by_result(fields.any("loss"), results, "loss");
   const std::vector<Json> loss_weights =
       by_result(fields.any("loss_weights"), results, "loss_weights");
-  Json given_metrics = fields.any("metrics");
-  // Of a single result the list is that of its metrics.
-  if (!has_several_ && given_metrics.is_array()) given_metrics = Json::array({given_metrics});
-  const std::vector<Json> metrics = by_result(given_metrics, results, "metrics");
+  const std::vector<Json> metrics = metrics_by_result(fields, results, "metrics");
+  const std::vector<Json> weighted = metrics_by_result(fields, results, "weighted_metrics");
   for (size_t i = 0; i < results.size(); ++i) {
-    Json named = metrics[i];
-    if (!named.is_array()) named = named.is_null() ? Json::array() : Json::array({named});
     if (losses[i].is_null()) {
-      if (named.empty()) continue;
+      if (metrics[i].empty() && weighted[i].empty()) continue;
       throw Error(Code::invalid, "compiling a model: the result '" + results[i] +
                                      "' has metrics and no loss; it is compared with nothing");
     }
@@ -62,7 +70,8 @@ Model::Compiled::Compiled(const Json &options, const std::vector<std::string> &r
       throw Error(Code::invalid,
                   "compiling a model: a loss weight is no number: " + to_wire(weight));
     compared_.push_back(results[i]);
-    named_metrics_.push_back(named);
+    named_metrics_.push_back(metrics[i]);
+    named_weighted_metrics_.push_back(weighted[i]);
     objective.results.push_back(i);
     objective.losses.push_back(make_loss(losses[i]));
     objective.loss_weights.push_back(weight.is_null() ? 1 : weight.get<double>());
@@ -79,14 +88,30 @@ Model::Compiled::Compiled(const Json &options, const std::vector<std::string> &r
 void Model::Compiled::make_metrics(const std::function<ArrayType(size_t result)> &type_of) {
   if (has_metrics_) return;
   std::vector<Gathered> made;
+  std::vector<Told> told;
   for (size_t i = 0; i < compared_.size(); ++i) {
     const ArrayType prediction = type_of(objective.results[i]);
     const ArrayType truth = objective.losses[i]->truth_for(prediction);
-    for (const Json &named : named_metrics_[i])
-      made.push_back({i, make_metric(named, truth, prediction)});
+    for (const bool is_weighted : {false, true})
+      for (const Json &named : (is_weighted ? named_weighted_metrics_ : named_metrics_)[i]) {
+        made.push_back({i, is_weighted, make_metric(named, truth, prediction)});
+        const Metric &metric = *made.back().metric;
+        const std::vector<std::string> names = metric.names();
+        for (size_t k = 0; k < names.size(); ++k)
+          told.push_back({&metric, k, told_name(told, made.back(), names[k])});
+      }
   }
   gathered_ = std::move(made);
+  told_ = std::move(told);
   has_metrics_ = true;
+}
+
+std::string Model::Compiled::told_name(const std::vector<Told> &told, const Gathered &one,
+                                       const std::string &name) const {
+  const std::string whose = has_several_ ? compared_[one.compared] + "_" : "";
+  const bool is_taken = std::any_of(told.begin(), told.end(),
+                                    [&](const Told &other) { return other.name == whose + name; });
+  return whose + (one.is_weighted && is_taken ? "weighted_" : "") + name;
 }
 
 void Model::Compiled::gather(const Plan &plan) {
@@ -94,9 +119,11 @@ void Model::Compiled::gather(const Plan &plan) {
   records_ += records;
   loss_sums_[0] += plan.loss() * records;
   for (size_t i = 0; i < compared_.size(); ++i) loss_sums_[i + 1] += plan.loss_of(i) * records;
-  // As in Keras, the weights of records are the loss' alone.
+  // As in Keras, the weights of records are those of the loss, and of metrics that ask for them.
   for (const Gathered &one : gathered_)
-    one.metric->update(plan.truth(one.compared), plan.compared(one.compared), Array());
+    one.metric->update(
+        plan.truth(one.compared), plan.compared(one.compared),
+        one.is_weighted && plan.key().has_weights ? plan.weights(one.compared) : Array());
 }
 
 void Model::Compiled::reset() {
@@ -109,13 +136,15 @@ std::vector<std::string> Model::Compiled::metric_names() const {
   std::vector<std::string> names{"loss"};
   for (size_t i = 0; has_several_ && i < compared_.size(); ++i)
     names.push_back(compared_[i] + "_loss");
-  for (const Gathered &one : gathered_)
-    names.push_back((has_several_ ? compared_[one.compared] + "_" : "") + one.metric->name());
+  for (const Told &one : told_) names.push_back(one.name);
   return names;
 }
 
 double Model::Compiled::metric_value(size_t index) const {
-  if (index >= loss_count()) return gathered_.at(index - loss_count()).metric->result();
+  if (index >= loss_count()) {
+    const Told &one = told_.at(index - loss_count());
+    return one.metric->result(one.index);
+  }
   return records_ == 0 ? 0 : loss_sums_[index] / records_;
 }
 

@@ -17,7 +17,7 @@ struct Model::Compiled {
   void gather(const Plan &plan);
   void reset();
   std::vector<std::string> metric_names() const;
-  size_t metric_count() const { return loss_count() + gathered_.size(); }
+  size_t metric_count() const { return loss_count() + told_.size(); }
   double metric_value(size_t index) const;
   std::vector<double> metric_values() const;
 
@@ -29,17 +29,30 @@ struct Model::Compiled {
  private:
   struct Gathered {
     size_t compared;
+    bool is_weighted;  // by the weights of records
     std::unique_ptr<Metric> metric;
   };
+  // One number of a metric.
+  struct Told {
+    const Metric *metric;
+    size_t index;
+    std::string name;
+  };
 
+  // As Keras names them: that of the result before it where there are several, and "weighted_"
+  // where another has the name already.
+  std::string told_name(const std::vector<Told> &told, const Gathered &one,
+                        const std::string &name) const;
   // The whole loss, and of several results each one's.
   size_t loss_count() const { return has_several_ ? loss_sums_.size() : 1; }
 
   const bool has_several_;
   std::vector<std::string> compared_;
-  std::vector<Json> named_metrics_;  // of each that is compared, an array
+  // Of each that is compared, an array.
+  std::vector<Json> named_metrics_, named_weighted_metrics_;
   bool has_metrics_ = false;
   std::vector<Gathered> gathered_;
+  std::vector<Told> told_;
   std::vector<double> loss_sums_;  // the whole, then each
   double records_ = 0;
 };

@@ -40,12 +40,13 @@ class Model {
   // what a device failed with that had them.
   void check_built() const;
 
-  // {"optimizer": ..., "loss": ..., "loss_weights": [...], "metrics": [...]}, the last three for
-  // each result, by its name or in their order; null: it is compared with nothing. What was
-  // compiled before is gone. Where a layer computes in F16 the loss is scaled, as Keras does it
-  // under mixed_float16; an optimizer that is a LossScaleOptimizer says how. With "check_numerics":
-  // true a batch whose loss or gradients are not finite is Code::invalid, and a step with it has
-  // not been; the message says which layer was the first.
+  // {"optimizer": ..., "loss": ..., "loss_weights": [...], "metrics": [...], "weighted_metrics":
+  // [...]}, the last four for each result, by its name or in their order; null: it is compared with
+  // nothing. Weights of records are those of the loss and of the last alone. What was compiled
+  // before is gone. Where a layer computes in F16 the loss is scaled, as Keras does it under
+  // mixed_float16; an optimizer that is a LossScaleOptimizer says how. With "check_numerics": true
+  // a batch whose loss or gradients are not finite is Code::invalid, and a step with it has not
+  // been; the message says which layer was the first.
   void compile(const Json &options);
   // Throws Code::state where it is not compiled.
   Optimizer &optimizer();

@@ -16,6 +16,21 @@ constexpr int64_t most_thresholds = 1'000'000;
 
 double quotient(double part, double whole) { return whole == 0 ? 0 : part / whole; }
 
+// Empty where there are none. Keras writes arrays of NumPy as objects of their own.
+std::vector<float> numbers_of(Fields &fields, const char *key) {
+  Json given = fields.any(key);
+  if (given.is_object() && given.value("class_name", Json()) == "__numpy__")
+    given = given.value("/config/value"_json_pointer, Json());
+  std::vector<float> numbers;
+  for (const Json &one : given) {
+    if (!given.is_array() || !one.is_number())
+      throw Error(Code::invalid,
+                  "reading " + fields.where() + ": '" + key + "' must be an array of numbers");
+    numbers.push_back(one.get<float>());
+  }
+  return numbers;
+}
+
 }  // namespace
 
 AreaUnderCurve::AreaUnderCurve(Fields &fields) : count_(fields.integer("num_thresholds", 200)) {
@@ -30,19 +45,47 @@ AreaUnderCurve::AreaUnderCurve(Fields &fields) : count_(fields.integer("num_thre
     throw Error(Code::invalid, "reading " + fields.where() +
                                    ": 'curve' is ROC or PR, 'summation_method' interpolation, "
                                    "minoring or majoring, and 'num_thresholds' from 2 to 1000000");
-  fields.only("multi_label", false);
-  for (const char *key : {"num_labels", "label_weights", "thresholds"}) fields.only_null(key);
+  given_ = numbers_of(fields, "thresholds");
+  std::sort(given_.begin(), given_.end());
+  if (!given_.empty() && (!(given_.front() >= 0) || !(given_.back() <= 1)))
+    throw Error(Code::invalid, "reading " + fields.where() + ": 'thresholds' must be from 0 to 1");
+  label_weights_ = numbers_of(fields, "label_weights");
+  if (std::any_of(label_weights_.begin(), label_weights_.end(), [](float w) { return !(w >= 0); }))
+    throw Error(Code::invalid, "reading " + fields.where() + ": 'label_weights' are below 0");
+  const bool is_apart = fields.flag("multi_label", false);
+  if (fields.has("num_labels")) labels_ = fields.positive_integer("num_labels");
+  else fields.any("num_labels");
+  if (labels_.has_value() != is_apart)
+    throw Error(Code::invalid, "reading " + fields.where() +
+                                   ": with 'multi_label', and only then, 'num_labels' is given");
 }
 
 std::vector<float> AreaUnderCurve::thresholds() const {
   std::vector<float> all{-beyond};
+  if (!given_.empty()) {
+    all.insert(all.end(), given_.begin(), given_.end());
+    all.push_back(1 + beyond);
+    return all;
+  }
   for (int64_t i = 1; i + 1 < count_; ++i)
     all.push_back(static_cast<float>(static_cast<double>(i) / static_cast<double>(count_ - 1)));
   all.push_back(1 + beyond);
   return all;
 }
 
-double AreaUnderCurve::of(const Confusion &counted) const {
+double AreaUnderCurve::of(const std::vector<Confusion> &counted) const {
+  double sum = 0;
+  double weights = 0;
+  for (size_t label = 0; label < counted.size(); ++label) {
+    const bool is_weighed = labels_ && !label_weights_.empty();
+    const double weight = is_weighed ? static_cast<double>(label_weights_[label]) : 1;
+    sum += weight * of_one(counted[label]);
+    weights += weight;
+  }
+  return quotient(sum, weights);
+}
+
+double AreaUnderCurve::of_one(const Confusion &counted) const {
   if (is_precision_ && between_ == Between::interpolation) return under_precision(counted);
   const auto point = [&](size_t i) {
     const double recall =

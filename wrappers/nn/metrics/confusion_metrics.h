@@ -17,7 +17,8 @@ struct Confusion {
   void add(float prediction, bool is_so, double weight);
 };
 
-// Null for a name, in folded_name()'s form, that none of them has.
+// Null for a name, in folded_name()'s form, that none of them has. With several thresholds one of
+// them but AUC tells a number at each, "precision_at_0.2".
 std::unique_ptr<Metric> make_confusion_metric(const std::string &folded, const std::string &name,
                                               Fields &fields);
 

@@ -56,7 +56,7 @@ void MeanMetric::update(const Array &truth, const Array &prediction, const Array
   }
 }
 
-double MeanMetric::result() const {
+double MeanMetric::result(size_t) const {
   const double mean = count_ == 0 ? 0 : sum_ / count_;
   return finish_ == nullptr ? mean : finish_(mean);
 }

@@ -26,9 +26,9 @@ class MeanMetric : public Metric {
   MeanMetric(std::string name, Measure measure, Finish finish = nullptr)
       : name_(std::move(name)), measure_(std::move(measure)), finish_(finish) {}
 
-  std::string name() const override { return name_; }
+  std::vector<std::string> names() const override { return {name_}; }
   void update(const Array &truth, const Array &prediction, const Array &weights) override;
-  double result() const override;
+  double result(size_t index) const override;
   void reset() override { sum_ = count_ = 0; }
 
  private:

@@ -4,6 +4,7 @@
 #include "core/base/json.h"
 #include "wrappers/nn/losses/named_losses.h"
 #include "wrappers/nn/metrics/confusion_metrics.h"
+#include "wrappers/nn/metrics/intersection_metrics.h"
 #include "wrappers/nn/metrics/mean_metrics.h"
 #include "wrappers/nn/named_config.h"
 
@@ -29,17 +30,19 @@ std::vector<std::string> names_of_metrics() {
        {"accuracy", "binary_accuracy", "categorical_accuracy", "sparse_categorical_accuracy",
         "top_k_categorical_accuracy", "sparse_top_k_categorical_accuracy",
         "root_mean_squared_error", "auc", "precision", "recall", "true_positives", "true_negatives",
-        "false_positives", "false_negatives"})
+        "false_positives", "false_negatives", "mean_io_u", "io_u", "binary_io_u", "one_hot_io_u",
+        "one_hot_mean_io_u"})
     names.emplace_back(name);
   return names;
 }
 
-// Labels have metrics of their own; all others compare element with element.
-void expect_comparable(const std::string &name, const ArrayType &truth,
+// Labels have metrics of their own; all others compare element with element, but those that take
+// either.
+void expect_comparable(const std::string &name, const Metric &metric, const ArrayType &truth,
                        const ArrayType &prediction) {
   const bool has_labels = truth.dtype == Dtype::i32;
   const bool wants_labels = folded_name(name).starts_with("sparse");
-  if (prediction.shape.empty() || has_labels != wants_labels)
+  if (prediction.shape.empty() || (has_labels != wants_labels && !metric.takes_any_truth()))
     throw Error(Code::invalid,
                 "compiling a model: the metric '" + name + "' takes " +
                     (wants_labels ? "numbers of classes" : "an array of the prediction's shape") +
@@ -60,10 +63,11 @@ std::unique_ptr<Metric> make_metric(const Json &config, const ArrayType &truth,
   auto metric = make_accuracy(folded, shown, fields);
   if (!metric) metric = make_mean_of_losses(name, shown, fields);
   if (!metric) metric = make_confusion_metric(folded, shown, fields);
+  if (!metric) metric = make_intersection_metric(folded, shown, fields);
   if (!metric) refuse_name(given.name, "metric", names_of_metrics());
   fields.finish();
-  expect_comparable(name, truth, prediction);
-  metric->check(prediction);
+  expect_comparable(name, *metric, truth, prediction);
+  metric->check(truth, prediction);
   return metric;
 }
 

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/base/json_fwd.h"
 #include "wrappers/nn/array.h"
@@ -13,12 +14,15 @@ namespace det::nn {
 class Metric {
  public:
   virtual ~Metric() = default;
-  virtual std::string name() const = 0;
+  // Of each number that it tells, mostly one.
+  virtual std::vector<std::string> names() const = 0;
+  // Whether it takes numbers of classes as well as arrays of the prediction's shape.
+  virtual bool takes_any_truth() const { return false; }
   // Throws Code::invalid where it cannot be told of such predictions.
-  virtual void check(const ArrayType &) const {}
+  virtual void check(const ArrayType & /*truth*/, const ArrayType & /*prediction*/) const {}
   // `weights`: an array without memory, or one number for each record.
   virtual void update(const Array &truth, const Array &prediction, const Array &weights) = 0;
-  virtual double result() const = 0;
+  virtual double result(size_t index = 0) const = 0;
   virtual void reset() = 0;
 };
 
