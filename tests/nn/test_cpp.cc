@@ -114,6 +114,53 @@ void results_without_a_loss_are_computed_all_the_same(void **) {
   }
 }
 
+void a_normalization_is_adapted_to_records(void **) {
+  const Array records(std::vector<float>{1, 5, 3, 5, 5, 5, 7, 5}, {4, 2});
+  const Model model = Model::create(describe_sequential({adapted_normalization(records)}, {2}));
+  assert_int_equal(model.weights().size(), 0);
+  const auto results = model.predict_on_batch({records});
+  const auto *given = static_cast<const float *>(results.at(0).data);
+  for (int record = 0; record < 4; ++record) {
+    const float expected = (static_cast<float>(2 * record) - 3) / std::sqrt(5.0F);
+    assert_true(std::fabs(given[2 * record] - expected) < 1e-6F);
+    assert_true(given[2 * record + 1] == 0);  // what never changes says nothing
+  }
+  const Array wrong[] = {Array(std::vector<int>{1, 2}, {1, 2}), Array(std::vector<float>{1, 2}),
+                         Array(std::vector<float>{}, {0, 2})};
+  for (const Array &refused : wrong) {
+    std::string said;
+    try {
+      (void)adapted_normalization(refused);
+    } catch (const std::invalid_argument &refusal) {
+      said = refusal.what();
+    }
+    assert_true(said.find("adapting a normalization: ") == 0);
+  }
+  // Else it has weights, which are those of numbers that need nothing.
+  const Model plain = Model::create(describe_sequential({normalization()}, {2}));
+  assert_int_equal(plain.weights().size(), 3);
+}
+
+void what_is_left_out_and_weighted_is_said_by_name(void **) {
+  const Model model = Model::create(
+      describe_sequential({lstm(3).dropout(0.2).recurrent_dropout(0.3).activity_regularizer("l2"),
+                           dense(4, mish), dense(2, log_softmax)},
+                          {4, 2}));
+  model.compile(R"({"optimizer": "sgd", "loss": {"class_name": "MeanSquaredError",
+    "config": {"reduction": "none"}}, "metrics": ["mae", {"class_name": "Precision", "config":
+    {"name": "precision", "thresholds": [0.25, 0.5]}}], "weighted_metrics": ["mae", "mse"]})");
+  Batch batch{{Array(std::vector<float>(16, 1), {2, 4, 2})},
+              {Array(std::vector<float>{1, 0, 0, 1}, {2, 2})}};
+  batch.sample_weights = {Array(std::vector<float>{1, 3})};
+  model.train_on_batch(batch);
+  const auto metrics = model.metrics();
+  for (const char *name :
+       {"loss", "mae", "precision_at_0.25", "precision_at_0.5", "weighted_mae", "mse"})
+    assert_true(metrics.count(name) == 1);
+  assert_int_equal(metrics.size(), 6);
+  assert_true(metrics.at("mae") != metrics.at("weighted_mae"));
+}
+
 void no_activation_is_none(void **) {
   const char *none = nullptr;
   const Model model =
@@ -190,6 +237,8 @@ int main() {
       cmocka_unit_test(an_array_has_no_negative_sizes),
       cmocka_unit_test(layers_are_called_as_functions),
       cmocka_unit_test(results_without_a_loss_are_computed_all_the_same),
+      cmocka_unit_test(a_normalization_is_adapted_to_records),
+      cmocka_unit_test(what_is_left_out_and_weighted_is_said_by_name),
       cmocka_unit_test(no_activation_is_none),
       cmocka_unit_test(only_sizes_of_records_are_unknown),
       cmocka_unit_test(a_model_without_an_optimizer_is_only_tested),

@@ -6,6 +6,7 @@
 #include <det/error.hpp>
 #include <det/nn/batch.hpp>
 #include <det/nn/description.hpp>
+#include <det/nn/normalization.hpp>
 
 #include <functional>
 #include <map>

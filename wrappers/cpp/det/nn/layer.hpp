@@ -50,6 +50,11 @@ class Layer {
   Layer &use_bias(bool use) { return set("use_bias", use); }
   Layer &activation(const char *name) { return set("activation", name); }
   Layer &kernel_initializer(const ConfigValue &name) { return set("kernel_initializer", name); }
+  // "l1", "l2" or "l1_l2", of what the layer gives.
+  Layer &activity_regularizer(const ConfigValue &name) { return set("activity_regularizer", name); }
+  // Of recurrent layers: how much of what comes in, and of their states, is left out in training.
+  Layer &dropout(double rate) { return set("dropout", rate); }
+  Layer &recurrent_dropout(double rate) { return set("recurrent_dropout", rate); }
   Layer &padding(const char *name) { return set("padding", name); }
   Layer &strides(const ConfigValue &strides) { return set("strides", strides); }
 
@@ -96,13 +101,13 @@ inline constexpr const char *softmax = "softmax";
 inline constexpr const char *tanh_activation = "tanh";
 inline constexpr const char *gelu = "gelu";
 inline constexpr const char *silu = "silu";
+inline constexpr const char *mish = "mish";
+inline constexpr const char *log_softmax = "log_softmax";
 
 // The most used layers; Layer("Conv2DTranspose").set(...) is any other.
 [[nodiscard]] inline Layer dense(int64_t units, const char *activation = linear) {
   return Layer("Dense").set("units", units).activation(activation);
 }
-inline constexpr const char *mish = "mish";
-inline constexpr const char *log_softmax = "log_softmax";
 [[nodiscard]] inline Layer conv1d(int64_t filters, int64_t kernel_size,
                                   const char *activation = linear) {
   return Layer("Conv1D")
