@@ -79,6 +79,22 @@ void test_ties_are_among_the_largest(void **) {
   }
 }
 
+// Here as in TensorFlow's top_k() the first of those that are alike.
+void test_the_first_of_ties_are_positive(void **) {
+  const nn::ArrayType row{{1, 4}, nn::Dtype::f32};
+  const Array truth(row), prediction(row);
+  const float given[] = {0.2F, 0.4F, 0.4F, 0.4F};
+  std::copy(std::begin(given), std::end(given), prediction.data());
+  const Json recall{{"class_name", "Recall"}, {"config", {{"top_k", 2}}}};
+  for (const size_t right : {0, 1, 2, 3}) {
+    std::fill_n(truth.data(), 4, 0.0F);
+    truth.data()[right] = 1;
+    const auto metric = nn::make_metric(recall, row, row);
+    metric->update(truth, prediction, Array());
+    assert_true(metric->result() == (right == 1 || right == 2 ? 1 : 0));
+  }
+}
+
 void test_wrong_metrics_are_refused(void **) {
   const nn::ArrayType rows{{4, 3}, nn::Dtype::f32};
   const nn::ArrayType labels{{4}, nn::Dtype::i32};
@@ -134,6 +150,7 @@ int test_recorded_metrics() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(test_results_after_each_batch),
       cmocka_unit_test(test_ties_are_among_the_largest),
+      cmocka_unit_test(test_the_first_of_ties_are_positive),
       cmocka_unit_test(test_wrong_metrics_are_refused),
       cmocka_unit_test(test_classes_that_there_are_not),
   };
