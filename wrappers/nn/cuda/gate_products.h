@@ -124,6 +124,7 @@ class GateProducts {
     return {factors_.data() + gate * sizes_.records * sizes_.depth, sizes_.rows_of_record,
             sizes_.depth};
   }
+
   const CudaContextPtr context_;
   const Sizes sizes_;
   const float rate_;
