@@ -13,6 +13,8 @@ namespace {
 constexpr float beyond = 1e-7F;
 // Each record is compared with all of them.
 constexpr int64_t most_thresholds = 1'000'000;
+// Of all labels together.
+constexpr int64_t most_counts = 4'000'000;
 
 double quotient(double part, double whole) { return whole == 0 ? 0 : part / whole; }
 
@@ -58,6 +60,10 @@ AreaUnderCurve::AreaUnderCurve(Fields &fields) : count_(fields.integer("num_thre
   if (labels_.has_value() != is_apart)
     throw Error(Code::invalid, "reading " + fields.where() +
                                    ": with 'multi_label', and only then, 'num_labels' is given");
+  if (labels_.value_or(1) > most_counts / static_cast<int64_t>(thresholds().size()))
+    throw Error(Code::invalid, "reading " + fields.where() + ": " +
+                                   std::to_string(labels_.value_or(1)) +
+                                   " labels at so many thresholds are too much to be counted");
 }
 
 std::vector<float> AreaUnderCurve::thresholds() const {

@@ -1,7 +1,6 @@
 #include "wrappers/nn/metrics/intersection_metrics.h"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 
 #include "core/base/error.h"
@@ -11,7 +10,7 @@ namespace det::nn {
 
 namespace {
 
-constexpr int64_t most_classes = 10'000;  // each has a count with each
+constexpr int64_t most_classes = 4096;  // each has a count with each
 
 class IntersectionMetric : public Metric {
  public:
@@ -144,7 +143,7 @@ std::unique_ptr<Metric> make_intersection_metric(const std::string &folded, cons
   }
   options.classes = fields.positive_integer("num_classes");
   if (options.classes > most_classes)
-    throw Error(Code::invalid, "reading " + fields.where() + ": 'num_classes' is above 10000");
+    throw Error(Code::invalid, "reading " + fields.where() + ": 'num_classes' is above 4096");
   for (int64_t i = 0; is_mean && i < options.classes; ++i)
     options.targets.push_back(static_cast<size_t>(i));
   if (!is_mean) options.targets = read_targets(fields, options.classes, Json());

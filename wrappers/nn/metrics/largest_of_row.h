@@ -2,7 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -16,8 +18,12 @@ class LargestOfRow {
     is_among_.assign(columns, 0);
     std::iota(order_.begin(), order_.end(), size_t{0});
     const auto end = order_.begin() + static_cast<std::ptrdiff_t>(count);
-    std::partial_sort(order_.begin(), end, order_.end(), [row](size_t one, size_t other) {
-      return row[one] > row[other] || (row[one] == row[other] && one < other);
+    // What is no number is the smallest: an order has to be one.
+    const auto at_place = [row](size_t place) {
+      return std::isnan(row[place]) ? -std::numeric_limits<float>::infinity() : row[place];
+    };
+    std::partial_sort(order_.begin(), end, order_.end(), [&](size_t one, size_t other) {
+      return at_place(one) > at_place(other) || (at_place(one) == at_place(other) && one < other);
     });
     for (auto at = order_.begin(); at != end; ++at) is_among_[*at] = 1;
   }
