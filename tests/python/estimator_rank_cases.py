@@ -433,6 +433,45 @@ def checkpoints(ranks: DistributedContext) -> None:
     rest.check_equal(ranks, whole.weights[-1])
 
 
+class Normalized(Case):
+    optimizer = staticmethod(adam)
+
+    def predict(self, features: Any) -> Any:
+        hidden = v1.layers.dense(features, 5, tf.tanh)
+        is_training = self.mode == tf.estimator.ModeKeys.TRAIN
+        hidden = v1.layers.batch_normalization(hidden, training=is_training, momentum=0.5)
+        return v1.layers.dense(hidden, 1)
+
+    def model(self, features: Any, labels: Any, mode: Any) -> Any:
+        self.mode = mode
+        return super().model(features, labels, mode)
+
+    def train_op(self, loss: Any) -> Any:
+        return tf.group(super().train_op(loss), *v1.get_collection(v1.GraphKeys.UPDATE_OPS))
+
+
+def moving_means(ranks: DistributedContext) -> None:
+    """What a rank has seen of its own share is as a checkpoint has it: validations behind one are
+    those of a trial that nothing stopped, to the last bit."""
+
+    def validations(done: Done) -> list[Any]:
+        return [
+            answer["metrics"]["validation_metrics"]
+            for answer in done.responses
+            if answer.get("metrics", {}).get("validation_metrics")
+        ]
+
+    # In three batches each rank has its share of all rows: then data begin anew, as in a restart.
+    whole = Done(Normalized, ranks, 3, "C", "V", 3, "V")
+    [Normalized.restore] = whole.checkpoints
+    Normalized.done = 3
+    rest = Done(Normalized, ranks, "V", 3, "V")
+    assert len(validations(whole)) == (2 if ranks.rank == 0 else 0)
+    assert validations(rest) == validations(whole)
+    for mine, theirs in zip(rest.weights[-1], whole.weights[-1]):
+        np.testing.assert_array_equal(mine, theirs)
+
+
 def a_stop(ranks: DistributedContext) -> None:
     """That one rank asks for, and all take."""
 

@@ -516,6 +516,46 @@ def checkpoints(ranks: DistributedContext) -> None:
     check_equal(ranks, rest, whole)
 
 
+class Normalized(Case):
+    """By means of what each rank has seen."""
+
+    more: Any = ()
+
+    def model(self) -> Any:
+        middle = [keras.layers.BatchNormalization(momentum=0.5), *(make() for make in self.more)]
+        return keras.Sequential([keras.Input(4), dense(5, "tanh"), *middle, dense(1)])
+
+
+class OwnMean(keras.layers.Layer):  # type: ignore[misc]
+    """Not trained either, and trained with."""
+
+    def build(self, shape: Any) -> None:
+        self.mean = self.add_weight("mean", shape[-1:], initializer="zeros", trainable=False)
+
+    def call(self, inputs: Any, training: bool = False) -> Any:
+        if training:
+            self.mean.assign(0.5 * self.mean + 0.5 * tf.reduce_mean(inputs, 0))
+        return inputs - self.mean
+
+
+def moving_means(ranks: DistributedContext) -> None:
+    """Behind a checkpoint all ranks have those that it has: what comes then is to the last bit what
+    would have come without a restart."""
+
+    class Trial(Normalized):
+        more = OwnMean, lambda: keras.layers.Dropout(0.2)
+
+    for trial in (Trial,):
+        whole, before = train(trial, ranks, 3, "C", "V", 2, "V", 3, "V")
+        trial.restore = ranks.broadcast(before[1].get("uuid"))
+        trial.done = 3
+        rest, after = train(trial, ranks, "V", 2, "V", 3, "V")
+        assert len(after) == 5
+        assert after == before[2:]
+        for mine, theirs in zip(rest.get_weights(), whole.get_weights()):
+            np.testing.assert_array_equal(mine, theirs)
+
+
 def raising(ranks: DistributedContext) -> None:
     """The job ends with this."""
 

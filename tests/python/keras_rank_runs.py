@@ -15,7 +15,7 @@ from detcore.keras._controller import Controller
 from detcore.keras._tensorflow import tf
 from detcore.keras.callbacks import EarlyStopping
 from detcore.trial import Environment, Sequencer
-from keras_rank_cases import Case, check_equal
+from keras_rank_cases import Case, Normalized, check_equal
 from ranks import ending_refused
 
 if TYPE_CHECKING:
@@ -61,11 +61,12 @@ def train(trial: type[Case], ranks: DistributedContext, name: str, **changes: An
     return controller._model
 
 
-def after_batch(work: Callable[[Case, int], None]) -> type[Case]:
+def after_batch(work: Callable[[Case, int], None], base: type[Case] = Case) -> type[Case]:
     """A trial of Adam, which with `work` looks at the loss of each batch."""
 
-    class Trial(Case):
+    class Trial(base):  # type: ignore[misc,valid-type]
         losses: ClassVar[list[float]] = []
+        validations: ClassVar[list[Any]] = []
 
         def optimizer(self) -> Any:
             return keras.optimizers.Adam(0.05)
@@ -75,13 +76,18 @@ def after_batch(work: Callable[[Case, int], None]) -> type[Case]:
                 self.losses.append(logs["loss"])
                 work(self, len(self.losses))
 
-            return [keras.callbacks.LambdaCallback(on_train_batch_end=end)]
+            def end_of_test(logs: Any) -> None:
+                self.validations.append(logs)
+
+            looks = {"on_train_batch_end": end, "on_test_end": end_of_test}
+            return [keras.callbacks.LambdaCallback(**looks)]
 
     return Trial
 
 
 def preempted(ranks: DistributedContext) -> None:
-    """All leave behind the same batch, and go on as if nothing had been."""
+    """All leave behind the same batch, and go on as if nothing had been: validations, too, are the
+    same to the last bit, though each rank has moving means of its own."""
 
     def signalled(trial: Case, batch: int) -> None:
         if batch == 3 and ranks.rank == 0:
@@ -89,15 +95,17 @@ def preempted(ranks: DistributedContext) -> None:
             while not trial.core.preempt.should_preempt():  # type: ignore[attr-defined]
                 time.sleep(0.001)
 
-    at_end = {"min_validation_period": {"batches": 9}}  # after a pause one that is due comes late
-    whole = after_batch(lambda trial, batch: None)
+    at_end = {"min_validation_period": {"batches": 6}}  # after a pause one that is due comes late
+    whole = after_batch(lambda trial, batch: None, Normalized)
     expected = train(whole, ranks, "undisturbed", **at_end)
-    trial = after_batch(signalled)
+    trial = after_batch(signalled, Normalized)
     train(trial, ranks, "preempted", **at_end)
     assert ranks.allgather(len(trial.losses)) == [4] * ranks.size  # type: ignore[attr-defined]
     check_equal(ranks, train(trial, ranks, "preempted", **at_end), expected)
     assert trial.losses == whole.losses  # type: ignore[attr-defined]
     assert len(whole.losses) == 9  # type: ignore[attr-defined]
+    assert trial.validations == whole.validations  # type: ignore[attr-defined]
+    assert len(whole.validations) == 2  # type: ignore[attr-defined]
 
 
 def early_stopping(ranks: DistributedContext) -> None:

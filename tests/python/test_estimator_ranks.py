@@ -12,7 +12,8 @@ RECORDED = sorted(path.stem for path in (ROOT / "tests/data/trials/mpi").glob("m
 CASES = [
     *("sgd_of_version_one", "adam_of_version_one", "gradients_in_hand", "two_optimizers"),
     *("optimizer_of_keras", "sparse", "premade", "aggregation", "metrics"),
-    *("refused_hyperparameters", "checkpoints", "a_stop", "other_models", "refusing"),
+    *("refused_hyperparameters", "checkpoints", "moving_means", "a_stop"),
+    *("other_models", "refusing"),
 ]
 ALL = ("estimator_rank_cases", 2, (*RECORDED, *CASES, "raising"))
 

@@ -20,6 +20,7 @@ CASES = [
         "metrics",
         "refused_hyperparameters",
         "checkpoints",
+        "moving_means",
     ),
 ]
 # Starting TensorFlow takes longest: all these are done by the same ranks, one after another.

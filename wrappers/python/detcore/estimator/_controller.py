@@ -135,6 +135,7 @@ class Controller:
         self._respond({"metrics": metrics, "stop_requested": stop})
 
     def _validate(self) -> dict[str, Any]:
+        self._share_untrained()
         self._save_model()
         try:
             found = self._evaluate()
@@ -164,6 +165,7 @@ class Controller:
 
     def _save(self) -> dict[str, Any]:
         """On the chief; it has the random state of each rank."""
+        self._share_untrained()
         states = self._distributed.gather(_random_state.get())
         if states is None:
             return {}
@@ -177,6 +179,10 @@ class Controller:
         with self._core.checkpoint.store_path(metadata) as (path, storage_id):
             self._checkpoint.save(path, self._estimator, states)
         return {"uuid": storage_id}
+
+    def _share_untrained(self) -> None:
+        if self.session is not None:  # before, all ranks have what was restored, or nothing
+            _ranks.share_untrained(self._distributed, self.session)
 
     def _save_model(self) -> None:
         """Where validations and checkpoints find it. As new as the last batch it may be there."""

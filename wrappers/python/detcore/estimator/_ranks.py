@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from detcore.core import DistributedContext
 
-_v1 = tf.compat.v1
+_KEYS = tf.compat.v1.GraphKeys
 
 
 class RefusedElsewhere(InvalidHP):
@@ -56,14 +56,34 @@ class Broadcast(tf.compat.v1.train.SessionRunHook):  # type: ignore[misc]
         self._done = done
 
     def after_create_session(self, session: Any, coord: Any) -> None:
-        variables = [one for one in _v1.global_variables() if one.dtype.base_dtype != tf.string]
+        variables = _variables(session)
         check_same(self._distributed, variables)
-        values = [np.array(value) for value in session.run(variables)]
-        names = map(str, range(len(values)))
-        broadcast_arrays(self._distributed, dict(zip(names, values)))
-        if self._distributed.rank > 0:
-            initializers = [variable.initializer for variable in variables]
-            # What they assign is fed, since a graph that runs cannot grow.
-            places = [operation.inputs[1] for operation in initializers]
-            session.run(initializers, dict(zip(places, values)))
+        _broadcast(self._distributed, session, variables)
         self._done()
+
+
+def share_untrained(distributed: DistributedContext, session: Any) -> None:
+    """Gives all ranks those variables of rank 0 that are not trained, such as the moving means of a
+    batch normalization, which follow from what each rank has seen: they are what a checkpoint has,
+    so that what comes behind it is as behind a restart. All ranks in step."""
+    if distributed.size > 1:
+        trained = {id(one) for one in session.graph.get_collection(_KEYS.TRAINABLE_VARIABLES)}
+        untrained = [one for one in _variables(session) if id(one) not in trained]
+        _broadcast(distributed, session, untrained)
+
+
+def _variables(session: Any) -> list[Any]:
+    variables = session.graph.get_collection(_KEYS.GLOBAL_VARIABLES)
+    return [one for one in variables if one.dtype.base_dtype != tf.string]
+
+
+def _broadcast(distributed: DistributedContext, session: Any, variables: list[Any]) -> None:
+    """The values of rank 0; the variables are known to be the same on all ranks."""
+    values = [np.array(value) for value in session.run(variables)]
+    names = map(str, range(len(values)))
+    broadcast_arrays(distributed, dict(zip(names, values)))
+    if distributed.rank > 0:
+        initializers = [variable.initializer for variable in variables]
+        # What they assign is fed, since a graph that runs cannot grow.
+        places = [operation.inputs[1] for operation in initializers]
+        session.run(initializers, dict(zip(places, values)))

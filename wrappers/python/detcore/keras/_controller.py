@@ -159,6 +159,7 @@ class Controller:
             self._context.set_stop_requested(True)
 
     def _validate(self) -> dict[str, Any]:
+        _ranks.share_untrained(self._distributed, self._model)
         try:
             logs = self._evaluate()
         except InvalidHP:
@@ -193,6 +194,7 @@ class Controller:
 
     def _save(self) -> dict[str, Any]:
         """On the chief; it has the random state of each rank."""
+        _ranks.share_untrained(self._distributed, self._model)
         states = self._distributed.gather(self._checkpoint.random_state())
         if states is None:
             return {}

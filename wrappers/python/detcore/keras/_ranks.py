@@ -12,6 +12,9 @@ from detcore.keras._tensorflow import tf
 from detcore.trial._same_variables import check_same
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from detcore.core import DistributedContext
     from detcore.keras._context import TFKerasTrialContext
 
 
@@ -43,10 +46,25 @@ class Broadcast(tf.keras.callbacks.Callback):  # type: ignore[misc]
             rate = learning_rate_of(optimizer)
             variables += variables_of(optimizer) + [rate] * (rate is not None)
         check_same(distributed, variables)
-        variables = [variable for variable in variables if variable.dtype.base_dtype != tf.string]
-        values = [np.array(variable.numpy()) for variable in variables]
-        # By number: a model that was built before, on one rank only, shifts the names of Keras.
-        broadcast_arrays(distributed, {str(number): value for number, value in enumerate(values)})
-        if distributed.rank > 0:
-            for variable, value in zip(variables, values):
-                variable.assign(value)
+        _broadcast(distributed, variables)
+
+
+def share_untrained(distributed: DistributedContext, model: Any) -> None:
+    """Gives all ranks those variables of rank 0 that are not trained, such as the moving means of a
+    BatchNormalization, which follow from what each rank has seen: they are what a checkpoint has,
+    so that what comes behind it is as behind a restart. All ranks in step."""
+    if distributed.size > 1 and model.built:
+        _broadcast(distributed, model.non_trainable_variables)
+
+
+def _broadcast(distributed: DistributedContext, variables: Sequence[Any]) -> None:
+    """The values of rank 0; the variables are known to be the same on all ranks."""
+    variables = [variable for variable in variables if variable.dtype.base_dtype != tf.string]
+    if not variables:
+        return
+    values = [np.array(variable.numpy()) for variable in variables]
+    # By number: a model that was built before, on one rank only, shifts the names of Keras.
+    broadcast_arrays(distributed, {str(number): value for number, value in enumerate(values)})
+    if distributed.rank > 0:
+        for variable, value in zip(variables, values):
+            variable.assign(value)
