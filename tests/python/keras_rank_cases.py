@@ -545,7 +545,13 @@ def moving_means(ranks: DistributedContext) -> None:
     class Trial(Normalized):
         more = OwnMean, lambda: keras.layers.Dropout(0.2)
 
-    for trial in (Trial,):
+    class Unbuilt(Normalized):
+        """Which has its weights with the first batch."""
+
+        def model(self) -> Any:
+            return keras.Sequential(super().model().layers)
+
+    for trial in (Trial, Unbuilt):
         whole, before = train(trial, ranks, 3, "C", "V", 2, "V", 3, "V")
         trial.restore = ranks.broadcast(before[1].get("uuid"))
         trial.done = 3

@@ -86,7 +86,8 @@ def _without_values(abouts: tuple[_About, ...]) -> bytes:
 
 def load(path: pathlib.Path, optimizers: Sequence[Any], model: Any, weights: pathlib.Path) -> None:
     """What does not fit is told, and that optimizer begins anew: a trial may go on with another."""
-    if not model.trainable_variables:  # as yet: its own optimizer comes with its weights
+    # As yet: its own optimizer comes with its weights.
+    if not model.built or not model.trainable_variables:
         return
     import h5py
 
