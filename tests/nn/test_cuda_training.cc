@@ -79,6 +79,35 @@ void test_each_step_draws_anew(void **) {
   }
 }
 
+emulated::Counts counts_of_step(const Json &described, const Json &optimizer,
+                                const nn::Batch &batch) {
+  nn::Model model(described, {1, emulated_cuda()});
+  model.compile(sparse_losses(optimizer));
+  for (int step = 0; step < steps; ++step) model.train_on_batch(batch);
+  const emulated::Counts before = counts_of_emulated_cuda();
+  model.train_on_batch(batch);
+  const emulated::Counts after = counts_of_emulated_cuda();
+  return {after.work - before.work, after.waits - before.waits,
+          after.allocations - before.allocations};
+}
+
+// The process waits for the end of a step only, whatever is done with gradients on the device.
+void test_clipping_waits_for_nothing(void **) {
+  const auto waits = [](const Json &config) {
+    return counts_of_step(small_model(), layer("SGD", config), batch_of(8)).waits;
+  };
+  const size_t without = waits(Json::object());
+  assert_true(without > 0);
+  for (const char *clipping : {"clipnorm", "global_clipnorm", "clipvalue"})
+    assert_int_equal(waits({{clipping, 0.1}}), without);
+}
+
+void test_steps_take_no_memory(void **) {
+  const Json clipping = layer("Adam", {{"clipnorm", 0.1}});
+  assert_int_equal(counts_of_step(model_of_images(), clipping, images(6)).allocations, 0);
+  assert_int_equal(counts_of_step(model_of_ids(), clipping, ids(6)).allocations, 0);
+}
+
 Json with_policy(const char *policy) {
   Json described = small_model();
   described["config"]["dtype"] = policy;
@@ -110,6 +139,8 @@ int test_cuda_training() {
       cmocka_unit_test(test_what_changes_between_steps),
       cmocka_unit_test(test_records_that_weigh),
       cmocka_unit_test(test_each_step_draws_anew),
+      cmocka_unit_test(test_clipping_waits_for_nothing),
+      cmocka_unit_test(test_steps_take_no_memory),
       cmocka_unit_test(test_mixed_precision),
   };
   return cmocka_run_group_tests_name("cuda_training", tests, nullptr, nullptr);

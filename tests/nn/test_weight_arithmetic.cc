@@ -71,7 +71,7 @@ void test_slots_begin_there(void **) {
 
 void test_all_else_of_a_step_is_done_there(void **) {
   const auto calls = [](Json config) { return calls_of(layer("SGD", std::move(config))); };
-  const Calls shortening{"scale", "sum_of_squares", "update"};
+  const Calls shortening{"shorten", "update"};
   assert_true(calls({{"clipnorm", 0.5}}) == shortening);
   assert_true(calls({{"global_clipnorm", 0.5}}) == shortening);
   assert_true(calls({{"clipvalue", 0.5}}) == Calls({"limit", "update"}));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "core/base/vectorised.h"
 
@@ -62,14 +63,13 @@ void WeightArithmetic::update(const UpdateRule &rule, const Array &weights, cons
   std::visit([&](const auto &one) { walk(one, of, weights.size()); }, rule);
 }
 
-double WeightArithmetic::sum_of_squares(const Array &values) {
+void WeightArithmetic::shorten(const Array &values, double longest) {
   double sum = 0;
   for (const float value : values.elements())
     sum += static_cast<double>(value) * static_cast<double>(value);
-  return sum;
-}
-
-void WeightArithmetic::scale(const Array &values, float by) {
+  const double norm = std::sqrt(sum);
+  if (norm <= longest) return;
+  const auto by = static_cast<float>(longest / norm);
   for (float &value : values.elements()) value *= by;
 }
 

@@ -19,8 +19,8 @@ class WeightArithmetic {
   // One step of all weights. As many slots as the rule takes, each of as many elements.
   virtual void update(const UpdateRule &rule, const Array &weights, const Array &gradients,
                       std::span<float *const> slots);
-  virtual double sum_of_squares(const Array &values);
-  virtual void scale(const Array &values, float by);
+  // Makes their norm so long where it is longer. A number that is none stays so: nothing hides it.
+  virtual void shorten(const Array &values, double longest);
   // Says whether all are finite afterwards.
   virtual bool scale_and_check(const Array &values, float by);
   // Those beyond -to and to become these; NaN stays.

@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "tests/nn/emulated_cuda/emulated_counts.h"
+
 namespace emulated {
 
 namespace {
@@ -52,6 +54,11 @@ std::unique_lock<std::recursive_mutex> locked() {
   return std::unique_lock(mutex);
 }
 
+Counts &counts() {
+  static Counts all;
+  return all;
+}
+
 Failure &failure() {
   static auto &read = *new std::string;
   static Failure current;
@@ -73,7 +80,9 @@ cudaError_t device_error() {
 void perform(const Work &work) {
   Failure &now = failure();
   if (now.work > 0 && --now.work == 0) access_illegal_address();
-  if (sticky == cudaSuccess) work();
+  if (sticky != cudaSuccess) return;
+  work();
+  ++counts().work;
 }
 
 void access_illegal_address() { sticky = cudaErrorIllegalAddress; }

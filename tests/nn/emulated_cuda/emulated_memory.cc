@@ -8,6 +8,7 @@
 #include <cstring>
 #include <map>
 
+#include "tests/nn/emulated_cuda/emulated_counts.h"
 #include "tests/nn/emulated_cuda/emulated_device.h"
 #include "tests/nn/emulated_cuda/emulated_queue.h"
 
@@ -47,6 +48,7 @@ cudaError_t allocate(void **pointer, size_t size, Place place) {
   const bool of_device = is_of_device(place);
   if (of_device && size > failure().memory - std::min(used, failure().memory))
     return noted(cudaErrorMemoryAllocation);
+  ++counts().allocations;
   if (posix_memalign(pointer, alignment, size) != 0) return noted(cudaErrorMemoryAllocation);
   std::memset(*pointer, not_a_number, size);
   allocations[address(*pointer)] = {size, place};

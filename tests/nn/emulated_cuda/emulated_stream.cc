@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tests/nn/emulated_cuda/emulated_counts.h"
 #include "tests/nn/emulated_cuda/emulated_device.h"
 #include "tests/nn/emulated_cuda/emulated_queue.h"
 
@@ -37,6 +38,7 @@ cudaError_t wait_for(Queue &queue, uint64_t count) {
     queue.capture->valid = false;
     return noted(cudaErrorStreamCaptureUnsupported);
   }
+  ++counts().waits;
   run_until(queue, count);
   return device_error();
 }
@@ -113,6 +115,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
 cudaError_t cudaDeviceSynchronize() {
   const auto lock = locked();
   if (const cudaError_t error = refused_while_capturing(); error != cudaSuccess) return error;
+  ++counts().waits;
   run_all();
   return device_error();
 }
@@ -142,6 +145,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   const auto lock = locked();
   if (event->capture != nullptr) return noted(cudaErrorCapturedEvent);
   if (event->queue == nullptr) return device_error();
+  ++counts().waits;
   run_until(*event->queue, event->count);
   return device_error();
 }

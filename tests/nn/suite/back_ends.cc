@@ -1,5 +1,7 @@
 #include "tests/nn/suite/back_ends.h"
 
+#include <dlfcn.h>
+
 #include <cstdlib>
 
 #include "core/base/error.h"
@@ -30,6 +32,16 @@ std::vector<std::string> compared_back_ends() {
 const char *emulated_cuda() {
   setenv("DETNN_CUDA_LIBRARY", EMULATED_CUDA_LIBRARY, 1);
   return "cuda";
+}
+
+emulated::Counts counts_of_emulated_cuda() {
+  void *const library = dlopen(EMULATED_CUDA_LIBRARY, RTLD_LAZY);
+  assert_non_null(library);
+  void *const function = dlsym(library, "emulated_cuda_counts");
+  assert_non_null(function);
+  emulated::Counts counts;
+  reinterpret_cast<decltype(&emulated_cuda_counts)>(function)(&counts);
+  return counts;
 }
 
 #endif

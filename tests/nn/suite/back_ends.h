@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/nn/emulated_cuda/emulated_counts.h"
+
 namespace det::test {
 
 // Their names: the plain loops first, and "cuda" on an emulated GPU where that is built. One that
@@ -12,5 +14,8 @@ std::vector<std::string> compared_back_ends();
 
 // Has "cuda" be that of the emulated GPU from now on. Gives that name.
 const char *emulated_cuda();
+
+// What its device has done so far.
+emulated::Counts counts_of_emulated_cuda();
 
 }  // namespace det::test

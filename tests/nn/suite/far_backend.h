@@ -51,13 +51,8 @@ class FarArithmetic : public nn::WeightArithmetic {
               std::span<float *const> slots) override {
     reach("update", [&] { WeightArithmetic::update(rule, weights, gradients, slots); });
   }
-  double sum_of_squares(const nn::Array &values) override {
-    double sum = 0;
-    reach("sum_of_squares", [&] { sum = WeightArithmetic::sum_of_squares(values); });
-    return sum;
-  }
-  void scale(const nn::Array &values, float by) override {
-    reach("scale", [&] { WeightArithmetic::scale(values, by); });
+  void shorten(const nn::Array &values, double longest) override {
+    reach("shorten", [&] { WeightArithmetic::shorten(values, longest); });
   }
   bool scale_and_check(const nn::Array &values, float by) override {
     bool are_finite = false;

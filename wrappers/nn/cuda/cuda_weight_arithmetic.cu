@@ -31,19 +31,19 @@ class CudaWeightArithmetic : public WeightArithmetic {
     std::visit([&](const auto &one) { update_all(*context_, one, arrays, weights.size()); }, rule);
   }
 
-  double sum_of_squares(const Array &values) override {
-    context_->use();
-    const float *x = values.data();
-    // A few sizes: of all gradients, or of each weight.
-    const auto total = totals_.try_emplace(values.size(), *context_, values.size()).first;
-    total->second.run([=] DET_DEVICE(size_t i) { return x[i] * x[i]; }, on_device());
-    return static_cast<double>(answer());
-  }
-
-  void scale(const Array &values, float by) override {
+  void shorten(const Array &values, double longest) override {
     context_->use();
     float *x = values.data();
-    for_each(*context_, values.size(), [=] DET_DEVICE(size_t i) { x[i] *= by; });
+    float *number = on_device();
+    // A few sizes: of all gradients, or of each weight.
+    const auto total = totals_.try_emplace(values.size(), *context_, values.size()).first;
+    total->second.run([=] DET_DEVICE(size_t i) { return x[i] * x[i]; }, number);
+    // The process need not know the norm, nor wait for it.
+    for_each(*context_, 1, [=] DET_DEVICE(size_t) {
+      const double norm = sqrt(static_cast<double>(*number));
+      *number = norm <= longest ? 1 : static_cast<float>(longest / norm);
+    });
+    for_each(*context_, values.size(), [=] DET_DEVICE(size_t i) { x[i] *= *number; });
   }
 
   bool scale_and_check(const Array &values, float by) override {

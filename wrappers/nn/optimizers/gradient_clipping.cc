@@ -1,22 +1,9 @@
 #include "wrappers/nn/optimizers/gradient_clipping.h"
 
-#include <cmath>
-
 #include "core/base/error.h"
 #include "wrappers/nn/weight_arithmetic.h"
 
 namespace det::nn {
-
-namespace {
-
-// A gradient that is not a number stays so: nothing hides it.
-void shorten(const Array &gradients, double longest, WeightArithmetic &arithmetic) {
-  const double norm = std::sqrt(arithmetic.sum_of_squares(gradients));
-  if (norm <= longest) return;
-  arithmetic.scale(gradients, static_cast<float>(longest / norm));
-}
-
-}  // namespace
 
 GradientClipping::GradientClipping(Fields &fields)
     : norm_(fields.number_or_none("clipnorm")),
@@ -37,8 +24,8 @@ void GradientClipping::clip(const Weights &weights, WeightArithmetic &arithmetic
   const Array &all = weights.gradients();
   if (norm_.value_or(0) > 0)
     for (const Weight &weight : weights.all())
-      if (weight.gradient) shorten(weight.gradient, *norm_, arithmetic);
-  if (global_norm_.value_or(0) > 0) shorten(all, *global_norm_, arithmetic);
+      if (weight.gradient) arithmetic.shorten(weight.gradient, *norm_);
+  if (global_norm_.value_or(0) > 0) arithmetic.shorten(all, *global_norm_);
   if (value_.value_or(0) > 0) arithmetic.limit(all, static_cast<float>(*value_));
 }
 
