@@ -1,4 +1,6 @@
 // The back end on GPUs, as far as it goes without one: how its library is found, and refused.
+#include <algorithm>
+#include <cmath>
 #include <cstdlib>
 
 #include "tests/cmocka.h"
@@ -48,6 +50,36 @@ void test_emulated_operations(void **) {
   for (const std::string &name : left) print_message("# left to the loops: %s\n", name.c_str());
 }
 
+void test_a_long_embedding(void **) {
+  setenv("DETNN_CUDA_LIBRARY", EMULATED_CUDA_LIBRARY, 1);
+  assert_true(compare_with_loops(long_embedding(), *nn::open_backend("cuda")));
+}
+
+// Which a layer has computed, so that nobody checks them.
+void test_ids_that_are_no_rows(void **) {
+  setenv("DETNN_CUDA_LIBRARY", EMULATED_CUDA_LIBRARY, 1);
+  const auto backend = nn::open_backend("cuda");
+  const std::vector<float> ids{1, -1, NAN, 4, 1.5F, 1e20F, 0, -0.5F, -INFINITY, 3.75F};
+  const std::vector<float> expected{2, 2, 0, 1};  // how often each row was taken
+  const auto fill = [&](size_t input, const nn::Array &array) {
+    if (input > 0) return fill_randomly(array, 1);
+    std::copy(ids.begin(), ids.end(), array.data());
+  };
+  const OperationCase tried{"ids", nn::EmbeddingOp{}, {floats({10}), floats({4, 3})}, fill};
+  const OperationArrays arrays(tried, *backend);
+  for (float &gradient : arrays.operands.output_gradients[0].elements()) gradient = 1;
+  const auto kernel = backend->make(tried.operation, arrays.operands);
+  kernel->forward();
+  kernel->backward();
+  backend->synchronize();
+  for (size_t i = 0; i < 12; ++i)
+    assert_true(arrays.operands.input_gradients[1].data()[i] == expected[i / 3]);
+  for (size_t i = 0; i < 30; ++i) {
+    const float id = ids[i / 3];
+    assert_int_equal(std::isnan(arrays.operands.outputs[0].data()[i]), !(id > -1 && id < 4));
+  }
+}
+
 #endif
 
 }  // namespace
@@ -62,6 +94,8 @@ int test_cuda() {
       cmocka_unit_test(test_a_variable_names_the_back_end),
 #ifdef EMULATED_CUDA_LIBRARY
       cmocka_unit_test(test_emulated_operations),
+      cmocka_unit_test(test_a_long_embedding),
+      cmocka_unit_test(test_ids_that_are_no_rows),
 #endif
   };
   return cmocka_run_group_tests_name("cuda", tests, nullptr, nullptr);

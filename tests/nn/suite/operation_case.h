@@ -34,6 +34,7 @@ OperationCases dense_cases();
 OperationCases dropout_cases();
 OperationCases elementwise_cases();
 OperationCases embedding_cases();
+OperationCase long_embedding();  // for which looking at all pairs of places takes long
 OperationCases loss_cases();
 OperationCases normalization_cases();
 OperationCases pooling_cases();

@@ -26,6 +26,8 @@ double largest_of(const nn::Array &array);
 void expect_near(const OperationCase &tried, const char *what, size_t index, double found,
                  double expected, double scale, double tolerance);
 
+// One case, if the back end has a kernel for it: says whether.
+bool compare_with_loops(const OperationCase &tried, nn::Backend &backend);
 // All cases that the back end has kernels for. Gives the names of those that it leaves to the
 // loops.
 std::vector<std::string> compare_with_loops(nn::Backend &backend);
