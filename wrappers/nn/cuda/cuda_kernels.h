@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "wrappers/nn/backend.h"
 #include "wrappers/nn/cuda/cuda_context.h"
+#include "wrappers/nn/operation_kernel.h"
 
 namespace det::nn {
 
@@ -42,20 +42,15 @@ DET_CUDA_KERNEL(SparseCrossEntropyOp);
 DET_CUDA_KERNEL(SparseLossOp);
 DET_CUDA_KERNEL(TransposeOp);
 
-// What cuda_kernel() gives: an operation and its operands. Members are the process' own: what a
-// loop on the GPU needs of them is copied into what it captures.
+// What cuda_kernel() gives. Members are the process' own: what a loop on the GPU needs of them is
+// copied into what it captures.
 template <class Op>
-class CudaKernel : public Kernel {
+class CudaKernel : public OperationKernel<Op> {
  public:
   CudaKernel(Op op, Operands operands, CudaContextPtr context)
-      : op_(std::move(op)), operands_(std::move(operands)), context_(std::move(context)) {}
+      : OperationKernel<Op>(std::move(op), std::move(operands)), context_(std::move(context)) {}
 
  protected:
-  const Array &input(size_t i) const { return operands_.inputs.at(i); }
-  const Array &output(size_t i = 0) const { return operands_.outputs.at(i); }
-  const Array &input_gradient(size_t i) const { return operands_.input_gradients.at(i); }
-  const Array &output_gradient(size_t i = 0) const { return operands_.output_gradients.at(i); }
-  size_t inputs() const { return operands_.inputs.size(); }
   // Room that only this kernel uses.
   Array scratch(size_t elements) const {
     const ArrayType type{{static_cast<int64_t>(elements)}, Dtype::f32};
@@ -63,8 +58,6 @@ class CudaKernel : public Kernel {
   }
   static float *data_or_null(const Array &array) { return array ? array.data() : nullptr; }
 
-  const Op op_;
-  const Operands operands_;
   const CudaContextPtr context_;
 };
 

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "wrappers/nn/backend.h"
+#include "wrappers/nn/operation_kernel.h"
 
 namespace det::nn {
 
@@ -43,21 +43,11 @@ std::unique_ptr<Kernel> reference_kernel(const SparseCrossEntropyOp &op, const O
 std::unique_ptr<Kernel> reference_kernel(const SparseLossOp &op, const Operands &operands);
 std::unique_ptr<Kernel> reference_kernel(const TransposeOp &op, const Operands &operands);
 
-// What reference_kernel() gives: an operation, its operands, and two functions of them.
+// What reference_kernel() gives.
 template <class Op>
-class ReferenceKernel : public Kernel {
+class ReferenceKernel : public OperationKernel<Op> {
  public:
-  ReferenceKernel(Op op, Operands operands) : op_(std::move(op)), operands_(std::move(operands)) {}
-
- protected:
-  const Array &input(size_t i) const { return operands_.inputs.at(i); }
-  const Array &output(size_t i = 0) const { return operands_.outputs.at(i); }
-  const Array &input_gradient(size_t i) const { return operands_.input_gradients.at(i); }
-  const Array &output_gradient(size_t i = 0) const { return operands_.output_gradients.at(i); }
-  size_t inputs() const { return operands_.inputs.size(); }
-
-  const Op op_;
-  const Operands operands_;
+  using OperationKernel<Op>::OperationKernel;
 };
 
 }  // namespace det::nn
