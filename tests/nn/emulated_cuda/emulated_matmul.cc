@@ -51,20 +51,13 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t o
                                                     const void *value, size_t size) {
   if (opaque == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
   auto &preference = inside<Preference>(opaque);
-  switch (attribute) {
-    case CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES:
-      return set(preference.workspace, value, size);
-    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES:
-      return set(preference.alignment[0], value, size);
-    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES:
-      return set(preference.alignment[1], value, size);
-    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES:
-      return set(preference.alignment[2], value, size);
-    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES:
-      return set(preference.alignment[3], value, size);
-    default:
-      return CUBLAS_STATUS_NOT_SUPPORTED;
-  }
+  return Setting(attribute, value, size)
+      .of(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, preference.workspace)
+      .of(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, preference.alignment[0])
+      .of(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, preference.alignment[1])
+      .of(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, preference.alignment[2])
+      .of(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, preference.alignment[3])
+      .status();
 }
 
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t product,

@@ -62,24 +62,15 @@ cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t opaque,
                                                 const void *value, size_t size) {
   if (opaque == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
   auto &layout = inside<MatrixLayout>(opaque);
-  switch (attribute) {
-    case CUBLASLT_MATRIX_LAYOUT_TYPE:
-      return set(layout.type, value, size);
-    case CUBLASLT_MATRIX_LAYOUT_ORDER:
-      return set(layout.order, value, size);
-    case CUBLASLT_MATRIX_LAYOUT_ROWS:
-      return set(layout.rows, value, size);
-    case CUBLASLT_MATRIX_LAYOUT_COLS:
-      return set(layout.columns, value, size);
-    case CUBLASLT_MATRIX_LAYOUT_LD:
-      return set(layout.leading_dimension, value, size);
-    case CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT:
-      return set(layout.batches, value, size);
-    case CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET:
-      return set(layout.batch_stride, value, size);
-    default:
-      return CUBLAS_STATUS_NOT_SUPPORTED;
-  }
+  return Setting(attribute, value, size)
+      .of(CUBLASLT_MATRIX_LAYOUT_TYPE, layout.type)
+      .of(CUBLASLT_MATRIX_LAYOUT_ORDER, layout.order)
+      .of(CUBLASLT_MATRIX_LAYOUT_ROWS, layout.rows)
+      .of(CUBLASLT_MATRIX_LAYOUT_COLS, layout.columns)
+      .of(CUBLASLT_MATRIX_LAYOUT_LD, layout.leading_dimension)
+      .of(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, layout.batches)
+      .of(CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, layout.batch_stride)
+      .status();
 }
 
 cublasStatus_t cublasLtMatmulDescInit_internal(cublasLtMatmulDesc_t product, size_t size,
@@ -99,28 +90,16 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t opaque,
                                               const void *value, size_t size) {
   if (opaque == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
   auto &product = inside<Product>(opaque);
-  switch (attribute) {
-    case CUBLASLT_MATMUL_DESC_COMPUTE_TYPE:
-      return set(product.compute, value, size);
-    case CUBLASLT_MATMUL_DESC_SCALE_TYPE:
-      return set(product.scale, value, size);
-    case CUBLASLT_MATMUL_DESC_POINTER_MODE:
-      return set(product.pointer_mode, value, size);
-    case CUBLASLT_MATMUL_DESC_TRANSA:
-      return set(product.transposed[0], value, size);
-    case CUBLASLT_MATMUL_DESC_TRANSB:
-      return set(product.transposed[1], value, size);
-    case CUBLASLT_MATMUL_DESC_TRANSC:
-      return set(product.transposed[2], value, size);
-    case CUBLASLT_MATMUL_DESC_EPILOGUE:
-      return set(product.epilogue, value, size);
-    case CUBLASLT_MATMUL_DESC_BIAS_POINTER:
-      return set(product.bias, value, size);
-    case CUBLASLT_MATMUL_DESC_BIAS_BATCH_STRIDE:
-      return set(product.bias_stride, value, size);
-    case CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE:
-      return set(product.bias_type, value, size);
-    default:
-      return CUBLAS_STATUS_NOT_SUPPORTED;
-  }
+  return Setting(attribute, value, size)
+      .of(CUBLASLT_MATMUL_DESC_COMPUTE_TYPE, product.compute)
+      .of(CUBLASLT_MATMUL_DESC_SCALE_TYPE, product.scale)
+      .of(CUBLASLT_MATMUL_DESC_POINTER_MODE, product.pointer_mode)
+      .of(CUBLASLT_MATMUL_DESC_TRANSA, product.transposed[0])
+      .of(CUBLASLT_MATMUL_DESC_TRANSB, product.transposed[1])
+      .of(CUBLASLT_MATMUL_DESC_TRANSC, product.transposed[2])
+      .of(CUBLASLT_MATMUL_DESC_EPILOGUE, product.epilogue)
+      .of(CUBLASLT_MATMUL_DESC_BIAS_POINTER, product.bias)
+      .of(CUBLASLT_MATMUL_DESC_BIAS_BATCH_STRIDE, product.bias_stride)
+      .of(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, product.bias_type)
+      .status();
 }

@@ -24,6 +24,28 @@ cublasStatus_t set(Field &field, const void *value, size_t size) {
   return CUBLAS_STATUS_SUCCESS;
 }
 
+// An attribute that is one of several, each in a field of its own.
+template <class Attribute>
+class Setting {
+ public:
+  Setting(Attribute attribute, const void *value, size_t size)
+      : attribute_(attribute), value_(value), size_(size) {}
+
+  template <class Field>
+  Setting &of(Attribute attribute, Field &field) {
+    if (attribute == attribute_) status_ = set(field, value_, size_);
+    return *this;
+  }
+  // What came of it.
+  cublasStatus_t status() const { return status_; }
+
+ private:
+  const Attribute attribute_;
+  const void *const value_;
+  const size_t size_;
+  cublasStatus_t status_ = CUBLAS_STATUS_NOT_SUPPORTED;
+};
+
 template <class Inside, class Opaque, class... Fields>
 cublasStatus_t initialize(Opaque *opaque, size_t size, Fields... fields) {
   if (opaque == nullptr) return CUBLAS_STATUS_INVALID_VALUE;

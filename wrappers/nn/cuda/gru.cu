@@ -5,6 +5,19 @@ namespace det::nn {
 
 namespace {
 
+// One unit of a record, and where its gates are in a row of them.
+struct GruUnit {
+  DET_HOST_DEVICE GruUnit(size_t i, size_t units)
+      : record(i / units), update(i % units), reset(units + update), candidate(units + reset) {}
+
+  size_t record, update, reset, candidate;
+};
+
+// What the cells of a step have of all records.
+struct GruRows {
+  StepRows sums, products, gates, before;
+};
+
 // The gates in their order: update, reset, candidate. The products with the recurrent kernel are
 // kept apart from those with the kernel: the reset gate stands between them.
 class GruKernel : public CudaRecurrentKernel<GruOp> {
@@ -16,27 +29,21 @@ class GruKernel : public CudaRecurrentKernel<GruOp> {
         gates_(scratch(elements_of_sums())) {}
 
   void forward_cell(size_t step) override {
-    const StepRows sums = sums_at(sums_, step);
-    const StepRows products = sums_at(products_, step);
-    begin_products(products);
-    add_state(products, step);
-    const StepRows gates = sums_at(gates_, step);
-    const StepRows before = state_before(states(), step);
+    const GruRows rows = rows_at(step);
+    begin_products(rows.products);
+    add_state(rows.products, step);
     const StepRows state = state_at(states(), step);
     const size_t units = sizes_.units;
     const GruOp op = op_;
     for_each(*context_, sizes_.batch * units, [=] DET_DEVICE(size_t i) {
-      const size_t record = i / units;
-      const size_t u = i % units;
-      const size_t r = units + u;
-      const size_t c = 2 * units + u;
-      const float *sum = sums.of(record);
-      const float *product = products.of(record);
-      float *gate = gates.of(record);
+      const auto [record, u, r, c] = GruUnit(i, units);
+      const float *sum = rows.sums.of(record);
+      const float *product = rows.products.of(record);
+      float *gate = rows.gates.of(record);
       const float update = gate[u] = activate(op.recurrent_activation, sum[u] + product[u]);
       const float reset = gate[r] = activate(op.recurrent_activation, sum[r] + product[r]);
       const float proposed = gate[c] = activate(op.activation, sum[c] + reset * product[c]);
-      state.of(record)[u] = update * before.of(record)[u] + (1 - update) * proposed;
+      state.of(record)[u] = update * rows.before.of(record)[u] + (1 - update) * proposed;
     });
   }
 
@@ -47,27 +54,21 @@ class GruKernel : public CudaRecurrentKernel<GruOp> {
   }
 
   void backward_cell(size_t step) override {
-    const StepRows sums = sums_at(sums_, step);
-    const StepRows products = sums_at(products_, step);
+    const GruRows rows = rows_at(step);
     const StepRows dsums = sums_at(sums_gradient_, step);
     const StepRows dproducts = sums_at(products_gradient_, step);
-    const StepRows gates = sums_at(gates_, step);
-    const StepRows before = state_before(states(), step);
     float *dstates = state_gradient_.data();
     const size_t units = sizes_.units;
     const GruOp op = op_;
     for_each(*context_, sizes_.batch * units, [=] DET_DEVICE(size_t i) {
-      const size_t record = i / units;
-      const size_t u = i % units;
-      const size_t r = units + u;
-      const size_t c = 2 * units + u;
-      const float *sum = sums.of(record);
-      const float *product = products.of(record);
-      const float *gate = gates.of(record);
+      const auto [record, u, r, c] = GruUnit(i, units);
+      const float *sum = rows.sums.of(record);
+      const float *product = rows.products.of(record);
+      const float *gate = rows.gates.of(record);
       float *dsum = dsums.of(record);
       float *dproduct = dproducts.of(record);
       const float dstate = dstates[i];
-      dsum[u] = dproduct[u] = dstate * (before.of(record)[u] - gate[c]) *
+      dsum[u] = dproduct[u] = dstate * (rows.before.of(record)[u] - gate[c]) *
                               derivative(op.recurrent_activation, sum[u] + product[u], gate[u]);
       dsum[c] = dstate * (1 - gate[u]) *
                 derivative(op.activation, sum[c] + gate[r] * product[c], gate[c]);
@@ -89,6 +90,11 @@ class GruKernel : public CudaRecurrentKernel<GruOp> {
   }
 
  private:
+  GruRows rows_at(size_t step) const {
+    return {sums_at(sums_, step), sums_at(products_, step), sums_at(gates_, step),
+            state_before(states(), step)};
+  }
+
   const Array products_, products_gradient_, gates_;  // (batch, steps, width)
 };
 

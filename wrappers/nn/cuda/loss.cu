@@ -42,62 +42,66 @@ class RowLossKernel : public CudaKernel<Op> {
   const Total total_;
 };
 
+// The losses of rows; that of a hinge has to know all labels first.
+struct VectorRows {
+  const float *x, *truth;
+  size_t length;
+  LossFunction function;
+  const float *others;  // how many labels are neither 0 nor 1, if that counts
+
+  DET_HOST_DEVICE double compute(size_t row, float factor, float *gradient) const {
+    LossFunction now = function;
+    if (others != nullptr) now.has_binary_truth = *others == 0;
+    const loss_arithmetic::RowFunction of(now, x + row * length, truth + row * length, length);
+    return of.compute(factor, gradient);
+  }
+};
+
 class LossKernel : public RowLossKernel<LossOp> {
  public:
   LossKernel(const LossOp &op, const Operands &operands, const CudaContextPtr &context)
       : RowLossKernel(op, operands, context),
-        is_hinge_(op.function.kind == LossKind::hinge ||
-                  op.function.kind == LossKind::squared_hinge),
-        others_(scratch(1)),
+        others_(is_hinge(op) ? scratch(1) : Array()),
         not_binary_(*context, input(1).size()),
         part_(op.is_sum ? 1 : 1 / static_cast<float>(std::max<size_t>(rows_, 1))) {}
 
   void forward() override {
-    const float *x = input(0).data();
     const float *truth = input(1).data();
-    float *others = others_.data();
     // Labels of a hinge that are all 0 and 1 are read as -1 and 1.
-    if (is_hinge_)
+    if (others_)
       not_binary_.run(
           [=] DET_DEVICE(size_t i) { return truth[i] == 0 || truth[i] == 1 ? 0.0F : 1.0F; },
-          others);
+          others_.data());
     float *values = values_.data();
-    const LossFunction function = op_.function;
-    const bool is_hinge = is_hinge_;
-    const size_t length = length_;
+    const VectorRows rows = rows_of_inputs();
     const RowWeights weights = weights_;
     for_each(*context_, rows_, [=] DET_DEVICE(size_t row) {
-      LossFunction now = function;
-      if (is_hinge) now.has_binary_truth = *others == 0;
-      const loss_arithmetic::RowFunction of(now, x + row * length, truth + row * length, length);
-      values[row] = weights.of(row) * static_cast<float>(of.compute(0, nullptr));
+      values[row] = weights.of(row) * static_cast<float>(rows.compute(row, 0, nullptr));
     });
     const float part = part_;
     total_.run([=] DET_DEVICE(size_t row) { return values[row] * part; }, output().data());
   }
 
   void backward() override {
-    const float *x = input(0).data();
-    const float *truth = input(1).data();
-    const float *others = others_.data();
     const float *dy = output_gradient().data();
     float *dx = input_gradient(0).data();
-    const LossFunction function = op_.function;
-    const bool is_hinge = is_hinge_;
-    const size_t length = length_;
+    const VectorRows rows = rows_of_inputs();
     const RowWeights weights = weights_;
     const float part = part_;
     for_each(*context_, rows_, [=] DET_DEVICE(size_t row) {
-      LossFunction now = function;
-      if (is_hinge) now.has_binary_truth = *others == 0;
-      const loss_arithmetic::RowFunction of(now, x + row * length, truth + row * length, length);
-      of.compute(*dy * part * weights.of(row), dx + row * length);
+      rows.compute(row, *dy * part * weights.of(row), dx + row * rows.length);
     });
   }
 
  private:
-  const bool is_hinge_;
-  const Array others_;  // how many labels are neither 0 nor 1
+  static bool is_hinge(const LossOp &op) {
+    return op.function.kind == LossKind::hinge || op.function.kind == LossKind::squared_hinge;
+  }
+  VectorRows rows_of_inputs() const {
+    return {input(0).data(), input(1).data(), length_, op_.function, data_or_null(others_)};
+  }
+
+  const Array others_;  // of a hinge: how many labels are neither 0 nor 1
   const Total not_binary_;
   const float part_;
 };
@@ -119,6 +123,16 @@ struct Shares {
   }
 };
 
+// A label for each row; rows of one label may not count.
+struct Labels {
+  const int32_t *labels;
+  bool ignores;
+  int32_t ignored;
+
+  DET_HOST_DEVICE int32_t of(size_t row) const { return labels[row]; }
+  DET_HOST_DEVICE bool counts(size_t row) const { return !ignores || labels[row] != ignored; }
+};
+
 class SparseLossKernel : public RowLossKernel<SparseLossOp> {
  public:
   SparseLossKernel(const SparseLossOp &op, const Operands &operands, const CudaContextPtr &context)
@@ -126,29 +140,25 @@ class SparseLossKernel : public RowLossKernel<SparseLossOp> {
 
   void forward() override {
     const float *all_x = input(0).data();
-    const int32_t *labels = input(1).data<int32_t>();
+    const Labels labels = this->labels();
     const size_t length = length_;
     const Shares shares{op_.from_logits};
-    const bool ignores = op_.ignored_label.has_value();
-    const int32_t ignored = op_.ignored_label.value_or(0);
     const RowWeights weights = weights_;
     float *values = values_.data();
     for_each_row(*context_, rows_, length, [=] DET_DEVICE(const RowGroup &group, size_t row) {
       const float *x = all_x + row * length;
-      const int32_t label = labels[row];
+      const int32_t label = labels.of(row);
       const float largest = group.largest(length, [&](size_t i) { return x[i]; });
       const float sum = group.sum(length, [&](size_t i) { return shares.weight(x[i], largest); });
       if (!group.is_first()) return;
       const bool is_class = label >= 0 && static_cast<size_t>(label) < length;
       const float entropy = is_class ? shares.entropy(x[label], largest, sum) : NAN;
-      values[row] = ignores && label == ignored ? 0 : weights.of(row) * entropy;
+      values[row] = labels.counts(row) ? weights.of(row) * entropy : 0;
     });
     // What the sum is multiplied by: 1, or one part for each row that counts.
     float *part = part_.data();
     const bool is_sum = op_.is_sum;
-    total_.run(
-        [=] DET_DEVICE(size_t row) { return ignores && labels[row] == ignored ? 0.0F : 1.0F; },
-        part);
+    total_.run([=] DET_DEVICE(size_t row) { return labels.counts(row) ? 1.0F : 0.0F; }, part);
     for_each(*context_, 1,
              [=] DET_DEVICE(size_t) { *part = is_sum ? 1 : 1 / (*part > 1 ? *part : 1); });
     total_.run([=] DET_DEVICE(size_t row) { return values[row] * *part; }, output().data());
@@ -156,22 +166,20 @@ class SparseLossKernel : public RowLossKernel<SparseLossOp> {
 
   void backward() override {
     const float *all_x = input(0).data();
-    const int32_t *labels = input(1).data<int32_t>();
+    const Labels labels = this->labels();
     const float *dy = output_gradient().data();
     const float *part = part_.data();
     float *all_dx = input_gradient(0).data();
     const size_t length = length_;
     const Shares shares{op_.from_logits};
-    const bool ignores = op_.ignored_label.has_value();
-    const int32_t ignored = op_.ignored_label.value_or(0);
     const RowWeights weights = weights_;
     for_each_row(*context_, rows_, length, [=] DET_DEVICE(const RowGroup &group, size_t row) {
       const float *x = all_x + row * length;
       float *dx = all_dx + row * length;
-      const int32_t label = labels[row];
+      const int32_t label = labels.of(row);
       const float largest = group.largest(length, [&](size_t i) { return x[i]; });
       const float sum = group.sum(length, [&](size_t i) { return shares.weight(x[i], largest); });
-      const float by = ignores && label == ignored ? 0 : *dy * *part * weights.of(row);
+      const float by = labels.counts(row) ? *dy * *part * weights.of(row) : 0;
       group.each(length, [&](size_t i) {
         const float share = shares.weight(x[i], largest) / sum;
         const float is_label = label >= 0 && i == static_cast<size_t>(label) ? 1 : 0;
@@ -181,6 +189,10 @@ class SparseLossKernel : public RowLossKernel<SparseLossOp> {
   }
 
  private:
+  Labels labels() const {
+    return {input(1).data<int32_t>(), op_.ignored_label.has_value(), op_.ignored_label.value_or(0)};
+  }
+
   const Array part_;  // by forward()
 };
 
