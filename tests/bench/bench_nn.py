@@ -4,7 +4,8 @@
 PYTHON has TensorFlow, such as that of .venv-integrations, and TORCH_PYTHON has PyTorch 2, such as that of .venv-torch, which
 `scripts/python_env.sh torch` makes; where there is none PYTHON's is taken. A rival that there is not is left out. All use as many threads as
 the process may; the turns go round, and of each the median of its medians is printed. Memory is the most that a
-process has had in the last turn, and how much of it came after its libraries were loaded."""
+process has had in the last turn, and how much of it came after its libraries were loaded. Where there is a GPU the
+convolutional network and the transformer are measured there as well, in bfloat16."""
 
 import pathlib
 import statistics
@@ -14,14 +15,16 @@ import sys
 HERE = pathlib.Path(__file__).parent
 CASES = [("mlp", 1, 3000), ("mlp", 64, 500), ("mlp", 1024, 60), ("cnn", 64, 15), ("lstm", 64, 60),
          ("transformer", 16, 60)]
+GPU_CASES = [("cnn", 64, 200), ("cnn", 1024, 100), ("transformer", 16, 200), ("transformer", 256, 100)]
 BUDGET_OF_ONE_RECORD = 15e3  # nanoseconds
 BUDGET_OF_FIRST_STEP = 50e6
 TURNS = 3
 
 
 def output_of(*command):
-    run = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    return [float(number) for number in run.stdout.split()] if run.returncode == 0 else None
+    """Its numbers, or what it said as it failed."""
+    run = subprocess.run(list(map(str, command)), capture_output=True, text=True)
+    return [float(number) for number in run.stdout.split()] if run.returncode == 0 else run.stderr.strip()
 
 
 def verdict(is_met):
@@ -36,33 +39,63 @@ def memory_line(memory):
     return "memory: " + ", ".join(parts) + (f"; budget the least: {verdict(is_met)}" if rivals else "")
 
 
-def main(steps, python=sys.executable, torch_python=sys.executable):
-    of_torch = torch_python if pathlib.Path(torch_python).exists() else python
-    pythons = {"torch": of_torch, "inductor": of_torch, "eager": python, "tf": python, "xla": python}
+def measure(ours, rivals):
+    """Of commands, ours and those of rivals by name: the median times of all that can be had, when our first step ended,
+    and memory."""
+    turns, firsts, memory = {"ours": []}, [], {}
+    for _ in range(TURNS):
+        found = output_of(*ours)
+        if isinstance(found, str):
+            sys.exit(found)
+        time, first, *memory["ours"] = found
+        turns["ours"].append(time)
+        firsts.append(first)
+        for rival, command in rivals.items():
+            found = output_of(*command)
+            if not isinstance(found, str):
+                time, *memory[rival] = found
+                turns.setdefault(rival, []).append(time)
+    return {name: statistics.median(times) for name, times in turns.items()}, statistics.median(firsts), memory
+
+
+def time_line(model, batch, times):
+    ours, *rivals = times.values()
+    line = f"{model:11} at {batch:4}: {ours / 1e3:9.1f} us"
+    for rival, time in list(times.items())[1:]:
+        line += f"   {rival} {time / 1e3:9.1f} us ({ours / time:5.2f} x)"
+    return line + (f"   budget 1 x the best: {verdict(ours <= min(rivals))}" if rivals else "")
+
+
+def on_processors(steps, python, torch_python):
+    pythons = {"torch": torch_python, "inductor": torch_python, "eager": python, "tf": python, "xla": python}
     for model, batch, count in CASES:
-        turns = {"ours": []}
-        firsts, memory = [], {}
-        for _ in range(TURNS):
-            ours, first, *memory["ours"] = output_of(steps, model, batch, count)
-            turns["ours"].append(ours)
-            firsts.append(first)
-            for rival, its_python in pythons.items():
-                found = output_of(its_python, HERE / "nn_rivals.py", rival, model, batch, count)
-                if found is not None:
-                    time, *memory[rival] = found
-                    turns.setdefault(rival, []).append(time)
-        times = {name: statistics.median(all_of_it) for name, all_of_it in turns.items()}
-        ours = times.pop("ours")
-        line = f"{model:11} at {batch:4}: {ours / 1e3:9.1f} us"
-        for rival, time in times.items():
-            line += f"   {rival} {time / 1e3:9.1f} us ({ours / time:5.2f} x)"
-        if times:
-            line += f"   budget 1 x the best: {verdict(ours <= min(times.values()))}"
+        asked = model, batch, count
+        rivals = {name: (its, HERE / "nn_rivals.py", name, *asked) for name, its in pythons.items()}
+        times, first, memory = measure((steps, *asked), rivals)
+        line = time_line(model, batch, times)
         if batch == 1:
-            line += f", 15 us: {verdict(ours <= BUDGET_OF_ONE_RECORD)}"
-        first = statistics.median(firsts)
+            line += f", 15 us: {verdict(times['ours'] <= BUDGET_OF_ONE_RECORD)}"
         print(f"{line}; first step after {first / 1e6:.1f} ms, budget 50 ms: {verdict(first <= BUDGET_OF_FIRST_STEP)}")
         print(" " * 19 + memory_line(memory), flush=True)
+
+
+def on_gpu(steps, torch_python):
+    """In 16 bits, against PyTorch, whose compiled steps are the budget."""
+    way = "cuda", "mixed_bfloat16"
+    refusal = output_of(steps, "mlp", 1, 1, *way)
+    if isinstance(refusal, str):
+        return print(f"on no GPU: {refusal}")
+    for model, batch, count in GPU_CASES:
+        asked = model, batch, count, *way
+        rivals = {name: (torch_python, HERE / "nn_rivals.py", name, *asked) for name in ("torch", "inductor")}
+        times, _, _ = measure((steps, *asked), rivals)
+        print(f"GPU, bfloat16: {time_line(model, batch, times)}", flush=True)
+
+
+def main(steps, python=sys.executable, torch_python=sys.executable):
+    of_torch = torch_python if pathlib.Path(torch_python).exists() else python
+    on_processors(steps, python, of_torch)
+    on_gpu(steps, of_torch)
 
 
 main(*sys.argv[1:])

@@ -1,6 +1,8 @@
-"""The models of nn_steps.cc in PyTorch and TensorFlow, for bench_nn.py: nn_rivals.py LIBRARY MODEL BATCH STEPS.
+"""The models of nn_steps.cc in PyTorch and TensorFlow, for bench_nn.py: nn_rivals.py LIBRARY MODEL BATCH STEPS [DEVICE POLICY].
 
-LIBRARY is torch, inductor (torch.compile), eager (TensorFlow), tf (compiled by tf.function) or xla (by XLA besides). Prints the nanoseconds of the median step, and in KiB what
+LIBRARY is torch, inductor (torch.compile), eager (TensorFlow), tf (compiled by tf.function) or xla (by XLA besides). DEVICE
+is one of PyTorch, such as cuda, and POLICY mixed_bfloat16, which PyTorch calls autocast; records come from memory of the
+process in each step, and a step has ended where the device has. Prints the nanoseconds of the median step, and in KiB what
 the process has had at most, and had once the library was imported."""
 
 import re
@@ -11,6 +13,7 @@ import time
 import numpy as np
 
 library, model, batch, steps = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+device, policy = sys.argv[5:7] or ("cpu", "float32")
 SHAPES = {"mlp": (784,), "cnn": (28, 28, 1), "lstm": (28, 28)}
 BLOCKS, FEATURES, HEADS, LENGTH, TOKENS = 4, 64, 4, 32, 256
 if model == "transformer":
@@ -57,19 +60,26 @@ def of_torch():
     else:
         net = nn.Sequential(nn.Linear(784, 128), nn.ReLU(), nn.Linear(128, 10))
     truth = torch.from_numpy(labels).flatten()
+    on_gpu = device == "cuda"
+    if on_gpu:
+        net = net.to(device, memory_format=torch.channels_last if model == "cnn" else torch.preserve_format)
+        data, truth = data.pin_memory(), truth.pin_memory()
     optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
     loss = nn.CrossEntropyLoss()
 
-    def loss_of(records):
-        return loss(net(records), truth)
+    def loss_of(records, labels):
+        with torch.autocast(device, torch.bfloat16, enabled=policy == "mixed_bfloat16"):
+            return loss(net(records), labels)
 
     if library == "inductor":
         loss_of = torch.compile(loss_of)
 
     def step():
         optimizer.zero_grad(set_to_none=True)
-        loss_of(data).backward()
+        loss_of(data.to(device, non_blocking=True), truth.to(device, non_blocking=True)).backward()
         optimizer.step()
+        if on_gpu:
+            torch.cuda.synchronize()
 
     return step
 

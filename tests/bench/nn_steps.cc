@@ -1,6 +1,7 @@
-// Steps of models of the layers engine, for bench_nn.py: nn_steps MODEL BATCH STEPS.
-// Prints the nanoseconds of the median step, and of the time from the start of the process' main()
-// to the end of the first; and in KiB what the process has had at most, and had as main() began.
+// Steps of models of the layers engine, for bench_nn.py: nn_steps MODEL BATCH STEPS [BACKEND
+// [POLICY]]. A step has ended where the device has, too. Prints the nanoseconds of the median step,
+// and of the time from the start of the process' main() to the end of the first; and in KiB what
+// the process has had at most, and had as main() began.
 #include <fstream>
 #include <string>
 
@@ -15,14 +16,17 @@ long peak_kib() {
   bench::die("/proc/self/status has no VmHWM");
 }
 
-int main(int argc, char **argv) {
-  if (argc != 4) bench::die("nn_steps needs MODEL BATCH STEPS");
+int main(int argc, char **argv) try {
+  if (argc < 4 || argc > 6) bench::die("nn_steps needs MODEL BATCH STEPS [BACKEND [POLICY]]");
   const long loaded = peak_kib();
   const int64_t begin = bench::now_ns();
-  const bench::TrainedCase made = bench::make_trained_case(argv[1], std::atoll(argv[2]));
+  const bench::TrainedCase made = bench::make_trained_case(
+      argv[1], std::atoll(argv[2]), {argc > 4 ? argv[4] : "", argc > 5 ? argv[5] : ""});
   const int64_t first = bench::now_ns() - begin;
   const auto steps = bench::measure(static_cast<size_t>(std::atoll(argv[3])), 0,
                                     [&](size_t) { made.model.train_on_batch(made.records); });
   std::printf("%lld %lld %ld %ld\n", static_cast<long long>(steps.median),
               static_cast<long long>(first), peak_kib(), loaded);
+} catch (const std::exception &failure) {
+  bench::die(failure.what());
 }
