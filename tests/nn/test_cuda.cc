@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "core/base/half.h"
 #include "tests/cmocka.h"
 #include "tests/expect_error.h"
 #include "tests/nn/suite/operation_suite.h"
@@ -80,6 +81,42 @@ void test_ids_that_are_no_rows(void **) {
   }
 }
 
+// To the bit: numbers that are rounded before, and numbers that are not.
+void test_products_round_what_they_are_given(void **) {
+  setenv("DETNN_CUDA_LIBRARY", EMULATED_CUDA_LIBRARY, 1);
+  const auto backend = nn::open_backend("cuda");
+  const OperationCase cases[] = {
+      {"dense", nn::DenseOp{}, {floats({5, 7}), floats({7, 3})}},
+      {"product", nn::BatchedMatMulOp{}, {floats({2, 5, 7}), floats({2, 7, 3})}},
+  };
+  for (const OperationCase &tried : cases)
+    for (const nn::Dtype precision : {nn::Dtype::bf16, nn::Dtype::f16}) {
+      OperationArrays plain(tried, *backend);
+      OperationArrays rounded(tried, *backend);
+      for (size_t i = 0; i < 2; ++i) {
+        assert_true(backend->rounds_input(tried.operation, i));
+        for (float &number : rounded.operands.inputs[i].elements())
+          number = precision == nn::Dtype::bf16 ? from_bf16(to_bf16(number))
+                                                : from_half(to_half(number));
+        assert_memory_not_equal(rounded.operands.inputs[i].raw(), plain.operands.inputs[i].raw(),
+                                plain.operands.inputs[i].bytes());
+      }
+      for (OperationArrays *arrays : {&plain, &rounded}) {
+        arrays->operands.precision = precision;
+        const auto kernel = backend->make(tried.operation, arrays->operands);
+        kernel->forward();
+        kernel->backward();
+        backend->synchronize();
+      }
+      const auto same = [](const nn::Array &one, const nn::Array &other) {
+        assert_memory_equal(one.raw(), other.raw(), one.bytes());
+      };
+      same(plain.operands.outputs[0], rounded.operands.outputs[0]);
+      for (size_t i = 0; i < 2; ++i)
+        same(plain.operands.input_gradients[i], rounded.operands.input_gradients[i]);
+    }
+}
+
 #endif
 
 }  // namespace
@@ -96,6 +133,7 @@ int test_cuda() {
       cmocka_unit_test(test_emulated_operations),
       cmocka_unit_test(test_a_long_embedding),
       cmocka_unit_test(test_ids_that_are_no_rows),
+      cmocka_unit_test(test_products_round_what_they_are_given),
 #endif
   };
   return cmocka_run_group_tests_name("cuda", tests, nullptr, nullptr);

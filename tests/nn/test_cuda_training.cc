@@ -128,6 +128,30 @@ void test_mixed_precision(void **) {
   compare_steps(with_policy("mixed_float16"), large, batch_of(8));
 }
 
+// How many more pieces of work a prediction of this layer is in 16 bits.
+size_t more_in_16_bits(const Json &last) {
+  const auto work = [&](const char *policy) {
+    Json described = sequential(
+        {layer("InputLayer", {{"batch_input_shape", {nullptr, 16}}, {"name", "x"}}), last});
+    described["config"]["dtype"] = policy;
+    nn::Model model(described, {1, emulated_cuda()});
+    const std::vector<nn::Array> x{nn::Array(nn::ArrayType{{4, 16}, nn::Dtype::f32})};
+    for (int step = 0; step < steps; ++step) model.predict_on_batch(x);
+    const size_t before = counts_of_emulated_cuda().work;
+    model.predict_on_batch(x);
+    return counts_of_emulated_cuda().work - before;
+  };
+  return work("mixed_bfloat16") - work("float32");
+}
+
+// What goes into a product becomes of 16 bits at once; what comes out is rounded.
+void test_roundings_are_part_of_what_is_beside_them(void **) {
+  const auto dense = [](const char *activation) {
+    return layer("Dense", {{"units", 3}, {"use_bias", false}, {"activation", activation}});
+  };
+  assert_int_equal(more_in_16_bits(dense("linear")), 3);
+}
+
 }  // namespace
 }  // namespace det::test
 
@@ -142,6 +166,7 @@ int test_cuda_training() {
       cmocka_unit_test(test_clipping_waits_for_nothing),
       cmocka_unit_test(test_steps_take_no_memory),
       cmocka_unit_test(test_mixed_precision),
+      cmocka_unit_test(test_roundings_are_part_of_what_is_beside_them),
   };
   return cmocka_run_group_tests_name("cuda_training", tests, nullptr, nullptr);
 }

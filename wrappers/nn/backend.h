@@ -57,6 +57,9 @@ class Backend {
   virtual const char *name() const = 0;
   // Null for what it has not: the plain loops do that then. Throws Code::no_memory and the like.
   virtual std::unique_ptr<Kernel> make(const Operation &operation, const Operands &operands) = 0;
+  // Whether kernels of an operation round this input to the operands' precision themselves: they
+  // may be given numbers that are not rounded yet.
+  virtual bool rounds_input(const Operation &, size_t) const { return false; }
 
   // Zeroed memory that kernels and the process both reach, one byte at least. Throws
   // Code::no_memory.

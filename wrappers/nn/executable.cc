@@ -25,6 +25,7 @@ struct Executable::Step {
   std::unique_ptr<Kernel> kernel;
   std::function<void()> check;  // of what was fed; or none
   bool is_on_host = false;      // a plain loop beside kernels that may still be at work
+  bool is_computed = true;      // by forward(); or what follows does it
   std::string layer;
   bool is_differentiated = false;
   std::vector<Addition> additions;  // after its backward()
@@ -46,9 +47,11 @@ class Executable::Assembly {
         values_(program.values.size()),
         gradients_(program.values.size()),
         uses_(program.values.size(), 0),
-        is_written_(program.values.size(), false) {
+        is_written_(program.values.size(), false),
+        is_left_(program.values.size(), false) {
     for (const Program::Step &step : program.steps)
       for (const Value input : step.inputs) ++uses_[input];
+    leave_roundings();
   }
 
   // The gradient of a result that is not computed but given: any other part is added to it.
@@ -64,8 +67,9 @@ class Executable::Assembly {
         continue;
       }
       const Value *same = reshaped_from(value);
-      values_[value] = same != nullptr ? values_[*same].reshaped(facts.type.shape)
-                                       : backend_.make_array(facts.type);
+      values_[value] = same != nullptr   ? values_[*same].reshaped(facts.type.shape)
+                       : is_left_[value] ? values_[program_.steps[facts.index].inputs[0]]
+                                         : backend_.make_array(facts.type);
       if (facts.source == Program::Source::constant)
         copy_elements(program_.constants[facts.index], values_[value], "a constant");
       if (!facts.has_gradient) continue;
@@ -82,6 +86,7 @@ class Executable::Assembly {
     const Program::Step &source = program_.steps[number];
     Step step;
     step.layer = source.layer;
+    step.is_computed = !is_left_[source.outputs.at(0)];
     if (std::holds_alternative<EmbeddingOp>(source.operation))
       if (const auto index = fed_index(source.inputs.at(0))) {
         const auto rows = static_cast<size_t>(program_.values[source.inputs[1]].type.shape[0]);
@@ -146,13 +151,28 @@ class Executable::Assembly {
     return common.value_or(Dtype::f32);
   }
 
+  // Finds the results of roundings that all who take them round themselves: these are given what is
+  // not rounded, and only gradients are.
+  void leave_roundings() {
+    for (const Program::Step &step : program_.steps)
+      if (std::holds_alternative<RoundingOp>(step.operation)) is_left_[step.outputs[0]] = true;
+    for (const Program::Step &step : program_.steps)
+      for (size_t i = 0; i < step.inputs.size(); ++i) {
+        const Value input = step.inputs[i];
+        const bool is_rounded = precision_of(step) == program_.values[input].precision &&
+                                backend_.rounds_input(step.operation, i);
+        if (!is_rounded) is_left_[input] = false;
+      }
+    for (const Value result : program_.results) is_left_[result] = false;
+  }
+
   // Of all that is not shared: each may fit where all of them do not.
   size_t bytes_needed() const {
     size_t bytes = 0;
     for (Value value = 0; value < values_.size(); ++value) {
       const Program::ValueFacts &facts = program_.values[value];
       if (facts.source == Program::Source::weight || reshaped_from(value) != nullptr) continue;
-      for (int i = facts.has_gradient ? 2 : 1; i > 0; --i)
+      for (int i = (facts.has_gradient ? 2 : 1) - (is_left_[value] ? 1 : 0); i > 0; --i)
         if (__builtin_add_overflow(bytes, bytes_of(facts.type), &bytes)) return SIZE_MAX;
     }
     return bytes;
@@ -196,6 +216,7 @@ class Executable::Assembly {
   std::vector<Array> values_, gradients_, exchanged_fed_;
   std::vector<size_t> uses_;  // that make_step() has not come to
   std::vector<bool> is_written_;
+  std::vector<bool> is_left_;  // values that are not rounded, but by who takes them
 };
 
 Executable::Executable(const Program &program, const Weights &weights, Backend &backend,
@@ -249,6 +270,7 @@ void Executable::run(std::unique_ptr<Recording> &recording, const Work &work) {
 void Executable::give_forward() {
   for (const Exchange &one : sent_) backend_.copy(one.process, one.kernels);
   for (const Step &step : steps_) {
+    if (!step.is_computed) continue;
     if (step.is_on_host) backend_.synchronize();
     step.kernel->forward();
   }

@@ -28,6 +28,13 @@ class CudaBackend : public Backend {
 
   bool reaches_process() const override { return false; }
 
+  // Those that matrix units are given.
+  bool rounds_input(const Operation &operation, size_t input) const override {
+    const bool multiplies = std::holds_alternative<DenseOp>(operation) ||
+                            std::holds_alternative<BatchedMatMulOp>(operation);
+    return multiplies && input < 2;
+  }
+
   std::shared_ptr<std::byte> allocate(size_t bytes) override {
     context_->use();
     std::shared_ptr<std::byte> memory = context_->device_memory().allocate(bytes);
