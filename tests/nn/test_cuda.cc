@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <set>
 
 #include "core/base/half.h"
 #include "tests/cmocka.h"
@@ -81,6 +82,33 @@ void test_ids_that_are_no_rows(void **) {
   }
 }
 
+float rounded_to(nn::Dtype precision, float number) {
+  return precision == nn::Dtype::bf16 ? from_bf16(to_bf16(number)) : from_half(to_half(number));
+}
+
+// Of each operation that says so, beside the result itself.
+void test_results_are_written_rounded(void **) {
+  setenv("DETNN_CUDA_LIBRARY", EMULATED_CUDA_LIBRARY, 1);
+  const auto backend = nn::open_backend("cuda");
+  std::set<size_t> kinds;
+  for (const OperationCase &tried : all_cases()) {
+    if (!backend->joins_rounding(tried.operation)) continue;
+    kinds.insert(tried.operation.index());
+    for (const nn::Dtype precision : {nn::Dtype::bf16, nn::Dtype::f16}) {
+      OperationArrays arrays(tried, *backend);
+      const nn::Array &plain = arrays.operands.outputs.at(0);
+      arrays.operands.rounded = backend->make_array(plain.type());
+      arrays.operands.rounded_to = precision;
+      const auto kernel = backend->make(tried.operation, arrays.operands);
+      kernel->forward();
+      backend->synchronize();
+      for (size_t i = 0; i < plain.size(); ++i)
+        assert_true(arrays.operands.rounded.data()[i] == rounded_to(precision, plain.data()[i]));
+    }
+  }
+  assert_int_equal(kinds.size(), 6);
+}
+
 // To the bit: numbers that are rounded before, and numbers that are not.
 void test_products_round_what_they_are_given(void **) {
   setenv("DETNN_CUDA_LIBRARY", EMULATED_CUDA_LIBRARY, 1);
@@ -96,8 +124,7 @@ void test_products_round_what_they_are_given(void **) {
       for (size_t i = 0; i < 2; ++i) {
         assert_true(backend->rounds_input(tried.operation, i));
         for (float &number : rounded.operands.inputs[i].elements())
-          number = precision == nn::Dtype::bf16 ? from_bf16(to_bf16(number))
-                                                : from_half(to_half(number));
+          number = rounded_to(precision, number);
         assert_memory_not_equal(rounded.operands.inputs[i].raw(), plain.operands.inputs[i].raw(),
                                 plain.operands.inputs[i].bytes());
       }
@@ -134,6 +161,7 @@ int test_cuda() {
       cmocka_unit_test(test_a_long_embedding),
       cmocka_unit_test(test_ids_that_are_no_rows),
       cmocka_unit_test(test_products_round_what_they_are_given),
+      cmocka_unit_test(test_results_are_written_rounded),
 #endif
   };
   return cmocka_run_group_tests_name("cuda", tests, nullptr, nullptr);

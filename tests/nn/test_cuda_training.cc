@@ -150,6 +150,10 @@ void test_roundings_are_part_of_what_is_beside_them(void **) {
     return layer("Dense", {{"units", 3}, {"use_bias", false}, {"activation", activation}});
   };
   assert_int_equal(more_in_16_bits(dense("linear")), 3);
+  assert_int_equal(more_in_16_bits(dense("tanh")), 2);
+  // Of what goes in, and of its weights.
+  assert_int_equal(more_in_16_bits(layer("LayerNormalization", Json::object())), 3);
+  assert_int_equal(more_in_16_bits(layer("Activation", {{"activation", "gelu"}})), 1);
 }
 
 }  // namespace

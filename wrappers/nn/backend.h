@@ -29,6 +29,10 @@ struct Operands {
   uint64_t stream = 0;           // the number of the operation in its program, for random numbers
   Dtype precision = Dtype::f32;  // F16 or BF16: all real numbers that go in are of that type
   const StepState *state = nullptr;
+  // Where the only output is wanted once more, as this type has its numbers; of operations alone
+  // for which Backend::joins_rounding().
+  Array rounded = {};
+  Dtype rounded_to = Dtype::f32;
 
   bool has_gradients() const;
 };
@@ -60,6 +64,8 @@ class Backend {
   // Whether kernels of an operation round this input to the operands' precision themselves: they
   // may be given numbers that are not rounded yet.
   virtual bool rounds_input(const Operation &, size_t) const { return false; }
+  // Whether kernels of an operation write Operands::rounded as well.
+  virtual bool joins_rounding(const Operation &) const { return false; }
 
   // Zeroed memory that kernels and the process both reach, one byte at least. Throws
   // Code::no_memory.

@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "wrappers/nn/array_copy.h"
+#include "wrappers/nn/joined_roundings.h"
 #include "wrappers/nn/reference/reference_kernels.h"
 
 namespace det::nn {
@@ -48,11 +49,12 @@ class Executable::Assembly {
         gradients_(program.values.size()),
         uses_(program.values.size(), 0),
         is_written_(program.values.size(), false),
-        is_left_(program.values.size(), false) {
+        roundings_(program, backend) {
     for (const Program::Step &step : program.steps)
       for (const Value input : step.inputs) ++uses_[input];
-    leave_roundings();
   }
+
+  const JoinedRoundings &roundings() const { return roundings_; }
 
   // The gradient of a result that is not computed but given: any other part is added to it.
   void begin_gradient_at(size_t result) { is_written_[program_.results.at(result)] = true; }
@@ -67,9 +69,9 @@ class Executable::Assembly {
         continue;
       }
       const Value *same = reshaped_from(value);
-      values_[value] = same != nullptr   ? values_[*same].reshaped(facts.type.shape)
-                       : is_left_[value] ? values_[program_.steps[facts.index].inputs[0]]
-                                         : backend_.make_array(facts.type);
+      values_[value] = same != nullptr             ? values_[*same].reshaped(facts.type.shape)
+                       : roundings_.is_left(value) ? values_[program_.steps[facts.index].inputs[0]]
+                                                   : backend_.make_array(facts.type);
       if (facts.source == Program::Source::constant)
         copy_elements(program_.constants[facts.index], values_[value], "a constant");
       if (!facts.has_gradient) continue;
@@ -86,7 +88,7 @@ class Executable::Assembly {
     const Program::Step &source = program_.steps[number];
     Step step;
     step.layer = source.layer;
-    step.is_computed = !is_left_[source.outputs.at(0)];
+    step.is_computed = !roundings_.has(number);
     if (std::holds_alternative<EmbeddingOp>(source.operation))
       if (const auto index = fed_index(source.inputs.at(0))) {
         const auto rows = static_cast<size_t>(program_.values[source.inputs[1]].type.shape[0]);
@@ -95,13 +97,18 @@ class Executable::Assembly {
              rows] { EmbeddingOp::check(ids, rows); };
       }
     Operands operands;
-    operands.precision = precision_of(source);
+    operands.precision = precision_of(program_, source);
     operands.stream = number;
     operands.state = &state;
     for (const Value output : source.outputs) {
       operands.outputs.push_back(values_[output]);
       operands.output_gradients.push_back(gradients_[output]);
       if (gradients_[output]) step.is_differentiated = true;
+    }
+    if (const auto rounding = roundings_.done_by(number)) {
+      const Value rounded = program_.steps[*rounding].outputs[0];
+      operands.rounded = values_[rounded];
+      operands.rounded_to = program_.values[rounded].precision;
     }
     for (const Value input : source.inputs) {
       operands.inputs.push_back(values_[input]);
@@ -140,39 +147,13 @@ class Executable::Assembly {
     return facts.source == Program::Source::fed ? std::optional(facts.index) : std::nullopt;
   }
 
-  Dtype precision_of(const Program::Step &step) const {
-    std::optional<Dtype> common;
-    for (const Value input : step.inputs) {
-      const Program::ValueFacts &facts = program_.values[input];
-      if (facts.type.dtype != Dtype::f32) continue;
-      if (common.value_or(facts.precision) != facts.precision) return Dtype::f32;
-      common = facts.precision;
-    }
-    return common.value_or(Dtype::f32);
-  }
-
-  // Finds the results of roundings that all who take them round themselves: these are given what is
-  // not rounded, and only gradients are.
-  void leave_roundings() {
-    for (const Program::Step &step : program_.steps)
-      if (std::holds_alternative<RoundingOp>(step.operation)) is_left_[step.outputs[0]] = true;
-    for (const Program::Step &step : program_.steps)
-      for (size_t i = 0; i < step.inputs.size(); ++i) {
-        const Value input = step.inputs[i];
-        const bool is_rounded = precision_of(step) == program_.values[input].precision &&
-                                backend_.rounds_input(step.operation, i);
-        if (!is_rounded) is_left_[input] = false;
-      }
-    for (const Value result : program_.results) is_left_[result] = false;
-  }
-
   // Of all that is not shared: each may fit where all of them do not.
   size_t bytes_needed() const {
     size_t bytes = 0;
     for (Value value = 0; value < values_.size(); ++value) {
       const Program::ValueFacts &facts = program_.values[value];
       if (facts.source == Program::Source::weight || reshaped_from(value) != nullptr) continue;
-      for (int i = (facts.has_gradient ? 2 : 1) - (is_left_[value] ? 1 : 0); i > 0; --i)
+      for (int i = (facts.has_gradient ? 2 : 1) - (roundings_.is_left(value) ? 1 : 0); i > 0; --i)
         if (__builtin_add_overflow(bytes, bytes_of(facts.type), &bytes)) return SIZE_MAX;
     }
     return bytes;
@@ -216,7 +197,7 @@ class Executable::Assembly {
   std::vector<Array> values_, gradients_, exchanged_fed_;
   std::vector<size_t> uses_;  // that make_step() has not come to
   std::vector<bool> is_written_;
-  std::vector<bool> is_left_;  // values that are not rounded, but by who takes them
+  const JoinedRoundings roundings_;
 };
 
 Executable::Executable(const Program &program, const Weights &weights, Backend &backend,
@@ -229,7 +210,12 @@ Executable::Executable(const Program &program, const Weights &weights, Backend &
   fed_ = assembly.exchanged(program.fed, sent_);
   assembly.set_fed(fed_);
   steps_.resize(program.steps.size());
-  for (size_t i = steps_.size(); i-- > 0;) steps_[i] = assembly.make_step(i, state);
+  for (size_t i = steps_.size(); i-- > 0;) {
+    steps_[i] = assembly.make_step(i, state);
+    // A plain loop joins nothing.
+    if (const auto rounding = assembly.roundings().done_by(i); rounding && steps_[i].is_on_host)
+      steps_[*rounding].is_computed = true;
+  }
   fed_gradients_ = assembly.gradients_of(program.fed);
   results_ = assembly.exchanged(program.results, received_);
   for (const Step &step : steps_) {

@@ -14,10 +14,12 @@ ActivationGradient::ActivationGradient(const CudaContextPtr &context, Activation
     memory_ = context->device_memory().allocate(std::max<size_t>(elements, 1) * sizeof(float));
 }
 
-void ActivationGradient::apply(float *y) const {
+void ActivationGradient::apply(const float *y, const Result &result) const {
   if (activation_ == Activation::linear) return;
   const Activation activation = activation_;
-  for_each(*context_, elements_, [=] DET_DEVICE(size_t i) { y[i] = activate(activation, y[i]); });
+  const Result to = result;
+  for_each(*context_, elements_,
+           [=] DET_DEVICE(size_t i) { to.write(i, activate(activation, y[i])); });
 }
 
 const float *ActivationGradient::run(const float *y, const float *dy) const {

@@ -4,6 +4,7 @@
 #include "wrappers/nn/activation.h"
 #include "wrappers/nn/array.h"
 #include "wrappers/nn/cuda/cuda_context.h"
+#include "wrappers/nn/cuda/rounded.h"
 
 namespace det::nn {
 
@@ -12,8 +13,8 @@ class ActivationGradient {
  public:
   ActivationGradient(const CudaContextPtr &context, Activation activation, size_t elements);
 
-  // y = activation(y)
-  void apply(float *y) const;
+  // result = activation(y); `y` is the result's own array.
+  void apply(const float *y, const Result &result) const;
   // Where run() answers for this dy.
   const float *place(const Array &dy) const {
     if (activation_ != Activation::linear) return reinterpret_cast<const float *>(memory_.get());

@@ -74,7 +74,7 @@ class ConvolutionKernel : public CudaKernel<ConvolutionOp> {
       for_each(*context_, output().size(),
                [=] DET_DEVICE(size_t i) { y[i] += bias[i % channels]; });
     }
-    gradient_.apply(output().data());
+    gradient_.apply(output().data(), Result(operands_));
   }
 
  private:

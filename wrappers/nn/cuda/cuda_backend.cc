@@ -35,6 +35,17 @@ class CudaBackend : public Backend {
     return multiplies && input < 2;
   }
 
+  // Those that end in a loop of ours over their result.
+  bool joins_rounding(const Operation &operation) const override {
+    if (const auto *dense = std::get_if<DenseOp>(&operation))
+      return dense->activation != Activation::linear && dense->activation != Activation::relu;
+    return std::holds_alternative<ActivationOp>(operation) ||
+           std::holds_alternative<ArithmeticOp>(operation) ||
+           std::holds_alternative<LayerNormalizationOp>(operation) ||
+           std::holds_alternative<ScaleOp>(operation) ||
+           std::holds_alternative<SoftmaxOp>(operation);
+  }
+
   std::shared_ptr<std::byte> allocate(size_t bytes) override {
     context_->use();
     std::shared_ptr<std::byte> memory = context_->device_memory().allocate(bytes);

@@ -45,7 +45,7 @@ class DenseKernel : public CudaKernel<DenseOp> {
     const float *bias = inputs() == 3 ? input(2).data() : nullptr;
     product_.run(x_.run(input(0).data()), kernel_.run(input(1).data()), output().data(), 1, 0,
                  bias);
-    if (!is_relu_fused_) gradient_.apply(output().data());
+    if (!is_relu_fused_) gradient_.apply(output().data(), Result(operands_));
   }
 
   void backward() override {

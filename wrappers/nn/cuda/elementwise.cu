@@ -2,6 +2,7 @@
 #include "wrappers/nn/cuda/cuda_kernels.h"
 #include "wrappers/nn/cuda/gpu_loops.h"
 #include "wrappers/nn/cuda/moves.h"
+#include "wrappers/nn/cuda/rounded.h"
 #include "wrappers/nn/reference/activation_functions.h"
 #include "wrappers/nn/reference/arithmetic_functions.h"
 
@@ -15,10 +16,10 @@ class ActivationKernel : public CudaKernel<ActivationOp> {
 
   void forward() override {
     const float *x = input(0).data();
-    float *y = output().data();
+    const Result y(operands_);
     const ActivationOp op = op_;
     for_each(*context_, output().size(),
-             [=] DET_DEVICE(size_t i) { y[i] = activate(op.activation, x[i], op.alpha); });
+             [=] DET_DEVICE(size_t i) { y.write(i, activate(op.activation, x[i], op.alpha)); });
   }
 
   void backward() override {
@@ -33,19 +34,23 @@ class ActivationKernel : public CudaKernel<ActivationOp> {
   }
 };
 
-void scale(const CudaContext &context, const Array &from, const Array &to, float by, float offset) {
-  const float *x = from.data();
-  float *y = to.data();
-  for_each(context, to.size(), [=] DET_DEVICE(size_t i) { y[i] = by * x[i] + offset; });
-}
-
 class ScaleKernel : public CudaKernel<ScaleOp> {
  public:
   using CudaKernel::CudaKernel;
 
-  void forward() override { scale(*context_, input(0), output(), op_.factor, op_.offset); }
+  void forward() override {
+    const float *x = input(0).data();
+    const Result y(operands_);
+    const ScaleOp op = op_;
+    for_each(*context_, output().size(),
+             [=] DET_DEVICE(size_t i) { y.write(i, op.factor * x[i] + op.offset); });
+  }
+
   void backward() override {
-    scale(*context_, output_gradient(), input_gradient(0), op_.factor, 0);
+    const float *dy = output_gradient().data();
+    float *dx = input_gradient(0).data();
+    const float factor = op_.factor;
+    for_each(*context_, output().size(), [=] DET_DEVICE(size_t i) { dx[i] = factor * dy[i]; });
   }
 };
 
@@ -59,6 +64,7 @@ class SoftmaxKernel : public CudaKernel<SoftmaxOp> {
   void forward() override {
     const float *all_x = input(0).data();
     float *all_y = output().data();
+    const Result result(operands_);
     const size_t length = length_;
     const bool is_logarithm = op_.is_logarithm;
     for_each_row(*context_, rows_, length, [=] DET_DEVICE(const RowGroup &group, size_t row) {
@@ -67,8 +73,9 @@ class SoftmaxKernel : public CudaKernel<SoftmaxOp> {
       const float largest = group.largest(length, [&](size_t i) { return x[i]; });
       const float sum = group.sum(length, [&](size_t i) { return y[i] = expf(x[i] - largest); });
       const float log_of_sum = logf(sum);
-      group.each(length,
-                 [&](size_t i) { y[i] = is_logarithm ? x[i] - largest - log_of_sum : y[i] / sum; });
+      group.each(length, [&](size_t i) {
+        result.write(row * length + i, is_logarithm ? x[i] - largest - log_of_sum : y[i] / sum);
+      });
     });
   }
 
@@ -116,11 +123,11 @@ class ArithmeticKernel : public CudaKernel<ArithmeticOp> {
   void forward() override {
     const float *x = input(0).data();
     const float *y = input(1).data();
-    float *z = output().data();
+    const Result z(operands_);
     const size_t period = input(1).size();
     const Arithmetic arithmetic = op_.arithmetic;
     for_each(*context_, output().size(),
-             [=] DET_DEVICE(size_t i) { z[i] = joined(arithmetic, x[i], y[i % period]); });
+             [=] DET_DEVICE(size_t i) { z.write(i, joined(arithmetic, x[i], y[i % period])); });
   }
 
   void backward() override {

@@ -1,5 +1,6 @@
 #include "wrappers/nn/cuda/column_sums.h"
 #include "wrappers/nn/cuda/cuda_kernels.h"
+#include "wrappers/nn/cuda/rounded.h"
 
 namespace det::nn {
 
@@ -18,7 +19,7 @@ class LayerNormalizationKernel : public CudaKernel<LayerNormalizationOp> {
 
   void forward() override {
     const float *all_x = input(0).data();
-    float *all_y = output().data();
+    const Result y(operands_);
     float *means = mean_.data();
     float *inverses = inverse_.data();
     const float *gamma = this->gamma();
@@ -27,15 +28,14 @@ class LayerNormalizationKernel : public CudaKernel<LayerNormalizationOp> {
     const float epsilon = op_.epsilon;
     for_each_row(*context_, rows_, length, [=] DET_DEVICE(const RowGroup &group, size_t row) {
       const float *x = all_x + row * length;
-      float *y = all_y + row * length;
       const auto count = static_cast<float>(length);
       const float mean = group.sum(length, [&](size_t i) { return x[i]; }) / count;
       const float variance =
           group.sum(length, [&](size_t i) { return (x[i] - mean) * (x[i] - mean); }) / count;
       const float inverse = 1 / sqrtf(variance + epsilon);
       group.each(length, [&](size_t i) {
-        y[i] = (x[i] - mean) * inverse * (gamma != nullptr ? gamma[i] : 1) +
-               (beta != nullptr ? beta[i] : 0);
+        y.write(row * length + i, (x[i] - mean) * inverse * (gamma != nullptr ? gamma[i] : 1) +
+                                      (beta != nullptr ? beta[i] : 0));
       });
       if (!group.is_first()) return;
       means[row] = mean;
