@@ -79,20 +79,25 @@ typedef struct det_nn_batch {
   const det_tensor *sample_weights; /**< NULL, or as many: a number for each record. */
   size_t input_count;               /**< Of `inputs`. */
   size_t result_count;              /**< Of `truths`, and of `sample_weights`. */
+  const double *class_weights;      /**< NULL, or how much records of each class count, from class 0
+                                         on: multiplied into their sample weights. For models of one
+                                         result, whose labels are numbers, or of several numbers the
+                                         place of the largest. */
+  size_t class_count;               /**< Of `class_weights`. */
 } det_nn_batch;
 
 /** Initialiser of no arrays. det_nn_batch_init() does the same. */
 #define DET_NN_BATCH_INIT \
-  { sizeof(det_nn_batch), NULL, NULL, NULL, 0, 0 }
+  { sizeof(det_nn_batch), NULL, NULL, NULL, 0, 0, NULL, 0 }
 
 /** Fills a batch with the defaults, as the macro does. NULL does nothing.   @since 0.1 */
 DET_API void det_nn_batch_init(det_nn_batch *batch) DET_NOEXCEPT;
 
 /** Trains a model by one step, and gathers its metrics. Blocks while it computes.
- * @return DET_OK; DET_E_INVALID (shapes that do not fit, a label that is no class, and where it was
- * compiled so numbers that are not finite: the message names the layer that gave the first of them;
- * nothing is trained), DET_E_STATE (not compiled, or without an optimizer), DET_E_UNSUPPORTED,
- * DET_E_CALLBACK, DET_E_NOMEM.
+ * @return DET_OK; DET_E_INVALID (shapes that do not fit, a label that is no class or has no weight,
+ * and where it was compiled so numbers that are not finite: the message names the layer that gave
+ * the first of them; nothing is trained), DET_E_STATE (not compiled, or without an optimizer),
+ * DET_E_UNSUPPORTED, DET_E_CALLBACK, DET_E_NOMEM.
  * @since 0.1 */
 DET_API det_status det_nn_model_train_on_batch(det_nn_model *model, const det_nn_batch *batch,
                                                det_error *err) DET_NOEXCEPT;

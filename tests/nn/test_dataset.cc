@@ -336,47 +336,15 @@ void going_past_elements_does_not_make_them(void **) {
     }
 }
 
-void records_weigh_as_their_classes(void **) {
-  const det::keras::ClassWeight weights = {{0, 0.5}, {1, 4}};
-  const Array x(std::vector<float>{1, 2});
-  const Batch labels = {
-      {x}, {Array(std::vector<int64_t>{1, 0})}, {Array(std::vector<float>{2, 3})}};
-  const Array both = det::keras::weighted(labels, weights).sample_weights.at(0);
-  assert_true(both.data()[0] == 8 && both.data()[1] == 1.5F);
-  const Batch one_hot = {{x}, {Array(std::vector<float>{1, 0, 0, 1}, {2, 2})}};
-  const Array alone = det::keras::weighted(one_hot, weights).sample_weights.at(0);
-  assert_true(alone.data()[0] == 0.5F && alone.data()[1] == 4);
-  const Batch unknown = {{x}, {Array(std::vector<int64_t>{0, 2})}};
-  assert_string_equal(refusal([&] { (void)det::keras::weighted(unknown, weights); }).c_str(),
-                      "weighting classes: there is a label 2, and no weight for it");
+void classes_are_numbered_from_0_on(void **) {
+  const Batch batch = {{Array(std::vector<float>{1})}, {Array(std::vector<int64_t>{1})}};
+  const std::vector<double> given =
+      det::keras::weighted(batch, {{0, 0.5}, {1, 4}}).rows(0, 1).class_weights;
+  assert_true(given == (std::vector<double>{0.5, 4}));
   assert_string_equal(refusal([] {
                         det::keras::detail::check_class_weight({{0, 1}, {2, 1}});
                       }).c_str(),
                       "weighting classes: they are numbered from 0 on, and there is no 1");
-}
-
-void what_is_no_class_weighs_nothing(void **) {
-  const auto refused = [](Array labels, Array sample_weights) {
-    const Batch batch{
-        {Array(std::vector<float>{1, 2})}, {std::move(labels)}, {std::move(sample_weights)}};
-    return refusal([&] { (void)det::keras::weighted(batch, {{0, 1}, {1, 2}}); });
-  };
-  const Array ones(std::vector<float>{1, 1});
-  for (const auto &[label, text] :
-       {std::pair(0.5F, "0.5"), std::pair(NAN, "NaN"), std::pair(INFINITY, "Infinity"),
-        std::pair(1e30F, "1.0000000150474662e+30")})
-    assert_string_equal(
-        refused(Array(std::vector<float>{1, label}), ones).c_str(),
-        (std::string("weighting classes: the label of record 1 is ") + text + ", which is no class")
-            .c_str());
-  assert_string_equal(refused(Array(std::vector<float>{1}), ones).c_str(),
-                      "weighting classes: there are 1 labels for 2 records");
-  assert_string_equal(refused(ones, Array(std::vector<float>{1})).c_str(),
-                      "weighting classes: there are 1 sample weights for 2 records");
-  assert_string_equal(refused(ones, Array(std::vector<float>(4), {2, 2})).c_str(),
-                      "weighting classes: there is one sample weight for each record");
-  assert_string_equal(refused(Array(std::vector<float>{}, {2, 0}), ones).c_str(),
-                      "weighting classes: a record has no label");
   assert_string_equal(refusal([] {
                         det::keras::detail::check_class_weight({{0, NAN}});
                       }).c_str(),
@@ -435,7 +403,6 @@ void a_cached_dataset_of_another_program_is_refused(void **) {
 
 int main() {
   const CMUnitTest tests[] = {
-      cmocka_unit_test(what_is_no_class_weighs_nothing),
       cmocka_unit_test(records_are_told_from_batches),
       cmocka_unit_test(a_cached_dataset_has_the_order_of_the_pass),
       cmocka_unit_test(a_cached_dataset_of_another_program_is_refused),
@@ -453,7 +420,7 @@ int main() {
       cmocka_unit_test(what_a_function_throws_is_thrown),
       cmocka_unit_test(an_iterator_may_leave_in_the_middle),
       cmocka_unit_test(going_past_elements_does_not_make_them),
-      cmocka_unit_test(records_weigh_as_their_classes),
+      cmocka_unit_test(classes_are_numbered_from_0_on),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

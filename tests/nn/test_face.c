@@ -64,6 +64,46 @@ static det_nn_model *make_model(uint64_t seed, det_error *err) {
   return model;
 }
 
+static double loss_with(const det_nn_batch *batch, det_error *err) {
+  det_nn_model *model = make_model(3, err);
+  assert_ok(det_nn_model_test_on_batch(model, batch, err), err);
+  const double loss = det_nn_model_metric(model, 0);
+  det_nn_model_free(model);
+  return loss;
+}
+
+static void records_count_as_their_classes(void **state) {
+  (void)state;
+  det_error err = DET_ERROR_INIT;
+  struct records r;
+  fill(&r);
+  float of_records[RECORDS];
+  for (int i = 0; i < RECORDS; ++i) of_records[i] = r.labels[i] == 1 ? 4 : 0.5F;
+  det_tensor weights = r.truth;
+  weights.data = of_records;
+  weights.dtype = DET_DTYPE_F32;
+  det_nn_batch by_record = r.batch, by_class = r.batch;
+  by_record.sample_weights = &weights;
+  const double of_classes[] = {0.5, 4};
+  by_class.class_weights = of_classes;
+  by_class.class_count = 2;
+  assert_true(loss_with(&by_record, &err) == loss_with(&by_class, &err));
+  assert_true(loss_with(&by_class, &err) != loss_with(&r.batch, &err));
+
+  det_nn_model *model = make_model(3, &err);
+  by_class.class_count = 1;
+  assert_int_equal(det_nn_model_train_on_batch(model, &by_class, &err), DET_E_INVALID);
+  assert_string_equal(err.message, "weighting classes: there is a label 1, and no weight for it");
+  by_class.class_weights = NULL;
+  assert_int_equal(det_nn_model_train_on_batch(model, &by_class, &err), DET_E_INVALID);
+  assert_string_equal(err.message, "batch.class_weights is NULL, and there are 1 classes");
+  /* A program of an earlier release has a shorter batch. */
+  by_class.class_count = 7;
+  by_class.struct_size = offsetof(det_nn_batch, class_weights);
+  assert_ok(det_nn_model_train_on_batch(model, &by_class, &err), &err);
+  det_nn_model_free(model);
+}
+
 static void a_model_trains_and_predicts(void **state) {
   (void)state;
   det_error err = DET_ERROR_INIT;
@@ -294,6 +334,7 @@ static void what_cannot_be_is_refused(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_model_trains_and_predicts),
+      cmocka_unit_test(records_count_as_their_classes),
       cmocka_unit_test(what_is_restored_goes_on_bit_for_bit),
       cmocka_unit_test(gradients_are_told_last_layer_first),
       cmocka_unit_test(gradients_are_computed_where_they_are_wanted),

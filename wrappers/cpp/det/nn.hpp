@@ -198,6 +198,8 @@ class Model {
     given.truths = truths.data();
     given.result_count = truths.size();
     if (weights.size() > 0) given.sample_weights = weights.data();
+    given.class_weights = batch.class_weights.data();
+    given.class_count = batch.class_weights.size();
     action(&given);
   }
 

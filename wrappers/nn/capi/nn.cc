@@ -4,7 +4,8 @@
 
 #include "capi/guard.h"
 #include "core/base/json.h"
-#include "core/tensors/region.h"
+#include "wrappers/nn/capi/batch_argument.h"
+#include "wrappers/nn/class_weights.h"
 #include "wrappers/nn/files/model_files.h"
 #include "wrappers/nn/files/onnx_writer.h"
 #include "wrappers/nn/model.h"
@@ -25,6 +26,7 @@ struct det_nn_model {
 
   det::nn::Model impl;
   det::nn::Batch batch;  // of the last call: its room is used again
+  std::vector<float> class_room;
   std::vector<std::string> metric_names;
   Lent weights, state, results;
 };
@@ -33,39 +35,12 @@ namespace {
 
 using det::nn::Array;
 
-// The tensors of a caller as arrays, which look at his memory.
-void borrow(const det_tensor *given, size_t count, const char *what, std::vector<Array> &arrays) {
-  arrays.resize(count);
-  if (count == 0) return;
-  const size_t size = deref(given, what).struct_size;
-  for (size_t i = 0; i < count; ++i) {
-    const auto *next =
-        reinterpret_cast<const det_tensor *>(reinterpret_cast<const char *>(given) + i * size);
-    const det_tensor tensor = read_options<det_tensor>(next, DET_TENSOR_INIT, what);
-    const auto refuse = [&](const std::string &problem) {
-      throw det::Error(det::Code::invalid, "giving a model array " + std::to_string(i) + " of '" +
-                                               what + "': " + problem);
-    };
-    if (next->struct_size != size) refuse("its struct_size is not that of the first");
-    if (tensor.device == DET_DEVICE_CUDA) refuse("it is on a CUDA device, not in memory");
-    if (tensor.offset != nullptr || tensor.global_shape != nullptr) refuse("it is a part of one");
-    if (tensor.dimensions > det::tensors::most_dimensions) refuse("it has too many dimensions");
-    if (tensor.shape == nullptr && tensor.dimensions > 0) refuse("its shape is NULL");
-    const auto dtype = det::tensors::dtype_numbered(tensor.dtype);
-    if (!dtype) refuse("there is no dtype " + std::to_string(tensor.dtype));
-    arrays[i].borrow(*dtype, {tensor.shape, tensor.dimensions}, tensor.data);
-    if (tensor.data == nullptr && arrays[i].size() > 0) refuse("its data is NULL");
-  }
-}
-
 // The batch of the caller in `model`.
-const det::nn::Batch &read_batch(det_nn_model &model, const det_nn_batch *given) {
-  deref(given, "batch");
-  const auto batch = read_options<det_nn_batch>(given, DET_NN_BATCH_INIT, "batch");
-  borrow(batch.inputs, batch.input_count, "inputs", model.batch.inputs);
-  borrow(batch.truths, batch.result_count, "truths", model.batch.truths);
-  borrow(batch.sample_weights, batch.sample_weights != nullptr ? batch.result_count : 0,
-         "sample_weights", model.batch.weights);
+const det::nn::Batch &borrowed_batch(det_nn_model &model, const det_nn_batch *given) {
+  const det_nn_batch batch = read_batch(given);
+  borrow_batch(batch, model.batch);
+  if (batch.class_count > 0)
+    weigh_classes(model.batch, {batch.class_weights, batch.class_count}, model.class_room);
   return model.batch;
 }
 
@@ -152,7 +127,7 @@ det_status det_nn_model_compile(det_nn_model *model, const char *json, det_error
 det_status det_nn_model_train_on_batch(det_nn_model *model, const det_nn_batch *batch,
                                        det_error *err) noexcept {
   return guarded(err, [&] {
-    deref(model, "model").impl.train_on_batch(read_batch(*model, batch));
+    deref(model, "model").impl.train_on_batch(borrowed_batch(*model, batch));
     renew_metric_names(*model);
   });
 }
@@ -160,7 +135,7 @@ det_status det_nn_model_train_on_batch(det_nn_model *model, const det_nn_batch *
 det_status det_nn_model_test_on_batch(det_nn_model *model, const det_nn_batch *batch,
                                       det_error *err) noexcept {
   return guarded(err, [&] {
-    deref(model, "model").impl.test_on_batch(read_batch(*model, batch));
+    deref(model, "model").impl.test_on_batch(borrowed_batch(*model, batch));
     renew_metric_names(*model);
   });
 }
@@ -172,7 +147,7 @@ det_status det_nn_model_predict_on_batch(det_nn_model *model, const det_tensor *
     cleared(out_results, "out_results");
     deref(out_count, "out_count") = 0;
     det_nn_model &asked = deref(model, "model");
-    borrow(inputs, count, "inputs", asked.batch.inputs);
+    borrow_arrays(inputs, count, "inputs", asked.batch.inputs);
     asked.impl.predict_on_batch(asked.batch.inputs);
     lend_results(asked, out_results, out_count);
   });

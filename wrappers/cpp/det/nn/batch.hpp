@@ -41,6 +41,7 @@ struct Batch {
   std::vector<Array> truths = {};
   std::vector<Array> sample_weights = {};     // none, or one for each result
   std::vector<std::string> input_names = {};  // none, or one for each input
+  std::vector<double> class_weights = {};     // none, or one for each class, as det_nn_batch has it
 
   // Features in the order of their names; an input without a name has the name "".
   [[nodiscard]] static Batch of(const std::map<std::string, Array> &features, Array labels = {},
@@ -86,7 +87,7 @@ struct Batch {
       for (const Array &array : arrays) taken.push_back(array.rows(begin, end));
       return taken;
     };
-    return {parts(inputs), parts(truths), parts(sample_weights), input_names};
+    return {parts(inputs), parts(truths), parts(sample_weights), input_names, class_weights};
   }
 };
 
