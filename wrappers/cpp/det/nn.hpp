@@ -180,6 +180,8 @@ class Model {
   }
 
   [[nodiscard]] det_nn_model *capi() const noexcept { return model_.get(); }
+  // The caller's from now on.
+  [[nodiscard]] det_nn_model *release() noexcept { return model_.release(); }
 
  private:
   template <class Action>

@@ -62,13 +62,19 @@ class Array {
     data_ = std::shared_ptr<void>(owned, owned->data());
   }
 
-  // To be written through data(). Throws std::invalid_argument where there can be no such array.
-  [[nodiscard]] static Array unset(Dtype dtype, Shape shape) {
+  // Looks at numbers of somebody else, which stay where they are. Throws as unset().
+  [[nodiscard]] static Array borrowed(Dtype dtype, Shape shape, void *numbers) {
     Array array;
     array.dtype_ = dtype;
     array.size_ = static_cast<size_t>(dtype_bits(dtype)) / 8;
     array.shape_ = std::move(shape);
     array.check_sizes();
+    array.data_ = std::shared_ptr<void>(std::shared_ptr<void>(), numbers);
+    return array;
+  }
+  // To be written through data(). Throws std::invalid_argument where there can be no such array.
+  [[nodiscard]] static Array unset(Dtype dtype, Shape shape) {
+    Array array = borrowed(dtype, std::move(shape), nullptr);
     array.data_ = std::shared_ptr<std::byte[]>(new std::byte[array.bytes()]);
     return array;
   }
@@ -83,6 +89,7 @@ class Array {
     return count;
   }
   [[nodiscard]] size_t bytes() const noexcept { return elements() * size_; }
+  [[nodiscard]] void *raw() const noexcept { return data_.get(); }
   template <class Number = float>
   [[nodiscard]] Number *data() const {
     if (detail::dtype_of<Number> != dtype_)

@@ -22,7 +22,7 @@ struct Arguments {
 
 // Of what is not said here the program may make what it likes. Throws std::invalid_argument for an
 // option without its value.
-[[nodiscard]] inline Arguments arguments_of(int argc, char **argv) {
+[[nodiscard]] inline Arguments arguments_of(int argc, const char *const *argv) {
   Arguments arguments;
   for (int i = 1; i < argc; ++i) {
     const auto is = [&](const char *option) { return std::strcmp(argv[i], option) == 0; };

@@ -81,12 +81,12 @@ template <class Context>
 // Trains one batch, validates with one and saves a checkpoint: whether a trial of `T` runs at all.
 // In this process; nothing of it is kept. Of a configuration, an object; hyperparameters are drawn
 // from its ranges where `hparams` gives none. Throws InvalidHP where the trial does, and what it
-// fails with.
-template <class T>
-void test_one_batch(const Json &config, const Json &hparams = {}) {
+// fails with. What is `more` goes to its constructor, behind the context.
+template <class T, class... More>
+void test_one_batch(const Json &config, const Json &hparams = {}, const More &...more) {
   const trials::UnkeptRun run(config, hparams);
   typename T::Context context(run.core());
-  T trial(context);
+  T trial(context, more...);
   trials::OneBatch one_of_each;
   typename T::Controller(trial, context, one_of_each).run();
   run.core().close();

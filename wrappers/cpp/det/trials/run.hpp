@@ -56,16 +56,32 @@ void run_to_end(const Core &core, const TrialContext &context, const Train &trai
 
 // Trains a trial of `T` to its end: under `det run`, under mpirun, or by itself with what `options`
 // say of it. SIGTERM, where they name no other signals, asks it to save a checkpoint and leave.
-// Errors end the run and are thrown.
-template <class T>
-void train_trial(const CoreOptions &options = {}) {
+// Errors end the run and are thrown. What is `more` goes to its constructor, behind the context.
+template <class T, class... More>
+void train_trial(const CoreOptions &options = {}, const More &...more) {
   const Core core = trials::start(options);
   typename T::Context context(core);
   trials::run_to_end(core, context, [&](trials::WorkloadSource &workloads) {
-    T trial(context);
+    T trial(context, more...);
     typename T::Controller(trial, context, workloads).run();
   });
 }
+
+namespace trials {
+
+// What a program of a trial of `T` was told to do, `options` saying what it was not told.
+template <class T, class... More>
+void run_as_told(const Arguments &told, CoreOptions options, const More &...more) {
+  if (!told.config.empty()) {
+    options.config = read_config(told.config);
+    options.hparams = Json();  // those of the configuration
+  }
+  if (!told.external_id.empty()) options.external_id = told.external_id;
+  if (told.tests_one_batch) test_one_batch<T>(options.config, options.hparams, more...);
+  else train_trial<T>(options, more...);
+}
+
+}  // namespace trials
 
 // The main() of a trial: `int main(int argc, char **argv) { return det::run_trial<T>(argc, argv);
 // }`. Without `det run`, `--config FILE` is the configuration in the place of that of the options,
@@ -74,14 +90,7 @@ void train_trial(const CoreOptions &options = {}) {
 template <class T>
 int run_trial(int argc, char **argv, CoreOptions options = {}) {
   try {
-    const trials::Arguments given = trials::arguments_of(argc, argv);
-    if (!given.config.empty()) {
-      options.config = trials::read_config(given.config);
-      options.hparams = Json();  // those of the configuration
-    }
-    if (!given.external_id.empty()) options.external_id = given.external_id;
-    if (given.tests_one_batch) test_one_batch<T>(options.config, options.hparams);
-    else train_trial<T>(options);
+    trials::run_as_told<T>(trials::arguments_of(argc, argv), std::move(options));
     return 0;
   } catch (const std::exception &failure) {
     std::fprintf(stderr, "%s: %s\n", argv[0], failure.what());
