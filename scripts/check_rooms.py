@@ -59,7 +59,7 @@ def look_at(path):
             tell("only core/engine has the store in its hands")
 
 
-for folder in ["core", "capi", "wrappers/cli", "wrappers/nn"]:
+for folder in ["core", "capi", "wrappers/cli", "wrappers/nn", "wrappers/keras"]:
     for path in sorted((root / folder).rglob("*")):
         if path.suffix in (".cc", ".h"):
             look_at(path.relative_to(root).as_posix())
