@@ -1,10 +1,12 @@
 #!/bin/sh
 # Configurations of this folder, cut short. Usage: short_test.sh DET DIGITS_CNN DOCS_TRANSFORMER DIGITS_CLASSIFIER
+# DIGITS_TRIAL
 set -eu
 det=$1
 program=$2
 transformer=$3
 classifier=$4
+in_c=$5
 DET_HOME=$(mktemp -d)
 trap 'rm -rf "$DET_HOME"' EXIT
 export DET_HOME
@@ -16,8 +18,10 @@ short() {
 }
 
 "$program" --config "${0%/*}/const.yaml" --test
+"$in_c" --config "${0%/*}/const.yaml" --test
 "$classifier" --config "${0%/*}/digits_classifier.yaml" --test
 short const.yaml "$program"
+short const.yaml "$in_c"
 if command -v mpirun >/dev/null; then
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
   short distributed.yaml "$program"

@@ -10,7 +10,7 @@ if compiler=$(command -v mpicc.openmpi); then ln -s "$compiler" "$folder/bin/mpi
 export PATH="$folder/bin:$PATH"
 
 compiled=
-for file in "$folder"/examples/c/*.c "$folder"/examples/cpp/*.cc "$folder"/examples/mpi/*.c "$folder"/examples/nn/*.cc "$folder"/examples/languages/train.c*; do
+for file in "$folder"/examples/c/*.c "$folder"/examples/cpp/*.cc "$folder"/examples/mpi/*.c "$folder"/examples/nn/*.c "$folder"/examples/nn/*.cc "$folder"/examples/languages/train.c*; do
   name=${file##*/}
   program=${file%.*}
   line=$(awk '{ sub(/^( \*|\/\/) */, "") } /^(mpi)?cc |^c\+\+ / || more { print; more = /\\$/ }
@@ -18,7 +18,7 @@ for file in "$folder"/examples/c/*.c "$folder"/examples/cpp/*.cc "$folder"/examp
   [ -n "$line" ] || continue
   case $line in
     mpicc*) [ -e "$PKG_CONFIG_LIBDIR/detcore-mpi.pc" ] || continue ;;
-    *detnn-cpp*) [ -e "$build/packaging/detnn.pc" ] || continue ;;
+    *detnn*) [ -e "$build/packaging/detnn.pc" ] || continue ;;
   esac
   echo "$name: $line"
   rm -f "$program" # of another language

@@ -45,13 +45,13 @@ struct view {
 };
 static _Thread_local struct view view;
 
-static const det_nn_batch *rows(struct records *records, int64_t begin, int64_t count) {
+static const det_nn_batch *rows(struct records *records, int64_t count) {
   view.shape[0] = count;
   view.shape[1] = view.shape[2] = 2;
   det_tensor_init(&view.x);
   det_tensor_init(&view.y);
-  view.x.data = records->x + begin * PIXELS;
-  view.y.data = records->y + begin;
+  view.x.data = records->x;
+  view.y.data = records->y;
   view.x.dtype = DET_DTYPE_F32;
   view.y.dtype = DET_DTYPE_I64;
   view.x.dimensions = 3;
@@ -64,13 +64,17 @@ static const det_nn_batch *rows(struct records *records, int64_t begin, int64_t 
   return &view.batch;
 }
 
-/* From the last batch to the first. */
+/* From the last batch to the first, each in the place of the one before it on this thread. */
 static det_status reversed_batch(int64_t index, det_nn_batch *out, void *user_data,
                                  det_error *err) {
   (void)err;
-  struct records *records = user_data;
-  const int64_t batches = records->count / records->batch_size;
-  *out = *rows(records, (batches - 1 - index) * records->batch_size, records->batch_size);
+  static _Thread_local struct records batch;
+  const struct records *records = user_data;
+  const int64_t size = records->batch_size;
+  const int64_t begin = (records->count / size - 1 - index) * size;
+  memcpy(batch.x, records->x + begin * PIXELS, (size_t)(size * PIXELS) * sizeof *batch.x);
+  memcpy(batch.y, records->y + begin, (size_t)size * sizeof *batch.y);
+  *out = *rows(&batch, size);
   return DET_OK;
 }
 
@@ -78,7 +82,7 @@ static det_keras_data data_of(struct records *records) {
   det_keras_data data = DET_KERAS_DATA_INIT;
   const char *kind = getenv("DATA");
   if (kind == NULL || strcmp(kind, "arrays") == 0) {
-    data.arrays = rows(records, 0, records->count);
+    data.arrays = rows(records, records->count);
   } else {
     data.batch_count = records->count / records->batch_size;
     data.batch = reversed_batch;

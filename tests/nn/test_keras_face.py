@@ -60,7 +60,8 @@ def goes_on_within_sequences():
 
 
 def tests_one_batch():
-    config = {"hyperparameters": {"global_batch_size": 8, "learning_rate": {"type": "double", "minval": 0.1, "maxval": 0.2}},
+    rate = {"type": "double", "minval": 0.1, "maxval": 0.2}
+    config = {"hyperparameters": {"global_batch_size": 8, "learning_rate": rate},
               "searcher": {"name": "single", "metric": "val_loss", "max_length": {"batches": 9}}}
     with tempfile.TemporaryDirectory() as home:
         file = os.path.join(home, "config.json")
