@@ -258,13 +258,14 @@ extern "C" fn build(context: Handle, user_data: Handle, err: *mut Error) -> i32 
             is_chief_only: 1,
             reserved: 0,
         };
-        let said = [
-            det_keras_set_model(context, model.as_ptr(), compiled.as_ptr(), null_mut(), err),
-            train.give(|data| det_keras_set_training_data(context, data, err)),
-            test.give(|data| det_keras_set_validation_data(context, data, err)),
-            det_keras_add_callback(context, &callback, err),
+        let said: [&dyn Fn() -> i32; 4] = [
+            &|| det_keras_set_model(context, model.as_ptr(), compiled.as_ptr(), null_mut(), err),
+            &|| train.give(|data| det_keras_set_training_data(context, data, err)),
+            &|| test.give(|data| det_keras_set_validation_data(context, data, err)),
+            &|| det_keras_add_callback(context, &callback, err),
         ];
-        said.into_iter().find(|status| *status != DET_OK).unwrap_or(DET_OK)
+        // Up to the first that fails, whose error it is.
+        said.iter().map(|say| say()).find(|status| *status != DET_OK).unwrap_or(DET_OK)
     }
 }
 
