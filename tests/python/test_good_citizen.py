@@ -299,9 +299,16 @@ master = servers.Server("master", "--version", "0.38.1")
 os.environ["DET_MASTER"] = f"http://127.0.0.1:{master.ports[0]}"
 context = core.init(log_level="ERROR").__enter__()
 master.process.send_signal(signal.SIGSTOP)
+os.waitid(os.P_PID, master.process.pid, os.WSTOPPED | os.WNOWAIT)
 context.train.report_training_metrics(1, {"x": 1.0})
+def waits():
+    frames = traceback.extract_stack(sys._current_frames()[threading.main_thread().ident])
+    return any(frame.name == "interruptible" for frame in frames)
 def interrupt():
-    threading.Timer(0.4, os.kill, [os.getpid(), signal.SIGINT]).start()
+    while not waits():
+        time.sleep(0.01)
+    time.sleep(0.2)
+    os.kill(os.getpid(), signal.SIGINT)
 calls = {
     "flush": lambda: context.train.flush(None),
     "metadata": context.train.get_metadata,
@@ -310,7 +317,7 @@ calls = {
 }
 for name, call in calls.items():
     try:
-        interrupt()
+        threading.Thread(target=interrupt, daemon=True).start()
         call()
         time.sleep(30)
     except KeyboardInterrupt as raised:
