@@ -2,11 +2,12 @@
 """Steps of the layers engine against PyTorch and TensorFlow, each also compiled: bench_nn.py NN_STEPS [PYTHON [TORCH_PYTHON]].
 
 PYTHON has TensorFlow, such as that of .venv-integrations, and TORCH_PYTHON has PyTorch 2, such as that of .venv-torch, which
-`scripts/python_env.sh torch` makes; where there is none PYTHON's is taken. A rival that there is not is left out. All use as many threads as
-the process may; the turns go round, and of each the median of its medians is printed. Memory is the most that a
-process has had in the last turn, and how much of it came after its libraries were loaded. Where there is a GPU the
+`scripts/python_env.sh torch` makes; where there is none PYTHON's is taken. A rival that there is not is left out. All use as
+many threads as the process may; the turns go round, and of each the median of its medians is printed. Memory is the most
+that a process has had in the last turn, and how much of it came after its libraries were loaded. Where there is a GPU the
 convolutional network and the transformer are measured there as well, in bfloat16."""
 
+import os
 import pathlib
 import statistics
 import subprocess
@@ -81,6 +82,10 @@ def on_processors(steps, python, torch_python):
 
 def on_gpu(steps, torch_python):
     """In 16 bits, against PyTorch, whose compiled steps are the budget."""
+    # Of the build that NN_STEPS is of, unless another one is named.
+    library = pathlib.Path(steps).resolve().parents[2] / "wrappers/nn/cuda/libdetnn-cuda.so.0"
+    if library.exists():
+        os.environ.setdefault("DETNN_CUDA_LIBRARY", str(library))
     way = "cuda", "mixed_bfloat16"
     refusal = output_of(steps, "mlp", 1, 1, *way)
     if isinstance(refusal, str):
