@@ -181,7 +181,7 @@ impl Digits {
         let tensor = |data: *const c_void, dtype, dimensions| Tensor {
             struct_size: size_of::<Tensor>(),
             name: null(),
-            data: data.cast_mut(),
+            data: data as *mut c_void,
             dtype,
             device: 0,
             dimensions,
