@@ -3,7 +3,7 @@
 
 Prints nvcc, the folders of headers and those of libraries, on a line each, folders separated by ':'. A toolkit is a
 folder as NVIDIA's installers make it, or one of the Python packages (.../site-packages/nvidia). Without a name it is
-looked for in CUDA_HOME, by the PATH, in /usr/local/cuda, and in the packages that scripts/cuda_env.sh installs."""
+looked for in CUDA_HOME, by the PATH, in /usr/local/cuda, and in the packages of `scripts/python_env.sh cuda`."""
 
 import os
 import pathlib
