@@ -54,7 +54,7 @@ Message Group::receive_from_parent(FrameKind kind) {
   } else if (!head.is_null) {
     result = session_.payload_of(parent, head, patience);
   }
-  if (head.wants_answer) session_.send(parent, FrameKind::done, std::nullopt);
+  if (head.wants_answer) session_.send_if_there(parent, FrameKind::done);
   return result;
 }
 

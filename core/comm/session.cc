@@ -89,6 +89,16 @@ void Session::send(int peer, FrameKind kind, const MessageView &message, bool wa
   throw mismatch({peer, await(peer, FrameKind::done, patience)}, self(), channel_);
 }
 
+// In a broadcast, for which nobody waits, a peer may have done its part and left the job. In other
+// collectives whoever is not there is missing.
+void Session::send_if_there(int peer, FrameKind kind) {
+  try {
+    send(peer, kind, std::nullopt);
+  } catch (const Error &error) {
+    if (error.code != Code::unavailable || head_.collective != Collective::broadcast) throw;
+  }
+}
+
 std::string Session::payload_of(int peer, const FrameHead &head, Patience &patience) {
   return transport_.receive_payload(peer, channel_, head, patience);
 }
@@ -114,7 +124,7 @@ void Session::ask_those_who_wait(int peer) {
   const auto now = std::chrono::steady_clock::now();
   if (is_mesh() || now < ask_at_) return;
   ask_at_ = now + std::max(silence_, timeout_ / questions);
-  for (const int child : branch_.children) send(child, FrameKind::ask, std::nullopt);
+  for (const int child : branch_.children) send_if_there(child, FrameKind::ask);
   if (branch_.parent && branch_.parent != peer && !has_called_ &&
       head_.collective != Collective::broadcast)
     send(*branch_.parent, FrameKind::ask, std::nullopt);

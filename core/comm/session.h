@@ -43,6 +43,8 @@ class Session : public Herald {
   }
 
   void send(int peer, FrameKind kind, const MessageView &message, bool wants_answer = false);
+  // A question or an answer to one.
+  void send_if_there(int peer, FrameKind kind);
   // The head of the next frame of a peer that has something to do with this collective.
   FrameHead await(int peer, FrameKind kind, Patience &patience);
   // The same, unless nothing has come.

@@ -122,6 +122,30 @@ void no_broadcast_to_a_rank_that_sleeps_is_lost(void **) {
   }
 }
 
+// Nor is the last one to a rank that comes when all others have left, which its answer does not
+// reach: as the last of a machine, over a socket of the machine, and over TCP.
+void the_last_broadcast_is_heard_when_all_others_have_left(void **) {
+  setenv("DET_DISTRIBUTED_SECRET", "of the tests", 1);
+  for (const bool force_tcp : {false, true}) {
+    const int port = free_port();
+    std::atomic<int> gone{0};
+    const Outcome outcome = run_threads(4, [&](int rank) {
+      comm::Launch launch;
+      launch.ranks = ranks_of(rank, 2, 2);
+      launch.chief_ip = "127.0.0.1";
+      {
+        const auto job = comm::join(launch, {port, 0, force_tcp, std::chrono::seconds(60)});
+        // After so long a broadcast asks for answers.
+        if (rank == 0) std::this_thread::sleep_for(std::chrono::milliseconds(300));
+        while (rank == 3 && gone < 3) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        require(job->broadcast("x") == "x", "the message");
+      }
+      ++gone;
+    });
+    assert_string_equal(outcome.all().c_str(), "");
+  }
+}
+
 // The two channels keep an order each.
 void local_calls_may_come_between_global_ones_in_any_order(void **) {
   const Outcome outcome = over_sockets(2, 2, [](comm::Communicator &job) {
@@ -198,6 +222,7 @@ int test_collectives() {
       cmocka_unit_test(messages_arrive_as_they_were_sent),
       cmocka_unit_test(gather_and_allgather_wait_for_everybody),
       cmocka_unit_test(no_broadcast_to_a_rank_that_sleeps_is_lost),
+      cmocka_unit_test(the_last_broadcast_is_heard_when_all_others_have_left),
       cmocka_unit_test(local_calls_may_come_between_global_ones_in_any_order),
       cmocka_unit_test(without_shared_memory_all_is_the_same),
       cmocka_unit_test(a_long_mixture_stays_in_step),
