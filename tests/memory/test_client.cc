@@ -6,8 +6,9 @@
 namespace det::test {
 namespace {
 
+// With a seed: else each completion takes one of the clock.
 constexpr const char *grid_search = R"({
-  "name": "searched", "entrypoint": "./train",
+  "name": "searched", "entrypoint": "./train", "reproducibility": {"experiment_seed": 7},
   "searcher": {"name": "grid", "metric": "loss", "max_length": {"batches": 3}},
   "hyperparameters": {"rate": {"type": "double", "minval": 0, "maxval": 1, "count": 3},
                       "a constant with a name": "its value"}})";
