@@ -1,204 +1,9 @@
 #include "wrappers/nn/executable.h"
 
 #include "core/base/error.h"
-#include "wrappers/nn/array_copy.h"
-#include "wrappers/nn/joined_roundings.h"
-#include "wrappers/nn/reference/reference_kernels.h"
+#include "wrappers/nn/assembly.h"
 
 namespace det::nn {
-
-struct Executable::Step {
-  // A part of a gradient that cannot be written where the rest of it is.
-  struct Addition {
-    Array part;
-    Array sum;
-    std::unique_ptr<Kernel> kernel;  // of the back end; none: by a loop
-
-    void add(Backend &backend) const {
-      if (kernel) return kernel->forward();
-      backend.synchronize();
-      const auto from = part.elements();
-      const auto to = sum.elements();
-      for (size_t i = 0; i < to.size(); ++i) to[i] += from[i];
-    }
-  };
-
-  std::unique_ptr<Kernel> kernel;
-  std::function<void()> check;  // of what was fed; or none
-  bool is_on_host = false;      // a plain loop beside kernels that may still be at work
-  bool is_computed = true;      // by forward(); or what follows does it
-  std::string layer;
-  bool is_differentiated = false;
-  std::vector<Addition> additions;  // after its backward()
-  std::vector<size_t> weights;      // whose gradients are complete then
-};
-
-// An array of the process, and that of the kernels, where they are two.
-struct Executable::Exchange {
-  Array process, kernels;
-};
-
-// Gives every value its memory, and every step its kernel.
-class Executable::Assembly {
- public:
-  Assembly(const Program &program, const Weights &weights, Backend &backend)
-      : program_(program),
-        weights_(weights),
-        backend_(backend),
-        values_(program.values.size()),
-        gradients_(program.values.size()),
-        uses_(program.values.size(), 0),
-        is_written_(program.values.size(), false),
-        roundings_(program, backend) {
-    for (const Program::Step &step : program.steps)
-      for (const Value input : step.inputs) ++uses_[input];
-  }
-
-  const JoinedRoundings &roundings() const { return roundings_; }
-
-  // The gradient of a result that is not computed but given: any other part is added to it.
-  void begin_gradient_at(size_t result) { is_written_[program_.results.at(result)] = true; }
-
-  void give_memory() {
-    check_memory(bytes_needed(), "making room for a batch");
-    for (Value value = 0; value < values_.size(); ++value) {
-      const Program::ValueFacts &facts = program_.values[value];
-      if (facts.source == Program::Source::weight) {
-        values_[value] = weights_.at(facts.index).value;
-        if (facts.has_gradient) gradients_[value] = weights_.at(facts.index).gradient;
-        continue;
-      }
-      const Value *same = reshaped_from(value);
-      values_[value] = same != nullptr             ? values_[*same].reshaped(facts.type.shape)
-                       : roundings_.is_left(value) ? values_[program_.steps[facts.index].inputs[0]]
-                                                   : backend_.make_array(facts.type);
-      if (facts.source == Program::Source::constant)
-        copy_elements(program_.constants[facts.index], values_[value], "a constant");
-      if (!facts.has_gradient) continue;
-      const bool shares =
-          same != nullptr && uses_[*same] == 1 && !is_written_[*same] && !is_written_[value];
-      gradients_[value] =
-          shares ? gradients_[*same].reshaped(facts.type.shape) : backend_.make_array(facts.type);
-    }
-  }
-
-  // To be called from the last step to the first, as backward() goes: whoever comes first writes a
-  // gradient, all others add to it.
-  Step make_step(size_t number, const StepState &state) {
-    const Program::Step &source = program_.steps[number];
-    Step step;
-    step.layer = source.layer;
-    step.is_computed = !roundings_.has(number);
-    if (std::holds_alternative<EmbeddingOp>(source.operation))
-      if (const auto index = fed_index(source.inputs.at(0))) {
-        const auto rows = static_cast<size_t>(program_.values[source.inputs[1]].type.shape[0]);
-        step.check =
-            [ids = exchanged_fed_.at(*index).reshaped(program_.values[source.inputs[0]].type.shape),
-             rows] { EmbeddingOp::check(ids, rows); };
-      }
-    Operands operands;
-    operands.precision = precision_of(program_, source);
-    operands.stream = number;
-    operands.state = &state;
-    for (const Value output : source.outputs) {
-      operands.outputs.push_back(values_[output]);
-      operands.output_gradients.push_back(gradients_[output]);
-      if (gradients_[output]) step.is_differentiated = true;
-    }
-    if (const auto rounding = roundings_.done_by(number)) {
-      const Value rounded = program_.steps[*rounding].outputs[0];
-      operands.rounded = values_[rounded];
-      operands.rounded_to = program_.values[rounded].precision;
-    }
-    for (const Value input : source.inputs) {
-      operands.inputs.push_back(values_[input]);
-      operands.input_gradients.push_back(step.is_differentiated ? place_for(input, step) : Array());
-      const Program::ValueFacts &facts = program_.values[input];
-      if (--uses_[input] == 0 && facts.source == Program::Source::weight && facts.has_gradient)
-        step.weights.push_back(facts.index);
-    }
-    step.kernel = backend_.make(source.operation, operands);
-    step.is_on_host = !step.kernel;
-    if (step.is_on_host) step.kernel = make_reference_kernel(source.operation, operands);
-    return step;
-  }
-
-  // Those of the process; `exchanges` are the ones that it has beside the kernels' own.
-  std::vector<Array> exchanged(const std::vector<Value> &which,
-                               std::vector<Exchange> &exchanges) const {
-    std::vector<Array> arrays;
-    for (const Value value : which) {
-      const Array &kernels = values_[value];
-      arrays.push_back(backend_.make_exchanged(kernels));
-      if (arrays.back().raw() != kernels.raw()) exchanges.push_back({arrays.back(), kernels});
-    }
-    return arrays;
-  }
-  // Before make_step().
-  void set_fed(const std::vector<Array> &fed) { exchanged_fed_ = fed; }
-  std::vector<Array> gradients_of(const std::vector<Value> &which) const {
-    return pick(gradients_, which);
-  }
-
- private:
-  std::optional<size_t> fed_index(Value value) const {
-    while (const Value *same = reshaped_from(value)) value = *same;
-    const Program::ValueFacts &facts = program_.values[value];
-    return facts.source == Program::Source::fed ? std::optional(facts.index) : std::nullopt;
-  }
-
-  // Of all that is not shared: each may fit where all of them do not.
-  size_t bytes_needed() const {
-    size_t bytes = 0;
-    for (Value value = 0; value < values_.size(); ++value) {
-      const Program::ValueFacts &facts = program_.values[value];
-      if (facts.source == Program::Source::weight || reshaped_from(value) != nullptr) continue;
-      for (int i = (facts.has_gradient ? 2 : 1) - (roundings_.is_left(value) ? 1 : 0); i > 0; --i)
-        if (__builtin_add_overflow(bytes, bytes_of(facts.type), &bytes)) return SIZE_MAX;
-    }
-    return bytes;
-  }
-
-  // What a value is the same elements of, in another shape.
-  const Value *reshaped_from(Value value) const {
-    const Program::ValueFacts &facts = program_.values[value];
-    if (facts.source != Program::Source::computed) return nullptr;
-    const Program::Step &step = program_.steps[facts.index];
-    return std::holds_alternative<ReshapeOp>(step.operation) ? step.inputs.data() : nullptr;
-  }
-
-  // Where a step writes its part of the gradient of an input.
-  Array place_for(Value input, Step &step) {
-    if (!gradients_[input]) return {};
-    if (!is_written_[input]) {
-      is_written_[input] = true;
-      return gradients_[input];
-    }
-    const Array part = backend_.make_array(program_.values[input].type);
-    const Array &sum = gradients_[input];
-    Operands operands;
-    operands.inputs = {sum, part};
-    operands.outputs = {sum};
-    operands.input_gradients = {{}, {}};
-    operands.output_gradients = {{}};
-    step.additions.push_back({part, sum, backend_.make(ArithmeticOp{Arithmetic::add}, operands)});
-    return part;
-  }
-
-  static std::vector<Array> pick(const std::vector<Array> &from, const std::vector<Value> &which) {
-    std::vector<Array> picked;
-    for (const Value value : which) picked.push_back(from[value]);
-    return picked;
-  }
-
-  const Program &program_;
-  const Weights &weights_;
-  Backend &backend_;
-  std::vector<Array> values_, gradients_, exchanged_fed_;
-  std::vector<size_t> uses_;  // that make_step() has not come to
-  std::vector<bool> is_written_;
-  const JoinedRoundings roundings_;
-};
 
 Executable::Executable(const Program &program, const Weights &weights, Backend &backend,
                        const StepState &state, std::optional<size_t> loss)
@@ -218,9 +23,9 @@ Executable::Executable(const Program &program, const Weights &weights, Backend &
   }
   fed_gradients_ = assembly.gradients_of(program.fed);
   results_ = assembly.exchanged(program.results, received_);
-  for (const Step &step : steps_) {
+  for (const ExecutableStep &step : steps_) {
     if (step.is_on_host) is_recorded_ = false;
-    for (const Step::Addition &addition : step.additions)
+    for (const ExecutableStep::Addition &addition : step.additions)
       if (!addition.kernel) is_recorded_ = false;
   }
   result_gradients_ = assembly.gradients_of(program.results);
@@ -229,12 +34,10 @@ Executable::Executable(const Program &program, const Weights &weights, Backend &
   if (loss && result_gradients_.at(*loss)) result_gradients_[*loss].data()[0] = 1;
 }
 
-Executable::~Executable() = default;
-
 const std::string &Executable::layer_of(size_t step) const { return steps_.at(step).layer; }
 
 void Executable::check_fed() const {
-  for (const Step &step : steps_) {
+  for (const ExecutableStep &step : steps_) {
     if (!step.check) continue;
     try {
       step.check();
@@ -255,7 +58,7 @@ void Executable::run(std::unique_ptr<Recording> &recording, const Work &work) {
 
 void Executable::give_forward() {
   for (const Exchange &one : sent_) backend_.copy(one.process, one.kernels);
-  for (const Step &step : steps_) {
+  for (const ExecutableStep &step : steps_) {
     if (!step.is_computed) continue;
     if (step.is_on_host) backend_.synchronize();
     step.kernel->forward();
@@ -268,7 +71,7 @@ void Executable::give_backward(const std::function<void(size_t weight)> &on_weig
     if (step->is_differentiated) {
       if (step->is_on_host) backend_.synchronize();
       step->kernel->backward();
-      for (const Step::Addition &addition : step->additions) addition.add(backend_);
+      for (const ExecutableStep::Addition &addition : step->additions) addition.add(backend_);
     }
     if (!on_weight || step->weights.empty()) continue;
     backend_.synchronize();

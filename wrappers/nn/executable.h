@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "wrappers/nn/backend.h"
+#include "wrappers/nn/executable_step.h"
 #include "wrappers/nn/model_program.h"
 #include "wrappers/nn/weights.h"
 
@@ -18,7 +19,6 @@ class Executable {
   // gradients of the results are the caller's to give. All that is used outlives it.
   Executable(const Program &program, const Weights &weights, Backend &backend,
              const StepState &state, std::optional<size_t> loss = {});
-  ~Executable();
 
   // The layer that a step of the program belongs to; none of what comes behind the layers.
   const std::string &layer_of(size_t step) const;
@@ -41,10 +41,6 @@ class Executable {
   void start_gradients(const std::function<void(size_t weight)> &on_weight = {});
 
  private:
-  struct Step;
-  struct Exchange;
-  class Assembly;
-
   // `work` on the back end, recorded where that can be.
   template <class Work>
   void run(std::unique_ptr<Recording> &recording, const Work &work);
@@ -53,7 +49,7 @@ class Executable {
 
   Backend &backend_;
   std::vector<Array> fed_, results_, fed_gradients_, result_gradients_;
-  std::vector<Step> steps_;
+  std::vector<ExecutableStep> steps_;
   std::vector<Exchange> sent_, received_;  // what was fed, and the results
   bool is_recorded_ = true;                // no step is on the host
   std::unique_ptr<Recording> forward_, backward_, gradients_;
