@@ -20,6 +20,7 @@ int main() try {
       Model::create(describe_sequential({dense(16, tanh_activation), dense(1)}, {1}));
   model.compile(R"({"optimizer": {"class_name": "Adam", "config": {"learning_rate": 0.02}},
                     "loss": "mse"})");
+  std::printf("%s\n", model.summary().c_str());
   for (int step = 0; step < 500; ++step) model.train_on_batch(batch);
 
   model.reset_metrics();

@@ -196,6 +196,33 @@ void a_model_without_an_optimizer_is_only_tested(void **) {
   assert_int_equal(model.steps().trained, 0);
 }
 
+// For people: what is called twice has one line, and a model without an input its first batch.
+void a_model_is_summarised(void **) {
+  const auto image = input({8, 8, 1}, "image");
+  const auto shared = dense(3).named("shared");
+  const auto flat = flatten().named("flat")(image);
+  const Model model = Model::create(describe_functional(
+      {image}, {concatenate().named("both")({shared(flat), shared(flat)})}, "digits"));
+  assert_string_equal(model.summary().c_str(),
+                      "model 'digits' (Functional)\n\n"
+                      "layer   class        gives            parameters  called on\n"
+                      "image   InputLayer   (None, 8, 8, 1)           0\n"
+                      "flat    Flatten      (None, 64)                0  image\n"
+                      "shared  Dense        (None, 3)               195  flat\n"
+                      "both    Concatenate  (None, 6)                 0  shared\n\n"
+                      "195 parameters: 195 are trained, 0 are not\n");
+
+  const Model waiting =
+      Model::create(describe_sequential({dense(2).named("dense"), batch_normalization()}));
+  det::Failure failure;
+  assert_string_equal(waiting.summary(failure).c_str(), "");
+  assert_true(failure && failure.code() == det::Code::state);
+  static_cast<void>(waiting.predict_on_batch({Array(std::vector<float>(12), {4, 3})}));
+  assert_non_null(std::strstr(waiting.summary().c_str(), "(None, 2)           8"));
+  assert_non_null(
+      std::strstr(waiting.summary().c_str(), "16 parameters: 12 are trained, 4 are not\n"));
+}
+
 // A policy of the model is that of its layers, but for one that says its own.
 void a_model_computes_in_16_bits(void **) {
   const auto in = input({2});
@@ -242,6 +269,7 @@ int main() {
       cmocka_unit_test(no_activation_is_none),
       cmocka_unit_test(only_sizes_of_records_are_unknown),
       cmocka_unit_test(a_model_without_an_optimizer_is_only_tested),
+      cmocka_unit_test(a_model_is_summarised),
       cmocka_unit_test(a_model_computes_in_16_bits),
       cmocka_unit_test(what_cannot_be_is_thrown),
   };

@@ -27,6 +27,7 @@ static void a_model_that_is_null_is_refused(void **state) {
   det_nn_batch batch = DET_NN_BATCH_INIT;
   det_error *err = &refusal;
   expect(DET_E_INVALID, det_nn_model_to_json(NULL, &text, err));
+  expect(DET_E_INVALID, det_nn_model_summary(NULL, &text, err));
   expect(DET_E_INVALID, det_nn_model_compile(NULL, "{}", err));
   expect(DET_E_INVALID, det_nn_model_train_on_batch(NULL, &batch, err));
   expect(DET_E_INVALID, det_nn_model_test_on_batch(NULL, &batch, err));
@@ -69,6 +70,7 @@ static void arguments_that_are_null_are_refused(void **state) {
   assert_null(model);
   assert_int_equal(det_nn_model_create(small_model, NULL, &model, err), DET_OK);
   expect(DET_E_INVALID, det_nn_model_to_json(model, NULL, err));
+  expect(DET_E_INVALID, det_nn_model_summary(model, NULL, err));
   expect(DET_E_INVALID, det_nn_model_compile(model, NULL, err));
   expect(DET_E_STATE, det_nn_model_set_steps(model, 0, 0, err));
   expect(DET_E_STATE, det_nn_model_set_learning_rate(model, 0.1, err));

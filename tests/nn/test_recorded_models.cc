@@ -1,5 +1,6 @@
 // Models as Keras writes them: tests/data/nn/models.
 #include <algorithm>
+#include <sstream>
 
 #include "core/base/error.h"
 #include "tests/cmocka.h"
@@ -37,6 +38,40 @@ void test_models_of_keras_open(void **) {
   assert_int_equal(opened, fixture.cases().size());
 }
 
+// As Keras counts and shapes them, a line to each layer; what is called twice has one, too.
+void test_summaries_have_the_layers_of_keras(void **) {
+  const Fixture fixture("models/opened");
+  size_t seen = 0;
+  fixture.for_each([&](const Json &about, const std::string &) {
+    if (about["rows"].is_null()) return;
+    const std::string summary = nn::Model(about["model"], {0, "reference"}).summary();
+    std::istringstream lines(summary);
+    std::string line;
+    for (int i = 0; i < 3; ++i) std::getline(lines, line);
+    int64_t parameters = 0;
+    for (const Json &row : about["rows"]) {
+      nn::Shape shape;
+      for (const Json &size : row[2]) shape.push_back(size.is_null() ? nn::unknown : int64_t{size});
+      const std::string count = std::to_string(row[3].get<int64_t>());
+      std::getline(lines, line);
+      std::string words;
+      for (const char c : line)
+        if (c != ' ' || (!words.empty() && words.back() != ' ')) words += c;
+      const std::string expected = row[0].get<std::string>() + " " + row[1].get<std::string>() +
+                                   " " + nn::text_of(shape) + " " + count;
+      if (!words.starts_with(expected))
+        throw Error(Code::internal, "'" + words + "' is not '" + expected + "'");
+      parameters += row[3].get<int64_t>();
+    }
+    std::getline(lines, line);
+    if (!line.empty()) throw Error(Code::internal, "there is a line more: " + line);
+    if (!contains(summary, "\n" + std::to_string(parameters) + " parameters: "))
+      throw Error(Code::internal, "the number of parameters differs");
+    ++seen;
+  });
+  assert_true(seen + 1 == fixture.cases().size());
+}
+
 void test_models_that_nothing_but_keras_opens_are_refused(void **) {
   const std::map<std::string, std::pair<Code, std::string>> expected{
       {"lambda_layer", {Code::unsupported, "'Lambda' is not supported: it is Python code"}},
@@ -61,6 +96,7 @@ int test_recorded_models() {
   using namespace det::test;
   const CMUnitTest tests[] = {
       cmocka_unit_test(test_models_of_keras_open),
+      cmocka_unit_test(test_summaries_have_the_layers_of_keras),
       cmocka_unit_test(test_models_that_nothing_but_keras_opens_are_refused),
   };
   return cmocka_run_group_tests_name("recorded_models", tests, nullptr, nullptr);

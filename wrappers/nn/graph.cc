@@ -99,11 +99,14 @@ std::optional<std::vector<Shape>> Graph::input_shapes(int64_t records, int64_t o
 
 std::vector<std::string> Graph::result_names() const {
   std::vector<std::string> names;
-  for (const Reference &result : results_) {
-    const Node &node = nodes_.at(result.node);
-    names.push_back(node.layer ? node.layer->name() : inputs_.at(result.node).name);
-  }
+  for (const Reference &result : results_) names.push_back(name_of(result.node));
   return names;
+}
+
+// Inputs are the first nodes.
+const std::string &Graph::name_of(size_t node) const {
+  const auto &layer = nodes_.at(node).layer;
+  return layer ? layer->name() : inputs_.at(node).name;
 }
 
 bool Graph::computes_in(Dtype dtype) const {
@@ -119,12 +122,28 @@ std::string Graph::described_inputs(const Node &node, const ProgramBuilder &buil
     text +=
         (i == 0 ? "; it was given " : ", ") + text_of(builder.shape(call.inputs[i])) + " by " +
         (from.layer ? "the layer '" + from.layer->name() + "' (" + from.layer->class_name() + ")"
-                    : "the input '" + inputs_.at(node.inputs[i].node).name + "'");
+                    : "the input '" + name_of(node.inputs[i].node) + "'");
   }
   return text;
 }
 
-std::vector<Value> Graph::compute(ProgramBuilder &builder, const LayerCall &call) const {
+LayerCall Graph::feed(ProgramBuilder &builder, const std::vector<Shape> &shapes) const {
+  LayerCall call;
+  for (size_t i = 0; i < shapes.size(); ++i)
+    call.inputs.push_back(builder.feed({shapes[i], inputs_.at(i).type.dtype}));
+  return call;
+}
+
+Graph::Called Graph::called(size_t node, const std::vector<Value> &values) const {
+  Called called{nodes_.at(node).layer.get(), name_of(node), values, {}};
+  for (const Reference &from : nodes_[node].inputs) called.called_on.push_back(name_of(from.node));
+  for (const auto &[argument, from] : nodes_[node].named)
+    called.called_on.push_back(name_of(from.node));
+  return called;
+}
+
+std::vector<Value> Graph::compute(ProgramBuilder &builder, const LayerCall &call,
+                                  const std::function<void(const Called &)> &on_called) const {
   if (call.inputs.size() != inputs_.size())
     throw Error(Code::invalid, "calling the model '" + name() + "' with " +
                                    std::to_string(call.inputs.size()) + " inputs: it takes " +
@@ -132,33 +151,28 @@ std::vector<Value> Graph::compute(ProgramBuilder &builder, const LayerCall &call
   std::vector<std::vector<Value>> values;
   const auto value_of = [&](const Reference &reference) {
     const std::vector<Value> &outputs = values.at(reference.node);
-    if (reference.output >= outputs.size()) {
-      const Node &node = nodes_.at(reference.node);
-      throw Error(Code::invalid,
-                  "reading the model '" + this->name() + "': it uses output " +
-                      std::to_string(reference.output) + " of the layer '" +
-                      (node.layer ? node.layer->name() : inputs_.at(reference.node).name) +
-                      "', which has " + std::to_string(outputs.size()));
-    }
+    if (reference.output >= outputs.size())
+      throw Error(Code::invalid, "reading the model '" + this->name() + "': it uses output " +
+                                     std::to_string(reference.output) + " of the layer '" +
+                                     name_of(reference.node) + "', which has " +
+                                     std::to_string(outputs.size()));
     return outputs[reference.output];
   };
   for (const Node &node : nodes_) {
-    if (!node.layer) {
-      values.push_back({call.inputs.at(values.size())});
-      continue;
-    }
     LayerCall inner;
     for (const Reference &input : node.inputs) inner.inputs.push_back(value_of(input));
     for (const auto &[name, input] : node.named) inner.named.emplace(name, value_of(input));
     inner.options = node.options;
     try {
-      values.push_back(node.layer->call(builder, inner));
+      if (node.layer) values.push_back(node.layer->call(builder, inner));
+      else values.push_back({call.inputs.at(values.size())});
     } catch (const Error &refusal) {
       // A model within this one has said it of its own layers.
       if (refusal.code != Code::invalid || dynamic_cast<const Graph *>(node.layer.get()) != nullptr)
         throw;
       throw Error(refusal.code, refusal.what() + described_inputs(node, builder, inner));
     }
+    if (on_called) on_called(called(values.size() - 1, values.back()));
   }
   std::vector<Value> results;
   for (const Reference &result : results_) results.push_back(value_of(result));

@@ -3,6 +3,7 @@
 // policy.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -38,8 +39,23 @@ class Graph : public Layer {
   // As Keras writes them: with all defaults, and how each is called.
   Json described_layers() const;
 
+  // What a batch of these shapes is, as arrays that come with every one.
+  LayerCall feed(ProgramBuilder &builder, const std::vector<Shape> &shapes) const;
+
   // As call(), without a scope of its own: of the outermost model.
-  std::vector<Value> compute(ProgramBuilder &builder, const LayerCall &call) const override;
+  std::vector<Value> compute(ProgramBuilder &builder, const LayerCall &call) const override {
+    return compute(builder, call, {});
+  }
+  // An input, or a call of a layer: what it gives, and the names of what it is called on.
+  struct Called {
+    const Layer *layer;  // null: an input
+    std::string name;
+    const std::vector<Value> &values;
+    std::vector<std::string> called_on;
+  };
+  // `on_called` is told of all in their order; it may be empty.
+  std::vector<Value> compute(ProgramBuilder &builder, const LayerCall &call,
+                             const std::function<void(const Called &)> &on_called) const;
 
  private:
   struct Reference {
@@ -54,6 +70,9 @@ class Graph : public Layer {
   };
   class FunctionalReader;
 
+  // Of a node's layer, or of the input that it is.
+  const std::string &name_of(size_t node) const;
+  Called called(size_t node, const std::vector<Value> &values) const;
   // What a node was called with, in errors: "(None, 4) by the layer 'dense' (Dense)".
   std::string described_inputs(const Node &node, const ProgramBuilder &builder,
                                const LayerCall &call) const;

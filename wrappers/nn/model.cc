@@ -8,6 +8,7 @@
 #include "core/base/json.h"
 #include "wrappers/nn/array_copy.h"
 #include "wrappers/nn/compiled.h"
+#include "wrappers/nn/model_summary.h"
 #include "wrappers/nn/numeric_check.h"
 
 namespace det::nn {
@@ -22,11 +23,7 @@ constexpr size_t most_plans = 16;
 std::vector<std::pair<std::string, Shape>> weights_with(const Graph &graph, int64_t open) {
   Weights weights;
   ProgramBuilder builder(weights, false);
-  LayerCall call;
-  const std::vector<Shape> shapes = *graph.input_shapes(1, open);
-  for (size_t i = 0; i < shapes.size(); ++i)
-    call.inputs.push_back(builder.feed({shapes[i], graph.inputs()[i].type.dtype}));
-  graph.compute(builder, call);
+  graph.compute(builder, graph.feed(builder, *graph.input_shapes(1, open)));
   std::vector<std::pair<std::string, Shape>> made;
   for (const Weight &weight : weights.all()) made.emplace_back(weight.name, weight.options.shape);
   return made;
@@ -283,10 +280,25 @@ std::vector<Array> Model::results() const {
 Program Model::prediction_program(const std::vector<Shape> &inputs) {
   check_built();
   ProgramBuilder builder(weights_, false);
-  LayerCall call;
-  for (size_t i = 0; i < inputs.size(); ++i)
-    call.inputs.push_back(builder.feed({inputs[i], graph_->inputs().at(i).type.dtype}));
-  return builder.finish(graph_->compute(builder, call));
+  return builder.finish(graph_->compute(builder, graph_->feed(builder, inputs)));
+}
+
+std::string Model::summary() const {
+  // As many as many poolings need; and what differs by them is not known.
+  constexpr int64_t some = 64, others = 128;
+  try {
+    if (const auto shapes = graph_->input_shapes(2, some))
+      return summary_of(*graph_, *shapes, *graph_->input_shapes(3, others));
+  } catch (const Error &) {
+    if (!computed_) throw;
+  }
+  if (!computed_)
+    throw Error(Code::state, "summarising the model '" + graph_->name() +
+                                 "': it does not say what comes in; give it its first batch");
+  std::vector<Shape> shapes = computed_->key().inputs, more = shapes;
+  for (Shape &shape : more)
+    if (!shape.empty()) ++shape[0];
+  return summary_of(*graph_, shapes, more);
 }
 
 std::vector<std::string> Model::metric_names() const { return compiled().metric_names(); }

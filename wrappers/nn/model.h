@@ -82,6 +82,9 @@ class Model {
   // Of the batch that was trained, tested or predicted last. Throws Code::state before the first.
   std::vector<Array> results() const;
 
+  // A table of the layers. Throws Code::state where nothing says what comes in yet.
+  std::string summary() const;
+
   // What predict_on_batch() computes, for inputs of these shapes.
   Program prediction_program(const std::vector<Shape> &inputs);
 

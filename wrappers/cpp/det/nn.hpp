@@ -76,6 +76,13 @@ class Model {
     return det::detail::answer(on, det_nn_model_to_json, model_.get());
   }
 
+  // A table of the layers, for people.
+  [[nodiscard]] std::string summary(OnFailure on = {}) const {
+    char *text = nullptr;
+    det::detail::call(on, det_nn_model_summary, model_.get(), &text);
+    return det::detail::taken(text);
+  }
+
   void compile(const Json &options, OnFailure on = {}) const {
     det::detail::call(on, det_nn_model_compile, model_.get(), options.capi());
   }

@@ -115,6 +115,12 @@ det_status det_nn_model_to_json(const det_nn_model *model, char **out, det_error
   });
 }
 
+det_status det_nn_model_summary(const det_nn_model *model, char **out, det_error *err) noexcept {
+  return guarded(err, [&] {
+    give(out, "out", [&] { return copy_text(deref(model, "model").impl.summary()); });
+  });
+}
+
 det_status det_nn_model_compile(det_nn_model *model, const char *json, det_error *err) noexcept {
   return guarded(err, [&] {
     det_nn_model &compiled = deref(model, "model");
