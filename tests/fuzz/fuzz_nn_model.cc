@@ -1,10 +1,12 @@
 // Any text in place of a model: understood, or refused with a code that says so; what is understood
-// is written, read and written again the same. Its weights are asked for only where they are few.
+// is written, read and written again the same, and summarised.
+#include <algorithm>
 #include <cstdlib>
 
 #include "core/base/error.h"
 #include "core/base/json.h"
 #include "wrappers/nn/graph.h"
+#include "wrappers/nn/model_summary.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   using namespace det;
@@ -15,14 +17,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (to_wire(nn::write_model(*graph)) != to_wire(written)) std::abort();
     nn::Weights weights;
     nn::ProgramBuilder builder(weights, true);
-    nn::LayerCall call;
+    std::vector<nn::Shape> shapes;
     for (const nn::Graph::Input &input : graph->inputs()) {
-      nn::ArrayType type = input.type;
-      for (int64_t &length : type.shape)
-        if (length == nn::unknown) length = 1;
-      call.inputs.push_back(builder.feed(type));
+      shapes.push_back(input.type.shape);
+      std::replace(shapes.back().begin(), shapes.back().end(), nn::unknown, int64_t{1});
     }
-    builder.finish(graph->compute(builder, call));
+    builder.finish(graph->compute(builder, graph->feed(builder, shapes)));
+    nn::summary_of(*graph, shapes, shapes);
+    if (const auto some = graph->input_shapes(2, 64))
+      nn::summary_of(*graph, *some, *graph->input_shapes(3, 128));
   } catch (const Error &e) {
     if (e.code != Code::invalid && e.code != Code::unsupported) std::abort();
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "core/base/error.h"
+
 namespace det::nn {
 
 namespace {
@@ -17,7 +19,7 @@ struct Row {
 
 struct Rows {
   std::vector<Row> rows;
-  int64_t trained = 0, others = 0;  // parameters
+  int64_t parameters = 0, trained = 0;
 };
 
 template <class T>
@@ -44,8 +46,11 @@ Rows rows_of(const Graph &graph, const std::vector<Shape> &inputs) {
     for (; counted < weights.all().size(); ++counted) {
       const WeightOptions &options = weights.at(counted).options;
       const int64_t elements = elements_of(options.shape);
+      if (__builtin_add_overflow(table.parameters, elements, &table.parameters))
+        throw Error(Code::invalid, "summarising the model '" + graph.name() +
+                                       "': it has more parameters than can be counted");
       row.parameters += elements;
-      (options.is_trained ? table.trained : table.others) += elements;
+      if (options.is_trained) table.trained += elements;
     }
   });
   return table;
@@ -104,9 +109,8 @@ std::string summary_of(const Graph &graph, const std::vector<Shape> &some,
                      std::to_string(row.parameters), is_chain ? "" : joined(row.called_on)});
   }
   return "model '" + graph.name() + "' (" + graph.class_name() + ")\n\n" + table_of(lines) + "\n" +
-         std::to_string(table.trained + table.others) +
-         " parameters: " + std::to_string(table.trained) + " are trained, " +
-         std::to_string(table.others) + " are not\n";
+         std::to_string(table.parameters) + " parameters: " + std::to_string(table.trained) +
+         " are trained, " + std::to_string(table.parameters - table.trained) + " are not\n";
 }
 
 }  // namespace det::nn
