@@ -29,16 +29,19 @@ class Model:
         if status != 0:
             raise RuntimeError(f"{status}: {error.message.decode()}")
 
-    def _lent(self, name: str, *arguments: Any) -> dict[str, NDArray[Any]]:
+    def _lent(self, name: str, *arguments: Any) -> list[tuple[str, NDArray[Any]]]:
         tensors, count = ctypes.POINTER(_abi.det_tensor)(), ctypes.c_size_t()
         self._call(name, *arguments, ctypes.byref(tensors), ctypes.byref(count))
-        return {
-            one.name.decode(): np.ctypeslib.as_array(
-                ctypes.cast(one.data, ctypes.POINTER(ctypes.c_float)),
-                tuple(one.shape[: one.dimensions]),
+        return [
+            (
+                one.name.decode(),
+                np.ctypeslib.as_array(
+                    ctypes.cast(one.data, ctypes.POINTER(ctypes.c_float)),
+                    tuple(one.shape[: one.dimensions]),
+                ),
             )
             for one in tensors[: count.value]
-        }
+        ]
 
     def to_json(self) -> str:
         text = ctypes.c_char_p()
@@ -46,7 +49,7 @@ class Model:
         return (text.value or b"").decode()
 
     def weights(self) -> dict[str, NDArray[Any]]:
-        return self._lent("weights")
+        return dict(self._lent("weights"))
 
     def predict(self, *inputs: NDArray[Any]) -> list[NDArray[Any]]:
         given = (_abi.det_tensor * len(inputs))()
@@ -57,7 +60,9 @@ class Model:
             tensor.dtype = I32 if one.dtype == np.int32 else F32
             tensor.dimensions = one.ndim
             tensor.shape = shape
-        return list(self._lent("predict_on_batch", given, ctypes.c_size_t(len(inputs))).values())
+        # Several of one layer have one name.
+        results = self._lent("predict_on_batch", given, ctypes.c_size_t(len(inputs)))
+        return [values for _, values in results]
 
     def load_weights(self, path: Path) -> None:
         self._call("load_weights", str(path).encode())
