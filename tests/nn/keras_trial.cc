@@ -99,6 +99,7 @@ class SmallTrial : public keras::Trial {
     if (std::getenv("CLASS_WEIGHT") != nullptr)
       context().configure_fit(keras::FitOptions().class_weight(keras::ClassWeight{{0, 1}, {1, 0}}));
     if (std::getenv("INPUTS") != nullptr) return of_two_inputs();
+    if (std::getenv("LEAVES_OUT") != nullptr) return leaving_out();
     std::vector<Layer> layers = {flatten(), dense(6, tanh_activation), dense(2, softmax)};
     if (std::getenv("NORMALIZED") != nullptr)
       layers.insert(layers.end() - 1, batch_normalization());
@@ -120,6 +121,16 @@ class SmallTrial : public keras::Trial {
     auto model =
         context().wrap_model(describe_functional({second, first}, {dense(2, softmax)(hidden)}));
     model.compile(context().wrap_optimizer(sgd(0.1)), "sparse_categorical_crossentropy");
+    return model;
+  }
+  // By chance, in each of its layers.
+  keras::TrialModel leaving_out() {
+    const Value x = input({2, 2});
+    const Value attended = multi_head_attention(2, 2).dropout(0.3)({x, x});
+    const Value hidden = lstm(3).dropout(0.2).recurrent_dropout(0.2)(attended);
+    auto model =
+        context().wrap_model(describe_functional({x}, {dense(2, softmax)(dropout(0.2)(hidden))}));
+    model.compile(context().wrap_optimizer(adam(0.1)), "sparse_categorical_crossentropy");
     return model;
   }
   // The rows of the records, by their names, or as the model takes them.

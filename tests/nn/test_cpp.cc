@@ -161,6 +161,31 @@ void what_is_left_out_and_weighted_is_said_by_name(void **) {
   assert_true(metrics.at("mae") != metrics.at("weighted_mae"));
 }
 
+void attention_leaves_out_scores_in_training(void **) {
+  const auto losses = [](double rate) {
+    const Value x = input({4, 2});
+    const Model model =
+        Model::create(describe_functional({x}, {multi_head_attention(2, 2).dropout(rate)({x, x})}));
+    model.compile(R"({"optimizer": {"class_name": "SGD", "config": {"learning_rate": 0}},
+      "loss": "mse"})");
+    const Batch batch{{Array(std::vector<float>{1, 0, 2, 1, 0, 3, 1, 1}, {1, 4, 2})},
+                      {Array(std::vector<float>(8, 1), {1, 4, 2})}};
+    std::vector<double> found;
+    for (int step = 0; step < 3; ++step) {
+      model.reset_metrics();
+      model.train_on_batch(batch);
+      found.push_back(model.metrics().at("loss"));
+    }
+    model.reset_metrics();
+    model.test_on_batch(batch);
+    found.push_back(model.metrics().at("loss"));
+    return found;
+  };
+  const auto whole = losses(0), in_part = losses(0.5);
+  assert_true(whole[0] == whole[2] && in_part[0] != in_part[1] && in_part[1] != in_part[2]);
+  assert_true(in_part[3] == whole[3]);
+}
+
 void no_activation_is_none(void **) {
   const char *none = nullptr;
   const Model model =
@@ -266,6 +291,7 @@ int main() {
       cmocka_unit_test(results_without_a_loss_are_computed_all_the_same),
       cmocka_unit_test(a_normalization_is_adapted_to_records),
       cmocka_unit_test(what_is_left_out_and_weighted_is_said_by_name),
+      cmocka_unit_test(attention_leaves_out_scores_in_training),
       cmocka_unit_test(no_activation_is_none),
       cmocka_unit_test(only_sizes_of_records_are_unknown),
       cmocka_unit_test(a_model_without_an_optimizer_is_only_tested),

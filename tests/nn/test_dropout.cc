@@ -2,13 +2,9 @@
 // is the same.
 #include <cmath>
 
-#include "core/base/error.h"
-#include "core/base/json.h"
 #include "tests/cmocka.h"
-#include "tests/expect_error.h"
 #include "tests/nn/suite/operation_case.h"
 #include "wrappers/nn/executable.h"
-#include "wrappers/nn/layers/layer.h"
 #include "wrappers/nn/program_builder.h"
 
 namespace det::test {
@@ -110,18 +106,6 @@ void test_recurrent_draws_follow_from_seed_and_step(void **) {
   }
 }
 
-// What Keras takes for 1 depends on how it computes.
-void test_wrong_recurrent_rates_are_refused(void **) {
-  for (const char *key : {"dropout", "recurrent_dropout"})
-    for (const double rate : {-0.1, 1.0}) {
-      const Json layer{{"class_name", "GRU"},
-                       {"config", {{"name", "g"}, {"units", 2}, {key, rate}}}};
-      const auto told = expect_error(Code::invalid, [&] { nn::make_layer(layer); });
-      assert_true(contains(told, std::string("'") + key + "' is "));
-      assert_true(contains(told, "must be from 0 to below 1"));
-    }
-}
-
 }  // namespace
 }  // namespace det::test
 
@@ -132,7 +116,6 @@ int test_dropout() {
       cmocka_unit_test(test_draws_follow_from_seed_step_and_place),
       cmocka_unit_test(test_channels_are_left_out_whole_in_each_record),
       cmocka_unit_test(test_recurrent_draws_follow_from_seed_and_step),
-      cmocka_unit_test(test_wrong_recurrent_rates_are_refused),
   };
   return cmocka_run_group_tests_name("dropout", tests, nullptr, nullptr);
 }

@@ -66,6 +66,10 @@ def goes_on_within_the_data_of_every_kind():
         goes_on_after_a_kill_as_if_there_was_none((3, 7), DATA=data)
 
 
+def goes_on_with_what_is_left_out_by_chance():
+    goes_on_after_a_kill_as_if_there_was_none((3, 6), LEAVES_OUT="1")
+
+
 def weights_of(**environment):
     with tempfile.TemporaryDirectory() as home:
         return of_numbers(finished(home, **environment))
@@ -185,7 +189,7 @@ def ranks_train_as_one_process():
 
 checks = [begins_as_the_reference, goes_on_after_a_kill_as_if_there_was_none,
           gives_back_the_best_weights_after_a_kill, goes_on_where_learning_rates_were,
-          goes_on_within_the_data_of_every_kind, trains_alike_with_data_of_every_kind, takes_inputs_by_their_names, refuses_a_dataset_that_is_not_wrapped,
+          goes_on_within_the_data_of_every_kind, goes_on_with_what_is_left_out_by_chance, trains_alike_with_data_of_every_kind, takes_inputs_by_their_names, refuses_a_dataset_that_is_not_wrapped,
           refuses_records_that_are_not_batched, refuses_a_model_without_an_optimizer,
           refuses_data_that_cannot_be_trained_with, adds_gradients_up, tells_of_a_loss_that_is_no_number,
           stops_behind_a_checkpoint, validates_before_it_trains]

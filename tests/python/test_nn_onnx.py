@@ -160,6 +160,7 @@ def test_attention(is_causal: bool, has_mask: bool, tmp_path: Path) -> None:
         for name, shape in inputs.items()
     ]
     attention = {"name": "attention", "num_heads": 2, "key_dim": 4, "attention_axes": None}
+    attention |= {"dropout": 0.4} if is_causal else {}
     layers.append(
         {
             "class_name": "MultiHeadAttention",

@@ -4,6 +4,13 @@
 
 namespace det::nn {
 
+float rate_below_1(Fields &fields, const char *key) {
+  const double rate = fields.number(key, 0);
+  if (rate >= 0 && rate < 1) return static_cast<float>(rate);
+  throw Error(Code::invalid, "reading " + fields.where() + ": '" + key + "' is " +
+                                 to_wire(fields.any(key)) + ", and must be from 0 to below 1");
+}
+
 Dropout::Dropout(Fields &fields, Kind kind, size_t rank)
     : Layer(fields), kind_(kind), rank_(rank), rate_(fields.number("rate")) {
   if (!(rate_ >= 0 && rate_ <= 1))

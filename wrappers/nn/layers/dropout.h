@@ -5,6 +5,10 @@
 
 namespace det::nn {
 
+// The rate of a layer that leaves out some of what it computes: from 0, the default, to below 1, as
+// of what is left out for certain nothing would be learnt.
+float rate_below_1(Fields &fields, const char *key);
+
 // Each element by itself, or whole channels of an input of `rank` axes.
 class Dropout : public Layer {
  public:

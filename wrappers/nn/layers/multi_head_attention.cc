@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/base/error.h"
+#include "wrappers/nn/layers/dropout.h"
 
 namespace det::nn {
 
@@ -26,9 +27,9 @@ MultiHeadAttention::MultiHeadAttention(Fields &fields)
       key_size_(fields.positive_integer("key_dim")),
       value_size_(value_size_of(fields, key_size_)),
       has_bias_(fields.flag("use_bias", true)),
+      dropout_(rate_below_1(fields, "dropout")),
       kernel_(fields, "kernel", "glorot_uniform"),
       bias_(fields, "bias", "zeros") {
-  fields.only("dropout", 0.0);
   read_activity_regularizer(fields);
   if (fields.has("attention_axes")) fields.only("attention_axes", Json::array({1}));
   else fields.any("attention_axes");
@@ -86,6 +87,12 @@ Value MultiHeadAttention::masked(ProgramBuilder &builder, Value scores,
   return builder.add(AttentionMaskOp{is_causal}, inputs);
 }
 
+Value MultiHeadAttention::dropped(ProgramBuilder &builder, Value scores,
+                                  const LayerCall &call) const {
+  if (dropout_ == 0 || !is_training(builder, call)) return scores;
+  return builder.add(DropoutOp{dropout_}, {scores});
+}
+
 std::vector<Value> MultiHeadAttention::compute(ProgramBuilder &builder,
                                                const LayerCall &call) const {
   const std::string calling = "calling the layer '" + name() + "' (MultiHeadAttention)";
@@ -110,7 +117,7 @@ std::vector<Value> MultiHeadAttention::compute(ProgramBuilder &builder,
   const Value scores = builder.add(
       SoftmaxOp{},
       {masked(builder, builder.add(BatchedMatMulOp{false, true, scale}, {queries, keys}), masks)});
-  const Value attended = builder.add(BatchedMatMulOp{}, {scores, values});
+  const Value attended = builder.add(BatchedMatMulOp{}, {dropped(builder, scores, call), values});
   const Value joined =
       join(builder, attended, output_features_.value_or(builder.shape(query).back()));
   if (is_set(call, "return_attention_scores")) return {joined, scores};

@@ -21,9 +21,12 @@ class MultiHeadAttention : public Layer {
   // Back to (batch, steps, features).
   Value join(ProgramBuilder &builder, Value heads, int64_t features) const;
   Value masked(ProgramBuilder &builder, Value scores, const LayerCall &call) const;
+  // What of the scores is left in training.
+  Value dropped(ProgramBuilder &builder, Value scores, const LayerCall &call) const;
 
   const int64_t heads_, key_size_, value_size_;
   const bool has_bias_;
+  const float dropout_;
   std::optional<int64_t> output_features_;  // none: those of the query
   const WeightStyle kernel_, bias_;
 };

@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "wrappers/nn/layers/activation_layers.h"
+#include "wrappers/nn/layers/dropout.h"
 
 namespace det::nn {
 
@@ -16,14 +17,6 @@ Activation activation_of_cell(Fields &fields, const char *key, const char *usual
     throw Error(Code::unsupported, "reading " + fields.where() + ": '" + key + "' is '" + name +
                                        "', which is not supported within a recurrent layer");
   return activation_named(name, fields.where());
-}
-
-// Below 1: of what is left out for certain nothing would be learnt.
-float rate_below_1(Fields &fields, const char *key) {
-  const double rate = fields.number(key, 0);
-  if (rate >= 0 && rate < 1) return static_cast<float>(rate);
-  throw Error(Code::invalid, "reading " + fields.where() + ": '" + key + "' is " +
-                                 to_wire(fields.any(key)) + ", and must be from 0 to below 1");
 }
 
 // Ones for the forget gate, so that cells begin by keeping what they have.

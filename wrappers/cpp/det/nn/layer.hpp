@@ -52,7 +52,8 @@ class Layer {
   Layer &kernel_initializer(const ConfigValue &name) { return set("kernel_initializer", name); }
   // "l1", "l2" or "l1_l2", of what the layer gives.
   Layer &activity_regularizer(const ConfigValue &name) { return set("activity_regularizer", name); }
-  // Of recurrent layers: how much of what comes in, and of their states, is left out in training.
+  // How much is left out in training: of recurrent layers, of what comes in and of their states; of
+  // attention, of its scores.
   Layer &dropout(double rate) { return set("dropout", rate); }
   Layer &recurrent_dropout(double rate) { return set("recurrent_dropout", rate); }
   Layer &padding(const char *name) { return set("padding", name); }
