@@ -106,7 +106,7 @@ void test_results_are_written_rounded(void **) {
         assert_true(arrays.operands.rounded.data()[i] == rounded_to(precision, plain.data()[i]));
     }
   }
-  assert_int_equal(kinds.size(), 6);
+  assert_int_equal(kinds.size(), 7);
 }
 
 // To the bit: numbers that are rounded before, and numbers that are not.

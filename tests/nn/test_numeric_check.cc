@@ -112,6 +112,7 @@ void test_gradients_are_looked_at_too(void **) {
 void test_no_plain_loop_hides_what_is_no_number(void **) {
   for (int i = 0; i <= static_cast<int>(nn::Activation::leaky_relu); ++i)
     assert_true(std::isnan(nn::activate(static_cast<nn::Activation>(i), nan)));
+  assert_true(std::isnan(nn::ReluOp{0, 0.5F, 2}.activate(nan)));
   for (const char *backend : nn::backend_names()) {
     Model model = checked_model(
         backend, sequential({layer("Flatten", {{"batch_input_shape", {nullptr, 2, 3}}}),

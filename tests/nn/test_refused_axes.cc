@@ -1,4 +1,4 @@
-// Layers along axes that there are not, and moments that fit none.
+// Layers along axes that there are not, moments that fit none, and fields that are too small.
 #include "core/base/error.h"
 #include "core/base/json.h"
 #include "tests/cmocka.h"
@@ -46,6 +46,12 @@ void test_moments(void **) {
                        "with whole numbers: it takes real ones"));
 }
 
+void test_fields_of_relu(void **) {
+  for (const char *key : {"max_value", "negative_slope", "threshold"})
+    assert_true(contains(refusal("ReLU", {{key, -0.5}}),
+                         "'" + std::string(key) + "' is -0.5, and must be 0 or more"));
+}
+
 void test_regularizers_of_activities(void **) {
   const auto told = refusal("Dense", {{"units", 2}, {"activity_regularizer", "l3"}});
   assert_true(contains(told, "there is no regularizer 'l3'"));
@@ -59,6 +65,7 @@ int test_refused_axes() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(test_axes),
       cmocka_unit_test(test_moments),
+      cmocka_unit_test(test_fields_of_relu),
       cmocka_unit_test(test_regularizers_of_activities),
   };
   return cmocka_run_group_tests_name("refused_axes", tests, nullptr, nullptr);

@@ -68,6 +68,17 @@ def test_dense_layers_and_activations(activation: str, tmp_path: Path) -> None:
     check(described, tmp_path, x)
 
 
+@pytest.mark.parametrize("largest", [None, 0.75])
+@pytest.mark.parametrize("slope", [0, 0.2])
+@pytest.mark.parametrize("threshold", [0, 0.5])
+def test_relu_with_all_that_it_has(
+    largest: float | None, slope: float, threshold: float, tmp_path: Path
+) -> None:
+    x = np.random.default_rng(7).normal(size=(5, 20)).astype(np.float32)
+    options = {"max_value": largest, "negative_slope": slope, "threshold": threshold}
+    check(sequential(layer("ReLU", batch_input_shape=[None, 20], **options)), tmp_path, x)
+
+
 def test_a_softmax_of_several_axes_and_normalizations(tmp_path: Path) -> None:
     x = np.random.default_rng(2).normal(size=(5, 2, 3)).astype(np.float32)
     described = sequential(

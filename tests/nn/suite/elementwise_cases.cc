@@ -13,6 +13,17 @@ OperationCases elementwise_cases() {
          ActivationOp{activation, 0.3F},
          {floats({3, 17})}});
   }
+  // Nothing is near the threshold, or the largest value.
+  const auto fill_beside_kinks = [](size_t, const Array &x) {
+    for (size_t i = 0; i < x.size(); ++i) x.data()[i] = static_cast<float>(i % 19) / 8 - 1.03F;
+  };
+  for (const ReluOp &op : {ReluOp{0, 0.5F}, ReluOp{0.2F, 0.25F}, ReluOp{0, 0, 0.75F},
+                           ReluOp{0.3F, 0.5F, 1}, ReluOp{0.1F, 0.5F, 0.25F}})
+    cases.push_back({"relu of " + std::to_string(op.slope) + ", " + std::to_string(op.threshold) +
+                         " and " + std::to_string(op.largest),
+                     op,
+                     {floats({3, 17})},
+                     fill_beside_kinks});
   cases.push_back({"scale", ScaleOp{-2.5F}, {floats({2, 9})}});
   cases.push_back({"softmax", SoftmaxOp{}, {floats({3, 6})}});
   cases.push_back({"softmax of many rows", SoftmaxOp{}, {floats({40, 2, 33})}});

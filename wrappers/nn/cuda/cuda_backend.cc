@@ -42,6 +42,7 @@ class CudaBackend : public Backend {
     return std::holds_alternative<ActivationOp>(operation) ||
            std::holds_alternative<ArithmeticOp>(operation) ||
            std::holds_alternative<LayerNormalizationOp>(operation) ||
+           std::holds_alternative<ReluOp>(operation) ||
            std::holds_alternative<ScaleOp>(operation) ||
            std::holds_alternative<SoftmaxOp>(operation);
   }

@@ -30,6 +30,7 @@ DET_CUDA_KERNEL(LstmOp);
 DET_CUDA_KERNEL(PaddingOp);
 DET_CUDA_KERNEL(PoolingOp);
 DET_CUDA_KERNEL(RegularizationOp);
+DET_CUDA_KERNEL(ReluOp);
 DET_CUDA_KERNEL(RepeatingOp);
 DET_CUDA_KERNEL(ReshapeOp);
 DET_CUDA_KERNEL(ReverseOp);

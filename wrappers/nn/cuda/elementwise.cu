@@ -34,6 +34,28 @@ class ActivationKernel : public CudaKernel<ActivationOp> {
   }
 };
 
+class ReluKernel : public CudaKernel<ReluOp> {
+ public:
+  using CudaKernel::CudaKernel;
+
+  void forward() override {
+    const float *x = input(0).data();
+    const Result y(operands_);
+    const ReluOp op = op_;
+    for_each(*context_, output().size(),
+             [=] DET_DEVICE(size_t i) { y.write(i, op.activate(x[i])); });
+  }
+
+  void backward() override {
+    const float *x = input(0).data();
+    const float *dy = output_gradient().data();
+    float *dx = input_gradient(0).data();
+    const ReluOp op = op_;
+    for_each(*context_, output().size(),
+             [=] DET_DEVICE(size_t i) { dx[i] = dy[i] * op.derivative(x[i]); });
+  }
+};
+
 class ScaleKernel : public CudaKernel<ScaleOp> {
  public:
   using CudaKernel::CudaKernel;
@@ -160,6 +182,11 @@ class ArithmeticKernel : public CudaKernel<ArithmeticOp> {
 std::unique_ptr<Kernel> cuda_kernel(const ActivationOp &op, const Operands &operands,
                                     const CudaContextPtr &context) {
   return std::make_unique<ActivationKernel>(op, operands, context);
+}
+
+std::unique_ptr<Kernel> cuda_kernel(const ReluOp &op, const Operands &operands,
+                                    const CudaContextPtr &context) {
+  return std::make_unique<ReluKernel>(op, operands, context);
 }
 
 std::unique_ptr<Kernel> cuda_kernel(const ScaleOp &op, const Operands &operands,

@@ -1,5 +1,6 @@
 #include "wrappers/nn/files/onnx_operations.h"
 
+#include <cmath>
 #include <numbers>
 #include <numeric>
 
@@ -16,6 +17,18 @@ OnnxStep::Names OnnxStep::operator()(const DenseOp &dense) {
 
 OnnxStep::Names OnnxStep::operator()(const ActivationOp &op) {
   return {activated(op.activation, op.alpha, inputs_[0])};
+}
+
+// What is above the threshold, and what is left of all else.
+OnnxStep::Names OnnxStep::operator()(const ReluOp &op) {
+  const std::string &x = inputs_[0];
+  std::string y = op.threshold == 0 ? graph_.add("Relu", {x})
+                                    : graph_.add("ThresholdedRelu", {x}, {{"alpha", op.threshold}});
+  if (std::isfinite(op.largest)) y = graph_.add("Min", {y, graph_.constant(op.largest)});
+  if (op.slope == 0) return {y};
+  const std::string missing =
+      graph_.add("Relu", {graph_.add("Sub", {graph_.constant(op.threshold), x})});
+  return {graph_.add("Sub", {y, graph_.add("Mul", {missing, graph_.constant(op.slope)})})};
 }
 
 OnnxStep::Names OnnxStep::operator()(const ArithmeticOp &op) {

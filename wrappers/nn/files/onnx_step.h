@@ -18,6 +18,7 @@ class OnnxStep {
   Names operator()(const BatchedMatMulOp &op);
   Names operator()(const DenseOp &op);
   Names operator()(const EmbeddingOp &op);
+  Names operator()(const ReluOp &op);
   Names operator()(const RoundingOp &op);
   Names operator()(const ScaleOp &op);
   Names operator()(const SoftmaxOp &op);

@@ -63,26 +63,30 @@ std::vector<Value> LeakyReluLayer::compute(ProgramBuilder &builder, const LayerC
 ReluLayer::ReluLayer(Fields &fields)
     : Layer(fields),
       largest_(fields.number_or_none("max_value")),
-      slope_(fields.number("negative_slope", 0)) {
-  fields.only("threshold", 0.0);
-  if (largest_.value_or(1) <= 0)
-    throw Error(Code::invalid, "reading " + fields.where() + ": 'max_value' must be above 0");
-  if (largest_ && slope_ != 0)
-    throw Error(Code::unsupported,
-                "reading " + fields.where() +
-                    ": 'max_value' and 'negative_slope' are not supported together");
+      slope_(fields.number("negative_slope", 0)),
+      threshold_(fields.number("threshold", 0)) {
+  for (const auto &[key, value] : {std::pair{"max_value", largest_.value_or(0)},
+                                   {"negative_slope", slope_},
+                                   {"threshold", threshold_}})
+    if (value < 0)
+      throw Error(Code::invalid, "reading " + fields.where() + ": '" + key + "' is " +
+                                     to_wire(fields.any(key)) + ", and must be 0 or more");
+}
+
+// What is usual goes by operations that back ends are quicker at.
+Operation ReluLayer::operation() const {
+  const auto slope = static_cast<float>(slope_);
+  if (threshold_ == 0 && !largest_)
+    return slope_ == 0 ? ActivationOp{Activation::relu}
+                       : ActivationOp{Activation::leaky_relu, slope};
+  if (threshold_ == 0 && slope_ == 0 && largest_ == 6) return ActivationOp{Activation::relu6};
+  ReluOp relu{slope, static_cast<float>(threshold_)};
+  if (largest_) relu.largest = static_cast<float>(*largest_);
+  return relu;
 }
 
 std::vector<Value> ReluLayer::compute(ProgramBuilder &builder, const LayerCall &call) const {
-  const Value x = only_input(call, name());
-  if (slope_ != 0)
-    return {builder.add(ActivationOp{Activation::leaky_relu, static_cast<float>(slope_)}, {x})};
-  if (!largest_) return {builder.add(ActivationOp{Activation::relu}, {x})};
-  const auto scaled = [&](Value value, double by) {
-    return by == 1 ? value : builder.add(ScaleOp{static_cast<float>(by)}, {value});
-  };
-  const Value y = builder.add(ActivationOp{Activation::relu6}, {scaled(x, 6 / *largest_)});
-  return {scaled(y, *largest_ / 6)};
+  return {builder.add(operation(), {only_input(call, name())})};
 }
 
 }  // namespace det::nn

@@ -87,7 +87,7 @@ class LeakyReluLayer : public Layer {
   const double alpha_;
 };
 
-// From 0 to the largest value, if there is one; with a slope below 0, if there is none.
+// As it is from the threshold to the largest value, if there is one; with a slope below.
 class ReluLayer : public Layer {
  public:
   explicit ReluLayer(Fields &fields);
@@ -96,8 +96,10 @@ class ReluLayer : public Layer {
   std::vector<Value> compute(ProgramBuilder &builder, const LayerCall &call) const override;
 
  private:
+  Operation operation() const;
+
   const std::optional<double> largest_;
-  const double slope_;
+  const double slope_, threshold_;
 };
 
 }  // namespace det::nn

@@ -26,8 +26,8 @@ using Operation =
     std::variant<ActivationOp, ArithmeticOp, AttentionMaskOp, BatchNormalizationOp, BatchedMatMulOp,
                  BroadcastOp, ConcatenateOp, ConvolutionOp, DenseOp, DropoutOp, EmbeddingOp, GruOp,
                  LayerNormalizationOp, LossOp, LstmOp, PaddingOp, PoolingOp, RegularizationOp,
-                 RepeatingOp, ReshapeOp, ReverseOp, RoundingOp, ScaleOp, SimpleRnnOp, SliceOp,
-                 SoftmaxOp, SparseCrossEntropyOp, SparseLossOp, TransposeOp>;
+                 ReluOp, RepeatingOp, ReshapeOp, ReverseOp, RoundingOp, ScaleOp, SimpleRnnOp,
+                 SliceOp, SoftmaxOp, SparseCrossEntropyOp, SparseLossOp, TransposeOp>;
 
 inline ArrayTypes infer(const Operation &operation, const ArrayTypes &inputs) {
   return std::visit([&](const auto &one) { return one.infer(inputs); }, operation);

@@ -12,6 +12,12 @@ ArrayTypes ActivationOp::infer(const ArrayTypes &inputs) const {
   return inputs;
 }
 
+ArrayTypes ReluOp::infer(const ArrayTypes &inputs) const {
+  expect_inputs(inputs, 1, 1, "relu");
+  expect_float(inputs[0], "the input");
+  return inputs;
+}
+
 ArrayTypes ScaleOp::infer(const ArrayTypes &inputs) const {
   expect_inputs(inputs, 1, 1, "scale");
   expect_float(inputs[0], "the input");

@@ -1,7 +1,10 @@
 // What is computed of each element by itself, and along the last axis.
 #pragma once
 
+#include <limits>
+
 #include "wrappers/nn/activation.h"
+#include "wrappers/nn/host_device.h"
 #include "wrappers/nn/operations/operation_types.h"
 
 namespace det::nn {
@@ -11,6 +14,24 @@ struct ActivationOp {
   Activation activation = Activation::linear;
   float alpha = 1;  // of elu, and of leaky_relu
 
+  ArrayTypes infer(const ArrayTypes &inputs) const;
+};
+
+// y = min(x, largest) above the threshold, and slope * (x - threshold) up to it; of any shape. What
+// is no number stays none.
+struct ReluOp {
+  float slope = 0;
+  float threshold = 0;  // 0 or more
+  float largest = std::numeric_limits<float>::infinity();
+
+  DET_HOST_DEVICE float activate(float x) const {
+    if (x <= threshold) return slope == 0 ? 0 : slope * (x - threshold);
+    return x > largest ? largest : x;
+  }
+  // At the threshold neither side's.
+  DET_HOST_DEVICE float derivative(float x) const {
+    return x < threshold ? slope : x > threshold && x <= largest ? 1 : 0;
+  }
   ArrayTypes infer(const ArrayTypes &inputs) const;
 };
 

@@ -30,6 +30,24 @@ class ActivationKernel : public ReferenceKernel<ActivationOp> {
   }
 };
 
+class ReluKernel : public ReferenceKernel<ReluOp> {
+ public:
+  using ReferenceKernel::ReferenceKernel;
+
+  void forward() override {
+    const auto x = input(0).elements();
+    const auto y = output().elements();
+    for (size_t i = 0; i < x.size(); ++i) y[i] = op_.activate(x[i]);
+  }
+
+  void backward() override {
+    const auto x = input(0).elements();
+    const auto dy = output_gradient().elements();
+    const auto dx = input_gradient(0).elements();
+    for (size_t i = 0; i < x.size(); ++i) dx[i] = dy[i] * op_.derivative(x[i]);
+  }
+};
+
 class ScaleKernel : public ReferenceKernel<ScaleOp> {
  public:
   using ReferenceKernel::ReferenceKernel;
@@ -134,6 +152,10 @@ class ArithmeticKernel : public ReferenceKernel<ArithmeticOp> {
 
 std::unique_ptr<Kernel> reference_kernel(const ActivationOp &op, const Operands &operands) {
   return std::make_unique<ActivationKernel>(op, operands);
+}
+
+std::unique_ptr<Kernel> reference_kernel(const ReluOp &op, const Operands &operands) {
+  return std::make_unique<ReluKernel>(op, operands);
 }
 
 std::unique_ptr<Kernel> reference_kernel(const ScaleOp &op, const Operands &operands) {

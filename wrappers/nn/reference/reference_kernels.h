@@ -31,6 +31,7 @@ std::unique_ptr<Kernel> reference_kernel(const LstmOp &op, const Operands &opera
 std::unique_ptr<Kernel> reference_kernel(const PaddingOp &op, const Operands &operands);
 std::unique_ptr<Kernel> reference_kernel(const PoolingOp &op, const Operands &operands);
 std::unique_ptr<Kernel> reference_kernel(const RegularizationOp &op, const Operands &operands);
+std::unique_ptr<Kernel> reference_kernel(const ReluOp &op, const Operands &operands);
 std::unique_ptr<Kernel> reference_kernel(const RepeatingOp &op, const Operands &operands);
 std::unique_ptr<Kernel> reference_kernel(const ReshapeOp &op, const Operands &operands);
 std::unique_ptr<Kernel> reference_kernel(const ReverseOp &op, const Operands &operands);
