@@ -1,5 +1,7 @@
 // Layers that leave out some of what they compute: in training alone, the same again where a
 // training goes on, and refused where nothing would be left.
+#include <tuple>
+
 #include "core/base/error.h"
 #include "tests/cmocka.h"
 #include "tests/expect_error.h"

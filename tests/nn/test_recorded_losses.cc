@@ -110,6 +110,42 @@ void test_wrong_losses_are_refused(void **) {
   expect_error(Code::invalid, [&] { nn::make_loss(Json::array()); });
 }
 
+// Of (2, 3, 4): along its last axis there are 6 rows, along that before it 8.
+void test_losses_that_are_not_reduced_are_told_by_rows(void **) {
+  for (const auto &[axis, rows] : {std::pair{1, 8}, {-2, 8}, {-1, 6}}) {
+    const auto loss = nn::make_loss(
+        {{"class_name", "CosineSimilarity"}, {"config", {{"axis", axis}, {"reduction", "none"}}}});
+    nn::Weights none;
+    nn::ProgramBuilder builder(none, false);
+    const nn::Value prediction = builder.feed({{2, 3, 4}, nn::Dtype::f32});
+    const nn::Value sum = builder.feed({{}, nn::Dtype::f32});
+    const nn::Program program = builder.finish({loss->told(builder, sum, prediction)});
+    none.settle(0);
+    const auto backend = nn::open_backend("reference");
+    const nn::StepState state;
+    nn::Executable executable(program, none, *backend, state);
+    executable.fed(1).data()[0] = 24;
+    executable.forward();
+    assert_true(executable.result(0).data()[0] == 24 / static_cast<float>(rows));
+  }
+}
+
+void test_axes_of_losses_are_those_of_predictions(void **) {
+  const auto along = [](int axis) {
+    return nn::make_loss({{"class_name", "CategoricalCrossentropy"}, {"config", {{"axis", axis}}}});
+  };
+  assert_true(contains(expect_error(Code::unsupported, [&] { along(0); }),
+                       "'axis' is 0, that of the batch"));
+  const auto loss = along(2);
+  nn::Weights none;
+  nn::ProgramBuilder builder(none, false);
+  const nn::Value rows = builder.feed({{4, 3}, nn::Dtype::f32});
+  const auto told =
+      expect_error(Code::invalid, [&] { loss->add(builder, rows, rows, std::nullopt); });
+  assert_true(contains(told, "categorical_crossentropy") &&
+              contains(told, "there is no axis 2 in (4, 3)"));
+}
+
 }  // namespace
 }  // namespace det::test
 
@@ -119,6 +155,8 @@ int test_recorded_losses() {
       cmocka_unit_test(test_values_and_gradients),
       cmocka_unit_test(test_logits_are_reached_under_layers),
       cmocka_unit_test(test_wrong_losses_are_refused),
+      cmocka_unit_test(test_losses_that_are_not_reduced_are_told_by_rows),
+      cmocka_unit_test(test_axes_of_losses_are_those_of_predictions),
   };
   return cmocka_run_group_tests_name("recorded_losses", tests, nullptr, nullptr);
 }

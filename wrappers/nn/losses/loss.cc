@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "core/base/json.h"
 #include "wrappers/nn/keras_fields.h"
+#include "wrappers/nn/layers/last_axes.h"
 #include "wrappers/nn/losses/named_losses.h"
 #include "wrappers/nn/named_config.h"
 #include "wrappers/nn/near_name.h"
@@ -75,11 +76,19 @@ class SparseCategoricalCrossentropy : public Loss {
   std::optional<int32_t> ignored_label_;
 };
 
+// A row is of one record: each rank has only some of a batch.
+int64_t read_axis(const LossFunction &function, Fields &fields) {
+  const int64_t axis = has_axis(function.kind) ? fields.integer("axis", -1) : -1;
+  if (axis != 0) return axis;
+  throw Error(Code::unsupported, "reading " + fields.where() +
+                                     ": 'axis' is 0, that of the batch, which is not supported");
+}
+
 // Of what is true of the same shape as the prediction.
 class FunctionLoss : public Loss {
  public:
-  FunctionLoss(std::string name, const LossFunction &function, Reduction reduction)
-      : Loss(reduction), name_(std::move(name)), function_(function) {}
+  FunctionLoss(std::string name, const LossFunction &function, Reduction reduction, int64_t axis)
+      : Loss(reduction, axis), name_(std::move(name)), function_(function) {}
 
   std::string name() const override { return name_; }
 
@@ -89,6 +98,11 @@ class FunctionLoss : public Loss {
 
   Value add(ProgramBuilder &builder, Value truth, Value prediction,
             std::optional<Value> weights) const override {
+    if (axis() != -1) {
+      const LastAxes last(builder.shape(prediction), {axis()}, "comparing by the loss " + name_);
+      prediction = last.put_last(builder, prediction);
+      truth = last.put_last(builder, truth);
+    }
     LossFunction function = function_;
     if (const auto logits = logits_below(builder, prediction)) {
       prediction = *logits;
@@ -122,8 +136,9 @@ class FunctionLoss : public Loss {
 
 Value Loss::told(ProgramBuilder &builder, Value added, Value prediction) const {
   if (!tells_other()) return added;
-  const Shape &shape = builder.shape(prediction);
-  const int64_t rows = elements_of({shape.begin(), shape.end() - 1});
+  Shape rows_by_axes = builder.shape(prediction);
+  rows_by_axes[axis_of(rows_by_axes, axis_, "telling a loss")] = 1;
+  const int64_t rows = elements_of(rows_by_axes);
   return builder.add(ScaleOp{1 / static_cast<float>(std::max<int64_t>(rows, 1))}, {added});
 }
 
@@ -136,7 +151,8 @@ std::shared_ptr<const Loss> make_loss(const Json &config) {
     loss = std::make_shared<SparseCategoricalCrossentropy>(fields);
   } else if (const NamedLoss *known = find_loss(named.name)) {
     const LossFunction function = read_loss_function(*known, fields);
-    loss = std::make_shared<FunctionLoss>(known->name, function, read_reduction(fields));
+    loss = std::make_shared<FunctionLoss>(known->name, function, read_reduction(fields),
+                                          read_axis(function, fields));
   } else {
     refuse_name(named.name, "loss", names_of_losses());
   }

@@ -16,7 +16,7 @@ enum class Reduction { mean, sum, none };
 
 class Loss {
  public:
-  explicit Loss(Reduction reduction) : reduction_(reduction) {}
+  explicit Loss(Reduction reduction, int64_t axis = -1) : reduction_(reduction), axis_(axis) {}
   virtual ~Loss() = default;
 
   // "sparse_categorical_crossentropy"
@@ -36,10 +36,13 @@ class Loss {
   bool tells_other() const { return reduction_ == Reduction::none; }
 
  protected:
+  // Along which rows lie.
+  int64_t axis() const { return axis_; }
   bool is_sum() const { return reduction_ != Reduction::mean; }
 
  private:
   const Reduction reduction_;
+  const int64_t axis_;
 };
 
 // From a name, Keras' or the class' ("mse", "MeanSquaredError"), or an object with "class_name" and

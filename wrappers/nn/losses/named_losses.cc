@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "core/base/json.h"
 #include "wrappers/nn/named_config.h"
 
 namespace det::nn {
@@ -74,18 +73,19 @@ LossFunction read_loss_function(const NamedLoss &loss, Fields &fields) {
     case LossKind::binary_crossentropy:
     case LossKind::categorical_crossentropy:
       read_smoothing(function, fields);
-      fields.only("axis", -1);
       break;
     case LossKind::huber:
       function.delta = static_cast<float>(fields.number("delta", 1));
-      break;
-    case LossKind::cosine_similarity:
-      fields.only("axis", -1);
       break;
     default:
       break;
   }
   return function;
+}
+
+bool has_axis(LossKind kind) {
+  return kind == LossKind::binary_crossentropy || kind == LossKind::binary_focal_crossentropy ||
+         kind == LossKind::categorical_crossentropy || kind == LossKind::cosine_similarity;
 }
 
 }  // namespace det::nn

@@ -21,7 +21,9 @@ const NamedLoss *find_loss(const std::string &name);
 bool is_sparse_crossentropy(const std::string &name);
 std::vector<std::string> names_of_losses();
 
-// With the options that Keras' class has. Throws Code::invalid, Code::unsupported.
+// With the options that Keras' class has, but for its axis. Throws Code::invalid.
 LossFunction read_loss_function(const NamedLoss &loss, Fields &fields);
+// Whether Keras' class has the option "axis".
+bool has_axis(LossKind kind);
 
 }  // namespace det::nn

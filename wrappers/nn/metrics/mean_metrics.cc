@@ -105,6 +105,7 @@ std::unique_ptr<Metric> make_mean_of_losses(const std::string &given, const std:
   const NamedLoss *loss = find_loss(is_root ? "mse" : given);
   if (loss == nullptr) return nullptr;
   const LossFunction function = read_loss_function(*loss, fields);
+  if (has_axis(function.kind)) fields.only("axis", -1);
   const double sign = function.kind == LossKind::cosine_similarity ? -1 : 1;
   return std::make_unique<MeanMetric>(
       name,
