@@ -58,6 +58,17 @@ void test_layers_that_do_not_fit_leave_no_weights(void **) {
   assert_true(predict({2, 3, 5}).at(0).shape() == (nn::Shape{2, 3, 4}));
 }
 
+void test_a_single_number_is_no_batch(void **) {
+  for (const char *first : {"Flatten", "Activation", "GlobalAveragePooling1D"}) {
+    const Json fields =
+        first == std::string("Activation") ? Json{{"activation", "relu"}} : Json::object();
+    Model model(sequential(Json::array({layer(first, fields)})), {1, "reference"});
+    const std::string told =
+        expect_error(Code::invalid, [&] { model.predict_on_batch({Array(floats({}))}); });
+    assert_true(contains(told, "'input_1' is a single number, not a batch"));
+  }
+}
+
 void test_a_stopped_step_has_not_been(void **) {
   Model model(model_of_any_input(), {1, "reference"});
   model.compile(compiled_sparse);
@@ -120,6 +131,7 @@ int test_refused_batches() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(test_a_refused_first_batch_leaves_no_weights),
       cmocka_unit_test(test_layers_that_do_not_fit_leave_no_weights),
+      cmocka_unit_test(test_a_single_number_is_no_batch),
       cmocka_unit_test(test_a_stopped_step_has_not_been),
       cmocka_unit_test(test_results_are_those_of_the_last_batch_that_was_taken),
       cmocka_unit_test(test_classes_that_there_are_not_are_refused),

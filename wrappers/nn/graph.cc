@@ -148,6 +148,11 @@ std::vector<Value> Graph::compute(ProgramBuilder &builder, const LayerCall &call
     throw Error(Code::invalid, "calling the model '" + name() + "' with " +
                                    std::to_string(call.inputs.size()) + " inputs: it takes " +
                                    std::to_string(inputs_.size()));
+  for (size_t i = 0; i < inputs_.size(); ++i)
+    if (builder.shape(call.inputs[i]).empty())
+      throw Error(Code::invalid, "calling the model '" + name() +
+                                     "': what is given to its input '" + inputs_[i].name +
+                                     "' is a single number, not a batch");
   std::vector<std::vector<Value>> values;
   const auto value_of = [&](const Reference &reference) {
     const std::vector<Value> &outputs = values.at(reference.node);
