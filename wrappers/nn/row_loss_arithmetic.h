@@ -61,13 +61,17 @@ class RowFunction {
     return y_[i] * (1 - of_.smoothing) + of_.smoothing / static_cast<float>(size_);
   }
 
+  // Of labels that need not add up to 1: of several that are true, or none.
   DET_HOST_DEVICE double entropy_of_logits(float factor, float *gradient) const {
     const float log_of_sum = log_sum_exp(p_, size_);
     double value = 0;
+    float labels = 0;
     for (size_t i = 0; i < size_; ++i) {
       value -= static_cast<double>(label(i) * (p_[i] - log_of_sum));
-      if (gradient != nullptr) gradient[i] = factor * (std::exp(p_[i] - log_of_sum) - label(i));
+      labels += label(i);
     }
+    for (size_t i = 0; gradient != nullptr && i < size_; ++i)
+      gradient[i] = factor * (labels * std::exp(p_[i] - log_of_sum) - label(i));
     return value;
   }
 
