@@ -1,8 +1,8 @@
 #include <errno.h>
 #include <pthread.h>
-#include <unistd.h>
 
 #include "tests/capi/fixture.h"
+#include "tests/free_port.h"
 
 static void nothing_set_is_one_process(void **state) {
   struct fixture *f = *state;
@@ -73,7 +73,7 @@ static void *take_part(void *argument) {
 static void ranks_of_one_job_find_each_other(void **state) {
   (void)state;
   struct member members[2] = {{0, 0, 0, 0}, {1, 0, 0, 0}};
-  members[0].port = members[1].port = 20000 + getpid() % 20000;
+  members[0].port = members[1].port = free_port();
   pthread_t threads[2];
   for (int i = 0; i < 2; ++i) pthread_create(&threads[i], NULL, take_part, &members[i]);
   for (int i = 0; i < 2; ++i) pthread_join(threads[i], NULL);
@@ -291,7 +291,7 @@ static void *join_as_rank_1(void *argument) {
 static void a_wait_for_other_ranks_can_be_stopped(void **state) {
   struct fixture *f = *state;
   det_distributed_context *d;
-  int32_t port = 20000 + (int32_t)getpid() % 10000;
+  int32_t port = free_port();
   pthread_t other;
   assert_int_equal(pthread_create(&other, NULL, join_as_rank_1, &port), 0);
   det_distributed_options options = DET_DISTRIBUTED_OPTIONS_INIT;

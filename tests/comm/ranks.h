@@ -1,11 +1,6 @@
 // The ranks of one job as threads of this process, joined as processes would be: over sockets.
 #pragma once
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <cstdlib>
 #include <exception>
 #include <functional>
@@ -17,6 +12,7 @@
 
 #include "core/base/error.h"
 #include "core/comm/join.h"
+#include "tests/free_port.h"
 
 namespace det::test {
 
@@ -30,20 +26,6 @@ inline std::vector<comm::Message> numbers(int first, int count) {
   std::vector<comm::Message> list;
   for (int i = 0; i < count; ++i) list.emplace_back(std::to_string(first + i));
   return list;
-}
-
-// A port that nobody uses now.
-inline int free_port() {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  if (bind(fd, reinterpret_cast<sockaddr *>(&address), size) != 0 ||
-      getsockname(fd, reinterpret_cast<sockaddr *>(&address), &size) != 0)
-    throw std::runtime_error("no free port");
-  close(fd);
-  return ntohs(address.sin_port);
 }
 
 // cmocka's assertions leave a function by longjmp, which only the main thread may do.

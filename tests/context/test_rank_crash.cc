@@ -95,7 +95,7 @@ struct Pair {
         communicator(join_pair(rank, port)),
         core(Core::start(logging_to(home, logged), communicator.get())) {}
 
-  const int port = test::free_port();
+  const int port = free_port();
   RankProcess dying;
   const std::unique_ptr<comm::Communicator> communicator;
   std::string logged;
@@ -170,7 +170,7 @@ void a_worker_outlives_its_chief_and_loses_nothing(void **) {
 
 void a_kill_ends_all_ranks(void **) {
   const Home home;
-  const int port = test::free_port();
+  const int port = free_port();
   int ready[2];
   assert_int_equal(pipe(ready), 0);
   const auto work = [&](comm::Communicator &communicator) {

@@ -1,8 +1,7 @@
 // Allocations that fail on one of two ranks: the other one hears of it, and neither waits in vain.
-#include <arpa/inet.h>
-
 #include <thread>
 
+#include "tests/free_port.h"
 #include "tests/memory/sweep.h"
 #include "tests/rest/surroundings.h"
 #include "tests/storage_id.h"
@@ -85,17 +84,6 @@ class Rank {
   det_error error_ = DET_ERROR_INIT;
   det_status status_ = DET_OK;
 };
-
-int free_port() {
-  const Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  assert_int_equal(bind(socket.get(), reinterpret_cast<sockaddr *>(&address), size), 0);
-  assert_int_equal(getsockname(socket.get(), reinterpret_cast<sockaddr *>(&address), &size), 0);
-  return ntohs(address.sin_port);
-}
 
 struct Ending {
   det_status status = DET_OK;

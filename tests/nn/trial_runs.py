@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 program, mpirun, *arguments = sys.argv[1:]
+ports = []  # stay bound, so that no other program is given them
 
 
 def train(home, *before, program_arguments=(), **environment):
@@ -24,9 +25,11 @@ def finished(home, *before, **given):
 
 def ranks(count):
     """What stands before a program of so many ranks, which meet where no other job of this machine does."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port = taken.getsockname()[1]
+    held = socket.socket()
+    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as ranks say, who listen there all the same
+    held.bind(("", 0))
+    ports.append(held)
+    port = held.getsockname()[1]
     return mpirun, "--oversubscribe", "-x", f"INTER_TRAIN_PROCESS_COMM_PORT_1={port}", "-n", str(count)
 
 

@@ -16,11 +16,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 
+_held: list[socket.socket] = []
+
+
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """One that no other program is given while this one runs. It stays bound: who listens at it all
+    the same says SO_REUSEADDR, as ranks and torchrun do."""
+    held = socket.socket()
+    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    held.bind(("", 0))
+    _held.append(held)
+    port: int = held.getsockname()[1]
+    return port
 
 
 def numbers(rank: int, machines: int, on_each: int) -> dict[str, Any]:

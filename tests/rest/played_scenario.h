@@ -2,9 +2,7 @@
 // against a master that answers as the recorded one did (tests/servers/replay.py).
 #pragma once
 
-#include <netinet/in.h>
 #include <signal.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -14,6 +12,7 @@
 
 #include "core/base/file.h"
 #include "tests/cmocka.h"
+#include "tests/free_port.h"
 #include "tests/rest/leg_environment.h"
 #include "tests/rest/server.h"
 #include "tests/temporary_directory.h"
@@ -52,19 +51,6 @@ class PlayedScenario {
     std::filesystem::create_directories(file.parent_path());
     std::ofstream(file) << text;
     return file;
-  }
-
-  // One that is free now.
-  static int free_port() {
-    const Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    auto *generic = reinterpret_cast<sockaddr *>(&address);
-    assert_int_equal(bind(socket.get(), generic, size), 0);
-    assert_int_equal(getsockname(socket.get(), generic, &size), 0);
-    return ntohs(address.sin_port);
   }
 
   bool has_login() const {

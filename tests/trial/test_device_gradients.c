@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/free_port.h"
 #include "tests/tensors/fake_cuda.h"
 
 enum { tensors = 4, largest = 5000, buckets = 3 };
@@ -315,16 +316,16 @@ static int run(const char *scenario, const char *nccl) {
 }
 
 /* One of the processes that this one starts. */
-static int run_rank(int32_t number, int32_t ranks, const char *scenario, const char *nccl) {
+static int run_rank(int32_t number, int32_t ranks, int32_t port, char **arguments) {
   det_distributed_options options = DET_DISTRIBUTED_OPTIONS_INIT;
   options.rank = options.local_rank = number;
   options.size = options.local_size = ranks;
   options.cross_rank = 0;
   options.cross_size = 1;
-  options.pub_port = 20000 + (int32_t)getppid() % 40000;
-  options.timeout_ms = strncmp(scenario, "dies", 4) == 0 ? 3000 : 60000;
+  options.pub_port = port;
+  options.timeout_ms = strncmp(arguments[1], "dies", 4) == 0 ? 3000 : 60000;
   check(det_distributed_create(&options, &job, &err) == DET_OK, "joining");
-  return run(scenario, nccl);
+  return run(arguments[1], arguments[2]);
 }
 
 int main(int argc, char **argv) {
@@ -338,10 +339,11 @@ int main(int argc, char **argv) {
     check(det_distributed_from_env(&job, &err) == DET_OK, "joining");
     return run(argv[1], argv[2]);
   }
+  const int32_t port = free_port();
   pid_t processes[8];
   for (int i = 0; i < ranks; ++i) {
     processes[i] = fork();
-    if (processes[i] == 0) return run_rank(i, ranks, argv[1], argv[2]);
+    if (processes[i] == 0) return run_rank(i, ranks, port, argv);
   }
   int failed = 0;
   for (int i = 0; i < ranks; ++i) {
