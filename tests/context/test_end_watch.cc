@@ -21,6 +21,7 @@
 #include "tests/cmocka.h"
 #include "tests/sanitizer.h"
 #include "tests/temporary_directory.h"
+#include "tests/threads.h"
 
 namespace {
 
@@ -42,18 +43,13 @@ EndWatch::Told note_as(const std::string &name) {
 
 // A sanitizer's allocator does not survive a fork while another thread is inside it, as the watch's
 // thread is when it begins.
-void wait_until_other_threads_sleep() {
-  const auto sleeps = [](const std::filesystem::path &task) {
-    const std::string status = read_file(task / "status");
-    return status.find("State:\tS") != std::string::npos;
-  };
-  for (const auto &task : std::filesystem::directory_iterator("/proc/self/task"))
-    while (task.path().filename() != std::to_string(gettid()) && !sleeps(task.path())) usleep(1000);
+pid_t fork_among_threads() {
+  wait_until_other_threads_sleep();
+  return fork();
 }
 
 int end_forked_child(int signal) {
-  wait_until_other_threads_sleep();
-  const pid_t child = fork();
+  const pid_t child = fork_among_threads();
   if (child == 0) {
     if (signal == 0) std::exit(0);
     raise(signal);
@@ -123,8 +119,7 @@ int end_by(const std::string &how) {
   if (how == "child exits") return end_forked_child(0);
   if (how == "child is killed") return WTERMSIG(end_forked_child(SIGTERM)) == SIGTERM ? 0 : 1;
   if (how == "child watches itself") {
-    wait_until_other_threads_sleep();
-    const pid_t child = fork();
+    const pid_t child = fork_among_threads();
     if (child == 0) {
       const EndWatch own(note_as("child"));
       raise(SIGTERM);

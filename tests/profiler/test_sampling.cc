@@ -5,6 +5,7 @@
 #include "tests/assert_equal.h"
 #include "tests/expect_error.h"
 #include "tests/profiler/scripted_sampler.h"
+#include "tests/threads.h"
 
 namespace {
 
@@ -35,6 +36,8 @@ void reports_come_after_so_many_samples(void **) {
 void a_short_run_has_a_sample_of_what_there_was(void **) {
   Script script;
   auto sampling = start(script, std::chrono::hours(1), 10);
+  while (script.sampled == 0) std::this_thread::yield();
+  wait_until_other_threads_sleep();  // the run begins with a sample, as the base of others
   std::this_thread::sleep_for(std::chrono::milliseconds(200));  // long enough to be one
   sampling.reset();
   assert_equal(script.reports, std::vector<std::string>{R"(cpu {"a":1.0})"});

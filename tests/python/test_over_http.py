@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from detcore import InvalidHP, core
+from profiled import sample_for
 from programs import lines, run
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
@@ -127,7 +128,7 @@ def test_a_trial_on_its_own(master: Any, end: str, status: int, ended: str) -> N
 def test_the_profiler(master: Any, cluster: None) -> None:
     with core.init() as context:
         context.profiler.on(0.1, 1000)
-        time.sleep(0.3)
+        sample_for(0.3)
     rows = state(master)["metrics"]
     assert all(row["step"] is None and set(row["values"]) == {"agent"} for row in rows)
     groups = [row["group"] for row in rows]
@@ -161,14 +162,16 @@ def test_gpus_and_regions_are_read_back(
     monkeypatch.setenv("FAKE_NVML", "gpus=2")
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     run(
-        """
-        import time
+        f"""
+        import sys
+        sys.path.insert(0, {str(pathlib.Path(__file__).parent)!r})
         from detcore import core
+        from profiled import sample_for
         with core.init() as context:
             context.profiler.on(0.1, 1000)
             with context.train.region("step"), context.train.region("forward"):
-                time.sleep(0.3)
-            context.train.report_training_metrics(1, {"loss": 0.5})
+                sample_for(0.3)
+            context.train.report_training_metrics(1, {{"loss": 0.5}})
         """
     )
     gpus = [f"GPU-00000000-0000-0000-0000-{i:012}" for i in range(2)]
