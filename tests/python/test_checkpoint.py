@@ -104,21 +104,19 @@ def test_what_a_callback_raises_ends_the_call(
     assert [entry.storage_id for entry in context.checkpoint.list()] == [whole]
 
 
-def interrupt_in_a_moment() -> None:
-    threading.Timer(0.1, os.kill, [os.getpid(), signal.SIGINT]).start()
-
-
 @pytest.mark.parametrize("saving", ["upload", "store_path"])
 def test_ctrl_c_ends_a_save_at_once_and_nothing_is_stored(
     context: core.Context, files: pathlib.Path, saving: str
 ) -> None:
-    is_free = threading.Event()
+    begun, is_free = threading.Event(), threading.Event()
 
     def wait(_: Progress) -> None:
+        if not begun.is_set():
+            begun.set()
+            os.kill(os.getpid(), signal.SIGINT)
         assert is_free.wait(30)
 
     with pytest.raises(KeyboardInterrupt):
-        interrupt_in_a_moment()
         if saving == "upload":
             context.checkpoint.upload(files, STEPS, progress=wait)
         else:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import detcore
 import numpy as np
 import pytest
+from ctrl_c import press_when_it_waits
 from detcore import _capi, core
 from detcore.core import DistributedContext, _mpi
 from ranks import free_port, in_processes, in_threads, numbers
@@ -208,7 +209,7 @@ def interrupted(context: DistributedContext, *, asking: str) -> bool:
             "allgather": lambda: context.allgather(None),
             "should_preempt": run.preempt.should_preempt,
         }[asking]
-        threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+        press_when_it_waits()
         with pytest.raises(KeyboardInterrupt):
             ask()
         marker.touch()
@@ -224,10 +225,17 @@ def test_ctrl_c_ends_a_wait_for_others(asking: str) -> None:
 
 def keeps_on_waiting(context: DistributedContext) -> tuple[list[int], list[int]]:
     seen: list[int] = []
+    marker = Path(os.environ["HOME"], "handled")
+
+    def handle(number: int, _: object) -> None:
+        seen.append(number)
+        marker.touch()
+
     if context.rank == 1:
-        time.sleep(1)
+        while not marker.exists():
+            time.sleep(0.01)
     else:
-        signal.signal(signal.SIGUSR1, lambda number, _: seen.append(number))
+        signal.signal(signal.SIGUSR1, handle)
         threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGUSR1)).start()
     return context.allgather(context.rank), seen
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pathlib
-import signal
 import socket
 import threading
 import time
@@ -12,8 +11,10 @@ from collections.abc import Iterator
 
 import pytest
 from conftest import Det
+from ctrl_c import press_when_it_waits
 from detcore import core, errors
 from detcore._owned import Owned
+from experiments import wait_until
 from programs import reports, run, start, trial
 
 STEPS = {"steps_completed": 1}
@@ -255,13 +256,9 @@ def test_a_process_may_end_while_a_thread_saves(det: Det, tmp_path: pathlib.Path
     assert trial(det)["state"] == "COMPLETED"
 
 
-def interrupted(seconds: float = 0.2) -> None:
-    threading.Timer(seconds, os.kill, [os.getpid(), signal.SIGINT]).start()
-
-
 def test_ctrl_c_interrupts_a_start(silent_master: str) -> None:
     with pytest.raises(KeyboardInterrupt):
-        interrupted()
+        press_when_it_waits()
         core.init(master=silent_master)
 
 
@@ -284,16 +281,19 @@ def test_other_threads_run_while_a_call_waits(silent_master: str) -> None:
 
     waiting = threading.Thread(target=blocked, daemon=True)
     waiting.start()
-    time.sleep(0.2)
+    time.sleep(0.2)  # it waits by now
+    before = counted
+    wait_until(lambda: counted > before + 20, "the other thread")
+    assert waiting.is_alive()
     is_over.set()
     counting.join()
-    assert counted > 20
 
 
 LOST = """
-import os, signal, sys, threading, time, traceback
-sys.path.insert(0, sys.argv[1])
+import os, signal, sys, time, traceback
+sys.path[:0] = sys.argv[1:]
 import servers
+from ctrl_c import press_when_it_waits
 from detcore import core
 master = servers.Server("master", "--version", "0.38.1")
 os.environ["DET_MASTER"] = f"http://127.0.0.1:{master.ports[0]}"
@@ -301,14 +301,6 @@ context = core.init(log_level="ERROR").__enter__()
 master.process.send_signal(signal.SIGSTOP)
 os.waitid(os.P_PID, master.process.pid, os.WSTOPPED | os.WNOWAIT)
 context.train.report_training_metrics(1, {"x": 1.0})
-def waits():
-    frames = traceback.extract_stack(sys._current_frames()[threading.main_thread().ident])
-    return any(frame.name == "interruptible" for frame in frames)
-def interrupt():
-    while not waits():
-        time.sleep(0.01)
-    time.sleep(0.2)
-    os.kill(os.getpid(), signal.SIGINT)
 calls = {
     "flush": lambda: context.train.flush(None),
     "metadata": context.train.get_metadata,
@@ -317,7 +309,7 @@ calls = {
 }
 for name, call in calls.items():
     try:
-        threading.Thread(target=interrupt, daemon=True).start()
+        press_when_it_waits()
         call()
         time.sleep(30)
     except KeyboardInterrupt as raised:
@@ -329,9 +321,9 @@ os._exit(0)
 
 
 def test_ctrl_c_interrupts_what_waits_for_a_master() -> None:
-    servers = pathlib.Path(__file__).resolve().parents[1]
+    folder = pathlib.Path(__file__).resolve().parent
     names = ("flush", "metadata", "checkpoints", "close")
-    told = run(LOST, str(servers)).splitlines()
+    told = run(LOST, str(folder.parent), str(folder)).splitlines()
     assert [line for line in told if line.startswith(names)] == [f"{name} True" for name in names]
 
 

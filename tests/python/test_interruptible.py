@@ -11,8 +11,8 @@ import pytest
 from detcore._interruptible import interruptible
 
 
-def interrupt_in_a_moment() -> None:
-    threading.Timer(0.1, os.kill, [os.getpid(), signal.SIGINT]).start()
+def interrupt_who_waits() -> None:
+    os.kill(os.getpid(), signal.SIGINT)
 
 
 def test_answers_and_exceptions_come_back() -> None:
@@ -53,11 +53,11 @@ def test_what_nobody_takes_is_released_and_the_next_call_goes_well() -> None:
             released.set()
 
     def work() -> Owner:
+        interrupt_who_waits()
         assert is_free.wait(30)
         return Owner()
 
     with pytest.raises(KeyboardInterrupt):
-        interrupt_in_a_moment()
         interruptible(work)
     assert interruptible(lambda: "meanwhile") == "meanwhile"
     assert not released.is_set()
@@ -69,11 +69,11 @@ def test_a_failure_that_nobody_takes_is_forgotten() -> None:
     is_free = threading.Event()
 
     def work() -> None:
+        interrupt_who_waits()
         assert is_free.wait(30)
         raise ValueError
 
     with pytest.raises(KeyboardInterrupt):
-        interrupt_in_a_moment()
         interruptible(work)
     is_free.set()
     assert interruptible(lambda: 1) == 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
 import time
 
 import pytest
@@ -132,20 +131,3 @@ def told_by_the_chief(distributed: core.DistributedContext) -> list[bool]:
 def test_ranks_hear_it_from_their_chief(det: Det) -> None:
     assert in_processes(told_by_the_chief, 2) == [[False, True]] * 2
     assert trial(det)["runs"][0]["exit"] == "preempted"
-
-
-def interrupted_while_asking(distributed: core.DistributedContext) -> bool:
-    with core.init(distributed=distributed) as context:
-        if distributed.rank == 0:
-            time.sleep(1)  # and the other waits
-            return True
-        threading.Timer(0.2, os.kill, [os.getpid(), signal.SIGINT]).start()
-        try:
-            context.preempt.should_preempt()
-        except KeyboardInterrupt:
-            return True
-        return False
-
-
-def test_ctrl_c_ends_waiting_for_the_chief() -> None:
-    assert in_processes(interrupted_while_asking, 2) == [True, True]
