@@ -79,7 +79,11 @@ Error BoardGroup::verdict(const std::exception &failure) const noexcept {
   try {
     if (dynamic_cast<const std::bad_alloc *>(&failure) != nullptr)
       return {Code::no_memory, here() + ": out of memory"};
-    return as_error(failure);
+    const Error error = as_error(failure);
+    if (error.code != Code::unavailable) return error;
+    // Who is gone may have told why, since that was looked for.
+    const std::optional<Error> told = board_.failure();
+    return told ? with_own_argument(*told, self(), place_.channel) : error;
   } catch (const std::bad_alloc &) {
     return out_of_memory_;
   }
