@@ -111,6 +111,7 @@ def a_paused_trial_that_holds_up_the_end_is_named(store):
                     TRAINEE_HOLD=hold(store))
     wait_until(lambda: has(store, "SELECT 1 FROM metrics WHERE trial_id=2"), "a report")
     store.run("pause", "2")
+    wait_until(lambda: has(store, "SELECT 1 FROM runs WHERE trial_id=2 AND exit='preempted'"), "the pause")
     os.remove(hold(store))
     lines = iter(process.stdout.readline, "")
     assert any("det activate 2" in line for line in lines)
