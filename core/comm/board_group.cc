@@ -61,9 +61,9 @@ template <class Work>
 auto BoardGroup::take_part(Collective collective, const MessageView &message, const Call &call,
                            const Work &work) {
   const std::lock_guard guard(mutex_);
+  place_.failure.check();  // of any channel, before the others see this rank in another collective
   begin(collective, message, call);
   try {
-    place_.failure.check();  // of any channel
     if (board_.has_anybody_quit()) look_around(others_, false);
     auto result = work();
     board_.leave_collective(place_.channel, head_.sequence);

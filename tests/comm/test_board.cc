@@ -96,6 +96,14 @@ void a_rank_that_left_without_a_word_is_named(void **) {
   assert_true(contains(waiting.told(), "rank 2 left the job"));
 }
 
+// Who looks at it would take that for what it does instead.
+void a_rank_whose_job_has_failed_is_seen_in_no_other_collective(void **) {
+  Waiting waiting;
+  waiting.job.note(rank_1_is_gone);
+  assert_string_equal(waiting.told().c_str(), "rank 1 is gone");
+  assert_false(waiting.rank_1.entered(comm::Channel::global, 0).has_value());
+}
+
 }  // namespace
 }  // namespace det::test
 
@@ -106,6 +114,7 @@ int test_board() {
       cmocka_unit_test(a_connection_that_is_closed_then_is_not_either),
       cmocka_unit_test(a_message_that_is_gone_then_is_not_either),
       cmocka_unit_test(a_rank_that_left_without_a_word_is_named),
+      cmocka_unit_test(a_rank_whose_job_has_failed_is_seen_in_no_other_collective),
   };
   return cmocka_run_group_tests_name("board", tests, nullptr, nullptr);
 }
