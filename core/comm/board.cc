@@ -17,14 +17,11 @@ namespace {
 
 constexpr size_t channels = 2;
 constexpr size_t text_size = 600;
-enum : uint32_t { fine, failing, failed };
 
 }  // namespace
 
 struct Board::Head {
-  alignas(64) std::atomic<uint32_t> state;  // of the failure
-  int32_t code;
-  std::array<char, text_size> text;
+  alignas(64) std::atomic<uint32_t> failed;  // a seat, counted from 1
   alignas(64) std::atomic<uint32_t> quitters;
   std::array<Bell, channels> bells;
 };
@@ -37,6 +34,12 @@ struct Board::Seat {
   std::atomic<uint32_t> has_quit;
 };
 
+// What a rank has failed with.
+struct Board::Failure {
+  alignas(64) int32_t code;
+  std::array<char, text_size> text;
+};
+
 struct Board::Cell {
   alignas(64) std::atomic<uint64_t> turn;  // written last
   std::array<char, frame_head_size> head;
@@ -46,7 +49,8 @@ struct Board::Cell {
 size_t Board::size_for(size_t seats) {
   static_assert(sizeof(Cell) == 2048 && sizeof(Seat) == 64);
   static_assert(std::atomic<uint64_t>::is_always_lock_free);
-  return sizeof(Head) + channels * seats * (sizeof(Seat) + depth * sizeof(Cell));
+  return sizeof(Head) + channels * seats * (sizeof(Seat) + depth * sizeof(Cell)) +
+         seats * sizeof(Failure);
 }
 
 Board::Board(SharedMemory memory, size_t seats, size_t seat)
@@ -67,6 +71,11 @@ Board::Cell &Board::cell_of(Channel channel, size_t seat, uint64_t turn) const {
   auto *first =
       reinterpret_cast<Cell *>(memory_.data() + sizeof(Head) + channels * seats_ * sizeof(Seat));
   return first[(static_cast<size_t>(channel) * seats_ + seat) * depth + turn % depth];
+}
+
+Board::Failure &Board::failure_of(size_t seat) const {
+  auto *first = reinterpret_cast<Failure *>(memory_.data() + size_for(seats_));
+  return *(first - seats_ + seat);
 }
 
 void Board::enter(Channel channel, const FrameHead &head) {
@@ -148,19 +157,22 @@ void Board::wait_at(Bell &bell, uint32_t rung, std::chrono::milliseconds limit) 
 }
 
 void Board::fail(const Error &error) noexcept {
-  uint32_t expected = fine;
-  if (head().state.compare_exchange_strong(expected, failing)) {
-    head().code = static_cast<int32_t>(code_for_others(error.code));
-    std::strncpy(head().text.data(), error.what(), text_size - 1);
-    head().state.store(failed);
+  if (!has_failed_.exchange(true)) {
+    Failure &mine = failure_of(seat_);
+    mine.code = static_cast<int32_t>(code_for_others(error.code));
+    std::strncpy(mine.text.data(), error.what(), text_size - 1);
+    uint32_t nobody = 0;
+    head().failed.compare_exchange_strong(nobody, static_cast<uint32_t>(seat_) + 1);
   }
   for (Bell &bell : head().bells) wake(bell);
 }
 
 std::optional<Error> Board::failure() const {
-  if (head().state.load(std::memory_order_acquire) != failed) return std::nullopt;
-  const std::array<char, text_size> text = head().text;
-  return Error(code_from(head().code), std::string(text.data(), strnlen(text.data(), text_size)));
+  const size_t seat = head().failed.load(std::memory_order_acquire);
+  if (seat == 0 || seat > seats_) return std::nullopt;
+  const Failure &first = failure_of(seat - 1);
+  return Error(code_from(first.code),
+               std::string(first.text.data(), strnlen(first.text.data(), text_size)));
 }
 
 void Board::quit() noexcept {

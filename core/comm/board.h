@@ -84,7 +84,8 @@ class Board {
     return over || is_over();
   }
 
-  // A failure is everybody's; the first one stays.
+  // A failure is everybody's; the first one stays. It is told whole: who fails may be killed, or
+  // interrupted for long, while it writes.
   void fail(const Error &error) noexcept;
   std::optional<Error> failure() const;
 
@@ -101,17 +102,20 @@ class Board {
   };
   struct Head;
   struct Seat;
+  struct Failure;
   struct Cell;
 
   static void wait_at(Bell &bell, uint32_t rung, std::chrono::milliseconds limit);
   void wake(Bell &bell) noexcept;
   Head &head() const;
   Bell &bell_of(Channel channel) const;
+  Failure &failure_of(size_t seat) const;
   Seat &seat_of(Channel channel, size_t seat) const;
   Cell &cell_of(Channel channel, size_t seat, uint64_t turn) const;
 
   SharedMemory memory_;
   const size_t seats_, seat_;
+  std::atomic<bool> has_failed_ = false;  // this rank, in any of its threads
 };
 
 }  // namespace det::comm

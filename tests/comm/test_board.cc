@@ -96,6 +96,24 @@ void a_rank_that_left_without_a_word_is_named(void **) {
   assert_true(contains(waiting.told(), "rank 2 left the job"));
 }
 
+// Who tells may be killed or interrupted while it writes, which stops no other one.
+void the_first_failure_that_is_told_stays(void **) {
+  Waiting waiting;
+  assert_false(waiting.mine.failure().has_value());
+  const Error other(Code::conflict, std::string(10'000, 'x'));
+  waiting.rank_2.fail(rank_1_is_gone);
+  waiting.rank_1.fail(other);
+  waiting.rank_2.fail(other);
+  for (const comm::Board *rank : {&waiting.mine, &waiting.rank_1, &waiting.rank_2}) {
+    assert_int_equal(rank->failure().value().code, Code::unavailable);
+    assert_string_equal(rank->failure()->what(), "rank 1 is gone");
+  }
+  Waiting again;
+  again.rank_2.fail(other);
+  const std::string told = again.mine.failure().value().what();
+  assert_true(told.size() > 100 && told == std::string(told.size(), 'x'));
+}
+
 // Who looks at it would take that for what it does instead.
 void a_rank_whose_job_has_failed_is_seen_in_no_other_collective(void **) {
   Waiting waiting;
@@ -114,6 +132,7 @@ int test_board() {
       cmocka_unit_test(a_connection_that_is_closed_then_is_not_either),
       cmocka_unit_test(a_message_that_is_gone_then_is_not_either),
       cmocka_unit_test(a_rank_that_left_without_a_word_is_named),
+      cmocka_unit_test(the_first_failure_that_is_told_stays),
       cmocka_unit_test(a_rank_whose_job_has_failed_is_seen_in_no_other_collective),
   };
   return cmocka_run_group_tests_name("board", tests, nullptr, nullptr);
