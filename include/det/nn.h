@@ -57,8 +57,8 @@ DET_API det_status det_nn_model_to_json(const det_nn_model *model, char **out,
  * the shapes of what each gives, in which "None" is the size of the batch and any other that is
  * left open, and how many parameters it has. Lines end with a newline; no program should read them.
  * @param[out] out  Free it with det_free().
- * @return DET_OK; DET_E_INVALID; DET_E_STATE (a model that does not say what comes in has had no
- * batch since it was made or compiled), DET_E_NOMEM.   @since 0.1 */
+ * @return DET_OK; DET_E_INVALID; DET_E_STATE (a model whose weights depend on what it leaves
+ * open has had no batch since it was made or compiled), DET_E_NOMEM.   @since 0.1 */
 DET_API det_status det_nn_model_summary(const det_nn_model *model, char **out,
                                         det_error *err) DET_NOEXCEPT;
 

@@ -169,8 +169,23 @@ void test_models_of_sequences_of_any_length_have_weights(void **) {
   assert_true(recurrent.weights().at(3).options.shape == (nn::Shape{4, 3}));
   assert_false(Model(described("Flatten", Json::object()), {1, "reference"}).is_built());
   // No window of it fits into what is tried.
-  assert_false(Model(described("Conv1D", {{"filters", 2}, {"kernel_size", 40}}), {1, "reference"})
+  assert_false(Model(described("Conv1D", {{"filters", 2}, {"kernel_size", 100}}), {1, "reference"})
                    .is_built());
+}
+
+// However much of a difference in what comes in is pooled away before they depend on it.
+void test_weights_that_depend_on_a_length_wait_for_it(void **) {
+  Model model(sequential({layer("InputLayer",
+                                {{"batch_input_shape", {nullptr, nullptr, 2}}, {"name", "x"}}),
+                          layer("MaxPooling1D", {{"pool_size", 4}}),
+                          layer("Flatten", Json::object()), layer("Dense", {{"units", 3}})}),
+              {1, "reference"});
+  assert_false(model.is_built());
+  expect_error(Code::state, [&] { model.summary(); });
+  model.predict_on_batch({Array(floats({5, 12, 2}))});
+  assert_true(model.weights().at(0).options.shape == (nn::Shape{6, 3}));
+  const std::string summary = model.summary();
+  assert_true(contains(summary, "(None, 3, 2)") && contains(summary, "\n21 parameters: "));
 }
 
 void test_what_cannot_be_is_refused(void **) {
@@ -305,6 +320,7 @@ int test_model() {
       cmocka_unit_test(test_layers_may_be_shared_and_called_in_any_order),
       cmocka_unit_test(test_a_long_model_may_be_written_from_its_end),
       cmocka_unit_test(test_models_of_sequences_of_any_length_have_weights),
+      cmocka_unit_test(test_weights_that_depend_on_a_length_wait_for_it),
       cmocka_unit_test(test_what_cannot_be_is_refused),
       cmocka_unit_test(test_weights_of_zero_stay_so_under_l1),
       cmocka_unit_test(test_metrics_are_made_when_a_model_is_compiled),

@@ -18,6 +18,10 @@ namespace {
 // Batches of different lengths, such as the last of an epoch, in each mode.
 constexpr size_t most_plans = 16;
 
+// Sizes that may be left open, to see what differs by them: as large as many poolings need, and far
+// enough from each other that they leave a difference.
+constexpr int64_t some_size = 64, other_size = 128;
+
 // The names and shapes of the weights, where each size that inputs leave open beside that of the
 // batch is this one.
 std::vector<std::pair<std::string, Shape>> weights_with(const Graph &graph, int64_t open) {
@@ -32,10 +36,10 @@ std::vector<std::pair<std::string, Shape>> weights_with(const Graph &graph, int6
 // What comes in as far as weights are concerned. Some are the same however long sequences are.
 std::optional<std::vector<Shape>> shapes_for_weights(const Graph &graph) {
   if (auto known = graph.input_shapes(1)) return known;
-  constexpr int64_t some = 32, others = 33;
-  auto guessed = graph.input_shapes(1, some);
+  auto guessed = graph.input_shapes(1, some_size);
   try {
-    if (guessed && weights_with(graph, some) == weights_with(graph, others)) return guessed;
+    if (guessed && weights_with(graph, some_size) == weights_with(graph, other_size))
+      return guessed;
   } catch (const Error &) {
     // The first batch says why, if it has no better sizes.
   }
@@ -284,20 +288,16 @@ Program Model::prediction_program(const std::vector<Shape> &inputs) {
 }
 
 std::string Model::summary() const {
-  // As many as many poolings need; and what differs by them is not known.
-  constexpr int64_t some = 64, others = 128;
-  try {
-    if (const auto shapes = graph_->input_shapes(2, some))
-      return summary_of(*graph_, *shapes, *graph_->input_shapes(3, others));
-  } catch (const Error &) {
-    if (!computed_) throw;
-  }
+  if (shapes_for_weights(*graph_))
+    return summary_of(*graph_, *graph_->input_shapes(2, some_size),
+                      *graph_->input_shapes(3, other_size));
   if (!computed_)
-    throw Error(Code::state, "summarising the model '" + graph_->name() +
-                                 "': it does not say what comes in; give it its first batch");
+    throw Error(Code::state,
+                "summarising the model '" + graph_->name() +
+                    "': its weights depend on what comes in, of which it does not say enough; give "
+                    "it a batch first");
   std::vector<Shape> shapes = computed_->key().inputs, more = shapes;
-  for (Shape &shape : more)
-    if (!shape.empty()) ++shape[0];
+  for (Shape &shape : more) ++shape[0];
   return summary_of(*graph_, shapes, more);
 }
 

@@ -16,10 +16,7 @@ Plan::Plan(const PlanKey &key, const Graph &graph, const Objective *objective, W
            Backend &backend, const StepState &state)
     : key_(key) {
   ProgramBuilder builder(weights, key.mode == Mode::train);
-  LayerCall call;
-  for (size_t i = 0; i < key.inputs.size(); ++i)
-    call.inputs.push_back(builder.feed({key.inputs[i], graph.inputs().at(i).type.dtype}));
-  std::vector<Value> results = graph.compute(builder, call);
+  std::vector<Value> results = graph.compute(builder, graph.feed(builder, key.inputs));
   predictions_ = results.size();
   std::optional<size_t> loss;
   if (key.mode != Mode::predict) {
