@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from detcore import _abi
 from detcore._capi import call, handle, library, text
 from detcore._interruptible import interruptible
+from detcore._json import encode
 from detcore._owned import Owned
-from detcore.core._json import encode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, MutableSequence

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from detcore import _abi
 from detcore._capi import handle, library, new_error
+from detcore._json import encode
 from detcore._owned import Owned
 from detcore.core._arrays import DTYPES, Memory, memory_of
 from detcore.core._job import failure_of
-from detcore.core._json import encode
 from detcore.core._tensors import CTensors
 
 if TYPE_CHECKING:

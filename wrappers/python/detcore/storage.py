@@ -10,6 +10,7 @@ from typing import Any, Union
 
 from detcore._capi import Callbacks, call, handle, required, text
 from detcore._interruptible import interruptible
+from detcore._json import encode
 from detcore._owned import Owned
 from detcore.core._checkpoint import (
     DownloadMode,
@@ -18,7 +19,6 @@ from detcore.core._checkpoint import (
     _download_options,
     _store_options,
 )
-from detcore.core._json import encode
 from detcore.core._progress import Progress, cancellable
 
 Location = Union[str, "os.PathLike[str]", Mapping[str, Any]]

@@ -11,6 +11,7 @@ from typing import Any
 from detcore import _abi, _capi
 from detcore._arguments import integer
 from detcore._interruptible import interruptible
+from detcore._json import encode
 from detcore.client import _metrics
 from detcore.client._checkpoint import Checkpoint
 from detcore.client._connection import Connection, entries, options_of, page_of
@@ -107,7 +108,7 @@ class Client:
 
     def update_experiment(self, experiment_id: int, **changes: Any) -> dict[str, Any]:
         """Changes `name`, `notes`, `tags` or `archived`; gives what there is then."""
-        text = json.dumps(changes).encode()
+        text = encode(changes, "a change of an experiment")
         return self._ask_about("det_client_update_experiment", experiment_id, text)
 
     def get_trial(self, trial_id: int | str) -> Trial:
@@ -177,7 +178,7 @@ class Client:
         self, experiment_id: int, event_id: int, operations: list[dict[str, Any]]
     ) -> str | None:
         """Answers why some were refused, or None. All events up to `event_id` are done with."""
-        text = json.dumps(operations).encode()
+        text = encode(operations, "the operations")
         answer = self._ask_about("det_client_post_operations", experiment_id, event_id, text)
         return answer["refused"]  # type: ignore[no-any-return]
 

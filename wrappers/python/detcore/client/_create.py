@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 import time
@@ -11,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from detcore._det_run import DetRun, read_config, with_label
+from detcore._json import encode
 
 if TYPE_CHECKING:
     from detcore.client._client import Client
@@ -28,8 +28,8 @@ def create_experiment(
     slots: int | None,
 ) -> Experiment:
     label = f"new-{uuid.uuid4().hex}"  # by which the experiment is found
-    with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
-        json.dump(with_label(read_config(config), label), file)
+    with tempfile.NamedTemporaryFile(suffix=".json") as file:
+        file.write(encode(with_label(read_config(config), label), "the configuration"))
         file.flush()
         options = [] if slots is None else ["--slots", str(slots)]
         arguments = [file.name, *options, *(["--", *command] if command else [])]

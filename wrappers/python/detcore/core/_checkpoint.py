@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, Union
 from detcore import _abi
 from detcore._capi import Callbacks, as_path, call, encoded, handle, library, required, text
 from detcore._interruptible import interruptible
+from detcore._json import encode
 from detcore._owned import Owned
-from detcore.core._json import encode
 from detcore.core._progress import Progress, cancellable, follow
 from detcore.core._tensors import Tensors, tensors_of, write
 from detcore.core._ticket import SaveTicket

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import faulthandler
-import json
 import os
 import signal
 import sys
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from detcore import InvalidHP, _abi
 from detcore._capi import library, milliseconds
+from detcore._json import encode
 from detcore.core import _info
 from detcore.core import _options as options
 from detcore.core._checkpoint import CheckpointContext
@@ -84,7 +84,7 @@ def init(
         "close_wait_ms": milliseconds(close_wait, "close_wait"),
         "log_level": options.log_level(log_level),
     }
-    core = Core(json.dumps(given).encode(), distributed)
+    core = Core(encode(given, "an option of core.init()"), distributed)
     try:
         if stack_signal is not None and stack_signal not in preempting:
             _print_stack_on(stack_signal)

@@ -11,7 +11,7 @@ from typing import Any
 
 from detcore._arguments import integer
 from detcore._capi import encoded
-from detcore.core._json import encode
+from detcore._json import encode
 
 _LOG_LEVELS = {10: "DEBUG", 20: "INFO", 30: "WARNING", 40: "ERROR", 50: "ERROR"}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import json
 from ctypes import byref, c_void_p
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ from detcore import _abi
 from detcore._arguments import real
 from detcore._capi import call, library
 from detcore._interruptible import interruptible
-from detcore.core._json import encode
+from detcore._json import encode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,25 +68,16 @@ class SearcherOperation:
     def report_completed(self, searcher_metric: Any) -> None:
         """Completes the operation with the metric that is searched over: a number, or any JSON for
         a search method of one's own. Once."""
-        if _is_float(searcher_metric):
-            number = float(searcher_metric)
-            interruptible(lambda: self._complete("", number))
+        text = encode(searcher_metric, "searcher_metric")
+        metric = json.loads(text)
+        if isinstance(metric, float):  # also one that JSON has not, such as infinity
+            interruptible(lambda: self._complete("", metric))
         else:
-            text = encode(searcher_metric, "searcher_metric")
             interruptible(lambda: self._complete("_json", text))
 
     def _complete(self, form: str, metric: float | bytes) -> None:
         call("det_searcher_op_report_completed" + form, self._address, metric)
         self._completed = True
-
-
-def _is_float(value: Any) -> bool:
-    """Also a scalar, an array or a tensor of no dimensions: what has infinities has no JSON."""
-    if isinstance(value, float):
-        return True
-    return (
-        not isinstance(value, int) and hasattr(value, "__float__") and not getattr(value, "ndim", 0)
-    )
 
 
 class SearcherContext:

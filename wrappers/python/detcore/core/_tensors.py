@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from detcore import _abi
 from detcore._capi import Callbacks, call, handle, library, required
 from detcore._interruptible import interruptible
+from detcore._json import encode
 from detcore._owned import Owned
 from detcore.core._arrays import DTYPES, Memory, is_torch, memory_of
-from detcore.core._json import encode
 from detcore.core._progress import Progress, cancellable, follow
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from detcore import _abi
 from detcore._arguments import integer, real
 from detcore._capi import Callbacks, as_path, call, library, milliseconds, required, text
 from detcore._interruptible import interruptible
-from detcore.core._json import encode, encode_each, is_complex
+from detcore._json import encode, encode_each, is_complex
 from detcore.core._options import log_level
 from detcore.core._regions import Region
 from detcore.core._reports import Reports

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from typing import TYPE_CHECKING, Any
 
+from detcore._json import encode
 from detcore.keras import _layer_random, _optimizer_weights
 from detcore.trial import CheckFailedError, _code, _random_state
 from detcore.trial._code import LOAD_DATA
@@ -74,7 +74,7 @@ class Checkpoint:
             "hparams": self._context.get_hparams(),
             "trial_cls_spec": entrypoint_of(self._trial_class),
         }
-        (path / LOAD_DATA).write_text(json.dumps(load_data))
+        (path / LOAD_DATA).write_bytes(encode(load_data, LOAD_DATA))
 
     def restore(self, path: pathlib.Path) -> None:
         """On every rank, before training begins."""

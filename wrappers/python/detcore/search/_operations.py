@@ -11,7 +11,7 @@ import uuid
 from typing import Any
 
 from detcore._arguments import real
-from detcore.core._json import encode
+from detcore._json import encode
 
 
 class Operation(abc.ABC):

@@ -13,6 +13,8 @@ from optuna.distributions import (
     IntDistribution,
 )
 
+from detcore._json import encode
+
 _SCALARS = (bool, int, float, str, type(None))
 
 
@@ -69,7 +71,7 @@ class Space:
         if all(isinstance(value, _SCALARS) for value in values) and len(set(values)) == len(values):
             return values
         self._by_text.add(name)
-        return [json.dumps(value) for value in values]
+        return [encode(value, f"hyperparameters.{name}").decode() for value in values]
 
 
 def _leaves(values: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[Any, Any]]:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from detcore import _abi
+from detcore._json import encode
 from detcore.errors import BusyError, CorruptError
 
 _CURRENT = "current.json"
@@ -73,7 +74,7 @@ class StateDirectory:
         place.mkdir()
         try:
             save_method(place)
-            (place / _RUNNER).write_text(json.dumps(runner), encoding="utf-8")
+            (place / _RUNNER).write_bytes(encode(runner, "the state of a search"))
             _sync_all(place)
         except BaseException:
             shutil.rmtree(place, ignore_errors=True)
@@ -86,7 +87,7 @@ class StateDirectory:
     def write(self, name: str, value: Any) -> pathlib.Path:
         """A file that is there as a whole, or as it was before."""
         new = self.path / f".{name}.new"
-        new.write_text(json.dumps(value), encoding="utf-8")
+        new.write_bytes(encode(value, name))
         _sync(new)
         os.replace(new, self.path / name)
         _sync(self.path)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import enum
 import json
+import operator
 from collections.abc import Mapping
 from typing import Any
 
 
 def encode(value: Any, what: str) -> bytes:
     """JSON of dicts, sequences, text, numbers, enums (their names), UUIDs, times, bytes (as UTF-8),
-    and arrays and tensors of any framework (nested lists). `what` names the value in errors."""
+    and scalars, arrays and tensors of any framework (numbers and nested lists). `what` names the
+    value in errors."""
     try:
         return json.dumps(value, default=_plain).encode()
     except _NotJson as refused:
@@ -46,24 +48,31 @@ def _plain(value: Any) -> Any:
         return value.decode()
     if isinstance(value, Mapping):
         return dict(value)
-    for convert in (_number, _nested_list):
-        try:
-            return convert(value)
-        except Exception:  # whatever the framework raises where it is not that
-            continue
+    if not is_complex(value):
+        for convert in (_listed, operator.index, _real):
+            try:
+                found = convert(value)
+            except Exception:  # whatever the framework raises if it is not that
+                continue
+            if type(found) is not type(value):  # NumPy's long double gives itself
+                return found
     raise _NotJson(f"a {type(value).__name__}: {value!r:.80}")
 
 
 def is_complex(value: Any) -> bool:
     """Of NumPy, which gives the real part for a float."""
-    return getattr(getattr(value, "dtype", None), "kind", "") == "c"
+    return _kind(value) == "c"
 
 
-def _number(value: Any) -> float:
-    if is_complex(value):
-        raise TypeError
-    return float(value.__float__())
+def _kind(value: Any) -> str:
+    return getattr(getattr(value, "dtype", None), "kind", "")
 
 
-def _nested_list(value: Any) -> Any:
+def _listed(value: Any) -> Any:
+    if _kind(value) == "M":  # of times some units give an int
+        return value.astype(str).tolist()
     return value.tolist() if hasattr(value, "tolist") else value.numpy().tolist()
+
+
+def _real(value: Any) -> float:
+    return float(value.__float__())
