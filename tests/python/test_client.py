@@ -21,7 +21,7 @@ import numpy
 import pytest
 from detcore import client
 from detcore.client import Client, ExperimentState, OrderBy, TrialState
-from detcore.errors import CorruptError
+from detcore.errors import CorruptError, UnsupportedError
 from experiments import QUICK, run_experiment, trial, wait_until
 
 CONFIG = """
@@ -184,6 +184,15 @@ def test_logs(reader: Client) -> None:
     assert list(found.iter_logs(head=1)) == lines[:1] and list(found.logs(tail=1)) == lines[-1:]
     assert list(found.iter_logs(follow=True)) == lines, "a trial that is over is not waited for"
     assert list(found.iter_logs(min_level=client.LogLevel.ERROR)) == []
+    first = lines[0]
+    assert list(found.iter_logs(search_text=first.text, rank_ids=[first.rank or 0])) == [first]
+    assert list(found.iter_logs(rank_ids=[7])) == []
+    assert first.time is not None
+    assert list(found.iter_logs(timestamp_after=first.time)) == lines
+    naive = first.time.astimezone(datetime.timezone.utc).replace(tzinfo=None)
+    assert list(found.iter_logs(timestamp_before=naive.isoformat())) == [first]
+    with pytest.raises(UnsupportedError, match="sources"):
+        list(found.iter_logs(sources=["agent"]))
     with pytest.raises(ValueError, match="head"):
         list(found.iter_logs(head=1, tail=1))
 

@@ -342,4 +342,6 @@ def test_operations_that_are_none(operation: Callable[[], search.Operation]) -> 
 def test_the_state_is_the_same_after_a_restart() -> None:
     one, two = uuid.uuid4(), uuid.uuid4()
     state = search.SearcherState({one}, {one: 0.5}, {two}, {one, two}, 7, False, True)
-    assert search.SearcherState.from_dict(json.loads(json.dumps(state.to_dict()))) == state
+    restored = search.SearcherState()
+    restored.from_dict(d=json.loads(json.dumps(state.to_dict())))
+    assert restored == state

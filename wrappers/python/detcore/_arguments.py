@@ -5,6 +5,9 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+from detcore import _abi
+from detcore.errors import UnsupportedError
+
 
 def integer(value: Any, what: str) -> int:
     """An int, or what has one, such as a scalar of NumPy; True and False are none."""
@@ -24,3 +27,14 @@ def real(value: Any, what: str) -> float:
         except (OverflowError, TypeError, ValueError):  # beyond a double, or several numbers
             pass
     raise TypeError(f"{what} must be a number, not {type(value).__name__}: {value!r:.80}")
+
+
+def only_defaults(function: str, **given: Any) -> None:
+    """Refuses what an argument of determined asks for, where nothing here could do it."""
+    for name, value in given.items():
+        if value is not None and value != [] and value != ():
+            raise UnsupportedError(
+                f"{function}: {name} is {value!r:.80}, for which there is nothing in detcore; "
+                "leave it out",
+                code=_abi.DET_E_UNSUPPORTED,
+            )

@@ -62,9 +62,10 @@ class Checkpoint(Record):
             return None
         return root / self.uuid
 
-    def download(self, path: str | os.PathLike[str] | None = None) -> str:
+    def download(self, path: str | os.PathLike[str] | None = None, mode: Any = None) -> str:
         """Copies its files into a directory, by default checkpoints/UUID; returns the directory.
-        What is there before stays; they are compared with what was stored."""
+        What is there before stays; they are compared with what was stored. They come from storage
+        itself: `mode`, which could ask for another way in determined, has no effect."""
         from detcore.storage import Storage
 
         target = pathlib.Path(path) if path is not None else pathlib.Path("checkpoints", self.uuid)

@@ -69,6 +69,7 @@ class Client:
         sort_by: str | None = None,
         order_by: str = OrderBy.ASC,
         *,
+        experiment_ids: Iterable[int] | None = None,
         states: Iterable[str] = (),
         name: str | None = None,
         labels: Iterable[str] = (),
@@ -78,6 +79,7 @@ class Client:
         """`name` is a glob, `archived=None` for all. With `sort_by`, an ExperimentSortBy, all of
         them are read before the first is given."""
         wanted = _texts(labels, "labels")
+        identities = None if experiment_ids is None else set(experiment_ids)
         sort_by = None if sort_by is None else ExperimentSortBy(sort_by)
         page = page_of(
             descending=OrderBy(order_by) is OrderBy.DESC and sort_by is None,
@@ -91,6 +93,7 @@ class Client:
             Experiment(self, entry)
             for entry in entries(self._connection, "det_client_list_experiments", page=page)
             if set(wanted) <= set(entry["tags"] or [])
+            and (identities is None or entry["id"] in identities)
         )
         return found if sort_by is None else iter(ordered(found, sort_by, order_by, None))
 

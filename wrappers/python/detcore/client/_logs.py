@@ -7,7 +7,7 @@ import ctypes
 import dataclasses
 import datetime
 import time as clock
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from detcore._arguments import integer
@@ -63,6 +63,39 @@ def _line(entry: dict[str, Any]) -> LogLine:
     )
 
 
+def filter_of(
+    min_level: LogLevel | None,
+    rank_ids: Iterable[int] | None,
+    before: str | datetime.datetime | None,
+    after: str | datetime.datetime | None,
+    text: str | None,
+) -> Callable[[LogLine], bool]:
+    """Whether a line is wanted. A line without a rank or a time is none of those that were asked
+    for; a time without a zone is UTC."""
+    levels = list(LogLevel)
+    least = levels.index(LogLevel(min_level or LogLevel.DEBUG))
+    ranks = None if rank_ids is None else set(rank_ids)
+    until, since = _time_of(before), _time_of(after)
+
+    def is_wanted(line: LogLine) -> bool:
+        return (
+            levels.index(line.level) >= least
+            and (ranks is None or line.rank in ranks)
+            and (until is None or (line.time is not None and line.time <= until))
+            and (since is None or (line.time is not None and line.time >= since))
+            and (text is None or text in line.text)
+        )
+
+    return is_wanted
+
+
+def _time_of(given: str | datetime.datetime | None) -> datetime.datetime | None:
+    found = time(given) if isinstance(given, str) else given
+    if found is None or found.tzinfo is not None:
+        return found
+    return found.replace(tzinfo=datetime.timezone.utc)
+
+
 def iter_logs(
     connection: Connection,
     trial_id: int,
@@ -70,7 +103,7 @@ def iter_logs(
     follow: bool,
     head: int | None,
     tail: int | None,
-    min_level: LogLevel,
+    wanted: Callable[[LogLine], bool],
     has_ended: Callable[[], bool],
 ) -> Iterator[LogLine]:
     for name, count in (("head", head), ("tail", tail)):
@@ -79,11 +112,9 @@ def iter_logs(
     if head is not None and (follow or tail is not None):
         raise ValueError("head goes with neither tail nor follow: the first lines do not change")
     reader = _Reader(connection, trial_id)
-    levels = list(LogLevel)
-    least = levels.index(min_level)
 
     def new_lines() -> Iterator[LogLine]:
-        return (line for line in reader.new_lines() if levels.index(line.level) >= least)
+        return filter(wanted, reader.new_lines())
 
     if head is not None:
         for _, line in zip(range(head), new_lines()):

@@ -82,7 +82,13 @@ class LogLevel(_Text):
 
 class OrderBy(_Text):
     ASC = "asc"
+    ASCENDING = "asc"
     DESC = "desc"
+    DESCENDING = "desc"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Any:
+        return cls.ASC if value is None else None
 
 
 class ExperimentSortBy(_Text):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from detcore import _abi
+from detcore._arguments import only_defaults
 from detcore.client._checkpoint import Checkpoint, validations
-from detcore.client._logs import LogLine, iter_logs
+from detcore.client._logs import LogLine, filter_of, iter_logs
 from detcore.client._metrics import MetricSeries, TrialMetrics, frame, read_reports
 from detcore.client._record import Fact, number, ordered, time
 from detcore.client._states import LogLevel, OrderBy, TrialState
@@ -119,9 +120,20 @@ class Trial(Steered):
         *,
         head: int | None = None,
         tail: int | None = None,
-        min_level: LogLevel = LogLevel.DEBUG,
+        container_ids: list[str] | None = None,
+        rank_ids: Iterable[int] | None = None,
+        stdtypes: list[str] | None = None,
+        min_level: LogLevel | None = None,
+        timestamp_before: str | datetime.datetime | None = None,
+        timestamp_after: str | datetime.datetime | None = None,
+        sources: list[str] | None = None,
+        search_text: str | None = None,
     ) -> Iterator[LogLine]:
-        """Lines of its log. `follow` waits for more, until its process has left."""
+        """Lines of its log. `follow` waits for more, until its process has left. The last five
+        choose some; of containers, streams and sources nothing is known."""
+        only_defaults(
+            "Trial.iter_logs()", container_ids=container_ids, stdtypes=stdtypes, sources=sources
+        )
 
         def has_ended() -> bool:
             self.reload()
@@ -133,7 +145,7 @@ class Trial(Steered):
             follow=follow,
             head=head,
             tail=tail,
-            min_level=LogLevel(min_level),
+            wanted=filter_of(min_level, rank_ids, timestamp_before, timestamp_after, search_text),
             has_ended=has_ended,
         )
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from detcore import _abi
+from detcore._arguments import only_defaults
 from detcore._det_run import BUSY, DetRun, read_config, with_label
 from detcore.client import Client
 from detcore.errors import InvalidArgumentError
@@ -27,19 +28,21 @@ _BETWEEN_TRIES = 5.0  # seconds
 class LocalSearchRunner(SearchRunner):
     """Starts `det run` for a configuration with `searcher: {name: custom}`, and drives it.
 
-    `searcher_dir` is that of this search alone. After a crash of anything, or a pause, run() of a
-    new runner with the same directory goes on where the search was."""
+    `searcher_dir` is that of this search alone, by default "search". After a crash of anything, or
+    a pause, run() of a new runner with the same directory goes on where the search was. `session`
+    is another name of `client`."""
 
     def __init__(
         self,
         search_method: SearchMethod,
-        searcher_dir: str | os.PathLike[str] = "search",
+        searcher_dir: str | os.PathLike[str] | None = None,
         client: Client | None = None,
         *,
+        session: Client | None = None,
         slots: int | None = None,
         quiet: bool = False,
     ) -> None:
-        super().__init__(search_method, searcher_dir, client)
+        super().__init__(search_method, searcher_dir or "search", client or session)
         self._slots = slots
         self._quiet = quiet
         self._det_run: DetRun | None = None
@@ -52,10 +55,14 @@ class LocalSearchRunner(SearchRunner):
         exp_config: dict[str, Any] | str | os.PathLike[str],
         model_dir: str | os.PathLike[str] | None = None,
         command: Sequence[str] = (),
+        *,
+        includes: Sequence[str | os.PathLike[str]] | None = None,
     ) -> int:
         """Until the experiment is over or paused; gives its id. `exp_config` is an object or the
         name of a YAML file, `model_dir` where trials start, `command` the program in the place of
-        `entrypoint`. A Ctrl-C, or a failure of the method, pauses the experiment."""
+        `entrypoint`. A Ctrl-C, or a failure of the method, pauses the experiment. Trials run in
+        `model_dir` itself, to which nothing can be added: `includes` is empty."""
+        only_defaults("LocalSearchRunner.run()", includes=includes)
         with self._directory.locked(), contextlib.ExitStack() as scope:
             self._restore()
             if self._given_client is not None:

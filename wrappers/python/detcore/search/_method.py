@@ -34,14 +34,14 @@ class SearcherState:
         }
         return {**dataclasses.asdict(self), "trial_progress": texts, **sets}
 
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> SearcherState:
-        progress = {uuid.UUID(trial): value for trial, value in values["trial_progress"].items()}
+    def from_dict(self, d: dict[str, Any]) -> None:
+        """Becomes what to_dict() was called of."""
+        progress = {uuid.UUID(trial): value for trial, value in d["trial_progress"].items()}
         sets = {
-            name: {uuid.UUID(trial) for trial in values[name]}
+            name: {uuid.UUID(trial) for trial in d[name]}
             for name in ("failures", "trials_closed", "trials_created")
         }
-        return cls(**{**values, "trial_progress": progress, **sets})
+        self.__init__(**{**d, "trial_progress": progress, **sets})  # type: ignore[misc]
 
 
 class SearchMethod(abc.ABC):

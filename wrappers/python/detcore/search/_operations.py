@@ -10,8 +10,10 @@ import math
 import uuid
 from typing import Any
 
+from detcore import _abi
 from detcore._arguments import real
 from detcore._json import encode
+from detcore.errors import UnsupportedError
 
 
 class Operation(abc.ABC):
@@ -22,10 +24,19 @@ class Operation(abc.ABC):
 
 @dataclasses.dataclass(frozen=True)
 class Create(Operation):
-    """A new trial. `request_id` is the method's own: uuid.uuid4()."""
+    """A new trial. `request_id` is the method's own: uuid.uuid4(). `checkpoint` is None."""
 
     request_id: uuid.UUID
     hparams: dict[str, Any]
+    checkpoint: None = None
+
+    def __post_init__(self) -> None:
+        if self.checkpoint is not None:
+            raise UnsupportedError(
+                f"creating trial {self.request_id}: no search starts a trial from a checkpoint; "
+                "name the checkpoint by a hyperparameter, and restore it in the trial",
+                code=_abi.DET_E_UNSUPPORTED,
+            )
 
     def to_json(self) -> dict[str, Any]:
         what = f"the hyperparameters of trial {self.request_id}"

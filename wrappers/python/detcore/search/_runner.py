@@ -55,7 +55,7 @@ class SearchRunner:
             return
         runner, place = found
         try:
-            self.state = SearcherState.from_dict(runner["searcher_state"])
+            self.state.from_dict(runner["searcher_state"])
             self._experiment_id = runner["experiment_id"]
             self._answer = runner["answer"]
         except (AttributeError, KeyError, TypeError, ValueError) as failure:

@@ -11,8 +11,8 @@ class InvalidExperimentException(BaseException):
 class InvalidDataTypeException(InvalidExperimentException):
     """Data of a kind that a trial cannot be fed with."""
 
-    def __init__(self, kind: type, message: str) -> None:
-        super().__init__(f"Invalid data type ({kind.__name__}): {message}")
+    def __init__(self, typ: type, message: str) -> None:
+        super().__init__(f"Invalid data type ({typ.__name__}): {message}")
 
 
 class CheckFailedError(Exception):
