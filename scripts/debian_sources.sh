@@ -5,7 +5,7 @@ set -eu
 cd "$(dirname "$0")/../subprojects"
 
 is_there() { [ -e "$(sed -n 's/^directory = //p' "$1.wrap")/meson.build" ]; }
-if is_there sqlite3 && is_there yaml-cpp && is_there re2 && is_there xxhash && is_there pugixml; then exit 0; fi
+if is_there sqlite3 && is_there libyaml && is_there re2 && is_there xxhash && is_there pugixml; then exit 0; fi
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -21,7 +21,7 @@ apt() {
     -o APT::Sandbox::User=root "$@"
 }
 apt update
-(cd "$work" && apt source sqlite3 yaml-cpp re2 xxhash pugixml >source.txt 2>&1) || { cat "$work/source.txt"; exit 1; }
+(cd "$work" && apt source sqlite3 libyaml re2 xxhash pugixml >source.txt 2>&1) || { cat "$work/source.txt"; exit 1; }
 
 # What those leave out because it can be made of the rest.
 (cd "$work"/sqlite3-*/ && ./configure --quiet && make -s sqlite3.c sqlite3.h) >"$work/sqlite3.txt" 2>&1 ||
@@ -37,7 +37,7 @@ place() {
   cp -r "$@" "packagefiles/$wrap/." "$folder/"
 }
 place sqlite3 "$work"/sqlite3-*/sqlite3.c "$work"/sqlite3-*/sqlite3.h
-place yaml-cpp "$work"/yaml-cpp-*/src "$work"/yaml-cpp-*/include "$work"/yaml-cpp-*/LICENSE
+place libyaml "$work"/libyaml-*/src "$work"/libyaml-*/include "$work"/libyaml-*/License
 place re2 "$work"/re2-*/re2 "$work"/re2-*/util "$work"/re2-*/LICENSE
 place xxhash "$work"/xxhash-*/*.h "$work"/xxhash-*/LICENSE
 place pugixml "$work"/pugixml-*/src "$work"/pugixml-*/LICENSE.md

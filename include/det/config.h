@@ -43,9 +43,9 @@ DET_API void det_config_options_init(det_config_options *options) DET_NOEXCEPT;
  * @param[in]  options   NULL for the defaults.
  * @param[out] out_json  Receives a list of problems, "[]" where there are none, to release with
  *                       det_free(); NULL on failure. Each has "path" ("<config>.searcher.metric"),
- *                       "kind", "key" (unknown or missing, else null), "line", "message", and
- *                       "severity": "error", or "warning" for what is read, but perhaps not as it
- *                       was meant.
+ *                       "kind", "key" (unknown or missing, else null), "line", "column" (of a text
+ *                       that is not YAML, else null), "message", and "severity": "error", or
+ *                       "warning" for what is read, but perhaps not as it was meant.
  * @return DET_OK, also when there are problems; DET_E_INVALID (an option).   @since 0.1 */
 DET_API det_status det_config_check(const char *text, const det_config_options *options,
                                     char **out_json, det_error *err) DET_NOEXCEPT;

@@ -53,6 +53,7 @@ static void check_warns_of_what_may_be_meant_otherwise(void **state) {
   (void)state;
   expect_text(det_config_check("debug: false\ndebug: true\n", NULL, &out, NULL), &out,
               "{\"path\":\"<config>\",\"kind\":\"repeated_key\",\"key\":\"debug\",\"line\":2,"
+              "\"column\":null,"
               "\"message\":\"the key 'debug' is in line 1 already; this one counts\","
               "\"severity\":\"warning\"}");
 }

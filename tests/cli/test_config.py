@@ -60,7 +60,7 @@ def check_says_when_there_are_none(store):
 def check_reads_standard_input(store):
     assert store.run("config", "check", "-", input=GOOD) == "standard input is complete\n"
     code, out, _ = run(store, "check", "-", text="a: [")
-    assert code == 2 and out.startswith("standard input:1: <config>: not valid YAML"), out
+    assert code == 2 and out.startswith("standard input:2:1: <config>: not valid YAML"), out
 
 
 @test
@@ -132,7 +132,7 @@ def text_of_another_encoding_is_told(store):
         message = store.run("config", "check", path, expect=2)
         assert "UTF-16; save it in UTF-8" in message, message
     code, out, _ = run(store, "check", write(store, "searcher:\n\tname: single\n"))
-    assert code == 2 and "exp.yaml:2: <config>: not valid YAML" in out and "tab" in out, out
+    assert code == 2 and "exp.yaml:2:1: <config>: not valid YAML" in out and "tab" in out, out
 
 
 @test

@@ -47,7 +47,7 @@ void unquoted_words_are_truths_and_nulls(void **) {
 void json_may_escape_any_character(void **) {
   expect_scalars({{R"({"a":"\ud83d\ude00 \u00e9"})", "{\"a\":\"\xf0\x9f\x98\x80 \xc3\xa9\"}"},
                   {R"({"a":"\\ud83d\\ude00"})", R"({"a":"\\ud83d\\ude00"})"}});
-  assert_true(contains(refusal(R"({"a":"\ud83d"})"), "unicode"));
+  assert_true(contains(refusal(R"({"a":"\ud83d"})"), "no Unicode character"));
 }
 
 void numbers_are_integers_of_any_base_and_doubles(void **) {
@@ -124,7 +124,8 @@ void keys_that_mean_something_else_are_warned_of(void **) {
                       "3 .h boolean_key false\n"
                       "4 .h.false[0] boolean_key false\n"
                       "6 .h.false[2] boolean_key false\n");
-  assert_string_equal(warnings_of("'y': n\ntrue: on\nx: [y, n]\n").c_str(), "");
+  assert_string_equal(warnings_of("'y': no\ntrue: on\nx: [yes, off]\n").c_str(), "");
+  assert_string_equal(warnings_of("a: {<<: {n: 1}}\n").c_str(), "1 .a.<< boolean_key false\n");
   assert_string_equal(warnings_of("a: 1\nb: {c: 1,\n d: 2, c: 3}\na: 2\n").c_str(),
                       "3 .b repeated_key c\n4  repeated_key a\n");
   assert_string_equal(warnings_of("a: &x {k: 1}\nb: {<<: *x, k: 2}\nc: {<<: [*x, *x]}\n").c_str(),
@@ -133,6 +134,13 @@ void keys_that_mean_something_else_are_warned_of(void **) {
   std::string many;
   for (int i = 0; i < 5000; ++i) many += "n: 1\n";
   assert_int_equal(read_yaml(many).warnings.size(), yaml_max_warnings);
+}
+
+void letters_that_are_truths_are_warned_of(void **) {
+  assert_string_equal(warnings_of("h:\n  flag: n\n  vals:\n  - a\n  - [x, Y]\n  - 'y'\n").c_str(),
+                      "2 .h.flag boolean_value \n5 .h.vals[1][1] boolean_value \n");
+  assert_true(contains(read_yaml("a: n\n").warnings.at(0).message,
+                       "the value 'n' is read as false, as YAML has it; to have that text"));
 }
 
 void what_is_no_text_is_told_by_its_name(void **) {
@@ -188,15 +196,74 @@ void aliases_stand_for_what_they_name(void **) {
 
 void only_the_first_document_is_read(void **) {
   assert_string_equal(json_of("a: 1\n---\nb: [\n").c_str(), R"({"a":1})");
-  assert_string_equal(json_of("a: 1\n...\n---\nb: 2\n").c_str(), R"({"a":1})");
   for (const char *text : {"", "# nothing\n", "---\n---\na: 1\n", "\n\n"})
     assert_string_equal(json_of(text).c_str(), "null");
+}
+
+void another_document_is_warned_of(void **) {
+  const std::pair<const char *, const char *> texts[] = {
+      {"a: 1\n...\n---\nb: 2\n", "3  another_document \n"},
+      {"a: 1\n\n---\nb: 2\n", "3  another_document \n"},
+      {"a: 1\n...\nb: 2\n", "3  another_document \n"},
+      {"a: 1\n...\n", ""},
+      {"a: 1\n...\n# the end\n", ""}};
+  for (const auto &[text, warnings] : texts) {
+    assert_string_equal(json_of(text).c_str(), R"({"a":1})");
+    assert_string_equal(warnings_of(text).c_str(), warnings);
+  }
 }
 
 void text_behind_the_document_is_refused(void **) {
   assert_int_equal(line_refused(" a: 1\nb: 2\n"), 2);
   assert_int_equal(line_refused("{a: 1}\nb\n"), 2);
   assert_true(contains(refusal(" a: 1\nb: 2\n"), "indentation"));
+}
+
+std::string told(const std::string &text) {
+  try {
+    return "accepted: " + json_of(text);
+  } catch (const YamlError &e) {
+    return describe(e);
+  }
+}
+
+void a_slip_is_told_with_its_line_and_column(void **) {
+  const std::pair<const char *, const char *> slips[] = {
+      {"a: 1\nh:\n  lr: 0.1\n  batch_size 32\n",
+       "line 4, column 3: 'batch_size 32' is no key without a ':' behind it; write KEY: VALUE"},
+      {"a: 1\nmax_restarts", "line 2, column 1: 'max_restarts' is no key without a ':'"},
+      {"a: 1\nb 2 # two\nc: 3\n", "line 2, column 1: 'b 2' is no key without a ':'"},
+      {"a: \"never closed\nb: 1\nc: {d: 2}\n", "line 1, column 4: the quote that begins here"},
+      {"a: 'it''s\n", "line 1, column 4: the quote that begins here is never closed"},
+      {"a: 'x\n---\nb: 1\n", "line 1, column 4: the quote that begins here is not closed"},
+      {"a: b: c\n", "line 1, column 5: a ':' cannot stand here; check the indentation"},
+      {"a: 1\n  b: 2\n", "line 2, column 4: a ':' cannot stand here"},
+      {"a: - 1\n", "line 1, column 4: a list cannot begin here"},
+      {"a: *.py\n", "line 1, column 4: '*.py' must be in quotes: without them its * is an alias"},
+      {"a: *py\n", "line 1, column 4: no anchor (&py) stands above the alias *py"},
+      {"a: & b\n", "line 1, column 4: '& b' must be in quotes"},
+      {"a: @home\n", "line 1, column 4: '@home' must be in quotes: no value begins with"},
+      {"a: `date`\n", "line 1, column 4: '`date`' must be in quotes"},
+      {"a: %d\n", "line 1, column 4: '%d' must be in quotes"},
+      {"a: !x!y z\n", "line 1, column 4: '!x!y z' must be in quotes"},
+      {"a: |x\n  b\n", "line 1, column 4: '|x' must be in quotes"},
+      {"a: \"C:\\dir\"\n", "line 1, column 7: there is no such escape"},
+      {"a: \"\\xZZ\"\n", "line 1, column 7: \\x, \\u and \\U are followed by"},
+      {"a: [1, 2\nb: 3\n",
+       "line 2, column 2: the list that begins in line 1, column 4 needs a ','"},
+      {"a: {b: 1\nc: [2\n", "the object that begins in line 1, column 4 needs a ',' or '}' here"},
+      {"a: [1,\n", "line 2, column 1: a value, or the ']' or '}' of what is open, is missing here"},
+      {"a: ]\n", "line 1, column 4: there is no value here"},
+      {"a: \"b\" c\n", "line 1, column 8: this is no key of the object that begins in line 1"},
+      {"a:\n  - 1\n  b: 2\n", "line 3, column 3: this is no entry of the list that begins in"},
+      {" a: 1\nb: 2\n", "line 2, column 1: this does not continue what stands above it"},
+      {"a:\n\tb: 1\n", "line 2, column 1: this line is indented with a tab"},
+      {"a: !!int x\n", "line 1, column 4: 'x' is not what its tag !!int says"},
+      {"a: {~: 1}\n", "line 1, column 5: a key must not be null"},
+      {"\xc3\xa4: *.py\n", "line 1, column 4: '*.py' must be"},
+  };
+  for (const auto &[text, expected] : slips)
+    if (!contains(told(text), expected)) fail_msg("%s: %s", text, told(text).c_str());
 }
 
 void errors_have_their_lines(void **) {
@@ -284,13 +351,16 @@ int test_yaml() {
       cmocka_unit_test(tags_decide_over_quotes),
       cmocka_unit_test(binary_is_base64),
       cmocka_unit_test(keys_that_mean_something_else_are_warned_of),
+      cmocka_unit_test(letters_that_are_truths_are_warned_of),
       cmocka_unit_test(what_is_no_text_is_told_by_its_name),
       cmocka_unit_test(keys_become_texts),
       cmocka_unit_test(the_last_of_equal_keys_wins),
       cmocka_unit_test(merge_keys_fill_what_is_not_there),
       cmocka_unit_test(aliases_stand_for_what_they_name),
       cmocka_unit_test(only_the_first_document_is_read),
+      cmocka_unit_test(another_document_is_warned_of),
       cmocka_unit_test(text_behind_the_document_is_refused),
+      cmocka_unit_test(a_slip_is_told_with_its_line_and_column),
       cmocka_unit_test(errors_have_their_lines),
       cmocka_unit_test(places_are_those_of_the_keys),
       cmocka_unit_test(texts_of_any_size_and_bytes_are_refused),

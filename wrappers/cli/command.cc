@@ -52,8 +52,7 @@ std::string read_config_text(const std::string &file) {
     try {
       config::check_yaml_text(text);
     } catch (const config::YamlError &error) {
-      throw Failure(ExitCode::usage, "reading '" + file + "', line " + std::to_string(error.line) +
-                                         ": " + error.what());
+      throw Failure(ExitCode::usage, "reading '" + file + "': " + describe(error));
     }
   }
   return text;

@@ -72,8 +72,7 @@ std::string config_json(const std::string &file) {
   try {
     return config::read_yaml(text).value.dump();
   } catch (const config::YamlError &error) {
-    throw Failure(ExitCode::usage, "reading '" + file + "', line " + std::to_string(error.line) +
-                                       ": " + error.what());
+    throw Failure(ExitCode::usage, "reading '" + file + "': " + describe(error));
   }
 }
 

@@ -17,8 +17,9 @@ YamlDocument read_document(const ExperimentConfigSources &sources) {
   try {
     return read_yaml(sources.text);
   } catch (const YamlError &e) {
-    throw ConfigError(sources.file_name,
-                      {{"", "yaml", "", e.line, std::string("not valid YAML: ") + e.what()}});
+    ConfigProblem problem{"", "yaml", "", e.line, std::string("not valid YAML: ") + e.what()};
+    problem.column = e.column;
+    throw ConfigError(sources.file_name, {problem});
   }
 }
 

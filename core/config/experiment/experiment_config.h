@@ -28,6 +28,7 @@ struct ConfigProblem {
   std::string message;  // what was found, and what is allowed
   ConfigStage stage = ConfigStage::parse;
   bool is_warning = false;  // it is read, but perhaps otherwise than it was meant
+  int column = 0;           // from 1, of what is no YAML; else 0
 };
 
 // Everything that is wrong with a configuration. what() tells the first problem, and how many more
@@ -39,7 +40,8 @@ class ConfigError : public Error {
   std::vector<ConfigProblem> problems;  // by stage, then by line
 };
 
-// "FILE:LINE: <config>.PATH: MESSAGE", with "warning: " before the message of one.
+// "FILE:LINE: <config>.PATH: MESSAGE", with "warning: " before the message of one; of what is no
+// YAML "FILE:LINE:COLUMN: ".
 std::string describe(const std::string &file_name, const ConfigProblem &problem);
 
 // Sources of lower priority fill what the text leaves out; null: there is no such source.
@@ -60,7 +62,7 @@ struct ExperimentConfigSources {
 // rules, and fills nothing in. Throws ConfigError.
 void check_written_config(const Json &config, const std::string &origin);
 
-// {"path": "<config>.searcher", "kind", "key", "line", "message", "severity"}.
+// {"path": "<config>.searcher", "kind", "key", "line", "column", "message", "severity"}.
 Json to_json(const ConfigProblem &problem);
 
 // What a store in the directory `home` has as `master_storage`.

@@ -33,8 +33,10 @@ std::string summary(const std::string &file_name, const std::vector<ConfigProble
 }  // namespace
 
 std::string describe(const std::string &file_name, const ConfigProblem &problem) {
-  const std::string line = problem.line > 0 ? ":" + std::to_string(problem.line) : "";
-  return file_name + line + ": <config>" + problem.path + ": " +
+  std::string place;
+  for (const int number : {problem.line, problem.column})
+    if (number > 0) place += ":" + std::to_string(number);
+  return file_name + place + ": <config>" + problem.path + ": " +
          (problem.is_warning ? "warning: " : "") + problem.message;
 }
 
@@ -43,6 +45,7 @@ Json to_json(const ConfigProblem &problem) {
           {"kind", problem.kind},
           {"key", problem.key.empty() ? Json() : Json(problem.key)},
           {"line", problem.line},
+          {"column", problem.column > 0 ? Json(problem.column) : Json()},
           {"message", problem.message},
           {"severity", problem.is_warning ? "warning" : "error"}};
 }

@@ -1,21 +1,13 @@
 #include "core/config/experiment/yaml.h"
 
-#include <yaml-cpp/eventhandler.h>
-#include <yaml-cpp/exceptions.h>
-#include <yaml-cpp/mark.h>
-#include <yaml-cpp/parser.h>
-
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <cstdio>
 #include <cstring>
 #include <optional>
-#include <sstream>
 #include <unordered_map>
 #include <utility>
 
 #include "core/base/utf8.h"
+#include "core/config/experiment/yaml_events.h"
 #include "core/config/experiment/yaml_scalar.h"
 
 namespace det::config {
@@ -24,28 +16,42 @@ namespace {
 
 constexpr const char *tag_prefix = "tag:yaml.org,2002:";
 
+struct At {
+  int line = 1, column = 1;
+};
+
 struct Node {
   Json value;
   YamlPlace place;
   size_t values = 1;  // this one and all inside, as yaml_max_values counts
   size_t depth = 0;   // levels inside
+  int column = 1;
 };
 
-[[noreturn]] void refuse(int line, const std::string &message) { throw YamlError(line, message); }
+[[noreturn]] void refuse(const At &at, const std::string &message) {
+  throw YamlError(at.line, at.column, message);
+}
 
-int line_of(const YAML::Mark &mark) { return mark.line + 1; }
+At place_of(const yaml_event_t &event) {
+  return {static_cast<int>(event.start_mark.line) + 1,
+          static_cast<int>(event.start_mark.column) + 1};
+}
 
-Json scalar(const std::string &tag, const std::string &text, int line) {
-  if (tag == "?") {
+std::string text_of(const yaml_char_t *text) {
+  return text == nullptr ? "" : reinterpret_cast<const char *>(text);
+}
+
+Json scalar(const std::string &tag, bool is_plain, const std::string &text, const At &at) {
+  if (is_plain) {
     const std::optional<Json> value = resolve_plain_scalar(text);
-    if (!value) refuse(line, "'" + text + "' is no number that a configuration can hold");
+    if (!value) refuse(at, "'" + text + "' is no number that a configuration can hold");
     return *value;
   }
   if (!tag.starts_with(tag_prefix)) return text;
   const std::string kind = tag.substr(std::strlen(tag_prefix));
   const std::optional<Json> value = resolve_tagged_scalar(kind, text);
   if (!value)
-    refuse(line, "'" + text + "' is not what its tag !!" + kind + " says; correct one of them");
+    refuse(at, "'" + text + "' is not what its tag !!" + kind + " says; correct one of them");
   return *value;
 }
 
@@ -54,11 +60,16 @@ bool is_surprising_key(const Json &value, const std::string &text) {
   return value.is_boolean() && text.size() <= 3;
 }
 
+// Whoever writes yes or off means it so.
+bool is_surprising_value(const Json &value, const std::string &text) {
+  return value.is_boolean() && text.size() == 1;
+}
+
 std::string key_text(const Node &key) {
+  const At at = {key.place.line, key.column};
   if (key.value.is_string()) return key.value.get<std::string>();
-  if (key.value.is_null()) refuse(key.place.line, "a key must not be null; quote it or name it");
-  if (key.value.is_structured())
-    refuse(key.place.line, "a key must be a text, not a list or an object");
+  if (key.value.is_null()) refuse(at, "a key must not be null; quote it or name it");
+  if (key.value.is_structured()) refuse(at, "a key must be a text, not a list or an object");
   return key.value.dump();
 }
 
@@ -95,7 +106,7 @@ class ObjectBuilder {
   Json::object_t &keys() { return node.value.get_ref<Json::object_t &>(); }
   void merge_object(const Json &object, const YamlPlace &place) {
     if (!object.is_object())
-      refuse(place.line, "a merge key (<<) takes an object, or a list of objects");
+      refuse({place.line, 0}, "a merge key (<<) takes an object, or a list of objects");
     size_t i = 0;
     for (const auto &[key, value] : object.items()) {
       const YamlPlace &from = place.children[i++];
@@ -108,7 +119,7 @@ class ObjectBuilder {
 
 struct Open {
   bool is_map = false;
-  YAML::anchor_t anchor = 0;
+  std::string anchor;     // empty: none
   ObjectBuilder builder;  // of a list only its node is used
   bool has_key = false;   // the next node is its value
   bool merges = false;    // and the key was <<
@@ -116,59 +127,76 @@ struct Open {
   std::vector<Node> merged;
 };
 
-class Builder : public YAML::EventHandler {
+// Makes a value of the events of one document.
+class Builder {
  public:
-  YamlDocument take() {
+  void take(const yaml_event_t &event) {
+    const At at = place_of(event);
+    switch (event.type) {
+      case YAML_SCALAR_EVENT:
+        return take_scalar(event, at);
+      case YAML_ALIAS_EVENT:
+        return take_alias(text_of(event.data.alias.anchor), at);
+      case YAML_SEQUENCE_START_EVENT:
+        return begin(at, false, text_of(event.data.sequence_start.anchor));
+      case YAML_MAPPING_START_EVENT:
+        return begin(at, true, text_of(event.data.mapping_start.anchor));
+      case YAML_SEQUENCE_END_EVENT:
+      case YAML_MAPPING_END_EVENT:
+        return end();
+      default:
+        return;  // the start of the text and of the document
+    }
+  }
+  void warn_of_another_document(const At &at) {
+    warn("", "another_document", "", at.line,
+         "another document begins here; only the first one is read");
+  }
+  YamlDocument give() {
     return {std::move(root_.value), std::move(root_.place), std::move(warnings_)};
   }
 
  private:
-  void OnDocumentStart(const YAML::Mark &) override {}
-  void OnDocumentEnd() override {}
-  void OnNull(const YAML::Mark &mark, YAML::anchor_t anchor) override {
-    finish({nullptr, {line_of(mark), {}}, 1, 0}, anchor);
-  }
-  void OnScalar(const YAML::Mark &mark, const std::string &tag, YAML::anchor_t anchor,
-                const std::string &text) override {
-    const int line = line_of(mark);
-    if (text == "<<" && tag == "?" && awaits_key()) {
+  void take_scalar(const yaml_event_t &event, const At &at) {
+    const auto &given = event.data.scalar;
+    const std::string text(reinterpret_cast<const char *>(given.value), given.length);
+    const bool is_plain = given.tag == nullptr && given.plain_implicit != 0;
+    if (text == "<<" && is_plain && awaits_key()) {
       open_.back().has_key = open_.back().merges = true;
       return;
     }
-    Json value = scalar(tag, text, line);
-    if (awaits_key() && tag == "?" && is_surprising_key(value, text))
-      warn("boolean_key", value.dump(), line,
+    Json value = scalar(text_of(given.tag), is_plain, text, at);
+    if (awaits_key() && is_plain && is_surprising_key(value, text))
+      warn(path(open_.size() - 1), "boolean_key", value.dump(), at.line,
            "the key '" + text + "' is read as " + value.dump() +
                ", as YAML has it; to have a key of that name, write it in quotes");
-    finish({std::move(value), {line, {}}, 1 + text.size() / 32, 0}, anchor);
+    else if (!awaits_key() && is_plain && is_surprising_value(value, text))
+      warn(path(open_.size()), "boolean_value", "", at.line,
+           "the value '" + text + "' is read as " + value.dump() +
+               ", as YAML has it; to have that text, write it in quotes");
+    finish({std::move(value), {at.line, {}}, 1 + text.size() / 32, 0, at.column},
+           text_of(given.anchor));
   }
-  void OnAlias(const YAML::Mark &mark, YAML::anchor_t anchor) override {
+  void take_alias(const std::string &anchor, const At &at) {
+    if (std::ranges::any_of(open_, [&](const Open &open) { return open.anchor == anchor; }))
+      refuse(at, "an alias (*) stands inside of what it names");
     const auto found = anchors_.find(anchor);
     if (found == anchors_.end())
-      refuse(line_of(mark), "an alias (*) stands inside of what it names");
-    count(found->second.values, line_of(mark));
+      refuse(at, "no anchor (&" + anchor + ") stands above the alias *" + anchor +
+                     "; a text that begins with * needs quotes");
+    count(found->second.values, at.line);
     attach(found->second);
   }
-  void OnSequenceStart(const YAML::Mark &mark, const std::string &, YAML::anchor_t anchor,
-                       YAML::EmitterStyle::value) override {
-    begin(mark, false, anchor);
-  }
-  void OnSequenceEnd() override { end(); }
-  void OnMapStart(const YAML::Mark &mark, const std::string &, YAML::anchor_t anchor,
-                  YAML::EmitterStyle::value) override {
-    begin(mark, true, anchor);
-  }
-  void OnMapEnd() override { end(); }
-
   bool awaits_key() const { return !open_.empty() && open_.back().is_map && !open_.back().has_key; }
-  void begin(const YAML::Mark &mark, bool is_map, YAML::anchor_t anchor) {
-    check_depth(open_.size() + 1, line_of(mark));
+  void begin(const At &at, bool is_map, std::string anchor) {
+    check_depth(open_.size() + 1, at.line);
     open_.emplace_back();
     open_.back().is_map = is_map;
-    open_.back().anchor = anchor;
+    open_.back().anchor = std::move(anchor);
     Node &node = open_.back().builder.node;
     if (!is_map) node.value = Json::array();
-    node.place.line = line_of(mark);
+    node.place.line = at.line;
+    node.column = at.column;
   }
   void end() {
     Open done = std::move(open_.back());
@@ -176,11 +204,12 @@ class Builder : public YAML::EventHandler {
     for (const Node &from : done.merged) done.builder.merge(from);
     finish(std::move(done.builder.node), done.anchor);
   }
-  void finish(Node node, YAML::anchor_t anchor) {
+  void finish(Node node, const std::string &anchor) {
+    const bool is_kept = !anchor.empty();
     // Those inside are counted already, and an anchored node is kept a second time.
-    count((node.value.is_structured() ? 1 : node.values) + (anchor != 0 ? node.values : 0),
+    count((node.value.is_structured() ? 1 : node.values) + (is_kept ? node.values : 0),
           node.place.line);
-    if (anchor != 0) anchors_.insert_or_assign(anchor, node);
+    if (is_kept) anchors_.insert_or_assign(anchor, node);
     attach(std::move(node));
   }
   void attach(Node node) {
@@ -207,66 +236,41 @@ class Builder : public YAML::EventHandler {
       const int line = node.place.line = into.key.place.line;
       const std::string key = key_text(into.key);
       if (const int before = into.builder.set(key, std::move(node.value), std::move(node.place)))
-        warn("repeated_key", key, line,
+        warn(path(open_.size() - 1), "repeated_key", key, line,
              "the key '" + key + "' is in line " + std::to_string(before) +
                  " already; this one counts");
     }
     into.has_key = into.merges = false;
   }
-  void warn(const char *kind, const std::string &key, int line, const std::string &message) {
-    if (warnings_.size() == yaml_max_warnings) return;
+  // Of the object or list that is open `levels` deep, or of the value that it waits for.
+  std::string path(size_t levels) const {
     std::string path;
-    for (size_t i = 0; i + 1 < open_.size(); ++i)
-      path += open_[i].is_map ? "." + key_text(open_[i].key)
-                              : "[" + std::to_string(open_[i].builder.node.value.size()) + "]";
-    warnings_.push_back({path, kind, key, line, message});
+    for (size_t i = 0; i < levels; ++i)
+      path += open_[i].merges   ? ".<<"
+              : open_[i].is_map ? "." + key_text(open_[i].key)
+                                : "[" + std::to_string(open_[i].builder.node.value.size()) + "]";
+    return path;
+  }
+  void warn(const std::string &path, const char *kind, const std::string &key, int line,
+            const std::string &message) {
+    if (warnings_.size() < yaml_max_warnings) warnings_.push_back({path, kind, key, line, message});
   }
   static void check_depth(size_t depth, int line) {
     if (depth > yaml_max_depth)
-      refuse(line, "it is nested deeper than " + std::to_string(yaml_max_depth) + " levels");
+      refuse({line, 0}, "it is nested deeper than " + std::to_string(yaml_max_depth) + " levels");
   }
   void count(size_t values, int line) {
     values_ += values;
     if (values_ > yaml_max_values)
-      refuse(line, "with its aliases it comes to more than " + std::to_string(yaml_max_values) +
-                       " keys and values");
+      refuse({line, 0}, "with its aliases it comes to more than " +
+                            std::to_string(yaml_max_values) + " keys and values");
   }
 
   std::vector<Open> open_;
-  std::unordered_map<YAML::anchor_t, Node> anchors_;
+  std::unordered_map<std::string, Node> anchors_;
   size_t values_ = 0;
   std::vector<YamlWarning> warnings_;
   Node root_;
-};
-
-// Takes what follows the first document: nothing, or another document. The parser itself is
-// content with anything.
-class Rest : public YAML::EventHandler {
- public:
-  explicit Rest(const std::string &text) : text_(text) {}
-  struct Begins {};
-
- private:
-  void OnDocumentStart(const YAML::Mark &mark) override {
-    size_t at = 0;
-    for (int line = 0; line < mark.line && at != text_.npos; ++line) at = text_.find('\n', at) + 1;
-    if (text_.compare(at, 3, "---") != 0)
-      refuse(line_of(mark), "this does not continue what stands above it; check the indentation");
-    throw Begins();
-  }
-  void OnDocumentEnd() override {}
-  void OnNull(const YAML::Mark &, YAML::anchor_t) override {}
-  void OnAlias(const YAML::Mark &, YAML::anchor_t) override {}
-  void OnScalar(const YAML::Mark &, const std::string &, YAML::anchor_t,
-                const std::string &) override {}
-  void OnSequenceStart(const YAML::Mark &, const std::string &, YAML::anchor_t,
-                       YAML::EmitterStyle::value) override {}
-  void OnSequenceEnd() override {}
-  void OnMapStart(const YAML::Mark &, const std::string &, YAML::anchor_t,
-                  YAML::EmitterStyle::value) override {}
-  void OnMapEnd() override {}
-
-  const std::string &text_;
 };
 
 // Of UTF-16, as editors on Windows save it: with a mark at its start, or by its zeros.
@@ -277,93 +281,48 @@ bool is_utf16(const std::string &text) {
   return start.size() > 3 && zeros * 5 > start.size() * 2;
 }
 
-// Whether the line, from 1, is indented with a tab.
-bool has_tab_indent(const std::string &text, int line) {
-  size_t at = 0;
-  for (; line > 1; --line) {
-    const size_t end = text.find('\n', at);
-    if (end == text.npos) return false;
-    at = end + 1;
-  }
-  at = text.find_first_not_of(' ', at);
-  return at != text.npos && text[at] == '\t';
-}
-
 }  // namespace
 
-namespace {
-
-// The value of four hexadecimal digits behind a \u at `at`; 0 where there is no such escape.
-uint32_t escaped(const std::string &text, size_t at) {
-  if (text.compare(at, 2, "\\u") != 0 || at + 6 > text.size()) return 0;
-  uint32_t value = 0;
-  const char *first = text.data() + at + 2;
-  const auto [stop, error] = std::from_chars(first, first + 4, value, 16);
-  return error == std::errc() && stop == first + 4 ? value : 0;
+std::string describe(const YamlError &error) {
+  std::string place = "line " + std::to_string(error.line);
+  if (error.column > 0) place += ", column " + std::to_string(error.column);
+  return place + ": " + error.what();
 }
-
-// JSON writes characters beyond 16 bits as two escapes, YAML as one.
-std::string with_yaml_escapes(const std::string &json) {
-  std::string yaml;
-  for (size_t at = 0; at < json.size();) {
-    const uint32_t high = json[at] == '\\' ? escaped(json, at) : 0;
-    const uint32_t low = high >> 10U == 0x36 ? escaped(json, at + 6) : 0;
-    // An escaped backslash is no start of an escape.
-    size_t taken = json[at] == '\\' && at + 1 < json.size() ? 2 : 1;
-    if (low >> 10U == 0x37) {
-      std::array<char, 11> escape{};
-      std::snprintf(escape.data(), escape.size(), "\\U%08x",
-                    0x10000 + ((high & 0x3ffU) << 10U) + (low & 0x3ffU));
-      yaml += escape.data();
-      taken = 12;
-    } else {
-      yaml.append(json, at, taken);
-    }
-    at += taken;
-  }
-  return yaml;
-}
-
-}  // namespace
 
 void check_yaml_text(const std::string &text) {
   if (text.size() > yaml_max_size)
-    refuse(1, "it has " + std::to_string(text.size()) + " bytes; a configuration has at most " +
-                  std::to_string(yaml_max_size));
-  if (is_utf16(text)) refuse(1, "it is in UTF-16; save it in UTF-8");
+    refuse({1, 0}, "it has " + std::to_string(text.size()) +
+                       " bytes; a configuration has at most " + std::to_string(yaml_max_size));
+  if (is_utf16(text)) refuse({1, 0}, "it is in UTF-16; save it in UTF-8");
   int line = 1;
   for (const char c : text) {
     if (c == '\n') ++line;
-    if (c == '\0') refuse(line, "there is a NUL byte; this is no text");
+    if (c == '\0') refuse({line, 0}, "there is a NUL byte; this is no text");
     if (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\r' && c != '\t')
-      refuse(line, "there is a control character; this is no text");
+      refuse({line, 0}, "there is a control character; this is no text");
   }
-  if (!is_utf8(text)) refuse(1, "it is not in UTF-8; save it so");
+  if (!is_utf8(text)) refuse({1, 0}, "it is not in UTF-8; save it so");
 }
 
 YamlDocument read_yaml(const std::string &text) {
   check_yaml_text(text);
-  const size_t begin = text.find_first_not_of(" \t\r\n");
-  const bool is_json = begin != text.npos && text[begin] == '{';
-  std::istringstream stream(is_json ? with_yaml_escapes(text) : text);
+  YamlEvents events(text);
+  Builder builder;
+  const yaml_event_t *event = &events.next();
+  for (; event->type != YAML_DOCUMENT_END_EVENT && event->type != YAML_STREAM_END_EVENT;
+       event = &events.next())
+    builder.take(*event);
+  if (event->type == YAML_STREAM_END_EVENT) return builder.give();
+  const bool is_ended = event->data.document_end.implicit == 0;  // by a line of "..."
   try {
-    YAML::Parser parser(stream);
-    Builder builder;
-    if (!parser.HandleNextDocument(builder)) return {};
-    Rest rest(text);
-    try {
-      parser.HandleNextDocument(rest);
-    } catch (const Rest::Begins &) {
-      // Another document, which nobody reads.
-    }
-    return builder.take();
-  } catch (const YAML::Exception &e) {
-    const int line = line_of(e.mark);
-    if (has_tab_indent(text, line))
-      refuse(line, "this line is indented with a tab; YAML takes only spaces");
-    // "bad file" is how it calls nesting beyond its own limit.
-    refuse(line, e.msg == "bad file" ? "it is nested too deep" : e.msg);
+    event = &events.next();
+    if (event->type == YAML_DOCUMENT_START_EVENT)
+      builder.warn_of_another_document(place_of(*event));
+  } catch (const YamlError &e) {
+    if (!is_ended) throw;
+    builder.warn_of_another_document({e.line, e.column});
   }
+  return builder.give();
 }
 
 }  // namespace det::config

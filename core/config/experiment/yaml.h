@@ -17,8 +17,8 @@ struct YamlPlace {
 
 // What is read otherwise than whoever wrote it may have thought.
 struct YamlWarning {
-  std::string path;  // of the object with the key: ".hyperparameters"
-  std::string kind;  // "boolean_key", "repeated_key"
+  std::string path;  // of the object with the key, or of the value: ".hyperparameters"
+  std::string kind;  // "boolean_key", "boolean_value", "repeated_key", "another_document"
   std::string key;   // as it is read
   int line = 0;
   std::string message;
@@ -32,12 +32,17 @@ struct YamlDocument {
 
 class YamlError : public Error {
  public:
-  YamlError(int line, const std::string &message) : Error(Code::invalid, message), line(line) {}
+  YamlError(int line, int column, const std::string &message)
+      : Error(Code::invalid, message), line(line), column(column) {}
 
   int line;
+  int column;  // from 1; 0 where the line as a whole is meant
 };
 
-// Configurations are a few kilobytes. The parser takes up to 250 times the size of a text.
+// "line 3, column 5: MESSAGE".
+std::string describe(const YamlError &error);
+
+// Configurations are a few kilobytes. The values take up to 250 times the size of a text.
 constexpr size_t yaml_max_size = 1 << 20;
 constexpr size_t yaml_max_depth = 100;
 constexpr size_t yaml_max_warnings = 100;
