@@ -42,6 +42,46 @@ void every_problem_of_every_stage_is_told_at_once(void **) {
                       "8 .searcher missing_required max_trials\n");
 }
 
+void a_text_that_is_no_yaml_has_a_line_and_a_column(void **) {
+  assert_string_equal(
+      message_in(std::string(minimal) + "hyperparameters:\n  lr: 1\n  batch_size 32\n").c_str(),
+      "exp.yaml:5:3: <config>: not valid YAML: 'batch_size 32' is no key without a ':' behind it; "
+      "write KEY: VALUE");
+  const ConfigProblem problem = problems_of(sources_of("a: b: c\n")).at(0);
+  assert_equal(to_json(problem)["column"], 5);
+  assert_true(to_json(problems_of(sources_of("a: 1\n")).at(0))["column"].is_null());
+}
+
+void keys_of_releases_before_0_13_are_told_what_took_their_place(void **) {
+  const auto told = [](const std::string &text, const char *expected) {
+    const std::string message = problems_of(sources_of(text)).at(0).message;
+    if (!contains(message, expected)) fail_msg("%s: %s", text.c_str(), message.c_str());
+  };
+  const std::string start = "entrypoint: x\nsearcher: {name: single, metric: m, ";
+  told(std::string(minimal) + "batches_per_step: 10\n",
+       "unknown key 'batches_per_step'; 'scheduling_unit' took its place in release 0.13");
+  told(std::string(minimal) + "min_validation_period: 32\n",
+       "found 32; releases before 0.13 counted steps here, of 100 batches or what "
+       "'batches_per_step' said; write 'min_validation_period: {batches: 3200}'");
+  told(std::string(minimal) + "min_checkpoint_period: 1\n",
+       "'min_checkpoint_period: {batches: 100}'");
+  told(start + "max_steps: 10}\n", "write 'max_length: {batches: 1000}'");
+  told(start + "target_trial_steps: 10}\n", "write 'max_length: {batches: 1000}'");
+  told(start + "step_budget: 7}\n", "write 'budget: {batches: 700}'");
+  told(start + "steps_per_round: 2}\n", "write 'length_per_round: {batches: 200}'");
+}
+
+void a_truth_in_place_of_a_text_is_told_to_be_quoted(void **) {
+  const auto told = [](const std::string &text) {
+    return problems_of(sources_of(text)).at(0).message;
+  };
+  assert_string_equal(told(std::string(minimal) + "name: no\n").c_str(),
+                      "expected a text, found false; unquoted, n, no and off are false in YAML: "
+                      "put a text into quotes");
+  assert_true(
+      contains(told(std::string(minimal) + "checkpoint_policy: on\n"), "y, yes and on are true"));
+}
+
 // As the original has it: what may only be one of some values has no type besides.
 void a_value_of_another_type_is_no_choice_either(void **) {
   expect_problems("checkpoint_policy: 5\n", "3 .checkpoint_policy not_in_enum\n");
@@ -277,6 +317,9 @@ int test_experiment_problems() {
   using namespace det::config;
   const CMUnitTest tests[] = {
       cmocka_unit_test(unknown_key_is_named_with_its_line_and_a_suggestion),
+      cmocka_unit_test(a_text_that_is_no_yaml_has_a_line_and_a_column),
+      cmocka_unit_test(keys_of_releases_before_0_13_are_told_what_took_their_place),
+      cmocka_unit_test(a_truth_in_place_of_a_text_is_told_to_be_quoted),
       cmocka_unit_test(every_problem_of_every_stage_is_told_at_once),
       cmocka_unit_test(a_value_of_another_type_is_no_choice_either),
       cmocka_unit_test(kerberos_is_filled_in_and_needs_its_file),

@@ -75,6 +75,16 @@ std::vector<std::string> owners_of(const ConfigSchema &schema, const std::string
   return owners;
 }
 
+// Why a value of the wrong type may be there.
+std::string hint_for(const ConfigSchema &schema, const Json &value, const ConfigPath &at) {
+  if (value.is_boolean() && (schema.types & config_type::text) != 0)
+    return std::string("; unquoted, ") + (value == true ? "y, yes and on" : "n, no and off") +
+           " are " + value.dump() + " in YAML: put a text into quotes";
+  if (at.parent == nullptr || at.is_index) return "";
+  const std::string old = hint_for_old_key(at.parent->text(), std::string(at.key), value);
+  return old.empty() ? "" : "; " + old;
+}
+
 }  // namespace
 
 std::string ConfigPath::text() const {
@@ -114,7 +124,8 @@ void ConfigChecker::report(const ConfigPath &at, const std::string &kind,
 void ConfigChecker::report_choice(const ConfigSchema &schema, const Json &value,
                                   const ConfigPath &at) {
   report(at, "not_in_enum",
-         "must be " + listed(schema.choices, " or ") + ", found " + found_value(value));
+         "must be " + listed(schema.choices, " or ") + ", found " + found_value(value) +
+             hint_for(schema, value, at));
 }
 
 void ConfigChecker::check(const ConfigSchema &schema, const Json &value, const ConfigPath &at) {
@@ -123,7 +134,8 @@ void ConfigChecker::check(const ConfigSchema &schema, const Json &value, const C
   if (!has_type && !schema.choices.empty()) return report_choice(schema, value, at);
   if (!has_type)
     return report(at, "wrong_type",
-                  "expected " + expected(schema.types) + ", found " + found_value(value));
+                  "expected " + expected(schema.types) + ", found " + found_value(value) +
+                      hint_for(schema, value, at));
   if (value.is_null() && !(schema.types == config_type::any)) return;
   if (schema.check != nullptr && !schema.check(*this, value, at)) return;
   if (value.is_number()) check_number(schema, value, at);
@@ -206,7 +218,9 @@ void ConfigChecker::report_unknown(const ConfigSchema &schema, const Json &value
   for (const ConfigField *field : schema.fields_of(value)) candidates.push_back(field->key);
   const std::vector<std::string> owners = owners_of(schema, key);
   const std::string nearest = suggestion(key, candidates);
-  if (!owners.empty())
+  const std::string old = hint_for_old_key(at.text(), key, value[key]);
+  if (!old.empty()) message += "; " + old;
+  else if (!owners.empty())
     message +=
         " for '" + schema.selected(value)->name + "'; it belongs to " + listed(owners, " and ");
   else if (!nearest.empty()) message += "; did you mean '" + nearest + "'?";

@@ -1,6 +1,8 @@
 #include "core/config/experiment/suggestion.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <cstdlib>
 #include <numeric>
 #include <utility>
@@ -41,6 +43,39 @@ std::string suggestion(const std::string &word, const std::vector<std::string> &
     best_distance = apart;
   }
   return best;
+}
+
+namespace {
+
+struct OldKey {
+  const char *path, *key, *now;
+  bool in_steps;  // it counted steps, now it is a length
+};
+
+constexpr std::array old_keys = {
+    OldKey{"", "batches_per_step", "scheduling_unit", false},
+    OldKey{"", "min_validation_period", "min_validation_period", true},
+    OldKey{"", "min_checkpoint_period", "min_checkpoint_period", true},
+    OldKey{".searcher", "max_steps", "max_length", true},
+    OldKey{".searcher", "target_trial_steps", "max_length", true},
+    OldKey{".searcher", "step_budget", "budget", true},
+    OldKey{".searcher", "steps_per_round", "length_per_round", true},
+};
+
+}  // namespace
+
+std::string hint_for_old_key(const std::string &path, const std::string &key, const Json &value) {
+  const auto *old = std::find_if(old_keys.begin(), old_keys.end(), [&](const OldKey &entry) {
+    return path == entry.path && key == entry.key;
+  });
+  constexpr int64_t most_steps = INT64_MAX / 100;
+  if (old == old_keys.end()) return "";
+  const std::string now = old->now;
+  if (!old->in_steps) return "'" + now + "' took its place in release 0.13";
+  if (!value.is_number_integer() || value < 0 || value > most_steps) return "";
+  return "releases before 0.13 counted steps here, of 100 batches or what 'batches_per_step' said; "
+         "write '" +
+         now + ": {batches: " + std::to_string(value.get<int64_t>() * 100) + "}'";
 }
 
 }  // namespace det::config
