@@ -184,13 +184,18 @@ class Controller:
 
     def _evaluate(self) -> dict[str, Any]:
         with self._feed.validation() as (data, steps):
+            # That of graph mode gives what it finds in the order of metrics_names.
+            options = {"return_dict": True} if tf.executing_eagerly() else {}
             try:
-                logs: dict[str, Any] = self._model.evaluate(
-                    data, steps=steps, callbacks=self._callbacks, verbose=0, return_dict=True
+                found: Any = self._model.evaluate(
+                    data, steps=steps, callbacks=self._callbacks, verbose=0, **options
                 )
             except Exception as failure:
                 raise self._own_failure(failure) from None
-        return logs
+        if isinstance(found, dict):
+            return found
+        values = found if isinstance(found, list) else [found]
+        return dict(zip(self._model.metrics_names, values))
 
     def _save(self) -> dict[str, Any]:
         """On the chief; it has the random state of each rank."""

@@ -46,8 +46,9 @@ def save(path: pathlib.Path, optimizers: Sequence[Any], model: Any, weights: pat
     with h5py.File(path, "r+") as file:
         for number in alone:
             values = file[f"optimizer-{number}/{_GROUP}"]
-            for variable in variables_of(optimizers[number]):
-                values.create_dataset(variable.name, data=variable.numpy())
+            variables = variables_of(optimizers[number])
+            for variable, value in zip(variables, values_of(variables)):
+                values.create_dataset(variable.name, data=value)
 
 
 def _about(optimizer: Any, model: Any, there: Container[str]) -> _About:
@@ -55,7 +56,7 @@ def _about(optimizer: Any, model: Any, there: Container[str]) -> _About:
     variables = variables_of(optimizer)
     keys = _keys(optimizer, variables) if optimizer is model.optimizer else []
     return _About(
-        None if rate is None else float(rate.numpy()),
+        None if rate is None else float(values_of([rate])[0]),
         tuple(_built_for(optimizer, model)) if variables else (),
         tuple(variable.name for variable in variables),
         tuple(keys) if all(key in there for key in keys) else (),
@@ -107,7 +108,7 @@ def _load(group: Any, optimizer: Any, model: Any, weights: pathlib.Path) -> None
             _set(optimizer, values)
         rate = learning_rate_of(optimizer)
         if rate is not None and "learning_rate" in group.attrs:
-            rate.assign(group.attrs["learning_rate"])
+            assign([rate], [group.attrs["learning_rate"]])
     except (ValueError, KeyError, TypeError, AttributeError) as failure:
         _log.warning(
             "The state of the optimizer %s is not that of the checkpoint (%s); it begins anew.",
@@ -179,8 +180,17 @@ def _set(optimizer: Any, values: list[Any]) -> None:
     shapes = [tuple(variable.shape) for variable in variables]
     if shapes != [value.shape for value in values]:
         raise ValueError(f"it has {len(shapes)} variables, and the checkpoint {len(values)} others")
-    for variable, value in zip(variables, values):
-        variable.assign(value)
+    assign(variables, values)
+
+
+def values_of(variables: Sequence[Any]) -> list[Any]:
+    """Arrays; without eager execution a session has them."""
+    found: list[Any] = tf.keras.backend.batch_get_value(variables)
+    return found
+
+
+def assign(variables: Sequence[Any], values: Sequence[Any]) -> None:
+    tf.keras.backend.batch_set_value(list(zip(variables, values)))
 
 
 def learning_rate_of(optimizer: Any) -> Any:

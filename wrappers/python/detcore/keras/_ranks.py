@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from detcore._trial_gradients import broadcast_arrays
-from detcore.keras._optimizer_weights import learning_rate_of, variables_of
+from detcore.keras._optimizer_weights import assign, learning_rate_of, values_of, variables_of
 from detcore.keras._tensorflow import tf
 from detcore.trial._same_variables import check_same
 
@@ -62,9 +62,8 @@ def _broadcast(distributed: DistributedContext, variables: Sequence[Any]) -> Non
     variables = [variable for variable in variables if variable.dtype.base_dtype != tf.string]
     if not variables:
         return
-    values = [np.array(variable.numpy()) for variable in variables]
+    values = [np.array(value) for value in values_of(variables)]
     # By number: a model that was built before, on one rank only, shifts the names of Keras.
     broadcast_arrays(distributed, {str(number): value for number, value in enumerate(values)})
     if distributed.rank > 0:
-        for variable, value in zip(variables, values):
-            variable.assign(value)
+        assign(variables, values)
