@@ -60,7 +60,13 @@ int run_cluster_task(const std::vector<std::string> &arguments,
   if (!cluster)
     throw Error(Code::invalid,
                 "running a task of a cluster: DET_MASTER is no address of a master over HTTP");
-  if (cluster->trial) become(cluster_entrypoint(cluster->trial->config));
+  if (cluster->trial) {
+    TrialLaunch trial;
+    trial.command = cluster_entrypoint(cluster->trial->config);
+    StandIn().add_to(trial);
+    for (const auto &[name, value] : trial.environment) setenv(name.c_str(), value.c_str(), 1);
+    become(trial.command);
+  }
   if (cluster->task_type == "CHECKPOINT_GC")
     return collect_for_cluster(read_collect_request(arguments), *cluster, logger);
   throw Error(Code::unsupported, "running a task of type " + cluster->task_type +

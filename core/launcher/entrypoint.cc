@@ -72,13 +72,67 @@ std::vector<std::string> through_stand_in(std::vector<std::string> command) {
   return command;
 }
 
+bool is_trial_in_python(const std::vector<std::string> &command) {
+  return command.size() == 4 && command[1] == "-m" && command[2] == python_module;
+}
+
+bool may_run_python(const std::vector<std::string> &command) {
+  constexpr std::string_view signs[] = {"python", ".py", ".sh", "torchrun", "deepspeed"};
+  return std::ranges::any_of(command, [&](const std::string &word) {
+    return std::ranges::any_of(signs,
+                               [&](std::string_view sign) { return word.find(sign) != word.npos; });
+  });
+}
+
 std::string quoted(const std::string &text) {
   std::string result = "'";
   for (const char c : text) c == '\'' ? result += R"('\'')" : result += c;
   return result + "'";
 }
 
+// The Python of the command, as a shell takes it.
+std::string python_of(const std::vector<std::string> &command) {
+  const bool is_of_shell = command.size() == 3 && command[1] == "-c";
+  if (!is_of_shell) return quoted(is_python(command[0]) ? command[0] : python());
+  const std::string first = command[2].substr(0, command[2].find(' '));
+  const bool is_word = std::ranges::all_of(first, [](char c) {
+    return is_letter(c) || (c >= '0' && c <= '9') ||
+           std::string_view("./-~${}").find(c) != std::string_view::npos;
+  });
+  return is_word && is_python(first) ? first : quoted(python());
+}
+
+// Empty where that Python has no detcore.
+std::string stand_in_folder(const TrialLaunch &launch) {
+  const std::string program =
+      "import importlib.util, os; found = importlib.util.find_spec(\"detcore\"); "
+      "print(os.path.join(os.path.dirname(found.origin), \"compat\", \"path\"))";
+  const std::string place =
+      launch.directory.empty() ? "" : "cd " + quoted(launch.directory.string()) + " && ";
+  std::vector<std::string> variables;
+  for (const auto &[name, value] : launch.environment) variables.push_back(name + "=" + value);
+  try {
+    const CommandResult said = run_command(
+        place + "exec " + python_of(launch.command) + " -c " + quoted(program) + " 2>/dev/null",
+        variables, std::chrono::minutes(1));
+    return said.status == 0 ? said.output.substr(0, said.output.find('\n')) : "";
+  } catch (const Error &) {
+    return "";  // the command itself will tell
+  }
+}
+
 }  // namespace
+
+void StandIn::add_to(TrialLaunch &launch) {
+  if (!may_run_python(launch.command) || is_trial_in_python(launch.command)) return;
+  if (!folder_) folder_ = stand_in_folder(launch);
+  if (folder_->empty()) return;
+  const auto configured = launch.environment.find("PYTHONPATH");
+  const std::string others = configured != launch.environment.end()
+                                 ? configured->second
+                                 : environment_variable("PYTHONPATH");
+  launch.environment["PYTHONPATH"] = others.empty() ? *folder_ : *folder_ + ":" + others;
+}
 
 std::vector<std::string> entrypoint_command(const Json &config) {
   const Json entrypoint = config.value("entrypoint", Json());
@@ -93,14 +147,24 @@ std::vector<std::string> entrypoint_command(const Json &config) {
   return {"/bin/sh", "-c", through_stand_in(text)};
 }
 
-void require_python_trial(const TrialLaunch &launch) {
+void require_python_trial(const TrialLaunch &launch, std::chrono::milliseconds limit) {
   const std::vector<std::string> &command = launch.command;
-  if (command.size() != 4 || command[1] != "-m" || command[2] != python_module) return;
+  if (!is_trial_in_python(command)) return;
   std::vector<std::string> variables;
   for (const auto &[name, value] : launch.environment) variables.push_back(name + "=" + value);
-  const CommandResult checked = run_command("exec " + quoted(command[0]) + " -m " + python_module +
-                                                " --check " + quoted(command[3]) + " 2>&1",
-                                            variables, std::chrono::minutes(1));
+  const std::string check = " -m " + std::string(python_module) + " --check ";
+  CommandResult checked;
+  try {
+    checked = run_command("exec " + quoted(command[0]) + check + quoted(command[3]) + " 2>&1",
+                          variables, limit);
+  } catch (const Error &error) {
+    if (error.code != Code::timeout) throw;
+    throw Error(Code::timeout,
+                "starting the trial " + command[3] + ": '" + command[0] + check + command[3] +
+                    "', which looks whether there is such a class, did not end within " +
+                    std::to_string(std::chrono::round<std::chrono::seconds>(limit).count()) +
+                    " s; run it by hand with 'python3 -X importtime', which shows what takes long");
+  }
   if (checked.status == 0) return;
   std::string said = checked.output;
   while (!said.empty() && said.back() == '\n') said.pop_back();

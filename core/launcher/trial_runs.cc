@@ -51,12 +51,13 @@ std::optional<std::string> TrialRuns::prepare(const engine::RunInfo &run) {
   }
 }
 
-TrialLaunch TrialRuns::describe(const engine::RunInfo &run) const {
+TrialLaunch TrialRuns::describe(const engine::RunInfo &run) {
   TrialLaunch launch = trial_launch(run.config, plan_, launcher_.has_gpus());
   launch.trial_id = run.trial_id;
   launch.run_id = run.run_id;
   for (const auto &[name, value] : trial_environment(run, store_directory_))
     launch.environment[name] = value;
+  stand_in_.add_to(launch);
   launch.log_file = logs_.file(run.trial_id, run.run_id);
   return launch;
 }

@@ -15,6 +15,7 @@
 
 #include "core/base/log.h"
 #include "core/engine/lead.h"
+#include "core/launcher/entrypoint.h"
 #include "core/launcher/launcher.h"
 #include "core/launcher/run_logs.h"
 #include "core/launcher/run_policy.h"
@@ -73,7 +74,7 @@ class TrialRuns {
     Clock::time_point kill_at = Clock::time_point::max();
   };
 
-  TrialLaunch describe(const engine::RunInfo &run) const;
+  TrialLaunch describe(const engine::RunInfo &run);
   std::optional<std::string> prepare(const engine::RunInfo &run);
   void add(int64_t trial_id, int64_t run_id);
   void kill(int64_t trial_id, Run &run);
@@ -88,6 +89,7 @@ class TrialRuns {
   std::map<int64_t, Run> runs_;
   std::vector<int64_t> left_;
   bool waits_for_others_ = false;
+  StandIn stand_in_;
 };
 
 }  // namespace det::launcher

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import detcore.compat  # noqa: F401  counting_trial imports determined
+import detcore.compat  # counting_trial imports determined
 import programs
 import pytest
 from conftest import ROOT, Det
@@ -220,6 +220,16 @@ def test_refused_entrypoints(entrypoint: str) -> None:
     assert {**REFUSED, **REFUSED_WHEN_IMPORTED}[entrypoint] in str(refused.value)
 
 
+def test_looking_for_a_class_runs_no_package_of_it(code: Path) -> None:
+    (code / "package" / "inner").mkdir(parents=True)
+    for folder in ("package", "package/inner"):
+        Path(folder, "__init__.py").write_text("raise ImportError('it was run')\n")
+    Path("package/inner/models.py").write_text("class Counting: ...\n")
+    check_entrypoint("package.inner.models:Counting")
+    with pytest.raises(InvalidExperimentException, match="did you mean Counting"):
+        check_entrypoint("package.inner.models:Countin")
+
+
 def test_what_cannot_be_started_is_not(det: Det, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "did you mean Counting?" in det_run("model_def:Countin", 2)
     assert "of the form module:Class" in det_run("model-def:Counting", 2)
@@ -250,3 +260,46 @@ def test_the_command_tells_how_it_is_used() -> None:
     )
     assert (done.returncode, done.stdout) == (2, "") and "of no trial" in done.stderr
     assert str(ROOT) not in done.stderr.replace(str(Path.cwd()), "")
+
+
+SCRIPT = """
+import os
+import determined as det
+with det.core.init() as context:
+    for operation in context.searcher.operations():
+        context.train.report_validation_metrics(operation.length, {"val_loss": 0.5})
+        operation.report_completed(0.5)
+    print("by", det.core.__name__, os.environ["PYTHONPATH"])
+"""
+
+
+@pytest.mark.parametrize(
+    "entrypoint",
+    ["python3 train.py", ["python3", "-u", "train.py"], "sh go.sh", f"{sys.executable} train.py"],
+    ids=["text", "list", "script", "path"],
+)
+def test_a_command_may_run_a_script_that_imports_determined(
+    det: Det, code: Path, entrypoint: Any
+) -> None:
+    (code / "train.py").write_text(SCRIPT)
+    (code / "go.sh").write_text("exec python3 train.py")
+    own = f"PYTHONPATH=/own:{ROOT}/wrappers/python"
+    det_run(entrypoint, environment={"environment_variables": [own]})
+    folder = Path(detcore.compat.__file__).parent / "path"
+    assert f"by detcore.core {folder}:/own:{ROOT}/wrappers/python" in det("logs", "1")
+
+
+def test_a_python_without_detcore_imports_its_own_determined(code: Path) -> None:
+    stand_in = Path(detcore.compat.__file__).parent / "path"
+    (code / "own" / "determined").mkdir(parents=True)
+    (code / "own" / "determined" / "__init__.py").write_text("core = 'its own'")
+
+    def said(*folders: Path) -> str:
+        environment = {**os.environ, "PYTHONPATH": ":".join(map(str, folders))}
+        command = [sys.executable, "-c", "import determined; print(determined.core)"]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        return done.stdout + done.stderr.strip().rpartition("\n")[2]
+
+    assert said(stand_in, code / "own") == "its own\n"
+    assert "has neither determined nor detcore" in said(stand_in)
+    assert said(stand_in, code / "own", ROOT / "wrappers" / "python").startswith("<module 'detcore")

@@ -17,7 +17,7 @@ from detcore.trial._errors import InvalidExperimentException
 from detcore.trial._trial import Trial
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from importlib.machinery import ModuleSpec
 
 _DOTTED = r"[^\W\d]\w*(?:\.[^\W\d]\w*)*"
@@ -88,7 +88,9 @@ def _module_spec(entrypoint: str, module: str) -> ModuleSpec:
         if spec is not None and spec.submodule_search_locations is None:
             spec = None  # in a module there are no others; nor is it run to find that out
             break
-        spec = importlib.util.find_spec(name)
+        folders = None if spec is None else spec.submodule_search_locations
+        # Packages are not run for it, which may take minutes, unless that is the only way.
+        spec = _spec_in(name, folders) or importlib.util.find_spec(name)
         if spec is None:
             break
     if spec is not None:
@@ -100,6 +102,13 @@ def _module_spec(entrypoint: str, module: str) -> ModuleSpec:
         f"there is no module {module} in {folder} or on the path of Python"
         + _suggestion(module.removesuffix(".py"), there),
     )
+
+
+def _spec_in(name: str, folders: Sequence[str] | None) -> ModuleSpec | None:
+    if folders is None or name in sys.modules:
+        return None
+    found = (finder.find_spec(name, folders) for finder in sys.meta_path)
+    return next((spec for spec in found if spec is not None), None)
 
 
 def _names_in(spec: ModuleSpec) -> tuple[set[str], set[str]] | None:

@@ -1,11 +1,32 @@
-"""Found by the children of a program that runs under detcore.compat: they run under it too."""
+"""In the path of programs that detcore.compat or `det run` starts: they run under detcore.compat.
 
+A Python that has no detcore finds the determined that it has itself.
+"""
+
+import os
 import sys
 
-del sys.modules[__name__]
+_NAME = __name__
+_FOLDER = os.path.dirname(os.path.dirname(__file__))
 
-import detcore.compat  # noqa: E402, F401
+del sys.modules[_NAME]
+try:
+    import detcore.compat  # noqa: F401
+except ModuleNotFoundError as _missing:
+    if _missing.name != "detcore":
+        raise
+    sys.path[:] = [folder for folder in sys.path if folder != _FOLDER]
+    try:
+        import determined  # pyright: ignore[reportMissingImports]
+    except ModuleNotFoundError as _neither:
+        if _neither.name != "determined":
+            raise
+        raise ModuleNotFoundError(
+            f"{sys.executable} has neither determined nor detcore, which stands in for it: "
+            "pip install detcore",
+            name="determined",
+        ) from None
+else:
+    import determined  # pyright: ignore[reportMissingImports]
 
-import determined  # noqa: E402  # pyright: ignore[reportMissingImports]
-
-sys.modules[__name__] = determined
+sys.modules[_NAME] = determined
