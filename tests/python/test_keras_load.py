@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import shutil
 import subprocess
 import sys
+import typing
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +20,14 @@ import detcore.compat  # noqa: F401  for code in checkpoints of the original
 import keras_original
 import keras_recorder
 import trial_recorder
-from detcore import core
+from detcore import core, estimator, keras
 from detcore._code import import_from_path
 from detcore.keras import TFKerasTrialContext, load_model_from_checkpoint_path
 from detcore.keras._controller import Controller
 from detcore.trial import Environment, ExperimentConfig, InvalidExperimentException
 from keras_runs import Run, check_same
 from test_keras_traces import FOLDER
+from test_signatures import assert_names
 
 PROGRAM = """
 import os
@@ -169,3 +172,55 @@ def test_checkpoints_of_the_original(
     if "failure" in done:
         raise done["failure"]
     check_same(done, recorded, recorded["events"], version)
+
+
+CACHE, SHUFFLE = "dataset_id dataset_version shuffle", "skip_shuffle_at_epoch_end"
+NAMES: list[tuple[Any, str]] = [
+    (keras.TFKerasTrial, "context"),
+    (
+        keras.TFKerasTrialContext.configure_fit,
+        "verbose class_weight workers use_multiprocessing max_queue_size shuffle validation_steps",
+    ),
+    (keras.TFKerasTrialContext.wrap_dataset, "dataset shard_dataset"),
+    (keras.TFKerasTrialContext.wrap_optimizer, "optimizer"),
+    (keras.TFKerasTrialContext.wrap_model, "model"),
+    (keras.TFKerasTrialContext.from_config, "config"),
+    (keras.SequenceAdapter, "sequence use_multiprocessing workers max_queue_size"),
+    (keras.load_model_from_checkpoint_path, "path tags"),
+    (keras.callbacks.Callback.load_state, "state"),
+    (keras.callbacks.Callback.on_checkpoint_end, "checkpoint_dir"),
+    (
+        keras.callbacks.Callback.on_train_workload_begin,
+        "total_batches_trained batches_requested logs",
+    ),
+    (keras.callbacks.Callback.on_train_workload_end, "total_batches_trained logs"),
+    (estimator.EstimatorTrial, "context"),
+    (estimator.EstimatorTrialContext.wrap_optimizer, "optimizer"),
+    (estimator.EstimatorTrialContext.wrap_dataset, "dataset shard_dataset"),
+    (estimator.EstimatorTrialContext.make_metric, "metric reducer numpy_dtype"),
+    (estimator.EstimatorExperimentalContext.make_metric, "metric reducer numpy_dtype"),
+    (estimator.EstimatorExperimentalContext.cache_train_dataset, CACHE + " " + SHUFFLE),
+    (estimator.EstimatorExperimentalContext.cache_validation_dataset, CACHE),
+    (estimator.MetricReducer.accumulate, "metric"),
+    (estimator.MetricReducer.cross_slot_reduce, "per_slot_metrics"),
+    (estimator.RunHook.on_checkpoint_load, "checkpoint_dir"),
+    (estimator.RunHook.on_checkpoint_end, "checkpoint_dir"),
+    (estimator.init, "config local test context_dir command master_url"),
+    (estimator.load_estimator_from_checkpoint_path, "path tags"),
+]
+
+
+@pytest.mark.parametrize(("function", "names"), NAMES, ids=lambda value: str(value))
+def test_arguments_have_the_names_that_trials_use(function: Any, names: str) -> None:
+    assert_names(function, names)
+
+
+def test_names_of_older_releases() -> None:
+    def found(module: str, name: str) -> Any:
+        return getattr(importlib.import_module(module), name)
+
+    board = found("determined.keras", "TFKerasTensorBoard")
+    assert board is keras.callbacks.TensorBoard
+    assert board(update_freq="batch", profile_batch=0, histogram_freq=1).update_freq == 1
+    receiver = found("determined.estimator", "ServingInputReceiverFn")
+    assert typing.get_args(receiver) == (..., Any)

@@ -6,7 +6,7 @@ from detcore.estimator._load import load_estimator_from_checkpoint_path
 from detcore.estimator._native import EstimatorNativeContext, init
 from detcore.estimator._reducer import MetricReducer
 from detcore.estimator._run_hook import RunHook
-from detcore.estimator._trial import EstimatorTrial
+from detcore.estimator._trial import EstimatorTrial, ServingInputReceiverFn
 
 __all__ = [
     "EstimatorContext",
@@ -16,6 +16,7 @@ __all__ = [
     "EstimatorTrialContext",
     "MetricReducer",
     "RunHook",
+    "ServingInputReceiverFn",
     "init",
     "load_estimator_from_checkpoint_path",
 ]

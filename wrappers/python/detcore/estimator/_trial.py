@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import abc
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from detcore.estimator._context import EstimatorTrialContext
 from detcore.estimator._controller import Controller
 from detcore.trial import Trial
 from detcore.trial._horovod import join_ranks
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+#: Gives a ServingInputReceiver or a TensorServingInputReceiver of tf.estimator.export.
+ServingInputReceiverFn = Callable[..., Any]
 
 
 class EstimatorTrial(Trial):
@@ -40,6 +41,6 @@ class EstimatorTrial(Trial):
     def build_validation_spec(self) -> Any:
         """A `tf.estimator.EvalSpec`, of which the input function, the steps and the hooks count."""
 
-    def build_serving_input_receiver_fns(self) -> dict[str, Callable[..., Any]]:
+    def build_serving_input_receiver_fns(self) -> dict[str, ServingInputReceiverFn]:
         """By name: each checkpoint has a SavedModel for each, in a directory of that name."""
         return {}

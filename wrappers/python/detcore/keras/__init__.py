@@ -6,12 +6,14 @@ from detcore.keras._data import ArrayLike, InputData
 from detcore.keras._load import load_model_from_checkpoint_path
 from detcore.keras._sequence_adapter import SequenceAdapter
 from detcore.keras._trial import TFKerasTrial
+from detcore.keras.callbacks import TensorBoard as TFKerasTensorBoard
 
 __all__ = [
     "ArrayLike",
     "InputData",
     "SequenceAdapter",
     "TFKerasExperimentalContext",
+    "TFKerasTensorBoard",
     "TFKerasTrial",
     "TFKerasTrialContext",
     "callbacks",
