@@ -6,13 +6,6 @@ using namespace nn;
 
 namespace {
 
-// Variances, the last of the inputs, are above zero.
-void fill_with_variances(size_t input, const Array &array) {
-  fill_randomly(array, 17 + input);
-  if (array.shape().size() != 1) return;
-  for (float &value : array.elements()) value += 2;
-}
-
 BatchNormalizationOp batch_normalization(size_t axis, bool is_training) {
   BatchNormalizationOp op;
   op.axis = axis;

@@ -22,6 +22,7 @@ struct OperationCase {
   std::vector<bool> is_differentiable = {};
   // How far results of back ends may be from each other, as a part of the largest.
   double tolerance = 1e-5;
+  double least = 1e-3;  // results smaller than this are compared as if they were as large
 };
 
 using OperationCases = std::vector<OperationCase>;
@@ -37,6 +38,7 @@ OperationCases embedding_cases();
 OperationCase long_embedding();  // for which looking at all pairs of places takes long
 OperationCases loss_cases();
 OperationCases normalization_cases();
+OperationCases odd_cases();  // many, which are tried apart
 OperationCases pooling_cases();
 OperationCases recurrent_cases();
 OperationCases resizing_cases();
@@ -46,5 +48,9 @@ inline nn::ArrayType ints(nn::Shape shape) { return {std::move(shape), nn::Dtype
 
 // The same numbers for one seed, between -1 and 1.
 void fill_randomly(const nn::Array &array, uint64_t seed);
+// No two numbers are near each other: the larger stays the larger for a small step.
+void fill_with_distances(size_t input, const nn::Array &array);
+// Variances, which are of one axis, are above zero.
+void fill_with_variances(size_t input, const nn::Array &array);
 
 }  // namespace det::test

@@ -23,13 +23,6 @@ Window dilated(Window window) {
   return window;
 }
 
-// No two numbers are near each other: the larger stays the larger for a small step.
-void fill_with_distances(size_t, const Array &array) {
-  const auto values = array.elements();
-  for (size_t i = 0; i < values.size(); ++i)
-    values[i] = static_cast<float>((i * 37) % 101) / 50 - 1;
-}
-
 }  // namespace
 
 OperationCases convolution_cases() {

@@ -58,11 +58,16 @@ class OnednnConvolution : public ReferenceKernel<ConvolutionOp> {
     auto prepared = describe(x_, y_);
     return is_slow(prepared) ? describe(any_layout(x_), any_layout(y_)) : prepared;
   }
-  // Of so few channels that laying out the results takes less than filling vectors up with zeros.
+  // Of so few channels laying out the results takes less than filling vectors up with zeros. And a
+  // kernel of one pixel with strides first gathers the pixels that count, in whole blocks of
+  // channels: where channels are last and fewer than a block, oneDNN 2.6 writes behind its memory.
   template <class Describe>
-  auto in_best_layout_of_few(const Describe &describe) const {
+  auto in_best_layout_of_kernel(const Describe &describe) const {
+    constexpr Window::Sizes one{1, 1};
     const bool has_few_channels = op_.groups == 1 && input(0).shape()[3] < few_channels;
-    return has_few_channels ? describe(any_layout(x_), any_layout(y_)) : in_best_layout(describe);
+    const bool gathers = op_.window.size == one && op_.window.strides != one;
+    return has_few_channels || gathers ? describe(any_layout(x_), any_layout(y_))
+                                       : in_best_layout(describe);
   }
 
  public:
@@ -148,7 +153,7 @@ class OnednnConvolution : public ReferenceKernel<ConvolutionOp> {
   }
 
   void prepare_of_kernel(const dnnl::convolution_forward::primitive_desc &plain) {
-    const auto prepared = in_best_layout_of_few([&](const MemoryDesc &x, const MemoryDesc &y) {
+    const auto prepared = in_best_layout_of_kernel([&](const MemoryDesc &x, const MemoryDesc &y) {
       return describe_convolution_of_kernel(context_->engine, shape_, x, any_layout(kernel_), bias_,
                                             y, plain, usual_attributes());
     });
