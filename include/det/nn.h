@@ -85,13 +85,14 @@ typedef struct det_nn_batch {
   size_t struct_size;               /**< sizeof(det_nn_batch). */
   const det_tensor *inputs;         /**< One for each input of the model. */
   const det_tensor *truths;         /**< One for each result that has a loss. */
-  const det_tensor *sample_weights; /**< NULL, or as many: a number for each record. */
+  const det_tensor *sample_weights; /**< NULL, or as many: a number for each record, or
+                                         for each step or place of its result. */
   size_t input_count;               /**< Of `inputs`. */
   size_t result_count;              /**< Of `truths`, and of `sample_weights`. */
-  const double *class_weights;      /**< NULL, or how much records of each class count, from class 0
-                                         on: multiplied into their sample weights. For models of one
-                                         result, whose labels are numbers, or of several numbers the
-                                         place of the largest. */
+  const double *class_weights;      /**< NULL, or how much each class counts, from class 0 on:
+                                         multiplied into the sample weights. For models of one result.
+                                         Labels are numbers, or along the last axis the place of the
+                                         largest; each step of a sequence has its own. */
   size_t class_count;               /**< Of `class_weights`. */
 } det_nn_batch;
 

@@ -37,7 +37,7 @@ class LossOf {
     nn::copy_elements(x, executable_->fed(0), "x");
     nn::copy_elements(truth, executable_->fed(1), "what is true");
     if (weights != nullptr) nn::copy_elements(*weights, executable_->fed(2), "weights");
-    loss_->check(executable_->fed(1), type);
+    loss_->check(executable_->fed(1), truth, type);
   }
 
   // Where nothing is reduced it is the sum that is made smaller.

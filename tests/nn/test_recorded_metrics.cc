@@ -1,4 +1,6 @@
 // Metrics against those of Keras: tests/data/nn/metrics.
+#include <cmath>
+
 #include "core/base/error.h"
 #include "tests/cmocka.h"
 #include "tests/expect_error.h"
@@ -130,6 +132,66 @@ void test_wrong_metrics_are_refused(void **) {
   refuse("MeanIoU", {{"num_classes", 3}, {"sparse_y_true", false}}, "for one of the truth", rows);
 }
 
+// Names as those of Keras, which a searcher looks for.
+void test_metrics_are_named_as_keras_names_them(void **) {
+  const nn::ArrayType column{{4, 1}, nn::Dtype::f32};
+  const auto name_of = [&](const Json &metric) {
+    return nn::make_metric(metric, column, column)->names().at(0);
+  };
+  const auto of_class = [](const char *name, Json config = Json::object()) {
+    return Json{{"class_name", name}, {"config", std::move(config)}};
+  };
+  const std::pair<Json, const char *> expected[] = {
+      {"AUC", "auc"},
+      {"Precision", "precision"},
+      {"TruePositives", "true_positives"},
+      {"MeanSquaredError", "mean_squared_error"},
+      {"KLDivergence", "kullback_leibler_divergence"},
+      {"LogCoshError", "logcosh"},
+      {"mse", "mse"},
+      {"MSE", "MSE"},
+      {"acc", "acc"},
+      {"Accuracy", "Accuracy"},
+      {of_class("Precision"), "precision"},
+      {of_class("AUC", {{"name", nullptr}}), "auc"},
+      {of_class("AUC", {{"name", "area"}}), "area"},
+      {of_class("BinaryIoU"), "binary_io_u"},
+      {of_class("RootMeanSquaredError"), "root_mean_squared_error"},
+      {of_class("Precision", {{"thresholds", {0.5, 0.9}}}), "precision_at_0.5"},
+  };
+  for (const auto &[metric, name] : expected) assert_string_equal(name_of(metric).c_str(), name);
+}
+
+void test_values_that_metrics_are_not_told_of(void **) {
+  const nn::ArrayType column{{2, 2}, nn::Dtype::f32};
+  const auto refused = [&](const Json &metric, std::vector<float> is, std::vector<float> seems) {
+    const Array truth(column), prediction(column);
+    std::copy(is.begin(), is.end(), truth.data());
+    std::copy(seems.begin(), seems.end(), prediction.data());
+    const auto made = nn::make_metric(metric, column, column);
+    assert_true(made->limits_values());
+    return expect_error(Code::invalid, [&] { made->check_values(truth, prediction); });
+  };
+  const std::string end = ", and must be from 0 to 1; end the model with a sigmoid or a softmax";
+  assert_string_equal(refused("AUC", {1, 0, 1, 0}, {0.5F, 0, 4, -3}).c_str(),
+                      ("computing the metric 'auc': the prediction of record 1 is 4.0" + end +
+                       ", or say \"from_logits\": true")
+                          .c_str());
+  assert_string_equal(
+      refused("Recall", {1, 0, 1, 0}, {-0.25F, 0, 1, 1}).c_str(),
+      ("computing the metric 'recall': the prediction of record 0 is -0.25" + end).c_str());
+  assert_true(contains(refused("Precision", {1, 0, 1, 0}, {0, 0, 1, NAN}), "record 1 is NaN"));
+  assert_string_equal(refused("AUC", {1, 0, 1, NAN}, {0, 0, 1, 0}).c_str(),
+                      "computing the metric 'auc': the label of record 1 is NaN");
+  const Json binary{{"class_name", "BinaryIoU"}, {"config", Json::object()}};
+  assert_string_equal(refused(binary, {NAN, 0, 1, 0}, {0, 0, 1, 0}).c_str(),
+                      "computing the metric 'binary_io_u': the label of record 0 is NaN");
+  const Json logits{{"class_name", "AUC"}, {"config", {{"from_logits", true}}}};
+  const Array truth(column), prediction(column);
+  std::fill_n(prediction.data(), 4, 7.0F);
+  nn::make_metric(logits, column, column)->check_values(truth, prediction);
+}
+
 // A prediction that is none of the classes is a miss of its own, and a truth that is none is not
 // counted.
 void test_classes_that_there_are_not(void **) {
@@ -154,6 +216,8 @@ int test_recorded_metrics() {
       cmocka_unit_test(test_ties_are_among_the_largest),
       cmocka_unit_test(test_the_first_of_ties_are_positive),
       cmocka_unit_test(test_wrong_metrics_are_refused),
+      cmocka_unit_test(test_metrics_are_named_as_keras_names_them),
+      cmocka_unit_test(test_values_that_metrics_are_not_told_of),
       cmocka_unit_test(test_classes_that_there_are_not),
   };
   return cmocka_run_group_tests_name("recorded_metrics", tests, nullptr, nullptr);

@@ -123,6 +123,52 @@ void test_classes_that_there_are_not_are_refused(void **) {
       refuse("mse", layer(metric, {{"class_id", class_id}}));
 }
 
+// A metric that counts columns is told of other ones only if it has room for them.
+void test_later_batches_of_other_columns_fit_or_are_refused(void **) {
+  const Json described =
+      sequential(Json::array({layer("InputLayer", {{"batch_input_shape", {nullptr, nullptr}}}),
+                              layer("Activation", {{"activation", "sigmoid"}})}));
+  const auto columns = [](int64_t count) {
+    return Batch{{Array(floats({2, count}))}, {Array(floats({2, count}))}, {}};
+  };
+  const std::pair<Json, int64_t> others[] = {
+      {layer("AUC", {{"multi_label", true}, {"num_labels", 3}}), 4},
+      {layer("AUC", {{"label_weights", {1, 2, 3}}}), 4},
+      {layer("AUC", {{"multi_label", true}, {"num_labels", 3}}), 2},
+      {layer("Precision", {{"top_k", 3}}), 2},
+      {layer("Recall", {{"class_id", 2}}), 2},
+      {layer("OneHotMeanIoU", {{"num_classes", 3}}), 4},
+  };
+  for (const auto &[metric, other] : others) {
+    Model model(described, {1, "reference"});
+    model.compile({{"loss", "mse"}, {"metrics", Json::array({metric})}});
+    model.test_on_batch(columns(3));
+    const std::vector<double> before = model.metrics();
+    const std::string told =
+        expect_error(Code::invalid, [&, other = other] { model.test_on_batch(columns(other)); });
+    if (!contains(told, "computing the metric") || !contains(told, "the prediction has"))
+      fail_msg("%s", told.c_str());
+    assert_true(model.metrics() == before);
+    model.test_on_batch(columns(3));
+  }
+}
+
+void test_a_step_whose_metric_is_refused_has_not_been(void **) {
+  Model model(sequential(Json::array({layer("InputLayer", {{"batch_input_shape", {nullptr, 1}}}),
+                                      layer("BatchNormalization", Json::object())})),
+              {1, "reference"});
+  model.compile({{"optimizer", "sgd"}, {"loss", "mse"}, {"metrics", Json::array({"AUC", "AUC"})}});
+  assert_true(model.metric_names() == (std::vector<std::string>{"loss", "auc", "auc_1"}));
+  Batch batch{{Array(floats({2, 1}))}, {Array(floats({2, 1}))}, {}};
+  batch.inputs[0].data()[1] = 4;
+  const std::string told = expect_error(Code::invalid, [&] { model.train_on_batch(batch); });
+  assert_true(contains(told, "the metric 'auc': the prediction of record 0 is -"));
+  assert_int_equal(model.steps(), 0);
+  for (const nn::Weight &weight : model.weights().all())
+    assert_true(weight.value.data()[0] ==
+                (contains(weight.name, "mean") || contains(weight.name, "beta") ? 0 : 1));
+}
+
 }  // namespace
 }  // namespace det::test
 
@@ -135,6 +181,8 @@ int test_refused_batches() {
       cmocka_unit_test(test_a_stopped_step_has_not_been),
       cmocka_unit_test(test_results_are_those_of_the_last_batch_that_was_taken),
       cmocka_unit_test(test_classes_that_there_are_not_are_refused),
+      cmocka_unit_test(test_later_batches_of_other_columns_fit_or_are_refused),
+      cmocka_unit_test(test_a_step_whose_metric_is_refused_has_not_been),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

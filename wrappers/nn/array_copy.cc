@@ -9,6 +9,7 @@
 
 #include "core/base/error.h"
 #include "core/base/half.h"
+#include "core/base/json.h"
 
 namespace det::nn {
 
@@ -92,7 +93,40 @@ bool convert_to(const Array &from, const Array &to) {
   }
 }
 
+template <class Number>
+std::string number_text(Number value) {
+  std::string text;
+  append_number(text, static_cast<double>(value));
+  return text;
+}
+
 }  // namespace
+
+std::string element_text(const Array &array, size_t index) {
+  const auto at = [&]<class Number>(Number) {
+    return static_cast<const Number *>(array.raw())[index];
+  };
+  switch (array.dtype()) {
+    case Dtype::f32:
+      return number_text(at(float{}));
+    case Dtype::f64:
+      return number_text(at(double{}));
+    case Dtype::f16:
+      return number_text(from_half(at(uint16_t{})));
+    case Dtype::bf16:
+      return number_text(from_bf16(at(uint16_t{})));
+    case Dtype::i64:
+      return std::to_string(at(int64_t{}));
+    default: {
+      const Array one({{1}, Dtype::i32});
+      const size_t bytes = tensors::bits_of(array.dtype()) / 8;
+      copy_elements(Array::borrowed({{1}, array.dtype()},
+                                    static_cast<std::byte *>(array.raw()) + index * bytes),
+                    one, "an element");
+      return std::to_string(one.data<int32_t>()[0]);
+    }
+  }
+}
 
 void copy_elements(const Array &from, const Array &to, std::string_view what,
                    std::string_view name) {

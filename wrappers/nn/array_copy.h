@@ -1,6 +1,7 @@
 // Batches into the arrays of a plan.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "wrappers/nn/array.h"
@@ -13,5 +14,8 @@ namespace det::nn {
 // types.
 void copy_elements(const Array &from, const Array &to, std::string_view what,
                    std::string_view name = {});
+
+// An element as a text, in errors: "3", "0.5" or "NaN".
+std::string element_text(const Array &array, size_t index);
 
 }  // namespace det::nn

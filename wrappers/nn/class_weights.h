@@ -3,14 +3,14 @@
 
 #include <span>
 
-#include "wrappers/nn/model.h"
+#include "wrappers/nn/losses/loss.h"
 
 namespace det::nn {
 
-// Gives each record of a batch the weight of its class, from class 0 on, times the one that it has.
-// A class is a number, or the place of the largest of several. `room` has the weights as long as
-// the batch is used. Throws Code::invalid for a batch of several results and for what is no class
-// of these; the batch is then as before.
-void weigh_classes(Batch &batch, std::span<const double> weights, std::vector<float> &room);
+// Multiplies the weight of each row of what is compared by that of its class, from class 0 on. A
+// class is a number, or the place of the largest of several. `truth` is what the loss compares
+// with. Throws Code::invalid for what is no class of these.
+void weigh_classes(const Array &truth, const Loss &loss, std::span<const double> weights,
+                   const Array &rows);
 
 }  // namespace det::nn

@@ -85,17 +85,32 @@ Model::Compiled::Compiled(const Json &options, const std::vector<std::string> &r
   fields.finish();
 }
 
-void Model::Compiled::make_metrics(const std::function<ArrayType(size_t result)> &type_of) {
+ArrayType Model::Compiled::truth_of(size_t compared, const ArrayType &prediction) const {
+  return objective.losses[compared]->truth_for(prediction);
+}
+
+void Model::Compiled::make_metrics(const std::function<const ArrayType &(size_t result)> &type_of) {
+  const auto is_known = [&](size_t i) { return predictions_[i] == type_of(objective.results[i]); };
+  bool are_known = has_metrics_;
+  for (size_t i = 0; are_known && i < compared_.size(); ++i) are_known = is_known(i);
+  if (are_known) return;
+  std::vector<ArrayType> predictions;
+  for (const size_t result : objective.results) predictions.push_back(type_of(result));
+  for (const Gathered &one : gathered_)
+    one.metric->check(truth_of(one.compared, predictions[one.compared]), predictions[one.compared]);
+  predictions_ = std::move(predictions);
   if (has_metrics_) return;
   std::vector<Gathered> made;
   std::vector<Told> told;
+  bool limits_values = false;
   for (size_t i = 0; i < compared_.size(); ++i) {
-    const ArrayType prediction = type_of(objective.results[i]);
-    const ArrayType truth = objective.losses[i]->truth_for(prediction);
+    const ArrayType &prediction = predictions_[i];
+    const ArrayType truth = truth_of(i, prediction);
     for (const bool is_weighted : {false, true})
       for (const Json &named : (is_weighted ? named_weighted_metrics_ : named_metrics_)[i]) {
         made.push_back({i, is_weighted, make_metric(named, truth, prediction)});
         const Metric &metric = *made.back().metric;
+        limits_values = limits_values || metric.limits_values();
         const std::vector<std::string> names = metric.names();
         for (size_t k = 0; k < names.size(); ++k)
           told.push_back({&metric, k, told_name(told, made.back(), names[k])});
@@ -103,15 +118,27 @@ void Model::Compiled::make_metrics(const std::function<ArrayType(size_t result)>
   }
   gathered_ = std::move(made);
   told_ = std::move(told);
+  limits_values_ = limits_values;
   has_metrics_ = true;
 }
 
 std::string Model::Compiled::told_name(const std::vector<Told> &told, const Gathered &one,
                                        const std::string &name) const {
   const std::string whose = has_several_ ? compared_[one.compared] + "_" : "";
-  const bool is_taken = std::any_of(told.begin(), told.end(),
-                                    [&](const Told &other) { return other.name == whose + name; });
-  return whose + (one.is_weighted && is_taken ? "weighted_" : "") + name;
+  const auto is_taken = [&](const std::string &wanted) {
+    return std::any_of(told.begin(), told.end(),
+                       [&](const Told &other) { return other.name == wanted; });
+  };
+  const std::string usual =
+      whose + (one.is_weighted && is_taken(whose + name) ? "weighted_" : "") + name;
+  std::string unused = usual;
+  for (int number = 1; is_taken(unused); ++number) unused = usual + "_" + std::to_string(number);
+  return unused;
+}
+
+void Model::Compiled::check_values(const Plan &plan) const {
+  for (const Gathered &one : gathered_)
+    one.metric->check_values(plan.truth(one.compared), plan.compared(one.compared));
 }
 
 void Model::Compiled::gather(const Plan &plan) {
@@ -123,7 +150,7 @@ void Model::Compiled::gather(const Plan &plan) {
   for (const Gathered &one : gathered_)
     one.metric->update(
         plan.truth(one.compared), plan.compared(one.compared),
-        one.is_weighted && plan.key().has_weights ? plan.weights(one.compared) : Array());
+        one.is_weighted && plan.has_weights() ? plan.weights(one.compared) : Array());
 }
 
 void Model::Compiled::reset() {

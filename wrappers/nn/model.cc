@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "core/base/error.h"
 #include "core/base/json.h"
 #include "wrappers/nn/array_copy.h"
+#include "wrappers/nn/class_weights.h"
 #include "wrappers/nn/compiled.h"
 #include "wrappers/nn/model_summary.h"
 #include "wrappers/nn/numeric_check.h"
@@ -46,6 +48,32 @@ std::optional<std::vector<Shape>> shapes_for_weights(const Graph &graph) {
   return {};
 }
 
+// But for sizes of 1 at the end.
+size_t axes_of(const Shape &shape) {
+  size_t axes = shape.size();
+  while (axes > 1 && shape[axes - 1] == 1) --axes;
+  return axes;
+}
+
+// Classes are weighed row by row.
+void find_weight_axes(const Batch &batch, size_t results, std::vector<size_t> &axes) {
+  axes.clear();
+  if (!batch.class_weights.empty()) return axes.assign(results, std::numeric_limits<size_t>::max());
+  for (const Array &weights : batch.weights) axes.push_back(axes_of(weights.shape()));
+  if (!axes.empty()) axes.resize(results, 1);
+}
+
+// Where weights of records are wanted for each row, that of its record.
+void copy_weights(const Array &from, const Array &to) {
+  const char *const what = "the array of the weights of records";
+  const auto records = static_cast<size_t>(to.shape()[0]);
+  if (from.size() != records || to.size() == records) return copy_elements(from, to, what);
+  const size_t rows = to.size() / records;
+  copy_elements(from, Array({{to.shape()[0]}, Dtype::f32}, to, 0), what);
+  const auto weights = to.elements();
+  for (size_t row = weights.size(); row-- > 0;) weights[row] = weights[row / rows];
+}
+
 }  // namespace
 
 Model::Model(const Json &described, const ModelOptions &options)
@@ -66,8 +94,9 @@ void Model::compile(const Json &options) {
   if (is_built()) optimizer.attach(weights_, *backend_);
   if (const auto inputs = graph_->input_shapes(2); inputs && is_built()) {
     const Program program = prediction_program(*inputs);
-    compiled->make_metrics(
-        [&](size_t result) { return program.values[program.results[result]].type; });
+    compiled->make_metrics([&](size_t result) -> const ArrayType & {
+      return program.values[program.results[result]].type;
+    });
   }
   compiled_ = std::move(compiled);
   plans_.clear();
@@ -133,7 +162,8 @@ void Model::check_built() const {
 Optimizer &Model::optimizer() { return *compiled().optimizer; }
 const Optimizer &Model::optimizer() const { return *compiled().optimizer; }
 
-Plan &Model::plan_for(Mode mode, const std::vector<Array> &inputs, bool has_weights) {
+Plan &Model::plan_for(Mode mode, const std::vector<Array> &inputs,
+                      const std::vector<size_t> &weight_axes) {
   if (inputs.size() != graph_->inputs().size())
     throw Error(Code::invalid, "giving a batch of " + std::to_string(inputs.size()) +
                                    " arrays to the model '" + graph_->name() + "': it takes " +
@@ -144,13 +174,13 @@ Plan &Model::plan_for(Mode mode, const std::vector<Array> &inputs, bool has_weig
                                      "': its input '" + graph_->inputs()[i].name + "' is " +
                                      text_of(inputs[i].shape()));
   const auto known = std::find_if(plans_.begin(), plans_.end(), [&](const auto &plan) {
-    return plan->key().fits(mode, inputs, has_weights);
+    return plan->key().fits(mode, inputs, weight_axes);
   });
   if (known != plans_.end()) {
     std::rotate(plans_.begin(), known, known + 1);
     return *plans_.front();
   }
-  PlanKey key{mode, {}, has_weights};
+  PlanKey key{mode, {}, weight_axes};
   for (const Array &input : inputs) key.inputs.push_back(input.shape());
   const Objective *objective = mode == Mode::predict ? nullptr : &compiled().objective;
   const bool was_built = is_built();
@@ -164,7 +194,8 @@ Plan &Model::plan_for(Mode mode, const std::vector<Array> &inputs, bool has_weig
 Plan &Model::load(Mode mode, const Batch &batch) {
   Compiled &now = compiled();
   FirstBatch first(*this);
-  Plan &plan = plan_for(mode, batch.inputs, !batch.weights.empty());
+  find_weight_axes(batch, now.compared().size(), weight_axes_);
+  Plan &plan = plan_for(mode, batch.inputs, weight_axes_);
   for (size_t i = 0; i < batch.inputs.size(); ++i)
     copy_elements(batch.inputs[i], plan.input(i), "the input", graph_->inputs()[i].name);
   const std::vector<std::string> &names = now.compared();
@@ -176,19 +207,26 @@ Plan &Model::load(Mode mode, const Batch &batch) {
                                    " results with a loss");
   for (size_t i = 0; i < names.size(); ++i) {
     copy_elements(batch.truths[i], plan.truth(i), "the array to compare with", names[i]);
-    now.objective.losses[i]->check(plan.truth(i), plan.compared(i).type());
-    if (!batch.weights.empty())
-      copy_elements(batch.weights[i], plan.weights(i), "the array of the weights of records");
+    now.objective.losses[i]->check(plan.truth(i), batch.truths[i], plan.compared(i).type());
+    if (!batch.weights.empty()) copy_weights(batch.weights[i], plan.weights(i));
+  }
+  if (!batch.class_weights.empty()) {
+    if (names.size() != 1)
+      throw Error(Code::invalid,
+                  "weighting classes: there is one result, not " + std::to_string(names.size()));
+    if (batch.weights.empty()) std::ranges::fill(plan.weights(0).elements(), 1.0F);
+    weigh_classes(plan.truth(0), *now.objective.losses[0], batch.class_weights, plan.weights(0));
   }
   plan.executable().check_fed();
-  now.make_metrics([&](size_t result) { return plan.prediction(result).type(); });
+  now.make_metrics(
+      [&](size_t result) -> const ArrayType & { return plan.prediction(result).type(); });
   first.take();
   return plan;
 }
 
 bool Model::compute_gradients(Plan &plan) {
-  const bool can_be_stopped =
-      observer_.on_gradient || observer_.on_step || compiled_->checks_numerics;
+  const bool looks = compiled_->checks_numerics || compiled_->limits_values();
+  const bool can_be_stopped = observer_.on_gradient || observer_.on_step || looks;
   if (can_be_stopped) {
     backend_->synchronize();
     weights_.keep_others();
@@ -196,10 +234,11 @@ bool Model::compute_gradients(Plan &plan) {
   ++state_->step;
   try {
     plan.executable().start_gradients(observer_.on_gradient);
-    if (!observer_.on_step && !compiled_->checks_numerics) return true;
+    if (!observer_.on_step && !looks) return true;
     backend_->synchronize();
     const bool is_applied = !observer_.on_step || observer_.on_step();
     check_numerics(plan);
+    compiled_->check_values(plan);
     return is_applied;
   } catch (...) {
     const bool is_at_rest = rests();
@@ -255,14 +294,16 @@ void Model::train_on_batch(const Batch &batch) {
 void Model::test_on_batch(const Batch &batch) {
   Plan &plan = load(Mode::test, batch);
   plan.executable().forward();
+  if (compiled_->limits_values()) backend_->synchronize();
   check_numerics(plan);
+  compiled_->check_values(plan);
   computed_ = plans_.front();
   compiled_->gather(plan);
 }
 
 std::vector<Array> Model::predict_on_batch(const std::vector<Array> &inputs) {
   FirstBatch first(*this);
-  Plan &plan = plan_for(Mode::predict, inputs, false);
+  Plan &plan = plan_for(Mode::predict, inputs, {});
   for (size_t i = 0; i < inputs.size(); ++i)
     copy_elements(inputs[i], plan.input(i), "the input", graph_->inputs()[i].name);
   plan.executable().check_fed();

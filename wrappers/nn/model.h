@@ -23,7 +23,9 @@ struct ModelOptions {
 struct Batch {
   std::vector<Array> inputs;
   std::vector<Array> truths;   // one for each result that has a loss
-  std::vector<Array> weights;  // of the records; none, or as many
+  std::vector<Array> weights;  // of the records, or of each row of the result; none, or as many
+  // How much each class counts, from class 0 on, beside those; of a single result.
+  std::span<const double> class_weights = {};
 };
 
 // Used by one thread at a time. A call that fails because of what it was given has changed nothing.
@@ -100,7 +102,8 @@ class Model {
 
   class FirstBatch;
 
-  Plan &plan_for(Mode mode, const std::vector<Array> &inputs, bool has_weights);
+  Plan &plan_for(Mode mode, const std::vector<Array> &inputs,
+                 const std::vector<size_t> &weight_axes);
   Plan &load(Mode mode, const Batch &batch);
   // Of the loaded plan, as one step that is whole or has not been. Says whether the gradients are
   // to be applied.
@@ -110,6 +113,7 @@ class Model {
   bool rests() const;
   // Of what a plan has computed, where the model was compiled so.
   void check_numerics(const Plan &plan);
+  std::vector<size_t> weight_axes_;  // of the batch that comes: its room is used again
   Compiled &compiled() const;
 
   const std::shared_ptr<Graph> graph_;

@@ -111,7 +111,7 @@ std::string find_not_finite(const Plan &plan, float loss_scale, const Graph &gra
   for (size_t i = 0; i < objective.results.size(); ++i) {
     const std::string name = "'" + graph.result_names()[objective.results[i]] + "'";
     take(plan.truth(i), watched.truth(i), "what " + name + " is compared with");
-    if (plan.key().has_weights)
+    if (plan.has_weights())
       take(plan.weights(i), watched.weights(i), "the weight of a record of " + name);
   }
   for (const Weight &weight : weights.all())

@@ -6,8 +6,9 @@
 
 namespace det::nn {
 
-bool PlanKey::fits(Mode wanted, const std::vector<Array> &arrays, bool weights) const {
-  return mode == wanted && has_weights == weights &&
+bool PlanKey::fits(Mode wanted, const std::vector<Array> &arrays,
+                   const std::vector<size_t> &axes_of_weights) const {
+  return mode == wanted && weight_axes == axes_of_weights &&
          std::equal(inputs.begin(), inputs.end(), arrays.begin(), arrays.end(),
                     [](const Shape &shape, const Array &array) { return shape == array.shape(); });
 }
@@ -25,9 +26,9 @@ Plan::Plan(const PlanKey &key, const Graph &graph, const Objective *objective, W
     for (size_t i = 0; i < compared_.size(); ++i)
       truths.push_back(
           builder.feed(objective->losses.at(i)->truth_for(builder.type(results[compared_[i]]))));
-    for (size_t i = 0; key.has_weights && i < compared_.size(); ++i)
-      batch_weights.push_back(
-          builder.feed({{builder.shape(results[compared_[i]]).at(0)}, Dtype::f32}));
+    for (size_t i = 0; has_weights() && i < compared_.size(); ++i)
+      batch_weights.push_back(builder.feed(objective->losses[i]->weights_for(
+          builder.shape(results[compared_[i]]), key.weight_axes.at(i))));
     std::optional<Value> total, told_total;
     const auto add_to = [&](std::optional<Value> &sum, Value one, float by) {
       const Value part = by == 1 ? one : builder.add(ScaleOp{by}, {one});
@@ -40,7 +41,7 @@ Plan::Plan(const PlanKey &key, const Graph &graph, const Objective *objective, W
       const Value prediction = results[compared_[i]];
       const Value one =
           loss_function.add(builder, truths[i], prediction,
-                            key.has_weights ? std::optional(batch_weights[i]) : std::nullopt);
+                            has_weights() ? std::optional(batch_weights[i]) : std::nullopt);
       results.push_back(loss_function.told(builder, one, prediction));
       const auto by = static_cast<float>(objective->loss_weights.at(i));
       add_to(total, one, by);

@@ -18,10 +18,13 @@ enum class Mode { predict, test, train };
 struct PlanKey {
   Mode mode = Mode::predict;
   std::vector<Shape> inputs;
-  bool has_weights = false;
+  // Of the weights of each result that is compared; empty: there are none. More than it has are all
+  // axes of its rows.
+  std::vector<size_t> weight_axes = {};
 
   // Whether it is that of such a batch; asked at every step.
-  bool fits(Mode wanted, const std::vector<Array> &arrays, bool weights) const;
+  bool fits(Mode wanted, const std::vector<Array> &arrays,
+            const std::vector<size_t> &axes_of_weights) const;
 };
 
 // What results of the graph are compared with: a loss, and how much it counts. Results without one
@@ -43,6 +46,7 @@ class Plan {
   const Executable &executable() const { return *executable_; }
   Executable &executable() { return *executable_; }
 
+  bool has_weights() const { return !key_.weight_axes.empty(); }
   // Where the arrays of a batch are put; truths and weights as the objective counts.
   const Array &input(size_t i) const { return executable_->fed(i); }
   const Array &truth(size_t i) const { return executable_->fed(key_.inputs.size() + i); }

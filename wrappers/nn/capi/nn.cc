@@ -5,7 +5,6 @@
 #include "capi/guard.h"
 #include "core/base/json.h"
 #include "wrappers/nn/capi/batch_argument.h"
-#include "wrappers/nn/class_weights.h"
 #include "wrappers/nn/files/model_files.h"
 #include "wrappers/nn/files/onnx_writer.h"
 #include "wrappers/nn/model.h"
@@ -26,7 +25,6 @@ struct det_nn_model {
 
   det::nn::Model impl;
   det::nn::Batch batch;  // of the last call: its room is used again
-  std::vector<float> class_room;
   std::vector<std::string> metric_names;
   Lent weights, state, results;
 };
@@ -39,8 +37,7 @@ using det::nn::Array;
 const det::nn::Batch &borrowed_batch(det_nn_model &model, const det_nn_batch *given) {
   const det_nn_batch batch = read_batch(given);
   borrow_batch(batch, model.batch);
-  if (batch.class_count > 0)
-    weigh_classes(model.batch, {batch.class_weights, batch.class_count}, model.class_room);
+  model.batch.class_weights = {batch.class_weights, batch.class_count};
   return model.batch;
 }
 

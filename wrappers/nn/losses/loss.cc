@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "wrappers/nn/array_copy.h"
 #include "wrappers/nn/keras_fields.h"
 #include "wrappers/nn/layers/last_axes.h"
 #include "wrappers/nn/losses/named_losses.h"
@@ -48,16 +49,25 @@ class SparseCategoricalCrossentropy : public Loss {
     return {rows, Dtype::i32};
   }
 
-  void check(const Array &truth, const ArrayType &prediction) const override {
+  void check(const Array &truth, const Array &given, const ArrayType &prediction) const override {
     const int64_t classes = prediction.shape.back();
     const auto labels = truth.elements<int32_t>();
-    for (size_t i = 0; i < labels.size(); ++i)
-      if ((labels[i] < 0 || labels[i] >= classes) && labels[i] != ignored_label_)
-        throw Error(Code::invalid, "comparing with the labels of a batch: that of record " +
-                                       std::to_string(i) + " is " + std::to_string(labels[i]) +
-                                       "; the prediction has the classes 0 to " +
-                                       std::to_string(classes - 1));
+    const auto refuse = [&](size_t i, const std::string &why) {
+      const size_t of_record = labels.size() / static_cast<size_t>(truth.shape()[0]);
+      throw Error(Code::invalid, "comparing with the labels of a batch: that of record " +
+                                     std::to_string(i / of_record) + " is " +
+                                     element_text(given, i) + why);
+    };
+    for (size_t i = 0; i < labels.size(); ++i) {
+      if (labels[i] >= 0 && labels[i] < classes) continue;
+      const std::string text = element_text(given, i);
+      if (text == "NaN") refuse(i, ", which is no class");
+      if (counts(labels[i]))
+        refuse(i, "; the prediction has the classes 0 to " + std::to_string(classes - 1));
+    }
   }
+
+  bool counts(int32_t label) const override { return label != ignored_label_; }
 
   Value add(ProgramBuilder &builder, Value truth, Value prediction,
             std::optional<Value> weights) const override {
@@ -133,6 +143,14 @@ class FunctionLoss : public Loss {
 };
 
 }  // namespace
+
+ArrayType Loss::weights_for(const Shape &prediction, size_t axes) const {
+  const bool has_last = axis_ == -1 || axis_ + 1 == static_cast<int64_t>(prediction.size());
+  const size_t most = has_last ? std::max<size_t>(prediction.size(), 2) - 1 : 1;
+  Shape shape = prediction;
+  shape.resize(std::min(std::max<size_t>(axes, 1), most));
+  return {shape, Dtype::f32};
+}
 
 Value Loss::told(ProgramBuilder &builder, Value added, Value prediction) const {
   if (!tells_other()) return added;

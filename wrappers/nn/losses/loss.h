@@ -24,11 +24,17 @@ class Loss {
   // The array that is to be given for a prediction of this type.
   virtual ArrayType truth_for(const ArrayType &prediction) const = 0;
   // Throws Code::invalid, with the record, for what cannot be compared, such as a label that is no
-  // class: before anything is trained with it.
-  virtual void check(const Array &, const ArrayType &) const {}
+  // class: before anything is trained with it. `given` are the same labels as the caller has them.
+  virtual void check(const Array & /*truth*/, const Array & /*given*/,
+                     const ArrayType & /*prediction*/) const {}
+  // Whether a label, or what stands in the place of one, counts at all.
+  virtual bool counts(int32_t /*label*/) const { return true; }
+  // The array of weights that is to be given for a prediction of this shape: one for each record,
+  // or for each of as many of the axes of its rows as there are.
+  ArrayType weights_for(const Shape &prediction, size_t axes) const;
   // Adds it to a program: a single number, the sum of the weighted losses of all elements, of the
-  // reduction `mean` divided by their number. `weights`, where there are any, are one for each
-  // record.
+  // reduction `mean` divided by their number. `weights`, where there are any, are
+  // those of weights_for().
   virtual Value add(ProgramBuilder &builder, Value truth, Value prediction,
                     std::optional<Value> weights) const = 0;
   // What is told of what add() gave, which is that itself unless tells_other().

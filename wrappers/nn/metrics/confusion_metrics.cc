@@ -34,6 +34,9 @@ namespace {
 // As Keras has it for what is not among the largest: below all thresholds but its own.
 constexpr float left_out = -1e10F;
 
+// The last bits of a probability may be more than 1.
+constexpr float most_probable = 1 + 1e-6F;
+
 double part_of_sum(double part, double rest) { return part + rest == 0 ? 0 : part / (part + rest); }
 
 class ConfusionMetric : public Metric {
@@ -45,6 +48,7 @@ class ConfusionMetric : public Metric {
     std::vector<float> thresholds;
     std::optional<int64_t> class_id;  // only that column of the predictions
     std::optional<int64_t> top_k;     // only those of a row are positive
+    bool is_area = false;             // of which logits can be said
     bool from_logits = false;
     std::optional<int64_t> labels = {};  // each counted apart
     std::vector<float> label_weights = {};
@@ -62,16 +66,39 @@ class ConfusionMetric : public Metric {
     const int64_t columns = prediction.shape.back();
     const std::string has = "; the prediction has " + std::to_string(columns);
     const auto refuse = [&](const std::string &why) {
-      throw Error(Code::invalid,
-                  "compiling a model: the metric '" + names_[0] + "' is " + why + has);
+      throw Error(Code::invalid, "computing the metric '" + names_[0] + "': it is " + why + has);
     };
-    const auto &[thresholds, class_id, top_k, from_logits, labels, label_weights] = options_;
+    const auto &class_id = options_.class_id, &top_k = options_.top_k, &labels = options_.labels;
+    const std::vector<float> &label_weights = options_.label_weights;
     if (class_id && (*class_id < 0 || *class_id >= columns))
       refuse("of the class " + std::to_string(*class_id));
     if (top_k && *top_k > columns) refuse("of the largest " + std::to_string(*top_k));
     if (labels && *labels != columns) refuse("of " + std::to_string(*labels) + " labels");
     if (!label_weights.empty() && label_weights.size() != static_cast<size_t>(columns))
       refuse("of " + std::to_string(label_weights.size()) + " labels with weights");
+  }
+
+  bool limits_values() const override { return true; }
+
+  // As in Keras thresholds are those of probabilities.
+  void check_values(const Array &truth, const Array &prediction) const override {
+    const auto refuse = [&](const char *what, size_t i, const std::string &why) {
+      const size_t of_record = prediction.size() / static_cast<size_t>(prediction.shape()[0]);
+      throw Error(Code::invalid, "computing the metric '" + names_[0] + "': " + what +
+                                     " of record " + std::to_string(i / of_record) + why);
+    };
+    const auto values = prediction.elements();
+    const auto truths = truth.elements();
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (std::isnan(truths[i])) refuse("the label", i, " is NaN");
+      if (options_.from_logits || (values[i] >= 0 && values[i] <= most_probable)) continue;
+      std::string number;
+      append_number(number, static_cast<double>(values[i]));
+      refuse("the prediction", i,
+             " is " + number +
+                 ", and must be from 0 to 1; end the model with a sigmoid or a softmax" +
+                 (options_.is_area ? ", or say \"from_logits\": true" : ""));
+    }
   }
 
   void update(const Array &truth, const Array &prediction, const Array &weights) override {
@@ -165,6 +192,7 @@ std::unique_ptr<Metric> make_area(const std::string &name, Fields &fields) {
   const AreaUnderCurve area(fields);
   ConfusionMetric::Options options;
   options.thresholds = area.thresholds();
+  options.is_area = true;
   options.from_logits = fields.flag("from_logits", false);
   options.labels = area.labels();
   options.label_weights = area.label_weights();

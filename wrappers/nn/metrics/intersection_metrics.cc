@@ -1,6 +1,7 @@
 #include "wrappers/nn/metrics/intersection_metrics.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "core/base/error.h"
@@ -49,6 +50,20 @@ class IntersectionMetric : public Metric {
              std::to_string(columns));
   }
 
+  bool limits_values() const override { return true; }
+
+  void check_values(const Array &truth, const Array &) const override {
+    if (truth.dtype() == Dtype::i32) return;
+    const auto values = truth.elements();
+    const auto nan =
+        std::find_if(values.begin(), values.end(), [](float y) { return std::isnan(y); });
+    if (nan == values.end()) return;
+    const size_t of_record = values.size() / static_cast<size_t>(truth.shape()[0]);
+    const auto record = static_cast<size_t>(nan - values.begin()) / of_record;
+    throw Error(Code::invalid, "computing the metric '" + name_ + "': the label of record " +
+                                   std::to_string(record) + " is NaN");
+  }
+
   void update(const Array &truth, const Array &prediction, const Array &weights) override {
     const bool has_rows = options_.prediction == Told::by_largest;
     const auto columns = has_rows ? static_cast<size_t>(prediction.shape().back()) : 1;
@@ -89,7 +104,7 @@ class IntersectionMetric : public Metric {
 
  private:
   [[noreturn]] void refuse(const std::string &why) const {
-    throw Error(Code::invalid, "compiling a model: the metric '" + name_ + "' " + why);
+    throw Error(Code::invalid, "computing the metric '" + name_ + "': it " + why);
   }
 
   // None of the classes for what is no whole number.

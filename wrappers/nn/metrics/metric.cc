@@ -1,7 +1,12 @@
 #include "wrappers/nn/metrics/metric.h"
 
+#include <algorithm>
+#include <cctype>
+#include <map>
+
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "wrappers/nn/layers/layer.h"
 #include "wrappers/nn/losses/named_losses.h"
 #include "wrappers/nn/metrics/confusion_metrics.h"
 #include "wrappers/nn/metrics/intersection_metrics.h"
@@ -19,9 +24,29 @@ std::string prefix_for(const ArrayType &truth, const ArrayType &prediction) {
 }
 
 std::string resolved(const std::string &name, const ArrayType &truth, const ArrayType &prediction) {
-  if (name == "accuracy" || name == "acc") return prefix_for(truth, prediction) + "accuracy";
-  if (name == "crossentropy" || name == "ce") return prefix_for(truth, prediction) + "crossentropy";
+  const std::string folded = folded_name(name);
+  if (folded == "accuracy" || folded == "acc") return prefix_for(truth, prediction) + "accuracy";
+  if (folded == "crossentropy" || folded == "ce")
+    return prefix_for(truth, prediction) + "crossentropy";
   return name;
+}
+
+// As Keras names what has no name of its own: functions as they were given, "mse" and "MSE", and
+// classes by theirs, "auc" of AUC and "true_positives" of TruePositives.
+std::string usual_name(const Json &config, const std::string &name) {
+  static const std::map<std::string, std::string> others{
+      {"KLDivergence", "kullback_leibler_divergence"}, {"LogCoshError", "logcosh"}};
+  if (const auto other = others.find(name); other != others.end()) return other->second;
+  const auto has = [&](auto is_kind) {
+    return std::any_of(name.begin(), name.end(),
+                       [&](unsigned char letter) { return is_kind(letter) != 0; });
+  };
+  const std::string folded = folded_name(name);
+  const bool is_convention = config.is_string() && (folded == "accuracy" || folded == "acc" ||
+                                                    folded == "crossentropy" || folded == "ce");
+  const bool is_class = name == "AUC" || (has([](int l) { return std::isupper(l); }) &&
+                                          has([](int l) { return std::islower(l); }));
+  return is_class && !is_convention ? snake_case(name) : name;
 }
 
 std::vector<std::string> names_of_metrics() {
@@ -57,7 +82,10 @@ std::unique_ptr<Metric> make_metric(const Json &config, const ArrayType &truth,
   const std::string name =
       config.is_string() ? resolved(given.name, truth, prediction) : given.name;
   Fields fields(given.config, "the metric " + given.name);
-  const std::string shown = fields.text("name", given.name);
+  // Keras writes null for the name of a class.
+  std::string shown = usual_name(config, given.name);
+  if (fields.has("name")) shown = fields.text("name");
+  else fields.any("name");
   for (const char *key : {"dtype", "fn", "reduction"}) fields.without_effect(key);
   const std::string folded = folded_name(name);
   auto metric = make_accuracy(folded, shown, fields);

@@ -18,8 +18,13 @@ class Metric {
   virtual std::vector<std::string> names() const = 0;
   // Whether it takes numbers of classes as well as arrays of the prediction's shape.
   virtual bool takes_any_truth() const { return false; }
-  // Throws Code::invalid where it cannot be told of such predictions.
+  // Throws Code::invalid where it cannot be told of such predictions; before the first update with
+  // arrays of these types.
   virtual void check(const ArrayType & /*truth*/, const ArrayType & /*prediction*/) const {}
+  // Whether check_values() refuses any.
+  virtual bool limits_values() const { return false; }
+  // Throws Code::invalid for numbers that it cannot be told of, before it is updated with them.
+  virtual void check_values(const Array & /*truth*/, const Array & /*prediction*/) const {}
   // `weights`: an array without memory, or one number for each record.
   virtual void update(const Array &truth, const Array &prediction, const Array &weights) = 0;
   virtual double result(size_t index = 0) const = 0;
