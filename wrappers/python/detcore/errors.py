@@ -147,10 +147,52 @@ _BY_CODE: dict[int, type[Error]] = {
 }
 
 
+#: What messages of the library speak of, by the names that it has here.
+IN_PYTHON = {
+    "det_checkpoint_delete": "checkpoint.delete",
+    "det_checkpoint_download": "checkpoint.download",
+    "det_checkpoint_restore_begin": "checkpoint.restore_path",
+    "det_checkpoint_store_begin": "checkpoint.store_path",
+    "det_checkpoint_store_commit": "checkpoint.store_path",
+    "det_checkpoint_store_commit_async": "checkpoint.store_async",
+    "det_checkpoint_store_set_metadata": "checkpoint.store_path",
+    "det_checkpoint_ticket_cancel": "SaveTicket.cancel",
+    "det_checkpoint_ticket_wait": "SaveTicket.wait",
+    "det_checkpoint_upload": "checkpoint.upload",
+    "det_checkpoint_upload_async": "checkpoint.upload_async",
+    "det_core_close": "context.close",
+    "det_core_init": "core.init",
+    "det_distributed_from_mpi": "DistributedContext.from_mpi",
+    "det_distributed_from_mpi_world": "DistributedContext.from_mpi",
+    "det_preempt_should_preempt": "preempt.should_preempt",
+    "det_save_limits": "checkpoint.limit_saves()",
+    "det_searcher_next": "searcher.operations",
+    "det_staging_options": "checkpoint.stage_saves()",
+    "det_tensors_write": "write_tensors",
+    "det_trial_average_metrics": "average_metrics",
+    "det_trial_broadcast": "broadcast_arrays",
+    "det_trial_gradients_create": "Gradients",
+    "det_trial_gradients_step": "Gradients.step",
+    "det_trial_sequencer_create": "Sequencer",
+    "det_trial_sequencer_load_state": "Sequencer.load_state",
+    "det_trial_sequencer_next": "Sequencer.next",
+    "det_trial_sequencer_respond": "Sequencer.respond",
+    "det_trial_sequencer_respond_invalid_hparams": "Sequencer.respond_invalid_hparams",
+}
+
+
+def in_python(message: str) -> str:
+    """A message of the library, for those who call it from here."""
+    import re  # a failure may wait for it, a start may not
+
+    message = re.sub(r"\bdet_core_options\.(\w+)", r"\1 of core.init()", message)
+    return re.sub(r"\bdet_[a-z_]+", lambda name: IN_PYTHON.get(name[0], name[0]), message)
+
+
 def from_c(error: _abi.det_error) -> Error:
     """The exception of what a function of the library filled in."""
     raised = _BY_CODE.get(error.code, InternalError)(
-        error.message.decode("utf-8", "replace"),
+        in_python(error.message.decode("utf-8", "replace")),
         code=error.code,
         os_errno=error.os_errno,
         http_status=error.http_status,

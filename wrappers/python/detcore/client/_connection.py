@@ -55,15 +55,13 @@ class Connection:
 
     def ask(self, function: str, *arguments: Any) -> Any:
         """What a function that gives JSON text answers."""
-        return self.use(
-            function, lambda client: json.loads(_capi.text(function, client, *arguments))
-        )
+        return self.use(lambda client: json.loads(_capi.text(function, client, *arguments)))
 
-    def use(self, function: str, action: Callable[[int], Answer]) -> Answer:
+    def use(self, action: Callable[[int], Answer]) -> Answer:
         """What `action` makes of the address of the det_client. Ctrl-C ends the wait for it."""
 
         def work() -> Answer:
-            with self._in_use(function):
+            with self._in_use():
                 return action(self._client.address)
 
         return interruptible(work)
@@ -78,17 +76,17 @@ class Connection:
         self._client.release()
 
     @contextlib.contextmanager
-    def _in_use(self, function: str) -> Iterator[None]:
+    def _in_use(self) -> Iterator[None]:
         # Before the lock, which another thread of the parent may have held.
         if os.getpid() != self._process:
             raise StateError(
-                f"{function}: the client was opened before this process was forked: open one here",
+                "using a client: it was opened before this process was forked: open one here",
                 code=_abi.DET_E_STATE,
             )
         with self._change:
             if self._closed:
                 raise StateError(
-                    f"{function}: the client is closed: open another", code=_abi.DET_E_STATE
+                    "using a client: it is closed: open another", code=_abi.DET_E_STATE
                 )
             self._calls += 1
         try:

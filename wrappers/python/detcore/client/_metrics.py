@@ -55,7 +55,7 @@ def read_series(connection: Connection, trial_id: int, group: str, name: str) ->
         finally:
             _capi.library.det_metric_series_free(series)
 
-    return connection.use("det_client_get_metric_series", read)
+    return connection.use(read)
 
 
 def _copied(series: int) -> MetricSeries:

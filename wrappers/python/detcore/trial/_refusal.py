@@ -6,7 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from detcore import InvalidHP
-from detcore.errors import ConflictError
+from detcore.errors import IN_PYTHON, ConflictError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from detcore.trial._workloads import WorkloadSource
 
 # What a rank calls that raised it; whoever waits for that rank is told so.
-_CALL = "det_trial_sequencer_respond_invalid_hparams"
+_CALL = IN_PYTHON["det_trial_sequencer_respond_invalid_hparams"]
 
 
 def refusal_in(failure: BaseException) -> InvalidHP | None:
