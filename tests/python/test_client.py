@@ -101,6 +101,22 @@ def test_lists_go_on_behind_a_page(reader: Client, monkeypatch: pytest.MonkeyPat
     assert asked
 
 
+def test_a_list_shows_what_comes_next(reader: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    trials = reader.list_trials(1)
+    shown = "[<Trial 1 COMPLETED>, <Trial 2 COMPLETED>, <Trial 3 COMPLETED>, <Trial 4 COMPLETED>]"
+    assert repr(trials) == shown
+    assert next(trials).id == 1 and repr(trials) == shown.replace("<Trial 1 COMPLETED>, ", "")
+    assert [one.id for one in trials] == [2, 3, 4] and repr(trials) == "[]"
+    assert repr(reader.get_experiment(1).list_trials("id")) == shown
+    assert repr(reader.list_experiments()).startswith("[<Experiment 1 ")
+    assert repr(reader.list_checkpoints(1)).startswith("[<Checkpoint ")
+    monkeypatch.setattr("detcore.client._record.Listing._MOST_SHOWN", 1)
+    assert repr(reader.list_trials(1)) == "[<Trial 1 COMPLETED>, ...]"
+    with Client(reader.master) as another:
+        closed = another.list_trials(1)
+    assert "is closed" in repr(closed)
+
+
 def test_a_trial_has_what_the_store_knows(reader: Client) -> None:
     trial = reader.get_trial(1)
     assert trial.state is TrialState.COMPLETED and trial.experiment_id == 1

@@ -17,7 +17,7 @@ from detcore.client._checkpoint import Checkpoint
 from detcore.client._connection import Connection, entries, options_of, page_of
 from detcore.client._create import create_experiment
 from detcore.client._experiment import Experiment
-from detcore.client._record import ordered
+from detcore.client._record import Listing, ordered
 from detcore.client._states import ExperimentSortBy, OrderBy
 from detcore.client._trial import Trial
 
@@ -95,7 +95,7 @@ class Client:
             if set(wanted) <= set(entry["tags"] or [])
             and (identities is None or entry["id"] in identities)
         )
-        return found if sort_by is None else iter(ordered(found, sort_by, order_by, None))
+        return Listing(found if sort_by is None else ordered(found, sort_by, order_by, None))
 
     def create_experiment(
         self,
@@ -146,7 +146,7 @@ class Client:
         )
         identity = 0 if experiment_id is None else _identity(experiment_id, "experiment_id")
         found = entries(self._connection, "det_client_list_trials", identity, page=page)
-        return (Trial(self, entry) for entry in found)
+        return Listing(Trial(self, entry) for entry in found)
 
     def get_metrics(
         self, trial_id: int, name: str, group: str = "training"
@@ -165,7 +165,7 @@ class Client:
         identity = 0 if trial_id is None else _identity(trial_id, "trial_id")
         page = page_of(descending=descending)
         found = entries(self._connection, "det_client_list_checkpoints", identity, page=page)
-        return (Checkpoint(self, entry) for entry in found)
+        return Listing(Checkpoint(self, entry) for entry in found)
 
     def sync(self) -> dict[str, Any]:
         """Ships the reports that killed processes left behind."""

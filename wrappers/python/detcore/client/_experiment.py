@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from detcore import _abi
 from detcore.client._checkpoint import Checkpoint
 from detcore.client._metrics import flattened, frame
-from detcore.client._record import Fact, number, ordered, time
+from detcore.client._record import Fact, Listing, number, ordered, time
 from detcore.client._states import ExperimentState, OrderBy, TrialSortBy
 from detcore.client._steered import Steered
 from detcore.client._trial import Trial, best_of
@@ -103,7 +103,7 @@ class Experiment(Steered):
         found = self._client.list_trials(
             self.id, best_first=best_first, descending=descending, **filters
         )
-        return found if sort_by is None else iter(ordered(found, sort_by, order_by, None))
+        return found if sort_by is None else Listing(ordered(found, sort_by, order_by, None))
 
     def get_trials(self, sort_by: str | None = None, order_by: str = OrderBy.ASC) -> list[Trial]:
         return list(self.list_trials(sort_by, order_by))

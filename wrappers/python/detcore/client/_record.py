@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import collections
 import datetime
-from collections.abc import Callable, Iterable
+import itertools
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from detcore.client._states import OrderBy
+from detcore.errors import Error
 
 if TYPE_CHECKING:
     from detcore.client._client import Client
@@ -82,6 +85,29 @@ class Record:
 
     def __hash__(self) -> int:
         return hash(self._entry[self._identity])
+
+
+class Listing(Iterator[T]):
+    """An iterator over what is read page by page. In a notebook it shows what comes next."""
+
+    _MOST_SHOWN = 20
+
+    def __init__(self, found: Iterable[T]) -> None:
+        self._found = iter(found)
+        self._shown: collections.deque[T] = collections.deque()  # and not taken yet
+
+    def __next__(self) -> T:
+        return self._shown.popleft() if self._shown else next(self._found)
+
+    def __repr__(self) -> str:
+        try:
+            missing = self._MOST_SHOWN + 1 - len(self._shown)
+            self._shown.extend(itertools.islice(self._found, missing))
+        except Error as failure:
+            return f"<{type(self).__name__}: {failure}>"
+        texts = [repr(one) for one in itertools.islice(self._shown, self._MOST_SHOWN)]
+        more = ["..."] if len(self._shown) > self._MOST_SHOWN else []
+        return f"[{', '.join(texts + more)}]"
 
 
 def ordered(
