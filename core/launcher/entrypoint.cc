@@ -173,7 +173,7 @@ void require_python_trial(const TrialLaunch &launch, std::chrono::milliseconds l
   throw Error(Code::unsupported,
               "starting the trial " + command[3] + " by '" + command[0] + " -m " + python_module +
                   "': " + (said.empty() ? "it ends with " + std::to_string(checked.status) : said) +
-                  "; install detcore for the Python that runs the trials (pip install detcore), or "
+                  "; install detcore for the Python that runs the trials (docs/python.md), or "
                   "name that Python by the variable DETCORE_PYTHON");
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import struct
 import subprocess
@@ -10,8 +11,10 @@ import sys
 from pathlib import Path
 
 from conftest import ROOT
+from detcore import _abi, errors
 
 PACKAGE = ROOT / "wrappers/python/detcore"
+BACKEND = ROOT / "wrappers/python/backend.py"
 EM_AARCH64 = 183
 PROGRAM = """
 try:
@@ -77,6 +80,31 @@ def test_for_another_machine(tmp_path: Path) -> None:
     said = load(str(library))
     assert f"cannot load {library}" in said
     assert f"built for this machine ({os.uname().machine}, 64 bits)" in said
+
+
+def test_messages_name_functions_as_python_does() -> None:
+    sources = [path for room in ("capi", "core") for path in (ROOT / room).rglob("*.cc")]
+    texts = [text for path in sources for text in re.findall(r'"[^"\n]*"', path.read_text())]
+    found = {name for text in texts for name in re.findall(r"\bdet_[a-z_]+", text)}
+    of_c = {name for name in found if name in _abi.PROTOTYPES or hasattr(_abi, name)}
+    # What is looked for in a library, and what programs in C alone can do wrong.
+    of_c -= {"det_storage_open", "det_core_options", "det_progress", "det_storage"}
+    assert {name for name in of_c if not name.endswith("_options")} <= errors.IN_PYTHON.keys()
+    said = (
+        "give det_core_options.distributed; det_checkpoint_download('1') is none of det_core_init()"
+    )
+    expected = "give distributed of core.init(); checkpoint.download('1') is none of core.init()"
+    assert errors.in_python(said) == expected
+
+
+def test_an_older_python_is_told_which_one_is_needed() -> None:
+    told = "needs Python 3.9 or newer, and"
+    for program in ("import detcore", f"import runpy; runpy.run_path({str(BACKEND)!r})"):
+        older = f"import sys; sys.version_info = (3, 8, 20); {program}"
+        done = subprocess.run([sys.executable, "-c", older], capture_output=True, text=True)
+        assert done.returncode == 1
+        last = done.stderr.strip().rpartition("\n")[2]
+        assert told in last and "is 3.8" in last
 
 
 def test_the_library_in_the_package_is_taken_first(tmp_path: Path) -> None:

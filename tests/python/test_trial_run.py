@@ -237,7 +237,7 @@ def test_what_cannot_be_started_is_not(det: Det, monkeypatch: pytest.MonkeyPatch
     assert "/nowhere/python" in det_run("model_def:Counting", 3)
     monkeypatch.setenv("DETCORE_PYTHON", sys.executable)
     monkeypatch.setenv("PYTHONPATH", "")
-    assert "pip install detcore" in det_run("model_def:Counting", 7)
+    assert "install detcore for the Python that runs the trials" in det_run("model_def:Counting", 7)
     assert "Nothing here yet" in det("experiments")
 
 

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
+
+if sys.version_info < (3, 9):  # noqa: UP036  which an older Python says in other words
+    raise ImportError(
+        f"detcore needs Python 3.9 or newer, and {sys.executable} is "
+        f"{sys.version_info[0]}.{sys.version_info[1]}: run the program with a newer one"
+    )
 
 from detcore.errors import Error
 

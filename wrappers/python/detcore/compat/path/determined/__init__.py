@@ -23,7 +23,7 @@ except ModuleNotFoundError as _missing:
             raise
         raise ModuleNotFoundError(
             f"{sys.executable} has neither determined nor detcore, which stands in for it: "
-            "pip install detcore",
+            "install one of them",
             name="determined",
         ) from None
 else:
