@@ -33,6 +33,16 @@ cmake --build "$folder/project" >"$folder/cmake.txt" || { cat "$folder/cmake.txt
 "$folder/project/minimal"
 "$prefix/bin/det" metrics 1 --csv | grep '^training,100,'
 
+# From an archive, which CMake fetches.
+rm -rf "$folder/fetch"
+cp -r "$source/tests/install/fetch_content" "$folder/fetch"
+cp "$source/examples/c/minimal.c" "$folder/fetch/train.c"
+archive=$(sed -n 's/.*CMAKE_SOURCE_DIR}\/\([^"]*\)".*/\1/p' "$folder/fetch/CMakeLists.txt")
+tar -C "$folder" -czf "$folder/fetch/$archive" "$(basename "$prefix")"
+{ cmake -S "$folder/fetch" -B "$folder/fetch/build" && cmake --build "$folder/fetch/build"; } \
+  >"$folder/cmake.txt" 2>&1 || { cat "$folder/cmake.txt"; fail "FetchContent"; }
+"$folder/fetch/build/train"
+
 found CXX "0.1 REQUIRED CONFIG" "add_executable(metrics $source/examples/cpp/metrics.cc)
 target_link_libraries(metrics PRIVATE detcore::cpp)"
 cmake --build "$folder/project" >"$folder/cmake.txt" || { cat "$folder/cmake.txt"; exit 1; }

@@ -97,6 +97,34 @@ def test_messages_name_functions_as_python_does() -> None:
     assert errors.in_python(said) == expected
 
 
+def test_pip_gets_the_metadata_without_a_build() -> None:
+    options = ["--no-build-isolation", "--no-deps", "--no-index", "--dry-run"]
+    command = [sys.executable, "-m", "pip", "install", *options, str(ROOT)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert "Would install detcore-0.1.0" in done.stdout, done.stdout + done.stderr
+
+
+def test_what_a_build_lacks_is_told_at_once(tmp_path: Path) -> None:
+    program = f"import sys; sys.path[:0] = [{str(BACKEND.parent)!r}]; import backend; "
+    command = [sys.executable, "-c", program + f"backend.build_wheel({str(tmp_path)!r})"]
+
+    def told(**changes: str) -> str:
+        environment = os.environ | {"PATH": str(tmp_path)} | changes
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)
+        assert done.returncode == 1
+        return done.stdout
+
+    nothing = "detcore: nothing is compiled: missing are c++ (Debian: g++, Fedora: gcc-c++); cc ("
+    assert told().startswith(nothing)
+    libraries = tmp_path / "pkg-config"
+    libraries.write_text("#!/bin/sh\ncase $2 in *curl*) exit 1 ;; esac\n")
+    libraries.chmod(0o755)
+    missing = told(CXX=f"{sys.executable} -O2", CC=sys.executable)
+    assert missing.endswith(
+        "missing are libcurl >= 7.76 (Debian: libcurl4-openssl-dev, Fedora: libcurl-devel)\n"
+    )
+
+
 def test_an_older_python_is_told_which_one_is_needed() -> None:
     told = "needs Python 3.9 or newer, and"
     for program in ("import detcore", f"import runpy; runpy.run_path({str(BACKEND)!r})"):

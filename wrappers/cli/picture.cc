@@ -31,10 +31,12 @@ void *open_library(std::string &why) {
   for (const auto &file : {folder / DET_PICTURE_FOLDER / library, folder / "picture" / library}) {
     if (!std::filesystem::exists(file, unknown)) continue;
     void *handle = dlopen(file.c_str(), flags);
-    if (!handle) why = reason();
+    if (!handle) why = reason() + "; install Cairo and Pango (libpangocairo-1.0-0)";
     return handle;
   }
-  why = std::string(library) + " is not installed";
+  why = std::string("this det came without ") + library +
+        ", as that of the Python package does; plot with matplotlib (detcore.client has the "
+        "values), install det by its own package, or build it where libpango1.0-dev is";
   return nullptr;
 }
 
@@ -64,9 +66,7 @@ std::string draw_picture(const Figure &figure, PictureFormat format, const Pictu
   const PictureEntry *const pictures = find_pictures(why);
   if (!pictures)
     throw Failure(ExitCode::unsupported,
-                  "drawing a picture: " + why +
-                      "; install Cairo and Pango (libpangocairo-1.0-0), or build det where "
-                      "libpango1.0-dev is; without -o the plot is drawn as text");
+                  "drawing a picture: " + why + "; without -o the plot is drawn as text");
   if (format == PictureFormat::sixel && !pictures->with_sixel)
     throw Failure(ExitCode::unsupported,
                   "drawing in Sixel: det was built without libsixel; build it where libsixel-dev "
