@@ -61,7 +61,7 @@ std::string CloudWriter::finish(const std::vector<std::string> &paths) {
   require_writing("finishing checkpoint");
   std::vector<TreeEntry> entries;
   if (!paths.empty()) {
-    entries = storage::scan_tree(local(), {.outside = Code::invalid});
+    entries = written();
     const std::set<std::string> wanted(paths.begin(), paths.end());
     // All directories: nobody's share names them.
     std::erase_if(entries, [&](const TreeEntry &entry) {
@@ -130,7 +130,7 @@ storage::Resources CloudWriter::commit(const std::vector<std::string> &finished)
     local_.reset();
     storage::Resources resources;
     for (const auto &[path, entry] : manifest.files) resources[path] = entry.size;
-    for (const std::string &path : manifest.directories) resources[path + "/"] = 0;
+    for (const auto &[path, mode] : manifest.directories) resources[path + "/"] = 0;
     return resources;
   } catch (const std::exception &failure) {
     is_unreachable_ = is_passing(as_error(failure).code);
@@ -150,8 +150,7 @@ storage::ManifestText CloudWriter::complete(const std::vector<std::string> &fini
   if (local_) {
     Sent sent = shares;
     sent.add(sent_);
-    std::vector<TreeEntry> entries = storage::scan_tree(local(), {.outside = Code::invalid});
-    storage::check_copyable(local(), entries);
+    std::vector<TreeEntry> entries = written();
     std::erase_if(entries, [&](const TreeEntry &entry) { return sent.has(entry); });
     send(local(), entries, true);
   }
@@ -165,14 +164,17 @@ storage::ManifestText CloudWriter::complete(const std::vector<std::string> &fini
       continue;
     }
     storage::add_directories_of(path, directories);
-    if (!path.ends_with('/')) manifest.files[path] = {file.stamp.size, file.checksum};
+    if (!path.ends_with('/'))
+      manifest.files[path] = {file.stamp.size, file.checksum, file.attributes};
+    else if (file.attributes)
+      manifest.directories[path.substr(0, path.size() - 1)] = file.attributes->mode;
   }
   for (const std::string &path : directories)
     if (manifest.files.contains(path))
       throw Error(Code::conflict, "committing checkpoint '" + id_ + "': '" + path +
                                       "' is a file of one rank and a directory of another; give "
                                       "them names of their own");
-  manifest.directories.assign(directories.begin(), directories.end());
+  for (const std::string &path : directories) manifest.directories.try_emplace(path);
   write_chunk_list(writers, manifest);
   return manifest;
 }

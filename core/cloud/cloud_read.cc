@@ -1,4 +1,8 @@
 // From a bucket into a directory.
+#include <fcntl.h>
+
+#include <cerrno>
+
 #include "core/base/error.h"
 #include "core/base/uuid.h"
 #include "core/cloud/chunks/bucket_chunks.h"
@@ -6,6 +10,7 @@
 #include "core/cloud/cloud_storage.h"
 #include "core/cloud/fetch_files.h"
 #include "core/cloud/local_directory.h"
+#include "core/storage/file_transfer.h"
 #include "core/storage/manifest.h"
 #include "core/storage/tree_transfer.h"
 
@@ -14,6 +19,12 @@ namespace det::cloud {
 namespace fs = std::filesystem;
 
 namespace {
+
+void set_mode(const storage::Tree &tree, const std::string &path, unsigned mode) {
+  const Fd directory(storage::open_beneath(tree.fd.get(), path, O_RDONLY | O_DIRECTORY));
+  if (!directory) OsFailure{errno}.raise("opening " + tree.name_of(path));
+  storage::set_mode(directory.get(), mode, tree.name_of(path));
+}
 
 // A copy that goes with the last who holds it.
 class DownloadedCheckpoint : public storage::CheckpointReader {
@@ -66,6 +77,10 @@ void CloudStorage::download(const std::string &id, const fs::path &target,
   for (const std::string &path : directories)
     storage::make_directory_beneath(into, path, default_directory_mode);
   fetch_files(*bucket_->store, files, into, bucket_->requests, bucket_->progress());
+  // Last, since filling a directory may need a mode that it will not have.
+  for (auto path = directories.rbegin(); path != directories.rend(); ++path)
+    if (const std::optional<unsigned> mode = found.directories.at(*path))
+      set_mode(into, *path, *mode);
 }
 
 std::unique_ptr<storage::CheckpointReader> CloudStorage::make_copy(const std::string &id) {

@@ -127,10 +127,10 @@ storage::Resources CloudStorage::remove_matching(const std::string &id,
   std::vector<std::string> keys;
   for (const auto &[path, file] : found->files)
     if (matches.remaining.contains(path))
-      manifest.files[path] = {file.size, file.checksum.value_or(0)};
+      manifest.files[path] = {file.size, file.checksum.value_or(0), file.attributes};
     else keys.push_back(bucket_->keys.checkpoint(id) + path);
-  for (const std::string &path : found->directories)
-    if (matches.remaining.contains(path + "/")) manifest.directories.push_back(path);
+  for (const auto &[path, mode] : found->directories)
+    if (matches.remaining.contains(path + "/")) manifest.directories[path] = mode;
     else keys.push_back(bucket_->keys.checkpoint(id) + path + "/");
   // The manifest first: a file too many does no harm, one that is missed makes a checkpoint
   // unusable.

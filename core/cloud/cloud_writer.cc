@@ -73,6 +73,7 @@ void CloudWriter::add(const fs::path &source,
                       const std::optional<std::vector<std::string>> &paths) {
   require_writing("adding to checkpoint");
   const storage::Tree from(source);
+  storage::check_source(from);
   std::vector<TreeEntry> entries = storage::scan_tree(from, {.enter_links = !paths});
   if (paths) entries = storage::only(std::move(entries), *paths, from);
   storage::check_copyable(from, entries);
@@ -83,6 +84,7 @@ void CloudWriter::copy(const fs::path &source,
                        const std::optional<std::vector<std::string>> &paths) {
   require_writing("adding to checkpoint");
   const storage::Tree from(source);
+  storage::check_source(from);
   std::vector<TreeEntry> entries =
       storage::scan_tree(from, {.enter_links = !paths, .sizes = false});
   if (paths) entries = storage::only(std::move(entries), *paths, from);
@@ -97,9 +99,13 @@ void CloudWriter::put(const std::string &name, std::string_view bytes) {
   write_all(file.get(), bytes, (path_ / name).string());
 }
 
-storage::Resources CloudWriter::list() const {
-  return storage::resources_of(storage::scan_tree(local(), {.outside = Code::invalid}));
+// What is behind a link to a directory has no object yet.
+std::vector<TreeEntry> CloudWriter::written() const {
+  storage::check_source(local());
+  return storage::scan_written(local(), true);
 }
+
+storage::Resources CloudWriter::list() const { return storage::resources_of(written()); }
 
 // After a throw it cannot be told what of it is there.
 void CloudWriter::send(const storage::Tree &tree, const std::vector<TreeEntry> &entries,
@@ -119,6 +125,8 @@ void CloudWriter::send(const storage::Tree &tree, const std::vector<TreeEntry> &
     sent_[path] = std::move(file);
   send_chunks(tree, large, confined);
   mark_empty_directories(entries);
+  for (const TreeEntry &entry : entries)
+    sent_[entry.path].attributes = storage::FileAttributes::of(entry.about);
   state_ = State::writing;
 } catch (const Error &error) {
   is_unreachable_ = is_passing(error.code);

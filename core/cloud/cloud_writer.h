@@ -57,6 +57,7 @@ class CloudWriter : public storage::CheckpointWriter {
   void require_writing(const char *tried) const;
   void send(const storage::Tree &tree, const std::vector<storage::TreeEntry> &entries,
             bool confined);
+  std::vector<storage::TreeEntry> written() const;
   void send_chunks(const storage::Tree &tree, const std::vector<storage::TreeEntry> &entries,
                    bool confined);
   void mark_empty_directories(const std::vector<storage::TreeEntry> &entries);

@@ -109,12 +109,13 @@ struct Fetch::File {
 
 void Fetch::start(const FileToFetch &what) {
   const auto file = std::make_shared<File>(target_, what);
+  if (what.is_sparse()) storage::resize(file->fd->get(), what.size, target_.name_of(what.path));
   if (what.pieces.empty() && what.size <= file->range) {
     fetch(*file, {what.key, 0, 0, what.size, true});
     return finish(*file);
   }
   // A disk that is full says so now. Not every file system can set room aside.
-  if (fallocate(file->fd->get(), 0, 0, static_cast<off_t>(what.size)) != 0 &&
+  if (!what.is_sparse() && fallocate(file->fd->get(), 0, 0, static_cast<off_t>(what.size)) != 0 &&
       (errno == ENOSPC || errno == EDQUOT || errno == EFBIG))
     OsFailure{errno}.raise("making room for " + target_.name_of(what.path));
   if (what.pieces.empty()) {
@@ -142,9 +143,9 @@ void Fetch::submit(const FilePtr &file, const Range &range) {
 
 void Fetch::fetch(File &file, const Range &range) {
   const FileToFetch &what = file.what;
-  const auto sink =
-      std::make_shared<RangeSink>(file.fd, target_.name_of(what.path), range.begin, range.size,
-                                  pool_.moved(), what.checksum && file.sums_on_the_way);
+  const auto sink = std::make_shared<RangeSink>(
+      file.fd, target_.name_of(what.path), range.begin, range.size, pool_.moved(),
+      what.checksum && file.sums_on_the_way, what.is_sparse());
   const auto throw_damaged = [&](const std::string &how) {
     const std::string in =
         what.pieces.empty() ? "" : "of its chunk '" + store_.name_of(range.key) + "': ";
@@ -193,6 +194,9 @@ void Fetch::finish(File &file) {
       storage::throw_damaged("'" + store_.name_of(file.what.key) + "'",
                              "its checksum differs from the manifest's");
   }
+  if (file.what.attributes)
+    storage::set_attributes(file.fd->get(), file.what.attributes->as_stat(),
+                            target_.name_of(file.what.path));
   file.finished = true;
   pool_.count_file();
 }

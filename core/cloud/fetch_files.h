@@ -9,6 +9,7 @@
 #include "core/cloud/object_store.h"
 #include "core/storage/progress.h"
 #include "core/storage/tree.h"
+#include "core/storage/tree_transfer.h"
 
 namespace det::cloud {
 
@@ -24,6 +25,9 @@ struct FileToFetch {
   std::optional<uint64_t> checksum{};  // that it must have
   std::string version{};               // that the object must have; empty: any
   std::vector<Piece> pieces{};         // objects that it is made of; empty: it is one
+  std::optional<storage::FileAttributes> attributes{};  // that it gets
+
+  bool is_sparse() const { return attributes && attributes->is_sparse; }
 };
 
 // Throws Code::corrupt, naming it, for an object that is not there, or has another size or

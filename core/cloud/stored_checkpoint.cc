@@ -1,5 +1,7 @@
 #include "core/cloud/stored_checkpoint.h"
 
+#include <set>
+
 #include "core/cloud/object_text.h"
 #include "core/storage/manifest.h"
 #include "core/storage/tree_transfer.h"
@@ -8,14 +10,22 @@ namespace det::cloud {
 
 namespace {
 
+void add_directories_of(const std::string &path, StoredCheckpoint &stored) {
+  std::set<std::string> directories;
+  storage::add_directories_of(path, directories);
+  for (const std::string &directory : directories) stored.directories.try_emplace(directory);
+}
+
 StoredCheckpoint from_manifest(const storage::ManifestText &manifest) {
   StoredCheckpoint stored{{}, {}, true, manifest.chunked};
   for (const auto &[path, entry] : manifest.files) {
-    stored.files[path] = {entry.size, entry.checksum};
-    storage::add_directories_of(path, stored.directories);
+    stored.files[path] = {entry.size, entry.checksum, {}, entry.attributes};
+    add_directories_of(path, stored);
   }
-  for (const std::string &path : manifest.directories)
-    storage::add_directories_of(path + "/", stored.directories);
+  for (const auto &[path, mode] : manifest.directories) {
+    add_directories_of(path, stored);
+    stored.directories[path] = mode;
+  }
   return stored;
 }
 
@@ -32,7 +42,7 @@ std::optional<StoredCheckpoint> find_with_manifest(const Bucket &bucket, const s
 storage::Resources StoredCheckpoint::resources() const {
   storage::Resources resources;
   for (const auto &[path, file] : files) resources[path] = file.size;
-  for (const std::string &path : directories) resources[path + "/"] = 0;
+  for (const auto &[path, mode] : directories) resources[path + "/"] = 0;
   return resources;
 }
 
@@ -48,7 +58,7 @@ std::optional<StoredCheckpoint> find_checkpoint(const Bucket &bucket, const std:
     }
     const std::string path = bucket.keys.path_of(id, info.key);
     if (!path.ends_with('/')) stored.files[path] = {info.size, std::nullopt, info.version};
-    storage::add_directories_of(path, stored.directories);
+    add_directories_of(path, stored);
   });
   if (stored.files.empty() && stored.directories.empty() && !stored.is_chunked) return std::nullopt;
   // What is being written, or removed, has no manifest either.

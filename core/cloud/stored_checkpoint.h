@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 
 #include "core/cloud/bucket.h"
 #include "core/storage/storage.h"
+#include "core/storage/tree_transfer.h"
 
 namespace det::cloud {
 
@@ -16,11 +16,13 @@ struct StoredFile {
   uint64_t size = 0;
   std::optional<uint64_t> checksum{};
   std::string version{};  // of the object, where only a listing told of it
+  std::optional<storage::FileAttributes> attributes{};
 };
 
 struct StoredCheckpoint {
   std::map<std::string, StoredFile> files;
-  std::set<std::string> directories;  // without '/' at the end
+  // Without '/' at the end, with their modes where these are known.
+  std::map<std::string, std::optional<unsigned>> directories;
   bool has_manifest = false;
   bool is_chunked = false;  // files of it are in chunks
 

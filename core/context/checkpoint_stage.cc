@@ -56,6 +56,7 @@ std::unique_ptr<storage::CheckpointWriter> CheckpointContext::copy_staged(
 void CheckpointContext::publish_staged(storage::CheckpointWriter &staged, SaveStage &stage,
                                        const Json &metadata, SaveTicket *ticket) {
   stage.give_free();
+  staged.list();  // throws for what its storage would refuse
   const std::unique_ptr<storage::CheckpointWriter> writer =
       storage_.resume(staged.id(), staged.path());
   writer->add(staged.path(), std::nullopt);

@@ -62,7 +62,8 @@ std::unique_ptr<CheckpointWriter> DirectoryStorage::join(const std::string &id) 
 
 Resources DirectoryStorage::list(const std::string &id) {
   const Tree stored = open_stored(id);
-  Resources resources = resources_of(scan_tree(stored, {.outside = Code::corrupt}));
+  Resources resources =
+      resources_of(scan_tree(stored, {.enter_links = true, .outside = Code::corrupt}));
   if (const std::optional<Manifest> manifest = read_manifest(stored))
     for (const auto &[path, entry] : *manifest) resources.try_emplace(path, entry.size);
   return resources;
@@ -108,7 +109,7 @@ void DirectoryStorage::download(const std::string &id, const fs::path &target,
                                 const HadManifest &had_manifest) {
   const Tree stored = open_stored(id);
   std::vector<TreeEntry> entries =
-      scan_tree(stored, {.enter_links = !selector, .sizes = false, .outside = Code::corrupt});
+      scan_tree(stored, {.enter_links = true, .sizes = false, .outside = Code::corrupt});
   const std::optional<Manifest> manifest = manifest_of(stored, had_manifest);
   StoredChunks chunks(options_.base, stored, manifest);
   chunks.add_to(entries);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 
 #include "core/storage/block_checksum.h"
 #include "core/storage/spare_files.h"
@@ -52,6 +53,28 @@ void write_all_at(int fd, std::string_view bytes, uint64_t offset, const std::st
   }
 }
 
+void write_sparsely_at(int fd, std::string_view bytes, uint64_t offset,
+                       const std::string &described) {
+  constexpr uint64_t block = 4096;
+  const auto is_zero = [](std::string_view some) {
+    return some[0] == 0 && std::memcmp(some.data(), some.data() + 1, some.size() - 1) == 0;
+  };
+  size_t begin = 0;  // of what is to be written
+  for (size_t at = 0; at < bytes.size();) {
+    const size_t size = std::min<uint64_t>(bytes.size() - at, block - (offset + at) % block);
+    if (is_zero(bytes.substr(at, size))) {
+      if (at > begin) write_all_at(fd, bytes.substr(begin, at - begin), offset + begin, described);
+      begin = at + size;
+    }
+    at += size;
+  }
+  if (begin < bytes.size()) write_all_at(fd, bytes.substr(begin), offset + begin, described);
+}
+
+void resize(int fd, uint64_t size, const std::string &described) {
+  if (ftruncate(fd, static_cast<off_t>(size)) != 0) OsFailure{errno}.raise("making " + described);
+}
+
 FileStamp FileStamp::of(const struct stat &about) {
   return {static_cast<uint64_t>(about.st_size),
           int64_t{about.st_mtim.tv_sec} * 1'000'000'000 + about.st_mtim.tv_nsec, about.st_ino};
@@ -60,12 +83,18 @@ FileStamp FileStamp::of(const struct stat &about) {
 struct stat set_attributes(int fd, const struct stat &like, const std::string &described) {
   const timespec times[2] = {like.st_atim, like.st_mtim};
   if (futimens(fd, times) != 0 && !is_refusal(errno)) OsFailure{errno}.raise("dating " + described);
+  set_mode(fd, like.st_mode, described);
   struct stat now {};
   if (fstat(fd, &now) != 0) OsFailure{errno}.raise("looking at " + described);
-  const unsigned mode = (like.st_mode & 0777) | (now.st_mode & 07000);
+  return now;
+}
+
+void set_mode(int fd, unsigned mode, const std::string &described) {
+  struct stat now {};
+  if (fstat(fd, &now) != 0) OsFailure{errno}.raise("looking at " + described);
+  mode = (mode & 0777) | (now.st_mode & 07000);
   if ((now.st_mode & 07777) != mode && fchmod(fd, mode) != 0 && !is_refusal(errno))
     OsFailure{errno}.raise("setting the mode of " + described);
-  return now;
 }
 
 struct FileTransfer::File {
@@ -83,6 +112,7 @@ struct FileTransfer::File {
   std::shared_ptr<SpareFile> spare;  // that the target is
   struct stat before {};
   bool cloned = false;
+  bool sparse = false;
   bool finished = false;
   std::vector<uint64_t> sums;
   std::atomic<size_t> blocks_left{0};
@@ -122,7 +152,8 @@ void FileTransfer::start(const std::string &path, Buffer &buffer) {
   if (!S_ISREG(file->before.st_mode))
     throw Error(Code::invalid, "reading " + source_.name_of(path) +
                                    ": not a regular file; take it out of the directory");
-  if (target_ != nullptr && options_.spares != nullptr && !options_.checksums)
+  file->sparse = is_sparse(file->before);
+  if (target_ != nullptr && options_.spares != nullptr && !options_.checksums && !file->sparse)
     file->spare = options_.spares->take(file->size(), *target_, path);
   if (file->spare) file->target = Fd(fcntl(file->spare->fd(), F_DUPFD_CLOEXEC, 0));
   if (target_ != nullptr && !file->target)
@@ -132,6 +163,8 @@ void FileTransfer::start(const std::string &path, Buffer &buffer) {
     file->cloned = ioctl(file->target.get(), FICLONE, file->source.get()) == 0;
     if (!file->cloned) clones_ = false;
   }
+  if (file->target && file->sparse && !file->cloned)
+    resize(file->target.get(), file->size(), target_->name_of(path));
   file->blocks_left = file->sums.size();
   if (file->sums.size() == 1) {
     move_block(*file, 0, buffer);
@@ -166,7 +199,8 @@ void FileTransfer::move_block(File &file, size_t block, Buffer &buffer) {
     const auto size = static_cast<size_t>(got);
     if (options_.checksums) sum.add(buffer.data(), size);
     if (file.target && !file.cloned)
-      write_all_at(file.target.get(), {buffer.data(), size}, at, target_->name_of(file.path));
+      (file.sparse ? write_sparsely_at : write_all_at)(file.target.get(), {buffer.data(), size}, at,
+                                                       target_->name_of(file.path));
     at += size;
     if (progress_ != nullptr) progress_->add_bytes(size);
   }
@@ -197,8 +231,17 @@ bool FileTransfer::copy_in_kernel(File &file, uint64_t begin, uint64_t end) {
   auto from = static_cast<off64_t>(begin);
   auto to = from;
   while (static_cast<uint64_t>(from) < end) {
+    uint64_t stop = end;
+    if (file.sparse) {
+      const off_t data = lseek(file.source.get(), from, SEEK_DATA);
+      if (data < 0 ? errno == ENXIO : static_cast<uint64_t>(data) >= end) return true;
+      const off_t hole = lseek(file.source.get(), data, SEEK_HOLE);
+      if (data < 0 || hole < 0) return false;
+      from = to = data;
+      stop = std::min(end, static_cast<uint64_t>(hole));
+    }
     const ssize_t moved = copy_file_range(file.source.get(), &from, file.target.get(), &to,
-                                          end - static_cast<uint64_t>(from), 0);
+                                          stop - static_cast<uint64_t>(from), 0);
     if (moved > 0 || (moved < 0 && errno == EINTR)) continue;
     if (moved < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EIO))
       OsFailure{errno}.raise("copying to " + target_->name_of(file.path));

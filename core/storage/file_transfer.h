@@ -46,9 +46,19 @@ Fd open_to_read(const Tree &tree, const std::string &path, bool confined);
 // Writes all of `bytes` at an offset, from any thread; `described` is for the error.
 void write_all_at(int fd, std::string_view bytes, uint64_t offset, const std::string &described);
 
+// The same into a new file, which gets no blocks for what are zeros in `bytes`.
+void write_sparsely_at(int fd, std::string_view bytes, uint64_t offset,
+                       const std::string &described);
+
+// Gives a new file its size, so that its end may be a hole.
+void resize(int fd, uint64_t size, const std::string &described);
+
 // Gives `fd` the times and the permissions of `like`; what a file system does not keep is left out.
 // Another's setuid, setgid and sticky bits would be ours here: what stands there of these stays.
 // Returns what is there now, the mode aside.
 struct stat set_attributes(int fd, const struct stat &like, const std::string &described);
+
+// The mode alone.
+void set_mode(int fd, unsigned mode, const std::string &described);
 
 }  // namespace det::storage

@@ -63,6 +63,21 @@ std::string path_from(const Json &text) {
   return path;
 }
 
+unsigned mode_from(const Json &json) {
+  return static_cast<unsigned>(number_from<int>(json, 0, 0777));
+}
+
+// [path, size, checksum], and where the storage keeps them [mode, time in ns, whether sparse].
+ManifestEntry entry_from(const Json &file) {
+  ManifestEntry entry{static_cast<uint64_t>(number_from<int64_t>(file.at(1), 0, INT64_MAX)),
+                      from_hex(file.at(2).get<std::string>())};
+  if (file.size() > 3)
+    entry.attributes = FileAttributes{mode_from(file.at(3)),
+                                      number_from<int64_t>(file.at(4), INT64_MIN, INT64_MAX),
+                                      file.size() > 5 && file.at(5).get<bool>()};
+  return entry;
+}
+
 ManifestText from_text(const std::string &text, bool reads_chunks) {
   const Json json = parse_json_object(text, "the manifest");
   const Json &written = json.at("version");
@@ -72,10 +87,13 @@ ManifestText from_text(const std::string &text, bool reads_chunks) {
   ManifestText manifest;
   manifest.chunked = written == chunked_version;
   for (const Json &file : json.at("files"))
-    manifest.files[path_from(file.at(0))] = {file.at(1).get<uint64_t>(),
-                                             from_hex(file.at(2).get<std::string>())};
-  if (const auto found = json.find("directories"); found != json.end())
-    for (const Json &directory : *found) manifest.directories.push_back(path_from(directory));
+    manifest.files[path_from(file.at(0))] = entry_from(file);
+  const auto directories = json.find("directories"), modes = json.find("directory_modes");
+  if (directories == json.end()) return manifest;
+  for (size_t i = 0; i < directories->size(); ++i) {
+    std::optional<unsigned> &mode = manifest.directories[path_from(directories->at(i))];
+    if (modes != json.end() && !modes->at(i).is_null()) mode = mode_from(modes->at(i));
+  }
   return manifest;
 }
 
@@ -102,10 +120,19 @@ std::string to_text(const ManifestText &manifest) {
     std::array<char, 17> checksum{};
     std::snprintf(checksum.data(), checksum.size(), "%016llx",
                   static_cast<unsigned long long>(entry.checksum));
-    files.push_back(Json::array({escaped(path), entry.size, checksum.data()}));
+    Json file = Json::array({escaped(path), entry.size, checksum.data()});
+    if (entry.attributes) {
+      file.push_back(entry.attributes->mode);
+      file.push_back(entry.attributes->mtime_ns);
+      if (entry.attributes->is_sparse) file.push_back(true);
+    }
+    files.push_back(std::move(file));
   }
   Json json{{"version", manifest.chunked ? chunked_version : version}, {"files", std::move(files)}};
-  for (const std::string &path : manifest.directories) json["directories"].push_back(escaped(path));
+  for (const auto &[path, mode] : manifest.directories) {
+    json["directories"].push_back(escaped(path));
+    json["directory_modes"].push_back(mode ? Json(*mode) : Json());
+  }
   return to_wire(json) + "\n";
 }
 

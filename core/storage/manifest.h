@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "core/base/error.h"
+#include "core/base/json.h"
 #include "core/storage/storage.h"
 #include "core/storage/tree_transfer.h"
 
@@ -15,14 +17,16 @@ namespace det::storage {
 struct ManifestEntry {
   uint64_t size = 0;
   uint64_t checksum = 0;
+  // Where the file itself does not tell.
+  std::optional<FileAttributes> attributes{};
 };
 
 using Manifest = std::map<std::string, ManifestEntry>;  // by relative path, files only
 
-// With the directories, where nothing else tells of them: without '/' at the end.
+// With the directories and their modes, where nothing else tells of them: without '/' at the end.
 struct ManifestText {
   Manifest files;
-  std::vector<std::string> directories{};
+  std::map<std::string, std::optional<unsigned>> directories{};
   bool chunked = false;  // files of it are in chunks: releases that know of none refuse it
 };
 
@@ -45,6 +49,19 @@ void replace_manifest(const Tree &root, const Manifest &manifest, bool chunked =
 // Compares the sizes, and the checksums if asked, of the listed files that `wanted` takes. Throws
 // Code::corrupt naming the first that is missing or differs.
 void verify(const Tree &root, const Manifest &manifest, const Selector &wanted, bool checksums);
+
+// A number that was read: Code::corrupt where it is none, or lies beyond these. Json::get() makes
+// another number of one that has no room.
+template <class Number>
+Number number_from(const Json &number, Number least, Number most) {
+  const bool fits = number.is_number_unsigned()
+                        ? number.get<uint64_t>() <= static_cast<uint64_t>(most)
+                        : number.is_number_integer() &&
+                              number.get<int64_t>() >= static_cast<int64_t>(least) &&
+                              number.get<int64_t>() <= static_cast<int64_t>(most);
+  if (!fits) throw Error(Code::corrupt, number.dump() + " is no number that can stand there");
+  return number.get<Number>();
+}
 
 [[noreturn]] void throw_damaged(const std::string &described, const std::string &how);
 

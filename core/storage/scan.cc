@@ -1,6 +1,7 @@
 // Walks a tree with one open directory at a time, so that depth costs no file descriptors.
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -97,6 +98,7 @@ class Scan {
 
   void visit(size_t parent, const std::string &base, const Fd &directory, const Name &name) {
     TreeEntry entry{base + name.text, {}, name.type == DT_LNK};
+    if (entry.path.size() >= PATH_MAX) refuse_depth(entry.path);
     if (name.type == DT_REG && !options_.sizes) {
       entry.about.st_mode = S_IFREG;
       entries.push_back(std::move(entry));
@@ -112,11 +114,25 @@ class Scan {
     if (enter) plan(entries.back().path, entries.back().about, parent);
   }
 
+  // Everything in a tree is reached from its root.
+  [[noreturn]] static void refuse_depth(const std::string &path) {
+    constexpr size_t shown = 32;
+    throw Error(Code::invalid, "storing '" + path.substr(0, shown) +
+                                   "...': its path has more than " + std::to_string(PATH_MAX - 1) +
+                                   " bytes; put it into fewer directories");
+  }
+
   void follow(const Fd &directory, const std::string &name, TreeEntry *entry) const {
     if (options_.outside) {
       const Fd target(open_beneath(root_.fd.get(), entry->path, O_PATH));
       if (target && fstat(target.get(), &entry->about) == 0) return;
-      if (errno == EXDEV || errno == ELOOP)
+      const int reason = errno;
+      // Where links cannot be confined, none is followed; one that has no end leads nowhere at all.
+      struct stat about {};
+      const bool is_endless = fstatat(directory.get(), name.c_str(), &about, 0) != 0 &&
+                              errno == ELOOP && reason == ELOOP;
+      errno = reason;
+      if (errno == EXDEV || (errno == ELOOP && !is_endless))
         throw Error(*options_.outside, "following the link " + root_.name_of(entry->path) +
                                            ": it leads out of the checkpoint; put what it names "
                                            "in its place");

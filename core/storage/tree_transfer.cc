@@ -3,11 +3,13 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <set>
 #include <unordered_set>
 
 #include "core/storage/file_transfer.h"
+#include "core/storage/manifest.h"
 #include "core/storage/storage.h"
 
 namespace det::storage {
@@ -50,9 +52,70 @@ std::vector<TreeEntry> only(std::vector<TreeEntry> entries, const std::vector<st
 void check_copyable(const Tree &source, const std::vector<TreeEntry> &entries) {
   for (const TreeEntry &entry : entries)
     if (!entry.is_directory() && !S_ISREG(entry.about.st_mode))
-      throw Error(Code::invalid, "copying " + source.name_of(entry.path) +
+      throw Error(Code::invalid, "storing " + source.name_of(entry.path) +
                                      ": neither a file nor a directory (a pipe, socket or device); "
                                      "take it out of the directory");
+}
+
+namespace {
+
+[[noreturn]] void refuse_manifest(const Tree &tree) {
+  throw Error(Code::invalid, "storing " + tree.name_of(manifest_name) +
+                                 ": this name is reserved; give your file another name");
+}
+
+bool has(const Tree &tree, const char *name) {
+  struct stat about {};
+  return fstatat(tree.fd.get(), name, &about, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+}  // namespace
+
+void check_source(const Tree &source) {
+  if (has(source, chunks_directory))
+    throw Error(Code::invalid,
+                "storing '" + source.name.string() +
+                    "': it is a deduplicated checkpoint as its storage keeps it, "
+                    "without the large files; download the checkpoint, and store that");
+  try {
+    read_manifest(source);
+  } catch (const Error &) {
+    refuse_manifest(source);
+  }
+}
+
+std::vector<TreeEntry> scan_written(const Tree &tree, bool enter_links) {
+  const ScanOptions into_links{.enter_links = true, .outside = Code::invalid};
+  std::vector<TreeEntry> entries = scan_tree(tree, {.outside = Code::invalid});
+  const bool has_links = std::any_of(entries.begin(), entries.end(), [](const TreeEntry &entry) {
+    return entry.link && entry.is_directory();
+  });
+  if (has_links) {
+    std::vector<TreeEntry> all = scan_tree(tree, into_links);
+    if (enter_links) entries = std::move(all);
+  }
+  check_copyable(tree, entries);
+  if (has(tree, manifest_name)) refuse_manifest(tree);
+  return entries;
+}
+
+bool is_sparse(const struct stat &about) {
+  constexpr off_t block = 4096;  // what is smaller may have none on some file systems
+  return about.st_size - about.st_blocks * 512 >= block;
+}
+
+FileAttributes FileAttributes::of(const struct stat &about) {
+  return {about.st_mode & 0777, FileStamp::of(about).mtime_ns, storage::is_sparse(about)};
+}
+
+struct stat FileAttributes::as_stat() const {
+  constexpr int64_t second = 1'000'000'000;
+  const int64_t rest = (mtime_ns % second + second) % second;  // of times before 1970, too
+  struct stat about {};
+  about.st_mode = mode;
+  about.st_mtim = {(mtime_ns - rest) / second, rest};
+  about.st_atim = about.st_mtim;
+  return about;
 }
 
 std::vector<HashedFile> copy_tree(const Tree &source, const std::vector<TreeEntry> &entries,

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -25,10 +26,21 @@ struct FileStamp {
   bool operator==(const FileStamp &) const = default;
 };
 
+// What a file system keeps of a file beside its bytes.
+struct FileAttributes {
+  unsigned mode = 0;
+  int64_t mtime_ns = 0;
+  bool is_sparse = false;  // it has fewer blocks than bytes
+
+  static FileAttributes of(const struct stat &about);
+  struct stat as_stat() const;  // the mode and the times
+};
+
 struct HashedFile {
   std::string path;
   FileStamp stamp;  // of the copy, or of the file itself where it was only hashed
   uint64_t checksum = 0;
+  std::optional<FileAttributes> attributes{};  // where the storage has to keep them
 };
 
 struct TransferOptions {
@@ -48,6 +60,19 @@ std::vector<TreeEntry> only(std::vector<TreeEntry> entries, const std::vector<st
 
 // Throws Code::invalid, naming it, for an entry that is neither a file nor a directory.
 void check_copyable(const Tree &source, const std::vector<TreeEntry> &entries);
+
+// Throws Code::invalid for a directory that no storage takes, whatever of it is asked for: one with
+// a file of a reserved name, and a deduplicated checkpoint as its storage keeps it. The manifest of
+// a checkpoint that was restored is left out of the copy instead.
+void check_source(const Tree &source);
+
+// What a program has written into a checkpoint, links entered where `enter_links`. Throws
+// Code::invalid for what none may have: a link that leads out of it or back, a pipe, a reserved
+// name.
+std::vector<TreeEntry> scan_written(const Tree &tree, bool enter_links);
+
+// Whether it has fewer blocks than bytes.
+bool is_sparse(const struct stat &about);
 
 // Copies the entries of `source` into `target`, with mode and modification time, in the directories
 // they need. Throws Code::conflict when a file changes meanwhile. What failed half way is removed.

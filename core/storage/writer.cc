@@ -14,20 +14,6 @@ namespace det::storage {
 
 namespace fs = std::filesystem;
 
-namespace {
-
-// What a storage has of a checkpoint with files in chunks is not the checkpoint.
-void check_whole(const Tree &source) {
-  struct stat about {};
-  if (fstatat(source.fd.get(), chunks_directory, &about, AT_SYMLINK_NOFOLLOW) == 0)
-    throw Error(Code::invalid,
-                "storing '" + source.name.string() +
-                    "': it is a deduplicated checkpoint as its storage keeps it, "
-                    "without the large files; download the checkpoint, and store that");
-}
-
-}  // namespace
-
 DirectoryWriter::DirectoryWriter(Staging staging, const std::string &id, bool durable)
     : id_(id),
       durable_(durable),
@@ -124,7 +110,7 @@ std::vector<HashedFile> DirectoryWriter::bring(const fs::path &source,
   require_writing("adding to checkpoint");
   state_ = State::damaged;
   const Tree from(source);
-  check_whole(from);
+  check_source(from);
   std::vector<TreeEntry> entries =
       scan_tree(from, {.enter_links = !paths, .sizes = chunks_ != nullptr, .never = &tree_});
   if (paths) entries = only(std::move(entries), *paths, from);
@@ -154,7 +140,9 @@ void DirectoryWriter::know(const HashedFile &file) {
 }
 
 Resources DirectoryWriter::list() const {
-  Resources resources = resources_of(scan_tree(tree_, {.outside = Code::invalid}));
+  Resources resources =
+      resources_of(state_ == State::writing ? scan_written(tree_, false)
+                                            : scan_tree(tree_, {.outside = Code::invalid}));
   for (const auto &[path, file] : gather_chunk_lists(tree_)) resources.try_emplace(path, file.size);
   return resources;
 }

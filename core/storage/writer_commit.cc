@@ -83,7 +83,7 @@ Resources DirectoryWriter::commit(const std::vector<std::string> &finished) {
 
 // Writes the manifest and brings to the disk what is not there yet.
 Resources DirectoryWriter::complete(const HashedFiles &finished) {
-  std::vector<TreeEntry> entries = scan_tree(tree_, {.outside = Code::invalid});
+  std::vector<TreeEntry> entries = scan_written(tree_, false);
   std::vector<std::string> unknown;
   const ChunkedFiles chunked = finish_chunks(entries);
   Resources resources = resources_of(entries);
@@ -94,10 +94,6 @@ Resources DirectoryWriter::complete(const HashedFiles &finished) {
   }
   for (const TreeEntry &entry : entries) {
     if (entry.is_directory()) continue;
-    if (!S_ISREG(entry.about.st_mode))
-      throw Error(Code::invalid, "committing " + tree_.name_of(entry.path) +
-                                     ": neither a file nor a directory (a pipe, socket or device); "
-                                     "take it out of the checkpoint");
     const HashedFile *known = unchanged(finished, entry);
     if (known == nullptr) known = unchanged(hashed_, entry);
     if (known != nullptr) manifest[entry.path] = {known->stamp.size, known->checksum};

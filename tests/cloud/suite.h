@@ -15,6 +15,7 @@
 #include "tests/cmocka.h"
 #include "tests/expect_error.h"
 #include "tests/storage/chunk_files.h"
+#include "tests/storage/odd_trees.h"
 
 namespace det::cloud::suite {
 
@@ -337,6 +338,19 @@ inline void deduplicated_checkpoints_are_kept_and_go(void **) {
   assert_true(keys("dedup/").empty());
 }
 
+inline void odd_trees_come_back(void **) {
+  for (const bool deduplicate : {false, true}) {
+    test::Job job(1, 1);
+    job.open_storage = [&](int, const std::shared_ptr<Logger> &logger) {
+      CloudOptions options{subject.store, "trees", job.path("machine"), Json{{"type", "s3"}}};
+      options.deduplicate = deduplicate;
+      return std::make_unique<CloudStorage>(options, logger);
+    };
+    test::odd_trees_come_back_or_are_refused(job);
+    clear("trees/");
+  }
+}
+
 inline int run(const char *name) {
   const CMUnitTest tests[] = {
       cmocka_unit_test(object_is_stored_found_and_removed),
@@ -357,6 +371,7 @@ inline int run(const char *name) {
       cmocka_unit_test(many_uploads_are_listed),
       cmocka_unit_test(object_is_copied),
       cmocka_unit_test(deduplicated_checkpoints_are_kept_and_go),
+      cmocka_unit_test(odd_trees_come_back),
   };
   return cmocka_run_group_tests_name(name, tests, nullptr, nullptr);
 }

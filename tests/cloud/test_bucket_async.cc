@@ -2,6 +2,7 @@
 #include "core/cloud/cloud_storage.h"
 #include "tests/cloud/folder_store.h"
 #include "tests/context/job.h"
+#include "tests/storage/odd_trees.h"
 
 namespace det::test {
 
@@ -84,6 +85,19 @@ void what_fails_on_one_rank_leaves_nothing_in_a_bucket(void **) {
   }
 }
 
+void odd_trees_come_back_from_a_bucket(void **) {
+  for (const bool deduplicate : {false, true}) {
+    Job job(1, 1);
+    const auto store = std::make_shared<cloud::FolderStore>(job.path("bucket"));
+    job.open_storage = [&](int, const std::shared_ptr<Logger> &logger) {
+      cloud::CloudOptions options{store, "p", job.path("machine"), Json{{"type", "s3"}}};
+      options.deduplicate = deduplicate;
+      return std::make_unique<cloud::CloudStorage>(options, logger);
+    };
+    odd_trees_come_back_or_are_refused(job);
+  }
+}
+
 }  // namespace
 
 }  // namespace det::test
@@ -94,6 +108,7 @@ int test_bucket_async() {
       cmocka_unit_test(ranks_save_into_a_bucket_without_meeting),
       cmocka_unit_test(a_store_of_ranks_is_committed_into_a_bucket),
       cmocka_unit_test(what_fails_on_one_rank_leaves_nothing_in_a_bucket),
+      cmocka_unit_test(odd_trees_come_back_from_a_bucket),
   };
   return cmocka_run_group_tests_name("asynchronous saves into a bucket", tests, nullptr, nullptr);
 }

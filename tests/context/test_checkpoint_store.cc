@@ -6,6 +6,7 @@
 #include "core/storage/tree.h"
 #include "tests/context/home.h"
 #include "tests/context/job.h"
+#include "tests/storage/odd_trees.h"
 
 namespace det::test {
 namespace {
@@ -108,6 +109,21 @@ void a_link_within_the_checkpoint_is_stored(void **) {
   }));
   const storage::Resources expected{{"latest", 7}, {"metadata.json", 26}, {"model", 7}};
   assert_equal(job.reports.at(0).second.resources, expected);
+}
+
+void odd_trees_come_back_from_a_directory(void **) {
+  Job job(1, 1);
+  job.durable = false;
+  odd_trees_come_back_or_are_refused(job);
+}
+
+void odd_trees_come_back_deduplicated(void **) {
+  Job job(1, 1);
+  job.open_storage = [&](int, const std::shared_ptr<Logger> &logger) {
+    return std::make_unique<storage::DirectoryStorage>(
+        storage::DirectoryStorage::Options{job.base(), {}, "host_path", false, true}, logger);
+  };
+  odd_trees_come_back_or_are_refused(job);
 }
 
 // `leave` is what one rank does instead of its commit.
@@ -285,6 +301,8 @@ int test_checkpoint_store() {
       cmocka_unit_test(nothing_is_visible_before_the_last_rank_commits),
       cmocka_unit_test(a_link_that_leads_out_is_refused_on_all),
       cmocka_unit_test(a_link_within_the_checkpoint_is_stored),
+      cmocka_unit_test(odd_trees_come_back_from_a_directory),
+      cmocka_unit_test(odd_trees_come_back_deduplicated),
       cmocka_unit_test(an_abort_of_any_rank_fails_the_commit_of_the_others),
       cmocka_unit_test(a_store_that_is_freed_fails_the_commit_of_the_others),
       cmocka_unit_test(all_ranks_may_abort),

@@ -249,6 +249,8 @@ void large_file_is_copied_in_pieces(void **state) {
   assert_equal(read_file(at.base / "one/large"), expected);
   assert_equal(read_file(at.root / "target/large"), expected);
   assert_equal(read_file(at.root / "unchecked/large"), expected);
+  for (const char *copy : {"base/one/large", "target/large", "unchecked/large"})
+    assert_true(about(at.root / copy).st_blocks * 512 < size / 10);
   const Fd fd = open_file(at.base / "one/large", O_WRONLY);
   assert_int_equal(pwrite(fd.get(), "!", 1, off_t{100} << 20), 1);
   assert_throws(Code::corrupt, "large", [&] { at.storage->restore("one", nullptr, true); });

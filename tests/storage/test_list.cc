@@ -76,6 +76,18 @@ void deep_trees_need_no_file_descriptors(void **state) {
   assert_int_equal(found, 501);
 }
 
+void a_tree_deeper_than_any_path_is_refused_and_goes(void **state) {
+  const Fixture &at = fixture_of(state);
+  Fd deepest = open_file(at.directory("d"), O_RDONLY | O_DIRECTORY);
+  for (int level = 0; level < 10'000; ++level) {
+    assert_int_equal(mkdirat(deepest.get(), "x", 0755), 0);
+    deepest = Fd(openat(deepest.get(), "x", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  }
+  assert_throws(Code::invalid, "'x/x/", [&] { list_directory(at.root / "d"); });
+  remove_tree(at.root / "d");
+  assert_false(fs::exists(at.root / "d"));
+}
+
 void storage_ids_are_single_plain_components(void **) {
   for (const char *good : {"a", "3f1b-0", "A_b.c", "trial..1"}) check_storage_id(good);
   check_storage_id(std::string(255, 'x'));
@@ -101,6 +113,7 @@ int test_list() {
       STORAGE_TEST(list_keeps_names_that_are_no_text),
       STORAGE_TEST(list_leaves_out_the_manifest_of_the_root_only),
       STORAGE_TEST(deep_trees_need_no_file_descriptors),
+      STORAGE_TEST(a_tree_deeper_than_any_path_is_refused_and_goes),
       cmocka_unit_test(storage_ids_are_single_plain_components),
   };
   return cmocka_run_group_tests_name("storage listing", tests, nullptr, nullptr);

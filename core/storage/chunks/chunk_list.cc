@@ -38,8 +38,10 @@ Json to_json(const std::string &path, const ChunkedFile &file) {
     sizes.push_back(file.chunks[i].size);
     if (name.generation > 0) generations.push_back({i, name.generation});
   }
-  return Json::array({path, file.size, file.checksum, file.mode, file.mtime_ns, file.owner,
-                      std::move(digests), std::move(sizes), std::move(generations)});
+  Json json = Json::array({path, file.size, file.checksum, file.mode, file.mtime_ns, file.owner,
+                           std::move(digests), std::move(sizes), std::move(generations)});
+  if (file.is_sparse) json.push_back(true);
+  return json;
 }
 
 ChunkedFile file_from(const Json &json) {
@@ -53,7 +55,7 @@ ChunkedFile file_from(const Json &json) {
   for (size_t i = 0; i < sizes.size(); ++i) {
     Chunk chunk{{}, sizes[i]};
     std::memcpy(chunk.name.digest.data(), digests.data() + i * digest_size, digest_size);
-    if (chunk.size == 0 || chunk.size > checksum_block - at % checksum_block)
+    if (chunk.size > checksum_block - at % checksum_block)
       throw Error(Code::corrupt, "a chunk has a size that none can have");
     at += chunk.size;
     file.chunks.push_back(chunk);

@@ -26,6 +26,7 @@ struct ChunkedFile {
   int64_t mtime_ns = 0;
   std::string owner;          // which of the storage's stores of chunks has them
   std::vector<Chunk> chunks;  // in their order; none reaches over the end of a checksum_block
+  bool is_sparse = false;
 };
 
 using ChunkedFiles = std::map<std::string, ChunkedFile>;  // by relative path

@@ -20,12 +20,6 @@ namespace det::storage {
 
 namespace {
 
-timespec time_of(int64_t ns) {
-  constexpr int64_t second = 1'000'000'000;
-  const int64_t rest = (ns % second + second) % second;  // of times before 1970, too
-  return {(ns - rest) / second, rest};
-}
-
 class ChunkTransfer {
  public:
   // Without a target, chunks are only read; without `bytes`, only looked at.
@@ -67,6 +61,8 @@ class ChunkTransfer {
     file->sums.resize(checksum_blocks(about.size));
     file->blocks_left = file->sums.size();
     if (target_ != nullptr) file->target = make_file_beneath(*target_, path, about.mode);
+    if (file->target && about.is_sparse)
+      resize(file->target.get(), about.size, target_->name_of(path));
     size_t chunk = 0;
     for (size_t block = 0; block < file->sums.size(); ++block) {
       const size_t first = chunk;
@@ -95,8 +91,8 @@ class ChunkTransfer {
       read(file, chunk, buffer.get());
       if (bytes_) sum.add(buffer.get(), chunk.size);
       if (file.target)
-        write_all_at(file.target.get(), {buffer.get(), chunk.size}, at,
-                     target_->name_of(file.path));
+        (file.about.is_sparse ? write_sparsely_at : write_all_at)(
+            file.target.get(), {buffer.get(), chunk.size}, at, target_->name_of(file.path));
       at += chunk.size;
       if (progress_ != nullptr) progress_->add_bytes(chunk.size);
     }
@@ -121,10 +117,8 @@ class ChunkTransfer {
     struct stat about {};
     about.st_size = static_cast<off_t>(file.about.size);
     if (file.target) {
-      about.st_mode = file.about.mode;
-      about.st_mtim = time_of(file.about.mtime_ns);
-      about.st_atim = about.st_mtim;
-      about = set_attributes(file.target.get(), about, target_->name_of(file.path));
+      const FileAttributes attributes{file.about.mode, file.about.mtime_ns};
+      about = set_attributes(file.target.get(), attributes.as_stat(), target_->name_of(file.path));
       file.finished = true;
     }
     if (progress_ != nullptr) progress_->add_file();

@@ -195,6 +195,7 @@ void ChunkSaver::finish(File &file) {
   ChunkedFile done{
       file.size(), combined_checksum(file.sums), file.before.st_mode & 0777, stamp.mtime_ns, owner_,
       {}};
+  done.is_sparse = is_sparse(file.before);
   for (const std::vector<RememberedChunk> &block : file.cut.blocks)
     for (const RememberedChunk &chunk : block) done.chunks.push_back(chunk.chunk);
   memory_.keep(file.path, std::move(file.cut));
