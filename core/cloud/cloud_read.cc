@@ -64,12 +64,21 @@ void CloudStorage::download(const std::string &id, const fs::path &target,
     storage::add_directories_of(path, directories);
     if (path.ends_with('/')) continue;
     const StoredFile &file = found.files.at(path);
-    files.push_back({path, bucket_->keys.checkpoint(id) + path, file.size,
-                     checksums ? file.checksum : std::nullopt, file.version});
-    if (const auto chunked = in_chunks.find(path); chunked != in_chunks.end())
-      for (const storage::Chunk &chunk : chunked->second.chunks)
-        files.back().pieces.push_back(
-            {BucketChunks::key_of(bucket_->keys, chunk.name), chunk.size});
+    files.push_back({path,
+                     bucket_->keys.checkpoint(id) + path,
+                     file.size,
+                     checksums ? file.checksum : std::nullopt,
+                     file.version,
+                     {},
+                     file.attributes});
+    const auto chunked = in_chunks.find(path);
+    if (chunked == in_chunks.end()) continue;
+    if (chunked->second.size != file.size)
+      storage::throw_damaged("'" + bucket_->store->name_of(files.back().key) + "'",
+                             "its chunks have " + std::to_string(chunked->second.size) +
+                                 " bytes instead of " + std::to_string(file.size));
+    for (const storage::Chunk &chunk : chunked->second.chunks)
+      files.back().pieces.push_back({BucketChunks::key_of(bucket_->keys, chunk.name), chunk.size});
   }
   if (selector && is_empty) return;
   make_directories(target);

@@ -51,6 +51,7 @@ class Fetch {
   using FilePtr = std::shared_ptr<File>;
 
   void start(const FileToFetch &what);
+  void check_size(const FileToFetch &what);
   void submit(const FilePtr &file, const Range &range);
   void fetch(File &file, const Range &range);
   static void read_on(File &file, const Range &range);
@@ -107,7 +108,20 @@ struct Fetch::File {
   uint64_t gapless = 0;
 };
 
+// Before room is made for what a manifest says.
+void Fetch::check_size(const FileToFetch &what) {
+  const auto damaged = [&](const std::string &how) {
+    storage::throw_damaged("'" + store_.name_of(what.key) + "'", how);
+  };
+  const std::optional<ObjectInfo> info = store_.find(what.key);
+  if (!info) damaged("the object is missing");
+  if (info->size != what.size)
+    damaged("it has " + std::to_string(info->size) + " bytes instead of " +
+            std::to_string(what.size));
+}
+
 void Fetch::start(const FileToFetch &what) {
+  if (what.pieces.empty() && what.size > short_range) check_size(what);
   const auto file = std::make_shared<File>(target_, what);
   if (what.is_sparse()) storage::resize(file->fd->get(), what.size, target_.name_of(what.path));
   if (what.pieces.empty() && what.size <= file->range) {

@@ -88,6 +88,24 @@ void changed_byte_is_corrupt_where_checksums_are_compared(void **state) {
   at.storage->download("one", at.root / "target", nullptr, false);
 }
 
+void sizes_that_are_none_are_damage(void **state) {
+  Fixture &at = fixture_of(state);
+  at.file("d/one", "123456789");
+  at.store("sizes", at.root / "d");
+  const std::string text = read_file(at.base / "sizes" / manifest_name);
+  for (const char *other : {"-1", "4611686018427387904", "1099511627776", "9.5", "\"9\"", "null"}) {
+    std::string changed = text;
+    changed.replace(changed.find(",9,"), 3, "," + std::string(other) + ",");
+    at.file(std::string("base/sizes/") + manifest_name, changed);
+    for (const bool checksums : {true, false}) {
+      assert_throws(Code::corrupt, "damaged",
+                    [&] { at.storage->download("sizes", at.root / "t", nullptr, checksums); });
+      assert_throws(Code::corrupt, "damaged",
+                    [&] { at.storage->restore("sizes", nullptr, checksums); });
+    }
+  }
+}
+
 void missing_file_is_corrupt_if_wanted(void **state) {
   Damaged &at = damaged(state);
   fs::remove(at.stored("root.txt"));
@@ -281,6 +299,7 @@ int main() {
       DAMAGE_TEST(shorter_file_is_corrupt),
       DAMAGE_TEST(what_fails_for_other_reasons_is_not_taken_for_damage),
       DAMAGE_TEST(changed_byte_is_corrupt_where_checksums_are_compared),
+      DAMAGE_TEST(sizes_that_are_none_are_damage),
       DAMAGE_TEST(missing_file_is_corrupt_if_wanted),
       DAMAGE_TEST(garbled_manifest_is_corrupt),
       DAMAGE_TEST(manifest_does_not_lead_out),

@@ -13,6 +13,8 @@
 #include "core/base/hash.h"
 #include "core/base/json.h"
 #include "core/storage/block_checksum.h"
+#include "core/storage/chunks/chunker.h"
+#include "core/storage/manifest.h"
 
 namespace det::storage {
 
@@ -45,7 +47,13 @@ Json to_json(const std::string &path, const ChunkedFile &file) {
 }
 
 ChunkedFile file_from(const Json &json) {
-  ChunkedFile file{json.at(1), json.at(2), json.at(3), json.at(4), json.at(5), {}};
+  constexpr unsigned most_mode = 0777;
+  ChunkedFile file{number_from<uint64_t>(json.at(1), 0, INT64_MAX),
+                   number_from<uint64_t>(json.at(2), 0, UINT64_MAX),
+                   number_from<unsigned>(json.at(3), 0, most_mode),
+                   number_from<int64_t>(json.at(4), INT64_MIN, INT64_MAX),
+                   json.at(5),
+                   {}};
   const auto &digests = json.at(6).get_ref<const std::string &>();
   const Json &sizes = json.at(7);
   constexpr size_t digest_size = std::tuple_size_v<decltype(ChunkName::digest)>;
@@ -53,7 +61,7 @@ ChunkedFile file_from(const Json &json) {
     throw Error(Code::corrupt, "it names other chunks than it has sizes of");
   uint64_t at = 0;
   for (size_t i = 0; i < sizes.size(); ++i) {
-    Chunk chunk{{}, sizes[i]};
+    Chunk chunk{{}, number_from<uint64_t>(sizes[i], 1, chunk_most)};
     std::memcpy(chunk.name.digest.data(), digests.data() + i * digest_size, digest_size);
     if (chunk.size > checksum_block - at % checksum_block)
       throw Error(Code::corrupt, "a chunk has a size that none can have");
@@ -62,7 +70,10 @@ ChunkedFile file_from(const Json &json) {
   }
   if (at != file.size) throw Error(Code::corrupt, "the chunks are not as long as their file");
   for (const Json &later : json.at(8))
-    file.chunks.at(later.at(0).get<size_t>()).name.generation = later.at(1);
+    file.chunks.at(number_from<size_t>(later.at(0), 0, SIZE_MAX)).name.generation =
+        number_from<uint64_t>(later.at(1), 0, UINT64_MAX);
+  constexpr size_t sparse_at = 9;  // where it is
+  file.is_sparse = json.size() > sparse_at && json.at(sparse_at).get<bool>();
   return file;
 }
 

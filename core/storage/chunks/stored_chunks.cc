@@ -26,7 +26,13 @@ StoredChunks::StoredChunks(const fs::path &base, const Tree &stored,
                   "its manifest is missing, but it has files in chunks");
   std::erase_if(*list, [&](const auto &file) { return !manifest->contains(file.first); });
   files_ = *std::move(list);
-  for (const auto &[path, file] : files_) all_.insert(path);
+  for (const auto &[path, file] : files_) {
+    if (file.size != manifest->at(path).size)
+      throw_damaged(stored.name_of(path), "its chunks have " + std::to_string(file.size) +
+                                              " bytes instead of " +
+                                              std::to_string(manifest->at(path).size));
+    all_.insert(path);
+  }
 }
 
 void StoredChunks::add_to(std::vector<TreeEntry> &entries) const {
