@@ -13,6 +13,9 @@ namespace {
 // Stores that remove one object a request are asked for several batches at a time.
 constexpr size_t batch = 250;
 
+// Keys in memory.
+constexpr size_t most_held = 10'000;
+
 }  // namespace
 
 void remove_objects(const Bucket &bucket, const std::vector<std::string> &keys) {
@@ -33,13 +36,15 @@ void remove_objects(const Bucket &bucket, const std::vector<std::string> &keys) 
 
 void discard_checkpoint(const Bucket &bucket, const std::string &id) {
   const std::string manifest = bucket.keys.manifest(id);
+  if (bucket.store->find(manifest)) bucket.store->remove({manifest});
+  // As they are listed: there may be any number.
   std::vector<std::string> keys;
-  bool is_visible = false;
   bucket.store->list(bucket.keys.checkpoint(id), [&](const ObjectInfo &info) {
-    if (info.key == manifest) is_visible = true;
-    else keys.push_back(info.key);
+    keys.push_back(info.key);
+    if (keys.size() < most_held) return;
+    remove_objects(bucket, keys);
+    keys.clear();
   });
-  if (is_visible) bucket.store->remove({manifest});
   remove_objects(bucket, keys);
   try {
     for (const PendingUpload &pending : bucket.store->list_uploads(bucket.keys.checkpoint(id)))

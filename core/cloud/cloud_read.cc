@@ -47,8 +47,11 @@ storage::ChunkedFiles CloudStorage::chunks_of(const std::string &id) const {
 void CloudStorage::download(const std::string &id, const fs::path &target,
                             const storage::Selector &selector, bool checksums,
                             const storage::HadManifest &had_manifest) {
-  const StoredCheckpoint found = stored(id);
-  if (!found.has_manifest && (found.is_chunked || (had_manifest && had_manifest())))
+  storage::check_storage_id(id);
+  // Before all of it is listed.
+  const bool is_damaged = had_manifest && !has_manifest(*bucket_, id) && had_manifest();
+  const StoredCheckpoint found = is_damaged ? StoredCheckpoint() : stored(id);
+  if (is_damaged || (!found.has_manifest && found.is_chunked))
     throw Error(Code::corrupt, "verifying " + name_of(id) +
                                    ": its manifest is missing, so that its files cannot be "
                                    "checked; the checkpoint is damaged or somebody has put "

@@ -39,6 +39,23 @@ std::optional<StoredCheckpoint> find_with_manifest(const Bucket &bucket, const s
 
 }  // namespace
 
+bool has_manifest(const Bucket &bucket, const std::string &id) {
+  if (bucket.store->find(bucket.keys.manifest(id))) return true;
+  struct Found {};
+  try {
+    bucket.store->list(bucket.keys.checkpoint(id), [](const ObjectInfo &) { throw Found(); });
+  } catch (const Found &) {
+    return false;
+  }
+  throw_absent(bucket, id);
+}
+
+void throw_absent(const Bucket &bucket, const std::string &id) {
+  throw Error(Code::not_found,
+              "opening checkpoint '" + bucket.store->name_of(bucket.keys.checkpoint(id)) +
+                  "': nothing is stored under that id; check the id and the storage");
+}
+
 storage::Resources StoredCheckpoint::resources() const {
   storage::Resources resources;
   for (const auto &[path, file] : files) resources[path] = file.size;

@@ -33,6 +33,7 @@ class FolderStore : public ObjectStore {
 
   // Before each call, with its name and its key; what it throws, the call throws.
   std::function<void(const std::string &call, const std::string &key)> before;
+  std::function<void()> each_listed;  // before each object that list() gives
   ObjectLimits limits_of_store{};
   bool keeps = true;
   std::atomic<uint64_t> part_bytes{0};  // taken by put_part()
@@ -79,6 +80,7 @@ class FolderStore : public ObjectStore {
       if (key.starts_with(prefix))
         if (std::optional<ObjectInfo> info = info_of(key)) {
           info->checksum.clear();
+          if (each_listed) each_listed();
           each(*info);
         }
   }
