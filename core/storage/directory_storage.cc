@@ -263,8 +263,8 @@ std::vector<std::unique_ptr<CheckpointWriter>> DirectoryStorage::take_sealed(
   for (Staging::Sealed &sealed : staging->take_sealed(owner, *logger_)) {
     const std::string id = sealed.id;
     try {
-      writers.push_back(std::make_unique<DirectoryWriter>(Staging::open(options_.base, cluster_id_),
-                                                          std::move(sealed), options_.durable));
+      writers.push_back(deduplicating(std::make_unique<DirectoryWriter>(
+          Staging::open(options_.base, cluster_id_), std::move(sealed), options_.durable)));
     } catch (const Error &error) {
       logger_->warning("dropping checkpoint '" + id + "': " + error.what());
       staging->discard_staged(id);

@@ -154,15 +154,23 @@ void Staging::sync_locks() const { sync(root_); }
 bool Staging::discard(const Tree &from, const std::string &id) const {
   const Tree tree{from.name / id, Fd(openat(from.fd.get(), id.c_str(),
                                             O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC))};
-  if (tree.fd) note_garbage_of(base_, tree);
+  const std::optional<uid_t> owner = tree.fd ? chunk_owner_of(tree) : std::nullopt;
+  note_garbage_of(base_, owner);
   const std::string removed = removed_prefix + make_uuid();
   if (renameat(from.fd.get(), id.c_str(), root_.fd.get(), removed.c_str()) != 0) {
     if (is_absent(errno)) return false;
     OsFailure{errno}.raise("removing '" + (from.name / id).string() + "'");
   }
-  if (tree.fd) note_garbage_of(base_, tree);  // again: a sweep may have been in between
-  remove_beneath(root_.fd.get(), removed, root() / removed);
+  remove_removed(removed);
   return true;
+}
+
+// Its chunks are noted again: a sweep may have been since, and found them named.
+void Staging::remove_removed(const std::string &name) const {
+  const Tree tree{root() / name, Fd(openat(root_.fd.get(), name.c_str(),
+                                           O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC))};
+  if (tree.fd) note_garbage_of(base_, chunk_owner_of(tree));
+  remove_beneath(root_.fd.get(), name, root() / name);
 }
 
 }  // namespace det::storage

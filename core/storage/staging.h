@@ -97,6 +97,9 @@ class Staging {
   std::optional<Seal> read_seal(const std::string &id, uid_t user) const;
 
   bool discard(const Tree &from, const std::string &id) const;
+  void remove_removed(const std::string &name) const;
+  void remove_remains(const std::vector<std::string> &names, Logger &logger) const;
+  void remove_seals(const std::vector<std::string> &ids, Logger &logger) const;
   bool is_own(const std::string &id, const std::string &lock, uid_t user) const;
   std::optional<uid_t> user() const;
 

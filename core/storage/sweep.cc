@@ -26,18 +26,37 @@ bool is_abandoned_lock(const Tree &root, const std::string &name) {
          owner_liveness(root.name / name) == Liveness::dead;
 }
 
+}  // namespace
+
 // What belongs to no id: removals that were interrupted, and locks whose making was.
-void remove_remains(const Tree &root, const std::vector<std::string> &names, Logger &logger) {
+void Staging::remove_remains(const std::vector<std::string> &names, Logger &logger) const {
   for (const std::string &name : names) try {
-      if (name.starts_with(Staging::removed_prefix) || is_abandoned_lock(root, name))
-        remove_beneath(root.fd.get(), name, root.name / name);
+      if (name.starts_with(removed_prefix)) remove_removed(name);
+      else if (is_abandoned_lock(root_, name)) remove_beneath(root_.fd.get(), name, root() / name);
     } catch (const Error &error) {
       // Another user's are his to remove.
       if (error.code != Code::access) logger.warning(error.what());
     }
 }
 
-}  // namespace
+// Of ids that have nothing else. Whoever seals has a lock, which may be newer than the first look.
+void Staging::remove_seals(const std::vector<std::string> &ids, Logger &logger) const {
+  if (ids.empty()) return;
+  const std::optional<uid_t> self = user();
+  const Fd again(openat(root_.fd.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!again) OsFailure{errno}.raise("opening '" + root().string() + "'");
+  const std::vector<Name> names = names_in(again, "'" + root().string() + "'");
+  for (const std::string &id : ids) try {
+      const std::string seal = id + seal_ending;
+      const bool is_held = std::any_of(names.begin(), names.end(), [&](const Name &name) {
+        return name.text == id || (name.text.starts_with(id) && name.text.ends_with(lock_ending));
+      });
+      if (self && !is_held && is_own(id, seal, *self))
+        remove_beneath(root_.fd.get(), seal, root() / seal);
+    } catch (const Error &error) {
+      logger.warning(error.what());
+    }
+}
 
 // Whom the file system takes this process for: over a network not always geteuid(). Nothing where
 // this process may not write, and so has begun nothing.
@@ -75,21 +94,26 @@ std::optional<Staging::Orphan> Staging::take_over(const std::string &id,
     return std::nullopt;
   std::optional<OwnerLock> taken = OwnerLock::take_over(root() / lock);
   if (!taken) return std::nullopt;
-  const bool was_staged = locks.size() <= 1 && discard_staged(id);
-  if (!is_anothers) return Orphan{id, std::move(*taken), was_staged};
+  const bool is_alone = locks.size() <= 1;
+  if (!is_anothers) return Orphan{id, std::move(*taken), is_alone && discard_staged(id)};
+  // The tree last: whoever finds it without a lock goes on, and nobody a lock without a tree.
+  if (is_alone) unlinkat(root_.fd.get(), (id + seal_ending).c_str(), 0);
   unlinkat(root_.fd.get(), lock.c_str(), 0);
+  if (is_alone) discard_staged(id);
   return std::nullopt;
 }
 
 std::vector<Staging::Orphan> Staging::sweep(Logger &logger) const {
   std::map<std::string, std::set<std::string>> locks_of;  // by id
-  std::vector<std::string> others;
+  std::vector<std::string> others, sealed;
   for (const auto &[name, type] : names_in(root_.fd, "'" + root().string() + "'")) {
     if (name.starts_with('.')) others.push_back(name);
-    else if (name.ends_with(seal_ending)) continue;
+    else if (name.ends_with(seal_ending))
+      sealed.push_back(name.substr(0, name.size() - std::string_view(seal_ending).size()));
     else if (!name.ends_with(lock_ending)) locks_of[name];
     else locks_of[name.substr(0, std::min(name.find(master_mark), name.rfind('.')))].insert(name);
   }
+  std::erase_if(sealed, [&](const std::string &id) { return locks_of.contains(id); });
   std::vector<Orphan> orphans;
   const std::optional<uid_t> self = locks_of.empty() ? std::nullopt : user();
   if (!self) locks_of.clear();
@@ -103,7 +127,8 @@ std::vector<Staging::Orphan> Staging::sweep(Logger &logger) const {
       logger.warning("cleaning up after checkpoint '" + id + "': " + error.what());
     }
   }
-  remove_remains(root_, others, logger);
+  remove_seals(sealed, logger);
+  remove_remains(others, logger);
   return orphans;
 }
 

@@ -46,6 +46,7 @@ DirectoryWriter::DirectoryWriter(Staging staging, Staging::Sealed sealed, bool d
       durable_(durable),
       staging_(std::move(staging)),
       owner_(true),
+      was_begun_(true),
       lock_(std::move(sealed.lock)),
       tree_(open_sealed(staging_, id_, was_committed_)) {
   if (was_committed_) {

@@ -70,13 +70,15 @@ class DirectoryWriter : public CheckpointWriter {
   void cut_staged(const std::vector<TreeEntry> &entries);
   std::set<std::string> finish_in_chunks(const std::vector<std::string> &paths);
   ChunkedFiles finish_chunks(std::vector<TreeEntry> &entries);
+  void drop_chunks(const ChunkedFiles &brought, const ChunkedFiles &chunked) const;
 
   const std::string id_;
   const bool durable_;
   const ForkGuard guard_;
   const Staging staging_;  // open as long as this is, like the tree
   const bool owner_;
-  bool was_committed_ = false;  // by a process that is gone
+  bool was_begun_ = false;      // by a process that is gone
+  bool was_committed_ = false;  // by it
   std::optional<OwnerLock> lock_;
   const Tree tree_;
   ShareFiles shares_{tree_};

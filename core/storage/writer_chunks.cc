@@ -83,6 +83,7 @@ std::set<std::string> DirectoryWriter::finish_in_chunks(const std::vector<std::s
 // What all brought in chunks, which then is no entry any more.
 ChunkedFiles DirectoryWriter::finish_chunks(std::vector<TreeEntry> &entries) {
   ChunkedFiles chunked = gather_chunk_lists(tree_);
+  const ChunkedFiles brought = chunked;
   if (chunks_) {
     // What lies behind a link to a directory is gone from there, too, where it is cut.
     const bool has_links = std::any_of(entries.begin(), entries.end(), [](const TreeEntry &entry) {
@@ -108,9 +109,23 @@ ChunkedFiles DirectoryWriter::finish_chunks(std::vector<TreeEntry> &entries) {
     whole.push_back(std::move(entry));
   }
   entries = std::move(whole);
+  drop_chunks(brought, chunked);
+  return chunked;
+}
+
+// Makes the list of all of what the writers brought. A process that is gone may have stored chunks
+// that no list has.
+void DirectoryWriter::drop_chunks(const ChunkedFiles &brought, const ChunkedFiles &chunked) const {
+  const bool is_all_named =
+      !was_begun_ && std::all_of(brought.begin(), brought.end(), [&](const auto &file) {
+        const auto found = chunked.find(file.first);
+        return found != chunked.end() && found->second.checksum == file.second.checksum;
+      });
+  const std::optional<uid_t> owner = is_all_named ? std::nullopt : chunk_owner_of(tree_);
+  note_garbage_of(staging_.visible(), owner);
   if (!chunked.empty()) finish_chunk_lists(tree_, chunked);
   else remove_beneath(tree_.fd.get(), chunks_directory, tree_.name / chunks_directory);
-  return chunked;
+  note_garbage_of(staging_.visible(), owner);  // again: a sweep may have been in between
 }
 
 }  // namespace det::storage

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <ctime>
 #include <functional>
 
 #include "tests/assert_equal.h"
@@ -158,6 +159,116 @@ void death_at_any_step_of_a_removal_and_a_sweep_loses_and_leaves_nothing(void **
   assert_true(fs::exists(at.base / "kept"));
 }
 
+constexpr const char *owner = "trial 1 of here";
+
+// As far as a process comes that saves in the background.
+void save_later(Storage &storage, const fs::path &source) {
+  const auto writer = storage.begin("one");
+  writer->copy(source, std::nullopt);
+  writer->seal(owner);
+  writer->commit();
+  writer->announced();
+}
+
+void finish_sealed(Storage &storage) {
+  for (const auto &writer : storage.take_sealed(owner)) {
+    writer->commit();
+    writer->announced();
+  }
+}
+
+// Each chunk that is stored is named, before `one` goes and after it.
+void all_is_well_without_one(const DeduplicatedFixture &at) {
+  finish_sealed(*another(at));
+  all_is_well(at);
+  another(at)->remove("one");
+  all_is_well(at);
+}
+
+void death_at_any_step_of_a_sealed_save_loses_and_leaves_nothing(void **state) {
+  DeduplicatedFixture &at = deduplicated(state);
+  store(*at.storage, "kept", changed_model(at, "first", 1));
+  const fs::path source = changed_model(at, "second", 2);
+  int status = 9, step = 0;
+  for (; status == 9; ++step) {
+    status = wait_for_child(start_child([&] {
+      const auto storage = another(at);
+      steps_left = step;
+      save_later(*storage, source);
+    }));
+    all_is_well_without_one(at);
+  }
+  assert_int_equal(status, 0);
+  assert_true(step > 20);
+}
+
+// What another process had left of it just before it would have been visible.
+void death_at_any_step_of_finishing_a_sealed_save_loses_and_leaves_nothing(void **state) {
+  DeduplicatedFixture &at = deduplicated(state);
+  const fs::path source = changed_model(at, "first", 1);
+  int status = 9;
+  for (int step = 0; status == 9; ++step) {
+    assert_int_equal(wait_for_child(start_child([&] {
+                       const auto storage = another(at);
+                       const auto writer = storage->begin("one");
+                       writer->copy(source, std::nullopt);
+                       writer->finish({"model.bin"});
+                       at.file("changed/model.bin", random_bytes(1 << 20, 7));
+                       writer->copy(at.root / "changed", std::nullopt);
+                       writer->seal(owner);
+                       _exit(0);
+                     })),
+                     0);
+    status = wait_for_child(start_child([&] {
+      const auto storage = another(at);
+      steps_left = step;
+      finish_sealed(*storage);
+    }));
+    finish_sealed(*another(at));
+    assert_true(fs::exists(at.base / "one"));
+    all_is_well_without_one(at);
+  }
+  assert_int_equal(status, 0);
+}
+
+void make_old(const fs::path &path) {
+  const timespec week_ago{std::time(nullptr) - 8 * 24 * 3600, 0}, times[2] = {week_ago, week_ago};
+  assert_int_equal(utimensat(AT_FDCWD, path.c_str(), times, 0), 0);
+}
+
+void what_nobody_came_for_goes_with_the_sweep_of_any_store(void **state) {
+  DeduplicatedFixture &at = deduplicated(state);
+  const fs::path source = changed_model(at, "first", 1);
+  int status = 9;
+  for (int step = 0; status == 9; ++step) {
+    assert_int_equal(wait_for_child(start_child([&] {
+                       const auto storage = another(at);
+                       storage->serve("the first store");
+                       const auto writer = storage->begin("one");
+                       writer->copy(source, std::nullopt);
+                       writer->seal(owner);
+                       writer->finish({"model.bin"});
+                       _exit(0);
+                     })),
+                     0);
+    make_old(at.base / ".partial/one@sealed");
+    status = wait_for_child(start_child([&] {
+      const auto storage = another(at);
+      storage->serve("another store");
+      steps_left = step;
+      storage->sweep();
+    }));
+    for (int round = 0; round < 2; ++round) {
+      const auto storage = another(at);
+      storage->serve("another store");
+      assert_true(storage->sweep().empty());
+    }
+    assert_int_equal(at.names_in_partial(), 0);
+    assert_true(stored_chunks(at.base).empty());
+  }
+  assert_int_equal(status, 0);
+}
+
 void errors_at_any_step_of_a_save_leave_nothing(void **state) {
   DeduplicatedFixture &at = deduplicated(state);
   const fs::path source = changed_model(at, "first", 1);
@@ -299,6 +410,9 @@ int main() {
   const CMUnitTest tests[] = {
       CHUNK_TEST(death_at_any_step_of_a_save_loses_and_leaves_nothing),
       CHUNK_TEST(death_at_any_step_of_a_removal_and_a_sweep_loses_and_leaves_nothing),
+      CHUNK_TEST(death_at_any_step_of_a_sealed_save_loses_and_leaves_nothing),
+      CHUNK_TEST(death_at_any_step_of_finishing_a_sealed_save_loses_and_leaves_nothing),
+      CHUNK_TEST(what_nobody_came_for_goes_with_the_sweep_of_any_store),
       CHUNK_TEST(errors_at_any_step_of_a_save_leave_nothing),
       CHUNK_TEST(kills_at_random_instants_lose_and_leave_nothing),
       CHUNK_TEST(a_sweep_waits_for_who_may_count_on_a_chunk),

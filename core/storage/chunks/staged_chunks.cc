@@ -75,11 +75,16 @@ void finish_chunk_lists(const Tree &tree, const ChunkedFiles &files) {
     if (name.text != chunk_list_name) remove_beneath(all.fd.get(), name.text, all.name / name.text);
 }
 
-void note_garbage_of(const Tree &base, const Tree &tree) {
+std::optional<uid_t> chunk_owner_of(const Tree &tree) {
   struct stat about {};
-  if (fstatat(tree.fd.get(), chunks_directory, &about, AT_SYMLINK_NOFOLLOW) != 0) return;
-  std::optional<DirectoryChunks> chunks =
-      DirectoryChunks::find(base, owner_of_chunks(about.st_uid));
+  if (fstatat(tree.fd.get(), chunks_directory, &about, AT_SYMLINK_NOFOLLOW) != 0)
+    return std::nullopt;
+  return about.st_uid;
+}
+
+void note_garbage_of(const Tree &base, std::optional<uid_t> owner) {
+  if (!owner) return;
+  std::optional<DirectoryChunks> chunks = DirectoryChunks::find(base, owner_of_chunks(*owner));
   if (!chunks) return;
   try {
     note_garbage(*chunks);

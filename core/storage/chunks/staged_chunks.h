@@ -46,10 +46,12 @@ class StagedChunks {
 // Makes the list of a tree of what its writers brought, who then are no savers any more.
 void finish_chunk_lists(const Tree &tree, const ChunkedFiles &files);
 
-// Before a list of chunks goes, or some of them from it: says so to the sweeps of the owner of
-// `tree`, a checkpoint in the storage `base`. Where they are another's, he finds them with what he
-// removes himself.
-void note_garbage_of(const Tree &base, const Tree &tree);
+// Who has the chunks of a checkpoint. Nothing where no file of it is in chunks.
+std::optional<uid_t> chunk_owner_of(const Tree &tree);
+
+// Before a list of chunks goes, or some of them from it: says so to the sweeps of their owner in
+// the storage `base`. Where they are another's, he finds them with what he removes himself.
+void note_garbage_of(const Tree &base, std::optional<uid_t> owner);
 
 // Sweeps the chunks of this user, unless somebody else is at it. `unfinished` is a directory of
 // `base`.

@@ -69,9 +69,10 @@ void StoredChunks::forget_all_but(const Resources &remaining) const {
   ChunkedFiles left = files_;
   if (std::erase_if(left, [&](const auto &file) { return !remaining.contains(file.first); }) == 0)
     return;
-  note_garbage_of(base_, stored_);
+  const std::optional<uid_t> owner = chunk_owner_of(stored_);
+  note_garbage_of(base_, owner);
   write_chunk_list(stored_, left);
-  note_garbage_of(base_, stored_);  // again: a sweep may have been in between
+  note_garbage_of(base_, owner);  // again: a sweep may have been in between
 }
 
 ChunkStore *StoredChunks::find(const std::string &owner) const {
