@@ -1,6 +1,7 @@
 // Tensors of one rank, or of all together, into a checkpoint that is being written.
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "core/base/error.h"
@@ -69,6 +70,23 @@ Sharing share(const std::string &name, const std::vector<std::string> &listings)
   return sharing;
 }
 
+// What ranks have alike is written once, and so has to be the same.
+void compare_shared(comm::Communicator &communicator, const comm::Call &call,
+                    const Sharing &sharing, const std::vector<Tensor> &given) {
+  const auto shared = tensors::shared_parts(sharing.of_ranks);
+  if (std::ranges::all_of(shared, [](const auto &of_rank) { return of_rank.empty(); })) return;
+  const std::vector<std::string> told = comm::all_agree(communicator, call, [&] {
+    std::vector<const Tensor *> own;
+    for (const size_t index : shared[static_cast<size_t>(communicator.ranks().rank)])
+      own.push_back(&given[index]);
+    return pack(tensors::checksums_of(own));
+  });
+  std::vector<std::vector<uint64_t>> sums;
+  for (const std::string &of_rank : told)
+    sums.push_back(unpack(of_rank, "the checksums of a rank").get<std::vector<uint64_t>>());
+  tensors::check_shared(sharing.of_ranks, sums);
+}
+
 std::string index_of(const Sharing &sharing) {
   std::vector<tensors::ShardFile> files;
   for (size_t rank = 0; rank < sharing.files.size(); ++rank)
@@ -105,6 +123,7 @@ void CheckpointStore::write_shards(const std::string &name, const std::vector<Te
                                   check_request(name, given);
                                   return tensors::pack_parts(given);
                                 }));
+  compare_shared(communicator, call, sharing, given);
   const auto rank = static_cast<size_t>(communicator.ranks().rank);
   const std::string &file = sharing.files[rank];
   std::vector<Tensor> own;

@@ -175,4 +175,36 @@ storage::HashedFile write_file(const storage::Tree &root, const std::string &pat
       .run();
 }
 
+std::vector<uint64_t> checksums_of(const std::vector<const Tensor *> &tensors) {
+  CudaMemory cuda;
+  std::vector<CudaDriver::Context> contexts;
+  std::vector<std::vector<uint64_t>> blocks;
+  for (const Tensor *tensor : tensors) {
+    contexts.push_back(cuda.context_of(*tensor));
+    blocks.emplace_back(storage::checksum_blocks(tensor->bytes()));
+  }
+  const auto sum_block = [&](size_t index, size_t block) {
+    const uint64_t begin = block * storage::checksum_block;
+    const uint64_t size = std::min(storage::checksum_block, tensors[index]->bytes() - begin);
+    const char *data = tensors[index]->data + begin;
+    Checksum sum;
+    if (contexts[index] == nullptr) sum.add(data, size);
+    else
+      cuda.staging(contexts[index])->fetch(data, size, [&](const char *copied, size_t part) {
+        sum.add(copied, part);
+      });
+    blocks[index][block] = sum.value();
+  };
+  storage::Buffer buffer;
+  storage::Pool pool;
+  for (size_t index = 0; index < tensors.size(); ++index)
+    for (size_t block = 0; block < blocks[index].size(); ++block)
+      pool.submit([&, index, block](storage::Buffer &) { sum_block(index, block); }, buffer);
+  pool.wait(buffer);
+  std::vector<uint64_t> sums;
+  for (const std::vector<uint64_t> &of_blocks : blocks)
+    sums.push_back(storage::combined_checksum(of_blocks));
+  return sums;
+}
+
 }  // namespace det::tensors

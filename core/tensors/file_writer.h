@@ -18,6 +18,9 @@ storage::HashedFile write_file(const storage::Tree &root, const std::string &pat
                                const std::vector<Tensor> &given, const FileMetadata &metadata,
                                bool start_writing = true);
 
+// Of the data of each, read by several threads, also where it is on a device.
+std::vector<uint64_t> checksums_of(const std::vector<const Tensor *> &tensors);
+
 // Throws Code::invalid where a name is there twice.
 void check_names(const std::vector<Tensor> &given);
 

@@ -114,4 +114,41 @@ std::vector<std::vector<size_t>> plan_shards(const std::vector<std::vector<Tenso
   return plan;
 }
 
+std::vector<std::vector<size_t>> shared_parts(
+    const std::vector<std::vector<TensorPart>> &of_ranks) {
+  std::map<std::pair<std::string, Region>, int> owners;
+  for (const auto &parts : of_ranks)
+    for (const TensorPart &part : parts) ++owners[{part.name, part.region}];
+  std::vector<std::vector<size_t>> shared(of_ranks.size());
+  for (size_t rank = 0; rank < of_ranks.size(); ++rank)
+    for (size_t index = 0; index < of_ranks[rank].size(); ++index) {
+      const TensorPart &part = of_ranks[rank][index];
+      if (owners[{part.name, part.region}] > 1 && elements_of(part.region.shape) != 0)
+        shared[rank].push_back(index);
+    }
+  return shared;
+}
+
+void check_shared(const std::vector<std::vector<TensorPart>> &of_ranks,
+                  const std::vector<std::vector<uint64_t>> &sums) {
+  struct First {
+    size_t rank;
+    uint64_t sum;
+  };
+  std::map<std::pair<std::string, Region>, First> firsts;
+  const std::vector<std::vector<size_t>> shared = shared_parts(of_ranks);
+  for (size_t rank = 0; rank < of_ranks.size(); ++rank)
+    for (size_t i = 0; i < shared[rank].size(); ++i) {
+      const TensorPart &part = of_ranks[rank][shared[rank][i]];
+      const uint64_t sum = sums.at(rank).at(i);
+      const First &first =
+          firsts.try_emplace({part.name, part.region}, First{rank, sum}).first->second;
+      if (first.sum == sum) continue;
+      throw_conflict(part.name, "ranks " + std::to_string(first.rank) + " and " +
+                                    std::to_string(rank) +
+                                    " have different bytes of it; give it on one rank only, or "
+                                    "make the ranks agree before they save");
+    }
+}
+
 }  // namespace det::tensors

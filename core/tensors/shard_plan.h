@@ -25,4 +25,12 @@ struct PlacedPart {
 using RefuseParts = std::function<void(const std::string &problem)>;
 void check_cover(std::vector<PlacedPart> &parts, const Shape &whole, const RefuseParts &refuse);
 
+// Of each rank, the indices of its parts that other ranks have as well.
+std::vector<std::vector<size_t>> shared_parts(const std::vector<std::vector<TensorPart>> &of_ranks);
+
+// Throws Code::conflict, with the tensor and two ranks, where `sums`, the checksums of the parts
+// that shared_parts() gave of each rank, differ for a part.
+void check_shared(const std::vector<std::vector<TensorPart>> &of_ranks,
+                  const std::vector<std::vector<uint64_t>> &sums);
+
 }  // namespace det::tensors

@@ -98,6 +98,26 @@ void what_ranks_contradict_fails_on_all_and_can_be_repeated(void **) {
   }));
 }
 
+void bytes_that_differ_between_ranks_fail_all_and_can_be_repeated(void **) {
+  Job job(1, 3);
+  assert_no_failure(job.run([&](Rank &rank) {
+    const auto store = rank.checkpoints.begin_store(steps, true);
+    const Owned same("alike", Dtype::f32, {4});
+    const Owned weights("weights", Dtype::f32, {1000});
+    if (rank.number == 2) weights.tensor.data[3999] ^= 1;
+    const std::string message = expect_error(Code::conflict, [&] {
+      store->write_tensors(name, {same.tensor, weights.tensor}, {});
+    });
+    assert_true(contains(message, "'weights'"));
+    assert_true(contains(message, "ranks 0 and 2 have different bytes"));
+    comm::all_agree(rank.communicator, {}, [] { return std::string(); });
+    assert_true(fs::is_empty(store->path()));
+    if (rank.number == 2) weights.tensor.data[3999] ^= 1;
+    store->write_tensors(name, {same.tensor, weights.tensor}, {});
+    store->commit();
+  }));
+}
+
 void a_rank_that_cannot_write_fails_all_and_leaves_no_file(void **) {
   Job job(1, 2);
   assert_no_failure(job.run([&](Rank &rank) {
@@ -143,6 +163,7 @@ int test_checkpoint_tensors() {
       cmocka_unit_test(any_number_of_ranks_reads_what_any_wrote),
       cmocka_unit_test(one_rank_alone_writes_one_file),
       cmocka_unit_test(what_ranks_contradict_fails_on_all_and_can_be_repeated),
+      cmocka_unit_test(bytes_that_differ_between_ranks_fail_all_and_can_be_repeated),
       cmocka_unit_test(a_rank_that_cannot_write_fails_all_and_leaves_no_file),
       cmocka_unit_test(only_sharded_checkpoints_take_parts),
   };
