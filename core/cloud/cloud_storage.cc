@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/base/uuid.h"
 #include "core/cloud/chunks/references.h"
 #include "core/cloud/local_directory.h"
 #include "core/cloud/object_text.h"
@@ -79,9 +80,19 @@ std::unique_ptr<storage::CheckpointWriter> CloudStorage::resume(
 StoredCheckpoint CloudStorage::stored(const std::string &id) const {
   check_storage_id(id);
   if (auto found = find_checkpoint(*bucket_, id)) return *std::move(found);
-  throw Error(Code::not_found, "opening checkpoint " + name_of(id) +
-                                   ": nothing is stored under that id; check the id and the "
-                                   "storage");
+  throw_absent(*bucket_, id);
+}
+
+// What stays if this process dies now, a sweep removes.
+void CloudStorage::probe() {
+  const std::string id = make_uuid();
+  bucket_->intents.put(id, Purpose::removing, cluster_id_, {}, true);
+  const bool is_there = bucket_->intents.find(id).has_value();
+  bucket_->intents.remove(id);
+  if (!is_there)
+    throw Error(Code::corrupt, "reading " + name_of(id) +
+                                   " in the bucket: an object that was just stored is missing; "
+                                   "check what stands between this machine and the store");
 }
 
 storage::Resources CloudStorage::list(const std::string &id) { return stored(id).resources(); }

@@ -57,6 +57,7 @@ class CloudStorage : public storage::Storage {
   void settle(const std::string &id) override;
   void reclaim() override;
   Json config() const override { return config_; }
+  void probe() override;
   std::filesystem::path directory() const override { return {}; }
   void put_file(const std::string &path, const std::filesystem::path &file) override;
   void put_new_file(const std::string &path, const std::filesystem::path &file) override;

@@ -42,6 +42,7 @@ Json start_on_store(const CoreOptions &options, std::vector<engine::RankProcess>
     if (!place.storage) place.storage = storage_from_config(run.config, std::nullopt, logger);
     if (!place.storage)
       place.storage = storage::make_storage_from_uri(place.location.home.string(), logger);
+    storage::require_usable(*place.storage);
   };
   place.master = master::start_embedded_run(request);
   const engine::RunInfo &run = place.master->info();

@@ -114,6 +114,7 @@ void reach_as_user(const std::shared_ptr<Logger> &logger, Place &place) {
 Json start_in_cluster(const CoreOptions &options, const comm::Ranks &ranks,
                       const std::shared_ptr<Logger> &logger, Place &place) {
   const Json storage = open_storage_of_trial(options, logger, place);
+  storage::require_usable(*place.storage);
   place.master = master::start_managed_run({place.session, logger, ranks, storage}, *place.cluster);
   return {{"trial_id", place.master->info().trial_id}, {"run_id", place.master->info().run_id}};
 }
@@ -135,6 +136,7 @@ Json start_unmanaged(const CoreOptions &options, const comm::Ranks &ranks,
                      const std::shared_ptr<Logger> &logger, Place &place) {
   TrialOptions trial = trial_options(options);
   const Json storage = open_storage_of_user(options, trial.config, logger, place);
+  storage::require_usable(*place.storage);
   if (trial.hparams.is_null() && trial.config.is_object())
     trial.hparams = search::constant_hparams(trial.config);
   master::UnmanagedRequest request{

@@ -299,6 +299,21 @@ void DirectoryStorage::reclaim() try {
   logger_->warning(std::string("removing chunks that no checkpoint has any more: ") + error.what());
 }
 
+// Where it is absent, the first save makes it, below the nearest that is there.
+void DirectoryStorage::probe() {
+  fs::path nearest = fs::absolute(options_.base);
+  struct stat about {};
+  while (stat(nearest.c_str(), &about) != 0) {
+    if (errno != ENOENT || !nearest.has_relative_path())
+      OsFailure{errno}.raise("looking at '" + nearest.string() + "'");
+    nearest = nearest.parent_path();
+  }
+  const int reason = !S_ISDIR(about.st_mode)                                              ? ENOTDIR
+                     : faccessat(AT_FDCWD, nearest.c_str(), W_OK | X_OK, AT_EACCESS) != 0 ? errno
+                                                                                          : 0;
+  if (reason != 0) OsFailure{reason}.raise("writing in '" + nearest.string() + "'");
+}
+
 void DirectoryStorage::settle(const std::string &id) {
   check_storage_id(id);
   const std::lock_guard guard(mutex_);

@@ -49,6 +49,7 @@ class DirectoryStorage : public Storage {
   void settle(const std::string &id) override;
   void reclaim() override;
   Json config() const override { return options_.config; }
+  void probe() override;
   std::filesystem::path directory() const override { return options_.base; }
 
  private:

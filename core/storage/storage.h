@@ -214,6 +214,10 @@ class Storage {
   // How to build this storage again, without credentials.
   virtual Json config() const = 0;
 
+  // Throws where nothing could be stored, as far as that can be told at once: a directory is only
+  // looked at, and of a bucket one small object is put, read and removed.
+  virtual void probe() {}
+
   // The directory under which files of other kinds (TensorBoard) may be kept beside the
   // checkpoints; empty when this storage has no file system.
   virtual std::filesystem::path directory() const = 0;
@@ -246,6 +250,9 @@ std::unique_ptr<Storage> make_storage(const Json &config,
 // From a path or URI (spec 4.2).
 std::unique_ptr<Storage> make_storage_from_uri(const std::string &uri,
                                                std::shared_ptr<Logger> logger);
+
+// At the launch of a trial: probe(), with an error that says where the storage comes from.
+void require_usable(Storage &storage);
 
 // Stores, reads back and removes a small checkpoint; throws when any of it fails.
 void validate_storage(Storage &storage);

@@ -34,6 +34,13 @@ std::vector<KeptFile> Storage::list_files(const std::string &) { refuse_files();
 
 void Storage::read_files(const std::string &, const std::vector<KeptRange> &) { refuse_files(); }
 
+void require_usable(Storage &storage) try { storage.probe(); } catch (const Error &error) {
+  throw Error(error.code,
+              std::string("validating the checkpoint storage before training begins: ") +
+                  error.what() + "; see `checkpoint_storage` of the configuration",
+              error.os_errno, error.http_status);
+}
+
 void validate_storage(Storage &storage) {
   constexpr const char *name = "VALIDATE.txt";
   const std::unique_ptr<CheckpointWriter> writer = storage.begin(make_uuid());

@@ -236,6 +236,64 @@ void damage_is_told_and_leaves_no_file(void **state) {
   refuses("manifest");
 }
 
+// Each is told before anything is made of it: no room, no memory, no file.
+void sizes_that_are_none_are_damage(void **state) {
+  BucketFixture &at = bucket_of(state);
+  at.save("one", at.sample());
+  const fs::path manifest = at.store->object("some/prefix/one/.detcore-manifest.json");
+  const std::string text = read_file(manifest);
+  const std::string size = "\"root.txt\",9,";
+  assert_true(text.find(size) != text.npos);
+  for (const char *other : {"-1", "4611686018427387904", "1099511627776", "20000000000", "9.5",
+                            "18446744073709551616", "\"9\"", "null", "9223372036854775808"}) {
+    std::string changed = text;
+    changed.replace(changed.find(size), size.size(), "\"root.txt\"," + std::string(other) + ",");
+    write_all(open_file(manifest, O_WRONLY | O_TRUNC).get(), changed, "manifest");
+    for (const bool checksums : {true, false})
+      assert_throws(Code::corrupt, "damaged",
+                    [&] { at.bucket->download("one", at.root / "t", nullptr, checksums); });
+    assert_false(fs::exists(at.root / "t/root.txt"));
+  }
+  for (const auto &[mode, other] :
+       {std::pair("420", "512"), {"420", "-1"}, {"420", "\"x\""}, {"420", "1e3"}}) {
+    std::string changed = text;
+    const size_t found = changed.find("," + std::string(mode) + ",");
+    if (found == changed.npos) continue;  // another umask
+    changed.replace(found + 1, 3, other);
+    write_all(open_file(manifest, O_WRONLY | O_TRUNC).get(), changed, "manifest");
+    assert_throws(Code::corrupt, "damaged", [&] { at.bucket->list("one"); });
+  }
+}
+
+// Nobody lists all of a million objects to say that their manifest is gone.
+void a_missing_manifest_is_told_by_one_page(void **state) {
+  BucketFixture &at = bucket_of(state);
+  at.save("one", at.sample());
+  at.store->remove({"some/prefix/one/.detcore-manifest.json"});
+  size_t listed = 0;
+  at.store->each_listed = [&] { ++listed; };
+  assert_throws(Code::corrupt, "manifest is missing",
+                [&] { at.bucket->restore("one", nullptr, true, [] { return true; }); });
+  assert_throws(Code::unsupported, "manifest",
+                [&] { storage::verify_checkpoint(*at.bucket, "one"); });
+  assert_int_equal(listed, 2);
+  at.store->each_listed = nullptr;
+  assert_throws(Code::not_found, "two", [&] { storage::verify_checkpoint(*at.bucket, "two"); });
+}
+
+void a_probe_stores_one_object_and_leaves_none(void **state) {
+  BucketFixture &at = bucket_of(state);
+  storage::require_usable(*at.bucket);
+  assert_true(at.keys().empty());
+  for (const char *refused : {"put", "get", "remove"}) {
+    at.store->before = [&](const std::string &call, const std::string &) {
+      if (call == refused) throw Error(Code::access, "the store: access denied");
+    };
+    assert_throws(Code::access, "before training begins",
+                  [&] { storage::require_usable(*at.bucket); });
+  }
+}
+
 void globs_remove_what_they_match(void **state) {
   BucketFixture &at = bucket_of(state);
   struct Row {
@@ -334,6 +392,9 @@ int test_bucket() {
       BUCKET_TEST(names_that_no_object_can_have_are_refused),
       BUCKET_TEST(a_checkpoint_of_another_program_is_read_by_listing),
       BUCKET_TEST(damage_is_told_and_leaves_no_file),
+      BUCKET_TEST(sizes_that_are_none_are_damage),
+      BUCKET_TEST(a_missing_manifest_is_told_by_one_page),
+      BUCKET_TEST(a_probe_stores_one_object_and_leaves_none),
       BUCKET_TEST(globs_remove_what_they_match),
       BUCKET_TEST(validation_leaves_nothing_behind),
       BUCKET_TEST(writer_keeps_to_its_order),

@@ -242,6 +242,14 @@ void validation_leaves_nothing_behind(void **state) {
   assert_equal(list_directory(at.base).size(), 1);  // .partial/
 }
 
+void a_probe_says_where_nothing_can_be_stored_and_makes_nothing(void **state) {
+  Fixture &at = fixture_of(state);
+  require_usable(*at.storage);
+  assert_false(fs::exists(at.base));
+  at.file("base", "a file");
+  assert_throws(Code::invalid, "before training begins", [&] { require_usable(*at.storage); });
+}
+
 void writer_keeps_to_its_order(void **state) {
   Fixture &at = fixture_of(state);
   const auto writer = at.storage->begin("one");
@@ -307,6 +315,7 @@ int test_lifecycle() {
       ON_BOTH(globs_remove_what_they_match),
       ON_BOTH(globs_spare_hidden_names_the_manifest_and_what_lies_outside),
       ON_BOTH(validation_leaves_nothing_behind),
+      ON_BOTH(a_probe_says_where_nothing_can_be_stored_and_makes_nothing),
       ON_BOTH(writer_keeps_to_its_order),
       ON_BOTH(abort_removes_what_was_written_or_committed),
   };

@@ -80,7 +80,8 @@ int64_t make_experiment(const RunOptions &options, const fs::path &home,
     throw Failure(ExitCode::usage,
                   "no command to run: give it behind '--', or as 'entrypoint' in " + options.file);
   launcher::require_runnable(config, plan, launcher);
-  storage::make_storage(config.at("checkpoint_storage"), std::nullopt, std::make_shared<Logger>());
+  storage::require_usable(*storage::make_storage(config.at("checkpoint_storage"), std::nullopt,
+                                                 std::make_shared<Logger>()));
   return engine.create_experiment(config, sources.text, plan);
 }
 
