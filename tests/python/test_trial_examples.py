@@ -18,6 +18,7 @@ import programs
 import pytest
 from conftest import ROOT, Det
 from detcore._det_run import read_config
+from detcore.client import Client
 
 pytest.importorskip("detcore.keras", reason="TensorFlow is not installed")
 
@@ -107,3 +108,107 @@ def test_a_search_with_an_example(name: str, det: Det) -> None:
 @pytest.mark.parametrize("file", sorted(EXAMPLES.glob("*/*.yaml")), ids=lambda p: p.parent.name)
 def test_configurations_are_right(file: Path, det: Det) -> None:
     det("config", "check", str(file))
+
+
+# As trials of releases 0.12 to 0.24 begin, and what they call.
+OLDER = {
+    "keras_def": """
+import numpy as np
+import tensorflow as tf
+from determined.keras import InputData, TFKerasTensorBoard, TFKerasTrial, TFKerasTrialContext
+
+class Trial(TFKerasTrial):
+    def __init__(self, context: TFKerasTrialContext) -> None:
+        self.context = context
+
+    def session_config(self) -> tf.compat.v1.ConfigProto:
+        return tf.compat.v1.ConfigProto(intra_op_parallelism_threads=1)
+
+    def build_model(self) -> tf.keras.models.Model:
+        inputs = tf.keras.layers.Input(shape=(4,))
+        outputs = tf.keras.layers.Dense(3, activation="softmax")(inputs)
+        model = self.context.wrap_model(tf.keras.models.Model(inputs, outputs))
+        optimizer = tf.keras.optimizers.RMSprop(lr=self.context.get_hparam("rate"))
+        loss = tf.keras.losses.categorical_crossentropy
+        model.compile(optimizer, loss, [tf.keras.metrics.categorical_accuracy])
+        return model
+
+    def keras_callbacks(self):
+        return [TFKerasTensorBoard(update_freq="batch", profile_batch=0, histogram_freq=1)]
+
+    def build_training_data_loader(self) -> InputData:
+        rows = np.linspace(0, 1, 120, dtype=np.float32).reshape(30, 4)
+        return rows, np.eye(3, dtype=np.float32)[np.arange(30) % 3]
+
+    build_validation_data_loader = build_training_data_loader
+""",
+    "estimator_def": """
+from typing import Dict
+import numpy as np
+import tensorflow as tf
+from determined import estimator
+from determined.estimator import EstimatorTrial, EstimatorTrialContext, ServingInputReceiverFn
+
+COLUMN = tf.feature_column.numeric_column("input", shape=(2,))
+
+class Hook(estimator.RunHook):
+    def on_checkpoint_end(self, checkpoint_dir: str) -> None:
+        open(checkpoint_dir + "/by_hook", "w").close()
+
+class Trial(EstimatorTrial):
+    def __init__(self, context: EstimatorTrialContext) -> None:
+        self.context = context
+
+    def build_estimator(self) -> tf.estimator.Estimator:
+        rate = self.context.get_hparam("rate")
+        optimizer = self.context.wrap_optimizer(tf.keras.optimizers.legacy.SGD(rate))
+        return tf.estimator.DNNClassifier(
+            feature_columns=[COLUMN], hidden_units=[3], activation_fn=tf.nn.sigmoid,
+            config=tf.estimator.RunConfig(tf_random_seed=self.context.get_trial_seed()),
+            optimizer=optimizer)
+
+    def _input_fn(self):
+        def rows():
+            x = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], np.float32)
+            dataset = tf.data.Dataset.from_tensor_slices(({"input": x}, np.array([0, 1, 1, 0])))
+            dataset = self.context.wrap_dataset(dataset)
+            return dataset.batch(self.context.get_per_slot_batch_size())
+        return rows
+
+    def build_train_spec(self) -> tf.estimator.TrainSpec:
+        return tf.estimator.TrainSpec(self._input_fn(), max_steps=1, hooks=[Hook()])
+
+    def build_validation_spec(self) -> tf.estimator.EvalSpec:
+        return tf.estimator.EvalSpec(self._input_fn(), steps=None)
+
+    def build_serving_input_receiver_fns(self) -> Dict[str, ServingInputReceiverFn]:
+        parsing = tf.feature_column.make_parse_example_spec([COLUMN])
+        receiver = tf.estimator.export.build_parsing_serving_input_receiver_fn(parsing)
+        return {"inference": receiver}
+""",
+}
+
+
+@pytest.mark.parametrize(
+    ("module", "metric", "file"),
+    [
+        ("keras_def", "val_loss", "determined-keras-optimizer-weights.h5"),
+        ("estimator_def", "loss", "by_hook"),
+    ],
+)
+def test_a_trial_of_an_older_release(module: str, metric: str, file: str) -> None:
+    Path(module + ".py").write_text(OLDER[module])
+    searcher = {"name": "single", "metric": metric, "max_length": {"batches": 4}}
+    hparams = {"global_batch_size": 2, "rate": 0.1}
+    config = {"entrypoint": f"{module}:Trial", "searcher": searcher, "hyperparameters": hparams}
+    Path("config.json").write_text(json.dumps({**config, "scheduling_unit": 2}))
+    command = [os.environ["DETCORE_COMMAND"], "run", "config.json"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    with Client() as reader:
+        checkpoint = reader.get_trial(1).latest_checkpoint
+        assert checkpoint is not None
+        files = checkpoint.resources
+    assert file in files
+    exported = [name for name in files if name.startswith("inference/")]
+    assert bool(exported) == (module == "estimator_def")
