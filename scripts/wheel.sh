@@ -16,7 +16,7 @@ case $(meson --version) in
   *) PATH=$PATH:$environment/bin ;;
 esac
 
-settings=(-Cbuilddir="$PWD/build-wheel")
+settings=(-Cbuilddir="$PWD/build-wheel" -Csetup-args=-Doptimization=2)
 for option in "${@:2}"; do settings+=("-Csetup-args=$option"); done
 rm -rf "$folder/wheel"
 "$environment/bin/python" -m build --wheel --no-isolation "${settings[@]}" --outdir "$folder/wheel" wrappers/python
