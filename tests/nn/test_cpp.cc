@@ -144,7 +144,7 @@ void a_normalization_is_adapted_to_records(void **) {
 void what_is_left_out_and_weighted_is_said_by_name(void **) {
   const Model model = Model::create(
       describe_sequential({lstm(3).dropout(0.2).recurrent_dropout(0.3).activity_regularizer("l2"),
-                           dense(4, mish), dense(2, log_softmax)},
+                           dense(4, mish), dense(4, log_softmax), dense(2, sigmoid)},
                           {4, 2}));
   model.compile(R"({"optimizer": "sgd", "loss": {"class_name": "MeanSquaredError",
     "config": {"reduction": "none"}}, "metrics": ["mae", {"class_name": "Precision", "config":
