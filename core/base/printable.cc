@@ -95,4 +95,15 @@ void copy_printable(std::string_view text, char *out, size_t size) noexcept {
   *out = '\0';
 }
 
+size_t overwritten(std::string_view line) noexcept {
+  const size_t last = line.find_last_not_of('\r');
+  const size_t mark = last == line.npos ? line.npos : line.rfind('\r', last);
+  return mark == line.npos ? 0 : mark + 1;
+}
+
+std::string_view as_shown(std::string_view line) noexcept {
+  line.remove_prefix(overwritten(line));
+  return line.substr(0, line.find_last_not_of('\r') + 1);
+}
+
 }  // namespace det

@@ -22,4 +22,10 @@ std::string printable(std::string_view text);
 // Allocates nothing.
 void copy_printable(std::string_view text, char *out, size_t size) noexcept;
 
+// How many bytes at the front of a line, without its end, what follows a \r has written over.
+size_t overwritten(std::string_view line) noexcept;
+
+// What a terminal shows of a line in the end: of a progress bar, its last state.
+std::string_view as_shown(std::string_view line) noexcept;
+
 }  // namespace det

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "core/base/log.h"
+#include "core/base/printable.h"
 
 namespace det::context {
 
@@ -18,7 +19,8 @@ class LineCutter {
  public:
   static constexpr size_t longest = size_t{64} << 10U;  // bytes; what is longer comes in parts
 
-  // Calls `take(line)` for each that `bytes` end, without its line break.
+  // Calls `take(line)` for each that `bytes` end, without its line break: what a terminal shows of
+  // it in the end.
   template <class Take>
   void add(std::string_view bytes, Take take) {
     while (!bytes.empty()) {
@@ -28,9 +30,10 @@ class LineCutter {
       bytes.remove_prefix(part.size());
       if (!bytes.empty() && bytes.front() == '\n') {
         bytes.remove_prefix(1);
-        if (begun_.ends_with('\r')) begun_.pop_back();
-        take(std::string_view(begun_));
+        take(as_shown(begun_));
         begun_.clear();
+      } else if (const size_t over = overwritten(begun_); over > 0) {
+        begun_.erase(0, over);
       } else if (begun_.size() == longest) {
         const size_t whole = whole_characters();
         take(std::string_view(begun_).substr(0, whole));
@@ -42,7 +45,7 @@ class LineCutter {
   // A last line without its break.
   template <class Take>
   void finish(Take take) {
-    if (!begun_.empty()) take(std::string_view(begun_));
+    if (const std::string_view line = as_shown(begun_); !line.empty()) take(line);
     begun_.clear();
   }
 

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "core/base/error.h"
+#include "core/base/printable.h"
 #include "core/base/utf8.h"
 
 namespace det::launcher {
@@ -28,21 +29,17 @@ size_t cut(std::string_view text) {
 std::vector<std::string> take_lines(std::string_view &text, bool last) {
   std::vector<std::string> lines;
   while (!text.empty()) {
-    const size_t end = text.substr(0, longest_line + 1).find_first_of("\r\n");
-    // What follows a \r decides whether it is the end of the line alone.
-    const bool at_edge = end == text.size() - 1 && text[end] == '\r';
-    if (end != text.npos && (!at_edge || last)) {
-      const size_t mark = text.substr(end).starts_with("\r\n") ? 2 : 1;
-      // A progress bar starts with the mark and does not end with it.
-      if (end > 0 || mark == 2 || text[0] == '\n') lines.push_back(to_utf8(text.substr(0, end)));
-      text.remove_prefix(end + mark);
-    } else if (end == text.npos && text.size() > longest_line) {
-      const size_t size = cut(text);
-      lines.push_back(to_utf8(text.substr(0, size)));
-      text.remove_prefix(size);
-    } else if (last) {
-      lines.push_back(to_utf8(text));
-      text = {};
+    const size_t end = text.find('\n');
+    if (end == text.npos) text.remove_prefix(overwritten(text));
+    const bool whole = end != text.npos || last;
+    const std::string_view line = whole ? as_shown(text.substr(0, end)) : text;
+    if (line.size() > longest_line) {
+      const size_t size = cut(line);
+      lines.push_back(to_utf8(line.substr(0, size)));
+      text.remove_prefix(static_cast<size_t>(line.data() - text.data()) + size);
+    } else if (whole) {
+      if (end != text.npos || !line.empty()) lines.push_back(to_utf8(line));
+      text.remove_prefix(end == text.npos ? text.size() : end + 1);
     } else {
       break;
     }

@@ -21,8 +21,9 @@ class LogFollower {
   LogFollower(std::filesystem::path file, uint64_t offset, Sink sink);
 
   // Hands on the complete lines that are new, from at most a mebibyte. Whether there may be more at
-  // once. Lines end with \n, \r\n or, as those of progress bars do, \r; they are valid UTF-8, and
-  // one of more than 64 KiB comes in pieces.
+  // once. Lines end with \n or \r\n; of one that a progress bar has written over with \r, what a
+  // terminal shows in the end comes. They are valid UTF-8, and one of more than 64 KiB comes in
+  // pieces.
   bool follow();
 
   // The same once nobody writes any more: all that is left, and the last line even if it has no

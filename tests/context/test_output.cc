@@ -33,7 +33,13 @@ std::string lines_of(const std::vector<std::string> &parts) {
 
 void lines_are_cut_wherever_the_bytes_are(void **) {
   assert_string_equal(lines_of({"a\nb", "c\n\n", "d\r", "\ne\rf\n", "\r\n", "last"}).c_str(),
-                      "<a><bc><><d><e\rf><><last>");
+                      "<a><bc><><d><f><><last>");
+  // Of a progress bar its last state, wherever the bytes are cut.
+  assert_string_equal(lines_of({"\r 10%\r", " 20%", "\r 30%", "\n"}).c_str(), "< 30%>");
+  assert_string_equal(lines_of({"10%\r20%\r", "30%\r"}).c_str(), "<30%>");
+  std::string bar = "\r";
+  while (bar.size() < 3 * LineCutter::longest) bar += "|||||\r";
+  assert_string_equal(lines_of({bar, bar + "done", "\n"}).c_str(), "<done>");
   assert_string_equal(lines_of({""}).c_str(), "");
 }
 

@@ -86,15 +86,36 @@ void file_that_never_was_has_no_lines(void **) {
   assert_int_equal(here.calls, 0);
 }
 
-void carriage_returns_end_lines_too(void **) {
+void of_a_progress_bar_the_last_state_comes(void **) {
   Following here;
   LogFollower follower = here.follower();
-  here.print("dos\r\n\r\n\r 10%\r 20%\rend\r");
+  here.print("dos\r\n\r\n\r 10%\r 20%");
   follower.follow();
-  assert_lines(here, {"dos", "", " 10%", " 20%"});
-  here.print("\n");
+  assert_lines(here, {"dos", ""});
+  here.print("\r 30%");
+  follower.follow();
+  here.print("\nnext\r\nend\r");
+  follower.follow();
+  assert_lines(here, {" 30%", "next"});
+  here.print("\n10%\r20%\r");
   follower.follow();
   assert_lines(here, {"end"});
+  follower.finish();
+  assert_lines(here, {"20%"});
+}
+
+void progress_bar_that_never_ends_its_line_is_not_kept(void **) {
+  Following here;
+  LogFollower follower = here.follower();
+  std::string bar;
+  for (int i = 0; i < 400'000; ++i) bar += "\r|||||";
+  here.print(bar);
+  while (follower.follow()) {
+  }
+  assert_true(here.lines.empty());
+  assert_true(here.offset > bar.size() - 10);
+  follower.finish();
+  assert_lines(here, {"|||||"});
 }
 
 void bytes_that_are_not_text_are_replaced(void **) {
@@ -174,7 +195,8 @@ int test_log_follower() {
       cmocka_unit_test(following_goes_on_from_an_offset),
       cmocka_unit_test(last_line_needs_no_end_once_the_writer_is_gone),
       cmocka_unit_test(file_that_never_was_has_no_lines),
-      cmocka_unit_test(carriage_returns_end_lines_too),
+      cmocka_unit_test(of_a_progress_bar_the_last_state_comes),
+      cmocka_unit_test(progress_bar_that_never_ends_its_line_is_not_kept),
       cmocka_unit_test(bytes_that_are_not_text_are_replaced),
       cmocka_unit_test(long_line_comes_in_pieces_between_characters),
       cmocka_unit_test(much_comes_in_bounded_batches),
