@@ -80,9 +80,14 @@ void require_no_live_run(Database &store, const RunRequest &request, int64_t tri
   if (!run || run->exit) return;
   if (run_lives(request.store_directory, *run)) {
     const std::string id = std::to_string(trial_id);
-    throw Error(Code::state, "starting trial " + id + ": it is being run by process " +
-                                 std::to_string(run->process.pid) + " on host " +
-                                 run->process.host + "; wait for it, or `det kill " + id + "`");
+    const bool is_local = run->process.is_local();
+    throw Error(Code::state,
+                "starting trial " + id + ": it is being run by process " +
+                    std::to_string(run->process.pid) + " on host " + run->process.host +
+                    (is_local ? "; wait for it, or `det kill " + id + "`"
+                              : ", on another machine or in another container; wait for it, or "
+                                "run `det kill " +
+                                    id + "` there"));
   }
   record_run_end(store, trial_id, run->run_id, RunExit::died);
   if (request.log)

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """What `det` does to training, and what it says when a store cannot be used."""
+import contextlib
 import json
 import os
 import sqlite3
+import subprocess
 
-from harness import main, test
+from harness import MAKE_STORE, main, test
 
 
 @test
@@ -33,6 +35,22 @@ def activate_lets_a_paused_trial_go_on(store):
     assert process.returncode == 0
     assert store.lines("ls")[0]["state"] == "CANCELED"
     store.run("activate", trial, expect=5)
+
+
+@test
+def a_start_beside_a_run_elsewhere_does_not_advise_to_kill_it_here(store):
+    process, trial = store.start("wait")
+    def start_again():
+        return subprocess.run([MAKE_STORE, "wait"], env={**store.env, "DET_TRIAL_ID": trial},
+                              capture_output=True, text=True).stderr
+    assert f"wait for it, or `det kill {trial}`\n" in start_again()
+    # As from another container on this host, which has process numbers of its own.
+    with contextlib.closing(sqlite3.connect(store.database())) as database, database:
+        database.execute("UPDATE runs SET process=json_set(process, '$.pid_namespace', 1)")
+    said = start_again()
+    assert f"another container; wait for it, or run `det kill {trial}` there" in said, said
+    store.run("pause", trial)
+    process.communicate()
 
 
 @test
