@@ -6,6 +6,15 @@
 
 namespace det {
 
+std::string quoted_for_shell(const std::string &text) {
+  constexpr const char *plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
+  if (!text.empty() && text.find_first_not_of(plain) == text.npos) return text;
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
 std::string command_line() {
   std::string line;
   const std::string arguments = read_file("/proc/self/cmdline");
@@ -13,15 +22,7 @@ std::string command_line() {
     const std::string argument = arguments.c_str() + at;
     at += argument.size() + 1;
     if (!line.empty()) line += ' ';
-    const bool plain = !argument.empty() &&
-                       argument.find_first_of(" \t\n'\"\\$`&|;<>()*?[]{}#~!") == argument.npos;
-    if (plain) {
-      line += argument;
-      continue;
-    }
-    line += '\'';
-    for (const char c : argument) line += c == '\'' ? "'\\''" : std::string(1, c);
-    line += '\'';
+    line += quoted_for_shell(argument);
   }
   return line;
 }

@@ -89,6 +89,7 @@ void Core::open(const CoreOptions &options, const std::vector<std::string> &intr
       if (output_) begin_capture();
       return std::string();
     });
+    tell_people(options);
     opened_ = true;
   } catch (...) {
     const std::exception_ptr failure = std::current_exception();
@@ -219,7 +220,10 @@ void Core::close(master::RunEnd how, std::chrono::milliseconds limit, Limit save
     end_ = how;
     take_down(steps, limit, saves);
   }
-  steps.run([&] { end_run(); });
+  steps.run([&] {
+    end_run();
+    tell_people_how_it_ended();
+  });
   steps.run([&] {
     if (!shipper_) return;
     if (const std::optional<std::string> conflict = shipper_->take_conflict())

@@ -83,6 +83,8 @@ class Core {
   void deliver_last(std::chrono::milliseconds limit);
   std::optional<bool> succeeded() const;
   void end_run();
+  void tell_people(const CoreOptions &options);
+  void tell_people_how_it_ended();
 
   const std::chrono::milliseconds close_limit_;
   std::atomic<bool> opened_{false};
@@ -90,6 +92,7 @@ class Core {
   std::mutex closing_;
   master::RunEnd end_ = master::RunEnd::error;
   bool ended_ = false;
+  bool tells_people_ = false;  // who look on at a terminal
 
   // In the order of making; taken down in the opposite one.
   Gate gate_;

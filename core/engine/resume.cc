@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "core/base/command_line.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/engine/lifecycle.h"
@@ -11,19 +12,10 @@ namespace det::engine {
 
 namespace {
 
-// For a POSIX shell.
-std::string quoted(const std::string &text) {
-  constexpr const char *plain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
-  if (!text.empty() && text.find_first_not_of(plain) == text.npos) return text;
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
 std::string home_variable(const std::filesystem::path &store_directory) {
   const auto home = store_directory.parent_path();
-  return home == user_data_directory() ? std::string() : "DET_HOME=" + quoted(home.string()) + " ";
+  return home == user_data_directory() ? std::string()
+                                       : "DET_HOME=" + quoted_for_shell(home.string()) + " ";
 }
 
 }  // namespace
@@ -41,7 +33,8 @@ Json resume_command(Database &store, const std::filesystem::path &store_director
   }
   const auto run = latest_run(store, trial_id);
   if (!run || run->command.empty()) return {};
-  const std::string there = run->directory.empty() ? "" : "cd " + quoted(run->directory) + " && ";
+  const std::string there =
+      run->directory.empty() ? "" : "cd " + quoted_for_shell(run->directory) + " && ";
   return there + "DET_TRIAL_ID=" + std::to_string(trial_id) + " " + home_variable(store_directory) +
          run->command;
 }

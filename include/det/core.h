@@ -84,8 +84,10 @@ typedef struct det_core_options {
    * seconds. */
   det_timeout close_wait_ms;
 
-  det_log_callback log; /**< NULL: lines go to standard error. */
-  void *log_user_data;  /**< For `log`. */
+  /** NULL: lines go to standard error. Where that is a terminal, a line at the start says which
+   * trial of which store this is and how to look at it, and one at the end how to continue it. */
+  det_log_callback log;
+  void *log_user_data; /**< For `log`. */
   /** Called once with `log_user_data`, on any thread, when `log` will not be called any more: at
    * the latest in det_core_free() (or once the call of `log` returns that it did not wait for), and
    * when det_core_init() fails, but for options that cannot be read (their size, what they

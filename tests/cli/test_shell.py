@@ -2,11 +2,12 @@
 """How `det` gets on with shells: help, pipes, full disks, completion."""
 import json
 import os
+import pty
 import re
 import shutil
 import subprocess
 
-from harness import DET, Store, ageless, main, test
+from harness import DET, MAKE_STORE, Store, ageless, main, test
 
 
 def complete(store, *words):
@@ -112,6 +113,25 @@ def completion_knows_what_is_in_the_store(filled):
 
 
 @test
+def completion_offers_checkpoints_where_they_are_wanted(filled):
+    uuids = [entry["uuid"] for entry in filled.lines("checkpoints")]
+    assert uuids
+    for command in ("get", "rm", "verify", "cp"):
+        assert complete(filled, "checkpoints", command, "") == uuids, command
+    assert complete(filled, "checkpoints", "verify", uuids[0], "") == uuids
+    assert complete(filled, "checkpoints", "cp", uuids[0], "") == [":files"]
+    assert complete(filled, "checkpoints", "get", uuids[0], "") == [":files"]
+
+
+@test
+def a_value_out_of_range_is_named_and_not_what_follows(filled):
+    path = os.path.join(filled.home, "plot file.svg")
+    said = filled.run("run", "--slots", "0", path, "--", "./train", expect=2)
+    assert "--slots" in said and "'--'" not in said and "too many" not in said, said
+    assert "'2' is an argument too many" in filled.run("ls", "1", "--", "2", expect=2)
+
+
+@test
 def completion_is_quiet_without_a_store(filled):
     for words in (["-m", "/nowhere", "show", ""], ["plot", "77", ""], ["plot", "x", ""]):
         assert complete(filled, *words) == []
@@ -153,6 +173,48 @@ def fish_completes_from_its_script(filled):
     done = subprocess.run(["fish", "-c", script], env={**filled.env, "PATH": path}, text=True,
                           capture_output=True)
     assert done.stdout.strip() == "warning", done
+
+
+def on_terminal(store, kind):
+    """What a program says on standard error, where that is a terminal."""
+    parent, child = pty.openpty()
+    process = subprocess.Popen([MAKE_STORE, kind], env=store.env, stdout=subprocess.PIPE,
+                               stderr=child)
+    os.close(child)
+    out = b""
+    try:
+        while block := os.read(parent, 65536):
+            out += block
+    except OSError:
+        pass  # how a terminal ends
+    os.close(parent)
+    process.communicate()
+    return out.decode().splitlines(), process.returncode
+
+
+@test
+def a_program_says_on_a_terminal_what_it_is(store):
+    lines, code = on_terminal(store, "complete")
+    assert code == 0 and len(lines) == 2, lines
+    assert lines[0] == (f"detcore: trial 1, in {store.home}; `det show 1` and `det plot 1` show how it "
+                        "does"), lines
+    assert lines[1] == "detcore: trial 1 ended well; `det show 1` shows what came of it", lines
+    quiet = subprocess.run([MAKE_STORE, "complete"], env=store.env, capture_output=True, text=True)
+    assert quiet.stderr == "", quiet
+
+
+@test
+def a_program_that_was_stopped_says_how_it_continues(store):
+    parent, child = pty.openpty()
+    process = subprocess.Popen([MAKE_STORE, "wait"], env=store.env, stdout=subprocess.PIPE,
+                               stderr=child, text=True)
+    os.close(child)
+    assert process.stdout.readline() == "1\n"
+    store.run("pause", "1")
+    assert process.wait() == 0
+    lines = os.read(parent, 65536).decode().splitlines()
+    os.close(parent)
+    assert lines[-1] == ("detcore: trial 1 stopped as it was asked to; `det resume 1` continues it"), lines
 
 
 filled = Store("complete", "many")
