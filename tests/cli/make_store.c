@@ -67,6 +67,16 @@ static void report_rarely(det_core *core) {
     report(core, "training", step, step == 500 ? "rare" : "loss", step == 500 ? 7 : 1);
 }
 
+// More log lines than one answer holds, and an error among them.
+static void talk(det_core *core) {
+  char text[32];
+  for (int line = 1; line <= 2500; ++line) {
+    snprintf(text, sizeof text, "line %d", line);
+    const det_log_level level = line == 700 ? DET_LOG_LEVEL_ERROR : DET_LOG_LEVEL_INFO;
+    check(det_train_log(det_core_train(core), level, text, &err), "log");
+  }
+}
+
 // Names that mean something to a terminal or a spreadsheet.
 static void report_hostile(det_core *core) {
   report(core, "@group", 1, "=1+2", -0.5);
@@ -100,6 +110,7 @@ int main(int argc, char **argv) {
   if (strcmp(kind, "complete") == 0) complete(core);
   if (strcmp(kind, "many") == 0) report_many(core);
   if (strcmp(kind, "rare") == 0) report_rarely(core);
+  if (strcmp(kind, "talk") == 0) talk(core);
   if (strcmp(kind, "hostile") == 0) report_hostile(core);
   if (strcmp(kind, "wait") == 0) wait_for_preemption(core);
   if (strcmp(kind, "die") == 0) {

@@ -124,6 +124,17 @@ def files_that_cannot_be_read_are_named(store):
 
 
 @test
+def the_command_may_come_from_run(store):
+    path = os.path.join(store.home, "exp.yaml")
+    with open(path, "w") as file:
+        file.write("searcher: {name: single, metric: loss, max_length: 1}\n")
+    out = store.run("config", "check", path)
+    assert "warning: 'entrypoint' is missing" in out and "behind '--'" in out, out
+    assert out.endswith("exp.yaml is complete\n"), out
+    assert "max_restarts: 5" in store.run("config", "show", path)
+
+
+@test
 def text_of_another_encoding_is_told(store):
     for encoding in ("utf-16", "utf-16-le", "utf-16-be"):
         path = os.path.join(store.home, encoding)

@@ -168,6 +168,23 @@ void log_axes_leave_out_what_they_do_not_have(void **) {
   assert_true(axes.y.log && axes.y.low == 1e-300 && axes.y.high == 1e300 && axes.x.low == 5);
 }
 
+void curves_of_one_trial_share_a_colour(void **) {
+  const auto curve = [](int64_t trial, const char *group) {
+    return Curve{trial, group, "loss", {{1, unknown, unknown, 0.5}}};
+  };
+  const Panel many = det::cli::panel_of(
+      {curve(3, "training"), curve(3, "validation"), curve(7, "training"), curve(7, "validation")},
+      {});
+  const int colours[] = {0, 0, 1, 1}, dashes[] = {0, 1, 0, 1};
+  for (size_t i = 0; i < 4; ++i) {
+    assert_int_equal(many.series[i].colour, colours[i]);
+    assert_int_equal(many.series[i].dashes, dashes[i]);
+  }
+  const Panel one = det::cli::panel_of({curve(3, "training"), curve(3, "validation")}, {});
+  assert_int_equal(one.series[1].colour, -1);
+  assert_int_equal(one.series[1].dashes, 0);
+}
+
 }  // namespace
 
 int test_curves() {
@@ -178,6 +195,7 @@ int test_curves() {
       cmocka_unit_test(places_are_steps_epochs_and_times),
       cmocka_unit_test(what_has_no_place_is_told),
       cmocka_unit_test(log_axes_leave_out_what_they_do_not_have),
+      cmocka_unit_test(curves_of_one_trial_share_a_colour),
   };
   return cmocka_run_group_tests_name("curves", tests, nullptr, nullptr);
 }

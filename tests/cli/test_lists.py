@@ -28,6 +28,27 @@ def lists_end_after_as_many_as_are_wanted(filled):
 
 
 @test
+def a_filter_that_nothing_fits_is_named(filled):
+    for command in (["ls"], ["ls", "-e"], ["experiments"]):
+        out = filled.run(*command, "--state", "error", "--name", "x*")
+        assert out == "Nothing here with --state 'error', --name 'x*'.\n", out
+    assert filled.run("ls", "--tag", "t") == "Nothing here with --tag 't'.\n"
+    assert filled.run("ls", "--archived") == "Nothing here with --archived.\n"
+    assert filled.run("ls", "--state", "error", "--json") == ""
+
+
+@test
+def logs_are_read_from_their_end(store):
+    store.make("talk")
+    everything = store.lines("logs", "1")
+    assert len(everything) == 2500
+    for count in (1, 3, 100, 1200, 2499, 2500, 9999):
+        assert store.lines("logs", "1", "-n", str(count)) == everything[-count:], count
+    assert store.run("logs", "1", "-n", "1", "--level", "error").endswith("line 700\n")
+    assert store.run("logs", "1", "-f", "-n", "2").count("\n") == 2
+
+
+@test
 def metrics_end_after_as_many_rows_or_reports(filled):
     lines = filled.run("metrics", "1", "-n", "3").splitlines()
     assert [line.split()[1] for line in lines[1:]] == ["1", "2", "3"]

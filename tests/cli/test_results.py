@@ -55,6 +55,21 @@ class Searched(Store):
 
 
 @test
+def plot_of_an_experiment_draws_the_metric_of_its_searcher(searched):
+    with contextlib.closing(sqlite3.connect(searched.database())) as database, database:
+        for trial in range(2, 11):
+            database.execute(
+                "INSERT INTO metrics (trial_id, run_id, metric_group, steps, time, metrics)"
+                " VALUES (?, 1, 'training', 50, 1, '{\"loss\": 1}')", (trial,))
+    def drawn(*arguments):
+        return {(curve["group"], curve["metric"]) for curve in searched.lines("plot", *arguments)}
+    assert drawn("-e", "2") == {("validation", "loss")}
+    assert drawn("-e", "2", "loss") == {("validation", "loss"), ("training", "loss")}
+    with contextlib.closing(sqlite3.connect(searched.database())) as database, database:
+        database.execute("DELETE FROM metrics WHERE metric_group='training' AND steps=50")
+
+
+@test
 def experiments_show_how_far_and_how_good_they_are(searched):
     lines = searched.run("experiments").splitlines()
     assert lines[0].split() == ["EXP", "NAME", "STATE", "PROGRESS", "DONE", "BEST", "METRIC",

@@ -23,6 +23,19 @@ def a_search_ends_with_its_best_trial(store):
 
 
 @test
+def a_long_list_is_told_in_short(store):
+    names = [f"name{number}" for number in range(20000)]
+    space = {"x": {"type": "double", "minval": 0, "maxval": 1}, "names": names,
+             "sets": {"type": "categorical", "vals": [names, names[1:]]}}
+    out = run(store, config({**RANDOM, "max_trials": 2}, hyperparameters=space))
+    assert "name0" in out and " more]" in out and len(out) < 10000, len(out)
+    for command in (["show", "1"], ["show", "-e", "1"], ["trials", "1"], ["best", "1"]):
+        out = store.run(*command)
+        assert len(out) < 10000, (command, len(out))
+    assert len(store.lines("show", "1")[0]["hparams"]["names"]) == 20000
+
+
+@test
 def promising_trials_go_on_and_the_others_stop(store):
     run(store, config(ASHA))
     lengths = [row[3] for row in trials(store)]

@@ -95,6 +95,46 @@ void json_escapes_what_steers_a_terminal_and_reads_the_same(void **) {
   assert_equal(Json::parse(line), value);
 }
 
+void long_values_are_told_in_short(void **) {
+  det::cli::Json names = det::cli::Json::array();
+  for (int i = 0; i < 20'000; ++i) names.push_back("name" + std::to_string(i));
+  const std::string brief = brief_of(names);
+  assert_true(brief.starts_with(R"(["name0","name1",)"));
+  assert_true(brief.ends_with(" more]") && brief.size() < 110);
+  assert_string_equal(number_of(names).c_str(), brief.c_str());
+  assert_string_equal(brief_of({1, 2.5, "x"}).c_str(), R"([1,2.5,"x"])");
+  assert_string_equal(brief_of(0.123456789).c_str(), "0.123456789");
+  const std::string text = brief_of(std::string(399, 'x') + "\u00e9" + std::string(1000, 'y'));
+  assert_string_equal(text.c_str(), (std::string(399, 'x') + "... (1401 bytes)").c_str());
+}
+
+std::vector<std::string> table_lines(int width) {
+  Terminal terminal = utf8_terminal();
+  terminal.interactive = true;
+  terminal.width = width;
+  const std::string out = captured([&] {
+    Table table(terminal, {{"ID", Align::right}, {"NAME"}, {"STATE"}, {"STEPS", Align::right}});
+    table.add({"1", "an experiment with a long name", "COMPLETED", "1000"});
+    table.add({"22", "short", "NO PROCESS", "5"});
+    table.finish();
+  });
+  std::vector<std::string> lines;
+  for (size_t at = 0; at < out.size(); at = out.find('\n', at) + 1)
+    lines.push_back(out.substr(at, out.find('\n', at) - at));
+  return lines;
+}
+
+void table_fits_a_narrow_terminal(void **) {
+  assert_string_equal(table_lines(80)[1].c_str(),
+                      " 1  an experiment with a long name  COMPLETED    1000");
+  assert_string_equal(table_lines(40)[1].c_str(), " 1  an experiment wi…  COMPLETED    1000");
+  assert_string_equal(table_lines(40)[2].c_str(), "22  short              NO PROCESS      5");
+  assert_string_equal(table_lines(20)[1].c_str(), " 1  an expe…  COMPL…");
+  for (const int width : {1, 2, 3, 10, 20, 31, 40, 60})
+    for (const std::string &line : table_lines(width))
+      assert_true(display_width(line) <= static_cast<size_t>(width));
+}
+
 }  // namespace
 
 int test_table() {
@@ -108,6 +148,8 @@ int test_table() {
       cmocka_unit_test(csv_keeps_spreadsheets_from_computing),
       cmocka_unit_test(csv_is_exact_in_a_file_and_printable_on_a_terminal),
       cmocka_unit_test(json_escapes_what_steers_a_terminal_and_reads_the_same),
+      cmocka_unit_test(long_values_are_told_in_short),
+      cmocka_unit_test(table_fits_a_narrow_terminal),
   };
   return cmocka_run_group_tests_name("table", tests, nullptr, nullptr);
 }

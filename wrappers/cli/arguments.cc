@@ -125,9 +125,12 @@ void refuse_unknown_words(const CLI::App &app) {
 
 Failure wrong_arguments(const CLI::App &app, const CLI::ParseError &error) {
   refuse_unknown_words(app);
-  const std::vector<std::string> words = app.remaining(true);
+  std::vector<std::string> words = app.remaining(true);
+  std::erase(words, "--");
+  const bool is_too_many =
+      dynamic_cast<const CLI::ExtrasError *>(&error) != nullptr && !words.empty();
   return {ExitCode::usage,
-          (words.empty() ? error.what() : "'" + words[0] + "' is an argument too many") + "; " +
+          (is_too_many ? "'" + words[0] + "' is an argument too many" : error.what()) + "; " +
               what_it_takes(chosen_command(app))};
 }
 

@@ -71,7 +71,8 @@ void offer_options(const CLI::App &command, const std::string &typed) {
 }
 
 // The newest ones, since a list of a million helps nobody.
-void offer_entries(const std::string &typed, Client &client, const std::string &kind) {
+void offer_entries(const std::string &typed, Client &client, const std::string &of) {
+  const std::string kind = of == "CHECKPOINT" ? "UUID" : of;
   int left = 200;
   const auto visit = [&](const char *id, const char *description) {
     return [&left, &typed, id, description](const Json &entry) {
@@ -109,7 +110,8 @@ void offer_sort_keys(const std::string &typed, Client &client, const std::string
 }
 
 void offer_values(const std::string &typed, const std::string &kind, const Place &place) {
-  if (kind == "FILE" || kind == "MASTER" || kind == "DIRECTORY" || kind == "COMMAND")
+  if (kind == "FILE" || kind == "MASTER" || kind == "DIRECTORY" || kind == "COMMAND" ||
+      kind == "STORAGE" || kind == "TO")
     return print(":files\n");
   // A master does not tell strangers who its users are; the others are for whoever types to know.
   static const std::set<std::string> open_kinds = {
@@ -133,11 +135,14 @@ void offer_values(const std::string &typed, const std::string &kind, const Place
     return;
   }
   Client client(place.master);
-  if (kind == "UUID") return offer_entries(typed, client, kind);
+  if (kind == "UUID" || kind == "CHECKPOINT") return offer_entries(typed, client, kind);
   if (kind == "KEY") return offer_sort_keys(typed, client, place.first);
   if (kind == "METRIC" || kind == "GROUP" || kind == "TRIAL|METRIC")
     offer_metrics(typed, client, kind, place.first);
   if (kind == "METRIC" || kind == "GROUP") return;
+  static const std::set<std::string> entries = {"EXPERIMENT", "TRIAL", "ID", "ID|UUID",
+                                                "TRIAL|METRIC"};
+  if (!entries.contains(kind)) return;  // nobody knows what to offer
   const bool experiments = kind == "EXPERIMENT" || place.experiment;
   offer_entries(typed, client, experiments ? "EXPERIMENT" : "TRIAL");
   if (kind == "ID|UUID" && !experiments) offer_entries(typed, client, "UUID");

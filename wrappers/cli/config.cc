@@ -37,6 +37,7 @@ Json ask(const Session &session, const ConfigOptions &given, Call call) {
   det_config_options options = DET_CONFIG_OPTIONS_INIT;
   options.file_name = name.c_str();
   options.master = session.master.empty() ? nullptr : session.master.c_str();
+  options.unmanaged = 1;  // the command may be given to 'det run'
   options.rules = given.rules == "0.38" ? DET_CONFIG_RULES_0_38 : DET_CONFIG_RULES_0_33;
   return ask_library(
       [&](char **out, det_error *error) { return call(text.c_str(), &options, out, error); });
@@ -48,10 +49,25 @@ std::filesystem::path home_of(const Session &session) {
   return location.embedded ? location.home : user_data_directory();
 }
 
+// 'det run FILE -- COMMAND' takes a configuration without a command.
+void leave_command_to_run(ReadConfig &read) {
+  for (const config::ConfigProblem &problem : read.problems) {
+    if (problem.kind != "entrypoint_required") continue;
+    config::ConfigProblem warning = problem;
+    warning.is_warning = true;
+    warning.message += "; give it to 'det run' behind '--', or here";
+    read.warnings.push_back(std::move(warning));
+  }
+  std::erase_if(read.problems, [](const config::ConfigProblem &problem) {
+    return problem.kind == "entrypoint_required";
+  });
+}
+
 void check(const Session &session, const ConfigOptions &options) {
-  const ReadConfig read = with_exit_code([&] {
+  ReadConfig read = with_exit_code([&] {
     return read_run_config(run_sources(options.file, options.rules, home_of(session), true));
   });
+  leave_command_to_run(read);
   const std::string name = printable(name_of(options.file));
   for (const auto *problems : {&read.problems, &read.warnings})
     for (const config::ConfigProblem &problem : *problems)

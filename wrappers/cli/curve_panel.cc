@@ -124,8 +124,20 @@ Panel panel_of(const std::vector<Curve> &curves, const CurveStyle &style) {
   const bool several = std::any_of(curves.begin(), curves.end(), [&](const Curve &curve) {
     return curve.trial != curves.front().trial;
   });
+  std::vector<int64_t> trials;
+  std::vector<std::string> metrics;
+  const auto place_in = [](auto &known, const auto &value) {
+    const auto found = std::find(known.begin(), known.end(), value);
+    const auto place = static_cast<int>(found - known.begin());
+    if (found == known.end()) known.push_back(value);
+    return place;
+  };
   for (const Curve &curve : curves) {
     Series series;
+    if (several) {
+      series.colour = place_in(trials, curve.trial);
+      series.dashes = place_in(metrics, curve.group + "." + curve.metric);
+    }
     series.name = (several ? "trial " + std::to_string(curve.trial) + " " : "") +
                   printable(curve.group + "." + curve.metric);
     for (const Sample &sample : curve.samples) {

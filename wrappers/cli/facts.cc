@@ -34,7 +34,7 @@ void print_section(const std::string &title, const Facts &facts) {
 
 void print_section(const std::string &title, const Json &value) {
   Facts facts;
-  for (const auto &[name, inner] : flattened(value)) facts.emplace_back(name, text_of(inner));
+  for (const auto &[name, inner] : flattened(value)) facts.emplace_back(name, brief_of(inner));
   print_section(title, facts);
 }
 

@@ -101,8 +101,29 @@ std::optional<double> seconds_of(const std::string &text) {
   return static_cast<double>(timegm(&parts)) + fraction;
 }
 
+std::string brief_of(const Json &value) {
+  constexpr size_t longest_list = 80, longest_text = 400;
+  std::string text = text_of(value);
+  if (!value.is_array()) {
+    if (text.size() <= longest_text) return text;
+    size_t end = longest_text;
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80) --end;
+    return text.substr(0, end) + "... (" + std::to_string(text.size()) + " bytes)";
+  }
+  if (text.size() <= longest_list) return text;
+  text = "[";
+  for (size_t i = 0; i < value.size(); ++i) {
+    const std::string next = text_of(Json::array({value[i]}));
+    if (i > 0 && text.size() + next.size() > longest_list)
+      return text + " and " + std::to_string(value.size() - i) + " more]";
+    text += brief_of(value[i].is_string() ? Json(next.substr(1, next.size() - 2)) : value[i]);
+    if (i + 1 < value.size()) text += ",";
+  }
+  return text + "]";
+}
+
 std::string number_of(const Json &value) {
-  return value.is_number_float() ? short_number(value.get<double>()) : text_of(value);
+  return value.is_number_float() ? short_number(value.get<double>()) : brief_of(value);
 }
 
 std::string percent_of(const Json &value) {

@@ -43,6 +43,10 @@ std::string json_line(const Json &value);
 // that a spreadsheet would take for a formula begins with an apostrophe.
 std::string csv_line(const std::vector<std::string> &texts, const Terminal &terminal);
 
+// text_of() for people: of a long list its first values and how many more there are, of a long text
+// its beginning.
+std::string brief_of(const Json &value);
+
 // The values of an object, those of nested groups with dots in their names: "optimizer.lr".
 std::vector<std::pair<std::string, Json>> flattened(const Json &object);
 

@@ -176,13 +176,45 @@ void Client::each_report_page(int64_t trial_id, const std::optional<std::string>
   }
 }
 
-void Client::LogReader::read_new(const Visit &visit) {
-  det_client_page page = DET_CLIENT_PAGE_INIT;
-  for (bool more = true; more;) {
-    page.after = cursor_;
-    const Json answer = ask_library([&](char **out, det_error *error) {
-      return det_client_list_logs(client_.handle_.get(), trial_id_, &page, out, error);
+Json Client::LogReader::page(const det_client_page &part) {
+  return ask_library([&](char **out, det_error *error) {
+    return det_client_list_logs(client_.handle_.get(), trial_id_, &part, out, error);
+  });
+}
+
+std::deque<Json> Client::LogReader::read_last(int64_t count, const Visit &is_wanted) {
+  std::deque<Json> last;
+  det_client_page part = DET_CLIENT_PAGE_INIT;
+  part.descending = part.limit = 1;
+  const Json newest = page(part);
+  if (newest.at("next").is_null()) {  // at most one line
+    read_new([&](const Json &entry) {
+      if (is_wanted(entry)) last.push_back(entry);
+      return true;
     });
+    while (last.size() > static_cast<size_t>(count)) last.pop_front();
+    return last;
+  }
+  cursor_ = newest.at("next").get<int64_t>();
+  part.after = cursor_ + 1;
+  part.limit = std::clamp(count, first_page, later_pages);
+  for (;;) {
+    const Json answer = page(part);
+    for (const Json &entry : answer.at("logs")) {
+      if (is_wanted(entry)) last.push_front(entry);
+      if (last.size() == static_cast<size_t>(count)) return last;
+    }
+    if (answer.at("next").is_null()) return last;
+    part.after = answer.at("next").get<int64_t>();
+    part.limit = later_pages;
+  }
+}
+
+void Client::LogReader::read_new(const Visit &visit) {
+  det_client_page part = DET_CLIENT_PAGE_INIT;
+  for (bool more = true; more;) {
+    part.after = cursor_;
+    const Json answer = page(part);
     const Json &lines = answer.at("logs");
     for (; seen_ < lines.size(); ++seen_) {
       if (!visit(lines[seen_])) return;

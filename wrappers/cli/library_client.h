@@ -5,6 +5,7 @@
 #include <det/client.h>
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -68,8 +69,13 @@ class Client {
    public:
     LogReader(Client &client, int64_t trial_id) : client_(client), trial_id_(trial_id) {}
     void read_new(const Visit &visit);
+    // The last `count` that are wanted, the oldest first, read from the end; read_new() then goes
+    // on behind them.
+    std::deque<Json> read_last(int64_t count, const Visit &is_wanted);
 
    private:
+    Json page(const det_client_page &part);
+
     Client &client_;
     int64_t trial_id_;
     int64_t cursor_ = 0;

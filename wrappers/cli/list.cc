@@ -12,6 +12,19 @@ namespace {
 
 constexpr size_t entries_that_share_ids = 100;
 
+// The filters as they were given.
+std::vector<std::string> asked_for(const Filter &filter) {
+  std::vector<std::string> given;
+  const auto add = [&](const char *option, const std::string &value) {
+    if (!value.empty()) given.push_back(option + (" '" + printable(value) + "'"));
+  };
+  add("--state", filter.state);
+  add("--name", filter.name);
+  add("--tag", filter.tag);
+  if (filter.archived) given.emplace_back("--archived");
+  return given;
+}
+
 // Takes the entries of a list and prints them.
 class EntryPrinter {
  public:
@@ -31,7 +44,10 @@ class EntryPrinter {
   void finish() {
     add_held();
     table_.finish();
-    if (table_.empty() && !options_.json && !options_.csv) print(kind_.when_empty);
+    if (table_.empty() && !options_.json && !options_.csv)
+      print(asked_for(options_.filter).empty()
+                ? kind_.when_empty
+                : "Nothing here with " + joined(asked_for(options_.filter)) + ".\n");
   }
 
  private:

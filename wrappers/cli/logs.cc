@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -102,24 +101,22 @@ void run_logs(const Session &session, const LogsOptions &options) {
   const auto print_entry = [&](const Json &entry) {
     print(options.json ? json_line(entry) : lines_of(entry, session.terminal));
   };
-  std::deque<Json> last;
-  reader.read_new([&](const Json &entry) {
-    if (!is_wanted(entry, options)) return true;
-    if (!options.tail) print_entry(entry);
-    else last.push_back(entry);
-    if (options.tail && last.size() > static_cast<size_t>(*options.tail)) last.pop_front();
-    return true;
-  });
-  for (const Json &entry : last) print_entry(entry);
+  const auto wanted = [&](const Json &entry) { return is_wanted(entry, options); };
+  const auto print_new = [&] {
+    reader.read_new([&](const Json &entry) {
+      if (wanted(entry)) print_entry(entry);
+      return true;
+    });
+    flush_output();
+  };
+  if (options.tail)
+    for (const Json &entry : reader.read_last(*options.tail, wanted)) print_entry(entry);
+  else print_new();
   flush_output();
   for (bool ended = false; options.follow && !ended;) {
     std::this_thread::sleep_for(std::chrono::milliseconds(500));
     ended = has_ended(client.trial(options.trial), options);  // asked first: then nothing is added
-    reader.read_new([&](const Json &entry) {
-      if (is_wanted(entry, options)) print_entry(entry);
-      return true;
-    });
-    flush_output();
+    print_new();
   }
 }
 

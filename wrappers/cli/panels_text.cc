@@ -35,17 +35,22 @@ Dots draw(const Panel &panel, const Axes &axes, int columns, int height, bool br
   return dots;
 }
 
-std::string cell_text(const Dots &dots, int column, int row, size_t series_count,
+Colour colour_of(const Panel &panel, size_t series) {
+  const int colour = panel.series[series].colour;
+  return colours[(colour < 0 ? series : static_cast<size_t>(colour)) % colours.size()];
+}
+
+std::string cell_text(const Dots &dots, int column, int row, const Panel &panel,
                       const Terminal &terminal) {
   const Dots::Cell &cell = dots.cell(column, row);
   if (cell.colour < 0) return " ";
   const auto series = static_cast<size_t>(cell.colour);
   // Marks stand at every eighth column, each series at columns of its own.
-  const bool marked = series_count > 1 && static_cast<size_t>(column) % 8 == series * 3 % 8;
+  const bool marked = panel.series.size() > 1 && static_cast<size_t>(column) % 8 == series * 3 % 8;
   const std::string text = !terminal.utf8 ? ascii_marks[series % ascii_marks.size()]
                            : marked       ? marks[series % marks.size()]
                                           : dots.braille(column, row);
-  return painted(terminal, colours[series % colours.size()], text);
+  return painted(terminal, colour_of(panel, series), text);
 }
 
 // The line under the plot with its ticks, and the numbers under those.
@@ -82,8 +87,8 @@ std::string legend(const Panel &panel, const Terminal &terminal) {
   for (size_t i = 0; i < count; ++i) {
     const char *mark =
         terminal.utf8 ? marks[i % marks.size()] : ascii_marks[i % ascii_marks.size()];
-    out += "  " + painted(terminal, colours[i % colours.size()], mark) + " " +
-           panel.series[i].name + ": " + summary(panel.series[i], panel.x) + "\n";
+    out += "  " + painted(terminal, colour_of(panel, i), mark) + " " + panel.series[i].name + ": " +
+           summary(panel.series[i], panel.x) + "\n";
   }
   if (panel.series.size() > count)
     out += "  and " + std::to_string(panel.series.size() - count) + " more\n";
@@ -110,7 +115,7 @@ std::string render_panel(const Panel &panel, int height, const Terminal &termina
     std::string line = std::string(margin - display_width(label), ' ') + label;
     line += terminal.utf8 ? (label.empty() ? " │" : " ┤") : (label.empty() ? " |" : " +");
     for (int column = 0; column < columns; ++column)
-      line += cell_text(dots, column, row, panel.series.size(), terminal);
+      line += cell_text(dots, column, row, panel, terminal);
     line.erase(line.find_last_not_of(' ') + 1);
     out += line + "\n";
   }

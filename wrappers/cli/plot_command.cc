@@ -20,7 +20,8 @@ namespace det::cli {
 namespace {
 
 constexpr const char *plot_command_footer =
-    R"(Without METRIC the losses are drawn: every metric with 'loss' in its name, else the first one.
+    R"(Without METRIC the losses are drawn: every metric with 'loss' in its name, else the first one;
+of the trials of an experiment the validation metric that its searcher compares.
 A METRIC may name its group, 'validation.loss', and of nested ones, as the profiler reports them, the
 last part is enough; a group alone is all that is in it. Behind the first trial a number is one more,
 and so is external:ID, with an external id: their curves share the axes. Values that are not finite
@@ -33,7 +34,8 @@ Examples:
   det plot 1                        the losses of trial 1
   det plot 1 accuracy               the accuracy, in every group that has it
   det plot 1 2 3 validation.loss    three trials in one plot
-  det plot -e 4 loss -n 10          the ten best trials of experiment 4
+  det plot -e 4 -n 10               the ten best trials of experiment 4, by the searcher's metric
+  det plot -e 4 loss                the losses of all, with one colour for each trial
   det plot 1 loss -o loss.pdf       a picture for a paper
   det plot 1 loss --smooth 0.9 --log-y
   det plot 1 cpu gpu_util           what the profiler measured, over the time

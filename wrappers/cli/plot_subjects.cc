@@ -11,6 +11,22 @@
 
 namespace det::cli {
 
+namespace {
+
+// What a search compares; none where the configuration does not name it.
+std::vector<std::string> searcher_metric(Client &client, int64_t experiment) {
+  const Json answer = client.experiment(experiment);
+  const Json &metric = field(field(field(answer, "config"), "searcher"), "metric");
+  if (!metric.is_string()) return {};
+  return {"validation." + metric.get<std::string>()};
+}
+
+bool names_no_metric(const PlotArguments &arguments) {
+  return arguments.trial.empty() && arguments.words.empty();
+}
+
+}  // namespace
+
 PlotSubjects find_subjects(Client &client, const PlotArguments &arguments) {
   PlotSubjects subjects;
   if (arguments.experiment != 0) {
@@ -30,6 +46,8 @@ PlotSubjects find_subjects(Client &client, const PlotArguments &arguments) {
       subjects.trials.push_back(find_trial(client, word));
     else subjects.metrics.push_back(word);
   }
+  if (subjects.trials.size() > 1 && names_no_metric(arguments))
+    subjects.metrics = searcher_metric(client, arguments.experiment);
   return subjects;
 }
 
@@ -47,8 +65,9 @@ std::vector<Curve> read_subjects(Client &client, const PlotSubjects &subjects,
       missing = failure;
     }
   }
-  if (curves.empty() && missing) throw *missing;
-  return curves;
+  if (!curves.empty() || !missing) return curves;
+  if (subjects.metrics.empty() || !names_no_metric(arguments)) throw *missing;
+  return read_subjects(client, {subjects.trials, {}}, arguments, with_epochs);
 }
 
 std::string title_of(Client &client, const PlotSubjects &subjects, const PlotArguments &arguments) {

@@ -19,6 +19,8 @@ struct Series {
   size_t not_finite = 0;        // values that were NaN or infinite
   size_t not_positive = 0;      // points that a log axis does not have
   std::vector<Point> raw = {};  // faint behind the line, where that was smoothed
+  int colour = -1;              // lines of one trial share theirs; -1: its own
+  int dashes = 0;               // and are told apart by these, where 0 is none
 };
 
 // The same line with few points: of those that share one of `columns` parts of the axis, the first,

@@ -19,12 +19,20 @@ struct Look {
   std::vector<double> dashes;
 };
 
-Look look_of(size_t index, size_t count) {
+size_t colour_of(const std::vector<Series> &series, size_t index) {
+  return series[index].colour < 0 ? index : static_cast<size_t>(series[index].colour);
+}
+
+Look look_of(const std::vector<Series> &series, size_t index) {
+  size_t count = 0;
+  for (size_t i = 0; i < series.size(); ++i) count = std::max(count, colour_of(series, i) + 1);
+  const size_t colour = colour_of(series, index);
+  std::vector<double> dashes;
+  if (series[index].dashes > 0) dashes = {5 / static_cast<double>(series[index].dashes), 3};
   if (count > own_colours)
-    return {viridis(static_cast<double>(index) / static_cast<double>(count - 1)), 1.1, {}};
-  const bool again = index >= line_colours.size();
-  return {line_colours[index % line_colours.size()], 1.7,
-          again ? std::vector<double>{5, 3} : std::vector<double>{}};
+    return {viridis(static_cast<double>(colour) / static_cast<double>(count - 1)), 1.1, dashes};
+  if (colour >= line_colours.size() && dashes.empty()) dashes = {5, 3};
+  return {line_colours[colour % line_colours.size()], 1.7, dashes};
 }
 
 // Of several series, without what all end in: the metric, where that is one.
@@ -81,7 +89,7 @@ double draw_legend(Canvas &canvas, const std::vector<Series> &series, double top
       x = margin;
       y += legend_step;
     }
-    const Look look = look_of(i, series.size());
+    const Look look = look_of(series, i);
     canvas.line({x, y}, {x + sample, y}, {look.colour, 2.2, 1, look.dashes});
     canvas.text({x + sample + 6, y}, names[i], {.size = 10.5, .room = width + 1});
     x += wanted + legend_gap;
@@ -116,10 +124,11 @@ void draw_series(Canvas &canvas, const Box &box, const Axes &axes, const Panel &
     return;
   }
   for (size_t i = 0; i < count; ++i)
-    draw_line(canvas, box, axes, panel.series[i].raw, {look_of(i, count).colour, 1, 0.22, {}});
+    draw_line(canvas, box, axes, panel.series[i].raw,
+              {look_of(panel.series, i).colour, 1, 0.22, {}});
   // The first is drawn last: it is over the others.
   for (size_t i = count; i-- > 0;) {
-    const Look look = look_of(i, count);
+    const Look look = look_of(panel.series, i);
     draw_line(canvas, box, axes, panel.series[i].points, {look.colour, look.width, 1, look.dashes});
   }
 }
