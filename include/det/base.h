@@ -28,7 +28,11 @@
 #endif
 
 #ifdef __cplusplus
+#if __cplusplus >= 201103L || defined(_MSC_VER)
 #define DET_NOEXCEPT noexcept
+#else
+#define DET_NOEXCEPT throw()
+#endif
 #define DET_BEGIN_DECLS extern "C" {
 #define DET_END_DECLS }
 #else

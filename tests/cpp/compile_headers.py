@@ -64,6 +64,20 @@ def has_two_names(compiler):
     return calls > 0 and not shared, "\n".join(shared)
 
 
+def older_standard(compiler, header):
+    """One error that says what is needed, and not what follows from it."""
+    result = compiled(compiler, "-std=c++14", "-fsyntax-only", "-xc++", "-", text=f"#include <{header}>\n")
+    errors = re.findall(r"(?:^|: )(?:fatal )?error: .*", result.stderr, re.MULTILINE)
+    return len(errors) == 2 and "need C++17" in errors[0] and "ends the compilation" in errors[1], result.stderr
+
+
+def headers_of_c(compiler, standard):
+    text = "".join(f"#include <det/{path.name}>\n" for path in sorted((source / "include/det").glob("*.h"))
+                   if path.name != "mpi.h")
+    result = compiled(compiler, f"-std={standard}", "-fsyntax-only", "-xc++", "-", text=text)
+    return result.returncode == 0, result.stderr
+
+
 def refused(compiler):
     with tempfile.TemporaryDirectory() as folder:
         result = compiled(compiler, "-std=c++17", "-fno-exceptions", "-xc++", "-", "-c", "-o", os.path.join(folder, "o"),
@@ -72,6 +86,9 @@ def refused(compiler):
 
 
 checks = {f"{header} alone": (header_alone, compilers[0], str(header)) for header in alone if header.name != "mpi.hpp"}
+for header in alone:
+    if header.name != "mpi.hpp":
+        checks[f"{header} in C++14"] = older_standard, compilers[0], str(header)
 checks["two names"] = has_two_names, compilers[0]
 for compiler in compilers:
     name = os.path.basename(compiler)
@@ -79,6 +96,8 @@ for compiler in compilers:
         checks[f"C++{standard} with {name}"] = all_calls, compiler, f"-std=c++{standard}"
     checks[f"no exceptions, no RTTI, with {name}"] = (
         all_calls, compiler, "-std=c++17", "-fno-exceptions", "-fno-rtti")
+    for standard in ["c++98", "c++11", "c++14"]:
+        checks[f"headers of C in {standard} with {name}"] = headers_of_c, compiler, standard
     checks[f"no Failure without exceptions with {name}"] = refused, compiler
 
 with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:

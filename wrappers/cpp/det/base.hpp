@@ -4,6 +4,11 @@
 // libdetcore, and from those of a later release whose classes are laid out in another way.
 #pragma once
 
+#if !(__cplusplus >= 201703L || (defined(_MSVC_LANG) && _MSVC_LANG >= 201703L))
+#error "the C++ headers of detcore need C++17: compile with -std=c++17, or use the C headers det/*.h"
+#include <this ends the compilation: C++17 is needed>
+#endif
+
 #include <det/base.h>
 
 #include <chrono>
