@@ -3,6 +3,8 @@
 //
 //     rustc -L "$(pkg-config --variable=libdir detcore)" train.rs
 //     ./train
+#![allow(unsafe_op_in_unsafe_fn)] // edition 2024 would have blocks within them
+
 use std::ffi::{CStr, CString};
 use std::fs;
 use std::os::raw::{c_char, c_void};
@@ -45,8 +47,20 @@ struct Metric {
 
 type Handle = *mut c_void;
 
-#[link(name = "detcore")]
-extern "C" {
+// Edition 2024 wants declarations of C functions to be `unsafe extern`, which compilers before 1.82 do
+// not know. Only in that edition is `_` an expression: this picks the form.
+macro_rules! c_functions {
+    ($library:literal, $edition_2024:expr, $($functions:tt)*) => {
+        #[link(name = $library)]
+        unsafe extern "C" { $($functions)* }
+    };
+    ($library:literal, _, $($functions:tt)*) => {
+        #[link(name = $library)]
+        extern "C" { $($functions)* }
+    };
+}
+
+c_functions! { "detcore", _,
     fn det_error_init(err: *mut Error);
     fn det_core_init_json(
         options: *const c_char, distributed: Handle, log_queue: Handle, out: *mut Handle,

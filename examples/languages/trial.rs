@@ -3,6 +3,8 @@
 //
 //     rustc --edition 2021 -L "$(pkg-config --variable=libdir detnn)" trial.rs
 //     ./trial ../data/digits.csv
+#![allow(unsafe_op_in_unsafe_fn)] // edition 2024 would have blocks within them
+
 use std::ffi::{CStr, CString};
 use std::mem::size_of;
 use std::os::raw::{c_char, c_void};
@@ -123,15 +125,26 @@ struct RunOptions {
 
 type Build = extern "C" fn(Handle, Handle, *mut Error) -> i32;
 
-#[link(name = "detcore")]
-extern "C" {
+// Edition 2024 wants declarations of C functions to be `unsafe extern`, which compilers before 1.82 do
+// not know. Only in that edition is `_` an expression: this picks the form.
+macro_rules! c_functions {
+    ($library:literal, $edition_2024:expr, $($functions:tt)*) => {
+        #[link(name = $library)]
+        unsafe extern "C" { $($functions)* }
+    };
+    ($library:literal, _, $($functions:tt)*) => {
+        #[link(name = $library)]
+        extern "C" { $($functions)* }
+    };
+}
+
+c_functions! { "detcore", _,
     fn det_error_init(err: *mut Error);
     fn det_core_info(core: Handle) -> Handle;
     fn det_info_hparam_double(info: Handle, name: *const c_char, usual: f64) -> f64;
 }
 
-#[link(name = "detnn")]
-extern "C" {
+c_functions! { "detnn", _,
     fn det_keras_fail(err: *mut Error, status: i32, message: *const c_char) -> i32;
     fn det_keras_core(context: Handle) -> Handle;
     fn det_keras_set_model(
