@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <threads.h>
 
-static det_error err = DET_ERROR_INIT;
+static det_error core_err = DET_ERROR_INIT;
 
-static det_status check(det_status status) {
+static det_status must(det_status status) {
   if (status >= 0) return status;
-  fprintf(stderr, "%s\n", err.message);
+  fprintf(stderr, "%s\n", core_err.message);
   exit(EXIT_FAILURE);
 }
 
@@ -23,9 +23,9 @@ static void save(det_core *core, int64_t step, double weight) {
   char metadata[64];
   snprintf(metadata, sizeof metadata, "{\"steps_completed\": %lld}", (long long)step);
   det_checkpoint_writer *writer;
-  check(det_checkpoint_store_begin(det_core_checkpoint(core), metadata, NULL, &writer, &err));
+  must(det_checkpoint_store_begin(det_core_checkpoint(core), metadata, NULL, &writer, &core_err));
   model(det_checkpoint_store_path(writer), "w", &weight);
-  check(det_checkpoint_store_commit(writer, &err));
+  must(det_checkpoint_store_commit(writer, &core_err));
   det_checkpoint_store_free(writer);
 }
 
@@ -34,35 +34,36 @@ int main(void) {
   options.config_json = "{\"searcher\": {\"name\": \"single\", \"max_length\": 1000}}";
   options.external_id = "minimal"; /* each start goes on with the trial of this name */
   det_core *core;                  /* no cluster needed: the master is inside */
-  check(det_core_init(&options, &core, &err));
+  must(det_core_init(&options, &core, &core_err));
 
   const det_info *info = det_core_info(core);
   double rate = det_info_hparam_double(info, "rate", 0.01), weight = 0;
   int64_t step = det_info_steps_completed(info);
   if (det_info_latest_checkpoint(info)) {
     det_checkpoint_reader *reader;
-    check(det_checkpoint_restore_begin(det_core_checkpoint(core), det_info_latest_checkpoint(info),
-                                       NULL, &reader, &err));
+    must(det_checkpoint_restore_begin(det_core_checkpoint(core), det_info_latest_checkpoint(info),
+                                      NULL, &reader, &core_err));
     model(det_checkpoint_restore_path(reader), "r", &weight);
     det_checkpoint_restore_free(reader);
   }
   printf("from step %lld\n", (long long)step);
 
   det_searcher_op *op;
-  while (check(det_searcher_next(det_core_searcher(core), &op, &err)) == DET_OK) {
+  while (must(det_searcher_next(det_core_searcher(core), &op, &core_err)) == DET_OK) {
     while (step < det_searcher_op_length(op)) {
       weight -= rate * 2 * (weight - 3); /* your training goes here */
       thrd_sleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
       det_metric loss = {"loss", (weight - 3) * (weight - 3)};
-      check(det_train_report_training_metrics(det_core_train(core), ++step, &loss, 1, &err));
-      int stop = check(det_preempt_should_preempt(det_core_preempt(core), &err)) == DET_PREEMPTED;
+      must(det_train_report_training_metrics(det_core_train(core), ++step, &loss, 1, &core_err));
+      int stop =
+          must(det_preempt_should_preempt(det_core_preempt(core), &core_err)) == DET_PREEMPTED;
       if (stop || step % 100 == 0) save(core, step, weight);
       if (stop) goto leave;
     }
-    check(det_searcher_op_report_completed(op, (weight - 3) * (weight - 3), &err));
+    must(det_searcher_op_report_completed(op, (weight - 3) * (weight - 3), &core_err));
   }
 leave:
-  check(det_core_close(core, DET_OUTCOME_OK, &err));
+  must(det_core_close(core, DET_OUTCOME_OK, &core_err));
   det_core_free(core);
   printf("weight %.3f at step %lld\n", weight, (long long)step);
   return 0;

@@ -29,7 +29,10 @@ DET_API int64_t det_info_experiment_id(const det_info *info) DET_NOEXCEPT;
  * @return The run id; 0 when `info` is NULL or the task is no trial.   @since 0.1 */
 DET_API int64_t det_info_trial_run_id(const det_info *info) DET_NOEXCEPT;
 
-/** The random seed of the trial, the same after a restart (seed: TrialInfo.trial_seed).
+/** The random seed of the trial, the same after a restart (seed: TrialInfo.trial_seed). The search
+ * draws one for each trial from `reproducibility.experiment_seed` of the configuration, or from the
+ * time where that is not given. Trials of a custom searcher all have 42. A master over HTTP
+ * hands out its own, in DET_TRIAL_SEED.
  * @return A number from 0 to 2^31 - 1; 0 when `info` is NULL.   @since 0.1 */
 DET_API int64_t det_info_trial_seed(const det_info *info) DET_NOEXCEPT;
 
