@@ -34,6 +34,7 @@ void CheckpointContext::stage_saves(const std::filesystem::path &directory, uint
         saves_.add(ticket, 0, [this, save](SaveTicket &own) { work(own, save); });
       }
   }
+  if (communicator_.is_chief()) note_stage(master_, directory);
   const std::lock_guard guard(limits_mutex_);
   stage_ = std::move(made);
 }

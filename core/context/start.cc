@@ -131,7 +131,7 @@ std::string start_run(const std::string &choice, const CoreOptions &options,
                       const std::shared_ptr<Logger> &logger, Place &place) {
   Json ticket = begin_run(kind_in(choice), options, introductions, ranks, logger, place);
   const std::optional<engine::CheckpointEntry> finished =
-      finish_sealed_saves(*place.storage, *place.master, *logger);
+      finish_sealed_saves(*place.storage, *place.master, logger);
   if (finished && finished->steps >= place.master->info().steps_completed) {
     place.master->begin_from(*finished);
     ticket[checkpoint_key] = finished->id;

@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <condition_variable>
 
+#include "tests/context/child_process.h"
+#include "tests/context/home.h"
 #include "tests/context/job.h"
+#include "tests/expect_error.h"
 
 namespace det::test {
 namespace {
@@ -323,6 +326,32 @@ void ranks_cancel_in_step(void **) {
   assert_true(job.staged().empty());
 }
 
+void what_was_staged_when_its_process_was_killed_the_next_run_begins_with(void **) {
+  const Home home;
+  const TemporaryDirectory staged, source, output;
+  for (int i = 0; i < 100; ++i) write_file_durably(source / std::to_string(i), std::to_string(i));
+  const auto start = [&] {
+    context::CoreOptions options = home.options();
+    options.external_id = "trial";
+    return context::Core::start(options);
+  };
+  const int status = run_in_child(output.path(), [&]() -> int {
+    const auto core = start();
+    core->checkpoint().stage_saves(staged.path(), 1 << 20);
+    core->checkpoint().upload_async(source.path(), text(5), false, nullptr);
+    _exit(3);  // as a kill, at once
+  });
+  assert_int_equal(WEXITSTATUS(status), 3);
+  const auto core = start();
+  const std::vector<engine::CheckpointEntry> all = core->checkpoint().list();
+  assert_int_equal(all.size(), 1);
+  assert_int_equal(all[0].steps, 5);
+  assert_true(core->info().run().latest_checkpoint == all[0].id);
+  const auto reader = core->checkpoint().begin_restore(all[0].id, {});
+  assert_string_equal(read_file(reader->path() / "99").c_str(), "99");
+  core->close(master::RunEnd::ok);
+}
+
 }  // namespace
 }  // namespace det::test
 
@@ -338,6 +367,7 @@ int test_checkpoint_async() {
       cmocka_unit_test(a_directory_of_all_ranks_is_committed_in_the_background),
       cmocka_unit_test(what_fails_on_one_rank_is_told_on_all_that_wait),
       cmocka_unit_test(ranks_cancel_in_step),
+      cmocka_unit_test(what_was_staged_when_its_process_was_killed_the_next_run_begins_with),
   };
   return cmocka_run_group_tests_name("checkpoint_async", tests, nullptr, nullptr);
 }
