@@ -34,6 +34,25 @@ det::tensors::FileMetadata metadata_from(const char *json) {
   return metadata;
 }
 
+// Bytes, by name.
+std::vector<Tensor> state_from(const det_buffer *buffers, size_t count) {
+  if (buffers == nullptr && count > 0)
+    throw det::Error(det::Code::invalid, "buffers must not be NULL");
+  std::vector<int64_t> sizes;
+  for (size_t i = 0; i < count; ++i) sizes.push_back(static_cast<int64_t>(buffers[i].size));
+  std::vector<det_tensor> tensors;
+  for (size_t i = 0; i < count; ++i) {
+    det_tensor tensor = DET_TENSOR_INIT;
+    tensor.name = buffers[i].name;
+    tensor.data = buffers[i].data;
+    tensor.dtype = DET_DTYPE_U8;
+    tensor.dimensions = 1;
+    tensor.shape = &sizes[i];
+    tensors.push_back(tensor);
+  }
+  return tensors_from(tensors.data(), count, own_shape);
+}
+
 const det::tensors::Reader::Entry *entry_at(const det_tensors *tensors, size_t index) noexcept {
   return tensors != nullptr && index < tensors->shapes.size() ? &tensors->reader.entries()[index]
                                                               : nullptr;
@@ -169,3 +188,34 @@ det_status det_tensors_read(const det_tensors *tensors, const det_tensor *wanted
 }
 
 void det_tensors_free(det_tensors *tensors) noexcept { delete tensors; }
+
+det_status det_state_save(det_checkpoint_context *checkpoint, int64_t steps_completed,
+                          const det_buffer *buffers, size_t count, char **out_storage_id,
+                          det_error *err) noexcept {
+  return guarded(err, [&] {
+    char *unwanted = nullptr;
+    char *&id = out_storage_id != nullptr ? *out_storage_id : unwanted;
+    id = nullptr;
+    RoomForId room;
+    char *const saved = room.take(deref(checkpoint, "checkpoint")
+                                      .core->checkpoint()
+                                      .save_state(steps_completed, state_from(buffers, count)));
+    if (out_storage_id != nullptr) id = saved;
+    else det_free(saved);
+  });
+}
+
+det_status det_state_load(det_checkpoint_context *checkpoint, const char *storage_id,
+                          const det_buffer *buffers, size_t count, int64_t *out_steps_completed,
+                          det_error *err) noexcept {
+  return guarded(err, [&] {
+    if (out_steps_completed != nullptr) *out_steps_completed = 0;
+    const int64_t steps =
+        deref(checkpoint, "checkpoint")
+            .core->checkpoint()
+            .load_state(
+                storage_id != nullptr ? std::optional<std::string>(storage_id) : std::nullopt,
+                state_from(buffers, count));
+    if (out_steps_completed != nullptr) *out_steps_completed = steps;
+  });
+}

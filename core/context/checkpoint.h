@@ -125,6 +125,13 @@ class CheckpointContext {
   // Of this rank, in the background; throws what nobody has heard of yet. Also once closed.
   void finish_saves(std::optional<std::chrono::milliseconds> limit);
 
+  // The program's state in memory: `buffers`, in step on all ranks of a job. Gives the id.
+  std::string save_state(int64_t steps, const std::vector<tensors::Tensor> &buffers);
+  // Fills `buffers` from what save_state() has stored. Gives its steps; without an id, those of the
+  // checkpoint that this run begins with, or 0 where there is none, which fills nothing.
+  int64_t load_state(const std::optional<std::string> &id,
+                     const std::vector<tensors::Tensor> &buffers);
+
   // Without metadata it comes before the commit.
   std::unique_ptr<CheckpointStore> begin_store(const std::optional<std::string> &metadata_json,
                                                bool sharded);

@@ -9,6 +9,7 @@
 #include "core/context/checkpoint.h"
 #include "core/context/train.h"
 #include "core/tensors/file_writer.h"
+#include "core/tensors/reader.h"
 #include "core/tensors/shard_plan.h"
 #include "core/tensors/sharding.h"
 
@@ -18,6 +19,8 @@ namespace fs = std::filesystem;
 using tensors::Tensor;
 
 namespace {
+
+constexpr const char *state_file = "state.safetensors", *steps_completed = "steps_completed";
 
 void check_request(const std::string &name, const std::vector<Tensor> &given) {
   if (!storage::is_plain_path(name) || !name.ends_with(tensors::file_ending))
@@ -150,6 +153,24 @@ void CheckpointStore::write_shards(const std::string &name, const std::vector<Te
   if (!written) return;
   writer_->know(*written);
   known_.push_back(file);
+}
+
+std::string CheckpointContext::save_state(int64_t steps, const std::vector<Tensor> &buffers) {
+  const auto store =
+      begin_store(to_wire(Json{{steps_completed, steps}}), communicator_.ranks().size > 1);
+  store->write_tensors(state_file, buffers, {});
+  store->commit();
+  return store->id();
+}
+
+int64_t CheckpointContext::load_state(const std::optional<std::string> &id,
+                                      const std::vector<Tensor> &buffers) {
+  gate_.check();
+  const std::optional<std::string> from = id ? id : master_.info().latest_checkpoint;
+  if (!from) return 0;
+  const auto reader = begin_restore(*from, {});
+  tensors::Reader(storage::Tree(reader->path()), state_file, true).read(buffers);
+  return metadata(*from).at(steps_completed).get<int64_t>();
 }
 
 }  // namespace det::context

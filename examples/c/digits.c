@@ -56,38 +56,27 @@ struct training {
   struct progress progress;
 };
 
-static void save(struct training *t) {
-  char metadata[64], path[4096];
-  snprintf(metadata, sizeof metadata, "{\"steps_completed\": %lld}",
-           (long long)t->progress.batches);
-  det_checkpoint_writer *store;
-  check(det_checkpoint_store_begin(det_core_checkpoint(t->core), metadata, NULL, &store, &err));
-  snprintf(path, sizeof path, "%s/digits.bin", det_checkpoint_store_path(store));
+enum { BUFFERS = 3 };
 
-  FILE *file = fopen(path, "wb");
-  require(file && fwrite(&t->progress, sizeof t->progress, 1, file) == 1 &&
-              fwrite(t->model.weights, sizeof(float), t->model.count, file) == t->model.count &&
-              fwrite(t->model.velocity, sizeof(float), t->model.count, file) == t->model.count &&
-              fclose(file) == 0,
-          "cannot write the checkpoint");
-  check(det_checkpoint_store_commit(store, &err)); /* only now does it become visible */
-  det_checkpoint_store_free(store);
+static void state_of(struct training *t, det_buffer state[BUFFERS]) {
+  const size_t bytes = t->model.count * sizeof(float);
+  state[0] = (det_buffer){"progress", &t->progress, sizeof t->progress};
+  state[1] = (det_buffer){"weights", t->model.weights, bytes};
+  state[2] = (det_buffer){"velocity", t->model.velocity, bytes};
 }
 
-static void restore(struct training *t, const char *checkpoint_id) {
-  char path[4096];
-  det_checkpoint_reader *stored;
-  check(det_checkpoint_restore_begin(det_core_checkpoint(t->core), checkpoint_id, NULL, &stored,
-                                     &err));
-  snprintf(path, sizeof path, "%s/digits.bin", det_checkpoint_restore_path(stored));
+static void save(struct training *t) {
+  det_buffer state[BUFFERS];
+  state_of(t, state);
+  check(det_state_save(det_core_checkpoint(t->core), t->progress.batches, state, BUFFERS, NULL,
+                       &err));
+}
 
-  FILE *file = fopen(path, "rb");
-  require(file && fread(&t->progress, sizeof t->progress, 1, file) == 1 &&
-              fread(t->model.weights, sizeof(float), t->model.count, file) == t->model.count &&
-              fread(t->model.velocity, sizeof(float), t->model.count, file) == t->model.count,
-          "cannot read the checkpoint");
-  fclose(file);
-  det_checkpoint_restore_free(stored);
+/* Where the run begins with no checkpoint, everything stays as it is. */
+static void load(struct training *t) {
+  det_buffer state[BUFFERS];
+  state_of(t, state);
+  check(det_state_load(det_core_checkpoint(t->core), NULL, state, BUFFERS, NULL, &err));
 }
 
 static void configure(struct training *t) {
@@ -111,8 +100,7 @@ static void configure(struct training *t) {
   t->order = calloc(t->data.train_count, sizeof *t->order);
   require(model_init(&t->model, (size_t)hidden_size, t->seed) == 0 && t->order, "out of memory");
 
-  const char *checkpoint_id = det_info_latest_checkpoint(info);
-  if (checkpoint_id) restore(t, checkpoint_id);
+  load(t);
 }
 
 /* Goes on to the end of the epoch. Returns DET_PREEMPTED when asked to stop before. */

@@ -196,6 +196,39 @@ DET_API det_status det_tensors_read(const det_tensors *tensors, const det_tensor
 /** Releases the handle. NULL does nothing.   @since 0.1 */
 DET_API void det_tensors_free(det_tensors *tensors) DET_NOEXCEPT;
 
+/** Memory of the program that belongs to its state. */
+typedef struct det_buffer {
+  const char *name; /**< As of a tensor: UTF-8, not empty, each once. */
+  void *data;       /**< NULL only with `size` 0. May be CUDA memory. */
+  size_t size;      /**< In bytes. */
+} det_buffer;
+
+/** Saves the state of a program as a checkpoint, in one call: the buffers as tensors of bytes in
+ * its file "state.safetensors", and `steps_completed` as its metadata. In a job of several ranks
+ * all ranks in step: what ranks have under the same name must be the same bytes, and is written
+ * once. Blocks until the checkpoint is stored.
+ * @param[in]  steps_completed  Of the training, from 0.
+ * @param[in]  buffers          NULL only with `count` 0.
+ * @param[out] out_storage_id   Receives the id; release with det_free(). NULL if not needed.
+ * @return As det_checkpoint_store_begin(), det_tensors_write() and
+ * det_checkpoint_store_commit().   @since 0.1 */
+DET_API det_status det_state_save(det_checkpoint_context *checkpoint, int64_t steps_completed,
+                                  const det_buffer *buffers, size_t count, char **out_storage_id,
+                                  det_error *err) DET_NOEXCEPT;
+
+/** Fills buffers with what det_state_save() has stored. In a job of several ranks all ranks in
+ * step, each with what it wants. All names and sizes are checked before anything is filled. Blocks.
+ * @param[in]  storage_id           NULL: the checkpoint that this run begins with. Where there is
+ *                                  none, nothing is filled and the steps are 0, so that a program
+ *                                  can call this at each start.
+ * @param[in]  buffers              To be filled. NULL only with `count` 0.
+ * @param[out] out_steps_completed  Receives the steps of the checkpoint. NULL if not needed.
+ * @return As det_checkpoint_restore_begin(), det_tensors_open() and det_tensors_read(). A buffer of
+ * another size is DET_E_INVALID.   @since 0.1 */
+DET_API det_status det_state_load(det_checkpoint_context *checkpoint, const char *storage_id,
+                                  const det_buffer *buffers, size_t count,
+                                  int64_t *out_steps_completed, det_error *err) DET_NOEXCEPT;
+
 DET_END_DECLS
 
 #endif

@@ -166,6 +166,64 @@ static void what_is_not_there_is_not_opened(void **state) {
   det_tensors_free(NULL);
 }
 
+struct state {
+  float weights[3];
+  int64_t step;
+};
+
+static void state_is_saved_and_loaded(void **state) {
+  struct fixture *f = *state;
+  det_checkpoint_context *checkpoint = det_core_checkpoint(f->core);
+  struct state kept = {{1, 2, 3}, 42}, back = {{0}, 0};
+  const det_buffer of_kept[] = {{"weights", kept.weights, sizeof kept.weights},
+                                {"step", &kept.step, sizeof kept.step},
+                                {"empty", NULL, 0}};
+  const det_buffer of_back[] = {{"step", &back.step, sizeof back.step},
+                                {"weights", back.weights, sizeof back.weights}};
+  int64_t steps = -1;
+  /* Nothing to begin with. */
+  assert_ok(det_state_load(checkpoint, NULL, of_back, 2, &steps, &f->err));
+  assert_int_equal(steps, 0);
+  assert_int_equal(back.step, 0);
+
+  char *id;
+  assert_ok(det_state_save(checkpoint, 7, of_kept, 3, &id, &f->err));
+  assert_int_equal(strlen(id), 36);
+  assert_ok(det_state_load(checkpoint, id, of_back, 2, &steps, &f->err));
+  assert_int_equal(steps, 7);
+  assert_memory_equal(back.weights, kept.weights, sizeof kept.weights);
+  assert_int_equal(back.step, 42);
+  assert_ok(det_state_load(checkpoint, id, NULL, 0, NULL, &f->err));
+  assert_ok(det_state_save(checkpoint, 8, NULL, 0, NULL, &f->err));
+  det_free(id);
+}
+
+static void wrong_state_is_refused(void **state) {
+  struct fixture *f = *state;
+  det_checkpoint_context *checkpoint = det_core_checkpoint(f->core);
+  char bytes[8] = {0};
+  const det_buffer one = {"one", bytes, 8}, shorter = {"one", bytes, 7},
+                   other = {"other", bytes, 8}, unnamed = {NULL, bytes, 8},
+                   nowhere = {"one", NULL, 8}, twice[] = {{"one", bytes, 8}, {"one", bytes, 8}};
+  char *id = (char *)bytes;
+  int64_t steps = 5;
+  assert_fails(det_state_save(NULL, 1, &one, 1, &id, &f->err), DET_E_INVALID, "checkpoint");
+  assert_null(id);
+  assert_fails(det_state_save(checkpoint, 1, NULL, 1, &id, &f->err), DET_E_INVALID, "buffers");
+  assert_fails(det_state_save(checkpoint, 1, &unnamed, 1, &id, &f->err), DET_E_INVALID, "name");
+  assert_fails(det_state_save(checkpoint, 1, &nowhere, 1, &id, &f->err), DET_E_INVALID, "one");
+  assert_fails(det_state_save(checkpoint, 1, twice, 2, &id, &f->err), DET_E_INVALID, "twice");
+  assert_ok(det_state_save(checkpoint, 1, &one, 1, &id, &f->err));
+  assert_fails(det_state_load(NULL, id, &one, 1, &steps, &f->err), DET_E_INVALID, "checkpoint");
+  assert_int_equal(steps, 0);
+  assert_fails(det_state_load(checkpoint, id, &shorter, 1, &steps, &f->err), DET_E_INVALID, "7");
+  assert_fails(det_state_load(checkpoint, id, &other, 1, &steps, &f->err), DET_E_NOT_FOUND,
+               "other");
+  assert_fails(det_state_load(checkpoint, "absent", &one, 1, &steps, &f->err), DET_E_NOT_FOUND,
+               "absent");
+  det_free(id);
+}
+
 static void dtypes_have_names_and_bits(void **state) {
   (void)state;
   for (det_dtype dtype = 1; dtype <= DET_DTYPE_U64; ++dtype) {
@@ -188,6 +246,8 @@ int test_tensors(void) {
       cmocka_unit_test_setup_teardown(tensors_and_parts_are_read, setup, teardown),
       cmocka_unit_test_setup_teardown(wrong_tensors_are_refused, setup, teardown),
       cmocka_unit_test_setup_teardown(what_is_not_there_is_not_opened, setup, teardown),
+      cmocka_unit_test_setup_teardown(state_is_saved_and_loaded, setup, teardown),
+      cmocka_unit_test_setup_teardown(wrong_state_is_refused, setup, teardown),
       cmocka_unit_test(dtypes_have_names_and_bits),
   };
   return cmocka_run_group_tests_name("det/tensors.h", tests, NULL, NULL);

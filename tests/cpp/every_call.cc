@@ -88,6 +88,11 @@ void save(const det::Checkpoint &checkpoint, det::OnFailure on) {
   store.commit(on);
   store.abort(on);
   const std::string id = checkpoint.upload(store.path(), "{}", options, on);
+  std::vector<float> optimizer(3);
+  const std::string state = det::save_state(
+      checkpoint, 1,
+      {det::Buffer::of("weight", weight), det::Buffer::of_elements("optimizer", optimizer)}, on);
+  static_cast<void>(det::load_state(checkpoint, {det::Buffer::of("weight", weight)}, state, on));
   checkpoint.limit_saves({}, on);
   checkpoint.stage_saves("/dev/shm", 1 << 30, on);
   const det::Ticket ticket = checkpoint.upload_async(store.path(), "{}", options, on);

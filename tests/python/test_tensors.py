@@ -82,6 +82,22 @@ def test_we_read_what_safetensors_writes(tmp_path: pathlib.Path) -> None:
             numpy.testing.assert_array_equal(read, expected)
 
 
+def test_state_is_saved_and_loaded(context: core.Context) -> None:
+    weights, step = some("float32", 2, 3), array.array("q", [42])
+    back, counted = numpy.zeros((2, 3), "float32"), array.array("q", [0])
+    state = {"weights": back, "step": counted}
+    assert context.checkpoint.load_state(state) == 0  # nothing to begin with
+    storage_id = context.checkpoint.save_state(7, {"weights": weights, "step": step})
+    assert context.checkpoint.load_state(state, storage_id) == 7
+    assert (back == weights).all() and counted == step
+    with pytest.raises(errors.InvalidArgumentError, match="weights"):
+        context.checkpoint.load_state({"weights": numpy.zeros(5, "float32")}, storage_id)
+    with pytest.raises(errors.NotFoundError, match="other"):
+        context.checkpoint.load_state({"other": back}, storage_id)
+    with pytest.raises(TypeError, match="dict"):
+        context.checkpoint.save_state(8, [weights])  # type: ignore[arg-type]
+
+
 def test_an_index_of_hugging_face_is_read(tmp_path: pathlib.Path) -> None:
     for file, name in [("model-00001-of-00002", "a"), ("model-00002-of-00002", "b")]:
         safetensors.numpy.save_file({name: some("float32", 2)}, tmp_path / f"{file}.safetensors")

@@ -5,6 +5,7 @@
 #include <det/checkpoint.hpp>
 
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -108,6 +109,61 @@ inline void write_tensors(const Store &store, Text name, const std::vector<Tenso
   options.metadata_json = metadata.capi();
   detail::call(on, det_tensors_write, store.capi(), name.c_str(), c_tensors.data(),
                c_tensors.size(), &options);
+}
+
+// Memory of the program that belongs to its state.
+struct Buffer {
+  std::string name;
+  void *data;
+  size_t size;  // bytes
+
+  // Of a value, or of the elements of a container.
+  template <class Value>
+  static Buffer of(std::string name, Value &value) noexcept {
+    static_assert(std::is_trivially_copyable_v<Value>, "give the elements: Buffer::of_elements()");
+    return {std::move(name), &value, sizeof value};
+  }
+  template <class Container>
+  static Buffer of_elements(std::string name, Container &elements) noexcept {
+    static_assert(std::is_trivially_copyable_v<typename Container::value_type>,
+                  "only bytes can be saved");
+    return {std::move(name), elements.data(),
+            elements.size() * sizeof(typename Container::value_type)};
+  }
+
+  [[nodiscard]] det_buffer capi() const noexcept { return {name.c_str(), data, size}; }
+};
+
+namespace detail {
+
+inline std::vector<det_buffer> to_c(const std::vector<Buffer> &buffers) {
+  std::vector<det_buffer> c_buffers;
+  c_buffers.reserve(buffers.size());
+  for (const Buffer &buffer : buffers) c_buffers.push_back(buffer.capi());
+  return c_buffers;
+}
+
+}  // namespace detail
+
+// The state of a program as a checkpoint, in one call; gives the id. All ranks in step.
+inline std::string save_state(const Checkpoint &checkpoint, int64_t steps_completed,
+                              const std::vector<Buffer> &buffers, OnFailure on = {}) {
+  const std::vector<det_buffer> c_buffers = detail::to_c(buffers);
+  char *id = nullptr;
+  detail::call(on, det_state_save, checkpoint.capi(), steps_completed, c_buffers.data(),
+               c_buffers.size(), &id);
+  return detail::taken(id);
+}
+
+// Fills the buffers, and gives the steps. Without an id, of the checkpoint that this run begins
+// with: 0 where there is none, and nothing is filled. All ranks in step.
+inline int64_t load_state(const Checkpoint &checkpoint, const std::vector<Buffer> &buffers,
+                          Text storage_id = {}, OnFailure on = {}) {
+  const std::vector<det_buffer> c_buffers = detail::to_c(buffers);
+  int64_t steps = 0;
+  detail::call(on, det_state_load, checkpoint.capi(), storage_id.c_str(), c_buffers.data(),
+               c_buffers.size(), &steps);
+  return steps;
 }
 
 // Tensors in a file, or in those of several ranks, in the order of their names.

@@ -323,6 +323,14 @@ class det_tensors_read_options(Structure):
     )
 
 
+class det_buffer(Structure):
+    _fields_ = (
+        ("name", c_char_p),
+        ("data", c_void_p),
+        ("size", c_size_t),
+    )
+
+
 class det_metric(Structure):
     _fields_ = (
         ("name", c_char_p),
@@ -650,6 +658,8 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "det_tensors_read_options_init": (None, (POINTER(det_tensors_read_options), )),
     "det_tensors_read": (c_int32, (c_void_p, POINTER(det_tensor), c_size_t, POINTER(det_tensors_read_options), POINTER(det_error), )),
     "det_tensors_free": (None, (c_void_p, )),
+    "det_state_save": (c_int32, (c_void_p, c_int64, POINTER(det_buffer), c_size_t, POINTER(c_void_p), POINTER(det_error), )),
+    "det_state_load": (c_int32, (c_void_p, c_char_p, POINTER(det_buffer), c_size_t, POINTER(c_int64), POINTER(det_error), )),
     "det_report_init": (None, (POINTER(det_report), )),
     "det_train_report_training_metrics": (c_int32, (c_void_p, c_int64, POINTER(det_metric), c_size_t, POINTER(det_error), )),
     "det_train_report_validation_metrics": (c_int32, (c_void_p, c_int64, POINTER(det_metric), c_size_t, POINTER(det_error), )),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import enum
 import os
 from collections.abc import Callable, Mapping
@@ -15,7 +16,7 @@ from detcore._interruptible import interruptible
 from detcore._json import encode
 from detcore._owned import Owned
 from detcore.core._progress import Progress, cancellable, follow
-from detcore.core._tensors import Tensors, tensors_of, write
+from detcore.core._tensors import CBuffers, Tensors, tensors_of, write
 from detcore.core._ticket import SaveTicket
 from detcore.errors import Error, StateError
 
@@ -302,6 +303,28 @@ class CheckpointContext:
             yield CheckpointRestore(restore)
         finally:
             restore.release()
+
+    def save_state(self, steps_completed: int, arrays: Mapping[str, Any]) -> str:
+        """Saves arrays of NumPy, PyTorch and others as a checkpoint, in one call, and returns its
+        storage id. In a job of several ranks all ranks in step: what they have under one name must
+        be the same."""
+        state = CBuffers(arrays, to_fill=False)
+        return interruptible(
+            lambda: text("det_state_save", self._view, steps_completed, state.array, state.count)
+        )
+
+    def load_state(self, arrays: Mapping[str, Any], storage_id: str | None = None) -> int:
+        """Fills arrays with what save_state() has stored, and returns its steps. Without an id, of
+        the checkpoint that this run begins with: 0 where there is none, and nothing is filled."""
+        state = CBuffers(arrays, to_fill=True)
+        name = None if storage_id is None else required(storage_id, "storage_id")
+        steps = ctypes.c_int64()
+        interruptible(
+            lambda: call(
+                "det_state_load", self._view, name, state.array, state.count, byref(steps)
+            )
+        )
+        return steps.value
 
     def delete(self, storage_id: str) -> None:
         """Deletes a checkpoint; one that is not there counts as deleted."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from ctypes import byref
@@ -205,6 +206,21 @@ def write(
 
 def _array_of(tensor: Any) -> Any:
     return tensor.array if isinstance(tensor, TensorPart) else tensor
+
+
+class CBuffers:
+    """The state of a program, as C takes it; it keeps the memory."""
+
+    def __init__(self, arrays: Mapping[str, Any], to_fill: bool) -> None:
+        tensors = CTensors(arrays, to_fill)
+        self.count = tensors.count
+        self.array = (_abi.det_buffer * self.count)()
+        for each, tensor in zip(self.array, tensors.array):
+            elements = math.prod(tensor.shape[: tensor.dimensions])
+            each.name = tensor.name
+            each.data = tensor.data
+            each.size = elements * library.det_dtype_bits(tensor.dtype) // 8
+        self._held = tensors
 
 
 class CTensors:
