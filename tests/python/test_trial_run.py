@@ -18,6 +18,7 @@ from conftest import ROOT, Det
 from detcore import InvalidHP, core, trial
 from detcore.trial import InvalidExperimentException
 from detcore.trial._entrypoint import check_entrypoint, entrypoint_of, load_trial_class
+from detcore.trial._run import _for_ranks
 
 CONFIG: dict[str, Any] = {
     "searcher": {"name": "single", "metric": "val_loss", "max_length": {"batches": 9}},
@@ -103,6 +104,15 @@ def test_two_ranks(det: Det) -> None:
     assert curve(det, 2) == curve(det, 1)
     with pytest.raises(InvalidExperimentException, match="mpirun -n 2"):
         train(config={"resources": {"slots_per_trial": 2}})
+
+
+@pytest.mark.parametrize(("said", "slots"), [({}, 2), ({"slots_per_trial": 3}, 3)])
+def test_a_job_without_det_run_has_a_slot_for_each_rank(said: dict[str, int], slots: int) -> None:
+    config = {**CONFIG, "resources": said} if said else CONFIG
+    Path("experiment.json").write_text(json.dumps(config))
+    for given in (config, "experiment.json"):
+        found = _for_ranks(given, 2)
+        assert found is not None and found["resources"]["slots_per_trial"] == slots
 
 
 def test_files_of_tensorboard_of_other_ranks(store: Path) -> None:

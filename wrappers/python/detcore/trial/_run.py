@@ -124,8 +124,12 @@ def _controller(
 def _for_ranks(
     config: dict[str, Any] | str | os.PathLike[str] | None, ranks: int
 ) -> dict[str, Any] | None:
-    """A slot for each rank, unless it says something else."""
+    """A slot for each rank, unless it says something else. That of a file has a 1 if it says
+    nothing."""
     if config is None:
         return None
     given = read_config(config)
-    return {**given, "resources": {"slots_per_trial": ranks, **(given.get("resources") or {})}}
+    resources = {"slots_per_trial": ranks, **(given.get("resources") or {})}
+    if not isinstance(config, dict) and resources["slots_per_trial"] == 1:
+        resources["slots_per_trial"] = ranks
+    return {**given, "resources": resources}
