@@ -43,6 +43,11 @@ inside wheel sh -euc '
   pip install --quiet --no-index detcore-*.whl
   python train.py
   det ls --json | grep "\"id\":1"
+  if det plot 1 loss -o loss.png 2>said; then exit 1; fi
+  grep "as that of the Python package does" said
+  printf "import determined as det\nwith det.core.init(): pass\n" >script.py
+  printf "name: script\nentrypoint: python script.py\nsearcher: {name: single, metric: x, max_length: 1}\n" >script.yaml
+  det run script.yaml
   ln -s /tmp/venv/bin/det /usr/bin/det-of-wheel
   [ "$(det-of-wheel --version)" = "$(python -m detcore --version)" ]
   pip uninstall --quiet --yes detcore
