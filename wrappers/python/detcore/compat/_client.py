@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Union
 
 from detcore import client
 from detcore._arguments import only_defaults
-from detcore.client import *  # noqa: F403
 from detcore.client import Client, Experiment, Trial
 from detcore.client import OrderBy as CheckpointOrderBy
 from detcore.client import OrderBy as ExperimentOrderBy
@@ -64,7 +63,7 @@ class Determined(Client):
         return str(self.whoami()["username"])
 
 
-def login(  # type: ignore[no-redef]
+def login(
     master: str | None = None,
     user: str | None = None,
     password: str | None = None,
@@ -76,7 +75,7 @@ def login(  # type: ignore[no-redef]
     client.login(master, user, password, cert_file=cert_file)
 
 
-def create_experiment(  # type: ignore[no-redef]
+def create_experiment(
     config: dict[str, Any] | Path,
     model_dir: Path | None = None,
     includes: Sequence[Path] | None = None,
@@ -87,7 +86,7 @@ def create_experiment(  # type: ignore[no-redef]
     return client.create_experiment(config, model_dir)
 
 
-def list_experiments(  # type: ignore[no-redef]
+def list_experiments(
     sort_by: str | None = None,
     order_by: str | None = None,
     experiment_ids: Iterable[int] | None = None,
@@ -141,4 +140,8 @@ __all__ = [
     "TrialReference",
 ]
 
-__getattr__ = missing("determined.experimental.client", __all__)
+_missing = missing("determined.experimental.client", __all__)
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(client, name) if name in client.__all__ else _missing(name)
