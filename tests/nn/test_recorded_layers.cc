@@ -27,6 +27,7 @@ void test_attention(void **) { compare("layers/attention"); }
 void test_convolution(void **) { compare("layers/convolution"); }
 void test_dense(void **) { compare("layers/dense"); }
 void test_embedding(void **) { compare("layers/embedding"); }
+void test_images(void **) { compare("layers/images"); }
 void test_merge(void **) { compare("layers/merge"); }
 void test_mixed(void **) { compare("layers/mixed"); }
 // What no layer is named after.
@@ -68,13 +69,13 @@ void test_shape(void **) { compare("layers/shape"); }
 int test_recorded_layers() {
   using namespace det::test;
   const CMUnitTest tests[] = {
-      cmocka_unit_test(test_activation),  cmocka_unit_test(test_attention),
-      cmocka_unit_test(test_convolution), cmocka_unit_test(test_dense),
-      cmocka_unit_test(test_mixed),       cmocka_unit_test(test_embedding),
-      cmocka_unit_test(test_merge),       cmocka_unit_test(test_models),
-      cmocka_unit_test(test_functions),   cmocka_unit_test(test_normalization),
-      cmocka_unit_test(test_pooling),     cmocka_unit_test(test_recurrent),
-      cmocka_unit_test(test_shape),
+      cmocka_unit_test(test_activation),    cmocka_unit_test(test_attention),
+      cmocka_unit_test(test_convolution),   cmocka_unit_test(test_dense),
+      cmocka_unit_test(test_mixed),         cmocka_unit_test(test_embedding),
+      cmocka_unit_test(test_images),        cmocka_unit_test(test_merge),
+      cmocka_unit_test(test_models),        cmocka_unit_test(test_functions),
+      cmocka_unit_test(test_normalization), cmocka_unit_test(test_pooling),
+      cmocka_unit_test(test_recurrent),     cmocka_unit_test(test_shape),
   };
   return cmocka_run_group_tests_name("recorded_layers", tests, nullptr, nullptr);
 }

@@ -111,14 +111,40 @@ def test_a_convolutional_network(tmp_path: Path) -> None:
     check(described, tmp_path, x)
 
 
-@pytest.mark.parametrize("class_name", ["Conv1D", "DepthwiseConv1D"])
+def test_images_made_larger(tmp_path: Path) -> None:
+    x = np.random.default_rng(11).normal(size=(3, 5, 4, 3)).astype(np.float32)
+    described = sequential(
+        layer("RandomFlip", batch_input_shape=[None, 5, 4, 3]),
+        layer("RandomRotation", factor=0.2),
+        layer("RandomZoom", height_factor=[-0.3, 0.1]),
+        layer("Rescaling", scale=[0.5, 1, 2], offset=[0, 0.5, -1]),
+        layer("SeparableConv2D", filters=4, kernel_size=3, depth_multiplier=2, padding="same"),
+        layer("PReLU", shared_axes=[1, 2], alpha_initializer="random_normal"),
+        layer("Conv2DTranspose", filters=3, kernel_size=3, strides=2, padding="same"),
+        layer("PReLU", alpha_initializer="random_normal"),
+        layer("AlphaDropout", rate=0.3),
+        layer("Conv2DTranspose", filters=2, kernel_size=2, strides=[1, 3], activation="tanh"),
+        layer("Dropout", rate=0.4, noise_shape=[None, 1, 1, 1]),
+        layer("UpSampling2D", size=[3, 2], interpolation="bilinear"),
+    )
+    check(described, tmp_path, x)
+
+
+@pytest.mark.parametrize(
+    "class_name", ["Conv1D", "DepthwiseConv1D", "SeparableConv1D", "Conv1DTranspose"]
+)
 def test_sequences_of_convolutions(class_name: str, tmp_path: Path) -> None:
     x = np.random.default_rng(4).normal(size=(3, 12, 4)).astype(np.float32)
-    options = {"filters": 5} if class_name == "Conv1D" else {}
+    options = {} if class_name == "DepthwiseConv1D" else {"filters": 5}
     described = sequential(
         layer("Permute", dims=[2, 1], batch_input_shape=[None, 12, 4]),
         layer("Permute", dims=[2, 1]),
-        layer(class_name, kernel_size=3, padding="causal" if options else "same", **options),
+        layer(
+            class_name,
+            kernel_size=3,
+            padding="causal" if class_name == "Conv1D" else "same",
+            **options,
+        ),
         layer("BatchNormalization", axis=1, center=False, moving_variance_initializer="ones"),
         layer("LayerNormalization", gamma_initializer="random_normal"),
         layer("MaxPooling1D", pool_size=2),

@@ -34,8 +34,12 @@ bool leaves_out(const Json &part) {
 // These compute otherwise while they are trained, whose weights have no gradients else.
 bool depends_on_training(const Json &model) {
   const std::string text = model.dump();
-  return text.find("\"BatchNormalization\"") != std::string::npos ||
-         text.find("\"Dropout\"") != std::string::npos || leaves_out(model);
+  const auto has_layer = [&text](const char *name) {
+    return text.find("\"" + std::string(name) + "\"") != std::string::npos;
+  };
+  const auto changing = {"AlphaDropout", "BatchNormalization", "Dropout",
+                         "RandomFlip",   "RandomRotation",     "RandomZoom"};
+  return std::any_of(changing.begin(), changing.end(), has_layer) || leaves_out(model);
 }
 
 }  // namespace

@@ -13,6 +13,30 @@ BatchNormalizationOp batch_normalization(size_t axis, bool is_training) {
   return op;
 }
 
+RandomImageOp mirrored() {
+  RandomImageOp op;
+  op.across = op.down = true;
+  return op;
+}
+
+RandomImageOp turned(Beyond beyond) {
+  RandomImageOp op;
+  op.change = RandomImageOp::Change::turn;
+  op.angle = {-2, 3};
+  op.beyond = beyond;
+  op.filling = 0.5F;
+  return op;
+}
+
+RandomImageOp zoomed() {
+  RandomImageOp op;
+  op.change = RandomImageOp::Change::zoom;
+  op.height = {0.5F, 1.5F};
+  op.width = {0.75F, 2};
+  op.beyond = Beyond::nearest;
+  return op;
+}
+
 }  // namespace
 
 OperationCases normalization_cases() {
@@ -64,6 +88,13 @@ OperationCases resizing_cases() {
       {"cropping", PaddingOp{{0, -1, 0}, {0, -2, 0}}, {floats({2, 5, 3})}},
       {"cropping and padding of one axis", PaddingOp{{0, -2}, {0, 3}}, {floats({2, 4})}},
       {"repeating", RepeatingOp{2, 3}, {floats({2, 2, 3, 2})}},
+      {"interpolating", InterpolatingOp{2, 3}, {floats({2, 2, 3, 2})}},
+      {"interpolating one pixel", InterpolatingOp{3, 1}, {floats({2, 1, 4, 1})}},
+      {"images mirrored by chance", mirrored(), {floats({5, 3, 4, 2})}},
+      {"images turned by chance", turned(Beyond::reflected), {floats({3, 4, 5, 2})}},
+      {"images turned by chance, wrapped", turned(Beyond::wrapped), {floats({3, 4, 5, 1})}},
+      {"images turned by chance, filled", turned(Beyond::constant), {floats({3, 4, 5, 1})}},
+      {"images zoomed by chance", zoomed(), {floats({3, 4, 5, 2})}},
       {"scale and offset", ScaleOp{0.5F, -1}, {floats({2, 9})}},
   };
 }

@@ -42,6 +42,17 @@ DET_CUDA_KERNEL(SoftmaxOp);
 DET_CUDA_KERNEL(SparseCrossEntropyOp);
 DET_CUDA_KERNEL(SparseLossOp);
 DET_CUDA_KERNEL(TransposeOp);
+#undef DET_CUDA_KERNEL
+
+// These are left to the plain loops.
+inline std::unique_ptr<Kernel> cuda_kernel(const InterpolatingOp &, const Operands &,
+                                           const CudaContextPtr &) {
+  return nullptr;
+}
+inline std::unique_ptr<Kernel> cuda_kernel(const RandomImageOp &, const Operands &,
+                                           const CudaContextPtr &) {
+  return nullptr;
+}
 
 // What cuda_kernel() gives. Members are the process' own: what a loop on the GPU needs of them is
 // copied into what it captures.

@@ -61,6 +61,17 @@ OnnxStep::Names OnnxStep::operator()(const PaddingOp &op) {
   return {graph_.add("Pad", {inputs_[0], graph_.constant(joined(op.before, op.after))})};
 }
 
+// Of images with their channels first; the name of a region is left empty.
+OnnxStep::Names OnnxStep::operator()(const InterpolatingOp &op) {
+  const Array times({{4}, Dtype::f32});
+  const float given[] = {1, 1, static_cast<float>(op.down), static_cast<float>(op.across)};
+  std::copy(std::begin(given), std::end(given), times.data());
+  const std::string y =
+      graph_.add("Resize", {transposed(inputs_[0], {0, 3, 1, 2}), "", graph_.constant(times)},
+                 {{"mode", std::string("linear")}});
+  return {transposed(y, {0, 2, 3, 1})};
+}
+
 // Each row and each column becomes an axis of its own, which is made longer.
 OnnxStep::Names OnnxStep::operator()(const RepeatingOp &op) {
   const int64_t rows = shape().at(1), columns = shape().at(2), channels = shape().at(3);

@@ -39,6 +39,10 @@ void write_value(ProtobufWriter &written, int64_t value) {
   written.integer(3, value);
   written.integer(20, 2);
 }
+void write_value(ProtobufWriter &written, const std::string &value) {
+  written.bytes(4, value);
+  written.integer(20, 3);
+}
 void write_value(ProtobufWriter &written, const std::vector<int64_t> &values) {
   for (const int64_t value : values) written.integer(8, value);
   written.integer(20, 7);

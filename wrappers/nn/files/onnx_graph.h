@@ -13,7 +13,7 @@ namespace det::nn {
 
 struct OnnxAttribute {
   const char *name;
-  std::variant<int64_t, float, std::vector<int64_t>, std::vector<std::string>> value;
+  std::variant<int64_t, float, std::string, std::vector<int64_t>, std::vector<std::string>> value;
 };
 
 class OnnxGraph {

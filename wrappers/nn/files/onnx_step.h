@@ -25,6 +25,7 @@ class OnnxStep {
   // onnx_arranging.cc
   Names operator()(const BroadcastOp &op);
   Names operator()(const ConcatenateOp &op);
+  Names operator()(const InterpolatingOp &op);
   Names operator()(const PaddingOp &op);
   Names operator()(const RepeatingOp &op);
   Names operator()(const ReshapeOp &op);

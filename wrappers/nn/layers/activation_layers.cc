@@ -60,6 +60,34 @@ std::vector<Value> LeakyReluLayer::compute(ProgramBuilder &builder, const LayerC
                       {only_input(call, name())})};
 }
 
+PReluLayer::PReluLayer(Fields &fields)
+    : Layer(fields),
+      alpha_(fields, "alpha", "zeros"),
+      shared_axes_(axes_field(fields, nullptr, "shared_axes")) {}
+
+std::vector<Value> PReluLayer::compute(ProgramBuilder &builder, const LayerCall &call) const {
+  const Value x = only_input(call, name());
+  const Shape shape = builder.shape(x);
+  const Shape record(shape.begin() + 1, shape.end());
+  Shape own = record;
+  for (const int64_t axis : shared_axes_) {
+    if (axis < 1 || axis > static_cast<int64_t>(record.size()))
+      throw Error(Code::invalid, "calling the layer '" + name() + "' with an input of " +
+                                     text_of(shape) + ": it has no axis " + std::to_string(axis) +
+                                     " beside its batch, as 'shared_axes' says");
+    own[static_cast<size_t>(axis) - 1] = 1;
+  }
+  Value alpha = weight(builder, "alpha", own, alpha_);
+  if (own != record) alpha = builder.add(BroadcastOp{record}, {alpha});
+  const auto above_0 = [&](Value value) {
+    return builder.add(ActivationOp{Activation::relu}, {value});
+  };
+  const Value below = above_0(builder.add(ScaleOp{-1}, {x}));
+  return {
+      builder.add(ArithmeticOp{Arithmetic::subtract},
+                  {above_0(x), builder.add(ArithmeticOp{Arithmetic::multiply}, {below, alpha})})};
+}
+
 ReluLayer::ReluLayer(Fields &fields)
     : Layer(fields),
       largest_(fields.number_or_none("max_value")),

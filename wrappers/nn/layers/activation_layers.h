@@ -87,6 +87,19 @@ class LeakyReluLayer : public Layer {
   const double alpha_;
 };
 
+// With a slope below 0 that is trained, of each place of a record or the same along some axes.
+class PReluLayer : public Layer {
+ public:
+  explicit PReluLayer(Fields &fields);
+
+ protected:
+  std::vector<Value> compute(ProgramBuilder &builder, const LayerCall &call) const override;
+
+ private:
+  const WeightStyle alpha_;
+  const Shape shared_axes_;
+};
+
 // As it is from the threshold to the largest value, if there is one; with a slope below.
 class ReluLayer : public Layer {
  public:

@@ -53,4 +53,20 @@ class DepthwiseConvolution : public ConvolutionLayer {
   const int64_t depth_multiplier_;
 };
 
+// Each channel by itself, and then all of them at each place by a kernel of one pixel.
+class SeparableConvolution : public Layer {
+ public:
+  SeparableConvolution(Fields &fields, size_t dimensions);
+
+ protected:
+  std::vector<Value> compute(ProgramBuilder &builder, const LayerCall &call) const override;
+
+ private:
+  const WindowFields window_;
+  const NamedActivation activation_;
+  const bool has_bias_;
+  const int64_t filters_, depth_multiplier_;
+  const WeightStyle depthwise_, pointwise_, bias_;
+};
+
 }  // namespace det::nn

@@ -9,6 +9,20 @@ namespace det::nn {
 // of what is left out for certain nothing would be learnt.
 float rate_below_1(Fields &fields, const char *key);
 
+// Along which axes elements are left out together: "noise_shape", which has 1 there.
+class NoiseShape {
+ public:
+  explicit NoiseShape(Fields &fields);
+
+  // Some of x left out, and the rest so much larger. Throws Code::invalid, naming the layer, where
+  // x has other axes.
+  Value leave_out(ProgramBuilder &builder, Value x, const DropoutOp &op,
+                  const std::string &layer) const;
+
+ private:
+  std::optional<Shape> sizes_;  // `unknown` is that of x
+};
+
 // Each element by itself, or whole channels of an input of `rank` axes.
 class Dropout : public Layer {
  public:
@@ -23,7 +37,22 @@ class Dropout : public Layer {
   const Kind kind_;
   const size_t rank_;
   const double rate_;
-  std::optional<uint64_t> seed_;
+  const NoiseShape noise_shape_;
+  const std::optional<uint64_t> seed_;
+};
+
+// Leaves mean and variance as they are: what is left out becomes the least that SELU gives.
+class AlphaDropout : public Layer {
+ public:
+  explicit AlphaDropout(Fields &fields);
+
+ protected:
+  std::vector<Value> compute(ProgramBuilder &builder, const LayerCall &call) const override;
+
+ private:
+  const double rate_;
+  const NoiseShape noise_shape_;
+  const std::optional<uint64_t> seed_;
 };
 
 }  // namespace det::nn

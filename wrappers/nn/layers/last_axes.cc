@@ -7,15 +7,14 @@
 
 namespace det::nn {
 
-Shape axes_field(Fields &fields, int64_t usual) {
-  const Json &given = fields.any("axis", usual);
+Shape axes_field(Fields &fields, const Json &usual, const char *key) {
+  const Json &given = fields.any(key, usual);
   if (given.is_null()) return {};
   Shape axes;
   for (const Json &axis : given.is_array() ? given : Json::array({given})) {
     if (!axis.is_number_integer())
-      throw Error(Code::invalid, "reading " + fields.where() +
-                                     ": 'axis' must be a whole number or several, not " +
-                                     to_wire(given));
+      throw Error(Code::invalid, "reading " + fields.where() + ": '" + key +
+                                     "' must be a whole number or several, not " + to_wire(given));
     axes.push_back(axis.get<int64_t>());
   }
   return axes;

@@ -3,13 +3,14 @@
 
 #include <string>
 
+#include "core/base/json.h"
 #include "wrappers/nn/keras_fields.h"
 #include "wrappers/nn/program_builder.h"
 
 namespace det::nn {
 
-// The field "axis": a number, several of them, or null for none.
-Shape axes_field(Fields &fields, int64_t usual);
+// A field: a number, several of them, or null for none.
+Shape axes_field(Fields &fields, const Json &usual, const char *key = "axis");
 
 class LastAxes {
  public:

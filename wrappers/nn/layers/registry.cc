@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "wrappers/nn/graph.h"
 #include "wrappers/nn/layers/activation_layers.h"
+#include "wrappers/nn/layers/augmentation.h"
 #include "wrappers/nn/layers/convolution.h"
 #include "wrappers/nn/layers/dense.h"
 #include "wrappers/nn/layers/dropout.h"
@@ -18,6 +19,7 @@
 #include "wrappers/nn/layers/reshaping.h"
 #include "wrappers/nn/layers/resizing.h"
 #include "wrappers/nn/layers/standardization.h"
+#include "wrappers/nn/layers/transposed_convolution.h"
 #include "wrappers/nn/near_name.h"
 
 namespace det::nn {
@@ -36,6 +38,7 @@ const std::map<std::string, Make> &classes() {
       {"Activation", making<ActivationLayer>()},
       {"ActivityRegularization", making<ActivityRegularization>()},
       {"Add", making<Merging>(Arithmetic::add)},
+      {"AlphaDropout", making<AlphaDropout>()},
       {"Average", making<Average>()},
       {"AveragePooling1D", making<PoolingLayer>(Pooling::average, size_t{1})},
       {"AveragePooling2D", making<PoolingLayer>(Pooling::average, size_t{2})},
@@ -43,7 +46,9 @@ const std::map<std::string, Make> &classes() {
       {"Bidirectional", making<Bidirectional>()},
       {"Concatenate", making<Concatenate>()},
       {"Conv1D", making<Convolution>(size_t{1})},
+      {"Conv1DTranspose", making<TransposedConvolution>(size_t{1})},
       {"Conv2D", making<Convolution>(size_t{2})},
+      {"Conv2DTranspose", making<TransposedConvolution>(size_t{2})},
       {"Cropping1D", making<EdgesLayer>(EdgesLayer::Kind::cropping, size_t{1})},
       {"Cropping2D", making<EdgesLayer>(EdgesLayer::Kind::cropping, size_t{2})},
       {"Dense", making<Dense>()},
@@ -71,11 +76,17 @@ const std::map<std::string, Make> &classes() {
       {"MultiHeadAttention", making<MultiHeadAttention>()},
       {"Multiply", making<Merging>(Arithmetic::multiply)},
       {"Normalization", making<Standardization>()},
+      {"PReLU", making<PReluLayer>()},
       {"Permute", making<Permute>()},
+      {"RandomFlip", making<RandomImageLayer>(RandomImageOp::Change::mirror)},
+      {"RandomRotation", making<RandomImageLayer>(RandomImageOp::Change::turn)},
+      {"RandomZoom", making<RandomImageLayer>(RandomImageOp::Change::zoom)},
       {"ReLU", making<ReluLayer>()},
       {"RepeatVector", making<RepeatVector>()},
       {"Rescaling", making<Rescaling>()},
       {"Reshape", making<ReshapeLayer>()},
+      {"SeparableConv1D", making<SeparableConvolution>(size_t{1})},
+      {"SeparableConv2D", making<SeparableConvolution>(size_t{2})},
       {"Sequential", making<Graph>(Graph::Kind::sequential)},
       {"SimpleRNN", making<SimpleRnn>()},
       {"Softmax", making<SoftmaxLayer>()},

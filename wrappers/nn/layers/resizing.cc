@@ -38,6 +38,16 @@ std::vector<std::array<int64_t, 2>> edges_of(Fields &fields, const char *key, si
   return {pair_of(given[0]), pair_of(given[1])};
 }
 
+std::vector<float> number_or_several(Fields &fields, const char *key,
+                                     std::optional<double> usual = {}) {
+  if (!fields.is_given(key) || !fields.any(key).is_array())
+    return {static_cast<float>(fields.number(key, usual))};
+  const std::vector<double> given = fields.numbers(key);
+  if (given.empty())
+    throw Error(Code::invalid, "reading " + fields.where() + ": '" + key + "' has no number");
+  return {given.begin(), given.end()};
+}
+
 }  // namespace
 
 EdgesLayer::EdgesLayer(Fields &fields, Kind kind, size_t dimensions)
@@ -61,18 +71,45 @@ UpSampling::UpSampling(Fields &fields, size_t dimensions)
                             : positive_sizes(fields, "size", 2, Shape{2, 2})) {
   if (dimensions == 1) return;
   fields.only("data_format", "channels_last");
-  fields.only("interpolation", "nearest");
+  const std::string interpolation = fields.text("interpolation", "nearest");
+  is_bilinear_ = interpolation == "bilinear";
+  if (!is_bilinear_) fields.only("interpolation", "nearest");
 }
 
 std::vector<Value> UpSampling::compute(ProgramBuilder &builder, const LayerCall &call) const {
   const Value x = as_image(builder, only_input(call, name()), size_.size(), name());
   const Window::Sizes size = height_and_width(size_);
+  if (is_bilinear_) return {builder.add(InterpolatingOp{size[0], size[1]}, {x})};
   return {from_image(builder, builder.add(RepeatingOp{size[0], size[1]}, {x}), size_.size())};
 }
 
+Rescaling::Rescaling(Fields &fields)
+    : Layer(fields),
+      scale_(number_or_several(fields, "scale")),
+      offset_(number_or_several(fields, "offset", 0)) {}
+
 std::vector<Value> Rescaling::compute(ProgramBuilder &builder, const LayerCall &call) const {
-  const ScaleOp op{static_cast<float>(scale_), static_cast<float>(offset_)};
-  return {builder.add(op, {only_input(call, name())})};
+  Value y = only_input(call, name());
+  if (scale_.size() == 1 && offset_.size() == 1)
+    return {builder.add(ScaleOp{scale_[0], offset_[0]}, {y})};
+  const Shape shape = builder.shape(y);
+  const int64_t places = shape.empty() ? 1 : shape.back();
+  const auto apply = [&](Arithmetic arithmetic, const char *key,
+                         const std::vector<float> &numbers) {
+    if (numbers.size() != 1 && static_cast<int64_t>(numbers.size()) != places)
+      throw Error(Code::invalid, "calling the layer '" + name() + "' with an input of " +
+                                     text_of(shape) + ": its '" + key + "' has " +
+                                     std::to_string(numbers.size()) +
+                                     " numbers, and must have one, or one for each place of the "
+                                     "last axis");
+    const Array row({{places}, Dtype::f32});
+    for (size_t i = 0; i < row.size(); ++i)
+      row.data()[i] = numbers.size() == 1 ? numbers[0] : numbers[i];
+    y = builder.add(ArithmeticOp{arithmetic}, {y, builder.constant(row)});
+  };
+  apply(Arithmetic::multiply, "scale", scale_);
+  apply(Arithmetic::add, "offset", offset_);
+  return {y};
 }
 
 }  // namespace det::nn

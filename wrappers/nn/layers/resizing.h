@@ -19,7 +19,7 @@ class EdgesLayer : public Layer {
   Shape before_, after_;  // of all axes; below zero is cut off
 };
 
-// Each step or pixel repeated.
+// Each step or pixel repeated, or pixels between them that are made of those around them.
 class UpSampling : public Layer {
  public:
   UpSampling(Fields &fields, size_t dimensions);
@@ -29,19 +29,19 @@ class UpSampling : public Layer {
 
  private:
   const Shape size_;
+  bool is_bilinear_ = false;
 };
 
-// x * scale + offset.
+// x * scale + offset, each a number or several for the places of the last axis.
 class Rescaling : public Layer {
  public:
-  explicit Rescaling(Fields &fields)
-      : Layer(fields), scale_(fields.number("scale")), offset_(fields.number("offset", 0)) {}
+  explicit Rescaling(Fields &fields);
 
  protected:
   std::vector<Value> compute(ProgramBuilder &builder, const LayerCall &call) const override;
 
  private:
-  const double scale_, offset_;
+  const std::vector<float> scale_, offset_;
 };
 
 }  // namespace det::nn

@@ -88,11 +88,16 @@ WindowFields WindowFields::of_pool(Fields &fields, size_t dimensions) {
   return {fields, dimensions, "pool_size", true, false};
 }
 
-Window WindowFields::over(const Shape &image) const {
+Window WindowFields::without_padding() const {
   Window window;
   window.size = height_and_width(size_);
   window.strides = height_and_width(strides_);
   window.dilation = height_and_width(dilation_);
+  return window;
+}
+
+Window WindowFields::over(const Shape &image) const {
+  Window window = without_padding();
   if (padding_ == Padding::same) window.pad_same(image);
   if (padding_ == Padding::causal) window.before[1] = window.extent(1) - 1;
   return window;

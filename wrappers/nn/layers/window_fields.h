@@ -32,8 +32,10 @@ class WindowFields {
 
   size_t dimensions() const { return dimensions_; }
   const Shape &size() const { return size_; }
+  Padding padding() const { return padding_; }
   // Over an image of this shape, with what is padded.
   Window over(const Shape &image) const;
+  Window without_padding() const;
 
  private:
   WindowFields(Fields &fields, size_t dimensions, const char *size_key, bool is_pool,

@@ -13,6 +13,7 @@
 #include "wrappers/nn/operations/loss_op.h"
 #include "wrappers/nn/operations/normalization_op.h"
 #include "wrappers/nn/operations/pooling_op.h"
+#include "wrappers/nn/operations/random_image_op.h"
 #include "wrappers/nn/operations/recurrent_op.h"
 #include "wrappers/nn/operations/regularization_op.h"
 #include "wrappers/nn/operations/resizing_op.h"
@@ -25,9 +26,10 @@ namespace det::nn {
 using Operation =
     std::variant<ActivationOp, ArithmeticOp, AttentionMaskOp, BatchNormalizationOp, BatchedMatMulOp,
                  BroadcastOp, ConcatenateOp, ConvolutionOp, DenseOp, DropoutOp, EmbeddingOp, GruOp,
-                 LayerNormalizationOp, LossOp, LstmOp, PaddingOp, PoolingOp, RegularizationOp,
-                 ReluOp, RepeatingOp, ReshapeOp, ReverseOp, RoundingOp, ScaleOp, SimpleRnnOp,
-                 SliceOp, SoftmaxOp, SparseCrossEntropyOp, SparseLossOp, TransposeOp>;
+                 InterpolatingOp, LayerNormalizationOp, LossOp, LstmOp, PaddingOp, PoolingOp,
+                 RandomImageOp, RegularizationOp, ReluOp, RepeatingOp, ReshapeOp, ReverseOp,
+                 RoundingOp, ScaleOp, SimpleRnnOp, SliceOp, SoftmaxOp, SparseCrossEntropyOp,
+                 SparseLossOp, TransposeOp>;
 
 inline ArrayTypes infer(const Operation &operation, const ArrayTypes &inputs) {
   return std::visit([&](const auto &one) { return one.infer(inputs); }, operation);

@@ -21,18 +21,31 @@ ArrayTypes PaddingOp::infer(const ArrayTypes &inputs) const {
   return {{y, Dtype::f32}};
 }
 
-ArrayTypes RepeatingOp::infer(const ArrayTypes &inputs) const {
-  expect_inputs(inputs, 1, 1, "repeating");
+namespace {
+
+ArrayTypes enlarged(const ArrayTypes &inputs, int64_t down, int64_t across, const char *operation) {
+  expect_inputs(inputs, 1, 1, operation);
   expect_float(inputs[0], "the input");
   Shape y = inputs[0].shape;
   if (y.size() != 4)
     throw Error(Code::invalid, "an input of " + text_of(y) + " is no batch of images");
   if (down < 1 || across < 1)
-    throw Error(Code::internal, "adding the operation repeating: it repeats less than once");
+    throw Error(Code::internal,
+                std::string("adding the operation ") + operation + ": less than once");
   y[1] = elements_of({y[1], down});
   y[2] = elements_of({y[2], across});
   elements_of(y);
   return {{y, Dtype::f32}};
+}
+
+}  // namespace
+
+ArrayTypes RepeatingOp::infer(const ArrayTypes &inputs) const {
+  return enlarged(inputs, down, across, "repeating");
+}
+
+ArrayTypes InterpolatingOp::infer(const ArrayTypes &inputs) const {
+  return enlarged(inputs, down, across, "interpolating");
 }
 
 }  // namespace det::nn

@@ -21,4 +21,14 @@ struct RepeatingOp {
   ArrayTypes infer(const ArrayTypes &inputs) const;
 };
 
+// An image as often larger down and across, its pixels between those that go in, by their
+// distances: each is as large as several, with its middle where theirs is. At the edges the last
+// one goes on.
+struct InterpolatingOp {
+  int64_t down = 1;
+  int64_t across = 1;
+
+  ArrayTypes infer(const ArrayTypes &inputs) const;
+};
+
 }  // namespace det::nn

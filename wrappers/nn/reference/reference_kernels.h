@@ -25,11 +25,13 @@ std::unique_ptr<Kernel> reference_kernel(const DenseOp &op, const Operands &oper
 std::unique_ptr<Kernel> reference_kernel(const DropoutOp &op, const Operands &operands);
 std::unique_ptr<Kernel> reference_kernel(const EmbeddingOp &op, const Operands &operands);
 std::unique_ptr<Kernel> reference_kernel(const GruOp &op, const Operands &operands);
+std::unique_ptr<Kernel> reference_kernel(const InterpolatingOp &op, const Operands &operands);
 std::unique_ptr<Kernel> reference_kernel(const LayerNormalizationOp &op, const Operands &operands);
 std::unique_ptr<Kernel> reference_kernel(const LossOp &op, const Operands &operands);
 std::unique_ptr<Kernel> reference_kernel(const LstmOp &op, const Operands &operands);
 std::unique_ptr<Kernel> reference_kernel(const PaddingOp &op, const Operands &operands);
 std::unique_ptr<Kernel> reference_kernel(const PoolingOp &op, const Operands &operands);
+std::unique_ptr<Kernel> reference_kernel(const RandomImageOp &op, const Operands &operands);
 std::unique_ptr<Kernel> reference_kernel(const RegularizationOp &op, const Operands &operands);
 std::unique_ptr<Kernel> reference_kernel(const ReluOp &op, const Operands &operands);
 std::unique_ptr<Kernel> reference_kernel(const RepeatingOp &op, const Operands &operands);
