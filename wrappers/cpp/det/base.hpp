@@ -5,7 +5,7 @@
 #pragma once
 
 #if !(__cplusplus >= 201703L || (defined(_MSVC_LANG) && _MSVC_LANG >= 201703L))
-#error "the C++ headers of detcore need C++17: compile with -std=c++17, or use the C headers det/*.h"
+#error "the C++ headers of detcore need C++17: compile with -std=c++17"
 #include <this ends the compilation: C++17 is needed>
 #endif
 
