@@ -67,6 +67,22 @@ void a_store_of_ranks_is_committed_into_a_bucket(void **) {
   assert_int_equal(job.keys().size(), 6);
 }
 
+void a_linked_directory_of_ranks_is_not_empty_in_a_bucket(void **) {
+  BucketJob job;
+  assert_no_failure(job.run([&](Rank &rank) {
+    const auto store = rank.checkpoints.begin_store(steps, true);
+    if (rank.number == 0) {
+      odd::write(fs::path(store->path()) / "real/inner/file", "of the first machine");
+      fs::create_symlink("real", fs::path(store->path()) / "odd");
+    }
+    store->commit();
+  }));
+  assert_int_equal(job.reports.size(), 1);
+  const storage::Resources &resources = job.reports[0].second.resources;
+  assert_int_equal(resources.at("odd/inner/file"), 20);
+  assert_int_equal(resources.at("real/inner/file"), 20);
+}
+
 void what_fails_on_one_rank_leaves_nothing_in_a_bucket(void **) {
   for (int step = 0;; ++step) {
     BucketJob job;
@@ -107,6 +123,7 @@ int test_bucket_async() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(ranks_save_into_a_bucket_without_meeting),
       cmocka_unit_test(a_store_of_ranks_is_committed_into_a_bucket),
+      cmocka_unit_test(a_linked_directory_of_ranks_is_not_empty_in_a_bucket),
       cmocka_unit_test(what_fails_on_one_rank_leaves_nothing_in_a_bucket),
       cmocka_unit_test(odd_trees_come_back_from_a_bucket),
   };
