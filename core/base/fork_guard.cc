@@ -1,5 +1,6 @@
 #include "core/base/fork_guard.h"
 
+#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -20,5 +21,21 @@ ForkGuard::ForkGuard() {
 }
 
 ForkGuard::~ForkGuard() { munmap(page_, static_cast<size_t>(sysconf(_SC_PAGESIZE))); }
+
+ForkMutex::ForkMutex() noexcept {
+  static const int registered = pthread_atfork(lock_all, unlock_all, unlock_all);
+  static_cast<void>(registered);  // without memory a child may wait for a thread that it lacks
+  before_ = last_.load();
+  while (!last_.compare_exchange_weak(before_, this)) {
+  }
+}
+
+void ForkMutex::lock_all() {
+  for (ForkMutex *mutex = last_.load(); mutex != nullptr; mutex = mutex->before_) mutex->lock();
+}
+
+void ForkMutex::unlock_all() {
+  for (ForkMutex *mutex = last_.load(); mutex != nullptr; mutex = mutex->before_) mutex->unlock();
+}
 
 }  // namespace det

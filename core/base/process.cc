@@ -233,8 +233,8 @@ Liveness owner_liveness(const fs::path &path) {
   return owner && liveness(*owner) == Liveness::dead ? Liveness::dead : Liveness::alive;
 }
 
-Fd wait_for_lock(const fs::path &path) {
-  Fd file = open_file(path, O_RDWR | O_CREAT, 0600);
+UnsharedFd wait_for_lock(const fs::path &path) {
+  UnsharedFd file(open_file(path, O_RDWR | O_CREAT, 0600));
   while (flock(file.get(), LOCK_EX) != 0)
     if (errno != EINTR) OsFailure{errno}.raise("locking '" + path.string() + "'");
   return file;

@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "core/base/file.h"
 #include "core/base/json_fwd.h"
+#include "core/base/unshared_fd.h"
 
 namespace det {
 
@@ -38,8 +38,8 @@ enum class Liveness { alive, dead, unknown };
 
 Liveness liveness(const ProcessIdentity &process);
 
-// A file that its owner keeps locked as long as it lives. The file says who that is, since a forked
-// child inherits the lock and would otherwise make a dead owner look alive.
+// A file that its owner keeps locked as long as it lives. The file says who that is, since a child
+// may have the lock for a moment and would otherwise make a dead owner look alive.
 class OwnerLock {
  public:
   // Makes the file and locks it; throws Code::busy when another process owns it.
@@ -53,7 +53,7 @@ class OwnerLock {
 
  private:
   explicit OwnerLock(Fd file) : file_(std::move(file)) {}
-  Fd file_;
+  UnsharedFd file_;
 };
 
 // Whether the owner of the lock file at `path` lives. Absent file: dead.
@@ -61,6 +61,6 @@ Liveness owner_liveness(const std::filesystem::path &path);
 
 // Waits until nobody else holds this file, which is made where it is not there; held as long as the
 // descriptor is open.
-Fd wait_for_lock(const std::filesystem::path &path);
+UnsharedFd wait_for_lock(const std::filesystem::path &path);
 
 }  // namespace det

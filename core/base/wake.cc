@@ -1,28 +1,117 @@
 #include "core/base/wake.h"
 
+#include <linux/futex.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
-#include <cstdint>
+#include <climits>
+#include <ctime>
 
 #include "core/base/error.h"
 
 namespace det {
 
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+// Who waits looks this often whether the descriptor has missed something.
+constexpr milliseconds look_interval{1000};
+
+milliseconds left_until(Clock::time_point end) {
+  return std::max(milliseconds(0), std::chrono::ceil<milliseconds>(end - Clock::now()));
+}
+
+// What the host has closed is not waited for.
+bool is_ready(pollfd &watched) {
+  if ((watched.revents & POLLNVAL) == 0) return watched.revents != 0;
+  watched = {-1, 0, 0};
+  return false;
+}
+
+}  // namespace
+
 Wake::Wake() : fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  if (!fd_) OsFailure{errno}.raise("making an eventfd");
+  struct stat about {};
+  if (!fd_ || fstat(fd_.get(), &about) != 0) OsFailure{errno}.raise("making an eventfd");
+  device_ = about.st_dev;
+  inode_ = about.st_ino;
+}
+
+bool Wake::has_fd() const noexcept {
+  struct stat about {};
+  return fstat(fd_.get(), &about) == 0 && about.st_dev == device_ && about.st_ino == inode_;
 }
 
 void Wake::set() const noexcept {
+  is_set_.store(true);
   const uint64_t one = 1;
   // Fails only when the counter is full, and then it is set already.
-  [[maybe_unused]] const ssize_t put = write(fd_.get(), &one, sizeof one);
+  if (has_fd()) [[maybe_unused]]
+    const ssize_t put = write(fd_.get(), &one, sizeof one);
 }
 
 void Wake::clear() const noexcept {
   uint64_t count = 0;
-  [[maybe_unused]] const ssize_t got = read(fd_.get(), &count, sizeof count);
+  if (has_fd()) [[maybe_unused]]
+    const ssize_t got = read(fd_.get(), &count, sizeof count);
+  is_set_.store(false);
+}
+
+bool Wake::poll(std::span<pollfd> others, milliseconds limit) const {
+  std::array<pollfd, 4> watched{pollfd{fd_.get(), POLLIN, 0}};
+  const auto rest = std::span(watched).subspan(1, others.size());
+  std::ranges::copy(others, rest.begin());
+  const Clock::time_point begin = Clock::now();
+  const Clock::time_point end = begin + std::min<milliseconds>(limit, std::chrono::hours(24));
+  for (milliseconds left = limit;; left = left_until(end)) {
+    if (is_set()) return true;
+    const int ready = ::poll(watched.data(), 1 + others.size(),
+                             static_cast<int>(std::min(left, look_interval).count()));
+    if (ready < 0 && errno != EINTR && errno != EAGAIN)
+      OsFailure{errno}.raise("waiting for an event");
+    if (is_set() || (ready > 0 && is_ready(watched[0]) && has_fd())) return true;
+    bool is_over = left.count() == 0;
+    for (size_t i = 0; ready > 0 && i < others.size(); ++i) is_over |= is_ready(rest[i]);
+    if (!is_over) continue;
+    std::ranges::copy(rest, others.begin());
+    return false;
+  }
+}
+
+void Flags::set(uint32_t flags) noexcept {
+  flags_.fetch_or(flags);
+  syscall(SYS_futex, &flags_, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+}
+
+uint32_t Flags::wait() const noexcept {
+  while (flags_.load() == 0)
+    syscall(SYS_futex, &flags_, FUTEX_WAIT_PRIVATE, 0, nullptr, nullptr, 0);
+  return flags_.load();
+}
+
+// Also of a handler of signals, so without the library's clocks.
+uint32_t Flags::wait(milliseconds limit) const noexcept {
+  timespec end{};
+  clock_gettime(CLOCK_MONOTONIC, &end);
+  end.tv_sec += limit.count() / 1000;
+  end.tv_nsec += limit.count() % 1000 * 1'000'000;
+  if (end.tv_nsec >= 1'000'000'000) {
+    ++end.tv_sec;
+    end.tv_nsec -= 1'000'000'000;
+  }
+  while (flags_.load() == 0)
+    if (syscall(SYS_futex, &flags_, FUTEX_WAIT_BITSET_PRIVATE, 0, &end, nullptr,
+                FUTEX_BITSET_MATCH_ANY) != 0 &&
+        errno == ETIMEDOUT)
+      break;
+  return flags_.load();
 }
 
 }  // namespace det

@@ -1,8 +1,5 @@
 #include "core/cloud/request_scope.h"
 
-#include <poll.h>
-
-#include <algorithm>
 #include <thread>
 #include <utility>
 
@@ -19,14 +16,7 @@ bool RequestScope::wait(std::chrono::milliseconds time) const {
     std::this_thread::sleep_for(time);
     return true;
   }
-  const auto end = std::chrono::steady_clock::now() + time;
-  for (;;) {
-    const auto left =
-        std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
-    pollfd set{stop_->fd(), POLLIN, 0};
-    if (poll(&set, 1, static_cast<int>(std::max<int64_t>(left.count(), 0))) > 0) return false;
-    if (left.count() <= 0) return true;
-  }
+  return !stop_->poll(time);
 }
 
 RequestScope *RequestScope::current() noexcept { return of_this_thread; }

@@ -46,7 +46,7 @@ std::optional<Json> UserFile::read() const {
     return parse_file();  // without the lock: the directory may be read-only
   } catch (const Damaged &) {
   }
-  const Fd held = lock();
+  const UnsharedFd held = lock();
   try {
     return parse_file();
   } catch (const Damaged &) {
@@ -60,7 +60,7 @@ void UserFile::change(const std::function<void(Json &)> &change) const {
                 "looking for the user's config directory: HOME is not set; set XDG_CONFIG_HOME to "
                 "a directory");
   make_directories(path_.parent_path(), 0700);
-  const Fd held = lock();
+  const UnsharedFd held = lock();
   Json content = Json::object();
   try {
     if (std::optional<Json> present = parse_file()) content = std::move(*present);
@@ -72,7 +72,7 @@ void UserFile::change(const std::function<void(Json &)> &change) const {
   write_file_durably(path_, to_text(content), 0600);
 }
 
-Fd UserFile::lock() const { return wait_for_lock(path_.string() + ".lock"); }
+UnsharedFd UserFile::lock() const { return wait_for_lock(path_.string() + ".lock"); }
 
 std::optional<Json> UserFile::parse_file() const {
   std::string text;

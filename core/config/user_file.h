@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "core/base/file.h"
 #include "core/base/json_fwd.h"
+#include "core/base/unshared_fd.h"
 
 namespace det::config {
 
@@ -37,7 +37,7 @@ class UserFile {
   void change(const std::function<void(Json &)> &change) const;
 
  private:
-  Fd lock() const;
+  UnsharedFd lock() const;
   std::optional<Json> parse_file() const;
   [[noreturn]] void set_aside() const;
 

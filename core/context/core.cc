@@ -237,7 +237,10 @@ void Core::close(master::RunEnd how, std::chrono::milliseconds limit, Limit save
 template <class Steps>
 void Core::take_down(Steps &steps, std::chrono::milliseconds limit, Limit saves) {
   steps.run([&] { end_watch_.reset(); });
-  steps.run([&] { output_.reset(); });
+  steps.run([&] {
+    if (output_) output_->stop(limit);
+    output_.reset();
+  });
   steps.run([&] { stack_trace_.reset(); });
   steps.run([&] {
     if (checkpoint_) checkpoint_->finish_saves(saves);

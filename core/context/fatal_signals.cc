@@ -1,19 +1,18 @@
 #include "core/context/fatal_signals.h"
 
-#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cerrno>
 #include <cstdint>
 #include <ctime>
 #include <mutex>
 #include <string>
 
 #include "core/base/error.h"
+#include "core/base/fork_guard.h"
 
 namespace det::context {
 
@@ -25,12 +24,13 @@ constexpr std::array fatal_signals = {SIGHUP,  SIGINT, SIGQUIT, SIGILL,  SIGTRAP
 // All that the handler reads, and empty unless an option asked for it.
 struct Slot {
   std::atomic<pid_t> process{0};  // a forked child has copies of its parent's
-  std::atomic<int> begin_fd{-1}, done_fd{-1};
+  std::atomic<Flags *> begin{nullptr};
+  std::atomic<const Flags *> done{nullptr};
   std::atomic<int64_t> patience_ms{0};
   std::atomic<pid_t> worker{0};
 };
 std::array<Slot, 64> slots;
-std::mutex mutex;  // of taking and giving back slots
+ForkMutex mutex;  // of taking and giving back slots
 std::atomic<int> ending{0};
 std::atomic<pid_t> ended_process{0};  // a child forked meanwhile has copies of all this
 std::atomic<int> working{0};          // how many still have something to do before the process ends
@@ -46,15 +46,8 @@ int64_t now_ms() {
   return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
 }
 
-void wait_until_readable(int fd, int64_t end) {
-  pollfd watched = {fd, POLLIN, 0};
-  int ready;
-  do ready = poll(&watched, 1, static_cast<int>(std::max<int64_t>(end - now_ms(), 0)));
-  while (ready < 0 && errno == EINTR);
-}
-
 struct Working {
-  int done_fd;
+  const Flags *done;
   int64_t end;  // of the patience
 };
 
@@ -69,8 +62,7 @@ bool leave_it_to_others(int signal) {
   working.store(count);
   for (const Slot &slot : slots) {
     if (slot.process.load() != process) continue;
-    const uint64_t one = 1;
-    [[maybe_unused]] const ssize_t put = write(slot.begin_fd.load(), &one, sizeof one);
+    slot.begin.load()->set(FatalSignalHook::begun);
   }
   return count > 0;
 }
@@ -81,6 +73,7 @@ void wait_for_work(int signal) {
   for (const Slot &slot : slots)
     if (slot.process.load() == process && slot.worker.load() == thread) return;
   // Before the slots are read: see the destructor.
+  ended_process.store(process);
   int none = 0;
   ending.compare_exchange_strong(none, signal);
   // The work may end with giving back the slot.
@@ -88,20 +81,22 @@ void wait_for_work(int signal) {
   size_t count = 0;
   for (const Slot &slot : slots) {
     if (slot.process.load() != process) continue;
-    working[count++] = {slot.done_fd.load(), begin + slot.patience_ms.load()};
-    const uint64_t one = 1;
-    [[maybe_unused]] const ssize_t put = write(slot.begin_fd.load(), &one, sizeof one);
+    working[count++] = {slot.done.load(), begin + slot.patience_ms.load()};
+    slot.begin.load()->set(FatalSignalHook::begun);
   }
-  for (size_t i = 0; i < count; ++i) wait_until_readable(working[i].done_fd, working[i].end);
+  for (size_t i = 0; i < count; ++i)
+    working[i].done->wait(
+        std::chrono::milliseconds(std::max<int64_t>(working[i].end - now_ms(), 0)));
 }
 
 }  // namespace
 
-void end_by_fatal_signal(int signal) noexcept {
-  if (std::find(fatal_signals.begin(), fatal_signals.end(), signal) == fatal_signals.end()) return;
+bool end_by_fatal_signal(int signal) noexcept {
+  if (std::find(fatal_signals.begin(), fatal_signals.end(), signal) == fatal_signals.end())
+    return false;
   // A thread that is stopped here may hold a lock that the work needs.
   if (is_asynchronous(signal)) {
-    if (leave_it_to_others(signal)) return;
+    if (leave_it_to_others(signal)) return true;
   } else {
     wait_for_work(signal);
   }
@@ -109,29 +104,34 @@ void end_by_fatal_signal(int signal) noexcept {
   standard.sa_handler = SIG_DFL;
   sigaction(signal, &standard, nullptr);
   raise(signal);  // arrives when the handler returns
+  return true;
 }
 
-FatalSignalHook::FatalSignalHook(const Wake &begin, const Wake &done,
+FatalSignalHook::FatalSignalHook(Flags &begin, const Flags &done,
                                  std::chrono::milliseconds patience) {
-  const std::lock_guard guard(mutex);
   const pid_t self = getpid();
+  for (const int signal : fatal_signals)
+    if (is_unhandled(signal)) handled_.emplace_back(signal);
+  const std::lock_guard guard(mutex);
+  if (const pid_t ended = ended_process.load(); ended != 0 && ended != self) {
+    ended_process.store(0);
+    ending.store(0);
+  }
   const auto free = std::find_if(slots.begin(), slots.end(),
                                  [&](const Slot &slot) { return slot.process.load() != self; });
   if (free == slots.end())
     throw Error(Code::full, "watching for the end of this process: " +
                                 std::to_string(slots.size()) + " watch for it already");
-  for (const int signal : fatal_signals)
-    if (is_unhandled(signal)) handled_.emplace_back(signal);
   slot_ = static_cast<size_t>(free - slots.begin());
-  free->begin_fd.store(begin.fd());
-  free->done_fd.store(done.fd());
+  free->begin.store(&begin);
+  free->done.store(&done);
   free->patience_ms.store(patience.count());
   free->worker.store(0);
   free->process.store(self);
 }
 
 // The handler announces the end and then reads the slots; here it is the other way round. So where
-// it may still use the wakes, signal() says so afterwards.
+// it may still use both, signal() says so afterwards.
 FatalSignalHook::~FatalSignalHook() { slots[slot_].process.store(0); }
 
 int FatalSignalHook::signal() noexcept { return ending.load(); }

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 
 #include "core/base/wake.h"
@@ -10,15 +11,17 @@
 
 namespace det::context {
 
-// While it lives, a signal that ends the process, since nobody handles it, sets `begin` first; a
-// forked child ends at once. A crash then waits where it is, until `done` is set or `patience` is
-// over. Where the signal came from elsewhere the program goes on meanwhile, and the process ends
-// when every hook has said work_is_done(), or at a second signal.
+// While it lives, a signal that ends the process, since nobody handles it, sets `begun` first; a
+// forked child ends at once. A crash then waits where it is, until one of `done` is set or
+// `patience` is over. Where the signal came from elsewhere the program goes on meanwhile, and the
+// process ends when every hook has said work_is_done(), or at a second signal.
 class FatalSignalHook {
  public:
+  static constexpr uint32_t begun = 1;  // of `begin`
+
   // Throws Code::full when all hooks are taken.
-  FatalSignalHook(const Wake &begin, const Wake &done, std::chrono::milliseconds patience);
-  // Where a signal is ending the process, both wakes must live on: see signal().
+  FatalSignalHook(Flags &begin, const Flags &done, std::chrono::milliseconds patience);
+  // Where a signal is ending the process, both must live on: see signal().
   ~FatalSignalHook();
   FatalSignalHook(const FatalSignalHook &) = delete;
   FatalSignalHook &operator=(const FatalSignalHook &) = delete;

@@ -67,17 +67,17 @@ struct OutputCapture::State {
           stream.cutter.add(bytes, push());
         });
     } catch (...) {
-      end();
+      end(std::chrono::milliseconds(0));
       throw;
     }
   }
 
-  void end() {
+  void end(std::chrono::milliseconds limit) {
     if (!sink_thread.joinable()) return;  // not begun, or ended
     flush_stdio();
     for (Stream &stream : streams) {
       if (!stream.passed) continue;
-      stream.passed->stop();
+      stream.passed->stop(limit);
       stream.cutter.finish(push());
     }
     lines.end();
@@ -102,11 +102,11 @@ void OutputCapture::begin(Sink sink) { state_->begin(std::move(sink)); }
 
 OutputCapture::~OutputCapture() { stop(); }
 
-void OutputCapture::stop() {
+void OutputCapture::stop(std::chrono::milliseconds limit) {
   if (!state_) return;
   // The threads, and what passes through, are the parent's.
   if (fork_guard_.in_child()) static_cast<void>(state_.release());
-  else state_->end();
+  else state_->end(limit);
   state_.reset();
 }
 

@@ -2,6 +2,7 @@
 // for that.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string_view>
@@ -37,9 +38,9 @@ class OutputCapture {
 
   void begin(Sink sink);  // once
 
-  // Puts everything back and waits until the sink has had all that was written before. Again, and
-  // in a forked child: nothing.
-  void stop();
+  // Puts everything back and waits until the sink has had all that was written before, for at most
+  // `limit` where nobody reads what passes through. Again, and in a forked child: nothing.
+  void stop(std::chrono::milliseconds limit = std::chrono::minutes(1));
 
  private:
   struct State;

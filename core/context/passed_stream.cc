@@ -19,17 +19,10 @@ namespace det::context {
 
 namespace {
 
-// A forked child must not keep the reading end: after this process it would fill a pipe that nobody
-// empties, and wait forever.
-std::array<std::atomic<int>, 3> reading_ends = {-1, -1, -1};  // by the descriptor replaced
-
-void close_reading_ends() {
-  for (std::atomic<int> &end : reading_ends)
-    if (const int fd = end.exchange(-1); fd >= 0) close(fd);
-}
-
-bool is_same(const struct stat &a, const struct stat &b) {
-  return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+// Whether the descriptor still is what it was: a host may have closed it, and opened another.
+bool is(int fd, const struct stat &before) {
+  struct stat now {};
+  return fstat(fd, &now) == 0 && now.st_dev == before.st_dev && now.st_ino == before.st_ino;
 }
 
 // poll(2) without an end by a signal; whether there is something of `events`, or no other side.
@@ -43,8 +36,6 @@ bool wait_for(pollfd *watched, nfds_t count, int patience) {
 }  // namespace
 
 std::shared_ptr<PassedStream> PassedStream::begin(int fd, Take take) {
-  static const int registered = pthread_atfork(nullptr, nullptr, close_reading_ends);
-  if (registered != 0) OsFailure{registered}.raise("preparing for forked children");
   const std::shared_ptr<PassedStream> stream(new PassedStream(fd, std::move(take)));
   stream->reading_ = stream->replace();
   try {
@@ -57,31 +48,31 @@ std::shared_ptr<PassedStream> PassedStream::begin(int fd, Take take) {
 }
 
 PassedStream::PassedStream(int fd, Take take)
-    : fd_(fd), take_(std::move(take)), original_(fcntl(fd, F_DUPFD_CLOEXEC, 0)) {
-  if (!original_) OsFailure{errno}.raise("copying file descriptor " + std::to_string(fd));
+    : fd_(fd), take_(std::move(take)), original_(Fd(fcntl(fd, F_DUPFD_CLOEXEC, 0))) {
+  if (!original_ || fstat(original_.get(), &before_) != 0)
+    OsFailure{errno}.raise("copying file descriptor " + std::to_string(fd));
 }
 
-Fd PassedStream::replace() {
+UnsharedFd PassedStream::replace() {
   const std::string tried = "putting a pipe in place of file descriptor " + std::to_string(fd_);
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) OsFailure{errno}.raise(tried);
-  Fd reading(ends[0]);
+  UnsharedFd reading{Fd(ends[0])};
   const Fd writing(ends[1]);
   if (dup2(writing.get(), fd_) < 0 || fstat(fd_, &pipe_) != 0) OsFailure{errno}.raise(tried);
-  reading_ends[static_cast<size_t>(fd_)].store(reading.get());
   return reading;
 }
 
 void PassedStream::restore() {
-  struct stat now {};
-  if (fstat(fd_, &now) == 0 && is_same(now, pipe_)) dup2(original_.get(), fd_);
+  if (is(fd_, pipe_) && is(original_.get(), before_)) dup2(original_.get(), fd_);
 }
 
-void PassedStream::stop() {
+void PassedStream::stop(std::chrono::milliseconds limit) {
   restore();
   stopping_.set();
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return drained_; });
+  changed_.wait_for(lock, limit, [this] { return drained_; });
+  takes_ = false;
   const bool ended = ended_;
   lock.unlock();
   if (ended) thread_.join();
@@ -91,9 +82,9 @@ void PassedStream::stop() {
 void PassedStream::run() {
   bool goes_on = true;
   while (goes_on) {
-    pollfd watched[] = {{reading_.get(), POLLIN, 0}, {stopping_.fd(), POLLIN, 0}};
-    wait_for(watched, 2, -1);
-    if (watched[1].revents != 0) break;
+    pollfd reading{reading_.get(), POLLIN, 0};
+    if (stopping_.poll({&reading, 1}, std::chrono::hours(1))) break;
+    if (reading.revents == 0) continue;
     goes_on = pass(SIZE_MAX, true) > 0;
   }
   goes_on = goes_on && pass_what_is_there();
@@ -104,9 +95,8 @@ void PassedStream::run() {
     changed_.notify_all();
   }
   while (goes_on) goes_on = pass(SIZE_MAX, false) > 0;
-  reading_ends[static_cast<size_t>(fd_)].store(-1);
   // Who writes into it now learns of that as without us.
-  reading_ = Fd();
+  reading_ = UnsharedFd();
 }
 
 bool PassedStream::pass_what_is_there() {
@@ -123,6 +113,7 @@ bool PassedStream::pass_what_is_there() {
 
 size_t PassedStream::pass(size_t most, bool copied) {
   std::array<char, 65536> buffer;
+  if (!is(reading_.get(), pipe_) || !is(original_.get(), before_)) return 0;
   ssize_t got;
   do got = read(reading_.get(), buffer.data(), std::min(most, buffer.size()));
   while (got < 0 && errno == EINTR);
@@ -130,7 +121,8 @@ size_t PassedStream::pass(size_t most, bool copied) {
   const std::string_view bytes(buffer.data(), static_cast<size_t>(got));
   const bool read_there = write_original(bytes);
   try {
-    if (copied) take_(bytes);
+    const std::lock_guard lock(mutex_);
+    if (copied && takes_) take_(bytes);
   } catch (const std::exception &) {
     // No memory for the copy: passing on goes on.
   }

@@ -3,6 +3,7 @@
 
 #include <sys/stat.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <memory>
@@ -10,7 +11,7 @@
 #include <string_view>
 #include <thread>
 
-#include "core/base/file.h"
+#include "core/base/unshared_fd.h"
 #include "core/base/wake.h"
 
 namespace det::context {
@@ -24,12 +25,12 @@ class PassedStream : public std::enable_shared_from_this<PassedStream> {
   static std::shared_ptr<PassedStream> begin(int fd, Take take);
 
   // Puts the file descriptor back, unless the program has replaced it, and returns when `take` has
-  // had what was written before. Passing on ends with the last who writes.
-  void stop();
+  // had what was written before, or after `limit`. Passing on ends with the last who writes.
+  void stop(std::chrono::milliseconds limit);
 
  private:
   PassedStream(int fd, Take take);
-  Fd replace();  // gives the pipe's reading end
+  UnsharedFd replace();  // gives the pipe's reading end
   void restore();
   void run();
   size_t pass(size_t most, bool copied);              // 0: nobody writes, or nobody reads, any more
@@ -38,13 +39,15 @@ class PassedStream : public std::enable_shared_from_this<PassedStream> {
 
   const int fd_;
   const Take take_;
-  const Fd original_;
-  Fd reading_;  // of the thread
-  struct stat pipe_ {};
+  const UnsharedFd original_;
+  UnsharedFd reading_;  // of the thread: in a child the pipe would fill, since nobody empties it
+  struct stat before_ {
+  }, pipe_{};
   const Wake stopping_;
 
   std::mutex mutex_;
   std::condition_variable changed_;
+  bool takes_ = true;
   bool drained_ = false;  // of what was written before stop()
   bool ended_ = false;
   std::thread thread_;

@@ -1,7 +1,5 @@
 #include "core/context/preempt.h"
 
-#include <poll.h>
-
 #include <string>
 #include <utility>
 
@@ -62,8 +60,7 @@ void PreemptContext::watch_for_preemption() {
       logger_.warning("watching for a preemption signal: ", e.what());
       // The answer may be known although the master could not be told: acknowledge() tries again.
       if (preempted_) return;
-      pollfd woken = {wake_.fd(), POLLIN, 0};
-      poll(&woken, 1, 1000);
+      wake_.poll(std::chrono::seconds(1));
     }
   }
 }

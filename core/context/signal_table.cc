@@ -9,12 +9,14 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <ctime>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 
 #include "core/base/error.h"
+#include "core/base/fork_guard.h"
 
 namespace det::context {
 
@@ -27,12 +29,16 @@ struct Installed {
   static constexpr size_t most = 16;
 
   std::atomic<int> uses{0};
+  std::atomic<int64_t> quiet_until{0};  // in seconds of the monotonic clock; one of the uses then
   std::atomic<size_t> count{0};
   std::array<struct sigaction, most> before{};  // the oldest first; the handler reads it
 };
 std::array<Installed, NSIG> installed;  // written under `installed_mutex`
-std::mutex installed_mutex;
+ForkMutex installed_mutex;
 std::atomic<int> telling_handlers{0};
+// Whose hooks there are. In a forked child our handler stands there as before, and does what would
+// be done without it, until the child has hooks.
+std::atomic<pid_t> process_with_hooks{0};
 
 // A thread in our handler. A chain that comes back to ours is a call inside of that one.
 class HandlerCall {
@@ -56,6 +62,11 @@ class HandlerCall {
   // How many of ours this one is below; none where nobody would notice if it came back.
   std::optional<size_t> depth() const {
     return place_ != nullptr ? std::optional(depth_) : std::nullopt;
+  }
+
+  // Those of the threads of another process.
+  static void forget_all() noexcept {
+    for (auto &place : places) place.store(0);
   }
 
  private:
@@ -103,16 +114,35 @@ bool is_on_top(int signal) noexcept {
   return sigaction(signal, nullptr, &now) == 0 && is_ours(now);
 }
 
+int64_t now_s() noexcept {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec;
+}
+
+void do_by_default(int signal) noexcept {
+  struct sigaction standard {};
+  standard.sa_handler = SIG_DFL;
+  sigaction(signal, &standard, nullptr);
+  raise(signal);  // arrives when the handler returns
+}
+
 void handle(int signal, siginfo_t *info, void *context) {
   const int saved_errno = errno;
+  if (process_with_hooks.load() != getpid()) {
+    if (!call_handler_before(signal, info, context) && is_on_top(signal)) do_by_default(signal);
+    errno = saved_errno;
+    return;
+  }
   telling_handlers.fetch_add(1);
-  const bool wanted = tell_signal_hooks(signal);
+  const Installed &entry = installed[static_cast<size_t>(signal)];
+  const bool wanted = tell_signal_hooks(signal) || now_s() < entry.quiet_until.load();
   telling_handlers.fetch_sub(1);
   // The one before may never return: it may end the process.
   const bool handled = call_handler_before(signal, info, context) || wanted;
   // Left behind below another handler, ours has no say.
-  const bool decides = installed[static_cast<size_t>(signal)].uses.load() > 0 || is_on_top(signal);
-  if (!handled && decides) end_by_fatal_signal(signal);
+  const bool decides = entry.uses.load() > 0 || is_on_top(signal);
+  if (!handled && decides && !end_by_fatal_signal(signal)) do_by_default(signal);
   errno = saved_errno;
 }
 
@@ -131,13 +161,26 @@ void put_before(Installed &entry, const struct sigaction &action) {
   }
 }
 
+void take_over_in_child() {
+  const pid_t self = getpid();
+  if (process_with_hooks.load() == self) return;
+  for (Installed &entry : installed) {
+    entry.uses.store(0);
+    entry.quiet_until.store(0);
+  }
+  telling_handlers.store(0);
+  HandlerCall::forget_all();
+  process_with_hooks.store(self);
+}
+
 }  // namespace
 
-HandledSignal::HandledSignal(int signal) : signal_(signal) {
+HandledSignal::HandledSignal(int signal) : signal_(signal), process_(getpid()) {
   if (signal <= 0 || signal >= NSIG)
     throw Error(Code::invalid,
                 "handling signal " + std::to_string(signal) + ": there is no such signal");
   const std::lock_guard guard(installed_mutex);
+  take_over_in_child();
   Installed &entry = installed[static_cast<size_t>(signal)];
   if (entry.uses.load() == 0) {
     const auto refuse = [&] {
@@ -166,6 +209,7 @@ HandledSignal::HandledSignal(int signal) : signal_(signal) {
 }
 
 HandledSignal::~HandledSignal() {
+  if (process_ != getpid()) return;
   const std::lock_guard guard(installed_mutex);
   Installed &entry = installed[static_cast<size_t>(signal_)];
   if (entry.uses.fetch_sub(1) > 1) return;
@@ -174,6 +218,15 @@ HandledSignal::~HandledSignal() {
   if (!is_on_top(signal_) || entry.count.load() == 0) return;
   sigaction(signal_, &entry.before[entry.count.load() - 1], nullptr);
   entry.count.fetch_sub(1);
+}
+
+void keep_quiet(int signal) noexcept {
+  constexpr int64_t seconds = 10;
+  const std::lock_guard guard(installed_mutex);
+  Installed &entry = installed[static_cast<size_t>(signal)];
+  const size_t count = entry.count.load();
+  if (count > 0 && !is_default(entry.before[count - 1])) return;  // which is asked
+  if (entry.quiet_until.exchange(now_s() + seconds) == 0) entry.uses.fetch_add(1);
 }
 
 bool is_unhandled(int signal) {

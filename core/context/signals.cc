@@ -12,6 +12,7 @@
 #include <string>
 
 #include "core/base/error.h"
+#include "core/base/fork_guard.h"
 
 namespace det::context {
 
@@ -20,14 +21,37 @@ namespace {
 // A handler has no argument of ours, so what it needs lives here: the one global of the library,
 // empty unless an option asked for signals. Everything the handler reads is atomic.
 struct HookSlot {
+  std::atomic<pid_t> process{0};  // 0: free. A forked child has copies of its parent's
   std::atomic<int> signal{0};
-  std::atomic<int> wake_fd{-1};
+  std::atomic<const Wake *> wake{nullptr};  // null: prints the stack
   std::atomic<bool> raised{false};
 };
 std::array<HookSlot, 64> hook_slots;
+ForkMutex slots_mutex;  // of taking slots
 
-std::array<std::atomic<int>, NSIG> print_stack;
-std::mutex slots_mutex;  // of taking slots
+HookSlot &slot_at(int index) { return hook_slots[static_cast<size_t>(index)]; }
+
+int take_slot(int signal, const Wake *wake) {
+  const std::lock_guard guard(slots_mutex);
+  const pid_t self = getpid();
+  const auto free = std::find_if(hook_slots.begin(), hook_slots.end(),
+                                 [&](const HookSlot &slot) { return slot.process.load() != self; });
+  if (free == hook_slots.end())
+    throw Error(Code::full, "handling signal " + std::to_string(signal) + ": " +
+                                std::to_string(hook_slots.size()) + " are handled already");
+  free->raised.store(false);
+  free->wake.store(wake);
+  free->signal.store(signal);
+  free->process.store(self);
+  return static_cast<int>(free - hook_slots.begin());
+}
+
+void give_back(int index) {
+  if (slot_at(index).process.load() != getpid()) return;
+  slot_at(index).process.store(0);
+  // A handler that saw the slot may still be about to write to the wake, which closes after us.
+  wait_for_running_handlers();
+}
 
 void print_stack_of_this_thread() {
   static constexpr char title[] = "detcore: stack of the interrupted thread:\n";
@@ -40,41 +64,25 @@ void print_stack_of_this_thread() {
 }  // namespace
 
 bool tell_signal_hooks(int signal) noexcept {
-  bool wanted = false;
+  const pid_t self = getpid();
+  bool wanted = false, prints = false;
   for (HookSlot &slot : hook_slots) {
-    if (slot.signal.load() != signal) continue;
+    if (slot.process.load() != self || slot.signal.load() != signal) continue;
     wanted = true;
     slot.raised.store(true);
-    const uint64_t one = 1;
-    [[maybe_unused]] const ssize_t put = write(slot.wake_fd.load(), &one, sizeof one);
+    if (const Wake *wake = slot.wake.load()) wake->set();
+    else prints = true;
   }
-  if (print_stack[static_cast<size_t>(signal)].load() == 0) return wanted;
-  print_stack_of_this_thread();
-  return true;
+  if (prints) print_stack_of_this_thread();
+  return wanted;
 }
 
-SignalHook::SignalHook(int signal, const Wake &wake) : handled_(signal), slot_(-1) {
-  const std::lock_guard guard(slots_mutex);
-  for (size_t i = 0; i < hook_slots.size() && slot_ < 0; ++i)
-    if (hook_slots[i].signal.load() == 0) slot_ = static_cast<int>(i);
-  if (slot_ < 0)
-    throw Error(Code::full, "handling signal " + std::to_string(signal) + ": " +
-                                std::to_string(hook_slots.size()) + " are handled already");
-  HookSlot &slot = hook_slots[static_cast<size_t>(slot_)];
-  slot.raised.store(false);
-  slot.wake_fd.store(wake.fd());
-  slot.signal.store(signal);
-}
+SignalHook::SignalHook(int signal, const Wake &wake)
+    : handled_(signal), slot_(take_slot(signal, &wake)) {}
 
-SignalHook::~SignalHook() {
-  hook_slots[static_cast<size_t>(slot_)].signal.store(0);
-  // A handler that saw the slot may still be about to write to the wake, which closes after us.
-  wait_for_running_handlers();
-}
+SignalHook::~SignalHook() { give_back(slot_); }
 
-bool SignalHook::raised() const noexcept {
-  return hook_slots[static_cast<size_t>(slot_)].raised.load();
-}
+bool SignalHook::raised() const noexcept { return slot_at(slot_).raised.load(); }
 
 SignalHooks::SignalHooks(const std::vector<int> &signals) {
   for (const int signal : signals) hooks_.push_back(std::make_unique<SignalHook>(signal, wake_));
@@ -86,14 +94,18 @@ const SignalHook *SignalHooks::raised() const noexcept {
   return found != hooks_.end() ? found->get() : nullptr;
 }
 
-StackTraceHook::StackTraceHook(int signal) : handled_(signal) {
-  std::array<void *, 1> frame;
-  backtrace(frame.data(), 1);  // loads what it needs now, since a handler must not allocate
-  print_stack[static_cast<size_t>(signal)].fetch_add(1);
+void SignalHooks::release() {
+  for (const auto &hook : hooks_)
+    if (hook->raised()) keep_quiet(hook->signal());
+  hooks_.clear();
 }
 
-StackTraceHook::~StackTraceHook() {
-  print_stack[static_cast<size_t>(handled_.signal())].fetch_sub(1);
+StackTraceHook::StackTraceHook(int signal) : handled_(signal), slot_(-1) {
+  std::array<void *, 1> frame;
+  backtrace(frame.data(), 1);  // loads what it needs now, since a handler must not allocate
+  slot_ = take_slot(signal, nullptr);
 }
+
+StackTraceHook::~StackTraceHook() { give_back(slot_); }
 
 }  // namespace det::context

@@ -24,7 +24,7 @@ class SignalHook {
 
  private:
   const HandledSignal handled_;
-  int slot_;
+  const int slot_;
 };
 
 // Hooks on several signals, with one wake.
@@ -35,7 +35,8 @@ class SignalHooks {
 
   const Wake &wake() const { return wake_; }
   const SignalHook *raised() const noexcept;  // the first that was; null: none
-  void release() { hooks_.clear(); }          // the signals; the wake stays
+  // The signals; the wake stays. Of those that were raised more may come, to no effect.
+  void release();
 
  private:
   const Wake wake_;
@@ -52,6 +53,7 @@ class StackTraceHook {
 
  private:
   const HandledSignal handled_;
+  int slot_;
 };
 
 }  // namespace det::context

@@ -1,12 +1,8 @@
 #include "core/engine/signal_watch.h"
 
-#include <poll.h>
-
 #include <array>
-#include <cerrno>
 
 #include "core/base/clock.h"
-#include "core/base/error.h"
 #include "core/base/fifo.h"
 #include "core/journal/run_directory.h"
 
@@ -50,14 +46,11 @@ void SignalWatch::raise() {
 }
 
 bool SignalWatch::wait(const Wake &wake) {
-  std::array<pollfd, 3> waiting{
-      {{wake.fd(), POLLIN, 0}, {raised_.fd(), POLLIN, 0}, {fifo_.get(), POLLIN, 0}}};
   for (;;) {
     if (fifo_) drain_fifo(fifo_);
     if (is_raised_ || signalled()) return true;
-    const int ready = poll(waiting.data(), waiting.size(), static_cast<int>(recheck_.count()));
-    if (ready < 0 && errno != EINTR) OsFailure{errno}.raise("waiting for a signal of the master");
-    if (ready > 0 && waiting[0].revents != 0) return is_raised_ || signalled();
+    std::array<pollfd, 2> news{{{raised_.fd(), POLLIN, 0}, {fifo_.get(), POLLIN, 0}}};
+    if (wake.poll(news, recheck_)) return is_raised_ || signalled();
   }
 }
 

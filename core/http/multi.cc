@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <new>
 #include <string>
+#include <thread>
 
 #include "core/base/error.h"
 
@@ -29,6 +30,9 @@ int control(const Fd &epoll, int operation, int fd, uint32_t events) {
   event.data.fd = fd;
   return epoll_ctl(epoll.get(), operation, fd, &event);
 }
+
+// A host that closes our descriptors keeps orders from waking the thread.
+constexpr milliseconds look_interval{1000}, refused_pause{50};
 
 // Whichever of the two the kernel wants: one that was refused before is not yet known to it.
 bool watch_for(const Fd &epoll, int fd, uint32_t events, bool is_known) {
@@ -73,6 +77,7 @@ void Multi::add(CURL *handle) {
 void Multi::remove(CURL *handle) noexcept { curl_multi_remove_handle(multi_.get(), handle); }
 
 void Multi::step(milliseconds patience) {
+  patience = std::min(patience, look_interval);
   if (!unwatched_.empty()) {
     std::erase_if(unwatched_, [&](const auto &socket) {
       return watch_for(epoll_, socket.first, socket.second, false);
@@ -86,6 +91,7 @@ void Multi::step(milliseconds patience) {
   std::array<epoll_event, 64> events;
   const int count = epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()),
                                static_cast<int>(patience.count()));
+  if (count < 0 && errno != EINTR) std::this_thread::sleep_for(std::min(patience, refused_pause));
   int running = 0;
   for (int i = 0; i < count; ++i) {
     const epoll_event &event = events[static_cast<size_t>(i)];

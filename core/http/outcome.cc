@@ -1,8 +1,5 @@
 #include "core/http/outcome.h"
 
-#include <poll.h>
-
-#include <cerrno>
 #include <new>
 
 namespace det::http {
@@ -35,10 +32,12 @@ bool Outcome::wait_unless(const Wake &wake) {
     if (has_ended()) return true;
     if (!wake_) wake_.emplace();
   }
-  pollfd watched[] = {{wake_->fd(), POLLIN, 0}, {wake.fd(), POLLIN, 0}};
-  while (poll(watched, 2, -1) < 0)
-    if (errno != EINTR && errno != EAGAIN) OsFailure{errno}.raise("waiting for an answer");
-  return watched[0].revents != 0;
+  for (;;) {
+    pollfd ended{wake_->fd(), POLLIN, 0};
+    const bool is_told = wake.poll({&ended, 1}, std::chrono::seconds(1));
+    if (const std::lock_guard lock(mutex_); has_ended()) return true;
+    if (is_told) return false;
+  }
 }
 
 }  // namespace det::http

@@ -81,7 +81,7 @@ OwnerLock make_run_directory(const fs::path &home, const JournalKey &rank,
   const fs::path runs = runs_directory(home);
   make_directories(runs, 0700);
   const fs::path path = run_directory(home, rank.trial_id, rank.run_id, rank.rank);
-  const Fd turn = wait_for_lock(turn_file(home));
+  const UnsharedFd turn = wait_for_lock(turn_file(home));
   if (fs::exists(path)) clear_place(path, rank, content);
   const fs::path aside = runs / (std::string(unfinished) + make_uuid());
   make_directories(aside, 0700);
@@ -150,7 +150,7 @@ void clear_unfinished_directories(const fs::path &home) {
   std::vector<std::string> names = entry_names(runs);
   std::erase_if(names, [](const std::string &name) { return !name.starts_with(unfinished); });
   if (names.empty()) return;
-  const Fd turn = wait_for_lock(turn_file(home));  // none of them is being made
+  const UnsharedFd turn = wait_for_lock(turn_file(home));  // none of them is being made
   for (const std::string &name : names)
     if (owner_liveness(owner_file(runs / name)) == Liveness::dead) remove_tree(runs / name);
 }

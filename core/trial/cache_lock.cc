@@ -26,7 +26,7 @@ Fd open_lock(const std::filesystem::path &path) try {
 
 }  // namespace
 
-// A forked child may have the descriptor still.
+// A child may have the descriptor for a moment still.
 CacheLock::~CacheLock() {
   if (file_) flock(file_.get(), LOCK_UN);
 }

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "core/base/file.h"
+#include "core/base/unshared_fd.h"
 
 namespace det::trial {
 
@@ -22,7 +22,7 @@ class CacheLock {
   explicit operator bool() const { return static_cast<bool>(file_); }
 
  private:
-  Fd file_;
+  UnsharedFd file_;
 };
 
 // None while another one has it.

@@ -70,9 +70,10 @@ typedef struct det_core_options {
   det_distributed_context *distributed;
 
   /** Signals that ask this process to stop, such as SIGTERM: a handler is installed for each until
-   * det_core_close(), and chains to the one before. Where that is a runtime's own and ends the
-   * process, as in Java and Go, catch the signal there and call det_preempt_request() instead.
-   * NULL: no handler is installed. Copied. */
+   * det_core_close(), and chains to the one before. Where one has come, more of its kind do nothing
+   * until 10 seconds after that. In a forked child only the handler before counts. Where that is a
+   * runtime's own and ends the process, as in Java and Go, catch the signal there and call
+   * det_preempt_request() instead. NULL: no handler is installed. Copied. */
   const int32_t *preempt_signals;
   size_t preempt_signal_count; /**< Entries of `preempt_signals`; at most 8. */
 

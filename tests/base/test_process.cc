@@ -1,3 +1,5 @@
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -6,6 +8,7 @@
 #include <csignal>
 #include <fstream>
 #include <functional>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -78,6 +81,30 @@ void lock_of_a_dead_owner_is_taken_over(void **) {
   assert_true(taken.has_value());
   assert_int_equal(owner_liveness(directory / "lock"), Liveness::alive);
   assert_false(OwnerLock::take_over(directory / "lock").has_value());
+}
+
+// A worker that lives on must not hold the lock of the dead, nor give back that of the living.
+void a_forked_child_has_no_lock_of_its_parent(void **) {
+  const TemporaryDirectory directory;
+  const Pipe until_the_end;
+  assert_int_equal(in_child([&] {
+                     new UnsharedFd(wait_for_lock(directory / "turn"));
+                     if (fork() == 0) {
+                       close(until_the_end.ends[1]);
+                       char byte = 0;
+                       _exit(static_cast<int>(read(until_the_end.ends[0], &byte, 1)));
+                     }
+                     return 0;
+                   }),
+                   0);
+  auto held = std::make_unique<UnsharedFd>(wait_for_lock(directory / "turn"));  // at once
+  assert_int_equal(in_child([&] {
+                     held.reset();
+                     return 0;
+                   }),
+                   0);
+  const Fd other = open_file(directory / "turn", O_RDWR);
+  assert_int_equal(flock(other.get(), LOCK_EX | LOCK_NB), -1);
 }
 
 void a_released_lock_is_free_at_once(void **) {
@@ -304,6 +331,7 @@ int test_process() {
       cmocka_unit_test(second_process_finds_the_lock_busy),
       cmocka_unit_test(a_second_owner_in_the_same_process_finds_it_busy),
       cmocka_unit_test(lock_of_a_dead_owner_is_taken_over),
+      cmocka_unit_test(a_forked_child_has_no_lock_of_its_parent),
       cmocka_unit_test(a_released_lock_is_free_at_once),
       cmocka_unit_test(an_absent_lock_can_be_taken),
       cmocka_unit_test(an_empty_or_damaged_lock_file_has_no_owner),

@@ -1,7 +1,10 @@
 // The parts of core/base and core/comm that are a few lines each.
 #include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <set>
 #include <vector>
@@ -82,6 +85,35 @@ void wake_stays_set_until_cleared(void **) {
   assert_true(is_set(wake));
   wake.clear();
   assert_false(is_set(wake));
+}
+
+// A host may close what is not its own, and open something under the same number.
+void a_wake_whose_descriptor_is_taken_still_wakes_and_writes_nowhere(void **) {
+  const Wake wake;
+  FILE *file = tmpfile();
+  assert_true(dup2(fileno(file), wake.fd()) >= 0);
+  assert_false(wake.poll(std::chrono::milliseconds(0)));
+  std::thread setter = start_thread("setter", [&] { wake.set(); });
+  assert_true(wake.poll(std::chrono::hours(1)));
+  setter.join();
+  close(wake.fd());
+  assert_true(wake.poll(std::chrono::hours(1)));
+  wake.clear();
+  assert_false(wake.poll(std::chrono::milliseconds(10)));
+  struct stat about {};
+  assert_int_equal(fstat(fileno(file), &about), 0);
+  assert_int_equal(about.st_size, 0);
+  assert_true(dup2(fileno(file), wake.fd()) >= 0);  // for its destructor
+  fclose(file);
+}
+
+void flags_wait_until_one_is_set(void **) {
+  Flags flags;
+  assert_int_equal(flags.wait(std::chrono::milliseconds(5)), 0);
+  std::thread setter = start_thread("setter", [&] { flags.set(2); });
+  assert_int_equal(flags.wait(), 2);
+  setter.join();
+  assert_int_equal(flags.wait(std::chrono::hours(1)), 2);
 }
 
 void wake_ends_a_wait_in_another_thread(void **) {
@@ -201,6 +233,8 @@ int test_small() {
       cmocka_unit_test(now_lies_between_2025_and_2200),
       cmocka_unit_test(uuids_are_of_version_4_and_differ),
       cmocka_unit_test(wake_stays_set_until_cleared),
+      cmocka_unit_test(a_wake_whose_descriptor_is_taken_still_wakes_and_writes_nowhere),
+      cmocka_unit_test(flags_wait_until_one_is_set),
       cmocka_unit_test(wake_ends_a_wait_in_another_thread),
       cmocka_unit_test(background_threads_take_no_signals),
       cmocka_unit_test(log_lines_below_the_threshold_are_dropped),

@@ -61,6 +61,8 @@ static void init_refuses_too_many_signals(void **state) {
   f->options.preempt_signals = signals;
   f->options.preempt_signal_count = 9;
   assert_fails(det_core_init(&f->options, &f->core, &f->err), DET_E_INVALID, "9");
+  f->options.preempt_signal_count = (size_t)-1;
+  assert_fails(det_core_init(&f->options, &f->core, &f->err), DET_E_INVALID, ": -1");
 }
 
 static void init_refuses_a_signal_that_cannot_be_handled(void **state) {

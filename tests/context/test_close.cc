@@ -1,6 +1,8 @@
 // Closing when a step fails: the others are done all the same, and nothing is lost.
 #include <sqlite3.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -8,6 +10,8 @@
 #include "core/client/client.h"
 #include "core/context/core.h"
 #include "tests/cmocka.h"
+#include "tests/context/child_process.h"
+#include "tests/temporary_directory.h"
 
 namespace {
 
@@ -62,11 +66,43 @@ void a_store_that_stays_locked_leaves_the_reports_for_later(void **) {
   assert_equal(metrics[0]["metrics"]["loss"], 0.125);
 }
 
+// As code does that makes a daemon of its process.
+void a_host_that_closes_our_descriptors_holds_up_nothing_for_ever(void **) {
+  for (const bool reused : {false, true}) {
+    const PlainHome home;
+    const TemporaryDirectory directory;
+    const int status = test::run_in_child(directory.path(), [&] {
+      CoreOptions options;
+      options.master = home.path;
+      options.log = [](const LogLine &) {};
+      options.close_limit = std::chrono::milliseconds(500);
+      options.close_at_end = options.capture_output = true;
+      options.preempt_signals = {SIGTERM};
+      const std::shared_ptr<Core> core = Core::start(options);
+      const journal::NamedValue loss{"loss", 0.125};
+      core->train().report_training(1, &loss, 1);
+      close_range(3, ~0U, 0);
+      for (int i = 0; reused && i < 200; ++i)
+        if (open("/dev/null", O_RDWR) < 0) return 1;
+      alarm(20);
+      raise(SIGTERM);
+      try {
+        core->close(master::RunEnd::ok);
+      } catch (const std::exception &) {  // what it could not do
+      }
+      _exit(0);
+      return 0;
+    });
+    assert_int_equal(status, 0);
+  }
+}
+
 }  // namespace
 
 int test_close() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(a_store_that_stays_locked_leaves_the_reports_for_later),
+      cmocka_unit_test(a_host_that_closes_our_descriptors_holds_up_nothing_for_ever),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -149,6 +149,73 @@ void handler_below_may_end_the_process(void **) {
   if (!under_tsan) assert_int_equal(end, 3);
 }
 
+// Schedulers send more than one, and the last may come when the program is about to leave.
+void a_process_that_stops_as_it_was_asked_to_is_not_ended_by_the_next_signal(void **) {
+  const int end = end_of([] {
+    SignalHooks hooks({SIGTERM, SIGUSR1});
+    std::raise(SIGTERM);
+    hooks.release();
+    for (int i = 0; i < 50; ++i) std::raise(SIGTERM);
+    return std::raise(SIGUSR1);  // of which there was none
+  });
+  assert_int_equal(end, -SIGUSR1);
+}
+
+// A forked child of one that has hooks; gives its exit status, or minus the signal that ended it.
+template <class Body>
+int end_of_forked(Body body) {
+  const pid_t child = fork();
+  if (child == 0) _exit(body());
+  int status = -1;
+  waitpid(child, &status, 0);
+  return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+void a_forked_child_does_what_it_would_do_without_us(void **) {
+  for (const int signal : {SIGTERM, SIGUSR1}) {
+    const int end = end_of([&] {
+      const Wake wake;
+      const SignalHook hook(signal, wake);
+      const StackTraceHook trace(SIGUSR2);
+      for (const int each : {signal, SIGUSR2})
+        if (end_of_forked([&] { return std::raise(each); }) != -each) return 1;
+      if (hook.raised() || wake.poll(std::chrono::milliseconds(0))) return 2;
+      std::raise(signal);
+      return hook.raised() && wake.poll(std::chrono::milliseconds(0)) ? 0 : 3;
+    });
+    assert_int_equal(end, 0);
+  }
+}
+
+void a_forked_child_has_the_handler_before_ours(void **) {
+  const int end = end_of([] {
+    std::signal(SIGTERM, first);
+    const SignalHook hook(SIGTERM, Wake());
+    put_chained_on_top();
+    return end_of_forked([] { return raised(nullptr) == 11 ? 0 : 1; });
+  });
+  assert_int_equal(end, 0);
+}
+
+void a_forked_child_may_have_hooks_of_its_own(void **) {
+  const int end = end_of([] {
+    const Wake wake;
+    const SignalHook hook(SIGTERM, wake);
+    const int of_child = end_of_forked([] {
+      const Wake own;
+      {
+        const SignalHook mine(SIGTERM, own);
+        std::raise(SIGTERM);
+        if (!mine.raised() || !own.poll(std::chrono::milliseconds(0))) return 1;
+      }
+      return std::raise(SIGTERM);
+    });
+    if (of_child != -SIGTERM) return 1;
+    return hook.raised() || wake.poll(std::chrono::milliseconds(0)) ? 2 : 0;
+  });
+  assert_int_equal(end, 0);
+}
+
 }  // namespace
 
 int test_signal_table() {
@@ -159,6 +226,10 @@ int test_signal_table() {
       cmocka_unit_test(ours_left_alone_on_top_does_what_was_there_before),
       cmocka_unit_test(ours_left_behind_does_not_end_a_program_that_handles_the_signal),
       cmocka_unit_test(handler_below_may_end_the_process),
+      cmocka_unit_test(a_process_that_stops_as_it_was_asked_to_is_not_ended_by_the_next_signal),
+      cmocka_unit_test(a_forked_child_does_what_it_would_do_without_us),
+      cmocka_unit_test(a_forked_child_has_the_handler_before_ours),
+      cmocka_unit_test(a_forked_child_may_have_hooks_of_its_own),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

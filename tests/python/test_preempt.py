@@ -9,7 +9,7 @@ import time
 import pytest
 from conftest import Det
 from detcore import core, errors
-from programs import start, trial
+from programs import run, start, trial
 from ranks import in_processes
 
 
@@ -74,6 +74,42 @@ def test_a_signal_asks_and_python_handles_it_too() -> None:
         assert handled == [1]
     finally:
         signal.signal(signal.SIGUSR2, before)
+
+
+def test_workers_of_a_pool_end_when_they_are_told_to() -> None:
+    program = """
+        import multiprocessing, signal, time
+        from detcore import core
+
+        if __name__ == "__main__":
+            context_of_forks = multiprocessing.get_context("fork")
+            with core.init(preempt_signals=[signal.SIGTERM]) as context:
+                with context_of_forks.Pool(2) as pool:
+                    pool.map_async(time.sleep, [600, 600])
+                    time.sleep(0.2)
+                worker = context_of_forks.Process(target=time.sleep, args=(600,))
+                worker.start()
+                worker.terminate()
+                worker.join(20)
+                assert worker.exitcode == -signal.SIGTERM, worker.exitcode
+                assert not context.preempt.should_preempt()
+    """
+    run(program)
+
+
+def test_the_last_of_many_signals_ends_nobody() -> None:
+    program = """
+        import os, signal
+        from detcore import core
+
+        with core.init(preempt_signals=[signal.SIGTERM]) as context:
+            os.kill(os.getpid(), signal.SIGTERM)
+            while not context.preempt.should_preempt():
+                pass
+        for _ in range(50):
+            os.kill(os.getpid(), signal.SIGTERM)
+    """
+    run(program)
 
 
 def test_a_handler_of_python_may_ask() -> None:
